@@ -1,7 +1,5 @@
 """A running lab and a real Chromium, started once for all browser tests."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import socket

@@ -1,7 +1,5 @@
 """How large every text is that is seen in a window: of elements, fields, svg and canvases, as a hall sees it."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import NamedTuple
 

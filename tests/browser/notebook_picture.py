@@ -1,7 +1,5 @@
 """A picture of the notebook as it runs: python -m tests.browser.notebook_picture FILE.png"""
 
-from __future__ import annotations
-
 import sys
 import tempfile
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Takes the pictures of README.md and docs/ from a running lab: python -m tests.browser.screenshots FOLDER [NAME ...]"""
 
-from __future__ import annotations
-
 import io
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Tabs of the browser that tests use in turn: what a tab has compiled once, it need not compile for each test."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -56,7 +54,7 @@ class Tabs:
         self.free: list[Tab] = []
 
     @contextmanager
-    def lent(self) -> Iterator[LentTabs]:
+    def lent(self) -> Iterator["LentTabs"]:
         """For one test: its tabs come back wiped, or are closed."""
         lent = LentTabs(self)
         try:

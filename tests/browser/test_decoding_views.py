@@ -1,11 +1,7 @@
 """The ways to look at a decoding, in a real Chromium: rows, guessing, sentences; their links, their widths, their keys."""
 
-from __future__ import annotations
-
 import re
 from urllib.parse import quote
-
-import pytest
 
 from tests.browser.conftest import go, idle, link, query, resize, sideways, translation
 from tests.browser.test_decoding import BEAM, CAT, branch, chips, click, give, rows, step, titles
@@ -100,30 +96,11 @@ def nothing_scrolls_sideways(page) -> None:
         assert max(over) <= 0
 
 
-def test_the_inputs_are_the_outputs_shifted_right(visit):
-    page = visit(CAT + "&step=3")
-    outputs = chips(page)[1:]
-    for kind, n in (("shifted", 1), ("training", 2)):
-        click(page, ".kind", n)
-        assert query(page)["rows"] == kind
-        above = [chip.strip() for chip in page.locator(".target .input").all_inner_texts()]
-        below = [chip.strip() for chip in page.locator(".target .chip:not(.input)").all_inner_texts()]
-        assert below == outputs and above == ["<s>", *outputs[:-1]]
-        waiting = page.locator(".target .todo").count()
-        assert waiting == (0 if kind == "training" else 2 * (len(outputs) - 3))
-        tops = [page.locator(f".target {row}").nth(2).bounding_box() for row in (".input", ".chip:not(.input)")]
-        assert tops[0]["y"] + tops[0]["height"] < tops[1]["y"] and tops[0]["x"] == pytest.approx(tops[1]["x"], abs=1)
-    page.keyboard.press("ArrowRight")
-    assert page.locator(".pair").inner_text() == f"{outputs[2]} → {outputs[3]}"
-    assert page.locator(".target .now").all_inner_texts() == [outputs[2], outputs[3]]
-
-
 def words(text: str) -> set[str]:
     return set(re.findall(r"\w{3,}", text.lower()))
 
 
-def test_before_the_guess_no_token_of_the_future_is_anywhere(visit):
-    """Neither in the tree of the paths, nor in the rows that are read at once, nor in the list of the sentences."""
+def test_no_future_token_is_on_the_page_before_a_guess(visit):
     at = 3
     page = visit(TWO + f"&decode=beam&width=4&rows=training&step={at}")
     future = words(page.locator(".timeline .said .todo").inner_text()) | words(" ".join(chips(page)[at + 1 :]))
@@ -137,40 +114,6 @@ def test_before_the_guess_no_token_of_the_future_is_anywhere(visit):
     assert page.locator(".pair").inner_text().endswith("→ ?")
     page.get_by_role("button", name="Show without guessing").click()
     assert rows(page) == likely
-
-
-def guess(page, token: str) -> str:
-    """The verdict; Enter gives the keys back to the steps."""
-    box = page.get_by_role("textbox", name="Your guess for the next token")
-    box.fill(token)
-    box.press("Enter")
-    idle(page)
-    return page.locator(".candidates .verdict").inner_text()
-
-
-def test_a_guess_is_told_its_rank_and_the_next_step_hides_again(visit):
-    page = visit(CAT + "&step=3")
-    token = chips(page)[3]
-    reveal(page)
-    told = re.compile(rf"“{re.escape(token)}” is its number 1, with probability [01]\.\d+\.")
-    assert told.fullmatch(guess(page, token))
-    assert page.locator(".pair").inner_text().endswith(f"→ {token}")
-    page.keyboard.press("ArrowRight")
-    assert step(page) == "4"
-    assert rows(page) == [] and page.locator(".candidates .verdict").count() == 0
-    assert page.locator(".pair").inner_text() == f"{token} → ?"
-    idle(page)
-    assert guess(page, "§") == "“§” is not among its 16 likeliest."
-
-
-def test_tab_reaches_the_tree_the_list_and_the_candidates(visit):
-    page = visit(BEAM)
-    page.get_by_role("textbox", name="Sentence to translate").focus()
-    reached = set()
-    for _ in range(90):
-        page.keyboard.press("Tab")
-        reached |= set(page.evaluate(FOCUS)[0].split())
-    assert {"row", "node", "pick", "kind"} <= reached
 
 
 def test_arrows_move_within_the_tree_and_leave_the_step(visit):

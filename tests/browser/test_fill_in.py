@@ -1,50 +1,46 @@
-"""Fill in, in a browser: what a class is to guess cannot be read before; keys go from blank to blank."""
+"""Fill in and Judge: hidden blanks cannot be read, and keys go from word to word."""
 
-from __future__ import annotations
+from urllib.parse import quote
 
-import dataclasses
-from urllib.parse import urlencode
+from tests.browser.conftest import idle, query, resize, sideways, walk
 
-from model import checkpoint as checkpoints
-from model.text.tokenizer import Tokenizer
-from tests.browser.conftest import TIMEOUT, WATCH, idle, query, start_server, stop
-from tests.support import tiny
-
-TOLD = """() => [...attentionLabRoots.get('timeline').querySelectorAll('.chip:not(.input)')]
+SHOWN = """() => [...attentionLabRoots.get('timeline').querySelectorAll('.chip:not(.input)')]
   .map((chip) => chip.firstChild.textContent)"""
-SAID = "() => attentionLabRoots.get('timeline').querySelector('.said').textContent"
+TEXT = "The plot is dull, and the jokes fall flat."
 
 
-def test_a_class_guesses_one_of_two_blanks(browser, tmp_path, monkeypatch):
-    reads = {"family": "encoder-only", "decoder_layers": 0, "source_start": True, "segments": 2, "pooler": True}
-    made = tiny.checkpoint(Tokenizer.train(tiny.SENTENCES, 400, blanks=True), **reads, follows=True)
-    checkpoints.save(dataclasses.replace(made, languages=("Danish", "Danish"), counts={}), tmp_path / "two")
-    monkeypatch.setenv("CHECKPOINTS", str(tmp_path))
-    server, url = start_server()
-    context = browser.new_context(viewport={"width": 1280, "height": 720})
-    try:
-        context.add_init_script(path=WATCH)
-        context.set_default_timeout(TIMEOUT)
-        page = context.new_page()
-        text = {"text": "The red ___ sees a lamp.", "second": "The ___ takes it.", "checkpoint": "two"}
-        page.goto(f"{url}/?{urlencode(text | {'lecture': 'on', 'guess': 'first'})}")
-        page.locator(".candidates .next").wait_for()
-        idle(page)
-        hidden = page.evaluate(TOLD)
-        blanks = [n for n, told in enumerate(hidden) if told == "?"]
-        assert len(blanks) == 2 and page.evaluate(SAID).count("___") == 2
-        page.keyboard.press("ArrowRight")  # shows this one, and stays
-        page.locator(".candidates .row").first.wait_for()
-        shown = page.evaluate(TOLD)
-        assert shown[blanks[0]] != "?" and shown[blanks[1]] == "?" and page.evaluate(SAID).count("___") == 1
-        page.keyboard.press("Shift+ArrowRight")
-        page.locator(".candidates .next").wait_for()
-        idle(page)
-        assert query(page)["step"] == str(blanks[1] + 1) and page.evaluate(TOLD) == hidden
-        page.keyboard.press("g")  # nothing is to be guessed any more
-        page.locator(".candidates .row").first.wait_for()
-        idle(page)
-        assert "?" not in page.evaluate(TOLD)
-    finally:
-        context.close()
-        stop(server)
+def test_a_class_guesses_one_of_two_blanks(visit):
+    text = quote("He opened the ___ and went into the ___.")
+    page = visit(f"?checkpoint=bert-mini&text={text}&lecture=on&guess=first", ready=".candidates .next")
+    hidden = page.evaluate(SHOWN)
+    blanks = [n for n, token in enumerate(hidden) if token == "?"]
+    assert len(blanks) == 2
+    page.keyboard.press("ArrowRight")  # shows this one, and stays
+    page.locator(".candidates .row").first.wait_for()
+    shown = page.evaluate(SHOWN)
+    assert shown[blanks[0]] != "?" and shown[blanks[1]] == "?"
+    page.keyboard.press("Shift+ArrowRight")
+    page.locator(".candidates .next").wait_for()
+    idle(page)
+    assert query(page)["step"] == str(blanks[1] + 1) and page.evaluate(SHOWN) == hidden
+    page.keyboard.press("g")  # ends the guessing
+    page.locator(".candidates .row").first.wait_for()
+    idle(page)
+    assert "?" not in page.evaluate(SHOWN)
+
+
+def test_arrow_keys_mark_the_word(visit):
+    page = visit(f"?checkpoint=sentiment&text={quote(TEXT)}&step=2", ready=".word-table table")
+    made, pauses = walk(page, "ArrowRight", "ArrowRight", "ArrowRight")
+    assert made <= pauses + 1
+    idle(page)
+    assert query(page)["step"] == "5" and page.locator(".judged .chip.now").count() == 1
+    chips = page.locator(".judged .word")
+    word = chips.filter(has=page.locator(".chip.now")).inner_text().replace("\n", "")
+    assert page.locator(".word-table thead th.now").inner_text().strip() == word
+    assert f"Without “{word}”" in page.locator(".word-table .told").inner_text()
+    page.locator(".word-table thead button").filter(has_text="dull").click()
+    idle(page)
+    assert page.locator(".judged .chip.now").inner_text().strip("·") == "dull"
+    resize(page, 390)
+    assert sideways(page) <= 0

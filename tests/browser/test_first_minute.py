@@ -1,7 +1,5 @@
 """The first minute in a real Chromium: the tour, offered once and walked by keys; a lesson, solved and remembered."""
 
-from __future__ import annotations
-
 from urllib.parse import urlencode
 
 from tests.browser.conftest import idle, query, resize, sideways
@@ -68,7 +66,7 @@ def test_the_tour_is_offered_once_and_walked_by_keys(visit):
     assert above.bounding_box()["y"] + above.bounding_box()["height"] <= strip.bounding_box()["y"]  # it covers nothing
 
 
-def test_a_lesson_is_solved_by_what_is_done_and_this_browser_remembers_it(visit):
+def test_a_solved_lesson_is_remembered(visit):
     lesson = find("unsure")
     page = visit("?" + urlencode(link(lesson.view)))
     strip = page.locator(".lesson-strip")

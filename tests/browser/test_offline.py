@@ -1,7 +1,5 @@
 """A view as one HTML file, in a browser that reaches nothing: it is stepped, pointed at and chosen from as on the page."""
 
-from __future__ import annotations
-
 from importlib import import_module
 
 import pytest
@@ -53,7 +51,7 @@ def opened(browser, shipped, tmp_path):
     assert wrong == []
 
 
-def test_a_file_is_stepped_pointed_at_and_chosen_from(opened, shipped):
+def test_a_file_is_stepped_offline(opened, shipped):
     page = opened("translate", HOSTILE, step=2, layer=4, head=1)
     assert "<img src=http" in page.locator(".sentences dd").first.inner_text()
     trace = analyse(shipped, Request(HOSTILE)).trace
@@ -77,7 +75,7 @@ def test_a_file_is_stepped_pointed_at_and_chosen_from(opened, shipped):
     assert page.evaluate(STOPPED) == "connect-src"
 
 
-def test_any_head_can_be_chosen_in_a_file(opened, shipped):
+def test_any_head_can_be_chosen_offline(opened, shipped):
     sentence = "The dog didn't cross the street because it was too shy."
     page = opened("heads", sentence, step=11, layer=4, head=1, kind="cross")
     grid = page.locator(".all-heads .site canvas").first

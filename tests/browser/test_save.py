@@ -1,7 +1,5 @@
 """Every picture of every page as a file, in a real Chromium: lines and texts that are whole, in place and named."""
 
-from __future__ import annotations
-
 import io
 import re
 import xml.etree.ElementTree as ET
@@ -55,7 +53,7 @@ def saved(page, kind: str, name: str) -> tuple[str, bytes]:
 
 
 @pytest.mark.parametrize("link", VIEWS)
-def test_a_picture_is_lines_and_whole_texts_in_their_places(visit, tmp_path, link):
+def test_a_picture_has_whole_texts_in_place(visit, tmp_path, link):
     least, watched, labels = VIEWS[link]
     page = visit(link, ready="h1")
     names = opened(page)
@@ -77,7 +75,7 @@ def test_a_picture_is_lines_and_whole_texts_in_their_places(visit, tmp_path, lin
         assert beside.evaluate(MISPLACED) == [], name
 
 
-def test_a_png_has_twice_the_size_and_the_look_that_was_chosen(visit):
+def test_a_png_has_twice_the_size(visit):
     page = visit("?step=11")
     name = "Cross-attention map"
     assert name in opened(page)

@@ -1,7 +1,5 @@
 """A talk in the browser: a whole lecture by one key of a clicker, and the way back."""
 
-from __future__ import annotations
-
 from viz import links
 from viz.talks import known
 
@@ -17,7 +15,7 @@ PICTURES = {  # by the page's name: what is there once it is drawn
 }
 
 
-def test_a_lecture_goes_by_one_key_with_its_line_and_its_picture_at_each_stop(visit):
+def test_a_talk_goes_by_one_key(visit):
     talk = known.ready()["20-minutes"]
     page = visit("?talk=20-minutes&lecture=on")
     for number, stop in enumerate(talk.stops, 1):
@@ -44,7 +42,7 @@ def test_a_lecture_goes_by_one_key_with_its_line_and_its_picture_at_each_stop(vi
     page.locator(".talk-strip .place", has_text=f"{len(talk.stops) - 7} of {len(talk.stops)}").wait_for()
 
 
-def test_present_stays_usable_from_page_to_page(visit):
+def test_stops_are_added_on_every_page(visit):
     text = "My sister forgot her book at school."
     link = {"text": text, "layer": "2", "head": "3"}
     page = visit(f"?text={text.replace(' ', '+')}&layer=2&head=3")

@@ -1,7 +1,5 @@
 """Memory that is freed leaves the process."""
 
-from __future__ import annotations
-
 import os
 import platform
 import subprocess

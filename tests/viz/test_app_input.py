@@ -1,10 +1,7 @@
 """What a visitor, a link or a damaged checkpoint can do to the page: always one sentence, never a traceback."""
 
-from __future__ import annotations
-
 import json
 import re
-import shutil
 from pathlib import Path
 
 import pytest
@@ -12,7 +9,6 @@ from streamlit.testing.v1 import AppTest
 
 from model.config import MAX_CHARACTERS, MAX_TOKENS
 from tests.support.viz_helpers import TIMEOUT, Lab
-from viz import cache
 
 ODD = [
     "😀 مرحبا",
@@ -32,7 +28,7 @@ def visitor() -> Lab:
 
 
 @pytest.mark.parametrize("text", ODD, ids=ascii)
-def test_an_odd_sentence_gets_one_answer_and_stays_in_the_box(visitor, text):
+def test_an_odd_sentence_stays_in_the_box(visitor, text):
     visitor.type(text)
     assert visitor.box == text
     assert visitor.faults == []
@@ -86,7 +82,7 @@ def test_every_kind_of_text_is_escaped():
 
 
 @pytest.mark.parametrize("text", ["", " \t "])
-def test_a_blank_sentence_gets_one_sentence_and_keeps_the_box(text):
+def test_a_blank_sentence_stays_in_the_box(text):
     lab = Lab().type(text)
     assert lab.box == text
     assert len(lab.faults) == 1
@@ -97,7 +93,7 @@ def test_a_blank_sentence_gets_one_sentence_and_keeps_the_box(text):
     assert (lab.faults, len(lab.charts)) == ([], 3)
 
 
-def test_a_sentence_that_is_too_long_is_counted_and_stays_in_the_box():
+def test_a_too_long_sentence_stays_in_the_box():
     lab = Lab(causal="off").type(LONG)
     assert lab.box == LONG
     assert len(lab.faults) == 1
@@ -109,30 +105,7 @@ def test_a_sentence_that_is_too_long_is_counted_and_stays_in_the_box():
     assert lab.link == {"text": "Nine owls.", "causal": "off"}
 
 
-def test_a_length_that_training_hardly_saw_is_told_before_and_after():
-    known = cache.checkpoint("en-fr", "auto").seen.lengths["source"]
-    lab = Lab(text="I have a cat.")
-    assert lab.at.text_input(key="source").placeholder.endswith(f"up to {known.most} are usual in training")
-    assert f"tokens; usual ≤ {known.most}" in lab.at.button(key="token count").label
-    assert not any(sign.startswith("Long for") for sign in lab.timeline["doubt"]["signs"])
-    lab.type("Nine owls sleep and " * 9 + "nine owls sing. Nine owls sleep.").at.run()
-    size = len(lab.timeline["source"]) - sum(token["pad"] for token in lab.timeline["source"])
-    assert size > known.most
-    (note,) = [text for text in lab.timeline["doubt"]["signs"] if text.startswith("Long for")]
-    assert lab.at.button(key="token count").label == f"⚠ {size} tokens; usual ≤ {known.most}"
-    assert f"{size} tokens; {known.told()}" in note
-    assert lab.sentences("lab-note warn") == []  # it stands in one place alone
-
-
-def test_a_very_long_text_is_answered_and_its_link_can_be_read_again():
-    lab = Lab().type("owl " * 5000)
-    assert len(lab.faults) == 1
-    assert lab.box == "owl " * 5000
-    again = Lab(**lab.link)
-    assert len(again.faults) + len(again.warnings) <= 1
-
-
-def test_more_characters_than_any_sentence_has_are_kept_and_never_split_nor_tokenised(monkeypatch):
+def test_an_endless_text_is_kept_and_never_tokenised(monkeypatch):
     seen = []
     monkeypatch.setattr("sentencex.segment", lambda language, text: seen.append(text) or [text])
     lab = Lab().type("“" * 250_000)
@@ -144,14 +117,7 @@ def test_more_characters_than_any_sentence_has_are_kept_and_never_split_nor_toke
     assert lab.type("Nine owls.").faults == []
 
 
-def test_a_target_that_is_too_long_is_named():
-    lab = Lab(target=LONG)
-    assert len(lab.faults) == 1
-    assert "target" in lab.faults[0]
-    assert "128" in lab.faults[0]
-
-
-def test_nonsense_in_a_link_gets_a_sentence_each_and_the_page_is_whole():
+def test_nonsense_in_a_link_is_one_warning_each():
     bad = {"step": "-1", "layer": "abc", "head": "²", "pad": "99", "causal": "maybe", "show": "x", "device": "tpu"}
     bad |= {"checkpoint": "../../etc", "text": "x" * 10_000}
     lab = Lab(**bad, mode="again", utm="mail")
@@ -164,20 +130,7 @@ def test_nonsense_in_a_link_gets_a_sentence_each_and_the_page_is_whole():
     assert lab.pick("show", "mask").warnings == []
 
 
-def test_a_layer_and_a_head_beyond_the_model_are_named():
-    lab = Lab(layer="99", head="99")
-    assert [re.findall(r"(?:layer|head) 99", sentence) for sentence in lab.warnings] == [["layer 99"], ["head 99"]]
-    assert "mean over heads" in lab.timeline["where"]
-    assert lab.charts
-
-
-def test_a_fault_of_the_link_is_told_though_the_sentence_has_one_too():
-    lab = Lab(step="-1", text=" ")
-    assert len(lab.faults) == 1
-    assert any("step" in sentence for sentence in lab.warnings)
-
-
-def test_a_checkpoint_that_is_not_there_gets_one_sentence_with_those_that_are():
+def test_a_missing_checkpoint_is_one_fault():
     lab = Lab(checkpoint="nothere")
     assert len(lab.faults) == 1
     assert "'nothere'" in lab.faults[0]
@@ -185,15 +138,7 @@ def test_a_checkpoint_that_is_not_there_gets_one_sentence_with_those_that_are():
     assert (lab.timeline, lab.charts) == (None, [])
 
 
-def test_there_is_a_way_back_from_a_checkpoint_that_is_not_there():
-    lab = Lab(checkpoint="nothere", text="Nine owls.")
-    lab.at.selectbox(key="checkpoint").set_value("en-fr")
-    assert lab.run().faults == []
-    assert lab.link == {"text": "Nine owls."}
-    assert len(lab.charts) == 3
-
-
-def test_a_device_that_is_not_there_gets_one_sentence_and_a_way_back(monkeypatch):
+def test_a_missing_device_is_one_fault(monkeypatch):
     monkeypatch.setattr("model.device.available", lambda: ("cpu",))
     lab = Lab(device="mps")
     assert len(lab.faults) == 1
@@ -205,32 +150,12 @@ def test_a_device_that_is_not_there_gets_one_sentence_and_a_way_back(monkeypatch
     assert len(lab.charts) == 3
 
 
-def test_a_checkpoint_of_other_sizes_is_as_good(home):
-    lab = Lab(checkpoint=home.name, text="The red fox.", causal="off")
-    assert lab.faults == []
-    assert [sentence for sentence in lab.warnings if "link" in sentence] == []
-    assert len(lab.charts) == 4
-    assert lab.at.button_group(key="layer").options == ["1", "2"]
-    assert lab.at.button_group(key="head").options == ["mean", "1", "2"]
-
-
 @pytest.mark.parametrize("name", ["my(model)", "a b", "l'été <b>", "100%+&=#?", "own.1"])
-def test_a_checkpoint_of_an_odd_name_is_chosen_and_comes_back_by_its_link(home, name):
+def test_a_checkpoint_of_an_odd_name_has_a_link(home, name):
     home.rename(home.parent / name)
     lab = Lab(checkpoint=name, text="The red fox.", causal="off")
     assert (lab.faults, lab.link["checkpoint"]) == ([], name)
     assert Lab(**lab.link).timeline == lab.timeline
-
-
-def test_another_checkpoint_can_be_chosen(home):
-    shutil.copytree(home, home.parent / "twin")
-    lab = Lab(checkpoint=home.name)
-    box = lab.at.selectbox(key="checkpoint")
-    assert box.options == sorted([home.name, "twin"])
-    box.set_value("twin")
-    assert lab.run().link["checkpoint"] == "twin"
-    assert lab.faults == []
-    assert any("<b>twin</b>" in text for text in lab.html)
 
 
 def _json(name: str, **changes):
@@ -253,7 +178,7 @@ DAMAGES = {
 
 
 @pytest.mark.parametrize("damage", DAMAGES)
-def test_a_damaged_checkpoint_gets_one_sentence_that_names_the_file(home, damage, tmp_path):
+def test_a_damaged_checkpoint_names_its_file(home, damage, tmp_path):
     folder = home.rename(home.parent / f"damaged-{list(DAMAGES).index(damage)}")
     spoil, named = DAMAGES[damage]
     spoil(folder)
@@ -264,7 +189,7 @@ def test_a_damaged_checkpoint_gets_one_sentence_that_names_the_file(home, damage
     assert (lab.box, lab.timeline, lab.charts) == ("The red fox.", None, [])
 
 
-def test_branches_that_would_be_decoded_for_minutes_are_refused_and_can_be_taken_back():
+def test_too_many_branch_tokens_are_refused():
     branch = "~".join("-".join(str(first + n) for n in range(100)) for first in (300, 500))
     lab = Lab(text="Nine owls.", branch=branch, causal="off", mode="again", decode="beam", width="8")
     (fault,) = lab.faults

@@ -1,7 +1,5 @@
 """Whom a server keeps out that others fill with connections: nobody. With real sockets and small limits."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import select
@@ -142,7 +140,7 @@ def test_all_addresses_of_an_ipv6_network_count_as_one():
     [(), (REQUEST[:9],), (REQUEST, REQUEST[:9]), (POST, b"ab")],
     ids=["nothing", "half a head", "half a second head", "half a body"],
 )
-def test_a_request_that_does_not_arrive_ends_the_connection(serve, sent):
+def test_an_unfinished_request_is_closed(serve, sent):
     port = serve(head_seconds=0.5, body_seconds=0.5)
     with opened(port, *sent) as (connection,):
         if sent[:1] == (REQUEST,):

@@ -1,14 +1,17 @@
-"""The first page comes with its stylesheet; all else is passed on as it is."""
-
-from __future__ import annotations
+"""Server: first paint and foreign checkpoints."""
 
 import asyncio
+import dataclasses
 import re
 
 import pytest
 
-from viz import hosts
+from model.checkpoint import save
+from tests.support import tiny
+from tests.support.viz_helpers import COMPARE, INSIDE, TRANSLATE, Lab
+from viz import cache, hosts
 from viz.first_paint import with_stylesheet
+from viz.keep import forget
 
 
 def served(kind: bytes, parts: list[bytes], accept: bytes = b"text/html") -> tuple[dict[bytes, bytes], bytes]:
@@ -30,7 +33,7 @@ def served(kind: bytes, parts: list[bytes], accept: bytes = b"text/html") -> tup
     return dict(sent[0]["headers"]), b"".join(message["body"] for message in sent[1:])
 
 
-def test_the_first_page_comes_with_its_stylesheet_and_says_how_long_it_is():
+def test_the_first_page_has_its_stylesheet_and_length():
     headers, body = served(b"text/html; charset=utf-8", [b"<head></head><bo", b"dy>here</body>"])
     assert body.startswith(b"<head></head><body><style>:root{--lab-page:") and body.endswith(b"</script>here</body>")
     assert b"</style><script>" in body
@@ -50,3 +53,37 @@ def test_the_first_page_says_where_others_find_the_lab(monkeypatch, shared):
 def test_what_is_no_page_is_passed_on_as_it_is(kind, accept):
     headers, body = served(kind, [b"<body>", b"1"], accept)
     assert (body, headers[b"content-length"], headers[b"etag"]) == (b"<body>1", b"7", b"1")
+
+
+MANY = {"heads": 12, "d_model": 24, "encoder_layers": 9, "decoder_layers": 9}
+
+
+@pytest.fixture
+def foreign(home, tokenizer):
+    """Says its languages and shape; German to Dutch unless told otherwise."""
+
+    def made(languages: tuple[str, str] = ("German", "Dutch"), **shape) -> str:
+        checkpoint = tiny.checkpoint(tokenizer, **shape)
+        save(dataclasses.replace(checkpoint, languages=languages), home)
+        forget()
+        return home.name
+
+    yield made
+    forget()
+
+
+@pytest.mark.parametrize(("page", "link"), [(TRANSLATE, {}), (INSIDE, {}), (COMPARE, {"differs": "head"})])
+def test_many_layers_and_heads_can_be_picked(foreign, page, link):
+    seen = Lab(page, checkpoint=foreign(**MANY), layer="9", head="12", **link)
+    shown = {group.label: list(group.options) for group in seen.at.button_group}
+    assert [name for name in shown.get("Head", ()) if name != "mean"][-1] in ("12", 12)
+    assert list(shown["Layer"])[-1] in ("9", 9)
+
+
+def test_languages_are_read_without_loading(foreign, home):
+    name = foreign()
+    assert cache.declared_languages(name) == ("German", "Dutch")
+    for content in ("[]", "{", '{"languages": 3}', '{"languages": [1, 2]}', '{"languages": ["source", "target"]}', "{}"):
+        (home / "config.json").write_text(content)
+        assert cache.declared_languages(name) == (None, None)
+    assert cache.declared_languages("nothere") == (None, None)

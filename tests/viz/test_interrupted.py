@@ -1,15 +1,11 @@
 """Runs that are interrupted: the browser has dropped the widgets of the last page, and the next run restores them."""
 
-from __future__ import annotations
-
-import ast
-
 import pytest
 import streamlit as st
 from streamlit.proto.WidgetStates_pb2 import WidgetStates
 from streamlit.util import calc_hash
 
-from tests.support.viz_helpers import HEADS, ROOT, TRANSLATE, Lab
+from tests.support.viz_helpers import HEADS, TRANSLATE, Lab
 from viz import pages, state
 
 LINK = {"text": "Nine owls sleep.", "layer": "2", "head": "3"}
@@ -70,7 +66,7 @@ def test_widgets_are_sent_again_after_half_a_page(monkeypatch):
     assert (lab.box, lab.link) == (LINK["text"], LINK)
 
 
-def test_an_interrupted_run_of_the_same_page_leaves_typing_alone(monkeypatch):
+def test_an_interrupted_run_leaves_typing_alone(monkeypatch):
     lab = Lab(**LINK)
     widgets = interrupt(lab, TRANSLATE, monkeypatch, "settle")
     assert resent(run(lab, TRANSLATE, widgets)) == set()
@@ -82,14 +78,3 @@ def test_a_second_click_on_a_page_keeps_its_link(monkeypatch):
     interrupt(lab, HEADS, monkeypatch, "settle")
     lab.at.query_params.clear()
     assert run(lab, HEADS).link == LINK
-
-
-def test_no_popover_reports_that_it_opens_or_closes():
-    """The click that closes a popover may lead to another page: a report would cancel that."""
-    calls = [
-        node
-        for path in (ROOT / "viz").rglob("*.py")
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
-        if isinstance(node, ast.Call) and getattr(node.func, "attr", "") == "popover"
-    ]
-    assert calls and not [call for call in calls if "on_change" in {keyword.arg for keyword in call.keywords}]

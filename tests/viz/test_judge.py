@@ -1,24 +1,18 @@
 """Every page on a classifier: the first judges, and none speaks of blanks, a translation, or a decoder that is not there."""
 
-from __future__ import annotations
-
 import re
 
 import numpy as np
 import pytest
 
 from model import checkpoint as checkpoints
-from model.experiments.label_test import LabelTest
-from model.readings.word_readings import Words
 from model.task import JUDGES
 from tests.support import tiny
 from tests.support.save_helpers import make_offers
 from tests.support.viz_helpers import COMPARE, HEADS, INSIDE, LESSONS, POSITIONS, WHAT_IF, WHY, Lab
-from viz import pages, state
+from viz import pages
 from viz.shared.examples import judged_examples
-from viz.translate import word_table
 from viz.variants.found import found
-from viz.view import FIRST_SENTENCE
 
 TEXT = "The red fox sees a lamp."
 SAVED = ("What is shown, as CSV", "One HTML file, works offline", "Whole analysis, JSON", "Python", "Checks")
@@ -73,7 +67,7 @@ def said(lab: Lab) -> str:
     return re.sub(r"<[^>]+>", " ", " ".join(own)).lower()
 
 
-def test_every_page_opens_and_says_nothing_of_what_is_not_there():
+def test_every_page_opens_without_missing_parts():
     wrong = []
     for page, link in VIEWS:
         lab = opened(page, **link)
@@ -107,7 +101,7 @@ def test_the_first_page_judges(pooling):
     assert all(row["rho"] and not row["undefined"] for row in words["rows"][1:] if np.ptp(row["values"]))
 
 
-def test_a_label_is_held_against_the_one_that_is_chosen_and_few_words_have_no_correlation():
+def test_a_chosen_rival_label_is_compared():
     lab = opened()
     label, *_, last = lab._mounted(".judged")["labels"]
     other = opened(rival=str(last["label"]))
@@ -116,101 +110,6 @@ def test_a_label_is_held_against_the_one_that_is_chosen_and_few_words_have_no_co
     assert other._mounted(".word_table")["rows"][0]["values"] != lab._mounted(".word_table")["rows"][0]["values"]
     two = opened(text="Lamp boat")._mounted(".word_table")
     assert {row["undefined"] for row in two["rows"][1:]} == {"undefined: 2 words"}
-
-
-def test_the_rival_stays_while_the_keys_go_through_the_text(monkeypatch):
-    last = opened()._mounted(".judged")["labels"][-1]
-    for page, large in ((None, "1"), (None, "2"), (None, "3"), (HEADS, "1")):
-        lab = opened(page, rival=str(last["label"]), lecture="on", large=large, step="2")
-        session = {name: lab.at.session_state[name] for name in ("view", "link", "spared")}
-        with monkeypatch.context() as patch:
-            patch.setattr(state.st, "session_state", session)
-            state.change(step=4)
-            assert (session["view"].rival, session["view"].step) == (last["label"], 4)
-            state.change(source="The old king paints a boat.")
-            assert session["view"].rival is None  # of another text it is the likeliest other one again
-
-
-def test_the_lab_opens_with_a_ready_example_unless_a_text_is_stated():
-    lab = Lab(checkpoint="mean")
-    assert lab.box == lab.link["text"] == judged_examples()[0].sentence
-    for text in (FIRST_SENTENCE, "A lamp."):
-        assert Lab(checkpoint="mean", text=text).box == Lab(checkpoint="mean").type(text).box == text
-    empty = Lab(checkpoint="mean").type(" ")
-    assert empty.faults == ["The text is empty: type one."]
-
-
-def test_words_and_map_of_a_lecture_follow_the_step_of_the_view():
-    words = opened(lecture="on", large="2", step="4")._mounted(".word_table")
-    maps = opened(lecture="on", large="3", step="4")._mounted(".large_maps")
-    assert (words["step"], words["hall"], maps["step"], maps["trace"]) == (4, True, 4, None)
-    assert [each["follows"] for each in maps["maps"]] == [True]
-
-
-def hidden(before, after) -> LabelTest:
-    """Two words hidden; probabilities of three labels, the first against the second."""
-    words = Words(("dull", "flat"), ((1,), (2,)))
-    return LabelTest(words, 0, 1, *(np.log([[*row] for row in rows]) for rows in (before, after)), {})
-
-
-@pytest.mark.parametrize(
-    ("after", "told"),
-    [
-        (
-            [(0.3, 0.17, 0.53), (0.5, 0.3, 0.2)],
-            "Hiding “dull” changes most: it speaks against “good” over “bad”, −0.06 nats. Hidden, “good” goes from 0.500 to "
-            "0.300, and the label turns to “so-so”. No word clearly speaks for it.",
-        ),
-        (
-            [(0.45, 0.3, 0.25), (0.6, 0.1, 0.3)],
-            "Hiding “flat” changes most: it speaks against “good” over “bad”, −1.28 nats. Hidden, “good” goes from 0.500 to "
-            "0.600, and the label stays. “dull” speaks most for it: +0.11.",
-        ),
-        (
-            [(0.5, 0.3, 0.2), (0.5, 0.3, 0.2)],
-            "No word clearly speaks for “good” over “bad”: hiding any of them costs nothing. Nor does hiding one make "
-            "“good” less likely.",
-        ),
-        (
-            [(0.55, 0.4, 0.05), (0.5, 0.3, 0.2)],
-            "Hiding “dull” changes most: it speaks for “good” over “bad”, +0.19 nats. Hidden, “good” goes from 0.500 to "
-            "0.550, and the label stays.",
-        ),
-        (
-            [(0.3, 0.6, 0.1), (0.31, 0.59, 0.1)],
-            "Hiding “dull” changes most: it speaks for “good” over “bad”, +1.20 nats. Hidden, “good” goes from 0.500 to "
-            "0.300, and the label turns to “bad”. “flat” is close behind: +1.15.",
-        ),
-        (
-            [(0.5, 0.3005, 0.1995), (0.501, 0.3, 0.199)],
-            "No word clearly speaks for “good” over “bad”: “dull” is worth the most, 0.0017 nats. Nor does hiding one make "
-            "“good” less likely.",
-        ),
-    ],
-)
-def test_the_word_that_decides_is_told_against_its_rival(after, told):
-    assert word_table.verdict(hidden([(0.5, 0.3, 0.2)] * 2, after), ("good", "bad", "so-so")) == told
-
-
-def test_what_is_typed_stays_whatever_is_wrong_with_it():
-    long = "lamp " * 200
-    for text, fault in ((long, "tokens, </s> included; expected at most 128. Shorten it."), (" ", "empty")):
-        lab = opened(text=text) if text.strip() else opened().type(text)
-        assert len(lab.faults) == 1 and fault in lab.faults[0] and lab.box == text
-    unmasked = opened(padmask="off")
-    assert unmasked.faults == ["The padding mask is off, so words that are hidden would still be seen: switch it on."]
-    assert unmasked._mounted(".judged") and unmasked._mounted(".word_table") is None
-
-
-def test_an_edit_is_told_as_what_becomes_of_the_label():
-    lab = opened(WHAT_IF, edits="off_enc.1")
-    (verdict,) = lab.sentences("lab-verdict")
-    assert re.match(r"The label (stays “\w+”: 0\.\d+ → 0\.\d+|turns: “\w+” → “\w+”)", verdict)
-    assert any("Probability of each label" in text for text in lab.html)
-    chart = next(chart for chart in lab.charts if chart["layout"]["meta"]["height"] == 220)
-    assert len(chart["layout"]["xaxis"]["ticktext"]) == 3
-    first = opened(edits="off_enc.1")
-    assert all(each["was"] is not None for each in first._mounted(".judged")["labels"])
 
 
 def test_why_splits_the_difference_of_two_labels():
@@ -223,25 +122,9 @@ def test_why_splits_the_difference_of_two_labels():
     assert np.sum(shown["grids"][0]["values"]) == pytest.approx(sum(sentence["values"]), abs=1e-3)
 
 
-def test_why_says_that_the_sum_holds_the_tanh():
-    """Where a part is tested, so that the sum's number and the test's are not taken for one quantity."""
-    lab = opened(WHY, piece="head", kind="encoder", layer="1", head="1")
-    (told,) = [text for text in lab.sentences("lab-note") if "Without this part" in text]
-    assert "linear, with the scale of the final norm and the factors tanh(u) / u of the pooler held" in told
-    assert "with nothing held and everything after it recomputed" in told and lab.sum["held"] in told
-
-
 def test_every_page_is_saved_as_what_it_is():
     for name in (page.name for page in pages.PAGES):
         lab = opened(f"viz/{name.replace('-', '_')}/page.py" if name != "translate" else None, **OTHER)
         numbers = name != "lessons" and (name != "variants" or found().record is not None)
         wanted = SAVED if name in WHOLE else SAVED[:numbers]
         make_offers(lab, name, JUDGES, wanted, ("judged", "word_table"))
-
-
-def test_a_class_is_asked_for_the_label():
-    lab = opened()
-    lab.at.session_state["asked of the class"] = {"number": 1, "guess": False, "step": 0}
-    question = lab.run()._mounted(".room")["question"]
-    assert question["asks"] == "Which label does it get?" and set(question["options"]) == {"calm", "glad", "sad"}
-    assert question["answer"] == opened()._mounted(".judged")["labels"][0]["name"]

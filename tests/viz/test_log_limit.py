@@ -1,7 +1,5 @@
 """The log of unreadable input, and of the lab's own faults."""
 
-from __future__ import annotations
-
 import logging
 import threading
 
@@ -76,7 +74,7 @@ def test_own_faults_keep_their_first_traceback(lines):
     assert "Traceback" in third and "ZeroDivisionError" in third
 
 
-def test_a_minute_has_few_lines_of_a_kind_and_a_count(lines, monkeypatch):
+def test_a_minute_has_a_limit_of_lines(lines, monkeypatch):
     logger, texts = lines
     timers = []
 

@@ -1,8 +1,7 @@
-"""The components' scripts: what they read is in their payload, what is pure in them is tested by node, none is too long."""
-
-from __future__ import annotations
+"""The scripts of the components: payloads have what they read, no markup is made, pure parts run in node."""
 
 import json
+import math
 import re
 import subprocess
 from collections.abc import Iterator
@@ -11,6 +10,8 @@ from typing import Any
 
 import playwright
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from model import checkpoint as checkpoints
 from tests.support import tiny
@@ -94,24 +95,47 @@ def missing(name: str, payload: dict[str, Any], script: Path) -> dict[str, set[s
     return {called: fields for called, fields in lacking.items() if fields}
 
 
+CHECKS: dict[str, mount.Check] = {}  # of the events of all components that the fixture below mounts
+
+
 @pytest.fixture(scope="module")
 def payloads(tokenizer, tmp_path_factory) -> Iterator[dict[str, dict[str, Any]]]:
-    """What every component is given on its page, by the component's name; a classifier has some of its own."""
-    home, found = tmp_path_factory.mktemp("judges"), {}
+    """The payload of every component on its page, by the component's name; a classifier has some of its own."""
+    home, found, report = tmp_path_factory.mktemp("judges"), {}, mount._report
     checkpoints.save(tiny.classifier(tokenizer), home / "judges")
+
+    def noted(key, name, check, handle):
+        CHECKS[f"{key} {name}"] = check
+        return report(key, name, check, handle)
+
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("CHECKPOINTS", str(home))
-        yield _payloads(found)
+        patch.setattr(mount, "_report", noted)
+        for page, link in (*OPENED, ("viz/translate/page.py", {"checkpoint": "judges", "text": "The dog sleeps."})):
+            lab = Lab(page, **link)
+            if "lecture" in link:
+                lab.open("present panel 0")
+            for element in lab.at.get("bidi_component"):
+                name = element.proto.component_name.rpartition(".")[2]
+                found[name] = json.loads(element.proto.bytes, parse_constant=pytest.fail)
+        yield found
 
 
-def _payloads(found: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
-    for page, link in (*OPENED, ("viz/translate/page.py", {"checkpoint": "judges", "text": "The dog sleeps."})):
-        lab = Lab(page, **link)
-        if "lecture" in link:
-            lab.open("present panel 0")
-        for element in lab.at.get("bidi_component"):
-            found[element.proto.component_name.rpartition(".")[2]] = json.loads(element.proto.bytes)
-    return found
+PLAIN = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5) | st.sampled_from(("cross", "encoder"))
+FIELDS = ("kind", "layer", "head", "query", "key", "step", "token", "text", "side", "to", "merge", "mass", "number")
+JUNK = st.recursive(PLAIN, lambda each: st.lists(each, max_size=2) | st.dictionaries(st.sampled_from(FIELDS), each))
+
+
+@settings(derandomize=True, deadline=None, max_examples=300, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(data=st.data())
+def test_junk_of_a_browser_is_never_taken(payloads, data):
+    name, junk = data.draw(st.sampled_from(sorted(CHECKS))), data.draw(JUNK)
+    taken = mount._checked(CHECKS[name], lambda: junk)
+    for part in taken or ():
+        assert not isinstance(part, int | float) or -1 <= part < 100_000, (name, junk)
+    for wrong in (dict.fromkeys(FIELDS, 10**9), [], 10**9, -1, math.nan, {"kind": "other", "layer": 1, "head": 1}):
+        taken = mount._checked(CHECKS[name], lambda wrong=wrong: wrong)
+        assert not any(part in (10**9, "other") for part in taken or ()), name
 
 
 def test_every_component_is_mounted_somewhere(payloads):
@@ -151,3 +175,18 @@ def test_pure_parts():
 @pytest.mark.parametrize("path", SCRIPTS, ids=lambda path: path.stem)
 def test_no_script_is_longer_than_300_lines(path):
     assert len(path.read_text(encoding="utf-8").splitlines()) <= 300
+
+
+DOORS = ("innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval(", "srcdoc", "Function(")
+
+
+@pytest.mark.parametrize("script", SCRIPTS, ids=lambda script: script.stem)
+def test_the_browser_makes_no_markup_from_text(script):
+    text = script.read_text(encoding="utf-8")
+    assert [door for door in DOORS if door in text] == []
+
+
+def test_text_is_written_as_text():
+    assert len(SCRIPTS) >= 8
+    shared = (ROOT / "viz" / "shared" / "mount.js").read_text(encoding="utf-8")
+    assert shared.count("node.textContent = text") == 2

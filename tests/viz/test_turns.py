@@ -1,7 +1,5 @@
 """How much is computed at once, and who waits."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -28,7 +26,7 @@ def ignored(before: int) -> None:
     """Hears nothing."""
 
 
-def test_no_more_work_at_once_than_there_are_places_and_all_of_it_is_done():
+def test_concurrent_work_is_limited_and_done():
     room, lock, together = Turns(3), threading.Lock(), threading.Barrier(3)
     now, most = 0, 0
 
@@ -48,7 +46,7 @@ def test_no_more_work_at_once_than_there_are_places_and_all_of_it_is_done():
     assert (most, now) == (3, 0)
 
 
-def test_whoever_waits_hears_how_many_are_before_and_comes_in_the_order_of_asking():
+def test_waiting_work_keeps_its_order():
     room, heard, order = Turns(1), [], []
     waiting = [threading.Event(), threading.Event()]
 
@@ -73,7 +71,7 @@ def test_whoever_waits_hears_how_many_are_before_and_comes_in_the_order_of_askin
     assert {(0, 1), (1, 2), (0, 0), (1, 0)} <= set(heard)
 
 
-def test_who_leaves_while_waiting_is_not_computed_for_and_leaves_no_trace():
+def test_a_visitor_who_left_is_not_computed_for():
     room = Turns(1)
 
     def told(before: int) -> None:
@@ -96,7 +94,7 @@ def test_a_fault_gives_the_place_back():
     assert room._free == 1
 
 
-def test_short_work_passes_long_work_and_a_part_of_what_has_its_turn_waits_for_nothing(monkeypatch):
+def test_short_work_passes_long_work(monkeypatch):
     monkeypatch.setattr(turns, "LONG", Turns(1))
     monkeypatch.setattr(turns, "SHORT", Turns(1))
 
@@ -109,7 +107,6 @@ def test_short_work_passes_long_work_and_a_part_of_what_has_its_turn_waits_for_n
 
 
 def test_what_is_waited_for_has_a_place_already(monkeypatch):
-    """Two hold the only places and need what a third one, still in the queue, asked for first: none may wait for ever."""
     monkeypatch.setattr(turns, "SHORT", Turns(2))
     inside, go = threading.Barrier(3), threading.Event()
 

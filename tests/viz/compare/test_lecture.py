@@ -1,10 +1,8 @@
 """Compare in lecture mode: one picture of both sides, what differs by key, and patching with its best piece told."""
 
-from __future__ import annotations
-
 import pytest
 
-from tests.support.viz_helpers import COMPARE, LESSONS, Lab
+from tests.support.viz_helpers import COMPARE, Lab
 from viz import state
 
 TIRED = "The dog is tired."
@@ -29,7 +27,7 @@ def shown(lab: Lab) -> dict:
 
 
 @pytest.mark.parametrize(("large", "picture"), [("1", "maps"), ("2", "difference"), ("3", "heads"), ("9", "maps")])
-def test_one_picture_at_a_time_and_the_same_numbers(large, picture):
+def test_each_picture_has_the_numbers_of_the_page(large, picture):
     found, usual = shown(lecture(large=large)), shown(Lab(COMPARE, text=TIRED))
     assert found["large"]["picture"] == picture and usual["large"] is None
     assert {name: found[name] for name in ("maps", "difference", "grids", "tokens")} == {
@@ -37,7 +35,7 @@ def test_one_picture_at_a_time_and_the_same_numbers(large, picture):
     }
 
 
-def test_keys_turn_the_picture_and_lead_to_the_head_that_differs_most():
+def test_keys_lead_to_the_head_that_differs_most():
     lab = lecture(large="3")
     assert pressed(lab, "v").compared == "patching" and pressed(lecture(compared="patching"), "v").compared == "maps"
     view = pressed(lab, "h")
@@ -47,21 +45,15 @@ def test_keys_turn_the_picture_and_lead_to_the_head_that_differs_most():
     assert shown(lab)["large"]["most"].endswith(f"{most:.2f}")
 
 
-def test_the_key_of_what_differs_passes_by_what_has_no_second_side():
+def test_the_key_skips_differences_without_a_second_side():
     assert pressed(lecture(), "x").differs == "checkpoint"  # no second sentence is typed
     assert pressed(lecture(differs="checkpoint"), "x").differs == "head"  # nothing is edited
     assert pressed(lecture(differs="checkpoint", causal="off"), "x").differs == "edits"
     assert pressed(lecture(differs="step"), "x").differs == "word"
 
 
-def test_where_there_is_no_second_side_one_sentence_says_so_and_the_keys_stay():
-    lab = lecture(differs="edits")
-    assert any(text.startswith("Nothing is edited") for text in lab.sentences("lab-note"))
-    assert pressed(lab, "x").differs == "head"
-
-
 @pytest.mark.parametrize(("large", "picture"), [("1", "encoder"), ("2", "heads"), ("3", "decoder")])
-def test_the_best_piece_of_a_picture_is_put_in_and_told(large, picture):
+def test_the_best_piece_is_patched_in(large, picture):
     lab = lecture(compare="patching", large=large)
     data = lab._mounted("patch_grids")
     own = [grid for grid in data["grids"] if (grid["title"].startswith("Heads")) == (picture == "heads")]
@@ -78,9 +70,3 @@ def test_the_best_piece_of_a_picture_is_put_in_and_told(large, picture):
     assert [name for name, _ in data["large"]["rows"]] == ["this one", "the other", "patched"]
     after = pressed(lab, "n").patched.edits
     assert [edit.code for edit in after] == [sorted(cells, key=lambda code: -cells[code])[1]]
-
-
-def test_the_lessons_are_large_and_their_strip_is_one_line():
-    lab = Lab(LESSONS, lecture="on", lesson="cell")
-    assert lab._mounted("lesson_list")["large"] and lab._mounted("lesson_strip")["large"]
-    assert not Lab(LESSONS)._mounted("lesson_list")["large"]

@@ -1,17 +1,19 @@
-"""The page Compare: two sides of which one thing differs, and one sentence where there is no second."""
-
-from __future__ import annotations
+"""Compare: two sides of which one thing differs, patching, and the lecture."""
 
 import numpy as np
 import pytest
 
+from model.edits.intervention import BASELINE
+from model.edits.kinds import PatchZ, parse
+from model.inference.request import Request
 from model.readings.comparison import align
 from model.trace import Site
+from tests.support.component_helpers import Mounted
 from tests.support.viz_helpers import COMPARE, Lab
-from viz import cache
-from viz.compare import distance
+from viz import cache, experiments
+from viz.compare import distance, patch_grids, patching
 from viz.compare.choices import CHOICES
-from viz.compare.pair import DIFFERENCES, pair, with_word, words
+from viz.compare.pair import DIFFERENCES, pair
 from viz.compare.parts import PARTS
 from viz.page_fields import COMPARED, DIFFERS
 from viz.view import View
@@ -44,7 +46,7 @@ def test_what_may_differ_and_the_parts_are_those_of_the_view():
 
 
 @pytest.mark.parametrize("differs", DIFFERS)
-def test_both_sides_stand_beside_each_other(differs):
+def test_both_sides_show_their_own_trace(differs):
     lab = compare(differs, **KINDS[differs])
     shown, found = lab.side_by_side, both(lab)
     assert not lab.faults and shown["names"] == [found.first.name, found.second.name]
@@ -63,7 +65,7 @@ def test_both_sides_stand_beside_each_other(differs):
     assert values and min(values) >= 0 and max(values) <= 1 + 1e-5
 
 
-def test_the_largest_distance_is_told_with_its_number_and_is_one_click_away():
+def test_the_largest_distance_is_one_click_away():
     lab = compare()
     grids = lab.side_by_side["grids"]
     top = max(v for grid in grids for row in grid["values"] for v in row)
@@ -75,7 +77,7 @@ def test_the_largest_distance_is_told_with_its_number_and_is_one_click_away():
     assert both(lab).first.site == Site(kind, layer - 1)
 
 
-def test_a_heads_distance_is_the_mean_over_the_rows_that_both_have():
+def test_distance_is_the_mean_over_common_rows():
     found = both(compare(swap="2", swap_to="cat", kind="encoder", head="2", layer="1"))
     one, other = distance.views(found)
     assert one.queries != other.queries and len(one.queries) == len(other.queries)
@@ -133,25 +135,13 @@ def test_a_word_is_swapped_in_two_moves():
     assert "swap" not in lab.link and lab.link["swap_to"] == " cat "
 
 
-def test_what_is_too_long_for_a_word_is_kept_and_told():
+def test_a_too_long_word_stays_in_its_box():
     lab = compare()
     lab.at.text_input(key="swap to").set_value("x" * 200)
     lab.run()
     assert lab.at.text_input(key="swap to").value == "x" * 200
     assert any("has 200 characters; expected a word of at most 60" in text for text in lab.warnings)
     assert both(lab).second.request.source == "The dog is wide."
-
-
-def test_words_are_swapped_where_they_stand():
-    sentence = "It didn't, it did."
-    assert words(sentence) == ("It", "didn't", ",", "it", "did", ".")
-    assert [with_word(sentence, n, "X") for n in (2, 4, 6)] == ["It X, it did.", "It didn't, X did.", "It didn't, it didX"]
-
-
-def test_a_hypothesis_that_is_not_there_gives_way_to_one_that_is_and_it_is_said():
-    lab = compare("hypothesis", decode="beam", other_path="5-6")
-    assert not lab.faults and lab.side_by_side is not None
-    assert any("is not in this tree" in note for note in lab.sentences("lab-note"))
 
 
 def test_a_step_that_is_not_there_leaves_a_way_to_one_that_is():
@@ -177,77 +167,70 @@ def test_a_step_that_is_not_there_leaves_a_way_to_one_that_is():
     ],
     ids=str,
 )
-def test_where_there_is_no_second_side_one_sentence_says_why(differs, link, told):
+def test_a_missing_second_side_is_one_fault(differs, link, told):
     lab = compare(differs, **link)
     assert len(lab.faults) == 1 and lab.faults[0].startswith(told) and lab.side_by_side is None
 
 
-@pytest.mark.parametrize(
-    ("differs", "link", "told", "way"),
-    [
-        ("edits", {}, "Nothing is edited", "to what if"),
-        ("hypothesis", {}, "There is one hypothesis only", "search with a beam"),
-        ("sentence", {}, "Type the sentence", None),
-        ("word", {"text": "She bought a red car."}, "Click the word", None),
-    ],
-    ids=str,
-)
-def test_what_is_still_to_be_chosen_is_no_fault(differs, link, told, way):
-    lab = compare(differs, **link)
-    assert not lab.faults and any(text.startswith(told) for text in lab.sentences("lab-note"))
-    assert way is None or way in lab.buttons
-    if way == "search with a beam":
-        assert lab.click(way).side_by_side is not None
+YOUNG = "The dog didn't cross the street because it was too young."
+WIDE = YOUNG.replace("young", "wide")
+REQUESTS = Request(YOUNG), Request(WIDE)
 
 
-@pytest.mark.parametrize(
-    ("differs", "link", "told"),
-    [
-        ("checkpoint", {"other_checkpoint": "en-fr-learned", "layer": "4", "head": "8"}, "The second side has 3 layers"),
-        ("head", {"head": "1", "other_layer": "9", "other_head": "2"}, "The second side has 4 layers"),
-        ("step", {"kind": "encoder"}, "The encoder reads the whole sentence at once"),
-        ("sentence", {"other_text": "Go.", "edits": "block_enc_1-5"}, "Not on the second side: "),
-    ],
-    ids=str,
-)
-def test_what_the_second_side_lacks_is_told(differs, link, told):
-    lab = compare(differs, **link)
-    assert lab.side_by_side is not None and any(text.startswith(told) for text in lab.warnings)
+def patching_page(**link: str) -> Lab:
+    return Lab(COMPARE, **({"text": YOUNG, "compare": "patching", "swap": "11", "swap_to": "wide"} | link))
 
 
-@pytest.mark.parametrize(
-    "link",
-    [
-        {"causal": "off", "mode": "again"},
-        {"checkpoint": "en-fr-peek", "kind": "decoder"},
-        {"text": "He is tired. She sleeps.", "pad": "3", "kind": "encoder"},
-        {"target": "Le chien dort.", "kind": "decoder"},
-        {"head": "mean", "kind": "cross"},
-        {"differs": "edits", "causal": "off", "mode": "again", "kind": "decoder"},
-        {"differs": "head", "head": "mean", "other_head": "3"},
-        {"compare": "patching"},
-        {"text": ""},
-    ],
-    ids=str,
-)
-def test_every_view_is_drawn(link):
-    lab = Lab(COMPARE, **({"text": TIRED} | link))
-    assert bool(lab.faults) == (link.get("text") == "")
+def grids(lab: Lab) -> dict:
+    return lab._mounted("patch_grids")
 
 
-def test_two_heads_are_called_what_they_are():
-    shown = compare("head", kind="cross", head="mean", other_layer="9", other_head="20").side_by_side
-    assert shown["names"] == ["layer 3, mean of the heads", "layer 4, mean of the heads"]
+def three(lab: Lab) -> str:
+    return lab.sentences("lab-three")[0]
 
 
-def test_the_default_view_compares_an_example():
-    assert View().differs == "word"
-    assert not Lab(COMPARE).faults
+def test_shares_and_translations_are_measured():
+    lab = patching_page()
+    found = experiments.patching(*REQUESTS, "auto", None, lambda share: None)
+    shown = grids(lab)
+    for grid, values in zip(shown["grids"], (found.encoder, found.decoder, *found.heads.values()), strict=True):
+        np.testing.assert_allclose(np.array(grid["values"], float), found.share(values), atol=1e-4)
+        assert all(parse(code).code == code for row in grid["codes"] for code in row)
+    assert shown["grids"][0]["columns"] == list(cache.analyse(REQUESTS[0], "auto").trace.source.labels)
+    (best,) = found.best
+    assert shown["chosen"] == [best.code]
+    (told,) = lab.sentences("lab-answer")
+    turning = [value for edit, value in found.pieces if isinstance(edit, PatchZ) and found.turns(value)]
+    many = f" ({len(turning)} of 96 do it alone)" if len(turning) > 1 else ""
+    assert f"One head is enough to make “elle” likelier than “il”{many}; the most comes from" in told
+    assert f"{round(100 * found.share(dict(found.pieces)[best]))}% of the way" in told
+    assert "“young” takes from “ide”; in the other sentence without a partner, so never put in: w." in " ".join(
+        lab.sentences("lab-note")
+    )
+    first, second = (cache.analyse(request, "auto").translation for request in REQUESTS)
+    assert three(lab) == f"This sentence{first}The other{second}Patched{first.replace(chr(39) + 'il', chr(39) + 'elle')}"
+    lab.click("patch what if")
+    assert set(lab.link["edits"].split("~")) == {f"donor_{WIDE}", best.code} and lab.link["mode"] == "again"
+    assert f"donor_{WIDE}" in lab.edits and lab.faults == []
 
 
-def test_where_no_second_sentence_is_typed_one_with_another_word_is_offered():
-    lab = Lab(COMPARE, differs="sentence")
-    assert "try a sentence" not in Lab(COMPARE, differs="sentence", text="I love you.").buttons
-    lab.click("try a sentence")
-    assert lab.link["other_text"] == "The dog didn't cross the street because it was too wide."
-    assert lab.sentences("lab-verdict")
+def test_a_piece_of_a_link_is_patched_in():
+    lab = patching_page(patched="patch_enc.0_12")
+    assert grids(lab)["chosen"] == ["patch_enc.0_12"]
+    assert any("embedding, at “young”. 104% of the way" in text for text in lab.sentences("lab-note"))
+    lab = patching_page(patched="patch_enc.9_12")
+    assert any("names layer 9; this checkpoint has 4 there" in text for text in lab.warnings)
+    assert "patch what if" not in lab.buttons
+
+
+def test_only_a_piece_that_stands_there_can_be_chosen(monkeypatch):
+    found, chosen = experiments.patching(*REQUESTS, "auto", None, lambda share: None), []
+    labels = cache.analyse(REQUESTS[0], "auto").labels
+    mounted = Mounted(monkeypatch)
+    patch_grids.grids(patch_grids.payload(found, labels, (), "light"), chosen.append)
+    for code in ("patch_enc.2_9", "patch_enc.99_1", "off_enc.1", None, 7):
+        mounted.report("piece", code)
+    assert chosen == ["patch_enc.2_9"]
+    monkeypatch.setattr(patching.state, "change", lambda **fields: chosen.append(fields["patched"]))
+    patching.choose("patch_enc.2_9")
+    assert chosen[-1] == BASELINE.with_edit("patch_enc.2_9") and View(patched=chosen[-1])

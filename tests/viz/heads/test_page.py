@@ -1,6 +1,4 @@
-"""The Heads page without a browser."""
-
-from __future__ import annotations
+"""Heads: the page, and its lecture."""
 
 import json
 
@@ -15,9 +13,9 @@ from model.readings.head_metrics import METRICS, orders
 from model.trace import KINDS, Site
 from tests.support import tiny
 from tests.support.component_helpers import opened
-from tests.support.viz_helpers import HEADS, TRANSLATE, WHAT_IF, Lab
+from tests.support.viz_helpers import HEADS, Lab
 from viz import cache, readings
-from viz.heads import all_heads, tables
+from viz.heads import all_heads, in_lecture, tables
 from viz.view import View
 
 SENTENCE = "The dog sleeps under the table."
@@ -32,8 +30,7 @@ def analysed(**more):
     return cache.analyse(request, "auto"), readings.value_norms(request, "auto")
 
 
-def test_the_saved_table_is_blank_where_the_page_shows_no_number():
-    """As the page has it: a metric of a site is shown, and saved, where its mask and its tokens allow a number."""
+def test_the_saved_table_has_the_numbers_of_the_page():
     view = View(source=SENTENCE)
     trace = analysed()[0].whole
     table = tables._numbers(trace, view)
@@ -61,17 +58,6 @@ def test_a_head_that_sees_nothing_has_no_number(tiny_checkpoint):
     assert set(row[3:]) == {None}
 
 
-def test_all_heads_of_all_sites_are_there():
-    page = heads()
-    analysis, _ = analysed()
-    config = cache.checkpoint("en-fr", "auto").config
-    for grid, kind in zip(page.all_heads["grids"], KINDS, strict=True):
-        site = Site(kind, 0)
-        assert (grid["kind"], grid["layers"], grid["heads"]) == (kind, config.encoder_layers, config.heads)
-        assert grid["keys"] == list(analysis.trace.keys(site))
-    assert any(analysis.translation in text for text in page.html)
-
-
 @pytest.mark.parametrize(("kind", "measure"), zip(KINDS, MEASURES, strict=True))
 def test_the_link_names_the_head_and_its_measure(kind, measure):
     page = heads(kind=kind, layer="2", head="3", measure=measure)
@@ -82,7 +68,7 @@ def test_the_link_names_the_head_and_its_measure(kind, measure):
     np.testing.assert_array_equal(opened(data, "values"), expected.astype(np.float32))
 
 
-def test_orders_and_measures_can_be_picked_and_stand_in_the_link():
+def test_orders_and_measures_are_in_the_link():
     page = heads()
     for order in orders(two=False)[1:]:
         page.at.selectbox(key="order").set_value(order)
@@ -92,7 +78,7 @@ def test_orders_and_measures_can_be_picked_and_stand_in_the_link():
     assert page.pick("measure", "rollout").all_heads["chosen"]["measure"] == page.link["measure"] == "rollout"
 
 
-def test_two_tokens_open_the_head_that_links_them_best_until_another_is_chosen():
+def test_two_tokens_open_the_head_that_links_them_best():
     analysis, _ = analysed()
     weights = np.stack([analysis.trace.patterns[site][:, 2, 1] for site in analysis.trace.sites("cross")])  # [layers, H]
     layer, head = np.unravel_index(weights.argmax(), weights.shape)
@@ -110,51 +96,7 @@ def test_two_tokens_open_the_head_that_links_them_best_until_another_is_chosen()
         assert (page.run().link["layer"], page.link["head"]) == tuple(map(str, own))
 
 
-def test_two_tokens_stand_in_the_link_until_the_sentence_is_another():
-    page = heads(find="encoder_3_2", step="2")
-    analysis, _ = analysed()
-    patterns = np.concatenate([analysis.trace.patterns[site] for site in analysis.trace.sites("encoder")])
-    np.testing.assert_allclose(page.all_heads["find"]["weights"], patterns[:, 2, 1], atol=0.51e-5)
-    assert page.run().link["find"] == "encoder_3_2"
-    assert "find" not in page.type("A cat.").link and page.all_heads["find"] is None
-
-
-def test_merged_words_hidden_tokens_and_mass_come_from_the_link():
-    plain, other = heads(kind="cross"), heads(kind="cross", words="merged", lines="content", mass="50")
-    data = other.all_heads["chosen"]
-    assert (data["merge"], data["hide"], data["mass"]) == (True, True, 50)
-    assert opened(data, "kept").sum() < opened(plain.all_heads["chosen"], "kept").sum()
-
-
-def test_a_head_that_does_not_exist_is_told_and_another_shown():
-    page = heads(layer="40", head="70")
-    assert len(page.warnings) == 2
-    assert (page.all_heads["chosen"]["layer"], page.all_heads["chosen"]["head"]) == (4, None)
-
-
-@pytest.mark.parametrize("text", ["🦉", "<script>alert(1)</script>", "word " * 120])
-def test_short_long_and_odd_sentences(text):
-    page = heads(text=text, split="off")
-    assert not page.faults
-    assert json.dumps(page.all_heads, allow_nan=False)
-
-
-@pytest.mark.parametrize(("text", "expected"), [("", "The sentence is empty"), ("a b c d e " * 400, "expected at most 128")])
-def test_a_sentence_that_cannot_be_read_is_one_sentence(text, expected):
-    page = heads(text=text, split="off")
-    assert len(page.faults) == 1 and expected in page.faults[0]
-    assert page.all_heads is None and page.box == text
-    assert page.type(SENTENCE).all_heads
-
-
-def test_edits_beams_and_padding_show_in_the_heads():
-    assert heads(edits="off_cross.3", mode="again").all_heads != heads().all_heads
-    assert heads(pad="3").all_heads["grids"][0]["keys"][-3:] == ["<pad>"] * 3
-    assert heads(causal="off", mode="again").all_heads
-    assert heads(decode="beam").all_heads
-
-
-def test_a_head_that_is_off_contributes_nothing_and_says_so():
+def test_an_ablated_head_contributes_nothing():
     off = {"kind": "cross", "measure": "contribution", "edits": "off_cross.2.3"}
     alone = heads(**off, layer="2", head="3").all_heads["chosen"]
     assert not opened(alone, "values").any()
@@ -164,10 +106,28 @@ def test_a_head_that_is_off_contributes_nothing_and_says_so():
     assert "switched" not in heads(**off, layer="3", head="3").all_heads["chosen"]["readAs"]
 
 
-def test_the_step_is_marked_and_goes_along_between_the_pages():
-    page = heads(kind="cross", step="4")
-    assert page.all_heads["chosen"]["row"] == 3
-    assert page.go(TRANSLATE).timeline["step"] == 4
-    assert page.go(WHAT_IF).switchboard
-    assert page.go(HEADS).all_heads["chosen"]["row"] == 3
-    assert page.link["kind"] == "cross"
+def lecture(**link: str) -> Lab:
+    return Lab(HEADS, lecture="on", text=SENTENCE, **link)
+
+
+def keys(lab: Lab) -> list[str]:
+    return [name for name, *_ in lab._mounted(".lecture")["keys"]]
+
+
+@pytest.mark.parametrize(
+    ("link", "large", "sites"), [({}, 1, False), ({"large": "3", "sites": "all"}, 3, True), ({"large": "9"}, 1, False)]
+)
+def test_one_picture_is_large(link, large, sites):
+    lab = lecture(**link)
+    assert (lab.all_heads["large"], lab.all_heads["sites"], lab.all_heads["together"]) == (large, sites, None)
+    assert lab.faults == [] and keys(lab) == ["v", "k", "n", "p", "o", "w"]
+
+
+def test_the_order_is_that_of_the_link():
+    for link, first in (({"find": "encoder_2_3"}, "find"), ({"order": "entropy"}, "entropy"), ({}, "position")):
+        data = lecture(**link).all_heads
+        view = View(kind="encoder", order=link.get("order", "position"))
+        grid = data["grids"][0]
+        ordered = in_lecture._ordered({"grids": data["grids"]}, data, view)
+        order = data["find"]["order"] if first == "find" else grid["orders"][first]
+        assert ordered == [tuple(grid["places"][n]) for n in order] and len(set(ordered)) == len(grid["places"])

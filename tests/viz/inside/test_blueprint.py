@@ -1,9 +1,5 @@
 """What the picture of the architecture is given, what is taken from it, and the part of the page that shows it."""
 
-from __future__ import annotations
-
-import json
-
 import pytest
 
 from model.inference.analyse import analyse
@@ -11,11 +7,9 @@ from model.inference.request import Request
 from model.readings.blueprint import blueprint as plan
 from tests.support import tiny
 from tests.support.component_helpers import Mounted
-from tests.support.viz_helpers import HEADS, INSIDE, Lab
-from viz import cache, pages, theme
-from viz.inside import map_part
-from viz.inside.blueprint import blueprint, links, payload, shares
-from viz.page_fields import PARTS
+from tests.support.viz_helpers import INSIDE, Lab
+from viz import cache
+from viz.inside.blueprint import blueprint, payload, shares
 from viz.view import View
 
 TEXT = "The red fox takes a lamp."
@@ -47,7 +41,7 @@ def test_every_block_of_the_picture_is_one_of_the_plan(drawn):
 
 
 @pytest.mark.parametrize("layer", [1, 2, 3, 9])
-def test_closed_layers_are_there_with_their_parameters(drawn, layer):
+def test_closed_layers_have_their_parameters(drawn, layer):
     checkpoint, _, data = drawn(View(layer=layer))
     assert data["open"] == {"encoder": min(layer, 3), "decoder": min(layer, 2)}
     assert data["total"] == checkpoint.model.parameter_count
@@ -76,29 +70,6 @@ def test_the_pair_of_the_step_is_the_traces(drawn):
     assert drawn(View(step=500))[2]["step"] == len(trace.outputs) - 1
 
 
-def test_all_of_it_is_json(drawn):
-    for mode in ("light", "dark"):
-        data = drawn(mode=mode)[2]
-        assert json.loads(json.dumps(data, allow_nan=False)) == data
-        assert data["style"]["--tint-cross"] == theme.scale("cross", mode)[4]
-
-
-def test_links_lead_to_places_that_there_are(drawn):
-    _, blocks, _ = drawn()
-    places = {to for block in blocks for to, _ in links(block, rotary=True)}
-    assert places <= {*PARTS, *(page.name for page in pages.PAGES)}
-
-
-def test_rotary_attention_leads_to_the_positions(drawn):
-    _, blocks, _ = drawn(positions="rotary")
-    leads = {b.site: "positions" in dict(links(b, rotary=True)) for b in blocks if b.kind == "attention"}
-    assert leads == {"encoder": True, "decoder": True, "cross": False}
-    assert not any("positions" in dict(links(b)) for b in blocks if b.kind == "attention")
-
-
-# -- what the browser tells ---------------------------------------------------------------------------------------------
-
-
 @pytest.fixture
 def mounted(monkeypatch, drawn):
     told, browser = [], Mounted(monkeypatch)
@@ -112,27 +83,6 @@ def mounted(monkeypatch, drawn):
     return heard
 
 
-def test_a_layer_and_a_site_are_told(mounted):
-    assert mounted("choose", {"kind": "encoder", "layer": 3}) == [("encoder", 3)]
-
-
-@pytest.mark.parametrize(
-    "junk",
-    [
-        None,
-        "cross",
-        {},
-        {"kind": "cross"},
-        {"kind": [], "layer": 1},
-        {"kind": "cross", "layer": 4},
-        {"kind": "x", "layer": 1},
-    ],
-    ids=str,
-)
-def test_what_names_no_layer_is_ignored(mounted, junk):
-    assert mounted("choose", junk) == []
-
-
 def test_a_way_is_told_with_its_site(mounted):
     assert mounted("open", {"to": "heads", "key": "decoder.1.cross_attention"}) == [("heads", "cross", 2)]
     assert mounted("open", {"to": "stages", "key": "decoder.1.feed_forward"}) == [("stages", "cross", 2)]
@@ -140,30 +90,11 @@ def test_a_way_is_told_with_its_site(mounted):
     assert mounted("open", {"to": "positions", "key": "source_embedding.positional"}) == [("positions", None, None)]
 
 
-@pytest.mark.parametrize(
-    "junk",
-    [
-        None,
-        [],
-        {"to": "heads"},
-        {"to": "heads", "key": "softmax"},
-        {"to": [], "key": "softmax"},
-        {"to": "translate", "key": "decoder.0.feed_forward"},
-    ],
-    ids=str,
-)
-def test_a_way_that_no_block_has_is_ignored(mounted, junk):
-    assert mounted("open", junk) == []
-
-
-# -- the page ------------------------------------------------------------------------------------------------------------
-
-
 def shown(page: Lab) -> dict:
     return page._mounted(".blueprint")
 
 
-def test_the_part_shows_the_checkpoint_that_is_chosen():
+def test_the_map_shows_the_chosen_checkpoint():
     page = Lab(INSIDE, part="map", text="The dog sleeps.", step="2", kind="cross", layer="2")
     data = shown(page)
     model = cache.checkpoint("en-fr", "auto").model
@@ -173,24 +104,3 @@ def test_the_part_shows_the_checkpoint_that_is_chosen():
     peek = Lab(INSIDE, part="map", text="The dog sleeps.", checkpoint="en-fr-peek")
     names = [block["name"] for block in shown(peek)["blocks"] if block["site"] == "decoder"]
     assert names == ["Self-attention"]
-
-
-@pytest.mark.parametrize("text", ["🦉", "<script>alert(1)</script>", "word " * 120])
-def test_short_long_and_odd_sentences(text):
-    page = Lab(INSIDE, part="map", text=text, split="off")
-    assert not page.faults
-    assert shown(page)["source"]
-
-
-def test_a_way_to_another_page_takes_the_view_along(monkeypatch):
-    page = Lab(INSIDE, part="map", text="The dog sleeps.")
-    asked = []
-    monkeypatch.setattr(map_part.visit, "leave", lambda: asked.append(True))
-    page.run()
-    assert asked  # the page looks whether it shall be left
-    monkeypatch.undo()
-    page.at.session_state["next page"] = HEADS
-    page.at.run()
-    assert not page.at.exception
-    assert page.all_heads["chosen"]
-    assert page.box == "The dog sleeps."

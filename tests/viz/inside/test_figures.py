@@ -1,32 +1,25 @@
-"""The figures of three parts of the page Inside: what is drawn is what was computed."""
+"""Inside: three charts, the size of a model, and the length of a text."""
 
-from __future__ import annotations
+import dataclasses
+import html
+import re
 
 import numpy as np
 import pytest
 
-from tests.support.viz_helpers import numbers, read, through_json
-from viz import theme
-from viz.inside.lens_figure import SHADE, lens_map, shaded
+from model.experiments.length_runs import Curve, Limits, Point, Run, fit, stored
+from model.inference.request import Request
+from model.network.lengths import WAYS
+from model.trace import Site
+from tests.support.viz_helpers import INSIDE, Lab, numbers, read, through_json
+from viz import readings, theme
+from viz.inside import length_part
+from viz.inside.lens_figure import lens_map
 from viz.inside.neighbours_figure import neighbours_chart
 from viz.inside.scaling_figure import APART, scaling_chart
 
 MODES = ("light", "dark")
 
-
-def contrast(one: str, two: str) -> float:
-    """WCAG 2.2's ratio of two colours."""
-
-    def luminance(colour: str) -> float:
-        parts = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
-        linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in parts]
-        return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
-
-    low, high = sorted((luminance(one), luminance(two)))
-    return (high + 0.05) / (low + 0.05)
-
-
-# -- scaling -----------------------------------------------------------------------------------------------------------
 
 WIDTHS = (4, 8, 16)
 DIVIDED, UNDIVIDED = np.array([1.0, 1.1, 0.9]), np.array([4.0, 8.0, 15.0])
@@ -55,43 +48,6 @@ def test_lines_and_dots_stand_where_they_were_measured(mode):
     assert drawn["random, not divided"]["line"]["dash"] == "dash" != drawn["random, divided"]["line"]["dash"]
 
 
-@pytest.mark.parametrize("chosen", [0, 1])
-def test_the_chosen_head_is_joined_framed_and_on_top(chosen):
-    drawn = traces(scaling(chosen))
-    np.testing.assert_allclose(numbers(drawn["chosen"]["y"]), [HEADS[0][chosen], HEADS[1][chosen]])
-    dots = drawn["heads, divided"]
-    assert dots["marker"]["line"]["color"] == [theme.HUES["cross"], theme.PALETTES["light"].ink]
-    assert numbers(dots["y"])[-1] == HEADS[0][chosen]
-    assert dots["hovertext"][-1] == f"head {chosen + 1}, d_k 8, divided: {HEADS[0][chosen]:.4g}"
-
-
-def test_for_the_mean_no_head_is_framed():
-    drawn = traces(scaling(None))
-    assert "chosen" not in drawn and set(drawn["heads, divided"]["marker"]["line"]["color"]) == {theme.HUES["cross"]}
-
-
-def test_theory_is_dotted_and_all_is_within_the_axis():
-    figure = scaling(theory=[(np.array([4.0, 8.0, 16.0]), "theory: d_k")], logarithmic=True)
-    assert traces(figure)["theory: d_k"]["line"]["dash"] == "dot"
-    low, high = figure.layout.yaxis.range
-    assert figure.layout.yaxis.type == "log" and 10**low < 0.9 and 10**high > 24
-    assert scaling().layout.yaxis.range[1] > 24
-    assert list(figure.layout.xaxis.ticktext) == ["4", "8", "16"]
-
-
-def test_heads_without_a_number_are_no_fault():
-    empty = np.full(2, np.nan)
-    figure = scaling_chart(WIDTHS, DIVIDED, UNDIVIDED, 8, (empty, empty), None, "decoder", "dark")
-    assert np.isfinite(figure.layout.yaxis.range).all()
-
-
-def test_lengths_that_differ_are_refused():
-    with pytest.raises(ValueError, match="3 widths with lines of"):
-        scaling_chart(WIDTHS, DIVIDED[:2], UNDIVIDED, 8, HEADS, None, "cross", "light")
-
-
-# -- logit lens --------------------------------------------------------------------------------------------------------
-
 LAYERS, STEPS = ("embedding", "layer 1"), ("<s>", "la", "la")
 PROBABILITY = np.array([[0.0, 0.5, 0.25], [0.125, 1.0, 0.75]])
 RANK = np.array([[900, 1, 2], [3, 1, 1]])
@@ -113,45 +69,11 @@ def test_a_column_is_a_step_and_a_row_a_layer():
     assert "likeliest: <b>x</b>" in read(points["hovertext"][0])
 
 
-def test_repeated_steps_stay_apart_and_control_tokens_are_seen():
+def test_repeated_steps_stay_apart():
     figure = lens()
     assert [read(text) for text in figure.layout.xaxis.ticktext] == list(STEPS)
     assert list(figure.layout.yaxis.ticktext) == list(LAYERS)
     assert figure.layout.yaxis.range[0] > figure.layout.yaxis.range[1]  # the embedding on top
-
-
-@pytest.mark.parametrize("chosen", [0, 2])
-def test_the_chosen_step_is_outlined(chosen):
-    figure = lens(chosen)
-    (frame,) = figure.layout.shapes
-    assert (frame.x0, frame.x1, frame.y0, frame.y1) == (chosen - 0.5, chosen + 0.5, -0.5, 1.5)
-    assert [text.startswith("<b>") for text in figure.layout.xaxis.ticktext] == [j == chosen for j in range(3)]
-
-
-@pytest.mark.parametrize("mode", MODES)
-def test_text_can_be_read_on_the_deepest_colour(mode):
-    colours = [colour for _, colour in shaded(mode)]
-    assert min(contrast(theme.PALETTES[mode].ink, colour) for colour in colours) >= 4.5
-    assert (shaded(mode)[0], shaded(mode)[-1][0]) == ([0, theme.PALETTES[mode].page], 1)
-    assert colours[-1] == theme.scale("decoder", mode, 101)[round(100 * SHADE[mode])]
-
-
-@pytest.mark.parametrize(("steps", "written"), [(30, True), (40, False), (128, False)])
-def test_where_no_token_fits_cells_are_read_on_hover(steps, written):
-    values = np.zeros((2, steps))
-    figure = lens_map(values, [["token"] * steps] * 2, values + 1, LAYERS, ["token"] * steps, 0, "light")
-    assert (len(figure.data) == 3) is written
-    assert len(figure.data[-1].hovertext) == 2 * steps
-    if written:
-        assert all(len(read(text)) < 5 and text.endswith("…</b>") for text in figure.data[1].text)
-
-
-def test_labels_that_do_not_fit_are_refused():
-    with pytest.raises(ValueError, match="a map of 2 x 3 with 2 layers and 2 steps"):
-        lens_map(PROBABILITY, SAYS, RANK, LAYERS, STEPS[:2], 0, "light")
-
-
-# -- neighbours --------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -166,12 +88,88 @@ def test_bars_are_cosines_the_first_on_top(mode):
     assert "<i>" in read(bars["hovertext"][1]) and "cosine 0.50000" in bars["hovertext"][1]
 
 
-def test_charts_beside_one_another_can_have_one_scale():
-    short, long = (neighbours_chart([label], np.ones(1), [""], "decoder", "light", 12) for label in ("a", "a" * 12))
-    assert short.layout.margin.l == long.layout.margin.l
-    assert neighbours_chart(["a"], np.ones(1), [""], "decoder", "light").layout.margin.l < short.layout.margin.l
+def on_the_map(**link: str) -> Lab:
+    return Lab(INSIDE, **({"part": "map", "text": "The dog sleeps."} | link))
 
 
-def test_as_many_labels_as_cosines():
-    with pytest.raises(ValueError, match="1 labels, 2 cosines and 1 notes"):
-        neighbours_chart(["a"], np.ones(2), [""], "encoder", "light")
+def of(page: Lab) -> tuple[str, str]:
+    """What is said of the size, and all its tables as text."""
+    (told,) = page.sentences("lab-answer")
+    tables = [piece for piece in page.html if "lab-shares" in piece or "lab-facts" in piece]
+    return told, html.unescape(re.sub(r"<[^>]+>", " ", " ".join(tables)))
+
+
+def test_this_checkpoint_and_then_another_size():
+    page = on_the_map()
+    told, tables = of(page)
+    assert told == "This checkpoint: 9,421,824 parameters, 37.7 MB as float32; just as many as the loaded model holds."
+    assert "9,421,824" in tables and "the embedding table again" in tables
+    page.at.number_input(key="size_layers").set_value(2)
+    told, tables = of(page.run())
+    assert told.startswith("With these sizes: ") and page.link["size_n"] == "2"
+    page.at.number_input(key="size_heads").set_value(7)
+    (fault,) = page.run().sentences("lab-fault")
+    assert fault == "7 heads cannot share a width d_model of 256; expected a multiple of 7, as 259."
+    page.at.selectbox(key="size").set_value("gpt2-xl")
+    told, tables = of(page.run())
+    assert told.startswith("GPT-2 XL: 1,557,611,200 parameters, 6.23 GB as float32. Its authors say 1.56 billion")
+    assert {"size": "gpt2-xl"}.items() <= page.link.items() and not {"size_n", "size_h"} & page.link.keys()
+    page.at.number_input(key="size_layers").set_value(48)  # as it has them
+    assert "size_n" not in page.run().link
+
+
+SENTENCE = "The dog sleeps under the table."
+ALL = tuple(WAYS.values())
+
+
+@pytest.fixture(autouse=True)
+def unmeasured():
+    """Nothing has been measured here before or after."""
+    length_part._own.clear()
+    yield
+    length_part._own.clear()
+
+
+def opened(**link: str) -> Lab:
+    return Lab(INSIDE, **({"part": "length", "text": SENTENCE, "kind": "encoder", "layer": "2", "head": "3"} | link))
+
+
+def test_the_stored_run_and_the_patterns_of_this_head():
+    page = opened(near_w="2")
+    time, memory, *maps = page.charts
+    for chart, what in ((time, "seconds"), (memory, "bytes")):
+        for trace, (name, way) in zip(chart["data"], WAYS.items(), strict=True):
+            assert trace["name"] == way.title
+            np.testing.assert_allclose(numbers(trace["y"]), [getattr(p, what) for p in stored().curves[name].points])
+    growth, said = page.sentences("lab-answer")
+    for way in ALL:
+        assert f"T{fit(stored().curves[way.name], 'seconds').power:.2f} ({way.title.lower()}" in growth
+    found = readings.other_patterns(Request(SENTENCE), "auto", Site("encoder", 1), 2)
+    shown = [found.softmax, found.linear.values, found.window.values]
+    for chart, values in zip(maps, shown, strict=True):
+        np.testing.assert_allclose(numbers(chart["data"][0]["z"]), values[2], atol=1e-6)
+    linear, window = (f"{other.of_head(2):.0%}" for other in (found.linear, found.window))
+    assert f"linear attention would put {linear} of the weight elsewhere than the softmax does (" in said
+    assert f"; with a window of 2 it is {window};" in said
+    assert any("a run that comes with the lab" in told for told in page.sentences("lab-note"))
+
+
+def test_an_own_measurement_joins_the_stored_run(monkeypatch):
+    few = [Point(n, 1e-3 * n, 100 * n, 0.0) for n in (64, 128, 256)]
+    made = Run(3, "9.9", Limits(), {name: Curve(tuple(few), "total") for name in WAYS})
+    started = []
+
+    def heard(limits):
+        started.append(limits)
+        yield dataclasses.replace(made, curves={name: Curve() for name in WAYS})
+        yield made
+
+    monkeypatch.setattr(length_part.length_runs, "measure", heard)
+    page = opened().click("measure lengths")
+    assert started == [length_part.LIMITS] and length_part.own() == made
+    page.run()
+    names = [trace["name"] for trace in page.charts[0]["data"]]
+    assert names == [*(f"{way.title}, stored" for way in ALL), *(way.title for way in ALL)]
+    assert "T1.00 (explicit, 64 to 256)" in page.sentences("lab-answer")[0]
+    assert any("measured here (3 cores, one of them used; torch 9.9)" in told for told in page.sentences("lab-note"))
+    assert any("Linear ends at 256 tokens: the 90 s of the run were over." in told for told in page.sentences("lab-note"))

@@ -1,7 +1,5 @@
 """Inside in lecture mode: each part over the whole page, for every kind of model; keys turn what it shows."""
 
-from __future__ import annotations
-
 import dataclasses
 
 import pytest
@@ -18,7 +16,7 @@ COMPONENTS = ("stages", "writers", "tokens")
 
 
 @pytest.mark.parametrize("part", PARTS)
-def test_each_part_is_drawn_large_without_its_controls(part):
+def test_each_part_is_drawn_large(part):
     page = Lab(INSIDE, text=SENTENCE, lecture="on", part=part, kind="cross")
     assert not page.faults and not page.warnings
     assert not page.at.button_group and [box.key for box in page.at.text_input] == ["source"]
@@ -27,7 +25,7 @@ def test_each_part_is_drawn_large_without_its_controls(part):
     assert Lab(INSIDE, text=SENTENCE, part="stages").stages["large"] is False
 
 
-def test_the_button_of_the_bar_turns_the_parts_and_the_pictures_begin_anew():
+def test_the_button_turns_the_parts():
     at = PARTS.index("scale")
     page = Lab(INSIDE, text=SENTENCE, lecture="on", part=PARTS[at], large="3")
     assert page.click("hall_part").link["part"] == PARTS[at + 1] and "large" not in page.link
@@ -38,18 +36,12 @@ def test_the_button_of_the_bar_turns_the_parts_and_the_pictures_begin_anew():
 @pytest.mark.parametrize(
     ("steps", "step", "seen"), [(3, 2, (0, 3)), (10, 9, (0, 10)), (16, 0, (0, 10)), (16, 12, (6, 16)), (31, 30, (21, 31))]
 )
-def test_the_step_is_among_those_of_the_lens_that_are_in_sight(steps, step, seen):
+def test_the_lens_window_contains_the_step(steps, step, seen):
     first, end = lens_part.window(steps, step)
     assert (first, end) == seen and first <= step < end
 
 
-@pytest.mark.parametrize("large", range(1, 10))
-def test_positions_show_one_picture_at_a_time(large):
-    page = Lab(POSITIONS, text=SENTENCE, lecture="on", large=str(large))
-    assert not page.faults and len(page.charts) == {7: 2, 8: 0, 9: 0}.get(large, 1)
-
-
-def test_positions_turn_pictures_and_schemes_and_need_no_sentence():
+def test_positions_turn_pictures_and_schemes():
     page = Lab(POSITIONS, text=SENTENCE, lecture="on", large="9")
     assert "large" not in page.click("hall_picture").link
     assert page.click("hall_scheme").link["scheme"] == "learned"

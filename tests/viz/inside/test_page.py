@@ -1,7 +1,5 @@
 """The part "One head" of the page Inside, without a browser."""
 
-from __future__ import annotations
-
 import json
 
 import pytest
@@ -30,7 +28,7 @@ def made(site: Site, head: int, query: int, **request):
     ("kind", "link"),
     [("encoder", {"token": "4"}), ("decoder", {"step": "4"}), ("cross", {"step": "4"})],
 )
-def test_the_link_names_the_head_the_query_and_the_stage(kind, link):
+def test_the_link_names_head_query_and_stage(kind, link):
     page = inside(kind=kind, layer="2", head="3", stage="5", **link)
     expected = json.loads(json.dumps(made(Site(kind, 1), 2, 3))) | {
         "stage": 5,
@@ -42,7 +40,7 @@ def test_the_link_names_the_head_the_query_and_the_stage(kind, link):
     assert not page.warnings and not page.faults
 
 
-def test_heads_layers_and_kinds_can_be_picked_and_stand_in_the_link():
+def test_heads_layers_and_kinds_are_in_the_link():
     page = inside(stage="7")
     assert (page.stages["kind"], page.stages["layer"], page.stages["head"]) == ("encoder", 3, 2)
     for kind in KINDS[::-1]:
@@ -61,7 +59,7 @@ def test_heads_layers_and_kinds_can_be_picked_and_stand_in_the_link():
         ({"token": "999"}, {"query": 9}, ["There is no token 999: this sentence has 9."]),
     ],
 )
-def test_what_is_not_there_is_told_in_one_sentence_and_the_nearest_shown(link, shown, said):
+def test_what_is_out_of_range_shows_the_nearest(link, shown, said):
     page = inside(**link)
     assert {name: page.stages[name] for name in shown} == shown
     assert len(page.warnings) == len(said)
@@ -69,51 +67,16 @@ def test_what_is_not_there_is_told_in_one_sentence_and_the_nearest_shown(link, s
     assert not page.faults
 
 
-def test_a_mean_over_heads_is_told_and_the_first_head_shown():
-    page = inside(head="mean")
-    assert page.stages["head"] == 1
-    assert "Only a single head can be taken apart: head 1 is shown." in page.sentences("lab-note")
-    assert page.pick("one head", 4).stages["head"] == 4
-    assert not any("mean over heads" in text for text in page.sentences("lab-note"))
-
-
-@pytest.mark.parametrize(
-    ("text", "kind"), [("a", "cross"), ("🦉", "encoder"), ("<script>alert(1)</script>", "decoder"), ("word " * 120, "cross")]
-)
-def test_short_long_and_odd_sentences(text, kind):
-    page = inside(text=text, split="off", kind=kind)
-    assert not page.faults
-    assert json.dumps(page.stages, allow_nan=False)
-    analysis = cache.analyse(Request(text.strip()), "auto")
-    assert page.stages["queries"] == list(analysis.trace.queries(Site(kind, 2)))
-
-
-@pytest.mark.parametrize(("text", "expected"), [("", "The sentence is empty"), ("a b c d e " * 400, "expected at most 128")])
-def test_a_sentence_that_cannot_be_read_is_one_sentence(text, expected):
-    page = inside(text=text, split="off")
-    assert len(page.faults) == 1 and expected in page.faults[0]
-    assert page.stages is None and page.box == text
-    assert page.type(SENTENCE).stages
-
-
 @pytest.mark.parametrize(
     ("edits", "kind", "stage"),
     [("off_cross.3.2", "cross", "mix"), ("scaling-off", "encoder", "scale"), ("skip_dec.3.self", "decoder", "residual")],
 )
-def test_edits_show_at_their_stage_and_are_told_on_the_page(edits, kind, stage):
+def test_edits_show_at_their_stage(edits, kind, stage):
     page = inside(edits=edits, kind=kind)
     assert [each["name"] for each in page.stages["stages"] if each["edited"]] == [stage]
     other = [text for text in page.html if "edit" in text]
     assert other
     assert not any(each["edited"] for each in inside(kind=kind).stages["stages"])
-
-
-def test_padding_beams_and_a_future_that_is_seen():
-    assert inside(pad="3").stages["queries"][-3:] == ["<pad>"] * 3
-    assert inside(decode="beam", kind="cross").stages
-    page = inside(causal="off", mode="again", kind="decoder", step="2")
-    (mask,) = next(stage for stage in page.stages["stages"] if stage["name"] == "mask")["tables"]
-    assert all(mask["allowed"])
 
 
 def test_the_place_goes_along_between_the_pages():
@@ -123,8 +86,3 @@ def test_the_place_goes_along_between_the_pages():
     assert page.go(WHAT_IF).switchboard
     data = page.go(INSIDE).stages
     assert (data["kind"], data["layer"], data["head"], data["query"], data["stage"]) == ("cross", 2, 5, 4, 9)
-
-
-def test_a_new_sentence_begins_at_its_first_step():
-    page = inside(kind="cross", step="4", token="3", stage="9").type("Birds sing.")
-    assert (page.stages["query"], page.stages["stage"]) == (1, 9)

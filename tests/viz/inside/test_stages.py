@@ -1,7 +1,5 @@
 """What the view of one head unfolded is given: its numbers and its lines of code; and what is taken from it."""
 
-from __future__ import annotations
-
 import itertools
 import json
 import re
@@ -10,12 +8,12 @@ from functools import partial
 import numpy as np
 import pytest
 
+from model.format import figures
 from model.readings import source_lines
-from model.trace import KINDS, Site
+from model.trace import KINDS
 from tests.support import unfold_helpers
 from tests.support.component_helpers import Mounted, floats
-from tests.support.unfold_helpers import MODELS, asked, shown
-from viz import theme
+from tests.support.unfold_helpers import MODELS, shown
 from viz.inside.stages import stages
 
 
@@ -23,9 +21,6 @@ from viz.inside.stages import stages
 def make(tokenizer):
     """Checkpoints of the models by name."""
     return partial(unfold_helpers.make, tokenizer)
-
-
-# -- numbers ---------------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(("name", "kind"), zip(MODELS, itertools.cycle(KINDS)))
@@ -65,17 +60,7 @@ def lines(stage) -> list[dict]:
     return found
 
 
-@pytest.mark.parametrize("mode", ["light", "dark"])
-def test_who_is_looked_at_and_in_which_colours(make, mode):
-    checkpoint = make("pre-norm")
-    for kind in KINDS:
-        u, data = shown(checkpoint, kind=kind, layer=1, head=0, query=3, mode=mode)
-        assert (data["kind"], data["layer"], data["head"], data["query"], data["asks"]) == (kind, 2, 1, 4, u.asks)
-        assert data["queries"] == list(asked(checkpoint).trace.queries(Site(kind, 1))) and data["queries"][3] == u.asks
-        assert data["signed"] == list(theme.diverging(mode))
-
-
-def test_the_stream_goes_on_to_the_next_site_until_there_is_none(make):
+def test_the_stream_goes_on_to_the_next_site(make):
     checkpoint, way = make("pre-norm"), []
     following = {"kind": "decoder", "layer": 1}
     while following:
@@ -84,9 +69,6 @@ def test_the_stream_goes_on_to_the_next_site_until_there_is_none(make):
     assert way == [("decoder", 1), ("cross", 1), ("decoder", 2), ("cross", 2)]
     assert shown(checkpoint, kind="encoder")[1]["next"] == {"kind": "encoder", "layer": 2, "name": "encoder"}
     assert shown(checkpoint, kind="encoder", layer=1)[1]["next"] is None
-
-
-# -- what comes back -------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -120,9 +102,19 @@ def test_only_what_is_there_is_taken_from_the_browser(make, monkeypatch, name, r
     assert calls == heard
 
 
-def test_behind_the_last_layer_nothing_goes_on(make, monkeypatch):
-    _, data = shown(make("pre-norm"), kind="cross", layer=1)
-    browser, calls = Mounted(monkeypatch), []
-    stages(data | {"stage": 1}, calls.append, calls.append, lambda *where: calls.append(where), calls.clear)
-    browser.report("next", True)
-    assert calls == []
+MARKUP = re.compile(r"[<>*`\n]|  ")
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_every_stage_has_title_formula_and_sentence(make, name):
+    for kind in KINDS:
+        u, data = shown(make(name), *(("block_enc_3-all", "scaling-off") if name == "as in 2017" else ()), kind=kind)
+        for stage in data["stages"]:
+            left = re.sub(r"[_^]\{[^{}_^]+\}", "", stage["formula"].replace("x^{2}", "x2"))
+            assert left and not re.search(r"[{}_^<>]", left), stage["formula"]
+            assert stage["title"] and not MARKUP.search(stage["title"]) and stage["sentence"].endswith(".")
+            assert not MARKUP.search(re.sub("“[^”]*”", "…", stage["sentence"]))
+        said = {stage["name"]: stage["sentence"] for stage in data["stages"]}
+        dots, weights = u["products"].tables[0].values.astype(float).sum(-1), u["softmax"].tables[0].values[:, 0]
+        assert figures(dots.max()) in said["products"] and figures(dots.min()) in said["products"]
+        assert f"{weights.max():.3f}" in said["softmax"] or not weights.any()

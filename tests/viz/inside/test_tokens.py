@@ -1,7 +1,5 @@
 """The part "Tokens" of the page Inside, without a browser."""
 
-from __future__ import annotations
-
 import base64
 import json
 from itertools import pairwise
@@ -9,10 +7,8 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from model import checkpoint as checkpoints
 from model.config import CONTROL_TOKENS
 from model.inference.request import Request
-from tests.support import tiny
 from tests.support.viz_helpers import INSIDE, Lab
 from viz import cache
 
@@ -45,7 +41,7 @@ def of(page: Lab, key: str) -> list[dict]:
         ("unconstitution" * 20, "<script>"),
     ],
 )
-def test_the_merges_of_every_word_end_at_the_tokens_that_the_model_reads(text, typed):
+def test_merges_end_at_the_tokens_of_the_model(text, typed):
     page = inside(text=text, split="off", cut_text=typed)
     assert not page.faults and json.dumps(page.tokens, allow_nan=False)
     assert not any("<script>" in markup for markup in page.html)
@@ -68,7 +64,7 @@ def test_the_merges_of_every_word_end_at_the_tokens_that_the_model_reads(text, t
             assert f"{french:,} times in French" in told["seen"][str(token)] or french < 2
 
 
-def test_the_link_names_the_word_and_how_many_merges_are_made():
+def test_the_link_names_word_and_merges():
     assert inside(cut="target", cut_word="2", cut_merges="3").tokens["at"] == ["target", 2, 3]
     page = inside()
     (key, word, done) = page.tokens["at"]
@@ -91,11 +87,6 @@ def test_a_word_is_tried_without_changing_the_sentence():
     assert page.run().tokens["at"][0] == "source" and page.link == {"text": SENTENCE, "part": "tokens"}
 
 
-def test_another_sentence_begins_anew():
-    page = inside(cut="target", cut_word="3", cut_merges="2").type("Birds sing.")
-    assert page.tokens["at"][0] == "source" and page.tokens["at"][2] == 0 and "cut_word" not in page.link
-
-
 @pytest.mark.parametrize(
     ("link", "said", "at"),
     [
@@ -103,52 +94,6 @@ def test_another_sentence_begins_anew():
         ({"cut_word": "1", "cut_merges": "50"}, "There is no merge 50 here: this word has 2.", ["source", 1, 2]),
     ],
 )
-def test_what_is_not_there_is_told_in_one_sentence_and_the_nearest_shown(link, said, at):
+def test_what_is_out_of_range_shows_the_nearest(link, said, at):
     page = inside(**link)
     assert page.warnings == [said] and page.tokens["at"] == at
-
-
-def test_a_translation_in_tokens_of_the_models_own_choice_is_told():
-    tokenizer = cache.checkpoint("en-fr", "auto").target_tokenizer
-    usual = tokenizer.encode("Le chien")
-    letters = [tokenizer.encode(char)[0] for char in "Le"]
-    assert usual[:2] != letters
-    page = inside(branch="-".join(map(str, letters)))
-    written = cache.analyse(Request(SENTENCE, branches=(tuple(letters),)), "auto").trace.outputs.ids
-    own = [token for token in written if token >= len(CONTROL_TOKENS)]
-    (warning,) = page.warnings
-    assert f"in {len(own)} tokens of its own choice" in warning
-    assert [i for word in of(page, "target") for i in word["ids"]] == tokenizer.encode(tokenizer.decode(own).strip())
-    assert not inside().warnings
-
-
-@pytest.mark.parametrize("counted", [True, False])
-def test_two_tables_and_no_counts(home, tokenizer, counted):
-    made, folder = tiny.checkpoint(tokenizer, joint_vocab=False), home.parent / f"two-cut-{counted}"
-    checkpoints.save(made, folder)
-    if not counted:
-        (folder / "counts.json").unlink()
-    page = inside(checkpoint=folder.name, text="The red fox takes a lamp.", cut_text="fox")
-    assert not page.faults and set(page.tokens["tables"]) == {"source", "target"}
-    assert [line["title"] for line in page.tokens["lines"] if line["key"] == "typed"][::2] == [
-        f"Yours, in {name}" for name in made.languages
-    ]
-    seen = {text for table in page.tokens["tables"].values() for text in table["seen"].values()}
-    assert all(" in " in text for text in seen) if counted else seen == {""}
-
-
-def test_a_tokenizer_without_merges_is_one_sentence(home, tokenizer):
-    made, folder = tiny.checkpoint(tokenizer), home.parent / "no-merges"
-    checkpoints.save(made, folder)
-    files = [folder / "tokenizer.json", *folder.glob("*tokenizer*.json")]
-    for file in set(files):
-        content = json.loads(file.read_text("utf-8"))
-        content["model"] = {"type": "WordLevel", "vocab": content["model"]["vocab"], "unk_token": "a"}
-        file.write_text(json.dumps(content), "utf-8")
-    page = inside(checkpoint="no-merges", text="The red fox takes a lamp.")
-    assert "its model is 'WordLevel'; expected 'BPE'" in page.faults[0] and len(page.faults) == 1 and page.tokens is None
-
-
-def test_translate_leads_here_from_its_number_of_tokens():
-    page = Lab(text=SENTENCE).click("token count")
-    assert page.link == {"text": SENTENCE, "part": "tokens"} and page.tokens

@@ -1,8 +1,5 @@
 """Each lesson begins unsolved, is solved by what it asks for, and the shipped model is decided about its sentence."""
 
-from __future__ import annotations
-
-import dataclasses
 from urllib.parse import parse_qsl, urlsplit
 
 import numpy as np
@@ -54,7 +51,7 @@ def test_every_lesson_is_here():
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_lesson_begins_unsolved_and_what_it_asks_for_solves_it(name):
+def test_a_lesson_begins_unsolved_and_can_be_solved(name):
     lesson = find(name)
     start, end = lesson.verdict(shown(lesson)), lesson.verdict(shown(lesson, **SOLVED[name]))
     assert (start.solved, end.solved) == (False, True), (start, end)
@@ -62,7 +59,7 @@ def test_a_lesson_begins_unsolved_and_what_it_asks_for_solves_it(name):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_the_model_is_decided_about_a_lessons_sentence(name):
+def test_the_model_is_clear_about_a_lesson(name):
     lesson = find(name)
     if name == "peek":  # it is about a translation that is given: what must be clear is who believes it
         wrong, right = (shown(lesson, target=text) for text in (SOLVED[name]["target"], "Elle a acheté une voiture rouge."))
@@ -85,36 +82,30 @@ def test_the_model_is_decided_about_a_lessons_sentence(name):
 
 
 @pytest.mark.parametrize(
-    ("name", "link", "said"),
+    ("name", "link"),
     [
-        ("cell", {"edits": "block_cross_8-6~block_cross_8-5"}, "exactly one blocked cell alone"),
-        ("cell", {"edits": "block_cross_8-all"}, "exactly one blocked cell alone"),
-        ("cell", {"edits": "block_cross_8-6", "mode": "given"}, "Choose Decode again"),
-        ("cell", {"edits": "block_enc_1-2"}, "elle 0."),
-        ("mask", {"causal": "off", "mode": "again"}, "Choose Given target"),
-        ("mask", {"causal": "off", "edits": "scaling-off"}, "Wanted alone"),
-        ("order", {"edits": "target-positions_off"}, "the positions of the source"),
-        ("ablation", {"edits": "off_cross.2.1"}, "all heads of one layer off alone"),
-        ("heads", {"step": "2"}, "go to “une”"),
-        ("heads", {"kind": "encoder"}, "one head of cross-attention"),
-        ("why", {"kind": "decoder", "layer": "4", "head": "2"}, "another head writes more"),
-        ("why", {"kind": "cross", "layer": "3", "head": "3", "piece": "ff"}, "Click a head"),
-        ("why", {"kind": "cross", "layer": "3", "head": "3", "rival": "7"}, "choose “il” after “and not”"),
-        ("why", {"step": "4"}, "Step 4 writes “la”: go to “elle”"),
-        ("beam", {"decode": "beam", "width": "1"}, "Beam of 1"),
-        ("scale", {"edits": "scaling-off~causal-off"}, "with the division"),
-        ("unsure", {"text": "I love you.", "step": "4"}, "start over"),
-        ("peek", {"edits": "scaling-off", "target": "Oui."}, "take it back first"),
-        ("unsure", {"target": "Les enfants jouent."}, "A translation is given"),
+        ("cell", {"edits": "block_cross_8-6~block_cross_8-5"}),
+        ("cell", {"edits": "block_cross_8-6", "mode": "given"}),
+        ("cell", {"edits": "block_enc_1-2"}),
+        ("mask", {"causal": "off", "mode": "again"}),
+        ("mask", {"causal": "off", "edits": "scaling-off"}),
+        ("order", {"edits": "target-positions_off"}),
+        ("ablation", {"edits": "off_cross.2.1"}),
+        ("heads", {"kind": "encoder"}),
+        ("why", {"kind": "decoder", "layer": "4", "head": "2"}),
+        ("why", {"kind": "cross", "layer": "3", "head": "3", "rival": "7"}),
+        ("beam", {"decode": "beam", "width": "1"}),
+        ("scale", {"edits": "scaling-off~causal-off"}),
+        ("peek", {"edits": "scaling-off", "target": "Oui."}),
+        ("unsure", {"target": "Les enfants jouent."}),
     ],
 )
-def test_something_else_does_not_solve_it_and_is_told(name, link, said):
-    lesson = find(name)
-    verdict = lesson.verdict(shown(lesson, **link))
-    assert not verdict.solved and said in verdict.said
+def test_another_change_does_not_solve_it(name, link):
+    verdict = find(name).verdict(shown(find(name), **link))
+    assert not verdict.solved and verdict.said
 
 
-def test_on_another_checkpoint_a_lesson_is_not_solved_and_says_whose_it_is():
+def test_a_lesson_needs_its_checkpoint():
     lesson = find("unsure")
     assert lesson.verdict(shown(lesson, checkpoint="en-fr-learned", step="5")) == Verdict(
         False, "This lesson is about en-fr; en-fr-learned is on."
@@ -122,15 +113,9 @@ def test_on_another_checkpoint_a_lesson_is_not_solved_and_says_whose_it_is():
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_lesson_is_a_link_to_a_page_and_carries_its_name(name):
+def test_a_lesson_is_a_link_with_its_name(name):
     lesson = find(name)
     parts = urlsplit(lesson.href)
     assert parts.path.removeprefix("./") in ("", *(page.name for page in pages.PAGES[1:]))
     view, faults = parse(dict(parse_qsl(parts.query)))
     assert (view, faults, view.lesson) == (lesson.view, (), name)
-
-
-def test_a_lesson_that_begins_nowhere_is_refused():
-    lost = dataclasses.replace(LESSONS[0], start=(("step", "none"),))
-    with pytest.raises(ValueError, match="The lesson 'unsure' begins nowhere: The link's step is “none”"):
-        lost.view  # noqa: B018

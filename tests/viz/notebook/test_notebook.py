@@ -1,7 +1,5 @@
 """The lab in a notebook: frames without a server, figures with the tokens of both axes, and the tour, run as a whole."""
 
-from __future__ import annotations
-
 import html
 import re
 from pathlib import Path

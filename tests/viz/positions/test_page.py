@@ -1,9 +1,6 @@
-"""The Positions page without a browser."""
-
-from __future__ import annotations
+"""Positions: the page and its figures."""
 
 import dataclasses
-import re
 
 import numpy as np
 import pytest
@@ -12,19 +9,17 @@ import torch
 from model import checkpoint as checkpoints
 from model import folders, format
 from model.config import END
-from model.decoding.strategy import Decoding
 from model.inference.request import Request
-from model.readings.sentence_positions import FAR, variants
+from model.readings.sentence_positions import variants
 from tests.support import tiny
-from tests.support.viz_helpers import POSITIONS, WHAT_IF, Lab, numbers, read
-from viz import cache, keep, readings
+from tests.support.viz_helpers import POSITIONS, WHAT_IF, Lab, numbers, read, through_json
+from viz import cache, keep, readings, theme
 from viz.page_fields import MAX_PE_WIDTH
-from viz.positions import figures, scheme_part, sentence_part
+from viz.positions import figures
 from viz.positions.drawn import strips
 
 SENTENCE = "The dog sees the dog."
 SIX = 6  # figures of a scheme
-DRAWN = ["WIDTHS", "BASES", "COUNTS"]
 
 
 def page(**link: str) -> Lab:
@@ -76,7 +71,7 @@ def test_the_figures_show_what_was_measured(scheme):
 
 
 @pytest.mark.parametrize("side", ["source", "target"])
-def test_learned_positions_come_from_a_checkpoint_that_has_them(side):
+def test_learned_positions_are_those_of_the_checkpoint(side):
     kind = {"source": "encoder", "target": "decoder"}[side]
     lab = page(scheme="learned", pe_n="32", kind=kind)
     found = readings.learned_numbers("en-fr-learned", "auto", side, 32, 1)
@@ -101,71 +96,6 @@ def test_learned_positions_come_from_a_checkpoint_that_has_them(side):
     assert np.abs(numbers(other.charts[0]["data"][0]["z"]) - found.values).max() > 0.1
 
 
-@pytest.mark.parametrize("side", ["source", "target"])
-def test_page_counts_the_sentences_that_reach_each_row(side):
-    """Of the first and the last row that is told, and not one number for the rows between them."""
-    lab = page(scheme="learned", kind={"source": "encoder", "target": "decoder"}[side])
-    lengths = checkpoints.load("en-fr-learned").seen.lengths[side]
-    beyond_one = sum(count for length, count in enumerate(lengths.histogram) if length > 1)
-    assert f"{beyond_one:,} sentences reach row 1 and 1 sentence reaches row {lengths.longest - 1}; rows 1" in notes(lab)
-    assert "reached rows" not in notes(lab)
-
-
-def test_beyond_the_table_is_refused_and_beyond_the_training_is_marked():
-    lab = page(scheme="learned", pe_n="256")
-    assert lab.warnings == ["The table ends at position 159: a position beyond is refused."]
-    assert len(numbers(lab.charts[0]["data"][0]["z"])) == 160
-    assert figures.UNSEEN in [read(a["text"]) for a in lab.charts[0]["layout"]["annotations"]]
-    lab = page(scheme="sinusoidal", pe_n="256")
-    longest = max(known.longest for known in checkpoints.load("en-fr").seen.lengths.values())
-    assert f"the longest has {longest}, so none reaches position {longest} (below the dashed line)" in notes(lab)
-    line = lab.charts[0]["layout"]["shapes"][1]
-    assert (line["y0"], line["line"]["dash"]) == (longest - 0.5, "dash")
-    assert f"the counted epoch of training has none from {longest} on" in notes(page(scheme="rotary", pe_n="8"))
-
-
-def test_without_the_lengths_of_the_training_nothing_is_said_of_what_it_never_saw(only):
-    """The dashed line is then the text limit, and is called so."""
-    name = only("sinusoidal")
-    lab = page(checkpoint=name, pe_n="256", text="The red fox.")
-    assert (
-        f"how long the training texts of {name} were is not kept with it. The dashed line is the text limit, 128"
-        in notes(lab)
-    )
-    named = [read(a["text"]) for a in lab.charts[0]["layout"]["annotations"]]
-    assert "over the text limit" in named and figures.UNSEEN not in named
-    assert "none reaches position" not in notes(lab)
-    assert "epoch of training has none" not in notes(page(checkpoint=name, text="The red fox."))
-
-
-def test_a_shift_larger_than_what_is_drawn_is_told():
-    assert "The shift by 100 leads out of the picture" in notes(page(pe_n="8", pe_k="100"))
-    lab = page(scheme="learned", pe_n="8", pe_k="120")
-    assert "No two of the first 8 rows, which training reached, lie 120 apart: choose a smaller shift." in notes(lab)
-    assert not lab.faults
-
-
-@pytest.mark.parametrize(
-    ("scheme", "link"),
-    [
-        ("sinusoidal", {"pe_d": "2", "pe_n": "2", "pe_k": "0", "pe_i": "500", "pe_base": "2"}),
-        ("rotary", {"pe_d": "1024", "pe_n": "512", "pe_k": "128", "pe_i": "511", "pe_base": "1e+06"}),
-        ("learned", {"pe_d": "6", "pe_n": "7", "pe_k": "9", "pe_i": "3", "pe_base": "123.456"}),
-        ("learned", {"pe_d": "2", "pe_n": "2", "pe_k": "0", "pe_i": "500", "pe_base": "2"}),
-    ],
-)
-def test_the_ends_of_what_a_link_may_ask(scheme, link):
-    lab = page(scheme=scheme, **link)
-    assert not lab.faults
-    assert lab.link == {"text": SENTENCE, "scheme": scheme, **link}
-
-
-def test_nonsense_in_a_link_is_a_sentence_each():
-    lab = page(scheme="no-such-scheme", pe_d="7", pe_base="nan", pe_n="1", pe_k="-1", pe_i="x")
-    assert len(lab.warnings) == 6
-    assert len(lab.charts) == SIX + 3
-
-
 @pytest.mark.parametrize("width", [2, 4, 6, 8, 16, 256, MAX_PE_WIDTH])
 def test_the_pair_that_is_followed_is_among_the_curves(width):
     for pair in range(width // 2):
@@ -175,7 +105,7 @@ def test_the_pair_that_is_followed_is_among_the_curves(width):
 
 
 @pytest.mark.parametrize(("checkpoint", "d_model", "d_k"), [("en-fr", 256, 32), ("en-fr-learned", 128, 32)])
-def test_a_formula_is_as_wide_as_the_checkpoint_until_it_is_moved(checkpoint, d_model, d_k):
+def test_a_formula_is_as_wide_as_the_checkpoint(checkpoint, d_model, d_k):
     lab = page(checkpoint=checkpoint)
     for scheme, width in (("sinusoidal", d_model), ("rotary", d_k)):
         lab.pick("scheme", scheme)
@@ -192,9 +122,6 @@ def test_a_slider_changes_the_picture_and_the_link():
         assert lab.link[name] == f"{value:g}"
 
 
-# -- on the sentence --------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("side", ["source", "target"])
 def test_the_sentence_alone_by_position_and_both(side):
     lab = page().pick("sentence side", side)
@@ -207,32 +134,12 @@ def test_the_sentence_alone_by_position_and_both(side):
     assert told in notes(lab)
 
 
-def test_a_sentence_with_a_repeated_word_is_offered():
-    lab = page(text="Nine owls sleep.")
-    assert "No token occurs twice in this sentence." in notes(lab)
-    (button,) = [b for b in lab.at.button if b.label.startswith("Try")]
-    button.click()
-    assert lab.run().box == SENTENCE
-    assert "Repeated: " in notes(lab)
-
-
-@pytest.mark.parametrize(("text", "scheme"), [("🦉<b>", "rotary")])
-def test_short_and_odd_sentences(text, scheme):
-    lab = page(text=text, split="off", scheme=scheme)
-    assert not lab.faults
-    assert len(lab.charts) == SIX + 3
-    assert not any("<script>alert" in markup for markup in lab.html)
-
-
 @pytest.mark.parametrize(("text", "fault"), [("", "The sentence is empty"), ("a b c d e " * 400, "expected at most 128")])
-def test_without_a_sentence_the_schemes_are_still_there(text, fault):
+def test_the_schemes_need_no_sentence(text, fault):
     lab = page(text=text, split="off", scheme="rotary")
     assert len(lab.faults) == 1 and fault in lab.faults[0]
     assert len(lab.charts) == SIX
     assert len(lab.type(SENTENCE).charts) == SIX + 3
-
-
-# -- edits ------------------------------------------------------------------------------------------------------------
 
 
 def test_every_variant_is_translated_and_told():
@@ -252,14 +159,7 @@ def signed(text: str) -> float:
     return float(text.replace("−", "-"))
 
 
-def test_changed_words_are_boxed():
-    lab = page(pe_k="5")
-    row = next(text for text in lab.html if "lab-variant" in text and "<mark" in text)
-    assert re.search(r'<mark class="is">\w+', row)
-    assert "<mark" not in next(text for text in lab.html if "lab-variant" in text)
-
-
-def test_a_click_makes_the_edit_on_every_page_and_a_second_takes_it_back():
+def test_a_click_toggles_the_edit_on_every_page():
     lab = page()
     lab.click("variant source-positions_off")
     assert lab.edits == {"source-positions_off": "Source: positions off"}
@@ -273,45 +173,7 @@ def test_a_click_makes_the_edit_on_every_page_and_a_second_takes_it_back():
     assert lab.edits == {} and "edits" not in lab.link
 
 
-def test_other_edits_stay_when_a_variant_is_chosen():
-    lab = page(edits="off_cross.3", causal="off")
-    lab.click("variant source-positions_off")
-    assert lab.link["edits"] == "off_cross.3~source-positions_off" and lab.link["causal"] == "off"
-
-
-def test_a_variant_that_the_table_refuses_says_why():
-    lab = page(checkpoint="en-fr-learned")
-    (row,) = [text for text in lab.sentences("lab-note warn") if "source" not in text and "Refused" in text][:1]
-    assert row == f"Refused: The table ends at position 159, so a shift by {FAR} leads beyond it from every position."
-    assert lab.at.button(key=f"variant source-positions_shifted-{FAR}").disabled
-    assert not lab.at.button(key="variant source-positions_off").disabled
-
-
-@pytest.mark.parametrize(("rows", "refused"), [(FAR, 2), (FAR + 1, 0)])
-def test_a_shift_that_no_sentence_can_have_is_refused_before_anybody_looks(only, rows, refused):
-    name = only("learned", max_positions=rows)
-    lab = Lab(POSITIONS, text="The fox sees a lamp.", checkpoint=name)
-    told = [text for text in lab.sentences("lab-note warn") if "Refused" in text]
-    assert (
-        told
-        == [f"Refused: The table ends at position {rows - 1}, so a shift by {FAR} leads beyond it from every position."]
-        * refused
-    )
-    assert lab.at.button(key=f"variant source-positions_shifted-{FAR}").disabled == bool(refused)
-    assert not lab.at.button(key="variant source-positions_off").disabled and "…" in said(lab)
-
-
-def test_a_refused_edit_of_a_link_is_one_sentence_and_can_be_taken_back():
-    lab = page(checkpoint="en-fr-learned", edits=f"source-positions_shifted-{FAR}", mode="again", scheme="learned")
-    assert len(lab.faults) == 1 and "learned positions 0 to 159" in lab.faults[0]
-    assert len(lab.charts) == SIX
-    assert not lab.click(f"edit source-positions_shifted-{FAR}").faults
-
-
-# -- checkpoints of other kinds ---------------------------------------------------------------------------------------
-
-
-def test_a_rotary_checkpoint_shows_what_positions_change(only):
+def test_a_rotary_checkpoint_shows_scores(only):
     lab = page(checkpoint=only("rotary"), scheme="rotary", text="The fox sees the fox.")
     assert not lab.faults
     assert "Rotary positions add nothing to the embeddings" in notes(lab)
@@ -321,46 +183,48 @@ def test_a_rotary_checkpoint_shows_what_positions_change(only):
     assert "differ by" in notes(lab)
 
 
-def test_without_any_learned_checkpoint_the_page_says_what_it_can_show(only):
-    lab = page(checkpoint=only("sinusoidal"), scheme="learned", text="The fox sees a lamp.")
-    assert "No checkpoint here has learned positions" in notes(lab)
-    assert len(lab.charts) == 3
-    assert len(lab.pick("scheme", "rotary").charts) == SIX + 3
+MODES = pytest.mark.parametrize("mode", ["light", "dark"])
+TABLE = np.array([[0.0, 1, -2, 3], [4, -5, 6, -7], [0.5, 0.25, 0, 1]], dtype=np.float32)
 
 
-def test_a_table_without_a_trained_row_is_no_fault(only):
-    """Which rows were trained is then told by nothing: the figures are of all, and no sentence says otherwise."""
-    name = only("learned", max_positions=140)
-    lab = page(checkpoint=name, scheme="learned", text="The fox sees a lamp.", pe_n="256")
-    assert not lab.faults
-    assert "Which rows training reached cannot be told from the table: all 140 are shown. Rows 1 to 139, taken" in notes(lab)
-    assert "How long its training texts were is not kept with this checkpoint." in notes(lab)
-    found = readings.learned_numbers(name, "auto", "source", 256, 1)
-    assert (found.seen, found.used, len(found.mean), len(found.residual)) == (1, 140, 140, 139)
-    apart = (
-        f"Mean and range over pairs of the 140 rows: at one distance they differ by up to {format.rounded(found.spread, 3)}"
-    )
-    assert apart in notes(lab) and found.spread > 0 and f"At each p at most {format.rounded(found.worst)};" in notes(lab)
-    assert "moved" not in notes(lab) and "choose a smaller shift" not in notes(lab) and len(lab.charts) == SIX + 3
-    named = [read(a["text"]) for chart in lab.charts[:SIX] for a in chart["layout"].get("annotations", ())]
-    assert not {"hardly moved", figures.UNSEEN} & set(named)
-    lab = page(checkpoint=name, scheme="learned", text="The fox sees a lamp.", pe_n="8", pe_k="9")
-    assert "the first 8 of 140 are shown" in notes(lab) and "No two of the first 8 rows lie 9 apart:" in notes(lab)
+@MODES
+def test_the_table_is_drawn_with_position_0_on_top(mode):
+    figure = figures.table_map(TABLE, 1, mode)
+    heat = through_json(figure)["data"][0]
+    np.testing.assert_array_equal(numbers(heat["z"]), TABLE)
+    assert (heat["zmin"], heat["zmax"]) == (-7, 7)
+    assert list(figure.layout.yaxis.range) == [2.5, -0.5]
+    assert list(figure.layout.xaxis.range) == [-0.5, 3.5]
+    (frame,) = figure.layout.shapes
+    assert (frame.x0, frame.x1, frame.line.color) == (1.5, 3.5, theme.PALETTES[mode].ink)
 
 
-@pytest.mark.parametrize("name", DRAWN)
-def test_options_are_in_order_and_hold_the_default(name):
-    options = getattr(scheme_part, name)
-    assert list(options) == sorted(options)
+def test_the_shift_chart_keeps_its_points():
+    rotated, reached = TABLE[1:] + 0.5, TABLE[1:]
+    figure = figures.shift_chart(TABLE, rotated, reached, 1, 1, "light")
+    lines, rings, dots, *hands = figure.data
+    np.testing.assert_allclose(np.stack((rings.x, rings.y), 1), rotated[:, 2:])
+    np.testing.assert_allclose(np.stack((dots.x, dots.y), 1), reached[:, 2:])
+    np.testing.assert_allclose(lines.x[:2], [rotated[0, 2], reached[0, 2]])
+    assert [[float(h.x[1]), float(h.y[1])] for h in hands] == [TABLE[0, 2:].tolist(), reached[0, 2:].tolist()]
+    assert [read(a.text) for a in figure.layout.annotations] == ["0", "1"]
+    assert figure.layout.yaxis.scaleanchor == "x"
+    for axis, column in ((figure.layout.xaxis, 2), (figure.layout.yaxis, 3)):
+        assert axis.range[0] < min(rotated[:, column].min(), TABLE[:, column].min())
+    assert "position 0 to 1<br>it is at (6.00000, -7.00000)" in dots.hovertext[0]
 
 
-def test_what_is_translated_under_each_edit_is_bounded_and_told():
-    wide, branch = Decoding("beam", width=8), (tuple(range(5, 90)),)
-    request = Request(SENTENCE, decoding=wide, branches=branch, path=(5, 6), other_sentences=("He.",))
-    assert sentence_part.tried(Request(SENTENCE, decoding=wide), 9) == (Request(SENTENCE, decoding=wide), [])
-    assert sentence_part.tried(Request(SENTENCE), 128) == (Request(SENTENCE), [])
-    plain, told = sentence_part.tried(request, 128)
-    assert (plain, len(told)) == (Request(SENTENCE), 2)
-    assert "A beam of 8 over 128 source tokens would take long here" in told[1]
-    lab = page(text="The dog sees the cat and " * 8 + "sleeps.", decode="beam", width="8", branch="5-6-7")
-    assert "The branches are left out here." in notes(lab) and "all are decoded greedily" in notes(lab)
+@MODES
+def test_repeated_tokens_stay_apart(mode):
+    labels = ["<s>", "dog", "&amp;", "dog"]
+    values = np.arange(16, dtype=np.float32).reshape(4, 4)
+    figure = figures.token_map(values, labels, [(1, 3)], mode, 1.0)
+    heat = through_json(figure)["data"][0]
+    np.testing.assert_array_equal(numbers(heat["z"]), values)
+    assert (heat["zmin"], heat["zmax"]) == (-1, 1)
+    for axis in (figure.layout.xaxis, figure.layout.yaxis):
+        assert list(axis.tickvals) == [0, 1, 2, 3]
+        assert [read(text) for text in axis.ticktext] == labels
+    boxes = {(shape.y0 + 0.5, shape.x0 + 0.5) for shape in figure.layout.shapes}
+    assert boxes == {(1, 3), (3, 1)}
+    assert figures.token_map(values, labels, [], mode).data[0].zmax == 15

@@ -1,7 +1,5 @@
 """The page of who follows: what it is made of, what it lets in, and what a document in it can be led to."""
 
-from __future__ import annotations
-
 import json
 import re
 import subprocess
@@ -39,7 +37,7 @@ def got(path: str):
     return run(sent(APP, path))
 
 
-def test_the_page_lets_nothing_in_but_the_labs_own_files():
+def test_the_page_loads_only_files_of_the_lab():
     status, headers, body = got("/follow")
     tags = Read(body.decode()).tags
     assert status == 200 and got("/follow/KX234Z")[2] == body  # the same for every room: it is kept once
@@ -53,7 +51,7 @@ def test_the_page_lets_nothing_in_but_the_labs_own_files():
     assert (told["letters"], told["length"], told["pages"][""]) == (LETTERS, LENGTH, "Translate")
 
 
-def test_its_script_is_one_and_its_files_may_be_kept_as_long_as_they_are_the_same(tmp_path):
+def test_its_script_is_one_cacheable_file(tmp_path):
     script = tmp_path / "follow.js"
     _, headers, body = got("/follow/follow.js")
     script.write_bytes(body)
@@ -69,17 +67,12 @@ def test_a_code_has_one_address(typed):
     assert (status, headers["location"]) == (307, "/follow/KX234Z")
 
 
-def test_what_cannot_be_a_code_is_asked_for_again():
-    assert got("/follow/KX2")[0] == 200
-    assert got("/follow/<script>")[2] == got("/follow")[2]
-
-
-def test_what_no_document_shows_is_the_same_for_the_server_and_the_page():
+def test_server_and_page_agree_on_hidden_fields():
     unseen = named("UNSEEN", "offline", "led_parts.js")
     assert sorted(unseen) == sorted(fields(View)[name].parameter for name in documents.OF_THE_LECTURER)
 
 
-def test_who_explores_takes_nothing_of_the_lecturers_along_and_the_way_back():
+def test_exploring_drops_the_fields_of_the_lecture():
     own = named("LECTURE", "rooms", "follow_parts.js")
     assert sorted([*own, "room"]) == sorted(fields(View)[name].parameter for name in OF_A_LECTURE)
     query = "&".join(f"{name}=1" for name in (*own, "room", "layer"))
@@ -94,7 +87,7 @@ def named(name, *file):
 @pytest.mark.parametrize(
     ("room", "way"), [("KX234Z", "/follow/KX234Z"), ("kx-234z", "/follow/KX234Z"), ("", None), ("<b>abc", None)]
 )
-def test_who_left_a_lecture_has_the_way_back_on_every_page(room, way):
+def test_every_page_has_the_way_back(room, way):
     html = "".join(Lab(HEADS, text="I am tired.", **({"room": room} if room else {})).html)
     assert (f'<a href="{way}"' in html) if way else ('class="lab-left"' not in html)
 
@@ -111,17 +104,7 @@ ELSEWHERE = [("inside", {"part": "map"}), ("why", {"why": "readings"}), ("compar
 
 
 @pytest.mark.parametrize(("name", "part"), ELSEWHERE)
-def test_a_part_that_no_document_shows_is_not_shown_as_another_one(shown, name, part):
+def test_a_part_without_document_is_refused(shown, name, part):
     with pytest.raises(ValueError, match=r"^The lecture is at a part of “.*”, which is not sent along"):
         take.same_for(name, shown(**part))
     take.same_for(name, shown())
-
-
-STEPPED = [("translate", "encoder"), ("heads", "cross"), ("what-if", "decoder"), ("compare", "cross"), ("inside", "encoder")]
-
-
-def test_steps_share_a_document_where_it_can_be_stepped(shown):
-    for name, kind in STEPPED:
-        assert take.same_for(name, shown(step=2, kind=kind)) == take.same_for(name, shown(step=3, kind=kind)), name
-    for name, kind in [("inside", "cross"), ("why", "encoder")]:  # all its numbers are of one step
-        assert take.same_for(name, shown(step=2, kind=kind)) != take.same_for(name, shown(step=3, kind=kind)), name

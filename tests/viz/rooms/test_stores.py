@@ -1,7 +1,5 @@
 """Both places where rooms are kept do the same; a real Redis is started where there is one, and is away for a while."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import shutil
@@ -13,7 +11,7 @@ import pytest
 
 from tests.support.room_helpers import run, until
 from viz.rooms import redis_store, store
-from viz.rooms.room import SILENCE, Room
+from viz.rooms.room import SILENCE
 from viz.rooms.store import Away, Full, Gone, MemoryStore
 
 REDIS = shutil.which("redis-server")
@@ -107,7 +105,7 @@ def test_what_one_changes_the_other_has(told_by):
     told_by(story)
 
 
-def test_of_many_votes_at_once_none_is_lost_and_who_watches_hears_of_them_together(told_by):
+def test_no_vote_is_lost_and_watchers_wake_seldom(told_by):
     async def story(one, other, clock):
         code = (await one.open("/"))[0].code
         await one.change(code, lambda room: room.asks(*QUESTION))
@@ -129,7 +127,7 @@ def test_of_many_votes_at_once_none_is_lost_and_who_watches_hears_of_them_togeth
     assert told_by(story) <= 30  # for both: once, or some times on a slow machine; not 150 times
 
 
-def test_no_more_follow_than_may_however_many_come_at_once(told_by, monkeypatch):
+def test_the_limit_of_followers_holds(told_by, monkeypatch):
     for module in (store, redis_store):
         monkeypatch.setattr(module, "MAX_FOLLOWERS", 5)
 
@@ -153,7 +151,7 @@ def test_no_more_follow_than_may_however_many_come_at_once(told_by, monkeypatch)
     told_by(story)
 
 
-def test_no_more_rooms_than_may_be_and_what_was_silent_makes_place(told_by, monkeypatch):
+def test_the_limit_of_rooms_holds(told_by, monkeypatch):
     for module in (store, redis_store):
         monkeypatch.setattr(module, "MAX_ROOMS", 3)
 
@@ -177,7 +175,7 @@ def test_no_more_rooms_than_may_be_and_what_was_silent_makes_place(told_by, monk
     told_by(story)
 
 
-def test_where_the_lab_is_full_the_room_gives_way_that_nobody_moved_for_the_longest_and_nobody_follows(told_by, monkeypatch):
+def test_the_idlest_room_without_followers_gives_way(told_by, monkeypatch):
     for module in (store, redis_store):
         monkeypatch.setattr(module, "MAX_ROOMS", 3)
 
@@ -204,47 +202,7 @@ def test_where_the_lab_is_full_the_room_gives_way_that_nobody_moved_for_the_long
     assert told_by(story) == "gone"
 
 
-def test_who_hears_of_counts_is_woken_by_them_and_nobody_else(told_by):
-    async def story(one, other, clock):
-        code = (await one.open("/"))[0].code
-        counts, seen = [], []
-
-        async def count():
-            async with contextlib.aclosing(one.changes(code, 60.0, counts=True)) as changes:
-                async for _ in changes:
-                    counts.append(await one.followers(code))
-
-        tasks = [asyncio.create_task(count()), asyncio.create_task(heard(other, code, seen))]
-        await until(lambda: counts and seen)
-        async with other.follow(code):
-            await until(lambda: counts[-1] == 1)
-        await until(lambda: counts[-1] == 0)
-        for task in tasks:
-            task.cancel()
-        return seen
-
-    assert len(told_by(story)) == 1
-
-
-def test_a_sign_of_the_lecturer_wakes_nobody(told_by):
-    async def story(one, other, clock):
-        code = (await one.open("/"))[0].code
-        seen = []
-        watching = [asyncio.create_task(heard(each, code, seen)) for each in (one, other)]
-        await until(lambda: len(seen) >= 2)
-        for quiet in (False, True):
-            await one.change(code, lambda room: room.hears(2000.0), quiet)
-        assert (await other.get(code)).heard == 2000.0
-        await other.change(code, lambda room: room.misses(3000.0))
-        await until(lambda: sum(room.away for room in seen if room) == 2)
-        for task in watching:
-            task.cancel()
-        return len(seen)
-
-    assert told_by(story) == 4
-
-
-def test_who_watches_is_shown_the_room_at_each_change_wherever_it_was_made_and_hears_its_end(told_by):
+def test_watchers_see_changes_and_the_end(told_by):
     async def story(one, other, clock):
         code = (await one.open("/"))[0].code
         seen, silent = [], []
@@ -262,7 +220,7 @@ def test_who_watches_is_shown_the_room_at_each_change_wherever_it_was_made_and_h
 
 
 @pytest.mark.skipif(not REDIS, reason="no redis-server")
-def test_while_redis_is_away_that_is_said_and_when_it_is_back_all_goes_on(server, monkeypatch):
+def test_an_outage_of_redis_is_reported_and_ends(server, monkeypatch):
     monkeypatch.setattr(redis_store, "AGAIN", 1.0)
 
     async def story():
@@ -299,58 +257,6 @@ def test_while_redis_is_away_that_is_said_and_when_it_is_back_all_goes_on(server
     run(story())
 
 
-class Frail:
-    """A Redis without one: what is published comes, and what is asked for fails as often as is said."""
-
-    def __init__(self, room) -> None:
-        self.room, self.fails, self.told, self.heard = room, 0, asyncio.Queue(), False
-
-    async def get(self, key):
-        if self.fails:
-            self.fails -= 1
-            raise OSError("cut")
-        return self.room.packed().encode()
-
-    @contextlib.asynccontextmanager
-    async def pubsub(self, **named):
-        yield self
-
-    async def subscribe(self, where):
-        pass
-
-    async def get_message(self, timeout):
-        self.heard = True
-        news = await self.told.get()
-        return news and {"data": news.encode()}
-
-
-def test_a_change_that_could_not_be_fetched_comes_later_and_what_redis_says_amiss_is_no_end(monkeypatch, caplog):
-    for name in ("AGAIN", "RETRY"):
-        monkeypatch.setattr(redis_store, name, 0.01)
-
-    async def story():
-        room = Room("KX234Z", "seal", "/", 1e10, version=1)
-        client, seen = Frail(room), []
-        made = redis_store.RedisStore(client)
-        watching = asyncio.create_task(heard(made, room.code, seen))
-        await until(lambda: seen == [room])
-        await until(lambda: client.heard)
-        client.room, client.fails = room.shows({"blank": True}, 1e10), 2
-        client.told.put_nowait(room.code)
-        await until(lambda: client.room in seen)
-        listening = made._listening
-        client.told.put_nowait(3)  # it is no text
-        await until(lambda: caplog.records)
-        client.room = client.room.shows({"blank": False}, 1e10)
-        client.told.put_nowait(room.code)
-        await until(lambda: client.room in seen)
-        assert listening is made._listening
-        watching.cancel()
-        listening.cancel()
-
-    run(story())
-
-
 @pytest.mark.skipif(not REDIS, reason="no redis-server")
 def test_who_followed_at_a_process_that_died_counts_no_more(server):
     async def story():
@@ -371,14 +277,14 @@ def test_who_followed_at_a_process_that_died_counts_no_more(server):
 
 
 @pytest.mark.parametrize("url", ["localhost:6379", "http://localhost", "redis://localhost:x", "redis://localhost?db=a"])
-def test_an_address_that_is_none_is_refused_in_one_sentence(url):
+def test_a_bad_redis_address_is_one_sentence(url):
     with pytest.raises(
         ValueError, match=r"^REDIS_URL is no address of a Redis; expected one such as redis://localhost:6379/0\.$"
     ):
         redis_store.connected(url)
 
 
-def test_where_none_answers_one_sentence_says_so_without_the_password(capsys, tmp_path):
+def test_a_silent_redis_is_named_without_its_password(capsys, tmp_path):
     redis_store.connected(f"unix://:secret@{tmp_path}/none.sock")
     said = capsys.readouterr().err
     assert said.count("\n") == 1 and "No Redis answers at" in said and "secret" not in said

@@ -1,7 +1,5 @@
 """Rooms: what their followers are sent, and how many follow; over the routes, as a browser asks them."""
 
-from __future__ import annotations
-
 import asyncio
 
 import pytest
@@ -9,12 +7,11 @@ import pytest
 from tests.support.room_helpers import ask, events_of, following, opened, run, until
 from viz.rooms import stream
 from viz.rooms.asking import ROOM_FULL
-from viz.rooms.room import Room
 from viz.rooms.routes import Rooms
 from viz.rooms.store import MAX_FOLLOWERS, Full, MemoryStore
 
 
-def test_a_follower_is_sent_what_is_shown_at_once_and_at_every_move():
+def test_a_follower_is_sent_every_move():
     async def story():
         made = Rooms(MemoryStore())
         path, secret = await opened(made.router)
@@ -38,7 +35,7 @@ def test_a_follower_is_sent_what_is_shown_at_once_and_at_every_move():
     assert run(story()) == {}
 
 
-def test_a_full_room_says_so_and_takes_who_comes_after_one_has_left():
+def test_a_full_room_says_so():
     async def story():
         made = Rooms(MemoryStore())
         path, _ = await opened(made.router)
@@ -90,25 +87,6 @@ def test_who_is_gone_is_counted_no_more_however_it_left(monkeypatch):
     assert run(story())
 
 
-def test_two_pages_with_the_secret_both_show_and_are_no_followers():
-    async def story():
-        made = Rooms(MemoryStore())
-        path, secret = await opened(made.router)
-        seen = [[], []]
-        tasks = [asyncio.create_task(following(made, path, each, secret)) for each in seen]
-        await until(lambda: all(seen))
-        for n in range(2):
-            assert (await ask(made.router, f"{path}/show", {"pointer": f"map|cell {n}"}, secret, who=f"10.0.0.{n}"))[
-                0
-            ] == 204
-            await until(lambda n=n: all(each[-1]["pointer"] == f"map|cell {n}" for each in seen))
-        for task in tasks:
-            task.cancel()
-        return {event["followers"] for each in seen for event in each}
-
-    assert run(story()) == {0}
-
-
 def test_a_server_that_stops_ends_all_streams_whole():
     async def story():
         made, sent = Rooms(MemoryStore()), []
@@ -129,7 +107,7 @@ def test_a_server_that_stops_ends_all_streams_whole():
     assert run(story()) == ({"type": "http.response.body", "body": b""}, 0)
 
 
-def test_a_hall_that_comes_wakes_its_lecturer_a_few_times_and_nobody_else():
+def test_arrivals_wake_the_lecturer_only():
     async def story():
         made = Rooms(MemoryStore())
         path, secret = await opened(made.router)
@@ -153,22 +131,3 @@ def test_a_hall_that_comes_wakes_its_lecturer_a_few_times_and_nobody_else():
         return len(asked)
 
     assert run(story()) <= 4 * 120 + 20  # at the door, on entering, at once: not at each one of the others
-
-
-def test_what_followers_are_sent_is_written_once_for_all(monkeypatch):
-    told, tell = [], Room.told
-    monkeypatch.setattr(Room, "told", lambda room: told.append(room.version) or tell(room))
-
-    async def story():
-        made = Rooms(MemoryStore())
-        path, secret = await opened(made.router)
-        events = [[] for _ in range(20)]
-        tasks = [asyncio.create_task(following(made, path, each)) for each in events]
-        await until(lambda: all(events))
-        await ask(made.router, f"{path}/show", {"blank": True}, secret)
-        await until(lambda: all(each[-1]["blank"] for each in events))
-        for task in tasks:
-            task.cancel()
-
-    run(story())
-    assert told == [1, 2]

@@ -1,22 +1,26 @@
-from __future__ import annotations
+"""Charts of one number per step, and figures of plain data: values and tokens as they are."""
 
 import json
 
 import numpy as np
+import plotly.graph_objects as go
+import plotly.io
 import pytest
 
 from tests.support.viz_helpers import numbers, read, through_json
 from viz import theme
 from viz.shared.change_figure import change_chart
+from viz.shared.drawing import Drawing, heatmap
+from viz.translate.surprise_figure import surprise_chart
 
-LABELS = ("Nine", "owls", "owls", "</s>")
-BEFORE = np.array([0.9, 0.2, 0.5, 0.999])
-AFTER = np.array([0.4, 0.6, 0.5, 0.001])
-MODES = pytest.mark.parametrize("mode", ["light", "dark"])
+LABELS = ("<s>", "owls", "owls", "<b>owl</b>")
+BEFORE, AFTER = np.array([0.9, 0.2, 0.5, 0.999]), np.array([0.4, 0.6, 0.5, 0.001])
+BITS = np.array([0.25, 7.5, 3.0, 0.0], dtype=np.float32)
+EXPECTED = [None, ("<script>alert(1)</script>", 0.4375), ("&amp;", 0.5), None]
 
 
-def draw(comparable: int = 4, mode: theme.Mode = "light", labels=LABELS, before=BEFORE, after=AFTER):
-    return change_chart(labels, before, after, comparable, mode)
+def draw(comparable: int = 4, mode: theme.Mode = "light", before=BEFORE, after=AFTER, **more):
+    return change_chart(more.pop("labels", LABELS), before, after, comparable, mode, **more)
 
 
 def dots(figure) -> tuple:
@@ -24,125 +28,94 @@ def dots(figure) -> tuple:
     return tuple(trace for trace in figure.data if trace.mode == "markers")
 
 
-def stems(figure) -> dict[str, list[tuple[float, float, float]]]:
-    """By colour, the lines as (step, from, to)."""
-    found = {}
-    for trace in figure.data:
-        if trace.mode == "lines":
-            x, y = list(trace.x), list(trace.y)
-            assert x[0::3] == x[1::3]  # upright
-            assert {*x[2::3], *y[2::3]} <= {None}
-            found[trace.line.color] = list(zip(x[0::3], y[0::3], y[1::3], strict=True))
-    return found
+@pytest.mark.parametrize("mode", ["light", "dark"])
+def test_hollow_is_before_and_filled_is_after(mode):
+    figure, palette = draw(mode=mode), theme.PALETTES[mode]
+    hollow, filled = (numbers(trace["y"]) for trace in through_json(figure)["data"] if trace["mode"] == "markers")
+    np.testing.assert_array_equal((hollow, filled), (BEFORE, AFTER))
+    stems = {trace.line.color: list(trace.y)[:2] for trace in figure.data if trace.mode == "lines"}
+    assert stems == {palette.loss: [0.9, 0.4], palette.gain: [0.2, 0.6]} and not figure.layout.shapes
+    texts = [read(text.replace("<br>", "\n")) for text in dots(figure)[0].hovertext]
+    assert texts[0] == "<s>\nbefore 0.900000\nafter 0.400000" and len(texts) == 4
 
 
-def test_hollow_is_before_and_filled_is_after():
-    hollow, filled = (numbers(trace["y"]) for trace in through_json(draw())["data"] if trace["mode"] == "markers")
-    np.testing.assert_array_equal(hollow, BEFORE)
-    np.testing.assert_array_equal(filled, AFTER)
-    before, after = dots(draw())
-    assert before.marker.color == theme.PALETTES["light"].page
-    assert before.marker.line.color == theme.PALETTES["light"].ink
-    assert list(before.x) == list(after.x) == [0, 1, 2, 3]
-
-
-@MODES
-def test_a_loss_and_a_gain_have_their_hue_and_no_change_has_no_stem(mode):
-    palette = theme.PALETTES[mode]
-    assert stems(draw(mode=mode)) == {palette.loss: [(0, 0.9, 0.4), (3, 0.999, 0.001)], palette.gain: [(1, 0.2, 0.6)]}
-    inks = dots(draw(mode=mode))[1].marker.color
-    assert [inks[i] for i in (0, 1, 3)] == [palette.loss_ink, palette.gain_ink, palette.loss_ink]
-
-
-@pytest.mark.parametrize("comparable", [0, 1, 2, 3])
+@pytest.mark.parametrize("comparable", [0, 1, 3])
 @pytest.mark.parametrize("length", [3, 4, 7])
-def test_from_the_first_step_that_cannot_be_compared_on_all_is_greyed(comparable, length):
+def test_steps_that_cannot_be_compared_are_grey(comparable, length):
     figure = draw(comparable, after=np.resize(AFTER, length))
-    assert {len(trace.x) for trace in dots(figure)} == {comparable}
-    np.testing.assert_array_equal(dots(figure)[0].y, BEFORE[:comparable])
-    np.testing.assert_array_equal(dots(figure)[1].y, AFTER[:comparable])
-    assert all(step < comparable for lines in stems(figure).values() for step, *_ in lines)
-    (grey,) = figure.layout.shapes
-    assert (grey.x0, grey.x1, grey.layer) == (comparable - 0.5, 3.5, "below")
-    assert grey.fillcolor == theme.PALETTES["light"].mute
-    (words,) = figure.layout.annotations
-    assert grey.x0 < words.x < grey.x1
-    assert "no comparison" in words.text
+    for markers, values in zip(dots(figure), (BEFORE, AFTER), strict=True):
+        np.testing.assert_array_equal(markers.y, values[:comparable])
+    (grey,), (words,) = figure.layout.shapes, figure.layout.annotations
+    assert (grey.x0, grey.x1) == (comparable - 0.5, 3.5) and "no comparison" in words.text
 
 
-def test_where_all_can_be_compared_nothing_is_greyed():
-    assert not draw().layout.shapes
-    assert not draw().layout.annotations
+@pytest.mark.parametrize("chosen", [0, 2, 3, None, 4, 99])
+def test_only_the_chosen_step_is_outlined(chosen):
+    figure = draw(1, chosen=chosen)
+    axis = figure.layout.xaxis
+    assert [read(text) for text in axis.ticktext] == list(LABELS) and list(axis.tickvals) == [0, 1, 2, 3]
+    assert [text.startswith("<b>") for text in axis.ticktext] == [i == chosen for i in range(4)]
+    frames = [(shape.x0, shape.x1) for shape in figure.layout.shapes if shape.line.width]
+    assert frames == ([(chosen - 0.5, chosen + 0.5)] if chosen in range(4) else [])
 
 
-def test_every_token_of_the_baseline_has_its_place_and_reads_as_it_is():
-    odd = ("<s>", '"', "'&'", "<b>owl</b>")
-    for comparable in (1, 4):
-        axis = draw(comparable, labels=odd).layout.xaxis
-        assert [read(text) for text in axis.ticktext] == list(odd)
-        assert list(axis.tickvals) == [0, 1, 2, 3]
-        assert axis.range[0] < 0 < 3 < axis.range[1]
-    assert len(set(draw().layout.xaxis.tickvals)) == 4  # though "owls" comes twice
+def test_bars_are_bits_under_their_tokens():
+    figure = through_json(surprise_chart(LABELS, BITS, EXPECTED, "light"))
+    (bars,), across = figure["data"], figure["layout"]["xaxis"]
+    np.testing.assert_array_equal(numbers(bars["y"]), BITS)
+    assert [read(text) for text in across["ticktext"]] == list(LABELS) and across.get("type", "linear") != "category"
+    assert [read(text) for text in bars["text"]] == [each[0] if each else "" for each in EXPECTED]
+    shown = [read(text.replace("<br>", "\n")).split("\n") for text in bars["hovertext"]]
+    assert shown[0] == ["<s>", "0.250 bits, probability 0.84090", "the likeliest"]
+    assert shown[1] == ["owls", "7.500 bits, probability 0.00552", "expected: <script>alert(1)</script> (0.438)"]
+    assert surprise_chart([], np.array([]), [], "light").data[0].y.size == 0
 
 
-def test_hovering_names_the_token_with_both_probabilities():
-    for trace in dots(draw(labels=("<s>", "owls", '"', "</s>"))):
-        texts = [read(text.replace("<br>", "\n")) for text in trace.hovertext]
-        assert texts[0] == "<s>\nbefore 0.900000\nafter 0.400000"
-        assert texts[2] == '"\nbefore 0.500000\nafter 0.500000'
-        assert len(texts) == 4
-
-
-def test_the_scale_of_probability_shows_0_and_1_whole():
-    axis = draw().layout.yaxis
-    assert axis.range[0] < 0
-    assert axis.range[1] > 1
-
-
-@MODES
-@pytest.mark.parametrize("chosen", [0, 2, 3])
-@pytest.mark.parametrize("comparable", [1, 4])
-def test_the_chosen_step_alone_is_outlined_and_set_bold(mode, chosen, comparable):
-    labels = ("<s>", "owls", "owls", "</s>")
-    figure = change_chart(labels, BEFORE, AFTER, comparable, mode, chosen=chosen)
-    bold = [text.startswith("<b>") and text.endswith("</b>") for text in figure.layout.xaxis.ticktext]
-    assert bold == [i == chosen for i in range(4)]
-    assert [read(text) for text in figure.layout.xaxis.ticktext] == list(labels)
-    (frame,) = [shape for shape in figure.layout.shapes if shape.line.width]
-    assert (frame.x0, frame.x1, frame.line.color) == (chosen - 0.5, chosen + 0.5, theme.PALETTES[mode].ink)
-    assert frame.fillcolor == "rgba(0,0,0,0)"
-    assert all(
-        text.startswith(f"<b>{label}</b>") for text, label in zip(dots(figure)[0].hovertext, ("&lt;s&gt;",), strict=False)
-    )
-
-
-@pytest.mark.parametrize("chosen", [None, 4, 99])
-def test_a_step_that_is_not_there_is_not_marked(chosen):
-    figure = change_chart(LABELS, BEFORE, AFTER, 4, "light", chosen=chosen)
-    assert not figure.layout.shapes
-    assert list(figure.layout.xaxis.ticktext) == [label.replace("<", "&lt;").replace(">", "&gt;") for label in LABELS]
-
-
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
+def test_lengths_that_differ_are_refused():
+    for changes, message in (
         ({"after": AFTER[:3]}, "4 labels, 4 and 3 values for 4 comparable steps"),
         ({"labels": LABELS[:3]}, "3 labels, 4 and 4 values for 4 comparable steps"),
-        ({"before": BEFORE[:2]}, "4 labels, 2 and 4 values for 4 comparable steps"),
         ({"comparable": 5}, "4 labels, 4 and 4 values for 5 comparable steps"),
-    ],
-)
-def test_lengths_that_do_not_fit_are_refused(changes, message):
-    with pytest.raises(ValueError, match=message):
-        draw(**changes)
+    ):
+        with pytest.raises(ValueError, match=message):
+            draw(**changes)
+    with pytest.raises(ValueError, match="1 labels, 2 values and 2 expected tokens"):
+        surprise_chart(["a"], np.array([1.0, 2.0]), [None, None], "light")
 
 
-@MODES
-@pytest.mark.parametrize("comparable", [0, 2, 4])
-def test_a_chart_can_be_sent_and_leaves_what_it_is_given_alone(mode, comparable):
-    before, after = BEFORE.astype(np.float32), AFTER.astype(np.float32)
-    before.flags.writeable = after.flags.writeable = False
-    text = draw(comparable, mode, before=before, after=after).to_json()
-    assert "NaN" not in text
-    assert json.loads(text)["layout"]["paper_bgcolor"] == theme.PALETTES[mode].page
-    np.testing.assert_array_equal(before, BEFORE.astype(np.float32))
+VALUES = np.arange(6, dtype=np.float32).reshape(2, 3)
+
+
+def fill(figure: Drawing | go.Figure) -> None:
+    """The same calls on either."""
+    figure.add_scatter(x=np.arange(3), y=[1.0, None, 2.0], mode="lines", line={"color": "#000000", "width": 2})
+    figure.add_bar(x=[1, 2], y=np.array([0.5, 0.25]), text=["a", "b"], marker={"line": {"width": 1}})
+    figure.add_shape(type="rect", x0=0, x1=1, y0=0, y1=1, line={"width": 1}, opacity=0, layer="above", name="frame")
+    figure.add_vrect(x0=0.5, x1=1.5, fillcolor="#ffffff", line={"width": 0}, layer="below")
+    figure.add_hline(y=1.5, line={"dash": "dash"})
+    figure.add_annotation(x=1, y=2, text="here", showarrow=False, font={"size": 12})
+    figure.update_xaxes(range=[0, 3], tickvals=np.arange(3), ticktext=["a", "b", "c"])
+    figure.update_xaxes(title={"text": "x", "standoff": 4})
+    figure.update_yaxes(type="log", fixedrange=True)
+    figure.update_layout(theme.chart_layout("dark", 120, l=1, t=2, r=3, b=4), plot_bgcolor="#123456")
+    figure.update_layout(hovermode="closest")
+
+
+def spec(figure: go.Figure) -> dict:
+    return json.loads(plotly.io.to_json(figure, validate=False))
+
+
+def test_the_same_calls_make_the_same_figure():
+    heat = {"z": VALUES, "zmin": 0, "zmax": 1, "colorscale": [[0, "#000000"], [1, "#ffffff"]]}
+    ours = Drawing(heatmap(**heat))
+    theirs = go.Figure(go.Heatmap(x0=0, dx=1, y0=0, dy=1, showscale=False, **heat), {"template": "none"})
+    for figure in (ours, theirs):
+        fill(figure)
+    assert spec(ours.figure()) == spec(theirs)
+
+
+def test_unknown_plotly_properties_are_found():
+    drawing = Drawing()
+    drawing.update_layout(colour="red")
+    with pytest.raises(ValueError, match=r"Invalid property specified for object of type .*Layout: 'colour'"):
+        drawing.figure()

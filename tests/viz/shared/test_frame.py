@@ -1,7 +1,5 @@
 """What every page does, shown by a page that is made up here and declared in the table alone."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 
 import pytest
@@ -9,8 +7,9 @@ import streamlit as st
 from streamlit.testing.v1 import AppTest
 from streamlit.util import calc_hash
 
-from tests.support.viz_helpers import HEADS, TIMEOUT, TRANSLATE, WHAT_IF, Lab
+from tests.support.viz_helpers import INSIDE, TIMEOUT, TRANSLATE, WHAT_IF, WHY, Lab
 from viz import cache, pages, visit
+from viz.page_fields import PARTS
 from viz.pages import Page
 from viz.shared import frame
 
@@ -47,7 +46,7 @@ def made_up(monkeypatch, tmp_path) -> str:
     return str(file)
 
 
-def test_a_page_in_the_table_is_in_the_navigation_and_does_what_every_page_does(made_up):
+def test_a_declared_page_works_like_every_page(made_up):
     assert pages.unknown_address("x").endswith("Why, Compare, Training, Variants, Lessons and Made up.")
     lab = Lab(made_up, step="900")
     assert any("<h1>Made up</h1><p>Is this a page?</p>" in text for text in lab.html)
@@ -68,7 +67,7 @@ def test_every_page_follows_a_way_to_another():
         assert any(f"<h1>{page.title}</h1>" in text for text in lab.run().html)
 
 
-def test_where_the_sentence_fails_every_page_says_so_once_and_offers_a_way_out(made_up):
+def test_an_empty_sentence_is_one_fault_on_every_page(made_up):
     for page in pages.PAGES:
         lab = Lab(page.file, text="", edits="off_cross.3")
         assert len(lab.faults) == 1, page.name
@@ -77,39 +76,33 @@ def test_where_the_sentence_fails_every_page_says_so_once_and_offers_a_way_out(m
         assert ("drawn all the same" in lab.sentences("lab-note")) is (page.name == "made-up")
 
 
-def test_every_page_has_a_folder_of_its_name_and_no_name_stands_twice():
-    for page in pages.PAGES:
-        assert (pages.ROOT / page.file).is_file()
-    assert len({page.name for page in pages.PAGES}) == len(pages.PAGES)
-    assert (pages.find("translate").file, pages.find("heads").file) == (TRANSLATE, HEADS)
+def test_odd_sentences_stay_text_on_every_page():
+    views = [(page.file, {}) for page in pages.PAGES] + [(INSIDE, {"part": part}) for part in PARTS]
+    for number, (page, link) in enumerate((*views, (WHY, {"why": "readings"}), (TRANSLATE, {"show": "decoding"}))):
+        text = ("<script>alert(1)</script>", "word " * 120, "🦉 </s>")[number % 3]
+        lab = Lab(page, text=text, split="off", layer="40", head="70", **link)
+        boxes = [box.value for box in lab.at.text_input if box.key == "source"]
+        assert boxes in ([], [text]) and not any("<script>" in piece for piece in lab.html), (page, link)
+        assert len(lab.faults) <= (link.get("why") == "readings"), (page, link, lab.faults)
 
 
-def test_a_page_that_is_not_there_is_told_with_those_that_are():
-    with pytest.raises(ValueError, match="There is no page 'nonsense'; expected one of translate, heads, inside"):
-        pages.find("nonsense")
-
-
-@pytest.mark.parametrize(
-    ("url", "name"),
-    [
+def test_an_unknown_address_is_recognised(monkeypatch):
+    for url, name in (
         ("http://127.0.0.1:8501/nonsense", "nonsense"),
         ("http://lab.example/proxy/not-heads/", "not-heads"),
         ("http://127.0.0.1:8501/%C3%A9t%C3%A9", "été"),
         ("http://127.0.0.1:8501/translate", "translate"),  # the first page stands at the root
         ("http://127.0.0.1:8501/heads", ""),
-        ("http://127.0.0.1:8501/", ""),
         (None, ""),
-    ],
-)
-def test_the_address_that_a_visitor_came_to_may_be_none_of_the_pages(monkeypatch, url, name):
-    monkeypatch.setattr(st, "context", SimpleNamespace(url=url))
-    monkeypatch.setattr(st, "session_state", {})
-    assert visit.lost() == name
+    ):
+        monkeypatch.setattr(st, "context", SimpleNamespace(url=url))
+        monkeypatch.setattr(st, "session_state", {})
+        assert visit.lost() == name
     monkeypatch.setattr(st, "session_state", {"view": None})
     assert visit.lost() == ""  # from the second run on Streamlit knows the page
 
 
-def test_who_comes_to_an_address_without_a_page_is_told_on_the_first_page_until_something_is_done(monkeypatch):
+def test_an_unknown_address_is_named_once(monkeypatch):
     monkeypatch.setattr(visit, "lost", lambda: "" if "view" in st.session_state else "nonsense")
     lab = Lab.__new__(Lab)
     lab.at = AppTest.from_file(str(pages.ROOT / "app.py"), default_timeout=TIMEOUT)
@@ -122,7 +115,7 @@ def test_who_comes_to_an_address_without_a_page_is_told_on_the_first_page_until_
 
 
 @pytest.mark.parametrize("fault", [TypeError("one"), MemoryError(), RecursionError("two")], ids=repr)
-def test_whatever_breaks_the_checkpoint_can_be_left_and_the_sentence_stays(monkeypatch, caplog, fault):
+def test_a_broken_checkpoint_can_be_left(monkeypatch, caplog, fault):
     read = cache.page_data
 
     def breaks(view):

@@ -1,7 +1,5 @@
 """Lecture mode: one line and one thing large on every page, what keys may choose, and what a browser may report of them."""
 
-from __future__ import annotations
-
 import ast
 import re
 from pathlib import Path
@@ -19,7 +17,7 @@ HAS_HEADS = {TRANSLATE, HEADS, INSIDE, WHAT_IF, COMPARE, TRAINING}
 
 
 @pytest.mark.parametrize("page", [page.file for page in pages.PAGES])
-def test_keys_choose_among_what_the_page_and_its_checkpoint_have(page):
+def test_keys_choose_what_page_and_checkpoint_have(page):
     lab = Lab(page, text="The dog sleeps.", lecture="on", step="2", layer="1", head="mean")
     told = lab._mounted(".lecture")
     own = (4, 8) if page in HAS_HEADS else (0, 0)
@@ -28,7 +26,7 @@ def test_keys_choose_among_what_the_page_and_its_checkpoint_have(page):
     assert told["step"] == 2 or page not in HAS_STEPS
 
 
-def test_a_key_that_is_pressed_while_the_next_run_computes_does_what_the_browser_shows(monkeypatch):
+def test_a_key_acts_on_what_the_browser_shows(monkeypatch):
     monkeypatch.setattr(state.st, "session_state", session := {"view": View(lecture=True), "link": {}})
     monkeypatch.setattr(lecture._COMPONENT, "mount", lambda *args: None)
     pressed = []
@@ -58,7 +56,7 @@ def test_two_quick_presses_of_a_switch_count_twice(monkeypatch, page, letter):
     assert once != session["view"] == lab.at.session_state["view"]
 
 
-def test_a_letter_means_one_thing_and_is_none_of_all_pages_keys():
+def test_a_letter_has_one_meaning():
     keys = [letter.key for letter in letters.EVERY]
     fixed = re.search(r"FIXED = \{(.*?)\};", (HOME / "shared/lecture/keys.js").read_text(encoding="utf-8"))
     taken = set(re.findall(r'"?(\S)"?: "', fixed[1])) | set("jq0123456789")
@@ -76,7 +74,7 @@ def test_pages_take_their_keys_from_the_table():
                 assert (whose, name in named) == ("letters", True), f"{path}: {ast.unparse(call)}"
 
 
-def test_every_page_numbers_its_large_pictures_anew():
+def test_every_page_numbers_its_pictures():
     lab = Lab(HEADS, text="The dog sleeps.", lecture="on", large="3")
     assert "large" not in lab.go(POSITIONS).link
     assert (lecture.picture(View(large=3), 3), lecture.picture(View(large=4), 3)) == (3, 1)
@@ -88,17 +86,7 @@ def test_every_page_numbers_its_large_pictures_anew():
         assert session["view"].large == 2
 
 
-def test_outside_of_a_lecture_only_the_key_that_begins_one_is_there():
-    told = Lab(text="The dog sleeps.")._mounted(".lecture")
-    assert not told["on"] and told["keys"] == [] and not told["undo"]
-
-
-@pytest.mark.parametrize("link", [{"causal": "off"}, {"pad": "2"}, {"edits": "off_cross.3"}])
-def test_what_was_tried_can_be_taken_back(link):
-    assert Lab(text="The dog sleeps.", lecture="on", **link)._mounted(".lecture")["undo"]
-
-
-def test_taking_back_restores_what_was_there_or_takes_all_edits_away(monkeypatch):
+def test_undo_restores_the_view(monkeypatch):
     session = {"view": View(pad=2, causal_mask=False, branches=((5,),)), "link": {}}
     monkeypatch.setattr(state.st, "session_state", session)
     lecture._undo()
@@ -106,32 +94,3 @@ def test_taking_back_restores_what_was_there_or_takes_all_edits_away(monkeypatch
     state.change(pad=3)
     lecture._undo()
     assert session["view"] == View()
-
-
-def test_the_page_keys_go_round():
-    names, gone = [page.name for page in pages.PAGES], []
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(visit, "go_to", gone.append)
-        patch.setattr(visit, "page", lambda: names[-1])
-        lecture._turn(1)
-        lecture._turn(-1)
-    assert gone == [names[0], names[-2]]
-
-
-@pytest.mark.parametrize(
-    ("told", "place"),
-    [
-        ({"layer": 2, "head": 3}, (2, 3)),
-        ({"layer": 2, "head": None}, (2, None)),
-        ({"layer": 2, "head": 0}, (2, None)),
-        ({"layer": 0, "head": 1}, None),
-        ({"layer": 1.5, "head": 1}, None),
-        ({"layer": "1", "head": 1}, None),
-        ({"layer": True, "head": 1}, None),
-        ({"layer": 1, "head": "x"}, None),
-        ({"layer": 1, "head": False}, None),
-        ({"layer": 1, "head": -1}, None),
-    ],
-)
-def test_a_layer_and_a_head_are_whole_numbers(told, place):
-    assert lecture._place(told) == place

@@ -1,7 +1,5 @@
 """The tables of every page hold what is shown, and the lines of Python that go with them compute the same numbers."""
 
-from __future__ import annotations
-
 import dataclasses
 import functools
 import io
@@ -18,13 +16,13 @@ from model.export.checks import Lab
 from model.export.checks import parse as parse_checks
 from model.inference import analyse as inference
 from tests.support import tiny
-from viz import cache, hosts, pages
+from viz import cache, pages
 from viz.compare import tables as compare
 from viz.heads import tables as heads
 from viz.inside import tables as inside
 from viz.links import parse
 from viz.positions import tables as positions
-from viz.shared.numbers import analysis_file, zipped
+from viz.shared.numbers import analysis_file
 from viz.shared.save.files import offers
 from viz.shared.shown import Places, Shown
 from viz.training import tables as training
@@ -248,7 +246,7 @@ def families(tokenizer, tmp_path, monkeypatch):
     cache.forget()
 
 
-def test_a_model_that_lacks_a_side_gives_the_numbers_that_it_has(families, loaded_once):
+def test_a_model_of_one_stack_gives_its_numbers(families, loaded_once):
     links = [("translate", {}), ("heads", {}), ("what-if", {}), ("why", {}), ("positions", {})]
     links += [("inside", {"part": part}) for part in ("stages", "writers", "scale", "tokens")]
     for family, (page, link) in itertools.product(families, links):
@@ -256,21 +254,6 @@ def test_a_model_that_lacks_a_side_gives_the_numbers_that_it_has(families, loade
         tables = HOMES[page].tables(view)
         assert tables and all(table.rows for table in tables)
         assert run(HOMES[page].python(view))["analysis"].translation == view.analysis.translation
-
-
-def copied(view: Shown) -> str:
-    """The lines that are copied from the page Translate."""
-    (made,) = (file for file in (offer.make() for offer in offers(view, "translate")) if file.name.endswith(".py"))
-    return made.content.decode()
-
-
-def test_copied_lines_name_the_folder_of_an_offered_checkpoint(families, loaded_once, tmp_path, monkeypatch):
-    view = dataclasses.replace(shown(checkpoint="decoder-only", text="The red fox."), python=translate.python)
-    place = str(tmp_path / "decoder-only")
-    assert f"load({place!r}, 'cpu')" in copied(view)
-    assert run(copied(view))["analysis"].translation == view.analysis.translation
-    monkeypatch.setattr(hosts, "_is_open", True)
-    assert "load('./decoder-only', 'cpu')" in copied(view) and str(tmp_path) not in copied(view)
 
 
 def test_everything_to_be_had_of_a_view_is_made(loaded_once):
@@ -288,11 +271,6 @@ def test_everything_to_be_had_of_a_view_is_made(loaded_once):
     lab = Lab(view.page_data.loaded)
     said = parse_checks(made[".checks"].decode())
     assert len(said) == 10 and all(check.measure(lab).holds for check in said)
-
-
-def test_a_view_without_numbers_says_so():
-    with pytest.raises(ValueError, match=r"^There are no numbers in what is shown here\.$"):
-        zipped(())
 
 
 def test_every_page_but_the_lessons_gives_its_numbers():

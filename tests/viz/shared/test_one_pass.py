@@ -1,7 +1,5 @@
 """Decoded again without the causal mask, all pictures, tables and files show each row of the pass that chose its token."""
 
-from __future__ import annotations
-
 import base64
 import csv
 import io
@@ -29,14 +27,12 @@ from viz.shared.shown import Places, Shown
 from viz.translate import maps, timeline
 from viz.translate import offline as translate_offline
 from viz.translate import tables as translate_tables
-from viz.translate import texts as translate_texts
 from viz.what_if import maps as what_if_maps
 from viz.what_if import offline as what_if_offline
 from viz.what_if import switchboard
 from viz.what_if import tables as what_if_tables
 
 LINK = {"causal": "off", "mode": "again", "layer": "2", "head": "4", "text": "The red fox sleeps.", "device": "cpu"}
-ROW = "Each decoder row comes from the pass that chose its token."
 
 
 def shown(**link: str) -> Shown:
@@ -154,19 +150,6 @@ def test_all_show_the_pass_that_chose_the_token(kind):
             tolerance = 0.6 / 255 if name == "thumbnail" else 6e-4 if name == "writers" else 6e-5
             where = f"{page.__name__}: {name}"
             np.testing.assert_allclose(values.ravel(), own.ravel(), rtol=0, atol=tolerance, err_msg=where)
-
-
-def test_the_page_says_which_pass_a_row_is_of(monkeypatch):
-    told = []
-    monkeypatch.setattr(translate_texts.texts, "note", lambda sentence, *names: told.append(sentence))
-    seen = shown()
-    for show in ("attention", "mask"):
-        translate_texts.map_caption(seen.analysis, show, True, 0)
-        assert "or their token is not written yet" in told[-1] and told[-1].endswith(ROW)
-    assert ROW in seen.analysis.notes
-    given = shown(mode="given").analysis
-    translate_texts.map_caption(given, "attention", True, 0)
-    assert ROW not in told[-1] and "written yet" not in told[-1] and ROW not in given.notes
 
 
 def test_a_key_that_was_not_written_yet_cannot_be_split():

@@ -1,7 +1,5 @@
 """From stop to stop: the view of each, what stays, what is told at the ends; a talk that is changed; the next stop ahead."""
 
-from __future__ import annotations
-
 import dataclasses
 
 import pytest
@@ -10,7 +8,6 @@ import streamlit as st
 from tests.support.viz_helpers import Lab
 from viz import cache, pages, readings, state
 from viz.shared.talks import ahead, going, playlist
-from viz.talks import known
 from viz.talks.talk import Stop, Talk, keep
 from viz.talks.written import file_of, packed
 from viz.view import View
@@ -58,43 +55,7 @@ def test_on_and_back_through_all_stops(session):
     assert (session["view"].stop, session[going.ENDED]) == (1, "first")
 
 
-def test_many_presses_lead_as_far_and_not_beyond_the_ends(session):
-    opened = going.panel_key()
-    going.reach(3)
-    assert (session["view"].stop, session.get(going.ENDED)) == (3, None)
-    assert going.panel_key() != opened  # another panel, which is closed
-    for number, to, end in ((5, 4, "last"), (5, 4, "last"), (0, 1, "first")):
-        session[going.ENDED] = None
-        going.reach(number)
-        assert (session["view"].stop, session[going.ENDED]) == (to, end)
-    going.choose("masks")
-    going.go(-1)
-    assert session["view"].stop == 0
-
-
-def test_the_link_of_a_talk_goes_on_by_the_keys_of_a_lecture(session):
-    assert {"lecture=on", "stop=1", "talk=masks"} <= set(
-        playlist._link(known.ready()["masks"], View(talk="masks")).split("?")[1].split("&")
-    )
-
-
-def test_a_stop_is_like_a_link_for_undo(session):
-    going.go(1)
-    state.change(source="Mine.", pad=2)
-    assert state.next_step("undo").source == DOG
-    going.go(1)
-    assert (state.next_step("undo"), state.next_step("redo")) == (None, None)
-
-
-def test_who_wanders_off_goes_on_from_the_stop(session):
-    going.show(1)
-    state.change(layer=1, head=1, source="Mine.")
-    assert session["view"].stop == 1
-    going.go(1)
-    assert (session["view"].stop, session["view"].source) == (2, DOG)
-
-
-def test_what_is_seen_is_kept_behind_the_stop_that_is_on(session):
+def test_a_view_is_inserted_after_the_stop(session):
     going.show(1)
     state.change(head=7)
     going.keep_view("  new  ")
@@ -106,7 +67,7 @@ def test_what_is_seen_is_kept_behind_the_stop_that_is_on(session):
     assert lines(session) == ["alone"] and session["view"].stop == 1
 
 
-def test_stops_are_moved_and_removed_and_the_one_that_is_on_stays_on(session):
+def test_the_current_stop_survives_moves(session):
     going.show(2)
     going.move(2, 4)
     assert (lines(session), session["view"].stop) == (["one", "three", "four", "two"], 4)
@@ -125,16 +86,6 @@ def test_stops_are_moved_and_removed_and_the_one_that_is_on_stays_on(session):
         assert session["view"] == before
 
 
-def test_a_ready_talk_that_is_changed_is_one_s_own_and_not_lost(session):
-    going.choose("masks")
-    going.say(1, "Mine.")
-    own = session["view"].talk
-    assert lines(session)[0] == "Mine." and known.ready()["masks"].stops[0].line != "Mine."
-    going.choose("20-minutes")
-    going.choose("~")
-    assert (session["view"].talk, session["view"].stop) == (own, 0)
-
-
 def test_a_file_that_is_no_talk_changes_nothing(session):
     before = session["view"]
     playlist._told(playlist._open)(b"{}")
@@ -146,7 +97,7 @@ def test_a_file_that_is_no_talk_changes_nothing(session):
 
 
 @pytest.mark.parametrize("number", [1, 3, 4])
-def test_a_page_shows_the_line_whatever_becomes_of_its_view(number):
+def test_a_page_always_shows_the_line(number):
     stop = TALK.stops[number - 1]
     lab = Lab(
         stop.place.file if stop.page != "translate" else None, talk=packed(TALK), stop=str(number), **dict(_params(stop))

@@ -1,7 +1,5 @@
 """The runs that the tests of the page Training look at."""
 
-from __future__ import annotations
-
 import shutil
 
 import pytest

@@ -1,20 +1,16 @@
 """A run that trains while somebody looks: the page follows it, and asks no more once it has ended."""
 
-from __future__ import annotations
-
-import dataclasses
 import json
-import os
 import shutil
 
 import pytest
 
-from model.training.history import LOG, SETTINGS
+from model.training.history import LOG
 from tests.support.viz_helpers import TRAINING, Lab
-from viz.training import curves, histories, live
+from viz.training import histories, live
 
 
-def test_a_run_that_grows_is_told_and_its_torn_line_is_not_taken(runs, tmp_path, monkeypatch):
+def test_a_growing_run_ignores_its_torn_line(runs, tmp_path, monkeypatch):
     monkeypatch.setenv("RUNS", str(tmp_path))
     shutil.copytree(runs / "mine", tmp_path / "live", ignore=shutil.ignore_patterns("checkpoint"))
     lines = (runs / "mine" / LOG).read_text(encoding="utf-8").splitlines()[:4]
@@ -27,25 +23,6 @@ def test_a_run_that_grows_is_told_and_its_torn_line_is_not_taken(runs, tmp_path,
     with (tmp_path / "live" / LOG).open("a", encoding="utf-8") as log:
         log.write("\n" + json.dumps(entries[0] | {"step": total - 1, "seconds": 99.0}) + "\n")
     assert lab.run().sentences("lab-training-now")[0].startswith(f"Live Step {total - 1} of {total}, ")
-
-
-def test_of_a_run_that_grows_the_newest_log_alone_is_kept_and_none_of_its_charts(runs, tmp_path, monkeypatch):
-    monkeypatch.setenv("RUNS", str(tmp_path))
-    shutil.copytree(runs / "mine", tmp_path / "live", ignore=shutil.ignore_patterns("checkpoint"))
-    log = tmp_path / "live" / LOG
-    lines = log.read_text(encoding="utf-8").splitlines(keepends=True)
-    stamps, drawn = [], []
-    for count in (3, 4):
-        log.write_text("".join(lines[:count]), encoding="utf-8")
-        history, stamp = histories.history("live")
-        assert history.going
-        stamps.append(stamp)
-        drawn += [curves.figure("live", history, stamp, "loss", "light") for _ in range(2)]
-    known = [histories._history.known(str(tmp_path / "live"), "live", True, stamp) for stamp in stamps]
-    assert known[0] is None and known[1] is not None
-    assert len(set(map(id, drawn))) == 4
-    over = dataclasses.replace(history, going=False)
-    assert len({id(curves.figure("live", over, stamp, "loss", "light")) for _ in range(2)}) == 1
 
 
 class Rerun(Exception):
@@ -68,7 +45,7 @@ def grows(folder, source, lines: int):
     (folder / LOG).write_text("".join(kept), encoding="utf-8")
 
 
-def test_the_page_is_run_again_once_a_run_has_written_or_ended(runs, tmp_path, monkeypatch, rerun):
+def test_the_page_reruns_when_a_run_has_written(runs, tmp_path, monkeypatch, rerun):
     monkeypatch.setenv("RUNS", str(tmp_path))
     grows(tmp_path / "live", runs / "mine", 3)
     seen = histories.history("live")[1]
@@ -89,23 +66,3 @@ def test_what_does_not_train_is_not_asked_again(runs, monkeypatch):
     for link in ({"run": "mine"}, {"run": "bare"}, {}, {"run": "mine", "lecture": "on"}):
         assert Lab(TRAINING, **link).sentences("lab-training-now") == []
     assert asked == []
-
-
-def test_a_run_before_its_first_line_is_live_too(runs, tmp_path, monkeypatch):
-    monkeypatch.setenv("RUNS", str(tmp_path))
-    grows(tmp_path / "set" / "live", runs / "mine", 0)
-    (told,) = Lab(TRAINING, run="live").sentences("lab-training-now")
-    assert told.startswith("Live It has begun")
-    os.utime(tmp_path / "set" / "live" / SETTINGS, (1, 1))
-    assert not histories.history("live")[0].going
-
-
-def test_when_something_was_last_written_is_told_as_time_goes_by():
-    told = [live.told_ago(seconds) for seconds in (-1, 4, 12.4, 89, 91, 600)]
-    assert told == [
-        *["Written just now."] * 2,
-        "Written 12 seconds ago.",
-        "Written 89 seconds ago.",
-        "Written 2 minutes ago.",
-        "Written 10 minutes ago.",
-    ]

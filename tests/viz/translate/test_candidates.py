@@ -1,23 +1,17 @@
 """What the candidates are given, and what is taken from them. Clicking is tested in a browser."""
 
-from __future__ import annotations
-
-import dataclasses
-import json
-
 import numpy as np
 import pytest
 import torch
 
 from model.config import PAD, START
-from model.decoding.sampling import MIN_TEMPERATURE, choices
 from model.decoding.strategy import Decoding
 from model.inference.analyse import analyse
 from model.inference.analysis import Analysis
 from model.inference.request import Request
 from tests.support import tiny
 from tests.support.component_helpers import Mounted
-from viz.translate.candidates import CUTS, SHOWN, candidates, payload
+from viz.translate.candidates import SHOWN, candidates, payload
 
 TEXT = "The red fox takes a lamp."
 SHORT = Decoding(limit=8)
@@ -92,29 +86,8 @@ def test_rows_while_sampling_by_hand(tiny_checkpoint, controls):
         assert data["kept"][step] == sum(not reason for _, reason in expected.values())
 
 
-@DRAWING
-def test_rows_are_those_that_sampling_uses(tiny_checkpoint, controls):
-    analysis = asked(tiny_checkpoint, decoding=DRAWN)
-    data = sampled(tiny_checkpoint, analysis, controls)
-    for step, rows in enumerate(data["rows"]):
-        made = choices(analysis.trace.log_probs[step], **controls)
-        assert [row[1] for row in rows] == made.ids[:SHOWN].tolist()
-        assert [not row[5] for row in rows] == made.kept[:SHOWN].tolist()
-        np.testing.assert_allclose([row[4] for row in rows], made.probability[:SHOWN], rtol=0, atol=0.51e-5)
-        assert data["kept"][step] == made.kept.sum()
-
-
-def test_every_reason_of_a_cut_is_met_here(tiny_checkpoint):
-    analysis = asked(tiny_checkpoint, decoding=DRAWN)
-    for controls, reasons in (({"top_k": 5}, "k"), ({"top_p": 0.05}, "p"), ({"temperature": 0.0}, "t")):
-        data = sampled(tiny_checkpoint, analysis, controls)
-        assert {row[5] for rows in data["rows"] for row in rows} == {"", reasons}
-    both = sampled(tiny_checkpoint, analysis, {"top_k": 12, "top_p": 0.7})
-    assert {row[5] for rows in both["rows"] for row in rows} == {"", "k", "p"}
-
-
 @pytest.mark.parametrize("more", [{}, {"target": UNLIKELY}, {"decoding": DRAWN}, {"pad": 2}], ids=str)
-def test_where_nothing_is_sampled_probabilities_are_the_softmax_and_nothing_is_cut(tiny_checkpoint, more):
+def test_without_sampling_rows_are_the_softmax(tiny_checkpoint, more):
     analysis = asked(tiny_checkpoint, **more)
     data, logits = given(tiny_checkpoint, analysis), logits_of(tiny_checkpoint, analysis)
     shares = np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True)
@@ -130,63 +103,6 @@ def test_where_nothing_is_sampled_probabilities_are_the_softmax_and_nothing_is_c
         shares_of_all += shares[step, [PAD, START]].sum() > 1e-3
     assert shares_of_all  # what may never be chosen has a share that is not dealt out to the others
     assert data["sampling"] is False
-
-
-@pytest.mark.parametrize("controls", [{}, {"temperature": 1.3}, {"top_k": 3}, {"temperature": 0.0}], ids=str)
-@pytest.mark.parametrize("more", [{}, {"target": UNLIKELY}, {"decoding": DRAWN}], ids=str)
-def test_the_chosen_token_has_its_row_also_where_it_is_not_among_the_shown(tiny_checkpoint, more, controls):
-    analysis = asked(tiny_checkpoint, **more)
-    data = given(tiny_checkpoint, analysis, **controls)
-    assert [row[1] for row in data["chosen"]] == list(analysis.trace.outputs.ids)
-    shown = [[row for row in rows if row[1] == own[1]] for rows, own in zip(data["rows"], data["chosen"], strict=True)]
-    assert all(rows in ([], [own]) for rows, own in zip(shown, data["chosen"], strict=True))
-    assert all(shown) == (not more)  # what the model chose itself is always among them
-
-
-def test_a_chosen_token_may_be_cut_by_controls_that_have_moved(tiny_checkpoint):
-    analysis = asked(tiny_checkpoint, decoding=DRAWN)
-    data = sampled(tiny_checkpoint, analysis, {"top_k": 5})
-    far = [own for rows, own in zip(data["rows"], data["chosen"], strict=True) if own not in rows]
-    assert len(far) > 2
-    assert {(own[4], own[5]) for own in far} == {(0.0, "k")}
-
-
-def with_one_likely(analysis: Analysis, logit: float) -> Analysis:
-    """The same steps, with a token that is ahead of all others by a logit."""
-    logits = np.zeros_like(analysis.trace.log_probs)
-    logits[:, 9] = logit
-    totals = np.logaddexp.reduce(logits, axis=1)
-    trace = dataclasses.replace(analysis.trace, log_probs=logits - totals[:, None], log_totals=totals)
-    return dataclasses.replace(analysis, trace=trace)
-
-
-def test_where_nothing_is_sampled_nothing_is_cut_however_sure_the_model_is(tiny_checkpoint):
-    data = given(tiny_checkpoint, with_one_likely(asked(tiny_checkpoint), 40.0))
-    assert {row[5] for row in [*data["rows"][0], data["chosen"][0]]} == {""}
-
-
-@pytest.mark.parametrize("temperature", [0.05, 0.3, 1.0])
-def test_a_top_p_of_one_cuts_nothing(tiny_checkpoint, temperature):
-    data = given(tiny_checkpoint, with_one_likely(asked(tiny_checkpoint), 4.0), temperature=temperature)
-    assert {row[5] for row in data["rows"][0]} == {""}
-    assert data["kept"][0] == tiny_checkpoint.target_tokenizer.size - 2
-
-
-@pytest.mark.parametrize("temperature", [0.0, MIN_TEMPERATURE, 0.65, 10.0])
-def test_all_of_it_is_json(tiny_checkpoint, temperature):
-    analysis = asked(tiny_checkpoint, decoding=DRAWN)
-    data = given(tiny_checkpoint, analysis, temperature=temperature)
-    assert json.loads(json.dumps(data, allow_nan=False)) == data
-    assert {row[5] for rows in data["rows"] for row in rows} <= {"", *CUTS}
-    assert data["temperature"] == f"{temperature:g}"
-    assert data["sampling"] is True
-    assert data["trace"] == "a name"
-    assert data["size"] == tiny_checkpoint.target_tokenizer.size
-    assert data["reads"] == ["<s>", *analysis.trace.outputs.labels[:-1]]
-    assert {len(data[name]) for name in ("rows", "chosen", "kept", "reads")} == {len(analysis.trace.outputs)}
-
-
-# -- what the browser reports ------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -208,7 +124,6 @@ def test_all_of_it_is_json(tiny_checkpoint, temperature):
     ids=str,
 )
 def test_what_is_taken_from_the_browser(monkeypatch, name, value, told):
-    """With two steps and a hundred tokens."""
     data, browser, heard = {"rows": [[], []], "size": 100}, Mounted(monkeypatch), []
     candidates(
         data,

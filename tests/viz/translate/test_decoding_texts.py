@@ -1,15 +1,12 @@
 """On the pages: a translation of one's own, several sentences as a batch, guessing; and What if with all of decoding."""
 
-from __future__ import annotations
-
 import html
 
 import numpy as np
 import pytest
 
-from model.decoding.strategy import Decoding
 from model.inference.request import MAX_SENTENCES, Request
-from tests.support.viz_helpers import TRANSLATE, WHAT_IF, Lab, numbers
+from tests.support.viz_helpers import WHAT_IF, Lab, numbers
 from viz import cache
 
 SENTENCE = "Seven owls sat on the roof."
@@ -37,14 +34,7 @@ def field(page: Lab, name: str, typed: str | None = None):
     return page.at.text_input(key=name).value
 
 
-def branches(page: Lab) -> list[str]:
-    return [key for key in page.buttons if (key or "").startswith("branch ")]
-
-
-# -- a translation of one's own ---------------------------------------------------------------------------------------------
-
-
-def test_a_pasted_translation_is_read_and_what_surprises_is_told():
+def test_a_typed_translation_is_scored():
     page = lab().pick("strategy", "yours")
     assert (page.link["decode"], page.timeline["how"], tree(page)) == ("yours", "greedy", None)
     own = analysed().trace.token_log_probs.sum()
@@ -61,7 +51,7 @@ def test_a_pasted_translation_is_read_and_what_surprises_is_told():
 
 
 @pytest.mark.parametrize("typed", ["   "])
-def test_an_empty_translation_gets_one_sentence_and_the_last_one_stays(typed):
+def test_an_empty_translation_is_one_warning(typed):
     page = lab(decode="yours", target=OWN)
     before, link = page.timeline, page.link
     assert field(page, "target", typed) == typed
@@ -72,29 +62,13 @@ def test_an_empty_translation_gets_one_sentence_and_the_last_one_stays(typed):
 
 
 @pytest.mark.parametrize("way", [("beam",), ("sample", "greedy")], ids="-".join)
-def test_a_translation_is_there_again_after_the_models_own(way):
+def test_a_typed_translation_comes_back(way):
     page = lab(decode="yours", target=OWN)
     for name in way:
         page.pick("strategy", name)
         assert ("target" in page.link, page.timeline["how"].split()[0]) == (False, {"sample": "sampled,"}.get(name, name))
     page.pick("strategy", "yours")
     assert (page.link["target"], page.translation, field(page, "target")) == (OWN, OWN, OWN)
-
-
-def test_the_translation_of_one_sentence_is_not_given_to_another():
-    page = lab(decode="yours", target=OWN).pick("strategy", "greedy").type("Nine owls.").pick("strategy", "yours")
-    assert ("target" in page.link, field(page, "target")) == (False, "")
-
-
-def test_a_target_of_a_link_is_yours_and_the_model_can_translate_again():
-    page = lab(target=OWN, show="attention")
-    assert "The target is given." in page.sentences("lab-note")
-    assert page.pick("show", "decoding").at.button_group(key="strategy").value == "yours"
-    page.pick("strategy", "greedy")
-    assert page.link == {"text": SENTENCE, "show": "decoding"}
-
-
-# -- several sentences ------------------------------------------------------------------------------------------------------
 
 
 def pairs(page: Lab) -> list[str]:
@@ -121,40 +95,8 @@ def test_the_sentences_of_a_text_are_listed_and_one_is_chosen():
     assert told in page.sentences("lab-note")
 
 
-def test_padding_that_is_asked_for_is_told_apart_from_that_of_the_batch():
-    told = {
-        pad: [t for t in lab(text=" ".join(TWO), sentence="2", pad=pad).sentences("lab-note") if "one batch" in t]
-        for pad in ("0", "5")
-    }
-    assert told["0"] == told["5"] != []
-
-
-def test_a_text_is_read_as_one_and_split_again():
-    page = lab(text=" ".join(TWO), sentence="2")
-    before = page.timeline
-    page.click("split")
-    assert (page.link["split"], pairs(page)) == ("off", [])
-    assert "The text is read as one sentence." in page.sentences("lab-note")
-    assert page.translation == analysed(" ".join(TWO)).translation
-    page.click("split")
-    assert ("split" in page.link, len(pairs(page))) == (False, 2)
-    assert page.click("sentence 2").timeline == before
-
-
-def test_another_sentence_drops_what_belongs_to_the_last():
-    page = lab(text=" ".join(TWO), branch="300", path="300", step="2").click("sentence 2")
-    assert page.link == {"text": " ".join(TWO), "show": "decoding", "sentence": "2"}
-    assert branches(page) == []
-
-
-def test_a_sentence_beyond_the_last_is_the_last():
-    page = lab(text=" ".join(TWO), sentence="9")
-    assert page.sentences("lab-pair chosen") == pairs(page)[1:]
-    assert page.faults == []
-
-
 @pytest.mark.parametrize("at", [WHAT_IF])
-def test_more_sentences_than_a_batch_may_have_get_one_sentence_and_a_way_out(at):
+def test_too_many_sentences_have_a_way_out(at):
     page = Lab(at, text="Owl. " * (MAX_SENTENCES + 1))
     assert page.faults == [f"There are {MAX_SENTENCES + 1} sentences; expected at most {MAX_SENTENCES}."]
     (way,) = [button for button in page.at.button if button.label == "Read the text as one sentence"]
@@ -166,11 +108,8 @@ def test_more_sentences_than_a_batch_may_have_get_one_sentence_and_a_way_out(at)
     assert long.faults and "Read the text as one sentence" not in [button.label for button in long.at.button]
 
 
-# -- guessing, and the other page -------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("show", ["attention", "decoding"])
-def test_who_guesses_first_sees_nothing_that_gives_it_away(show):
+def test_guessing_hides_the_translation(show):
     page = lab(text=" ".join(TWO), show=show, guess="first")
     said = analysed(TWO[0], other_sentences=TWO[1:]).translation
     assert (page.charts, tree(page), page.timeline["guess"], page._mounted("candidates")["guess"]) == ([], None, True, True)
@@ -181,44 +120,3 @@ def test_who_guesses_first_sees_nothing_that_gives_it_away(show):
     page.click("stop_guessing")
     assert ("guess" in page.link, pairs(page)[0]) == (False, f"{TWO[0]} → {said}")
     assert (tree(page) is not None, len(page.charts)) == ((True, 0) if show == "decoding" else (False, 3))
-
-
-@pytest.mark.parametrize(
-    ("text", "link"),
-    [
-        (" ".join(TWO), {"decode": "sample", "seed": "4", "temperature": "0.5"}),
-        (SENTENCE, {"decode": "beam", "width": "2", "branch": "300~301-302"}),
-    ],
-    ids=str,
-)
-def test_what_if_goes_along_with_all_of_it(text, link):
-    page = Lab(text=text, show="decoding", **link)
-    before, said = page.link, page.translation.strip()
-    page.go(WHAT_IF)
-    assert (page.faults, page.warnings, page.link) == ([], [], before)
-    assert [out.strip() for out in page.sentences("lab-translation")] == [said]
-    assert len(page.charts) == 4
-    page.look()
-    page.at.button(key=next(key for key in page.buttons if (key or "").startswith("rank "))).click()
-    place = {"kind", "layer", "head"}  # what is shown follows what is edited
-    assert (page.run().faults, set(page.link) - set(before) - place) == ([], {"edits"})
-    for mode in ("again", "given"):
-        page.pick("mode", mode)
-        assert (page.faults, len(page.sentences("lab-both"))) == ([], 1)
-        assert page.sentences("lab-both")[0].startswith(f"Baseline{said}")
-    page.go(TRANSLATE)
-    assert (page.faults, page.translation.strip()) == ([], said)
-
-
-def test_what_if_looks_at_the_path_that_was_chosen():
-    second = analysed(decoding=Decoding("beam")).tree[1]
-    page = Lab(WHAT_IF, text=SENTENCE, decode="beam", path="-".join(map(str, second.ids)))
-    assert page.sentences("lab-translation") == [cache.checkpoint("en-fr", "auto").target_tokenizer.decode(second.ids)]
-    assert (page.faults, page.warnings) == ([], [])
-
-
-@pytest.mark.parametrize("name", ["align"])
-def test_a_question_about_one_sentence_keeps_the_others(name):
-    page = Lab(WHAT_IF, text=" ".join(TWO), sentence="2").click(f"try {name}").click("ask own")
-    assert len(page.sentences("lab-answer")) == 1
-    assert (page.link["text"], page.link.get("sentence")) == (" ".join(TWO), "2")

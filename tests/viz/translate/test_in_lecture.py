@@ -1,42 +1,17 @@
-"""The first page in lecture mode: what is told of an edit, and what its keys say that they do."""
+"""Translate: lecture keys, the tour, and the way to a ready experiment."""
 
-from __future__ import annotations
+import html
+import re
+from urllib.parse import parse_qsl, urlsplit
 
-import pytest
-
-from model import Request, analyse, format, load
-from model.edits.intervention import Intervention
+from model.experiments.ready import EXPERIMENTS
 from tests.support.viz_helpers import Lab
 from viz import cache, state
-from viz.translate import in_lecture
+from viz.links import parse
+from viz.pages import find
+from viz.shared.tour import STOPS
+from viz.translate import in_lecture, masks
 from viz.view import View
-
-TEXT = "The dog didn't cross the street because it was too shy."
-
-
-@pytest.mark.parametrize("code", ["skip_dec.1.cross", "window-9"])
-def test_what_an_edit_changed_is_told_of_this_very_view(code):
-    loaded = load("en-fr")
-    edited = Intervention().with_edit(code)
-    given = analyse(loaded, Request(TEXT, intervention=edited))
-    told = in_lecture.changes(given, loaded)
-    sums = [format.decimal(each.trace.token_log_probs.sum()) for each in (given.baseline, given)]
-    assert f"{sums[0]} → {sums[1]}" in told["told"] and "was" not in told
-    again = analyse(loaded, Request(TEXT, intervention=edited, mode="again"))
-    told = in_lecture.changes(again, loaded)
-    assert told["edits"].lower() == edited.describe(again.labels).lower()
-    if again.translation == again.baseline.translation:
-        assert told["told"].endswith("does not change") and "was" not in told
-        return
-    assert "".join(piece for piece, _ in told["was"]).strip() == again.baseline.translation
-    now = loaded.target_tokenizer.segments(again.trace.outputs.ids)
-    stays = [piece.strip() for piece, new in zip(now, told["changed"], strict=True) if not new]
-    assert any(told["changed"]) and [piece.strip() for piece, gone in told["was"] if not gone] == stays
-
-
-def test_without_edits_nothing_is_told_of_any():
-    loaded = load("en-fr")
-    assert in_lecture.changes(analyse(loaded, Request("I am tired.")), loaded) == {}
 
 
 def keys(**link: str) -> dict[str, str]:
@@ -57,7 +32,7 @@ def test_a_key_says_what_it_would_bring_about_now():
     assert lab.timeline["hall"]["steps"] is True and "v" not in keys(guess="first")
 
 
-def test_the_cache_is_one_of_the_pictures_where_a_text_is_written(monkeypatch):
+def test_the_cache_is_a_lecture_picture(monkeypatch):
     chosen, shown = (Lab(text="I am tired.", lecture="on", step="3", **link) for link in ({"large": "3"}, {"show": "cache"}))
     for lab in (chosen, shown):  # what the page shows outside of a lecture is shown in it
         assert lab.timeline["hall"]["steps"] is False
@@ -78,6 +53,22 @@ def test_the_cache_is_one_of_the_pictures_where_a_text_is_written(monkeypatch):
     assert hidden._mounted("key_values") is None and hidden.timeline["hall"]["steps"] is True
 
 
-def test_what_is_drawn_can_be_drawn_again_by_a_key():
-    drawn, greedy = keys(decode="sample", seed="6"), keys()
-    assert drawn["C"] == "draw again, with seed 7" and "C" not in greedy
+def test_the_tour_points_at_what_is_there():
+    assert len(STOPS) == 5 and all(stop.text and stop.at for stop in STOPS)
+    assert Lab(text="I love you.")._mounted(".tour")["here"] is True
+    for text, checkpoint in (("I love you.", "en-fr"), ("A dull film.", "sentiment")):
+        lab = Lab(text=text, checkpoint=checkpoint)
+        at = [selector for stop in lab._mounted(".tour")["stops"] for selector in stop["at"]]
+        assert {key.removeprefix(".st-key-") for key in at if key.startswith(".st-key-")} <= lab.keys
+    lab = Lab("viz/lessons/page.py", text="I love you.")
+    assert lab._mounted(".tour")["here"] is False and lab._mounted(".tour_invitation") is None
+
+
+def test_the_question_carries_the_view():
+    (asked,) = [known for known in EXPERIMENTS if known.name == masks.QUESTION]
+    view = View(source='A "quoted" <b>cat</b> & a dog.', step=3, causal_mask=False)
+    (href, shown) = re.search(r'<a href="([^"]*)"[^>]*>([^<]*)</a>', masks.question(view)).groups()
+    address = urlsplit(html.unescape(href))
+    found, faults = parse(dict(parse_qsl(address.query)))
+    assert find(address.path) and shown == asked.question and not faults
+    assert (found.experiment, found.source, found.step) == (asked.name, view.source, 3)

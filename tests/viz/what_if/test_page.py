@@ -1,11 +1,8 @@
-"""What if without a browser: edits in words, both translations, the ranking, the way to the other page."""
-
-from __future__ import annotations
+"""What if: edits, both translations, the ranking, the other page, and the lecture."""
 
 import numpy as np
 import pytest
 
-from model.inference.decisions import turns
 from model.inference.predictions import changed_words, kl_divergence, moves
 from model.inference.request import Request
 from model.trace import Site
@@ -55,7 +52,7 @@ def test_the_page_opens_whole_and_nothing_is_edited():
     assert len(chart["layout"]["xaxis"]["ticktext"]) == len(cache.analyse(Request(lab.box), "auto").trace.outputs)
 
 
-def test_edits_of_a_link_stand_there_in_words_and_each_can_be_taken_back():
+def test_edits_of_a_link_can_be_taken_back():
     codes = [code for code in EDITS if code not in ("causal-off", "padding-off")]
     lab = what_if(edits="~".join(codes), causal="off", pad="2", padmask="off")
     left = dict(tiny.edited(*EDITS).parts(analysed(*EDITS, pad=2).labels))
@@ -78,7 +75,7 @@ def place_of(lab: Lab) -> str:
 
 
 @pytest.mark.parametrize(("kind", "head"), [("encoder", "2"), ("decoder", "mean"), ("cross", "2")])
-def test_the_three_maps_are_before_after_and_their_difference(kind, head):
+def test_maps_are_before_after_and_difference(kind, head):
     lab = what_if(edits="block_enc_2-3~off_enc.1.1~block_dec_3-1~block_cross_2-4", kind=kind, layer="2", head=head)
     found = analysed("block_enc_2-3", "off_enc.1.1", "block_dec_3-1", "block_cross_2-4")
     site, number = Site(kind, 1), None if head == "mean" else 1
@@ -94,7 +91,7 @@ def test_the_three_maps_are_before_after_and_their_difference(kind, head):
     assert np.sum(lab.switchboard["blocked"]) == 1
 
 
-def test_the_pickers_choose_the_matrix_and_how_far_a_click_on_it_reaches():
+def test_the_pickers_choose_place_and_scope():
     lab = what_if(layer="2", head="3")
     lab.pick("kind", "cross")
     for scope, place in (("head", "cross.2.3"), ("layer", "cross.2"), ("all", "cross")):
@@ -109,91 +106,41 @@ def test_the_pickers_choose_the_matrix_and_how_far_a_click_on_it_reaches():
     assert (scope.value, scope.proto.set_value, scope.proto.raw_value) == ("layer", True, "layer 3")
 
 
-# -- both translations ----------------------------------------------------------------------------------------------------
-
-
-def test_a_given_target_is_believed_less_or_more():
-    lab = what_if(edits="off_cross.1", causal="off")
-    found = analysed("off_cross.1", "causal-off")
+def test_a_given_target_is_scored_before_and_after():
+    lab, found = what_if(edits="off_cross.1", causal="off"), analysed("off_cross.1", "causal-off")
     before, after = (f"{a.trace.token_log_probs.sum():.2f}".replace("-", "−") for a in (found.baseline, found))
-    assert lab.sentences("lab-verdict") == [f"Summed log-probability {before} → {after}"]
-    fed = "The baseline’s tokens are fed in; without the causal mask each step sees the tokens it should predict."
-    assert fed in lab.sentences("lab-note")
-    (both,) = lab.sentences("lab-both")
-    assert both == f"Baseline{found.baseline.translation}Editedthe same tokens, given: their probabilities are below"
+    (verdict,), (both,) = lab.sentences("lab-verdict"), lab.sentences("lab-both")
+    assert before in verdict and after in verdict and found.baseline.translation in both
     hollow, filled = (numbers(t["y"]) for t in lab.charts[-1]["data"] if t["mode"] == "markers")
     np.testing.assert_allclose(hollow, found.baseline.trace.probabilities, atol=1e-6)
     np.testing.assert_allclose(filled, found.trace.probabilities, atol=1e-6)
-    lab.click("edit causal-off")
-    assert "The baseline’s tokens are fed in: how much less does it believe them?" in lab.sentences("lab-note")
 
 
-def test_decoded_again_the_translation_itself_answers():
-    lab = what_if(edits="off_cross").pick("mode", "again")
-    found = analysed("off_cross", mode="again")
+def test_decoded_again_both_translations_are_shown():
+    lab, found = what_if(edits="off_cross").pick("mode", "again"), analysed("off_cross", mode="again")
     base = found.baseline
     assert found.translation != base.translation  # it has not seen the sentence
-    gone, new = map(sum, changed_words(base.trace.outputs.ids, found.trace.outputs.ids))
-    assert new > gone > 0
-    more = f", {new - gone} {'token is' if new - gone == 1 else 'tokens are'} added"
-    (turn,) = turns(found)
-    tie = ", by tipping a near-tie" if turn.is_tie else ""
-    assert lab.sentences("lab-verdict") == [f"{gone} of {len(base.trace.outputs)} tokens change{more}{tie}"]
-    told = [text for text in lab.sentences("lab-note") if text.startswith(f"Step {found.comparable}: ")]
-    assert told[0].startswith(
-        f"Step {found.comparable}: {turn.told(cache.checkpoint('en-fr', 'auto').target_tokenizer.piece)}."
-    )
-    assert "Tokens are chosen anew under the edits: what would it have said?" in lab.sentences("lab-note")
-    (both,) = lab.sentences("lab-both")
-    assert " ".join(both.split()) == " ".join(f"Baseline{base.translation}Edited{found.translation}".split())
+    gone, _ = map(sum, changed_words(base.trace.outputs.ids, found.trace.outputs.ids))
+    (verdict,), (both,) = lab.sentences("lab-verdict"), lab.sentences("lab-both")
+    assert f"{gone} of {len(base.trace.outputs)} tokens" in verdict
+    assert base.translation in " ".join(both.split()) and found.translation in " ".join(both.split())
     assert lab.link == {"text": SENTENCE, "edits": "off_cross", "mode": "again"}
-    for kind, maps in (("encoder", 4), ("cross", 3)):
-        lab.pick("kind", kind)
-        assert len(lab.charts) == maps
-        assert ("The tokens differ, so there is no difference to show." in lab.sentences("lab-note")) is (maps == 3)
+    assert [len(lab.pick("kind", kind).charts) for kind in ("encoder", "cross")] == [4, 3]  # the tokens differ
 
 
-def test_the_chart_holds_the_same_token_before_and_after():
-    """At the step where the translations part the edited run has chosen another token: its probability has no place here."""
-    lab = what_if(edits="off_cross", mode="again")
-    found = analysed("off_cross", mode="again")
-    base, steps = found.baseline.trace, found.comparable
-    assert base.outputs.ids[steps - 1] != found.trace.outputs.ids[steps - 1]
-    ids = list(base.outputs.ids[:steps])
-    after = np.exp(found.trace.log_probs[np.arange(steps), ids])
-    texts = [
-        trace["hovertext"] for chart in lab.charts for trace in chart["data"] if isinstance(trace.get("hovertext"), list)
-    ]
-    told = [float(text.rpartition("after ")[2]) for text in next(t for t in texts if "after " in t[0])]
-    np.testing.assert_allclose(told, after, atol=2e-6)
-
-
-def test_a_step_tells_what_gains_and_what_loses():
-    lab = what_if(edits="off_cross.1~off_cross.2")
-    found = analysed("off_cross.1", "off_cross.2")
+def test_a_step_names_what_gains_and_what_loses():
+    lab, found = what_if(edits="off_cross.1~off_cross.2"), analysed("off_cross.1", "off_cross.2")
     lab.at.select_slider(key="what if step").set_value(3)
     assert lab.run().link["step"] == "3"
     before, after = found.baseline.trace.log_probs[2], found.trace.log_probs[2]
-    kl = float(kl_divergence(before[None], after[None])[0])
     (title,) = [text for text in lab.sentences("lab-label") if text.startswith("Step")]
-    labels = found.baseline.trace
-    assert title.startswith(
-        f"Step 3, {labels.inputs.labels[2]} → {labels.outputs.labels[2]} KL(baseline || edited) {kl:.3f} nats"
-    )
-    for name, rows in zip(("Gains", "Losses"), moves(before, after), strict=True):
-        piece = cache.checkpoint("en-fr", "auto").target_tokenizer.piece
-        told = "".join(f"{piece(m.id)}{m.before:.3f} → {m.after:.3f}" for m in rows)
-        assert rows
-        assert name + told in title
-    bold = [text.startswith("<b>") for text in lab.charts[-1]["layout"]["xaxis"]["ticktext"]]
-    assert [i for i, on in enumerate(bold) if on] == [2]
-    assert lab.click("clear").sentences("lab-note").count("Nothing is edited, so nothing gains or loses.") == 1
+    assert f"{float(kl_divergence(before[None], after[None])[0]):.3f} nats" in title
+    piece = cache.checkpoint("en-fr", "auto").target_tokenizer.piece
+    for rows in moves(before, after):
+        assert rows and all(f"{piece(m.id)}{m.before:.3f} → {m.after:.3f}" in title for m in rows)
 
 
-# -- the heads that matter, the mask, the questions -----------------------------------------------------------------------
-
-
-def test_no_head_is_switched_off_before_somebody_looks():
+def test_head_effects_wait_for_a_look():
     text = "Nobody has looked at this old boat yet."
     lab, plain = Lab(WHAT_IF, text=text), Request(text)
     assert experiments.head_effects.known(plain, "auto", None) is None
@@ -213,16 +160,14 @@ def test_no_head_is_switched_off_before_somebody_looks():
     assert lab.awaited == ["costs"]  # a look is one at this sentence
 
 
-def test_the_largest_changes_stand_in_order_and_a_click_switches_a_head_off_and_on():
+def test_a_click_in_the_ranking_toggles_the_head():
     lab, ranked = what_if(), effects()
     keys = [key for key in lab.buttons if (key or "").startswith("rank ")]
     assert keys == [f"rank {e.edit.code}" for e in ranked[:SHOWN]]
-    assert [lab.at.button(key=key).label for key in keys] == [head_name(e) for e in ranked[:SHOWN]]
     assert lab.sentences(r"lab-number \w+") == [signed(e.change) for e in ranked[:SHOWN]]
     assert not lab.at.dataframe  # until it is opened
     table = lab.open("all heads").at.dataframe[0].value
     assert list(table["head"]) == [head_name(e) for e in ranked]
-    assert list(table["change in nats"]) == [round(e.change, 3) for e in ranked]
     first = ranked[0]
 
     def off() -> bool:
@@ -230,38 +175,17 @@ def test_the_largest_changes_stand_in_order_and_a_click_switches_a_head_off_and_
 
     assert not off()
     lab.click(keys[0])
-    assert (lab.link["edits"], list(lab.edits)) == (first.edit.code, [first.edit.code])
-    assert off()
+    assert (lab.link["edits"], list(lab.edits)) == (first.edit.code, [first.edit.code]) and off()
     found = analysed(first.edit.code)
     change = float(found.trace.token_log_probs.sum() - found.baseline.trace.token_log_probs.sum())
     assert change == pytest.approx(first.change, abs=1e-3)
-    assert [key for key in lab.buttons if (key or "").startswith("rank ")] == keys  # the ranking is of the unedited model
     lab.click(keys[0])
-    assert not off()
-    assert "edits" not in lab.link
+    assert not off() and "edits" not in lab.link
     where = (lab.link.get("kind", "encoder"), lab.link.get("layer", "3"), lab.link.get("head", "2"))
     assert where == (first.site.kind, str(first.site.layer + 1), str(first.head + 1))  # the maps follow the edit
-    layer = first.edit.code.rpartition(".")[0]
-    lab = what_if(edits=layer).click(keys[0])  # off with its layer: it is not switched on by itself
-    assert lab.link["edits"] == layer
-    (said,) = lab.warnings
-    assert "larger edit" in said
 
 
-def test_the_edits_are_undone_redone_and_cleared():
-    lab, codes = what_if(), [e.edit.code for e in effects()[:2]]
-    for code in codes:
-        lab.click(f"rank {code}")
-    assert set(lab.edits) == set(codes)
-    assert set(lab.click("undo").edits) == set(codes[:1])
-    assert set(lab.click("redo").edits) == set(codes)
-    assert lab.at.button(key="redo").disabled
-    assert set(lab.click("clear").link) <= {"text", "kind", "layer", "head"}
-    assert lab.at.button(key="clear").disabled
-    assert set(lab.click("undo").edits) == set(codes)
-
-
-def test_edits_hold_on_the_other_page_and_come_back_from_it():
+def test_edits_hold_on_the_other_page():
     lab = what_if(edits="off_cross.3.5").click(f"rank {effects()[0].edit.code}")
     made, there = lab.link, lab.edits
     lab.go(TRANSLATE)
@@ -275,24 +199,32 @@ def test_edits_hold_on_the_other_page_and_come_back_from_it():
     assert lab.go(TRANSLATE).at.toggle(key="causal").value is True
 
 
-def test_every_widget_of_both_pages_shows_the_view_after_the_page_is_changed():
-    lab = what_if(layer="2", head="5", mode="again")
-    for page, layer in ((TRANSLATE, 2), (WHAT_IF, 3)):
-        lab.go(page)
-        assert lab.box == SENTENCE
-        shown = {key: lab.at.button_group(key=key).value for key in ("layer", "head", "mode")}
-        assert shown == {"layer": layer, "head": "5", "mode": "again"}
-        assert lab.pick("layer", 3).link == {"text": SENTENCE, "head": "5", "mode": "again"}
+LIKES = "The dog likes the girl."
 
 
-def test_a_checkpoint_that_was_trained_without_the_causal_mask_is_told_as_what_it_is():
-    same = {"checkpoint": "en-fr-peek", "text": "The cat sleeps on the chair.", "edits": "block_dec_90-90"}
-    again = what_if(mode="again", **same)
-    assert again.sentences("lab-verdict") == ["The translation stays as it is"]
-    chart = next(chart for chart in again.charts if len(chart["data"]) > 1 and "x" in chart["data"][0])
-    assert chart
-    request = Request(same["text"], "en-fr-peek", mode="again", intervention=tiny.edited(same["edits"]))
-    found = cache.analyse(request, "auto")
-    np.testing.assert_array_equal(found.baseline.trace.probabilities, found.trace.probabilities)
-    given = what_if(mode="given", **same)
-    assert any("trained without a causal mask, each step sees the token" in said for said in given.sentences("lab-note"))
+def lecture(**link: str) -> Lab:
+    return Lab(WHAT_IF, **({"lecture": "on", "text": LIKES} | link))
+
+
+def keys(lab: Lab) -> list[str]:
+    return [name for name, *_ in lab._mounted(".lecture")["keys"]]
+
+
+def test_changes_are_listed_beside_both_translations():
+    lab = lecture(edits="off_cross.3.5", causal="off", mode="again", pad="2")
+    words = next(text for text in lab.html if "lab-hall-changes" in text)
+    assert [part in words for part in ("Causal mask off", "head 5: off", "2 pads after the source")] == [True] * 3
+    assert any("lab-both" in text for text in lab.html) and lab.sentences("lab-verdict")
+    told = lab._mounted(".file_change")
+    assert told["large"] and told["edited"] and len(told["before"]) == len(told["labels"]) >= len(told["after"])
+
+
+def test_an_experiment_of_a_link_can_be_made(monkeypatch):
+    lab = lecture(**{"try": "order"})
+    answer = {name: does for name, does, *_ in lab._mounted(".lecture")["keys"]}["a"]
+    lab.click("hall edits")
+    counterpart = {name: does for name, does, *_ in lab._mounted(".lecture")["keys"]}["a"]
+    assert lab.link["edits"] == "source-positions_off"
+    assert (answer, counterpart) == ("what the answer speaks of", "the counterpart of the experiment")
+    lab.click("hall also")
+    assert lab.link["text"] == "The girl likes the dog."

@@ -1,16 +1,10 @@
 """What if: the ready experiments, the leak test, and what the baseline is."""
 
-from __future__ import annotations
-
-import numpy as np
-
 from model.experiments.ready import EXPERIMENTS, PADS
 from model.inference.request import Request
 from tests.support import tiny
 from tests.support.viz_helpers import WHAT_IF, Lab, unescaped
-from viz import cache, experiments
-from viz.view import View
-from viz.what_if.questions import swapped
+from viz import experiments
 
 SENTENCE = "The dog bites the man."
 
@@ -23,7 +17,7 @@ def leaks(lab: Lab) -> list[str]:
     return [text for kind in ("lab-note", "lab-note warn") for text in lab.sentences(kind) if "eak: " in text]
 
 
-def test_the_leak_test_finds_no_leak_in_what_is_shipped_and_one_where_a_mask_is_off():
+def test_the_leak_test_finds_leaks_without_a_mask():
     lab = what_if(edits="causal-off")
     assert leaks(lab) == []
     lab.switch("leak test", True)
@@ -51,7 +45,7 @@ def test_the_leak_test_tells_what_padding_moves():
     assert f"padding moves {places} real positions, first at {stack} layer {layer + 1}" in warned
 
 
-def test_a_question_is_answered_by_what_is_measured_and_shows_its_request():
+def test_a_question_shows_its_request_and_answer():
     lab = what_if().click("try padding")
     (known,) = [e for e in EXPERIMENTS if e.name == "padding"]
     expected = experiments.answer("padding", Request(known.sentence_in("English")), "auto").text
@@ -70,7 +64,7 @@ def test_a_question_is_answered_by_what_is_measured_and_shows_its_request():
     assert {f"try {e.name}" for e in EXPERIMENTS} <= set(lab.buttons)
 
 
-def test_each_question_has_its_sentence_and_gives_the_visitors_own_back():
+def test_each_question_gives_the_own_sentence_back():
     lab = what_if(edits="off_cross.3.5", pad="2")
     made = lab.link
     for name in ("padding", "scaling"):  # the second is not asked of what the first has left
@@ -96,7 +90,7 @@ def test_each_question_has_its_sentence_and_gives_the_visitors_own_back():
     assert lab.click("try align").click("back to own").link == made
 
 
-def test_a_text_that_was_typed_stays_in_the_link_while_a_question_shows_another():
+def test_a_typed_text_survives_a_question():
     typed, (known,) = "My brother sold his old car.", [e for e in EXPERIMENTS if e.name == "padding"]
     lab = what_if(text=typed, **{"try": "order"})
     assert lab.box == typed and lab.link == {"text": typed, "try": "order"}  # asked of what was typed
@@ -111,57 +105,3 @@ def test_a_text_that_was_typed_stays_in_the_link_while_a_question_shows_another(
     assert lab.click("ask own").link["text"] == typed and "own" not in lab.link
     assert lab.click("try padding").link["own"] == typed
     assert lab.click("back to own").link == {"text": typed, "try": "order"}
-
-
-def test_a_branch_is_the_baseline_and_says_so():
-    tokenizer, own = cache.checkpoint("en-fr", "auto").target_tokenizer, cache.analyse(Request(SENTENCE), "auto")
-    other = int(np.argsort(own.trace.log_probs[1])[-2])  # the second choice at the second step
-    branch = (own.trace.outputs.ids[0], other)
-    said = f"ranched at step 2: {tokenizer.piece(other).removeprefix('·')}"
-    lab = what_if(branch="-".join(map(str, branch)))
-    assert lab.sentences("lab-verdict") == [f"B{said}; nothing else is edited"]
-    assert not any("None yet" in text for text in lab.html)
-    assert unescaped(lab.at.button(key="branch chip").label) == f"B{said} ×"
-    assert lab.sentences("lab-translation") == [cache.analyse(Request(SENTENCE, branches=(branch,)), "auto").translation]
-    edited = what_if(branch=lab.link["branch"], edits="off_cross.3")
-    assert f"The baseline is b{said}." in edited.sentences("lab-note")
-    edited.click("branch chip")
-    assert "branch" not in edited.link and set(edited.edits) == {"off_cross.3"}
-    assert lab.click("branch chip").sentences("lab-verdict") == ["Nothing is edited"]
-    assert "branch chip" not in lab.buttons and lab.click("undo").sentences("lab-verdict") == [
-        f"B{said}; nothing else is edited"
-    ]
-
-
-def test_what_a_question_puts_in_the_place_of_the_visitors_own_is_said_first_and_comes_back():
-    lab = what_if(edits="off_cross.3.5")
-    made, sentence = lab.link, next(e.sentence_in("English") for e in EXPERIMENTS if e.name == "peek")
-    lab.click("try peek")
-    said = f"This question uses the checkpoint en-fr-peek and the sentence “{sentence}”; yours come back afterwards."
-    (answer,) = lab.sentences("lab-answer")
-    assert answer.startswith(f"{said}Does a peeking decoder cheat? Yes: told that “")
-    assert (
-        lab.link["checkpoint"] == "en-fr-peek"
-        and unescaped(lab.at.button(key="back to own").label) == "Back to your sentence"
-    )
-    lab.click("ask own")
-    said = "This question uses the checkpoint en-fr-peek; yours comes back afterwards."
-    assert lab.box == SENTENCE and lab.sentences("lab-answer")[0].startswith(said)
-    assert "ask own" not in lab.buttons
-    assert lab.click("back to own").link == made
-    assert "see it" not in lab.buttons
-    assert not what_if(**{"try": "peek"}).sentences("lab-answer")[0].startswith("This")  # nothing was put anywhere
-
-
-def test_a_question_that_a_link_has_asked_names_what_it_speaks_of_and_leads_there():
-    lab = what_if(causal="off", **{"try": "peek"})  # the page shows the visitor's own view, the answer speaks of another
-    (answer,) = lab.sentences("lab-answer")
-    assert f"the translation of “{SENTENCE}”, en-fr-peek finds" in answer
-    assert lab.click("see it").link["checkpoint"] == "en-fr-peek" and lab.link["text"] == SENTENCE
-    assert lab.link["target"] in answer and lab.sentences("lab-answer")[0].endswith(answer)
-    assert "see it" not in lab.buttons
-
-
-def test_a_checkpoint_that_was_brought_is_called_as_on_the_page():
-    told = swapped(View(checkpoint="own (zip 0123456789ab)"), View(checkpoint="en-fr"))
-    assert told.startswith("This question uses the checkpoint own (zip 0123); ")

@@ -1,7 +1,5 @@
 """What the switchboard is given, and what is taken from it. Clicking is tested in a browser."""
 
-from __future__ import annotations
-
 import json
 
 import numpy as np
@@ -16,7 +14,6 @@ from model.inference.request import Request
 from model.trace import Site
 from tests.support import tiny
 from tests.support.component_helpers import Mounted
-from viz import theme
 from viz.what_if.switchboard import NAMES, blocked, grids, payload, switchboard
 
 TEXT = "The red fox takes a lamp."
@@ -42,7 +39,7 @@ def within(checkpoint, place: Place) -> list[tuple[Site, int]]:
 
 @pytest.mark.parametrize("place", PLACES, ids=lambda place: place.code)
 @pytest.mark.parametrize("codes", [(), ("causal-off",), ("block_enc.2_3-2", "block_cross.2.1_1-all")], ids=str)
-def test_values_are_the_mean_of_the_patterns_over_the_layers_and_heads_of_the_place(tiny_checkpoint, place, codes):
+def test_values_are_the_mean_pattern_of_the_place(tiny_checkpoint, place, codes):
     analysis, data = given(tiny_checkpoint, place, *codes)
     heads = within(tiny_checkpoint, place)
     trace = analysis.whole
@@ -83,26 +80,18 @@ def test_the_codes_that_clicks_report_name_the_place(tiny_checkpoint, place):
         ("cross", Place("encoder"), False),
     ],
 )
-def test_blocked_cells_rows_and_columns_are_those_of_the_place(name, cells, at, place, meets):
+def test_blocked_cells_are_those_of_the_place(name, cells, at, place, meets):
     expected = np.zeros((5, 4), bool)
     for cell in cells if meets else []:
         expected[cell] = True
     np.testing.assert_array_equal(blocked((5, 4), place, tiny.edited(f"block_{at}_{name}")), expected)
 
 
-def test_blocks_add_up_and_one_that_waits_is_not_shown_yet():
+def test_blocks_add_up():
     made = tiny.edited("block_dec_2-1", "block_dec.1_4-all", "block_dec_99-1", "row_dec_3-1", "off_dec.1")
     found = blocked((4, 4), Place("decoder"), made)
     assert np.argwhere(found).tolist() == [[1, 0], [3, 0], [3, 1], [3, 2], [3, 3]]
     assert not blocked((4, 4), Place("decoder"), BASELINE).any()
-
-
-def test_what_is_blocked_is_no_longer_allowed(tiny_checkpoint):
-    analysis, data = given(tiny_checkpoint, Place("encoder"), "block_enc_3-2")
-    assert np.argwhere(data["blocked"]).tolist() == [[2, 1]]
-    assert np.argwhere(np.array(data["allowed"]) == 0).tolist() == [[2, 1]]
-    assert data["values"][2][1] == 0
-    assert (analysis.baseline.trace.patterns[Site("encoder", 0)][:, 2, 1] > 0).all()
 
 
 def test_grids_hold_what_every_head_costs(tokenizer):
@@ -131,7 +120,7 @@ def test_grids_hold_what_every_head_costs(tokenizer):
         (("block_cross_1-1", "skip_dec.1.cross", "window-2"), set()),
     ],
 )
-def test_heads_that_are_off_or_their_mean_are_marked_and_no_others(codes, off):
+def test_ablated_heads_are_marked(codes, off):
     effects = [HeadEffect(Site(kind, layer), head, 0.5) for kind in NAMES for layer in range(2) for head in range(3)]
     found = grids(effects, tiny.edited(*codes))
     marked = {
@@ -142,13 +131,6 @@ def test_heads_that_are_off_or_their_mean_are_marked_and_no_others(codes, off):
         if on
     }
     assert marked == off
-
-
-@pytest.mark.parametrize("mode", ["light", "dark"])
-def test_the_theme_travels_with_the_data(tiny_checkpoint, mode):
-    _, data = given(tiny_checkpoint, Place("cross"), mode=mode)
-    assert data["scale"] == list(theme.scale("cross", mode))
-    assert data["diverging"] == list(theme.diverging(mode))
 
 
 def test_only_a_text_is_taken_from_the_browser(monkeypatch):

@@ -1,11 +1,6 @@
-"""Why of a model that fills in: its steps are the blanks, and the sum goes through its head. And what stays where another
-checkpoint is chosen."""
-
-from __future__ import annotations
+"""Why of a model that fills in."""
 
 import dataclasses
-import re
-from base64 import b64decode
 
 import numpy as np
 import pytest
@@ -17,10 +12,7 @@ from model.inference.request import Request
 from model.text.tokenizer import Tokenizer
 from tests.support import tiny
 from tests.support.viz_helpers import HEADS, WHY, Lab, value
-from viz import cache, readings, state
-from viz.shared.save import save
-from viz.view import View
-from viz.why.ahead import ahead
+from viz import state
 
 ONE, TWO = "The red ___ sees a ___.", "The ___ takes it."
 READS = {"family": "encoder-only", "decoder_layers": 0, "source_start": True, "segments": 2, "pooler": True, "follows": True}
@@ -49,7 +41,7 @@ def opened(page=WHY, **link: str) -> Lab:
     return Lab(page, **({"checkpoint": "bert", "text": ONE, "second": TWO} | link))
 
 
-def test_the_steps_are_the_blanks_and_the_parts_add_up_to_the_difference_there(home):
+def test_parts_of_a_blank_add_up(home):
     loaded = checkpoints.load(str(home / "bert"))
     trace = (found := analyse(loaded, Request(ONE, second=TWO))).trace
     lab = opened()
@@ -77,29 +69,7 @@ def test_the_steps_are_the_blanks_and_the_parts_add_up_to_the_difference_there(h
     assert not lab.faults and not lab.warnings
 
 
-def test_a_place_that_is_no_blank_gives_way_to_the_nearest_and_without_blanks_each_has_a_choice():
-    blanks = opened().sum["only"]
-    assert [opened(step=str(step)).sum["step"] for step in (blanks[0] + 1, 999)] == [blanks[0], blanks[2]]
-    plain = opened(text="The red fox sees a lamp.", second="", step="3")
-    assert plain.sum["step"] == 3 and len(plain.at.select_slider[0].options) == 7  # not of `<s>` and `</s>`
-    assert plain.sum["only"] == list(range(2, 9)) and opened(text="The red fox.", second="").sum["step"] == 2
-    assert any(told.startswith("No blank: type ___") and "place 3" in told for told in plain.sentences("lab-note"))
-
-
-@pytest.mark.parametrize(
-    "link", [{"kind": "encoder", "layer": "2", "head": "1"}, {"piece": "ff", "layer": "1"}, {"piece": "source", "key": "3"}]
-)
-def test_a_part_or_a_word_is_tested_by_taking_it_away(link):
-    lab = opened(**link)
-    told = next(text for text in lab.sentences("lab-note") if "changes by" in text)
-    after = float(re.findall(r"[+−]\d+\.\d+", told)[-1].replace("−", "-"))
-    change = float(re.findall(r"changes by ([+−]\d+\.\d+)", told)[-1].replace("−", "-"))
-    assert after == pytest.approx(lab.sum["total"] + change, abs=2e-3)
-    lab.click("why hide" if "key" in link else "why off")
-    assert len(lab.edits) == 1 and not lab.faults
-
-
-def test_in_a_lecture_the_blank_stands_in_its_sentence_and_the_keys_go_from_blank_to_blank():
+def test_lecture_keys_go_from_blank_to_blank():
     for picture in "123":
         lab = opened(lecture="on", large=picture, step="4")
         large = lab.sum["large"]
@@ -112,33 +82,7 @@ def test_in_a_lecture_the_blank_stands_in_its_sentence_and_the_keys_go_from_blan
     assert (facts["only"], facts["what"]) == ([], "step")
 
 
-def test_the_readings_of_the_words_are_tested_on_a_blank_or_on_all_and_speak_of_no_translation():
-    for tested, what in (("step", ""), ("whole", "what all blanks are filled with")):
-        lab = opened(why="readings", test=tested)
-        shown, told = lab._mounted(".ranking"), " ".join(lab.sentences("lab-note"))
-        assert len(shown["rows"]) == 7 and shown["text"] == "The text" and shown["only"] == opened().sum["only"]
-        assert "mask" not in str([row["words"] for row in shown["rows"]]) and what in told and not lab.faults
-        assert "cross-attention" not in str(shown["rows"]) + told and "translat" not in told
-        assert len(lab.charts) == 1 and "has not been measured" in told
-    one, whole = (opened(text="The red ___.", second="", why="readings", test=tested) for tested in ("step", "whole"))
-    assert one._mounted(".ranking") == whole._mounted(".ranking")  # there is nothing to choose, and no other to be told of
-    assert one.sentences("lab-note") == whole.sentences("lab-note") and "tested-on" not in whole.keys
-    large = opened(why="readings", lecture="on")
-    assert len(large._mounted(".curves")["lines"]) == 2 and large._mounted(".lecture")["only"] == shown["only"]
-
-
-def test_the_lines_of_python_give_the_same_sum(home):
-    lab = opened()
-    number = [offer["label"] for offer in lab._mounted(".save")["offers"]].index("Python")
-    lab.at.session_state[save.ASKED] = (number, "7")
-    made = b64decode(lab.run()._mounted(".save")["made"]["bytes"]).decode()
-    known: dict = {}
-    exec(made, known)
-    assert known["found"].difference == pytest.approx(lab.sum["total"], abs=1e-4) and known["parts"] == known["found"].ranked
-
-
-def test_slider_link_and_text_agree_after_another_checkpoint():
-    """The browser knows an option by its text: where the step has another token now, it has to be told which one it is."""
+def test_slider_and_link_agree_on_a_new_checkpoint():
     text = "The red fox sees a lamp."
     lab = Lab(WHY, checkpoint="large", text=text, step="3")
     for name in ("small", "bert", "large"):
@@ -153,7 +97,7 @@ def test_slider_link_and_text_agree_after_another_checkpoint():
     assert not again.proto.set_value and again.value == lab.sum["step"]
 
 
-def test_what_a_smaller_checkpoint_lacks_returns_with_the_larger_one_unless_another_is_chosen():
+def test_a_dropped_layer_returns_with_its_checkpoint():
     link = {"checkpoint": "large", "text": "The red fox.", "second": "", "layer": "2", "head": "4", "step": "5"}
     lab = Lab(HEADS, **link)
 
@@ -173,23 +117,3 @@ def test_what_a_smaller_checkpoint_lacks_returns_with_the_larger_one_unless_anot
         state.change(source="A lamp.")
         state.change(checkpoint="small")
         assert session["view"].step == 1
-
-
-def test_what_was_asked_of_a_text_returns_with_no_other_text_and_a_step_never(monkeypatch):
-    lab = Lab(HEADS, checkpoint="small", text="The red fox.", second="", layer="2", step="999")
-    assert lab.at.session_state["view"].step < 999 and set(lab.at.session_state["fitted"]) >= {"layer"}
-    assert "step" not in lab.at.session_state["fitted"]
-    for opens, target in ((True, None), (False, "Un renard.")):
-        given = {"target": ("Un renard.", None), "layer": (2, 1)}
-        session = {"view": View(checkpoint="small", layer=1), "fitted": given, state.OWN_TEXT: opens}
-        monkeypatch.setattr(state.st, "session_state", session)
-        state.change(checkpoint="large")
-        assert (session["view"].layer, session["view"].target) == (2, target)
-
-
-def test_what_shows_first_is_computed_ahead(monkeypatch):
-    asked, lab = [], opened(step="999")
-    monkeypatch.setattr(readings, "direct_logits", lambda *args: asked.append(args))
-    ahead(cache.page_data(dataclasses.replace(lab.at.session_state["view"], step=999)), "light")
-    (_, _, place, token, rival), shown = asked[0], lab.sum
-    assert place + 1 == shown["step"] == shown["only"][-1] and token != rival

@@ -1,7 +1,5 @@
 """The lecturer's room on the server's side: what the browser is given to show, and a question from its making to its end."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.support.viz_helpers import HEADS, POSITIONS, Lab
@@ -22,7 +20,7 @@ def asking(lab: Lab, number: int, guess: bool = False) -> dict:
     return told(lab.run())["question"]
 
 
-def test_what_is_shown_is_the_view_without_what_is_the_lecturers_alone():
+def test_the_room_hides_what_is_the_lecturers():
     own = {"talk": "course", "stop": "2", "room": "ABCDEF", "own": "What was typed before."}
     lab = Lab(HEADS, text=TEXT, lecture="on", layer="2", head="3", step="2", **own)
     given = told(lab)
@@ -31,7 +29,7 @@ def test_what_is_shown_is_the_view_without_what_is_the_lecturers_alone():
     assert told(Lab(text=TEXT))["page"] == "" and told(Lab(POSITIONS, text=TEXT))["step"] == 0
 
 
-def test_a_question_is_made_of_the_view_once_it_is_asked_and_what_hides_it_is_shown_to_nobody():
+def test_a_question_is_made_once():
     lab = Lab(text=TEXT, step="2", guess="first")
     assert told(lab)["question"] is None
     made = asking(lab, 7)
@@ -41,14 +39,14 @@ def test_a_question_is_made_of_the_view_once_it_is_asked_and_what_hides_it_is_sh
     assert asking(lab, 8)["number"] == 8
 
 
-def test_heads_are_asked_about_on_their_page_and_nothing_where_there_is_no_step():
+def test_the_page_decides_the_kind_of_question():
     assert asking(Lab(HEADS, text=TEXT), 3)["kind"] == "head"
     assert asking(Lab(POSITIONS, text=TEXT), 3)["fault"] == room.NOTHING
     assert asking(Lab(text=""), 4)["fault"]
 
 
 @pytest.mark.parametrize("guess", [False, True])
-def test_the_next_token_is_asked_about_and_what_comes_is_hidden_and_then_as_it_was(monkeypatch, guess):
+def test_asking_hides_the_next_token_until_the_end(monkeypatch, guess):
     session = {"view": View(guess=guess, step=2), "link": {}, room._STEPS: 9}
     monkeypatch.setattr(state.st, "session_state", session)
     room._ask(1, 4, hidden=False)
@@ -59,7 +57,3 @@ def test_the_next_token_is_asked_about_and_what_comes_is_hidden_and_then_as_it_w
     assert session["view"].guess == guess and session["view"].step == 4 and session[room._ASKED] is None
     room._ask(3, 9, hidden=False)
     assert session[room._MADE]["fault"] == room.LAST and session["view"].step == 4 and session["view"].guess == guess
-
-
-def test_a_sentence_that_no_link_holds_is_shown_to_nobody_in_part():
-    assert not told(Lab(text=TEXT).type("word " * 1300))["whole"]

@@ -1,20 +1,15 @@
 """What the server makes of a view: every offer of every page is a whole file of the kind that it says."""
 
-from __future__ import annotations
-
 import ast
 import csv
 import io
-import json
 import zipfile
 from base64 import b64decode
 
-import numpy as np
 import pytest
 
 from model.export import checks, read
 from tests.support.viz_helpers import COMPARE, HEADS, INSIDE, LESSONS, POSITIONS, TRANSLATE, WHAT_IF, WHY, Lab
-from viz import cache
 from viz.shared.save import save
 from viz.shared.save.files import LONGEST, stem_of
 
@@ -77,37 +72,7 @@ def test_every_offer_of_a_page_is_a_whole_file(page):
     assert panel(lab.run())["made"] is None  # made once
 
 
-def test_the_analysis_that_is_taken_along_is_that_of_the_page():
-    lab = Lab(HEADS, **LINK)
-    labels = [offer["label"] for offer in panel(lab)["offers"]]
-    got = {name: read(asked(lab, labels.index(f"Whole analysis, {name}"))["bytes"]) for name in ("npz", "JSON")}
-    assert got["npz"] == got["JSON"]
-    view = cache.page_data(save_view(lab)).analysis.trace
-    for site in view.patterns:
-        assert np.array_equal(got["npz"].patterns[site], view.patterns[site])
-
-
-def save_view(lab: Lab):
-    from viz.links import parse
-
-    return parse(lab.link)[0]
-
-
-def test_the_checks_of_a_view_hold_on_its_own_checkpoint():
-    lab = Lab(HEADS, **LINK)
-    number = len(panel(lab)["offers"]) - 1
-    lines = checks.parse(asked(lab, number)["bytes"].decode())
-    checkpoint = checks.Lab(cache.checkpoint("en-fr", "auto"), {})
-    assert len(lines) > 3 and all(line.measure(checkpoint).holds for line in lines)
-
-
 def test_a_files_name_is_short_plain_and_has_no_slash():
     assert stem_of(("en-fr", "cross", "L’été ../../<b> 💥")) == "attention-en-fr-cross-lete-b"
     assert len(stem_of(("x" * 500,))) == LONGEST
     assert stem_of(("汉",)) == "attention"
-
-
-def test_json_of_a_file_is_one_object():
-    lab = Lab(TRANSLATE, **LINK)
-    labels = [offer["label"] for offer in panel(lab)["offers"]]
-    assert isinstance(json.loads(asked(lab, labels.index("Whole analysis, JSON"))["bytes"]), dict)

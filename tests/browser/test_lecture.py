@@ -1,0 +1,180 @@
+"""Lecture mode: every text is large, keys do what they say, and what is pointed at is ringed."""
+
+from urllib.parse import quote
+
+from tests.browser.conftest import go, idle, query, resize, translation, walk
+from tests.browser.measured_type import SCRIPT, SLACK, measured, smaller
+from viz.page_fields import PARTS
+from viz.translate.timeline import ROWS
+
+LONG = (
+    "When the old man who lived in the little house at the end of the street heard the noise, he took his coat and went out."
+)
+INSIDE = {
+    "stages": (".stages th.token", {"stages th.token": 24}),
+    "writers": (".writers td", {"writers td.": 24}),
+    "map": (".blueprint h2", {"blueprint h2.": 28}),
+}
+# query of a page: what is there once it stands, and what is larger than all must be: a part of its place, its least size
+PAGES: dict[str, tuple[str, dict[str, float]]] = {
+    "?step=11&lecture=on": (".timeline .said", {"p.said": 40, ".chip": 28, "candidates span.t": 28}),
+    f"?step=9&lecture=on&causal=off&mode=again&rows=shifted&text={quote(LONG)}": (
+        ".timeline .said",
+        {"p.said": 40, ".chip": 28},
+    ),
+    "?step=11&lecture=on&large=2&causal=off": (".large canvas", {"p.said": 40, "timeline b.": 28}),
+    "?step=11&lecture=on&show=cache": (".key-values svg", {"p.said": 40, "p.told": 25}),
+    "why?step=11&kind=decoder&layer=4&head=1&lecture=on": (".sum .cascade", {"sum h2": 28, "span.own": 28}),
+    f"why?step=9&large=3&lecture=on&text={quote(LONG)}": (".sum .words", {"sum h2": 28}),
+    "why?text=She+bought+a+red+car.&step=6&why=readings&lecture=on": (".curves svg", {"curves h2": 28, "span.word": 27}),
+    "compare?kind=cross&lecture=on": (".side-by-side canvas", {"h2.answer": 28}),
+    "compare?large=3&lecture=on": (".side-by-side .cell", {"h2.answer": 28}),
+    "compare?compare=patching&lecture=on": (".patch-grids .put-in", {"patch_grids dd.": 27}),
+    "training?lecture=on&trained=763": (".player .map canvas", {}),
+    "lessons?lecture=on&lesson=cell": (".lesson-list li", {"lesson_list a.": 28}),
+    "heads?lecture=on&layer=3&head=3": (".all-heads canvas", {"h2.": 28}),
+    f"heads?lecture=on&large=2&text={quote(LONG)}": (".all-heads svg text", {"h2.": 28}),
+    "heads?lecture=on&large=2&layer=3&head=3": (".all-heads svg text", {"text.key": 28, "text.query": 28}),
+    "heads?lecture=on&large=3&sites=all": (".all-heads canvas", {"h2.": 20}),
+    "what-if?lecture=on&try=order": (".change li", {"p.lab-translation": 28}),
+    f"what-if?lecture=on&causal=off&mode=again&text={quote(LONG)}": (".change li", {}),
+    "what-if?lecture=on&large=2&edits=off_cross.3.5&kind=cross": (".maps canvas", {}),
+    "what-if?lecture=on&large=3&edits=off_cross.3.5": (".switchboard canvas", {}),
+}
+PAGES |= {
+    f"inside?lecture=on&kind=cross&layer=4&head=1&step=11&stage=5&part={part}": INSIDE.get(
+        part, (".st-key-lecture_stage", {})
+    )
+    for part in PARTS
+}
+PAGES |= {f"positions?lecture=on&large={n}": (".st-key-lecture_stage", {}) for n in range(1, 10)}
+BEAMER, LARGE = (1280, 720), (1920, 1080)
+EVERY = 4  # of so many views, one is measured in the large window, too: sizes grow with the window by one rule
+
+
+def test_every_text_of_a_lecture_is_large(visit):
+    first, (ready, _) = next(iter(PAGES.items()))
+    page = visit(first, ready=ready, scripts=(SCRIPT,))
+    for number, (where, (ready, larger)) in enumerate(PAGES.items()):
+        if where != first:
+            go(page, where, ready)
+        for width, height in (BEAMER, LARGE) if number % EVERY == 0 else (BEAMER,):
+            resize(page, width, height)
+            found = measured(page)
+            assert len(found) > 5, (where, width)
+            assert smaller(found) == [], (where, width)
+            for place, least in larger.items():
+                high = [text.size for text in found if text.where.endswith(place) or place in text.where]
+                assert high and min(high) >= least - SLACK, (where, width, place, high)
+            below = page.locator(".st-key-lecture_stage").evaluate("stage => stage.scrollHeight - stage.clientHeight")
+            assert below <= 1, (where, width)  # nothing lies below the window
+
+
+# From here on: every shift of the layout that follows, keys or not.
+WATCHED = """() => {
+  window.shifts = [];
+  const told = ({ node, previousRect: a, currentRect: b }) => [node?.className, a.x, a.y, a.width, b.x, b.y, b.width];
+  const note = (list) => shifts.push(...list.map(({ value, sources }) => `${value.toFixed(5)} ${sources.map(told)}`));
+  new PerformanceObserver((list) => note(list.getEntries())).observe({ type: "layout-shift" });
+}"""
+# The middle of what has a name in a component, in the window; null where it is not there.
+MIDDLE = """(name) => {
+  const root = attentionLabRoots.get(name.split("|")[0]), what = name.split("|")[1];
+  const canvas = [...root.querySelectorAll("canvas")].find((each) => each.labPoints?.rect(what));
+  const box = canvas ? canvas.labPoints.rect(what) : root.querySelector(`[data-point="${what}"]`)?.getBoundingClientRect();
+  return box && [box.x + box.width / 2, box.y + box.height / 2];
+}"""
+RING = """() => {
+  const box = document.querySelector(".lab-ring:not([hidden])")?.getBoundingClientRect();
+  return box && [box.x + box.width / 2, box.y + box.height / 2];
+}"""
+POINTED = ("timeline|source 9", "timeline|output 4", "timeline|input 1", "candidates|candidate {}", "file_maps|cross 11 9")
+
+
+def test_a_lecture_on_translate_goes_by_keys(visit):
+    page = visit("?step=1&lecture=on")
+    page.evaluate(WATCHED)
+    walk(page, *["ArrowRight"] * 15, "Home")
+    idle(page)
+    assert page.evaluate("shifts") == []
+    whole = translation(page)
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("Enter")
+    idle(page)
+    assert "branch" in query(page) and translation(page) != whole
+    page.keyboard.press("Escape")
+    idle(page)
+    assert "branch" not in query(page) and translation(page) == whole
+    page.keyboard.press("g")
+    page.locator(".candidates .next").wait_for()
+    hidden = translation(page)
+    page.keyboard.press("PageDown")  # shows what was hidden, and stays
+    page.locator(".candidates .row").first.wait_for()
+    idle(page)
+    assert "step" not in query(page) and len(translation(page)) > len(hidden)
+    page.keyboard.press("PageDown")
+    page.locator(".candidates .next").wait_for()
+    idle(page)
+    assert query(page)["step"] == "2"
+    page.keyboard.press("g")
+    page.keyboard.press("r")
+    page.locator(".shifted").wait_for()
+    assert page.locator(".legend, .label").first.inner_text().strip().endswith(ROWS["shifted"][1])
+
+
+def test_what_is_pointed_at_is_ringed(visit):
+    page = visit("?step=11&lecture=on&large=2")
+    token = page.locator(".candidates [data-point]").first.get_attribute("data-point").split(" ")[1]
+    for name in POINTED:
+        if name.startswith("timeline") and query(page).get("large"):
+            page.keyboard.press("v")
+            page.locator(".key-values").wait_for()
+            page.keyboard.press("v")
+            page.locator(".timeline:not(.over-maps) .chip").first.wait_for()
+            idle(page)
+        if name.startswith("file_maps"):
+            page.keyboard.press("v")
+            page.locator(".large canvas").wait_for()
+            idle(page)
+        middle = page.evaluate(MIDDLE, name.format(token))
+        page.mouse.move(*middle)
+        idle(page)
+        ring = page.evaluate(RING)
+        assert ring and max(abs(a - b) for a, b in zip(ring, middle, strict=True)) < 2, name
+
+
+def test_why_and_compare_go_by_keys(visit, lab):
+    page = visit("why?step=11", ready=".sum .bar")
+    page.keyboard.press("ArrowRight")
+    page.locator(".lab-why", has_text="était").wait_for()
+    page.keyboard.press("l")
+    page.locator(".sum .cascade").wait_for()
+    idle(page)
+    page.keyboard.press("ArrowLeft")
+    page.locator(".sum .own", has_text="il").wait_for()
+    page.keyboard.press("n")
+    page.locator(".sum button.step[aria-pressed=true]").wait_for()
+    page.locator(".sum .told", has_text="nothing held").wait_for()
+    idle(page)
+    assert query(page)["step"] == "11"
+    page.locator(".sum button.step").nth(2).hover()
+    page.locator(".lab-ring:not([hidden])").wait_for()
+    page.keyboard.press("v")
+    page.locator(".sum .all-heads .cell").first.wait_for()
+    idle(page)
+    page.keyboard.press("n")
+    page.locator(".sum .all-heads .cell[aria-pressed=true]").wait_for()
+    page.goto(f"{lab}/compare?kind=cross&lecture=on")
+    page.locator(".side-by-side canvas").first.wait_for()
+    idle(page)
+    box = page.locator(".side-by-side canvas").first.bounding_box()
+    x, y = box["x"] + 0.7 * box["width"], box["y"] + 0.8 * box["height"]
+    page.mouse.move(x, y)
+    page.locator(".side-by-side canvas[data-ring]").first.wait_for()
+    canvas, ring = page.locator(".side-by-side canvas").first, page.locator(".lab-ring:not([hidden])")
+    ring.wait_for()
+    row, column = map(int, canvas.get_attribute("data-ring").split())
+    assert canvas.evaluate("(node, at) => node.labPoints.at(...at)", [x, y]) == f"map1 {row + 1} {column + 1}"
+    around = ring.bounding_box()
+    assert around["x"] < x < around["x"] + around["width"] and around["y"] < y < around["y"] + around["height"]

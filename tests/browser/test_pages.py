@@ -1,0 +1,217 @@
+"""Pages in a real Chromium: what is clicked, stepped and saved without a run of the server."""
+
+import io
+import re
+import zipfile
+from pathlib import Path
+
+from playwright.sync_api import expect
+
+from model.export import read
+from model.export.checks import parse
+from tests.browser.conftest import TIMEOUT, idle, query, sent, walk
+
+
+def test_maps_are_stepped_without_the_server(visit):
+    page = visit("compare?kind=cross&step=2", ready=".side-by-side canvas")
+    maps = page.locator(".side-by-side canvas")
+    first = maps.first.bounding_box()
+    before = sent(page)
+    maps.first.hover(position={"x": first["width"] - 60, "y": first["height"] - 40})
+    rings = [ring.split() for each in maps.all() if (ring := each.get_attribute("data-ring"))]
+    assert len(rings) == 3 and rings[0] == rings[2]  # the difference stands on the first map's axes
+    page.locator(".side-by-side .told").filter(has_text="in “wide”").wait_for()
+    page.mouse.move(5, 5)
+    assert maps.nth(1).get_attribute("data-ring") is None
+    made, pauses = walk(page, *["ArrowRight"] * 8)
+    assert sent(page) - before - made == 0 and made <= pauses
+    page.locator(".side-by-side [data-focus='step 10'][aria-pressed=true]").wait_for()
+    idle(page)
+    assert query(page)["step"] == "10"
+
+
+def test_a_word_is_swapped_by_a_click_and_a_word(visit):
+    page = visit("compare?text=The dog is tired.", ready=".side-by-side canvas")
+    page.locator(".st-key-compare_word").get_by_text("dog", exact=True).click()
+    page.get_by_text("Type the word that shall stand in the place of “dog”.").wait_for()
+    box = page.get_by_label("Word in its place")
+    box.fill("cat")
+    box.press("Enter")
+    page.locator(".apart").filter(has_text="chat").wait_for()
+    idle(page)
+    assert {name: query(page)[name] for name in ("swap", "swap_to")} == {"swap": "2", "swap_to": "cat"}
+    page.go_back()
+    page.get_by_text("Type the word that shall stand in the place of “dog”.").wait_for()
+
+
+PATCHING = "compare?compare=patching&text=The dog didn't cross the street because it was too shy."
+
+
+def test_a_patch_opens_in_what_if(visit):
+    page = visit(PATCHING, ready=".patch-grids .cell")
+    cell = page.get_by_role("button", name=re.compile("^Encoder, residual stream, after 2, at “it”: [0-9]+% of the way"))
+    cell.hover()
+    assert page.locator(".patch-grids .readout").inner_text() == cell.get_attribute("aria-label")
+    cell.click()
+    page.locator('.patch-grids [aria-pressed="true"][data-focus="patch_enc.2_9"]').wait_for()
+    idle(page)
+    page.keyboard.press("ArrowLeft")
+    assert page.evaluate("document.activeElement.shadowRoot?.activeElement.dataset.focus") == "patch_enc.2_8"
+    assert page.locator(".lab-three mark").all_inner_texts()[-1] == "elle"
+    page.get_by_role("button", name="Take it out").click()
+    page.get_by_text("Click a cell to put in another piece.").wait_for()
+    idle(page)
+    assert "patched" not in query(page)
+    cell.click()
+    page.locator('.patch-grids [aria-pressed="true"][data-focus="patch_enc.2_9"]').wait_for()
+    idle(page)
+    page.get_by_role("button", name="Open in What if").click()
+    page.locator(".switchboard canvas").wait_for()
+    assert query(page)["edits"] == "donor_The dog didn't cross the street because it was too wide.~patch_enc.2_9"
+
+
+def test_three_clicks_lead_to_one_head(visit):
+    page = visit("?step=11", ready=".timeline .said")
+    page.get_by_role("button", name=re.compile("^Why “il”, and not “elle”")).click()
+    page.locator(".sum .bar").first.wait_for()
+    idle(page)
+    assert query(page)["step"] == "11" and "rival" in query(page)
+    page.locator(".sum button.bar").filter(has_text="cross-attention, layer 3, head 2").click()
+    told = page.get_by_text(re.compile("^Cross-attention, layer 3, head 2 wrote [+−].* by way of “.+Switched off"))
+    told.wait_for()
+    idle(page)
+    assert page.locator('.sum [aria-pressed="true"]').count() == 2  # the bar, and its cell
+    page.get_by_role("button", name="Switch it off").click()
+    page.locator(".switchboard canvas").wait_for()
+    assert query(page)["edits"] == "off_cross.3.2"
+
+
+MOVED = """step => [document, ...[...document.querySelectorAll("*")].map((node) => node.shadowRoot).filter(Boolean)]
+  .map((root) => root.querySelector(".player")).find(Boolean).dataset.step !== step"""
+
+
+def test_a_training_is_played_without_the_server(visit):
+    page = visit("training?text=The dog sleeps.&layer=2&head=3", ready=".player .site canvas")
+    player = page.locator(".player")
+    idle(page)
+    before = sent(page)
+    made, pauses = walk(page, *["ArrowLeft"] * 9)
+    assert sent(page) - before - made == 0 and made <= pauses
+    idle(page)
+    step = player.get_attribute("data-step")
+    assert query(page)["trained"] == step
+    assert page.locator(".js-plotly-plot[data-step]").first.get_attribute("data-step") == step
+    before = sent(page)
+    page.keyboard.press("Space")
+    player.get_by_role("button", name="Pause").wait_for()
+    page.wait_for_function(MOVED, arg=step)
+    assert sent(page) == before
+    page.keyboard.press("Home")
+    player.get_by_role("button", name="Play").wait_for()
+    idle(page)
+    assert (player.get_attribute("data-step"), query(page)["trained"]) == ("0", "0")
+
+
+def table(page) -> str:
+    """The picture of the table, as it is drawn."""
+    return page.locator(".st-key-pe_grid .heatmaplayer image").first.get_attribute("href")
+
+
+def test_a_slider_moves_by_keys(visit):
+    page = visit("positions", ready=".st-key-pe_grid .heatmaplayer image")
+    before, said = table(page), page.locator(".st-key-pe_grid .lab-note").nth(4).inner_text()
+    page.get_by_role("slider", name="Shift k").focus()
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("ArrowRight")
+    idle(page)
+    assert query(page)["pe_k"] == "3"
+    assert page.locator(".st-key-pe_grid .lab-note").nth(4).inner_text() != said
+    page.get_by_role("slider", name="Positions").focus()
+    page.keyboard.press("ArrowRight")
+    idle(page)
+    assert query(page)["pe_n"] == "128"
+    assert table(page) != before
+
+
+FILE = "attention-en-fr-cross-l3-h2-step1-the-red-fox-sleeps"
+
+
+def test_the_numbers_of_a_view_are_saved_and_copied(visit):
+    page = visit("heads?text=The+red+fox+sleeps.&kind=cross&layer=3&head=2", ready=".all-heads canvas")
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    page.locator(".st-key-save button").first.click()
+    page.locator(".save .offer").first.wait_for()
+    idle(page)
+
+    def had(label: str) -> tuple[str, bytes]:
+        with page.expect_download(timeout=TIMEOUT) as download:
+            page.locator(".save .offer", has_text=label).click()
+        return download.value.suggested_filename, Path(download.value.path()).read_bytes()
+
+    name, content = had("CSV")
+    assert name == f"{FILE}.zip"
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        assert archive.namelist() == ["weights-cross-3-2.csv", "heads.csv"]
+    name, content = had("npz")
+    assert (name, read(content).request.source) == (f"{FILE}.npz", "The red fox sleeps.")
+    page.locator(".save .offer", has_text="Checks").click()
+    page.locator(".save .told", has_text="Copied.").wait_for()
+    said = parse(page.evaluate("navigator.clipboard.readText()"))
+    assert {check.kind.name for check in said} >= {"translation", "weight", "later"}
+
+
+def test_a_click_on_a_cell_goes_to_its_step(visit):
+    page = visit("inside?part=lens", ready=".js-plotly-plot .nsewdrag")
+    box = page.locator(".js-plotly-plot").first.locator(".nsewdrag").first.bounding_box()
+
+    def point(across: float, down: float) -> None:
+        """Leaves the chart first: a click goes where the hover text is."""
+        page.mouse.move(0, 0)
+        expect(page.locator(".hoverlayer .hovertext")).to_have_count(0)
+        page.mouse.move(box["x"] + across * box["width"] - 3, box["y"] + down * box["height"])
+        page.mouse.move(box["x"] + across * box["width"], box["y"] + down * box["height"])
+        page.locator(".hoverlayer .hovertext").first.wait_for()
+
+    point(10.5 / 16, 0.7)
+    assert "layer 3, step 11" in page.locator(".hovertext").first.text_content()
+    for step, down in ((4, 0.5), (2, 0.9)):
+        point((step - 0.5) / 16, down)
+        page.mouse.down()
+        page.mouse.up()
+        idle(page)
+        assert query(page)["step"] == str(step)
+
+
+def test_merges_are_walked_without_the_server(visit):
+    page = visit("inside?part=tokens&text=The%20animal%20didn%27t%20sleep.", ready=".tokens .pieces")
+    page.get_by_role("button", name="·animal, 1 token").first.click()
+    idle(page)
+    assert query(page)["cut_word"] == "2"
+    tiles = page.locator(".pieces .tile")
+    assert "".join(tiles.all_inner_texts()) == "·animal" and tiles.count() == 7
+    frames, pauses = walk(page, *["ArrowRight"] * 9, *["ArrowLeft"] * 2)
+    assert frames <= pauses
+    idle(page)
+    assert query(page)["cut_merges"] == "4" and tiles.all_inner_texts() == ["·an", "im", "al"]
+    assert page.locator(".next .tile").all_inner_texts() == ["·an", "im"]
+    chip = page.locator(".chip[aria-pressed=true]")
+    chip.press("ArrowRight")
+    idle(page)
+    assert chip.inner_text() == "·didn" and chip.evaluate("node => node.getRootNode().activeElement === node")
+    chip.press("ArrowLeft")
+    idle(page)
+    page.get_by_role("button", name="Neighbours of ·animal").click()
+    idle(page)
+    assert (query(page)["part"], query(page)["near"]) == ("embeddings", "·animal")
+    assert page.locator(".lab-chosen").inner_text() == "·animal"
+
+
+def test_a_measurement_is_watched_and_stopped(visit):
+    page = visit("inside?part=length", ready=".js-plotly-plot .xtick text")
+    stop = page.get_by_role("button", name="Stop", exact=True)
+    assert not stop.is_visible()
+    page.get_by_role("button", name="Measure on this machine").click()
+    page.get_by_role("progressbar").wait_for()
+    stop.click()
+    page.get_by_text("Shown: a run that comes with the lab").wait_for()
+    assert page.get_by_role("progressbar").count() == 0 and not stop.is_visible()

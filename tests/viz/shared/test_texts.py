@@ -1,0 +1,144 @@
+"""Shared texts: terms, examples, reasons and scores."""
+
+import ast
+import html
+import re
+
+import numpy as np
+import pytest
+
+from model.decoding.strategy import Decoding
+from model.edits.intervention import Intervention
+from model.experiments.ready import EXPERIMENTS
+from model.inference.analyse import analyse
+from model.inference.decisions import near_ties
+from model.inference.request import Request
+from tests.support.viz_helpers import ROOT
+from viz.lessons.lessons import LESSONS
+from viz.shared import examples as module
+from viz.shared import terms
+from viz.shared.examples import examples, lesson
+from viz.shared.reasons import Reason
+from viz.shared.sidebar import scored
+from viz.talks import known
+from viz.view import FIRST_SENTENCE
+
+MARK = re.compile(r'<dfn class="lab-term" tabindex="0" data-tip="([^"]*)" aria-description="([^"]*)">([^<]*)</dfn>')
+EVIL = "I <b>see</b> a head & a mask."
+TAKERS = {"note", "label", "marked", "term"}  # functions of texts and terms that take names of terms
+
+
+def test_a_term_is_marked_once_and_all_else_is_escaped():
+    made = terms.marked('<b>Two heads</b>, a "head" & a log-probability', "head", "log-probability")
+    assert [html.unescape(shown) for _, _, shown in MARK.findall(made)] == ["heads", "log-probability"]
+    plain = MARK.sub(lambda match: match[3], made)
+    assert plain == html.escape('<b>Two heads</b>, a "head" & a log-probability')
+    assert terms.marked(EVIL) == html.escape(EVIL)
+
+
+@pytest.mark.parametrize("name", terms.GLOSSARY)
+def test_every_term_tells_one_or_two_sentences(name):
+    ((tip, told, shown),) = MARK.findall(terms.term(name))
+    assert html.unescape(tip) == html.unescape(told) == terms.GLOSSARY[name] and html.unescape(shown) == name
+    assert tip.endswith(".") and 1 <= len(re.findall(r"\.(?: |$)", tip)) <= 2 and len(tip) < 200
+    assert f"<dt>{html.escape(name)}</dt>" in terms.listed()
+
+
+def test_every_term_that_is_marked_anywhere_is_in_the_glossary():
+    marked = set()
+    for path in sorted((ROOT / "viz").rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in TAKERS):
+                continue
+            if ast.unparse(node.func.value) in ("texts", "terms"):
+                names = node.args[:1] if node.func.attr == "term" else node.args[1:]
+                marked |= {name.value for name in names if isinstance(name, ast.Constant)}
+    assert len(marked) >= 10
+    assert marked <= set(terms.GLOSSARY)
+
+
+@pytest.mark.parametrize("example", examples(), ids=lambda example: example.name)
+def test_an_example_is_right_and_decided_where_it_teaches(shipped, example):
+    for decoding in (Decoding(), Decoding("beam", width=4)):
+        found = analyse(shipped, Request(example.sentence, decoding=decoding))
+        assert found.translation in example.accepted
+        pieces = [shipped.target_tokenizer.piece(token).removeprefix("·") for token in found.trace.outputs.ids]
+        shown = [step for step, piece in enumerate(pieces) if piece == example.token]
+        ties = near_ties(found.trace.log_probs)
+        assert shown
+        assert [ties[step] for step in shown] == [None] * len(shown)
+
+
+def test_the_first_screen_shows_an_example():
+    assert examples()[0].sentence == FIRST_SENTENCE
+    assert lesson(f" {FIRST_SENTENCE} ") == examples()[0].lesson
+    assert lesson("Seven owls.") is None
+
+
+def test_a_line_that_lacks_something_is_named(tmp_path, monkeypatch):
+    monkeypatch.setattr(module, "FILE", tmp_path / "examples.txt")
+    module.FILE.write_text("# what is what\nname\tA sentence.\tlesson\t\tUne phrase.\n", encoding="utf-8")
+    with pytest.raises(ValueError, match=r"^examples\.txt, line 2, has 4 fields; expected 5 with a tab between$"):
+        examples.__wrapped__()
+
+
+# Words of a claim about what the model goes by.
+CLAIM = re.compile(
+    r"\b(masculine|feminine|agrees?|knows? that|refers?|plural|alone|with “?\w+”? hidden|so it is|it is the)\b"
+)
+LEAST = 0.1  # of probability: an edit that changes less is no reason
+TEXTS = [
+    *((f"example {each.name}", each.sentence, each.lesson, each.reasons) for each in examples()),
+    *((f"lesson {each.name}", each.view.source, f"{each.question} {each.task}", each.reasons) for each in LESSONS),
+    *((f"question {each.name}", each.sentence, each.question, ()) for each in EXPERIMENTS),
+]
+LINES = [(f"{name} {n}", stop) for name, talk in known.ready().items() for n, stop in enumerate(talk.stops, 1)]
+GIVEN = [(name, source, text, reason) for name, source, text, reasons in TEXTS for reason in reasons]
+
+
+def change(checkpoint, source: str, reason: Reason) -> list[float]:
+    """Measures the probability of a token, without the edits and with them."""
+    edits = Intervention()
+    for code in reason.edits.split("~"):
+        edits = edits.with_edit(code)
+    found = analyse(checkpoint, Request(source, intervention=edits))
+    step = found.baseline.trace.outputs.labels.index(reason.token)
+    return [float(each.trace.probabilities[step]) for each in (found.baseline, found)]
+
+
+@pytest.mark.parametrize(("name", "source", "text", "reasons"), TEXTS, ids=[name for name, *_ in TEXTS])
+def test_a_text_with_a_claim_carries_what_was_measured(name, source, text, reasons):
+    assert bool(reasons) >= bool(CLAIM.search(text))
+    stated = {float(number) for number in re.findall(r"\d\.\d+", text)}
+    measured = {value for each in reasons for value in (each.before, each.after)}
+    assert stated <= measured
+
+
+@pytest.mark.parametrize(("name", "stop"), LINES, ids=[name for name, _ in LINES])
+def test_a_line_of_a_talk_claims_nothing_without_an_edit(name, stop):
+    assert stop.view.intervention or not CLAIM.search(stop.line)
+
+
+@pytest.mark.parametrize(("name", "source", "text", "reason"), GIVEN, ids=[f"{n} {r.edits[-12:]}" for n, _, _, r in GIVEN])
+def test_a_reason_is_what_its_edit_changes(shipped, name, source, text, reason):
+    np.testing.assert_allclose(change(shipped, source, reason), [reason.before, reason.after], atol=0.006)
+    assert f"{reason.after:.2f}" in text or abs(reason.after - reason.before) >= LEAST
+
+
+@pytest.mark.parametrize(
+    ("test", "told"),
+    [
+        (None, "Not scored on a test set."),
+        ({"bleu": 51.49, "sentences": 2003, "beam": 1}, "51.5 BLEU on 2,003 test sentences."),
+        ({"bleu": 52.52, "sentences": 2003, "beam": 4}, "52.5 BLEU on 2,003 test sentences, beam 4."),
+        (
+            {"bleu": 55.35, "sentences": 2003, "beam": 4, "references": "all"},
+            "55.4 BLEU on 2,003 test sentences, beam 4, all references.",
+        ),
+        ({"accuracy": 0.3386, "sentences": 661, "words": {}}, "33.9% of the blanks right, on 661 test sentences."),
+        ({"accuracy": 0.779, "sentences": 1000, "labels": {}}, "77.9% of the labels right, on 1,000 test sentences."),
+        ({"bits_per_character": 1.934, "characters": 142_488}, "1.93 bits a character on 142,488 characters of test text."),
+    ],
+)
+def test_a_score_is_told_in_its_own_unit(test, told):
+    assert scored(test) == told
