@@ -8,11 +8,10 @@ import zlib
 import numpy as np
 import pytest
 
-from model.config import TrainConfig
 from model.experiments.grown import scores
 from model.folders import SHIPPED
 from model.training.history import of_checkpoint, of_run
-from model.training.loss import learning_rate, noam_peak
+from model.training.loss import learning_rate
 from tests.support.viz_helpers import TRAINING, Lab, numbers
 from viz import state
 from viz.links import parse
@@ -111,19 +110,7 @@ def test_a_new_checkpoint_resets_the_training():
     assert state._completed(old, {"step": 2}) == {"step": 2, "rival": View.rival}
 
 
-def test_every_schedule_that_is_drawn_is_that_of_the_trainer(runs, tmp_path, monkeypatch):
-    lab = Lab(TRAINING, run="mine")
-    for key, value in (("noam d", 128), ("noam w", 50), ("noam f", 2.0)):
-        lab.at.select_slider(key=key).set_value(value)
-        lab.run()
-    assert [float(lab.link[name]) for name in ("noam_d", "noam_w", "noam_f")] == [128, 50, 2]
-    peak = noam_peak(128, 50, 2.0)
-    (chart,) = [each for each in lab.charts if each["data"][0]["name"].startswith("Noam")]
-    for line, name in zip(chart["data"], ("noam", "cosine"), strict=False):
-        config = TrainConfig(schedule=name, learning_rate=peak, warmup=50)
-        steps = numbers(line["x"]).astype(int)
-        drawn = [learning_rate(config, int(step), int(steps[-1])) for step in steps]
-        assert numbers(line["y"]).tolist() == pytest.approx(drawn)
+def test_the_schedule_of_a_run_is_that_of_the_trainer(runs):
     history = of_run(runs / "mine", "mine")
     highest = max((learning_rate(history.config, step, history.total), -step) for step in range(1, history.total + 1))
     for each in (history, dataclasses.replace(history, steps=[])):  # as logged, every few steps, and as its settings say
@@ -136,34 +123,6 @@ def test_every_schedule_that_is_drawn_is_that_of_the_trainer(runs, tmp_path, mon
     logged = {entry["step"]: entry["learning_rate"] for entry in history.steps}
     both = [(rate, logged[step]) for step, rate in zip(steps.tolist(), ahead.tolist(), strict=True) if step in logged]
     assert len(both) > 3 and all(rate == pytest.approx(taken, abs=1e-9) for rate, taken in both)
-
-
-def test_both_smoothed_losses_are_written_out_with_their_numbers():
-    lab = Lab(TRAINING, text="The dog sleeps.", step="2", eps="0.2")
-    found = [text for text in lab.sentences("lab-formula") if text.startswith("ε")]
-    powers = str.maketrans("⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "-0123456789")
-    for text in found:
-        plain = text.replace("\u00a0×\u00a010", "e").translate(powers)
-        read = re.search(r"= (\S+) · (\S+) \+ (\S+) · (\S+) = (\S+) nats", plain).groups()
-        keeps, nats, share, others, loss = (float(number.replace(",", "")) for number in read)
-        assert keeps == 0.8 and loss == pytest.approx(keeps * nats + share * others, abs=0.6e-4)  # as printed
-    assert len(found) == 2
-
-
-def test_of_a_model_that_fills_in_the_smoothed_row_is_a_blank_with_the_word_that_stands_there():
-    recording = of_checkpoint(SHIPPED / "bert-mini", "bert-mini").recording
-    for probe, link in (("1", {}), ("4", {"step": "2"}), ("4", {"lecture": "on", "large": "6"})):
-        lab, sentence = Lab(TRAINING, checkpoint="bert-mini", probe=probe, **link), recording.sentences[int(probe) - 1]
-        (place,) = sentence.asked
-        (told,) = [text for text in lab.sentences("lab-formula") if "without smoothing the loss" in text]
-        assert told.startswith(f"“{sentence.target_tokens[place]}” has p = ")
-        assert "This is a blank" not in told
-        heard = [*lab.sentences("lab-note"), *lab.sentences("lab-large")]
-        assert "This run did not smooth its targets: its ε is 0." in heard
-        if "lecture" in link:
-            assert lab.at.selectbox(key="training sentence").value == int(probe)
-        else:
-            assert any(text.endswith(f"for its blanks alone: “{sentence.source_text}”") for text in heard)
 
 
 def test_every_large_picture_stands_in_a_lecture():
