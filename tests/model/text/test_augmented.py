@@ -18,7 +18,7 @@ def joins(tokenizer) -> Joins:
     return Joins.encode(Corpus.encode(PAIRS, tokenizer, tokenizer), PAIRS, tokenizer, tokenizer)
 
 
-def test_a_joined_pair_has_the_tokens_of_its_texts_written_one_after_the_other(joins, tokenizer):
+def test_joined_pair_has_the_tokens_of_its_texts(joins, tokenizer):
     corpus = joins.with_joined(0.99, 1, 0)
     assert len(corpus) == 2 * len(PAIRS)
     whole = [[tokenizer.decode(row[:-1]) for row in side] for side in (corpus.sources, corpus.targets)]
@@ -36,7 +36,7 @@ def test_a_joined_pair_has_the_tokens_of_its_texts_written_one_after_the_other(j
         assert source.count(".") >= 2
 
 
-def test_joined_pairs_follow_from_seed_and_epoch_and_differ_between_epochs(joins):
+def test_joined_pairs_follow_from_seed_and_epoch(joins):
     assert joins.with_joined(0.5, 1, 0) == joins.with_joined(0.5, 1, 0)
     assert joins.with_joined(0.5, 1, 0).sources != joins.with_joined(0.5, 1, 1).sources
     assert joins.with_joined(0.5, 1, 0).sources != joins.with_joined(0.5, 2, 0).sources

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections import Counter
-
 import pytest
 import torch
 
-from model.config import END, MAX_CHARACTERS, MAX_TOKENS, PAD
-from model.text.corpus import Corpus, by_source, pad, with_typeset_copies
+from model.config import END, MAX_CHARACTERS, MAX_TOKENS
+from model.text.corpus import Corpus, by_source, with_typeset_copies
 from tests.support import tiny
 
 
@@ -79,28 +77,7 @@ def test_batches_depend_on_seed_and_epoch_alone():
     assert {len(b) for b in others} == {len(first)}  # so that the number of steps is known before training
 
 
-def test_the_order_of_batches_does_not_follow_their_length():
-    corpus = uneven_corpus()
-    lengths = [len(corpus.targets[b[0]]) for b in corpus.batches(100, seed=1, epoch=0)]
-    assert lengths not in (sorted(lengths), sorted(lengths, reverse=True))
-
-
 def test_a_sentence_over_the_budget_is_refused():
     corpus = Corpus([[5] * 9], [[5] * 3], 0)
     with pytest.raises(ValueError, match="a batch holds 8 tokens, a sentence has 9; give a larger batch_tokens"):
         corpus.batches(8, seed=1, epoch=0)
-
-
-def test_a_batch_by_hand():
-    batch = Corpus([[7, END], [8, 9, END]], [[5, 6, END], [END]], 0).batch([1, 0])
-    assert batch.source.tolist() == [[8, 9, END], [7, END, PAD]]
-    assert batch.outputs.tolist() == [[END, PAD, PAD], [5, 6, END]]
-    moved = batch.to(torch.device("meta"))
-    assert {t.device.type for t in (moved.source, moved.outputs)} == {"meta"}
-
-
-def test_batches_of_a_corpus_are_random_in_who_meets_whom():
-    made = Corpus([[5, END]] * 40, [[6, END]] * 40, 0)
-    first, second = (Counter(frozenset(b) for b in made.batches(10, 1, epoch)) for epoch in (0, 1))
-    assert first != second
-    assert pad([[3], [4, 5]]).tolist() == [[3, PAD], [4, 5]]

@@ -6,9 +6,9 @@ import random
 
 import pytest
 
-from model.config import END, MAX_TOKENS, PAD, START
+from model.config import END, PAD, START
 from model.text.masking import Masking
-from model.text.sentence_pairs import ELSEWHERE, FOLLOWS, NOTHING, Books, Rows, alike, joined, read_sentences
+from model.text.sentence_pairs import FOLLOWS, NOTHING, Books, Rows, alike, read_sentences
 from model.text.tokenizer import Tokenizer
 from tests.support import tiny
 
@@ -46,12 +46,6 @@ def test_the_shares_of_the_paper(blanks):
         assert within(seen[kind], total, share), (kind, seen)
 
 
-def test_what_is_drawn_depends_on_the_draw_alone(blanks):
-    masking, ids = Masking(blanks, 0.15), [START, *range(10, 50), END]
-    assert masking.masked(ids, random.Random("a")) == masking.masked(ids, random.Random("a"))
-    assert masking.masked(ids, random.Random("a")) != masking.masked(ids, random.Random("b"))
-
-
 def test_whole_words_are_told_whole(blanks):
     ids = [START, *blanks.encode("The zebra qwxyz sees an unheard-of wonder near the boat, and the king."), END]
     words, masking = blanks.words(ids), Masking(blanks, 0.15, whole_words=True)
@@ -65,11 +59,6 @@ def test_whole_words_are_told_whole(blanks):
     assert longer
 
 
-def test_a_vocabulary_without_blanks_is_refused(tokenizer):
-    with pytest.raises(ValueError, match=r"no token for a blank; expected <mask> or \[MASK\]"):
-        Masking(tokenizer, 0.15)
-
-
 # -- pairs -------------------------------------------------------------------------------------------------------------
 
 
@@ -78,7 +67,7 @@ def made_up(book: int, count: int) -> list[list[int]]:
     return [[10 + book, 20 + n % 100, 120 + n // 100] for n in range(count)]
 
 
-def test_half_of_the_pairs_follow_and_none_leaves_its_book():
+def test_half_of_the_pairs_follow_within_one_book():
     books = Books([made_up(0, 1500), made_up(1, 1500)])
     rows = books.rows("key")
     labels = [row.label for row in rows]
@@ -95,18 +84,6 @@ def test_half_of_the_pairs_follow_and_none_leaves_its_book():
         assert row.ids[-1] == END and (second == number + 1) == (row.label == FOLLOWS)
     assert rows == books.rows("key") != books.rows("other")
     assert {row.label for row in books.rows("key", pairs=False)} == {NOTHING}
-
-
-def test_a_book_of_one_sentence_makes_no_pair():
-    assert [row.label for row in Books([[[5, 6]]]).rows("key", alone=0)] == [NOTHING]
-    twice = Books([[[5], [6], [5], [6]]]).rows("key", alone=0)  # what follows stands elsewhere as well
-    assert ELSEWHERE not in {row.label for row in twice}
-
-
-def test_what_is_too_long_loses_its_end():
-    a, b = list(range(10, 110)), list(range(110, 150))
-    assert joined(a, b) == [START, *a[:85], END, *b, END] and len(joined(a, b)) == MAX_TOKENS
-    assert joined(b, b) == [START, *b, END, *b, END]
 
 
 def test_rows_come_in_batches_of_like_length(blanks):

@@ -8,8 +8,8 @@ import re
 import pytest
 
 from model.config import TrainConfig
-from model.text.corpus import Corpus, DataError
-from model.text.names import CONSONANTS, VOWELS, Names
+from model.text.corpus import Corpus
+from model.text.names import Names
 from model.text.numbers import RANGES, Numbers
 from model.text.rewritten import TOKEN, Rewritten, Slot
 from model.training.epochs import Epochs
@@ -49,7 +49,7 @@ def names() -> Names:
     return Names(NAMED, 1)
 
 
-def test_names_are_what_both_sides_write_alike_and_what_is_made_up_is_no_word(names):
+def test_names_are_words_that_both_sides_share(names):
     assert names.known == {"Mona", "Carlotta", "Orlando", "Rimona", "Lortano", "Caramon", "Ortona"}
     assert all(names.pools.values())
     words = {word.lower() for pair in NAMED for text in pair for word in TOKEN.findall(text)}
@@ -57,23 +57,13 @@ def test_names_are_what_both_sides_write_alike_and_what_is_made_up_is_no_word(na
         assert name.istitle() and name.lower() not in words
 
 
-def test_only_names_change_and_change_to_the_same_on_both_sides(names):
+def test_names_change_equally_on_both_sides(names):
     allowed = Rewritten([*NAMED, *UNNAMED], names)
     assert [(s, t) for s, t, _ in allowed.allowed] == NAMED
     for source, target, slots in allowed.allowed:
         for made in Rewritten([(source, target)], names).drawn(20, random.Random(2)):
             new = changes((source, target), made, slots)
             assert not set(new) & names.known
-
-
-def test_a_name_behind_a_word_that_elides_begins_as_the_one_before(names):
-    made = Rewritten(NAMED[1:3], names).drawn(200, random.Random(3))
-    found = {"que": set(), "d": set()}
-    for _, target in made:
-        for word, name in re.findall(r"\b(que|d)[ '](\w+)", target):
-            found[word].add(name[0].lower())
-    assert found["que"] and found["que"] <= CONSONANTS
-    assert found["d"] and found["d"] <= VOWELS
 
 
 @pytest.mark.parametrize(
@@ -109,7 +99,7 @@ def test_numbers_that_can_be_others_keep_their_shape(source, target, kinds):
                 assert int(number) > 1
 
 
-def test_rewritten_pairs_follow_from_seed_and_epoch_and_stand_behind_all_others(tokenizer):
+def test_rewritten_pairs_follow_from_seed_and_epoch(tokenizer):
     pairs = [*NAMED, ("I have 25 cats.", "J'ai 25 chats."), *tiny.PAIRS[:20]]
     corpus = Corpus.encode(pairs, tokenizer, tokenizer)
     settings = {"renamed_share": 0.5, "renumbered_share": 0.25, "joined_share": 0.2}
@@ -125,11 +115,3 @@ def test_rewritten_pairs_follow_from_seed_and_epoch_and_stand_behind_all_others(
     new = [re.findall("[0-9]+", source) for source, _ in whole[-6:]]
     assert all(24 <= int(number) <= 31 for (number,) in new) and len({number for (number,) in new}) > 1
     assert len(texts(3, typed_copies=1)) > len(whole)  # they too stand again as people type them
-
-
-def test_a_file_in_which_nothing_can_be_another_is_told(tokenizer):
-    pairs = [("The sun rose.", "Le soleil se leva.")]
-    corpus = Corpus.encode(pairs, tokenizer, tokenizer)
-    for key, kind in (("renamed_share", "name"), ("renumbered_share", "number")):
-        with pytest.raises(DataError, match=f"--{key.replace('_', '-')}: no pair has a {kind} that stands the same"):
-            Epochs(corpus, pairs, tokenizer, tokenizer, TrainConfig(**{key: 0.1}), pairs)

@@ -3,12 +3,10 @@ from __future__ import annotations
 import json
 
 import numpy as np
-import pytest
 
 from model.config import END
 from model.text.corpus import Corpus
 from model.text.seen import Lengths, Seen
-from tests.support import tiny
 
 
 def test_lengths_are_those_that_numpy_finds():
@@ -31,13 +29,3 @@ def test_pairs_are_counted_with_their_own_vocabulary(tokenizer):
     assert Seen.from_dict(json.loads(json.dumps(seen.to_dict()))) == seen
     part = Seen.count(corpus.sources, corpus.targets, tokenizer, written=1)
     assert part.lengths == seen.lengths and part.words == {"The": 1, "old": 1, "king's": 1, "café": 1, ".": 1}
-
-
-@pytest.mark.parametrize("text", [*tiny.SENTENCES[:3], "It's the queen's café…", "L'étoile 🦊 n'a 1234 €!", " a  b "])
-def test_words_are_spelled_as_they_are_written(tokenizer, text):
-    ids = tokenizer.encode(text)
-    spelled = tokenizer.spelled(ids)
-    assert [i for _, positions in spelled for i in positions] == list(range(len(ids)))
-    assert "".join("".join(word.split()) for word, _ in spelled) == "".join(text.split())
-    numbers = tokenizer.words(ids)
-    assert [numbers[positions[0]] for _, positions in spelled] == sorted(set(numbers))
