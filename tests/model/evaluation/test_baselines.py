@@ -50,7 +50,7 @@ def test_blanks_are_whole_words_of_one_token(vocabulary, encoded):
         assert choices.tokens[blank.place == 0][choices.number[blank.token]] == blank.token
 
 
-def test_counting_knows_what_stands_between_its_neighbours(vocabulary, encoded):
+def test_counting_predicts_words_between_neighbours(vocabulary, encoded):
     choices = Choices(vocabulary)
     dev, asked = blanks(encoded[:30], vocabulary, choices, "dev"), blanks(encoded, vocabulary, choices)
     counted = Counted(vocabulary, choices, encoded, [(encoded, blank) for blank in (*dev, *asked)])
@@ -80,21 +80,7 @@ def test_a_model_chooses_among_the_same_words(vocabulary, encoded):
         assert told.right[n] == (float(among.max()) == float(logits[blank.token]))
 
 
-def test_logistic_regression_is_fitted_to_the_end():
-    x, y = torch.randn(200, 5, generator=torch.Generator().manual_seed(3), dtype=torch.float64), torch.arange(200) % 3
-    x[:, 0] += y
-    made = logistic.fit(x, y, 3, 0.01)
-    errors = made.log_probs(x).exp() - torch.nn.functional.one_hot(y, 3)
-    slope = x.T @ errors / 200 + 2 * 0.01 * made.weight
-    assert slope.abs().max() < 1e-4 and errors.mean(0).abs().max() < 1e-4
-    sparse = logistic.fit(x.to_sparse(), y, 3, 0.01)
-    torch.testing.assert_close(sparse.weight, made.weight, atol=1e-4, rtol=0)
-    best, loss = logistic.tuned((x, y), (x, y), 3)
-    assert best.penalty == min(logistic.PENALTIES) and loss < float(-made.log_probs(x)[torch.arange(200), y].mean())
-
-
 def test_words_in_common_tell_what_follows(vocabulary):
-    """Pairs that share a noun follow one another; the others do not."""
     draw, rows = random.Random(1), []
     for one, other in itertools.product(NOUNS, NOUNS):
         for verb in VERBS:
@@ -123,18 +109,3 @@ def test_evaluate_prints_one_object(vocabulary, tmp_path, capsys):
     assert checkpoints.load(lab).metrics["test"]["words"] == found["words"]
     card = (tmp_path / "lab" / "README.md").read_text(encoding="utf-8")
     assert card.count("## Scores") == 1 and f"| the model | {found['words']['accuracy']:.1%} |" in card
-
-
-@pytest.mark.parametrize(
-    ("more", "message"),
-    [
-        (["--baseline", "x.txt"], "--baseline is given without --dev; one counts the baseline, the other tunes it"),
-        (["--beam", "2"], "--beam says nothing to lab, which is encoder-only"),
-        (["--stride", "2"], "--stride says nothing to lab"),
-    ],
-)
-def test_what_says_nothing_to_it_is_refused(vocabulary, tmp_path, capsys, more, message):
-    checkpoints.save(tiny.checkpoint(vocabulary, **READS), tmp_path / "lab")
-    (tmp_path / "text.txt").write_text("The fox sees.\n", encoding="utf-8")
-    assert main(["evaluate", "--checkpoint", str(tmp_path / "lab"), "--data", str(tmp_path / "text.txt"), *more]) == 2
-    assert message in capsys.readouterr().err

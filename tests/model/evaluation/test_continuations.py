@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from model.evaluation import card_parts, continuations, text_card
+from model.evaluation import continuations
 from model.evaluation.continuations import ADDED, GIVEN, measure, repeated
 from tests.support import tiny
 
@@ -34,30 +34,3 @@ def test_a_model_that_goes_in_circles_is_told_beside_its_text(tokenizer, monkeyp
         measure(lab, [text], 0)
     monkeypatch.setattr(continuations, "GIVEN", 2)
     assert measure(lab, [text], 1)["given"] == 2
-
-
-def test_the_card_tells_the_curve_and_what_goes_wrong():
-    found = [{"step": n, "dev_loss": 9 - n / 100, "bits_per_character": 3.0} for n in range(0, 500, 20)]
-    curve = card_parts.validations({"validations": found, "dev": found[-1]})
-    assert (
-        curve.count("\n| ") == 1 + card_parts.CURVE
-        and "| 0 | 9.000 |" in curve
-        and "| 480 (kept) | 4.200 | 3.000 |" in curve
-    )
-    assert card_parts.validations({"validations": found[:1], "dev": found[0]}) == ""
-    found = {"text": 0.01, "greedy": 0.8, "drawn": 0.05}
-    told = text_card._continued(
-        {
-            "continuations": {
-                "given": 24,
-                "added": 64,
-                "size": 4,
-                "beginnings": 9,
-                "repeated": found,
-                "loops": found,
-                "ended": found,
-            }
-        }
-    )
-    assert "| greedy | 80.0% | 80.0% | 80.0% |" in told[1] and "| the text itself | 1.0% | 1.0% | |" in told[1]
-    assert text_card._continued({}) == []

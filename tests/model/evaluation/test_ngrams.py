@@ -23,8 +23,6 @@ def drawn(length: int, seed: int) -> np.ndarray:
 
 
 def test_an_example_by_hand():
-    """The text a b a c. Bigrams: four with the count 1, so D(1) = 1, and all is handed on. Symbols before: of a two, of b
-    and c one; Y = 2/4, D(1) = 1/2, D(2) = 2; gamma = (2 + 1/2 + 1/2) / 4 = 3/4, and under it lies 1/3."""
     found = NGrams([np.array([0, 1, 0, 2])], 3, 2).probabilities(np.array([0, 1, 0, 2]))
     np.testing.assert_allclose(found[1], [1 / 4, 3 / 8, 1 / 4, 3 / 8])
     # Occurrences: a 2, b 1, c 1, the same numbers by chance; of order 1 nothing stands between them and 1/3.
@@ -61,7 +59,6 @@ def written_out(texts: list[np.ndarray], order: int, word: int, before: tuple[in
 
 @pytest.mark.parametrize("order", [1, 2, 3, 4])
 def test_every_probability_is_that_of_the_definitions(order):
-    """Of contexts that were seen and not, at the beginning of a text and later."""
     texts, text = [drawn(60, 1), drawn(25, 2)], drawn(30, 7)
     found = NGrams(texts, SYMBOLS, order).probabilities(text)[order - 1]
     padded = [START] * order + text.tolist()
@@ -70,20 +67,12 @@ def test_every_probability_is_that_of_the_definitions(order):
         assert found[i] == pytest.approx(written_out(texts, order, word, before), abs=1e-12)
 
 
-def test_the_probabilities_of_what_may_follow_sum_to_one():
-    """At every order, after every context of a text; and each of them is more than 0."""
+def test_probabilities_of_next_symbols_sum_to_one():
     counted, text = NGrams([drawn(300, 3), drawn(9, 4)], SYMBOLS, 6), drawn(40, 5)
     for length in range(len(text)):
         own = np.stack([counted.probabilities(np.append(text[:length], s))[:, -1] for s in range(SYMBOLS)])
         np.testing.assert_allclose(own.sum(axis=0), 1, atol=1e-12)
         assert own.min() > 0
-
-
-def test_an_order_has_the_probabilities_that_it_has_alone():
-    texts, text = [drawn(80, 1)], drawn(20, 9)
-    together = NGrams(texts, SYMBOLS, 5).probabilities(text)
-    for order in range(1, 6):
-        np.testing.assert_allclose(together[order - 1], NGrams(texts, SYMBOLS, order).probabilities(text)[-1], atol=1e-12)
 
 
 def test_discounts_are_those_of_the_formulas_or_others():
@@ -93,10 +82,3 @@ def test_discounts_are_those_of_the_formulas_or_others():
     np.testing.assert_allclose(discounts(counts), expected)
     np.testing.assert_allclose(discounts(np.array([7, 8])), [0, *INSTEAD])
     assert discounts(np.array([1]))[1] == 1  # everything is handed on
-
-
-def test_nothing_to_count_is_refused():
-    with pytest.raises(ValueError, match=r"^the order is 2, the texts have 0 symbols; expected at least 1 each$"):
-        NGrams([np.array([], int)], 3, 2)
-    with pytest.raises(ValueError, match=r"^the order is 0"):
-        NGrams([np.array([1])], 3, 0)

@@ -45,15 +45,6 @@ def test_what_was_measured_stands_beside_its_baseline():
     assert told.count("no interval: one alone") == 4 and "+4.0 points" in told and "of one sentence alone" in told
 
 
-def test_what_is_not_clear_is_said_and_a_classifier_has_the_same():
-    gain = better(0.04, 0.4, clear=False)
-    found = {"labels": ROW | {"texts": 200, "classes": ["bad", "good"], "cut": 3, "bag_of_words": RIVAL, "gain": gain}}
-    told = reading_card.scores(found)
-    assert "The interval of the accuracy and of the log-loss holds 0: no difference was shown." in told
-    assert "200 texts with 2 labels. 3 are cut off as too long." in told and "a bag of the words" in told
-    assert "Against" not in reading_card.scores({"labels": {k: v for k, v in found["labels"].items() if k != "gain"}})
-
-
 @pytest.mark.parametrize(("init", "told"), [(None, "Trained from scratch"), ("bert-mini", "Fine-tuned from `bert-mini`.")])
 def test_a_card_is_made_of_metrics_alone(tokenizer, init, told):
     labels = init is not None

@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-import dataclasses
-
 import pytest
 import torch
 
@@ -11,16 +9,13 @@ from model.decoding.hypotheses import Hypothesis
 from model.decoding.search import beam, greedy, sample
 from model.decoding.strategy import Decoding
 from model.evaluation import scoring
-from model.evaluation.inputs import Inputs
 from model.evaluation.measures import measure
 from model.evaluation.scoring import score, translate
-from tests.support import tiny
 
 SENTENCES = ["The old boat finds a fox.", "boat", "The king.", "A red lamp sees the old king.", ""]
 
 
 def test_translations_come_in_the_order_given(exact_checkpoint):
-    """In any batch size, and as each would be translated alone."""
     model, tokenizer = exact_checkpoint.model, exact_checkpoint.source_tokenizer
     alone = [greedy(model, torch.tensor([[*tokenizer.encode(s), END]]))[0] for s in SENTENCES]
     assert len({h.ids for h in alone}) > 2
@@ -50,31 +45,13 @@ def test_beam_search_takes_the_best_path(exact_checkpoint):
     assert any(len(paths) == 3 for paths in alone)
 
 
-def test_sampling_draws_for_each_sentence_what_it_would_draw_alone(exact_checkpoint):
+def test_sampling_in_a_batch_equals_sampling_alone(exact_checkpoint):
     model, tokenizer = exact_checkpoint.model, exact_checkpoint.source_tokenizer
     asked = Decoding("sample", limit=10, temperature=1.5, top_k=9, top_p=0.95, seed=3)
     found = [h.ids for h in translate(model, tokenizer, SENTENCES, batch_size=2, decoding=asked)]
     alone = [sample(model, torch.tensor([[*tokenizer.encode(s), END]]), 3, 1.5, 9, 0.95, limit=10)[0] for s in SENTENCES]
     assert found == [h.ids for h in alone]
     assert found != [h.ids for h in translate(model, tokenizer, SENTENCES, decoding=Decoding(limit=10))]
-
-
-def test_a_strategy_that_is_not_known_is_refused(exact_checkpoint):
-    asked = dataclasses.replace(Decoding())
-    object.__setattr__(asked, "strategy", "contrastive")
-    with pytest.raises(ValueError, match="The decoding strategy is 'contrastive'; expected 'greedy', 'beam' or 'sample'"):
-        translate(exact_checkpoint.model, exact_checkpoint.source_tokenizer, SENTENCES, decoding=asked)
-
-
-def test_scores_of_known_sentences():
-    perfect = score(["Lo varun mira una lumel."], [["Lo varun mira una lumel."]])
-    assert (perfect["bleu"], perfect["chrf"]) == (100.0, 100.0)
-    assert score(["x y z w"], [["Lo varun mira una lumel."]])["bleu"] < 5
-    assert "nrefs:1|case:mixed" in perfect["sacrebleu_signature"]
-
-
-def test_case_and_detokenised_text_count():
-    assert score(["lo varun mira una lumel."], [["Lo varun mira una lumel."]])["bleu"] < 100
 
 
 def test_any_of_several_references_counts():
@@ -109,7 +86,7 @@ def run(checkpoint, **options):
     return measure(checkpoint, PAIRS, **options)
 
 
-def test_distinct_sentences_are_scored_against_their_first_reference(exact_checkpoint, said):
+def test_sentences_are_scored_by_their_first_reference(exact_checkpoint, said):
     asked = said("Lo varun mira una lumel.", "Lo roda pinte.", "Lo nefa.")
     scores = run(exact_checkpoint)
     assert asked == ["a", "b", "c"]
@@ -125,13 +102,6 @@ def test_all_references_can_count(exact_checkpoint, said):
     assert run(exact_checkpoint, references="all")["bleu"] == 100.0
 
 
-def test_a_limit_takes_the_first_sentences(exact_checkpoint, said):
-    asked = said("Lo varun mira una lumel.", finished=False)
-    scores = run(exact_checkpoint, inputs=Inputs(limit=1))
-    assert asked == ["a"]
-    assert (scores["sentences"], scores["unfinished"]) == (1, 1)
-
-
 @pytest.mark.parametrize("training", [True, False])
 def test_the_mode_of_the_model_comes_back(exact_checkpoint, said, training):
     said("x", "y", "z")
@@ -141,12 +111,3 @@ def test_the_mode_of_the_model_comes_back(exact_checkpoint, said, training):
         assert exact_checkpoint.model.training == training
     finally:
         exact_checkpoint.model.eval()
-
-
-def test_a_model_that_learned_the_language_scores(trained):
-    from model.checkpoint import load
-
-    loaded = load(str(trained / "checkpoint"))
-    scores = measure(loaded, tiny.PAIRS)
-    assert scores["bleu"] > 80
-    assert scores["sentences"] == len(tiny.PAIRS)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 import pytest
 import torch
@@ -38,7 +36,6 @@ def test_windows_predict_every_token_once_with_context(tokens, stride):
 
 @torch.inference_mode()
 def test_costs_are_those_of_each_token_after_its_window(writer):
-    """Each window read alone: `<s>` and all but its last token; of its log-probabilities those that are its own."""
     stride, texts = 50, TEXT * 2
     found = score(writer.model, writer.target_tokenizer, texts, stride)
     stream = [token for text in texts for token in (*writer.target_tokenizer.encode(text), END)]
@@ -54,16 +51,12 @@ def test_costs_are_those_of_each_token_after_its_window(writer):
     assert found.characters.tolist() == [len(text) + 1 for text in texts]
 
 
-def test_a_text_of_one_window_costs_the_same_at_every_stride(writer):
+def test_stride_does_not_change_a_single_window(writer):
     costs = [score(writer.model, writer.target_tokenizer, TEXT[:5], stride).nats for stride in (1, 32, 128)]
     np.testing.assert_allclose(costs[0], costs[1], rtol=1e-12)
     np.testing.assert_allclose(costs[0], costs[2], rtol=1e-12)
     with pytest.raises(ValueError, match=r"^the stride is 129; expected 1 to 128, the tokens of a window$"):
         score(writer.model, writer.target_tokenizer, TEXT[:5], 129)
-
-
-def test_bits_of_a_uniform_guess():
-    assert bits_per_character(10 * math.log(8), 5) == pytest.approx(6)
 
 
 def test_a_report_is_the_sum_over_its_paragraphs(writer, monkeypatch):
