@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
-
 import numpy as np
 import pytest
 
@@ -11,10 +9,8 @@ from model.config import END, PAD, START
 from model.edits.intervention import Intervention
 from model.edits.kinds import Positions
 from model.experiments.effects import effects, head_effects, mask_effects
-from model.experiments.ready import skipping
 from model.experiments.sweep import every_head, sweep
 from model.inference.analyse import analyse
-from model.inference.decisions import turns
 from model.inference.reading import fillings
 from model.inference.request import Request
 from model.readings.sentence_positions import try_variants
@@ -76,7 +72,6 @@ def test_heads_and_positions_take_it_too(reader, text):
 
 
 def test_padding_is_counted_nowhere(reader):
-    """Pads after the text, with their mask on, change nothing."""
     for text in TEXTS:
         alone, padded = (analyse(reader, Request(text, pad=pad)) for pad in (0, 3))
         assert padded.log_prob == pytest.approx(alone.log_prob, abs=1e-4)
@@ -92,15 +87,3 @@ def test_the_change_follows_what_fills_a_blank(reader):
         assert now.change.before[place] == pytest.approx(each["probability"], abs=1e-5)
         assert now.change.after[place] == pytest.approx(float(np.exp(now.trace.log_probs[place, token])))
     assert len(told) == 2 and "<mask>" not in now.change.labels
-
-
-def test_the_words_say_what_is_summed_and_no_end_turns(reader):
-    blank, plain = (edited(reader, text) for text in TEXTS)
-    assert blank.scored == "log-probability of what was filled in"
-    assert plain.scored == "log-probability of the text’s tokens (without the ends)"
-    for each in (blank, plain):
-        last = len(each.trace.predicted) - 1
-        assert each.trace.inner == tuple(range(1, last))
-        wild = dataclasses.replace(each.trace, log_probs=-each.trace.log_probs)  # every place turns
-        assert {turn.step for turn in turns(dataclasses.replace(each, trace=wild))} == set(each.trace.inner)
-    assert f"the {blank.scored} changes by" in skipping(reader, Request(TEXTS[0])).text

@@ -26,7 +26,7 @@ def test_memory_is_the_most_that_tensors_take_at_once():
     assert peak(lambda: x.exp().exp().exp()) == 8000
 
 
-def test_every_way_is_measured_at_every_length_and_kept_as_json(run):
+def test_every_way_is_measured_at_every_length(run):
     assert set(run.curves) == set(WAYS)
     assert all([p.length for p in each.points] == [64, 128, 256] for each in run.curves.values())
     assert all(p.seconds > 0 and p.bytes >= 4 * D_MODEL * p.length for each in run.curves.values() for p in each.points)
@@ -35,7 +35,7 @@ def test_every_way_is_measured_at_every_length_and_kept_as_json(run):
     assert explicit[-1] > 4 * HEADS * 256**2 and explicit[2] / explicit[1] == pytest.approx(4, rel=0.1)
 
 
-def test_an_exact_way_is_off_by_rounding_and_another_function_by_more(run):
+def test_exact_ways_differ_by_rounding_only(run):
     for name, way in WAYS.items():
         departs = run.curves[name].points[-1].off
         assert departs < 1e-6 if way.exact else departs > 0.1
@@ -51,7 +51,7 @@ def test_a_way_stops_before_it_takes_too_much():
     assert beyond(WAYS["full"], (), 64, limits) == ""
 
 
-def test_a_process_of_its_own_keeps_its_bounds_and_ends_when_nobody_listens(monkeypatch):
+def test_measuring_process_ends_with_its_reader(monkeypatch):
     started = []
 
     class Seen(subprocess.Popen):
@@ -67,19 +67,6 @@ def test_a_process_of_its_own_keeps_its_bounds_and_ends_when_nobody_listens(monk
     assert started[0].poll() is None
     heard.close()
     assert started[0].poll() is not None and len(started) == 1
-
-
-def test_what_was_not_reached_in_time_is_marked():
-    curves = {"full": Curve((), "memory"), "fused": Curve((Point(64, 1.0, 1, None),)), "linear": Curve()}
-    for longest, why in ((64, ""), (128, "total")):
-        ended = length_runs._ended(Run(1, "2", Limits(longest=longest), curves)).curves
-        assert [each.stopped for each in ended.values()] == ["memory", why, "total"]
-
-
-def test_a_process_that_says_nothing_is_told(monkeypatch):
-    monkeypatch.setattr(length_runs.sys, "executable", "/bin/false")
-    with pytest.raises(ValueError, match=r"^The measurement ended before it had begun\. Try again later"):
-        list(measure(Limits()))
 
 
 def test_the_growth_is_fitted_over_the_upper_half():

@@ -93,7 +93,7 @@ def test_the_prompt_of_a_language_model_is_not_scored(blank_tokenizer):
     assert values["scored_tokens"] == "continuation" and values["log_prob"] == pytest.approx(found.log_prob, abs=1e-6)
 
 
-def test_a_classifier_that_changes_its_label_keeps_the_score(blank_tokenizer):
+def test_classifier_keeps_the_score_of_its_first_label(blank_tokenizer):
     lab = tiny.classifier(blank_tokenizer)
     plain = analyse(lab, Request(TEXT))
     (label,) = plain.trace.predicted.ids

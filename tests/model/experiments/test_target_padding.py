@@ -28,7 +28,7 @@ def found(checkpoint, *codes: str, **more):
 
 
 @pytest.mark.parametrize("codes", [(), ("padding-off",), ("causal-off",), ("causal-off", "padding-off")], ids=str)
-def test_the_pads_are_those_of_the_batch_and_the_mask_says_who_sees_them(tiny_checkpoint, codes):
+def test_pads_follow_the_batch_and_the_mask(tiny_checkpoint, codes):
     analysis, padded = found(tiny_checkpoint, *codes)
     real = len(analysis.trace.outputs)
     assert padded.pads == max(analysis.other_lengths) - real > 0
