@@ -18,7 +18,7 @@ SHORT = Decoding(limit=10)
 BEAM = Decoding("beam", limit=8, width=3)
 
 
-def test_sentences_beside_one_another_are_one_batch_with_real_padding(exact_checkpoint):
+def test_batch_pads_and_translates_each_sentence(exact_checkpoint):
     alone = [analyse(exact_checkpoint, Request(text, decoding=SHORT)) for text in TEXTS]
     for number, text in enumerate(TEXTS):
         others = tuple(t for t in TEXTS if t != text)
@@ -70,26 +70,7 @@ def test_a_branch_that_cannot_be_is_told(exact_checkpoint, branch, message):
         analyse(exact_checkpoint, Request(TEXTS[0], decoding=SHORT, branches=(branch,)))
 
 
-@pytest.mark.parametrize(
-    ("values", "message"),
-    [
-        ({"other_sentences": ("A boat.", " ")}, "A sentence of the batch is empty"),
-        ({"other_sentences": ("x",) * 16}, "There are 17 sentences; expected at most 16."),
-        ({"branches": ((),)}, "A branch is empty"),
-    ],
-)
-def test_a_request_that_cannot_be_is_told(values, message):
-    with pytest.raises(RequestError, match=f"^{message}"):
-        Request("The fox.", **values)
-
-
-def test_a_seed_out_of_range_is_told():
-    with pytest.raises(RequestError, match=r"^The seed is -1; expected a whole number from 0 to"):
-        Decoding("sample", seed=-1)
-
-
 def test_a_typed_word_is_forced_piece_by_piece(tokenizer):
-    """The text of the path with the word after it, with a space unless an elision stands before."""
     target = tiny.PAIRS[0][1]
     path = tuple(tokenizer.encode(target.rstrip(".")))
     for word in ("nefa", "zq", " l'étoile "):
