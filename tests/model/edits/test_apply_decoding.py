@@ -33,7 +33,6 @@ def same(one, two, codes: list[str]) -> None:
 
 @POSITIONS
 def test_greedy_with_a_cache_equals_greedy_without(positions):
-    """Twenty steps: beyond the first block of shuffled target positions."""
     model = tiny.lively(positions=positions)
     model.projection.weight[END] = 0  # nobody ends early
     source, edits = rows(CACHED)
@@ -68,7 +67,7 @@ def test_a_batch_of_edits_equals_single_runs(positions):
     )
 
 
-def test_every_score_is_that_of_the_prefix_read_under_the_edit():
+def test_every_score_is_that_of_its_prefix():
     model = tiny.lively(1)
     source, edits = rows(list(EXAMPLES))
     for found, edit in zip(decoding.greedy(model, source, edits, limit=6), edits.rows, strict=True):
@@ -89,13 +88,3 @@ def test_a_beam_of_each_row_has_the_edits_of_that_row():
         (alone,) = decoding.beam(model, SOURCE, 3, 0.6, tiny.edits([edit], MEANS), limit=6)
         same(paths, alone, [edit.describe()] * (len(alone) - 1))
     assert len({paths[0].ids for paths in together}) > 2
-
-
-def test_a_row_may_wait_for_a_later_token_where_the_causal_mask_is_off():
-    """The first query is to look at the fourth token: until that is there it looks as it would; nothing is refused."""
-    edit, free = tiny.edited("row_dec_1-4", "causal-off"), tiny.edited("causal-off")
-    model = tiny.lively(1)
-    model.projection.weight[END] = 0
-    ((found,), (plain,)) = (decoding.greedy(model, SOURCE, [e], limit=8) for e in (edit, free))
-    assert found.log_probs[:3] == plain.log_probs[:3]
-    assert found.log_probs[3:] != plain.log_probs[3:]
