@@ -56,7 +56,7 @@ def sizes(block: Block) -> dict[str, tuple[int, ...]]:
 
 
 @pytest.mark.parametrize("changes", VARIANTS, ids=lambda c: "-".join(map(str, c.values())))
-def test_the_parameters_of_all_blocks_are_those_of_the_model(changes):
+def test_parameters_of_all_blocks_are_those_of_the_model(changes):
     model, blocks = planned(**changes)
     assert sum(b.parameters for b in blocks) == model.parameter_count
     assert all(b.parameters == sum(t.count for t in b.terms) for b in blocks)
@@ -103,30 +103,6 @@ def test_shapes_are_what_a_pass_sees(changes):
     assert sizes(only(blocks, kind="softmax"))["probabilities"] == tuple(logits.shape)
 
 
-def test_one_attention_block_by_hand():
-    _, blocks = planned()
-    block = only(blocks, site="cross")
-    assert (block.path, block.code) == ("decoder.0.cross_attention", ("MultiHeadAttention", "model/network/attention.py"))
-    assert block.parameters == 4 * (16 * 16 + 16)
-    assert [t.name for t in block.terms] == ["query", "key", "value", "output"]
-    assert sizes(block) == {
-        "in": (1, 3, 16),
-        "memory": (1, 5, 16),
-        "q": (1, 2, 3, 8),
-        "k, v": (1, 2, 5, 8),
-        "pattern": (1, 2, 3, 5),
-        "z": (1, 2, 3, 8),
-        "out": (1, 3, 16),
-    }
-    assert [s.letters for s in block.shapes if s.name == "pattern"] == [("B", "H", "T", "S")]
-
-
-def test_pre_norm_and_post_norm_stand_in_their_order():
-    for norm_first, order in ((True, ["norm", "attention", "add"]), (False, ["attention", "add", "norm"])):
-        _, blocks = planned(norm_first=norm_first)
-        assert [b.kind for b in blocks if (b.column, b.layer, b.sublayer) == ("decoder", 0, 1)] == order
-
-
 def test_what_a_checkpoint_lacks_is_absent():
     _, blocks = planned(positions="rotary", final_norm=False)
     assert not [b for b in blocks if b.kind == "positions"]
@@ -136,12 +112,6 @@ def test_what_a_checkpoint_lacks_is_absent():
     _, blocks = planned()
     assert [b.name for b in blocks if b.kind == "norm" and b.layer is None] == ["Final LayerNorm"] * 2
     assert only(blocks, kind="positions", column="encoder").parameters == 0
-
-
-def test_a_gate_is_counted():
-    plain, gated = (only(planned(activation=name)[1], path="decoder.0.feed_forward") for name in ("gelu", "swiglu"))
-    assert gated.parameters - plain.parameters == 16 * 32 + 32
-    assert [t.name for t in gated.terms] == ["inner", "gate", "outer"]
 
 
 @pytest.mark.parametrize(
@@ -159,19 +129,6 @@ def test_a_shared_table_is_counted_once_and_named(joint, tied, target, projectio
     assert (embedded.shared, scored.shared) == (target, projection)
     table = tiny.VOCAB * 16
     assert (embedded.parameters, scored.parameters) == (0 if joint else table, 0 if tied else table)
-
-
-def test_a_model_trained_without_the_causal_mask_is_not_called_masked():
-    for causal, name in ((True, "Masked self-attention"), (False, "Self-attention")):
-        _, blocks = planned(causal=causal)
-        assert only(blocks, site="decoder").name == name
-        assert ("without the causal mask" in only(blocks, site="decoder").sentence) is not causal
-
-
-@pytest.mark.parametrize("lengths", [(0, 3), (3, 0)])
-def test_lengths_are_checked(lengths):
-    with pytest.raises(ValueError, match="_length is 0; expected at least 1"):
-        blueprint(Built(tiny.model()), *lengths)
 
 
 def test_the_code_that_is_named_is_there(shipped):

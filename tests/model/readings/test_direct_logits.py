@@ -10,14 +10,10 @@ from model.edits.intervention import Intervention
 from model.inference.analyse import analyse
 from model.inference.request import Request
 from model.readings.direct_logits import Writer, direct_logits
-from model.trace import Site
 from tests.support import tiny
 
 TEXT = "The red fox takes a lamp."
-MODELS = [
-    *tiny.NORMS,
-    {"positions": "learned", "tied_output": True},
-]
+MODELS = [*tiny.NORMS, {"positions": "learned", "tied_output": True}]
 ASKED = [
     {},
     {"pad": 3},
@@ -63,14 +59,13 @@ def test_the_parts_add_up_in_every_variant(tokenizer, changes):
     ids=str,
 )
 def test_sum_names_the_norms_whose_scales_it_holds(tokenizer, changes, held):
-    """The sum grows with the stream exactly where no norm holds its scale."""
     checkpoint = doubled(tokenizer, **changes)
     analysis = analyse(checkpoint, Request(TEXT))
     assert direct_logits(checkpoint, analysis, 0, analysis.trace.outputs.ids[0], 7).held == held
 
 
 @pytest.mark.parametrize("asked", ASKED, ids=str)
-def test_they_add_up_under_edits_and_belong_to_the_row_that_chose(tokenizer, asked):
+def test_parts_add_up_under_edits(tokenizer, asked):
     checkpoint = doubled(tokenizer)
     analysis = analyse(checkpoint, Request(TEXT, **asked))
     step = min(3, len(analysis.trace.outputs) - 1)
@@ -81,18 +76,7 @@ def test_they_add_up_under_edits_and_belong_to_the_row_that_chose(tokenizer, ask
     assert found.difference == pytest.approx(told[token] - told[rival], abs=1e-4)
 
 
-def test_what_is_switched_off_writes_nothing(tokenizer):
-    checkpoint = doubled(tokenizer)
-    edits = tiny.edited("skip_dec.2.ff", "off_cross.1.1", "target-positions_off")
-    analysis = analyse(checkpoint, Request(TEXT, target="Lo varun roji.", intervention=edits))
-    parts = dict(direct_logits(checkpoint, analysis, 1, 5, 6).ranked)
-    off = [Writer("feed-forward", layer=1), Writer("head", Site("cross", 0), 0), Writer("position")]
-    assert [parts[writer] for writer in off] == pytest.approx([0, 0, 0], abs=1e-12)
-    assert all(abs(value) > 1e-6 for writer, value in parts.items() if writer not in (*off, Writer("bias")))
-
-
-def test_a_part_of_the_last_layer_is_what_switching_it_off_takes_away(tokenizer):
-    """By hand: without a norm after the last sub-layer all that it writes stands in the logits as it is."""
+def test_part_of_the_last_layer_equals_its_ablation(tokenizer):
     checkpoint = doubled(tokenizer, final_norm=False)
     request = Request(TEXT, target="Lo varun roji.")
     analysis = analyse(checkpoint, request)
@@ -101,18 +85,3 @@ def test_a_part_of_the_last_layer_is_what_switching_it_off_takes_away(tokenizer)
     rows = (analysis.trace.log_probs[2], without.trace.log_probs[2])
     before, after = (row[5] - row[6] for row in rows)
     assert dict(found.ranked)[Writer("feed-forward", layer=1)] == pytest.approx(before - after, abs=1e-5)
-
-
-@pytest.mark.parametrize(
-    ("step", "token", "rival", "told"),
-    [
-        (999, 5, 6, "the step is 999"),
-        (0, 5, 5, "the token itself"),
-        (0, 5, 10**6, "the rival is"),
-        (0, -1, 5, "the token is"),
-    ],
-)
-def test_what_there_is_not_is_one_sentence(tiny_checkpoint, step, token, rival, told):
-    analysis = analyse(tiny_checkpoint, Request(TEXT))
-    with pytest.raises(ValueError, match=told):
-        direct_logits(tiny_checkpoint, analysis, step, token, rival)

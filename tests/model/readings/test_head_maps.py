@@ -54,21 +54,15 @@ def test_equal_norms_make_contributions_the_weights(read):
         assert agreement(maps, trace.mask(site, 0))["contribution"] == pytest.approx(1)
 
 
-def test_rollout_of_cross_attention_goes_through_the_whole_encoder(read):
+def test_cross_rollout_goes_through_the_encoder(read):
     trace, norms = read
     encoder = rollout(np.stack([trace.patterns[Site("encoder", n)] for n in (0, 1)]))[-1]
     expected = trace.patterns[Site("cross", 1)].mean(0) @ encoder
     np.testing.assert_allclose(measured(trace, norms, Site("cross", 1), 0, "rollout"), expected)
 
 
-def test_a_measure_that_does_not_exist(read):
-    trace, norms = read
-    with pytest.raises(ValueError, match="There is no measure 'gradient'; expected one of weights, contribution, rollout"):
-        measured(trace, norms, Site("cross", 0), 0, "gradient")
-
-
 @pytest.mark.parametrize("kind", KINDS)
-def test_merged_words_have_labels_rows_and_the_step(read, kind):
+def test_merged_words_have_labels_and_rows(read, kind):
     trace, norms = read
     site = Site(kind, 0)
     values = measured(trace, norms, site, 0, "weights")
@@ -95,13 +89,3 @@ def test_hiding_takes_lines_away_and_changes_no_value(read):
     ]
     assert gone == [".", "</s>"]
     assert hidden.kept.any()
-
-
-def test_a_larger_mass_keeps_more_lines(read):
-    trace, norms = read
-    site = Site("encoder", 1)
-    values = measured(trace, norms, site, None, "weights")
-    few, many = (detail(trace, site.kind, values, trace.mask(site), False, False, mass).kept for mass in (0.5, 0.9))
-    assert (many | ~few).all() and many.sum() > few.sum()
-    for row, kept in zip(values, few, strict=True):
-        assert row[kept].sum() >= 0.5 * row.sum()
