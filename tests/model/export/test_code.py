@@ -19,7 +19,6 @@ from model.export import Exported, files
 from model.export.code import Code
 from model.inference.analyse import analyse
 from model.inference.request import Request
-from model.inference.targets import fill_checkpoint
 
 ROOT = Path(__file__).resolve().parents[3]
 TEXT, SHORT = "The red fox takes a lamp.", Decoding(limit=6)
@@ -43,7 +42,6 @@ def run(folder: Path, *scripts: str) -> list[list[str]]:
 
 
 def test_the_copied_python_runs_from_every_place(saved, tiny_checkpoint, tmp_path, monkeypatch):
-    """A shipped name, the path of a folder, and checkpoints that CHECKPOINTS= offers, one with the name of a shipped one."""
     mine, namesake = tmp_path / "runs" / "mine" / "checkpoint", tmp_path / "own" / "en-fr"
     save(tiny_checkpoint, mine)
     save(tiny_checkpoint, namesake)
@@ -82,19 +80,7 @@ def test_a_request_for_another_checkpoint_is_refused(saved, use):
         use(lab, Request(TEXT, checkpoint="en-fr"))
 
 
-def test_a_request_may_name_the_folder_of_its_checkpoint(saved):
-    lab = load(str(saved))
-    for named in (str(saved), f"{saved.parent}/../{saved.parent.name}/saved", "saved"):
-        assert fill_checkpoint(lab, Request(TEXT, named)).checkpoint == "saved"
-
-
-def test_the_default_checkpoint_stays_part_of_the_key():
-    assert Request(TEXT) == Request(TEXT, "en-fr") and hash(Request(TEXT)) == hash(Request(TEXT, "en-fr"))
-    assert Request(TEXT) != Request(TEXT, "gpt-mini")
-    assert json.dumps(Request(TEXT).checkpoint) == '"en-fr"'
-
-
-def test_a_folder_with_a_shipped_name_gets_another_one(tiny_checkpoint, tmp_path):
+def test_folder_with_a_shipped_name_is_renamed(tiny_checkpoint, tmp_path):
     save(tiny_checkpoint, tmp_path / "own" / "en-fr")
     lab = load(str(tmp_path / "own" / "en-fr"))
     assert lab.name == "en-fr (own)"

@@ -5,12 +5,11 @@ from __future__ import annotations
 import csv
 import io
 import math
-from pathlib import Path
 
 import numpy as np
 import pytest
 
-from model.export.tables import CELLS, Table, cells_table, map_table, steps_table
+from model.export.tables import CELLS, Table, cells_table
 from model.inference.analyse import analyse
 from model.inference.request import Request
 from tests.support import tiny
@@ -56,31 +55,3 @@ def test_the_cells_of_maps_are_those_of_the_trace(tiny_checkpoint):
         assert (allowed, weight) == (view.allowed[i - 1, j - 1], view.values[i - 1, j - 1])
         assert score == trace.scores[site][1, i - 1, j - 1]
     assert not all(row[7] for row in table.rows)
-
-
-def test_the_page_of_the_format_names_the_columns():
-    told = " ".join((Path(__file__).resolve().parents[3] / "docs/export.md").read_text(encoding="utf-8").split())
-    assert ", ".join(f"`{name}`" for name in CELLS) in told
-
-
-def test_a_map_has_its_labels_and_is_blank_where_the_mask_forbids(tiny_checkpoint):
-    trace = analyse(tiny_checkpoint, Request("The red fox.", target="Lo varun roji.")).trace
-    view = trace.view(trace.sites("decoder")[0], 0)
-    table = map_table("x", view)
-    assert table.columns[1:3] == ("1 <s>", f"2 {view.keys[1]}")
-    for t, row in enumerate(table.rows):
-        assert row[0] == f"{t + 1} {view.queries[t]}"
-        assert row[1 : t + 2] == tuple(view.values[t, : t + 1]) and set(row[t + 2 :]) <= {None}
-
-
-def test_steps_have_a_row_for_each_candidate():
-    logs = np.log(np.array([[0.5, 0.25], [0.75, 0.125]]))
-    table = steps_table(("Le", "."), logs[:, 0], (("Le", "La"), (".", "!")), logs)
-    assert [row[:2] + row[4:6] for row in table.rows] == [
-        (1, "Le", 1, "Le"),
-        (1, "Le", 2, "La"),
-        (2, ".", 1, "."),
-        (2, ".", 2, "!"),
-    ]
-    assert [row[2] for row in table.rows] == pytest.approx([0.5, 0.5, 0.75, 0.75])
-    assert [row[6] for row in table.rows] == pytest.approx([0.5, 0.25, 0.75, 0.125])
