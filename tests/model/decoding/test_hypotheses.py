@@ -26,7 +26,7 @@ def test_nodes_by_hand():
     assert [n.score for n in TREE.nodes] == pytest.approx([-0.1, -0.3, -0.6, -1.0, -1.4, -3.0])
 
 
-def test_a_hypothesis_that_reached_the_limit_says_so():
+def test_hypothesis_at_the_limit_is_marked():
     assert [n.status for n in Tree((Hypothesis((5, 6), (-1.0, -1.0)),)).nodes] == ["grown", "limit"]
 
 
@@ -47,8 +47,7 @@ def test_a_branch_joins_beside_the_original():
 
 
 @pytest.mark.parametrize("width", [1, 2, 4, 8])
-def test_the_tree_of_a_beam_holds_every_path_that_lived(width):
-    """At each step at most `width` paths live or end; each node's score is its parent's and its own; leaves have ended."""
+def test_tree_of_a_beam_has_every_living_path(width):
     given_up = 0
     for seed in range(4):
         (tree,) = beam(tiny.lively(seed), tiny.ids(1, 5, seed=seed), width, 0.5, limit=8)

@@ -81,7 +81,6 @@ def swiglu(network: FeedForward, x: Tensor) -> Tensor:
 
 
 def test_the_modern_encoder_layer_by_its_formulas():
-    """x + attention(RMSNorm(x)) with rotary positions, then x + SwiGLU(RMSNorm(x))."""
     layer, x = drawn(EncoderLayer(tiny.config(**tiny.MODERN), 0)), rows(5)
     first, second = (residual.norm for residual in layer.residuals)
     middle = x + attended(layer.self_attention, rms_norm(first, x), rms_norm(first, x), rotary=True)
@@ -90,7 +89,6 @@ def test_the_modern_encoder_layer_by_its_formulas():
 
 
 def test_the_decoder_layer_of_2017_by_its_formulas():
-    """LayerNorm(x + Sublayer(x)) three times (section 3.1), the last of max(0, x W1 + b1) W2 + b2 (section 3.3)."""
     layer, x, memory = drawn(DecoderLayer(tiny.config(**ORIGINAL), 0)), rows(4), rows(6, seed=2)
     first, second, third = (residual.norm for residual in layer.residuals)
     x1 = layer_norm(first, x + attended(layer.self_attention, x, x, masked=True))
@@ -102,8 +100,7 @@ def test_the_decoder_layer_of_2017_by_its_formulas():
 
 
 @pytest.mark.parametrize(("d_model", "d_ff", "expected"), [(128, 512, 341), (256, 1024, 682), (16, 32, 21), (2, 1, 1)])
-def test_a_gated_network_of_equal_width_has_as_many_parameters(d_model, d_ff, expected):
-    """As near as a whole number of units comes: each has 3 d_model + 2."""
+def test_gated_network_of_equal_width_has_equal_size(d_model, d_ff, expected):
     width = equal_width(d_model, d_ff)
     assert width == expected
     plain, gated = (
