@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 from pathlib import Path
 
@@ -14,7 +13,6 @@ from model.decoding.strategy import Decoding
 from model.inference.analyse import analyse
 from model.inference.request import Request
 from tests.support import tiny
-from tests.support.command_line_helpers import fails
 
 TEXT = "The red fox sees a lamp."
 
@@ -26,7 +24,7 @@ def writer(tokenizer, tmp_path_factory) -> Path:
     return folder
 
 
-def test_a_temperature_draws_and_the_tokens_are_those_of_the_page(writer, capsys):
+def test_continue_prints_the_tokens_of_analyse(writer, capsys):
     asked = {"temperature": 0.8, "top_p": 0.9, "seed": 3}
     words = [word for name, value in asked.items() for word in (f"--{name.replace('_', '-')}", str(value))]
     command = ["continue", TEXT, "--checkpoint", str(writer), "--more", "9", *words]
@@ -40,18 +38,3 @@ def test_a_temperature_draws_and_the_tokens_are_those_of_the_page(writer, capsys
     out, err = capsys.readouterr()
     assert out == found.translation + "\n"
     assert err == ("" if found.hypothesis.finished else found.stopped + "\n")
-
-
-def test_lines_and_what_is_refused(writer, capsys, monkeypatch, saved):
-    monkeypatch.setattr("sys.stdin", io.StringIO(f"{TEXT}\n\n{TEXT}\n"))
-    assert main(["continue", "-", "--checkpoint", str(writer), "--more", "3", "--json"]) == 0
-    first, empty, last = map(json.loads, capsys.readouterr().out.splitlines())
-    assert first == last and first.keys() == empty.keys() and empty["continuation"] == ""
-    own = ("--checkpoint", str(writer))
-    assert "is encoder-decoder; expected one that is decoder-only" in fails(
-        capsys, "continue", TEXT, "--checkpoint", str(saved)
-    )
-    assert "expected at most 127: the text and what is added" in fails(capsys, "continue", "lamp " * 200, *own)
-    assert "There are 129 new tokens asked for; expected 1 to 128" in fails(capsys, "continue", TEXT, *own, "--more", "129")
-    assert "The temperature is -1.0; expected 0" in fails(capsys, "continue", TEXT, *own, "--temperature", "-1")
-    assert "Top-p is 1.5; expected more than 0" in fails(capsys, "continue", TEXT, *own, "--top-p", "1.5")

@@ -4,7 +4,6 @@ import pytest
 import torch
 
 from model import device
-from model.device import random_state, set_random_state
 
 
 def test_the_processor_is_always_there_and_last():
@@ -16,7 +15,7 @@ def test_the_processor_is_always_there_and_last():
 
 
 @pytest.mark.parametrize(("cards", "named"), [(1, ()), (2, ("cuda:0", "cuda:1"))])
-def test_a_graphics_card_is_preferred_and_each_of_several_can_be_chosen(monkeypatch, cards, named):
+def test_each_graphics_card_can_be_chosen(monkeypatch, cards, named):
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
     monkeypatch.setattr(torch.cuda, "device_count", lambda: cards)
     assert device.choose("auto") == torch.device("cuda")
@@ -28,22 +27,7 @@ def test_a_graphics_card_is_preferred_and_each_of_several_can_be_chosen(monkeypa
 
 
 @pytest.mark.parametrize("name", ["cuda", "cuda:0", "tpu", ""])
-def test_an_absent_device_is_refused_with_those_that_are_there(monkeypatch, name):
+def test_absent_device_is_refused(monkeypatch, name):
     monkeypatch.setattr(device, "available", lambda: ("cpu",))
     with pytest.raises(ValueError, match=f"The device '{name}' is not available here; expected auto or one of cpu"):
         device.choose(name)
-
-
-def test_bfloat16_is_asked_of_the_device_itself():
-    assert isinstance(device.has_bfloat16(torch.device("cpu")), bool)
-    assert device.has_bfloat16(torch.device("meta")) is False
-
-
-def test_random_numbers_go_on_where_they_were():
-    cpu = torch.device("cpu")
-    torch.manual_seed(3)
-    state = random_state(cpu)
-    first = torch.rand(4)
-    set_random_state(cpu, state)
-    assert torch.rand(4).equal(first)
-    assert set(state) == {"cpu"}

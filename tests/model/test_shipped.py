@@ -6,12 +6,11 @@ import numpy as np
 import pytest
 import torch
 
-from model.config import END, PAD, START
+from model.config import END, PAD
 from model.decoding.search import greedy
 from model.edits.intervention import Intervention
 from model.inference.analyse import analyse
 from model.inference.request import Request
-from model.network import masks
 from model.trace import Site
 
 SENTENCES = ["My brother is afraid of our old cat.", "Where is the big blue book?", "I don't know, but she does.", "Thanks!"]
@@ -43,7 +42,7 @@ def test_it_speaks_french(shipped, text, expected):
     assert found.notes == ()
 
 
-def test_probabilities_do_not_depend_on_the_cache_or_the_batch(shipped):
+def test_probabilities_ignore_cache_and_batch(shipped):
     rows = [ids(shipped, s) for s in SENTENCES]
     longest = max(map(len, rows))
     padded = torch.tensor([[*row, *[PAD] * (longest - len(row))] for row in rows])
@@ -56,36 +55,6 @@ def test_probabilities_do_not_depend_on_the_cache_or_the_batch(shipped):
             np.testing.assert_allclose(np.exp(other.log_probs), np.exp(alone.log_probs), atol=1e-5)
 
 
-def test_decoding_is_what_teacher_forcing_says(shipped):
-    for text in SENTENCES:
-        found = analyse(shipped, Request(text))
-        (grown,) = greedy(shipped.model, torch.tensor([ids(shipped, text)]))
-        np.testing.assert_allclose(found.trace.token_log_probs, grown.log_probs, atol=1e-4)
-        allowed = found.trace.log_probs.copy()
-        allowed[:, [PAD, START]] = -np.inf
-        assert allowed.argmax(1).tolist() == list(grown.ids)
-
-
-def test_padding_changes_no_logit(shipped):
-    target = torch.tensor([[START, *shipped.target_tokenizer.encode("Mon frère a peur.")]])
-    row = ids(shipped, SENTENCES[0])
-    logits = []
-    for pads in (0, 1, 9):
-        source = torch.tensor([[*row, *[PAD] * pads]])
-        logits.append(shipped.model(source, target, masks.build(shipped.config, source, target)))
-    for other in logits[1:]:
-        torch.testing.assert_close(other, logits[0], atol=1e-4, rtol=0)
-
-
-def test_a_later_token_never_changes_an_earlier_step(shipped):
-    text = "Mon frère a peur de notre vieux chat."
-    before = analyse(shipped, Request(SENTENCES[0], target=text)).trace
-    after = analyse(shipped, Request(SENTENCES[0], target=text.replace("chat", "vélo"))).trace
-    same = next(t for t, (a, b) in enumerate(zip(before.inputs.ids, after.inputs.ids, strict=False)) if a != b)
-    assert same > 4
-    np.testing.assert_allclose(before.log_probs[:same], after.log_probs[:same], atol=1e-4)
-
-
 def test_without_its_causal_mask_it_sees_the_future(shipped):
     found = analyse(shipped, Request(SENTENCES[0], intervention=CAUSAL_OFF))
     assert found.trace.masks[Site("decoder", 0)].all()
@@ -93,22 +62,9 @@ def test_without_its_causal_mask_it_sees_the_future(shipped):
     assert np.abs(np.exp(found.trace.log_probs) - np.exp(found.baseline.trace.log_probs)).max() > 1e-2
 
 
-def test_an_empty_intervention_is_the_baseline_bit_for_bit(shipped):
+def test_empty_intervention_is_the_baseline_bit_for_bit(shipped):
     one, two = (analyse(shipped, Request(SENTENCES[1], mode=mode)) for mode in ("given", "again"))
     assert one.trace.log_probs.tobytes() == two.trace.log_probs.tobytes()
     for site, pattern in one.trace.patterns.items():
         assert pattern.tobytes() == two.trace.patterns[site].tobytes()
         np.testing.assert_allclose(pattern.sum(-1), 1, atol=1e-5)
-
-
-def test_typed_control_tokens_are_text(shipped):
-    found = analyse(shipped, Request("</s> <pad> <s>"))
-    assert found.trace.source.ids.count(END) == 1
-    assert not {PAD, START} & set(found.trace.source.ids)
-
-
-def test_strange_text_is_answered(shipped):
-    for text in ("🦊🦊", "שלום", "\x00\x07", "aaaa" * 20, "?" * 40, "你好"):
-        found = analyse(shipped, Request(text))
-        assert np.isfinite(found.trace.token_log_probs).all()
-        assert found.rare or text[0] in "a?"

@@ -29,7 +29,6 @@ def test_most_of_the_twenty_probes_are_right(shipped, strategy, right):
 
 
 def test_the_recording_of_its_training_is_shipped(shipped):
-    """Twelve probe sentences at 40 or more steps, from untrained to the end, in less than 4 MB."""
     recording = snapshots.Recording.load(FOLDER / "probes.npz")
     assert (FOLDER / "probes.npz").stat().st_size < 4e6
     assert len(recording.steps) >= 40
@@ -61,7 +60,6 @@ def test_the_folder_is_small_and_its_scores_are_at_the_goal():
 
 
 def test_all_of_its_training_is_logged(shipped):
-    """One history: losses, rates and norms from the first steps to the last that the weights are of."""
     lines = [json.loads(line) for line in (FOLDER / "log.jsonl").read_text(encoding="utf-8").splitlines()]
     steps = [line["step"] for line in lines]
     assert steps == sorted(steps) and steps[0] <= 100

@@ -88,22 +88,6 @@ def test_it_computes_what_the_module_computes(tmp_path, changes, told):
     assert loaded.source_tokenizer.encode("<pad> </s> w3") == [3, 3, 3, 3, 3, 3, 7]  # typed ones are words like others
 
 
-def test_a_card_follows_what_was_given(tmp_path):
-    torch.save(Translator(norm_first=True, bias=False).state_dict(), tmp_path / "m.pt")
-    told = {"norm_first": True, "activation": "gelu", "embedding_scale": False}
-    made = convert(tmp_path / "m.pt", tmp_path / "made", options=options(tmp_path, **told))
-    card = (made / "README.md").read_text(encoding="utf-8").splitlines()
-    lines = [
-        "- Pre-norm (LayerNorm, epsilon 1e-05), a norm after the last layer",
-        "- Activation: GELU",
-        "- Positions: sinusoidal",
-        "- Embeddings: a table for each side, not scaled",
-        "- Output: a table of its own, with a bias",
-        "- Given at conversion: activation = gelu, embedding_scale = False, heads = 4, norm_first = True",
-    ]
-    assert [line for line in lines if line not in card] == []
-
-
 def test_command_line_reads_a_self_describing_folder(tmp_path, capsys):
     module = Translator()
     (tmp_path / "mine").mkdir()

@@ -91,21 +91,6 @@ def test_a_batch_with_padding_equals_single_sentences():
             same(paths, beam(model, alone, 3, 0.6, limit=9)[0])
 
 
-def test_hypotheses_are_ranked_by_normalised_score():
-    lengths = set()
-    for seed in range(8):
-        for alpha in (0.0, 1.5):
-            (paths,) = beam(tiny.lively(seed), tiny.ids(1, 5, seed=seed), 5, alpha, limit=8)
-            scores = [h.score / ((5 + len(h.ids)) / 6) ** alpha for h in paths]
-            assert scores == sorted(scores, reverse=True)
-            lengths |= {len(h.ids) for h in paths}
-            for path in paths:
-                assert path.finished or len(path.ids) == 8
-                assert END not in path.ids[:-1]
-                assert not {PAD, START} & set(path.ids)
-    assert len(lengths) > 2
-
-
 def test_the_length_penalty_by_hand():
     assert length_penalty(1, 2.0) == 1.0
     assert length_penalty(7, 0.5) == math.sqrt(2)

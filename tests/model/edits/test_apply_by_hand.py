@@ -67,7 +67,7 @@ def test_what_is_blocked_and_written_over(codes):
     check(attend(*codes.split()), *PATTERNS[codes])
 
 
-def test_a_row_written_over_evenly_sees_what_the_mask_leaves():
+def test_even_row_sees_what_the_mask_leaves():
     blocked = attend("row_enc_2-uniform", "block_enc.1.2_2-1", mask=masks.causal(2, 2))
     check(blocked, [[1, 0], [0.5, 0.5]], [[1, 0], [0, 1]])
     pattern, seen = torch.zeros(1, 2, 1, 3, dtype=torch.float64), torch.ones(1, 1, 1, 3, dtype=torch.bool)

@@ -78,13 +78,3 @@ def test_every_score_is_that_of_its_prefix():
             at = Pass(made, given=given(model, made, inputs, inputs.device))
             log_probs = model(SOURCE, inputs, seen, at)[0, -1].float().log_softmax(-1)
             assert found.log_probs[step] == pytest.approx(float(log_probs[token]), abs=1e-5), edit.describe()
-
-
-def test_a_beam_of_each_row_has_the_edits_of_that_row():
-    model, codes = tiny.lively(3), ["off_cross.1", "row_cross_1-2", "skip_dec.1.self", "mean_dec", "causal-off"]
-    source, edits = rows(codes)
-    together = decoding.beam(model, source, 3, 0.6, edits, limit=6)
-    for paths, edit in zip(together, edits.rows, strict=True):
-        (alone,) = decoding.beam(model, SOURCE, 3, 0.6, tiny.edits([edit], MEANS), limit=6)
-        same(paths, alone, [edit.describe()] * (len(alone) - 1))
-    assert len({paths[0].ids for paths in together}) > 2

@@ -98,7 +98,7 @@ def test_a_shuffle_of_another_process_is_the_same():
 
 
 @pytest.mark.parametrize("seed", [0, 1, 77])
-def test_shuffled_target_positions_do_not_depend_on_what_follows(seed):
+def test_shuffled_target_positions_ignore_later_tokens(seed):
     whole = shuffled_target(128, seed)
     for first in range(0, 128, SHUFFLED_BLOCK):
         assert sorted(whole[first : first + SHUFFLED_BLOCK]) == list(range(first, first + SHUFFLED_BLOCK))

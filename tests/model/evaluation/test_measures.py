@@ -6,10 +6,9 @@ import dataclasses
 
 import pytest
 
-from model.checkpoint import load
 from model.config import END
 from model.decoding.hypotheses import Hypothesis
-from model.evaluation import address, card_parts, measures, probed, scoring, translation_card
+from model.evaluation import address, measures, probed, scoring, translation_card
 from model.evaluation.inputs import Inputs
 
 PAIRS = [(f"{n} {'word ' * (n % 7)}end.", f"{n} {how} fin.") for n in range(23) for how in ("une", "deux")]
@@ -165,33 +164,3 @@ def test_card_lists_what_was_measured(french, tmp_path):
     assert text.startswith("# mine\n\nby hand\n\n## Limits\n\nby hand too\n\n## Measures\n")
     assert text.count("## Measures") == 1 and "| a | 1 | 2 |" in text
     assert translation_card.measures({"test": {"bleu": 3.0, "sentences": 2}}) == ""  # of older files, which say less
-
-
-def test_training_writes_a_card_for_measures(trained, saved):
-    card = (trained / "checkpoint" / "README.md").read_text(encoding="utf-8")
-    made = load(str(trained / "checkpoint"))
-    assert card == translation_card.card(made)
-    assert (
-        "A small English-to-Made-up encoder-decoder" in card
-        and "Trained on 54 pairs; chosen by the first targets of" in card
-    )
-    assert "1 encoder and 1 decoder layers, 2 heads" in card and "(kept)" in card
-    assert "merge" not in card and "people type" not in card
-    made.metrics["training"] |= {"bpe_dropout": 0.1, "joined_share": 0.5, "typed_copies": 20, "first_target_epochs": 4}
-    made.metrics["training"] |= {"renamed_share": 0.05, "renumbered_share": 0.02}
-    told = translation_card.card(made)
-    made.metrics["training"] |= {"copies": 4}
-    told = translation_card.card(made)
-    assert "Trained on 50 pairs and 4 copies of some as people type them; chosen by the first targets of" in told
-    assert "from a file of its own" in told and "tokens as the vocabulary cuts them," in told
-    one = made.metrics["training"] | {"typed_copies": 1, "first_target_epochs": 1, "copies": 1, "epochs": 1}
-    single = translation_card.card(dataclasses.replace(made, metrics=made.metrics | {"training": one}))
-    for part in ("Every pair stands again", "The last epoch sees only", "and 1 copy of some", ", 1 epoch;"):
-        assert part in single
-    rewritten = ("For each pair 0.05 more have made-up names", "For each pair 0.02 more have other numbers")
-    told_of = ("probability of 0.1.", "For each pair 0.5 more", "One pair in 20 stands again", "The last 4 epochs see")
-    for part in (*told_of, *rewritten):
-        assert part in told
-    (saved / "README.md").unlink(missing_ok=True)
-    card_parts.begin(saved / "README.md", load(str(saved)), translation_card.card)
-    assert not (saved / "README.md").exists()

@@ -10,11 +10,10 @@ from model.decoding.strategy import Decoding
 from model.edits.intervention import BASELINE, Intervention
 from model.edits.kinds import Ablate, Place, Skip
 from model.experiments import effects as module
-from model.experiments.effects import ROWS, effects, head_effects, layer_skips, sites
+from model.experiments.effects import ROWS, effects, head_effects, layer_skips
 from model.inference.analyse import analyse
 from model.inference.passes import teacher_force
 from model.inference.request import Request
-from model.trace import Site
 from tests.support import tiny
 
 TEXT = "The red fox takes a lamp."
@@ -59,17 +58,6 @@ def test_effects_equal_single_passes(tiny_checkpoint, exact_checkpoint, values, 
     assert moved >= len(CODES) - 1  # without padding its mask does nothing
 
 
-def test_the_logits_of_a_batch_equal_single_passes_exactly(exact_checkpoint):
-    checkpoint, tokens = tiny.with_means(exact_checkpoint), exact_checkpoint.source_tokenizer
-    source, target = torch.tensor([tokens.encode(TEXT)]), torch.tensor([[1, *tokens.encode(TARGET)]])
-    n, means = len(EDITS) + 1, checkpoint.means
-    rows = [BASELINE, *EDITS]
-    together = tiny.logits(checkpoint.model, source.repeat(n, 1), target.repeat(n, 1), *rows, means=means)
-    for row, edit in zip(together, rows, strict=True):
-        single = tiny.logits(checkpoint.model, source, target, edit, means=means)[0]
-        torch.testing.assert_close(row, single, atol=1e-10, rtol=0)
-
-
 def test_every_batch_has_the_unedited_row(tiny_checkpoint, monkeypatch):
     batches, real = [], module.target_log_probs
 
@@ -104,26 +92,6 @@ def test_the_requests_own_edits_do_not_matter(tiny_checkpoint):
     one, two = (effects(tiny_checkpoint, r, EDITS[:1])[0] for r in (edited, Request(TEXT, target=TARGET)))
     assert (one.before == two.before).all()
     assert (one.after == two.after).all()
-
-
-def test_every_head_is_switched_off_site_by_site(tokenizer):
-    checkpoint, heard = tiny.checkpoint(tokenizer, encoder_layers=3, heads=4), []
-    request = Request(TEXT, target=TARGET)
-    found = head_effects(checkpoint, request, heard.append)
-    layers = {"encoder": 3, "decoder": 2, "cross": 2}
-    assert [(e.site, e.head) for e in found] == [
-        (Site(kind, layer), head) for kind, count in layers.items() for layer in range(count) for head in range(4)
-    ]
-    assert [site for kind, count in layers.items() for site in (Site(kind, n) for n in range(count))] == list(
-        sites(checkpoint)
-    )
-    before, _ = alone(checkpoint, request, BASELINE)
-    for effect in found:
-        assert effect.edit == Ablate(Place(effect.site.kind, effect.site.layer, effect.head), "zero")
-        after, _ = alone(checkpoint, request, Intervention(edits=(effect.edit,)))
-        assert effect.change == pytest.approx(float(after.sum() - before.sum()), abs=1e-4)
-    assert len({round(effect.change, 6) for effect in found}) > 20
-    assert heard[-1] == 1.0
 
 
 VARIANTS = [

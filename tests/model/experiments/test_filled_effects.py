@@ -7,13 +7,9 @@ import pytest
 
 from model.config import END, PAD, START
 from model.edits.intervention import Intervention
-from model.edits.kinds import Positions
-from model.experiments.effects import effects, head_effects, mask_effects
-from model.experiments.sweep import every_head, sweep
 from model.inference.analyse import analyse
 from model.inference.reading import fillings
 from model.inference.request import Request
-from model.readings.sentence_positions import try_variants
 from model.text.tokenizer import Tokenizer
 from tests.support import tiny
 
@@ -41,34 +37,6 @@ def summed(reader, text: str) -> tuple[float, float]:
         rows[:, [PAD, START, END, mask]] = -np.inf
         tokens = {place: int(rows[place].argmax()) for place, token in enumerate(ids) if token == mask}
     return tuple(float(each.log_probs[list(tokens), list(tokens.values())].sum()) for each in (base, after))
-
-
-@pytest.mark.parametrize("text", TEXTS)
-def test_every_sum_is_the_same_one(reader, text):
-    before, after = summed(reader, text)
-    (found,) = effects(reader, Request(text), [OFF])
-    assert (found.before.sum(), found.after.sum()) == pytest.approx((before, after), abs=1e-4)
-    assert not {"<mask>", "<s>", "</s>"} & set(found.labels) and len(found.labels) == len(found.before)
-    now = edited(reader, text)
-    assert (now.baseline.log_prob, now.log_prob) == pytest.approx((before, after), abs=1e-4)
-    assert sweep(reader, [text], [OFF]).change[0, 0] == pytest.approx(after - before, abs=1e-4)
-    assert mask_effects(reader, Request(text))["padding_mask"].before.sum() == pytest.approx(before, abs=1e-4)
-    assert abs(after - before) > 1e-3
-
-
-@pytest.mark.parametrize("text", TEXTS)
-def test_heads_and_positions_take_it_too(reader, text):
-    asked, base = Request(text), analyse(reader, Request(text))
-    single = {each.edit: each.change for each in head_effects(reader, asked)}
-    for edit, change in single.items():
-        now = edited(reader, text, Intervention(edits=(edit,)))
-        assert change == pytest.approx(now.log_prob - base.log_prob, abs=1e-4)
-    expected = [single[each.edits[0]] for each in every_head(reader)]
-    assert sweep(reader, [text]).change[0] == pytest.approx(expected, abs=1e-4)
-    edit = Positions("source", "off")
-    (variant,) = try_variants(reader, asked, base, [edit])
-    moved = edited(reader, text, Intervention(edits=(edit,)))
-    assert variant.change == pytest.approx(moved.log_prob - base.log_prob, abs=1e-4)
 
 
 def test_padding_is_counted_nowhere(reader):

@@ -87,15 +87,6 @@ def test_padding_seen_by_one_token_is_located(tiny_checkpoint):
     }
 
 
-def test_a_window_bounds_how_far_a_change_reaches(tokenizer):
-    found = report(tiny.checkpoint(tokenizer, window=2))
-    steps = len(found.labels)
-    for layer, reach in ((0, 1), (1, 2)):
-        for j in range(1, steps):
-            moved = set(np.flatnonzero(found.later[layer, j] > MOVED).tolist())
-            assert moved == set(range(j, min(j + reach + 1, steps)))
-
-
 def test_a_causal_mask_off_by_one_is_found(tiny_checkpoint, monkeypatch):
     monkeypatch.setattr(masks, "causal", lambda queries, keys, device="cpu": masks._distance(queries, keys, device) >= -1)
     found = report(tiny_checkpoint)

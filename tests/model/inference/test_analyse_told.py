@@ -4,18 +4,14 @@ from __future__ import annotations
 
 import json
 
-import numpy as np
 import pytest
 
-from model.config import END, PAD
 from model.decoding.strategy import Decoding
-from model.edits.intervention import BASELINE, Intervention
 from model.inference import passes, size
 from model.inference.analyse import analyse
-from model.inference.passes import teacher_force
 from model.inference.request import Request, RequestError
 from tests.support import tiny
-from tests.support.analyse_helpers import SHORT, TARGET, TEXT, UNCAUSAL, UNPADDED, arrays, assert_same_bits
+from tests.support.analyse_helpers import SHORT, TARGET, TEXT, UNCAUSAL, assert_same_bits
 
 
 def test_rare_words_are_told_with_their_number(tiny_checkpoint):
@@ -57,16 +53,6 @@ def test_too_large_an_analysis_is_refused_first(tiny_checkpoint, monkeypatch, ch
     monkeypatch.setattr(passes, "_trace", lambda *_: pytest.fail("a trace was made"))
     with pytest.raises(RequestError, match=rf"{source} source and {target} target tokens would take .*; expected at most"):
         analyse(tiny_checkpoint, request, most=need // traces - 1)
-
-
-def test_a_batch_of_edits_equals_single_passes(exact_checkpoint):
-    tokenizer, edits = exact_checkpoint.source_tokenizer, [BASELINE, UNCAUSAL, UNPADDED, Intervention(False, False)]
-    source, target = [*tokenizer.encode(TEXT), END, PAD, PAD], [*tokenizer.encode(TARGET), END]
-    together = teacher_force(exact_checkpoint, source, target, edits)
-    for trace, edit in zip(together, edits, strict=True):
-        (alone,) = teacher_force(exact_checkpoint, source, target, [edit])
-        for key, array in arrays(alone).items():
-            np.testing.assert_allclose(arrays(trace)[key], array, atol=1e-6, err_msg=str(key))
 
 
 def test_analyses_leave_the_model_as_it_was(tiny_checkpoint):

@@ -9,7 +9,7 @@ from torch import nn
 
 from model.edits.intervention import BASELINE, Intervention
 from model.network import masks
-from model.network.context import Cache, Pass
+from model.network.context import Pass
 from model.network.positions import sinusoidal
 from model.network.transformer import EncoderDecoder, build
 from model.trace import Probe, Site
@@ -109,17 +109,6 @@ def test_a_probe_records_and_changes_no_bit(level):
         assert ("z" in kept) == (level == "full")
 
 
-def test_cached_steps_equal_one_pass():
-    model, source, target = tiny.model(), tiny.padded([5, 3], 5), tiny.target_ids(2, 6)
-    whole = logits(model, source, target)
-    memory, cache = model.encode(source, masks.encoder_mask(model.config, source)), Cache()
-    for t in range(6):
-        mask = masks.decoder_mask(model.config, target[:, : t + 1], queries=1)
-        hidden = model.decode(target[:, t : t + 1], memory, mask, masks.cross_mask(source), Pass(cache=cache, start=t))
-        step = model.project(hidden)
-        close(step[:, 0], whole[:, t])
-
-
 @pytest.mark.parametrize("joint", [True, False])
 @pytest.mark.parametrize("tied", [True, False])
 def test_tables_are_shared_as_the_config_says(joint, tied):
@@ -142,20 +131,6 @@ def test_a_wide_window_is_none():
     source, target = tiny.ids(2, 5), tiny.target_ids(2, 6)
     close(logits(tiny.model(window=6), source, target), logits(tiny.model(), source, target))
     assert (logits(tiny.model(window=2), source, target) - logits(tiny.model(), source, target)).abs().max() > 1e-3
-
-
-def test_zeroed_heads_leave_their_output_biases():
-    model = tiny.model()
-    with torch.no_grad():
-        for name, parameter in model.named_parameters():
-            if ".value." in name:
-                parameter.zero_()
-    target = tiny.target_ids(1, 4)
-    one, two = (logits(model, tiny.ids(1, 5, seed=s), target) for s in (0, 1))
-    close(one, two)
-    other = tiny.target_ids(1, 4, seed=9)
-    other[0, 3] = target[0, 3]
-    close(logits(model, tiny.ids(1, 5), other)[0, 3], one[0, 3])
 
 
 def test_dropout_rests_in_eval_and_works_in_training():

@@ -64,7 +64,7 @@ def checked(checkpoint, analysis, place, token, rival):
 
 
 @pytest.mark.parametrize("changes", MODELS, ids=str)
-def test_the_parts_add_up_through_every_head(made, changes):
+def test_parts_add_up_through_every_head(made, changes):
     checkpoint = made(**changes)
     analysis = analyse(checkpoint, Request(ONE, second=TWO))
     blanks = blank_places(analysis, checkpoint)

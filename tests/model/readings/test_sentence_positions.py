@@ -45,7 +45,7 @@ def cosine(x: np.ndarray) -> np.ndarray:
 
 @pytest.mark.parametrize("side", SIDES)
 @pytest.mark.parametrize("kind", ["sinusoidal", "learned"])
-def test_embedding_positions_and_their_sum(made, kind, side):
+def test_similarities_are_those_of_the_embeddings(made, kind, side):
     checkpoint = made[kind]
     analysis = analyse(checkpoint, Request(SENTENCE, pad=3))
     found = sentence_positions(checkpoint, analysis, side)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import json
 
 import pytest
 
@@ -11,7 +10,7 @@ from model.training import before
 from model.training.before import Before
 from model.training.history import LOG, PROBES, of_checkpoint, of_run
 from tests.support import tiny
-from tests.support.training_helpers import entries, make
+from tests.support.training_helpers import make
 
 
 def probes(folder, *numbers):
@@ -33,7 +32,7 @@ def test_the_checkpoint_of_a_run_keeps_its_log(first):
     assert kept.total == run.total == kept.recording.steps[-1] and not [each for each in kept.lacks if "log" in each]
 
 
-def test_a_run_goes_on_with_the_history_of_its_first_weights(first, tmp_path, pair_files):
+def test_run_continues_the_history_of_its_first_weights(first, tmp_path, pair_files):
     init = first / "run" / "checkpoint"
     files = (*pair_files, probes(tmp_path, 0, 1))
     run = make(tmp_path / "run", files, {}, str(init), epochs=2, log_every=2)
@@ -56,29 +55,7 @@ def test_a_run_goes_on_with_the_history_of_its_first_weights(first, tmp_path, pa
     ]
 
 
-def test_of_some_other_sentences_those_that_both_watched_go_on(first, tmp_path, pair_files):
-    init = first / "run" / "checkpoint"
-    run = make(tmp_path / "run", (*pair_files, probes(tmp_path, 2, 1, 3)), {}, str(init), epochs=1)
-    run.train()
-    old, own = of_checkpoint(init, "old").recording, of_run(tmp_path / "run", "own").recording
-    found = of_checkpoint(tmp_path / "run" / "checkpoint", "both").recording
-    assert [s.source_text for s in found.sentences] == [tiny.HELD_OUT[1][0]]
-    was, now = (next(n for n, s in enumerate(each.sentences) if s.source_text == tiny.HELD_OUT[1][0]) for each in (old, own))
-    before = len(old.steps)
-    for kind in (*found.kinds, "log_probs"):
-        assert (found.arrays[f"{kind}/0"][:before] == old.arrays[f"{kind}/{was}"]).all()
-        assert (found.arrays[f"{kind}/0"][before:] == own.arrays[f"{kind}/{now}"][1:]).all()
-    assert [texts[0] for texts in found.written[before:]] == [texts[now] for texts in own.written[1:]]
-
-
-def test_other_sentences_have_a_recording_of_their_own(first, tmp_path, pair_files):
-    init = first / "run" / "checkpoint"
-    run = make(tmp_path / "run", (*pair_files, probes(tmp_path, 2)), {}, str(init), epochs=1)
-    run.train()
-    assert of_checkpoint(tmp_path / "run" / "checkpoint", "x").recording.steps == tuple(run.recorder.steps)
-
-
-def test_files_that_are_missing_or_damaged_are_no_history(first, tmp_path, pair_files):
+def test_missing_or_damaged_files_are_no_history(first, tmp_path, pair_files):
     config = make(tmp_path / "run", (*pair_files, probes(tmp_path, 0, 1))).model_config
     assert Before.of(tmp_path, config, config) == Before()
     (tmp_path / PROBES).write_bytes(b"PK")
@@ -86,14 +63,10 @@ def test_files_that_are_missing_or_damaged_are_no_history(first, tmp_path, pair_
     assert Before.of(tmp_path, config, config) == Before() and Before().last == 0
 
 
-def test_of_a_long_log_some_lines_are_kept_and_all_validations(monkeypatch):
+def test_long_log_is_thinned_and_keeps_validations(monkeypatch):
     monkeypatch.setattr(before, "KEPT", 10)
     lines = [{"step": n, "loss": 1.0} for n in range(2, 74, 2)] + [{"step": 72, "dev_loss": 2.0}]
     kept = Before(lines=({"step": 1, "loss": 2.0, "seconds": 5.0},)).with_lines(lines)
     steps = [line["step"] for line in kept if "loss" in line]
     assert 5 < len(steps) <= 10 and steps[-1] == 73 and {b - a for a, b in itertools.pairwise(steps)} == {8}
     assert kept[-1] == {"step": 73, "dev_loss": 2.0}
-
-
-def test_what_a_checkpoint_keeps_is_what_its_run_logged(first):
-    assert [json.loads(line) for line in (first / "run/checkpoint" / LOG).read_text().splitlines()] == entries(first / "run")

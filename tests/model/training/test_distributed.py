@@ -28,8 +28,6 @@ def losses(out: Path) -> list[float]:
 
 
 def test_two_processes_take_the_steps_of_one(pair_files, tmp_path, capsys):
-    """The loss is the global sum over the global number of tokens; batches of odd size and of one pair are among them.
-    Started by torchrun itself."""
     seldom = {"batch_tokens": 60, "validate_every": 1000, "save_minutes": 9.0}
     assert main(command(pair_files, tmp_path / "one", **seldom)) == 0
     assert ", 2 processes" not in capsys.readouterr().out
@@ -46,7 +44,7 @@ def test_two_processes_take_the_steps_of_one(pair_files, tmp_path, capsys):
     assert one[0] - one[-1] > 0.5
 
 
-def test_two_processes_stop_and_go_on_and_another_number_is_refused(pair_files, tmp_path, capsys):
+def test_two_processes_resume_and_refuse_another_count(pair_files, tmp_path, capsys):
     whole, parts = tmp_path / "whole", tmp_path / "parts"
     together(command(pair_files, whole, dropout=0.2), tmp_path, 2)
     told = together(command(pair_files, parts, "--max-minutes", "0", dropout=0.2), tmp_path, 2)

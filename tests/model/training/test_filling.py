@@ -42,7 +42,7 @@ def words(folder, out, *more, **changes):
     return ["train", "--task", "mlm", *files, "--device", "cpu", *tiny.options(**(SIZES | BRIEF | changes)), *more]
 
 
-def test_a_run_learns_to_fill_in_and_leaves_a_checkpoint(books, tmp_path):
+def test_run_learns_to_fill_in_blanks(books, tmp_path):
     assert main(words(books, tmp_path / "run", epochs=26)) == 0
     lab = checkpoints.load(str(tmp_path / "run" / "checkpoint"))
     first, last = (lab.metrics["validations"][n] for n in (0, -1))
@@ -78,7 +78,7 @@ def test_a_stopped_run_ends_as_one_that_was_not(books, tmp_path):
     assert all(one[name].equal(value) for name, value in other.items())
 
 
-def test_the_losses_are_added_and_a_pair_counts_the_same_in_every_share(books):
+def test_losses_of_blanks_and_pairs_are_added(books):
     tokenizer = Tokenizer.train(tiny.SENTENCES, 300, blanks=True)
     pairs = rows(Books.encode([tiny.SENTENCES], tokenizer), Masking(tokenizer, 0.15), "key", True)
     batch = pairs.batch(range(12))
@@ -100,26 +100,3 @@ def test_the_losses_are_added_and_a_pair_counts_the_same_in_every_share(books):
     assert each == pytest.approx(pairs.tokens(all_of_it) / judging)
     batch.labels[:] = NOTHING
     assert float(losses(model, batch)[3]) == 0 and FOLLOWS == 0
-
-
-@pytest.mark.parametrize(
-    ("more", "message"),
-    [
-        (["--decoder-layers", "2"], "--decoder-layers says nothing to --task mlm; leave it out"),
-        (["--typed-copies", "2"], "--typed-copies says nothing to --task mlm"),
-        (["--masked", "1"], "masked is 1.0; expected at least 0 and less than 1"),
-        (["--init", "en-fr"], "leave out"),
-    ],
-)
-def test_what_does_not_fit_is_said_in_a_line(books, tmp_path, capsys, more, message):
-    assert main(words(books, tmp_path / "run", *more)) == 2
-    assert message in capsys.readouterr().err
-    assert main(["train", "--data", "a.tsv", "--dev", "b.tsv", "--out", str(tmp_path / "r"), "--whole-words"]) == 2
-    assert "--whole-words says nothing to --task translate" in capsys.readouterr().err
-
-
-def test_without_what_follows_there_are_no_pairs(books, tmp_path):
-    assert main(words(books, tmp_path / "run", "--no-follows", "--whole-words", epochs=1)) == 0
-    lab = checkpoints.load(str(tmp_path / "run" / "checkpoint"))
-    assert (lab.config.segments, lab.config.pooler, lab.config.follows) == (0, False, False)
-    assert "pair_loss" not in lab.metrics["validations"][-1]

@@ -13,15 +13,14 @@ import torch
 
 from model.config import START
 from model.evaluation import scoring
-from model.experiments.grown import applies, first_reached, keys_of, scores
+from model.experiments.grown import first_reached, keys_of, scores
 from model.network import masks
 from model.network.context import Pass
-from model.readings.head_metrics import METRICS, head_metrics
+from model.readings.head_metrics import head_metrics
 from model.trace import Probe, Site
 from model.training import found_runs
-from model.training.history import LOG, PROBES, SETTINGS, of_checkpoint, of_run
-from model.training.loss import learning_rate, noam_peak, others_loss, smoothed_loss, smoothed_targets
-from model.training.recording import Recording
+from model.training.history import LOG, SETTINGS, of_run
+from model.training.loss import learning_rate
 from tests.support import tiny
 from tests.support.training_helpers import entries, make
 
@@ -44,7 +43,7 @@ def watched(tmp_path_factory, pair_files):
     return folder / "mine", run, weights
 
 
-def test_maps_losses_and_translations_are_those_of_the_weights_at_that_step(watched):
+def test_recording_equals_the_weights_at_each_step(watched):
     folder, run, weights = watched
     recording = of_run(folder, "mine").recording
     assert list(recording.steps) == list(weights) and len(recording.steps) > 15
@@ -74,7 +73,7 @@ def tiny_copy(run, weights):
     return made.eval()
 
 
-def test_scores_of_heads_are_those_of_the_readings_on_the_same_maps(watched):
+def test_head_scores_equal_the_readings(watched):
     recording = of_run(watched[0], "mine").recording
     for kind, name in (("encoder", "previous"), ("decoder", "entropy"), ("cross", "same")):
         found = scores(recording, kind, name)
@@ -84,15 +83,6 @@ def test_scores_of_heads_are_those_of_the_readings_on_the_same_maps(watched):
             pattern = recording.patterns(0, Site(kind, 0))[n]
             np.testing.assert_allclose(alone[n, 0], head_metrics(pattern, keys_of(recording, 0, kind))[name], atol=1e-6)
         assert found.shape == (len(recording.steps), 1, 2) and not np.allclose(found, alone)
-
-
-def test_a_kind_has_a_curve_where_its_metric_says_something(watched):
-    recording = of_run(watched[0], "mine").recording
-    found = {name: {kind for kind in recording.kinds if applies(recording, kind, name)} for name in METRICS}
-    assert found["entropy"] == {"encoder", "decoder", "cross"}
-    assert (found["start"], found["end"], found["next"]) == ({"decoder"}, {"encoder", "cross"}, {"encoder"})
-    assert found["previous"] == {"encoder", "decoder"} and found["same"] == {"encoder", "decoder", "cross"}
-    assert np.isnan(scores(recording, "encoder", "start")).all() and np.isfinite(scores(recording, "decoder", "start")).all()
 
 
 def test_a_threshold_is_reached_at_the_first_step_that_has_it():
@@ -114,7 +104,6 @@ def test_gradients_are_logged_before_and_after_they_are_cut(watched):
 
 
 def test_how_far_a_run_is_follows_from_its_own_log(watched, tmp_path):
-    """Also where the log does not say how many steps there will be: the rate tells it."""
     total = watched[1].total
     config = dataclasses.replace(watched[1].config, warmup=3)
     settings = {"training": config.to_dict(), "model": {"d_model": 8}, "data": {}, "task": "translate"}
@@ -131,76 +120,6 @@ def test_how_far_a_run_is_follows_from_its_own_log(watched, tmp_path):
     assert not of_run(tmp_path, "mine").going
     (tmp_path / LOG).write_text(json.dumps(lines[0]) + "\n", encoding="utf-8")
     assert of_run(tmp_path, "mine").progress.told() == ("Step 2; how many there will be is known once its warm-up is over.")
-
-
-def test_a_log_of_odd_numbers_is_read_and_a_width_that_is_not_known_is_none(tmp_path):
-    """A total that no run has, two lines of one step, and a run whose model is that of another checkpoint."""
-    settings = {"training": {"warmup": 10}, "model": {}, "init": "en-fr", "task": "translate"}
-    (tmp_path / SETTINGS).write_text(json.dumps(settings), encoding="utf-8")
-    lines = [{"step": 2, "seconds": n, "total": -5} | more for n, more in enumerate(({"loss": 2.0}, {"dev_loss": 1.0}))]
-    lines.append({"step": 2, "seconds": 9.0, "loss": 2.0, "dev_loss": 1.0, "total": -5})
-    (tmp_path / LOG).write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
-    history = of_run(tmp_path, "odd")
-    assert history.progress.told().startswith("Step 2") and history.total is None
-    assert history.width is None
-    (tmp_path / "checkpoint").mkdir()
-    (tmp_path / "checkpoint" / "config.json").write_text('{"model": {"d_model": 48}}', encoding="utf-8")
-    assert of_run(tmp_path, "odd").width == 48
-
-
-@pytest.mark.parametrize(
-    ("damage", "told"),
-    [
-        (lambda folder: (folder / PROBES).write_bytes(b"PK nonsense"), "is no readable recording of probes"),
-        (lambda folder: ((folder / PROBES).unlink(), (folder / "checkpoint" / PROBES).unlink()), "has no probes.npz"),
-        (lambda folder: (folder / LOG).unlink(), "has no log.jsonl yet"),
-        (lambda folder: (folder / LOG).write_text("[1]\n{}\nnull\n"), "has no line yet"),
-        (lambda folder: (folder / SETTINGS).unlink(), "is no folder of a run"),
-        (lambda folder: (folder / SETTINGS).write_text('{"training": {"warmup": "a"}}'), "are of another schema"),
-        (lambda folder: (folder / SETTINGS).write_bytes(b"{"), "cannot be read: it is damaged"),
-    ],
-)
-def test_what_is_missing_or_damaged_is_told_in_a_sentence(watched, tmp_path, damage, told):
-    shutil.copytree(watched[0], tmp_path / "mine")
-    damage(tmp_path / "mine")
-    history = of_run(tmp_path / "mine", "mine")
-    (sentence,) = [each for each in history.lacks if told in each]
-    assert sentence.endswith(".") and str(tmp_path) not in sentence
-
-
-def test_a_checkpoint_of_the_run_has_the_same_recording(watched):
-    folder = watched[0] / "checkpoint"
-    one, two = of_checkpoint(folder, "mine"), of_run(watched[0], "mine")
-    assert one.recording.steps == two.recording.steps and one.recording.written == two.recording.written
-    assert [e["step"] for e in one.validations] == [e["step"] for e in two.validations]
-    assert (one.width, two.width, one.going) == (8, 8, False)
-
-
-def test_a_log_that_begins_after_the_recording_says_from_where(watched, tmp_path):
-    """As of weights whose first training kept none, and that were trained on."""
-    shutil.copytree(watched[0] / "checkpoint", tmp_path / "mine")
-    whole = of_checkpoint(tmp_path / "mine", "mine")
-    assert whole.unlogged == 0 and not any("begins at step" in told for told in whole.lacks)
-    lines = (tmp_path / "mine" / LOG).read_text(encoding="utf-8").splitlines(keepends=True)
-    late = whole.steps[-3]["step"]
-    later = [line for line in lines if json.loads(line)["step"] >= late]
-    (tmp_path / "mine" / LOG).write_text("".join(later), encoding="utf-8")
-    cut = of_checkpoint(tmp_path / "mine", "mine")
-    assert cut.unlogged == late - 2 > 10 and any(
-        f"The log of mine begins at step {late - 2}: " in told for told in cut.lacks
-    )
-
-
-def test_older_recordings_open(watched, tmp_path):
-    """Without tokens, texts and coding, as they were written before."""
-    recording = of_run(watched[0], "mine").recording
-    old = ("name", "source_text", "target_text", "source", "target")
-    header = {"steps": list(recording.steps), "sentences": [{k: vars(s)[k] for k in old} for s in recording.sentences]}
-    text = np.frombuffer(json.dumps(header).encode(), dtype=np.uint8)
-    np.savez_compressed(tmp_path / PROBES, header=text, **recording.arrays)
-    found = Recording.load(tmp_path / PROBES)
-    assert (found.steps, found.written, found.sentences[0].target_tokens) == (recording.steps, (), ())
-    assert all((found.arrays[key] == recording.arrays[key]).all() for key in recording.arrays)
 
 
 def test_runs_are_found_in_their_folders(watched, tmp_path, monkeypatch):
@@ -223,22 +142,7 @@ def test_runs_are_found_in_their_folders(watched, tmp_path, monkeypatch):
     assert found_runs.survey(tmp_path / "nowhere") == {"mine": other / "mine"} and not found_runs.unusable()
 
 
-def test_the_peak_of_2017_by_hand():
-    assert noam_peak(512, 4000, 1.0) == pytest.approx(512**-0.5 * 4000**-0.5)
-
-
-@pytest.mark.parametrize("eps", [0.0, 0.1, 0.5])
-def test_both_smoothed_losses_by_their_targets(eps):
-    logits, target = torch.randn(1, 11, generator=torch.Generator().manual_seed(1)), torch.tensor([4])
-    nats = -logits.log_softmax(-1)[0].double()
-    for loss, (right, other) in zip((smoothed_loss, others_loss), smoothed_targets(eps, 11).values(), strict=True):
-        assert right + 10 * other == pytest.approx(1)
-        expected = right * nats[4] + other * (nats.sum() - nats[4])
-        assert float(loss(logits, target, eps)) == pytest.approx(float(expected), rel=1e-5)
-
-
 def test_a_resumed_run_has_one_history(watched, tmp_path, pair_files):
-    """Stopped in the middle of a line of its log and after steps that it will take again: as if nothing had been."""
     probes = watched[0].parent / "probes.txt"
     options = {"epochs": 6, "log_every": 2, "clip": 0.5}
     run = make(tmp_path / "run", (*pair_files, probes), **options)

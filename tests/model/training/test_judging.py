@@ -9,9 +9,7 @@ import pytest
 from model import checkpoint as checkpoints
 from model.__main__ import main
 from model.config import END, MAX_TOKENS, START
-from model.evaluation.word_bags import Bags
-from model.text.corpus import DataError
-from model.text.labelled import Labelled, read_labelled
+from model.text.labelled import Labelled
 from model.training.recording import Recording
 from tests.support import tiny
 
@@ -37,7 +35,7 @@ def words(files, out, *more, **changes):
     return ["train", "--task", "classify", *named, "--device", "cpu", *tiny.options(**(BRIEF | changes)), *more]
 
 
-def test_a_run_learns_the_labels_and_is_measured_beside_a_bag_of_words(files, tmp_path, capsys):
+def test_run_learns_labels_and_beats_a_bag_of_words(files, tmp_path, capsys):
     assert main(words(files, tmp_path / "run", "--pooling", "mean", epochs=12, **SIZES)) == 0
     lab = checkpoints.load(str(tmp_path / "run" / "checkpoint"))
     assert lab.config.classes == ("brush", "eyes", "hands") and lab.config.pooling == "mean"
@@ -92,43 +90,8 @@ def test_it_begins_with_a_model_that_fills_in(files, tmp_path, tokenizer):
     assert all(one[name].equal(value) for name, value in other.items())
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        (
-            "good\tA film.\ngood\tA play.\n",
-            "every text has the label 'good'; expected 2 to 100 different ones, label TAB text",
-        ),
-        ("A film.\n", "line 1: no tab; expected label TAB text on every line"),
-        ("good\tA film.\nbad\t\n", r"line 2: the text \(column 2\) is empty; expected label TAB text"),
-        ("good\tA film.\n\tA play.\n", r"line 2: the label \(column 1\) is empty"),
-        (f"{'long' * 20}\tA film.\nbad\tB\n", "line 1: the label is .*; expected label TAB text, a label of at most 40"),
-        ("".join(f"{n}\tA film.\n" for n in range(200)), "there are 200 labels; expected 2 to 100"),
-    ],
-)
-def test_a_file_without_labels_is_refused_in_a_sentence(tmp_path, text, message):
-    (tmp_path / "pairs.tsv").write_text(text, encoding="utf-8")
-    with pytest.raises(DataError, match=message):
-        read_labelled(tmp_path / "pairs.tsv")
-
-
-def test_a_label_that_training_had_not_is_refused(tmp_path):
-    (tmp_path / "dev.tsv").write_text("good\tA film.\n", encoding="utf-8")
-    assert read_labelled(tmp_path / "dev.tsv", ("bad", "good")) == [("good", "A film.")]
-    with pytest.raises(DataError, match="line 1: the label is 'good'; expected one of bad, dull"):
-        read_labelled(tmp_path / "dev.tsv", ("dull", "bad"))
-
-
 def test_texts_are_read_as_an_encoder_reads_them(tokenizer):
     read = Labelled([("b", "The fox."), ("a", "lamp " * 400)], tokenizer, ("a", "b"))
     assert read.rows[0] == [START, *tokenizer.encode("The fox."), END] and read.labels == [1, 0]
     assert len(read.rows[1]) == MAX_TOKENS and read.rows[1][-1] == END and read.cut == 1
     assert read.batch([1, 0]).labels.tolist() == [0, 1] and read.tokens([0, 1]) == 2
-
-
-def test_a_bag_holds_words_and_pairs_that_stand_in_two_texts():
-    bags = Bags(["A dull film", "a dull play", "so dull"], 2)
-    assert sorted(bags.columns) == ["a", "a dull", "dull"]
-    rows = bags.features(["Dull DULL so", "A dull film", "none"]).to_dense()
-    assert rows.square().sum(1).tolist() == pytest.approx([1, 1, 0])
-    assert rows[0].tolist() == [0, 0, 1]

@@ -10,7 +10,7 @@ from model.training.r_drop import divergence, twice_loss
 from tests.support import tiny
 
 
-def test_the_divergence_and_its_gradients_are_those_of_torch():
+def test_divergence_and_gradients_are_those_of_torch():
     torch.manual_seed(1)
     one, two = (torch.randn(150, 40, requires_grad=True) for _ in range(2))
     p, q = one.log_softmax(-1), two.log_softmax(-1)
@@ -21,7 +21,7 @@ def test_the_divergence_and_its_gradients_are_those_of_torch():
     torch.testing.assert_close(torch.autograd.grad(3 * found, (one, two)), slopes)
 
 
-def test_a_model_without_dropout_loses_what_it_loses_in_one_pass_and_one_with_dropout_more():
+def test_r_drop_adds_loss_with_dropout_only():
     source, outputs = torch.tensor([[5, 6, 2], [7, 2, 0]]), torch.tensor([[8, 9, 10, 2], [11, 2, 0, 0]])
     batch = Batch(source, outputs)
     model = tiny.model(dropout=0.5).eval()

@@ -63,8 +63,7 @@ def log(folder: Path) -> list[dict]:
     return [{k: v for k, v in line.items() if k not in ("seconds", "tokens_per_second")} for line in lines]
 
 
-def test_killed_and_resumed_is_never_stopped_bit_for_bit(pair_files, tmp_path):
-    """kill -9 at several moments, in the middle of whatever it does; the state, its log and the weights kept are equal."""
+def test_killed_and_resumed_run_is_equal_bit_for_bit(pair_files, tmp_path):
     extra = ("--probes", str(probes(tmp_path)), "--renamed-share", "0.1", "--renumbered-share", "0.1")
     files, whole, killed = with_names(pair_files, tmp_path), tmp_path / "whole", tmp_path / "killed"
     assert main(command(files, whole, *extra)) == 0
@@ -92,14 +91,8 @@ def test_killed_and_resumed_is_never_stopped_bit_for_bit(pair_files, tmp_path):
         assert (whole / "checkpoint" / name).read_bytes() == (killed / "checkpoint" / name).read_bytes(), name
 
 
-@pytest.mark.parametrize("other", [{"a": torch.ones(2) + 1e-7}, {"a": torch.ones(2).double()}, {"b": torch.ones(2)}, {}])
-def test_the_comparison_above_can_fail(other):
-    assert not same([{"a": torch.ones(2)}], [other])
-    assert same([{"a": torch.ones(2), "seconds": 1}], [{"a": torch.ones(2), "seconds": 2}])
-
-
 @pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
-def test_ctrl_c_saves_the_run_and_ends_with_its_status(pair_files, tmp_path, monkeypatch, capsys, number, status):
+def test_ctrl_c_saves_the_run_and_sets_the_status(pair_files, tmp_path, monkeypatch, capsys, number, status):
     step = Run._step
 
     def interrupted(run, indices):
@@ -123,7 +116,6 @@ def limit_files() -> None:
 
 
 def test_a_full_disk_leaves_what_was_saved_before(pair_files, tmp_path):
-    """No file may grow over 20 kB, as where the disk is full: the state is larger."""
     assert main(command(pair_files, tmp_path, "--max-minutes", "0")) == 0
     before = {path: path.read_bytes() for path in (tmp_path / "state.pt", tmp_path / "settings.json")}
     run = Started(command(pair_files, tmp_path), tmp_path / "told", limit_files)
@@ -137,7 +129,7 @@ def test_a_full_disk_leaves_what_was_saved_before(pair_files, tmp_path):
     assert main(command(pair_files, tmp_path, "--max-minutes", "0")) == 0
 
 
-def test_a_checkpoint_that_cannot_be_written_leaves_the_last_one(pair_files, tmp_path, monkeypatch, capsys):
+def test_failed_save_leaves_the_last_checkpoint(pair_files, tmp_path, monkeypatch, capsys):
     assert main(command(pair_files, tmp_path, epochs=3)) == 0
     good = {p.name: p.read_bytes() for p in (tmp_path / "checkpoint").iterdir()}
 
@@ -154,38 +146,7 @@ def test_a_checkpoint_that_cannot_be_written_leaves_the_last_one(pair_files, tmp
     assert "step 9 could not be saved in" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("change", ["vanished", "changed"])
-@pytest.mark.parametrize("which", [0, 1])
-def test_data_that_are_not_as_they_were(pair_files, tmp_path, capsys, change, which):
-    files = [tmp_path / path.name for path in pair_files]
-    for copy, path in zip(files, pair_files, strict=True):
-        copy.write_bytes(path.read_bytes())
-    assert main(command(tuple(files), tmp_path / "run", "--max-minutes", "0")) == 0
-    before = (tmp_path / "run" / "state.pt").read_bytes()
-    if change == "vanished":
-        files[which].unlink()
-    else:
-        files[which].write_text(files[which].read_text(encoding="utf-8") + "A fox.\tUna varun.\n", encoding="utf-8")
-    capsys.readouterr()
-    assert main(command(tuple(files), tmp_path / "run")) == 2
-    told = capsys.readouterr().err
-    assert told.count("\n") == 1
-    expected = {"vanished": "No such file", "changed": f"the {('train', 'dev')[which]} file is not the one that the run in"}
-    assert expected[change] in told
-    assert (tmp_path / "run" / "state.pt").read_bytes() == before
-
-
-def test_other_settings_and_too_small_a_batch(pair_files, tmp_path, capsys):
-    assert main(command(pair_files, tmp_path / "run", "--max-minutes", "0")) == 0
-    capsys.readouterr()
-    assert main(command(pair_files, tmp_path / "run", dropout=0.3, epochs=13)) == 2
-    assert "(model: dropout was 0.2, now 0.3)" in capsys.readouterr().err
-    assert main(command(pair_files, tmp_path / "small", batch_tokens=4)) == 2
-    assert "a batch holds 4 tokens, a sentence has" in capsys.readouterr().err
-
-
 def test_two_runs_in_one_folder_are_one_too_many(pair_files, tmp_path, capsys):
-    """The lock goes with the process that held it, so a killed run keeps nobody out."""
     assert main(command(pair_files, tmp_path, "--max-minutes", "0")) == 0
     (tmp_path / "log.jsonl").write_text('{"step": 99}\n', encoding="utf-8")  # the other has come further since it saved
     before = {path: path.read_bytes() for path in tmp_path.glob("*.*")}
