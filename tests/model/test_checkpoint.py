@@ -1,3 +1,5 @@
+"""Checkpoints are saved, loaded and located."""
+
 from __future__ import annotations
 
 import dataclasses

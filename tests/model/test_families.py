@@ -1,4 +1,4 @@
-"""Encoder-only and decoder-only models go through everything that an encoder-decoder goes through."""
+"""Encoder-only and decoder-only models pass through everything that an encoder-decoder passes through."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the model card of a shipped checkpoint says was measured is what its metrics.json holds."""
+"""The model card of a shipped checkpoint states what its metrics.json records."""
 
 from __future__ import annotations
 

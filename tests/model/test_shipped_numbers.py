@@ -1,4 +1,4 @@
-"""What is displayed of the published checkpoint equals an independent computation, for fifty sentences."""
+"""Displayed numbers of the published checkpoint equal an independent computation for fifty sentences."""
 
 from __future__ import annotations
 

@@ -1,3 +1,5 @@
+"""Traces, views of one head and probes."""
+
 from __future__ import annotations
 
 import dataclasses

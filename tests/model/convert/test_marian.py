@@ -11,11 +11,13 @@ import torch
 from safetensors.torch import load_file
 
 from model import checkpoint as checkpoints
+from model import foreign
 from model.checkpoint import Checkpoint
 from model.config import CONTROL_TOKENS, END, PAD, START
 from model.convert.parts import ConvertError, Options
 from model.convert.registry import convert
 from model.decoding.search import beam, greedy
+from model.network import positions
 from model.network.context import Pass, forced
 from model.trace import Probe
 from tests.support import marian
@@ -148,3 +150,52 @@ def test_foreign_folder_names_its_conversion(folder, tmp_path):
         convert(folder, tmp_path / "made")
     with pytest.raises(ConvertError, match="made is a checkpoint of this program already; it needs no conversion"):
         convert(tmp_path / "made", tmp_path / "again")
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("source.spm", b"\x0a\x05\x0a\xff", "source.spm is truncated or damaged"),
+        ("source.spm", b"\x0a\x02\x18\x01", "source.spm is truncated or damaged"),
+        ("target.spm", None, "target.spm is missing; expected a file of SentencePiece"),
+        ("vocab.json", b"[1]", "vocab.json is no object with an id for each token"),
+        ("vocab.json", b'{"a": 99}', "vocab.json: 'a' has the id 99; expected 0 to"),
+        ("model.safetensors", b"\x08\0\0\0\0\0\0\0{", "model.safetensors is truncated or damaged"),
+    ],
+)
+def test_damaged_files_are_named(folder, tmp_path, name, content, message):
+    (folder / name).unlink() if content is None else (folder / name).write_bytes(content)
+    with pytest.raises(ConvertError, match=message):
+        convert(folder, tmp_path / "made")
+    assert [path.name for path in tmp_path.iterdir()] == ["opus-mt-en-fr"]
+
+
+LLAMA = {"hidden_size": 64, "num_attention_heads": 8, "rope_theta": 10000.0, "rms_norm_eps": 1e-6, "hidden_act": "silu"}
+
+
+OTHERS = [  # what config.json says, and the reasons that the refusal names
+    ("llama", LLAMA | {"num_key_value_heads": 8}, None),
+    ("llama", LLAMA | {"num_key_value_heads": 2}, "2 heads of keys for 8 of queries"),
+    ("llama", LLAMA | {"rope_theta": 5e5}, "rotary positions with the base 500000.0"),
+    ("llama", LLAMA | {"rope_scaling": {"type": "linear"}}, "rotary positions with the scaling 'linear'"),
+    ("llama", LLAMA | {"rope_parameters": {"rope_theta": 1e4, "rope_type": "default"}}, None),
+    ("gemma", LLAMA | {"head_dim": 16}, "8 heads of width 16 for states of width 64"),
+    ("t5", {"d_model": 64, "num_heads": 8, "d_kv": 8}, "relative positions, added to the scores"),
+    ("bart", {"activation_function": "gelu"}, "a norm after the embeddings of encoder and decoder"),
+    ("m2m_100", {"d_model": 64}, "sinusoidal positions that begin at 2"),
+    ("blenderbot", {"d_model": 64}, None),
+    ("mpt", {"attn_config": {"alibi": True}}, "ALiBi positions, added to the scores"),
+    ("mpt", {"attn_config": {"alibi": False}}, None),
+]
+
+
+@pytest.mark.parametrize(("kind", "values", "reason"), OTHERS, ids=str)
+def test_another_kind_is_refused_with_its_reason(tmp_path, kind, values, reason):
+    (tmp_path / "config.json").write_text(json.dumps({"model_type": kind} | values), encoding="utf-8")
+    has = f"which has {reason}: the format cannot hold that" if reason else "for which there is no converter"
+    for given in (None, "bert"):
+        with pytest.raises(ConvertError) as caught:
+            convert(tmp_path, tmp_path / "made", given)
+        said = f"{tmp_path} is a Hugging Face model of the kind '{kind}', {has}"
+        assert str(caught.value) == f"{said}; what can be converted is marian, bert, gpt2, torch"
+    assert foreign.ROTARY_BASE == positions.BASE

@@ -181,3 +181,56 @@ def test_missing_control_row_is_never_predicted(tmp_path):
     bias, table = made.state["projection.bias"], made.state["target_embedding.table.weight"]
     assert bias[[PAD, START]].tolist() == [-100, -100]
     assert table[START].equal(table[END]) and not table[PAD].any()
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        (
+            {"fields": {"heads": 4}},
+            r"does not tell .*: give --norm-first or --no-norm-first, --activation .*, --embedding-scale",
+        ),
+        ({"fields": TOLD | {"heads": 3}}, "d_model is 16; expected a multiple of heads, which is 3"),
+        ({"fields": TOLD | {"activation": "mish"}}, "activation is 'mish'; expected one of relu, gelu"),
+        ({"fields": TOLD | {"positions": "learned"}}, "the positions in the state dict are sinusoidal; expected learned"),
+        ({"fields": TOLD | {"max_positions": "x"}}, "max_positions is 'x'"),
+        ({"tokenizer": None}, "a state dict has no vocabulary; give --tokenizer FILE"),
+        ({"target_tokenizer": None}, "src.txt has 20 tokens; expected 22"),
+        (
+            {"names": {"output": "nothing"}},
+            r"--output is 'nothing'; expected the name of a tensor \[V,16\]: one of generator",
+        ),
+        ({"controls": {"end": "</x>"}}, "the token '</x>', given as --end-token, is not in the vocabulary"),
+    ],
+)
+def test_wrong_option_of_a_conversion_is_refused(tmp_path, changes, message):
+    torch.save(Translator().state_dict(), tmp_path / "m.pt")
+    asked = options(tmp_path)
+    with pytest.raises(ConvertError, match=message):
+        read(tmp_path / "m.pt", options=Options(**(vars(asked) | changes)))
+
+
+def library(**changes: Any) -> str:
+    """A tokenizer.json with something wrong in it."""
+    return json.dumps({"model": {"type": "WordLevel", "vocab": {"a": 0, "b": 1}}} | changes)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("t.txt", "a\n\nb", "t.txt has nothing in line 2; expected a word a line"),
+        ("t.txt", "a\nb\na", "t.txt has the word 'a' twice"),
+        ("t.txt", "", "t.txt has no words"),
+        ("t.json", library(added_tokens=5), "its 'added_tokens' are 5; expected a list of objects"),
+        ("t.json", library(added_tokens=["x"]), r"its 'added_tokens' are \['x'\]; expected a list of objects"),
+        ("t.json", library(added_tokens=[{"content": "</s>", "id": "2"}]), "do not have the ids from 0 on, each once"),
+        ("t.json", library(model={"type": "Unigram", "vocab": [5]}), "its 'vocab' has 5; expected pairs of a token"),
+        ("t.json", library(normalizer="NFC"), "its normalizer is 'NFC'; expected an object"),
+    ],
+)
+def test_damaged_vocabulary_is_refused(tmp_path, name, content, message):
+    torch.save(Translator().state_dict(), tmp_path / "m.pt")
+    asked = options(tmp_path)
+    (tmp_path / name).write_text(content, encoding="utf-8")
+    with pytest.raises(ConvertError, match=message):
+        read(tmp_path / "m.pt", options=Options(**(vars(asked) | {"tokenizer": tmp_path / name})))

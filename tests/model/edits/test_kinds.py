@@ -1,4 +1,4 @@
-"""Every kind of edit: its code, its text, what it refuses, and what it contradicts."""
+"""Kinds of edits: codes, texts, refusals and contradictions."""
 
 from __future__ import annotations
 

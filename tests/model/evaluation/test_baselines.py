@@ -1,4 +1,4 @@
-"""What counting makes of blanks, pairs and labels: probabilities that add up, and the right answers where there are such."""
+"""Count-based baselines for blanks, pairs and labels."""
 
 from __future__ import annotations
 

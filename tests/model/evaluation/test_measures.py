@@ -1,4 +1,4 @@
-"""What is measured of a model that translates: the inputs, whom it addresses, its probes, and their tables."""
+"""Measures of a translator: inputs, address, probes and their tables."""
 
 from __future__ import annotations
 

@@ -1,16 +1,26 @@
+"""BLEU and chrF of a model, and the choice of its top targets."""
+
 from __future__ import annotations
+
+import gzip
 
 import pytest
 import torch
 
+from model.__main__ import main
 from model.config import END, MAX_TOKENS
 from model.decoding import search
 from model.decoding.hypotheses import Hypothesis
 from model.decoding.search import beam, greedy, sample
 from model.decoding.strategy import Decoding
 from model.evaluation import scoring
+from model.evaluation.likeliest import likeliest, mean_log_probs
 from model.evaluation.measures import measure
 from model.evaluation.scoring import score, translate
+from model.inference.analyse import analyse
+from model.inference.request import Request
+from model.text.corpus import read_pairs
+from tests.support import tiny
 
 SENTENCES = ["The old boat finds a fox.", "boat", "The king.", "A red lamp sees the old king.", ""]
 
@@ -111,3 +121,59 @@ def test_the_mode_of_the_model_comes_back(exact_checkpoint, said, training):
         assert exact_checkpoint.model.training == training
     finally:
         exact_checkpoint.model.eval()
+
+
+LIKELIEST_PAIRS = [("a b", "x"), ("c", "y y"), ("a b", "y x"), ("c", "y y"), ("a b", "x x x"), ("a", "y")]
+
+
+@pytest.fixture(scope="module")
+def lab(tokenizer):
+    return tiny.checkpoint(tokenizer)
+
+
+def test_each_source_keeps_its_likeliest_target(lab):
+    values = mean_log_probs(lab, LIKELIEST_PAIRS)
+    for source, target in LIKELIEST_PAIRS:
+        trace = analyse(lab, Request(source=source, target=target)).trace
+        own = [float(row[token]) for row, token in zip(trace.log_probs, trace.outputs.ids, strict=True)]
+        assert values[source, target] == pytest.approx(sum(own) / len(own), abs=1e-5)
+    best = max(("x", "y x", "x x x"), key=lambda target: values["a b", target])
+    assert likeliest(lab, LIKELIEST_PAIRS) == [("a b", best), ("c", "y y"), ("a", "y")]
+    assert len({round(values["a b", target], 4) for target in ("x", "y x", "x x x")}) == 3
+
+
+def test_the_command_writes_pairs_that_can_be_read(tmp_path, lab, capsys):
+    from model import checkpoint as checkpoints
+
+    checkpoints.save(lab, tmp_path / "lab")
+    (tmp_path / "pairs.tsv").write_text("".join(f"{s}\t{t}\n" for s, t in LIKELIEST_PAIRS), encoding="utf-8")
+    given = ["choose", "--checkpoint", str(tmp_path / "lab"), "--data", str(tmp_path / "pairs.tsv"), "--out"]
+    assert main([*given, str(tmp_path / "chosen.tsv.gz")]) == 0
+    assert "3 of 6 pairs" in capsys.readouterr().out
+    assert read_pairs(tmp_path / "chosen.tsv.gz") == likeliest(lab, LIKELIEST_PAIRS)
+    with gzip.open(tmp_path / "chosen.tsv.gz", "rt", encoding="utf-8") as raw:
+        assert len(raw.readlines()) == 3
+    for name, told in (("pairs.tsv", "would be lost"), ("chosen.txt", "ends in .tsv or .tsv.gz")):
+        assert main([*given, str(tmp_path / name)]) == 2
+        assert told in capsys.readouterr().err
+
+
+def test_share_of_vous_equals_that_of_all_targets(lab):
+    pairs = [(source, f"{word} x") for source in "abcdefgh" for word in ("vous", "tu")]
+    pairs += [(source, f"vous {more}") for source in "abcdefgh" for more in ("y", "z x", "y y", "z")]
+    pairs.append(("i", "x"))
+    chosen = dict(likeliest(lab, pairs, as_addressed=True))
+    said = ["vous" if "vous" in chosen[source] else "tu" for source in "abcdefgh"]
+    assert said.count("vous") == round(8 * 5 / 6) and chosen["i"] == "x" and list(chosen) == list("abcdefghi")
+    values = mean_log_probs(lab, pairs)
+    best = {
+        source: {name: max(v for (s, t), v in values.items() if s == source and name in t) for name in ("tu", "vous")}
+        for source in "abcdefgh"
+    }
+    leans = {
+        name: [best[s]["vous"] - best[s]["tu"] for s, own in zip("abcdefgh", said, strict=True) if own == name]
+        for name in ("tu", "vous")
+    }
+    assert min(leans["vous"]) >= max(leans["tu"])
+    for source, own in zip("abcdefgh", said, strict=True):
+        assert values[source, chosen[source]] == pytest.approx(best[source][own])

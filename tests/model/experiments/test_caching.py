@@ -1,4 +1,4 @@
-"""What the cache saves: both ways write the same, time is shared and bounded, and a run says what it knows."""
+"""Cached and uncached runs write the same within bounded time."""
 
 from __future__ import annotations
 

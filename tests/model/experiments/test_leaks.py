@@ -1,4 +1,4 @@
-"""The leak test: silent on a sound model, and right about layer and position on a broken one."""
+"""The leak test is silent on a sound model and names layer and position on a broken one."""
 
 from __future__ import annotations
 
@@ -6,8 +6,12 @@ import numpy as np
 import pytest
 import torch
 
+from model.config import PAD
+from model.decoding.strategy import Decoding
 from model.experiments.leaks import MADE_UP, MOVED, leak_test
 from model.experiments.leaks_of_any import Outside, leak_test_of
+from model.experiments.target_padding import target_padding
+from model.inference.analyse import analyse
 from model.inference.request import PAD_WHEN_UNMASKED, Request
 from model.network import masks
 from model.network.context import Pass
@@ -192,3 +196,45 @@ def test_a_leak_is_larger_than_the_noise_of_the_model():
     assert report.noise > MOVED and report.leaks == ()
     report = leak_test_of(lambda *given: answer(*given, leak=0.1), **ids)
     assert {changed for _, changed, _ in report.leaks} == {3}
+
+
+LONG = "The old king finds a blue boat and a red fox."
+
+
+def found(checkpoint, *codes: str, **more):
+    asked = {
+        "target": "Lo.",
+        "other_sentences": (LONG,),
+        "decoding": Decoding(limit=12),
+        "intervention": tiny.edited(*codes),
+    }
+    analysis = analyse(checkpoint, Request("The fox.", **(asked | more)))
+    return analysis, target_padding(checkpoint, analysis)
+
+
+@pytest.mark.parametrize("codes", [(), ("padding-off",), ("causal-off",), ("causal-off", "padding-off")], ids=str)
+def test_pads_follow_the_batch_and_the_mask(tiny_checkpoint, codes):
+    analysis, padded = found(tiny_checkpoint, *codes)
+    real = len(analysis.trace.outputs)
+    assert padded.pads == max(analysis.other_lengths) - real > 0
+    assert padded.trace.outputs.ids == (*analysis.trace.outputs.ids, *[PAD] * padded.pads)
+    mask = padded.trace.masks[Site("decoder", 0)]
+    assert mask[real:, real:].any() == ("padding-off" in codes)
+    assert mask[:real, real:].any() == (len(codes) == 2)
+    assert not padded.before.masks[Site("decoder", 0)][:, real:].any()
+    if len(codes) < 2:  # where real tokens see no pad, the pads change nothing that is theirs
+        np.testing.assert_allclose(padded.trace.token_log_probs[:real], analysis.trace.token_log_probs, atol=1e-5)
+        np.testing.assert_allclose(
+            padded.trace.patterns[Site("decoder", 1)][:, :real, :real],
+            analysis.trace.patterns[Site("decoder", 1)],
+            atol=1e-5,
+        )
+    assert (abs(padded.change) < 1e-4) == ("causal-off" not in codes)
+
+
+def test_there_is_none_where_no_pass_has_any(tiny_checkpoint):
+    assert found(tiny_checkpoint, other_sentences=())[1] is None
+    assert found(tiny_checkpoint, "padding-off", mode="again")[1] is None
+    analysis, padded = found(tiny_checkpoint, other_sentences=("The fox.",), target=None)
+    assert analysis.target_padding == 0
+    assert padded is None

@@ -1,4 +1,4 @@
-"""The measurement of attention over the length: what is counted, where it stops, and that its process ends."""
+"""The measurement of attention by length, and the end of its process."""
 
 from __future__ import annotations
 

@@ -106,3 +106,14 @@ def test_one_piece_turns_il_into_elle(shipped, young):
     shares = np.nan_to_num(found.share(found.encoder))
     labels = first.trace.source.labels
     assert [labels[at] for at in shares.argmax(1)] == ["young", "it", "it", "it", "it"]  # it travels to the pronoun
+
+
+def test_few_heads_are_enough_where_one_is_not(shipped):
+    asked, *_ = question(shipped, YOUNG, YOUNG.replace("dog", "cat"))
+    found = patch_all(shipped, asked)
+    alone = [value for edit, value in found.pieces if isinstance(edit, PatchZ)]
+    assert not any(map(found.turns, alone))
+    edits, reached = found.few
+    assert 1 < len(edits) < len(alone) and found.turns(reached) and found.best == edits
+    assert differences(shipped, asked, [edits])[0] == pytest.approx(reached, abs=1e-4)
+    assert not any(map(found.turns, differences(shipped, asked, [edits[:-1]])))

@@ -1,4 +1,4 @@
-"""What edits do over many sentences, and the table of all heads: the numbers of single runs, gathered."""
+"""Effects of edits over many sentences, and the table of all heads."""
 
 from __future__ import annotations
 

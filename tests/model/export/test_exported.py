@@ -1,4 +1,4 @@
-"""An exported analysis is read back equal, and what is none is told in one sentence."""
+"""An exported analysis is read back equal; other files are refused."""
 
 from __future__ import annotations
 

@@ -1,3 +1,5 @@
+"""One analysis: baseline, masks, padding and both modes."""
+
 from __future__ import annotations
 
 import numpy as np

@@ -1,12 +1,20 @@
+"""Requests, their refusals and their targets."""
+
 from __future__ import annotations
 
 import dataclasses
 
 import pytest
+import torch
 
+from model.config import END, PAD
+from model.decoding.search import greedy
 from model.decoding.strategy import Decoding
 from model.edits.intervention import Intervention
+from model.inference.analyse import analyse
 from model.inference.request import MAX_PAD, Request, RequestError
+from model.inference.targets import word_at
+from tests.support import tiny
 
 
 def test_requests_are_keys():
@@ -75,3 +83,76 @@ def test_a_limit_out_of_range_is_told(limit):
 def test_a_beam_out_of_range_is_told(values, message):
     with pytest.raises(RequestError, match=f"^{message}$"):
         Decoding("beam", **values)
+
+
+TEXTS = ("The old fox sees a lamp.", "A boat.", "The red king takes a fox.")
+SHORT = Decoding(limit=10)
+BEAM = Decoding("beam", limit=8, width=3)
+
+
+def test_batch_pads_and_translates_each_sentence(exact_checkpoint):
+    alone = [analyse(exact_checkpoint, Request(text, decoding=SHORT)) for text in TEXTS]
+    for number, text in enumerate(TEXTS):
+        others = tuple(t for t in TEXTS if t != text)
+        found = analyse(exact_checkpoint, Request(text, other_sentences=others, decoding=SHORT))
+        assert found.hypothesis.ids == alone[number].hypothesis.ids
+        assert found.other_translations == tuple(alone[TEXTS.index(t)].translation for t in others)
+        longest = max(len(a.trace.source) for a in alone)
+        assert found.trace.source.ids.count(PAD) == longest - len(alone[number].trace.source)
+
+
+@pytest.mark.parametrize("decoding", [SHORT, BEAM, Decoding("sample", limit=8, seed=4)], ids=lambda d: d.strategy)
+def test_a_branch_joins_the_tree_and_is_what_is_shown(exact_checkpoint, decoding):
+    plain = analyse(exact_checkpoint, Request(TEXTS[0], decoding=decoding))
+    other = next(i for i in range(3, 300) if i != plain.hypothesis.ids[1])
+    branch = (plain.hypothesis.ids[0], other)
+    found = analyse(exact_checkpoint, Request(TEXTS[0], decoding=decoding, branches=(branch,)))
+    assert found.hypothesis.ids[:2] == branch
+    assert found.tree.hypotheses[: len(plain.tree)] == pytest.approx(plain.tree.hypotheses)
+    assert len(found.tree) > len(plain.tree)
+    back = analyse(exact_checkpoint, dataclasses.replace(found.request, path=plain.hypothesis.ids))
+    assert back.hypothesis.ids == plain.hypothesis.ids
+    if decoding is SHORT:
+        source = torch.tensor([plain.trace.source.ids])
+        assert found.hypothesis.ids == greedy(exact_checkpoint.model, source, prefix=branch, limit=10)[0].ids
+
+
+def test_every_path_of_a_beam_can_be_looked_at(exact_checkpoint):
+    request = Request(TEXTS[0], decoding=BEAM)
+    plain = analyse(exact_checkpoint, request)
+    for path in (*plain.tree, *plain.tree.pruned):
+        found = analyse(exact_checkpoint, dataclasses.replace(request, path=path.ids))
+        assert found.trace.outputs.ids == found.hypothesis.ids == path.ids
+        assert found.hypothesis.log_probs == pytest.approx(path.log_probs, abs=1e-5)
+        assert any("given up" in note for note in found.notes) == (path in plain.tree.pruned)
+    assert plain.tree.pruned
+
+
+@pytest.mark.parametrize(
+    ("branch", "message"),
+    [
+        ((PAD,), "A branch has the token 0; expected 2 to"),
+        ((99_999,), "A branch has the token 99999; expected 2 to"),
+        ((5,) * 10, "A branch has 10 tokens; expected fewer than the limit of 10. Remove it."),
+        ((END, 5), "A branch goes on after </s>; expected it at the end alone."),
+    ],
+)
+def test_a_branch_that_cannot_be_is_told(exact_checkpoint, branch, message):
+    with pytest.raises(RequestError, match=f"^{message}"):
+        analyse(exact_checkpoint, Request(TEXTS[0], decoding=SHORT, branches=(branch,)))
+
+
+def test_a_typed_word_is_forced_piece_by_piece(tokenizer):
+    target = tiny.PAIRS[0][1]
+    path = tuple(tokenizer.encode(target.rstrip(".")))
+    for word in ("nefa", "zq", " l'étoile "):
+        found = word_at(tokenizer, path, word)
+        assert found[: len(path)] == path
+        assert tokenizer.decode(found) == f"{target.rstrip('.')} {word.strip()}"
+    assert tokenizer.decode(word_at(tokenizer, (), "Lo")) == "Lo"
+    elided = tuple(tokenizer.encode("Es l'"))
+    assert tokenizer.decode(word_at(tokenizer, elided, "étoile")) == "Es l'étoile"
+    with pytest.raises(RequestError, match=r"^The word is empty: type one\.$"):
+        word_at(tokenizer, path, "  ")
+    with pytest.raises(RequestError, match=r"^There is no room for"):
+        word_at(tokenizer, (5,) * 127, "nefa")

@@ -1,4 +1,4 @@
-"""What linear attention and a window would look at, on a head's own queries and keys."""
+"""Patterns of linear attention and of a window from a head's own queries and keys."""
 
 from __future__ import annotations
 

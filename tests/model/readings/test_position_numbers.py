@@ -1,4 +1,4 @@
-"""What is measured of sinusoidal, rotary and learned positions."""
+"""Numbers of sinusoidal, rotary and learned positions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Files of pairs of sentences: what is read, and what is refused in one sentence."""
+"""Files of pairs of sentences are read or refused in one sentence."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""--task lm: what is predicted from what, runs that stop and go on, and a checkpoint that the lab goes on with."""
+"""Task lm: predictions, runs that resume, and a checkpoint that continues texts."""
 
 from __future__ import annotations
 

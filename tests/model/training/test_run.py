@@ -1,3 +1,5 @@
+"""Training runs: steps, validations, snapshots and resumption."""
+
 from __future__ import annotations
 
 import math

@@ -1,3 +1,5 @@
+"""Snapshots of probe sentences during training."""
+
 from __future__ import annotations
 
 import numpy as np

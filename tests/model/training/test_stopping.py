@@ -1,9 +1,12 @@
-"""Runs that are killed, starved and disturbed from outside, as processes of their own."""
+"""Runs that are killed, starved or distributed, as processes."""
 
 from __future__ import annotations
 
 import json
+import os
 import signal
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -14,7 +17,7 @@ from model.__main__ import main
 from model.training.run import Run
 from model.training.run_folder import RunFolder
 from tests.support import tiny
-from tests.support.processes import Started
+from tests.support.processes import PATIENCE, Started, together
 
 OPTIONS = tiny.MODEL | tiny.TRAINING | {"dropout": 0.2, "attention_dropout": 0.1, "epochs": 8, "validate_every": 9}
 BRIEF = OPTIONS | {"average": 3, "log_every": 5, "first_target_epochs": 3, "joined_share": 0.1, "typed_copies": 9}
@@ -155,3 +158,47 @@ def test_two_runs_in_one_folder_are_one_too_many(pair_files, tmp_path, capsys):
     assert {path: path.read_bytes() for path in tmp_path.glob("*.*")} == before
     assert f"another run is writing to {tmp_path}; wait for it, or give another --out" in capsys.readouterr().err
     assert main(command(pair_files, tmp_path, "--max-minutes", "0")) == 0
+
+
+ROOT = Path(__file__).resolve().parents[3]
+DISTRIBUTED_BRIEF = tiny.MODEL | tiny.TRAINING | {"epochs": 3, "log_every": 1, "validate_every": 5, "save_minutes": 1e-9}
+STILL = {"dropout": 0.0, "attention_dropout": 0.0}
+
+
+def distributed_command(files: tuple[Path, Path], out: Path, *words: str, **changes: object) -> list[str]:
+    options = tiny.options(**(DISTRIBUTED_BRIEF | STILL | changes))
+    return ["train", "--data", str(files[0]), "--dev", str(files[1]), "--out", str(out), "--device", "cpu", *options, *words]
+
+
+def losses(out: Path) -> list[float]:
+    entries = map(json.loads, (out / "log.jsonl").read_text(encoding="utf-8").splitlines())
+    return [entry["loss"] for entry in entries if "loss" in entry]
+
+
+def test_two_processes_take_the_steps_of_one(pair_files, tmp_path, capsys):
+    seldom = {"batch_tokens": 60, "validate_every": 1000, "save_minutes": 9.0}
+    assert main(distributed_command(pair_files, tmp_path / "one", **seldom)) == 0
+    assert ", 2 processes" not in capsys.readouterr().out
+    torchrun = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2", "-m", "model"]
+    words = [*torchrun, *distributed_command(pair_files, tmp_path / "two", **seldom)]
+    environment = os.environ | {"OMP_NUM_THREADS": "1"}
+    done = subprocess.run(words, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=PATIENCE)
+    assert done.returncode == 0, done.stderr
+    assert "on cpu, 2 processes" in done.stdout
+    assert done.stdout.count("finished") == 1  # one of them speaks
+    one, two = losses(tmp_path / "one"), losses(tmp_path / "two")
+    assert len(one) == len(two) >= 10
+    assert two == pytest.approx(one, abs=1e-5)
+    assert one[0] - one[-1] > 0.5
+
+
+def test_two_processes_resume_and_refuse_another_count(pair_files, tmp_path, capsys):
+    whole, parts = tmp_path / "whole", tmp_path / "parts"
+    together(distributed_command(pair_files, whole, dropout=0.2), tmp_path, 2)
+    told = together(distributed_command(pair_files, parts, "--max-minutes", "0", dropout=0.2), tmp_path, 2)
+    assert "saved at step 1 of" in told
+    assert main(distributed_command(pair_files, parts, dropout=0.2)) == 2
+    assert "holds a run with other settings (processes: was 2, now 1)" in capsys.readouterr().err
+    assert "going on at step 1" in together(distributed_command(pair_files, parts, dropout=0.2), tmp_path, 2)
+    weights = [folder / "checkpoint" / "model.safetensors" for folder in (whole, parts)]
+    assert weights[0].read_bytes() == weights[1].read_bytes()

@@ -1,4 +1,4 @@
-"""The variants: what is declared of them, how they are run, and the record of what came out."""
+"""Variants: their declaration, their runs and the record of the results."""
 
 from __future__ import annotations
 
