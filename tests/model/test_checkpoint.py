@@ -24,9 +24,6 @@ from tests.support.checkpoint_helpers import refused
 FILES = {"config.json", "tokenizer.json", "model.safetensors", "metrics.json", "counts.json"}
 
 
-# -- saving and loading ------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     "changes",
     [
@@ -160,9 +157,6 @@ def test_shipped_checkpoints_lie_in_the_package(tmp_path):
 def test_a_peer_is_kept(tiny_checkpoint, tmp_path):
     save(dataclasses.replace(tiny_checkpoint, peer="other"), tmp_path / "one")
     assert load(str(tmp_path / "one")).peer == "other"
-
-
-# -- faults: each names the file, the key, what was found and what was expected ------------------------------------------
 
 
 def test_saving_leaves_no_half_written_file(saved, tiny_checkpoint, monkeypatch):

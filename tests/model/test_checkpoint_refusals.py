@@ -126,10 +126,7 @@ REFUSALS: list[tuple[Damage, str]] = [
     (weights(lambda w: w.pop("encoder_norm.bias")), r"'encoder_norm.bias' is missing; expected \(16,\) by config.json"),
     (weights(lambda w: w.update(surplus=torch.zeros(2))), "'surplus' is not a parameter of the model that config.json"),
     (weights(lambda w: w["decoder_norm.weight"][:3].fill_(torch.nan)), "'decoder_norm.weight' holds 3 values that are NaN"),
-    (
-        weights(lambda w: w.update({"encoder_norm.bias": torch.full((16,), 3e38)})),
-        r"the value 3e\+38; expected at most",
-    ),
+    (weights(lambda w: w.update({"encoder_norm.bias": torch.full((16,), 3e38)})), r"the value 3e\+38; expected at most"),
     (weights(lambda w: w.update({"encoder_norm.bias": torch.ones(16, dtype=torch.int32)})), "of the kind I32; expected F16"),
     (content("tokenizer.json", "[]"), "tokenizer.json is no usable vocabulary"),
     (lambda folder: Tokenizer.train(tiny.SENTENCES, 300).save(folder / "tokenizer.json"), "has 300 tokens; expected 320"),
@@ -160,23 +157,14 @@ REFUSALS: list[tuple[Damage, str]] = [
     (values("seen.json", []), "seen.json: 'lengths': 'source' is no list of counts, one for each number of tokens from 0"),
     (values("seen.json", SEEN | {"words": {"fox": "2"}}), "seen.json: 'words' is no object with a count for each word"),
     (values("seen.json", {"lengths": {"source": [0, 5], "target": [0, 4]}}), "'lengths' has 5 source and 4 target"),
-    (
-        values("seen.json", {"lengths": {"source": [1] * 200, "target": [1] * 200}}),
-        "sentences of 199 tokens; expected",
-    ),
+    (values("seen.json", {"lengths": {"source": [1] * 200, "target": [1] * 200}}), "sentences of 199 tokens; expected"),
     (content("means.safetensors", b"short"), r"means.safetensors is truncated or damaged \(.*\); copy the file again\.$"),
     (means(lambda s: s.pop("cross.1")), r"means.safetensors: 'cross\.1' is missing; expected \(2, 8\) by config\.json\.$"),
     (means(lambda s: s.update({"cross.2": torch.zeros(2, 8)})), r"'cross\.2' is not a parameter of the model"),
     (means(lambda s: s["decoder.1"][0, :3].fill_(torch.nan)), r"'decoder\.1' holds 3 values that are NaN or infinite"),
     (report(lambda v: v.update(schema=2)), "faithfulness.json: 'schema' is 2; expected 1"),
-    (
-        report(lambda v: v["leaders"].update(step="luck")),
-        "faithfulness.json: 'leaders' is .*; expected a reading",
-    ),
-    (
-        report(lambda v: v["shares"]["step"]["sum"].update(low="x")),
-        "'shares': 'step': 'sum' is .*; expected numbers share",
-    ),
+    (report(lambda v: v["leaders"].update(step="luck")), "faithfulness.json: 'leaders' is .*; expected a reading"),
+    (report(lambda v: v["shares"]["step"]["sum"].update(low="x")), "'shares': 'step': 'sum' is .*; expected numbers share"),
 ]
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from model.__main__ import build_parser, main
-from model.commands import options, train
+from model.commands import train
 from model.config import ModelConfig, TrainConfig
 from model.decoding.strategy import Decoding
 from model.inference.analyse import analyse, load
@@ -24,9 +24,6 @@ SOURCE, TARGET = tiny.HELD_OUT[1]
 @pytest.fixture
 def learned(trained: Path) -> str:
     return str(trained / "checkpoint")
-
-
-# -- what works --------------------------------------------------------------------------------------------------------
 
 
 def test_translate_in_a_process_of_its_own(learned):
@@ -83,14 +80,6 @@ def test_a_line_that_cannot_be_translated_is_named(learned, capsys, typed):
     assert "line 1: Rare in training: zqj (never)." in capsys.readouterr().err
 
 
-def test_threads_can_be_chosen(learned, capsys, monkeypatch):
-    chosen: list[int] = []
-    monkeypatch.setattr("torch.set_num_threads", chosen.append)
-    for more in ([], ["--threads", "3"]):
-        assert main(["translate", SOURCE, "--checkpoint", learned, *more]) == 0
-    assert chosen == [3]
-
-
 @pytest.mark.parametrize("references", ["first", "all"])
 def test_evaluate_prints_one_json_object(learned, pair_files, capsys, references):
     args = ["evaluate", "--checkpoint", learned, "--data", str(pair_files[1]), "--json", "--references", references]
@@ -124,31 +113,6 @@ def test_a_beam_can_be_asked_for(learned, pair_files, capsys):
     assert (found["1"]["beam"], found["4"]["beam"], found["4"]["alpha"]) == (1, 4, 1.0)
     assert "alpha" not in found["1"]
     assert found["4"]["bleu"] > 60
-
-
-SAMPLED = ["--strategy", "sample", "--temperature", "1.5", "--top-k", "5", "--top-p", "0.9", "--seed", "4"]
-
-
-def test_sampling_can_be_asked_for(learned, pair_files, capsys):
-    asked = Decoding("sample", temperature=1.5, top_k=5, top_p=0.9, seed=4)
-    assert main(["translate", SOURCE, "--checkpoint", learned, "--json", *SAMPLED]) == 0
-    expected = analyse(load(learned), Request(SOURCE, decoding=asked)).to_dict()
-    assert json.loads(capsys.readouterr().out) == expected
-    args = ["evaluate", "--checkpoint", learned, "--data", str(pair_files[1]), "--json"]
-    found = []
-    for more in ([], SAMPLED, SAMPLED):
-        assert main([*args, *more]) == 0
-        found.append(json.loads(capsys.readouterr().out))
-    greedy, one, two = found
-    assert one["bleu"] == two["bleu"] < greedy["bleu"]
-    assert {"strategy": "sample", "temperature": 1.5, "top_k": 5, "top_p": 0.9, "seed": 4}.items() <= one.items()
-    assert "beam" not in one
-
-
-def test_every_strategy_is_an_option(learned, capsys):
-    for strategy in options.STRATEGIES:
-        args = build_parser().parse_args(["translate", "x", "--strategy", strategy])
-        assert options.decoding(args) == Decoding(strategy)
 
 
 def test_all_measures_are_recorded_in_the_card(saved, pair_files, tmp_path, capsys):

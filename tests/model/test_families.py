@@ -9,12 +9,12 @@ import pytest
 import torch
 
 from model.checkpoint import Checkpoint
-from model.config import END, PAD, START
+from model.config import PAD
 from model.decoding.strategy import Decoding
 from model.edits.kinds import EditError
 from model.experiments.effects import head_effects, layer_skips
 from model.inference.analyse import analyse
-from model.inference.request import Request, RequestError
+from model.inference.request import Request
 from model.network.context import forced
 from model.network.masks import build as build_masks
 from model.readings.activations import activations
@@ -65,20 +65,6 @@ def test_encoder_answers_without_decoding(alone):
     np.testing.assert_allclose(found.trace.log_probs, logits.float().log_softmax(-1).numpy(), atol=1e-6)
     with pytest.raises(ValueError, match="this model has no target"):
         found.trace.axis("target")
-
-
-def test_a_decoder_goes_on_with_the_text(alone):
-    lab = alone("decoder-only")
-    found = analyse(lab, Request(TEXT, decoding=Decoding(limit=16)))
-    prompt = tuple(lab.target_tokenizer.encode(TEXT))
-    assert found.trace.source is None
-    assert found.trace.outputs.ids[: len(prompt)] == prompt and found.translation.startswith(TEXT)
-    assert found.trace.inputs.ids[0] == START
-    given = analyse(lab, Request(TEXT, target=" Lo varun."))
-    assert given.trace.outputs.ids == (*prompt, *lab.target_tokenizer.encode("Lo varun."), END)
-    for refused in ({"pad": 2}, {"other_sentences": ("The lamp.",)}):
-        with pytest.raises(RequestError, match="This model has no encoder: it goes on with one text, which is not padded"):
-            analyse(lab, Request(TEXT, **refused))
 
 
 @pytest.mark.parametrize("strategy", ["greedy", "beam", "sample"])

@@ -8,12 +8,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import torch
 
-from model.config import END, PAD
-from model.decoding.search import greedy
+from model.config import END
 from model.decoding.strategy import Decoding
-from model.edits.intervention import Intervention
 from model.inference.analyse import analyse
 from model.inference.request import Request
 from model.text.probes import read_probes
@@ -21,11 +18,6 @@ from model.trace import KINDS, Site
 from model.training import snapshots
 
 SENTENCES = ["My brother is afraid of our old cat.", "Where is the big blue book?", "I don't know, but she does.", "Thanks!"]
-CAUSAL_OFF = Intervention(causal_mask=False)
-
-
-def ids(shipped, text: str) -> list[int]:
-    return [*shipped.source_tokenizer.encode(text), END]
 
 
 def test_it_is_whole(shipped):
@@ -47,26 +39,6 @@ def test_it_speaks_french(shipped, text, expected):
     assert expected in found.translation
     assert found.hypothesis.finished
     assert found.notes == ()
-
-
-def test_probabilities_ignore_cache_and_batch(shipped):
-    rows = [ids(shipped, s) for s in SENTENCES]
-    longest = max(map(len, rows))
-    padded = torch.tensor([[*row, *[PAD] * (longest - len(row))] for row in rows])
-    together = greedy(shipped.model, padded)
-    uncached = greedy(shipped.model, padded, use_cache=False)
-    for row, one, two in zip(rows, together, uncached, strict=True):
-        (alone,) = greedy(shipped.model, torch.tensor([row]))
-        assert alone.ids == one.ids == two.ids
-        for other in (one, two):
-            np.testing.assert_allclose(np.exp(other.log_probs), np.exp(alone.log_probs), atol=1e-5)
-
-
-def test_without_its_causal_mask_it_sees_the_future(shipped):
-    found = analyse(shipped, Request(SENTENCES[0], intervention=CAUSAL_OFF))
-    assert found.trace.masks[Site("decoder", 0)].all()
-    assert not found.baseline.trace.masks[Site("decoder", 0)][0, 1:].any()
-    assert np.abs(np.exp(found.trace.log_probs) - np.exp(found.baseline.trace.log_probs)).max() > 1e-2
 
 
 def test_empty_intervention_is_the_baseline_bit_for_bit(shipped):

@@ -58,27 +58,12 @@ def test_a_view_is_one_head_with_its_labels(site):
     np.testing.assert_allclose(whole.view(site).values, whole.patterns[site].mean(0), rtol=1e-6)
 
 
-def test_a_view_of_an_unknown_site_or_head_is_refused():
-    with pytest.raises(ValueError, match=r"there is no cross layer 3; this trace has layers \[0\]"):
-        trace().view(Site("cross", 3), 0)
-    for head in (-1, 2):
-        with pytest.raises(ValueError, match=f"there is no head {head}; decoder layer 0 has heads 0 to 1"):
-            trace().view(DECODER, head)
-
-
 def test_a_difference_of_equal_tokens():
     one, two = trace(0).view(DECODER, 0), trace(1).view(DECODER, 0)
     difference = one - two
     assert (difference.values == one.values - two.values).all()
     assert (difference.queries, difference.keys) == (one.queries, one.keys)
     assert (difference.allowed == np.tril(np.ones((2, 2)))).all()
-
-
-def test_a_difference_is_allowed_where_both_are():
-    one = trace().view(ENCODER, 0)
-    other = dataclasses.replace(one, allowed=np.eye(3, dtype=bool))
-    assert ((one - other).allowed == np.eye(3)).all()
-    assert ((other - one).allowed == np.eye(3)).all()
 
 
 @pytest.mark.parametrize(
@@ -117,8 +102,6 @@ def test_a_trace_and_its_parts_are_frozen():
         with pytest.raises(dataclasses.FrozenInstanceError, match=name):
             setattr(record, name, None)
 
-
-# -- logits ------------------------------------------------------------------------------------------------------------
 
 TEXT = "The red fox takes a lamp."
 CUT = ("off_cross.2.1", "block_enc_3-2")
@@ -159,9 +142,6 @@ def test_logits_are_those_of_the_network(exact_checkpoint, codes, mode):
         assert not found.log_totals.flags.writeable
         assert found.logit(2, 7) == float(found.logits[2, 7])
     np.testing.assert_array_equal(analysis.whole.logits[-1], analysis.trace.logits[-1])
-
-
-# -- the probe ---------------------------------------------------------------------------------------------------------
 
 
 def test_a_probe_keeps_what_its_level_asks_for():

@@ -12,6 +12,7 @@ from torch import nn
 from torch.nn import functional as F
 
 from model import checkpoint as checkpoints
+from model.convert.hugging_face import ACTIVATIONS
 from model.convert.parts import ConvertError
 from model.convert.registry import convert, read
 from model.decoding.strategy import Decoding
@@ -20,6 +21,7 @@ from model.inference.analyse import analyse
 from model.inference.passes import teacher_force
 from model.inference.request import Request
 from model.network.context import forced
+from model.network.layers import FUNCTIONS
 from model.readings.blueprint import blueprint
 from model.readings.logit_lens import lens
 from model.readings.score_writers import score_writers
@@ -142,19 +144,6 @@ def test_the_heads_over_two_sentences_come_along(tmp_path):
     assert "the next-sentence head are those of the files" in (tmp_path / "lab" / "README.md").read_text()
 
 
-def test_single_segment_is_added_to_the_positions(tmp_path):
-    _, folder = pretraining(tmp_path / "bert")
-    weights = load_file(folder / "model.safetensors")
-    name = "bert.embeddings.token_type_embeddings.weight"
-    save_file(
-        {n: each for n, each in (weights | {name: weights[name][:1].clone()}).items() if "pooler" not in n},
-        folder / "model.safetensors",
-    )
-    lab = checkpoints.load(str(convert(folder, tmp_path / "lab")))
-    assert (lab.config.segments, lab.config.pooler, lab.config.follows) == (0, False, False)
-    compared(lab, "bert", hugging_face.recorded("bert"))
-
-
 @EACH
 def test_a_tokenizer_json_cuts_as_its_older_form_does(folders, kind, tmp_path):
     folder = hugging_face.save(kind, tmp_path / kind)
@@ -210,3 +199,23 @@ def test_unsupported_config_is_refused_by_name(kind, changes, message, tmp_path)
     with pytest.raises(ConvertError, match=message):
         convert(folder, tmp_path / "lab")
     assert not (tmp_path / "lab").exists()
+
+
+def test_single_segment_is_added_to_the_positions(tmp_path):
+    _, folder = pretraining(tmp_path / "bert")
+    weights = load_file(folder / "model.safetensors")
+    name = "bert.embeddings.token_type_embeddings.weight"
+    save_file(
+        {n: each for n, each in (weights | {name: weights[name][:1].clone()}).items() if "pooler" not in n},
+        folder / "model.safetensors",
+    )
+    lab = checkpoints.load(str(convert(folder, tmp_path / "lab")))
+    assert (lab.config.segments, lab.config.pooler, lab.config.follows) == (0, False, False)
+    compared(lab, "bert", hugging_face.recorded("bert"))
+
+
+def test_activation_names_mean_the_same_functions():
+    x, tanh = torch.linspace(-3, 3, 25), lambda x: F.gelu(x, approximate="tanh")
+    expected = {"relu": F.relu, "gelu": F.gelu, "gelu_new": tanh, "gelu_pytorch_tanh": tanh, "silu": F.silu, "swish": F.silu}
+    for name, ours in ACTIVATIONS.items():
+        assert torch.equal(FUNCTIONS[ours](x), expected[name](x)), name

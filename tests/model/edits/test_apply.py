@@ -154,15 +154,6 @@ def test_rows_that_see_nothing_are_zeros_and_never_nan(norm_first):
     assert all(p.grad is None or p.grad.isfinite().all() for p in model.parameters())
 
 
-# -- windows, and models without a causal mask -----------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(("own", "edit", "both"), [(None, 1, 1), (None, 128, 128), (2, 4, 2), (4, 2, 2)])
-def test_of_two_windows_the_narrower_counts(own, edit, both):
-    edited, _ = recorded(tiny.model(window=own), tiny.edited(f"window-{edit}"))
-    assert edited.equal(recorded(tiny.model(window=both))[0])
-
-
 def test_without_causal_mask_padding_alone_is_hidden():
     source, target = tiny.ids(2, 4), torch.tensor([[1, 7, 8, 9], [1, 7, PAD, PAD]])
     seen = masks.build(tiny.config(causal=False), source, target).decoder
@@ -248,3 +239,9 @@ def test_every_score_is_that_of_its_prefix():
             at = Pass(made, given=given(model, made, inputs, inputs.device))
             log_probs = model(DECODING_SOURCE, inputs, seen, at)[0, -1].float().log_softmax(-1)
             assert found.log_probs[step] == pytest.approx(float(log_probs[token]), abs=1e-5), edit.describe()
+
+
+@pytest.mark.parametrize(("own", "edit", "both"), [(None, 1, 1), (None, 128, 128), (2, 4, 2), (4, 2, 2)])
+def test_of_two_windows_the_narrower_counts(own, edit, both):
+    edited, _ = recorded(tiny.model(window=own), tiny.edited(f"window-{edit}"))
+    assert edited.equal(recorded(tiny.model(window=both))[0])

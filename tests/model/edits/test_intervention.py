@@ -8,21 +8,12 @@ import itertools
 import pytest
 
 from model.edits.intervention import BASELINE, Intervention
-from model.edits.kinds import Ablate, EditError, Labels, Place, parse
+from model.edits.kinds import EditError, Labels, parse
 from model.edits.switches import DONOR, SWITCHES
 from tests.support import tiny
 from tests.support.edit_helpers import EXAMPLES, ONE_EACH, SWITCHED
 
 WORDS = ("causal mask off", "padding mask off", "scaling by √d_k off", "self-attention sees only tokens less than 2 away")
-
-
-def test_the_empty_intervention_is_the_baseline():
-    assert Intervention() == Intervention(edits=[]) == BASELINE
-    assert not BASELINE
-    assert (BASELINE.describe(), BASELINE.parts()) == ("no edits", ())
-    assert len({Intervention(), BASELINE, Intervention(causal_mask=False)}) == 2
-    with pytest.raises(dataclasses.FrozenInstanceError, match="causal_mask"):
-        BASELINE.causal_mask = False
 
 
 @pytest.mark.parametrize("code", EXAMPLES)
@@ -46,15 +37,6 @@ def test_each_edit_is_removed_alone_and_has_a_code():
         without = everything.without(code)
         assert dict(without.parts()).keys() == {*ONE_EACH, DONOR.code.format(tiny.OTHER)} - {code}
         assert without.with_edit(code) == everything
-
-
-def test_order_and_repetition_of_edits_do_not_matter():
-    codes = ONE_EACH[:5]
-    made = [tiny.edited(*order) for order in itertools.permutations(codes)]
-    assert len(set(made)) == len({edit.describe() for edit in made}) == 1
-    assert made[0] != tiny.edited(*codes[1:])
-    edit = Ablate(Place("cross", 0))
-    assert Intervention(edits=(edit, edit)).edits == (edit,)
 
 
 def test_a_contradiction_is_refused_and_names_both():
@@ -86,8 +68,6 @@ def test_a_contradiction_is_refused_and_names_both():
 def test_an_edit_that_covers_another_is_named(made, code, told):
     assert tiny.edited(made).covering(code) == told
 
-
-# -- what a checkpoint or a sentence lacks -------------------------------------------------------------------------------
 
 CONFIG = tiny.config(encoder_layers=3)  # and 2 decoder layers of 2 heads
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import itertools
 import json
-import random
 
 import numpy as np
 import pytest
@@ -13,12 +11,9 @@ import torch
 from model import checkpoint as checkpoints
 from model.__main__ import main
 from model.config import END, START
-from model.evaluation import logistic
 from model.evaluation.neighbours_counted import Counted, Neighbours
-from model.evaluation.overlap import Overlap, standardised
 from model.evaluation.single_blanks import Choices, blanks, score
 from model.network.context import forced
-from model.text.sentence_pairs import ELSEWHERE, FOLLOWS, Row, joined
 from model.text.tokenizer import Tokenizer
 from tests.support import tiny
 
@@ -78,19 +73,6 @@ def test_a_model_chooses_among_the_same_words(vocabulary, encoded):
         among = logits[choices.tokens[choices.opens(blank.token)]]
         assert told.log_probs[n] == pytest.approx(float(logits[blank.token] - among.logsumexp(0)), abs=1e-5)
         assert told.right[n] == (float(among.max()) == float(logits[blank.token]))
-
-
-def test_words_in_common_tell_what_follows(vocabulary):
-    draw, rows = random.Random(1), []
-    for one, other in itertools.product(NOUNS, NOUNS):
-        for verb in VERBS:
-            texts = f"The {one} {verb}.", f"A {other} {draw.choice(VERBS)}."
-            rows.append(Row(joined(*map(vocabulary.encode, texts)), FOLLOWS if one == other else ELSEWHERE))
-    overlap = Overlap(vocabulary, [vocabulary.encode(text) for text in TEXTS])
-    (x,) = standardised(overlap.features(rows))
-    assert x.isfinite().all() and x.mean(0).abs().max() < 1e-5
-    labels = torch.tensor([row.label for row in rows])
-    assert (logistic.fit(x, labels, 2, 1e-3).log_probs(x).argmax(-1) == labels).double().mean() > 0.9
 
 
 def test_evaluate_prints_one_object(vocabulary, tmp_path, capsys):

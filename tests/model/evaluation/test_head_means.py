@@ -8,7 +8,6 @@ import torch
 
 from model.checkpoint import load, save_means
 from model.decoding.strategy import Decoding
-from model.edits.kinds import EditError
 from model.evaluation.head_means import head_means
 from model.inference.analyse import analyse
 from model.inference.passes import teacher_force
@@ -70,16 +69,6 @@ def test_heads_are_ablated_by_the_loaded_means(with_means, mode):
     np.testing.assert_allclose(found.trace.log_probs, by_mean.log_probs, atol=1e-4)
     for other in (by_zero, *teacher_force(checkpoint, source, target, [tiny.edited()])):
         assert np.abs(found.trace.log_probs - other.log_probs).max() > 1e-2
-
-
-@pytest.mark.parametrize("mode", ["given", "again"])
-def test_a_checkpoint_without_means_refuses(tiny_checkpoint, mode):
-    request = Request(TEXT, target=TARGET, mode=mode, intervention=tiny.edited("mean_cross.1.1"))
-    message = (
-        r"^The edit “cross-attention, layer 1, head 1: mean instead” needs the heads' means, which this checkpoint does not"
-    )
-    with pytest.raises(EditError, match=message):
-        analyse(tiny_checkpoint, request)
 
 
 def test_a_run_stores_the_means_over_its_dev_sentences(trained):

@@ -28,13 +28,6 @@ def test_joined_texts_use_each_sentence_once(join):
     assert found == Inputs(join=join, seed=1).of(PAIRS) != Inputs(join=join, seed=2).of(PAIRS)
 
 
-def test_inputs_have_a_least_length_and_a_limit():
-    chosen = [source for source, _ in Inputs(at_least=6, limit=4).of(PAIRS)]
-    assert chosen == [s for s in dict(PAIRS) if len(s.split()) >= 6][:4]
-    joined = Inputs(at_least=6, join=(2, 2)).of(PAIRS)
-    assert all(len(source.split()) >= 12 for source, _ in joined)
-
-
 @pytest.mark.parametrize(
     ("text", "found"),
     [
@@ -107,17 +100,6 @@ def french(exact_checkpoint, monkeypatch):
 
     monkeypatch.setattr(scoring, "translate", answer)
     return made, known
-
-
-def test_probes_are_counted_by_kind(french, tmp_path):
-    made, known = french
-    rows = ("rain\tIt rains.\tIl pleut.", "signs: how\tHow?\tComment ?", "signs: why\tWhy?\tPourquoi ?")
-    (tmp_path / "mine.txt").write_text("\n".join(rows), encoding="utf-8")
-    known.update({"It rains.": "Il pleut.", "How?": "Comment?", "Why?": "Parce que."})
-    found = probed.measure(made, probed.read([tmp_path / "mine.txt"]))
-    assert (found["right"], found["sentences"]) == (2, 3)
-    assert found["kinds"] == {"mine.txt": {"right": 1, "sentences": 1}, "signs": {"right": 1, "sentences": 2}}
-    assert found["wrong"] == [{"kind": "signs", "source": "Why?", "said": "Parce que."}]
 
 
 def test_all_measures_equal_the_single_ones(french):

@@ -11,12 +11,12 @@ from model.__main__ import main
 from model.config import END, MAX_TOKENS
 from model.decoding import search
 from model.decoding.hypotheses import Hypothesis
-from model.decoding.search import beam, greedy, sample
+from model.decoding.search import beam, greedy
 from model.decoding.strategy import Decoding
 from model.evaluation import scoring
 from model.evaluation.likeliest import likeliest, mean_log_probs
 from model.evaluation.measures import measure
-from model.evaluation.scoring import score, translate
+from model.evaluation.scoring import translate
 from model.inference.analyse import analyse
 from model.inference.request import Request
 from model.text.corpus import read_pairs
@@ -55,22 +55,6 @@ def test_beam_search_takes_the_best_path(exact_checkpoint):
     assert any(len(paths) == 3 for paths in alone)
 
 
-def test_sampling_in_a_batch_equals_sampling_alone(exact_checkpoint):
-    model, tokenizer = exact_checkpoint.model, exact_checkpoint.source_tokenizer
-    asked = Decoding("sample", limit=10, temperature=1.5, top_k=9, top_p=0.95, seed=3)
-    found = [h.ids for h in translate(model, tokenizer, SENTENCES, batch_size=2, decoding=asked)]
-    alone = [sample(model, torch.tensor([[*tokenizer.encode(s), END]]), 3, 1.5, 9, 0.95, limit=10)[0] for s in SENTENCES]
-    assert found == [h.ids for h in alone]
-    assert found != [h.ids for h in translate(model, tokenizer, SENTENCES, decoding=Decoding(limit=10))]
-
-
-def test_any_of_several_references_counts():
-    references = [["Lo roda prenda una nefa.", "Una nefa prenda lo roda."], ["Lo varun mira."]]
-    scores = score(["Una nefa prenda lo roda.", "Lo varun mira."], references)
-    assert scores["bleu"] == 100.0
-    assert "nrefs:var" in scores["sacrebleu_signature"]
-
-
 PAIRS = [("a", "Lo varun mira una lumel."), ("b", "Lo roda pinte."), ("a", "Una lumel mira lo varun."), ("c", "Lo nefa.")]
 
 
@@ -104,23 +88,6 @@ def test_sentences_are_scored_by_their_first_reference(exact_checkpoint, said):
     assert scores["bleu"] == scores["chrf"] == 100.0
     assert scores["unfinished"] == 0
     assert set(scores) == {"bleu", "chrf", "sentences", "unfinished", "seconds", "sacrebleu_signature", "references"}
-
-
-def test_all_references_can_count(exact_checkpoint, said):
-    said("Una lumel mira lo varun.", "Lo roda pinte.", "Lo nefa.")
-    assert run(exact_checkpoint)["bleu"] < 80
-    assert run(exact_checkpoint, references="all")["bleu"] == 100.0
-
-
-@pytest.mark.parametrize("training", [True, False])
-def test_the_mode_of_the_model_comes_back(exact_checkpoint, said, training):
-    said("x", "y", "z")
-    exact_checkpoint.model.train(training)
-    try:
-        run(exact_checkpoint)
-        assert exact_checkpoint.model.training == training
-    finally:
-        exact_checkpoint.model.eval()
 
 
 LIKELIEST_PAIRS = [("a b", "x"), ("c", "y y"), ("a b", "y x"), ("c", "y y"), ("a b", "x x x"), ("a", "y")]

@@ -84,13 +84,6 @@ def test_a_report_is_the_sum_over_its_paragraphs(writer, monkeypatch):
     np.testing.assert_allclose(score(writer.model, writer.target_tokenizer, TEXT).nats, costs.nats, rtol=1e-9)
 
 
-def test_runs_that_have_stood_before_by_hand():
-    assert repeated([1, 2, 3, 4, 5, 6]) == 0
-    assert repeated([1, 1, 1, 1, 1, 1]) == pytest.approx(2 / 3)  # three runs, one of them new
-    assert repeated([1, 2, 1, 2, 1], size=2) == pytest.approx(2 / 4)
-    assert repeated([1, 2, 3]) == 0
-
-
 def test_a_model_that_goes_in_circles_is_told_beside_its_text(tokenizer, monkeypatch):
     lab = tiny.checkpoint(tokenizer, family="decoder-only", encoder_layers=0, tied_output=False)
     lab.model.projection.weight.data.zero_()  # every token is as likely: the first that may be chosen, for ever
@@ -121,13 +114,6 @@ def drawn(length: int, seed: int) -> np.ndarray:
         likely = (2 * text[-1] + len(text) % 2) % SYMBOLS
         text.append(likely if draw.random() < 0.6 else int(draw.integers(SYMBOLS)))
     return np.array(text)
-
-
-def test_an_example_by_hand():
-    found = NGrams([np.array([0, 1, 0, 2])], 3, 2).probabilities(np.array([0, 1, 0, 2]))
-    np.testing.assert_allclose(found[1], [1 / 4, 3 / 8, 1 / 4, 3 / 8])
-    # Occurrences: a 2, b 1, c 1, the same numbers by chance; of order 1 nothing stands between them and 1/3.
-    np.testing.assert_allclose(found[0], [1 / 4, 3 / 8, 1 / 4, 3 / 8])
 
 
 def written_out(texts: list[np.ndarray], order: int, word: int, before: tuple[int, ...]) -> float:

@@ -24,13 +24,6 @@ def folder(tmp_path):
     return tmp_path
 
 
-def test_the_files_are_read_from_one_and_kept_from_zero(folder):
-    first, second = read_gold(folder)
-    assert first.source[1] == "red" and first.target[2] == "roji"
-    assert (1, 2) in first.sure and (2, 1) in first.possible and len(first.sure) == 5
-    assert second.sure == {(0, 0), (1, 1), (2, 2)}
-
-
 def test_every_token_belongs_to_the_word_that_it_begins_in(tokenizer):
     words = ["the", "queen", "'s", "xylophone", ",", "a", "lamp", "."]
     assert written(words)[0] == "The queen 's xylophone, a lamp."

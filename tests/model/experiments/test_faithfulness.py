@@ -120,9 +120,6 @@ def test_an_order_by_hand():
     assert faithfulness.Tested(none, grid, {}, {"sum": near, "weights": right}, (wrong,)).near == ("sum",)
 
 
-# -- over many sentences -----------------------------------------------------------------------------------------------
-
-
 @pytest.fixture(scope="module")
 def reported(trained, pair_files, tmp_path_factory):
     """A checkpoint's folder with the report of two sentences in it."""

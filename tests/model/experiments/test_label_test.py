@@ -13,7 +13,6 @@ from model.experiments.label_test import LabelTest, hidden_words, label_test
 from model.inference.analyse import analyse
 from model.inference.request import Request
 from model.network import masks
-from model.readings.gradients import label_gradient
 from model.readings.label_logits import label_logits
 from model.readings.label_readings import LABEL_READINGS
 from model.readings.pooled_rows import pooled_row, pooling_weights
@@ -86,25 +85,6 @@ def test_label_difference_is_the_sum_of_its_writers(lab, pooling, norms):
     for wrong, message in (((1, 1), "the rival is the label itself"), ((3, 0), "the label is 3; expected a number below 3")):
         with pytest.raises(ValueError, match=message):
             label_logits(made, found, *wrong)
-
-
-def test_the_gradient_is_what_a_longer_embedding_does(lab):
-    made = lab()
-    found = analyse(made, Request(TEXT))
-    place = found.trace.places.labels.index("·fox") if "·fox" in found.trace.places.labels else 2
-    token, share = found.trace.places.ids[place], 1e-6
-    said = label_gradient(made, found, 1, 0)
-    alike = [place for place, other in enumerate(found.trace.places.ids) if other == token]
-
-    def difference():
-        ids = list(found.trace.places.ids)
-        row = judged_by_hand(made, ids, ids)
-        return row[1] - row[0]
-
-    before = difference()
-    with torch.no_grad():
-        made.model.source_embedding.table.weight[token] *= 1 + share
-    assert (difference() - before) / share == pytest.approx(said[alike].sum(), rel=1e-3, abs=1e-6)
 
 
 def test_rank_correlations_share_ties(lab):

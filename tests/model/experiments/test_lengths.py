@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import dataclasses
 import subprocess
 
 import pytest
 import torch
 
 from model.experiments import length_runs
-from model.experiments.length_runs import D_MODEL, HEADS, LENGTHS, Curve, Limits, Point, Run, fit, measure, stored
+from model.experiments.length_runs import D_MODEL, HEADS, LENGTHS, Limits, Point, Run, fit, measure, stored
 from model.experiments.lengths import beyond, measured, off, peak
 from model.network.lengths import WAYS
 
@@ -43,14 +42,6 @@ def test_exact_ways_differ_by_rounding_only(run):
     assert off(torch.ones(2), None) is None
 
 
-def test_a_way_stops_before_it_takes_too_much():
-    limits = Limits(seconds=1, bytes=1000)
-    for seconds, size, why in ((0.24, 249, ""), (0.26, 249, "time"), (0.24, 251, "memory")):
-        assert beyond(WAYS["full"], (Point(64, seconds, size, None),), 128, limits) == why
-    assert beyond(WAYS["linear"], (Point(64, 0.49, 499, None),), 128, limits) == ""
-    assert beyond(WAYS["full"], (), 64, limits) == ""
-
-
 def test_measuring_process_ends_with_its_reader(monkeypatch):
     started = []
 
@@ -69,16 +60,6 @@ def test_measuring_process_ends_with_its_reader(monkeypatch):
     assert started[0].poll() is not None and len(started) == 1
 
 
-def test_the_growth_is_fitted_over_the_upper_half():
-    points = tuple(Point(n, 3e-6 * n**2 if n >= 512 else 1.0, 7 * n, None) for n in LENGTHS)
-    found = fit(Curve(points), "seconds")
-    assert (found.first, found.last) == (1024, 8192) and found.power == pytest.approx(2) and found.departs < 1e-9
-    assert fit(Curve(points), "bytes").power == pytest.approx(1)
-    assert fit(Curve(points[:2]), "bytes") is None
-    bent = (*points[:-1], dataclasses.replace(points[-1], seconds=2 * points[-1].seconds))
-    assert fit(Curve(bent), "seconds").departs > 0.1
-
-
 def test_the_stored_run_is_whole():
     run = stored()
     assert set(run.curves) == set(WAYS)
@@ -86,3 +67,11 @@ def test_the_stored_run_is_whole():
         curve = run.curves[name]
         assert curve.stopped or [p.length for p in curve.points] == list(LENGTHS)
         assert fit(curve, "bytes").power == pytest.approx(way.powers[1], abs=0.25)
+
+
+def test_a_way_stops_before_it_exceeds_its_limits():
+    limits = Limits(seconds=1, bytes=1000)
+    for seconds, size, why in ((0.24, 249, ""), (0.26, 249, "time"), (0.24, 251, "memory")):
+        assert beyond(WAYS["full"], (Point(64, seconds, size, None),), 128, limits) == why
+    assert beyond(WAYS["linear"], (Point(64, 0.49, 499, None),), 128, limits) == ""
+    assert beyond(WAYS["full"], (), 64, limits) == ""

@@ -88,9 +88,6 @@ def test_patched_difference_is_the_sum_of_its_parts(tokenizer):
         assert abs(dict(zip(split.writers, split.values, strict=True))[Writer("patch", layer=0)]) > 1e-3
 
 
-# -- the shipped checkpoint: young and wide --------------------------------------------------------------------------------
-
-
 def test_one_piece_turns_il_into_elle(shipped, young):
     asked, first, second, found, heard = young
     assert shipped.target_tokenizer.pieces(asked.tokens) == ("il", "elle")

@@ -23,11 +23,6 @@ ASKED = Request("The red fox takes a lamp.", decoding=SHORT)
 RUN = {experiment.name: experiment.run for experiment in EXPERIMENTS}
 
 
-def test_every_experiment_has_a_name_and_a_question_of_its_own():
-    assert len(RUN) == len({e.question for e in EXPERIMENTS}) == len(EXPERIMENTS) == 6
-    assert all(e.question.endswith("?") for e in EXPERIMENTS)
-
-
 @pytest.mark.parametrize("name", [name for name in RUN if name != "peek"])
 @pytest.mark.parametrize(
     "changes", [{}, {"pad": 2, "mode": "again", "intervention": tiny.edited("off_enc.1", "causal-off")}], ids=str
@@ -137,11 +132,3 @@ def test_without_a_peer_that_is_said_in_one_sentence(peers, name, asked):
     expected = f"^This question compares with .* trained {way} the causal mask, and '{name}' names none: add .* “peer”.$"
     with pytest.raises(CheckpointError, match=expected):
         RUN[asked](dataclasses.replace(peers[name], peer=None), ASKED)
-
-
-def test_shipped_checkpoints_name_fitting_peers():
-    loaded = [ready.checkpoints.load(name) for name in ready.checkpoints.names()]
-    named = [each for each in loaded if each.peer]
-    assert {each.name for each in named} >= {"en-fr", "en-fr-learned", "en-fr-peek"}
-    for checkpoint in named:
-        assert ready.peer_of(checkpoint).config.causal != checkpoint.config.causal

@@ -15,7 +15,7 @@ from model import checkpoint as checkpoints
 from model.__main__ import main
 from model.experiments.assignment import assignment
 from model.experiments.heads_report import Line, lines_of
-from model.experiments.same_head import CROSS_ROLES, SHUFFLES, distances, held_out, measure, shuffled
+from model.experiments.same_head import CROSS_ROLES, SHUFFLES, measure
 from model.inference.analyse import analyse
 from model.inference.request import Request
 from model.readings.head_roles import ROLES, ROWS, head_roles
@@ -58,11 +58,6 @@ def test_no_assignment_is_cheaper(size):
             assert costs[np.arange(size), found].sum() == pytest.approx(least, abs=1e-12)
 
 
-def test_a_distance_is_the_total_variation_of_rows():
-    one = np.array([[[1.0, 0.0], [0.5, 0.5]], [[0.0, 1.0], [0.2, 0.8]]])
-    assert distances(one, one[:1])[:, 0].tolist() == pytest.approx([0, 1 + 0.3])
-
-
 def test_permuted_heads_are_matched_exactly(tokenizer):
     lab = tiny.checkpoint(tokenizer, **SIZES)
     other, orders = permuted(lab)
@@ -78,36 +73,6 @@ def test_permuted_heads_are_matched_exactly(tokenizer):
     assert all((kind.matched, kind.same_layer) == (0, 1) for kind in found.kinds)
     assert {kind.kind: kind.by_chance for kind in found.kinds} == {"encoder": 0.5, "decoder": 1, "cross": 1}
     assert not found.circles
-
-
-def test_three_copies_match_in_a_circle(tokenizer):
-    lab = tiny.checkpoint(tokenizer, **SIZES)
-    copies = [lab, permuted(lab)[0], permuted(lab, 1)[0]]
-    found = measure(copies, LINES[:3], "ab", list("abc"))
-    assert [(circle.kind, circle.share, circle.by_chance) for circle in found.circles] == [
-        (kind, 1, 0.25) for kind in ("encoder", "decoder", "cross")
-    ]
-    assert len(found.sites) == 3 * 4
-    strangers = measure([lab, tiny.checkpoint(tokenizer, seed=3, **SIZES)], LINES[:3], "ab", ["a", "b"])
-    assert all(0 < site.matched <= site.random for site in strangers.sites)
-    assert all(site.matched <= site.held_out for site in strangers.sites)
-    assert all(site.alike == pytest.approx(1 - site.held_out / site.random) for site in strangers.sites)
-
-
-def test_heads_without_identity_match_by_chance():
-    chances, rows = [], np.ones(30, dtype=int)
-    for seed in range(12):
-        sums = drawn(30, 4, 4, seed=seed)
-        matched = sums.mean(0)[np.arange(4), assignment(sums.mean(0))].mean()
-        chances.append((shuffled(sums, rows) <= matched).mean())
-    assert 0.3 < np.mean(chances) < 0.7  # as often low as high
-    assert held_out(sums, rows) == pytest.approx(0.5, abs=0.1)
-    sums[:, np.arange(4), [1, 2, 3, 0]] -= 0.3
-    costs = sums.mean(0)
-    assert assignment(costs) == [1, 2, 3, 0]
-    assert (shuffled(sums, rows) > costs[np.arange(4), [1, 2, 3, 0]].mean()).all()
-    assert held_out(sums, rows) == pytest.approx(0.2, abs=0.1)
-    assert held_out(sums[:1], rows[:1]) is None
 
 
 def test_roles_equal_those_of_a_single_sentence(tokenizer):
@@ -180,3 +145,17 @@ def test_the_command_prints_one_json_object(tokenizer, tmp_path, capsys):
     )
     assert "heads reads one --checkpoint; leave out" in fails(capsys, "report", "heads", *asked[2:], *folders[:2])
     assert "seeds needs --checkpoints" in fails(capsys, *asked[:-1])
+
+
+def test_three_copies_match_in_a_circle(tokenizer):
+    lab = tiny.checkpoint(tokenizer, **SIZES)
+    copies = [lab, permuted(lab)[0], permuted(lab, 1)[0]]
+    found = measure(copies, LINES[:3], "ab", list("abc"))
+    assert [(circle.kind, circle.share, circle.by_chance) for circle in found.circles] == [
+        (kind, 1, 0.25) for kind in ("encoder", "decoder", "cross")
+    ]
+    assert len(found.sites) == 3 * 4
+    strangers = measure([lab, tiny.checkpoint(tokenizer, seed=3, **SIZES)], LINES[:3], "ab", ["a", "b"])
+    assert all(0 < site.matched <= site.random for site in strangers.sites)
+    assert all(site.matched <= site.held_out for site in strangers.sites)
+    assert all(site.alike == pytest.approx(1 - site.held_out / site.random) for site in strangers.sites)

@@ -191,15 +191,3 @@ def test_interrupted_run_resumes_to_the_same_table(command, tmp_path, capsys, mo
     assert seen == [1, 3, 4, 3, 4, 4], "of two known sentences one was cut off; a doubled one counts once"
     assert (tmp_path / "heads.csv").read_bytes() == whole
     assert sorted(file.name for file in tmp_path.glob("heads.csv*")) == ["heads.csv"]
-
-
-def test_own_targets_need_sentences_only(command, tmp_path, capsys):
-    (tmp_path / "pairs.tsv").write_text("".join(f"{text}\n" for text in ("=1+1", TEXTS[1])), encoding="utf-8")
-    assert "no tab; expected source TAB target" in fails(capsys, *command)
-    own = [word.replace("reference", "own") for word in command]
-    assert main([*own, "--texts", "--json"]) == 0
-    told = json.loads(capsys.readouterr().out)
-    rows = written(tmp_path / "heads.csv")
-    assert [row["sentences"] for row in rows] == ["2"] * len(rows) == [str(r[3]) for r in told["rows"]]
-    assert all(not row["strongest_texts"].startswith("=") for row in rows), "no text that was read is a formula"
-    assert any(row["strongest_texts"].startswith("'=1+1") for row in rows)

@@ -9,7 +9,6 @@ from model.evaluation import card
 from model.experiments import warnings
 from model.inference.analyse import analyse
 from model.inference.request import Request
-from model.text.worth import Signs, read_signs
 from tests.support import tiny
 
 SIGNS = [{"sentences": 1400, "bad": 100}, {"sentences": 400, "bad": 160}, {"sentences": 200, "bad": 140}]
@@ -32,22 +31,6 @@ def test_counts_equal_the_warnings_of_analyse(trained):
     unknown = warnings.measure(load(str(trained / "checkpoint")), good, limit=2, decoding=Decoding("beam", width=2))
     assert (unknown["sentences"], unknown["bad"]) == (2, 0)
     assert set(found["rules"]) == {*marked, "long"}
-
-
-def test_sign_counts_need_enough_sentences():
-    signs = read_signs({"warnings": NUMBERS})
-    assert signs.told(0) == "of such test translations, 1 of 10 was bad; of all, 2 of 10"
-    assert signs.told(1) == "of such test translations, 4 of 10 were bad; of all, 2 of 10"
-    assert signs.told(2) == "of such test translations, 7 of 10 were bad; of all, 2 of 10"
-    assert signs.told(3) == "of test translations with 2 or more, 7 of 10 were bad; of all, 2 of 10"
-    few = Signs(((900, 9), (60, 20), (30, 20), (20, 20)), 50.0)
-    assert few.told(0) == "of such test translations, fewer than 1 of 10 were bad; of all, 1 of 10"
-    assert few.told(1) == few.told(3) == "of test translations with 1 or more, 5 of 10 were bad; of all, 1 of 10"
-    assert [Signs(((900, 9), (60, 20), (30, 20)), 50.0).told(n) for n in (1, 2, 5)] == ["", "", ""]
-    assert read_signs({}) is read_signs({"warnings": {"rules": {}}}) is None
-    assert (
-        "decoded greedily: 400 came out badly, with chrF under 50" in read_signs({"warnings": NUMBERS | {"beam": 1}}).meant()
-    )
 
 
 def test_reliability_describes_own_translations_only(tiny_checkpoint):

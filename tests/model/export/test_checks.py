@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 from pathlib import Path
 
@@ -50,19 +49,6 @@ def test_what_a_view_states_holds_on_it(tokenizer, number):
     for check in parse("# what was found\n\n" + "\n".join(said) + "\n"):
         assert check.measure(lab).holds, check.text
         assert check.values["asked"] == request
-
-
-def test_what_is_measured_otherwise_does_not_hold(tiny_checkpoint):
-    lab, seen = Lab(tiny_checkpoint), set()
-    for check in parse("\n".join(stated(tiny_checkpoint, ASKED[0][1]))):
-        assert check.measure(lab).holds
-        for name, other in {"amount": forms.Amount("at most", -1.0), "text": "Non."}.items():
-            if name in check.values:
-                assert not dataclasses.replace(check, values=check.values | {name: other}).measure(lab).holds
-                seen.add((check.kind.name, name))
-    assert seen == {("translation", "text"), *((each, "amount") for each in ("weight", "metric", "probability"))} | {
-        ("probability", "text")
-    }
 
 
 def test_a_missing_mask_is_found_out(tokenizer):
@@ -133,9 +119,6 @@ def test_a_faulty_line_is_told_with_its_number(line, message):
     with pytest.raises(ValueError) as told:
         parse(line)
     assert message in str(told.value) and "\n" not in str(told.value)
-
-
-# -- on the command line -----------------------------------------------------------------------------------------------
 
 
 def test_the_command_tells_which_hold(saved, tmp_path, capsys):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import dataclasses
 import io
 import json
 import math
@@ -19,7 +18,6 @@ from model.checkpoint import load, save
 from model.decoding.strategy import Decoding
 from model.experiments.effects import head_effects, mask_effects
 from model.experiments.leaks import leak_test
-from model.export import Exported, files
 from model.export.code import Code
 from model.export.tables import CELLS, Table, cells_table, map_table, steps_table
 from model.inference.analyse import analyse
@@ -64,17 +62,6 @@ def test_the_copied_python_runs_from_every_place(saved, tiny_checkpoint, tmp_pat
     found = run(tmp_path / "runs", *scripts)
     assert [translation for _, translation in found] == [each.translation for each in expected]
     assert [name for name, _ in found][:3] == ["en-fr-peek", "mine", "saved"]
-
-
-def test_a_request_gets_the_checkpoint_that_is_loaded(saved):
-    lab, plain = load(str(saved)), Request(TEXT, decoding=SHORT)
-    found = analyse(lab, plain)
-    assert found.request.checkpoint == found.checkpoint == lab.name == "saved"
-    values = json.loads(files.FORMATS[".json"](Exported.of(lab, found)))
-    assert values["request"]["checkpoint"] == values["checkpoint"] == "saved"
-    again = dataclasses.replace(found.request, source="The fox.")
-    assert again == Request("The fox.", "saved", decoding=SHORT)
-    assert hash(again) == hash(Request("The fox.", "saved", decoding=SHORT))
 
 
 @pytest.mark.parametrize("use", [analyse, head_effects, mask_effects, leak_test], ids=lambda use: use.__name__)

@@ -15,9 +15,10 @@ import numpy as np
 import pytest
 
 from model.decoding.strategy import Decoding
-from model.export import Exported, files, read, requests, schema, write
+from model.export import Exported, files, read, schema, write
 from model.inference.analyse import analyse
 from model.inference.request import Request
+from model.trace import Site
 from tests.support import tiny
 
 TEXT = "The red fox takes a lamp."
@@ -77,17 +78,6 @@ def test_request_that_is_read_gives_the_same_analysis(tokenizer, tmp_path):
         assert Exported.of(checkpoint, analyse(checkpoint, found.request)) == made
 
 
-def test_candidates_stand_with_their_labels(tokenizer):
-    made = exported(tokenizer, "plain")
-    assert made.candidate_ids.shape == (6, schema.CANDIDATES)
-    assert (np.diff(made.candidate_log_probs, axis=1) <= 0).all()
-    assert made.candidate_labels[0] == tokenizer.pieces(made.candidate_ids[0])
-    assert [row[0] for row in made.candidate_labels] == list(made.outputs.labels)  # greedy takes the first
-    assert np.array_equal(made.candidate_log_probs[:, 0], made.log_probs)
-    path = made.hypotheses[made.chosen]
-    assert path.score == pytest.approx(float(made.log_probs.sum()), abs=1e-5)
-
-
 def test_the_page_of_the_format_says_what_is_written(tokenizer):
     assert schema.tables() in (ROOT / "docs/export.md").read_text(encoding="utf-8")
     made = exported(tokenizer)
@@ -101,9 +91,6 @@ def test_the_page_of_the_format_says_what_is_written(tokenizer):
     assert {declared.get(n, declared.get(n.split(".")[0])) == kind for n, kind in names.items()} == {True}
     written = json.loads(files.as_json(made))
     assert set(written) == {*header, "arrays"} and set(written["arrays"]) == set(kinds)
-
-
-# -- what is no such file ----------------------------------------------------------------------------------------------
 
 
 def changed(made: Exported, **changes) -> bytes:
@@ -167,9 +154,6 @@ def test_file_that_claims_a_huge_size_is_refused(tokenizer):
         read(raw.getvalue())
 
 
-# -- writing -----------------------------------------------------------------------------------------------------------
-
-
 def test_a_disk_that_is_full_leaves_nothing_behind(tmp_path):
     path = str(tmp_path / "x.npz")
     code = f"from pathlib import Path; from model.files import write_new; write_new(Path({path!r}), b'x' * 9000)"
@@ -185,12 +169,17 @@ def test_a_disk_that_is_full_leaves_nothing_behind(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_request_without_a_token_count_is_read():
-    asked_for = Request("The red fox.", decoding=Decoding("sample", seed=4))
-    values = requests.plain(asked_for)
-    assert requests.asked(values) == asked_for
-    del values["decoding"]["more"]
-    assert requests.asked(values) == asked_for
-    for wrong in ({"more": "9"}, {"other": 1}):
-        with pytest.raises(ValueError, match="of it "):
-            requests.asked(values | {"decoding": values["decoding"] | wrong})
+def test_maps_of_an_export_have_the_labels_of_the_trace(tokenizer):
+    changes, request = ASKED["edits, with masks of single heads"]
+    checkpoint = tiny.checkpoint(tokenizer, **changes)
+    analysis = analyse(checkpoint, request)
+    found = read(files.npz(Exported.of(checkpoint, analysis)))
+    for site in analysis.trace.patterns:
+        for head in (None, 0, 1):
+            one, two = found.pattern(site, head), analysis.trace.view(site, head)
+            assert (one.queries, one.keys) == (two.queries, two.keys)
+            assert np.array_equal(one.values, two.values) and np.array_equal(one.allowed, two.allowed)
+    assert np.array_equal(found.log_probs, analysis.trace.token_log_probs)
+    assert found.baseline is not None and found.baseline.request.intervention == type(request.intervention)()
+    with pytest.raises(ValueError, match=r"there is no cross layer 7; this trace has layers \[0, 1\]"):
+        found.pattern(Site("cross", 7), 0)

@@ -78,9 +78,6 @@ def test_decode_again_traces_the_edited_model(checkpoint, decoding):
     assert changed > 3
 
 
-# -- what is said ----------------------------------------------------------------------------------------------------------
-
-
 @MODES
 def test_row_may_wait_for_a_later_token(checkpoint, mode):
     found = analyse(checkpoint, asked("row_dec_1-3", "causal-off", mode=mode))
@@ -88,21 +85,6 @@ def test_row_may_wait_for_a_later_token(checkpoint, mode):
     assert (found.whole.patterns[Site("decoder", 0)][:, 0, 2] == 1).all()
     beyond = analyse(checkpoint, asked("row_dec_1-99", "causal-off", mode=mode))
     assert any(note.startswith("Waiting for a step") for note in beyond.notes)
-
-
-@MODES
-def test_rows_that_see_nothing_are_told(checkpoint, mode):
-    told = "nothing at all: where everything is blocked, the pattern is zeros."
-    for codes, count in (
-        (["block_cross.1.2_2-all"], "1 row sees "),
-        (["block_cross_2-all", "block_dec.1_1-1", "block_enc_3-all"], "3 rows see "),
-    ):
-        found = analyse(checkpoint, asked(*codes, mode=mode))
-        assert found.notes.count(count + told) == 1
-        assert not any(told in note for note in found.baseline.notes)
-    assert not any(told in note for note in analyse(checkpoint, asked("block_dec_2-1", mode=mode)).notes)
-    found = analyse(checkpoint, asked("block_dec.2.1_2-1", "block_dec.2.1_2-2", target=TARGET))
-    assert found.trace.fully_masked_rows == ((Site("decoder", 1), 1),)
 
 
 FORBIDDEN = "The mask forbids this already, so it changes nothing: "
@@ -134,9 +116,6 @@ def test_block_of_a_visible_cell_is_no_noop(checkpoint, pad, mode):
         assert found.no_op_blocks == () and not any(FORBIDDEN in note for note in found.notes), codes
     found = analyse(checkpoint, asked("window-2", "block_enc_1-3", "block_enc_1-2", mode=mode))  # one is beyond the window
     assert [block.code for block in found.no_op_blocks] == ["block_enc_1-3"]
-
-
-# -- whose mask it is ------------------------------------------------------------------------------------------------------
 
 
 @MODES

@@ -10,7 +10,7 @@ import pytest
 
 from model.config import PAD
 from model.decoding.strategy import Decoding
-from model.edits.intervention import BASELINE, Intervention
+from model.edits.intervention import Intervention
 from model.edits.kinds import Block, Place
 from model.experiments.effects import mask_effects
 from model.inference import passes, size
@@ -71,8 +71,6 @@ def test_analyses_leave_the_model_as_it_was(tiny_checkpoint):
     assert not tiny_checkpoint.model.training
 
 
-# -- how the target came about -----------------------------------------------------------------------------------------
-
 BEAM, SAMPLED = Decoding("beam", limit=8, width=4), Decoding("sample", limit=8, seed=7)
 
 
@@ -98,18 +96,6 @@ def test_how_names_the_rank_in_the_beam(tiny_checkpoint):
         assert found.how == "beam of 4, given up"
         assert found.notes[0] == "This path was given up: the beam went on without it."
     assert how(tiny_checkpoint, BEAM, path=(9, 9, 9)) == "beam of 4"  # no such path: the best
-
-
-@pytest.mark.parametrize("decoding", [SHORT, BEAM, SAMPLED], ids=lambda d: d.strategy)
-def test_how_tells_a_branch_from_the_original(tiny_checkpoint, decoding):
-    own = analyse(tiny_checkpoint, Request(TEXT, decoding=decoding))
-    taken = {h.ids[:3] for h in (*own.tree, *own.tree.pruned)}
-    first = own.hypothesis.ids[:2]
-    one, two = [(*first, i) for i in range(5, 40) if (*first, i) not in taken][:2]
-    assert how(tiny_checkpoint, decoding, branches=(one,)) == f"{own.how}, branched off"
-    assert how(tiny_checkpoint, decoding, branches=(one, two), path=one) == f"{own.how}, branched off"
-    assert how(tiny_checkpoint, decoding, branches=(one, two), path=own.hypothesis.ids) == own.how
-    assert how(tiny_checkpoint, decoding, branches=(one,), target=TARGET) == "given target"
 
 
 def test_numbers_are_comparable_up_to_the_first_difference(tiny_checkpoint):
@@ -188,13 +174,3 @@ def test_mask_effects_ignore_the_requested_edits(tiny_checkpoint):
     for name in one:
         assert (one[name].before == two[name].before).all()
         assert (one[name].after == two[name].after).all()
-
-
-def test_a_batch_pads_its_own_rows_and_no_more(tiny_checkpoint):
-    short, long = TEXT, BATCH["other_sentences"][0]
-    for off in (False, True):
-        edit = UNPADDED if off else BASELINE
-        one = analyse(tiny_checkpoint, Request(short, other_sentences=(long,), decoding=SHORT, intervention=edit))
-        two = analyse(tiny_checkpoint, Request(long, other_sentences=(short,), decoding=SHORT, intervention=edit))
-        assert one.batch_padding == one.trace.source.ids.count(PAD) > 0 == two.batch_padding
-        assert two.trace.source.ids.count(PAD) == (PAD_WHEN_UNMASKED if off else 0)

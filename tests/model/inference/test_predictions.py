@@ -10,17 +10,9 @@ import pytest
 from model.decoding.strategy import Decoding
 from model.inference.analyse import analyse
 from model.inference.decisions import NEAR, answered, is_near, near_ties, turned, turns
-from model.inference.predictions import Move, candidates, changed_words, first_difference, kl_divergence, likelier, moves
+from model.inference.predictions import changed_words, first_difference, kl_divergence, likelier
 from model.inference.request import Request
 from tests.support import tiny
-
-
-def test_candidates_are_the_likeliest_in_order():
-    log_probs = np.log(np.array([[0.1, 0.6, 0.05, 0.25], [0.7, 0.1, 0.15, 0.05]]))
-    first, second = candidates(log_probs, 3)
-    assert [c.id for c in first] == [1, 3, 0]
-    assert [c.id for c in second] == [0, 2, 1]
-    assert [c.probability for c in first] == pytest.approx([0.6, 0.25, 0.1])
 
 
 @pytest.mark.parametrize(
@@ -79,18 +71,6 @@ def test_divergence_is_zero_for_equal_rows_only():
     nearly = np.nextafter(before, np.float32(0))  # sums of which rounding could make less than nothing
     assert (kl_divergence(before, nearly) >= 0).all()
     assert (kl_divergence(nearly, before) >= 0).all()
-
-
-@pytest.mark.parametrize("count", [0, 1, 2, 7])
-def test_moves_are_the_largest_changes(count):
-    before, after = _drawn(4, 60), _drawn(5, 60)
-    change = np.exp(after.astype(float)) - np.exp(before.astype(float))
-    gains, losses = moves(before, after, count)
-    assert len(gains) == len(losses) == count
-    assert [m.id for m in gains] == list(np.argsort(-change))[:count]
-    assert [m.id for m in losses] == list(np.argsort(change))[:count]
-    assert all(isinstance(m, Move) and m.after > m.before for m in gains)
-    assert all(m.after < m.before for m in losses)
 
 
 def rows(*probabilities: list[float]) -> np.ndarray:

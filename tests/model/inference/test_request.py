@@ -117,17 +117,6 @@ def test_a_branch_joins_the_tree_and_is_what_is_shown(exact_checkpoint, decoding
         assert found.hypothesis.ids == greedy(exact_checkpoint.model, source, prefix=branch, limit=10)[0].ids
 
 
-def test_every_path_of_a_beam_can_be_looked_at(exact_checkpoint):
-    request = Request(TEXTS[0], decoding=BEAM)
-    plain = analyse(exact_checkpoint, request)
-    for path in (*plain.tree, *plain.tree.pruned):
-        found = analyse(exact_checkpoint, dataclasses.replace(request, path=path.ids))
-        assert found.trace.outputs.ids == found.hypothesis.ids == path.ids
-        assert found.hypothesis.log_probs == pytest.approx(path.log_probs, abs=1e-5)
-        assert any("given up" in note for note in found.notes) == (path in plain.tree.pruned)
-    assert plain.tree.pruned
-
-
 @pytest.mark.parametrize(
     ("branch", "message"),
     [

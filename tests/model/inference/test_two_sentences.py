@@ -13,7 +13,6 @@ from model import checkpoint as checkpoints
 from model import trace
 from model.__main__ import main
 from model.config import END, PAD, START
-from model.export import Exported, files
 from model.inference.analyse import analyse
 from model.inference.following import following, turned
 from model.inference.reading import source_ids
@@ -85,16 +84,6 @@ def test_padding_of_two_sentences_changes_nothing(lab):
     assert edited.baseline.follows == pytest.approx(plain.follows, abs=1e-12) and abs(edited.follows - plain.follows) > 1e-9
     given = analyse(lab, dataclasses.replace(BOTH, intervention=tiny.edited("patch_enc.1_all")))
     assert given.trace.source.ids == plain.trace.source.ids  # the other first sentence stands before the same second one
-
-
-def test_it_is_exported_and_read_back(lab):
-    found, asked = Exported.of(lab, analyse(lab, BOTH)), dataclasses.replace(BOTH, checkpoint=lab.name)
-    for make in files.FORMATS.values():
-        read = files.read(make(found))
-        assert read == found and read.request == asked and read.follows == found.follows
-    older = json.loads(files.as_json(Exported.of(lab, analyse(lab, Request(ONE)))))
-    del older["follows"], older["request"]["second"]
-    assert files.read(json.dumps(older).encode()).request == Request(ONE, lab.name)
 
 
 def test_the_command_line_tells_both(lab, tmp_path, monkeypatch, capsys):

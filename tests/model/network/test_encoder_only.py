@@ -7,7 +7,7 @@ import torch
 from torch import Tensor, nn
 
 from benchmarks.peers import copy, copy_encoder_layer
-from model.config import END, PAD, START, ModelConfig
+from model.config import END, PAD, START
 from model.network.context import forced
 from model.network.transformer import EncoderOnly
 from tests.support import tiny
@@ -100,17 +100,3 @@ def test_padding_does_not_move_what_is_pooled(pooling):
     model = tiny.model(**(JUDGES | {"pooling": pooling}))
     made = [model.judged(forced(model, ids, None), ids) for ids in (two_sentences(3, 4), two_sentences(3, 4, 5))]
     torch.testing.assert_close(*made, atol=1e-10, rtol=0)
-
-
-def test_heads_add_only_their_own_weights():
-    names = {name for name, _ in tiny.model(**ALONE).named_parameters()}
-    more = {name for name, _ in tiny.model(**JUDGES).named_parameters()} - names
-    parts = {f"{part}.{what}" for part in ("pooler.dense", "follows", "classifier") for what in ("weight", "bias")}
-    assert more == parts | {"source_embedding.segments.weight"}
-    values = tiny.config(**ALONE).to_dict()
-    for name in ("segments", "pooler", "pooling", "follows", "classes"):
-        del values[name]
-    assert ModelConfig.from_dict(values) == tiny.config(**ALONE)
-    assert ModelConfig.from_dict(tiny.config(**JUDGES).to_dict() | {"classes": list(JUDGES["classes"])}) == tiny.config(
-        **JUDGES
-    )

@@ -56,9 +56,6 @@ def torch_options(variant: dict) -> dict:
     return {"dropout": 0.0, "batch_first": True, "dtype": torch.float64} | variant
 
 
-# -- attention ---------------------------------------------------------------------------------------------------------
-
-
 @each_length
 @pytest.mark.parametrize("causal", [False, True])
 @pytest.mark.parametrize("with_padding", [False, True])
@@ -101,9 +98,6 @@ def test_cross_attention_equals_torch(queries, keys):
     torch.testing.assert_close(mixed, expected, atol=EXACT, rtol=0)
 
 
-# -- layers ------------------------------------------------------------------------------------------------------------
-
-
 @each_variant
 @each_length
 def test_encoder_layer_equals_torch(variant, length):
@@ -131,9 +125,6 @@ def decoder_layer_difference(variant: dict, length: int) -> float:
 @each_length
 def test_decoder_layer_equals_torch(variant, length):
     assert decoder_layer_difference(variant, length) < EXACT
-
-
-# -- the whole model ---------------------------------------------------------------------------------------------------
 
 
 def transformer_difference(variant: dict, source_length: int, target_length: int, final_norm: bool = True) -> float:
@@ -166,9 +157,6 @@ def test_transformer_equals_torch(variant, length):
 @pytest.mark.parametrize("final_norm", [True, False])
 def test_transformer_of_other_lengths_equals_torch(variant, source_length, target_length, final_norm):
     assert transformer_difference(variant, source_length, target_length, final_norm) < EXACT
-
-
-# -- these tests can fail ----------------------------------------------------------------------------------------------
 
 
 @each_variant

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import math
 
-import pytest
 import torch
 from torch import Tensor
 
-from model.activations import equal_width
 from model.network.layers import DecoderLayer, EncoderLayer, FeedForward
 from model.network.masks import causal
 from tests.support import tiny
@@ -97,14 +95,3 @@ def test_the_decoder_layer_of_2017_by_its_formulas():
     expected = layer_norm(third, x2 + product(network.outer, product(network.inner, x2).clamp(min=0)))
     found = layer(x[None], memory[None], causal(4, 4), OPEN, torch.arange(4))[0]
     torch.testing.assert_close(found, expected, atol=1e-12, rtol=0)
-
-
-@pytest.mark.parametrize(("d_model", "d_ff", "expected"), [(128, 512, 341), (256, 1024, 682), (16, 32, 21), (2, 1, 1)])
-def test_gated_network_of_equal_width_has_equal_size(d_model, d_ff, expected):
-    width = equal_width(d_model, d_ff)
-    assert width == expected
-    plain, gated = (
-        sum(p.numel() for p in FeedForward(tiny.config(d_model=d_model, d_ff=each, activation=name)).parameters())
-        for name, each in (("relu", d_ff), ("swiglu", width))
-    )
-    assert abs(plain - gated) <= (3 * d_model + 2) / 2

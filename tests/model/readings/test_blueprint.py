@@ -107,17 +107,6 @@ def test_shapes_are_what_a_pass_sees(changes):
     assert sizes(only(blocks, kind="softmax"))["probabilities"] == tuple(logits.shape)
 
 
-def test_what_a_checkpoint_lacks_is_absent():
-    _, blocks = planned(positions="rotary", final_norm=False)
-    assert not [b for b in blocks if b.kind == "positions"]
-    assert not [b for b in blocks if b.kind == "norm" and b.layer is None]
-    turned = {b.site: "rotary" in b.sentence for b in blocks if b.kind == "attention"}
-    assert turned == {"encoder": True, "decoder": True, "cross": False}
-    _, blocks = planned()
-    assert [b.name for b in blocks if b.kind == "norm" and b.layer is None] == ["Final LayerNorm"] * 2
-    assert only(blocks, kind="positions", column="encoder").parameters == 0
-
-
 @pytest.mark.parametrize(
     ("joint", "tied", "target", "projection"),
     [
@@ -208,24 +197,6 @@ def test_statements_are_located_by_the_assigned_name(tmp_path, function, name, c
     found = look(tmp_path, function, name, calls)
     assert [(lines.number, lines.text) for lines in found] == expected
     assert {(lines.file, lines.function) for lines in found} == {("module.py", function)}
-
-
-@pytest.mark.parametrize(
-    ("function", "name", "calls", "named"),
-    [
-        ("missing", "q", "", ("module.py", "missing")),
-        ("First.backward", "q", "", ("module.py", "First.backward")),
-        ("Third.forward", "q", "", ("module.py", "Third.forward")),
-        ("First.forward", "missing", "", ("First.forward", "missing")),
-        ("First.forward", "q", "nobody", ("First.forward", "q")),
-        ("plain", "scale", "", ("plain", "scale")),  # called there, never assigned
-        ("plain", "x", "", ("plain", "x")),  # an argument
-    ],
-)
-def test_what_is_not_there_is_named(tmp_path, function, name, calls, named):
-    with pytest.raises(LookupError) as fault:
-        look(tmp_path, function, name, calls)
-    assert all(word in str(fault.value) for word in named)
 
 
 def test_lines_of_the_attention_formula_are_located():

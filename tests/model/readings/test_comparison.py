@@ -10,7 +10,7 @@ import pytest
 from model.config import END
 from model.inference.analyse import analyse
 from model.inference.request import Request
-from model.readings.alignment import diagonal, error_rate, head_peaks, hits, peaks, word_weights
+from model.readings.alignment import diagonal, error_rate, head_peaks, hits, peaks
 from model.readings.comparison import align, common_difference, row_distances
 from model.text.aligned import ROWS
 from model.trace import Axis, Site, Trace, View
@@ -91,14 +91,6 @@ def test_perfect_aligner_has_no_error():
     assert rate(peaks(weights, 3), gold) == 0
     assert rate(diagonal(3, 3), gold) == pytest.approx(2 / 3)
     assert rate(diagonal(3, 3), {(n, n) for n in range(3)}) == 0
-
-
-def test_word_weights_sum_the_pieces():
-    pattern = np.array([[0.3, 0.3, 0.4, 0.0], [0.1, 0.5, 0.4, 0.0], [0.1, 0.1, 0.2, 0.6]])
-    weights = word_weights(pattern, [0, 1, 2], [0, 0, 1], [0, 0, 1, 9])
-    np.testing.assert_allclose(weights, [[0.6, 0.4, 0.0], [0.2, 0.2, 0.6]])
-    assert peaks(weights, 2).tolist() == [0, -1]
-    assert peaks(np.zeros((1, 2)), 2).tolist() == [-1]
 
 
 def test_peaks_of_a_trace_are_those_of_its_rows(tiny_checkpoint):

@@ -10,7 +10,7 @@ from model.inference.analyse import analyse
 from model.inference.request import Request
 from model.network.attention import MultiHeadAttention
 from model.readings.contributions import value_norms
-from model.readings.head_maps import MEASURES, agreement, detail, measured
+from model.readings.head_maps import MEASURES, detail, measured
 from model.readings.patterns import rollout
 from model.trace import KINDS, Site
 from tests.support import tiny
@@ -48,17 +48,6 @@ def test_contributions_are_weights_times_norms(read):
     )
 
 
-def test_equal_norms_make_contributions_the_weights(read):
-    trace, norms = read
-    even = {site: np.ones_like(values) for site, values in norms.items()}
-    for site in trace.patterns:
-        np.testing.assert_allclose(
-            measured(trace, even, site, 0, "contribution"), measured(trace, even, site, 0, "weights"), atol=1e-6
-        )
-        maps = {name: measured(trace, even, site, 0, name) for name in MEASURES}
-        assert agreement(maps, trace.mask(site, 0))["contribution"] == pytest.approx(1)
-
-
 def test_cross_rollout_goes_through_the_encoder(read):
     trace, norms = read
     encoder = rollout(np.stack([trace.patterns[Site("encoder", n)] for n in (0, 1)]))[-1]
@@ -80,20 +69,6 @@ def test_merged_words_have_labels_and_rows(read, kind):
     assert len(found.rows) == len(queries)
     for row, label in zip(found.rows, queries.labels, strict=True):
         assert label in found.queries[row]
-
-
-def test_hiding_takes_lines_away_and_changes_no_value(read):
-    trace, norms = read
-    site = Site("cross", 0)
-    values = measured(trace, norms, site, 0, "weights")
-    plain = detail(trace, site.kind, values, trace.mask(site, 0), merge=False, hide=False, mass=1.0)
-    hidden = detail(trace, site.kind, values, trace.mask(site, 0), merge=False, hide=True, mass=1.0)
-    np.testing.assert_array_equal(plain.values, hidden.values)
-    gone = [
-        key for key, before, after in zip(plain.keys, plain.kept.T, hidden.kept.T, strict=True) if (before & ~after).any()
-    ]
-    assert gone == [".", "</s>"]
-    assert hidden.kept.any()
 
 
 def layer_of(checkpoint, site: Site):

@@ -12,12 +12,10 @@ import torch
 
 from model.checkpoint import find
 from model.config import CONTROL_TOKENS
-from model.readings.analogies import analogy
 from model.readings.merges import cut, learned
-from model.readings.neighbours import FEWEST, RARE, cosines, language_of, name_of, nearest, pieces_of, standing_out, survey
+from model.readings.neighbours import RARE, cosines, language_of, nearest, survey
 from model.text.tokenizer import Tokenizer
 from tests.support import tiny
-from viz.inside.analogy_texts import told
 
 FIRST = len(CONTROL_TOKENS)
 
@@ -66,14 +64,6 @@ def test_a_tokens_language_is_where_the_training_saw_it(tiny_checkpoint):
     assert {n.id: (n.count, n.shared) for n in found["target"]} == {4: (500, False), 5: (30, True)}
 
 
-def test_two_tables_are_not_compared(tokenizer):
-    checkpoint = tiny.checkpoint(tokenizer, joint_vocab=False)
-    found = {side: nearest(checkpoint, 20, side) for side in ("source", "target")}
-    assert [list(each) for each in found.values()] == [["source"], ["target"]]
-    assert found["source"]["source"] != found["target"]["target"]
-    assert survey(checkpoint, "source") is None
-
-
 def test_the_survey_by_hand(tokenizer):
     checkpoint = with_counts(tiny.checkpoint(tokenizer), [0] * 3 + [90, 80, 70, 60, 0, 0], [0] * 7 + [90, 80])
     table = checkpoint.model.source_embedding.table.weight.data
@@ -83,55 +73,6 @@ def test_the_survey_by_hand(tokenizer):
     found = survey(checkpoint, "source")
     assert (found.tokens, found.same, found.both) == (4, 3, 0)
     assert survey(checkpoint, "source", 2).tokens == 2
-
-
-# -- words -------------------------------------------------------------------------------------------------------------
-
-
-def test_every_token_has_a_name_that_leads_back_to_it(tokenizer):
-    for token in range(FIRST, tokenizer.size):
-        assert pieces_of(tokenizer, name_of(tokenizer, token, (), None), (), None) == (token,)
-    fox = tokenizer.encode(" fox")[0]
-    assert name_of(tokenizer, fox, (), None) == "·fox"
-
-
-# -- chance ------------------------------------------------------------------------------------------------------------
-
-
-def test_neighbours_stand_out_against_chance():
-    drawn = np.random.default_rng(3)
-    seen = np.repeat([30, 3000], 500)
-    alike = np.where(seen == 30, 0.4, 0.1) + 0.05 * drawn.standard_normal(1000)
-    every = np.ones(1000, dtype=bool)
-    assert not standing_out(alike, every, 0, seen).any()
-    alike[[100, 900]] = 0.55
-    assert np.flatnonzero(standing_out(alike, every, 0, seen)).tolist() == [900]
-    assert not standing_out(alike, every, 900, seen).any()
-    assert standing_out(alike, every & (np.arange(1000) < FEWEST - 1), 999, seen) is None
-
-
-# -- sums of words -----------------------------------------------------------------------------------------------------
-
-
-def table_of(tokenizer, rows):
-    """A checkpoint in whose table these words have these beginnings of rows, all others none."""
-    checkpoint = tiny.checkpoint(tokenizer)
-    table = checkpoint.model.source_embedding.table.weight.data
-    table.zero_()
-    for word, row in rows.items():
-        table[tokenizer.encode(f" {word}")[0], : len(row)] = torch.tensor(row, dtype=table.dtype)
-    return checkpoint
-
-
-def test_a_sum_of_words_by_hand(tokenizer):
-    words = ("fox", "lamp", "red", "old")
-    rows = {"fox": (1, 0, 0), "lamp": (0, 1, 0), "red": (0, 0, 1), "old": (1, -1, 1), "varun": (1, 0, 1)}
-    found = analogy(table_of(tokenizer, rows), words)
-    assert found.holds and found.nearest[0] == ("·old", pytest.approx(1.0)) and found.itself == "·old"
-    assert [label for label, _ in found.nearest[:2]] == ["·old", "·varun"]
-    missed = analogy(table_of(tokenizer, rows | {"old": (1, 0.5, 0)}), words)
-    assert missed.rank == 2 and not missed.holds and missed.nearest[0][0] == "·varun"
-    assert "here too. Nearest" in told(found) and "here it fails: old is number 2 of" in told(missed)
 
 
 TEXTS = [

@@ -9,7 +9,7 @@ import pytest
 
 from model.inference.analyse import analyse
 from model.inference.request import Request
-from model.readings.scaling import WIDTHS, drawn, jacobian_norm, numbers, of_site, spectral_norm
+from model.readings.scaling import jacobian_norm, numbers, of_site, spectral_norm
 from model.trace import KINDS, Site
 from tests.support import tiny
 
@@ -57,21 +57,6 @@ def test_what_is_not_allowed_does_not_count():
         np.isnan(values).all()
         for values in (lonely.variance, lonely.largest, lonely.entropy, lonely.gradient, lonely.spectral)
     )
-
-
-def test_random_scores_have_variance_d_k_and_divided_one():
-    found = drawn(14)
-    np.testing.assert_allclose(found.divided.variance, 1, atol=0.08)
-    np.testing.assert_allclose(found.undivided.variance, WIDTHS, rtol=0.08)
-    np.testing.assert_allclose(found.undivided.variance, found.divided.variance * WIDTHS, rtol=1e-9)  # the same draws
-
-
-def test_undivided_scores_saturate_the_softmax():
-    found = drawn(14)
-    assert (np.diff(found.undivided.largest) > 0).all() and found.undivided.largest[-1] > 0.9
-    assert (np.diff(found.undivided.entropy) < 0).all()
-    assert (np.diff(found.undivided.gradient) < 0).all() and found.undivided.gradient[-1] < 0.1
-    assert np.ptp(found.divided.largest) < 0.05 and np.ptp(found.divided.gradient) < 0.05
 
 
 @pytest.mark.parametrize("kind", KINDS)

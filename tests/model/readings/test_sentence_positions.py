@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 import re
 
 import numpy as np
@@ -16,15 +15,7 @@ from model.edits.intervention import Intervention
 from model.inference.decisions import turns
 from model.inference.request import Request
 from model.network.positions import sinusoidal
-from model.readings.sentence_positions import (
-    FAR,
-    SIDES,
-    learned_checkpoint,
-    learned_table,
-    sentence_positions,
-    try_variants,
-    variants,
-)
+from model.readings.sentence_positions import FAR, SIDES, learned_table, sentence_positions, try_variants, variants
 from tests.support import tiny
 
 SENTENCE = "The fox sees the fox."
@@ -91,9 +82,6 @@ def test_rotary_positions_add_nothing_and_change_the_scores(made):
             np.testing.assert_allclose(found.scores_without[i], found.scores_without[j], atol=1e-6)
 
 
-# -- edits of positions ---------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("decoding", [Decoding(limit=8), Decoding("beam", limit=8, width=2)], ids=["greedy", "beam"])
 @pytest.mark.parametrize("kind", ["sinusoidal", "learned", "rotary"])
 def test_variant_equals_the_analysis_of_its_edit(made, kind, decoding):
@@ -124,21 +112,3 @@ def test_variant_beyond_a_learned_table_is_refused(tokenizer):
         if edit.amount == FAR:
             with pytest.raises(ValueError, match=re.escape(str(found))):
                 analyse(checkpoint, dataclasses.replace(request, mode="again", intervention=Intervention(edits=(edit,))))
-
-
-# -- where learned positions come from ------------------------------------------------------------------------------------
-
-
-def test_current_checkpoint_has_first_learned_table(tmp_path):
-    assert learned_checkpoint("a", tmp_path) is None
-    for name, kind in {"a": "sinusoidal", "b": "learned", "c": "learned"}.items():
-        (tmp_path / name).mkdir()
-        (tmp_path / name / "config.json").write_text(json.dumps({"model": {"positions": kind}}))
-    assert [learned_checkpoint(name, tmp_path) for name in ("a", "b", "c", "gone")] == ["b", "b", "c", "b"]
-    reads = {"positions": "learned", "family": "encoder-only"}
-    (tmp_path / "b" / "config.json").write_text(
-        json.dumps({"model": reads})
-    )  # of the same family first, however it is called
-    assert [learned_checkpoint(name, tmp_path) for name in ("a", "b", "c")] == ["c", "b", "c"]
-    (tmp_path / "c" / "config.json").write_text(json.dumps({"model": {"positions": "rotary"}}))
-    assert learned_checkpoint("a", tmp_path) == "b"

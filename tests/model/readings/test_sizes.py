@@ -16,11 +16,11 @@ from model.edits.apply import NO_EDITS
 from model.inference.analyse import analyse
 from model.inference.request import Request
 from model.network import masks
-from model.network.context import Cache, Pass, forced, shifted
+from model.network.context import Cache, Pass, shifted
 from model.network.transformer import build
 from model.readings.blueprint import blueprint
-from model.readings.key_values import key_values, multiplications
-from model.readings.sizes import PRESETS, cache_bytes, multiplied, of_config, operations, parameters
+from model.readings.key_values import key_values
+from model.readings.sizes import PRESETS, multiplied, of_config, operations, parameters
 from model.training.tasks import READS
 from tests.support import tiny
 
@@ -81,24 +81,6 @@ def test_operations_are_those_counted_in_a_pass(changes):
     assert multiplied(forms) == (inner, 0)
 
 
-@pytest.mark.parametrize("of", ["tiny", "shipped"])
-def test_the_cache_is_as_large_as_a_real_one(of):
-    from model import load
-
-    model = load("en-fr", "cpu").model if of == "shipped" else tiny.model(dtype=torch.float32, decoder_layers=3)
-    source, target, cache = tiny.ids(1, 7), tiny.target_ids(1, 5), Cache()
-    seen = masks.build(model.config, source, target)
-    with torch.inference_mode():
-        memory = model.encode(source, seen.encoder)
-        model.decode(target, memory, seen.decoder, seen.cross, Pass(cache=cache))
-    each = {
-        kind: sum(x.nbytes for site in tiny.sites(model.config) if site.kind == kind for x in vars(cache[site]).values())
-        for kind in ("decoder", "cross")
-    }
-    a_target, a_source = cache_bytes(of_config(model.config))
-    assert (each["decoder"], each["cross"]) == (5 * a_target, 7 * a_source)
-
-
 @pytest.mark.parametrize(
     ("name", "millions", "published"),
     [
@@ -150,29 +132,3 @@ def test_bytes_are_those_of_the_tensors_at_each_step(tokenizer, family, dtype):
     assert told.nbytes(1) - sum(each.nbytes for each in told.source) == (
         len(told.own) * 2 * first.heads * first.width * dtype.itemsize
     )
-
-
-@EACH
-def test_multiplications_are_counted_by_hand(family):
-    config = tiny.config(**CACHE_FAMILIES[family])
-    model, of, d = tiny.model(**CACHE_FAMILIES[family]), of_config(config), config.d_model
-    matrices = sum(
-        weight.numel()
-        for name, weight in model.decoder.named_parameters()
-        if weight.dim() == 2 and "cross_attention.key" not in name and "cross_attention.value" not in name
-    )
-    crossed = config.decoder_layers * 2 * 5 * d if family == "encoder-decoder" else 0
-    source = 5 if crossed else 0
-    one = matrices + config.decoder_layers * 2 * 7 * d + crossed
-    assert multiplications(of, 7, 1, source) == one + config.target_vocab * d
-    assert multiplications(of, 7, 7, source) == 7 * one + config.target_vocab * d
-
-
-@torch.inference_mode()
-def test_steps_with_a_cache_are_the_rows_of_one_pass():
-    model, outputs = tiny.lively(4, **CACHE_FAMILIES["decoder-only"]), tiny.ids(1, 9, seed=3)
-    inputs, whole, cache = shifted(outputs), forced(model, None, outputs), Cache()
-    for step in range(9):
-        seen = masks.decoder_mask(model.config, inputs[:, : step + 1], queries=1)
-        own = model.decode(inputs[:, step : step + 1], None, seen, None, Pass(cache=cache, start=step))
-        torch.testing.assert_close(own[:, 0], whole[:, step], atol=1e-10, rtol=0)

@@ -43,9 +43,6 @@ def make(tokenizer):
     return partial(unfold_helpers.make, tokenizer)
 
 
-# -- the formula -----------------------------------------------------------------------------------------------------------
-
-
 @EACH
 def test_stages_stand_in_the_order_of_the_formula(make, name):
     checkpoint = make(name)
@@ -166,9 +163,6 @@ def test_two_tokens_by_hand(tokenizer):
     assert {stage.name for stage in u.stages if stage.tables[0].foot is not None} == set(feet)
     for name, foot in feet.items():
         np.testing.assert_allclose(u[name].tables[0].foot, foot, atol=1e-6, err_msg=name)
-
-
-# -- names, shapes, and what cannot be unfolded ----------------------------------------------------------------------------
 
 
 @EACH

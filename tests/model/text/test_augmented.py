@@ -9,7 +9,7 @@ from collections import Counter
 import pytest
 
 from model.config import END, MAX_TOKENS, TrainConfig
-from model.text.augmented import Joins, alone, with_typed_copies
+from model.text.augmented import Joins, with_typed_copies
 from model.text.bpe_dropout import APOSTROPHES, Dropout, Dropped
 from model.text.corpus import Corpus
 from model.text.names import Names
@@ -50,14 +50,6 @@ def test_joined_pairs_follow_from_seed_and_epoch(joins):
     assert joins.with_joined(0.5, 1, 0).sources != joins.with_joined(0.5, 2, 0).sources
 
 
-def test_no_joined_pair_is_longer_than_the_text_limit(tokenizer):
-    long = [("so " * 20 + ".", "si " * 20 + ".")] * 4
-    joins = Joins.encode(Corpus.encode(long, tokenizer, tokenizer), long, tokenizer, tokenizer)
-    assert 5 * len(joins.sources[0]) > MAX_TOKENS > len(joins.sources[0])  # five of them are too long
-    for sides in joins.drawn(20, random.Random(1)):
-        assert all(len(row) <= MAX_TOKENS and row[-1] == END and END not in row[:-1] for row in sides)
-
-
 def test_typed_copies_take_turns_and_keep_their_targets():
     assert with_typed_copies(PAIRS, 0) == PAIRS
     added = with_typed_copies(PAIRS, 1)[len(PAIRS) :]
@@ -73,19 +65,6 @@ def test_typed_copies_take_turns_and_keep_their_targets():
         ("im well, so we're well", "Je vais bien."),  # "were" would be another word
     ]
     assert with_typed_copies([("ok", "d'accord")], 1) == [("ok", "d'accord")]  # nothing to change: no copy
-
-
-def test_words_stand_alone_without_an_end_sign_on_either_side():
-    pairs = [
-        ("Sure, I see.", "Certes, je vois."),
-        ("Three of them, then.", "Alors trois."),
-        ("Sure, Ann, I see.", "Certes, Ann, je vois."),
-        ("As far as I see, no.", "Je crois, non."),
-        ("Look!", "Regarde !"),
-        ("ok", "bien."),
-    ]
-    assert alone(pairs) == [("Sure", "Certes"), ("Look", "Regarde")]
-    assert with_typed_copies(pairs, 0) == pairs and set(alone(pairs)) < set(with_typed_copies(pairs, 50))
 
 
 NAMED = [
@@ -120,14 +99,6 @@ def changes(pair: tuple[str, str], made: tuple[str, str], slots: list[Slot]) -> 
 @pytest.fixture(scope="module")
 def names() -> Names:
     return Names(NAMED, 1)
-
-
-def test_names_are_words_that_both_sides_share(names):
-    assert names.known == {"Mona", "Carlotta", "Orlando", "Rimona", "Lortano", "Caramon", "Ortona"}
-    assert all(names.pools.values())
-    words = {word.lower() for pair in NAMED for text in pair for word in TOKEN.findall(text)}
-    for name in names.pools["any"]:
-        assert name.istitle() and name.lower() not in words
 
 
 def test_names_change_equally_on_both_sides(names):

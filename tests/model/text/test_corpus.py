@@ -10,22 +10,13 @@ import torch
 
 from model.config import END, MAX_CHARACTERS, MAX_TOKENS
 from model.text.corpus import Corpus, by_source, with_typeset_copies
-from model.text.seen import Lengths, Seen
+from model.text.seen import Seen
 from tests.support import tiny
 
 
 def test_targets_are_grouped_by_source_in_order():
     groups = by_source([("b", "1"), ("a", "2"), ("b", "3"), ("b", "1")])
     assert list(groups.items()) == [("b", ["1", "3", "1"]), ("a", ["2"])]
-
-
-def test_typeset_copies_follow_the_pairs():
-    pairs = [(f"It's {n}.", f"L'es {n}.") for n in range(41)] + [("No mark.", "L'x.")]
-    copies = with_typeset_copies(pairs)
-    assert copies[:42] == pairs
-    assert copies[42:] == [("It’s 0.", "L'es 0."), ("It’s 20.", "L'es 20."), ("It’s 40.", "L'es 40.")]
-    assert len(with_typeset_copies(pairs, share=1)) == 42 + 41
-    assert with_typeset_copies([("a", "b")]) == [("a", "b")]
 
 
 def test_a_corpus_is_encoded_with_its_ends(tokenizer):
@@ -64,14 +55,6 @@ def test_batches_cover_every_pair_once_within_the_budget(tokens):
         assert max(batch.source.numel(), batch.outputs.numel()) <= tokens
 
 
-def test_batches_are_alike_in_length_and_large():
-    corpus = uneven_corpus()
-    batches = corpus.batches(400, seed=1, epoch=0)
-    padded = sum(corpus.batch(b).outputs.numel() for b in batches)
-    assert padded < 1.15 * sum(map(len, corpus.targets))
-    assert len(batches) < 30
-
-
 def test_batches_depend_on_seed_and_epoch_alone():
     corpus = uneven_corpus()
     first = corpus.batches(100, seed=1, epoch=0)
@@ -87,15 +70,6 @@ def test_a_sentence_over_the_budget_is_refused():
         corpus.batches(8, seed=1, epoch=0)
 
 
-def test_lengths_are_those_that_numpy_finds():
-    rows = np.random.default_rng(3).integers(2, 60, 5000)
-    known = Lengths(tuple(np.bincount(rows).tolist()))
-    assert (known.sentences, known.longest) == (5000, rows.max())
-    assert known.most == np.quantile(rows, 0.99, method="inverted_cdf")
-    assert known.told() == f"99% of its training sentences had at most {known.most}, the longest {rows.max()}"
-    assert Lengths((0, 0, 3)).most == 2
-
-
 def test_pairs_are_counted_with_their_own_vocabulary(tokenizer):
     pairs = [("The old king's café.", "Lo roda."), ("The king", "Lo roda vechu mira una lumel.")]
     corpus = Corpus.encode(pairs, tokenizer, tokenizer)
@@ -107,3 +81,12 @@ def test_pairs_are_counted_with_their_own_vocabulary(tokenizer):
     assert Seen.from_dict(json.loads(json.dumps(seen.to_dict()))) == seen
     part = Seen.count(corpus.sources, corpus.targets, tokenizer, written=1)
     assert part.lengths == seen.lengths and part.words == {"The": 1, "old": 1, "king's": 1, "café": 1, ".": 1}
+
+
+def test_typeset_copies_follow_the_pairs():
+    pairs = [(f"It's {n}.", f"L'es {n}.") for n in range(41)] + [("No mark.", "L'x.")]
+    copies = with_typeset_copies(pairs)
+    assert copies[:42] == pairs
+    assert copies[42:] == [("It’s 0.", "L'es 0."), ("It’s 20.", "L'es 20."), ("It’s 40.", "L'es 40.")]
+    assert len(with_typeset_copies(pairs, share=1)) == 42 + 41
+    assert with_typeset_copies([("a", "b")]) == [("a", "b")]

@@ -68,12 +68,6 @@ def test_circular_table_of_rewrites_is_bounded():
         table.rewritten("a")
 
 
-def test_a_panic_of_the_library_is_a_sentence(capfd):
-    model = {"type": "BPE", "vocab": {"a": 0, "b": 1, "ab": 2}, "merges": [["a", "b"]], "continuing_subword_prefix": "####"}
-    with pytest.raises(ValueError, match="the tokenizers library cannot read it: "):
-        ForeignTokenizer(foreign_values({"version": "1.0", "model": model}, [*CONTROL_TOKENS, "a"], "bytes"))
-
-
 SLOW = {"type": "Split", "pattern": {"Regex": "(a+)+$"}, "behavior": "Isolated", "invert": False}
 
 
@@ -140,3 +134,9 @@ def test_library_vocabulary_takes_new_ids(tmp_path):
     assert made.encode("a </s> b c") == [4, 3, 5, 3]
     with pytest.raises(ConvertError, match=r"t.json has 5 tokens; expected 4, the rows of the model's embedding"):
         vocabulary.read(tmp_path / "t.json", 4)
+
+
+def test_a_panic_of_the_library_is_a_sentence(capfd):
+    model = {"type": "BPE", "vocab": {"a": 0, "b": 1, "ab": 2}, "merges": [["a", "b"]], "continuing_subword_prefix": "####"}
+    with pytest.raises(ValueError, match="the tokenizers library cannot read it: "):
+        ForeignTokenizer(foreign_values({"version": "1.0", "model": model}, [*CONTROL_TOKENS, "a"], "bytes"))

@@ -10,9 +10,9 @@ import pytest
 from model.config import END, MAX_TOKENS, PAD, START
 from model.text.corpus import DataError
 from model.text.masking import Masking
-from model.text.sentence_pairs import FOLLOWS, NOTHING, Books, Rows, alike, read_sentences
+from model.text.sentence_pairs import FOLLOWS, NOTHING, Books
 from model.text.tokenizer import Tokenizer
-from model.text.windows import Texts, Windows, read_paragraphs
+from model.text.windows import Texts, read_paragraphs
 from tests.support import tiny
 
 DRAWS = 3000
@@ -62,9 +62,6 @@ def test_whole_words_are_told_whole(blanks):
     assert longer
 
 
-# -- pairs -------------------------------------------------------------------------------------------------------------
-
-
 def made_up(book: int, count: int) -> list[list[int]]:
     """Sentences that name their book and their number."""
     return [[10 + book, 20 + n % 100, 120 + n // 100] for n in range(count)]
@@ -87,26 +84,6 @@ def test_half_of_the_pairs_follow_within_one_book():
         assert row.ids[-1] == END and (second == number + 1) == (row.label == FOLLOWS)
     assert rows == books.rows("key") != books.rows("other")
     assert {row.label for row in books.rows("key", pairs=False)} == {NOTHING}
-
-
-def test_rows_come_in_batches_of_like_length(blanks):
-    books = Books.encode([tiny.SENTENCES], blanks)
-    rows = Rows(books.rows("key"), Masking(blanks, 0.15), "key/blanks")
-    batches = rows.batches(200, 1, 0)
-    assert sorted(n for batch in batches for n in batch) == list(range(len(rows)))
-    for indices in batches:
-        batch = rows.batch(indices)
-        assert batch.source.numel() <= 200 and batch.source.shape == batch.outputs.shape
-        assert int((batch.outputs != PAD).sum()) == rows.tokens(indices)
-        assert batch.labels.tolist() == [rows.rows[n].label for n in indices]
-    assert batches == rows.batches(200, 1, 0) != rows.batches(200, 1, 1)
-    with pytest.raises(ValueError, match="a batch holds 3 tokens, a text has 9; give a larger batch_tokens"):
-        alike([9, 1], 3, "key")
-
-
-def test_sentences_are_read_in_their_order(tmp_path):
-    (tmp_path / "book.txt").write_text("The fox sees. It is red!\n\nMr. King paints.\n", encoding="utf-8")
-    assert read_sentences(tmp_path / "book.txt") == ["The fox sees.", "It is red!", "Mr. King paints."]
 
 
 TEXTS = [[source for source, _ in tiny.PAIRS], [target for _, target in tiny.PAIRS[:9]]]
@@ -177,8 +154,3 @@ def test_an_epoch_is_cut_by_seed_and_number_alone(texts):
     assert batches[0] == batches[2] != batches[1]
     assert sorted(row for batch in batches[0] for row in batch) == list(range(len(windows)))
     assert all(len(batch) * MAX_TOKENS <= 300 for batch in batches[0])
-
-
-def test_a_batch_too_small_for_a_window():
-    with pytest.raises(ValueError, match=r"^a batch holds 5 tokens, a window has 6; give a larger batch_tokens$"):
-        Windows([[4] * 6]).batches(5, 0, 0)

@@ -37,9 +37,6 @@ def refused(path: Path, message: str) -> None:
     assert "\n" not in str(caught.value)
 
 
-# -- what is read ------------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     "content",
     [
@@ -58,27 +55,9 @@ def test_plain_files(tmp_path, content):
     assert read_pairs(written(tmp_path, content)) == PAIRS
 
 
-def test_gzip_files(tmp_path):
-    assert read_pairs(written(tmp_path, gzip.compress(TEXT.encode()), "pairs.tsv.gz")) == PAIRS
-    with_bom = gzip.compress(codecs.BOM_UTF8 + TEXT.encode())
-    assert read_pairs(written(tmp_path, with_bom, "bom.tsv.gz")) == PAIRS
-
-
 @pytest.mark.parametrize("name", ["fra.txt", "pairs.tsv", "folder/fra.txt"])
 def test_zip_archives_are_read_without_other_files(tmp_path, name):
     assert read_pairs(zipped(tmp_path, {"_about.txt": "About this file.\n", name: TEXT, "x.png": "no"})) == PAIRS
-
-
-def test_line_separators_inside_a_sentence_are_no_lines(tmp_path):
-    assert read_pairs(written(tmp_path, "a\u2028b\x85c\tx\x0by\n")) == [("a\u2028b\x85c", "x\x0by")]
-
-
-def test_a_limit_reads_the_first_pairs_alone(tmp_path):
-    path = written(tmp_path, TEXT + "no tab here\n")
-    assert read_pairs(path, limit=2) == PAIRS[:2]
-
-
-# -- what is refused ---------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -117,14 +96,6 @@ def test_an_encrypted_archive(tmp_path):
     for mark, offset in ((b"PK\x03\x04", 6), (b"PK\x01\x02", 8)):  # the flag that says so, in both headers
         content[content.index(mark) + offset] |= 1
     refused(written(tmp_path, bytes(content), "pairs.zip"), "encrypted.*" + READABLE)
-
-
-def test_an_archive_without_pairs(tmp_path):
-    for files in ({}, {"_about.txt": "about"}, {"x.png": "no"}):
-        refused(zipped(tmp_path, files), r"no \.txt or \.tsv file in the archive; expected one with the pairs")
-
-
-# -- what would not end ------------------------------------------------------------------------------------------------
 
 
 def packed(tmp_path: Path, content: bytes, kind: str) -> Path:

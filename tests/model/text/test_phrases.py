@@ -8,7 +8,6 @@ from model.config import TrainConfig
 from model.text import phrases
 from model.text.corpus import Corpus, DataError
 from model.text.phrases import SOURCE, TARGET, Phrases, _consistent
-from model.text.word_links import links
 from model.training.epochs import Epochs
 
 NOUNS = {"cat": "chat", "dog": "chien", "bird": "coq", "wolf": "loup", "horse": "cheval", "bear": "ours"}
@@ -34,16 +33,6 @@ def few_frequent_words(monkeypatch):
 
 def words(text: str, pattern: re.Pattern[str]) -> list[str]:
     return pattern.findall(text.lower())
-
-
-def test_words_are_linked_and_links_cross():
-    found = links([words(s, SOURCE) for s, _ in PAIRS], [words(t, TARGET) for _, t in PAIRS])
-    assert found[0] == [(0, 0), (1, 1), (2, 2), (3, 3)]
-    row = PAIRS.index(("I have a black bear.", "J'ai un ours noir."))
-    source, target = words(PAIRS[row][0], SOURCE), words(PAIRS[row][1], TARGET)
-    linked = {(source[i], target[j]) for i, j in found[row]}
-    assert {("bear", "ours"), ("black", "noir"), (".", ".")} <= linked
-    assert all(len({i for i, _ in row}) == len(row) == len({j for _, j in row}) for row in found)
 
 
 def test_phrases_are_what_each_side_mostly_is_translated_by():

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import itertools
 import json
 import os
 import shutil
@@ -14,12 +13,11 @@ import torch
 
 from model.config import START
 from model.evaluation import scoring
-from model.experiments.grown import first_reached, keys_of, scores
+from model.experiments.grown import first_reached
 from model.network import masks
 from model.network.context import Pass
-from model.readings.head_metrics import head_metrics
-from model.trace import Probe, Site
-from model.training import before, found_runs
+from model.trace import Probe
+from model.training import found_runs
 from model.training.before import Before
 from model.training.history import LOG, PROBES, SETTINGS, of_checkpoint, of_run
 from model.training.loss import learning_rate
@@ -75,18 +73,6 @@ def tiny_copy(run, weights):
     return made.eval()
 
 
-def test_head_scores_equal_the_readings(watched):
-    recording = of_run(watched[0], "mine").recording
-    for kind, name in (("encoder", "previous"), ("decoder", "entropy"), ("cross", "same")):
-        found = scores(recording, kind, name)
-        one = dataclasses.replace(recording, sentences=recording.sentences[:1])
-        alone = scores(one, kind, name)
-        for n in range(len(recording.steps)):
-            pattern = recording.patterns(0, Site(kind, 0))[n]
-            np.testing.assert_allclose(alone[n, 0], head_metrics(pattern, keys_of(recording, 0, kind))[name], atol=1e-6)
-        assert found.shape == (len(recording.steps), 1, 2) and not np.allclose(found, alone)
-
-
 def test_a_threshold_is_reached_at_the_first_step_that_has_it():
     values = np.array([[[0.1, 0.2]], [[0.6, 0.3]], [[0.5, 0.9]]])
     reached = first_reached(values, (0, 4, 9), 0.5)
@@ -122,26 +108,6 @@ def test_how_far_a_run_is_follows_from_its_own_log(watched, tmp_path):
     assert not of_run(tmp_path, "mine").going
     (tmp_path / LOG).write_text(json.dumps(lines[0]) + "\n", encoding="utf-8")
     assert of_run(tmp_path, "mine").progress.told() == ("Step 2; how many there will be is known once its warm-up is over.")
-
-
-def test_runs_are_found_in_their_folders(watched, tmp_path, monkeypatch):
-    home, other = watched[0].parent, tmp_path / "other"
-    shutil.copytree(home / "mine", other / "mine")
-    monkeypatch.delenv("RUNS", raising=False)
-    assert found_runs.survey(home) == {"mine": home / "mine"}
-    monkeypatch.setenv("RUNS", f"{other}{os.pathsep}{tmp_path / 'nowhere'}")
-    assert found_runs.survey(home) == {"mine": other / "mine", f"mine ({home.name})": home / "mine"}
-    assert found_runs.unusable() == ("RUNS: nowhere is no folder.",)
-    shutil.copytree(home / "mine", tmp_path / "apart" / "a" / "mine")
-    monkeypatch.setenv("RUNS", str(tmp_path / "apart"))
-    assert found_runs.survey(tmp_path / "nowhere") == {"mine": tmp_path / "apart" / "a" / "mine"}
-    shutil.copytree(home / "mine", tmp_path / "apart" / "b" / "mine")  # then no place has a name that hangs on their order
-    runs = {f"mine ({name})": tmp_path / "apart" / name / "mine" for name in "ab"}
-    assert found_runs.survey(tmp_path / "nowhere") == runs
-    assert found_runs.survey(other) == runs | {"mine": other / "mine"}
-    shutil.rmtree(tmp_path / "apart")
-    monkeypatch.setenv("RUNS", str(tmp_path))  # runs that were made together
-    assert found_runs.survey(tmp_path / "nowhere") == {"mine": other / "mine"} and not found_runs.unusable()
 
 
 def test_a_resumed_run_has_one_history(watched, tmp_path, pair_files):
@@ -218,10 +184,21 @@ def test_missing_or_damaged_files_are_no_history(first, tmp_path, pair_files):
     assert Before.of(tmp_path, config, config) == Before() and Before().last == 0
 
 
-def test_long_log_is_thinned_and_keeps_validations(monkeypatch):
-    monkeypatch.setattr(before, "KEPT", 10)
-    lines = [{"step": n, "loss": 1.0} for n in range(2, 74, 2)] + [{"step": 72, "dev_loss": 2.0}]
-    kept = Before(lines=({"step": 1, "loss": 2.0, "seconds": 5.0},)).with_lines(lines)
-    steps = [line["step"] for line in kept if "loss" in line]
-    assert 5 < len(steps) <= 10 and steps[-1] == 73 and {b - a for a, b in itertools.pairwise(steps)} == {8}
-    assert kept[-1] == {"step": 73, "dev_loss": 2.0}
+def test_runs_are_found_in_their_folders(watched, tmp_path, monkeypatch):
+    home, other = watched[0].parent, tmp_path / "other"
+    shutil.copytree(home / "mine", other / "mine")
+    monkeypatch.delenv("RUNS", raising=False)
+    assert found_runs.survey(home) == {"mine": home / "mine"}
+    monkeypatch.setenv("RUNS", f"{other}{os.pathsep}{tmp_path / 'nowhere'}")
+    assert found_runs.survey(home) == {"mine": other / "mine", f"mine ({home.name})": home / "mine"}
+    assert found_runs.unusable() == ("RUNS: nowhere is no folder.",)
+    shutil.copytree(home / "mine", tmp_path / "apart" / "a" / "mine")
+    monkeypatch.setenv("RUNS", str(tmp_path / "apart"))
+    assert found_runs.survey(tmp_path / "nowhere") == {"mine": tmp_path / "apart" / "a" / "mine"}
+    shutil.copytree(home / "mine", tmp_path / "apart" / "b" / "mine")  # then no place has a name that hangs on their order
+    runs = {f"mine ({name})": tmp_path / "apart" / name / "mine" for name in "ab"}
+    assert found_runs.survey(tmp_path / "nowhere") == runs
+    assert found_runs.survey(other) == runs | {"mine": other / "mine"}
+    shutil.rmtree(tmp_path / "apart")
+    monkeypatch.setenv("RUNS", str(tmp_path))  # runs that were made together
+    assert found_runs.survey(tmp_path / "nowhere") == {"mine": other / "mine"} and not found_runs.unusable()

@@ -14,15 +14,13 @@ from model.config import END, START, TrainConfig
 from model.inference.analyse import analyse
 from model.inference.request import Request
 from model.network import masks
-from model.network.context import forced
-from model.text.corpus import Batch
 from model.text.windows import Texts, Windows
 from model.training.loss import batch_loss
 from model.training.run import Run
-from model.training.run_folder import Files, TrainingError
+from model.training.run_folder import Files
 from model.training.tasks import TRAINING_TASKS, TrainingTask
 from tests.support import tiny
-from tests.support.training_helpers import BRIEF, SMALL, make
+from tests.support.training_helpers import BRIEF, SMALL
 
 SENTENCES = ("The red fox sees a lamp.", "An old king paints his boat.", "Every morning the boat finds two lamps.")
 DECODER = {"family": "decoder-only", "encoder_layers": 0}
@@ -57,9 +55,6 @@ def lm(folder: Path, files: tuple[Path, Path], **changes) -> Run:
     return Run(folder, Files.single(*files), options, config, torch.device("cpu"), ("Text", "Continuation"), task="lm")
 
 
-# -- what is predicted from what ---------------------------------------------------------------------------------------
-
-
 @torch.inference_mode()
 def test_each_token_is_predicted_from_those_before():
     model = tiny.model(**DECODER)
@@ -73,27 +68,6 @@ def test_each_token_is_predicted_from_those_before():
             expected -= float(logits.log_softmax(-1)[token])
     assert count == 8
     assert float(loss) == pytest.approx(expected, rel=1e-6)
-
-
-@torch.inference_mode()
-def test_a_later_token_never_changes_an_earlier_loss():
-    model, row = tiny.model(**DECODER), tiny.ids(1, 12)
-
-    def losses(ids: torch.Tensor) -> list[float]:
-        log_probs = model.project(forced(model, None, ids)).log_softmax(-1)  # [1,T,V]
-        return (-log_probs.gather(-1, ids[..., None])[0, :, 0]).tolist()
-
-    before = losses(row)
-    assert float(batch_loss(model, Batch(None, row), 0.0)[0]) == pytest.approx(sum(before), rel=1e-6)
-    for at in range(1, 12):
-        other = row.clone()
-        other[0, at:] = 3 + (other[0, at:] - 2) % (tiny.VOCAB - 3)
-        after = losses(other)
-        assert after[:at] == pytest.approx(before[:at], abs=1e-10)
-        assert after[at] != before[at]
-
-
-# -- a run -------------------------------------------------------------------------------------------------------------
 
 
 def test_three_sentences_are_learned_by_heart(learned):
@@ -139,23 +113,6 @@ def test_interrupted_and_resumed_is_uninterrupted(tmp_path, text_files):
     assert kept[0] == kept[1]
 
 
-def test_run_without_a_task_translates(tmp_path, pair_files, text_files):
-    make(tmp_path, pair_files)
-    path = tmp_path / "settings.json"
-    settings = json.loads(path.read_text(encoding="utf-8"))
-    assert settings.pop("task") == "translate"
-    path.write_text(json.dumps(settings), encoding="utf-8")
-    assert make(tmp_path, pair_files).progress.step == 0
-    lm(tmp_path / "lm", text_files)
-    with pytest.raises(TrainingError, match=r"other settings \(task: was lm, now translate\)"):
-        config = TrainConfig(**(BRIEF | {"label_smoothing": 0.0}))
-        options = {name: value for name, value in SMALL.items() if name != "encoder_layers"}
-        Run(tmp_path / "lm", Files.single(*text_files), options, config, torch.device("cpu"), ("a", "b"))
-
-
-# -- what is refused ---------------------------------------------------------------------------------------------------
-
-
 def test_declared_task_is_an_option_and_runs(tmp_path, text_files, monkeypatch):
     made = TrainingTask("echo", "language_model", "decoder-only", "an echo", "text", ("A", "B"), model={"encoder_layers": 0})
     monkeypatch.setitem(TRAINING_TASKS, "echo", made)
@@ -163,9 +120,6 @@ def test_declared_task_is_an_option_and_runs(tmp_path, text_files, monkeypatch):
     options = tiny.options(**{**OPTIONS, **BRIEF})
     assert main(["train", "--task", "echo", *words, *options, "--epochs", "1"]) == 0
     assert checkpoints.load(str(tmp_path / "checkpoint")).languages == ("A", "B")
-
-
-# -- scores ------------------------------------------------------------------------------------------------------------
 
 
 def test_evaluate_compares_bits_with_ngrams(learned, text_files, capsys):

@@ -13,15 +13,11 @@ from model.config import PAD, TrainConfig
 from model.network import masks
 from model.network.context import shifted
 from model.network.transformer import EncoderDecoder
-from model.training import snapshots
-from model.training.epochs import Epochs
 from model.training.loss import learning_rate
 from model.training.run import Run
-from model.training.run_folder import Files, TrainingError
+from model.training.run_folder import Files
 from tests.support import tiny
 from tests.support.training_helpers import BRIEF, SMALL, assert_equal, dev_loss, entries, make, state, weights
-
-# -- a run -------------------------------------------------------------------------------------------------------------
 
 
 def test_a_run_learns_the_language(trained):
@@ -51,15 +47,6 @@ def test_weights_with_the_lowest_dev_loss_are_kept(trained):
     assert loaded.seen.lengths["source"].longest == max(lengths)
     assert {known.sentences for known in loaded.seen.lengths.values()} == {len(corpus)}
     assert loaded.seen.words["fox"] == sum(s.strip(".").split().count("fox") for s in corpus)
-
-
-def test_steps_are_counted_once_per_run(pair_files, tmp_path, monkeypatch):
-    first = make(tmp_path, pair_files)
-    monkeypatch.setattr(Epochs, "batches", lambda self, epoch: pytest.fail("counted again"))
-    assert make(tmp_path, pair_files).total == first.total > 0
-    monkeypatch.setattr(snapshots, "digest", lambda sentences: "of others")
-    with pytest.raises(TrainingError, match="the sentences that are watched are not those that the run in"):
-        make(tmp_path, pair_files)
 
 
 def test_interrupted_and_resumed_is_uninterrupted(tmp_path, pair_files):
@@ -190,26 +177,3 @@ def test_the_last_epochs_see_only_first_targets(tmp_path):
     assert seen == [[0, 1, 2, 3, 4], [0, 1, 2, 3, 4], [0, 2, 4]]
     assert run.total == sum(len(run.epochs.batches(epoch)) for epoch in range(3))
     assert len(run.dev.corpus) == 2  # dev loss is that of first targets alone
-
-
-def test_the_seed_decides(tmp_path, pair_files):
-    runs = []
-    for name, seed in (("a", 1), ("b", 1), ("c", 2)):
-        runs.append(make(tmp_path / name, pair_files, seed=seed))
-        runs[-1].train()
-    assert_equal(state(runs[0]), state(runs[1]))
-    assert not state(runs[0])["decoder_norm.weight"].equal(state(runs[2])["decoder_norm.weight"])
-
-
-def test_pairs_of_several_files_are_learned_together(pair_files, tmp_path):
-    extra = tmp_path / "extra.tsv"
-    extra.write_text("".join(f"{source}\tEs.\n" for source, _ in tiny.PAIRS[1:5]), encoding="utf-8")
-    made = []
-    for name, train in (("one", pair_files[:1]), ("two", (pair_files[0], extra))):
-        files, device = Files(train, pair_files[1:]), torch.device("cpu")
-        made.append(Run(tmp_path / name, files, SMALL, TrainConfig(**BRIEF), device, ("English", "Made-up")))
-    one, two = (run.epochs.whole for run in made)
-    assert len(two) == len(one) + 4 and two.first == one.first
-    assert {"train", "train 2", "dev"} == set(made[1].settings["data"])
-    with pytest.raises(TrainingError, match="began with a train 2 file, and none is given; give it again"):
-        Run(tmp_path / "two", Files(pair_files[:1], pair_files[1:]), SMALL, TrainConfig(**BRIEF), device, ("a", "b"))

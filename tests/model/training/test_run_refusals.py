@@ -140,9 +140,6 @@ def test_foreign_lines_of_a_log_are_dropped(tmp_path):
     assert (tmp_path / "log.jsonl").read_bytes() == whole + whole
 
 
-# -- recordings and probes ---------------------------------------------------------------------------------------------
-
-
 def recording(tmp_path) -> Recording:
     """A recording of one sentence at two steps, by hand."""
     arrays = {"log_probs/0": np.zeros((2, 2), np.float32)}
@@ -172,9 +169,6 @@ def test_a_run_can_begin_with_the_weights_of_another(trained, tmp_path, pair_fil
     assert all(p.requires_grad for p in run.model.parameters())
     run.train()
     assert entries(tmp_path)[-1]["dev_loss"] < 1
-
-
-# -- what is refused ---------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from model.text.tokenizer import Tokenizer
 from model.trace import Probe
 from model.training import snapshots
 from model.training.recording import Recording
-from model.training.snapshots import SnapshotRecorder, steps
+from model.training.snapshots import SnapshotRecorder
 from tests.support import tiny
 
 
@@ -73,30 +73,6 @@ def test_a_file_gives_back_what_was_saved(recorder, tmp_path):
     assert (two.sentences, two.steps) == (one.sentences, one.steps)
     assert {k: v.tobytes() for k, v in two.arrays.items()} == {k: v.tobytes() for k, v in one.arrays.items()}
     assert [p.name for p in tmp_path.iterdir()] == ["probes.npz"]
-
-
-def test_a_recorder_goes_on_from_its_state(recorder, exact_checkpoint):
-    other = SnapshotRecorder(recorder.sentences)
-    other.restore(recorder.state())
-    for each in (recorder, other):
-        each.record(20, exact_checkpoint.model.float())
-    one, two = recorder.recording(), other.recording()
-    assert two.steps == (0, 1, 8, 20)
-    assert all(one.arrays[key].tobytes() == two.arrays[key].tobytes() for key in one.arrays)
-    exact_checkpoint.model.double()
-
-
-@pytest.mark.parametrize("total", [1, 2, 30, 1000, 21080])
-def test_steps_are_spaced_by_their_logarithm(total):
-    found = steps(total)
-    assert found[0] == 0
-    assert found[1] == 1
-    assert found[-1] == total
-    assert sorted(set(found)) == list(found)
-    if total >= 1000:
-        assert len(found) > 40
-        late = np.diff(np.log([s for s in found if s > 150]))  # where half a step is little
-        assert late.max() < 1.1 * late.min()
 
 
 def test_shortest_probes_are_kept_in_file_order(tokenizer):

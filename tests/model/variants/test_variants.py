@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import shlex
 
 import pytest
 
-from model.__main__ import build_parser, main
+from model.__main__ import main
 from model.checkpoint import load
 from model.commands import variants_training
 from model.config import ModelConfig
@@ -132,17 +131,6 @@ def asked(pair_files, tmp_path) -> list[str]:
     ]
 
 
-def test_the_commands_are_those_of_training_and_scoring(asked, capsys):
-    assert main([*asked, "--commands"]) == 0
-    lines = [shlex.split(line)[3:] for line in capsys.readouterr().out.splitlines()]
-    assert len(lines) == 2 * len(VARIANTS) * len(SEEDS)
-    parsed = [build_parser().parse_args(line) for line in lines]
-    assert [each.command for each in parsed[:2]] == ["train", "evaluate"]
-    (original,) = [each for each in parsed if each.command == "train" and each.out.name == "original-2"]
-    assert (original.norm_first, original.final_norm, original.seed, original.d_model) == (False, False, 2, 16)
-    assert len({each.out for each in parsed if each.command == "train"}) == len(VARIANTS) * len(SEEDS)
-
-
 def test_variants_train_score_and_resume(asked, tmp_path, capsys, monkeypatch):
     out = tmp_path / "runs"
     chosen = ["--only", "modern", "--seed", "3", "--device", "cpu"]
@@ -193,11 +181,3 @@ def test_failed_run_is_kept_and_two_end_the_command(asked, tmp_path, capsys, mon
     assert called == ["train", "train"]
     run = runs_of(tmp_path / "runs", [BASE], [1])[0]
     assert (run.missing.state, run.missing.why) == ("failed", "the disk is full")
-
-
-def test_speed_is_measured_in_turn_and_joins_the_record(asked, tmp_path):
-    assert main([*asked, "--only", "base,gelu", "--speed", "1", "--device", "cpu"]) == 0
-    found = json.loads((tmp_path / "runs" / "speed.json").read_text())
-    assert set(found["tokens_per_second"]) == {"base", "gelu"}
-    assert all(speed > 0 for speed in found["tokens_per_second"].values())
-    assert found["rounds"] == 1
