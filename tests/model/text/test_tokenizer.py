@@ -195,3 +195,9 @@ def test_text_over_the_limit_is_not_split():
     assert split(text) == View(source=text).sentences == (text,)
     with pytest.raises(RequestError, match=r"^The sentence has 1,000,000 characters; expected at most 20,000. Shorten it.$"):
         View(source=text).request()
+
+
+def test_abbreviations_follow_the_language():
+    text = "Am 3. Mai kam der Fuchs. Gut."
+    assert split(text, "de") == ("Am 3. Mai kam der Fuchs.", "Gut.")
+    assert split(text, "en") == ("Am 3.", "Mai kam der Fuchs.", "Gut.")
