@@ -37,7 +37,11 @@ from viz.page_fields import (
 from viz.values import MAX_BRANCHES, MAX_TRIED, MAX_WORD, SEPARATOR
 from viz.view import MAX_TEMPERATURE, MAX_TOP_K, MAX_WIDTH, ROWS, SCOPES, SHOWN, strategies
 
-TEXTS = ("مرحبا بالعالم 你好 😀\u200d\u202e", "</s> <pad> <script>alert(1)</script> &amp; &lt;", "a=b&c=d;e%20f+g#h")
+TEXTS = (
+    "مرحبا بالعالم 你好 😀\u200d\u202e",
+    "</s> <pad> <script>alert(1)</script> &amp; &lt;",
+    "a=b&c=d;e%20f+g#h",
+)
 # parameter of the link: field of the view, values that it may have, the least and the largest among them
 FIELDS = {
     "text": ("source", ("", "Nine owls — «déjà vu» & 100 % + #1?", "  two spaces,\ta tab and\na line  ", *TEXTS)),
@@ -152,22 +156,113 @@ FIELDS = {
     "pe_k": ("pe_shift", (0, 1, MAX_PE_SHIFT)),
     "pe_i": ("pe_pair", (0, 1, MAX_PE_WIDTH // 2 - 1)),
 }
-# One good value of every parameter, as in the query of a link.
-GOOD_QUERY = """
-text=Nine owls. Ten.&second=They hoot.&own=My own owl.&asked=owl&target=Neuf hiboux.&step=7&layer=1&head=8&show=mask
-mode=again&causal=off&padmask=off&pad=5&edits=skip_dec.2.ff~source-positions_off&kind=decoder&scope=layer&try=skip
-checkpoint=mine&device=cpu&lesson=cell&decode=sample&width=2&alpha=0.6&temperature=0.7&top_k=40&top_p=0.95&seed=7
-more=40&branch=5-6~5-7-2&path=5-7&sentence=3&split=off&rows=shifted&guess=first&order=entropy&measure=rollout
-words=merged&lines=content&mass=90&sites=all&average=layers&find=cross_9_2&rival=7&differs=step&compare=patching
-swap=3&swap_to=wide&other_text=Ten owls.&other_checkpoint=theirs&other_layer=2&other_head=mean&other_path=5-8
-other_step=9&patched=patch_enc.2_9~patch_z_enc.2.6_all&patched_step=11&why=readings&piece=ff&test=whole
-reading=occlusion&run=mine&probe=3&trained=1103&grown=entropy&reach=0.3&noam_d=512&noam_w=4000&noam_f=2&eps=0.2
-lecture=on&large=2&talk=attention&stop=3&room=Z23456&colour=row&part=map&stage=4&token=3&key=2&near=owl&near_w=7
-size=gpt2-xl&size_n=3&size_d=128&size_h=16&size_ff=99&size_v=1234&size_l=4096&about=maps&score=chrf&by=speed
-beside=base~modern&beside_kind=encoder&beside_layer=3&beside_head=mean&returning=heads-8&cut=target&cut_word=2
-cut_merges=3&cut_text=owls&scheme=learned&pe_d=64&pe_base=500&pe_n=128&pe_k=7&pe_i=5
-"""
-GOOD = dict(each.split("=") for line in GOOD_QUERY.split("\n") if line for each in line.split("&"))
+GOOD = {
+    "text": "Nine owls. Ten.",
+    "second": "They hoot.",
+    "own": "My own owl.",
+    "asked": "owl",
+    "target": "Neuf hiboux.",
+    "step": "7",
+    "layer": "1",
+    "head": "8",
+    "show": "mask",
+    "mode": "again",
+    "causal": "off",
+    "padmask": "off",
+    "pad": "5",
+    "edits": "skip_dec.2.ff~source-positions_off",
+    "kind": "decoder",
+    "scope": "layer",
+    "try": "skip",
+    "checkpoint": "mine",
+    "device": "cpu",
+    "lesson": "cell",
+    "decode": "sample",
+    "width": "2",
+    "alpha": "0.6",
+    "temperature": "0.7",
+    "top_k": "40",
+    "top_p": "0.95",
+    "seed": "7",
+    "more": "40",
+    "branch": "5-6~5-7-2",
+    "path": "5-7",
+    "sentence": "3",
+    "split": "off",
+    "rows": "shifted",
+    "guess": "first",
+    "order": "entropy",
+    "measure": "rollout",
+    "words": "merged",
+    "lines": "content",
+    "mass": "90",
+    "sites": "all",
+    "average": "layers",
+    "find": "cross_9_2",
+    "rival": "7",
+    "differs": "step",
+    "compare": "patching",
+    "swap": "3",
+    "swap_to": "wide",
+    "other_text": "Ten owls.",
+    "other_checkpoint": "theirs",
+    "other_layer": "2",
+    "other_head": "mean",
+    "other_path": "5-8",
+    "other_step": "9",
+    "patched": "patch_enc.2_9~patch_z_enc.2.6_all",
+    "patched_step": "11",
+    "why": "readings",
+    "piece": "ff",
+    "test": "whole",
+    "reading": "occlusion",
+    "run": "mine",
+    "probe": "3",
+    "trained": "1103",
+    "grown": "entropy",
+    "reach": "0.3",
+    "noam_d": "512",
+    "noam_w": "4000",
+    "noam_f": "2",
+    "eps": "0.2",
+    "lecture": "on",
+    "large": "2",
+    "talk": "attention",
+    "stop": "3",
+    "room": "Z23456",
+    "colour": "row",
+    "part": "map",
+    "stage": "4",
+    "token": "3",
+    "key": "2",
+    "near": "owl",
+    "near_w": "7",
+    "size": "gpt2-xl",
+    "size_n": "3",
+    "size_d": "128",
+    "size_h": "16",
+    "size_ff": "99",
+    "size_v": "1234",
+    "size_l": "4096",
+    "about": "maps",
+    "score": "chrf",
+    "by": "speed",
+    "beside": "base~modern",
+    "beside_kind": "encoder",
+    "beside_layer": "3",
+    "beside_head": "mean",
+    "returning": "heads-8",
+    "cut": "target",
+    "cut_word": "2",
+    "cut_merges": "3",
+    "cut_text": "owls",
+    "scheme": "learned",
+    "pe_d": "64",
+    "pe_base": "500",
+    "pe_n": "128",
+    "pe_k": "7",
+    "pe_i": "5",
+}
 IDS_OF = {"long": "-".join(["9"] * (MAX_TOKENS + 1)), "full": "-".join(["9"] * MAX_TOKENS)}
 NONSENSE = [
     *(("step", text) for text in ("-1", "0", "1000", "1.5", "", "1e2", "١", "+1", "1_0", " 1")),

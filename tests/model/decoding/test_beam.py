@@ -169,3 +169,18 @@ def test_tree_of_a_beam_has_every_living_path(width):
             assert alive + done <= width
         given_up += sum(n.status == "pruned" for n in nodes)
     assert (given_up > 0) == (width > 1)
+
+
+def test_hypotheses_are_ranked_by_normalised_score():
+    lengths = set()
+    for seed in range(8):
+        for alpha in (0.0, 1.5):
+            (paths,) = beam(tiny.lively(seed), tiny.ids(1, 5, seed=seed), 5, alpha, limit=8)
+            scores = [h.score / ((5 + len(h.ids)) / 6) ** alpha for h in paths]
+            assert scores == sorted(scores, reverse=True)
+            lengths |= {len(h.ids) for h in paths}
+            for path in paths:
+                assert path.finished or len(path.ids) == 8
+                assert END not in path.ids[:-1]
+                assert not {PAD, START} & set(path.ids)
+    assert len(lengths) > 2
