@@ -1,7 +1,7 @@
 # make run   sets everything up and opens the lab
 # make check sets everything up and runs the linters and all tests except the browser tests
 # make test  runs make check, the numeric tests without vector instructions, and the browser tests in Chromium
-# make fuzz  tries random texts, files and links for a minute each; FUZZ="texts --minutes 10" chooses
+# make fuzz  draws random texts, files, links and requests, a hundred times as many as the tests; FUZZ="-k links" chooses
 PYTHON ?= python3
 VENV := .venv
 PIP := $(VENV)/bin/python -m pip --disable-pip-version-check
@@ -32,7 +32,7 @@ browser: $(VENV)/.dev
 	sh tests/browser/install.sh $(VENV)/bin/python
 
 fuzz: $(VENV)/.dev
-	$(VENV)/bin/python -m tests.fuzz $(FUZZ)
+	HYPOTHESIS_PROFILE=fuzz $(VENV)/bin/python -m pytest tests/fuzz $(FUZZ)
 
 screenshots: browser
 	$(VENV)/bin/python -m tests.browser.screenshots docs

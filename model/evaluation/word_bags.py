@@ -54,6 +54,8 @@ def tuned(
     found = []
     for order in ORDERS:
         bags = Bags(train[0], order)
-        fitted, loss = logistic.tuned_regression((bags.features(train[0]), train[1]), (bags.features(dev[0]), dev[1]), classes)
+        fitted, loss = logistic.tuned_regression(
+            (bags.features(train[0]), train[1]), (bags.features(dev[0]), dev[1]), classes
+        )
         found.append((bags, fitted, loss))
     return min(found, key=lambda each: each[2])

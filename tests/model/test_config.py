@@ -1,35 +1,13 @@
+"""Configurations and devices."""
+
 from __future__ import annotations
 
-import dataclasses
-
 import pytest
+import torch
 
-from model.config import CONTROL_TOKENS, END, MAX_TOKENS, PAD, SCHEMES, START, ModelConfig, TrainConfig
+from model import device
+from model.config import ModelConfig, TrainConfig
 from tests.support import tiny
-
-
-def test_control_tokens_stand_at_their_ids():
-    assert (PAD, START, END) == (0, 1, 2)
-    assert [CONTROL_TOKENS[i] for i in (PAD, START, END)] == ["<pad>", "<s>", "</s>"]
-    assert MAX_TOKENS == 128
-
-
-@pytest.mark.parametrize("record", [tiny.config(window=3, positions="rotary"), TrainConfig(epochs=2, schedule="noam")])
-def test_dict_round_trip(record):
-    values = record.to_dict()
-    assert set(values) == {f.name for f in dataclasses.fields(record)}
-    assert type(record).from_dict(values) == record
-
-
-@pytest.mark.parametrize("record", [tiny.config(), TrainConfig()])
-def test_records_are_frozen_and_hashable(record):
-    with pytest.raises(dataclasses.FrozenInstanceError, match="cannot assign to field"):
-        record.heads = 3
-    assert hash(record) == hash(dataclasses.replace(record))
-
-
-def test_head_dim():
-    assert tiny.config(d_model=24, heads=3).head_dim == 8
 
 
 @pytest.mark.parametrize(
@@ -84,10 +62,6 @@ def test_train_config_names_field_value_and_expectation(changes, message):
         TrainConfig(**changes)
 
 
-def test_two_vocabularies_may_have_two_sizes():
-    assert tiny.config(joint_vocab=False, target_vocab=50).target_vocab == 50
-
-
 @pytest.mark.parametrize(
     ("values", "message"),
     [
@@ -101,3 +75,30 @@ def test_two_vocabularies_may_have_two_sizes():
 def test_from_dict_refuses(values, message):
     with pytest.raises(ValueError, match=message):
         ModelConfig.from_dict(values)
+
+
+def test_the_processor_is_always_there_and_last():
+    names = device.available()
+    assert names[-1] == "cpu"
+    assert len(set(names)) == len(names)
+    assert device.choose("cpu") == torch.device("cpu")
+    assert device.choose() == device.choose("auto") == torch.device(names[0])
+
+
+@pytest.mark.parametrize(("cards", "named"), [(1, ()), (2, ("cuda:0", "cuda:1"))])
+def test_each_graphics_card_can_be_chosen(monkeypatch, cards, named):
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: cards)
+    assert device.choose("auto") == torch.device("cuda")
+    assert device.available()[:-1] == ("cuda", *named) + ("mps",) * torch.backends.mps.is_available()
+    for number in range(cards):
+        assert device.choose(f"cuda:{number}") == torch.device("cuda", number)
+    with pytest.raises(ValueError, match=f"The device 'cuda:{cards}' is not available here; expected auto or one of cuda"):
+        device.choose(f"cuda:{cards}")
+
+
+@pytest.mark.parametrize("name", ["cuda", "cuda:0", "tpu", ""])
+def test_absent_device_is_refused(monkeypatch, name):
+    monkeypatch.setattr(device, "available", lambda: ("cpu",))
+    with pytest.raises(ValueError, match=f"The device '{name}' is not available here; expected auto or one of cpu"):
+        device.choose(name)

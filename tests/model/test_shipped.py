@@ -1,25 +1,23 @@
-"""The published checkpoint, as it lies in the repository: whole, sensible, and under the same laws as a tiny one."""
+"""The published checkpoint: its laws, its scores and the recording of its training."""
 
 from __future__ import annotations
 
+import itertools
+import json
+from pathlib import Path
+
 import numpy as np
 import pytest
-import torch
 
-from model.config import END, PAD, START
-from model.decoding.search import greedy
-from model.edits.intervention import Intervention
+from model.config import END
+from model.decoding.strategy import Decoding
 from model.inference.analyse import analyse
 from model.inference.request import Request
-from model.network import masks
-from model.trace import Site
+from model.text.probes import read_probes
+from model.trace import KINDS, Site
+from model.training import snapshots
 
 SENTENCES = ["My brother is afraid of our old cat.", "Where is the big blue book?", "I don't know, but she does.", "Thanks!"]
-CAUSAL_OFF = Intervention(causal_mask=False)
-
-
-def ids(shipped, text: str) -> list[int]:
-    return [*shipped.source_tokenizer.encode(text), END]
 
 
 def test_it_is_whole(shipped):
@@ -43,57 +41,7 @@ def test_it_speaks_french(shipped, text, expected):
     assert found.notes == ()
 
 
-def test_probabilities_do_not_depend_on_the_cache_or_the_batch(shipped):
-    rows = [ids(shipped, s) for s in SENTENCES]
-    longest = max(map(len, rows))
-    padded = torch.tensor([[*row, *[PAD] * (longest - len(row))] for row in rows])
-    together = greedy(shipped.model, padded)
-    uncached = greedy(shipped.model, padded, use_cache=False)
-    for row, one, two in zip(rows, together, uncached, strict=True):
-        (alone,) = greedy(shipped.model, torch.tensor([row]))
-        assert alone.ids == one.ids == two.ids
-        for other in (one, two):
-            np.testing.assert_allclose(np.exp(other.log_probs), np.exp(alone.log_probs), atol=1e-5)
-
-
-def test_decoding_is_what_teacher_forcing_says(shipped):
-    for text in SENTENCES:
-        found = analyse(shipped, Request(text))
-        (grown,) = greedy(shipped.model, torch.tensor([ids(shipped, text)]))
-        np.testing.assert_allclose(found.trace.token_log_probs, grown.log_probs, atol=1e-4)
-        allowed = found.trace.log_probs.copy()
-        allowed[:, [PAD, START]] = -np.inf
-        assert allowed.argmax(1).tolist() == list(grown.ids)
-
-
-def test_padding_changes_no_logit(shipped):
-    target = torch.tensor([[START, *shipped.target_tokenizer.encode("Mon frère a peur.")]])
-    row = ids(shipped, SENTENCES[0])
-    logits = []
-    for pads in (0, 1, 9):
-        source = torch.tensor([[*row, *[PAD] * pads]])
-        logits.append(shipped.model(source, target, masks.build(shipped.config, source, target)))
-    for other in logits[1:]:
-        torch.testing.assert_close(other, logits[0], atol=1e-4, rtol=0)
-
-
-def test_a_later_token_never_changes_an_earlier_step(shipped):
-    text = "Mon frère a peur de notre vieux chat."
-    before = analyse(shipped, Request(SENTENCES[0], target=text)).trace
-    after = analyse(shipped, Request(SENTENCES[0], target=text.replace("chat", "vélo"))).trace
-    same = next(t for t, (a, b) in enumerate(zip(before.inputs.ids, after.inputs.ids, strict=False)) if a != b)
-    assert same > 4
-    np.testing.assert_allclose(before.log_probs[:same], after.log_probs[:same], atol=1e-4)
-
-
-def test_without_its_causal_mask_it_sees_the_future(shipped):
-    found = analyse(shipped, Request(SENTENCES[0], intervention=CAUSAL_OFF))
-    assert found.trace.masks[Site("decoder", 0)].all()
-    assert not found.baseline.trace.masks[Site("decoder", 0)][0, 1:].any()
-    assert np.abs(np.exp(found.trace.log_probs) - np.exp(found.baseline.trace.log_probs)).max() > 1e-2
-
-
-def test_an_empty_intervention_is_the_baseline_bit_for_bit(shipped):
+def test_empty_intervention_is_the_baseline_bit_for_bit(shipped):
     one, two = (analyse(shipped, Request(SENTENCES[1], mode=mode)) for mode in ("given", "again"))
     assert one.trace.log_probs.tobytes() == two.trace.log_probs.tobytes()
     for site, pattern in one.trace.patterns.items():
@@ -101,14 +49,54 @@ def test_an_empty_intervention_is_the_baseline_bit_for_bit(shipped):
         np.testing.assert_allclose(pattern.sum(-1), 1, atol=1e-5)
 
 
-def test_typed_control_tokens_are_text(shipped):
-    found = analyse(shipped, Request("</s> <pad> <s>"))
-    assert found.trace.source.ids.count(END) == 1
-    assert not {PAD, START} & set(found.trace.source.ids)
+ROOT = Path(__file__).resolve().parents[2]
+FOLDER = ROOT / "checkpoints" / "en-fr"
+LISTED = read_probes(ROOT / "checkpoints" / "probes.txt")
 
 
-def test_strange_text_is_answered(shipped):
-    for text in ("🦊🦊", "שלום", "\x00\x07", "aaaa" * 20, "?" * 40, "你好"):
-        found = analyse(shipped, Request(text))
-        assert np.isfinite(found.trace.token_log_probs).all()
-        assert found.rare or text[0] in "a?"
+@pytest.mark.parametrize(("strategy", "right"), [("beam", 19), ("greedy", 17)])
+def test_most_of_the_twenty_probes_are_right(shipped, strategy, right):
+    said = {source: analyse(shipped, Request(source, decoding=Decoding(strategy))).translation for _, source, _ in LISTED}
+    wrong = [said[source] for _, source, accepted in LISTED if said[source] not in accepted]
+    assert len(LISTED) - len(wrong) >= right, wrong
+
+
+def test_the_recording_of_its_training_is_shipped(shipped):
+    recording = snapshots.Recording.load(FOLDER / "probes.npz")
+    assert (FOLDER / "probes.npz").stat().st_size < 4e6
+    assert len(recording.steps) >= 40
+    assert recording.steps[0] == 0
+    assert len(recording.sentences) == 12
+    assert {s.source_text for s in recording.sentences} < {source for _, source, _ in LISTED}
+    losses = recording.losses().mean(axis=1)
+    assert losses[0] > 8 > 2 > losses[-1]
+    for number, sentence in enumerate(recording.sentences):
+        assert list(sentence.source[:-1]) == shipped.source_tokenizer.encode(sentence.source_text)
+        for kind in KINDS:
+            found = recording.patterns(number, Site(kind, 3))
+            rows = len(sentence.source if kind == "encoder" else sentence.target)
+            assert found.shape[:3] == (len(recording.steps), 8, rows)
+            np.testing.assert_allclose(found.sum(-1), 1, atol=0.05)
+
+
+def test_the_folder_is_small_and_its_scores_are_at_the_goal():
+    assert sum(path.stat().st_size for path in FOLDER.iterdir()) < 30e6
+    metrics = json.loads((FOLDER / "metrics.json").read_text(encoding="utf-8"))
+    assert metrics["parameters"] <= 12e6
+    assert metrics["test"]["beam"] == 4
+    assert (metrics["test_all_references"]["bleu"], metrics["test_all_references"]["chrf"]) >= (55, 70)
+    assert metrics["test_joined"]["bleu"] >= 45 and metrics["test_joined"]["chrf"] >= 62
+    for part in ("test", "test_joined", "dev_beam"):
+        assert metrics[part]["unfinished"] <= metrics[part]["sentences"] / 1000
+    said, asked = (metrics["test_all_references"]["address"][who] for who in ("said", "all"))
+    assert all(2 / 3 <= said[word] / asked[word] <= 4 / 3 for word in ("tu", "vous"))
+
+
+def test_all_of_its_training_is_logged(shipped):
+    lines = [json.loads(line) for line in (FOLDER / "log.jsonl").read_text(encoding="utf-8").splitlines()]
+    steps = [line["step"] for line in lines]
+    assert steps == sorted(steps) and steps[0] <= 100
+    assert steps[-1] == snapshots.Recording.load(FOLDER / "probes.npz").steps[-1]
+    logged = [line for line in lines if "loss" in line]
+    assert max(b["step"] - a["step"] for a, b in itertools.pairwise(logged)) <= 100
+    assert {"learning_rate", "gradient_norm", "gradient_norm_clipped"} <= logged[0].keys()

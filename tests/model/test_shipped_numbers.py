@@ -1,4 +1,4 @@
-"""What is displayed of the published checkpoint equals an independent computation, for fifty sentences."""
+"""Displayed numbers of the published checkpoint equal an independent computation for fifty sentences."""
 
 from __future__ import annotations
 
@@ -39,12 +39,7 @@ def found(shipped):
     return [analyse(shipped, Request(text)) for text in SENTENCES]
 
 
-def test_there_are_fifty():
-    assert len(SENTENCES) == len(set(SENTENCES)) == 50
-
-
 def test_outputs_are_those_of_torchs_transformer(shipped, found):
-    """Embeddings, sinusoids and masks are built anew in `benchmarks.peers`; the layers are torch's own."""
     peer = PlainTransformer(shipped.model).eval()
     for analysis in found:
         source, target = analysis.trace.source.ids, analysis.trace.outputs.ids
@@ -55,8 +50,7 @@ def test_outputs_are_those_of_torchs_transformer(shipped, found):
         np.testing.assert_allclose(np.exp(analysis.trace.log_probs), np.exp(expected), atol=1e-5)
 
 
-def test_patterns_are_those_computed_by_hand_from_queries_and_keys(shipped, found):
-    """Three random heads of every site: exp(q.k / sqrt(K)) over the allowed keys, in float64, by numpy."""
+def test_patterns_equal_those_computed_by_hand(shipped, found):
     draw = random.Random(7)
     heads = {Site(kind, n): draw.sample(range(8), 3) for kind in KINDS for n in range(4)}
     for analysis in found:

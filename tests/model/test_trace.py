@@ -1,3 +1,5 @@
+"""Traces, views of one head and probes."""
+
 from __future__ import annotations
 
 import dataclasses
@@ -10,7 +12,7 @@ from model.decoding.strategy import Decoding
 from model.edits.intervention import BASELINE
 from model.inference.analyse import analyse
 from model.inference.request import Request
-from model.trace import Axis, Probe, Site, Trace, View
+from model.trace import Axis, Probe, Site, Trace
 from tests.support import tiny
 
 ENCODER, DECODER, CROSS = Site("encoder", 0), Site("decoder", 0), Site("cross", 0)
@@ -56,27 +58,12 @@ def test_a_view_is_one_head_with_its_labels(site):
     np.testing.assert_allclose(whole.view(site).values, whole.patterns[site].mean(0), rtol=1e-6)
 
 
-def test_a_view_of_an_unknown_site_or_head_is_refused():
-    with pytest.raises(ValueError, match=r"there is no cross layer 3; this trace has layers \[0\]"):
-        trace().view(Site("cross", 3), 0)
-    for head in (-1, 2):
-        with pytest.raises(ValueError, match=f"there is no head {head}; decoder layer 0 has heads 0 to 1"):
-            trace().view(DECODER, head)
-
-
 def test_a_difference_of_equal_tokens():
     one, two = trace(0).view(DECODER, 0), trace(1).view(DECODER, 0)
     difference = one - two
     assert (difference.values == one.values - two.values).all()
     assert (difference.queries, difference.keys) == (one.queries, one.keys)
     assert (difference.allowed == np.tril(np.ones((2, 2)))).all()
-
-
-def test_a_difference_is_allowed_where_both_are():
-    one = trace().view(ENCODER, 0)
-    other = dataclasses.replace(one, allowed=np.eye(3, dtype=bool))
-    assert ((one - other).allowed == np.eye(3)).all()
-    assert ((other - one).allowed == np.eye(3)).all()
 
 
 @pytest.mark.parametrize(
@@ -101,27 +88,12 @@ def test_a_map_that_does_not_fit_its_tokens_is_refused(site):
         trace(patterns=patterns)
 
 
-def test_inputs_and_outputs_must_have_one_length():
-    longer = Axis((7, 8, 2), ("le", "x", "</s>"), (0, 1, 2))
-    with pytest.raises(ValueError, match="argument 2 is longer"):
-        trace(outputs=longer)
-
-
 def test_log_probabilities_of_the_outputs():
     whole = trace()
     assert whole.token_log_probs.tolist() == [whole.log_probs[0, 7], whole.log_probs[1, 2]]
     assert whole.probabilities == pytest.approx(np.exp([whole.log_probs[0, 7], whole.log_probs[1, 2]]))
     with pytest.raises(ValueError, match="read-only"):
         whole.token_log_probs[0] = 0
-
-
-def test_bytes_are_counted():
-    maps = 4 * 2 * (9 + 4 + 6)
-    assert trace().nbytes == 2 * maps + (9 + 4 + 6) + 4 * 2 * 9
-
-
-def test_bytes_of_the_totals_are_counted_too():
-    assert trace(log_totals=np.zeros(2, dtype=np.float32)).nbytes == trace().nbytes + 4 * 2
 
 
 def test_a_trace_and_its_parts_are_frozen():
@@ -131,20 +103,8 @@ def test_a_trace_and_its_parts_are_frozen():
             setattr(record, name, None)
 
 
-# -- logits ------------------------------------------------------------------------------------------------------------
-
 TEXT = "The red fox takes a lamp."
 CUT = ("off_cross.2.1", "block_enc_3-2")
-
-
-def test_logits_by_hand():
-    logits = np.array([[1.0, 2.0, -3.0], [50.0, 0.0, 49.0]])
-    totals = np.log(np.exp(logits).sum(axis=1))
-    assert totals[0] != pytest.approx(totals[1])
-    whole = trace(log_probs=logits - totals[:, None], log_totals=totals)
-    np.testing.assert_allclose(whole.logits, logits, atol=1e-12)
-    with pytest.raises(AssertionError, match="this trace was made without them"):
-        _ = trace().logits
 
 
 def said(checkpoint, source, inputs, edit) -> np.ndarray:
@@ -162,7 +122,7 @@ def logsumexp(logits: np.ndarray) -> np.ndarray:
     [((), "given"), *((codes, mode) for mode in ("given", "again") for codes in (CUT, ("padding-off",), ("causal-off",)))],
     ids=str,
 )
-def test_logits_are_those_of_the_network_and_their_softmax_are_the_probabilities(exact_checkpoint, codes, mode):
+def test_logits_are_those_of_the_network(exact_checkpoint, codes, mode):
     edit = tiny.edited(*codes)
     request = Request(TEXT, pad=2, mode=mode, decoding=Decoding(limit=8), intervention=edit)
     analysis = analyse(exact_checkpoint, request)
@@ -184,9 +144,6 @@ def test_logits_are_those_of_the_network_and_their_softmax_are_the_probabilities
     np.testing.assert_array_equal(analysis.whole.logits[-1], analysis.trace.logits[-1])
 
 
-# -- the probe ---------------------------------------------------------------------------------------------------------
-
-
 def test_a_probe_keeps_what_its_level_asks_for():
     tensors = {name: torch.zeros(1) for name in ("scores", "pattern", "mask", "q", "z", "v")}
     maps, full, one = Probe("maps"), Probe("full"), Probe("full", layer=1)
@@ -197,18 +154,6 @@ def test_a_probe_keeps_what_its_level_asks_for():
     assert [set(maps.records[Site("decoder", n)]) for n in (0, 1)] == [small, small]
     assert [set(full.records[Site("decoder", n)]) for n in (0, 1)] == [large, large]
     assert [set(one.records[Site("decoder", n)]) for n in (0, 1)] == [small, large]
-
-
-def test_a_probe_joins_what_one_site_offers_twice():
-    probe = Probe("full")
-    probe.record(ENCODER, q=torch.ones(1))
-    probe.record(ENCODER, z=torch.zeros(1))
-    assert set(probe.records[ENCODER]) == {"q", "z"}
-
-
-def test_an_unknown_level_is_refused():
-    with pytest.raises(ValueError, match="the probe's level is 'all'; expected 'maps' or 'full'"):
-        Probe("all")
 
 
 @pytest.mark.parametrize("dtype", [torch.float64, torch.float32, torch.bfloat16])
@@ -225,19 +170,3 @@ def test_arrays_are_read_only_float32_copies(dtype):
     with torch.no_grad():
         pattern.zero_()
     assert (array == before).all()
-
-
-def test_a_view_of_a_read_only_array_is_read_only():
-    frozen = {site: m.copy() for site, m in trace().patterns.items()}
-    for array in frozen.values():
-        array.flags.writeable = False
-    view = trace(patterns=frozen).view(CROSS, 1)
-    assert isinstance(view, View)
-    with pytest.raises(ValueError, match="read-only"):
-        view.values[0, 0] = 1
-
-
-@pytest.mark.parametrize(("codes", "same"), [((), True), (("block_enc_2-1",), True), (("block_enc.1_2-1",), False)])
-def test_a_mask_of_one_layer_is_not_that_of_all(tiny_checkpoint, codes, same):
-    trace = analyse(tiny_checkpoint, Request("The red fox.", intervention=tiny.edited(*codes))).whole
-    assert trace.same_masks is same

@@ -54,7 +54,9 @@ def scaling_chart(
     at = float(np.log2(width))
     _heads(drawing, heads, chosen, width, getattr(colours, kind), colours)
     everything = np.concatenate([divided, undivided, *heads, *(values for values, _ in theory)])
-    _scaling_axes(drawing, [min(x[0], at) - 0.3, max(x[-1], at) + 0.3], everything[np.isfinite(everything)], logarithmic, colours)
+    _scaling_axes(
+        drawing, [min(x[0], at) - 0.3, max(x[-1], at) + 0.3], everything[np.isfinite(everything)], logarithmic, colours
+    )
     drawing.update_layout(theme.chart_layout(mode, height, l=44, t=8, r=8, b=40), plot_bgcolor="rgba(0,0,0,0)")
     return drawing.figure()
 
@@ -93,7 +95,9 @@ def _heads(
         )
 
 
-def _scaling_axes(drawing: Drawing, ends: list[float], values: np.ndarray, logarithmic: bool, colours: theme.Palette) -> None:
+def _scaling_axes(
+    drawing: Drawing, ends: list[float], values: np.ndarray, logarithmic: bool, colours: theme.Palette
+) -> None:
     font = {"size": 12, "color": colours.ink2, "family": theme.SANS}
     ticks = np.arange(int(np.floor(ends[0] + 0.3)), int(ends[1]) + 1)
     drawing.update_xaxes(

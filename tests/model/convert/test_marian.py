@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from safetensors.torch import load_file, save_file
+from safetensors.torch import load_file
 
 from model import checkpoint as checkpoints
 from model import foreign
@@ -92,7 +92,7 @@ def test_it_computes_what_transformers_computes(tmp_path):
     assert_equal(checkpoints.load(str(convert(folder, tmp_path / "made"))), folder, marian.peer(folder))
 
 
-def test_weights_may_lie_in_a_file_of_torch_and_in_two_tables(folder, tmp_path):
+def test_torch_weights_and_two_tables_are_read(folder, tmp_path):
     state = load_file(folder / "model.safetensors")
     kinds = {name: each for name, each in state.items() if "shared" not in name}
     for side in ("encoder", "decoder"):
@@ -133,11 +133,23 @@ def change(folder: Path, **changes) -> None:
         ({"model_type": "t5"}, "kind 't5', which has relative positions, added to the scores: the format cannot hold that"),
     ],
 )
-def test_what_cannot_be_held_is_refused_by_name_and_leaves_nothing(folder, tmp_path, changes, message):
+def test_unsupported_config_is_refused_by_name(folder, tmp_path, changes, message):
     change(folder, **changes)
     with pytest.raises(ConvertError, match=message) as caught:
         convert(folder, tmp_path / "made")
     assert "\n" not in str(caught.value) and sorted(path.name for path in tmp_path.iterdir()) == ["opus-mt-en-fr"]
+
+
+def test_foreign_folder_names_its_conversion(folder, tmp_path):
+    with pytest.raises(checkpoints.CheckpointError) as caught:
+        checkpoints.load(str(folder))
+    command = f"python -m model convert {folder} --kind marian --to {folder}-lab"
+    assert str(caught.value) == f"{folder} is a Hugging Face Marian model. Convert it: {command}"
+    checkpoints.load(str(convert(folder, tmp_path / "made")))
+    with pytest.raises(ConvertError, match="made is there already; name a new folder"):
+        convert(folder, tmp_path / "made")
+    with pytest.raises(ConvertError, match="made is a checkpoint of this program already; it needs no conversion"):
+        convert(tmp_path / "made", tmp_path / "again")
 
 
 @pytest.mark.parametrize(
@@ -158,17 +170,9 @@ def test_damaged_files_are_named(folder, tmp_path, name, content, message):
     assert [path.name for path in tmp_path.iterdir()] == ["opus-mt-en-fr"]
 
 
-def test_positions_of_another_kind_are_refused(folder, tmp_path):
-    state = load_file(folder / "model.safetensors")
-    state["model.encoder.embed_positions.weight"] = torch.rand(20, 16)
-    save_file(state, folder / "model.safetensors")
-    with pytest.raises(
-        ConvertError, match="the encoder's positions are not sinusoidal; expected all sines, then all cosines"
-    ):
-        convert(folder, tmp_path / "made")
-
-
 LLAMA = {"hidden_size": 64, "num_attention_heads": 8, "rope_theta": 10000.0, "rms_norm_eps": 1e-6, "hidden_act": "silu"}
+
+
 OTHERS = [  # what config.json says, and the reasons that the refusal names
     ("llama", LLAMA | {"num_key_value_heads": 8}, None),
     ("llama", LLAMA | {"num_key_value_heads": 2}, "2 heads of keys for 8 of queries"),
@@ -186,7 +190,7 @@ OTHERS = [  # what config.json says, and the reasons that the refusal names
 
 
 @pytest.mark.parametrize(("kind", "values", "reason"), OTHERS, ids=str)
-def test_another_kind_is_refused_for_reasons_that_it_has(tmp_path, kind, values, reason):
+def test_another_kind_is_refused_with_its_reason(tmp_path, kind, values, reason):
     (tmp_path / "config.json").write_text(json.dumps({"model_type": kind} | values), encoding="utf-8")
     has = f"which has {reason}: the format cannot hold that" if reason else "for which there is no converter"
     for given in (None, "bert"):
@@ -195,15 +199,3 @@ def test_another_kind_is_refused_for_reasons_that_it_has(tmp_path, kind, values,
         said = f"{tmp_path} is a Hugging Face model of the kind '{kind}', {has}"
         assert str(caught.value) == f"{said}; what can be converted is marian, bert, gpt2, torch"
     assert foreign.ROTARY_BASE == positions.BASE
-
-
-def test_a_folder_says_what_it_is_and_how_it_is_converted(folder, tmp_path):
-    with pytest.raises(checkpoints.CheckpointError) as caught:
-        checkpoints.load(str(folder))
-    command = f"python -m model convert {folder} --kind marian --to {folder}-lab"
-    assert str(caught.value) == f"{folder} is a Hugging Face Marian model. Convert it: {command}"
-    checkpoints.load(str(convert(folder, tmp_path / "made")))
-    with pytest.raises(ConvertError, match="made is there already; name a new folder"):
-        convert(folder, tmp_path / "made")
-    with pytest.raises(ConvertError, match="made is a checkpoint of this program already; it needs no conversion"):
-        convert(tmp_path / "made", tmp_path / "again")

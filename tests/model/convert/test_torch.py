@@ -10,15 +10,13 @@ from typing import Any
 
 import pytest
 import torch
-from safetensors import SafetensorError
 from safetensors.torch import save_file
 from torch import Tensor, nn
 
 from model import checkpoint as checkpoints
 from model.__main__ import main
 from model.config import END, PAD, START
-from model.convert import registry
-from model.convert.parts import Converter, ConvertError, Options
+from model.convert.parts import ConvertError, Options
 from model.convert.registry import convert, read
 from model.network.context import forced
 from model.network.positions import sinusoidal
@@ -90,23 +88,7 @@ def test_it_computes_what_the_module_computes(tmp_path, changes, told):
     assert loaded.source_tokenizer.encode("<pad> </s> w3") == [3, 3, 3, 3, 3, 3, 7]  # typed ones are words like others
 
 
-def test_a_card_follows_what_was_given(tmp_path):
-    torch.save(Translator(norm_first=True, bias=False).state_dict(), tmp_path / "m.pt")
-    told = {"norm_first": True, "activation": "gelu", "embedding_scale": False}
-    made = convert(tmp_path / "m.pt", tmp_path / "made", options=options(tmp_path, **told))
-    card = (made / "README.md").read_text(encoding="utf-8").splitlines()
-    lines = [
-        "- Pre-norm (LayerNorm, epsilon 1e-05), a norm after the last layer",
-        "- Activation: GELU",
-        "- Positions: sinusoidal",
-        "- Embeddings: a table for each side, not scaled",
-        "- Output: a table of its own, with a bias",
-        "- Given at conversion: activation = gelu, embedding_scale = False, heads = 4, norm_first = True",
-    ]
-    assert [line for line in lines if line not in card] == []
-
-
-def test_the_command_line_reads_a_folder_that_tells_itself(tmp_path, capsys):
+def test_command_line_reads_a_self_describing_folder(tmp_path, capsys):
     module = Translator()
     (tmp_path / "mine").mkdir()
     save_file(module.state_dict(), tmp_path / "mine" / "weights.safetensors")
@@ -179,7 +161,7 @@ def damaged(name: str, folder: Path) -> Path:
         ("a list", "m.pt holds a list; expected a state dict: names and tensors"),
     ],
 )
-def test_what_is_wrong_with_weights_is_named_and_nothing_is_executed_or_left(tmp_path, monkeypatch, name, message):
+def test_damaged_weights_are_refused_without_running(tmp_path, monkeypatch, name, message):
     monkeypatch.chdir(tmp_path)
     asked = options(tmp_path)
     file = damaged(name, tmp_path)
@@ -187,6 +169,18 @@ def test_what_is_wrong_with_weights_is_named_and_nothing_is_executed_or_left(tmp
         convert(file, tmp_path / "made", options=asked)
     assert "\n" not in str(caught.value)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["m.pt", "src.txt", "tgt.txt"]
+
+
+def test_missing_control_row_is_never_predicted(tmp_path):
+    torch.save(Translator().state_dict(), tmp_path / "m.pt")
+    asked = options(tmp_path)
+    asked.tokenizer.write_text("\n".join(["<unk>", "a", "b", *WORDS[3:]]), encoding="utf-8")
+    asked.target_tokenizer.write_text("\n".join(["<unk>", "a", "b", *OTHERS[3:]]), encoding="utf-8")
+    made = read(tmp_path / "m.pt", options=Options(**(vars(asked) | {"controls": {"start": "<eos>"}})))
+    assert made.config.target_vocab == len(OTHERS) + 2
+    bias, table = made.state["projection.bias"], made.state["target_embedding.table.weight"]
+    assert bias[[PAD, START]].tolist() == [-100, -100]
+    assert table[START].equal(table[END]) and not table[PAD].any()
 
 
 @pytest.mark.parametrize(
@@ -209,24 +203,11 @@ def test_what_is_wrong_with_weights_is_named_and_nothing_is_executed_or_left(tmp
         ({"controls": {"end": "</x>"}}, "the token '</x>', given as --end-token, is not in the vocabulary"),
     ],
 )
-def test_what_is_told_wrongly_is_refused(tmp_path, changes, message):
+def test_wrong_option_of_a_conversion_is_refused(tmp_path, changes, message):
     torch.save(Translator().state_dict(), tmp_path / "m.pt")
     asked = options(tmp_path)
     with pytest.raises(ConvertError, match=message):
         read(tmp_path / "m.pt", options=Options(**(vars(asked) | changes)))
-
-
-@pytest.mark.parametrize("learned", [False, True])
-def test_positions_are_as_many_as_told_where_a_formula_makes_them(tmp_path, learned):
-    torch.save(Translator(learned=learned).state_dict(), tmp_path / "m.pt")
-    if learned:
-        with pytest.raises(ConvertError, match="max_positions is 77; expected 40, the rows of the table"):
-            read(tmp_path / "m.pt", options=options(tmp_path, max_positions=77))
-        return
-    assert read(tmp_path / "m.pt", options=options(tmp_path, max_positions=77)).config.max_positions == 77
-    assert read(tmp_path / "m.pt", options=options(tmp_path)).config.max_positions == 40
-    with pytest.raises(ConvertError, match="positions is 'learned', and the state dict has no table of positions"):
-        read(damaged("no positions", tmp_path), options=options(tmp_path, positions="learned"))
 
 
 def library(**changes: Any) -> str:
@@ -247,49 +228,9 @@ def library(**changes: Any) -> str:
         ("t.json", library(normalizer="NFC"), "its normalizer is 'NFC'; expected an object"),
     ],
 )
-def test_damaged_vocabularies_are_told_in_a_sentence(tmp_path, name, content, message):
+def test_damaged_vocabulary_is_refused(tmp_path, name, content, message):
     torch.save(Translator().state_dict(), tmp_path / "m.pt")
     asked = options(tmp_path)
     (tmp_path / name).write_text(content, encoding="utf-8")
     with pytest.raises(ConvertError, match=message):
         read(tmp_path / "m.pt", options=Options(**(vars(asked) | {"tokenizer": tmp_path / name})))
-
-
-def test_what_no_check_foresaw_is_a_sentence_too(tmp_path, monkeypatch):
-    monkeypatch.setitem(registry.CONVERTERS, "torch", Converter("torch", lambda path, options: {}["no such key"]))
-    torch.save(Translator().state_dict(), tmp_path / "m.pt")
-    with pytest.raises(ConvertError, match=r"m.pt is no whole torch model \(KeyError: 'no such key'\)"):
-        read(tmp_path / "m.pt", options=options(tmp_path))
-
-
-def test_a_full_disk_is_told_and_no_folder_stays_behind(tmp_path, monkeypatch):
-    torch.save(Translator().state_dict(), tmp_path / "m.pt")
-    asked = options(tmp_path)
-
-    def full(*args):
-        raise SafetensorError("No space left on device")
-
-    monkeypatch.setattr(checkpoints, "save_file", full)
-    with pytest.raises(ConvertError, match="made cannot be written: No space left"):
-        convert(tmp_path / "m.pt", tmp_path / "new" / "newer" / "made", options=asked)
-    assert not (tmp_path / "new").exists()
-
-
-def test_a_row_that_a_model_lacks_is_never_predicted(tmp_path):
-    """With one token that starts and ends, and none for padding, all others keep their probabilities."""
-    torch.save(Translator().state_dict(), tmp_path / "m.pt")
-    asked = options(tmp_path)
-    asked.tokenizer.write_text("\n".join(["<unk>", "a", "b", *WORDS[3:]]), encoding="utf-8")
-    asked.target_tokenizer.write_text("\n".join(["<unk>", "a", "b", *OTHERS[3:]]), encoding="utf-8")
-    made = read(tmp_path / "m.pt", options=Options(**(vars(asked) | {"controls": {"start": "<eos>"}})))
-    assert made.config.target_vocab == len(OTHERS) + 2
-    bias, table = made.state["projection.bias"], made.state["target_embedding.table.weight"]
-    assert bias[[PAD, START]].tolist() == [-100, -100]
-    assert table[START].equal(table[END]) and not table[PAD].any()
-
-
-def test_kinds_are_declared_once():
-    from model.convert.registry import CONVERTERS
-    from model.foreign import FOREIGN
-
-    assert list(CONVERTERS) == list(FOREIGN)

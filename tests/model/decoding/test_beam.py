@@ -1,3 +1,5 @@
+"""Beam search and its tree of hypotheses."""
+
 from __future__ import annotations
 
 import itertools
@@ -7,7 +9,7 @@ import pytest
 import torch
 
 from model.config import END, PAD, START
-from model.decoding.hypotheses import Hypothesis, length_penalty
+from model.decoding.hypotheses import Hypothesis, Tree, length_penalty
 from model.decoding.search import beam, greedy
 from model.edits.intervention import BASELINE, Intervention
 from model.network import masks
@@ -57,7 +59,6 @@ def test_every_score_is_that_of_teacher_forcing(edit):
 
 @pytest.mark.parametrize("alpha", [0.0, 2.0])
 def test_a_wide_beam_is_exhaustive_search(alpha):
-    """Five tokens that can be chosen, up to three of them: a width of 5^2 misses nothing."""
     limit, vocab = 3, 7
     for seed in range(1):
         model = tiny.lively(seed, source_vocab=vocab, target_vocab=vocab)
@@ -73,7 +74,6 @@ def test_a_wide_beam_is_exhaustive_search(alpha):
 
 @pytest.mark.parametrize("changes", [{}, {"positions": "learned"}, {"positions": "rotary"}, {"window": 2}], ids=str)
 def test_the_cache_follows_the_paths(changes):
-    """Paths change places at every step; with and without a cache they are the same."""
     begun = set()
     for seed in SEEDS:
         model, source = tiny.lively(seed, **changes), tiny.padded([6, 4, 1], 6, seed=seed)
@@ -93,28 +93,6 @@ def test_a_batch_with_padding_equals_single_sentences():
             same(paths, beam(model, alone, 3, 0.6, limit=9)[0])
 
 
-def test_one_intervention_a_row():
-    model, source = tiny.lively(1), tiny.padded([4], 6, seed=1).expand(3, 6)
-    edits = [BASELINE, UNCAUSAL, UNPADDED]
-    for paths, edit in zip(beam(model, source, 3, edits=edits, limit=6), edits, strict=True):
-        same(paths, beam(model, source[:1], 3, edits=[edit], limit=6)[0])
-
-
-def test_hypotheses_are_ranked_by_the_normalised_score():
-    lengths = set()
-    for seed in range(8):
-        for alpha in (0.0, 1.5):
-            (paths,) = beam(tiny.lively(seed), tiny.ids(1, 5, seed=seed), 5, alpha, limit=8)
-            scores = [h.score / ((5 + len(h.ids)) / 6) ** alpha for h in paths]
-            assert scores == sorted(scores, reverse=True)
-            lengths |= {len(h.ids) for h in paths}
-            for path in paths:
-                assert path.finished or len(path.ids) == 8
-                assert END not in path.ids[:-1]
-                assert not {PAD, START} & set(path.ids)
-    assert len(lengths) > 2
-
-
 def test_the_length_penalty_by_hand():
     assert length_penalty(1, 2.0) == 1.0
     assert length_penalty(7, 0.5) == math.sqrt(2)
@@ -131,21 +109,78 @@ def test_a_forced_prefix_begins_every_path():
     assert whole[0].log_probs == pytest.approx(rescored(model, source[:1], whole[0].ids), abs=1e-5)
 
 
-def test_a_forced_end_ends():
-    (paths,) = beam(tiny.lively(), tiny.ids(1, 4), 3, prefix=[7, END], limit=6)
-    assert [h.ids for h in paths] == [(7, END)]
+A = Hypothesis((5, 6, END), (-0.1, -0.2, -0.3))
+B = Hypothesis((5, 7, END), (-0.1, -0.9, -0.4))
+GIVEN_UP = Hypothesis((8,), (-3.0,))
+TREE = Tree((A, B), (GIVEN_UP,))
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"width": 0}, "the beam's width is 0; expected at least 1"),
-        ({"width": 2, "alpha": -1.0}, "alpha is -1.0; expected a number of at least 0"),
-        ({"width": 2, "alpha": math.nan}, "alpha is nan; expected a number of at least 0"),
-        ({"width": 2, "alpha": math.inf}, "alpha is inf; expected a number of at least 0"),
-        ({"width": 2, "prefix": [5, 6, 7], "limit": 3}, "the prefix has 3 tokens; expected fewer than the limit of 3"),
-    ],
-)
-def test_what_cannot_be_searched_is_told(options, message):
-    with pytest.raises(ValueError, match=message):
-        beam(tiny.lively(), tiny.ids(1, 4), **options)
+def test_nodes_by_hand():
+    found = [(n.parent, n.step, n.token, n.status, n.path) for n in TREE.nodes]
+    assert found == [
+        (None, 1, 5, "grown", (5,)),
+        (0, 2, 6, "grown", (5, 6)),
+        (1, 3, END, "finished", (5, 6, END)),
+        (0, 2, 7, "grown", (5, 7)),
+        (3, 3, END, "finished", (5, 7, END)),
+        (None, 1, 8, "pruned", (8,)),
+    ]
+    assert [n.score for n in TREE.nodes] == pytest.approx([-0.1, -0.3, -0.6, -1.0, -1.4, -3.0])
+
+
+def test_hypothesis_at_the_limit_is_marked():
+    assert [n.status for n in Tree((Hypothesis((5, 6), (-1.0, -1.0)),)).nodes] == ["grown", "limit"]
+
+
+def test_a_path_is_found_by_its_beginning():
+    assert TREE.find((5, 7)) == next(h for h in TREE if h.ids[:2] == (5, 7))
+    assert TREE.find((5,)) == A  # the best of those that begin so
+    assert TREE.find((5, 6, END)) == A
+    assert TREE.find((8,)) == GIVEN_UP
+    assert TREE.find((9,)) is None
+
+
+def test_a_branch_joins_beside_the_original():
+    branch = Hypothesis((5, 9, END), (-0.1, -2.0, -0.1))
+    joined = TREE.joined(Tree((branch, A)))
+    assert joined.hypotheses == (A, B, branch)
+    assert [n.path for n in joined.nodes if n.step == 2] == [(5, 6), (5, 7), (5, 9)]
+    assert joined.pruned == (GIVEN_UP,)
+
+
+@pytest.mark.parametrize("width", [1, 2, 4, 8])
+def test_tree_of_a_beam_has_every_living_path(width):
+    given_up = 0
+    for seed in range(4):
+        (tree,) = beam(tiny.lively(seed), tiny.ids(1, 5, seed=seed), width, 0.5, limit=8)
+        nodes = tree.nodes
+        assert len({n.path for n in nodes}) == len(nodes)
+        parents = {n.parent for n in nodes}
+        for number, node in enumerate(nodes):
+            before = nodes[node.parent].score if node.parent is not None else 0.0
+            assert node.score == pytest.approx(before + node.log_prob)
+            assert node.parent is None or (node.parent < number and nodes[node.parent].path == node.path[:-1])
+            assert (node.status == "grown") == (number in parents)
+        ended = {h.ids for h in tree}
+        assert ended == {n.path for n in nodes if n.status in ("finished", "limit")}
+        for step in range(1, 9):
+            alive = sum(n.step == step and n.path not in ended for n in nodes)
+            done = sum(len(h.ids) <= step for h in tree)
+            assert alive + done <= width
+        given_up += sum(n.status == "pruned" for n in nodes)
+    assert (given_up > 0) == (width > 1)
+
+
+def test_hypotheses_are_ranked_by_normalised_score():
+    lengths = set()
+    for seed in range(8):
+        for alpha in (0.0, 1.5):
+            (paths,) = beam(tiny.lively(seed), tiny.ids(1, 5, seed=seed), 5, alpha, limit=8)
+            scores = [h.score / ((5 + len(h.ids)) / 6) ** alpha for h in paths]
+            assert scores == sorted(scores, reverse=True)
+            lengths |= {len(h.ids) for h in paths}
+            for path in paths:
+                assert path.finished or len(path.ids) == 8
+                assert END not in path.ids[:-1]
+                assert not {PAD, START} & set(path.ids)
+    assert len(lengths) > 2

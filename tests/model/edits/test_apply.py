@@ -1,25 +1,22 @@
-"""What holds of every edit, on whole models of a few thousand float64 weights."""
+"""Laws of every edit on whole models and in decoding."""
 
 from __future__ import annotations
 
 import pytest
 import torch
 
-from model.config import PAD
+from model.config import END, PAD, START
 from model.decoding import search as decoding
 from model.edits.apply import Edits
 from model.edits.intervention import BASELINE
-from model.edits.kinds import EditError
 from model.network import masks
-from model.network.context import Cache, Pass
+from model.network.context import Cache, Pass, given
 from model.trace import Probe, Site
 from tests.support import tiny
 from tests.support.edit_helpers import EXAMPLES, ONE_EACH
 
 MODELS = pytest.mark.parametrize(
-    "changes",
-    [{}, {"norm_first": False}, tiny.MODERN | {"final_norm": False}, {"window": 3}],
-    ids=str,
+    "changes", [{}, {"norm_first": False}, tiny.MODERN | {"final_norm": False}, {"window": 3}], ids=str
 )
 SITES = tiny.sites(tiny.config())
 EACH_SITE = pytest.mark.parametrize("site", SITES, ids=str)
@@ -42,8 +39,7 @@ def test_empty_edits_change_nothing_bit_for_bit(changes):
 
 
 @MODELS
-def test_every_edit_reaches_the_logits_in_a_batch_as_alone(changes):
-    """One row without edits, one for each edit, one with several; and one edit for all the rows of a batch."""
+def test_every_edit_works_in_a_batch_as_alone(changes):
     model = tiny.model(**changes)
     several = tiny.edited("row_dec_3-uniform", "off_cross.1", "source-positions_off", "causal-off")
     rows = [BASELINE, *map(tiny.edited, EXAMPLES), several]
@@ -64,7 +60,7 @@ FORBIDDEN = ["block_dec_1-3", "block_dec.2_4-5", "block_cross_all-6", "block_enc
 
 
 @MODELS
-def test_blocking_what_no_query_may_see_anyway_changes_nothing_bit_for_bit(changes):
+def test_block_of_a_masked_cell_changes_nothing(changes):
     model = tiny.model(**changes)
     plain, before = recorded(model)
     for code in FORBIDDEN:
@@ -75,7 +71,6 @@ def test_blocking_what_no_query_may_see_anyway_changes_nothing_bit_for_bit(chang
 
 @EACH_SITE
 def test_heads_put_out_nothing_or_their_means(site):
-    """A site's heads all zeroed leave its output bias, one alone does not; a mean is that head's alone."""
     model, place = tiny.model(), f"{SHORT[site.kind]}.{site.layer + 1}"
     layer = (model.encoder if site.kind == "encoder" else model.decoder)[site.layer]
     bias = (layer.cross_attention if site.kind == "cross" else layer.self_attention).output.bias
@@ -103,7 +98,7 @@ SUBLAYERS = {
 
 @pytest.mark.parametrize("norm_first", [True, False])
 @pytest.mark.parametrize("code", list(SUBLAYERS))
-def test_a_skipped_sublayer_adds_nothing_while_its_norm_runs(code, norm_first):
+def test_skipped_sublayer_adds_nothing(code, norm_first):
     site, before, after, number = SUBLAYERS[code]
     model = tiny.model(norm_first=norm_first)
     layer = (model.encoder if code.startswith("skip_enc") else model.decoder)[site.layer]
@@ -117,7 +112,7 @@ def test_a_skipped_sublayer_adds_nothing_while_its_norm_runs(code, norm_first):
 
 
 @MODELS
-def test_an_edit_of_a_later_query_leaves_all_earlier_steps_bit_for_bit(changes):
+def test_edit_of_a_later_query_keeps_earlier_steps(changes):
     model = tiny.model(**changes)
     plain, _ = recorded(model)
     codes = ("block_dec_4-2", "block_dec.1.2_4-all", "block_dec.2_all-4", "block_cross_4-1", "row_dec_4-2")
@@ -130,8 +125,6 @@ def test_an_edit_of_a_later_query_leaves_all_earlier_steps_bit_for_bit(changes):
 
 @EACH_SITE
 def test_the_order_of_edits_is_fixed(site):
-    """Recorded are the scores after the scaling, the pattern after rows are written over, z after the ablation; what is
-    written over takes from the mask, and the head's output is made of the pattern that was written."""
     model, place = tiny.model(), f"{SHORT[site.kind]}.{site.layer + 1}"
     codes = ("scaling-off", f"block_{place}_3-1", f"row_{place}.2_3-uniform", f"off_{place}.1")
     record = recorded(model, tiny.edited(*codes))[1][site]
@@ -148,27 +141,6 @@ def test_the_order_of_edits_is_fixed(site):
     torch.testing.assert_close(z[:, 1], (expected @ v)[:, 1], atol=1e-12, rtol=0)
 
 
-def test_a_row_written_over_names_visible_keys_and_sums_to_one():
-    model = tiny.model()
-    for site in (Site("encoder", 1), Site("decoder", 0), Site("cross", 1)):
-        for query in range(5):
-            keys = query + 1 if site.kind == "decoder" else 5
-            row = f"row_{SHORT[site.kind]}_{query + 1}"
-            even, one = (recorded(model, tiny.edited(f"{row}-{n}"))[1][site]["pattern"][0] for n in ("uniform", keys))
-            expected = torch.tensor([1 / keys] * keys + [0.0] * (even.size(-1) - keys), dtype=torch.float64)
-            assert (even[:, query] == expected).all()
-            assert (one[:, query, keys - 1] == 1).all()
-            torch.testing.assert_close(one.sum(-1), torch.ones_like(one.sum(-1)), atol=1e-12, rtol=0)
-
-
-@pytest.mark.parametrize("code", ["row_dec_2-3", "row_enc.1_2-6", "row_cross.2.1_1-6"])
-def test_a_row_is_not_written_onto_later_tokens_or_padding(code):
-    with pytest.raises(EditError, match=r"^The edit “.* alone” looks where the mask forbids it: choose another token\.$"):
-        recorded(tiny.model(), tiny.edited(code))
-    switch = "causal-off" if code.startswith("row_dec") else "padding-off"
-    assert recorded(tiny.model(), tiny.edited(code, switch))[0].isfinite().all()
-
-
 @pytest.mark.parametrize("norm_first", [True, False])
 def test_rows_that_see_nothing_are_zeros_and_never_nan(norm_first):
     model = tiny.model(norm_first=norm_first).requires_grad_()
@@ -182,16 +154,7 @@ def test_rows_that_see_nothing_are_zeros_and_never_nan(norm_first):
     assert all(p.grad is None or p.grad.isfinite().all() for p in model.parameters())
 
 
-# -- windows, and models without a causal mask -----------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(("own", "edit", "both"), [(None, 1, 1), (None, 128, 128), (2, 4, 2), (4, 2, 2)])
-def test_of_two_windows_the_narrower_counts(own, edit, both):
-    edited, _ = recorded(tiny.model(window=own), tiny.edited(f"window-{edit}"))
-    assert edited.equal(recorded(tiny.model(window=both))[0])
-
-
-def test_without_a_causal_mask_the_decoder_sees_all_but_padding():
+def test_without_causal_mask_padding_alone_is_hidden():
     source, target = tiny.ids(2, 4), torch.tensor([[1, 7, 8, 9], [1, 7, PAD, PAD]])
     seen = masks.build(tiny.config(causal=False), source, target).decoder
     assert seen[:, 0].int().tolist() == [[[1, 1, 1, 1]] * 4, [[1, 1, 0, 0]] * 4]
@@ -200,7 +163,7 @@ def test_without_a_causal_mask_the_decoder_sees_all_but_padding():
 
 @pytest.mark.parametrize("search", [decoding.greedy, lambda *a, **k: [h for p in decoding.beam(*a, 2, **k) for h in p]])
 @pytest.mark.parametrize("causal", [True, False])
-def test_a_model_without_a_causal_mask_decodes_without_a_cache(monkeypatch, search, causal):
+def test_model_without_causal_mask_uses_no_cache(monkeypatch, search, causal):
     model, made = tiny.lively(causal=causal), []
     monkeypatch.setattr(decoding, "Cache", lambda: made.append(True) or Cache())
     found = search(model, tiny.ids(1, 4), limit=6)
@@ -210,3 +173,75 @@ def test_a_model_without_a_causal_mask_decodes_without_a_cache(monkeypatch, sear
         for step in range(len(path.ids)):
             last = tiny.logits(model, tiny.ids(1, 4), inputs[:, : step + 1])[0, -1].log_softmax(-1)
             assert path.log_probs[step] == pytest.approx(float(last[path.ids[step]]), abs=1e-5)
+
+
+CACHED = [code for code in EXAMPLES if code != "causal-off"]
+POSITIONS = pytest.mark.parametrize("positions", ["sinusoidal", "learned", "rotary"])
+DECODING_SOURCE = tiny.padded([5], 6)
+MEANS = tiny.means(tiny.config())
+
+
+def rows(codes: list[str]) -> tuple[torch.Tensor, Edits]:
+    """One source and each of the edits as a batch, the unedited row first."""
+    return DECODING_SOURCE.repeat(len(codes) + 1, 1), tiny.edits([BASELINE, *map(tiny.edited, codes)], MEANS)
+
+
+def same(one, two, codes: list[str]) -> None:
+    for a, b, code in zip(one, two, ["baseline", *codes], strict=True):
+        assert a.ids == b.ids, code
+        assert a.log_probs == pytest.approx(b.log_probs, abs=1e-5), code
+
+
+@POSITIONS
+def test_greedy_with_a_cache_equals_greedy_without(positions):
+    model = tiny.lively(positions=positions)
+    model.projection.weight[END] = 0  # nobody ends early
+    source, edits = rows(CACHED)
+    cached = decoding.greedy(model, source, edits, limit=20)
+    same(cached, decoding.greedy(model, source, edits, limit=20, use_cache=False), CACHED)
+    assert {len(h.ids) for h in cached} == {20}
+    plain = cached[0].log_probs
+    unmoved = {code for code, h in zip(CACHED, cached[1:], strict=True) if h.log_probs == pytest.approx(plain, abs=1e-4)}
+    assert unmoved == {code for code in CACHED if "shifted" in code and positions == "rotary"}
+
+
+@POSITIONS
+def test_a_beam_with_a_cache_equals_a_beam_without(positions):
+    model = tiny.lively(1, positions=positions)
+    source, edits = rows(CACHED)
+    cached = decoding.beam(model, source, 3, 0.6, edits, limit=7)
+    uncached = decoding.beam(model, source, 3, 0.6, edits, limit=7, use_cache=False)
+    for one, two, code in zip(cached, uncached, ["baseline", *CACHED], strict=True):
+        same(one, two, [code] * (len(one) - 1))
+    assert sum(one[0].ids != cached[0][0].ids for one in cached) > 5
+
+
+@POSITIONS
+def test_a_batch_of_edits_equals_single_runs(positions):
+    model = tiny.lively(2, positions=positions)
+    source, edits = rows(list(EXAMPLES))
+    together = decoding.greedy(model, source, edits, limit=6)
+    same(
+        together,
+        [decoding.greedy(model, DECODING_SOURCE, tiny.edits([edit], MEANS), limit=6)[0] for edit in edits.rows],
+        list(EXAMPLES),
+    )
+
+
+def test_every_score_is_that_of_its_prefix():
+    model = tiny.lively(1)
+    source, edits = rows(list(EXAMPLES))
+    for found, edit in zip(decoding.greedy(model, source, edits, limit=6), edits.rows, strict=True):
+        for step, token in enumerate(found.ids):
+            inputs = torch.tensor([[START, *found.ids[:step]]])
+            seen = masks.build(model.config, DECODING_SOURCE, inputs, [edit])
+            made = tiny.edits([edit], MEANS)
+            at = Pass(made, given=given(model, made, inputs, inputs.device))
+            log_probs = model(DECODING_SOURCE, inputs, seen, at)[0, -1].float().log_softmax(-1)
+            assert found.log_probs[step] == pytest.approx(float(log_probs[token]), abs=1e-5), edit.describe()
+
+
+@pytest.mark.parametrize(("own", "edit", "both"), [(None, 1, 1), (None, 128, 128), (2, 4, 2), (4, 2, 2)])
+def test_of_two_windows_the_narrower_counts(own, edit, both):
+    edited, _ = recorded(tiny.model(window=own), tiny.edited(f"window-{edit}"))
+    assert edited.equal(recorded(tiny.model(window=both))[0])

@@ -36,7 +36,6 @@ def test_without_positions_the_encoder_reads_a_bag_of_words(positions):
 
 @POSITIONS
 def test_without_positions_the_decoder_gets_none(positions):
-    """Equal to a model whose table is zeros, whose embedding adds nothing, or which turns nothing."""
     model, bare = (tiny.model(positions=positions) for _ in range(2))
     with torch.no_grad():
         if positions == "learned":
@@ -58,15 +57,6 @@ def test_a_shifted_source_is_one_that_stands_behind_padding(positions):
     close(encoded(model, SOURCE, "source-positions_shifted-3"), encoded(model, behind)[:, 3:])
 
 
-@POSITIONS
-def test_a_shifted_target_is_one_that_starts_later(positions):
-    model, seen = tiny.model(positions=positions), masks.build(tiny.config(), SOURCE, TARGET)
-    memory = model.encode(SOURCE, seen.encoder)
-    edits = Edits([tiny.edited("target-positions_shifted-4")])
-    edited = model.decode(TARGET, memory, seen.decoder, seen.cross, Pass(edits))
-    close(edited, model.decode(TARGET, memory, seen.decoder, seen.cross, Pass(start=4)))
-
-
 @pytest.mark.parametrize(("side", "kind"), [("source", "encoder"), ("target", "decoder")])
 @pytest.mark.parametrize(("positions", "stays"), [("sinusoidal", False), ("rotary", True)])
 def test_an_equal_shift_leaves_rotary_scores(side, kind, positions, stays):
@@ -80,7 +70,7 @@ def test_an_equal_shift_leaves_rotary_scores(side, kind, positions, stays):
 
 
 @POSITIONS
-def test_a_shuffled_source_is_the_sentence_in_another_order(positions):
+def test_shuffled_source_is_another_order(positions):
     model, edits = tiny.model(positions=positions), Edits([tiny.edited("source-positions_shuffled-8")])
     placed = edits.positions("source", SOURCE)[0][0]
     moved = torch.empty_like(SOURCE)
@@ -102,7 +92,6 @@ def test_shuffled_source_positions_are_a_seeded_permutation(count):
 
 
 def test_a_shuffle_of_another_process_is_the_same():
-    """Links are shared: what a seed means may not depend on the process, nor change with the code."""
     ids = tiny.ids(1, 8)
     found = Edits([tiny.edited("source-positions_shuffled-1")]).positions("source", ids)[0][0].tolist()
     assert found == [7, 3, 0, 5, 6, 1, 2, 4]
@@ -110,7 +99,7 @@ def test_a_shuffle_of_another_process_is_the_same():
 
 
 @pytest.mark.parametrize("seed", [0, 1, 77])
-def test_shuffled_target_positions_do_not_depend_on_what_follows(seed):
+def test_shuffled_target_positions_ignore_later_tokens(seed):
     whole = shuffled_target(128, seed)
     for first in range(0, 128, SHUFFLED_BLOCK):
         assert sorted(whole[first : first + SHUFFLED_BLOCK]) == list(range(first, first + SHUFFLED_BLOCK))
@@ -124,7 +113,7 @@ def test_shuffled_target_positions_do_not_depend_on_what_follows(seed):
 
 
 @POSITIONS
-def test_under_edited_target_positions_a_later_token_never_changes_an_earlier_step(positions):
+def test_edited_target_positions_stay_causal(positions):
     model, target = tiny.model(positions=positions), tiny.target_ids(1, 20)
     for edit in map(tiny.edited, (code for code in Positions.EXAMPLES if code.startswith("target"))):
         whole = tiny.logits(model, SOURCE[:1], target, edit)
@@ -150,11 +139,3 @@ def test_padding_changes_nothing_at_real_positions(positions):
     for code in (code for code in Positions.EXAMPLES if code.startswith("source")):
         close(encoded(model, padded, code)[:, :6], encoded(model, SOURCE, code))
         close(tiny.logits(model, padded, TARGET, tiny.edited(code)), tiny.logits(model, SOURCE, TARGET, tiny.edited(code)))
-
-
-def test_shuffled_rows_of_different_lengths_have_their_own_permutations():
-    source = tiny.padded([6, 3, 5], 6)
-    found = Edits([tiny.edited("source-positions_shuffled-4")]).positions("source", source)[0].tolist()
-    for row, length in zip(found, (6, 3, 5), strict=True):
-        assert sorted(row[:length]) == list(range(length))
-        assert row[length:] == list(range(length, 6))

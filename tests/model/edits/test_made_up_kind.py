@@ -9,7 +9,7 @@ import torch
 
 from model.edits.edit import HOOKS, Edit
 from model.edits.intervention import BASELINE
-from model.edits.kinds import KINDS, AtHeads, EditError, Labels, Place, contradict, parse
+from model.edits.kinds import KINDS, AtHeads, EditError, Place, parse
 from model.inference.analyse import analyse
 from model.inference.request import Request
 from model.trace import Probe, Site
@@ -36,22 +36,6 @@ def test_it_is_read_told_and_kept_among_others():
     assert links.link(View(edits=made))["edits"] == "noise_cross~noise_enc.1.2~off_cross.1"
 
 
-def test_it_covers_what_is_less_and_contradicts_nothing():
-    large, small = parse("noise_enc"), parse("noise_enc.1.2")
-    assert large.covers(small) and not small.covers(large) and not parse("off_enc").covers(small)
-    assert not contradict(large, small) and not contradict(large, parse("off_enc"))
-    assert BASELINE.with_edit("noise_enc").covering("noise_enc.1.2") == large.text(Labels())
-    assert tiny.edited("noise_dec.1").waiting(0) == ()
-
-
-def test_it_is_checked_and_fitted():
-    config = tiny.config()
-    for code, word in (("noise_enc.3", "layer 3"), ("noise_cross.1.3", "head 3")):
-        kept, ((aside, why),) = tiny.edited(code, "noise_dec").fitted(config, 5, False)
-        assert (kept, aside) == (tiny.edited("noise_dec"), code)
-        assert word in why
-
-
 def test_it_works_in_a_forward_pass_at_its_heads_alone(tiny_checkpoint):
     model, source, target = tiny.model(), tiny.ids(3, 5), tiny.target_ids(3, 4)
     before, after = Probe("full"), Probe("full")
@@ -67,7 +51,6 @@ def test_it_works_in_a_forward_pass_at_its_heads_alone(tiny_checkpoint):
 
 @pytest.mark.parametrize("code", [*EXAMPLES, *Noise.EXAMPLES])
 def test_every_example_can_be_asked_for_in_words(code):
-    """Also of the made-up kind, which is declared by then. How the questions are drawn is tested in tests/viz/what_if."""
     assert answers(asked_by()[code], code)
 
 

@@ -46,7 +46,7 @@ def read(model, source, *codes: str, donor: Donor = OTHER, probe: Probe | None =
 
 
 @MODELS
-def test_everything_put_in_is_the_other_sentence_and_nothing_is_the_first(changes):
+def test_full_patch_equals_the_other_sentence(changes):
     model = tiny.model(**changes)
     first, second = read(model, ONE), read(model, TWO)
     assert (first - second).abs().max() > 1e-3
@@ -60,7 +60,7 @@ def test_everything_put_in_is_the_other_sentence_and_nothing_is_the_first(change
 
 
 @MODELS
-def test_decoded_again_everything_put_in_says_what_the_other_sentence_says(changes):
+def test_full_patch_decodes_the_other_sentence(changes):
     model = tiny.lively(1, **changes)
     plain, (other,) = decoding.greedy(model, ONE, limit=8), decoding.greedy(model, TWO, limit=8)
     for codes in (*EVERYTHING, PIECE_BY_PIECE):
@@ -74,7 +74,6 @@ def test_decoded_again_everything_put_in_says_what_the_other_sentence_says(chang
 
 
 def test_one_patch_by_hand():
-    """What a layer hands on and what a head puts out is the other's at one position, and its own at the others."""
     model = tiny.model()
     own, other, found = Probe("full"), Probe("full"), Probe("full")
     read(model, ONE, probe=own)
@@ -92,9 +91,6 @@ def test_one_patch_by_hand():
     assert [n for n in range(6) if torch.allclose(stream[0][n], stream[1][n], atol=1e-12)] == [1]
 
 
-# -- the sentences ---------------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("own", "theirs", "expected"),
     [
@@ -105,7 +101,7 @@ def test_one_patch_by_hand():
         ([5, 6, 2, 0, 0], [8, 5, 6, 2], [1, 2, 3, None, None]),
     ],
 )
-def test_positions_are_aligned_by_the_longest_common_part(own, theirs, expected):
+def test_positions_align_by_the_longest_common_part(own, theirs, expected):
     assert list(partners(own, theirs)) == expected
 
 
@@ -116,7 +112,7 @@ def asked(*codes: str, donor: str = SECOND, **values) -> Request:
     return Request(FIRST, intervention=dataclasses.replace(tiny.edited(*codes), donor=donor), **values)
 
 
-def test_an_analysis_takes_from_the_sentence_of_its_intervention(tiny_checkpoint):
+def test_analysis_patches_from_its_other_sentence(tiny_checkpoint):
     other = analyse(tiny_checkpoint, Request(SECOND, decoding=SHORT))
     assert len(other.trace.source) == len(analyse(tiny_checkpoint, Request(FIRST)).trace.source)
     found = analyse(tiny_checkpoint, asked("patch_enc.0_all", mode="again", pad=2, decoding=SHORT))
@@ -125,18 +121,6 @@ def test_an_analysis_takes_from_the_sentence_of_its_intervention(tiny_checkpoint
     same = analyse(tiny_checkpoint, asked("patch_enc.1_2", "patch_z_cross.1.1_3", donor=FIRST))
     assert_close(same.trace.log_probs, same.baseline.trace.log_probs)
     assert not tiny.edited() and not Intervention(donor=SECOND)  # a sentence from which nothing is taken edits nothing
-
-
-def test_what_has_no_partner_is_told_and_cannot_be_patched(tiny_checkpoint):
-    longer = FIRST.replace("fox", "old fox")
-    found = analyse(tiny_checkpoint, asked("patch_enc.1_all", donor=longer))
-    assert any(note.startswith("Without a partner here, so not put in: old") for note in found.notes), found.notes
-    request = Request(longer, intervention=dataclasses.replace(tiny.edited("patch_enc.1_all"), donor=FIRST))
-    labels = analyse(tiny_checkpoint, request).trace.source.labels
-    lonely = next(n for n, label in enumerate(labels) if "old" in label)
-    edit = dataclasses.replace(tiny.edited(f"patch_enc.1_{lonely + 1}"), donor=FIRST)
-    with pytest.raises(EditError, match="has nothing to take: that token has no partner in the other sentence"):
-        analyse(tiny_checkpoint, dataclasses.replace(request, intervention=edit))
 
 
 @pytest.mark.parametrize(
@@ -158,13 +142,13 @@ def test_what_cannot_be_patched_is_refused_in_a_sentence(tiny_checkpoint, make, 
         analyse(tiny_checkpoint, make())
 
 
-def test_a_model_without_an_encoder_has_nothing_to_take(tokenizer):
-    checkpoint = tiny.checkpoint(tokenizer, family="decoder-only", encoder_layers=0)
-    with pytest.raises(EditError, match="takes from another source; this checkpoint reads none"):
-        analyse(checkpoint, asked("patch_dec.1_1"))
+def test_link_carries_any_other_sentence():
+    for text in ("Ten owls — 100 % ~ sure?\n%7E%25", SECOND):
+        made = dataclasses.replace(tiny.edited("patch_enc.1_2", "window-3"), donor=text)
+        assert links.parse(links.link(View(edits=made)))[0].edits == made
 
 
-def test_patches_contradict_what_else_replaces_a_head():
+def test_patches_contradict_other_edits_of_a_head():
     assert contradict(parse("patch_z_enc.1.1_2"), parse("off_enc.1"))
     assert not contradict(parse("patch_z_enc.1.1_2"), parse("off_enc.1.2"))
     assert not contradict(parse("patch_z_enc.1.1_2"), parse("patch_z_enc.1.1_3"))
@@ -172,9 +156,3 @@ def test_patches_contradict_what_else_replaces_a_head():
     assert parse("patch_enc.1_all").covers(parse("patch_enc.1_3")) and not parse("patch_enc.1_3").covers(
         parse("patch_enc.1_all")
     )
-
-
-def test_a_link_carries_the_other_sentence_whatever_stands_in_it():
-    for text in ("Ten owls — 100 % ~ sure?\n%7E%25", SECOND):
-        made = dataclasses.replace(tiny.edited("patch_enc.1_2", "window-3"), donor=text)
-        assert links.parse(links.link(View(edits=made)))[0].edits == made

@@ -1,10 +1,8 @@
-"""What counting makes of blanks, pairs and labels: probabilities that add up, and the right answers where there are such."""
+"""Count-based baselines for blanks, pairs and labels."""
 
 from __future__ import annotations
 
-import itertools
 import json
-import random
 
 import numpy as np
 import pytest
@@ -13,12 +11,9 @@ import torch
 from model import checkpoint as checkpoints
 from model.__main__ import main
 from model.config import END, START
-from model.evaluation import logistic
 from model.evaluation.neighbours_counted import Counted, Neighbours
-from model.evaluation.overlap import Overlap, standardised
 from model.evaluation.single_blanks import Choices, blanks, score
 from model.network.context import forced
-from model.text.sentence_pairs import ELSEWHERE, FOLLOWS, Row, joined
 from model.text.tokenizer import Tokenizer
 from tests.support import tiny
 
@@ -50,7 +45,7 @@ def test_blanks_are_whole_words_of_one_token(vocabulary, encoded):
         assert choices.tokens[blank.place == 0][choices.number[blank.token]] == blank.token
 
 
-def test_counting_knows_what_stands_between_its_neighbours(vocabulary, encoded):
+def test_counting_predicts_words_between_neighbours(vocabulary, encoded):
     choices = Choices(vocabulary)
     dev, asked = blanks(encoded[:30], vocabulary, choices, "dev"), blanks(encoded, vocabulary, choices)
     counted = Counted(vocabulary, choices, encoded, [(encoded, blank) for blank in (*dev, *asked)])
@@ -80,33 +75,6 @@ def test_a_model_chooses_among_the_same_words(vocabulary, encoded):
         assert told.right[n] == (float(among.max()) == float(logits[blank.token]))
 
 
-def test_logistic_regression_is_fitted_to_the_end():
-    x, y = torch.randn(200, 5, generator=torch.Generator().manual_seed(3), dtype=torch.float64), torch.arange(200) % 3
-    x[:, 0] += y
-    made = logistic.fit(x, y, 3, 0.01)
-    errors = made.log_probs(x).exp() - torch.nn.functional.one_hot(y, 3)
-    slope = x.T @ errors / 200 + 2 * 0.01 * made.weight
-    assert slope.abs().max() < 1e-4 and errors.mean(0).abs().max() < 1e-4
-    sparse = logistic.fit(x.to_sparse(), y, 3, 0.01)
-    torch.testing.assert_close(sparse.weight, made.weight, atol=1e-4, rtol=0)
-    best, loss = logistic.tuned_regression((x, y), (x, y), 3)
-    assert best.penalty == min(logistic.PENALTIES) and loss < float(-made.log_probs(x)[torch.arange(200), y].mean())
-
-
-def test_words_in_common_tell_what_follows(vocabulary):
-    """Pairs that share a noun follow one another; the others do not."""
-    draw, rows = random.Random(1), []
-    for one, other in itertools.product(NOUNS, NOUNS):
-        for verb in VERBS:
-            texts = f"The {one} {verb}.", f"A {other} {draw.choice(VERBS)}."
-            rows.append(Row(joined(*map(vocabulary.encode, texts)), FOLLOWS if one == other else ELSEWHERE))
-    overlap = Overlap(vocabulary, [vocabulary.encode(text) for text in TEXTS])
-    (x,) = standardised(overlap.features(rows))
-    assert x.isfinite().all() and x.mean(0).abs().max() < 1e-5
-    labels = torch.tensor([row.label for row in rows])
-    assert (logistic.fit(x, labels, 2, 1e-3).log_probs(x).argmax(-1) == labels).double().mean() > 0.9
-
-
 def test_evaluate_prints_one_object(vocabulary, tmp_path, capsys):
     checkpoints.save(tiny.checkpoint(vocabulary, **READS), tmp_path / "lab")
     (tmp_path / "text.txt").write_text("".join(f"{text}\n" for text in TEXTS * 2), encoding="utf-8")
@@ -123,18 +91,3 @@ def test_evaluate_prints_one_object(vocabulary, tmp_path, capsys):
     assert checkpoints.load(lab).metrics["test"]["words"] == found["words"]
     card = (tmp_path / "lab" / "README.md").read_text(encoding="utf-8")
     assert card.count("## Scores") == 1 and f"| the model | {found['words']['accuracy']:.1%} |" in card
-
-
-@pytest.mark.parametrize(
-    ("more", "message"),
-    [
-        (["--baseline", "x.txt"], "--baseline is given without --dev; one counts the baseline, the other tunes it"),
-        (["--beam", "2"], "--beam says nothing to lab, which is encoder-only"),
-        (["--stride", "2"], "--stride says nothing to lab"),
-    ],
-)
-def test_what_says_nothing_to_it_is_refused(vocabulary, tmp_path, capsys, more, message):
-    checkpoints.save(tiny.checkpoint(vocabulary, **READS), tmp_path / "lab")
-    (tmp_path / "text.txt").write_text("The fox sees.\n", encoding="utf-8")
-    assert main(["evaluate", "--checkpoint", str(tmp_path / "lab"), "--data", str(tmp_path / "text.txt"), *more]) == 2
-    assert message in capsys.readouterr().err

@@ -1,26 +1,31 @@
+"""BLEU and chrF of a model, and the choice of its top targets."""
+
 from __future__ import annotations
 
-import dataclasses
+import gzip
 
 import pytest
 import torch
 
+from model.__main__ import main
 from model.config import END, MAX_TOKENS
 from model.decoding import search
 from model.decoding.hypotheses import Hypothesis
-from model.decoding.search import beam, greedy, sample
-from model.decoding.strategy import STRATEGIES, Decoding
+from model.decoding.search import beam, greedy
+from model.decoding.strategy import Decoding
 from model.evaluation import scoring
-from model.evaluation.inputs import Inputs
+from model.evaluation.likeliest import likeliest, mean_log_probs
 from model.evaluation.measures import measure
-from model.evaluation.scoring import score, translate
+from model.evaluation.scoring import translate
+from model.inference.analyse import analyse
+from model.inference.request import Request
+from model.text.corpus import read_pairs
 from tests.support import tiny
 
 SENTENCES = ["The old boat finds a fox.", "boat", "The king.", "A red lamp sees the old king.", ""]
 
 
 def test_translations_come_in_the_order_given(exact_checkpoint):
-    """In any batch size, and as each would be translated alone."""
     model, tokenizer = exact_checkpoint.model, exact_checkpoint.source_tokenizer
     alone = [greedy(model, torch.tensor([[*tokenizer.encode(s), END]]))[0] for s in SENTENCES]
     assert len({h.ids for h in alone}) > 2
@@ -50,40 +55,6 @@ def test_beam_search_takes_the_best_path(exact_checkpoint):
     assert any(len(paths) == 3 for paths in alone)
 
 
-def test_sampling_draws_for_each_sentence_what_it_would_draw_alone(exact_checkpoint):
-    model, tokenizer = exact_checkpoint.model, exact_checkpoint.source_tokenizer
-    asked = Decoding("sample", limit=10, temperature=1.5, top_k=9, top_p=0.95, seed=3)
-    found = [h.ids for h in translate(model, tokenizer, SENTENCES, batch_size=2, decoding=asked)]
-    alone = [sample(model, torch.tensor([[*tokenizer.encode(s), END]]), 3, 1.5, 9, 0.95, limit=10)[0] for s in SENTENCES]
-    assert found == [h.ids for h in alone]
-    assert found != [h.ids for h in translate(model, tokenizer, SENTENCES, decoding=Decoding(limit=10))]
-
-
-def test_a_strategy_that_is_not_known_is_refused(exact_checkpoint):
-    asked = dataclasses.replace(Decoding())
-    object.__setattr__(asked, "strategy", "contrastive")
-    with pytest.raises(ValueError, match=f"The decoding strategy is 'contrastive'; expected {next(iter(STRATEGIES))!r}"):
-        translate(exact_checkpoint.model, exact_checkpoint.source_tokenizer, SENTENCES, decoding=asked)
-
-
-def test_scores_of_known_sentences():
-    perfect = score(["Lo varun mira una lumel."], [["Lo varun mira una lumel."]])
-    assert (perfect["bleu"], perfect["chrf"]) == (100.0, 100.0)
-    assert score(["x y z w"], [["Lo varun mira una lumel."]])["bleu"] < 5
-    assert "nrefs:1|case:mixed" in perfect["sacrebleu_signature"]
-
-
-def test_case_and_detokenised_text_count():
-    assert score(["lo varun mira una lumel."], [["Lo varun mira una lumel."]])["bleu"] < 100
-
-
-def test_any_of_several_references_counts():
-    references = [["Lo roda prenda una nefa.", "Una nefa prenda lo roda."], ["Lo varun mira."]]
-    scores = score(["Una nefa prenda lo roda.", "Lo varun mira."], references)
-    assert scores["bleu"] == 100.0
-    assert "nrefs:var" in scores["sacrebleu_signature"]
-
-
 PAIRS = [("a", "Lo varun mira una lumel."), ("b", "Lo roda pinte."), ("a", "Una lumel mira lo varun."), ("c", "Lo nefa.")]
 
 
@@ -109,7 +80,7 @@ def run(checkpoint, **options):
     return measure(checkpoint, PAIRS, **options)
 
 
-def test_distinct_sentences_are_scored_against_their_first_reference(exact_checkpoint, said):
+def test_sentences_are_scored_by_their_first_reference(exact_checkpoint, said):
     asked = said("Lo varun mira una lumel.", "Lo roda pinte.", "Lo nefa.")
     scores = run(exact_checkpoint)
     assert asked == ["a", "b", "c"]
@@ -119,34 +90,57 @@ def test_distinct_sentences_are_scored_against_their_first_reference(exact_check
     assert set(scores) == {"bleu", "chrf", "sentences", "unfinished", "seconds", "sacrebleu_signature", "references"}
 
 
-def test_all_references_can_count(exact_checkpoint, said):
-    said("Una lumel mira lo varun.", "Lo roda pinte.", "Lo nefa.")
-    assert run(exact_checkpoint)["bleu"] < 80
-    assert run(exact_checkpoint, references="all")["bleu"] == 100.0
+LIKELIEST_PAIRS = [("a b", "x"), ("c", "y y"), ("a b", "y x"), ("c", "y y"), ("a b", "x x x"), ("a", "y")]
 
 
-def test_a_limit_takes_the_first_sentences(exact_checkpoint, said):
-    asked = said("Lo varun mira una lumel.", finished=False)
-    scores = run(exact_checkpoint, inputs=Inputs(limit=1))
-    assert asked == ["a"]
-    assert (scores["sentences"], scores["unfinished"]) == (1, 1)
+@pytest.fixture(scope="module")
+def lab(tokenizer):
+    return tiny.checkpoint(tokenizer)
 
 
-@pytest.mark.parametrize("training", [True, False])
-def test_the_mode_of_the_model_comes_back(exact_checkpoint, said, training):
-    said("x", "y", "z")
-    exact_checkpoint.model.train(training)
-    try:
-        run(exact_checkpoint)
-        assert exact_checkpoint.model.training == training
-    finally:
-        exact_checkpoint.model.eval()
+def test_each_source_keeps_its_likeliest_target(lab):
+    values = mean_log_probs(lab, LIKELIEST_PAIRS)
+    for source, target in LIKELIEST_PAIRS:
+        trace = analyse(lab, Request(source=source, target=target)).trace
+        own = [float(row[token]) for row, token in zip(trace.log_probs, trace.outputs.ids, strict=True)]
+        assert values[source, target] == pytest.approx(sum(own) / len(own), abs=1e-5)
+    best = max(("x", "y x", "x x x"), key=lambda target: values["a b", target])
+    assert likeliest(lab, LIKELIEST_PAIRS) == [("a b", best), ("c", "y y"), ("a", "y")]
+    assert len({round(values["a b", target], 4) for target in ("x", "y x", "x x x")}) == 3
 
 
-def test_a_model_that_learned_the_language_scores(trained):
-    from model.checkpoint import load
+def test_the_command_writes_pairs_that_can_be_read(tmp_path, lab, capsys):
+    from model import checkpoint as checkpoints
 
-    loaded = load(str(trained / "checkpoint"))
-    scores = measure(loaded, tiny.PAIRS)
-    assert scores["bleu"] > 80
-    assert scores["sentences"] == len(tiny.PAIRS)
+    checkpoints.save(lab, tmp_path / "lab")
+    (tmp_path / "pairs.tsv").write_text("".join(f"{s}\t{t}\n" for s, t in LIKELIEST_PAIRS), encoding="utf-8")
+    given = ["choose", "--checkpoint", str(tmp_path / "lab"), "--data", str(tmp_path / "pairs.tsv"), "--out"]
+    assert main([*given, str(tmp_path / "chosen.tsv.gz")]) == 0
+    assert "3 of 6 pairs" in capsys.readouterr().out
+    assert read_pairs(tmp_path / "chosen.tsv.gz") == likeliest(lab, LIKELIEST_PAIRS)
+    with gzip.open(tmp_path / "chosen.tsv.gz", "rt", encoding="utf-8") as raw:
+        assert len(raw.readlines()) == 3
+    for name, told in (("pairs.tsv", "would be lost"), ("chosen.txt", "ends in .tsv or .tsv.gz")):
+        assert main([*given, str(tmp_path / name)]) == 2
+        assert told in capsys.readouterr().err
+
+
+def test_share_of_vous_equals_that_of_all_targets(lab):
+    pairs = [(source, f"{word} x") for source in "abcdefgh" for word in ("vous", "tu")]
+    pairs += [(source, f"vous {more}") for source in "abcdefgh" for more in ("y", "z x", "y y", "z")]
+    pairs.append(("i", "x"))
+    chosen = dict(likeliest(lab, pairs, as_addressed=True))
+    said = ["vous" if "vous" in chosen[source] else "tu" for source in "abcdefgh"]
+    assert said.count("vous") == round(8 * 5 / 6) and chosen["i"] == "x" and list(chosen) == list("abcdefghi")
+    values = mean_log_probs(lab, pairs)
+    best = {
+        source: {name: max(v for (s, t), v in values.items() if s == source and name in t) for name in ("tu", "vous")}
+        for source in "abcdefgh"
+    }
+    leans = {
+        name: [best[s]["vous"] - best[s]["tu"] for s, own in zip("abcdefgh", said, strict=True) if own == name]
+        for name in ("tu", "vous")
+    }
+    assert min(leans["vous"]) >= max(leans["tu"])
+    for source, own in zip("abcdefgh", said, strict=True):
+        assert values[source, chosen[source]] == pytest.approx(best[source][own])

@@ -9,11 +9,9 @@ import pytest
 
 from model import checkpoint as checkpoints
 from model.__main__ import main
-from model.checkpoint_files import CheckpointError
 from model.experiments import alignment_report
 from model.experiments.alignment_report import Gold, measure, read_gold, token_words, written
 from model.text.aligned import KEY, Aligned, Rate, read
-from tests.support import tiny
 
 PAIRS = ("The red fox sees a lamp . ||| Lo varun roji mira una lumel .", "The boat . ||| Lo nefa .")
 LINKS = ("1-1 2-3 3p2 4-4 6-6 7-7", "1-1 2-2 3-3")
@@ -24,29 +22,6 @@ def folder(tmp_path):
     (tmp_path / "x.src-tgt").write_text("\n".join(PAIRS) + "\n", encoding="utf-8")
     (tmp_path / "x.gold").write_text("\n".join(LINKS) + "\n", encoding="utf-8")
     return tmp_path
-
-
-def test_the_files_are_read_from_one_and_kept_from_zero(folder):
-    first, second = read_gold(folder)
-    assert first.source[1] == "red" and first.target[2] == "roji"
-    assert (1, 2) in first.sure and (2, 1) in first.possible and len(first.sure) == 5
-    assert second.sure == {(0, 0), (1, 1), (2, 2)}
-
-
-@pytest.mark.parametrize(
-    ("name", "text", "told"),
-    [
-        ("x.src-tgt", "The boat .\nx", "line 1 of the pairs"),
-        ("x.gold", "1-1\n9-1", "line 2 of the links has '9-1'"),
-        ("x.gold", "1-1\n1x1", "line 2 of the links has '1x1'"),
-        ("x.gold", "1-1", "has 2 pairs and links for 1"),
-        ("y.gold", "1-1", "has 2 files"),
-    ],
-)
-def test_a_file_that_does_not_fit_is_one_sentence(folder, name, text, told):
-    (folder / name).write_text(text, encoding="utf-8")
-    with pytest.raises(ValueError, match=told):
-        read_gold(folder)
 
 
 def test_every_token_belongs_to_the_word_that_it_begins_in(tokenizer):
@@ -65,7 +40,6 @@ def made_head(monkeypatch, linked):
 
 
 def test_a_perfect_head_has_no_error_and_knows_its_place(tiny_checkpoint, monkeypatch, folder):
-    """Two layers of two heads; the last head of the last layer has all links, the others none."""
 
     def linked(gold: Gold):
         right = [next((s for s, t in gold.sure | gold.possible if t == n), -1) for n in range(len(gold.target))]
@@ -83,20 +57,6 @@ def test_a_perfect_head_has_no_error_and_knows_its_place(tiny_checkpoint, monkey
     assert "the lowest of all heads" in found.told(1, 1) and "the best head, layer 2 head 2, 0.00" in found.told(0, 0)
 
 
-def test_a_long_pair_is_left_out_and_counted(tiny_checkpoint, folder):
-    long = Gold(("fox",) * 200, ("varun",), frozenset({(0, 0)}), frozenset())
-    found = measure(tiny_checkpoint, [*read_gold(folder), long])
-    assert (found.sentences, found.left_out) == (2, 1)
-    with pytest.raises(ValueError, match="no pair is within the text limit"):
-        measure(tiny_checkpoint, [long])
-
-
-def test_a_model_without_cross_attention_is_refused(tokenizer, folder):
-    alone = tiny.checkpoint(tokenizer, family="encoder-only", decoder_layers=0)
-    with pytest.raises(ValueError, match="it has no cross-attention that could align words"):
-        measure(alone, read_gold(folder))
-
-
 def test_the_command_writes_numbers_and_no_sentence(saved, folder, capsys):
     assert main(["report", "alignment", "--checkpoint", str(saved), "--data", str(folder), "--json"]) == 0
     printed = json.loads(capsys.readouterr().out)
@@ -106,28 +66,6 @@ def test_the_command_writes_numbers_and_no_sentence(saved, folder, capsys):
     assert "fox" not in json.dumps(loaded.metrics)
     assert main(["report", "alignment", "--checkpoint", str(saved), "--data", str(folder / "none")]) == 2
     assert "expected a folder with *.src-tgt and *.gold" in capsys.readouterr().err
-
-
-@pytest.mark.parametrize(
-    "broken",
-    [
-        3,
-        {"sentences": 0},
-        {"rates": {}},
-        {"rates": {"predicts": [[[0] * 5]], "reads": [[[2] * 5]]}},
-        {"rates": {"predicts": [[[0] * 5]], "reads": [[[0] * 5] * 2]}},
-        {"diagonal": [0.5]},
-    ],
-    ids=str,
-)
-def test_numbers_that_are_none_are_refused_when_a_checkpoint_is_read(saved, broken):
-    whole = {"sentences": 1, "left_out": 0, "sure": 1, "resamples": 9, "seed": 1, "diagonal": [0.5] * 5}
-    whole |= {"rates": {"predicts": [[[0.5] * 5]], "reads": [[[0.5] * 5]]}}
-    assert read({KEY: whole}) is not None
-    path = saved / "metrics.json"
-    path.write_text(json.dumps({KEY: whole | broken if isinstance(broken, dict) else broken}), encoding="utf-8")
-    with pytest.raises(CheckpointError, match="alignment"):
-        checkpoints.load(str(saved))
 
 
 @pytest.mark.parametrize("name", ["en-fr", "en-fr-learned", "en-fr-peek"])

@@ -10,13 +10,12 @@ import pytest
 import torch
 
 from model.__main__ import main
-from model.checkpoint import CheckpointError, load, save
-from model.checkpoint_files import read_trust
+from model.checkpoint import load, save
 from model.config import PAD
 from model.decoding.strategy import Decoding
 from model.edits.intervention import Intervention
 from model.experiments import faithfulness
-from model.experiments.faithfulness import NEAR, Curves, curves_of, ends, order, points, random_orders
+from model.experiments.faithfulness import NEAR, Curves, curves_of, points
 from model.experiments.taken_away import TakenAway
 from model.inference.analyse import analyse
 from model.inference.reading import blank_places, likeliest
@@ -27,7 +26,6 @@ from model.readings.word_readings import READINGS, Words
 from model.text.tokenizer import Tokenizer
 from model.trace import Site
 from tests.support import tiny
-from tests.support.command_line_helpers import fails
 
 TEXT, TARGET = "The red fox takes a lamp.", "Lo varun roji."
 SHORT = Decoding(limit=6)
@@ -43,7 +41,7 @@ def likeliest_other(analysis, step: int) -> int:
 
 @pytest.mark.parametrize("asked", ASKED, ids=str)
 @pytest.mark.parametrize("changes", [{}, {"causal": False}], ids=str)
-def test_with_all_words_each_token_is_as_likely_as_it_is_shown(tokenizer, asked, changes):
+def test_full_source_gives_the_shown_probability(tokenizer, asked, changes):
     checkpoint = tiny.checkpoint(tokenizer, **changes)
     analysis = analyse(checkpoint, Request(TEXT, decoding=SHORT, **asked))
     away, steps = TakenAway(checkpoint, analysis), range(len(analysis.trace.outputs))
@@ -52,8 +50,7 @@ def test_with_all_words_each_token_is_as_likely_as_it_is_shown(tokenizer, asked,
     np.testing.assert_allclose(found, analysis.trace.token_log_probs, atol=1e-5)
 
 
-def test_what_is_taken_away_is_what_padding_would_be_and_the_rest_keeps_its_place(exact_checkpoint):
-    """The last word away: the same as a shorter sentence with padding behind it, but for the `</s>` at its old place."""
+def test_occluded_words_act_as_padding(exact_checkpoint):
     analysis = analyse(exact_checkpoint, Request(TEXT, target="Lo varun."))
     away = TakenAway(exact_checkpoint, analysis)
     last = len(away.words) - 1
@@ -71,16 +68,8 @@ def test_what_is_taken_away_is_what_padding_would_be_and_the_rest_keeps_its_plac
     assert away[frozenset([last]), 1] == pytest.approx(float(row[analysis.trace.outputs.ids[1]]), abs=1e-6)
 
 
-def test_words_are_all_their_pieces_and_no_control_token(exact_checkpoint):
-    source = analyse(exact_checkpoint, Request(TEXT, pad=2)).trace.source
-    words = Words.of(source)
-    assert "".join(words.labels) == TEXT.replace(" ", "")
-    assert sorted(p for places in words.places for p in places) == list(range(len(source) - 3))
-    assert words.sums(np.ones(len(source))).tolist() == [len(places) for places in words.places]
-
-
 @pytest.mark.parametrize("changes", [{}, {"norm_first": False}, {"positions": "rotary"}, {"positions": "learned"}], ids=str)
-def test_the_gradient_is_the_slope_of_what_the_model_computes_and_leaves_nothing_on_it(tokenizer, changes):
+def test_gradient_times_input_is_the_slope(tokenizer, changes):
     checkpoint = tiny.checkpoint(tokenizer, dtype=torch.float64, joint_vocab=False, **changes)
     analysis = analyse(checkpoint, Request(TEXT, target=TARGET))
     steps, table = [0, 2], checkpoint.model.source_embedding.table.weight
@@ -100,7 +89,7 @@ def test_the_gradient_is_the_slope_of_what_the_model_computes_and_leaves_nothing
 
 
 @pytest.mark.parametrize("scope", ["step", "whole"])
-def test_every_reading_is_tested_and_the_curves_share_their_ends(exact_checkpoint, scope):
+def test_curves_of_all_readings_share_their_ends(exact_checkpoint, scope):
     analysis = analyse(exact_checkpoint, Request(TEXT, target=TARGET))
     found = faithfulness.tested(exact_checkpoint, analysis, 2, likeliest_other(analysis, 2), scope)
     assert list(found.curves) == list(found.importance) == list(READINGS)
@@ -115,7 +104,6 @@ def test_every_reading_is_tested_and_the_curves_share_their_ends(exact_checkpoin
 
 
 def test_an_order_by_hand():
-    """Three words, of which one alone matters: a right order has all of the area, its reverse the same with a minus."""
 
     class Known(dict):
         def __missing__(self, asked):
@@ -132,33 +120,6 @@ def test_an_order_by_hand():
     assert faithfulness.Tested(none, grid, {}, {"sum": near, "weights": right}, (wrong,)).near == ("sum",)
 
 
-def test_orders_and_points():
-    assert order(np.array([0.1, 3.0, 0.1, 2.0])) == (1, 3, 0, 2)
-    assert ends((2, 0, 1), np.array([0, 1, 3])) == (
-        [frozenset(), {2}, {0, 1, 2}],
-        [frozenset(), {1}, {0, 1, 2}],
-    )
-    assert points(4).tolist() == [0, 1, 2, 3, 4] and len(points(60)) == 11 and points(60)[-1] == 60
-    assert random_orders(5, 3) == random_orders(5, 3) != random_orders(5, 3, seed=2)
-
-
-@pytest.mark.parametrize(
-    ("asked", "told"),
-    [
-        ({"source": "fox"}, "The sentence has 1 word: there is nothing to rank."),
-        ({"intervention": Intervention(padding_mask=False)}, "The padding mask is off"),
-    ],
-    ids=str,
-)
-def test_what_cannot_be_tested_is_one_sentence(tiny_checkpoint, asked, told):
-    analysis = analyse(tiny_checkpoint, Request(**({"source": TEXT, "target": TARGET} | asked)))
-    with pytest.raises(ValueError, match=f"^{told}"):
-        faithfulness.tested(tiny_checkpoint, analysis, 0, likeliest_other(analysis, 0))
-
-
-# -- over many sentences -----------------------------------------------------------------------------------------------
-
-
 @pytest.fixture(scope="module")
 def reported(trained, pair_files, tmp_path_factory):
     """A checkpoint's folder with the report of two sentences in it."""
@@ -168,7 +129,7 @@ def reported(trained, pair_files, tmp_path_factory):
     return folder
 
 
-def test_the_report_is_kept_beside_the_checkpoint_and_goes_with_other_weights(reported, saved, tiny_checkpoint):
+def test_report_is_stored_and_dropped_with_new_weights(reported, saved, tiny_checkpoint):
     trust = load(str(reported)).trust
     assert trust.to_dict() == json.loads((reported / "faithfulness.json").read_text(encoding="utf-8"))
     assert (trust.sentences, trust.seed) == (2, 1) and list(trust.shares["step"]) == [*READINGS, "random"]
@@ -182,50 +143,11 @@ def test_the_report_is_kept_beside_the_checkpoint_and_goes_with_other_weights(re
     assert load(str(saved)).trust is None
 
 
-@pytest.mark.parametrize(
-    ("change", "told"),
-    [
-        (lambda v: v.update(schema=2), "'schema' is 2; expected 1"),
-        (lambda v: v.update(sentences=0), "'sentences' is 0; expected a whole number of at least 1"),
-        (lambda v: v.update(worth=[1]), "'worth' is \\[1\\]; expected a number for each of step, whole"),
-        (lambda v: v["leaders"].update(step="luck"), "'leaders' is .*; expected a reading of 'shares'"),
-        (lambda v: v["shares"].pop("whole"), "'shares' is .*; expected an object for each of step, whole"),
-        (lambda v: v["shares"]["step"].pop("random"), "'shares': 'step' is .*; expected readings, and 'random' among them"),
-        (lambda v: v["shares"]["step"]["sum"].update(low="x"), "'shares': 'step': 'sum' is .*; expected numbers share, low"),
-        (lambda v: v["shares"]["step"]["sum"].pop("behind"), "'shares': 'step': 'sum' is .*; expected numbers"),
-    ],
-)
-def test_a_damaged_report_is_one_sentence(reported, tmp_path, change, told):
-    values, path = json.loads((reported / "faithfulness.json").read_text(encoding="utf-8")), tmp_path / "faithfulness.json"
-    change(values)
-    path.write_text(json.dumps(values), encoding="utf-8")
-    with pytest.raises(CheckpointError, match=rf"faithfulness\.json: {told}.*Measure anew"):
-        read_trust(path)
-
-
-def test_a_report_that_cannot_be_made_is_one_line(capsys, tmp_path):
-    data = tmp_path / "dev.tsv"
-    data.write_text("Hello\tBonjour\n", encoding="utf-8")
-    said = fails(capsys, "report", "faithfulness", "--data", str(data), "--limit", "0")
-    assert "--limit is 0; expected at least 1" in said
-    assert "invalid choice: 'luck'" in fails(capsys, "report", "luck", "--data", str(data))
-
-
-def test_readings_are_tested_under_what_another_sentence_puts_in(tiny_checkpoint):
-    edit = Intervention(donor="The red owl takes a fox.").with_edit("patch_z_cross_all").with_edit("patch_enc.1_2")
-    analysis = analyse(tiny_checkpoint, Request(source=TEXT, target=TARGET, intervention=edit))
-    found = faithfulness.tested(tiny_checkpoint, analysis, 0, likeliest_other(analysis, 0))
-    assert set(found.importance["contribution"]) == {0.0}  # no cross-attention of this sentence's own is left
-    assert found.full == pytest.approx(float(analysis.trace.token_log_probs[0]), abs=1e-5)
-
-
 FILLS = {"family": "encoder-only", "decoder_layers": 0, "source_start": True, "segments": 2, "output_transform": True}
 
 
 @pytest.mark.parametrize("scope", ["step", "whole"])
 def test_of_blanks_every_reading_is_tested_too(scope):
-    """What stands in a blank: its log-probability with all words is the one that is shown; a blank is no word itself, and
-    the sum of parts is what the heads wrote."""
     made = tiny.checkpoint(Tokenizer.train(tiny.SENTENCES, 400, blanks=True), dtype=torch.float64, **FILLS)
     analysis = analyse(made, Request("The red ___ sees a ___."))
     places = blank_places(analysis, made)
@@ -243,20 +165,3 @@ def test_of_blanks_every_reading_is_tested_too(scope):
         np.testing.assert_allclose(found.importance["sum"], found.words.sums(split), atol=1e-9)
         weights = analysis.trace.patterns[Site("encoder", 1)].mean(0)[places[0]]
         np.testing.assert_allclose(found.importance["last"], found.words.sums(weights), atol=1e-6)
-
-
-def test_of_a_blank_the_gradient_is_the_slope_too():
-    made = tiny.checkpoint(Tokenizer.train(tiny.SENTENCES, 400, blanks=True), dtype=torch.float64, **FILLS)
-    analysis, table = analyse(made, Request("The red ___ sees a lamp.")), made.model.source_embedding.table.weight
-    place, ids = blank_places(analysis, made)[0], analysis.trace.source.ids
-    chosen, before = likeliest(analysis, [place], made.source_tokenizer.mask), []
-    found = gradient_times_input(made, analysis, [place], chosen)
-    for factor in (1 + 1e-5, 1 - 1e-5):
-        kept = table[ids[1]].clone()
-        table[ids[1]] *= factor
-        away = TakenAway(made, analysis)
-        away.compute({place: [frozenset()]})
-        before.append(away[frozenset(), place])
-        table[ids[1]] = kept
-    assert ids.count(ids[1]) == 1 and abs(found[0, 1]) > 1e-3
-    assert found[0, 1] == pytest.approx((before[0] - before[1]) / 2e-5, abs=1e-6)

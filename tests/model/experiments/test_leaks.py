@@ -1,17 +1,17 @@
-"""The leak test: silent on a sound model, and right about layer and position on a broken one."""
+"""The leak test is silent on a sound model and names layer and position on a broken one."""
 
 from __future__ import annotations
-
-import doctest
 
 import numpy as np
 import pytest
 import torch
 
+from model.config import PAD
 from model.decoding.strategy import Decoding
-from model.experiments import leaks_of_any
 from model.experiments.leaks import MADE_UP, MOVED, leak_test
 from model.experiments.leaks_of_any import Outside, leak_test_of
+from model.experiments.target_padding import target_padding
+from model.inference.analyse import analyse
 from model.inference.request import PAD_WHEN_UNMASKED, Request
 from model.network import masks
 from model.network.context import Pass
@@ -65,34 +65,13 @@ def test_edits_that_are_no_masks_do_not_leak(tiny_checkpoint, code):
     assert found.leaks == found.padding_leaks == ()
 
 
-def test_shapes_and_labels(tokenizer):
-    checkpoint = tiny.checkpoint(tokenizer, encoder_layers=3)
-    found, source, target = report(checkpoint, pad=5), tokenizer.encode(TEXT), tokenizer.encode(TARGET)
-    assert found.labels == ("<s>", *tokenizer.pieces(target))
-    assert found.source == (*tokenizer.pieces(source), "</s>")
-    steps, width = len(target) + 1, len(source) + 1
-    assert (found.later.shape, found.later.dtype) == ((2, steps, steps), np.float32)
-    assert (found.padding_encoder.shape, found.padding_decoder.shape) == ((3, width), (2, steps))
-
-
-def test_the_models_own_target_is_read_where_none_is_given(tiny_checkpoint):
-    found = report(tiny_checkpoint, target=None, decoding=Decoding(limit=6))
-    assert len(found.labels) <= 6
-    assert found.leaks == ()
-
-
-def test_without_the_causal_mask_every_later_token_leaks_everywhere(tiny_checkpoint):
+def test_later_tokens_leak_without_the_causal_mask(tiny_checkpoint):
     found = report(tiny_checkpoint, "causal-off")
     assert set(found.leaks) == earlier(found) != set()
     assert found.padding_leaks == ()
 
 
-def test_a_model_that_was_made_without_a_causal_mask_leaks(tokenizer):
-    found = report(tiny.checkpoint(tokenizer, causal=False))
-    assert set(found.leaks) == earlier(found)
-
-
-def test_without_the_padding_mask_padding_leaks_everywhere(tiny_checkpoint):
+def test_padding_leaks_everywhere_without_its_mask(tiny_checkpoint):
     found = report(tiny_checkpoint, "padding-off", pad=2)
     expected = {("encoder", n, i) for n in range(2) for i in range(len(found.source))}
     expected |= {("decoder", n, i) for n in range(2) for i in range(len(found.labels))}
@@ -100,8 +79,7 @@ def test_without_the_padding_mask_padding_leaks_everywhere(tiny_checkpoint):
     assert found.leaks == ()
 
 
-def test_padding_that_only_a_part_may_see_is_told_from_there_on(tiny_checkpoint):
-    """Nobody but the second source token sees padding, in the second layer alone; the decoder reads that token."""
+def test_padding_seen_by_one_token_is_located(tiny_checkpoint):
     tokens = len(tiny_checkpoint.source_tokenizer.encode(TEXT)) + 1
     pads = range(tokens + 1, tokens + 3)
     blocked = [f"block_enc.1_all-{k}" for k in pads] + [f"block_cross_all-{k}" for k in pads]
@@ -113,23 +91,6 @@ def test_padding_that_only_a_part_may_see_is_told_from_there_on(tiny_checkpoint)
     }
 
 
-def test_what_is_padded_and_what_is_filled_have_the_same_shuffled_positions(tiny_checkpoint):
-    """A shuffle takes in what is no padding: were one row filled and the other not, they would be shuffled differently."""
-    for seed in range(4):
-        assert report(tiny_checkpoint, f"source-positions_shuffled-{seed}").padding_leaks == ()
-        found = report(tiny_checkpoint, f"source-positions_shuffled-{seed}", "padding-off")
-        assert len(found.padding_leaks) == 2 * len(found.source) + 2 * len(found.labels)
-
-
-def test_a_window_bounds_how_far_a_change_reaches(tokenizer):
-    found = report(tiny.checkpoint(tokenizer, window=2))
-    steps = len(found.labels)
-    for layer, reach in ((0, 1), (1, 2)):
-        for j in range(1, steps):
-            moved = set(np.flatnonzero(found.later[layer, j] > MOVED).tolist())
-            assert moved == set(range(j, min(j + reach + 1, steps)))
-
-
 def test_a_causal_mask_off_by_one_is_found(tiny_checkpoint, monkeypatch):
     monkeypatch.setattr(masks, "causal", lambda queries, keys, device="cpu": masks._distance(queries, keys, device) >= -1)
     found = report(tiny_checkpoint)
@@ -137,25 +98,7 @@ def test_a_causal_mask_off_by_one_is_found(tiny_checkpoint, monkeypatch):
     assert set(found.leaks) == {(n, j, j - back) for n in range(2) for j in steps for back in range(1, n + 2) if j >= back}
 
 
-@pytest.mark.parametrize(("layer", "expected"), [(0, {0, 1}), (1, {1})])
-def test_a_leak_in_one_layer_is_found_from_that_layer_on(tokenizer, monkeypatch, layer, expected):
-    checkpoint = tiny.checkpoint(tokenizer)
-    attention = checkpoint.model.decoder[layer].self_attention
-    whole = attention.forward
-    monkeypatch.setattr(attention, "forward", lambda x, memory, mask, *rest: whole(x, memory, torch.ones_like(mask), *rest))
-    found = report(checkpoint)
-    assert set(found.leaks) == {leak for leak in earlier(found) if leak[0] in expected}
-
-
-def test_the_model_stays_as_it_was(tiny_checkpoint):
-    before = {k: v.clone() for k, v in tiny_checkpoint.model.state_dict().items()}
-    one, two = report(tiny_checkpoint, "causal-off"), report(tiny_checkpoint, "causal-off")
-    assert (one.later == two.later).all()
-    assert all(v.equal(before[k]) for k, v in tiny_checkpoint.model.state_dict().items())
-
-
-def test_a_translation_too_short_to_tell_gives_way_to_other_tokens(tokenizer):
-    """A model that sees later tokens is not let off because its translation has none."""
+def test_short_translation_uses_made_up_tokens(tokenizer):
     made = tiny.checkpoint(tokenizer, causal=False)
     short, long = report(made, target="."), report(made)
     assert (short.made_up, long.made_up) == (True, False)
@@ -180,14 +123,6 @@ def test_a_hole_in_one_head_is_named(tokenizer, monkeypatch, layer, head):
     assert {n for n, _, _ in found.leaks} == set(range(layer, 4))
     ((site, number, weight),) = found.heads
     assert (site, number) == (Site("decoder", layer), head) and 0 < weight <= 1
-
-
-def test_heads_are_named_where_something_leaks_alone(tiny_checkpoint):
-    assert report(tiny_checkpoint).heads == ()
-    ahead = report(tiny_checkpoint, "causal-off", "off_dec.1.2")
-    assert {(site.layer, head) for site, head, _ in ahead.heads} == {(0, 0), (1, 0), (1, 1)}
-    padded = report(tiny_checkpoint, "padding-off", pad=2).heads
-    assert {site.kind for site, _, _ in padded} == {"encoder", "cross"} and len(padded) == 8
 
 
 def outside(checkpoint, streams: bool, **edits):
@@ -217,60 +152,6 @@ def test_any_callable_is_tested(tiny_checkpoint, streams):
     assert len(broken.heads) == (4 if streams else 0)
 
 
-@pytest.mark.parametrize(
-    ("answer", "message"),
-    [
-        (np.zeros((2, 5)), r"the array of logits of the model has the shape \(2, 5\); expected \(3, any\)"),
-        (np.full((3, 5), np.nan), "the array of logits of the model holds numbers that are NaN or infinite"),
-        (Outside(np.zeros((3, 5)), (), [np.zeros((2, 3, 4))]), r"a pattern of the model has the shape \(2, 3, 4\)"),
-    ],
-)
-def test_answers_of_another_form_are_refused(answer, message):
-    with pytest.raises(ValueError, match=message):
-        leak_test_of(lambda source, inputs: answer, [3], [1, 4, 5], vocabulary=9)
-
-
-@pytest.mark.parametrize("kind", [torch.bfloat16, torch.float32])
-def test_logits_that_leak_are_told_behind_streams_that_do_not_move(kind):
-    """Streams of another width than the logits, and all zeros: the leak stands in what is written alone."""
-
-    def answer(source, inputs):
-        logits = torch.zeros(len(inputs), 9, dtype=kind)
-        logits[:, inputs[-1]] = 1
-        return Outside(logits, [torch.zeros(len(inputs), 4, dtype=kind, requires_grad=True)])
-
-    report = leak_test_of(answer, [3], [1, 4, 5], vocabulary=9)
-    assert report.leaks == ((1, 2, 0), (1, 2, 1))
-
-
-def test_the_example_of_the_docstring_holds():
-    torch.manual_seed(0)
-    assert doctest.testmod(leaks_of_any).failed == 0 < doctest.testmod(leaks_of_any).attempted
-
-
-def with_dropout(training: bool):
-    """A torch.nn.Transformer with a causal mask, as a function of ids."""
-    torch.manual_seed(0)
-    net = torch.nn.Transformer(16, 2, 1, 2, 32, batch_first=True).train(training)
-    table, output = torch.nn.Embedding(20, 16), torch.nn.Linear(16, 20)
-
-    @torch.no_grad()
-    def answer(source, inputs):
-        x, y = (table(torch.tensor(ids))[None] for ids in (source, inputs))
-        return output(net(x, y, tgt_mask=torch.nn.Transformer.generate_square_subsequent_mask(len(inputs))))[0]
-
-    return answer
-
-
-def test_a_model_with_dropout_on_is_refused():
-    ids = {"source": [3, 4, 5], "inputs": [1, 6, 7, 8, 9], "vocabulary": 20}
-    message = r"not deterministic: two results of the same input differ by \d+% of the largest entry, .*call model\.eval\(\)"
-    with pytest.raises(ValueError, match=message):
-        leak_test_of(with_dropout(training=True), **ids)
-    report = leak_test_of(with_dropout(training=False), **ids)
-    assert report.leaks == () and report.noise < MOVED
-
-
 @pytest.mark.parametrize("changes", [{}, {"family": "encoder-only", "decoder_layers": 0}], ids=str)
 def test_a_checkpoint_with_dropout_on_is_refused(tokenizer, changes):
     checkpoint = tiny.checkpoint(tokenizer, dropout=0.1, **changes)
@@ -282,7 +163,6 @@ def test_a_checkpoint_with_dropout_on_is_refused(tokenizer, changes):
 
 
 def test_a_leak_is_larger_than_the_noise_of_the_model():
-    """Some kernels on a GPU add in another order at each call."""
     drawn = np.random.default_rng(0)
 
     def answer(source, inputs, leak=0.0):
@@ -294,3 +174,45 @@ def test_a_leak_is_larger_than_the_noise_of_the_model():
     assert report.noise > MOVED and report.leaks == ()
     report = leak_test_of(lambda *given: answer(*given, leak=0.1), **ids)
     assert {changed for _, changed, _ in report.leaks} == {3}
+
+
+LONG = "The old king finds a blue boat and a red fox."
+
+
+def found(checkpoint, *codes: str, **more):
+    asked = {
+        "target": "Lo.",
+        "other_sentences": (LONG,),
+        "decoding": Decoding(limit=12),
+        "intervention": tiny.edited(*codes),
+    }
+    analysis = analyse(checkpoint, Request("The fox.", **(asked | more)))
+    return analysis, target_padding(checkpoint, analysis)
+
+
+@pytest.mark.parametrize("codes", [(), ("padding-off",), ("causal-off",), ("causal-off", "padding-off")], ids=str)
+def test_pads_follow_the_batch_and_the_mask(tiny_checkpoint, codes):
+    analysis, padded = found(tiny_checkpoint, *codes)
+    real = len(analysis.trace.outputs)
+    assert padded.pads == max(analysis.other_lengths) - real > 0
+    assert padded.trace.outputs.ids == (*analysis.trace.outputs.ids, *[PAD] * padded.pads)
+    mask = padded.trace.masks[Site("decoder", 0)]
+    assert mask[real:, real:].any() == ("padding-off" in codes)
+    assert mask[:real, real:].any() == (len(codes) == 2)
+    assert not padded.before.masks[Site("decoder", 0)][:, real:].any()
+    if len(codes) < 2:  # where real tokens see no pad, the pads change nothing that is theirs
+        np.testing.assert_allclose(padded.trace.token_log_probs[:real], analysis.trace.token_log_probs, atol=1e-5)
+        np.testing.assert_allclose(
+            padded.trace.patterns[Site("decoder", 1)][:, :real, :real],
+            analysis.trace.patterns[Site("decoder", 1)],
+            atol=1e-5,
+        )
+    assert (abs(padded.change) < 1e-4) == ("causal-off" not in codes)
+
+
+def test_there_is_none_where_no_pass_has_any(tiny_checkpoint):
+    assert found(tiny_checkpoint, other_sentences=())[1] is None
+    assert found(tiny_checkpoint, "padding-off", mode="again")[1] is None
+    analysis, padded = found(tiny_checkpoint, other_sentences=("The fox.",), target=None)
+    assert analysis.target_padding == 0
+    assert padded is None

@@ -1,15 +1,14 @@
-"""The measurement of attention over the length: what is counted, where it stops, and that its process ends."""
+"""The measurement of attention by length, and the end of its process."""
 
 from __future__ import annotations
 
-import dataclasses
 import subprocess
 
 import pytest
 import torch
 
 from model.experiments import length_runs
-from model.experiments.length_runs import D_MODEL, HEADS, LENGTHS, Curve, Limits, Point, Run, fit, measure, stored
+from model.experiments.length_runs import D_MODEL, HEADS, LENGTHS, Limits, Point, Run, fit, measure, stored
 from model.experiments.lengths import beyond, measured, off, peak
 from model.network.lengths import WAYS
 
@@ -26,7 +25,7 @@ def test_memory_is_the_most_that_tensors_take_at_once():
     assert peak(lambda: x.exp().exp().exp()) == 8000
 
 
-def test_every_way_is_measured_at_every_length_and_kept_as_json(run):
+def test_every_way_is_measured_at_every_length(run):
     assert set(run.curves) == set(WAYS)
     assert all([p.length for p in each.points] == [64, 128, 256] for each in run.curves.values())
     assert all(p.seconds > 0 and p.bytes >= 4 * D_MODEL * p.length for each in run.curves.values() for p in each.points)
@@ -35,7 +34,7 @@ def test_every_way_is_measured_at_every_length_and_kept_as_json(run):
     assert explicit[-1] > 4 * HEADS * 256**2 and explicit[2] / explicit[1] == pytest.approx(4, rel=0.1)
 
 
-def test_an_exact_way_is_off_by_rounding_and_another_function_by_more(run):
+def test_exact_ways_differ_by_rounding_only(run):
     for name, way in WAYS.items():
         departs = run.curves[name].points[-1].off
         assert departs < 1e-6 if way.exact else departs > 0.1
@@ -43,15 +42,7 @@ def test_an_exact_way_is_off_by_rounding_and_another_function_by_more(run):
     assert off(torch.ones(2), None) is None
 
 
-def test_a_way_stops_before_it_takes_too_much():
-    limits = Limits(seconds=1, bytes=1000)
-    for seconds, size, why in ((0.24, 249, ""), (0.26, 249, "time"), (0.24, 251, "memory")):
-        assert beyond(WAYS["full"], (Point(64, seconds, size, None),), 128, limits) == why
-    assert beyond(WAYS["linear"], (Point(64, 0.49, 499, None),), 128, limits) == ""
-    assert beyond(WAYS["full"], (), 64, limits) == ""
-
-
-def test_a_process_of_its_own_keeps_its_bounds_and_ends_when_nobody_listens(monkeypatch):
+def test_measuring_process_ends_with_its_reader(monkeypatch):
     started = []
 
     class Seen(subprocess.Popen):
@@ -69,29 +60,6 @@ def test_a_process_of_its_own_keeps_its_bounds_and_ends_when_nobody_listens(monk
     assert started[0].poll() is not None and len(started) == 1
 
 
-def test_what_was_not_reached_in_time_is_marked():
-    curves = {"full": Curve((), "memory"), "fused": Curve((Point(64, 1.0, 1, None),)), "linear": Curve()}
-    for longest, why in ((64, ""), (128, "total")):
-        ended = length_runs._ended(Run(1, "2", Limits(longest=longest), curves)).curves
-        assert [each.stopped for each in ended.values()] == ["memory", why, "total"]
-
-
-def test_a_process_that_says_nothing_is_told(monkeypatch):
-    monkeypatch.setattr(length_runs.sys, "executable", "/bin/false")
-    with pytest.raises(ValueError, match=r"^The measurement ended before it had begun\. Try again later"):
-        list(measure(Limits()))
-
-
-def test_the_growth_is_fitted_over_the_upper_half():
-    points = tuple(Point(n, 3e-6 * n**2 if n >= 512 else 1.0, 7 * n, None) for n in LENGTHS)
-    found = fit(Curve(points), "seconds")
-    assert (found.first, found.last) == (1024, 8192) and found.power == pytest.approx(2) and found.departs < 1e-9
-    assert fit(Curve(points), "bytes").power == pytest.approx(1)
-    assert fit(Curve(points[:2]), "bytes") is None
-    bent = (*points[:-1], dataclasses.replace(points[-1], seconds=2 * points[-1].seconds))
-    assert fit(Curve(bent), "seconds").departs > 0.1
-
-
 def test_the_stored_run_is_whole():
     run = stored()
     assert set(run.curves) == set(WAYS)
@@ -99,3 +67,11 @@ def test_the_stored_run_is_whole():
         curve = run.curves[name]
         assert curve.stopped or [p.length for p in curve.points] == list(LENGTHS)
         assert fit(curve, "bytes").power == pytest.approx(way.powers[1], abs=0.25)
+
+
+def test_a_way_stops_before_it_exceeds_its_limits():
+    limits = Limits(seconds=1, bytes=1000)
+    for seconds, size, why in ((0.24, 249, ""), (0.26, 249, "time"), (0.24, 251, "memory")):
+        assert beyond(WAYS["full"], (Point(64, seconds, size, None),), 128, limits) == why
+    assert beyond(WAYS["linear"], (Point(64, 0.49, 499, None),), 128, limits) == ""
+    assert beyond(WAYS["full"], (), 64, limits) == ""

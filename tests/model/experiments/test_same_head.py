@@ -15,11 +15,10 @@ from model import checkpoint as checkpoints
 from model.__main__ import main
 from model.experiments.assignment import assignment
 from model.experiments.heads_report import Line, lines_of
-from model.experiments.same_head import CROSS_ROLES, SHUFFLES, distances, held_out, measure, shuffled
+from model.experiments.same_head import CROSS_ROLES, SHUFFLES, measure
 from model.inference.analyse import analyse
 from model.inference.request import Request
 from model.readings.head_roles import ROLES, ROWS, head_roles
-from model.trace import Site
 from model.variants.same_heads import SameHeads
 from tests.support import tiny
 from tests.support.command_line_helpers import fails
@@ -59,33 +58,7 @@ def test_no_assignment_is_cheaper(size):
             assert costs[np.arange(size), found].sum() == pytest.approx(least, abs=1e-12)
 
 
-@pytest.mark.parametrize(("costs", "said"), [(np.ones((2, 3)), r"shape \(2, 3\)"), (np.full((2, 2), np.nan), "no finite")])
-def test_costs_that_no_one_can_pair_are_refused(costs, said):
-    with pytest.raises(ValueError, match=said):
-        assignment(costs)
-
-
-def test_a_distance_is_the_total_variation_of_rows():
-    one = np.array([[[1.0, 0.0], [0.5, 0.5]], [[0.0, 1.0], [0.2, 0.8]]])
-    assert distances(one, one[:1])[:, 0].tolist() == pytest.approx([0, 1 + 0.3])
-
-
-def test_rows_that_may_look_at_one_key_alone_are_left_out(tokenizer):
-    """The decoder's first row; the mean is over all rows of all sentences, not over sentences."""
-    labs = [tiny.checkpoint(tokenizer, seed=seed, **(SIZES | {"heads": 1, "encoder_layers": 1})) for seed in (1, 2)]
-    found = measure(labs, LINES[:2], "ab", ["a", "b"])
-    rows = []
-    for line in LINES[:2]:
-        one, other = (analyse(lab, Request(line.source, target=line.target)).trace for lab in labs)
-        apart = np.abs(one.patterns[Site("decoder", 0)][0] - other.patterns[Site("decoder", 0)][0]).sum(-1) / 2  # [T]
-        assert apart[0] == 0
-        rows += list(apart[1:])
-    (site,) = (each for each in found.sites if each.kind == "decoder")
-    assert site.matched == pytest.approx(np.mean(rows), abs=1e-5)
-    assert (site.matched, site.own) == (site.random, None)
-
-
-def test_heads_that_were_put_in_another_order_are_found_exactly(tokenizer):
+def test_permuted_heads_are_matched_exactly(tokenizer):
     lab = tiny.checkpoint(tokenizer, **SIZES)
     other, orders = permuted(lab)
     found = measure([lab, other], LINES, "ab", ["a", "b"])
@@ -102,39 +75,7 @@ def test_heads_that_were_put_in_another_order_are_found_exactly(tokenizer):
     assert not found.circles
 
 
-def test_three_copies_close_the_circle_and_strangers_need_not(tokenizer):
-    lab = tiny.checkpoint(tokenizer, **SIZES)
-    copies = [lab, permuted(lab)[0], permuted(lab, 1)[0]]
-    found = measure(copies, LINES[:3], "ab", list("abc"))
-    assert [(circle.kind, circle.share, circle.by_chance) for circle in found.circles] == [
-        (kind, 1, 0.25) for kind in ("encoder", "decoder", "cross")
-    ]
-    assert len(found.sites) == 3 * 4
-    strangers = measure([lab, tiny.checkpoint(tokenizer, seed=3, **SIZES)], LINES[:3], "ab", ["a", "b"])
-    assert all(0 < site.matched <= site.random for site in strangers.sites)
-    assert all(site.matched <= site.held_out for site in strangers.sites)
-    assert all(site.alike == pytest.approx(1 - site.held_out / site.random) for site in strangers.sites)
-
-
-def test_what_has_no_identity_is_paired_no_better_than_chance():
-    """Distances that are drawn anew in every sentence; then one pairing that is a little nearer in each of them."""
-    chances, rows = [], np.ones(30, dtype=int)
-    for seed in range(12):
-        sums = drawn(30, 4, 4, seed=seed)
-        matched = sums.mean(0)[np.arange(4), assignment(sums.mean(0))].mean()
-        chances.append((shuffled(sums, rows) <= matched).mean())
-    assert 0.3 < np.mean(chances) < 0.7  # as often low as high
-    assert held_out(sums, rows) == pytest.approx(0.5, abs=0.1)
-    sums[:, np.arange(4), [1, 2, 3, 0]] -= 0.3
-    costs = sums.mean(0)
-    assert assignment(costs) == [1, 2, 3, 0]
-    assert (shuffled(sums, rows) > costs[np.arange(4), [1, 2, 3, 0]].mean()).all()
-    assert held_out(sums, rows) == pytest.approx(0.2, abs=0.1)
-    assert held_out(sums[:1], rows[:1]) is None
-
-
-def test_roles_are_those_of_the_page_for_a_single_sentence(tokenizer):
-    """A head that was made to look at the token before, in one of two checkpoints: one of them has the role."""
+def test_roles_equal_those_of_a_single_sentence(tokenizer):
     line = Line(1, " ".join(tiny.PAIRS[0][0:1] + tiny.PAIRS[20][0:1]), " ".join(tiny.PAIRS[0][1:] + tiny.PAIRS[20][1:]))
     lab = tiny.checkpoint(tokenizer, positions="learned", max_positions=40, norm="rmsnorm", d_model=32, heads=1)
     made, eye = copy.deepcopy(lab.model), torch.eye(32)
@@ -166,7 +107,7 @@ def test_roles_are_those_of_the_page_for_a_single_sentence(tokenizer):
     assert {(role.role, role.kind) for role in found.roles} == named
 
 
-def test_the_record_comes_back_as_it_was_written_and_damage_is_named(tokenizer):
+def test_record_round_trips_and_names_damage(tokenizer):
     lab = tiny.checkpoint(tokenizer, **SIZES)
     found = measure([lab, permuted(lab)[0]], LINES[:2], "ab", ["a", "b"])
     values = json.loads(json.dumps(found.to_dict()))
@@ -187,15 +128,6 @@ def test_the_record_comes_back_as_it_was_written_and_damage_is_named(tokenizer):
             SameHeads.from_dict(damaged)
 
 
-@pytest.mark.parametrize("family", ["encoder-only", "decoder-only"])
-def test_models_of_one_side_are_held_together_too(tokenizer, family):
-    lacks = {"encoder-only": "decoder_layers", "decoder-only": "encoder_layers"}[family]
-    lab = tiny.checkpoint(tokenizer, **(SIZES | {"family": family, lacks: 0}))
-    found = measure([lab, permuted(lab)[0]], LINES[:2], "ab", ["a", "b"])
-    assert found.sites
-    assert all(site.matched == 0 for site in found.sites)
-
-
 def test_the_command_prints_one_json_object(tokenizer, tmp_path, capsys):
     lab = tiny.checkpoint(tokenizer, **SIZES)
     folders = [str(tmp_path / name) for name in ("one", "two", "narrow")]
@@ -213,3 +145,17 @@ def test_the_command_prints_one_json_object(tokenizer, tmp_path, capsys):
     )
     assert "heads reads one --checkpoint; leave out" in fails(capsys, "report", "heads", *asked[2:], *folders[:2])
     assert "seeds needs --checkpoints" in fails(capsys, *asked[:-1])
+
+
+def test_three_copies_match_in_a_circle(tokenizer):
+    lab = tiny.checkpoint(tokenizer, **SIZES)
+    copies = [lab, permuted(lab)[0], permuted(lab, 1)[0]]
+    found = measure(copies, LINES[:3], "ab", list("abc"))
+    assert [(circle.kind, circle.share, circle.by_chance) for circle in found.circles] == [
+        (kind, 1, 0.25) for kind in ("encoder", "decoder", "cross")
+    ]
+    assert len(found.sites) == 3 * 4
+    strangers = measure([lab, tiny.checkpoint(tokenizer, seed=3, **SIZES)], LINES[:3], "ab", ["a", "b"])
+    assert all(0 < site.matched <= site.random for site in strangers.sites)
+    assert all(site.matched <= site.held_out for site in strangers.sites)
+    assert all(site.alike == pytest.approx(1 - site.held_out / site.random) for site in strangers.sites)

@@ -1,4 +1,4 @@
-"""What edits do over many sentences, and the table of all heads: the numbers of single runs, gathered."""
+"""Effects of edits over many sentences, and the table of all heads."""
 
 from __future__ import annotations
 
@@ -20,7 +20,6 @@ from model.inference.analyse import analyse
 from model.inference.request import Request
 from model.network.attention import MultiHeadAttention
 from model.readings.head_metrics import head_metrics
-from model.text.tokenizer import Tokenizer
 from tests.support import tiny
 from tests.support.command_line_helpers import fails
 from tests.support.floats import assert_close
@@ -85,20 +84,7 @@ def test_any_edits_can_be_swept_against_a_given_target(tokenizer):
         sweep(lab, [source], [])
 
 
-def test_a_word_that_has_no_token_leaves_its_sentence_out(tokenizer, monkeypatch):
-    lab, encode = brief(tokenizer), Tokenizer.encode
-
-    def poor(self, text):
-        if "owl" in text:
-            raise ValueError("the vocabulary has no token for 'owl'")
-        return encode(self, text)
-
-    monkeypatch.setattr(Tokenizer, "encode", poor)
-    monkeypatch.setattr(Tokenizer, "encode_batch", lambda self, texts: [poor(self, text) for text in texts])
-    assert sweep(lab, ["An owl.", TEXTS[0]], every_head(lab)[:1]).numbers.tolist() == [2]
-
-
-def test_intervals_lie_about_the_mean_and_narrow_with_more_sentences():
+def test_intervals_narrow_with_more_sentences():
     values = np.random.default_rng(3).normal(5, 2, size=(400, 2))
     mean, low, high = intervals(values)
     assert mean == pytest.approx(values.mean(0))
@@ -109,13 +95,6 @@ def test_intervals_lie_about_the_mean_and_narrow_with_more_sentences():
     assert weighted[0, 0] == 7 / 4 and np.isnan(weighted[:, 1]).all()
     rare = intervals(np.array([[6.0], [6], *[[0]] * 3]), np.array([[2], [2], *[[0]] * 3]))
     assert rare[:, 0].tolist() == [3, 3, 3], "a sample without a row has no mean, and none of 0"
-
-
-def test_an_interval_needs_two_sentences():
-    alone = intervals(np.array([[4.0, 1.0], [0, 2.0], [0, 6.0]]), np.array([[2, 1], [0, 1], [0, 1]]))
-    assert alone[0].tolist() == [2, 3] and np.isnan(alone[1:, 0]).all()
-    assert alone[1, 1] < 3 < alone[2, 1]
-    assert np.isnan(intervals(np.array([[5.0]]))[1:]).all()
 
 
 def written(path) -> list[dict[str, str]]:
@@ -175,7 +154,7 @@ def table_of(lab, pairs) -> list[dict]:
 
 
 @pytest.mark.parametrize(("changes", "blank"), BLANK, ids=["translator", "no causal mask", "window", "GPT", "BERT"])
-def test_each_metric_is_blank_just_where_it_says_nothing(tokenizer, changes, blank):
+def test_metrics_are_blank_where_undefined(tokenizer, changes, blank):
     lab = tiny.checkpoint(tokenizer, **changes)
     rows = table_of(lab, [REPEATS, tiny.PAIRS[0]])
     assert {row["site"] for row in rows} == set(blank)
@@ -189,14 +168,7 @@ def test_each_metric_is_blank_just_where_it_says_nothing(tokenizer, changes, bla
         assert row["change_nats_low"] <= row["change_nats"] <= row["change_nats_high"]
 
 
-def test_one_sentence_has_no_interval(tokenizer):
-    for row in table_of(tiny.checkpoint(tokenizer), [REPEATS]):
-        assert row["sentences"] == 1 and row["scored_tokens"] == "target"
-        assert all(value is None for name, value in row.items() if name.endswith(("_low", "_high")))
-        assert row["change_nats"] is not None and row["entropy"] is not None
-
-
-def test_a_run_that_was_stopped_goes_on_and_ends_with_the_same_table(command, tmp_path, capsys, monkeypatch):
+def test_interrupted_run_resumes_to_the_same_table(command, tmp_path, capsys, monkeypatch):
     assert main(command) == 0
     whole, counted, seen = (tmp_path / "heads.csv").read_bytes(), heads_report.counted, []
     assert b",3," in whole and "strongest_texts" not in whole.decode()
@@ -219,61 +191,3 @@ def test_a_run_that_was_stopped_goes_on_and_ends_with_the_same_table(command, tm
     assert seen == [1, 3, 4, 3, 4, 4], "of two known sentences one was cut off; a doubled one counts once"
     assert (tmp_path / "heads.csv").read_bytes() == whole
     assert sorted(file.name for file in tmp_path.glob("heads.csv*")) == ["heads.csv"]
-
-
-def test_what_is_known_beyond_a_limit_stays_and_no_table_is_overwritten(command, tmp_path, capsys, monkeypatch):
-    counted, seen = heads_report.counted, []
-
-    def stops(lab, line, is_reference):
-        seen.append(line.number)
-        if len(seen) == 3:
-            raise KeyboardInterrupt
-        return counted(lab, line, is_reference)
-
-    monkeypatch.setattr(heads_report, "counted", stops)
-    assert [main(command), main([*command, "--limit", "1"])] == [130, 0]
-    table, part = tmp_path / "heads.csv", tmp_path / "heads.csv.part"
-    whole = table.read_bytes()
-    capsys.readouterr()
-    assert part.exists() and "heads.csv is there already" in fails(capsys, *command) and table.read_bytes() == whole
-    table.unlink()
-    assert main(command) == 0 and seen == [1, 3, 4, 4]
-    assert not part.exists()
-
-
-def test_sentences_alone_do_where_no_target_is_read(command, tmp_path, capsys):
-    (tmp_path / "pairs.tsv").write_text("".join(f"{text}\n" for text in ("=1+1", TEXTS[1])), encoding="utf-8")
-    assert "no tab; expected source TAB target" in fails(capsys, *command)
-    own = [word.replace("reference", "own") for word in command]
-    assert main([*own, "--texts", "--json"]) == 0
-    told = json.loads(capsys.readouterr().out)
-    rows = written(tmp_path / "heads.csv")
-    assert [row["sentences"] for row in rows] == ["2"] * len(rows) == [str(r[3]) for r in told["rows"]]
-    assert all(not row["strongest_texts"].startswith("=") for row in rows), "no text that was read is a formula"
-    assert any(row["strongest_texts"].startswith("'=1+1") for row in rows)
-
-
-def test_a_side_file_of_another_corpus_is_refused(command, tmp_path, capsys):
-    part = tmp_path / "heads.csv.part"
-    for content in (b"\x00" * 100, b'{"schema": 1}\n'):
-        part.write_bytes(content)
-        assert "something else" in fails(capsys, *command)
-        assert part.read_bytes() == content, "it may be somebody's work"
-
-
-@pytest.mark.parametrize(
-    ("extra", "told"),
-    [
-        (["--limit", "0"], "--limit is 0"),
-        (["--out", "/nowhere/at/all.csv"], "there is no folder /nowhere/at"),
-        (["--alignments", "/nowhere"], "expected one"),
-        (["--of", "both"], "invalid choice: 'both'"),
-    ],
-)
-def test_what_cannot_be_measured_is_told_in_one_line(command, extra, told, capsys, tmp_path):
-    assert told in fails(capsys, *command, *extra)
-    assert not list(tmp_path.glob("heads.csv*"))
-
-
-def test_options_of_the_table_say_nothing_to_the_other_reports(command, capsys):
-    assert "--out says nothing to faithfulness" in fails(capsys, "report", "faithfulness", *command[2:])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 from pathlib import Path
 
@@ -14,11 +13,9 @@ from model.decoding.strategy import Decoding
 from model.export import check_forms as forms
 from model.export import checks
 from model.export.checks import KINDS, Lab, lines, parse
-from model.export.lab import MOST_KEPT
 from model.inference.analyse import analyse
 from model.inference.request import Request
 from tests.support import tiny
-from tests.support.command_line_helpers import fails
 
 ROOT = Path(__file__).resolve().parents[3]
 TEXT = "The red fox takes a red lamp."
@@ -52,37 +49,6 @@ def test_what_a_view_states_holds_on_it(tokenizer, number):
     for check in parse("# what was found\n\n" + "\n".join(said) + "\n"):
         assert check.measure(lab).holds, check.text
         assert check.values["asked"] == request
-
-
-def test_what_is_kept_of_a_long_file_is_bounded(tiny_checkpoint, monkeypatch):
-    made = []
-    monkeypatch.setattr("model.experiments.leaks.leak_test", lambda checkpoint, request: made.append(request) or len(made))
-    lab, asked = Lab(tiny_checkpoint), [Request(source=f"word {n}") for n in range(40)]
-    first = lab.leaks(asked[0])
-    for request in asked:
-        assert lab.leaks(request) and lab.leaks(asked[0]) == first
-    assert made == asked and len(lab.reports) == MOST_KEPT < len(asked), "each is made once, and what is asked again stays"
-
-
-def test_another_model_is_found_out(tokenizer):
-    said = stated(tiny.checkpoint(tokenizer), ASKED[0][1])
-    lab = Lab(tiny.checkpoint(tokenizer, seed=3))
-    failed = {check.kind.name for check in parse("\n".join(said)) if not check.measure(lab).holds}
-    assert {"translation", "weight"} <= failed
-    assert "later" not in failed and "padding" not in failed
-
-
-def test_what_is_measured_otherwise_does_not_hold(tiny_checkpoint):
-    lab, seen = Lab(tiny_checkpoint), set()
-    for check in parse("\n".join(stated(tiny_checkpoint, ASKED[0][1]))):
-        assert check.measure(lab).holds
-        for name, other in {"amount": forms.Amount("at most", -1.0), "text": "Non."}.items():
-            if name in check.values:
-                assert not dataclasses.replace(check, values=check.values | {name: other}).measure(lab).holds
-                seen.add((check.kind.name, name))
-    assert seen == {("translation", "text"), *((each, "amount") for each in ("weight", "metric", "probability"))} | {
-        ("probability", "text")
-    }
 
 
 def test_a_missing_mask_is_found_out(tokenizer):
@@ -155,24 +121,6 @@ def test_a_faulty_line_is_told_with_its_number(line, message):
     assert message in str(told.value) and "\n" not in str(told.value)
 
 
-def test_what_this_checkpoint_cannot_be_asked_does_not_hold(tiny_checkpoint):
-    lab = Lab(tiny_checkpoint)
-    for line, found in {
-        'head cross.9.2 puts at least 0 of "." on "." in "The fox." with limit=4': "no cross.9.2; this model has 2 layers",
-        'head cross.1.9 has entropy at least 0 in "The fox." with limit=4': "no cross.1.9; this model has 2 heads",
-        'head enc.1.1 puts at least 0 of "owl" on "." in "The fox." with limit=4': "there is no 'owl' among ",
-        'head enc.1.1 puts at least 0 of "." on "."#2 in "The fox." with limit=4': "there is no '.', 2 times among ",
-        'step 99 writes "a" with probability at least 0 in "The fox." with limit=4': "there is no step 99; there are 4",
-        'no later token leaks in "The fox." with edits=["mean_cross.1.1"]': "means",
-    }.items():
-        (check,) = parse(line)
-        measured = check.measure(lab)
-        assert not measured.holds and found in measured.found, measured.found
-
-
-# -- on the command line -----------------------------------------------------------------------------------------------
-
-
 def test_the_command_tells_which_hold(saved, tmp_path, capsys):
     path = tmp_path / "x.checks"
     said = [*stated(load(str(saved)), Request(TEXT, decoding=SHORT)), f'the translation of "{TEXT}" with limit=6 is "Non."']
@@ -190,18 +138,7 @@ def test_the_command_tells_which_hold(saved, tmp_path, capsys):
     assert [row["check"] for row in values["checks"]] == said
 
 
-def test_a_faulty_file_is_told_in_one_line(saved, tmp_path, capsys):
-    path = tmp_path / "x.checks"
-    command = ["check", str(path), "--checkpoint", str(saved)]
-    assert "there is no file" in fails(capsys, *command)
-    path.write_text("hello")
-    assert "x.checks, line 1: expected one of the forms" in fails(capsys, *command)
-    path.write_bytes(b"\xff")
-    assert "is no UTF-8" in fails(capsys, *command)
-    assert "cannot be read" in fails(capsys, "check", str(tmp_path), "--checkpoint", str(saved))
-
-
-def test_the_shipped_checks_hold_on_the_checkpoint_that_they_were_made_on_and_not_on_another():
+def test_shipped_checks_hold_on_their_checkpoint():
     found = parse((ROOT / "checkpoints/checks.txt").read_text(encoding="utf-8"))
     holds = {name: [check.measure(lab).holds for check in found] for name in ("en-fr", "en-fr-learned")
              for lab in [Lab(load(name))]}  # fmt: skip

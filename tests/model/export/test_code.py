@@ -1,25 +1,28 @@
-"""The copied Python runs as it is, wherever the checkpoint lies, and a request knows which checkpoint answered it."""
+"""Copied Python runs anywhere, and tables are read back from CSV."""
 
 from __future__ import annotations
 
-import dataclasses
+import csv
+import io
 import json
+import math
 import os
 import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from model.checkpoint import load, save
 from model.decoding.strategy import Decoding
 from model.experiments.effects import head_effects, mask_effects
 from model.experiments.leaks import leak_test
-from model.export import Exported, files
 from model.export.code import Code
+from model.export.tables import CELLS, Table, cells_table, map_table, steps_table
 from model.inference.analyse import analyse
 from model.inference.request import Request
-from model.inference.targets import fill_checkpoint
+from tests.support import tiny
 
 ROOT = Path(__file__).resolve().parents[3]
 TEXT, SHORT = "The red fox takes a lamp.", Decoding(limit=6)
@@ -43,7 +46,6 @@ def run(folder: Path, *scripts: str) -> list[list[str]]:
 
 
 def test_the_copied_python_runs_from_every_place(saved, tiny_checkpoint, tmp_path, monkeypatch):
-    """A shipped name, the path of a folder, and checkpoints that CHECKPOINTS= offers, one with the name of a shipped one."""
     mine, namesake = tmp_path / "runs" / "mine" / "checkpoint", tmp_path / "own" / "en-fr"
     save(tiny_checkpoint, mine)
     save(tiny_checkpoint, namesake)
@@ -62,17 +64,6 @@ def test_the_copied_python_runs_from_every_place(saved, tiny_checkpoint, tmp_pat
     assert [name for name, _ in found][:3] == ["en-fr-peek", "mine", "saved"]
 
 
-def test_a_request_gets_the_checkpoint_that_is_loaded(saved):
-    lab, plain = load(str(saved)), Request(TEXT, decoding=SHORT)
-    found = analyse(lab, plain)
-    assert found.request.checkpoint == found.checkpoint == lab.name == "saved"
-    values = json.loads(files.FORMATS[".json"](Exported.of(lab, found)))
-    assert values["request"]["checkpoint"] == values["checkpoint"] == "saved"
-    again = dataclasses.replace(found.request, source="The fox.")
-    assert again == Request("The fox.", "saved", decoding=SHORT)
-    assert hash(again) == hash(Request("The fox.", "saved", decoding=SHORT))
-
-
 @pytest.mark.parametrize("use", [analyse, head_effects, mask_effects, leak_test], ids=lambda use: use.__name__)
 def test_a_request_for_another_checkpoint_is_refused(saved, use):
     lab = load(str(saved))
@@ -82,21 +73,74 @@ def test_a_request_for_another_checkpoint_is_refused(saved, use):
         use(lab, Request(TEXT, checkpoint="en-fr"))
 
 
-def test_a_request_may_name_the_folder_of_its_checkpoint(saved):
-    lab = load(str(saved))
-    for named in (str(saved), f"{saved.parent}/../{saved.parent.name}/saved", "saved"):
-        assert fill_checkpoint(lab, Request(TEXT, named)).checkpoint == "saved"
-
-
-def test_the_default_checkpoint_stays_part_of_the_key():
-    assert Request(TEXT) == Request(TEXT, "en-fr") and hash(Request(TEXT)) == hash(Request(TEXT, "en-fr"))
-    assert Request(TEXT) != Request(TEXT, "gpt-mini")
-    assert json.dumps(Request(TEXT).checkpoint) == '"en-fr"'
-
-
-def test_a_folder_with_a_shipped_name_gets_another_one(tiny_checkpoint, tmp_path):
+def test_folder_with_a_shipped_name_is_renamed(tiny_checkpoint, tmp_path):
     save(tiny_checkpoint, tmp_path / "own" / "en-fr")
     lab = load(str(tmp_path / "own" / "en-fr"))
     assert lab.name == "en-fr (own)"
     with pytest.raises(ValueError, match=r"names the checkpoint 'en-fr', and 'en-fr \(own\)' is loaded"):
         analyse(lab, Request(TEXT, "en-fr"))
+
+
+def rows_of(content: bytes) -> list[list[str]]:
+    return list(csv.reader(io.StringIO(content.decode("utf-8-sig"), newline="")))
+
+
+def test_texts_numbers_and_blanks_are_read_back():
+    odd = ('a "b", c', "two\nlines", "é→ñ 🦉", "", " x", "<s>")
+    numbers = (0.1, -0.5, np.float32(0.1), np.float32(-1e-7), 3, True, None, math.nan, -math.inf)
+    table = Table("x", tuple(map(str, range(len(odd) + len(numbers)))), ((*odd, *numbers),))
+    raw = table.csv()
+    assert raw.startswith(b"\xef\xbb\xbf0,1,") and raw.endswith(b"\r\n")
+    (row,) = rows_of(raw)[1:]
+    assert tuple(row[: len(odd)]) == odd
+    assert row[len(odd) :] == ["0.1", "-0.5", "0.1", "-1e-07", "3", "TRUE", "", "", ""]
+    assert np.float32(row[len(odd) + 2]) == np.float32(0.1)
+
+
+@pytest.mark.parametrize("typed", ["=1+1", "+cmd|' /C calc'!A0", "-2+3", "@SUM(A1)", "\t=1", "\r=1", "＝1"])
+def test_no_typed_text_is_a_formula(typed):
+    ((found,), (cell,)) = rows_of(Table("x", (typed,), ((typed,),)).csv())
+    assert found == cell == "'" + typed
+
+
+def test_a_row_of_another_length_is_refused():
+    with pytest.raises(ValueError, match="row 2 of x has 1 cells; expected 2"):
+        Table("x", ("a", "b"), ((1, 2), (1,)))
+
+
+def test_the_cells_of_maps_are_those_of_the_trace(tiny_checkpoint):
+    trace = analyse(tiny_checkpoint, Request("The red fox.", intervention=tiny.edited("block_cross.1.2_2-2"))).trace
+    site = trace.sites("cross")[0]
+    table = cells_table(trace, {site: [1]})
+    view = trace.view(site, 1)
+    assert table.columns == CELLS
+    assert len(table.rows) == view.values.size
+    for kind, layer, head, i, query, j, key, allowed, score, weight in table.rows:
+        assert (kind, layer, head) == ("cross", 1, 2)
+        assert (query, key) == (view.queries[i - 1], view.keys[j - 1])
+        assert (allowed, weight) == (view.allowed[i - 1, j - 1], view.values[i - 1, j - 1])
+        assert score == trace.scores[site][1, i - 1, j - 1]
+    assert not all(row[7] for row in table.rows)
+
+
+def test_table_of_a_map_is_blank_where_masked(tiny_checkpoint):
+    trace = analyse(tiny_checkpoint, Request("The red fox.", target="Lo varun roji.")).trace
+    view = trace.view(trace.sites("decoder")[0], 0)
+    table = map_table("x", view)
+    assert table.columns[1:3] == ("1 <s>", f"2 {view.keys[1]}")
+    for t, row in enumerate(table.rows):
+        assert row[0] == f"{t + 1} {view.queries[t]}"
+        assert row[1 : t + 2] == tuple(view.values[t, : t + 1]) and set(row[t + 2 :]) <= {None}
+
+
+def test_steps_have_a_row_for_each_candidate():
+    logs = np.log(np.array([[0.5, 0.25], [0.75, 0.125]]))
+    table = steps_table(("Le", "."), logs[:, 0], (("Le", "La"), (".", "!")), logs)
+    assert [row[:2] + row[4:6] for row in table.rows] == [
+        (1, "Le", 1, "Le"),
+        (1, "Le", 2, "La"),
+        (2, ".", 1, "."),
+        (2, ".", 2, "!"),
+    ]
+    assert [row[2] for row in table.rows] == pytest.approx([0.5, 0.5, 0.75, 0.75])
+    assert [row[6] for row in table.rows] == pytest.approx([0.5, 0.25, 0.75, 0.125])

@@ -9,7 +9,6 @@ import pytest
 
 from model.config import PAD, START
 from model.decoding.strategy import Decoding
-from model.edits.kinds import EditError
 from model.inference.analyse import analyse
 from model.inference.passes import teacher_force
 from model.inference.request import Request
@@ -49,7 +48,7 @@ def same_bits(one, two) -> None:
 
 @pytest.mark.parametrize("code", ONE_EACH)
 @MODES
-def test_beside_an_edit_stands_the_plain_answer_and_what_is_believed_of_its_tokens(checkpoint, mode, code):
+def test_edited_answer_has_the_plain_one_as_baseline(checkpoint, mode, code):
     plain, edited = analyse(checkpoint, asked(mode=mode)), analyse(checkpoint, asked(code, mode=mode))
     without = edited.request.intervention.without(code).without(NAMED)
     removed = dataclasses.replace(edited.request, intervention=without)
@@ -65,19 +64,8 @@ def test_beside_an_edit_stands_the_plain_answer_and_what_is_believed_of_its_toke
         assert believed == edited.trace.token_log_probs.tolist()
 
 
-@pytest.mark.parametrize("code", ONE_EACH)
-def test_a_given_target_stays_and_its_numbers_move(checkpoint, code):
-    found = analyse(checkpoint, asked(code, target=TARGET))
-    assert found.translation == found.baseline.translation == TARGET
-    assert found.trace.outputs == found.baseline.trace.outputs
-    assert np.abs(found.trace.log_probs - found.baseline.trace.log_probs).max() > 1e-3
-    for pattern in found.trace.patterns.values():
-        sums = pattern.sum(-1)
-        assert (np.isclose(sums, 1, atol=1e-5) | (sums == 0)).all()
-
-
 @pytest.mark.parametrize("decoding", [SHORT, BEAM], ids=["greedy", "beam"])
-def test_decoded_again_the_trace_is_that_of_the_edited_model(checkpoint, decoding):
+def test_decode_again_traces_the_edited_model(checkpoint, decoding):
     changed = 0
     for code in ONE_EACH if decoding is BEAM else (*EXAMPLES[::2], "causal-off"):
         found = analyse(checkpoint, asked(code, mode="again", decoding=decoding))
@@ -90,23 +78,8 @@ def test_decoded_again_the_trace_is_that_of_the_edited_model(checkpoint, decodin
     assert changed > 3
 
 
-# -- what is said ----------------------------------------------------------------------------------------------------------
-
-
-def test_edits_that_wait_are_told_and_change_nothing_yet(checkpoint):
-    codes = ("block_dec_99-1", "row_cross.1_9-uniform", "off_cross.1.1", "block_dec_2-1")
-    found = analyse(checkpoint, asked(*codes, decoding=Decoding(limit=4), mode="again"))
-    assert len(found.hypothesis.ids) == 4
-    told = "decoder, all layers: step 99 sees no <s>; cross-attention, layer 1: step 9 looks evenly at all that it may see"
-    assert f"Waiting for a step that is not reached yet: {told}." in found.notes
-    assert not any("Waiting" in note for note in analyse(checkpoint, asked("block_dec_2-1", target=TARGET)).notes)
-    waiting = analyse(checkpoint, asked("block_cross_99-1", "row_dec_99-1", mode="again"))
-    np.testing.assert_allclose(waiting.trace.log_probs, waiting.baseline.trace.log_probs, atol=1e-5)
-    assert waiting.tree.hypotheses[0].ids == waiting.baseline.tree.hypotheses[0].ids
-
-
 @MODES
-def test_a_row_may_wait_for_a_later_token_where_the_causal_mask_is_off(checkpoint, mode):
+def test_row_may_wait_for_a_later_token(checkpoint, mode):
     found = analyse(checkpoint, asked("row_dec_1-3", "causal-off", mode=mode))
     assert len(found.trace.outputs) > 3
     assert (found.whole.patterns[Site("decoder", 0)][:, 0, 2] == 1).all()
@@ -114,27 +87,12 @@ def test_a_row_may_wait_for_a_later_token_where_the_causal_mask_is_off(checkpoin
     assert any(note.startswith("Waiting for a step") for note in beyond.notes)
 
 
-@MODES
-def test_rows_that_see_nothing_are_told(checkpoint, mode):
-    told = "nothing at all: where everything is blocked, the pattern is zeros."
-    for codes, count in (
-        (["block_cross.1.2_2-all"], "1 row sees "),
-        (["block_cross_2-all", "block_dec.1_1-1", "block_enc_3-all"], "3 rows see "),
-    ):
-        found = analyse(checkpoint, asked(*codes, mode=mode))
-        assert found.notes.count(count + told) == 1
-        assert not any(told in note for note in found.baseline.notes)
-    assert not any(told in note for note in analyse(checkpoint, asked("block_dec_2-1", mode=mode)).notes)
-    found = analyse(checkpoint, asked("block_dec.2.1_2-1", "block_dec.2.1_2-2", target=TARGET))
-    assert found.trace.fully_masked_rows == ((Site("decoder", 1), 1),)
-
-
 FORBIDDEN = "The mask forbids this already, so it changes nothing: "
 
 
 @MODES
 @pytest.mark.parametrize("code", ["block_dec_2-3", "block_dec.1.1_1-4", "block_cross_all-{pad}", "block_enc_2-{pad}"])
-def test_a_block_of_what_the_mask_forbids_is_told_and_changes_nothing(checkpoint, pad, mode, code):
+def test_block_of_a_masked_cell_changes_nothing(checkpoint, pad, mode, code):
     found = analyse(checkpoint, asked(code.format(pad=pad), "off_cross.1.1", mode=mode))
     other = analyse(checkpoint, asked("off_cross.1.1", mode=mode))
     told = FORBIDDEN + found.no_op_blocks[0].text(found.labels) + "."
@@ -152,7 +110,7 @@ SEEN = [
 
 
 @MODES
-def test_a_block_of_what_may_be_seen_is_not_called_forbidden(checkpoint, pad, mode):
+def test_block_of_a_visible_cell_is_no_noop(checkpoint, pad, mode):
     for codes in (*SEEN, "block_dec_99-100"):  # the last waits for its step
         found = analyse(checkpoint, asked(*codes.format(pad=pad).split(), mode=mode))
         assert found.no_op_blocks == () and not any(FORBIDDEN in note for note in found.notes), codes
@@ -160,11 +118,8 @@ def test_a_block_of_what_may_be_seen_is_not_called_forbidden(checkpoint, pad, mo
     assert [block.code for block in found.no_op_blocks] == ["block_enc_1-3"]
 
 
-# -- whose mask it is ------------------------------------------------------------------------------------------------------
-
-
 @MODES
-def test_a_block_at_one_head_is_shown_at_this_head_alone(checkpoint, mode):
+def test_block_of_one_head_changes_its_mask_only(checkpoint, mode):
     found = analyse(checkpoint, asked("block_cross.2.1_3-2", mode=mode))
     trace, site = found.trace, Site("cross", 1)
     first, second, mean = (trace.view(site, head) for head in (0, 1, None))
@@ -178,14 +133,7 @@ def test_a_block_at_one_head_is_shown_at_this_head_alone(checkpoint, mode):
     assert trace.view(Site("cross", 0), 0).allowed[2, 1]
 
 
-def test_a_block_at_all_heads_is_one_mask(checkpoint):
-    trace = analyse(checkpoint, asked("block_cross_3-2", target=TARGET)).trace
-    assert trace.head_masks == {}
-    assert all(not trace.view(Site("cross", n), head).allowed[2, 1] for n in range(2) for head in (None, 0, 1))
-    assert all((trace.patterns[Site("cross", n)][:, 2, 1] == 0).all() for n in range(2))
-
-
-def test_decoded_again_without_the_causal_mask_each_head_keeps_its_blocks(checkpoint):
+def test_decode_again_keeps_blocks_of_each_head(checkpoint):
     codes = ("causal-off", "block_dec.1.2_all-1", "block_cross.2.1_2-3", "block_enc.1.1_1-2")
     found = analyse(checkpoint, asked(*codes, mode="again"))
     trace, steps = found.trace, len(found.hypothesis.ids)
@@ -208,28 +156,3 @@ def test_decoded_again_without_the_causal_mask_each_head_keeps_its_blocks(checkp
             np.testing.assert_allclose(trace.patterns[site][:, t, :width], alone.patterns[site][:, -1], atol=1e-6)
             assert (trace.head_masks[site][:, t, :width] == alone.head_masks.get(site, alone.masks[site][None])[:, -1]).all()
     assert found.last.outputs.ids == found.hypothesis.ids
-
-
-# -- what does not exist ---------------------------------------------------------------------------------------------------
-
-
-@MODES
-@pytest.mark.parametrize(
-    ("code", "message"),
-    [
-        ("off_enc.3", r"“encoder, layer 3: off” names layer 3; this checkpoint has 2 there\. Remove it\."),
-        ("row_cross_1-99", r"“.* step 1 looks at token 99 alone” names column 99; there are \d+\. Remove it\."),
-        ("row_dec_1-3", r"“.*” looks ahead, which the causal mask forbids: choose an earlier token\."),
-        ("row_cross_1-{pad}", r"“.*” looks where the mask forbids it: choose another token\."),
-    ],
-)
-def test_what_cannot_be_made_is_refused(checkpoint, pad, mode, code, message):
-    with pytest.raises(EditError, match=rf"^The edit {message}$"):
-        analyse(checkpoint, asked(code.format(pad=pad), mode=mode))
-
-
-def test_the_source_with_its_padding_is_what_can_be_named(checkpoint, pad):
-    analyse(checkpoint, asked(f"block_enc_{pad}-1"))
-    for values, row, limit in (({}, pad + 1, pad), ({"pad": 0}, pad, pad - 2)):
-        with pytest.raises(EditError, match=rf"names row {row}; there are {limit}\. Remove it\.$"):
-            analyse(checkpoint, asked(f"block_enc_{row}-1", **values))

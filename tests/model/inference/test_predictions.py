@@ -1,44 +1,18 @@
+"""Candidates, divergences, moves and turned decisions."""
+
 from __future__ import annotations
 
 import math
-import random
 
 import numpy as np
 import pytest
 
-from model.inference.predictions import (
-    Move,
-    candidates,
-    changed_words,
-    first_difference,
-    kl_divergence,
-    likelier,
-    moves,
-)
-
-
-def test_candidates_are_the_likeliest_in_order():
-    log_probs = np.log(np.array([[0.1, 0.6, 0.05, 0.25], [0.7, 0.1, 0.15, 0.05]]))
-    first, second = candidates(log_probs, 3)
-    assert [c.id for c in first] == [1, 3, 0]
-    assert [c.id for c in second] == [0, 2, 1]
-    assert [c.probability for c in first] == pytest.approx([0.6, 0.25, 0.1])
-
-
-def test_equal_candidates_stand_in_the_order_of_their_ids():
-    assert [c.id for c in candidates(np.log(np.full((1, 4), 0.25)), 4)[0]] == [0, 1, 2, 3]
-
-
-def test_what_was_likelier_is_named_where_it_is_another_token():
-    log_probs = np.log([[0.1, 0.7, 0.2], [0.6, 0.3, 0.1]])
-    first, second = likelier(log_probs, [1, 1])
-    assert first is None
-    assert (second.id, second.probability) == (0, pytest.approx(0.6))
-
-
-def test_there_are_no_more_candidates_than_tokens():
-    assert len(candidates(np.log(np.full((2, 3), 1 / 3)), 5)[1]) == 3
-    assert len(candidates(np.log(np.full((1, 9), 1 / 9)))[0]) == 5
+from model.decoding.strategy import Decoding
+from model.inference.analyse import analyse
+from model.inference.decisions import NEAR, answered, is_near, near_ties, turned, turns
+from model.inference.predictions import changed_words, first_difference, kl_divergence, likelier
+from model.inference.request import Request
+from tests.support import tiny
 
 
 @pytest.mark.parametrize(
@@ -75,26 +49,6 @@ def test_changed_words(one, two, first, second):
     assert ["".join(".x"[m] for m in side) for side in marks] == [first, second]
 
 
-def test_what_is_unchanged_is_a_common_subsequence():
-    draw = random.Random(0)
-    for _ in range(50):
-        one, two = ([draw.choice("abc") for _ in range(draw.randrange(8))] for _ in range(2))
-        first, second = changed_words(one, two)
-        assert (len(first), len(second)) == (len(one), len(two))
-        kept = [[w for w, changed in zip(*side, strict=True) if not changed] for side in ((one, first), (two, second))]
-        assert kept[0] == kept[1]
-        assert len(kept[0]) == _longest(one, two)
-
-
-def _longest(one: list[str], two: list[str]) -> int:
-    """Length of a longest common subsequence, by trying everything."""
-    if not one or not two:
-        return 0
-    if one[0] == two[0]:
-        return 1 + _longest(one[1:], two[1:])
-    return max(_longest(one[1:], two), _longest(one, two[1:]))
-
-
 def test_the_divergence_by_hand():
     half, quarter = np.log([[0.5, 0.5]]), np.log([[0.25, 0.75]])
     assert kl_divergence(half, quarter) == pytest.approx([0.5 * math.log(4 / 3)])  # 0.5 ln 2 + 0.5 ln(2/3)
@@ -107,7 +61,7 @@ def _drawn(seed: int, *shape: int) -> np.ndarray:
     return (logits - np.log(np.exp(logits).sum(-1, keepdims=True))).astype(np.float32)
 
 
-def test_the_divergence_has_a_number_a_step_never_below_zero_and_zero_for_equal_rows():
+def test_divergence_is_zero_for_equal_rows_only():
     before, after = _drawn(0, 40, 300), _drawn(1, 40, 300)
     after[::2] = before[::2]
     found = kl_divergence(before, after)
@@ -119,36 +73,65 @@ def test_the_divergence_has_a_number_a_step_never_below_zero_and_zero_for_equal_
     assert (kl_divergence(nearly, before) >= 0).all()
 
 
-@pytest.mark.parametrize("shape", [(3, 5), (2, 4), (5,)])
-def test_divergences_of_other_shapes_are_refused(shape):
-    with pytest.raises(ValueError, match=r"^the shapes are \(2, 5\) and \(.*\); expected equal ones$"):
-        kl_divergence(_drawn(0, 2, 5), _drawn(1, *shape))
+def rows(*probabilities: list[float]) -> np.ndarray:
+    return np.log(np.array(probabilities))
 
 
-def test_moves_are_the_largest_gains_and_losses_in_order():
-    before, after = np.log([0.1, 0.2, 0.3, 0.25, 0.15]), np.log([0.35, 0.05, 0.3, 0.24, 0.06])
-    gains, losses = moves(before, after)
-    assert [(m.id, round(m.before, 9), round(m.after, 9)) for m in gains] == [(0, 0.1, 0.35)]
-    assert [(m.id, round(m.before, 9), round(m.after, 9)) for m in losses] == [
-        (1, 0.2, 0.05),
-        (4, 0.15, 0.06),
-        (3, 0.25, 0.24),
-    ]
-    assert [m.id for m in moves(after, before)[0]] == [1, 4, 3]
+def test_a_turn_says_whether_it_only_tips_a_tie():
+    before = rows([0.451, 0.445, 0.104], [0.1, 0.3, 0.6], [0.8, 0.1, 0.1])
+    after = rows([0.42, 0.44, 0.14], [0.1, 0.2, 0.7], [0.2, 0.1, 0.7])
+    tie, real = turned(before, after)
+    assert (tie.step, tie.is_tie, real.step, real.is_tie) == (0, True, 2, False)
+    piece = ("·il", "·elle", "·").__getitem__
+    assert tie.told(piece) == "il → elle, which was a near-tie: 0.451 against 0.445; now 0.420 against 0.440"
+    assert real.told(piece) == "il → ·: 0.800 against 0.100; now 0.200 against 0.700"
 
 
-def test_what_does_not_move_is_neither_gain_nor_loss():
-    same = _drawn(3, 50)
-    assert moves(same, same) == ((), ())
+@pytest.mark.parametrize("code", ["off_cross", "causal-off", "off_enc.1"])
+def test_turns_are_where_the_top_tokens_differ(tiny_checkpoint, code):
+    asked = Request("The red fox takes a lamp.", decoding=Decoding(limit=8), intervention=tiny.edited(code))
+    given = analyse(tiny_checkpoint, asked)
+    differs = given.baseline.trace.log_probs.argmax(1) != given.trace.log_probs.argmax(1)
+    assert [each.step for each in turns(given)] == np.flatnonzero(differs).tolist()
+    again = analyse(
+        tiny_checkpoint, Request(asked.source, decoding=asked.decoding, intervention=asked.intervention, mode="again")
+    )
+    same = again.trace.outputs.ids == again.baseline.trace.outputs.ids
+    assert len(turns(again)) == (not same)
+    for each in turns(again):
+        assert each.step == again.comparable - 1
+        assert (again.baseline.trace.outputs.ids[each.step], again.trace.outputs.ids[each.step]) == (each.was, each.now)
+        assert each.before[0] == pytest.approx(float(again.baseline.trace.probabilities[each.step]), abs=1e-6)
+        assert each.after[1] == pytest.approx(float(again.trace.probabilities[each.step]), abs=1e-6)
+    assert turns(analyse(tiny_checkpoint, Request(asked.source, decoding=asked.decoding))) == ()
 
 
-@pytest.mark.parametrize("count", [0, 1, 2, 7])
-def test_there_are_as_many_moves_as_asked_for_where_there_are_as_many(count):
-    before, after = _drawn(4, 60), _drawn(5, 60)
-    change = np.exp(after.astype(float)) - np.exp(before.astype(float))
-    gains, losses = moves(before, after, count)
-    assert len(gains) == len(losses) == count
-    assert [m.id for m in gains] == list(np.argsort(-change))[:count]
-    assert [m.id for m in losses] == list(np.argsort(change))[:count]
-    assert all(isinstance(m, Move) and m.after > m.before for m in gains)
-    assert all(m.after < m.before for m in losses)
+@pytest.mark.parametrize("pad", [0, 2])
+def test_turns_of_a_fill_in_model_exclude_its_ends(tokenizer, pad):
+    checkpoint = tiny.checkpoint(tokenizer, family="encoder-only", decoder_layers=0, source_start=True)
+    found = analyse(checkpoint, Request("The red fox takes a lamp.", pad=pad, intervention=tiny.edited("off_enc.1")))
+    before, after = found.baseline.trace, found.trace
+    own = [n for n, label in enumerate(before.source.labels) if label not in ("<s>", "</s>", "<pad>")]
+    assert own == list(before.inner) == list(range(1, len(own) + 1)) and len(before.source) == len(own) + 2 + pad
+    likeliest = [trace.log_probs.argmax(1) for trace in (before, after)]
+    assert answered(after) == tuple(likeliest[1][own].tolist())
+    differs = likeliest[0] != likeliest[1]
+    assert [each.step for each in turns(found)] == [n for n in own if differs[n]]
+    assert differs.sum() > len(turns(found)) > 0  # an end turns too
+
+
+def test_near_tie_is_less_than_a_factor_apart():
+    assert is_near(0.451, 0.445)
+    assert is_near(0.0451, 0.0445)  # a factor, not a difference
+    assert not is_near(0.12, 0.12 / NEAR - 1e-9)
+    assert is_near(0.12 / NEAR + 1e-9, 0.12)
+    first, second = near_ties(rows([0.451, 0.445, 0.104], [0.1, 0.3, 0.6]))
+    assert [c.id for c in first] == [0, 1]
+    assert second is None
+
+
+def test_token_of_higher_probability_is_named():
+    log_probs = np.log([[0.1, 0.7, 0.2], [0.6, 0.3, 0.1]])
+    first, second = likelier(log_probs, [1, 1])
+    assert first is None
+    assert (second.id, second.probability) == (0, pytest.approx(0.6))

@@ -1,12 +1,20 @@
+"""Requests, their refusals and their targets."""
+
 from __future__ import annotations
 
 import dataclasses
 
 import pytest
+import torch
 
-from model.decoding.strategy import STRATEGIES, Decoding
+from model.config import END, PAD
+from model.decoding.search import greedy
+from model.decoding.strategy import Decoding
 from model.edits.intervention import Intervention
+from model.inference.analyse import analyse
 from model.inference.request import MAX_PAD, Request, RequestError
+from model.inference.targets import word_at
+from tests.support import tiny
 
 
 def test_requests_are_keys():
@@ -52,7 +60,7 @@ def test_an_empty_box_is_told(blank):
         ({"prefix": "\udcff"}, r"U\+DCFF"),
     ],
 )
-def test_what_cannot_be_answered_is_told_in_one_sentence(values, message):
+def test_impossible_request_is_refused(values, message):
     with pytest.raises(RequestError, match=message):
         Request(**({"source": "The fox."} | values))
 
@@ -61,11 +69,6 @@ def test_what_cannot_be_answered_is_told_in_one_sentence(values, message):
 def test_a_limit_out_of_range_is_told(limit):
     with pytest.raises(RequestError, match=f"^The limit is {limit} target tokens; expected 1 to 128.$"):
         Decoding(limit=limit)
-
-
-def test_an_unknown_strategy_is_told():
-    with pytest.raises(RequestError, match=f"^The decoding strategy is 'dice'; expected {next(iter(STRATEGIES))!r}, "):
-        Decoding(strategy="dice")
 
 
 @pytest.mark.parametrize(
@@ -82,6 +85,63 @@ def test_a_beam_out_of_range_is_told(values, message):
         Decoding("beam", **values)
 
 
-def test_the_ends_of_the_ranges_are_allowed():
-    assert Request("x", pad=MAX_PAD).pad == MAX_PAD
-    assert [Decoding(limit=n).limit for n in (1, 128)] == [1, 128]
+TEXTS = ("The old fox sees a lamp.", "A boat.", "The red king takes a fox.")
+SHORT = Decoding(limit=10)
+BEAM = Decoding("beam", limit=8, width=3)
+
+
+def test_batch_pads_and_translates_each_sentence(exact_checkpoint):
+    alone = [analyse(exact_checkpoint, Request(text, decoding=SHORT)) for text in TEXTS]
+    for number, text in enumerate(TEXTS):
+        others = tuple(t for t in TEXTS if t != text)
+        found = analyse(exact_checkpoint, Request(text, other_sentences=others, decoding=SHORT))
+        assert found.hypothesis.ids == alone[number].hypothesis.ids
+        assert found.other_translations == tuple(alone[TEXTS.index(t)].translation for t in others)
+        longest = max(len(a.trace.source) for a in alone)
+        assert found.trace.source.ids.count(PAD) == longest - len(alone[number].trace.source)
+
+
+@pytest.mark.parametrize("decoding", [SHORT, BEAM, Decoding("sample", limit=8, seed=4)], ids=lambda d: d.strategy)
+def test_a_branch_joins_the_tree_and_is_what_is_shown(exact_checkpoint, decoding):
+    plain = analyse(exact_checkpoint, Request(TEXTS[0], decoding=decoding))
+    other = next(i for i in range(3, 300) if i != plain.hypothesis.ids[1])
+    branch = (plain.hypothesis.ids[0], other)
+    found = analyse(exact_checkpoint, Request(TEXTS[0], decoding=decoding, branches=(branch,)))
+    assert found.hypothesis.ids[:2] == branch
+    assert found.tree.hypotheses[: len(plain.tree)] == pytest.approx(plain.tree.hypotheses)
+    assert len(found.tree) > len(plain.tree)
+    back = analyse(exact_checkpoint, dataclasses.replace(found.request, path=plain.hypothesis.ids))
+    assert back.hypothesis.ids == plain.hypothesis.ids
+    if decoding is SHORT:
+        source = torch.tensor([plain.trace.source.ids])
+        assert found.hypothesis.ids == greedy(exact_checkpoint.model, source, prefix=branch, limit=10)[0].ids
+
+
+@pytest.mark.parametrize(
+    ("branch", "message"),
+    [
+        ((PAD,), "A branch has the token 0; expected 2 to"),
+        ((99_999,), "A branch has the token 99999; expected 2 to"),
+        ((5,) * 10, "A branch has 10 tokens; expected fewer than the limit of 10. Remove it."),
+        ((END, 5), "A branch goes on after </s>; expected it at the end alone."),
+    ],
+)
+def test_a_branch_that_cannot_be_is_told(exact_checkpoint, branch, message):
+    with pytest.raises(RequestError, match=f"^{message}"):
+        analyse(exact_checkpoint, Request(TEXTS[0], decoding=SHORT, branches=(branch,)))
+
+
+def test_a_typed_word_is_forced_piece_by_piece(tokenizer):
+    target = tiny.PAIRS[0][1]
+    path = tuple(tokenizer.encode(target.rstrip(".")))
+    for word in ("nefa", "zq", " l'étoile "):
+        found = word_at(tokenizer, path, word)
+        assert found[: len(path)] == path
+        assert tokenizer.decode(found) == f"{target.rstrip('.')} {word.strip()}"
+    assert tokenizer.decode(word_at(tokenizer, (), "Lo")) == "Lo"
+    elided = tuple(tokenizer.encode("Es l'"))
+    assert tokenizer.decode(word_at(tokenizer, elided, "étoile")) == "Es l'étoile"
+    with pytest.raises(RequestError, match=r"^The word is empty: type one\.$"):
+        word_at(tokenizer, path, "  ")
+    with pytest.raises(RequestError, match=r"^There is no room for"):
+        word_at(tokenizer, (5,) * 127, "nefa")

@@ -13,14 +13,11 @@ from model import checkpoint as checkpoints
 from model import trace
 from model.__main__ import main
 from model.config import END, PAD, START
-from model.export import Exported, files
 from model.inference.analyse import analyse
 from model.inference.following import following, turned
-from model.inference.reading import likeliest_text, source_ids
-from model.inference.request import Request, RequestError
-from model.readings.head_metrics import head_metrics, orders, telling
+from model.inference.reading import source_ids
+from model.inference.request import Request
 from model.text.tokenizer import Tokenizer
-from model.trace import Site
 from tests.support import tiny
 
 ONE, TWO = "The red fox ___ a lamp.", "The old ___ takes it."
@@ -35,7 +32,7 @@ def lab():
     return dataclasses.replace(made, languages=("Danish", "Danish"), counts={})
 
 
-def test_both_are_read_one_after_the_other_with_their_blanks(lab):
+def test_two_sentences_are_read_in_one_input(lab):
     first, second = source_ids(lab, ONE), source_ids(lab, TWO)
     ids = source_ids(lab, ONE, TWO)
     assert (
@@ -50,7 +47,7 @@ def test_both_are_read_one_after_the_other_with_their_blanks(lab):
     assert trace.END == END
 
 
-def test_the_segment_of_a_token_matters_and_only_where_there_are_two(lab):
+def test_segments_matter_for_two_sentences_only(lab):
     both = analyse(lab, BOTH)
     segments = lab.model.source_embedding.segments.weight
     kept = segments.clone()
@@ -69,7 +66,7 @@ def test_the_segment_of_a_token_matters_and_only_where_there_are_two(lab):
     assert alone.follows is None and alone.turned is None
 
 
-def test_what_follows_is_that_of_the_head_and_turned_is_the_other_way_round(lab):
+def test_follows_is_the_head_and_turned_its_reverse(lab):
     found, back = analyse(lab, BOTH), analyse(lab, Request(TWO, second=ONE))
     assert found.turned == pytest.approx(back.follows, abs=1e-12) and back.turned == pytest.approx(found.follows, abs=1e-12)
     assert abs(found.follows - back.follows) > 1e-6
@@ -78,7 +75,7 @@ def test_what_follows_is_that_of_the_head_and_turned_is_the_other_way_round(lab)
     assert following(lab, [*ids, PAD, PAD])[0] == pytest.approx(found.follows, abs=1e-12)
 
 
-def test_padding_changes_nothing_and_an_edit_is_held_against_the_unedited(lab):
+def test_padding_of_two_sentences_changes_nothing(lab):
     plain, padded = analyse(lab, BOTH), analyse(lab, dataclasses.replace(BOTH, pad=3))
     real = len(plain.trace.source)
     assert padded.follows == pytest.approx(plain.follows, abs=1e-12)
@@ -87,58 +84,6 @@ def test_padding_changes_nothing_and_an_edit_is_held_against_the_unedited(lab):
     assert edited.baseline.follows == pytest.approx(plain.follows, abs=1e-12) and abs(edited.follows - plain.follows) > 1e-9
     given = analyse(lab, dataclasses.replace(BOTH, intervention=tiny.edited("patch_enc.1_all")))
     assert given.trace.source.ids == plain.trace.source.ids  # the other first sentence stands before the same second one
-
-
-def test_the_shares_that_cross_by_hand(lab):
-    trace = analyse(lab, BOTH).trace
-    site, keys = Site("encoder", 1), trace.keys(Site("encoder", 1))
-    second = np.array(trace.source.sentences, dtype=bool)
-    found = head_metrics(trace.patterns[site], keys)
-    for name, asks, answers in (("forth", ~second, second), ("back", second, ~second)):
-        expected = trace.patterns[site][:, asks][..., answers].sum(-1).mean(-1)
-        assert found[name] == pytest.approx(expected, abs=1e-6)
-    padded = analyse(lab, dataclasses.replace(BOTH, pad=2)).trace
-    real = range(len(keys))
-    assert head_metrics(padded.patterns[site], padded.keys(site), real)["back"] == pytest.approx(found["back"], abs=1e-6)
-    assert {"forth", "back"} <= set(telling(trace.masks[site], keys, True)) and "forth" not in orders(two=False)
-    alone = analyse(lab, Request(ONE)).trace
-    assert not {"forth", "back"} & set(telling(alone.masks[site], alone.keys(site), True))
-
-
-def test_the_likeliest_of_each_blank_has_a_text(lab):
-    one, two = likeliest_text(analyse(lab, BOTH), lab)
-    assert one.startswith("The red fox") and two.startswith("The old") and "___" not in one + two
-    assert likeliest_text(analyse(lab, Request("The red fox.")), lab) == []
-
-
-def test_it_is_exported_and_read_back(lab):
-    found, asked = Exported.of(lab, analyse(lab, BOTH)), dataclasses.replace(BOTH, checkpoint=lab.name)
-    for make in files.FORMATS.values():
-        read = files.read(make(found))
-        assert read == found and read.request == asked and read.follows == found.follows
-    older = json.loads(files.as_json(Exported.of(lab, analyse(lab, Request(ONE)))))
-    del older["follows"], older["request"]["second"]
-    assert files.read(json.dumps(older).encode()).request == Request(ONE, lab.name)
-
-
-@pytest.mark.parametrize(
-    ("request_", "message"),
-    [
-        (
-            Request("A lamp. " * 30, second="A lamp. " * 30),
-            "The text of two sentences has .* tokens, .*; expected at most 128",
-        ),
-        (Request("A lamp.", second="A boat."), "This model reads one sentence at a time: leave the second one out."),
-    ],
-)
-def test_what_cannot_be_read_is_said_in_a_sentence(lab, tokenizer, request_, message):
-    asked = lab if "two" in message else tiny.checkpoint(tokenizer, family="encoder-only", decoder_layers=0)
-    with pytest.raises(RequestError, match=message):
-        analyse(asked, request_)
-    with pytest.raises(RequestError, match="The second sentence is empty"):
-        Request("A lamp.", second=" ")
-    with pytest.raises(RequestError, match="A second sentence and a batch are given"):
-        Request("A lamp.", second="A boat.", other_sentences=("A fox.",))
 
 
 def test_the_command_line_tells_both(lab, tmp_path, monkeypatch, capsys):

@@ -7,9 +7,9 @@ import torch
 from torch import Tensor, nn
 
 from benchmarks.peers import copy, copy_encoder_layer
-from model.config import END, PAD, START, ModelConfig
+from model.config import END, PAD, START
 from model.network.context import forced
-from model.network.transformer import EncoderOnly, segments
+from model.network.transformer import EncoderOnly
 from tests.support import tiny
 
 ALONE = {"family": "encoder-only", "decoder_layers": 0, "source_start": True}
@@ -82,12 +82,7 @@ def test_every_head_equals_torch(norm_first, pooling, more):
         torch.testing.assert_close(mine, theirs, atol=1e-10, rtol=0)
 
 
-def test_a_segment_ends_with_the_first_end():
-    assert segments(torch.tensor([[START, 7, END, 8, 9, END, PAD]])).tolist() == [[0, 0, 0, 1, 1, 1, 1]]
-    assert segments(torch.tensor([[START, 7, 8, 9]])).tolist() == [[0, 0, 0, 0]]
-
-
-def test_segments_tell_which_sentence_a_token_is_of():
+def test_segments_distinguish_the_sentences():
     ids, model = two_sentences(3, 3), tiny.model(**JUDGES)
     with torch.no_grad():
         before = forced(model, ids, None)
@@ -105,45 +100,3 @@ def test_padding_does_not_move_what_is_pooled(pooling):
     model = tiny.model(**(JUDGES | {"pooling": pooling}))
     made = [model.judged(forced(model, ids, None), ids) for ids in (two_sentences(3, 4), two_sentences(3, 4, 5))]
     torch.testing.assert_close(*made, atol=1e-10, rtol=0)
-
-
-def test_a_model_without_these_heads_has_the_weights_it_had():
-    names = {name for name, _ in tiny.model(**ALONE).named_parameters()}
-    more = {name for name, _ in tiny.model(**JUDGES).named_parameters()} - names
-    parts = {f"{part}.{what}" for part in ("pooler.dense", "follows", "classifier") for what in ("weight", "bias")}
-    assert more == parts | {"source_embedding.segments.weight"}
-    values = tiny.config(**ALONE).to_dict()
-    for name in ("segments", "pooler", "pooling", "follows", "classes"):
-        del values[name]
-    assert ModelConfig.from_dict(values) == tiny.config(**ALONE)
-    assert ModelConfig.from_dict(tiny.config(**JUDGES).to_dict() | {"classes": list(JUDGES["classes"])}) == tiny.config(
-        **JUDGES
-    )
-
-
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"segments": 3}, "segments is 3; expected 0 or 2"),
-        ({"pooler": False, "classes": ()}, "follows is True; expected False, for the model has no pooler"),
-        (
-            {"pooler": False, "follows": False},
-            r"classes is \('no', 'yes', 'perhaps'\); expected \(\), for the model has no pooler",
-        ),
-        ({"pooler": False, "follows": False, "classes": (), "pooling": "mean"}, "pooling is 'mean'; expected 'first'"),
-        ({"pooling": "last"}, "pooling is 'last'; expected one of first, mean"),
-        ({"source_start": False}, "source_start is False; expected True, for the pooler reads the state of the first token"),
-        ({"classes": ("yes",)}, r"classes is \('yes',\); expected 2 to 100 different labels"),
-        ({"classes": ("yes", "yes")}, "expected 2 to 100 different labels"),
-        ({"classes": ("yes", "n\no")}, "of at most 40 printable characters"),
-        ({"classes": ("yes", 3)}, "expected a list of texts"),
-        ({"classes": "yes"}, "classes is 'yes'; expected a list of texts"),
-        (
-            {"family": "encoder-decoder", "decoder_layers": 2, "source_start": False},
-            "segments is 2; expected 0, for a model that is encoder-decoder has none",
-        ),
-    ],
-)
-def test_heads_that_do_not_fit_are_refused(changes, message):
-    with pytest.raises(ValueError, match=message):
-        tiny.config(**(JUDGES | changes))

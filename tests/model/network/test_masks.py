@@ -33,22 +33,11 @@ def test_sliding_window_by_hand():
     assert masks.sliding_window(4, 4, 2)[0, 0].tolist() == grid("xx.. xxx. .xxx ..xx")
 
 
-def test_sliding_window_with_causal_is_zero_to_width_back():
+def test_causal_window_is_zero_to_width_back():
     both = (masks.causal(5, 5) & masks.sliding_window(5, 5, 3))[0, 0]
     for i in range(5):
         for j in range(5):
             assert bool(both[i, j]) == (0 <= i - j < 3)
-
-
-@pytest.mark.parametrize("make", [masks.causal, lambda q, k: masks.sliding_window(q, k, 2)])
-def test_more_queries_than_keys_are_refused(make):
-    with pytest.raises(ValueError, match="3 queries over 2 keys; expected no more queries than keys"):
-        make(3, 2)
-
-
-def test_a_window_without_the_query_itself_is_refused():
-    with pytest.raises(ValueError, match="window's width is 0; expected at least 1"):
-        masks.sliding_window(2, 2, 0)
 
 
 def test_padding_hides_pad_alone():
@@ -76,13 +65,13 @@ def test_a_window_limits_self_attention_alone():
     assert seen.cross[0, 0].tolist() == grid("xxx.")
 
 
-def test_causal_off_shows_later_tokens_but_no_padding():
+def test_causal_off_hides_padding_only():
     target = torch.tensor([[1, 7, PAD]])
     assert masks.decoder_mask(CONFIG, target, [UNCAUSAL])[0, 0].tolist() == grid("xx. xx. xx.")
     assert masks.decoder_mask(tiny.config(window=1), target, [UNCAUSAL])[0, 0].tolist() == grid("x.. .x. ...")
 
 
-def test_padding_off_shows_padding_of_both_sides_where_the_causal_mask_lets_it():
+def test_padding_off_shows_padding_of_both_sides():
     source, target = torch.tensor([[5, 6, PAD]]), torch.tensor([[1, 7, PAD]])
     edited = masks.build(CONFIG, source, target, [UNPADDED])
     assert edited.encoder[0, 0].tolist() == edited.cross[0, 0].tolist() == grid("xxx")
@@ -101,20 +90,6 @@ def test_one_intervention_a_row():
             assert getattr(together, name)[row].equal(getattr(alone, name)[0])
 
 
-def test_one_intervention_for_all_rows():
-    source, target = tiny.padded([1, 3], 3), tiny.padded([3, 2], 3)
-    for edit in (BASELINE, UNCAUSAL, UNPADDED):
-        one, each = masks.build(CONFIG, source, target, [edit]), masks.build(CONFIG, source, target, [edit] * 2)
-        for name in ("encoder", "decoder", "cross"):
-            assert getattr(one, name).expand_as(getattr(each, name)).equal(getattr(each, name))
-
-
-@pytest.mark.parametrize("count", [0, 2, 4])
-def test_a_wrong_number_of_interventions_is_refused(count):
-    with pytest.raises(ValueError, match=f"{count} interventions for 3 rows; expected 1 or 3"):
-        masks.build(CONFIG, tiny.ids(3, 2), tiny.target_ids(3, 2), [BASELINE] * count)
-
-
 @pytest.mark.parametrize("window", [None, 1, 3])
 @pytest.mark.parametrize("edit", [BASELINE, UNCAUSAL])
 def test_the_last_queries_have_the_last_rows(window, edit):
@@ -129,8 +104,3 @@ def test_a_block_of_what_is_forbidden_closes_nothing():
     codes = {"dec_1-2": True, "dec_2-1": False, "dec_all-3": False, "enc_1-3": True, "cross_3-3": True, "cross_3-2": False}
     blocks = {code: parse(f"block_{code}") for code in codes}
     assert masks.no_op_blocks(built, tuple(blocks.values())) == tuple(blocks[code] for code, idle in codes.items() if idle)
-
-
-def test_masks_stay_on_the_device_of_the_ids():
-    seen = masks.build(NARROW, tiny.ids(2, 3).to("meta"), tiny.target_ids(2, 2).to("meta"))
-    assert {m.device.type for m in (seen.encoder, seen.decoder, seen.cross)} == {"meta"}

@@ -12,7 +12,6 @@ from benchmarks.peers import copy_attention, copy_decoder_layer, copy_encoder_la
 from model.config import PAD
 from model.network import masks
 from model.network.context import Pass
-from model.network.layers import FeedForward, Residual
 from model.trace import Probe, Site
 from tests.support import tiny
 
@@ -57,9 +56,6 @@ def torch_options(variant: dict) -> dict:
     return {"dropout": 0.0, "batch_first": True, "dtype": torch.float64} | variant
 
 
-# -- attention ---------------------------------------------------------------------------------------------------------
-
-
 @each_length
 @pytest.mark.parametrize("causal", [False, True])
 @pytest.mark.parametrize("with_padding", [False, True])
@@ -72,12 +68,7 @@ def test_attention_equals_torch(length, causal, with_padding):
     probe = Probe("maps")
     mixed = ours(x, x, mask, torch.arange(length), Pass(probe=probe))
     expected, weights = theirs(
-        x,
-        x,
-        x,
-        key_padding_mask=tokens == PAD,
-        attn_mask=no_later(length) if causal else None,
-        average_attn_weights=False,
+        x, x, x, key_padding_mask=tokens == PAD, attn_mask=no_later(length) if causal else None, average_attn_weights=False
     )
     assert largest_difference(mixed, expected, tokens) < EXACT
     pattern = probe.records[Site("decoder", 0)]["pattern"]
@@ -107,9 +98,6 @@ def test_cross_attention_equals_torch(queries, keys):
     torch.testing.assert_close(mixed, expected, atol=EXACT, rtol=0)
 
 
-# -- layers ------------------------------------------------------------------------------------------------------------
-
-
 @each_variant
 @each_length
 def test_encoder_layer_equals_torch(variant, length):
@@ -128,11 +116,7 @@ def decoder_layer_difference(variant: dict, length: int) -> float:
     x, tokens, memory, source = embedded(length), ids(length), embedded(5, seed=1), ids(5)
     output = ours(x, memory, masks.decoder_mask(tiny.config(), tokens), masks.cross_mask(source), torch.arange(length))
     expected = theirs(
-        x,
-        memory,
-        tgt_mask=no_later(length),
-        tgt_key_padding_mask=tokens == PAD,
-        memory_key_padding_mask=source == PAD,
+        x, memory, tgt_mask=no_later(length), tgt_key_padding_mask=tokens == PAD, memory_key_padding_mask=source == PAD
     )
     return largest_difference(output, expected, tokens)
 
@@ -141,9 +125,6 @@ def decoder_layer_difference(variant: dict, length: int) -> float:
 @each_length
 def test_decoder_layer_equals_torch(variant, length):
     assert decoder_layer_difference(variant, length) < EXACT
-
-
-# -- the whole model ---------------------------------------------------------------------------------------------------
 
 
 def transformer_difference(variant: dict, source_length: int, target_length: int, final_norm: bool = True) -> float:
@@ -162,10 +143,7 @@ def transformer_difference(variant: dict, source_length: int, target_length: int
         memory_key_padding_mask=source == PAD,
     )
     logits, expected = ours(source, target, seen), ours.project(hidden_of_torch)
-    return max(
-        largest_difference(hidden, hidden_of_torch, target),
-        largest_difference(logits, expected, target),
-    )
+    return max(largest_difference(hidden, hidden_of_torch, target), largest_difference(logits, expected, target))
 
 
 @each_variant
@@ -177,39 +155,13 @@ def test_transformer_equals_torch(variant, length):
 @each_variant
 @pytest.mark.parametrize(("source_length", "target_length"), [(1, 16), (16, 1), (7, 33)])
 @pytest.mark.parametrize("final_norm", [True, False])
-def test_transformer_with_other_lengths_and_norms_equals_torch(variant, source_length, target_length, final_norm):
+def test_transformer_of_other_lengths_equals_torch(variant, source_length, target_length, final_norm):
     assert transformer_difference(variant, source_length, target_length, final_norm) < EXACT
-
-
-# -- these tests can fail ----------------------------------------------------------------------------------------------
 
 
 @each_variant
 @each_length
-def test_a_decoder_without_its_causal_mask_would_be_found(variant, length, monkeypatch):
+def test_missing_causal_mask_breaks_parity(variant, length, monkeypatch):
     monkeypatch.setattr(masks, "causal", lambda t, s, device="cpu": torch.ones(1, 1, t, s, dtype=torch.bool))
     for difference in (decoder_layer_difference(variant, length), transformer_difference(variant, length, length)):
         assert difference > 1e-3 if length > 1 else difference < EXACT
-
-
-@pytest.mark.parametrize("length", LENGTHS[1:])
-def test_a_causal_mask_that_is_off_by_one_would_be_found(length, monkeypatch):
-    true_causal = masks.causal
-    monkeypatch.setattr(masks, "causal", lambda t, s, device="cpu": true_causal(t, s, device).roll(1, dims=-1))
-    assert decoder_layer_difference({"norm_first": True, "activation": "relu"}, length) > 1e-3
-
-
-def test_a_forgotten_padding_mask_would_be_found(monkeypatch):
-    monkeypatch.setattr(masks, "padding", lambda tokens: torch.ones_like(tokens, dtype=torch.bool)[:, None, None])
-    assert transformer_difference({"norm_first": True, "activation": "relu"}, 7, 7) > 1e-3
-
-
-def test_a_missing_scale_would_be_found(monkeypatch):
-    plain = FeedForward.forward
-    monkeypatch.setattr(FeedForward, "forward", lambda self, x: plain(self, x) * 1.001)
-    assert transformer_difference({"norm_first": False, "activation": "gelu"}, 7, 7) > 1e-6
-
-
-def test_swapped_norms_would_be_found(monkeypatch):
-    monkeypatch.setattr(Residual, "forward", lambda self, x, sublayer, keep=None: x + sublayer(self.norm(x)))
-    assert transformer_difference({"norm_first": False, "activation": "relu"}, 7, 7) > 1e-3

@@ -10,7 +10,6 @@ from tests.support import tiny
 
 
 def test_sinusoidal_by_the_formula():
-    """PE(p, 2i) = sin(p / 10000^(2i/D)), PE(p, 2i+1) = cos(the same), number by number."""
     table = sinusoidal(torch.arange(50), 6)
     for p in range(50):
         for i in range(3):
@@ -19,18 +18,7 @@ def test_sinusoidal_by_the_formula():
             assert float(table[p, 2 * i + 1]) == pytest.approx(math.cos(angle), abs=1e-6)
 
 
-def test_sinusoidal_first_rows_by_hand():
-    table = sinusoidal(torch.arange(2), 4)
-    assert table[0].tolist() == [0, 1, 0, 1]
-    assert table[1].tolist() == pytest.approx([0.841471, 0.540302, 0.0099998, 0.99995], abs=1e-6)
-
-
-def test_positions_may_start_anywhere():
-    assert sinusoidal(torch.arange(7, 9), 8).equal(sinusoidal(torch.arange(9), 8)[7:])
-
-
 def test_rotary_by_hand():
-    """At position 1 the first pair turns by 1 radian, the second by 1/100."""
     x = torch.tensor([[[[1.0, 0.0, 0.0, 2.0]]]], dtype=torch.float64)
     turned = rotary(x, torch.tensor([1]))[0, 0, 0].tolist()
     expected = [math.cos(1), math.sin(1), -2 * math.sin(0.01), 2 * math.cos(0.01)]
@@ -74,10 +62,3 @@ def test_learned_positions_beyond_the_table_are_refused():
     assert learned(torch.zeros(1, 0, 16), torch.arange(0)).shape == (1, 0, 16)
     with pytest.raises(ValueError, match="position 4 is asked for; this checkpoint has learned positions 0 to 3"):
         learned(torch.zeros(1, 2, 16), torch.arange(3, 5))
-
-
-@pytest.mark.parametrize("kind", ["sinusoidal", "rotary"])
-def test_the_other_kinds_have_no_parameters_and_no_limit(kind):
-    encoding = PositionalEncoding(tiny.config(positions=kind, max_positions=2))
-    assert list(encoding.parameters()) == []
-    assert encoding(torch.zeros(1, 3, 16), torch.arange(600, 603)).isfinite().all()

@@ -1,16 +1,13 @@
 from __future__ import annotations
 
 import itertools
-import math
 
 import pytest
 import torch
-from torch import nn
 
-from model.config import PAD
 from model.edits.intervention import BASELINE, Intervention
 from model.network import masks
-from model.network.context import Cache, Pass
+from model.network.context import Pass
 from model.network.positions import sinusoidal
 from model.network.transformer import EncoderDecoder, build
 from model.trace import Probe, Site
@@ -38,7 +35,7 @@ def close(one, two):
         (True, False),
     ),
 )
-def test_every_combination_gives_finite_logits_and_gradients(positions, activation, norm, norm_first, final_norm):
+def test_every_combination_has_finite_gradients(positions, activation, norm, norm_first, final_norm):
     model = tiny.model(
         positions=positions,
         activation=activation,
@@ -63,7 +60,7 @@ def test_every_combination_gives_finite_logits_and_gradients(positions, activati
 
 @POSITIONS
 @pytest.mark.parametrize("window", [None, 2])
-def test_a_later_target_token_never_changes_an_earlier_step(positions, window):
+def test_later_token_never_changes_an_earlier_step(positions, window):
     model = tiny.model(positions=positions, window=window)
     source, target = tiny.ids(2, 5), tiny.target_ids(2, 8)
     before = logits(model, source, target)
@@ -75,22 +72,13 @@ def test_a_later_target_token_never_changes_an_earlier_step(positions, window):
         assert (after[:, t] - before[:, t]).abs().amax(-1).min() > 1e-3
 
 
-def test_without_the_causal_mask_a_later_token_does_change_earlier_steps():
+def test_without_causal_mask_later_tokens_matter():
     model, source, target = tiny.model(), tiny.ids(1, 5), tiny.target_ids(1, 6)
     changed = target.clone()
     changed[0, 5] = 3 + (int(target[0, 5]) - 2) % (tiny.VOCAB - 3)
     off = [Intervention(causal_mask=False)]
     difference = (logits(model, source, target, off) - logits(model, source, changed, off)).abs().amax(-1)[0]
     assert (difference > 1e-6).all()
-
-
-def test_every_source_token_changes_every_step():
-    model, source, target = tiny.model(), tiny.ids(1, 5), tiny.target_ids(1, 4)
-    before = logits(model, source, target)
-    for s in range(5):
-        changed = source.clone()
-        changed[0, s] = 3 + (int(source[0, s]) - 2) % (tiny.VOCAB - 3)
-        assert ((logits(model, changed, target) - before).abs().amax(-1) > 1e-6).all()
 
 
 @POSITIONS
@@ -103,12 +91,6 @@ def test_padding_changes_nothing_at_real_positions(positions, norm_first, window
     assert together.isfinite().all()
     for row, (s, t) in enumerate(zip((6, 4, 1), (5, 1, 3), strict=True)):
         close(logits(model, source[row : row + 1, :s], target[row : row + 1, :t])[0], together[row, :t])
-
-
-def test_seen_padding_does_change_something():
-    model, source, target = tiny.model(), tiny.padded([4], 6), tiny.target_ids(1, 3)
-    off = logits(model, source, target, [Intervention(padding_mask=False)])
-    assert (off - logits(model, source, target)).abs().max() > 1e-3
 
 
 @pytest.mark.parametrize("level", ["maps", "full"])
@@ -125,29 +107,6 @@ def test_a_probe_records_and_changes_no_bit(level):
         assert ("z" in kept) == (level == "full")
 
 
-def test_nothing_is_left_on_the_model(monkeypatch):
-    model, source, target = tiny.model(), tiny.ids(1, 3), tiny.target_ids(1, 3)
-    before = {name: dict(vars(module)) for name, module in model.named_modules()}
-    calls = []
-    monkeypatch.setattr(Probe, "record", lambda self, site, **tensors: calls.append(site))
-    logits(model, source, target)
-    assert calls == []
-    assert {name: dict(vars(module)) for name, module in model.named_modules()} == before
-    logits(model, source, target, probe=Probe())
-    assert set(calls) == {Site(kind, n) for kind in ("encoder", "decoder", "cross") for n in range(2)}
-
-
-def test_cached_steps_equal_one_pass():
-    model, source, target = tiny.model(), tiny.padded([5, 3], 5), tiny.target_ids(2, 6)
-    whole = logits(model, source, target)
-    memory, cache = model.encode(source, masks.encoder_mask(model.config, source)), Cache()
-    for t in range(6):
-        mask = masks.decoder_mask(model.config, target[:, : t + 1], queries=1)
-        hidden = model.decode(target[:, t : t + 1], memory, mask, masks.cross_mask(source), Pass(cache=cache, start=t))
-        step = model.project(hidden)
-        close(step[:, 0], whole[:, t])
-
-
 @pytest.mark.parametrize("joint", [True, False])
 @pytest.mark.parametrize("tied", [True, False])
 def test_tables_are_shared_as_the_config_says(joint, tied):
@@ -160,51 +119,16 @@ def test_tables_are_shared_as_the_config_says(joint, tied):
     assert model.parameter_count == layers + tables * tiny.VOCAB * 16
 
 
-def test_two_vocabularies_of_two_sizes():
-    model = tiny.model(joint_vocab=False, target_vocab=55)
-    assert logits(model, tiny.ids(2, 3), tiny.target_ids(2, 4, vocab=55)).shape == (2, 4, 55)
-
-
 def test_embeddings_are_scaled_and_get_their_positions():
     model, source = tiny.model(), tiny.ids(2, 5)
     expected = model.source_embedding.table.weight[source] * 4 + sinusoidal(torch.arange(5), 16).double()
     close(model.source_embedding(source, torch.arange(5)), expected)
 
 
-@POSITIONS
-def test_positions_tell_the_order(positions):
-    """With positions a permuted source gives other logits; the tokens are the same set."""
-    model, source, target = tiny.model(positions=positions), tiny.ids(1, 6), tiny.target_ids(1, 3)
-    assert (logits(model, source, target) - logits(model, source.flip(1), target)).abs().max() > 1e-3
-
-
-def test_a_window_of_one_reads_itself_alone():
-    model, source, target = tiny.model(window=1), tiny.ids(1, 4), tiny.target_ids(1, 4)
-    probe = Probe()
-    logits(model, source, target, probe=probe)
-    for kind in ("encoder", "decoder"):
-        assert probe.records[Site(kind, 1)]["pattern"].equal(torch.eye(4).double().expand(1, 2, 4, 4))
-
-
 def test_a_wide_window_is_none():
     source, target = tiny.ids(2, 5), tiny.target_ids(2, 6)
     close(logits(tiny.model(window=6), source, target), logits(tiny.model(), source, target))
     assert (logits(tiny.model(window=2), source, target) - logits(tiny.model(), source, target)).abs().max() > 1e-3
-
-
-def test_all_heads_of_every_site_zeroed_are_their_output_biases():
-    """With all values zero attention adds its output bias alone, so source and earlier tokens cannot matter."""
-    model = tiny.model()
-    with torch.no_grad():
-        for name, parameter in model.named_parameters():
-            if ".value." in name:
-                parameter.zero_()
-    target = tiny.target_ids(1, 4)
-    one, two = (logits(model, tiny.ids(1, 5, seed=s), target) for s in (0, 1))
-    close(one, two)
-    other = tiny.target_ids(1, 4, seed=9)
-    other[0, 3] = target[0, 3]
-    close(logits(model, tiny.ids(1, 5), other)[0, 3], one[0, 3])
 
 
 def test_dropout_rests_in_eval_and_works_in_training():
@@ -214,28 +138,8 @@ def test_dropout_rests_in_eval_and_works_in_training():
     assert not logits(model, source, target).equal(logits(model, source, target))
 
 
-def test_initial_weights_keep_the_xavier_bounds():
-    torch.manual_seed(0)
-    model = EncoderDecoder(tiny.config(d_model=32, d_ff=96, tied_output=False))
-    linears = [m for m in model.modules() if isinstance(m, nn.Linear)]
-    assert len(linears) == 2 * 6 + 2 * 10 + 1
-    for linear in linears:
-        bound = math.sqrt(6 / (linear.in_features + linear.out_features))
-        largest = float(linear.weight.detach().abs().max())
-        assert 0.95 * bound < largest <= bound
-        assert linear.bias is None or (linear.bias == 0).all()
-
-
-@pytest.mark.parametrize("tied", [True, False])
-def test_embeddings_have_unit_variance_after_their_scale(tied):
-    torch.manual_seed(0)
-    model = EncoderDecoder(tiny.config(source_vocab=2000, target_vocab=2000, tied_output=tied))
-    scaled = model.target_embedding.table.weight.detach() * model.target_embedding.scale
-    assert float(scaled.std()) == pytest.approx(1.0, abs=0.02)
-
-
 @pytest.mark.parametrize("scaled", [True, False])
-def test_learned_positions_and_segments_begin_as_large_as_the_tokens_that_they_are_added_to(scaled):
+def test_learned_positions_and_segments_match_the_scale(scaled):
     torch.manual_seed(0)
     changes = {"family": "encoder-only", "decoder_layers": 0, "segments": 2, "max_positions": 200, "d_model": 64}
     made = build(
@@ -245,15 +149,3 @@ def test_learned_positions_and_segments_begin_as_large_as_the_tokens_that_they_a
     assert tokens == pytest.approx(1.0 if scaled else 64**-0.5, rel=0.05)
     for beside in (made.positional.table, made.segments):
         assert float(beside.weight.detach().std()) == pytest.approx(tokens, rel=0.15)
-
-
-def test_learned_positions_are_refused_beyond_their_table():
-    model = tiny.model(positions="learned", max_positions=4)
-    with pytest.raises(ValueError, match="position 4 is asked for; this checkpoint has learned positions 0 to 3"):
-        logits(model, tiny.ids(1, 5), tiny.target_ids(1, 2))
-
-
-def test_padding_alone_gives_finite_numbers():
-    model = tiny.model()
-    source = torch.full((1, 3), PAD)
-    assert logits(model, source, tiny.target_ids(1, 2)).isfinite().all()

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import math
 
-import pytest
 import torch
 from torch import Tensor
 
-from model.activations import equal_width
 from model.network.layers import DecoderLayer, EncoderLayer, FeedForward
 from model.network.masks import causal
 from tests.support import tiny
@@ -81,7 +79,6 @@ def swiglu(network: FeedForward, x: Tensor) -> Tensor:
 
 
 def test_the_modern_encoder_layer_by_its_formulas():
-    """x + attention(RMSNorm(x)) with rotary positions, then x + SwiGLU(RMSNorm(x))."""
     layer, x = drawn(EncoderLayer(tiny.config(**tiny.MODERN), 0)), rows(5)
     first, second = (residual.norm for residual in layer.residuals)
     middle = x + attended(layer.self_attention, rms_norm(first, x), rms_norm(first, x), rotary=True)
@@ -90,7 +87,6 @@ def test_the_modern_encoder_layer_by_its_formulas():
 
 
 def test_the_decoder_layer_of_2017_by_its_formulas():
-    """LayerNorm(x + Sublayer(x)) three times (section 3.1), the last of max(0, x W1 + b1) W2 + b2 (section 3.3)."""
     layer, x, memory = drawn(DecoderLayer(tiny.config(**ORIGINAL), 0)), rows(4), rows(6, seed=2)
     first, second, third = (residual.norm for residual in layer.residuals)
     x1 = layer_norm(first, x + attended(layer.self_attention, x, x, masked=True))
@@ -99,15 +95,3 @@ def test_the_decoder_layer_of_2017_by_its_formulas():
     expected = layer_norm(third, x2 + product(network.outer, product(network.inner, x2).clamp(min=0)))
     found = layer(x[None], memory[None], causal(4, 4), OPEN, torch.arange(4))[0]
     torch.testing.assert_close(found, expected, atol=1e-12, rtol=0)
-
-
-@pytest.mark.parametrize(("d_model", "d_ff", "expected"), [(128, 512, 341), (256, 1024, 682), (16, 32, 21), (2, 1, 1)])
-def test_a_gated_network_of_equal_width_has_as_many_parameters(d_model, d_ff, expected):
-    """As near as a whole number of units comes: each has 3 d_model + 2."""
-    width = equal_width(d_model, d_ff)
-    assert width == expected
-    plain, gated = (
-        sum(p.numel() for p in FeedForward(tiny.config(d_model=d_model, d_ff=each, activation=name)).parameters())
-        for name, each in (("relu", d_ff), ("swiglu", width))
-    )
-    assert abs(plain - gated) <= (3 * d_model + 2) / 2

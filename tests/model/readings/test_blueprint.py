@@ -1,10 +1,13 @@
-"""The plan of a checkpoint against its modules: parameters add up, and shapes are what a pass really sees."""
+"""The plan of a checkpoint equals its modules, and its source lines exist."""
 
 from __future__ import annotations
 
+import ast
 import dataclasses
 import importlib
 import itertools
+import textwrap
+from pathlib import Path
 
 import pytest
 import torch
@@ -13,6 +16,7 @@ from torch import nn
 from model.network import masks
 from model.network.context import Pass
 from model.readings.blueprint import Block, blueprint
+from model.readings.source_lines import HERE, Lines, Reference, find
 from model.trace import Probe, Site
 from tests.support import tiny
 
@@ -56,7 +60,7 @@ def sizes(block: Block) -> dict[str, tuple[int, ...]]:
 
 
 @pytest.mark.parametrize("changes", VARIANTS, ids=lambda c: "-".join(map(str, c.values())))
-def test_the_parameters_of_all_blocks_are_those_of_the_model(changes):
+def test_parameters_of_all_blocks_are_those_of_the_model(changes):
     model, blocks = planned(**changes)
     assert sum(b.parameters for b in blocks) == model.parameter_count
     assert all(b.parameters == sum(t.count for t in b.terms) for b in blocks)
@@ -103,47 +107,6 @@ def test_shapes_are_what_a_pass_sees(changes):
     assert sizes(only(blocks, kind="softmax"))["probabilities"] == tuple(logits.shape)
 
 
-def test_one_attention_block_by_hand():
-    _, blocks = planned()
-    block = only(blocks, site="cross")
-    assert (block.path, block.code) == ("decoder.0.cross_attention", ("MultiHeadAttention", "model/network/attention.py"))
-    assert block.parameters == 4 * (16 * 16 + 16)
-    assert [t.name for t in block.terms] == ["query", "key", "value", "output"]
-    assert sizes(block) == {
-        "in": (1, 3, 16),
-        "memory": (1, 5, 16),
-        "q": (1, 2, 3, 8),
-        "k, v": (1, 2, 5, 8),
-        "pattern": (1, 2, 3, 5),
-        "z": (1, 2, 3, 8),
-        "out": (1, 3, 16),
-    }
-    assert [s.letters for s in block.shapes if s.name == "pattern"] == [("B", "H", "T", "S")]
-
-
-def test_pre_norm_and_post_norm_stand_in_their_order():
-    for norm_first, order in ((True, ["norm", "attention", "add"]), (False, ["attention", "add", "norm"])):
-        _, blocks = planned(norm_first=norm_first)
-        assert [b.kind for b in blocks if (b.column, b.layer, b.sublayer) == ("decoder", 0, 1)] == order
-
-
-def test_what_a_checkpoint_lacks_is_absent():
-    _, blocks = planned(positions="rotary", final_norm=False)
-    assert not [b for b in blocks if b.kind == "positions"]
-    assert not [b for b in blocks if b.kind == "norm" and b.layer is None]
-    turned = {b.site: "rotary" in b.sentence for b in blocks if b.kind == "attention"}
-    assert turned == {"encoder": True, "decoder": True, "cross": False}
-    _, blocks = planned()
-    assert [b.name for b in blocks if b.kind == "norm" and b.layer is None] == ["Final LayerNorm"] * 2
-    assert only(blocks, kind="positions", column="encoder").parameters == 0
-
-
-def test_a_gate_is_counted():
-    plain, gated = (only(planned(activation=name)[1], path="decoder.0.feed_forward") for name in ("gelu", "swiglu"))
-    assert gated.parameters - plain.parameters == 16 * 32 + 32
-    assert [t.name for t in gated.terms] == ["inner", "gate", "outer"]
-
-
 @pytest.mark.parametrize(
     ("joint", "tied", "target", "projection"),
     [
@@ -161,19 +124,6 @@ def test_a_shared_table_is_counted_once_and_named(joint, tied, target, projectio
     assert (embedded.parameters, scored.parameters) == (0 if joint else table, 0 if tied else table)
 
 
-def test_a_model_trained_without_the_causal_mask_is_not_called_masked():
-    for causal, name in ((True, "Masked self-attention"), (False, "Self-attention")):
-        _, blocks = planned(causal=causal)
-        assert only(blocks, site="decoder").name == name
-        assert ("without the causal mask" in only(blocks, site="decoder").sentence) is not causal
-
-
-@pytest.mark.parametrize("lengths", [(0, 3), (3, 0)])
-def test_lengths_are_checked(lengths):
-    with pytest.raises(ValueError, match="_length is 0; expected at least 1"):
-        blueprint(Built(tiny.model()), *lengths)
-
-
 def test_the_code_that_is_named_is_there(shipped):
     blocks = blueprint(shipped, 14, 16)
     assert sum(b.parameters for b in blocks) == shipped.model.parameter_count
@@ -184,3 +134,79 @@ def test_the_code_that_is_named_is_there(shipped):
     for block in blocks:
         if block.path:
             assert type(shipped.model.get_submodule(block.path)).__name__ == block.code[0]
+
+
+SOURCE = '''"""A module."""
+
+
+def plain(x):
+    total = x + 1  # the first
+    other = total
+    total = scale(
+        total,
+        by=2,
+    )
+    total += 1
+    left, (right, *rest) = other, (1, 2)
+    if x:
+        deep = twice(x) if x else half(x)
+    return total
+
+
+class First:
+    def forward(self, x):
+        q = self.split(x)
+        q = turn(q)
+        return q
+
+
+class Second:
+    def forward(self, x):
+        q = "the second"
+        return q
+'''
+
+
+def look(folder: Path, function: str, name: str, calls: str = "", source: str = SOURCE) -> tuple[Lines, ...]:
+    (folder / "module.py").write_text(source, encoding="utf-8")
+    return find(Reference("module.py", function, name, calls), folder)
+
+
+@pytest.mark.parametrize(
+    ("function", "name", "calls", "expected"),
+    [
+        ("plain", "other", "", [(6, "other = total")]),
+        (
+            "plain",
+            "total",
+            "",
+            [(5, "total = x + 1  # the first"), (7, "total = scale(\n    total,\n    by=2,\n)"), (11, "total += 1")],
+        ),
+        ("plain", "total", "scale", [(7, "total = scale(\n    total,\n    by=2,\n)")]),
+        ("plain", "right", "", [(12, "left, (right, *rest) = other, (1, 2)")]),
+        ("plain", "rest", "", [(12, "left, (right, *rest) = other, (1, 2)")]),
+        ("plain", "deep", "", [(14, "deep = twice(x) if x else half(x)")]),
+        ("plain", "deep", "half", [(14, "deep = twice(x) if x else half(x)")]),
+        ("First.forward", "q", "", [(20, "q = self.split(x)"), (21, "q = turn(q)")]),
+        ("First.forward", "q", "split", [(20, "q = self.split(x)")]),
+        ("First.forward", "q", "turn", [(21, "q = turn(q)")]),
+        ("Second.forward", "q", "", [(27, 'q = "the second"')]),
+    ],
+)
+def test_statements_are_located_by_the_assigned_name(tmp_path, function, name, calls, expected):
+    found = look(tmp_path, function, name, calls)
+    assert [(lines.number, lines.text) for lines in found] == expected
+    assert {(lines.file, lines.function) for lines in found} == {("module.py", function)}
+
+
+def test_lines_of_the_attention_formula_are_located():
+    products, scores, scaled = find(Reference("attention.py", "attention", "products")) + find(
+        Reference("attention.py", "attention", "scores")
+    )
+    assert products.text.startswith("products = query @ key.transpose(-2, -1)")
+    assert scores.text.startswith("scores = products / math.sqrt(query.size(-1))")
+    assert scaled.text.startswith("scores = edits.scale(")
+    rows = (HERE / "attention.py").read_text(encoding="utf-8").splitlines()
+    for lines in (products, scores, scaled):
+        assert rows[lines.number - 1].strip() == lines.text
+        assert ast.parse(textwrap.dedent(lines.text))

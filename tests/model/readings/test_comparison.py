@@ -1,36 +1,36 @@
-"""Two passes beside each other: partners among tokens, the distance of two patterns, the difference of two maps."""
+"""Partners among tokens, distances of patterns and word alignments."""
 
 from __future__ import annotations
+
+import dataclasses
 
 import numpy as np
 import pytest
 
-from model.readings.comparison import align, common_difference, mean, row_distances
-from model.trace import View
+from model.config import END
+from model.inference.analyse import analyse
+from model.inference.request import Request
+from model.readings.alignment import diagonal, error_rate, head_peaks, hits, peaks
+from model.readings.comparison import align, common_difference, row_distances
+from model.text.aligned import ROWS
+from model.trace import Axis, Site, Trace, View
 
 
 def patterns(heads: int, rows: int, keys: int, seed: int) -> np.ndarray:
     return np.random.default_rng(seed).dirichlet(np.ones(keys), (heads, rows))
 
 
-def test_partners_are_the_longest_common_part_and_what_stands_in_a_words_place():
+def test_alignment_is_the_longest_common_part():
     found = align(["the", "dog", "was", "tired", "."], ["the", "cat", "was", "tired", "."])
     assert found.columns == ((0, 0), (1, 1), (2, 2), (3, 3), (4, 4))
     assert found.same == (True, False, True, True, True) and not found.is_equal
     assert found.common == ((0, 0), (2, 2), (3, 3), (4, 4)) and found.alone == ((), ())
 
 
-def test_a_word_cut_into_more_tokens_has_no_partner_yet_its_tokens_belong_to_the_other_word():
-    found = align(["was", "tired", "."], ["was", "w", "ide", "."])
-    assert found.columns == ((0, 0), (1, None), (None, 1), (None, 2), (2, 3))
-    assert found.alone == ((1,), (1, 2))
-    assert found.groups == (((0,), (0,)), ((1,), (1, 2)), ((2,), (3,)))
-
-
 @pytest.mark.parametrize(
     ("one", "other"), [("", ""), ("a", ""), ("", "b"), ("a b", "c"), ("a b a", "a"), ("a b c", "c b a")]
 )
-def test_every_token_stands_in_one_column_and_in_one_group_in_its_order(one, other):
+def test_every_token_has_one_column_and_one_group(one, other):
     one, other = one.split(), other.split()
     found = align(one, other)
     for side, tokens in enumerate((one, other)):
@@ -39,7 +39,7 @@ def test_every_token_stands_in_one_column_and_in_one_group_in_its_order(one, oth
     assert all(one[i] == other[j] for i, j in found.common)
 
 
-def test_the_distance_is_0_of_the_same_rows_1_of_rows_with_nothing_in_common_and_the_same_both_ways():
+def test_row_distance_is_symmetric_and_bounded():
     labels = list("abcd")
     same = align(labels, labels)
     one, other = patterns(3, 4, 4, 1), patterns(3, 4, 4, 2)
@@ -52,7 +52,7 @@ def test_the_distance_is_0_of_the_same_rows_1_of_rows_with_nothing_in_common_and
     assert row_distances(left, right, same, same) == pytest.approx(np.ones((1, 4)))
 
 
-def test_weights_on_the_tokens_of_one_word_are_summed_and_those_of_what_the_other_lacks_count_whole():
+def test_row_distance_sums_the_tokens_of_a_word():
     keys = align(["was", "tired", "."], ["was", "w", "ide", "."])
     rows = align(["x"], ["x"])
     one, other = np.array([[[0.2, 0.5, 0.3]]]), np.array([[[0.2, 0.1, 0.4, 0.3]]])
@@ -62,20 +62,11 @@ def test_weights_on_the_tokens_of_one_word_are_summed_and_those_of_what_the_othe
     assert row_distances(one, other, rows, longer) == pytest.approx(np.full((1, 1), 0.3))
 
 
-def test_a_row_that_sees_nothing_is_not_compared():
-    same = align(["a", "b"], ["a", "b"])
-    one, other = np.array([[[0.5, 0.5], [0.0, 0.0]]]), np.array([[[1.0, 0.0], [0.5, 0.5]]])
-    found = row_distances(one, other, same, same)
-    assert found[0, 0] == pytest.approx(0.5) and np.isnan(found[0, 1])
-    assert mean(found) == pytest.approx([0.5])
-    assert np.isnan(mean(found[:, 1:])).all()
-
-
 def view(values: np.ndarray, queries: str, keys: str) -> View:
     return View(values, np.ones(values.shape, bool), tuple(queries.split()), tuple(keys.split()))
 
 
-def test_the_difference_holds_where_both_axes_have_the_same_tokens_and_nowhere_else():
+def test_difference_needs_equal_tokens_on_both_axes():
     one = view(np.arange(6.0).reshape(2, 3), "q r", "a b c")
     other = view(10 + np.arange(8.0).reshape(2, 4), "q s", "a x y c")
     found = common_difference(one, other)
@@ -85,3 +76,44 @@ def test_the_difference_holds_where_both_axes_have_the_same_tokens_and_nowhere_e
     same = common_difference(one, view(one.values + 1, "q r", "a b c"))
     assert same.allowed.all() and (same.values == 1).all()
     assert common_difference(one, view(one.values, "u v", "a b c")) is None
+
+
+def rate(found, sure, possible=()):
+    told = hits(found, set(sure), set(possible))
+    return float(error_rate(*map(np.array, (told.links, told.on_sure, told.on_possible, told.sure))))
+
+
+def test_perfect_aligner_has_no_error():
+    gold = {(0, 0), (2, 1), (1, 2)}
+    weights = np.full((3, 4), 0.1)
+    for source, target in gold:
+        weights[target, source] = 0.7
+    assert rate(peaks(weights, 3), gold) == 0
+    assert rate(diagonal(3, 3), gold) == pytest.approx(2 / 3)
+    assert rate(diagonal(3, 3), {(n, n) for n in range(3)}) == 0
+
+
+def test_peaks_of_a_trace_are_those_of_its_rows(tiny_checkpoint):
+    trace = analyse(tiny_checkpoint, Request("The red fox takes a lamp.")).whole
+    words = ["a", "b", "c"]
+    source = Axis((5, 6, 7, END), (*words, "</s>"), (0, 1, 2, 3))
+    outputs = Axis((8, 9, 10, END), ("B", "C", "A", "</s>"), (0, 1, 2, 3))
+    order = [1, 2, 0]
+    for rows, later in ROWS.items():
+        pattern = np.zeros((1, 4, 4), dtype=np.float32)
+        pattern[0, :, 3] = 0.25
+        for t, s in enumerate(order):
+            pattern[0, t + later, s] = 0.5
+        made: Trace = dataclasses.replace(
+            trace,
+            source=source,
+            outputs=outputs,
+            inputs=Axis((1, 8, 9, 10), ("<s>", "B", "C", "A"), (0, 1, 2, 3)),
+            patterns={Site("cross", 0): pattern},
+            masks={Site("cross", 0): np.ones((4, 4), dtype=bool)},
+        )
+        (found,) = head_peaks(made, rows)
+        assert found.peaks == (("B", "b", 0.5), ("C", "c", 0.5), ("A", "a", 0.5))
+        assert (found.mutual, found.on_diagonal, found.rows) == (3, 0, rows)
+        (other,) = head_peaks(made, "reads" if rows == "predicts" else "predicts")
+        assert other.peaks != found.peaks

@@ -1,14 +1,19 @@
+"""Maps of a head: weights, contributions and rollout."""
+
 from __future__ import annotations
 
 import numpy as np
 import pytest
+import torch
 
 from model.inference.analyse import analyse
 from model.inference.request import Request
+from model.network.attention import MultiHeadAttention
 from model.readings.contributions import value_norms
-from model.readings.head_maps import MEASURES, agreement, detail, measured
+from model.readings.head_maps import MEASURES, detail, measured
 from model.readings.patterns import rollout
 from model.trace import KINDS, Site
+from tests.support import tiny
 
 TEXT = "The red fox takes a lamp."
 
@@ -43,32 +48,15 @@ def test_contributions_are_weights_times_norms(read):
     )
 
 
-def test_equal_norms_make_contributions_the_weights(read):
-    trace, norms = read
-    even = {site: np.ones_like(values) for site, values in norms.items()}
-    for site in trace.patterns:
-        np.testing.assert_allclose(
-            measured(trace, even, site, 0, "contribution"), measured(trace, even, site, 0, "weights"), atol=1e-6
-        )
-        maps = {name: measured(trace, even, site, 0, name) for name in MEASURES}
-        assert agreement(maps, trace.mask(site, 0))["contribution"] == pytest.approx(1)
-
-
-def test_rollout_of_cross_attention_goes_through_the_whole_encoder(read):
+def test_cross_rollout_goes_through_the_encoder(read):
     trace, norms = read
     encoder = rollout(np.stack([trace.patterns[Site("encoder", n)] for n in (0, 1)]))[-1]
     expected = trace.patterns[Site("cross", 1)].mean(0) @ encoder
     np.testing.assert_allclose(measured(trace, norms, Site("cross", 1), 0, "rollout"), expected)
 
 
-def test_a_measure_that_does_not_exist(read):
-    trace, norms = read
-    with pytest.raises(ValueError, match="There is no measure 'gradient'; expected one of weights, contribution, rollout"):
-        measured(trace, norms, Site("cross", 0), 0, "gradient")
-
-
 @pytest.mark.parametrize("kind", KINDS)
-def test_merged_words_have_labels_rows_and_the_step(read, kind):
+def test_merged_words_have_labels_and_rows(read, kind):
     trace, norms = read
     site = Site(kind, 0)
     values = measured(trace, norms, site, 0, "weights")
@@ -83,25 +71,41 @@ def test_merged_words_have_labels_rows_and_the_step(read, kind):
         assert label in found.queries[row]
 
 
-def test_hiding_takes_lines_away_and_changes_no_value(read):
-    trace, norms = read
-    site = Site("cross", 0)
-    values = measured(trace, norms, site, 0, "weights")
-    plain = detail(trace, site.kind, values, trace.mask(site, 0), merge=False, hide=False, mass=1.0)
-    hidden = detail(trace, site.kind, values, trace.mask(site, 0), merge=False, hide=True, mass=1.0)
-    np.testing.assert_array_equal(plain.values, hidden.values)
-    gone = [
-        key for key, before, after in zip(plain.keys, plain.kept.T, hidden.kept.T, strict=True) if (before & ~after).any()
-    ]
-    assert gone == [".", "</s>"]
-    assert hidden.kept.any()
+def layer_of(checkpoint, site: Site):
+    model = checkpoint.model
+    return next(module for module in model.modules() if isinstance(module, MultiHeadAttention) and module.site == site)
 
 
-def test_a_larger_mass_keeps_more_lines(read):
-    trace, norms = read
-    site = Site("encoder", 1)
-    values = measured(trace, norms, site, None, "weights")
-    few, many = (detail(trace, site.kind, values, trace.mask(site), False, False, mass).kept for mass in (0.5, 0.9))
-    assert (many | ~few).all() and many.sum() > few.sum()
-    for row, kept in zip(values, few, strict=True):
-        assert row[kept].sum() >= 0.5 * row.sum()
+@pytest.mark.parametrize("kind", KINDS)
+def test_contributions_sum_to_the_output_of_the_layer(tiny_checkpoint, kind):
+    analysis = analyse(tiny_checkpoint, Request(TEXT))
+    site = Site(kind, 1)
+    module = layer_of(tiny_checkpoint, site)
+    caught = {}
+    handle = module.register_forward_hook(lambda _, inputs, out: caught.update(memory=inputs[1], out=out))
+    norms = value_norms(tiny_checkpoint, analysis)[site]
+    handle.remove()
+    heads, keys = norms.shape
+    value = module.value(caught["memory"])[0].detach().unflatten(-1, (heads, -1))  # [S,H,K]
+    weight = module.output.weight.detach().unflatten(1, (heads, -1))  # [D,H,K]
+    vectors = torch.einsum("shk,dhk->hsd", value, weight)
+    np.testing.assert_allclose(norms, vectors.norm(dim=-1).numpy(), rtol=1e-4)
+    pattern = torch.from_numpy(np.array(analysis.trace.patterns[site])).to(vectors.dtype)  # [H,T,S]
+    summed = torch.einsum("hts,hsd->td", pattern, vectors) + module.output.bias.detach()
+    np.testing.assert_allclose(summed.numpy(), caught["out"][0].detach().numpy(), atol=1e-4)
+    assert keys == analysis.trace.patterns[site].shape[-1]
+
+
+def test_a_head_that_is_off_contributes_nothing(tiny_checkpoint):
+    norms = {}
+    for codes in ((), ("off_enc.1.1",), ("off_dec.2",), ("off_cross",)):
+        edit = tiny.edited(*codes)
+        norms[codes] = value_norms(tiny_checkpoint, analyse(tiny_checkpoint, Request(TEXT, intervention=edit)))
+    off = {
+        codes: {(site, head) for site, each in found.items() for head in range(len(each)) if not each[head].any()}
+        for codes, found in norms.items()
+    }
+    heads = range(len(norms[()][Site("encoder", 0)]))
+    assert off[()] == set() and off["off_enc.1.1",] == {(Site("encoder", 0), 0)}
+    assert off["off_dec.2",] == {(Site("decoder", 1), head) for head in heads}
+    assert off["off_cross",] == {(site, head) for site in norms[()] if site.kind == "cross" for head in heads}

@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from model.readings.head_roles import ROLES, ROWS, head_roles
+from model.readings.head_roles import ROWS, head_roles
 
 N = 12
 KEYS = ("<s>", *"abcdefghij", "</s>")
@@ -24,7 +24,7 @@ def shifted(offset: int, wrong: int = 0) -> np.ndarray:
 
 
 @pytest.mark.parametrize(("offset", "name"), [(-1, "previous"), (0, "same"), (1, "next")])
-def test_a_positional_head_is_one_from_nine_of_ten_rows_on(offset, name):
+def test_positional_head_needs_nine_of_ten_rows(offset, name):
     assert names(shifted(offset)) == [f"{name}-token head"]
     assert names(shifted(offset, wrong=1)) == [f"{name}-token head"]
     assert names(shifted(offset, wrong=2)) == []
@@ -39,7 +39,7 @@ def test_a_sink_is_one_above_three_tenths(token, at):
     assert names(pattern, keys=("a",) * N) == []
 
 
-def test_few_rows_name_nothing_and_the_number_and_its_source_are_told():
+def test_too_few_rows_name_no_role():
     assert names(shifted(1), rows=range(ROWS - 1)) == []
     ((role,),) = head_roles(shifted(1, wrong=1)[None], KEYS, range(N))
     assert role.share == pytest.approx(10 / 11)
@@ -47,9 +47,3 @@ def test_few_rows_name_nothing_and_the_number_and_its_source_are_told():
     masked = shifted(1)
     masked[2:] = 0  # rows that may look at nothing count in no mean
     assert names(masked) == []
-
-
-def test_padding_is_no_next_token_and_every_role_has_its_own_name():
-    keys = (*KEYS[:-1], "<pad>")
-    assert names(np.eye(N, k=1), keys=keys) == ["next-token head"]
-    assert all(name == role.name for name, role in ROLES.items())

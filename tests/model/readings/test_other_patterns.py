@@ -1,4 +1,4 @@
-"""What linear attention and a window would look at, on a head's own queries and keys."""
+"""Patterns of linear attention and of a window from a head's own queries and keys."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from model.network.lengths import feature_map
 from model.readings.activations import activations
 from model.readings.other_patterns import distance, other_patterns
 from model.trace import KINDS, Site
-from tests.support import tiny
 
 TEXT = "The red fox sees a lamp."
 
@@ -32,7 +31,7 @@ def test_rows_are_patterns_over_what_the_mask_allows(tiny_checkpoint, kind):
         assert other.heads == pytest.approx(expected, abs=1e-6)
 
 
-def test_the_linear_pattern_is_that_of_the_heads_queries_and_keys(tiny_checkpoint):
+def test_linear_pattern_uses_the_queries_and_keys(tiny_checkpoint):
     analysis, site = analyse(tiny_checkpoint, Request(TEXT)), Site("decoder", 0)
     record = activations(tiny_checkpoint, analysis).records[site]
     q, k = (feature_map(record[name].double())[0, 1] for name in ("q", "k"))
@@ -41,7 +40,7 @@ def test_the_linear_pattern_is_that_of_the_heads_queries_and_keys(tiny_checkpoin
     np.testing.assert_allclose(other_patterns(tiny_checkpoint, analysis, site, 1).linear.values[1], expected, atol=1e-6)
 
 
-def test_a_wide_window_is_the_softmax_itself_and_a_narrow_one_the_query_alone(tiny_checkpoint):
+def test_wide_window_is_the_softmax(tiny_checkpoint):
     analysis, site = analyse(tiny_checkpoint, Request(TEXT)), Site("encoder", 0)
     length = len(analysis.trace.source)
     wide, narrow = (other_patterns(tiny_checkpoint, analysis, site, width).window for width in (length, 1))
@@ -56,17 +55,3 @@ def test_distances_by_hand():
     assert distance(one, other, np.array([True, True])).tolist() == [0.5, 1.0]
     assert np.isnan(distance(one, other, np.array([True, False]))[1])
     assert distance(one, 0 * one, np.array([True, True])).tolist() == [1.0, 1.0]  # who sees nothing has nothing in common
-
-
-def test_edits_count_and_what_is_not_there_is_refused(tiny_checkpoint):
-    site = Site("encoder", 0)
-    plain, edited = (
-        other_patterns(tiny_checkpoint, analyse(tiny_checkpoint, Request(TEXT, intervention=made)), site, 3)
-        for made in (tiny.edited(), tiny.edited("window-1"))
-    )
-    assert max(edited.linear.heads) == 0 and max(plain.linear.heads) > 0
-    analysis = analyse(tiny_checkpoint, Request(TEXT))
-    with pytest.raises(ValueError, match=r"^This checkpoint has no layer 9 here"):
-        other_patterns(tiny_checkpoint, analysis, Site("encoder", 8), 3)
-    with pytest.raises(ValueError, match="the window's width is 0"):
-        other_patterns(tiny_checkpoint, analysis, site, 0)

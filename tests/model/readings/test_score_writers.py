@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import replace
 
-import numpy as np
 import pytest
 import torch
 
@@ -86,8 +84,6 @@ def test_they_add_up_on_the_shipped_weights(shipped):
 
 
 def test_by_hand(tokenizer):
-    """Norms and biases left out, the query asks for dimension 0, the key offers dimension 1: the score of two tokens is the
-    product of these two numbers of what wrote them, over the root of the width."""
     checkpoint = doubled(tokenizer, norm="rmsnorm", norm_first=False, heads=1, d_model=4, encoder_layers=2)
     first, second = checkpoint.model.encoder
     with torch.no_grad():
@@ -135,39 +131,3 @@ def test_decoder_writers_ask_and_encoder_writers_answer(tokenizer):
     assert Writer("head", Site("decoder", 1), 1) in found.asks
     assert Writer("head", Site("cross", 1), 0) not in found.asks
     assert [w.layer for w in found.answers if w.kind == "feed-forward"] == [0, 1]
-
-
-def test_what_is_switched_off_writes_nothing(tokenizer):
-    checkpoint = doubled(tokenizer)
-    edits = tiny.edited("skip_dec.1.ff", "off_cross.1.1", "target-positions_off")
-    analysis = analyse(checkpoint, Request(TEXT, target=GIVEN, intervention=edits))
-    found = score_writers(checkpoint, analysis, Site("cross", 1), 0, 1, 2)
-    sizes = dict(zip(found.asks, np.abs(found.values).sum(1), strict=True))
-    off = [Writer("feed-forward", layer=0), Writer("head", Site("cross", 0), 0), Writer("position")]
-    assert [sizes[writer] for writer in off] == pytest.approx([0, 0, 0], abs=1e-12)
-    assert all(size > 1e-6 for writer, size in sizes.items() if writer not in off)
-
-
-def test_the_division_left_out_is_left_out_of_the_parts(tokenizer):
-    checkpoint = doubled(tokenizer)
-    site = Site("encoder", 0)
-    plain, undivided = (
-        score_writers(checkpoint, analyse(checkpoint, Request(TEXT, target=GIVEN, intervention=edit)), site, 0, 1, 2)
-        for edit in (Intervention(), Intervention(scaling=False))
-    )
-    np.testing.assert_allclose(undivided.values, plain.values * math.sqrt(8), atol=1e-10)
-
-
-@pytest.mark.parametrize(
-    ("place", "told"),
-    [
-        ((Site("encoder", 0), 0, 99, 0), "There is no query 100"),
-        ((Site("encoder", 0), 0, 0, 99), "There is no key 100"),
-        ((Site("encoder", 0), 9, 0, 0), "there is no head 9"),
-        ((Site("cross", 7), 0, 0, 0), "there is no cross layer 7"),
-    ],
-)
-def test_what_there_is_not_is_one_sentence(tiny_checkpoint, place, told):
-    analysis = analyse(tiny_checkpoint, Request(TEXT))
-    with pytest.raises(ValueError, match=told):
-        score_writers(tiny_checkpoint, analysis, *place)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 import re
 
 import numpy as np
@@ -11,23 +10,12 @@ import pytest
 import torch
 
 from model import analyse
-from model.config import START
 from model.decoding.strategy import Decoding
 from model.edits.intervention import Intervention
-from model.edits.kinds import Positions
-from model.inference import decisions
 from model.inference.decisions import turns
 from model.inference.request import Request
 from model.network.positions import sinusoidal
-from model.readings.sentence_positions import (
-    FAR,
-    SIDES,
-    learned_checkpoint,
-    learned_table,
-    sentence_positions,
-    try_variants,
-    variants,
-)
+from model.readings.sentence_positions import FAR, SIDES, learned_table, sentence_positions, try_variants, variants
 from tests.support import tiny
 
 SENTENCE = "The fox sees the fox."
@@ -48,7 +36,7 @@ def cosine(x: np.ndarray) -> np.ndarray:
 
 @pytest.mark.parametrize("side", SIDES)
 @pytest.mark.parametrize("kind", ["sinusoidal", "learned"])
-def test_embedding_positions_and_their_sum(made, kind, side):
+def test_similarities_are_those_of_the_embeddings(made, kind, side):
     checkpoint = made[kind]
     analysis = analyse(checkpoint, Request(SENTENCE, pad=3))
     found = sentence_positions(checkpoint, analysis, side)
@@ -70,7 +58,7 @@ def test_embedding_positions_and_their_sum(made, kind, side):
     assert found.scores_with is None and found.scores_without is None
 
 
-def test_a_repeated_word_is_the_same_without_positions_and_another_with_them(made):
+def test_repeated_word_differs_by_its_position(made):
     checkpoint = made["sinusoidal"]
     found = sentence_positions(checkpoint, analyse(checkpoint, Request(SENTENCE)), "source")
     assert found.repeated
@@ -94,28 +82,9 @@ def test_rotary_positions_add_nothing_and_change_the_scores(made):
             np.testing.assert_allclose(found.scores_without[i], found.scores_without[j], atol=1e-6)
 
 
-def test_the_decoder_begins_with_its_start_token_and_edits_do_not_matter(made):
-    checkpoint = made["sinusoidal"]
-    edited = Request(SENTENCE, intervention=tiny.edited("target-positions_off", "causal-off"), mode="again")
-    plain = sentence_positions(checkpoint, analyse(checkpoint, Request(SENTENCE)), "target")
-    found = sentence_positions(checkpoint, analyse(checkpoint, edited), "target")
-    assert checkpoint.target_tokenizer.pieces([START])[0] == plain.labels[0] == found.labels[0] == "<s>"
-    np.testing.assert_allclose(found.both, plain.both, atol=1e-6)
-
-
-# -- edits of positions ---------------------------------------------------------------------------------------------------
-
-
-def test_each_side_is_off_shuffled_shifted_and_shifted_far():
-    codes = [edit.code for edit in variants(5)]
-    ends = ("off", "shuffled-1", "shifted-5", f"shifted-{FAR}")
-    assert codes == [f"{side}-positions_{end}" for side in SIDES for end in ends]
-    assert [edit.code for edit in variants(0)][2] == "source-positions_shifted-1"
-
-
 @pytest.mark.parametrize("decoding", [Decoding(limit=8), Decoding("beam", limit=8, width=2)], ids=["greedy", "beam"])
 @pytest.mark.parametrize("kind", ["sinusoidal", "learned", "rotary"])
-def test_what_a_variant_does_is_what_a_given_target_would_lose(made, kind, decoding):
+def test_variant_equals_the_analysis_of_its_edit(made, kind, decoding):
     checkpoint = made[kind]
     plain = Request(SENTENCE, decoding=decoding, branches=((9,),) if decoding.strategy == "greedy" else ())
     tried = try_variants(checkpoint, plain, analyse(checkpoint, plain), variants(3))
@@ -134,15 +103,7 @@ def test_what_a_variant_does_is_what_a_given_target_would_lose(made, kind, decod
         assert found.tipped == "".join(parted)
 
 
-def test_shifted_rotary_positions_change_nothing(made):
-    request = Request(SENTENCE, decoding=Decoding(limit=8))
-    base = analyse(made["rotary"], request)
-    (found,) = try_variants(made["rotary"], request, base, [Positions("source", "shifted", FAR)])
-    assert found.same
-    assert found.change == pytest.approx(0, abs=1e-5)
-
-
-def test_beyond_a_learned_table_a_variant_is_refused_and_the_others_are_not(tokenizer):
+def test_variant_beyond_a_learned_table_is_refused(tokenizer):
     checkpoint = tiny.checkpoint(tokenizer, positions="learned", max_positions=190)
     request = Request(SENTENCE, decoding=Decoding(limit=8))
     tried = try_variants(checkpoint, request, analyse(checkpoint, request), variants(3))
@@ -151,61 +112,3 @@ def test_beyond_a_learned_table_a_variant_is_refused_and_the_others_are_not(toke
         if edit.amount == FAR:
             with pytest.raises(ValueError, match=re.escape(str(found))):
                 analyse(checkpoint, dataclasses.replace(request, mode="again", intervention=Intervention(edits=(edit,))))
-
-
-@pytest.mark.parametrize("causal", [True, False])
-def test_a_near_tie_that_a_variant_tips_is_told_as_its_analysis_tells_it(tokenizer, causal, monkeypatch):
-    monkeypatch.setattr(decisions, "NEAR", 1e9)  # every turn is one, then
-    checkpoint = tiny.checkpoint(tokenizer, causal=causal)
-    request, told = Request(SENTENCE, decoding=Decoding(limit=6)), 0
-    tried = try_variants(checkpoint, request, analyse(checkpoint, request), variants(3))
-    for edit, found in zip(variants(3), tried, strict=True):
-        again = analyse(checkpoint, dataclasses.replace(request, intervention=Intervention(edits=(edit,)), mode="again"))
-        assert found.tipped == "".join(each.told(checkpoint.target_tokenizer.piece) for each in turns(again))
-        told += bool(found.tipped)
-    assert told > 2
-
-
-# -- where learned positions come from ------------------------------------------------------------------------------------
-
-
-def test_a_learned_table_is_the_models_own(made):
-    checkpoint = made["learned"]
-    for side in SIDES:
-        weight = getattr(checkpoint.model, f"{side}_embedding").positional.table.weight
-        np.testing.assert_allclose(learned_table(checkpoint, side), weight.numpy(), atol=1e-6)
-    with pytest.raises(ValueError, match="The checkpoint 'tiny' has rotary positions; expected learned"):
-        learned_table(made["rotary"], "source")
-
-
-def test_the_current_checkpoint_comes_first_then_the_first_that_has_learned_positions(tmp_path):
-    assert learned_checkpoint("a", tmp_path) is None
-    for name, kind in {"a": "sinusoidal", "b": "learned", "c": "learned"}.items():
-        (tmp_path / name).mkdir()
-        (tmp_path / name / "config.json").write_text(json.dumps({"model": {"positions": kind}}))
-    assert [learned_checkpoint(name, tmp_path) for name in ("a", "b", "c", "gone")] == ["b", "b", "c", "b"]
-    reads = {"positions": "learned", "family": "encoder-only"}
-    (tmp_path / "b" / "config.json").write_text(
-        json.dumps({"model": reads})
-    )  # of the same family first, however it is called
-    assert [learned_checkpoint(name, tmp_path) for name in ("a", "b", "c")] == ["c", "b", "c"]
-    (tmp_path / "c" / "config.json").write_text(json.dumps({"model": {"positions": "rotary"}}))
-    assert learned_checkpoint("a", tmp_path) == "b"
-
-
-@pytest.mark.parametrize("text", ["{", "[]", '{"model": 3}', "{}", '{"model": {}}'])
-def test_a_damaged_checkpoint_is_passed_over(tmp_path, text):
-    (tmp_path / "bad").mkdir()
-    (tmp_path / "bad" / "config.json").write_text(text)
-    assert learned_checkpoint("bad", tmp_path) is None
-
-
-def test_the_ends_of_a_text_are_no_part_of_what_a_model_that_fills_in_says(tokenizer):
-    reads = {"family": "encoder-only", "decoder_layers": 0, "source_start": True}
-    checkpoint = tiny.checkpoint(tokenizer, positions="learned", max_positions=40, **reads)
-    request = Request(SENTENCE)
-    base, (edit, *_) = analyse(checkpoint, request), variants(3, ("source",))
-    (found,) = try_variants(checkpoint, request, base, [edit])
-    again = analyse(checkpoint, dataclasses.replace(request, intervention=Intervention(edits=(edit,)))).trace
-    assert found.words == checkpoint.answers.pieces(again.log_probs[1:-1].argmax(-1).tolist())
-    assert len(found.changed) == len(found.words) == len(base.trace.source) - 2

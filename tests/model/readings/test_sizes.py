@@ -1,4 +1,4 @@
-"""Sizes from a configuration alone against models that are built, caches that are filled and operations that are counted."""
+"""Parameters, operations and caches computed from a configuration equal those of built models."""
 
 from __future__ import annotations
 
@@ -10,20 +10,17 @@ import torch
 from torch.utils.flop_counter import FlopCounterMode
 
 from model.config import END
+from model.decoding.fast import FastSteps
+from model.decoding.strategy import Decoding
+from model.edits.apply import NO_EDITS
+from model.inference.analyse import analyse
+from model.inference.request import Request
 from model.network import masks
-from model.network.context import Cache, Pass
+from model.network.context import Cache, Pass, shifted
 from model.network.transformer import build
 from model.readings.blueprint import blueprint
-from model.readings.sizes import (
-    PRESETS,
-    Architecture,
-    cache_bytes,
-    multiplied,
-    of_config,
-    operations,
-    parameters,
-    pattern_bytes,
-)
+from model.readings.key_values import key_values
+from model.readings.sizes import PRESETS, multiplied, of_config, operations, parameters
 from model.training.tasks import READS
 from tests.support import tiny
 
@@ -56,7 +53,7 @@ class Built:
 
 
 @pytest.mark.parametrize("changes", [*VARIANTS, *FAMILIES, tiny.MARIAN], ids=lambda c: "-".join(map(str, c.values())))
-def test_the_parameters_are_those_of_the_model_that_is_built_part_by_part(changes):
+def test_parameters_are_those_of_the_built_model(changes):
     model = build(tiny.config(**({"max_positions": 11} | changes)))
     found, blocks = parameters(of_config(model.config)), blueprint(Built(model), 3, 3)
     part = {"positions": "embeddings", "embedding": "embeddings", "feed_forward": "feed-forward", "norm": "norms"}
@@ -70,16 +67,8 @@ def test_the_parameters_are_those_of_the_model_that_is_built_part_by_part(change
     assert sum(found.values()) == model.parameter_count
 
 
-@pytest.mark.parametrize("name", ["en-fr", "en-fr-learned", "en-fr-peek"])
-def test_the_parameters_of_the_shipped_checkpoints(name):
-    from model import load
-
-    loaded = load(name, "cpu")
-    assert sum(parameters(of_config(loaded.config)).values()) == loaded.model.parameter_count
-
-
 @pytest.mark.parametrize("changes", [{}, *FAMILIES], ids=str)
-def test_the_operations_are_those_that_are_counted_in_a_pass(changes):
+def test_operations_are_those_counted_in_a_pass(changes):
     model, length = build(tiny.config(max_positions=16, **changes)), 9
     ids = torch.full((1, length), END)
     source, target = (ids if stack in model.config.kinds else None for stack in ("encoder", "decoder"))
@@ -90,32 +79,6 @@ def test_the_operations_are_those_that_are_counted_in_a_pass(changes):
     forms = PRESETS["bert-base"].architecture  # whose head that fills in blanks is left out
     inner = 12 * (4 * forms.d_model**2 + 2 * forms.d_model * forms.d_ff)
     assert multiplied(forms) == (inner, 0)
-
-
-@pytest.mark.parametrize("of", ["tiny", "shipped"])
-def test_the_cache_is_as_large_as_a_real_one(of):
-    from model import load
-
-    model = load("en-fr", "cpu").model if of == "shipped" else tiny.model(dtype=torch.float32, decoder_layers=3)
-    source, target, cache = tiny.ids(1, 7), tiny.target_ids(1, 5), Cache()
-    seen = masks.build(model.config, source, target)
-    with torch.inference_mode():
-        memory = model.encode(source, seen.encoder)
-        model.decode(target, memory, seen.decoder, seen.cross, Pass(cache=cache))
-    each = {
-        kind: sum(cache[s].key.nbytes + cache[s].value.nbytes for s in tiny.sites(model.config) if s.kind == kind)
-        for kind in ("decoder", "cross")
-    }
-    a_target, a_source = cache_bytes(of_config(model.config))
-    assert (each["decoder"], each["cross"]) == (5 * a_target, 7 * a_source)
-
-
-def test_the_patterns_are_as_large_as_real_ones(tiny_checkpoint):
-    from model import Request, analyse
-
-    trace = analyse(tiny_checkpoint, Request("The red fox sees a lamp.")).trace
-    pattern = trace.patterns[trace.sites("encoder")[0]]
-    assert pattern.nbytes == pattern_bytes(of_config(tiny_checkpoint.config), len(trace.source))
 
 
 @pytest.mark.parametrize(
@@ -137,22 +100,35 @@ def test_the_published_sizes(name, millions, published):
     assert abs(total / PRESETS[name].published - 1) < 0.03
 
 
-def test_known_counts_to_the_last_number():
-    """As the weights that were released have them: bert-base-uncased, gpt2 and gpt2-xl."""
-    totals = {name: sum(parameters(preset.architecture).values()) for name, preset in PRESETS.items()}
-    assert (totals["bert-base"], totals["bert-large"]) == (109_482_240, 335_141_888)
-    assert (totals["gpt2"], totals["gpt2-xl"]) == (124_439_808, 1_557_611_200)
+TEXT = "The red fox sees a lamp."
+CACHE_FAMILIES = {
+    "decoder-only": {"family": "decoder-only", "encoder_layers": 0, "positions": "rotary"},
+    "encoder-decoder": {},
+}
+EACH = pytest.mark.parametrize("family", CACHE_FAMILIES)
 
 
-def test_other_sizes_are_checked():
-    base = PRESETS["base"].architecture
-    assert base.resized() == base
-    changed = base.resized(layers=2, d_model=64, heads=4)
-    assert (changed.encoder_layers, changed.decoder_layers, changed.d_model, changed.d_ff) == (2, 2, 64, base.d_ff)
-    assert PRESETS["gpt2"].architecture.resized(layers=3).encoder_layers == 0
-    with pytest.raises(ValueError, match=r"^7 heads cannot share a width d_model of 512; expected a multiple of 7, as 511$"):
-        base.resized(heads=7)
-    with pytest.raises(ValueError, match=r"^vocabulary is 1,000,000; expected 1 to 999,999$"):
-        base.resized(vocabulary=1_000_000)
-    with pytest.raises(ValueError, match=r"^decoder_layers is 201; expected 0 to 200$"):
-        Architecture("decoder-only", 0, 201, 8, 2, 8, 10)
+@EACH
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_bytes_are_those_of_the_tensors_at_each_step(tokenizer, family, dtype):
+    lab = tiny.checkpoint(tokenizer, dtype=dtype, **CACHE_FAMILIES[family])
+    found = analyse(lab, Request(TEXT, decoding=Decoding(limit=16)))
+    told, model = key_values(lab, found), lab.model.requires_grad_(False)
+    inputs, memory, cross = shifted(torch.tensor([found.trace.outputs.ids])), None, None
+    if found.trace.source is not None:
+        source = torch.tensor([found.trace.source.ids])
+        memory, cross = model.encode(source, masks.encoder_mask(model.config, source)), masks.cross_mask(source)
+    cache, fast = Cache(), FastSteps(model, memory, cross, 1, inputs.size(1))
+    for step in range(1, inputs.size(1) + 1):
+        at = Pass(cache=cache, start=step - 1)
+        seen = masks.decoder_mask(model.config, inputs[:, :step], queries=1)
+        model.decode(inputs[:, step - 1 : step], memory, seen, cross, at)
+        fast.log_probs(inputs[:, :step], NO_EDITS)
+        kept = [cache[site] for site in tiny.sites(lab.config) if site.kind != "encoder"]
+        assert told.nbytes(step) == sum(each.key.nbytes + each.value.nbytes for each in kept)
+        own = fast.own[:, :, :, :, : fast.at]
+        assert told.nbytes(step) == own.numel() * own.element_size() + sum(k.nbytes + v.nbytes for k, v in fast.memories)
+    first = told.own[0]
+    assert told.nbytes(1) - sum(each.nbytes for each in told.source) == (
+        len(told.own) * 2 * first.heads * first.width * dtype.itemsize
+    )

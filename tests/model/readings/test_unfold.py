@@ -43,9 +43,6 @@ def make(tokenizer):
     return partial(unfold_helpers.make, tokenizer)
 
 
-# -- the formula -----------------------------------------------------------------------------------------------------------
-
-
 @EACH
 def test_stages_stand_in_the_order_of_the_formula(make, name):
     checkpoint = make(name)
@@ -60,7 +57,7 @@ def test_stages_stand_in_the_order_of_the_formula(make, name):
 
 
 @EACH
-def test_stages_are_what_the_pass_recorded_and_follow_from_the_one_before(make, name):
+def test_stages_equal_the_recorded_pass(make, name):
     checkpoint = make(name)
     analysis = asked(checkpoint)
     records, trace = recorded(checkpoint, analysis), analysis.trace
@@ -88,8 +85,7 @@ def test_stages_are_what_the_pass_recorded_and_follow_from_the_one_before(make, 
 
 
 @EACH
-def test_the_stream_runs_through_all_layers_to_the_prediction(make, name):
-    """Each site begins with what the one before ends with; the last row, projected, is what the trace predicts."""
+def test_stream_reaches_the_prediction(make, name):
     checkpoint = make(name)
     config, model, analysis = checkpoint.config, checkpoint.model, asked(checkpoint)
     up = [Site("encoder", n) for n in range(config.encoder_layers)]
@@ -115,7 +111,6 @@ def test_the_stream_runs_through_all_layers_to_the_prediction(make, name):
 
 
 def test_two_tokens_by_hand(tokenizer):
-    """Post-norm, one head, two dimensions: tokens (1, 0) and (0, 2); the second asks."""
     sizes = {"d_model": 2, "heads": 1, "encoder_layers": 1, "decoder_layers": 1, "d_ff": 2, "norm_eps": 1e-12}
     checkpoint = tiny.checkpoint(tokenizer, dtype=torch.float64, positions="learned", norm_first=False, **sizes)
     model = checkpoint.model
@@ -170,9 +165,6 @@ def test_two_tokens_by_hand(tokenizer):
         np.testing.assert_allclose(u[name].tables[0].foot, foot, atol=1e-6, err_msg=name)
 
 
-# -- names, shapes, and what cannot be unfolded ----------------------------------------------------------------------------
-
-
 @EACH
 def test_names_shapes_and_lines(make, name):
     checkpoint = make(name)
@@ -205,38 +197,7 @@ def check(table: Table, keys: int) -> None:
     assert table.marked is None or 0 <= table.marked < rows
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_what_is_not_there_is_told_in_one_sentence(make, kind):
-    checkpoint = make("pre-norm")
-    analysis, layers, heads = asked(checkpoint), checkpoint.config.decoder_layers, checkpoint.config.heads
-    queries = len(analysis.trace.queries(Site(kind, 0)))
-    for layer, head, query, said in (
-        (layers, 0, 0, f"no {kind} layer {layers}"),
-        (-1, 0, 0, f"no {kind} layer -1"),
-        (0, heads, 0, f"no head {heads}"),
-        (0, -1, 0, "no head -1"),
-        (0, 0, queries, f"There is no query {queries + 1}; this site has queries 1 to {queries}."),
-        (0, 0, -1, "There is no query 0;"),
-    ):
-        with pytest.raises(ValueError, match=said) as fault:
-            unfold(checkpoint, analysis, Site(kind, layer), head, query)
-        assert "\n" not in str(fault.value)
-    with pytest.raises(KeyError, match="there is no stage 'nothing'; there are input, norm"):
-        unfold(checkpoint, analysis, Site(kind, 0), 0, 0)["nothing"]
-
-
-@pytest.mark.parametrize("name", ["pre-norm", "as in 2017", "modern"])
-def test_a_source_of_one_word_and_a_target_of_one_token(make, name):
-    checkpoint = make(name)
-    analysis = asked(checkpoint, text="a", target=None, decoding=Decoding(limit=1))
-    assert len(analysis.trace.outputs) == 1 and len(analysis.trace.source) == 2
-    for u in everywhere(checkpoint, analysis):
-        follow(checkpoint, u)
-    alone = unfold(checkpoint, analysis, Site("decoder", 0), 0, 0)
-    assert alone["softmax"].tables[0].values.tolist() == [[1.0]]
-
-
-def test_it_is_the_hypothesis_on_the_page_that_is_unfolded(make):
+def test_chosen_hypothesis_is_unfolded(make):
     checkpoint = make("pre-norm")
     beam = Request(TEXT, decoding=Decoding("beam", limit=6, width=3), pad=2)
     best = analyse(checkpoint, beam)

@@ -1,29 +1,22 @@
-"""What is made of pairs of sentences: groups, copies, and batches of their tokens."""
+"""Pairs as groups, copies, counts and batches of tokens."""
 
 from __future__ import annotations
 
-from collections import Counter
+import json
 
+import numpy as np
 import pytest
 import torch
 
-from model.config import END, MAX_CHARACTERS, MAX_TOKENS, PAD
-from model.text.corpus import Corpus, by_source, pad, with_typeset_copies
+from model.config import END, MAX_CHARACTERS, MAX_TOKENS
+from model.text.corpus import Corpus, by_source, with_typeset_copies
+from model.text.seen import Seen
 from tests.support import tiny
 
 
 def test_targets_are_grouped_by_source_in_order():
     groups = by_source([("b", "1"), ("a", "2"), ("b", "3"), ("b", "1")])
     assert list(groups.items()) == [("b", ["1", "3", "1"]), ("a", ["2"])]
-
-
-def test_typeset_copies_follow_the_pairs():
-    pairs = [(f"It's {n}.", f"L'es {n}.") for n in range(41)] + [("No mark.", "L'x.")]
-    copies = with_typeset_copies(pairs)
-    assert copies[:42] == pairs
-    assert copies[42:] == [("It’s 0.", "L'es 0."), ("It’s 20.", "L'es 20."), ("It’s 40.", "L'es 40.")]
-    assert len(with_typeset_copies(pairs, share=1)) == 42 + 41
-    assert with_typeset_copies([("a", "b")]) == [("a", "b")]
 
 
 def test_a_corpus_is_encoded_with_its_ends(tokenizer):
@@ -62,14 +55,6 @@ def test_batches_cover_every_pair_once_within_the_budget(tokens):
         assert max(batch.source.numel(), batch.outputs.numel()) <= tokens
 
 
-def test_batches_are_alike_in_length_and_large():
-    corpus = uneven_corpus()
-    batches = corpus.batches(400, seed=1, epoch=0)
-    padded = sum(corpus.batch(b).outputs.numel() for b in batches)
-    assert padded < 1.15 * sum(map(len, corpus.targets))
-    assert len(batches) < 30
-
-
 def test_batches_depend_on_seed_and_epoch_alone():
     corpus = uneven_corpus()
     first = corpus.batches(100, seed=1, epoch=0)
@@ -79,28 +64,29 @@ def test_batches_depend_on_seed_and_epoch_alone():
     assert {len(b) for b in others} == {len(first)}  # so that the number of steps is known before training
 
 
-def test_the_order_of_batches_does_not_follow_their_length():
-    corpus = uneven_corpus()
-    lengths = [len(corpus.targets[b[0]]) for b in corpus.batches(100, seed=1, epoch=0)]
-    assert lengths not in (sorted(lengths), sorted(lengths, reverse=True))
-
-
 def test_a_sentence_over_the_budget_is_refused():
     corpus = Corpus([[5] * 9], [[5] * 3], 0)
     with pytest.raises(ValueError, match="a batch holds 8 tokens, a sentence has 9; give a larger batch_tokens"):
         corpus.batches(8, seed=1, epoch=0)
 
 
-def test_a_batch_by_hand():
-    batch = Corpus([[7, END], [8, 9, END]], [[5, 6, END], [END]], 0).batch([1, 0])
-    assert batch.source.tolist() == [[8, 9, END], [7, END, PAD]]
-    assert batch.outputs.tolist() == [[END, PAD, PAD], [5, 6, END]]
-    moved = batch.to(torch.device("meta"))
-    assert {t.device.type for t in (moved.source, moved.outputs)} == {"meta"}
+def test_pairs_are_counted_with_their_own_vocabulary(tokenizer):
+    pairs = [("The old king's café.", "Lo roda."), ("The king", "Lo roda vechu mira una lumel.")]
+    corpus = Corpus.encode(pairs, tokenizer, tokenizer)
+    seen = Seen.count(corpus.sources, corpus.targets, tokenizer)
+    assert seen.words == {"The": 2, "old": 1, "king's": 1, "café": 1, ".": 1, "king": 1}
+    for side, texts in zip(("source", "target"), zip(*pairs, strict=True), strict=True):
+        lengths = [len([*tokenizer.encode(text), END]) for text in texts]
+        assert seen.lengths[side].histogram == tuple(np.bincount(lengths).tolist())
+    assert Seen.from_dict(json.loads(json.dumps(seen.to_dict()))) == seen
+    part = Seen.count(corpus.sources, corpus.targets, tokenizer, written=1)
+    assert part.lengths == seen.lengths and part.words == {"The": 1, "old": 1, "king's": 1, "café": 1, ".": 1}
 
 
-def test_batches_of_a_corpus_are_random_in_who_meets_whom():
-    made = Corpus([[5, END]] * 40, [[6, END]] * 40, 0)
-    first, second = (Counter(frozenset(b) for b in made.batches(10, 1, epoch)) for epoch in (0, 1))
-    assert first != second
-    assert pad([[3], [4, 5]]).tolist() == [[3, PAD], [4, 5]]
+def test_typeset_copies_follow_the_pairs():
+    pairs = [(f"It's {n}.", f"L'es {n}.") for n in range(41)] + [("No mark.", "L'x.")]
+    copies = with_typeset_copies(pairs)
+    assert copies[:42] == pairs
+    assert copies[42:] == [("It’s 0.", "L'es 0."), ("It’s 20.", "L'es 20."), ("It’s 40.", "L'es 40.")]
+    assert len(with_typeset_copies(pairs, share=1)) == 42 + 41
+    assert with_typeset_copies([("a", "b")]) == [("a", "b")]

@@ -1,15 +1,18 @@
-"""What a model that fills in is to tell: the shares of Devlin et al. 2019, and what is never touched."""
+"""Masking by the shares of Devlin et al. 2019, and windows of texts."""
 
 from __future__ import annotations
 
+import gzip
 import random
 
 import pytest
 
 from model.config import END, MAX_TOKENS, PAD, START
+from model.text.corpus import DataError
 from model.text.masking import Masking
-from model.text.sentence_pairs import ELSEWHERE, FOLLOWS, NOTHING, Books, Rows, alike, joined, read_sentences
+from model.text.sentence_pairs import FOLLOWS, NOTHING, Books
 from model.text.tokenizer import Tokenizer
+from model.text.windows import Texts, read_paragraphs
 from tests.support import tiny
 
 DRAWS = 3000
@@ -46,12 +49,6 @@ def test_the_shares_of_the_paper(blanks):
         assert within(seen[kind], total, share), (kind, seen)
 
 
-def test_what_is_drawn_depends_on_the_draw_alone(blanks):
-    masking, ids = Masking(blanks, 0.15), [START, *range(10, 50), END]
-    assert masking.masked(ids, random.Random("a")) == masking.masked(ids, random.Random("a"))
-    assert masking.masked(ids, random.Random("a")) != masking.masked(ids, random.Random("b"))
-
-
 def test_whole_words_are_told_whole(blanks):
     ids = [START, *blanks.encode("The zebra qwxyz sees an unheard-of wonder near the boat, and the king."), END]
     words, masking = blanks.words(ids), Masking(blanks, 0.15, whole_words=True)
@@ -65,20 +62,12 @@ def test_whole_words_are_told_whole(blanks):
     assert longer
 
 
-def test_a_vocabulary_without_blanks_is_refused(tokenizer):
-    with pytest.raises(ValueError, match=r"no token for a blank; expected <mask> or \[MASK\]"):
-        Masking(tokenizer, 0.15)
-
-
-# -- pairs -------------------------------------------------------------------------------------------------------------
-
-
 def made_up(book: int, count: int) -> list[list[int]]:
     """Sentences that name their book and their number."""
     return [[10 + book, 20 + n % 100, 120 + n // 100] for n in range(count)]
 
 
-def test_half_of_the_pairs_follow_and_none_leaves_its_book():
+def test_half_of_the_pairs_follow_within_one_book():
     books = Books([made_up(0, 1500), made_up(1, 1500)])
     rows = books.rows("key")
     labels = [row.label for row in rows]
@@ -97,33 +86,71 @@ def test_half_of_the_pairs_follow_and_none_leaves_its_book():
     assert {row.label for row in books.rows("key", pairs=False)} == {NOTHING}
 
 
-def test_a_book_of_one_sentence_makes_no_pair():
-    assert [row.label for row in Books([[[5, 6]]]).rows("key", alone=0)] == [NOTHING]
-    twice = Books([[[5], [6], [5], [6]]]).rows("key", alone=0)  # what follows stands elsewhere as well
-    assert ELSEWHERE not in {row.label for row in twice}
+TEXTS = [[source for source, _ in tiny.PAIRS], [target for _, target in tiny.PAIRS[:9]]]
 
 
-def test_what_is_too_long_loses_its_end():
-    a, b = list(range(10, 110)), list(range(110, 150))
-    assert joined(a, b) == [START, *a[:85], END, *b, END] and len(joined(a, b)) == MAX_TOKENS
-    assert joined(b, b) == [START, *b, END, *b, END]
+@pytest.fixture(scope="module")
+def texts(tokenizer) -> Texts:
+    return Texts.encode(TEXTS, tokenizer)
 
 
-def test_rows_come_in_batches_of_like_length(blanks):
-    books = Books.encode([tiny.SENTENCES], blanks)
-    rows = Rows(books.rows("key"), Masking(blanks, 0.15), "key/blanks")
-    batches = rows.batches(200, 1, 0)
-    assert sorted(n for batch in batches for n in batch) == list(range(len(rows)))
-    for indices in batches:
-        batch = rows.batch(indices)
-        assert batch.source.numel() <= 200 and batch.source.shape == batch.outputs.shape
-        assert int((batch.outputs != PAD).sum()) == rows.tokens(indices)
-        assert batch.labels.tolist() == [rows.rows[n].label for n in indices]
-    assert batches == rows.batches(200, 1, 0) != rows.batches(200, 1, 1)
-    with pytest.raises(ValueError, match="a batch holds 3 tokens, a text has 9; give a larger batch_tokens"):
-        alike([9, 1], 3, "key")
+def test_paragraphs_are_lines_packed_or_not(tmp_path):
+    lines = "\ufeffThe fox. \r\n\r\n\n  cafe\u0301\nend"
+    (tmp_path / "a.txt").write_text(lines, encoding="utf-8", newline="")
+    (tmp_path / "b.txt.gz").write_bytes(gzip.compress(lines.encode()))
+    expected = ["The fox.", "café", "end"]
+    assert read_paragraphs(tmp_path / "a.txt") == read_paragraphs(tmp_path / "b.txt.gz") == expected
 
 
-def test_sentences_are_read_in_their_order(tmp_path):
-    (tmp_path / "book.txt").write_text("The fox sees. It is red!\n\nMr. King paints.\n", encoding="utf-8")
-    assert read_sentences(tmp_path / "book.txt") == ["The fox sees.", "It is red!", "Mr. King paints."]
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"", "no paragraph in it; expected text, one paragraph a line"),
+        (b"\n \n\t\n", "no paragraph in it"),
+        (b"ok\ncaf\xe9\n", "line 2: the byte 0xe9 is no UTF-8; save the file as UTF-8"),
+        (b"ok" + b"\n" * 1100, "line 1002: more than 1,000 empty lines one after the other"),
+        (b"ok\n\0\n", "line 2: a NUL byte is in it"),
+        (b"ok\n" + b"q " * 15_000, "line 2: 29,999 characters without a line end; expected paragraphs, one a line"),
+    ],
+)
+def test_a_file_that_is_no_text(tmp_path, content, message):
+    (tmp_path / "text.txt").write_bytes(content)
+    with pytest.raises(DataError, match=message) as caught:
+        read_paragraphs(tmp_path / "text.txt")
+    assert str(caught.value).startswith(str(tmp_path / "text.txt"))
+    (tmp_path / "text.txt.gz").write_bytes(content)
+    with pytest.raises(DataError, match=r"; expected a readable \.txt, \.txt\.gz or \.zip file|no paragraph in it"):
+        read_paragraphs(tmp_path / "text.txt.gz")
+
+
+def test_a_text_is_its_paragraphs_with_their_ends(texts, tokenizer):
+    assert [tokenizer.decode(token for token in stream if token != END) for stream in texts.streams] == [
+        "".join(text) for text in TEXTS
+    ]
+    assert texts.streams[0].count(END) == len(TEXTS[0])
+    assert texts.paragraphs == sum(map(len, TEXTS))
+    assert texts.characters == sum(len("\n".join(text)) + 1 for text in TEXTS)
+
+
+@pytest.mark.parametrize("shifts", [(0, 0), (1, 127), (50, 3)])
+def test_windows_hold_every_token_once(texts, shifts):
+    found = texts.windows(shifts).targets
+    for stream, shift in zip(texts.streams, shifts, strict=True):
+        own = []
+        while sum(map(len, own)) < len(stream):
+            own.append(found.pop(0))
+        assert [token for window in own for token in window] == stream
+        assert len(own[0]) == min(shift or MAX_TOKENS, len(stream))
+        assert all(len(window) == MAX_TOKENS for window in own[1:-1])
+    assert found == []
+
+
+def test_an_epoch_is_cut_by_seed_and_number_alone(texts):
+    first = [texts.shifted(3, epoch).targets for epoch in (0, 1, 0)]
+    assert first[0] == first[2] != first[1]
+    assert texts.shifted(4, 0).targets != first[0]
+    windows = texts.shifted(3, 0)
+    batches = [windows.batches(300, 3, epoch) for epoch in (0, 1, 0)]
+    assert batches[0] == batches[2] != batches[1]
+    assert sorted(row for batch in batches[0] for row in batch) == list(range(len(windows)))
+    assert all(len(batch) * MAX_TOKENS <= 300 for batch in batches[0])

@@ -1,6 +1,5 @@
 """Links between the words of pairs, and the phrases that they leave."""
 
-import random
 import re
 
 import pytest
@@ -8,8 +7,7 @@ import pytest
 from model.config import TrainConfig
 from model.text import phrases
 from model.text.corpus import Corpus, DataError
-from model.text.phrases import FORMS, SOURCE, TARGET, Phrases, _consistent
-from model.text.word_links import links
+from model.text.phrases import SOURCE, TARGET, Phrases, _consistent
 from model.training.epochs import Epochs
 
 NOUNS = {"cat": "chat", "dog": "chien", "bird": "coq", "wolf": "loup", "horse": "cheval", "bear": "ours"}
@@ -37,20 +35,6 @@ def words(text: str, pattern: re.Pattern[str]) -> list[str]:
     return pattern.findall(text.lower())
 
 
-def test_words_that_stand_together_are_linked_and_cross_where_they_must():
-    found = links([words(s, SOURCE) for s, _ in PAIRS], [words(t, TARGET) for _, t in PAIRS])
-    assert found[0] == [(0, 0), (1, 1), (2, 2), (3, 3)]
-    row = PAIRS.index(("I have a black bear.", "J'ai un ours noir."))
-    source, target = words(PAIRS[row][0], SOURCE), words(PAIRS[row][1], TARGET)
-    linked = {(source[i], target[j]) for i, j in found[row]}
-    assert {("bear", "ours"), ("black", "noir"), (".", ".")} <= linked
-    assert all(len({i for i, _ in row}) == len(row) == len({j for _, j in row}) for row in found)
-
-
-def test_texts_without_words_have_no_links():
-    assert links([[], ["a"]], [["b"], []]) == [[], []] and links([], []) == []
-
-
 def test_phrases_are_what_each_side_mostly_is_translated_by():
     found = {phrase.source: phrase.target for phrase in Phrases(PAIRS).found}
     assert {"cat": "chat", "sleeps": "dort", "the cat": "le chat"}.items() <= found.items()
@@ -60,7 +44,7 @@ def test_phrases_are_what_each_side_mostly_is_translated_by():
     assert found["black"] == "noir"
 
 
-def test_a_phrase_beside_a_word_without_a_link_is_told_from_others():
+def test_phrase_with_an_unlinked_neighbour_is_not_tight():
     one, two = list(SOURCE.finditer("It is not a cat.")), list(TARGET.finditer("Ce n'est pas un chat."))
     linked = [(0, 0), (1, 2), (2, 3), (3, 4), (4, 5), (5, 6)]
     found = {(s.start, s.stop, t.start, t.stop): tight for s, t, tight in _consistent(one, two, linked)}
@@ -68,13 +52,6 @@ def test_a_phrase_beside_a_word_without_a_link_is_told_from_others():
     assert found[3, 5, 4, 6] is True  # *a cat*, *un chat*
     assert found[0, 2, 0, 3] is True  # *It is*, *Ce n'est*: what is between belongs to it
     assert (4, 6, 5, 7) not in found  # a sign
-
-
-def test_phrases_are_typed_as_words_and_titles_are():
-    drawn = list(Phrases(PAIRS).drawn(3000, random.Random(1)))
-    assert {("Cat", "Chat"), ("cat", "chat"), ("The Cat", "Le chat"), ("The cat.", "Le chat.")} <= set(drawn)
-    assert len(drawn) == 3000 and drawn == list(Phrases(PAIRS).drawn(3000, random.Random(1)))
-    assert len({form("my Paris", "mon Paris") for form in FORMS}) == 4
 
 
 def test_an_epoch_has_other_phrases_than_the_one_before(tokenizer):

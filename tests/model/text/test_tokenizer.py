@@ -1,3 +1,5 @@
+"""Tokenizers and sentence splitting."""
+
 from __future__ import annotations
 
 import json
@@ -7,8 +9,11 @@ import unicodedata
 import pytest
 
 from model.config import CONTROL_TOKENS, END, PAD, START
+from model.inference.request import RequestError
+from model.text.sentences import split
 from model.text.tokenizer import Tokenizer
 from tests.support import tiny
+from viz.view import View
 
 TEXTS = [
     "The red fox sees a lamp.",
@@ -27,36 +32,6 @@ TEXTS = [
     "</s><s><pad> <pad></s>",
     "·middle· dots ·· Ġ ▁ ⟨U+0041⟩",
 ]
-
-
-def test_any_text_comes_back_up_to_nfc(tokenizer):
-    for text in TEXTS:
-        assert tokenizer.decode(tokenizer.encode(text)) == unicodedata.normalize("NFC", text)
-
-
-def test_random_characters_come_back(tokenizer):
-    draw = random.Random(5)
-    for _ in range(200):
-        codes = [
-            draw.choice((draw.randrange(128), draw.randrange(0xD800), draw.randrange(0xE000, 0x110000)))
-            for _ in range(draw.randrange(1, 12))
-        ]
-        text = "".join(map(chr, codes))
-        assert tokenizer.decode(tokenizer.encode(text)) == unicodedata.normalize("NFC", text)
-
-
-def test_text_around_elisions_comes_back():
-    """Where the space that a token carries is dropped again."""
-    elisions = Tokenizer.train(["L'owl un owl qu'il un il l’étoile une étoile"] * 20, 330)
-    parts = ["L'", "l’", "qu'", "qu", "'", "’", " ", "  ", "\n", "\u00a0", "owl", "étoile", "il", "é", "s", "1", ".", "🦊"]
-    draw = random.Random(6)
-    for _ in range(2000):
-        text = "".join(draw.choice(parts) for _ in range(draw.randrange(1, 7)))
-        assert elisions.decode(elisions.encode(text)) == text
-
-
-def test_nfc_and_nfd_have_the_same_ids(tokenizer):
-    assert tokenizer.encode("cafe\u0301") == tokenizer.encode("café")
 
 
 @pytest.mark.parametrize("typed", [*CONTROL_TOKENS, "a</s>b", "<s> <pad>", "</s></s>", "< /s>", "<PAD>"])
@@ -80,7 +55,7 @@ def test_typed_text_never_becomes_a_blank(tmp_path, typed):
         assert each.decode([3]) == "" and each.words([5, 3, 3]) == (0, 1, 2)
 
 
-def test_a_file_whose_merges_make_a_control_token_is_refused(tmp_path):
+def test_merges_that_make_a_control_token_are_refused(tmp_path):
     Tokenizer.train(tiny.SENTENCES, 320, blanks=True).save(tmp_path / "tokenizer.json")
     values = json.loads((tmp_path / "tokenizer.json").read_text())
     values["model"]["vocab"] |= {"<mas": 320, "k>": 321}
@@ -88,15 +63,6 @@ def test_a_file_whose_merges_make_a_control_token_is_refused(tmp_path):
     (tmp_path / "tokenizer.json").write_text(json.dumps(values))
     with pytest.raises(ValueError, match=r"its 'merges' have .*; expected two tokens of the vocabulary"):
         Tokenizer.load(tmp_path / "tokenizer.json")
-
-
-def test_a_vocabulary_without_blanks_is_as_it_was(tokenizer):
-    assert tokenizer.mask is None and tokenizer.piece(3) != "<mask>"
-
-
-def test_encode_adds_no_control_token(tokenizer):
-    assert tokenizer.encode("") == []
-    assert min(tokenizer.encode("The fox.")) > END
 
 
 def test_save_and_load_keep_every_id(tokenizer, tmp_path):
@@ -107,29 +73,6 @@ def test_save_and_load_keep_every_id(tokenizer, tmp_path):
     assert [again.piece(i) for i in range(again.size)] == [tokenizer.piece(i) for i in range(tokenizer.size)]
 
 
-def test_training_is_deterministic_and_keeps_its_size():
-    one, two = (Tokenizer.train(tiny.SENTENCES, 300) for _ in range(2))
-    assert one.size == 300
-    assert one.encode_batch(tiny.SENTENCES) == two.encode_batch(tiny.SENTENCES)
-
-
-def test_training_learns_words(tokenizer):
-    assert len(tokenizer.encode("The red fox sees a lamp.")) <= 9
-    assert len(tokenizer.encode("zqxj")) == 4  # never seen: its bytes
-
-
-def test_training_refuses_a_vocabulary_without_merges():
-    with pytest.raises(ValueError, match="vocabulary size is 259; expected at least 260"):
-        Tokenizer.train(tiny.SENTENCES, 259)
-
-
-@pytest.mark.parametrize("content", ["", "{}", "no json", '{"model": 3}'])
-def test_load_refuses_what_is_no_tokenizer(tmp_path, content):
-    (tmp_path / "t.json").write_text(content, encoding="utf-8")
-    with pytest.raises(ValueError, match=r"\w"):
-        Tokenizer.load(tmp_path / "t.json")
-
-
 def test_load_refuses_other_control_tokens(tokenizer, tmp_path):
     tokenizer.save(tmp_path / "t.json")
     text = (tmp_path / "t.json").read_text(encoding="utf-8")
@@ -138,27 +81,11 @@ def test_load_refuses_other_control_tokens(tokenizer, tmp_path):
         Tokenizer.load(tmp_path / "t.json")
 
 
-def test_control_tokens_have_a_label_but_no_text(tokenizer):
-    assert [tokenizer.piece(i) for i in range(3)] == list(CONTROL_TOKENS)
-    assert tokenizer.bytes_of(range(3)) == [b"", b"", b""]
-    assert tokenizer.decode([START, *tokenizer.encode("Lo varun."), END, PAD]) == "Lo varun."
-
-
-def test_bytes_of_all_single_bytes(tokenizer):
-    singles = {tokenizer.bytes_of([i])[0] for i in range(3, tokenizer.size)}
-    assert {bytes([b]) for b in range(256)} <= singles
-
-
 @pytest.mark.parametrize("token", [-1, 320, 10**6])
 def test_an_id_outside_the_vocabulary_is_refused(tokenizer, token):
     for use in (lambda i: tokenizer.bytes_of([i]), tokenizer.piece, lambda i: tokenizer.decode([i])):
         with pytest.raises(ValueError, match=f"token id {token} is outside the vocabulary of 320"):
             use(token)
-
-
-def test_broken_bytes_become_replacement_characters(tokenizer):
-    whole = tokenizer.encode("🦊")
-    assert tokenizer.decode(whole[:-1]) == "\ufffd"
 
 
 def test_labels_show_what_cannot_be_seen(tokenizer):
@@ -178,19 +105,6 @@ def test_every_token_has_a_visible_label(tokenizer):
         assert label and not any(c.isspace() or unicodedata.category(c) in ("Cc", "Cf", "Cs", "Co") for c in label)
 
 
-def test_labels_leave_out_the_space_before_a_word(tokenizer):
-    ids = tokenizer.encode("The red fox")
-    assert any(tokenizer.piece(i).startswith("·") for i in ids)
-    assert tokenizer.pieces(ids) == ("The", "red", "fox")
-
-
-def test_a_typed_middle_dot_is_not_taken_for_a_space():
-    dots = Tokenizer.train(["··· ···"] * 5, 300)
-    ids = dots.encode("··· ···")
-    assert len(ids) < 6  # dots are merged, with the space as well
-    assert "".join(dots.pieces(ids)) == "······"
-
-
 def test_words_group_the_pieces_of_a_word(tokenizer):
     def words(text):
         ids = tokenizer.encode(text)
@@ -207,14 +121,7 @@ def test_words_group_the_pieces_of_a_word(tokenizer):
     assert words("हिन्दी है") == ["हिन्दी", "है"]
 
 
-def test_control_tokens_are_words_of_their_own(tokenizer):
-    ids = [START, *tokenizer.encode("zq"), END, PAD, PAD]
-    assert tokenizer.words(ids) == (0, 1, 1, 2, 3, 4)
-    assert tokenizer.words([]) == ()
-
-
 def test_an_elided_word_is_split_from_the_next(tokenizer):
-    """The apostrophe stays with the elided word, an English contraction begins with it."""
     backend = tokenizer._backend.pre_tokenizer
 
     def parts(text):
@@ -224,7 +131,7 @@ def test_an_elided_word_is_split_from_the_next(tokenizer):
     assert parts("didn't I'm") == ["didn", "'t", " I", "'m"]
 
 
-def test_a_word_after_an_elision_has_the_tokens_that_it_has_after_a_space():
+def test_word_after_an_elision_keeps_its_tokens():
     owls = Tokenizer.train(["L'owl un owl un owl qu'il un il aujourd'hui aujourd'hui aujourd'hui"] * 20, 330)
     elided, owl = owls.encode("L'owl")
     assert owl == owls.encode("un owl")[-1]
@@ -238,3 +145,59 @@ def test_a_word_after_an_elision_has_the_tokens_that_it_has_after_a_space():
     for _ in range(2000):
         text = "".join(draw.choice("L'’ owlqui\n.é") for _ in range(draw.randrange(10)))
         assert owls.decode(owls.encode(text)) == unicodedata.normalize("NFC", text)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("One sentence.", ["One sentence."]),
+        ("without a full stop", ["without a full stop"]),
+        ("The fox sleeps. The king sees it!  Does he?", ["The fox sleeps.", "The king sees it!", "Does he?"]),
+        ("Wait... what?! Really?", ["Wait... what?!", "Really?"]),
+        ('"Go." He went.', ['"Go."', "He went."]),
+        ("He said: “No.” She left.", ["He said: “No.”", "She left."]),
+        ("日本。東京。", ["日本。", "東京。"]),
+    ],
+)
+def test_a_text_falls_into_its_sentences(text, expected):
+    assert list(split(text)) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Dr. Smith came. He left.", ["Dr. Smith came.", "He left."]),
+        ("Mr. and Mrs. Fox met Prof. King. It rained.", ["Mr. and Mrs. Fox met Prof. King.", "It rained."]),
+        ("Some birds, e.g. owls, see at night. Others sleep.", ["Some birds, e.g. owls, see at night.", "Others sleep."]),
+        ("The U.S. policy changed. So what?", ["The U.S. policy changed.", "So what?"]),
+        ("It costs 3.14 euros. Fine.", ["It costs 3.14 euros.", "Fine."]),
+        ("No. 5 is here. Good.", ["No. 5 is here.", "Good."]),
+    ],
+)
+def test_abbreviation_or_number_ends_no_sentence(text, expected):
+    assert list(split(text)) == expected
+
+
+@pytest.mark.parametrize("line_break", ["\n", "\r\n", "\r", "\n\n\n", "\n \t\n", "\u2028", "\x85"])
+def test_a_line_break_always_ends_a_sentence(line_break):
+    assert split(f"a title{line_break}and, in small letters, a line") == ("a title", "and, in small letters, a line")
+    assert split(f"{line_break}Dr.{line_break}Smith{line_break}") == ("Dr.", "Smith")
+
+
+@pytest.mark.parametrize("whole", [True, False])
+def test_half_a_character_is_refused_in_one_sentence(whole):
+    with pytest.raises(RequestError, match=r"^The text has U\+D800 in it, which is no character"):
+        View(source="The fox \ud800 sleeps.", split=not whole).request()
+
+
+def test_text_over_the_limit_is_not_split():
+    text = "”" * 1_000_000
+    assert split(text) == View(source=text).sentences == (text,)
+    with pytest.raises(RequestError, match=r"^The sentence has 1,000,000 characters; expected at most 20,000. Shorten it.$"):
+        View(source=text).request()
+
+
+def test_abbreviations_follow_the_language():
+    text = "Am 3. Mai kam der Fuchs. Gut."
+    assert split(text, "de") == ("Am 3. Mai kam der Fuchs.", "Gut.")
+    assert split(text, "en") == ("Am 3.", "Mai kam der Fuchs.", "Gut.")

@@ -1,4 +1,4 @@
-"""What a run and a checkpoint tell of their training: the steps that were taken, whatever else lies in the folder."""
+"""The history of a run and of its first weights."""
 
 from __future__ import annotations
 
@@ -11,17 +11,16 @@ import numpy as np
 import pytest
 import torch
 
-from model.config import START, TrainConfig
+from model.config import START
 from model.evaluation import scoring
-from model.experiments.grown import applies, first_reached, keys_of, scores
+from model.experiments.grown import first_reached
 from model.network import masks
 from model.network.context import Pass
-from model.readings.head_metrics import METRICS, head_metrics
-from model.trace import Probe, Site
+from model.trace import Probe
 from model.training import found_runs
+from model.training.before import Before
 from model.training.history import LOG, PROBES, SETTINGS, of_checkpoint, of_run
 from model.training.loss import learning_rate
-from model.training.recording import Recording
 from tests.support import tiny
 from tests.support.training_helpers import entries, make
 
@@ -44,7 +43,7 @@ def watched(tmp_path_factory, pair_files):
     return folder / "mine", run, weights
 
 
-def test_maps_losses_and_translations_are_those_of_the_weights_at_that_step(watched):
+def test_recording_equals_the_weights_at_each_step(watched):
     folder, run, weights = watched
     recording = of_run(folder, "mine").recording
     assert list(recording.steps) == list(weights) and len(recording.steps) > 15
@@ -74,27 +73,6 @@ def tiny_copy(run, weights):
     return made.eval()
 
 
-def test_scores_of_heads_are_those_of_the_readings_on_the_same_maps(watched):
-    recording = of_run(watched[0], "mine").recording
-    for kind, name in (("encoder", "previous"), ("decoder", "entropy"), ("cross", "same")):
-        found = scores(recording, kind, name)
-        one = dataclasses.replace(recording, sentences=recording.sentences[:1])
-        alone = scores(one, kind, name)
-        for n in range(len(recording.steps)):
-            pattern = recording.patterns(0, Site(kind, 0))[n]
-            np.testing.assert_allclose(alone[n, 0], head_metrics(pattern, keys_of(recording, 0, kind))[name], atol=1e-6)
-        assert found.shape == (len(recording.steps), 1, 2) and not np.allclose(found, alone)
-
-
-def test_a_kind_has_a_curve_where_its_metric_says_something(watched):
-    recording = of_run(watched[0], "mine").recording
-    found = {name: {kind for kind in recording.kinds if applies(recording, kind, name)} for name in METRICS}
-    assert found["entropy"] == {"encoder", "decoder", "cross"}
-    assert (found["start"], found["end"], found["next"]) == ({"decoder"}, {"encoder", "cross"}, {"encoder"})
-    assert found["previous"] == {"encoder", "decoder"} and found["same"] == {"encoder", "decoder", "cross"}
-    assert np.isnan(scores(recording, "encoder", "start")).all() and np.isfinite(scores(recording, "decoder", "start")).all()
-
-
 def test_a_threshold_is_reached_at_the_first_step_that_has_it():
     values = np.array([[[0.1, 0.2]], [[0.6, 0.3]], [[0.5, 0.9]]])
     reached = first_reached(values, (0, 4, 9), 0.5)
@@ -114,7 +92,6 @@ def test_gradients_are_logged_before_and_after_they_are_cut(watched):
 
 
 def test_how_far_a_run_is_follows_from_its_own_log(watched, tmp_path):
-    """Also where the log does not say how many steps there will be: the rate tells it."""
     total = watched[1].total
     config = dataclasses.replace(watched[1].config, warmup=3)
     settings = {"training": config.to_dict(), "model": {"d_model": 8}, "data": {}, "task": "translate"}
@@ -133,105 +110,7 @@ def test_how_far_a_run_is_follows_from_its_own_log(watched, tmp_path):
     assert of_run(tmp_path, "mine").progress.told() == ("Step 2; how many there will be is known once its warm-up is over.")
 
 
-def test_history_opens_with_a_retired_setting(tmp_path):
-    settings = TrainConfig(epochs=2).to_dict() | {"r_drop": 5.0}
-    (tmp_path / SETTINGS).write_text(json.dumps({"training": settings, "model": {"d_model": 8}}), encoding="utf-8")
-    (tmp_path / "metrics.json").write_text(json.dumps({"training": settings}), encoding="utf-8")
-    assert of_run(tmp_path, "mine").config == of_checkpoint(tmp_path, "mine").config == TrainConfig(epochs=2)
-
-
-def test_a_log_of_odd_numbers_is_read_and_a_width_that_is_not_known_is_none(tmp_path):
-    """A total that no run has, two lines of one step, and a run whose model is that of another checkpoint."""
-    settings = {"training": {"warmup": 10}, "model": {}, "init": "en-fr", "task": "translate"}
-    (tmp_path / SETTINGS).write_text(json.dumps(settings), encoding="utf-8")
-    lines = [{"step": 2, "seconds": n, "total": -5} | more for n, more in enumerate(({"loss": 2.0}, {"dev_loss": 1.0}))]
-    lines.append({"step": 2, "seconds": 9.0, "loss": 2.0, "dev_loss": 1.0, "total": -5})
-    (tmp_path / LOG).write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
-    history = of_run(tmp_path, "odd")
-    assert history.progress.told().startswith("Step 2") and history.total is None
-    assert history.width is None
-    (tmp_path / "checkpoint").mkdir()
-    (tmp_path / "checkpoint" / "config.json").write_text('{"model": {"d_model": 48}}', encoding="utf-8")
-    assert of_run(tmp_path, "odd").width == 48
-
-
-@pytest.mark.parametrize(
-    ("damage", "told"),
-    [
-        (lambda folder: (folder / PROBES).write_bytes(b"PK nonsense"), "is no readable recording of probes"),
-        (lambda folder: ((folder / PROBES).unlink(), (folder / "checkpoint" / PROBES).unlink()), "has no probes.npz"),
-        (lambda folder: (folder / LOG).unlink(), "has no log.jsonl yet"),
-        (lambda folder: (folder / LOG).write_text("[1]\n{}\nnull\n"), "has no line yet"),
-        (lambda folder: (folder / SETTINGS).unlink(), "is no folder of a run"),
-        (lambda folder: (folder / SETTINGS).write_text('{"training": {"warmup": "a"}}'), "are of another schema"),
-        (lambda folder: (folder / SETTINGS).write_bytes(b"{"), "cannot be read: it is damaged"),
-    ],
-)
-def test_what_is_missing_or_damaged_is_told_in_a_sentence(watched, tmp_path, damage, told):
-    shutil.copytree(watched[0], tmp_path / "mine")
-    damage(tmp_path / "mine")
-    history = of_run(tmp_path / "mine", "mine")
-    (sentence,) = [each for each in history.lacks if told in each]
-    assert sentence.endswith(".") and str(tmp_path) not in sentence
-
-
-def test_a_checkpoint_of_the_run_has_the_same_recording(watched):
-    folder = watched[0] / "checkpoint"
-    one, two = of_checkpoint(folder, "mine"), of_run(watched[0], "mine")
-    assert one.recording.steps == two.recording.steps and one.recording.written == two.recording.written
-    assert [e["step"] for e in one.validations] == [e["step"] for e in two.validations]
-    assert (one.width, two.width, one.going) == (8, 8, False)
-
-
-def test_a_log_that_begins_after_the_recording_says_from_where(watched, tmp_path):
-    """As of weights whose first training kept none, and that were trained on."""
-    shutil.copytree(watched[0] / "checkpoint", tmp_path / "mine")
-    whole = of_checkpoint(tmp_path / "mine", "mine")
-    assert whole.unlogged == 0 and not any("begins at step" in told for told in whole.lacks)
-    lines = (tmp_path / "mine" / LOG).read_text(encoding="utf-8").splitlines(keepends=True)
-    late = whole.steps[-3]["step"]
-    later = [line for line in lines if json.loads(line)["step"] >= late]
-    (tmp_path / "mine" / LOG).write_text("".join(later), encoding="utf-8")
-    cut = of_checkpoint(tmp_path / "mine", "mine")
-    assert cut.unlogged == late - 2 > 10 and any(
-        f"The log of mine begins at step {late - 2}: " in told for told in cut.lacks
-    )
-
-
-def test_older_recordings_open(watched, tmp_path):
-    """Without tokens, texts and coding, as they were written before."""
-    recording = of_run(watched[0], "mine").recording
-    old = ("name", "source_text", "target_text", "source", "target")
-    header = {"steps": list(recording.steps), "sentences": [{k: vars(s)[k] for k in old} for s in recording.sentences]}
-    text = np.frombuffer(json.dumps(header).encode(), dtype=np.uint8)
-    np.savez_compressed(tmp_path / PROBES, header=text, **recording.arrays)
-    found = Recording.load(tmp_path / PROBES)
-    assert (found.steps, found.written, found.sentences[0].target_tokens) == (recording.steps, (), ())
-    assert all((found.arrays[key] == recording.arrays[key]).all() for key in recording.arrays)
-
-
-def test_runs_are_found_in_their_folders(watched, tmp_path, monkeypatch):
-    home, other = watched[0].parent, tmp_path / "other"
-    shutil.copytree(home / "mine", other / "mine")
-    monkeypatch.delenv("RUNS", raising=False)
-    assert found_runs.survey(home) == {"mine": home / "mine"}
-    monkeypatch.setenv("RUNS", f"{other}{os.pathsep}{tmp_path / 'nowhere'}")
-    assert found_runs.survey(home) == {"mine": other / "mine", f"mine ({home.name})": home / "mine"}
-    assert found_runs.unusable() == ("RUNS: nowhere is no folder.",)
-    shutil.copytree(home / "mine", tmp_path / "apart" / "a" / "mine")
-    monkeypatch.setenv("RUNS", str(tmp_path / "apart"))
-    assert found_runs.survey(tmp_path / "nowhere") == {"mine": tmp_path / "apart" / "a" / "mine"}
-    shutil.copytree(home / "mine", tmp_path / "apart" / "b" / "mine")  # then no place has a name that hangs on their order
-    runs = {f"mine ({name})": tmp_path / "apart" / name / "mine" for name in "ab"}
-    assert found_runs.survey(tmp_path / "nowhere") == runs
-    assert found_runs.survey(other) == runs | {"mine": other / "mine"}
-    shutil.rmtree(tmp_path / "apart")
-    monkeypatch.setenv("RUNS", str(tmp_path))  # runs that were made together
-    assert found_runs.survey(tmp_path / "nowhere") == {"mine": other / "mine"} and not found_runs.unusable()
-
-
 def test_a_resumed_run_has_one_history(watched, tmp_path, pair_files):
-    """Stopped in the middle of a line of its log and after steps that it will take again: as if nothing had been."""
     probes = watched[0].parent / "probes.txt"
     options = {"epochs": 6, "log_every": 2, "clip": 0.5}
     run = make(tmp_path / "run", (*pair_files, probes), **options)
@@ -253,3 +132,73 @@ def test_a_resumed_run_has_one_history(watched, tmp_path, pair_files):
     timed = {"seconds", "tokens_per_second"}
     told = [[{k: v for k, v in e.items() if k not in timed} for e in entries(f)] for f in (watched[0], tmp_path / "run")]
     assert told[0] == told[1]
+
+
+def probes(folder, *numbers):
+    path = folder / f"probes-{len(numbers)}.txt"
+    path.write_text("".join(f"{n}\t{tiny.HELD_OUT[n][0]}\t{tiny.HELD_OUT[n][1]}\n" for n in numbers), encoding="utf-8")
+    return path
+
+
+@pytest.fixture(scope="module")
+def first(tmp_path_factory, pair_files):
+    folder = tmp_path_factory.mktemp("first")
+    make(folder / "run", (*pair_files, probes(folder, 0, 1)), epochs=3, log_every=2).train()
+    return folder
+
+
+def test_the_checkpoint_of_a_run_keeps_its_log(first):
+    kept, run = of_checkpoint(first / "run" / "checkpoint", "mine"), of_run(first / "run", "mine")
+    assert kept.steps == run.steps and kept.validations == run.validations and kept.over and not kept.apart
+    assert kept.total == run.total == kept.recording.steps[-1] and not [each for each in kept.lacks if "log" in each]
+
+
+def test_run_continues_the_history_of_its_first_weights(first, tmp_path, pair_files):
+    init = first / "run" / "checkpoint"
+    files = (*pair_files, probes(tmp_path, 0, 1))
+    run = make(tmp_path / "run", files, {}, str(init), epochs=2, log_every=2)
+    run.train()
+    old, own = of_checkpoint(init, "old"), of_run(tmp_path / "run", "own")
+    found = of_checkpoint(tmp_path / "run" / "checkpoint", "both")
+    last = old.recording.steps[-1]
+    assert own.recording.steps[0] == 0 and last == old.validations[-1]["step"]
+    assert found.recording.steps == old.recording.steps + tuple(last + step for step in own.recording.steps[1:])
+    assert found.recording.written == old.recording.written + own.recording.written[1:]
+    for key, values in found.recording.arrays.items():
+        assert (values[: len(old.recording.steps)] == old.recording.arrays[key]).all()
+        assert (values[len(old.recording.steps) :] == own.recording.arrays[key][1:]).all()
+    assert [e["loss"] for e in found.steps] == [e["loss"] for e in (*old.steps, *own.steps)]
+    assert [e["step"] for e in found.steps] == sorted(e["step"] for e in found.steps)
+    assert found.steps[-1]["step"] == last + own.steps[-1]["step"] and found.total == last + own.total
+    assert found.steps[-1]["seconds"] == pytest.approx(old.steps[-1]["seconds"] + own.steps[-1]["seconds"], abs=0.2)
+    assert [e["step"] for e in found.validations] == [e["step"] for e in old.validations] + [
+        last + e["step"] for e in own.validations
+    ]
+
+
+def test_missing_or_damaged_files_are_no_history(first, tmp_path, pair_files):
+    config = make(tmp_path / "run", (*pair_files, probes(tmp_path, 0, 1))).model_config
+    assert Before.of(tmp_path, config, config) == Before()
+    (tmp_path / PROBES).write_bytes(b"PK")
+    (tmp_path / LOG).write_text('[1]\n{"step": "a"}\n{"step": 4, "lo', encoding="utf-8")
+    assert Before.of(tmp_path, config, config) == Before() and Before().last == 0
+
+
+def test_runs_are_found_in_their_folders(watched, tmp_path, monkeypatch):
+    home, other = watched[0].parent, tmp_path / "other"
+    shutil.copytree(home / "mine", other / "mine")
+    monkeypatch.delenv("RUNS", raising=False)
+    assert found_runs.survey(home) == {"mine": home / "mine"}
+    monkeypatch.setenv("RUNS", f"{other}{os.pathsep}{tmp_path / 'nowhere'}")
+    assert found_runs.survey(home) == {"mine": other / "mine", f"mine ({home.name})": home / "mine"}
+    assert found_runs.unusable() == ("RUNS: nowhere is no folder.",)
+    shutil.copytree(home / "mine", tmp_path / "apart" / "a" / "mine")
+    monkeypatch.setenv("RUNS", str(tmp_path / "apart"))
+    assert found_runs.survey(tmp_path / "nowhere") == {"mine": tmp_path / "apart" / "a" / "mine"}
+    shutil.copytree(home / "mine", tmp_path / "apart" / "b" / "mine")  # then no place has a name that hangs on their order
+    runs = {f"mine ({name})": tmp_path / "apart" / name / "mine" for name in "ab"}
+    assert found_runs.survey(tmp_path / "nowhere") == runs
+    assert found_runs.survey(other) == runs | {"mine": other / "mine"}
+    shutil.rmtree(tmp_path / "apart")
+    monkeypatch.setenv("RUNS", str(tmp_path))  # runs that were made together
+    assert found_runs.survey(tmp_path / "nowhere") == {"mine": other / "mine"} and not found_runs.unusable()

@@ -1,4 +1,4 @@
-"""--task lm: what is predicted from what, runs that stop and go on, and a checkpoint that the lab goes on with."""
+"""Task lm: predictions, runs that resume, and a checkpoint that continues texts."""
 
 from __future__ import annotations
 
@@ -10,21 +10,17 @@ import torch
 
 from model import checkpoint as checkpoints
 from model.__main__ import main
-from model.config import END, MAX_TOKENS, PAD, START, TrainConfig
+from model.config import END, START, TrainConfig
 from model.inference.analyse import analyse
 from model.inference.request import Request
 from model.network import masks
-from model.network.context import forced
-from model.text.corpus import Batch
 from model.text.windows import Texts, Windows
 from model.training.loss import batch_loss
-from model.training.recording import Recording
 from model.training.run import Run
-from model.training.run_folder import Files, TrainingError
-from model.training.tasks import TRAINING_TASKS, TrainingTask, task_named
+from model.training.run_folder import Files
+from model.training.tasks import TRAINING_TASKS, TrainingTask
 from tests.support import tiny
-from tests.support.command_line_helpers import fails
-from tests.support.training_helpers import BRIEF, SMALL, make
+from tests.support.training_helpers import BRIEF, SMALL
 
 SENTENCES = ("The red fox sees a lamp.", "An old king paints his boat.", "Every morning the boat finds two lamps.")
 DECODER = {"family": "decoder-only", "encoder_layers": 0}
@@ -59,12 +55,8 @@ def lm(folder: Path, files: tuple[Path, Path], **changes) -> Run:
     return Run(folder, Files.single(*files), options, config, torch.device("cpu"), ("Text", "Continuation"), task="lm")
 
 
-# -- what is predicted from what ---------------------------------------------------------------------------------------
-
-
 @torch.inference_mode()
-def test_each_token_is_predicted_from_the_start_and_those_before_it():
-    """The loss of a padded batch is that of its tokens one by one, each after `<s>` and the tokens of its own window."""
+def test_each_token_is_predicted_from_those_before():
     model = tiny.model(**DECODER)
     rows = [[5, 6, END, 7, 8], [9, 4, 30]]
     loss, count = batch_loss(model, Windows(rows).batch([0, 1]), 0.0)
@@ -76,28 +68,6 @@ def test_each_token_is_predicted_from_the_start_and_those_before_it():
             expected -= float(logits.log_softmax(-1)[token])
     assert count == 8
     assert float(loss) == pytest.approx(expected, rel=1e-6)
-
-
-@torch.inference_mode()
-def test_a_later_token_never_changes_an_earlier_loss():
-    """Of each place alone, in float64; together they are the loss."""
-    model, row = tiny.model(**DECODER), tiny.ids(1, 12)
-
-    def losses(ids: torch.Tensor) -> list[float]:
-        log_probs = model.project(forced(model, None, ids)).log_softmax(-1)  # [1,T,V]
-        return (-log_probs.gather(-1, ids[..., None])[0, :, 0]).tolist()
-
-    before = losses(row)
-    assert float(batch_loss(model, Batch(None, row), 0.0)[0]) == pytest.approx(sum(before), rel=1e-6)
-    for at in range(1, 12):
-        other = row.clone()
-        other[0, at:] = 3 + (other[0, at:] - 2) % (tiny.VOCAB - 3)
-        after = losses(other)
-        assert after[:at] == pytest.approx(before[:at], abs=1e-10)
-        assert after[at] != before[at]
-
-
-# -- a run -------------------------------------------------------------------------------------------------------------
 
 
 def test_three_sentences_are_learned_by_heart(learned):
@@ -131,19 +101,7 @@ def test_the_checkpoint_tells_what_it_was_made_of(learned):
     assert f"{loaded.model.parameter_count:,} parameters" in card
 
 
-def test_what_is_watched_is_recorded_without_a_source(learned):
-    found = Recording.load(learned / "checkpoint" / "probes.npz")
-    assert [(each.name, each.source, each.target_text) for each in found.sentences] == [("fox", (), SENTENCES[0])]
-    length = len(found.sentences[0].target)
-    assert {name: array.shape[1:] for name, array in found.arrays.items()} == {
-        "log_probs/0": (length,),
-        "decoder/0": (1, 2, length, length),
-    }
-    assert found.losses()[-1, 0] < 0.5 < 3 < found.losses()[0, 0]
-
-
 def test_interrupted_and_resumed_is_uninterrupted(tmp_path, text_files):
-    """Windows are cut elsewhere in every epoch: a run that goes on cuts them where it would have; with dropout."""
     whole = lm(tmp_path / "whole", text_files)
     assert whole.train() is True
     while not lm(tmp_path / "parts", text_files).train(max_minutes=0):
@@ -155,61 +113,7 @@ def test_interrupted_and_resumed_is_uninterrupted(tmp_path, text_files):
     assert kept[0] == kept[1]
 
 
-def test_a_run_of_before_there_were_tasks_is_one_that_translates(tmp_path, pair_files, text_files):
-    make(tmp_path, pair_files)
-    path = tmp_path / "settings.json"
-    settings = json.loads(path.read_text(encoding="utf-8"))
-    assert settings.pop("task") == "translate"
-    path.write_text(json.dumps(settings), encoding="utf-8")
-    assert make(tmp_path, pair_files).progress.step == 0
-    lm(tmp_path / "lm", text_files)
-    with pytest.raises(TrainingError, match=r"other settings \(task: was lm, now translate\)"):
-        config = TrainConfig(**(BRIEF | {"label_smoothing": 0.0}))
-        options = {name: value for name, value in SMALL.items() if name != "encoder_layers"}
-        Run(tmp_path / "lm", Files.single(*text_files), options, config, torch.device("cpu"), ("a", "b"))
-
-
-# -- what is refused ---------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        (["--task", "dance"], "invalid choice: 'dance'"),
-        (["--task", "lm", "--joined-share", "0.5"], "--joined-share says nothing to --task lm; leave it out"),
-        (["--task", "lm", "--encoder-layers", "2"], "--encoder-layers says nothing to --task lm; leave it out"),
-        (["--dev", "a", "b"], "--dev names 2 files; --task translate reads one: pairs: .tsv"),
-        (["--task", "lm", "--bpe-dropout", "0.1"], "--bpe-dropout says nothing to --task lm; leave it out"),
-        (["--task", "lm", "--heads", "3"], "d_model is 256; expected a multiple"),
-    ],
-)
-def test_options_that_do_not_go_with_a_task(capsys, words, message):
-    assert message in fails(capsys, "train", "--data", "x", "--dev", "x", "--out", "x", *words)
-
-
-def test_files_that_are_no_text(tmp_path, text_files, capsys):
-    (tmp_path / "bad.txt").write_bytes(b"caf\xe9")
-    good = str(text_files[0])
-    for data, dev in ((str(tmp_path / "bad.txt"), good), (good, str(tmp_path / "bad.txt"))):
-        line = fails(capsys, "train", "--task", "lm", "--data", data, "--dev", dev, "--out", str(tmp_path / "run"))
-        assert "bad.txt, line 1: the byte 0xe9 is no UTF-8" in line
-
-
-def test_a_run_cannot_begin_with_a_model_of_another_family(tmp_path, text_files, saved):
-    with pytest.raises(TrainingError, match=r"saved is encoder-decoder; --task lm trains a model that is decoder-only\.$"):
-        config = TrainConfig(**BRIEF)
-        files = Files.single(*text_files)
-        Run(tmp_path / "run", files, {}, config, torch.device("cpu"), ("a", "b"), str(saved), "lm")
-
-
-def test_a_task_that_is_not_declared_is_refused():
-    declared = ", ".join(TRAINING_TASKS)
-    with pytest.raises(ValueError, match=rf"^the task is 'dance'; expected one of {declared}$"):
-        task_named("dance")
-
-
-def test_a_task_that_is_made_up_is_an_option_and_runs(tmp_path, text_files, monkeypatch):
-    """One entry is enough: the loop knows no task."""
+def test_declared_task_is_an_option_and_runs(tmp_path, text_files, monkeypatch):
     made = TrainingTask("echo", "language_model", "decoder-only", "an echo", "text", ("A", "B"), model={"encoder_layers": 0})
     monkeypatch.setitem(TRAINING_TASKS, "echo", made)
     words = ["--data", str(text_files[0]), "--dev", str(text_files[1]), "--out", str(tmp_path), "--device", "cpu"]
@@ -218,10 +122,7 @@ def test_a_task_that_is_made_up_is_an_option_and_runs(tmp_path, text_files, monk
     assert checkpoints.load(str(tmp_path / "checkpoint")).languages == ("A", "B")
 
 
-# -- scores ------------------------------------------------------------------------------------------------------------
-
-
-def test_evaluate_tells_bits_beside_counting_and_writes_them_down(learned, text_files, capsys):
+def test_evaluate_compares_bits_with_ngrams(learned, text_files, capsys):
     folder = learned / "checkpoint"
     words = ["evaluate", "--checkpoint", str(folder), "--data", str(text_files[0]), "--json", "--device", "cpu"]
     counts = ["--ngrams", str(text_files[1]), "--dev", str(text_files[0])]
@@ -236,28 +137,3 @@ def test_evaluate_tells_bits_beside_counting_and_writes_them_down(learned, text_
     assert main([*words[:-3], "--record", "test"]) == 0
     assert capsys.readouterr().out.startswith(f"{found['characters']:,} characters in")
     assert "grams of bytes" not in (folder / "README.md").read_text(encoding="utf-8")
-
-
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        (["--beam", "4"], "--beam says nothing to run, which is decoder-only"),
-        (["--limit", "4"], "--limit says nothing to run, which is decoder-only"),
-        (["--ngrams", "x"], "--ngrams is given without --dev"),
-        (["--stride", "0"], "the stride is 0; expected 1 to 128"),
-    ],
-)
-def test_options_that_a_text_has_no_use_for(learned, text_files, capsys, words, message):
-    base = ["evaluate", "--checkpoint", str(learned / "checkpoint"), "--data", str(text_files[0]), "--json"]
-    assert message in fails(capsys, *base, *words)
-
-
-def test_a_stride_says_nothing_to_a_model_that_translates(saved, pair_files, capsys):
-    words = ["evaluate", "--checkpoint", str(saved), "--data", str(pair_files[0]), "--stride", "4"]
-    assert "--stride says nothing to saved, which is encoder-decoder" in fails(capsys, *words)
-
-
-def test_windows_are_no_longer_than_what_the_lab_reads():
-    assert TRAINING_TASKS["lm"].family == "decoder-only"
-    assert max(map(len, Texts([[4] * 1000], 1, 1).windows([5]).targets)) == MAX_TOKENS
-    assert PAD not in Texts([[4] * 10], 1, 1).windows([0]).batch([0]).outputs

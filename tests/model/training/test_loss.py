@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-
 import pytest
 import torch
 from torch.nn import functional as F
@@ -11,7 +9,7 @@ from torch.nn import functional as F
 from model.config import PAD, START, TrainConfig
 from model.network import masks
 from model.network.context import shifted
-from model.text.corpus import Batch, count_tokens
+from model.text.corpus import Batch
 from model.training.loss import batch_loss, learning_rate, smoothed_loss
 from tests.support import tiny
 
@@ -31,8 +29,7 @@ def test_the_loss_is_torchs_cross_entropy(smoothing):
 @pytest.mark.parametrize(
     ("rows", "dtype"), [(1, torch.float32), (64, torch.float32), (150, torch.float32), (150, torch.bfloat16)]
 )
-def test_the_loss_of_many_rows_and_of_half_precision_is_torchs(rows, dtype):
-    """It is worked out in pieces; far apart logits, for which the probability of the right token is 0 in float32, too."""
+def test_loss_in_half_precision_is_torchs(rows, dtype):
     draw = torch.Generator().manual_seed(rows)
     logits = (60 * torch.randn(rows, 301, generator=draw)).to(dtype).requires_grad_()
     target = torch.randint(301, (rows,), generator=draw)
@@ -42,13 +39,6 @@ def test_the_loss_of_many_rows_and_of_half_precision_is_torchs(rows, dtype):
     ours, theirs = (torch.autograd.grad(x / 7, logits)[0] for x in (loss, expected))
     assert ours.dtype == dtype
     torch.testing.assert_close(ours, theirs, rtol=1e-2 if dtype == torch.bfloat16 else 1e-4, atol=1e-6)
-
-
-def test_the_loss_by_hand():
-    """Logits ln 1, ln 2, ln 5: probabilities 1/8, 2/8, 5/8; with eps 0.3 the target is 0.1, 0.1, 0.8."""
-    logits = torch.tensor([[1.0, 2.0, 5.0]]).log()
-    expected = -(0.1 * math.log(1 / 8) + 0.1 * math.log(2 / 8) + 0.8 * math.log(5 / 8))
-    assert float(smoothed_loss(logits, torch.tensor([2]), 0.3)) == pytest.approx(expected, rel=1e-6)
 
 
 @pytest.mark.parametrize("smoothing", [0.0, 0.1])
@@ -64,13 +54,6 @@ def test_padding_has_no_part_in_the_loss(smoothing):
     )
     assert tokens == 11
     torch.testing.assert_close(loss, expected, rtol=1e-5, atol=0)
-
-
-def test_the_windows_of_a_model_hold_in_training():
-    batch = Batch(tiny.ids(1, 6), tiny.ids(1, 6, seed=3))
-    near, wide, none = (batch_loss(tiny.model(window=w), batch, 0.0)[0].item() for w in (1, 6, None))
-    assert wide == pytest.approx(none, rel=1e-6)
-    assert abs(near - none) > 1e-3
 
 
 @pytest.mark.parametrize(
@@ -94,14 +77,8 @@ def test_schedule_values(schedule, step, expected):
 
 
 def test_noam_is_the_formula_of_the_paper():
-    """d^-0.5 min(step^-0.5, step warmup^-1.5), with the peak it has at warmup."""
     peak = 512**-0.5 * 4000**-0.5
     config = TrainConfig(learning_rate=peak, warmup=4000, schedule="noam")
     for step in (1, 100, 4000, 4001, 100_000):
         expected = 512**-0.5 * min(step**-0.5, step * 4000**-1.5)
         assert learning_rate(config, step, total=100_000) == pytest.approx(expected, rel=1e-9)
-
-
-def test_tokens_are_counted():
-    assert count_tokens([[3, 1, 3], [0]], 5) == (1, 1, 0, 2, 0)
-    assert count_tokens([], 2) == (0, 0)

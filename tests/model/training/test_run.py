@@ -1,3 +1,5 @@
+"""Training runs: steps, validations, snapshots and resumption."""
+
 from __future__ import annotations
 
 import math
@@ -11,15 +13,11 @@ from model.config import PAD, TrainConfig
 from model.network import masks
 from model.network.context import shifted
 from model.network.transformer import EncoderDecoder
-from model.training import snapshots
-from model.training.epochs import Epochs
 from model.training.loss import learning_rate
 from model.training.run import Run
-from model.training.run_folder import Files, TrainingError
+from model.training.run_folder import Files
 from tests.support import tiny
 from tests.support.training_helpers import BRIEF, SMALL, assert_equal, dev_loss, entries, make, state, weights
-
-# -- a run -------------------------------------------------------------------------------------------------------------
 
 
 def test_a_run_learns_the_language(trained):
@@ -33,7 +31,7 @@ def test_a_run_learns_the_language(trained):
     assert steps[-1]["loss"] < steps[0]["loss"] / 2
 
 
-def test_the_weights_with_the_lowest_dev_loss_are_kept(trained):
+def test_weights_with_the_lowest_dev_loss_are_kept(trained):
     best = min((e for e in entries(trained) if "dev_loss" in e), key=lambda e: (e["dev_loss"], -e["step"]))
     loaded = checkpoints.load(str(trained / "checkpoint"))
     dev = loaded.metrics["dev"]
@@ -51,29 +49,7 @@ def test_the_weights_with_the_lowest_dev_loss_are_kept(trained):
     assert loaded.seen.words["fox"] == sum(s.strip(".").split().count("fox") for s in corpus)
 
 
-def test_where_the_best_was_early_the_whole_run_is_told_of(pair_files, tmp_path):
-    """Its steps and all its validations; and which of them is kept."""
-    run = make(tmp_path, pair_files, epochs=3)
-    measured = run.dev.loss
-    run.dev.loss = lambda *asked: measured(*asked) + run.progress.step  # nats: worse every time
-    assert run.train()
-    metrics = checkpoints.load(str(tmp_path / "checkpoint")).metrics
-    told = [entry["step"] for entry in metrics["validations"]]
-    assert metrics["dev"]["step"] == told[0] == 3 < told[1] and told[-1] == metrics["training"]["steps"] == run.total
-    assert [entry["step"] for entry in entries(tmp_path) if "dev_loss" in entry] == told
-
-
-def test_steps_are_counted_once_a_run_and_what_is_watched_stays(pair_files, tmp_path, monkeypatch):
-    first = make(tmp_path, pair_files)
-    monkeypatch.setattr(Epochs, "batches", lambda self, epoch: pytest.fail("counted again"))
-    assert make(tmp_path, pair_files).total == first.total > 0
-    monkeypatch.setattr(snapshots, "digest", lambda sentences: "of others")
-    with pytest.raises(TrainingError, match="the sentences that are watched are not those that the run in"):
-        make(tmp_path, pair_files)
-
-
 def test_interrupted_and_resumed_is_uninterrupted(tmp_path, pair_files):
-    """Stopped after every single step, at ends of epochs too; with dropout, so that the random state matters."""
     whole = make(tmp_path / "whole", pair_files)
     assert whole.train() is True
     assert whole.progress.step == whole.total >= 6
@@ -90,8 +66,7 @@ def test_interrupted_and_resumed_is_uninterrupted(tmp_path, pair_files):
     assert [[e["step"], e["dev_loss"]] for e in scored[0]] == [[e["step"], e["dev_loss"]] for e in scored[1]]
 
 
-def test_where_the_time_is_up_before_the_first_validation_a_checkpoint_is_kept(tmp_path, pair_files):
-    """The weights as they are, measured, and nothing of it in the run."""
+def test_run_out_of_time_keeps_a_checkpoint(tmp_path, pair_files):
     run = make(tmp_path, pair_files)
     assert run.train(max_minutes=0) is False
     loaded = checkpoints.load(str(tmp_path / "checkpoint"))
@@ -104,13 +79,7 @@ def test_where_the_time_is_up_before_the_first_validation_a_checkpoint_is_kept(t
     assert checkpoints.load(str(tmp_path / "checkpoint")).metrics["dev"]["step"] > 1
 
 
-def test_time_that_is_up_later_keeps_the_best(tmp_path, pair_files, monkeypatch):
-    run = make(tmp_path, pair_files, validate_every=1, epochs=1)
-    monkeypatch.setattr(run, "_keep_early", lambda meter: pytest.fail("a checkpoint was kept already"))
-    assert run.train(max_minutes=0) is False
-
-
-def test_a_run_that_is_killed_goes_on_from_what_it_saved(tmp_path, pair_files, monkeypatch):
+def test_killed_run_resumes_from_what_it_saved(tmp_path, pair_files, monkeypatch):
     whole = make(tmp_path / "whole", pair_files)
     whole.train()
     killed, step = make(tmp_path / "killed", pair_files, save_minutes=1e-9), Run._step
@@ -132,7 +101,6 @@ def test_a_run_that_is_killed_goes_on_from_what_it_saved(tmp_path, pair_files, m
 @pytest.mark.parametrize("clip", [0.01, 1e9])
 @pytest.mark.parametrize("smoothing", [0.0, 0.3])
 def test_steps_are_those_of_adam_written_out(tmp_path, pair_files, clip, smoothing):
-    """Mean loss a token, gradients cut to a norm, Adam with the paper's betas, at the rate of the schedule."""
     still = SMALL | {"dropout": 0.0, "attention_dropout": 0.0}
     run = make(tmp_path, pair_files, still, clip=clip, label_smoothing=smoothing, epochs=1)
     copy = EncoderDecoder(run.model_config)
@@ -158,8 +126,7 @@ def test_steps_are_those_of_adam_written_out(tmp_path, pair_files, clip, smoothi
             torch.testing.assert_close(ours, theirs, rtol=1e-3, atol=1e-5, msg=name)
 
 
-def test_what_is_kept_is_the_mean_of_the_last_snapshots(tmp_path, pair_files):
-    """Weights at the last three validations, averaged in float32, scored as such, stored as float16."""
+def test_checkpoint_is_the_mean_of_the_last_snapshots(tmp_path, pair_files):
     seen: list[dict[str, torch.Tensor]] = []
 
     class Watched(Run):
@@ -186,7 +153,7 @@ def test_what_is_kept_is_the_mean_of_the_last_snapshots(tmp_path, pair_files):
 
 
 @pytest.mark.parametrize(("keep", "kept"), [("best", 4), ("last", 6)])
-def test_the_run_ends_early_where_nothing_gets_better(tmp_path, pair_files, monkeypatch, keep, kept):
+def test_run_ends_early_without_improvement(tmp_path, pair_files, monkeypatch, keep, kept):
     losses = iter([3.0, 2.0, 2.5, 2.0, 2.1, 2.2, 1.0])
     monkeypatch.setattr("model.training.validation.Validator.loss", lambda self, model, precision: next(losses))
     run = make(tmp_path, pair_files, validate_every=1, average=1, patience=2, epochs=9, keep=keep)
@@ -210,54 +177,3 @@ def test_the_last_epochs_see_only_first_targets(tmp_path):
     assert seen == [[0, 1, 2, 3, 4], [0, 1, 2, 3, 4], [0, 2, 4]]
     assert run.total == sum(len(run.epochs.batches(epoch)) for epoch in range(3))
     assert len(run.dev.corpus) == 2  # dev loss is that of first targets alone
-
-
-def test_a_finished_run_stays_as_it_is(tmp_path, pair_files):
-    first = make(tmp_path, pair_files)
-    first.train()
-    before = {k: v.clone() for k, v in state(first).items()}
-    again = make(tmp_path, pair_files)
-    assert again.train() is True
-    assert again.progress.step == first.total
-    assert_equal(state(again), before)
-
-
-def test_the_seed_decides(tmp_path, pair_files):
-    runs = []
-    for name, seed in (("a", 1), ("b", 1), ("c", 2)):
-        runs.append(make(tmp_path / name, pair_files, seed=seed))
-        runs[-1].train()
-    assert_equal(state(runs[0]), state(runs[1]))
-    assert not state(runs[0])["decoder_norm.weight"].equal(state(runs[2])["decoder_norm.weight"])
-
-
-def test_typeset_copies_are_learned_and_not_measured(tmp_path):
-    straight = tmp_path / "straight.tsv"
-    straight.write_text("It's old.\tEs vechu.\nA lamp.\tUna lumel.\n", encoding="utf-8")
-    run = make(tmp_path / "run", (straight, straight))
-    decode = run.material.source_tokenizer.decode
-    assert [decode(row) for row in run.epochs.whole.sources] == ["It's old.", "A lamp.", "It’s old."]
-    assert len(run.dev.corpus) == 2
-
-
-def test_two_vocabularies_can_be_learned(tmp_path, pair_files):
-    run = make(tmp_path, pair_files, SMALL | {"joint_vocab": False}, epochs=1)
-    run.train()
-    loaded = checkpoints.load(str(tmp_path / "checkpoint"))
-    assert loaded.source_tokenizer.encode("The") != loaded.target_tokenizer.encode("The")
-    assert loaded.config.joint_vocab is False
-
-
-def test_pairs_of_several_files_are_learned_together(pair_files, tmp_path):
-    """Such as what another model makes of the same sentences; of each source the first file has the first target."""
-    extra = tmp_path / "extra.tsv"
-    extra.write_text("".join(f"{source}\tEs.\n" for source, _ in tiny.PAIRS[1:5]), encoding="utf-8")
-    made = []
-    for name, train in (("one", pair_files[:1]), ("two", (pair_files[0], extra))):
-        files, device = Files(train, pair_files[1:]), torch.device("cpu")
-        made.append(Run(tmp_path / name, files, SMALL, TrainConfig(**BRIEF), device, ("English", "Made-up")))
-    one, two = (run.epochs.whole for run in made)
-    assert len(two) == len(one) + 4 and two.first == one.first
-    assert {"train", "train 2", "dev"} == set(made[1].settings["data"])
-    with pytest.raises(TrainingError, match="began with a train 2 file, and none is given; give it again"):
-        Run(tmp_path / "two", Files(pair_files[:1], pair_files[1:]), SMALL, TrainConfig(**BRIEF), device, ("a", "b"))

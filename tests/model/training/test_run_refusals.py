@@ -1,16 +1,165 @@
-"""Runs that begin with what is there already, and what is refused."""
+"""Damaged or foreign files of a run are refused in one sentence that names the file."""
 
 from __future__ import annotations
 
-import re
+import pickle
+import zipfile
+from functools import partial
 
+import numpy as np
 import pytest
+import torch
 
 from model import checkpoint as checkpoints
-from model.text.corpus import DataError
-from model.training import loss
-from model.training.run_folder import TrainingError
+from model.training import loss, saved_state
+from model.training.meter import LARGEST, Meter, Step
+from model.training.recording import Recording, Sentence
+from model.training.run import Run
+from model.training.run_folder import RunFolder, TrainingError
 from tests.support.training_helpers import SMALL, assert_equal, entries, make, state
+
+
+def refused(folder, files, message: str) -> None:
+    with pytest.raises(TrainingError, match=message) as caught:
+        make(folder, files)
+    said = str(caught.value)
+    assert "\n" not in said
+    assert len(said) < 600
+
+
+def far(value: torch.Tensor) -> torch.Tensor:
+    return torch.full_like(value, float("nan"))
+
+
+def put(*way, value):
+    """Puts a value into a state at a place, or what a function makes of the value there."""
+
+    def change(state):
+        for name in way[:-1]:
+            state = state[name]
+        state[way[-1]] = value(state[way[-1]]) if callable(value) else value
+
+    return change
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda state: state.pop("model"), "it holds"),
+        (put("more", value=1), "it holds"),
+        (put("model", value={}), "'model' has other parameters"),
+        (put("model", value=3), "'model' has other parameters"),
+        (put("model", "encoder_norm.bias", value=torch.zeros(15)), r"bias' is no table of numbers of the shape \(8,\)"),
+        (put("model", "encoder_norm.bias", value=far), "'model', 'encoder_norm.bias' holds a number that is NaN"),
+        (put("model", "encoder_norm.bias", value="weights"), "'encoder_norm.bias' is no table"),
+        (put("snapshots", value=[{}]), "'snapshots' has other parameters"),
+        (put("snapshots", value=lambda found: 9 * [*found, {}]), "'snapshots' is no list of at most 5"),
+        (put("optimizer", value=[]), "'optimizer' has other parameters"),
+        (put("optimizer", "state", value={0: {}}), "'optimizer' has other parameters"),
+        (put("optimizer", "state", 0, value={}), "'optimizer' holds other numbers of parameter 0"),
+        (put("optimizer", "state", 0, "step", value=torch.tensor(-1.0)), "'optimizer', step 0 holds a number that is"),
+        (put("optimizer", "state", 0, "exp_avg", value=far), "'optimizer', exp_avg 0 holds a number that is NaN"),
+        (put("progress", value={"step": 1}), "'progress' is"),
+        (put("progress", "step", value=-1), "'progress': 'step' is -1"),
+        (put("progress", "batch", value="2"), "'progress': 'batch' is '2'"),
+        (put("progress", "seconds", value=float("inf")), "'progress': 'seconds' and 'ended' are"),
+        (put("progress", "validations", value=[{"step": 3}]), "'validations' is no list of measurements"),
+        (put("progress", "best", value={"dev_loss": 1}), "'best' is none of the validations"),
+        (put("random", value=[]), "'random' is not of 1 processes"),
+        (put("random", value=[{}]), "'random' is no state of random numbers"),
+        (put("random", 0, "cpu", value=torch.zeros_like), "'random' is no state of random numbers"),
+        (put("random", 0, "cpu", value=lambda found: found[:9]), "'random' is no state of random numbers"),
+        (put("probes", value=None), "'probes' is no recording"),
+        (put("probes", "steps", value=["a"]), "'probes' is no recording"),
+        (put("probes", "arrays", value={"a": 1}), "'probes' are of other sentences"),
+        (put("probes", "arrays", "cross/0", value=lambda found: found[:, :, :, :2]), "'cross/0' does not have the shape"),
+        (put("probes", "arrays", "cross/0", value=lambda found: found.float()), "'cross/0' does not have the shape"),
+    ],
+)
+def test_a_state_of_something_else(stopped, change, message):
+    state = torch.load(stopped.files.path / "state.pt", weights_only=True)
+    fits = partial(saved_state.check, stopped.model, stopped.recorder, stopped.config.average, 1)
+    fits(state)
+    change(state)
+    with pytest.raises(ValueError, match=message) as caught:
+        fits(state)
+    assert "\n" not in str(caught.value)
+    assert len(str(caught.value)) < 300
+
+
+def test_sums_of_the_meter_fit_a_state(stopped):
+    meter = Meter(9, 0, stopped.config, silent=True)
+    for norm in (1e20, float("inf"), float("nan")):
+        meter.update(Step(1.0, 2, 0.1, norm), 0.5)
+    state = torch.load(stopped.files.path / "state.pt", weights_only=True)
+    fits = partial(saved_state.check, stopped.model, stopped.recorder, stopped.config.average, 1)
+    fits(state | {"meter": meter.sums})
+    assert meter.sums["largest"] == LARGEST and meter.sums["cut"] == 3
+    for wrong in (-1.0, float("nan"), "3", True):
+        with pytest.raises(ValueError, match="'meter' holds no sums"):
+            fits(state | {"meter": meter.sums | {"norm": wrong}})
+
+
+@pytest.fixture(scope="module")
+def stopped(tmp_path_factory, pair_files) -> Run:
+    """A run that was stopped after a validation, with a probe."""
+    folder = tmp_path_factory.mktemp("stopped")
+    (folder / "probes.txt").write_text("fox\tThe fox.\tLo varun.\n", encoding="utf-8")
+    run = make(folder / "run", (*pair_files, folder / "probes.txt"), validate_every=1)
+    assert not run.train(max_minutes=0)
+    assert run.progress.validations
+    return run
+
+
+def test_state_neither_runs_code_nor_fills_memory(tmp_path, pair_files):
+    class Harm:
+        def __reduce__(self):
+            return (open, (str(tmp_path / "harm"), "w"))
+
+    make(tmp_path, pair_files)
+    path = tmp_path / "state.pt"
+    for write in (lambda: torch.save({"model": Harm()}, path), lambda: path.write_bytes(pickle.dumps(Harm()))):
+        write()
+        refused(tmp_path, pair_files, r"state.pt is damaged \(\w+\); remove it, or begin in another folder")
+    torch.save({"model": torch.zeros(1000)}, tmp_path / "plain")
+    with zipfile.ZipFile(tmp_path / "plain") as plain, zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as packed:
+        for name in plain.namelist():
+            packed.writestr(name, plain.read(name))
+    refused(tmp_path, pair_files, r"state.pt is damaged \(ValueError\)")
+    path.unlink()
+    path.symlink_to("/dev/zero")
+    refused(tmp_path, pair_files, "state.pt is no regular file, but a device, a pipe or the like; remove it")
+    assert not (tmp_path / "harm").exists()
+
+
+def test_foreign_lines_of_a_log_are_dropped(tmp_path):
+    whole = b'{"step": 3}\n'
+    lines = [b"\xff\xfe", b'{"step": "x"}', b'{"step": [[]]}', b"[" * 100_000, b'{"step": NaN}', b"3", b'{"step": 4}']
+    (tmp_path / "log.jsonl").write_bytes(whole + b"\n".join(lines) + b"\n" + whole)
+    RunFolder(tmp_path).cut_log(3)
+    assert (tmp_path / "log.jsonl").read_bytes() == whole + whole
+
+
+def recording(tmp_path) -> Recording:
+    """A recording of one sentence at two steps, by hand."""
+    arrays = {"log_probs/0": np.zeros((2, 2), np.float32)}
+    arrays |= {f"{kind}/0": np.zeros((2, 1, 1, 2, 2), np.uint8) for kind in ("encoder", "decoder", "cross")}
+    made = Recording((Sentence("fox", "a", "b", (5, 2), (6, 2)),), (0, 1), arrays)
+    made.save(tmp_path / "probes.npz")
+    return made
+
+
+def test_recording_larger_than_declared_is_refused(tmp_path):
+    recording(tmp_path)
+    form = b"{'descr': '|u1', 'fortran_order': False, 'shape': (2, 48, 64, 90000, 90000), }".ljust(117) + b"\n"
+    with zipfile.ZipFile(tmp_path / "probes.npz") as stored:
+        kept = {name: stored.read(name) for name in stored.namelist()}
+    kept["cross/0.npy"] = b"\x93NUMPY\x01\x00\x76\x00" + form
+    with zipfile.ZipFile(tmp_path / "probes.npz", "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in kept.items():
+            archive.writestr(name, content)
+    with pytest.raises(ValueError, match=r"'cross/0' has the shape \(2, 48, 64, 90000, 90000\), uint8; expected"):
+        Recording.load(tmp_path / "probes.npz")
 
 
 def test_a_run_can_begin_with_the_weights_of_another(trained, tmp_path, pair_files):
@@ -20,9 +169,6 @@ def test_a_run_can_begin_with_the_weights_of_another(trained, tmp_path, pair_fil
     assert all(p.requires_grad for p in run.model.parameters())
     run.train()
     assert entries(tmp_path)[-1]["dev_loss"] < 1
-
-
-# -- what is refused ---------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -35,34 +181,9 @@ def test_other_settings_are_refused(tmp_path, pair_files, model, changes, part):
         make(tmp_path, pair_files, SMALL | model, **changes)
 
 
-@pytest.mark.parametrize(
-    ("before", "now", "told"),
-    [
-        ({"d_ff": 16}, {}, "d_ff was 16, now not given (default 1024)"),
-        ({}, {"d_ff": 16}, "d_ff was not given (default 1024), now 16"),
-        ({}, {"window": 4}, "window was not given (default none), now 4"),
-        ({"causal": False}, {"heads": 1}, "heads was 2, now 1, causal was False, now not given (default True)"),
-    ],
-)
-def test_what_differs_is_told_with_the_default(tmp_path, pair_files, before, now, told):
-    plain = {k: v for k, v in SMALL.items() if k != "d_ff"}
-    make(tmp_path, pair_files, plain | before)
-    with pytest.raises(TrainingError, match=re.escape(f"(model: {told})")):
-        make(tmp_path, pair_files, plain | now)
-
-
 def test_a_default_that_is_given_is_no_other_setting(tmp_path, pair_files):
     make(tmp_path, pair_files)
     assert make(tmp_path, pair_files, SMALL | {"norm": "layernorm", "window": None}).progress.step == 0
-
-
-@pytest.mark.parametrize(("first", "message"), [(True, "began with a probes file, and none"), (False, "began without a pr")])
-def test_probes_that_come_or_go_are_told(tmp_path, pair_files, first, message):
-    probes = tmp_path / "probes.txt"
-    probes.write_text("fox\tThe fox.\tLo varun.\n", encoding="utf-8")
-    make(tmp_path / "run", (*pair_files, probes) if first else pair_files)
-    with pytest.raises(TrainingError, match=message):
-        make(tmp_path / "run", pair_files if first else (*pair_files, probes))
 
 
 def test_other_data_is_refused(tmp_path, pair_files):
@@ -77,34 +198,7 @@ def test_a_run_that_could_not_begin_leaves_no_settings(tmp_path, pair_files):
     assert make(tmp_path, pair_files).progress.step == 0
 
 
-def test_options_of_the_model_beside_its_weights_are_refused(trained, tmp_path, pair_files):
-    with pytest.raises(TrainingError, match=r"--init takes the model of .* as it is; leave out d_ff, dropout"):
-        make(tmp_path, pair_files, {"d_ff": 16, "dropout": 0.1}, str(trained / "checkpoint"))
-
-
-@pytest.mark.parametrize(
-    ("name", "message"),
-    [
-        ("state.pt", r"state.pt is damaged \(\w+\); remove it, or begin in another"),
-        ("settings.json", "is damaged; begin in"),
-    ],
-)
-def test_damaged_files_of_a_run_are_told(tmp_path, pair_files, name, message):
-    make(tmp_path, pair_files).save()
-    path = tmp_path / name
-    path.write_bytes(path.read_bytes()[:20])
-    with pytest.raises(TrainingError, match=message):
-        make(tmp_path, pair_files)
-
-
-def test_pairs_that_are_all_too_long_are_told(tmp_path, pair_files):
-    long = tmp_path / "long.tsv"
-    long.write_text("q" * 200 + "\ta\n", encoding="utf-8")
-    with pytest.raises(DataError, match=r"long.tsv: every pair is longer than the text limit"):
-        make(tmp_path / "run", (pair_files[0], long))
-
-
-def test_a_loss_that_is_no_number_ends_the_run_and_is_not_saved(tmp_path, pair_files, monkeypatch):
+def test_loss_of_nan_ends_the_run_unsaved(tmp_path, pair_files, monkeypatch):
     run = make(tmp_path, pair_files, save_minutes=1e-9)
     run.train(max_minutes=0)
     before = (tmp_path / "state.pt").read_bytes()
@@ -113,15 +207,3 @@ def test_a_loss_that_is_no_number_ends_the_run_and_is_not_saved(tmp_path, pair_f
     with pytest.raises(TrainingError, match=r"the loss is nan at step 2; .* Begin anew with a lower learning rate"):
         make(tmp_path, pair_files, save_minutes=1e-9).train()
     assert (tmp_path / "state.pt").read_bytes() == before
-
-
-def test_a_run_that_is_told_to_stop_is_saved_where_it_was(tmp_path, pair_files):
-    run = make(tmp_path, pair_files)
-    run.stop = True
-    assert run.train() is False
-    assert make(tmp_path, pair_files).progress.step == run.progress.step == 1
-
-
-def test_learned_positions_must_reach_the_text_limit(tmp_path, pair_files):
-    with pytest.raises(TrainingError, match=r"max_positions is 64; expected at least 128 for learned positions"):
-        make(tmp_path, pair_files, {"positions": "learned", "max_positions": 64})

@@ -1,9 +1,12 @@
-"""Runs that are killed, starved and disturbed from outside, as processes of their own."""
+"""Runs that are killed, starved or distributed, as processes."""
 
 from __future__ import annotations
 
 import json
+import os
 import signal
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -14,7 +17,7 @@ from model.__main__ import main
 from model.training.run import Run
 from model.training.run_folder import RunFolder
 from tests.support import tiny
-from tests.support.processes import Started
+from tests.support.processes import PATIENCE, Started, together
 
 OPTIONS = tiny.MODEL | tiny.TRAINING | {"dropout": 0.2, "attention_dropout": 0.1, "epochs": 8, "validate_every": 9}
 BRIEF = OPTIONS | {"average": 3, "log_every": 5, "first_target_epochs": 3, "joined_share": 0.1, "typed_copies": 9}
@@ -63,8 +66,7 @@ def log(folder: Path) -> list[dict]:
     return [{k: v for k, v in line.items() if k not in ("seconds", "tokens_per_second")} for line in lines]
 
 
-def test_killed_and_resumed_is_never_stopped_bit_for_bit(pair_files, tmp_path):
-    """kill -9 at several moments, in the middle of whatever it does; the state, its log and the weights kept are equal."""
+def test_killed_and_resumed_run_is_equal_bit_for_bit(pair_files, tmp_path):
     extra = ("--probes", str(probes(tmp_path)), "--renamed-share", "0.1", "--renumbered-share", "0.1")
     files, whole, killed = with_names(pair_files, tmp_path), tmp_path / "whole", tmp_path / "killed"
     assert main(command(files, whole, *extra)) == 0
@@ -92,14 +94,8 @@ def test_killed_and_resumed_is_never_stopped_bit_for_bit(pair_files, tmp_path):
         assert (whole / "checkpoint" / name).read_bytes() == (killed / "checkpoint" / name).read_bytes(), name
 
 
-@pytest.mark.parametrize("other", [{"a": torch.ones(2) + 1e-7}, {"a": torch.ones(2).double()}, {"b": torch.ones(2)}, {}])
-def test_the_comparison_above_can_fail(other):
-    assert not same([{"a": torch.ones(2)}], [other])
-    assert same([{"a": torch.ones(2), "seconds": 1}], [{"a": torch.ones(2), "seconds": 2}])
-
-
 @pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
-def test_ctrl_c_saves_the_run_and_ends_with_its_status(pair_files, tmp_path, monkeypatch, capsys, number, status):
+def test_ctrl_c_saves_the_run_and_sets_the_status(pair_files, tmp_path, monkeypatch, capsys, number, status):
     step = Run._step
 
     def interrupted(run, indices):
@@ -123,7 +119,6 @@ def limit_files() -> None:
 
 
 def test_a_full_disk_leaves_what_was_saved_before(pair_files, tmp_path):
-    """No file may grow over 20 kB, as where the disk is full: the state is larger."""
     assert main(command(pair_files, tmp_path, "--max-minutes", "0")) == 0
     before = {path: path.read_bytes() for path in (tmp_path / "state.pt", tmp_path / "settings.json")}
     run = Started(command(pair_files, tmp_path), tmp_path / "told", limit_files)
@@ -137,7 +132,7 @@ def test_a_full_disk_leaves_what_was_saved_before(pair_files, tmp_path):
     assert main(command(pair_files, tmp_path, "--max-minutes", "0")) == 0
 
 
-def test_a_checkpoint_that_cannot_be_written_leaves_the_last_one(pair_files, tmp_path, monkeypatch, capsys):
+def test_failed_save_leaves_the_last_checkpoint(pair_files, tmp_path, monkeypatch, capsys):
     assert main(command(pair_files, tmp_path, epochs=3)) == 0
     good = {p.name: p.read_bytes() for p in (tmp_path / "checkpoint").iterdir()}
 
@@ -154,38 +149,7 @@ def test_a_checkpoint_that_cannot_be_written_leaves_the_last_one(pair_files, tmp
     assert "step 9 could not be saved in" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("change", ["vanished", "changed"])
-@pytest.mark.parametrize("which", [0, 1])
-def test_data_that_are_not_as_they_were(pair_files, tmp_path, capsys, change, which):
-    files = [tmp_path / path.name for path in pair_files]
-    for copy, path in zip(files, pair_files, strict=True):
-        copy.write_bytes(path.read_bytes())
-    assert main(command(tuple(files), tmp_path / "run", "--max-minutes", "0")) == 0
-    before = (tmp_path / "run" / "state.pt").read_bytes()
-    if change == "vanished":
-        files[which].unlink()
-    else:
-        files[which].write_text(files[which].read_text(encoding="utf-8") + "A fox.\tUna varun.\n", encoding="utf-8")
-    capsys.readouterr()
-    assert main(command(tuple(files), tmp_path / "run")) == 2
-    told = capsys.readouterr().err
-    assert told.count("\n") == 1
-    expected = {"vanished": "No such file", "changed": f"the {('train', 'dev')[which]} file is not the one that the run in"}
-    assert expected[change] in told
-    assert (tmp_path / "run" / "state.pt").read_bytes() == before
-
-
-def test_other_settings_and_too_small_a_batch(pair_files, tmp_path, capsys):
-    assert main(command(pair_files, tmp_path / "run", "--max-minutes", "0")) == 0
-    capsys.readouterr()
-    assert main(command(pair_files, tmp_path / "run", dropout=0.3, epochs=13)) == 2
-    assert "(model: dropout was 0.2, now 0.3)" in capsys.readouterr().err
-    assert main(command(pair_files, tmp_path / "small", batch_tokens=4)) == 2
-    assert "a batch holds 4 tokens, a sentence has" in capsys.readouterr().err
-
-
 def test_two_runs_in_one_folder_are_one_too_many(pair_files, tmp_path, capsys):
-    """The lock goes with the process that held it, so a killed run keeps nobody out."""
     assert main(command(pair_files, tmp_path, "--max-minutes", "0")) == 0
     (tmp_path / "log.jsonl").write_text('{"step": 99}\n', encoding="utf-8")  # the other has come further since it saved
     before = {path: path.read_bytes() for path in tmp_path.glob("*.*")}
@@ -194,3 +158,47 @@ def test_two_runs_in_one_folder_are_one_too_many(pair_files, tmp_path, capsys):
     assert {path: path.read_bytes() for path in tmp_path.glob("*.*")} == before
     assert f"another run is writing to {tmp_path}; wait for it, or give another --out" in capsys.readouterr().err
     assert main(command(pair_files, tmp_path, "--max-minutes", "0")) == 0
+
+
+ROOT = Path(__file__).resolve().parents[3]
+DISTRIBUTED_BRIEF = tiny.MODEL | tiny.TRAINING | {"epochs": 3, "log_every": 1, "validate_every": 5, "save_minutes": 1e-9}
+STILL = {"dropout": 0.0, "attention_dropout": 0.0}
+
+
+def distributed_command(files: tuple[Path, Path], out: Path, *words: str, **changes: object) -> list[str]:
+    options = tiny.options(**(DISTRIBUTED_BRIEF | STILL | changes))
+    return ["train", "--data", str(files[0]), "--dev", str(files[1]), "--out", str(out), "--device", "cpu", *options, *words]
+
+
+def losses(out: Path) -> list[float]:
+    entries = map(json.loads, (out / "log.jsonl").read_text(encoding="utf-8").splitlines())
+    return [entry["loss"] for entry in entries if "loss" in entry]
+
+
+def test_two_processes_take_the_steps_of_one(pair_files, tmp_path, capsys):
+    seldom = {"batch_tokens": 60, "validate_every": 1000, "save_minutes": 9.0}
+    assert main(distributed_command(pair_files, tmp_path / "one", **seldom)) == 0
+    assert ", 2 processes" not in capsys.readouterr().out
+    torchrun = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2", "-m", "model"]
+    words = [*torchrun, *distributed_command(pair_files, tmp_path / "two", **seldom)]
+    environment = os.environ | {"OMP_NUM_THREADS": "1"}
+    done = subprocess.run(words, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=PATIENCE)
+    assert done.returncode == 0, done.stderr
+    assert "on cpu, 2 processes" in done.stdout
+    assert done.stdout.count("finished") == 1  # one of them speaks
+    one, two = losses(tmp_path / "one"), losses(tmp_path / "two")
+    assert len(one) == len(two) >= 10
+    assert two == pytest.approx(one, abs=1e-5)
+    assert one[0] - one[-1] > 0.5
+
+
+def test_two_processes_resume_and_refuse_another_count(pair_files, tmp_path, capsys):
+    whole, parts = tmp_path / "whole", tmp_path / "parts"
+    together(distributed_command(pair_files, whole, dropout=0.2), tmp_path, 2)
+    told = together(distributed_command(pair_files, parts, "--max-minutes", "0", dropout=0.2), tmp_path, 2)
+    assert "saved at step 1 of" in told
+    assert main(distributed_command(pair_files, parts, dropout=0.2)) == 2
+    assert "holds a run with other settings (processes: was 2, now 1)" in capsys.readouterr().err
+    assert "going on at step 1" in together(distributed_command(pair_files, parts, dropout=0.2), tmp_path, 2)
+    weights = [folder / "checkpoint" / "model.safetensors" for folder in (whole, parts)]
+    assert weights[0].read_bytes() == weights[1].read_bytes()

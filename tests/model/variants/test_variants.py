@@ -1,25 +1,21 @@
-"""The variants: what is declared of them, how they are run, and the record of what came out."""
+"""Variants: their declaration, their runs and the record of the results."""
 
 from __future__ import annotations
 
 import dataclasses
 import json
-import shlex
 
 import pytest
-from filelock import FileLock
 
-from model.__main__ import build_parser, main
+from model.__main__ import main
 from model.checkpoint import load
 from model.commands import variants_training
-from model.config import ModelConfig, TrainConfig
+from model.config import ModelConfig
 from model.experiments.variant_cost import Cost
 from model.experiments.variant_runs import runs_of
 from model.network.transformer import build
-from model.training.run import Run
 from model.variants.declared import BASE, PLAN, SEEDS, VARIANTS
-from model.variants.interval import quantile, within
-from model.variants.record import FILE, SCORES, Measured, Missing, Seeded, Variants, chance_apart, read
+from model.variants.record import FILE, SCORES, Measured, Missing, Seeded, Variants, read
 from tests.support import tiny
 from tests.support.command_line_helpers import fails
 from tests.support.training_helpers import BRIEF_VARIANT
@@ -30,7 +26,7 @@ def parameters(name: str) -> int:
     return build(ModelConfig(source_vocab=4000, target_vocab=4000, **options)).parameter_count
 
 
-def test_the_variants_differ_in_what_they_name_and_in_nothing_else():
+def test_variants_differ_in_what_they_name_only():
     base = ModelConfig(4000, 4000, **PLAN.model_options(VARIANTS[BASE])).to_dict()
     for variant in VARIANTS.values():
         own = ModelConfig(4000, 4000, **PLAN.model_options(variant)).to_dict()
@@ -40,31 +36,11 @@ def test_the_variants_differ_in_what_they_name_and_in_nothing_else():
 
 
 def test_no_variant_owes_its_score_to_more_parameters():
-    """Heads share the width; a gate makes the network narrower. The norms alone differ: RMSNorm has no bias."""
     counts = {name: parameters(name) for name in VARIANTS}
     assert max(counts.values()) / min(counts.values()) < 1.002
     assert counts["heads-1"] == counts["heads-2"] == counts["heads-8"] == counts["gelu"] == counts[BASE]
     assert counts[BASE] - counts["original"] == 2 * 2 * 128  # the norms at the end of both stacks
     assert counts["swiglu"] - counts[BASE] == 6 * (3 * 128 * 341 + 2 * 341 - 2 * 128 * 512 - 512)
-
-
-def test_the_shipped_variants_are_trained_as_planned_but_for_fewer_epochs(shipped_metrics):
-    training = TrainConfig(**PLAN.train_options(1)).to_dict()
-    differing = {n for n, value in training.items() if shipped_metrics["training"].get(n, value) != value}
-    assert differing == {"epochs", "first_target_epochs"}
-
-
-def test_a_shorter_plan_is_shorter_for_all_in_the_same_shares():
-    short = PLAN.changed(epochs=2)
-    assert (short.training["epochs"], short.training["first_target_epochs"]) == (2, 1)
-    assert PLAN.changed(epochs=2, first_target_epochs=2).training["first_target_epochs"] == 2
-
-
-@pytest.fixture
-def shipped_metrics():
-    from model.checkpoint import find
-
-    return json.loads((find("variant-base") / "metrics.json").read_text())
 
 
 def made(name: str, *bleus: float) -> Measured:
@@ -92,28 +68,12 @@ def test_designs_are_apart_where_no_seed_overlaps():
     assert "column of chances" in record(base, made("one", 40.0)).told
 
 
-def test_the_interval_is_students_over_the_seeds_that_both_have():
-    """Of 3.0, 1.5 and 3.0: mean 2.5, deviation 0.866, and 4.303 of its standard errors each way."""
+def test_interval_is_students_over_shared_seeds():
     base, above = made(BASE, 30.0, 31.0, 32.0), made("above", 33.0, 32.5, 35.0)
     low, high = above.against(base, "bleu").interval
     assert (low, high) == pytest.approx((2.5 - 4.3027 * 0.5, 2.5 + 4.3027 * 0.5), abs=1e-4)
     lone = dataclasses.replace(above, runs=above.runs[2:])
     assert lone.against(base, "bleu")[3:] == (1, None)
-
-
-@pytest.mark.parametrize(("freedom", "known"), [(1, 12.706), (2, 4.303), (3, 3.182), (8, 2.306), (30, 2.042)])
-def test_students_quantile_is_that_of_the_tables(freedom, known):
-    assert quantile(freedom) == pytest.approx(known, abs=5e-4)
-    assert within(quantile(freedom), freedom) == pytest.approx(0.95)
-
-
-@pytest.mark.parametrize(("n", "m"), [(1, 1), (2, 3), (3, 3)])
-def test_the_chance_is_that_of_all_orders(n, m):
-    import itertools
-
-    splits = list(itertools.combinations(range(n + m), n))
-    apart = [s for s in splits if set(s) in (set(range(n)), set(range(m, n + m)))]
-    assert chance_apart(n, m) == pytest.approx(min(1, len(apart) / len(splits)))
 
 
 def test_a_record_comes_back_as_it_was_written():
@@ -171,19 +131,7 @@ def asked(pair_files, tmp_path) -> list[str]:
     ]
 
 
-def test_the_commands_are_those_of_training_and_scoring(asked, capsys):
-    """Each is one that the command line takes, with the very settings of its variant."""
-    assert main([*asked, "--commands"]) == 0
-    lines = [shlex.split(line)[3:] for line in capsys.readouterr().out.splitlines()]
-    assert len(lines) == 2 * len(VARIANTS) * len(SEEDS)
-    parsed = [build_parser().parse_args(line) for line in lines]
-    assert [each.command for each in parsed[:2]] == ["train", "evaluate"]
-    (original,) = [each for each in parsed if each.command == "train" and each.out.name == "original-2"]
-    assert (original.norm_first, original.final_norm, original.seed, original.d_model) == (False, False, 2, 16)
-    assert len({each.out for each in parsed if each.command == "train"}) == len(VARIANTS) * len(SEEDS)
-
-
-def test_it_trains_scores_and_goes_on_where_it_was(asked, tmp_path, capsys, monkeypatch):
+def test_variants_train_score_and_resume(asked, tmp_path, capsys, monkeypatch):
     out = tmp_path / "runs"
     chosen = ["--only", "modern", "--seed", "3", "--device", "cpu"]
     assert main([*asked, *chosen, "--max-minutes", "0"]) == 0
@@ -217,7 +165,7 @@ def test_it_trains_scores_and_goes_on_where_it_was(asked, tmp_path, capsys, monk
     assert (tmp_path / "shipped" / "variant-modern" / "README.md").read_text().startswith("# variant-modern\n")
 
 
-def test_a_run_that_fails_is_told_and_kept_and_two_in_a_row_end_it(asked, tmp_path, capsys, monkeypatch):
+def test_failed_run_is_kept_and_two_end_the_command(asked, tmp_path, capsys, monkeypatch):
     called = []
 
     def failing(command, name, words):
@@ -233,60 +181,3 @@ def test_a_run_that_fails_is_told_and_kept_and_two_in_a_row_end_it(asked, tmp_pa
     assert called == ["train", "train"]
     run = runs_of(tmp_path / "runs", [BASE], [1])[0]
     assert (run.missing.state, run.missing.why) == ("failed", "the disk is full")
-
-
-def test_where_a_run_that_is_asked_to_stop_cannot_be_saved_no_other_begins(asked, tmp_path, capsys, monkeypatch):
-    def full(self, *args):
-        self.stop = True
-        raise OSError("the disk is full")
-
-    monkeypatch.setattr(Run, "train", full)
-    assert main([*asked, "--seed", "1", "--device", "cpu"]) == 130
-    told, said = capsys.readouterr()
-    assert told.count("could not be saved: the disk is full") == 1 and "failed" not in told + said
-    run = runs_of(tmp_path / "runs", [BASE], [1])[0]
-    assert run.missing.state != "failed"
-
-
-def test_a_run_that_another_process_is_at_is_left_to_it(asked, tmp_path, capsys, monkeypatch):
-    monkeypatch.setattr(variants_training, "_called", None)
-    monkeypatch.setattr(variants_training, "cost", lambda *args: Cost(1, 0.1, "from nothing"))
-    folder = tmp_path / "runs" / "base-1"
-    folder.mkdir(parents=True)
-    with FileLock(folder / "lock"):
-        assert main([*asked, "--only", BASE, "--seed", "1", "--device", "cpu"]) == 0
-    assert "Pre-norm, 4 heads, seed 1: another process is at it" in capsys.readouterr().out
-    assert runs_of(tmp_path / "runs", [BASE], [1])[0].missing.state == "waiting"
-
-
-def test_a_run_that_was_begun_with_other_settings_is_refused_before_anything_is_trained(asked, tmp_path, capsys):
-    folder = tmp_path / "runs" / "gelu-2"
-    folder.mkdir(parents=True)
-    settings = {"model": {}, "training": {}, "data": {}}
-    (folder / "settings.json").write_text(json.dumps(settings))
-    assert "gelu-2 holds a run with other settings (model: d_model was None" in fails(capsys, *asked, "--only", "base")
-
-
-def test_speed_is_measured_in_turn_and_joins_the_record(asked, tmp_path):
-    assert main([*asked, "--only", "base,gelu", "--speed", "1", "--device", "cpu"]) == 0
-    found = json.loads((tmp_path / "runs" / "speed.json").read_text())
-    assert set(found["tokens_per_second"]) == {"base", "gelu"}
-    assert all(speed > 0 for speed in found["tokens_per_second"].values())
-    assert found["rounds"] == 1
-
-
-@pytest.mark.parametrize(
-    ("more", "said"),
-    [
-        (["--only", "base,rotating"], "there is no variant 'rotating': choose from base, original"),
-        (["--seed", "1,x"], "the seeds are '1,x'; expected whole numbers with commas between"),
-        (["--same-heads", "0"], "--same-heads is 0; expected at least 1 sentence"),
-        (["--same-heads"], "has 2 trained seeds; train them first"),
-        (["--ship", "there"], "holds no run that is trained and scored; train some first"),
-        (["--speed", "0"], "--speed is 0; expected at least 1 round"),
-        (["--d-model", "9"], "d_model is 9; expected a multiple of heads, which is 4"),
-        (["--epochs", "0"], "epochs is 0; expected more than 0"),
-    ],
-)
-def test_what_cannot_be_asked_is_said_in_one_line(asked, capsys, more, said):
-    assert said in fails(capsys, *asked, *more)

@@ -1,0 +1,151 @@
+"""Whatever a browser sends, a link or values of widgets and components, every page runs in bounded time."""
+
+from __future__ import annotations
+
+import json
+import logging
+import math
+import time
+from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+from streamlit.proto.WidgetStates_pb2 import WidgetState, WidgetStates
+
+from tests.support import strategies
+from tests.support.viz_helpers import Lab, address
+from viz import links, pages
+from viz.fields import fields
+from viz.view import View, can_hold
+
+logging.getLogger("streamlit.runtime.scriptrunner_utils.script_run_context").disabled = True  # there is none here
+MOST_SECONDS = 30.0  # of one run, on a busy machine
+NAMES = tuple(each.parameter for each in fields(View).values())
+SENTENCES = ("I saw a cat.", "The red fox. It sleeps.", "“" * 300, "cat " * 60, "", " ", "<b>&amp;", "a\nb", "\U0001f600")
+SENTENCES += ("’" * 9000,)
+
+
+def words(text: str) -> list[str]:
+    return text.split()
+
+
+EDITS = words("scaling-off window-3 off_cross.3.5 skip_dec.2.ff source-positions_off off_dec.1 block_dec_2-2")
+KNOWN = {  # texts that mean something to a parameter, beside numbers and words of other parameters
+    "text": SENTENCES,
+    "target": SENTENCES,
+    "edits": (*EDITS, "~".join(EDITS), "~".join(EDITS * 40)),
+    "checkpoint": words("en-fr en-fr-learned en-fr-peek nothere my(model)"),
+    "decode": words("beam sample greedy yours"),
+    "scheme": words("learned rotary sinusoidal"),
+    "part": words("stages writers map scale length lens tokens embeddings"),
+    "show": words("attention mask decoding"),
+    "kind": words("encoder decoder cross"),
+    "measure": words("rollout contribution"),
+    "order": words("similarity entropy"),
+    "find": words("cross_3_2 encoder_1_9"),
+    "rows": words("training shifted"),
+    "lesson": words("cell nothing"),
+}
+KNOWN |= {key: ["off"] for key in ("causal", "padmask")} | {"mode": ["again"], "head": ["mean"], "guess": ["first"]}
+KNOWN |= {"words": ["merged"], "sites": ["all"], "average": ["layers"], "try": ["order", "nothing"]}
+ODD = ("", "-1", "nan", "inf", "1e9", "0.5", "9" * 5000, "None", "../..", "a" * 7000, "\x00", "٣", "{}", "~", "-", "_")
+COUNTS = (0, 1, 2, 3, 4, 7, 8, 16, 64, 512, 999)
+LISTS = st.lists(st.lists(st.integers(0, 9000).map(str), min_size=1, max_size=126).map("-".join), min_size=1, max_size=20)
+
+
+def parameter(name: str) -> st.SearchStrategy[str]:
+    """What may stand in a link under a name."""
+    known = st.sampled_from(KNOWN.get(name, COUNTS)).map(str)
+    return known | LISTS.map("~".join) | st.sampled_from(ODD) | st.text(max_size=30) | st.sampled_from(COUNTS).map(str)
+
+
+@st.composite
+def addresses(draw: st.DrawFn) -> dict[str, str]:
+    names = draw(st.sets(st.sampled_from(NAMES), min_size=1, max_size=8))
+    return {name: draw(parameter(name)) for name in sorted(names)}
+
+
+PAGE = st.sampled_from(pages.PAGES).map(lambda page: None if page == pages.PAGES[0] else page.file)
+
+
+def check(lab: Lab, began: float) -> None:
+    """Asserts what holds after every run."""
+    assert time.monotonic() - began < MOST_SECONDS, f"a run took {time.monotonic() - began:.0f} s"
+    view = lab.at.session_state["view"]
+    wrong = [name for name in fields(View) if not can_hold(name, getattr(view, name))]
+    assert wrong == [], f"the view has {wrong[0]} = {getattr(view, wrong[0])!r:.80}"
+    assert links.parse(address(lab.at))[1] == ()
+    assert "checkpoint" in [box.key for box in lab.at.selectbox], "the box for the checkpoint is gone"
+
+
+@strategies.few(4)
+@given(page=PAGE, link=addresses())
+def test_any_link_opens_its_page(page, link):
+    began = time.monotonic()
+    check(Lab(page, **link), began)
+
+
+WORDS = words("encoder cross none steps source typed map heads dark off_cross.3.5 block_enc_1-1")
+KEYS = words("kind layer head query key step token text of word done side to merge mass average")
+NUMBERS = st.sampled_from((0, 1, 2, 3, -1, 10**400, 0.5, math.nan, math.inf, 1e300))
+JSON = st.recursive(
+    st.none() | st.booleans() | NUMBERS | st.sampled_from((*WORDS, "x" * 70, "\ud800", "")),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(KEYS), inner, max_size=5),
+    max_leaves=6,
+)
+TYPED = st.sampled_from((*SENTENCES, *ODD, "en-fr-peek", "/tmp", "../checkpoints/en-fr", "beam", "mean", "q" * 30_000))
+REAL = st.sampled_from((0.0, 1.0, -1.0, 1e300, math.nan, math.inf)) | st.floats(-99, 999)
+
+
+def widget_state(draw: Any, widget: str, kind: str, events: list[str]) -> WidgetState:
+    """A value of a widget's kind. Streamlit itself ends a run on a value of another kind."""
+    made, event = WidgetState(id=widget), draw(st.sampled_from(events or ["selection"]))
+    match kind:
+        case "json_value":
+            made.json_value = json.dumps({event: draw(JSON)})
+        case "json_trigger_value":
+            made.json_trigger_value = json.dumps([{"event": event, "value": draw(JSON)}] * draw(st.integers(1, 2)))
+        case "chart":
+            made.string_value = json.dumps({"selection": {"points": draw(JSON)}})
+        case "trigger_value":
+            made.trigger_value = True
+        case "bool_value":
+            made.bool_value = draw(st.booleans())
+        case "int_value":
+            made.int_value = draw(st.integers(-(2**40), 2**40))
+        case "double_value":
+            number = draw(REAL)
+            made.double_value = number if abs(number) < 2**50 else 0.0
+        case "string_value":
+            made.string_value = draw(TYPED)
+        case "double_array_value":
+            made.double_array_value.data.extend(draw(st.lists(REAL, max_size=2)))
+        case "string_array_value":
+            made.string_array_value.data.extend(draw(st.lists(TYPED, max_size=2)))
+        case "int_array_value":
+            made.int_array_value.data.extend(draw(st.lists(st.integers(-9, 99), max_size=2)))
+        case _:
+            raise AssertionError(f"no value is known for {kind}")
+    return made
+
+
+@strategies.few(3)
+@given(
+    data=st.data(),
+    page=PAGE,
+    link=st.fixed_dictionaries({name: st.sampled_from(KNOWN[name]) for name in ("part", "decode", "show")}),
+    text=st.sampled_from(SENTENCES[:3]),
+)
+def test_any_values_of_widgets_are_run(data, page, link, text):
+    lab, charts = Lab(page, text=text, **link), set()
+    for _ in range(3):
+        known = lab.at._session_state._state._new_widget_state.widget_metadata
+        charts |= {chart.proto.id for chart in lab.at.get("plotly_chart")}
+        kinds = {widget: "chart" if widget in charts else each.value_type for widget, each in known.items()}
+        chosen = data.draw(st.sets(st.sampled_from(sorted(known)), min_size=1, max_size=3))
+        sent = [widget_state(data.draw, each, kinds[each], list(known[each].callbacks or ())) for each in sorted(chosen)]
+        began = time.monotonic()
+        others = [each for each in lab.at._tree.get_widget_states().widgets if each.id not in chosen]
+        lab.at._run(WidgetStates(widgets=[*others, *sent]))
+        lab._checked()
+        check(lab, began)

@@ -1,0 +1,194 @@
+"""Tasks mlm and classify: tiny runs learn, resume and save checkpoints."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+import torch
+from torch.nn import functional as F
+
+from model import checkpoint as checkpoints
+from model.__main__ import main
+from model.config import END, MAX_TOKENS, PAD, START
+from model.device import has_bfloat16
+from model.inference.analyse import analyse
+from model.inference.request import Request
+from model.network.context import forced
+from model.text.labelled import Labelled
+from model.text.masking import Masking
+from model.text.sentence_pairs import FOLLOWS, NOTHING, Books
+from model.text.tokenizer import Tokenizer
+from model.training.filling import filled_loss, losses, rows
+from model.training.recording import Recording
+from tests.support import tiny
+
+SIZES = {"d_model": 32, "heads": 2, "encoder_layers": 2, "d_ff": 64, "dropout": 0.0}
+BRIEF = {"vocab_size": 400, "batch_tokens": 200, "warmup": 20, "learning_rate": 1e-2, "masked": 0.2}
+BRIEF |= {"validate_every": 100, "average": 1, "log_every": 50}
+
+
+@pytest.fixture(scope="module")
+def books(tmp_path_factory):
+    """Two books in which the same sentences follow one another, in the same order."""
+    folder = tmp_path_factory.mktemp("books")
+    lines = ["The fox sees me. A lamp takes you. My boat paints him. Our king finds them."] * 24
+    for name, own in (("one", lines), ("two", lines), ("dev", lines[:12])):
+        (folder / f"{name}.txt").write_text("".join(f"{line}\n" for line in own), encoding="utf-8")
+    return folder
+
+
+def words(folder, out, *more, **changes):
+    files = ["--data", str(folder / "one.txt"), str(folder / "two.txt"), "--dev", str(folder / "dev.txt"), "--out", str(out)]
+    return ["train", "--task", "mlm", *files, "--device", "cpu", *tiny.options(**(SIZES | BRIEF | changes)), *more]
+
+
+def test_run_learns_to_fill_in_blanks(books, tmp_path):
+    assert main(words(books, tmp_path / "run", epochs=26)) == 0
+    lab = checkpoints.load(str(tmp_path / "run" / "checkpoint"))
+    first, last = (lab.metrics["validations"][n] for n in (0, -1))
+    assert last["blanks_right"] > 0.8 and last["pairs_right"] > 0.8 and last["blank_loss"] < first["blank_loss"]
+    near = (
+        5e-3 if has_bfloat16(torch.device("cpu")) else 2e-4
+    )  # the loss is measured as the run trains, its parts in float32
+    assert last["dev_loss"] == pytest.approx(last["blank_loss"] + last["pair_loss"], abs=near)
+    assert {"pairs_right", "pair_loss"} <= set(last)
+    assert (lab.config.segments, lab.config.pooler, lab.config.follows, lab.source_tokenizer.mask) == (2, True, True, 3)
+    assert set(lab.means) == set(tiny.sites(lab.config))
+    watched = Recording.load(tmp_path / "run" / "checkpoint" / "probes.npz")  # sentences of the project's own
+    for sentence in watched.sentences:
+        blanks = [n for n, token in enumerate(sentence.source) if token == lab.source_tokenizer.mask]
+        other = [n for n, (read, told) in enumerate(zip(sentence.source, sentence.target, strict=True)) if read != told]
+        assert blanks and other == blanks
+    found = analyse(lab, Request("The fox ___ me.")).trace
+    place = found.source.ids.index(3)
+    assert found.source.labels[place - 1] == "fox"  # the blank has taken the space before it
+    assert lab.source_tokenizer.piece(int(found.log_probs[place].argmax())) == "·sees"
+    log = [json.loads(line) for line in (tmp_path / "run" / "log.jsonl").read_text().splitlines()]
+    assert any("blank_loss" in entry and "pair_loss" in entry for entry in log)
+    card = (tmp_path / "run" / "checkpoint" / "README.md").read_text(encoding="utf-8")
+    assert f"Kept: step {lab.metrics['dev']['step']:,}" in card and "Trained from scratch" in card
+
+
+def test_a_stopped_run_ends_as_one_that_was_not(books, tmp_path):
+    whole, halved = tmp_path / "whole", tmp_path / "halved"
+    assert main(words(books, whole, epochs=2)) == 0
+    assert main(words(books, halved, "--max-minutes", "0", epochs=2)) == 0
+    assert main(words(books, halved, epochs=2)) == 0
+    one, other = (checkpoints.load(str(folder / "checkpoint")).model.state_dict() for folder in (whole, halved))
+    assert all(one[name].equal(value) for name, value in other.items())
+
+
+def test_losses_of_blanks_and_pairs_are_added(books):
+    tokenizer = Tokenizer.train(tiny.SENTENCES, 300, blanks=True)
+    pairs = rows(Books.encode([tiny.SENTENCES], tokenizer), Masking(tokenizer, 0.15), "key", True)
+    batch = pairs.batch(range(12))
+    sizes = {"source_vocab": 300, "target_vocab": 300, "family": "encoder-only", "decoder_layers": 0, "source_start": True}
+    model = tiny.model(**sizes, segments=2, pooler=True, follows=True)
+    model.requires_grad_(False)
+    each = pairs.blanks_a_pair
+    total, count = filled_loss(model, batch, 0.0, each)
+    assert count == pairs.tokens(range(12)) == int((batch.outputs != PAD).sum())
+    hidden = forced(model, batch.source, None)
+    real, judged = batch.outputs != PAD, batch.labels != NOTHING
+    assert judged.any() and not judged.all()
+    blanks = F.cross_entropy(model.project(hidden)[real], batch.outputs[real], reduction="sum")
+    following = F.cross_entropy(model.following(hidden, batch.source)[judged], batch.labels[judged], reduction="sum")
+    assert float(total) == pytest.approx(float(blanks + each * following), rel=1e-6)
+    shares = [filled_loss(model, pairs.batch(rows), 0.0, each) for rows in (range(0, 12, 2), range(1, 12, 2))]
+    assert float(sum(loss for loss, _ in shares)) == pytest.approx(float(total), rel=1e-6)  # however many processes
+    all_of_it, judging = range(len(pairs)), sum(row.label != NOTHING for row in pairs.rows)
+    assert each == pytest.approx(pairs.tokens(all_of_it) / judging)
+    batch.labels[:] = NOTHING
+    assert float(losses(model, batch)[3]) == 0 and FOLLOWS == 0
+
+
+JUDGING_SIZES = {"d_model": 16, "heads": 2, "encoder_layers": 1, "d_ff": 32, "dropout": 0.0}
+JUDGING_BRIEF = {
+    "vocab_size": 320,
+    "batch_tokens": 400,
+    "warmup": 10,
+    "learning_rate": 1e-2,
+    "validate_every": 100,
+    "average": 1,
+}
+LABELS = {"sees": "eyes", "takes": "hands", "finds": "hands", "paints": "brush"}
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory):
+    """Sentences of the made-up language, labelled by their verb."""
+    folder = tmp_path_factory.mktemp("labelled")
+    texts = [text for text, _ in tiny.PAIRS]
+    verbs = [next(word for word in text.split() if word in LABELS) for text in texts]
+    lines = [f"{LABELS[verb]}\t{text}\n" for verb, text in zip(verbs, texts, strict=True)]
+    for name, part in (("train", lines), ("dev", lines[::3])):
+        (folder / f"{name}.tsv").write_text("".join(part), encoding="utf-8")
+    return folder / "train.tsv", folder / "dev.tsv"
+
+
+def judging_words(files, out, *more, **changes):
+    named = ["--data", str(files[0]), "--dev", str(files[1]), "--out", str(out)]
+    return ["train", "--task", "classify", *named, "--device", "cpu", *tiny.options(**(JUDGING_BRIEF | changes)), *more]
+
+
+def test_run_learns_labels_and_beats_a_bag_of_words(files, tmp_path, capsys):
+    assert main(judging_words(files, tmp_path / "run", "--pooling", "mean", epochs=12, **JUDGING_SIZES)) == 0
+    lab = checkpoints.load(str(tmp_path / "run" / "checkpoint"))
+    assert lab.config.classes == ("brush", "eyes", "hands") and lab.config.pooling == "mean"
+    assert lab.metrics["validations"][-1]["labels_right"] > 0.9
+    watched = Recording.load(tmp_path / "run" / "checkpoint" / "probes.npz")  # sentences of the project's own
+    assert len(watched.sentences) == 12 and {s.labels for s in watched.sentences} == {lab.config.classes}
+    for number, sentence in enumerate(watched.sentences):
+        likeliest = watched.log_probs(number).argmax(1)
+        assert [sentence.labels[n] for n in likeliest] == [texts[number] for texts in watched.written]
+    capsys.readouterr()
+    measured = ["--data", str(files[1]), "--baseline", str(files[0]), "--dev", str(files[1]), "--device", "cpu"]
+    name = str(tmp_path / "run" / "checkpoint")
+    assert main(["evaluate", "--checkpoint", name, *measured, "--record", "test", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["accuracy"] == found["labels"]["accuracy"] > 0.9
+    assert found["labels"]["bag_of_words"]["accuracy"] > 0.9
+    gain = found["labels"]["gain"]
+    assert gain["accuracy_interval"][0] <= gain["accuracy"] <= gain["accuracy_interval"][1]
+    assert checkpoints.load(name).metrics["test"]["accuracy"] == found["accuracy"]
+    assert main(["judge", "The red fox sees a lamp.", "--checkpoint", name, "--device", "cpu"]) == 0
+    first = capsys.readouterr().out.split("\t")
+    assert first[::2] == ["eyes", *first[2::2]] and sum(map(float, first[1::2])) == pytest.approx(1, abs=1e-3)
+    assert main(["judge", "The red fox sees a lamp.", "--checkpoint", name, "--device", "cpu", "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told["label"] == "eyes" == next(iter(told["labels"])) and len(told["labels"]) == 3
+    for wrong, message in ((["translate", "A lamp."], "use python -m model judge"), (["judge", " "], "is empty")):
+        assert main([*wrong, "--checkpoint", name, "--device", "cpu"]) == 2
+        assert message in capsys.readouterr().err
+
+
+def test_it_begins_with_a_model_that_fills_in(files, tmp_path, tokenizer):
+    reads = {"family": "encoder-only", "decoder_layers": 0, "source_start": True, "segments": 2, "pooler": True}
+    first = tiny.checkpoint(tokenizer, follows=True, output_transform=True, output_bias=True, **reads)
+    checkpoints.save(first, tmp_path / "first")
+    run = judging_words(files, tmp_path / "run", "--init", str(tmp_path / "first"), epochs=1)
+    assert main([*run, "--learning-rate", "1e-9"]) == 0
+    lab = checkpoints.load(str(tmp_path / "run" / "checkpoint"))
+    assert (lab.config.classes, lab.config.follows, lab.config.output_transform) == (
+        ("brush", "eyes", "hands"),
+        False,
+        False,
+    )
+    old, new = (dict(each.model.named_parameters()) for each in (checkpoints.load(str(tmp_path / "first")), lab))
+    kept = set(old) & set(new)
+    assert "pooler.dense.weight" in kept and "encoder.1.self_attention.query.weight" in kept
+    assert all((old[name] - new[name]).abs().max() < 2e-3 for name in kept)  # float16 rounds
+    assert set(new) - kept == {"classifier.weight", "classifier.bias"}
+    whole, halved = tmp_path / "run", tmp_path / "halved"
+    stopped = judging_words(files, halved, "--init", str(tmp_path / "first"), "--learning-rate", "1e-9", epochs=1)
+    assert main([*stopped, "--max-minutes", "0"]) == 0 and main(stopped) == 0
+    one, other = (checkpoints.load(str(each / "checkpoint")).model.state_dict() for each in (whole, halved))
+    assert all(one[name].equal(value) for name, value in other.items())
+
+
+def test_texts_are_read_as_an_encoder_reads_them(tokenizer):
+    read = Labelled([("b", "The fox."), ("a", "lamp " * 400)], tokenizer, ("a", "b"))
+    assert read.rows[0] == [START, *tokenizer.encode("The fox."), END] and read.labels == [1, 0]
+    assert len(read.rows[1]) == MAX_TOKENS and read.rows[1][-1] == END and read.cut == 1
+    assert read.batch([1, 0]).labels.tolist() == [0, 1] and read.tokens([0, 1]) == 2
