@@ -6,28 +6,26 @@ from pathlib import Path
 
 import streamlit as st
 
-from viz import state, theme
+from viz import theme
+from viz.classroom import lecture, present, room_panel, talk_prefetch
+from viz.classroom import present as back
+from viz.classroom.talk_strip import talk_strip
+from viz.frame import show, sidebar
+from viz.frame.reconnect import reconnect
+from viz.frame.sidebar import terms_list, watch
+from viz.frame.tour import tour
 from viz.lessons.lesson_strip import begin_first, lesson_strip
-from viz.shared import frame, sidebar
-from viz.shared.follow import back
-from viz.shared.lecture import lecture, present
-from viz.shared.reconnect import reconnect
-from viz.shared.room import room
-from viz.shared.talks import ahead
-from viz.shared.talks.talk_strip import talk_strip
-from viz.shared.terms_list import terms_list
-from viz.shared.tour import tour
-from viz.shared.watch import watch
+from viz.state import session
 
 HERE = Path(__file__).parent
 MARK = theme.mark()
 
-state.begin_run()
+session.begin_run()
 st.set_page_config(page_title="Attention Lab", page_icon=MARK, layout="wide", initial_sidebar_state=208)
-mode = state.theme_mode()
+mode = session.theme_mode()
 st.html(theme.needed_rules(mode))
 st.logo(MARK, size="large")  # the stylesheet sets the name beside it
-page = frame.navigation(HERE)
+page = show.navigation(HERE)
 with st.sidebar:
     below = st.container()
 
@@ -35,13 +33,13 @@ with st.sidebar:
 def beside() -> None:
     with below:
         sidebar.chosen()
-        if not state.current().lecture:
-            present.panel(state.current())
+        if not session.current().lecture:
+            present.panel(session.current())
         tour(on_lesson=begin_first)
         terms_list()
         watch(mode)
         lecture.mounted()
-        room.mounted()
+        room_panel.mounted()
         reconnect()
     back.bar()
 
@@ -51,6 +49,6 @@ def foot() -> None:
     talk_strip()
 
 
-frame.run(page, foot, beside)
-state.end_run()
-ahead.next_stop(state.current())
+show.run(page, foot, beside)
+session.end_run()
+talk_prefetch.next_stop(session.current())

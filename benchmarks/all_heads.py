@@ -19,10 +19,10 @@ import torch
 from model import Request, analyse, load
 from model.config import END
 from model.inference.analysis import Analysis
-from model.readings.contributions import value_norms
+from model.readings.tokens.token_attribution import value_norms
 from model.trace import Site
 from viz.heads.all_heads import payload, thumbnails
-from viz.view import View
+from viz.state.view import View
 
 WORDS = "The old man who lives in the small house near the river gave the children a red ball because they were kind "
 

@@ -27,8 +27,8 @@ import torch
 from model import load
 from model.checkpoint import Checkpoint
 from model.config import END
-from model.decoding.recorder import Recorder
 from model.decoding.search import greedy
+from model.decoding.uncached import Recorder
 from model.edits.intervention import BASELINE
 from model.inference.passes import recorded, teacher_force
 

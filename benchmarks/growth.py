@@ -19,14 +19,14 @@ import torch
 from benchmarks.all_heads import analysed
 from model import Request, analyse, load
 from model.checkpoint import Checkpoint
-from model.decoding.recorder import Recorder
 from model.decoding.search import greedy
+from model.decoding.uncached import Recorder
 from model.experiments.length_runs import fitted
 from model.inference.passes import recorded
 from model.network.transformer import build
-from model.readings.contributions import value_norms
+from model.readings.tokens.token_attribution import value_norms
 from viz.heads.all_heads import payload, thumbnails
-from viz.view import View
+from viz.state.view import View
 
 WIDTH = 32  # of a head
 LENGTHS = (8, 16, 32, 64, 128)

@@ -14,7 +14,7 @@ from collections import deque
 from pathlib import Path
 
 from model.experiments.length_runs import LENGTHS, Curve, Limits, fit, measure
-from model.network.lengths import WAYS
+from model.network.extrapolation import WAYS
 
 
 def cell(curve: Curve, length: int) -> str:

@@ -21,11 +21,13 @@ import time
 from pathlib import Path
 
 from benchmarks.visitors import Visitor, lab, query_of
-from viz import allocator, cache, experiments, keep
+from viz import cache, computations
+from viz.decoding_steps import steps
 from viz.heads import picture
-from viz.links import parse
-from viz.translate import steps
-from viz.view import View, unedited
+from viz.server import serve as allocator
+from viz.state import result_cache
+from viz.state.links import parse
+from viz.state.view import View, unedited
 
 SUBJECTS = ("The old man", "My sister", "A black cat", "The teacher", "Our neighbour", "The little girl", "Their dog", "He")
 VERBS = ("saw", "found", "forgot", "wanted", "sold", "lost", "bought", "liked", "took", "needed")
@@ -66,7 +68,7 @@ def visit(text: str, draw: random.Random) -> None:
         steps.candidate_rows(data.request, view.device, None, drawn["trace"])
         picture.thumbnails(data.request, view.device, "light")
         picture.payload(data.request, view.device, data.view, "light")
-    experiments.mask_effects(unedited(data.request), view.device)
+    computations.mask_effects(unedited(data.request), view.device)
     edited, _ = parse({"text": text, "edits": f"off_cross.{draw.randint(1, 4)}", "mode": "again"})
     cache.page_data(edited)
 
@@ -84,7 +86,7 @@ def resident(process: int | str = "self", what: str = "VmRSS") -> float:
 
 def kept() -> float:
     """MB of all that is kept."""
-    return keep.LEDGER.total / (1 << 20)
+    return result_cache.LEDGER.total / (1 << 20)
 
 
 def compute(count: int) -> float:
@@ -146,9 +148,10 @@ def main() -> int:
         compute(args.sentences) if args.sentences else 0,
         serve(args.visitors, args.texts, args.rest) if args.visitors else 0,
     )
-    bound = keep.most_mb(runs := max(1, args.visitors))
+    bound = result_cache.most_mb(runs := max(1, args.visitors))
     held = "held" if most <= bound else "BROKEN"
-    parts = f"{keep.BASE_MB}, the {keep.KEEP_MB} that may be kept, and {keep.RUN_MB} for each of {runs} runs at once"
+    base, keep, run = result_cache.BASE_MB, result_cache.KEEP_MB, result_cache.RUN_MB
+    parts = f"{base}, the {keep} of cached results, and {run} for each of {runs} runs at once"
     print(f"the bound is {bound:,} MB ({parts}): {held} at {most:,.0f} MB")
     return int(most > bound)
 

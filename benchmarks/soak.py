@@ -21,7 +21,7 @@ import numpy as np
 import websockets
 
 from benchmarks.visitors import Visitor, lab, query_of, sentences
-from viz.keep import most_mb
+from viz.state.result_cache import most_mb
 
 THINK, LOOK = 20.0, 5.0  # seconds
 KEPT = 128  # MB: so little that the warm-up fills it, and what grows after it is something else

@@ -31,8 +31,13 @@ def measure(variant: str, args: argparse.Namespace) -> dict[str, float]:
     from model.config import ModelConfig, TrainConfig
     from model.network.context import shifted
     from model.network.transformer import EncoderDecoder
-    from model.text.corpus import Batch, Corpus, by_source, read_pairs
-    from model.training.loss import Objective, learning_rate
+    from model.workshop.corpus.corpus import (
+        Batch,
+        Corpus,
+        by_source,
+        read_pairs,
+    )
+    from model.workshop.training.loss import Objective, learning_rate
 
     torch.set_num_threads(args.threads)
     torch.manual_seed(args.seed)

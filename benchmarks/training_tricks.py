@@ -24,10 +24,10 @@ def measure(variant: str, steps: int, threads: int) -> float:
 
     from model import device
     from model.config import ModelConfig
-    from model.network.dropout import Dropout
+    from model.network.attention import Dropout
     from model.network.transformer import EncoderDecoder
-    from model.text.corpus import Batch
-    from model.training import loss as losses
+    from model.workshop.corpus.corpus import Batch
+    from model.workshop.training import loss as losses
 
     torch.set_num_threads(threads)
     torch.manual_seed(1)

@@ -8,8 +8,20 @@ from importlib import import_module
 from types import ModuleType
 
 from model import __version__
-from model.arguments import Parser
-from model.commands import check, choose, convert, evaluate, go_on, judge, maps, report, train, translate, variants
+from model.io.numbers import Parser
+from model.workshop.commands import (
+    check,
+    choose,
+    convert,
+    evaluate,
+    go_on,
+    judge,
+    maps,
+    report,
+    train,
+    translate,
+    variants,
+)
 
 READER_LEFT = 141  # 128 + SIGPIPE, as shells have it: what reads the output has closed it, as `head -1` does
 EXITS = (
@@ -22,7 +34,7 @@ COMMANDS: dict[str, ModuleType | str] = {  # a command of viz stands by its name
     "continue": go_on,
     "judge": judge,
     "maps": maps,
-    "export": "viz.offline.command",
+    "export": "viz.offline.export_command",
     "check": check,
     "evaluate": evaluate,
     "report": report,

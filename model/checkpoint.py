@@ -5,10 +5,10 @@ tokenizer.json      the vocabulary (tokenizer.source.json and tokenizer.target.j
 model.safetensors   float16 weights, loaded as float32; float32 where they were brought in and float16 would round them
 metrics.json        scores, with the data that they were measured on
 counts.json         how often each token occurs in the training data; may be absent
-seen.json           lengths of the training sentences, occurrences of their words (model/text/seen.py); may be absent
-means.safetensors   mean z of every head over the dev pairs' positions (model/evaluation/head_means.py); may be absent
-faithfulness.json   which reading of the source words is true, over many sentences (model/text/trust.py); may be absent
-probes.npz          what a few sentences looked like during the training (model/training/snapshots.py); may be absent
+seen.json           lengths of the training sentences, occurrences of their words (model/text/corpus_stats.py); may be absent
+means.safetensors   mean z of every head over the dev pairs' positions; may be absent
+faithfulness.json   faithfulness of each reading (model/text/faithfulness_result.py); may be absent
+probes.npz          recorded sentences along the training (model/workshop/training/snapshots.py); may be absent
 log.jsonl           losses, rate and norms of the gradients along the way, a line for some steps; may be absent
 README.md           the model card
 """
@@ -26,16 +26,16 @@ import torch
 from safetensors.torch import save_file
 
 from model import checkpoint_files as files
-from model import folders, foreign
 from model.checkpoint_files import SCHEMA, CheckpointError
 from model.config import END, ModelConfig
-from model.files import shown
+from model.io import folders, foreign_checkpoints
+from model.io.files import shown
 from model.network.context import Pass, forced
 from model.network.transformer import Transformer, build
-from model.text.labels import Labels
-from model.text.seen import Seen
+from model.text.corpus_stats import Seen
+from model.text.faithfulness_result import Trust
+from model.text.sentences import Labels
 from model.text.tokenizer import Tokenizer
-from model.text.trust import Trust
 from model.trace import Probe, Site
 
 PROBED = 64  # tokens of the pass that shows whether weights can be computed with
@@ -95,7 +95,7 @@ def find(name: str, home: Path | None = None) -> Path:
         return known[name]
     if os.sep in name and _is_folder(name):  # a bare name never leads out of `checkpoints/`: links carry names
         return Path(name)
-    if os.sep in name and (said := foreign.told(Path(name))):
+    if os.sep in name and (said := foreign_checkpoints.told(Path(name))):
         raise CheckpointError(said)
     misnamed = os.sep not in name and not folders.is_name(name)
     homes = (home,) if home else folders.homes()

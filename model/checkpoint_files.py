@@ -10,18 +10,24 @@ from typing import Any
 import torch
 from safetensors import SafetensorError, safe_open
 
-from model import foreign
 from model.config import MAX_LANGUAGE, ModelConfig, is_language
-from model.files import MEGABYTE, FileError, opened, read_json, shown
-from model.folders import NAME, is_name
-from model.limits import is_count, is_whole
-from model.text.aligned import read as read_aligned
-from model.text.foreign import load as load_tokenizer
-from model.text.seen import Seen
+from model.io import foreign_checkpoints
+from model.io.files import (
+    MEGABYTE,
+    FileError,
+    opened,
+    read_json,
+    shown,
+)
+from model.io.folders import NAME, is_name
+from model.io.limits import is_count, is_whole
+from model.text.alignments import read as read_aligned
+from model.text.corpus_stats import Seen
+from model.text.faithfulness_result import Trust
+from model.text.foreign_tokenizer import load as load_tokenizer
 from model.text.tokenizer import Tokenizer
-from model.text.trust import Trust
-from model.text.worth import read as read_worth
-from model.text.worth import read_signs
+from model.text.warning_calibration import read as read_worth
+from model.text.warning_calibration import read_signs
 from model.trace import Site
 
 SCHEMA = 1
@@ -61,7 +67,7 @@ def _missing(path: Path) -> CheckpointError:
 
 def read_config(path: Path) -> tuple[ModelConfig, tuple[str, str], str | None]:
     """The model's config, its two languages and the name of its peer, if it has one."""
-    if said := foreign.told(path.parent):
+    if said := foreign_checkpoints.told(path.parent):
         raise CheckpointError(said)
     values = _read_json(path)
     found = values.get("schema") if isinstance(values, dict) else None

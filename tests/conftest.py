@@ -8,9 +8,9 @@ import pytest
 import torch
 
 from model import checkpoint as checkpoints
-from model import folders
 from model.__main__ import main
 from model.checkpoint import Checkpoint
+from model.io import folders
 from model.text.tokenizer import Tokenizer
 from tests.support import tiny
 

@@ -15,22 +15,22 @@ import torch
 
 from model import checkpoint as checkpoints
 from model.__main__ import main
-from model.commands.evaluate_pairs import how
 from model.config import SCHEMES, Scheme
 from model.decoding import search
 from model.decoding.hypotheses import Tree
 from model.decoding.strategy import STRATEGIES, Decoding, Strategy, strategy
-from model.evaluation import scoring, translation_card
 from model.inference.analyse import analyse
 from model.inference.request import Request
 from model.network import positions
-from model.readings.blueprint import blueprint
-from model.readings.position_numbers import scheme_numbers
+from model.readings.positions.position_numbers import scheme_numbers
+from model.readings.stages.blueprint import blueprint
+from model.workshop.commands.evaluate_pairs import how
+from model.workshop.evaluation import scoring, translation_card
 from tests.support import tiny
 from tests.support.viz_helpers import POSITIONS, TRANSLATE, Lab
 from viz import cache
-from viz.links import link, parse
-from viz.view import View
+from viz.state.links import link, parse
+from viz.state.view import View
 
 TEXT = "The red fox sees a lamp."
 

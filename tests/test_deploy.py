@@ -10,9 +10,9 @@ import tomllib
 import pytest
 
 from tests.support.viz_helpers import ROOT
-from viz.connections import BODY_SECONDS, HEAD_SECONDS, MAX_OF_ADDRESS
-from viz.rooms.stream import ALIVE
-from viz.uploads import UPLOAD_MB
+from viz.classroom.rooms.stream import ALIVE
+from viz.server.connections import BODY_SECONDS, HEAD_SECONDS, MAX_OF_ADDRESS
+from viz.state.uploads import UPLOAD_MB
 
 DEPLOY = ROOT / "deploy"
 NGINX = shutil.which("nginx") or shutil.which("nginx", path="/usr/sbin")

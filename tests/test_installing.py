@@ -8,7 +8,7 @@ import tomllib
 from pathlib import Path
 
 import model
-from model import folders
+from model.io import folders
 
 ROOT = Path(__file__).resolve().parent.parent
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))

@@ -137,16 +137,15 @@ def test_codes_of_edits():
 
 
 def test_parameters_of_links():
-    from viz.fields import fields
-    from viz.view import View
+    from viz.state.fields import fields
+    from viz.state.view import View
 
     recorded("link parameters", {each.parameter for each in fields(View).values()})
 
 
 def test_keys_of_a_room_and_of_a_talk():
-    from viz.rooms.room import Room
-    from viz.talks.talk import Stop, Talk
-    from viz.talks.written import file_of
+    from viz.classroom.rooms.room import Room
+    from viz.classroom.talk import Stop, Talk, file_of
 
     recorded("talk", paths(json.loads(file_of(Talk("Masks", (Stop("heads", "layer=2", "Look."),))))))
     room = Room("KX234Z", "seal", "/", 1.0).asks("next", "Which?", ["il", "elle"], [0.6, 0.3], 2.0)

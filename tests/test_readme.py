@@ -15,7 +15,7 @@ from model.config import MAX_TOKENS
 from model.edits.intervention import Intervention
 from model.inference.request import Request
 from model.network import attention
-from viz.rooms.room import LENGTH, new_code
+from viz.classroom.rooms.room import LENGTH, new_code
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = {

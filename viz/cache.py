@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Any
 
 from model.inference.request import Request
 from model.task import TASKS, TRANSLATES, Task, task_in, task_of
-from viz import uploads
-from viz.keep import MAX_KEPT, forget, kept
-from viz.view import View, unedited
+from viz.state import uploads
+from viz.state.result_cache import MAX_KEPT, forget, kept
+from viz.state.view import View, unedited
 
 if TYPE_CHECKING:
     from model.checkpoint import Checkpoint
@@ -101,7 +101,7 @@ _stamps: dict[str, tuple[tuple[str, int, int], ...]] = {}
 
 def refresh(name: str) -> None:
     """Forgets all that was computed where the files of a checkpoint have changed since they were last looked at."""
-    from model.folders import survey
+    from model.io.folders import survey
 
     place = survey().places.get(name)
     if place is None:
@@ -117,14 +117,14 @@ def refresh(name: str) -> None:
 
 def checkpoint_names() -> tuple[str, ...]:
     """Checkpoints that can be chosen; those that this run's session has brought come last."""
-    from model.folders import survey
+    from model.io.folders import survey
 
     return (*survey().places, *uploads.mine())
 
 
 def unusable() -> tuple[str, ...]:
     """What of CHECKPOINTS holds no checkpoint, a sentence each."""
-    from model.folders import survey
+    from model.io.folders import survey
 
     return tuple(each.told() for each in survey().unusable)
 
@@ -163,7 +163,7 @@ def reads_two(name: str, device: str) -> bool:
 
 def _declared(name: str, field: str) -> Any:
     """What config.json has under a name of the model's; None where it has nothing, or cannot be read."""
-    from model.folders import CONFIG, survey
+    from model.io.folders import CONFIG, survey
 
     place = {**survey().places, **uploads.mine()}.get(name)
     try:
@@ -174,8 +174,8 @@ def _declared(name: str, field: str) -> Any:
 
 def declared_languages(name: str) -> tuple[str, str] | tuple[None, None]:
     """The names that a checkpoint has for its languages, read without loading it; None where it names none."""
-    from model.files import MEGABYTE, FileError, read_json
-    from model.folders import CONFIG, survey
+    from model.io.files import MEGABYTE, FileError, read_json
+    from model.io.folders import CONFIG, survey
 
     place = uploads.mine().get(name) or survey().places.get(name)
     try:
@@ -201,8 +201,7 @@ def _at_hand(name: str, device: str) -> Checkpoint | None:
 
 def fitted(request: Request, device: str) -> tuple[Request, tuple[tuple[str, str], ...]]:
     """The request with the edits that can be made on its sentence and checkpoint; code and reason of those set aside."""
-    from model.inference.donors import donor_of
-    from model.inference.reading import reads_two, source_ids
+    from model.inference.source_reading import donor_of, reads_two, source_ids
     from model.inference.targets import padding, sources
 
     loaded = checkpoint(request.checkpoint, device)

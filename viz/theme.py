@@ -176,7 +176,7 @@ def stylesheet(mode: Mode) -> str:
     return f"<style>{_variables(mode)}\n{_rules()}</style>"
 
 
-has_first_page = False  # whether browsers got `first_stylesheet` with the page itself, as `viz.server` has it
+has_first_page = False  # whether browsers got `first_stylesheet` with the page itself, as `viz.server.serve` has it
 
 
 def needed_rules(mode: Mode) -> str:
@@ -202,6 +202,6 @@ def _variables(mode: Mode) -> str:
 
 def _rules() -> str:
     here = Path(__file__).parent
-    own = (here / "lab.css", here / "shared" / "terms.css", *sorted(here.glob("shared/*/rules.css")))
+    own = (here / "lab.css", here / "kit" / "terms.css", *sorted(here.glob("classroom/*_rules.css")))
     files = (*own, *sorted(here.glob("*/page.css")))
     return "".join(path.read_text(encoding="utf-8") for path in files)

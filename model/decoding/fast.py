@@ -16,7 +16,12 @@ from dataclasses import dataclass, field
 import torch
 from torch import Tensor
 
-from model.decoding.prepared import Function, Layer, Prepared, prepare
+from model.decoding.fast_layers import (
+    Function,
+    Layer,
+    Prepared,
+    prepare,
+)
 from model.edits.apply import NO_EDITS, Edits
 from model.network import masks
 from model.network.attention import attention_scores, finish_scores, masked_softmax

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from model.config import PAD, START
-from model.files import shown
+from model.io.files import shown
 
 NEVER_CHOSEN = (PAD, START)  # their probabilities are shown as they are, but no hypothesis contains them
 

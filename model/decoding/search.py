@@ -10,10 +10,10 @@ import torch
 from torch import Tensor
 
 from model.config import END, MAX_TOKENS, PAD, START
-from model.decoding import fast, whole
+from model.decoding import fast, uncached
 from model.decoding.hypotheses import Hypothesis, Tree
-from model.decoding.recorder import Recorder
 from model.decoding.sampling import NEVER_CHOSEN, check, choices
+from model.decoding.uncached import Recorder
 from model.edits.apply import Edits
 from model.edits.intervention import BASELINE, Intervention
 from model.network import masks
@@ -50,11 +50,11 @@ class _Steps:
             at = Pass(edits, recorder and recorder.encoder, given=self.beside and self.beside.encoder)
             self.memory = fast.encode(model, source, seen, at) if is_fast else model.encode(source, seen, at)  # [B,S,D]
             self.cross = masks.cross_mask(source, edits.rows).expand(self.rows, 1, 1, -1)  # [B,1,1,S]
-        self.fast: fast.FastSteps | whole.WholeSteps | None = None
+        self.fast: fast.FastSteps | uncached.WholeSteps | None = None
         if is_fast and self.cache is not None:
             self.fast = fast.FastSteps(model, self.memory, self.cross, self.rows, limit, recorder is not None)
         elif is_fast:
-            self.fast = whole.WholeSteps(model, self.memory, self.cross)
+            self.fast = uncached.WholeSteps(model, self.memory, self.cross)
 
     def log_probs(self, target: Tensor, edits: Edits) -> Tensor:
         """Of what may follow decoder inputs [N,T]: [N,V]."""

@@ -11,12 +11,12 @@ from model.config import MAX_TOKENS
 from model.decoding import sampling
 from model.decoding.hypotheses import Tree
 from model.edits.intervention import BASELINE
-from model.files import shown
+from model.io.files import shown
 
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from model.decoding.recorder import Recorder
+    from model.decoding.uncached import Recorder
     from model.edits.apply import Edits
     from model.edits.intervention import Intervention
     from model.network.transformer import Transformer

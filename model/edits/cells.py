@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from model.config import MAX_TOKENS
-from model.edits.edit import AtHeads, Edit, kind
-from model.edits.forms import Form, Token, Where
+from model.edits.edit import AtHeads, Edit, Form, Token, Where, kind
 from model.edits.place import PLACE, EditError, Labels, Place, check_index, index, number
 from model.trace import site_kind
 

@@ -2,16 +2,19 @@
 
 A kind is declared once, with `@kind`; parsing, the list of edits, the link, the forward pass, the editor and the tests find
 it in KINDS. No torch is imported: what is done to tensors is done with the tensors' own methods.
-"""
+
+How an edit is asked for in words: a form yields question after question, is sent each answer, and returns a code.
+
+What may be asked can depend on what was answered before. `viz/what_if/edit_controls.py` draws the questions."""
 
 from __future__ import annotations
 
 import re
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from collections.abc import Generator, Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
-from model.edits.forms import Form
-from model.edits.place import EditError, Labels, Place
+from model.edits.place import EditError, Kind, Labels, Place
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -20,6 +23,65 @@ if TYPE_CHECKING:
 
     from model.config import ModelConfig
     from model.trace import Side
+
+
+@dataclass(frozen=True)
+class Which:
+    """One of some names, each with its text; answered by the name. A note stands below."""
+
+    key: str
+    label: str
+    options: Mapping[str, str]
+    note: str | None = None
+
+
+@dataclass(frozen=True)
+class Where:
+    """Heads; answered by a Place."""
+
+
+@dataclass(frozen=True)
+class Token:
+    """A query or a key of a kind of attention; answered by its position, or by None where `extra` is chosen."""
+
+    axis: Literal["query", "key"]
+    kind: Kind
+    label: str
+    extra: str | None = None
+    first: int = 0  # which choice stands there at first
+
+
+@dataclass(frozen=True)
+class Layer:
+    """A layer of a kind of attention, or of a stack; answered from 0."""
+
+    key: str
+    kind: Kind
+
+
+@dataclass(frozen=True)
+class Number:
+    """A whole number."""
+
+    key: str
+    label: str
+    low: int
+    high: int
+    value: int
+
+
+@dataclass(frozen=True)
+class Text:
+    """A sentence, as it is typed."""
+
+    key: str
+    label: str
+    value: str
+
+
+Question = Which | Where | Token | Layer | Number | Text
+Form = Generator[Question, Any, str]
+
 
 PATCHES = ("patch_z", "patch_stream")  # what takes from the other sentence
 HOOKS = ("change_mask", "change_pattern", "change_z", "sublayer_factor", "change_positions", *PATCHES)

@@ -13,8 +13,19 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from model.config import PAD
 from model.edits.cells import Block, PatchRow
-from model.edits.edit import KINDS, AtHeads, Edit, contradict, kind, parse
-from model.edits.forms import Form, Layer, Number, Where, Which
+from model.edits.edit import (
+    KINDS,
+    AtHeads,
+    Edit,
+    Form,
+    Layer,
+    Number,
+    Where,
+    Which,
+    contradict,
+    kind,
+    parse,
+)
 from model.edits.patches import PatchStream, PatchZ
 from model.edits.place import CODES, KINDS_OF, PLACE, EditError, Labels, Place, check_layer, index, ordinal
 

@@ -2,7 +2,7 @@
 
 The other sentence is the intervention's `donor`. Its run is unedited; its encoder reads its own source, its decoder the very
 target tokens that the patched run reads: so every step has its counterpart, and what differs there has come from the source.
-Source positions take from their partners (see `model.inference.donors`).
+Source positions take from their partners (see `model.inference.source_reading`).
 """
 
 from __future__ import annotations
@@ -12,8 +12,16 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from model.config import MAX_TOKENS
-from model.edits.edit import AtHeads, Edit, kind
-from model.edits.forms import Form, Layer, Token, Where, Which
+from model.edits.edit import (
+    AtHeads,
+    Edit,
+    Form,
+    Layer,
+    Token,
+    Where,
+    Which,
+    kind,
+)
 from model.edits.place import CODES, KINDS_OF, PLACE, EditError, Labels, Place, check_index, check_layer, index, number
 from model.trace import Kind, Side, site_kind
 

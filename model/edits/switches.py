@@ -8,7 +8,12 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from model.config import MAX_CHARACTERS, MAX_TOKENS
-from model.edits.forms import Form, Number, Text, Which
+from model.edits.edit import (
+    Form,
+    Number,
+    Text,
+    Which,
+)
 from model.edits.place import EditError
 
 

@@ -18,7 +18,7 @@ from model.checkpoint import Checkpoint
 from model.config import END, MAX_TOKENS, START
 from model.decoding.fast import FastSteps, can, encode
 from model.decoding.sampling import NEVER_CHOSEN
-from model.decoding.whole import WholeSteps
+from model.decoding.uncached import WholeSteps
 from model.edits.apply import NO_EDITS
 from model.network import masks
 from model.network.context import Pass

@@ -16,16 +16,14 @@ import torch
 from model.checkpoint import Checkpoint
 from model.config import PAD
 from model.inference.analysis import Analysis
-from model.inference.donors import edits_of
+from model.inference.source_reading import edits_of
 from model.network.context import Pass, forced
 from model.network.transformer import EncoderOnly
-from model.readings.contributions import value_norms
-from model.readings.gradients import label_gradient
-from model.readings.label_logits import label_logits
-from model.readings.label_readings import FEWEST, LABEL_READINGS
-from model.readings.patterns import rank_correlation
-from model.readings.pooled_rows import pooling_weights
-from model.readings.word_readings import Words
+from model.readings.heads.patterns import rank_correlation
+from model.readings.logits.choice_logits import label_logits
+from model.readings.tokens.label_readings import FEWEST, LABEL_READINGS, pooling_weights
+from model.readings.tokens.token_attribution import label_gradient, value_norms
+from model.readings.tokens.word_readings import Words
 
 TOKENS = 8192  # of a batch: what is computed at once stays bounded
 

@@ -18,10 +18,10 @@ from model.checkpoint import Checkpoint
 from model.edits.intervention import BASELINE, Intervention
 from model.edits.kinds import Edit, PatchStream, PatchZ, Place
 from model.experiments.effects import ROWS, sites
-from model.inference.donors import donor_of, edits_of
 from model.inference.passes import log_probs
 from model.inference.predictions import first_difference, kl_divergence
 from model.inference.request import RequestError
+from model.inference.source_reading import donor_of, edits_of
 from model.network.context import Pass, forced
 
 NEAR = 0.05  # nats: differences of logits nearer than this are not divided by

@@ -19,8 +19,7 @@ from model.config import MAX_CHARACTERS
 from model.decoding.search import choose
 from model.edits.intervention import BASELINE, Intervention
 from model.edits.kinds import Ablate, Place
-from model.experiments.each_head_off import likeliest_too
-from model.experiments.effects import ROWS, first_scored, scored_tokens, sites, tokens_of
+from model.experiments.effects import ROWS, first_scored, likeliest_too, scored_tokens, sites, tokens_of
 from model.inference.passes import counted, log_probs
 from model.inference.request import Request
 from model.inference.targets import decode, decode_each

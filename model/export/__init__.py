@@ -1,6 +1,6 @@
 """What leaves as a file: `Exported.of(checkpoint, analysis)`, `write(exported, path)`, `read(path)`."""
 
+from model.export.analysis_files import read, write
 from model.export.exported import Exported
-from model.export.files import read, write
 
 __all__ = ["Exported", "read", "write"]

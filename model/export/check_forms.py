@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from model.decoding.strategy import Decoding
-from model.export import requests
+from model.export import schema
 from model.inference.request import Request
-from model.limits import is_whole
-from model.readings.head_metrics import METRICS
+from model.io.limits import is_whole
+from model.readings.heads.head_metrics import METRICS
 from model.trace import SITE_KINDS, Site
 
 
@@ -56,7 +56,7 @@ class Amount:
 Read = Callable[[str, int], tuple[Any, int]]
 _NUMBER = r"-?(?:0|[1-9][0-9]{0,9})(?:\.[0-9]{1,12})?"
 _DECODER = json.JSONDecoder()
-_ASKED = [name for name in requests.plain(Request("x")) if name not in ("source", "checkpoint", "decoding")]
+_ASKED = [name for name in schema.plain(Request("x")) if name not in ("source", "checkpoint", "decoding")]
 _DECODED = list(Decoding.__dataclass_fields__)
 
 
@@ -139,11 +139,11 @@ def _asked(line: str, at: int) -> tuple[Request, int]:
             raise FormError(f"one of {', '.join((*_ASKED, *_DECODED))}, each once", name.start())
         given[name[1]], at = _value(line, name.end())
         before = " "
-    plain = requests.plain(Request("x")) | {"source": source}
+    plain = schema.plain(Request("x")) | {"source": source}
     plain |= {name: value for name, value in given.items() if name in _ASKED}
     plain["decoding"] |= {name: _as_number(name, value) for name, value in given.items() if name in _DECODED}
     try:
-        return requests.asked(plain), at
+        return schema.asked(plain), at
     except (ValueError, TypeError, KeyError) as fault:
         raise FormError(f"a request that can be made ({fault})", first) from None
 
@@ -207,7 +207,7 @@ def head(site: Site, number: int | None) -> str:
 
 def asked(request: Request) -> str:
     """A request, what is at its default left out; the checkpoint is named where the checks are run."""
-    plain, default = requests.plain(request), requests.plain(Request(request.source))
+    plain, default = schema.plain(request), schema.plain(Request(request.source))
     options = {name: plain[name] for name in _ASKED if plain[name] != default[name]}
     options |= {name: plain["decoding"][name] for name in _DECODED if plain["decoding"][name] != default["decoding"][name]}
     more = " ".join(f"{name}={text(value)}" for name, value in options.items())

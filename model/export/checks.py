@@ -1,29 +1,62 @@
 """Findings as tests: a file of checks, one a line, and what a checkpoint measures on each.
 
 A kind of check is one entry of `KINDS`: its form, what it means and how it is measured. docs/checks.md lists them.
-"""
+
+A checkpoint while a file of checks is measured on it."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
 from model.export import check_forms as forms
 from model.export.check_forms import Amount, FormError, Head, Token
-from model.export.lab import Lab
-from model.files import shown
-from model.format import decimal
-from model.readings.head_metrics import Rows, metrics_of
+from model.io.files import shown
+from model.io.numbers import decimal
+from model.readings.heads.head_metrics import Rows, metrics_of
 from model.trace import Site, Trace, View
 
 if TYPE_CHECKING:
     from model.checkpoint import Checkpoint
+    from model.experiments.leaks import LeakReport
     from model.inference.analysis import Analysis
     from model.inference.request import Request
+
+MOST_KEPT = 32  # analyses, and leak reports: a file may ask of thousands of sentences
+T = TypeVar("T")
+
+
+@dataclass
+class Lab:
+    """A checkpoint with what has been computed on it for the last checks."""
+
+    checkpoint: Checkpoint
+    analyses: dict[Request, Analysis] = field(default_factory=dict)
+    reports: dict[Request, LeakReport] = field(default_factory=dict)
+
+    def analyse(self, request: Request) -> Analysis:
+        from model.inference.analyse import analyse
+
+        return _kept(self.analyses, request, lambda: analyse(self.checkpoint, request).without_scores())
+
+    def leaks(self, request: Request) -> LeakReport:
+        from model.experiments.leaks import leak_test
+
+        return _kept(self.reports, request, lambda: leak_test(self.checkpoint, request))
+
+
+def _kept(known: dict[Request, T], request: Request, make: Callable[[], T]) -> T:
+    """What is known of a request, made where it is not; the one that was not asked for longest goes."""
+    found = known.pop(request) if request in known else make()
+    known[request] = found
+    if len(known) > MOST_KEPT:
+        del known[next(iter(known))]
+    return found
+
 
 MAX_BYTES = 1 << 20  # of a file
 TOLERANCE = 0.05  # of what a view's lines state

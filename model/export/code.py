@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import dataclasses
 
-from model import folders
 from model.decoding.strategy import Decoding
 from model.edits.intervention import BASELINE, Intervention
-from model.export.requests import codes
+from model.export.schema import codes
 from model.inference.request import CheckpointName, Request
+from model.io import folders
 from model.trace import Site
 
 _FIRST = ("model",)  # whose names stand in the first line

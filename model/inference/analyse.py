@@ -1,10 +1,12 @@
-"""The entry point: analyse(checkpoint, request) -> Analysis."""
+"""The entry point: analyse(checkpoint, request) -> Analysis.
+
+Of two sentences: whether the second follows the first, as a model with such a head says."""
 
 from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 
@@ -12,23 +14,42 @@ from model import checkpoint as checkpoints
 from model import device as devices
 from model.checkpoint import Checkpoint
 from model.config import END, PAD, START
-from model.decoding import whole
+from model.decoding import uncached
 from model.decoding.hypotheses import Hypothesis, Tree
-from model.decoding.recorder import Recorder
+from model.decoding.uncached import Recorder
 from model.edits.intervention import BASELINE, Intervention
 from model.edits.kinds import Block
-from model.inference import size
+from model.inference import passes
 from model.inference.analysis import Analysis
 from model.inference.cautions import rare_words
-from model.inference.donors import donor_of, edits_of, unpaired
-from model.inference.following import following, turned
 from model.inference.passes import batch, gathered, recorded, step_of, teacher_force
 from model.inference.request import Request
+from model.inference.source_reading import donor_of, edits_of, unpaired
 from model.inference.targets import begun, decode, fill_checkpoint, padding, shown, sources, target_of
 from model.network import masks
-from model.network.context import shifted
-from model.text.worth import read_signs
+from model.network.context import Pass, forced, shifted
+from model.text.warning_calibration import read_signs
 from model.trace import Trace
+
+if TYPE_CHECKING:
+    from model.checkpoint import Checkpoint
+
+
+@torch.inference_mode()
+def following(checkpoint: Checkpoint, source: Sequence[int], edits: Sequence[Intervention] = (BASELINE,)) -> list[float]:
+    """The probability that the second of two sentences follows the first, under each of some interventions; `source` are
+    the ids of both, and may end in padding."""
+    ids = torch.tensor([list(source)] * len(edits), device=checkpoint.device)  # [N,S]
+    hidden = forced(checkpoint.model, ids, None, Pass(edits_of(checkpoint, source, edits)))  # [N,S,D]
+    return checkpoint.model.following(hidden, ids).double().log_softmax(-1).exp()[:, 0].tolist()
+
+
+def turned(source: Sequence[int]) -> list[int]:
+    """The ids of two sentences with the second one first; padding is left out."""
+    real = [token for token in source if token != PAD]
+    middle, last = (n for n, token in enumerate(real) if token == END)
+    start = int(real[0] == START)
+    return [*real[:start], *real[middle + 1 : last], END, *real[start:middle], END]
 
 
 def load(name: str = "en-fr", device: str = "auto") -> Checkpoint:
@@ -139,13 +160,13 @@ class _Analyses:
         """Without a causal mask: one pass a step, each over the prefix that chose its token. The rows that chose stay."""
         model, edits = self.checkpoint.model, edits_of(self.checkpoint, self.source, [edit])
         source = batch(self.source, 1, self.checkpoint.device)
-        steps = [step_of(probe, logits) for probe, logits in whole.passes(model, source, path.ids, edits)]
+        steps = [step_of(probe, logits) for probe, logits in uncached.passes(model, source, path.ids, edits)]
         (last,) = teacher_force(self.checkpoint, self.source, path.ids, [edit])
         return self.of(path, tree, gathered(steps, last), last=last, **more)
 
     def check_size(self, path: Hypothesis | None, traces: int) -> None:
         """Raises RequestError where so many traces over a path are too large."""
-        size.check(self.checkpoint.config, len(self.source or ()), len(path.ids) if path else 0, traces, self.most)
+        passes.check(self.checkpoint.config, len(self.source or ()), len(path.ids) if path else 0, traces, self.most)
 
     def read(self) -> Analysis:
         """Of a model without a decoder: one pass over the source, under the edits and without."""

@@ -18,8 +18,8 @@ from model.inference.cautions import Overlooked, RareWord
 from model.inference.predictions import first_difference
 from model.inference.request import Request
 from model.task import Task, task_of
-from model.text.seen import Seen
-from model.text.worth import Signs
+from model.text.corpus_stats import Seen
+from model.text.warning_calibration import Signs
 from model.trace import Site, Trace
 
 

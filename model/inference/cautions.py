@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from model import format
 from model.config import END, PAD
-from model.text.seen import SIDES, Lengths, Seen
+from model.io import numbers
+from model.text.corpus_stats import SIDES, Lengths, Seen
 from model.text.sentences import split
 from model.trace import Trace
 
@@ -22,7 +22,8 @@ RARE = 5  # a source word that occurs less often than this in the training data 
 UNSURE = 0.3  # an output token of a lower probability is unsure
 LOOKED = 0.25  # a source word that no step gives this weight is overlooked
 # The first two were chosen on the dev sentences of en-fr: the most warnings of which half are right
-# (model/experiments/warnings.py). The third: of the content words under it a third is missing in the translation, of all 5%.
+# (model/workshop/reports/warning_report.py). The third: a third of the content words under it is missing in the translation,
+# against 5% of all.
 OF_EACH_STEP = "Each decoder row comes from the pass that chose its token."  # where each prefix is computed anew
 _NAMED = 6  # words or tokens that a sentence names
 
@@ -36,7 +37,7 @@ class RareWord:
     positions: tuple[int, ...]
 
     def told(self) -> str:
-        return f"{self.text} ({format.times(self.count) if self.count else 'never'})"
+        return f"{self.text} ({numbers.times(self.count) if self.count else 'never'})"
 
 
 def rare_words(tokenizer: Tokenizer, ids: Sequence[int], words: Mapping[str, int]) -> tuple[RareWord, ...]:

@@ -1,5 +1,7 @@
 """One pass over a given target, as one batch under some interventions: its traces, or how likely each token is; and the
-trace of many passes of which each chose one token."""
+trace of many passes of which each chose one token.
+
+How much memory an analysis takes, before it is made."""
 
 from __future__ import annotations
 
@@ -11,13 +13,14 @@ import numpy as np
 import torch
 
 from model.checkpoint import Checkpoint
-from model.decoding.recorder import Recorder
+from model.config import ModelConfig
+from model.decoding.uncached import Recorder
 from model.edits.intervention import BASELINE, Intervention
-from model.inference.donors import edits_of
-from model.inference.reading import filled
+from model.inference.request import RequestError
+from model.inference.source_reading import edits_of, filled
 from model.network.context import Pass, forced, shifted
 from model.text.tokenizer import Tokenizer
-from model.trace import Axis, Probe, Site, Trace
+from model.trace import SITE_KINDS, Axis, Probe, Site, Trace
 
 LOGITS = 1 << 25  # that are computed at once where a few of them are kept: memory stays bounded for large vocabularies
 
@@ -200,3 +203,25 @@ def gathered(steps: Sequence[Step], last: Trace) -> Trace:
     log_probs, totals = (_frozen(np.stack([getattr(step, name) for step in steps])) for name in ("log_probs", "log_total"))
     maps = (taken(name) for name in ("patterns", "scores", "masks"))
     return Trace(last.source, last.inputs, last.outputs, *maps, log_probs, taken("head_masks"), totals)
+
+
+FLOAT = 4  # bytes
+MEGABYTE = 10**6
+
+
+def trace_bytes(config: ModelConfig, source: int, target: int) -> int:
+    """Bytes of a trace over so many tokens of each side: patterns and scores [H,T,S] of every site, and [T,V] or [1,C]."""
+    size = {"source": source, "target": target}
+    cells = sum(n * size[SITE_KINDS[kind].queries] * size[SITE_KINDS[kind].keys] for kind, n in config.layers.items())
+    predicted = len(config.classes) or (target or source) * config.target_vocab
+    return FLOAT * (2 * config.heads * cells + predicted)
+
+
+def check(config: ModelConfig, source: int, target: int, traces: int, most: int | None) -> None:
+    """Raises RequestError, one sentence, where so many traces together are larger than `most` bytes."""
+    found = traces * trace_bytes(config, source, target)
+    if most is not None and found > most:
+        raise RequestError(
+            f"The maps of {source} source and {target} target tokens would take {found / MEGABYTE:,.0f} MB; expected at "
+            f"most {most / MEGABYTE:,.0f}. Shorten the sentence or its translation."
+        )

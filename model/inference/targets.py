@@ -11,12 +11,11 @@ from model import checkpoint as checkpoints
 from model.checkpoint import Checkpoint
 from model.config import END, MAX_TOKENS, PAD
 from model.decoding.hypotheses import Hypothesis, Tree
-from model.decoding.recorder import Recorder
+from model.decoding.uncached import Recorder
 from model.edits.intervention import BASELINE, Intervention
-from model.inference.donors import edits_of
-from model.inference.reading import ONE_ALONE, source_ids
 from model.inference.request import PAD_WHEN_UNMASKED, CheckpointName, Request, RequestError
-from model.text.corpus import pad
+from model.inference.source_reading import ONE_ALONE, edits_of, source_ids
+from model.text.padding import pad
 from model.text.tokenizer import Tokenizer
 
 

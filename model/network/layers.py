@@ -9,9 +9,8 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from model.config import ACTIVATIONS, ModelConfig
-from model.network.attention import MultiHeadAttention
+from model.network.attention import Dropout, MultiHeadAttention
 from model.network.context import PLAIN, Pass
-from model.network.dropout import Dropout
 from model.trace import Part, Site, Stack, Sublayer
 
 

@@ -11,8 +11,8 @@ import torch
 from torch import Tensor, nn
 
 from model.config import END, PAD, ModelConfig
+from model.network.attention import Dropout
 from model.network.context import PLAIN, Pass
-from model.network.dropout import Dropout
 from model.network.layers import DecoderLayer, EncoderLayer, OutputTransform, Pooler, final_norm, make_norm
 from model.network.masks import Masks
 from model.network.positions import PositionalEncoding

@@ -22,9 +22,9 @@ from tokenizers import Regex, decoders, models, normalizers, pre_tokenizers, tra
 from tokenizers import Tokenizer as Backend
 
 from model.config import CONTROL_TOKENS, END, MASK_TOKEN, MAX_CHARACTERS, PAD, START
-from model.files import parsed, read_bytes
-from model.text import tokenizer_file
-from model.text.foreign_file import library
+from model.io.files import parsed, read_bytes
+from model.text import tokenizer_files
+from model.text.tokenizer_files import library
 
 # What may never be merged into one piece. An elided word keeps its apostrophe (L' + animal, qu' + il), an English
 # contraction begins with its own (didn + 't); a space belongs to the word that follows it.
@@ -110,11 +110,11 @@ class Tokenizer:
     @classmethod
     def load(cls, path: Path) -> Tokenizer:
         """Reads a tokenizer.json; ValueError where it is not one of those that `train` and `save` make, FileError and
-        FileNotFoundError as `model.files.opened`."""
-        raw = read_bytes(path, tokenizer_file.MOST)
+        FileNotFoundError as `model.io.files.opened`."""
+        raw = read_bytes(path, tokenizer_files.MOST)
         try:
             values = parsed(raw)
-            tokenizer_file.check(values, json.loads(_untrained().to_str()), byte_of())
+            tokenizer_files.check(values, json.loads(_untrained().to_str()), byte_of())
             with library("the tokenizers library cannot read it"):
                 return cls(Backend.from_str(json.dumps(values)))
         except Exception as fault:  # whatever is wrong with it
@@ -157,7 +157,7 @@ class Tokenizer:
         model = json.loads(self._backend.to_str())["model"]
         if model["type"] != "BPE":
             raise ValueError(f"The tokenizer is a {model['type']} model; expected byte-pair encoding, which has merges.")
-        if others := [name for name in tokenizer_file.OTHER_RULES if model[name]]:
+        if others := [name for name in tokenizer_files.OTHER_RULES if model[name]]:
             raise ValueError(f"The tokenizer's BPE has {others[0]} = {model[others[0]]!r}; expected merges alone.")
         vocabulary = model["vocab"]
         if missing := [code for char, code in byte_of().items() if char not in vocabulary]:

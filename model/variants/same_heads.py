@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 from typing import Any, NamedTuple
 
-from model.files import shown
-from model.limits import is_count, is_number
+from model.io.files import shown
+from model.io.limits import is_count, is_number
 from model.trace import SITE_KINDS
 
 SCHEMA = 1

@@ -4,7 +4,7 @@ from urllib.parse import urlencode
 
 from tests.browser.conftest import idle, query, resize, sideways
 from viz.lessons.lessons import LESSONS, find
-from viz.links import link
+from viz.state.links import link
 
 PLACES = """() => [".lab-tour", ".lab-tour-ring"].map((name) => {
   const { left, top, right, bottom } = document.querySelector(name).getBoundingClientRect();

@@ -7,8 +7,8 @@ import pytest
 from model.inference.request import Request
 from model.trace import Site
 from tests.browser.conftest import idle, query, resize, sent, walk
-from viz import readings
-from viz.view import FIRST_SENTENCE
+from viz import computations
+from viz.state.view import FIRST_SENTENCE
 
 # What the server says arrives later, by window.lag milliseconds.
 SLOW = """(() => {
@@ -37,7 +37,7 @@ def value(text: str) -> float:
 
 
 def unfolded(kind: str, layer: int, head: int, query: int):
-    return readings.unfold(Request(FIRST_SENTENCE), "auto", Site(kind, layer - 1), head - 1, query - 1)
+    return computations.unfold(Request(FIRST_SENTENCE), "auto", Site(kind, layer - 1), head - 1, query - 1)
 
 
 @pytest.fixture

@@ -4,8 +4,8 @@ from urllib.parse import quote
 
 from tests.browser.conftest import go, idle, query, resize, translation, walk
 from tests.browser.measured_type import SCRIPT, SLACK, measured, smaller
-from viz.page_fields import PARTS
-from viz.translate.timeline import ROWS
+from viz.decoding_steps.timeline import ROWS
+from viz.state.page_fields import PARTS
 
 LONG = (
     "When the old man who lived in the little house at the end of the street heard the noise, he took his coat and went out."

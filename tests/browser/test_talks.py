@@ -1,7 +1,7 @@
 """A talk in the browser: a whole lecture by one key of a clicker, and the way back."""
 
-from viz import links
-from viz.talks import known
+from viz.classroom import talk as known
+from viz.state import links
 
 from .conftest import idle, query
 

@@ -16,13 +16,13 @@ from hypothesis import strategies as st
 from safetensors.numpy import load, save
 
 from model import checkpoint as checkpoints
-from model.archive import unpack
 from model.checkpoint import Checkpoint, CheckpointError
 from model.decoding.strategy import Decoding
-from model.files import MEGABYTE, FileError
-from model.folders import FILES
 from model.inference.analyse import analyse
 from model.inference.request import Request
+from model.io.archive import unpack
+from model.io.files import MEGABYTE, FileError
+from model.io.folders import FILES
 from model.text.tokenizer import Tokenizer
 from tests.support import strategies, tiny
 

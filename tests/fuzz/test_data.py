@@ -18,14 +18,19 @@ from hypothesis import strategies as st
 
 from model.config import MAX_TOKENS, TrainConfig
 from model.network import masks
-from model.text.corpus import Corpus, DataError, file_hash, read_pairs
-from model.text.probes import read_probe_texts, read_probes
 from model.text.tokenizer import Tokenizer
-from model.text.windows import Texts, read_paragraphs
-from model.training import saved_state, snapshots
-from model.training.prepare import adam
-from model.training.recording import Recording
-from model.training.run_folder import Progress, RunFolder, TrainingError
+from model.workshop.corpus.corpus import (
+    Corpus,
+    DataError,
+    file_hash,
+    read_pairs,
+)
+from model.workshop.corpus.probes import read_probe_texts, read_probes
+from model.workshop.corpus.windows import Texts, read_paragraphs
+from model.workshop.training import saved_state, snapshots
+from model.workshop.training.preparation import adam
+from model.workshop.training.recording import Recording
+from model.workshop.training.run_folder import Progress, RunFolder, TrainingError
 from tests.support import strategies, tiny
 
 ENDS = st.sampled_from(("\n", "\n", "\n", "\n", "\r\n", "\r", "\n\n", "\x0b", "\u2028", "\0", "\t\n", "|\n", "\ufeff\n"))

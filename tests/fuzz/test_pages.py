@@ -14,9 +14,10 @@ from streamlit.proto.WidgetStates_pb2 import WidgetState, WidgetStates
 
 from tests.support import strategies
 from tests.support.viz_helpers import Lab, address
-from viz import links, pages
-from viz.fields import fields
-from viz.view import View, can_hold
+from viz import pages
+from viz.state import links
+from viz.state.fields import fields
+from viz.state.view import View, can_hold
 
 logging.getLogger("streamlit.runtime.scriptrunner_utils.script_run_context").disabled = True  # there is none here
 MOST_SECONDS = 30.0  # of one run, on a busy machine

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 
 from tests.support import strategies
 from tests.support.room_helpers import run
-from viz.rooms.documents import Documents
-from viz.rooms.room import LETTERS
-from viz.rooms.routes import Rooms
-from viz.rooms.store import MemoryStore
+from viz.classroom.rooms.documents import Documents
+from viz.classroom.rooms.room import LETTERS
+from viz.classroom.rooms.routes import Rooms
+from viz.classroom.rooms.store import MemoryStore
 
 ODD = ("", "é", "\0", "<b>", "../..", "\ud800", "//evil.example", "/\\evil.example", "a" * 9000, "il", "/heads?layer=3", " ")
 VALUES = (None, True, 0, 1, -1, 1e308, float("nan"), [], {}, ["il", "elle"], [0.5, 0.4], "next", "head", "k" * 8)

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from model.archive import unpack
 from model.checkpoint import load
-from model.files import MEGABYTE, FileError
+from model.io.archive import unpack
+from model.io.files import MEGABYTE, FileError
 
 CONFIG = {"config.json": b"{}"}
 NOISE = bytes(range(256)) * 8
@@ -98,6 +98,6 @@ def test_a_full_disk_is_said_and_leaves_nothing_of_that_file(place, monkeypatch)
     def full(*args: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("model.archive.hashlib.sha256", lambda: type("Sum", (), {"update": full})())
+    monkeypatch.setattr("model.io.archive.hashlib.sha256", lambda: type("Sum", (), {"update": full})())
     assert "disk is full" in told(packed(CONFIG), place)
     assert list(place.iterdir()) == []

@@ -14,8 +14,8 @@ import torch
 from safetensors.torch import load_file
 
 from model import checkpoint as checkpoints
-from model import folders
 from model.checkpoint import CheckpointError, find, load, names, save
+from model.io import folders
 from model.network import masks
 from model.text.tokenizer import Tokenizer
 from tests.support import tiny

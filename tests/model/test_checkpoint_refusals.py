@@ -13,10 +13,11 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
-from model import checkpoint_files, folders
+from model import checkpoint_files
 from model.checkpoint import CheckpointError, find, load, names
+from model.io import folders
 from model.network.transformer import build
-from model.text.aligned import KEY
+from model.text.alignments import KEY
 from model.text.tokenizer import Tokenizer
 from tests.support import tiny
 from tests.support.checkpoint_helpers import change_json, change_model, change_weights, refused

@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 
 from model.__main__ import build_parser, main
-from model.commands import train
 from model.config import ModelConfig, TrainConfig
 from model.decoding.strategy import Decoding
 from model.inference.analyse import analyse, load
 from model.inference.request import Request
+from model.workshop.commands import train
 from tests.support import tiny
 from tests.support.command_line_helpers import fails, python_m_model
 
@@ -171,6 +171,6 @@ def test_ctrl_c_stops_without_a_traceback(monkeypatch, capsys):
     def stop(args):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("model.commands.translate.run", stop)
+    monkeypatch.setattr("model.workshop.commands.translate.run", stop)
     assert main(["translate", "x"]) == 130
     assert capsys.readouterr().err == "stopped\n"

@@ -16,8 +16,8 @@ from model.__main__ import READER_LEFT, main
 from model.checkpoint import load
 from model.decoding.strategy import Decoding
 from model.export import Exported, read
-from model.export.requests import intervention
-from model.export.tables import CELLS
+from model.export.csv_tables import CELLS
+from model.export.schema import intervention
 from model.inference.analyse import analyse
 from model.inference.request import Request
 from tests.support import tiny

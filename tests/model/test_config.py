@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from model import device
-from model.config import ModelConfig, TrainConfig
+from model.config import SCHEMES, ModelConfig, TrainConfig
 from tests.support import tiny
 
 

@@ -17,7 +17,7 @@ from model.inference.analyse import analyse
 from model.inference.request import Request
 from model.network.context import forced
 from model.network.masks import build as build_masks
-from model.readings.activations import activations
+from model.readings.stages.layer_inputs import activations
 from model.trace import Site
 from tests.support import tiny
 

@@ -14,39 +14,39 @@ from model.decoding.search import beam, greedy, sample
 from model.decoding.strategy import Decoding
 from model.edits.intervention import BASELINE, Intervention
 from model.edits.kinds import EditError, parse
-from model.evaluation.inputs import Inputs
-from model.evaluation.ngrams import NGrams
-from model.experiments import faithfulness, ready
-from model.experiments.alignment_report import measure as measure_alignment
-from model.experiments.assignment import assignment
+from model.experiments import faithfulness, ready_questions
 from model.experiments.effects import effects
 from model.experiments.label_test import label_test
-from model.experiments.leaks_of_any import leak_test_of
+from model.experiments.leaks import leak_test_of
 from model.experiments.sweep import sweep
 from model.inference.analyse import analyse
 from model.inference.predictions import kl_divergence
 from model.inference.request import Request, RequestError
 from model.network import masks
-from model.network.lengths import window
+from model.network.extrapolation import window
 from model.network.transformer import EncoderDecoder
-from model.readings.blank_logits import blank_logits
-from model.readings.blueprint import blueprint
-from model.readings.direct_logits import direct_logits
-from model.readings.head_maps import measured
-from model.readings.head_metrics import order
-from model.readings.logit_lens import lens
-from model.readings.neighbours import cosines, pieces_of
-from model.readings.other_patterns import other_patterns
-from model.readings.scaling import drawn, of_site
-from model.readings.score_writers import score_writers
-from model.readings.sizes import PRESETS, Architecture
-from model.readings.unfold import unfold
-from model.text.corpus import Corpus, DataError
-from model.text.masking import Masking
+from model.readings.heads.head_maps import measured
+from model.readings.heads.head_metrics import order
+from model.readings.logits.choice_logits import blank_logits
+from model.readings.logits.direct_logits import direct_logits
+from model.readings.logits.logit_lens import lens
+from model.readings.logits.score_writers import score_writers
+from model.readings.stages.blueprint import blueprint
+from model.readings.stages.model_sizes import PRESETS, Architecture
+from model.readings.stages.other_patterns import other_patterns
+from model.readings.stages.scaling import drawn, of_site
+from model.readings.stages.unfold import unfold
+from model.readings.tokens.neighbours import cosines, pieces_of
 from model.text.tokenizer import Tokenizer
 from model.trace import Probe, Site
-from model.training.epochs import Epochs
-from model.training.tasks import task_named
+from model.workshop.corpus.corpus import Corpus, DataError
+from model.workshop.corpus.windows import Masking
+from model.workshop.evaluation.count_baselines import NGrams
+from model.workshop.evaluation.measures import Inputs
+from model.workshop.reports.alignment_report import measure as measure_alignment
+from model.workshop.reports.seed_matching import assignment
+from model.workshop.tasks.translation import Epochs
+from model.workshop.training.tasks import task_named
 from tests.support import tiny
 
 TEXT = "The red fox takes a lamp."
@@ -195,7 +195,7 @@ WITH_A_MODEL = [
     (lambda lab: cosines(lab, 9999, "target"), "There is no token 9999; the table has tokens 0 to"),
     (lambda lab: pieces_of(lab.source_tokenizer, " ", (), None), "The word is empty: type one"),
     (lambda lab: pieces_of(lab.source_tokenizer, "a\ud800", (), None), "no character; expected valid Unicode"),
-    (lambda lab: ready.peer_of(lab), "names none: add .* “peer”"),
+    (lambda lab: ready_questions.peer_of(lab), "names none: add .* “peer”"),
     (lambda lab: measure_alignment(lab, []), "no pair is within the text limit"),
 ]
 
@@ -215,6 +215,6 @@ def test_models_without_cross_attention_refuse_its_uses(tokenizer, family):
     lab = tiny.checkpoint(tokenizer, **FAMILIES[family])
     with pytest.raises(ValueError, match="it has no cross-attention that could align words"):
         measure_alignment(lab, [])
-    align = next(experiment.run for experiment in ready.EXPERIMENTS if experiment.name == "align")
+    align = next(experiment.run for experiment in ready_questions.EXPERIMENTS if experiment.name == "align")
     with pytest.raises(ValueError, match=r"asked of cross-attention, and .* has none: choose a checkpoint that translates"):
         align(lab, Request(TEXT))

@@ -13,9 +13,9 @@ from model.config import END
 from model.decoding.strategy import Decoding
 from model.inference.analyse import analyse
 from model.inference.request import Request
-from model.text.probes import read_probes
 from model.trace import KINDS, Site
-from model.training import snapshots
+from model.workshop.corpus.probes import read_probes
+from model.workshop.training import snapshots
 
 SENTENCES = ["My brother is afraid of our old cat.", "Where is the big blue book?", "I don't know, but she does.", "Thanks!"]
 

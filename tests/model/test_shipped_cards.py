@@ -7,10 +7,15 @@ import re
 
 import pytest
 
-from model.evaluation import card, reading_card, text_card, translation_card
-from model.evaluation.data_sources import UNKNOWN, describe_sources
-from model.folders import CONFIG, SHIPPED
-from model.training.recording import Recording
+from model.io.folders import CONFIG, SHIPPED
+from model.workshop.evaluation import (
+    model_card,
+    reading_card,
+    text_card,
+    translation_card,
+)
+from model.workshop.evaluation.model_card import UNKNOWN, describe_sources
+from model.workshop.training.recording import Recording
 
 SCORES = {"encoder-decoder": translation_card.section, "decoder-only": text_card.scores, "encoder-only": reading_card.scores}
 NAMES = sorted(path.parent.name for path in SHIPPED.glob(f"*/{CONFIG}"))
@@ -26,7 +31,7 @@ def test_the_scores_of_the_card_are_those_that_were_recorded(name):
         found = metrics if family == "encoder-decoder" else metrics["test"]
         assert SCORES[family](found).strip() in told
     if "warnings" in metrics:
-        assert card.table(metrics["warnings"]) in told and card.signs_table(metrics["warnings"]) in told
+        assert model_card.table(metrics["warnings"]) in told and model_card.signs_table(metrics["warnings"]) in told
     count = metrics["parameters"]
     assert " parameters" not in told or any(f"{form} parameters" in told for form in (f"{count:,}", f"{count / 1e6:.1f} M"))
 

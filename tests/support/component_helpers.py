@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from viz import state
-from viz.shared import mount
+from viz.kit import mount
+from viz.state import session
 
 
 def floats(text: str) -> np.ndarray:
@@ -41,5 +41,5 @@ class Mounted:
 
     def report(self, name: str, value: Any) -> None:
         """What the script says under a name."""
-        self._patch.setattr(state, "component_value", lambda key, asked: value if asked == name else None)
+        self._patch.setattr(session, "component_value", lambda key, asked: value if asked == name else None)
         mount._report("any", name, *self.events[name])()

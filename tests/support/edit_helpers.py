@@ -11,7 +11,7 @@ from typing import Any
 
 from torch import Tensor
 
-from model.edits import forms
+from model.edits import edit
 from model.edits.kinds import KINDS, AtHeads, Edit, EditError, Labels, Place, kind
 from model.edits.place import PLACE
 from model.edits.switches import DONOR, FORMS, SWITCHES
@@ -47,8 +47,8 @@ class Noise(AtHeads):
         return f"{self.place.text}: halved"
 
     @classmethod
-    def form(cls, has_means: bool) -> forms.Form:
-        return cls((yield forms.Where())).code
+    def form(cls, has_means: bool) -> edit.Form:
+        return cls((yield edit.Where())).code
 
     def change_z(self, z: Tensor, means: Tensor | None) -> None:
         z[:, self.place.heads] *= 0.5
@@ -64,13 +64,13 @@ def declared(cls: type[Edit] = Noise) -> Iterator[type[Edit]]:
         del KINDS[cls.name]
 
 
-def asked_by() -> dict[str, Callable[[bool], forms.Form]]:
+def asked_by() -> dict[str, Callable[[bool], edit.Form]]:
     """The form behind every example."""
     switched = {code: FORMS["window" not in code].form for code in SWITCHED} | {NAMED: FORMS[2].form}
     return {code: each.form for each in KINDS.values() for code in each.EXAMPLES} | switched
 
 
-def answers(form: Callable[[bool], forms.Form], code: str, given: tuple = ()) -> list[tuple[forms.Question, Any]] | None:
+def answers(form: Callable[[bool], edit.Form], code: str, given: tuple = ()) -> list[tuple[edit.Question, Any]] | None:
     """Questions and answers that lead to a code, or None."""
     asked, question = form(True), None
     try:
@@ -87,18 +87,18 @@ def answers(form: Callable[[bool], forms.Form], code: str, given: tuple = ()) ->
     return None
 
 
-def _choices(question: forms.Question) -> list[Any]:
+def _choices(question: edit.Question) -> list[Any]:
     match question:
-        case forms.Where():
+        case edit.Where():
             return _PLACES
-        case forms.Token():
+        case edit.Token():
             return [*([None] if question.extra else []), *range(5)]
-        case forms.Layer():
+        case edit.Layer():
             return [0, 1]
-        case forms.Number():
+        case edit.Number():
             return [question.value, *range(question.low, min(question.high, 9) + 1)]
-        case forms.Text():
+        case edit.Text():
             return [tiny.OTHER]
-        case forms.Which():
+        case edit.Which():
             return list(question.options)
     raise AssertionError(question)

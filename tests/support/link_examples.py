@@ -8,13 +8,13 @@ from model.config import END, MAX_TOKENS, SCHEMES
 from model.decoding.sampling import MIN_TEMPERATURE
 from model.decoding.strategy import MAX_ALPHA, MAX_SEED
 from model.inference.request import MAX_PAD, MAX_SENTENCES
-from model.readings.head_maps import MEASURES
-from model.readings.head_metrics import orders
+from model.readings.heads.head_maps import MEASURES
+from model.readings.heads.head_metrics import orders
 from model.trace import KINDS
-from model.variants.declared import VARIANTS
+from model.variants.designs import VARIANTS
 from model.variants.record import SCORES
 from tests.support import tiny
-from viz.page_fields import (
+from viz.state.page_fields import (
     COMPARED,
     CUTS,
     DIFFERS,
@@ -34,8 +34,16 @@ from viz.page_fields import (
     metrics,
     readings,
 )
-from viz.values import MAX_BRANCHES, MAX_TRIED, MAX_WORD
-from viz.view import MAX_TEMPERATURE, MAX_TOP_K, MAX_WIDTH, ROWS, SCOPES, SHOWN, strategies
+from viz.state.values import MAX_BRANCHES, MAX_TRIED, MAX_WORD
+from viz.state.view import (
+    MAX_TEMPERATURE,
+    MAX_TOP_K,
+    MAX_WIDTH,
+    ROWS,
+    SCOPES,
+    SHOWN,
+    strategies,
+)
 
 TEXTS = (
     "مرحبا بالعالم 你好 😀\u200d\u202e",

@@ -10,7 +10,9 @@ from pathlib import Path
 
 PATIENCE = 300  # s
 _FORK = multiprocessing.get_context("forkserver")
-_FORK.set_forkserver_preload(["model.__main__", "model.training.run", "torch._dynamo"])  # the last is for the optimizer
+_FORK.set_forkserver_preload(
+    ["model.__main__", "model.workshop.training.run", "torch._dynamo"]
+)  # the last is for the optimizer
 
 
 def _run(words: list[str], told: Path, environment: dict[str, str], first: Callable[[], None] | None) -> None:

@@ -9,7 +9,7 @@ from collections.abc import Collection, Sequence
 from model.task import Task
 from tests.support.viz_helpers import Lab
 from viz import pages
-from viz.shared.save import save
+from viz.save import save
 
 
 def make_offers(lab: Lab, name: str, task: Task, wanted: Collection[str], parts: Sequence[str]) -> None:

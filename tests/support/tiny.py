@@ -19,7 +19,7 @@ from model.edits.intervention import BASELINE, Intervention
 from model.network import masks
 from model.network.context import Pass, given
 from model.network.transformer import Transformer, build
-from model.text.seen import Lengths, Seen
+from model.text.corpus_stats import Lengths, Seen
 from model.text.tokenizer import Tokenizer
 from model.trace import Probe, Site
 

@@ -9,9 +9,9 @@ import torch
 
 from model.config import TrainConfig
 from model.network.transformer import EncoderDecoder
-from model.training import loss
-from model.training.run import Run
-from model.training.run_folder import Files
+from model.workshop.training import loss
+from model.workshop.training.run import Run
+from model.workshop.training.run_folder import Files
 from tests.support import tiny
 
 SMALL = tiny.MODEL | {"d_model": 8, "d_ff": 8, "dropout": 0.2, "attention_dropout": 0.1}

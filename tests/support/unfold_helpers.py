@@ -18,8 +18,8 @@ from model.inference.analysis import Analysis
 from model.inference.request import Request
 from model.network import masks
 from model.network.context import Pass
-from model.readings.activations import activations
-from model.readings.unfold import Unfolded, unfold
+from model.readings.stages.layer_inputs import activations
+from model.readings.stages.unfold import Unfolded, unfold
 from model.text.tokenizer import Tokenizer
 from model.trace import Probe, Site
 from tests.support import tiny
@@ -69,7 +69,7 @@ def everywhere(checkpoint: Checkpoint, analysis: Analysis):
     for site in tiny.sites(checkpoint.config):
         for head in range(checkpoint.config.heads):
             for query in range(len(analysis.whole.queries(site))):
-                with mock.patch("model.readings.unfold.activations", lambda *_: done):
+                with mock.patch("model.readings.stages.unfold.activations", lambda *_: done):
                     found = unfold(checkpoint, analysis, site, head, query)
                 yield found
 

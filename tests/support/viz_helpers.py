@@ -18,7 +18,7 @@ from streamlit.testing.v1 import AppTest
 from streamlit.util import calc_hash
 
 from viz import pages
-from viz.shared.wanted import inside
+from viz.kit.lazy import inside
 
 ROOT = Path(__file__).resolve().parents[2]
 TIMEOUT = 180  # s: a run takes a tenth of a second, unless something else has the machine

@@ -1,9 +1,9 @@
 import plotly.graph_objects as go
 import pytest
 
-from viz import hosts
+from viz.kit.chart_figures import Drawing
 from viz.offline import fonts
-from viz.shared.drawing import Drawing
+from viz.state import hosts
 
 
 @pytest.fixture(autouse=True)

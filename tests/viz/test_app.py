@@ -5,9 +5,9 @@ import pytest
 
 from model.inference.request import MAX_PAD
 from tests.support.viz_helpers import Lab, numbers, read
-from viz.shared import controls
-from viz.shared.examples import examples, lesson
-from viz.view import FIRST_SENTENCE
+from viz.kit import controls
+from viz.kit.examples import examples, lesson
+from viz.state.view import FIRST_SENTENCE
 
 SENTENCE = "Seven owls sat on the roof and sang."
 

@@ -57,19 +57,19 @@ def texts_with_markup() -> None:
     from model.edits.intervention import BASELINE
     from model.experiments.effects import Effect
     from model.task import TRANSLATES
-    from viz.shared import texts
-    from viz.translate import masks
-    from viz.view import View
+    from viz.kit import site_texts
+    from viz.state.view import View
+    from viz.translate import mask_charts
 
     typed = "<script>1</script>"
     effect = Effect(BASELINE, 4, (typed,), np.log([0.9]), np.log([0.1]))
     analysis = SimpleNamespace(task=TRANSLATES, scored=TRANSLATES.scored())
-    for markup in (masks.causal_text(effect, View(), True, analysis), masks.padding_text(effect, View())):
-        texts.write(f"<p>{markup}</p>")
-    texts.fault(f"There is no {typed}.")
-    texts.note(f"The link's step is {typed}.", warn=True)
-    texts.label(typed)
-    texts.write(f"<p>{texts.marked([typed, typed, 'owl'], (False, True, True), 'is')}</p>")
+    for markup in (mask_charts.causal_text(effect, View(), True, analysis), mask_charts.padding_text(effect, View())):
+        site_texts.write(f"<p>{markup}</p>")
+    site_texts.fault(f"There is no {typed}.")
+    site_texts.note(f"The link's step is {typed}.", warn=True)
+    site_texts.label(typed)
+    site_texts.write(f"<p>{site_texts.marked([typed, typed, 'owl'], (False, True, True), 'is')}</p>")
 
 
 def test_every_kind_of_text_is_escaped():

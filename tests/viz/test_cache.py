@@ -15,13 +15,14 @@ from model.decoding.strategy import Decoding
 from model.edits.intervention import Intervention
 from model.experiments import effects
 from model.inference import analyse as inference
-from model.inference import size
+from model.inference import passes
 from model.inference.request import MAX_PAD, Request, RequestError
 from tests.support import tiny
 from tests.support.viz_helpers import Lab
-from viz import cache, experiments, keep, pages, turns
-from viz.server import LEAST_KEPT
-from viz.view import View
+from viz import cache, computations, pages
+from viz.server.serve import LEAST_KEPT
+from viz.state import result_cache, work_queue
+from viz.state.view import View
 
 MANY = 8
 
@@ -29,10 +30,10 @@ MANY = 8
 @pytest.fixture(autouse=True)
 def empty():
     """No answer from another test, none left for the next."""
-    for kept in (cache.analyse, experiments.mask_effects):
+    for kept in (cache.analyse, computations.mask_effects):
         kept.cache_clear()
     yield
-    for kept in (cache.analyse, experiments.mask_effects):
+    for kept in (cache.analyse, computations.mask_effects):
         kept.cache_clear()
 
 
@@ -69,7 +70,7 @@ def network(monkeypatch):
         for name in ("mask_effects", "head_effects"):
             monkeypatch.setattr(effects, name, stub)
         monkeypatch.setattr(cache, "checkpoint", lambda name, device: f"{name} on {device}")
-        monkeypatch.setattr(experiments, "_target", lambda request, device: None)
+        monkeypatch.setattr(computations, "_target", lambda request, device: None)
         return stub
 
     return made
@@ -90,7 +91,7 @@ def together(ask, count: int = MANY) -> list:
         return list(pool.map(visitor, range(count), timeout=120))
 
 
-@pytest.mark.parametrize("ask", [cache.analyse, experiments.mask_effects])
+@pytest.mark.parametrize("ask", [cache.analyse, computations.mask_effects])
 def test_who_asks_the_same_at_once_shares_one_computation(network, ask):
     stub = network()
     answers = together(lambda number: ask(Request("Nine owls."), "cpu"))
@@ -102,7 +103,7 @@ def test_who_asks_the_same_at_once_shares_one_computation(network, ask):
 
 def test_who_asks_something_else_does_not_wait(monkeypatch, network):
     network()
-    monkeypatch.setattr(turns, "SHORT", turns.Turns(MANY))
+    monkeypatch.setattr(work_queue, "SHORT", work_queue.Turns(MANY))
     meeting = threading.Barrier(MANY)  # broken unless all are inside at the same time
 
     def compute(checkpoint, request, *_):
@@ -167,8 +168,8 @@ def test_the_baseline_is_decoded_once(monkeypatch, tiny_checkpoint):
     given, again = (dataclasses.replace(plain, mode=m, intervention=tiny.edited("off_dec.1")) for m in ("given", "again"))
     edited = cache.analyse(given, "cpu")
     for name in ("causal_mask", "padding_mask"):
-        assert experiments.mask_effects(plain, "cpu")[name].labels == edited.trace.outputs.labels
-    experiments.head_effects(plain, "cpu", lambda share: None)
+        assert computations.mask_effects(plain, "cpu")[name].labels == edited.trace.outputs.labels
+    computations.head_effects(plain, "cpu", lambda share: None)
     assert (len(decoded), edited.baseline.trace.outputs) == (1, cache.analyse(plain, "cpu").trace.outputs)
     found = cache.analyse(again, "cpu")
     assert (len(decoded), found.baseline.translation) == (2, cache.analyse(plain, "cpu").translation)
@@ -179,11 +180,11 @@ def test_the_baseline_is_decoded_once(monkeypatch, tiny_checkpoint):
 def test_the_longest_text_fits_into_the_cache():
     for name in ("en-fr", "en-fr-learned", "en-fr-peek"):
         config = cache.checkpoint(name, "cpu").config
-        largest = 3 * size.trace_bytes(config, MAX_TOKENS + MAX_PAD, MAX_TOKENS)
+        largest = 3 * passes.trace_bytes(config, MAX_TOKENS + MAX_PAD, MAX_TOKENS)
         assert largest < min(cache.MAX_BYTES // 4, LEAST_KEPT * 1024 * 1024 // 2)
 
 
-@pytest.mark.parametrize("ask", [cache.analyse, experiments.mask_effects])
+@pytest.mark.parametrize("ask", [cache.analyse, computations.mask_effects])
 def test_an_error_is_raised_again_and_not_kept(network, ask):
     stub = network(fault=RequestError("The sentence has 130 tokens."), seconds=0)
     for _ in range(2):
@@ -208,7 +209,7 @@ def test_nobody_can_write_to_what_all_share(monkeypatch, tiny_checkpoint):
     monkeypatch.setattr(cache, "checkpoint", lambda name, device: tiny_checkpoint)
     request = Request("The red fox.", pad=2, intervention=Intervention(causal_mask=False), decoding=Decoding(limit=4))
     analysis = cache.analyse(request, "cpu")
-    effects = experiments.mask_effects(request, "cpu").values()
+    effects = computations.mask_effects(request, "cpu").values()
     arrays = [array for effect in effects for array in (effect.before, effect.after)]
     for trace in (analysis.trace, analysis.baseline.trace):
         arrays += [trace.log_probs, trace.token_log_probs]
@@ -235,9 +236,9 @@ def other_figure(request: str, device: str, step: int = 0) -> object:
 @pytest.fixture
 def declared(monkeypatch):
     """A computation and two figures that are declared here alone."""
-    monkeypatch.setattr(keep, "_forget", [*keep._forget])
-    figures = keep.cached_figure(made_up_figure), keep.cached_figure(other_figure)
-    return keep.kept(2, beside=("progress",))(made_up), *figures
+    monkeypatch.setattr(result_cache, "_forget", [*result_cache._forget])
+    figures = result_cache.cached_figure(made_up_figure), result_cache.cached_figure(other_figure)
+    return result_cache.kept(2, beside=("progress",))(made_up), *figures
 
 
 def test_changed_files_clear_the_caches(monkeypatch, tmp_path, declared):
@@ -276,8 +277,11 @@ class Record:
 
 
 def test_all_places_together_hold_a_number_of_bytes():
-    ledger = keep.Ledger(100_000)
-    keeps = [keep.kept(1000, ledger=ledger), keep.kept(80_000, weigh=lambda record: record.values.nbytes, ledger=ledger)]
+    ledger = result_cache.Ledger(100_000)
+    keeps = [
+        result_cache.kept(1000, ledger=ledger),
+        result_cache.kept(80_000, weigh=lambda record: record.values.nbytes, ledger=ledger),
+    ]
     by_count, by_bytes = (each(lambda number: Record(np.full(1000, number))) for each in keeps)
     first = by_count(0)
     for number in range(1, 20):
@@ -286,7 +290,7 @@ def test_all_places_together_hold_a_number_of_bytes():
         by_count(number)
         assert ledger.total <= 100_000
     held = [*by_count.cache.values(), *by_bytes.cache.values()]
-    assert ledger.total == sum(map(keep.weight, by_count.cache.values())) + 8_000 * len(by_bytes.cache)
+    assert ledger.total == sum(map(result_cache.weight, by_count.cache.values())) + 8_000 * len(by_bytes.cache)
     assert 10 <= len(held) <= 12 and by_count.known(1) is None
     for each in (by_count, by_bytes):
         each.cache_clear()
@@ -294,9 +298,9 @@ def test_all_places_together_hold_a_number_of_bytes():
 
 
 def test_a_result_in_use_is_found_again():
-    ledger = keep.Ledger(20_000)
+    ledger = result_cache.Ledger(20_000)
     computed = []
-    ask = keep.kept(8, ledger=ledger)(lambda number: computed.append(number) or Record(np.full(1000, number)))
+    ask = result_cache.kept(8, ledger=ledger)(lambda number: computed.append(number) or Record(np.full(1000, number)))
     held = ask(0)
     for number in range(1, 5):
         ask(number)
@@ -321,7 +325,7 @@ def test_a_page_s_record_does_not_hold_the_arrays(monkeypatch, tiny_checkpoint):
 def test_a_figure_may_not_capture_variables():
     mode = "dark"
     with pytest.raises(ValueError, match="captures mode; expected a function that draws from its arguments alone"):
-        keep.cached_figure(lambda request, device: mode)
+        result_cache.cached_figure(lambda request, device: mode)
 
 
 LINKS = [(page.name, link) for page in pages.PAGES for link in ({}, {"lecture": "on"})]
@@ -329,9 +333,9 @@ LINKS = [(page.name, link) for page in pages.PAGES for link in ({}, {"lecture": 
 
 @pytest.mark.parametrize(("page", "link"), [*LINKS, ("translate", {"decode": "beam", "show": "decoding"})], ids=str)
 def test_a_session_holds_no_arrays_between_its_runs(page, link):
-    keep.forget()
+    result_cache.forget()
     lab = Lab(pages.find(page).file, text="The old man reads a letter.", **link)
     held = [weakref.ref(analysis) for analysis in cache.analyse.cache.values()]
-    keep.forget()
+    result_cache.forget()
     gc.collect()
     assert lab.at.session_state and not [analysis for each in held if (analysis := each())]

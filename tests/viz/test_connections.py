@@ -13,7 +13,7 @@ from starlette.applications import Starlette
 from starlette.responses import PlainTextResponse
 from starlette.routing import Route, WebSocketRoute
 
-from viz.connections import CROWDED, Limits, limited
+from viz.server.connections import CROWDED, Limits, limited
 
 ONE, OTHER = "127.0.0.2", "127.0.0.3"  # two addresses of this machine, for two networks
 REQUEST = b"GET / HTTP/1.1\r\nHost: lab\r\n\r\n"

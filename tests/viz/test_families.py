@@ -9,15 +9,15 @@ import torch
 
 from model import checkpoint as checkpoints
 from model.config import FAMILIES
-from model.convert.registry import convert
 from model.task import TASKS, task_of
+from model.workshop.convert.registry import convert
 from tests.support import hugging_face, tiny
 from tests.support.save_helpers import make_offers
 from tests.support.viz_helpers import COMPARE, HEADS, INSIDE, LESSONS, POSITIONS, WHAT_IF, WHY, Lab
 from viz import pages
-from viz.offline import take
-from viz.page_fields import DIFFERS, PARTS
-from viz.variants.found import found
+from viz.offline import html_export
+from viz.state.page_fields import DIFFERS, PARTS
+from viz.variants.variant_texts import found
 
 TEXT = "The red fox sees a lamp."
 JUDGES = {"source_start": True, "segments": 2, "pooler": True, "follows": True}
@@ -161,8 +161,8 @@ def test_every_page_is_saved_as_what_it_is(family):
             place = 2 if pages.find(name).of_a_choice or name == "translate" else 1  # at `<s>` nothing is chosen
             assert (" · step " if task.writes else f" · place {place} of ") in facts, facts
         labels = [offer["label"] for offer in given["offers"]]
-        assert ("One HTML file, works offline" in labels) is (name in take.names())
+        assert ("One HTML file, works offline" in labels) is (name in html_export.names())
         numbers = name != "lessons" and (name != "variants" or found().record is not None)
         assert ("What is shown, as CSV" in labels) is numbers
-        wanted = ["One HTML file, works offline"] * (name in take.names()) + ["What is shown, as CSV"] * numbers
+        wanted = ["One HTML file, works offline"] * (name in html_export.names()) + ["What is shown, as CSV"] * numbers
         make_offers(lab, name, task, wanted, ("timeline", "candidates"))

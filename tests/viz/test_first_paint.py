@@ -9,9 +9,10 @@ import pytest
 from model.checkpoint import save
 from tests.support import tiny
 from tests.support.viz_helpers import COMPARE, INSIDE, TRANSLATE, Lab
-from viz import cache, hosts
-from viz.first_paint import with_stylesheet
-from viz.keep import forget
+from viz import cache
+from viz.server.first_paint import with_stylesheet
+from viz.state import hosts
+from viz.state.result_cache import forget
 
 
 def served(kind: bytes, parts: list[bytes], accept: bytes = b"text/html") -> tuple[dict[bytes, bytes], bytes]:

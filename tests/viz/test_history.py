@@ -9,9 +9,9 @@ from streamlit.testing.v1 import AppTest
 from model.edits.intervention import BASELINE, Intervention
 from tests.support import tiny
 from tests.support.viz_helpers import TIMEOUT, address
-from viz import values
-from viz.fields import declared
-from viz.view import View
+from viz.state import values
+from viz.state.fields import declared
+from viz.state.view import View
 
 
 def page() -> None:
@@ -20,18 +20,19 @@ def page() -> None:
 
     from model.edits.intervention import BASELINE
     from model.inference.request import Request
-    from viz import editing, state
+    from viz.state import navigation
+    from viz.state import session as state
 
     view, faults = state.open_view()
     st.session_state["seen"], st.session_state["told"] = view, faults
     codes = ("off_cross.3.5", "off_cross.3", "mean_cross.3.5", "block_enc_9-2", "block_enc_9-all", "row_enc_9-2")
     for code in (*codes, "scaling-off", "causal-off", "window-3", "window-5", "nonsense", "window-0", "mean_cross.3"):
-        st.button(code, on_click=editing.toggle_edit, args=(code,))
+        st.button(code, on_click=navigation.toggle_edit, args=(code,))
     for name in ("undo", "redo"):
         st.button(name, disabled=state.next_step(name) is None, on_click=state.step_back, args=(name,))
-    st.button("clear", on_click=editing.clear_edits)
+    st.button("clear", on_click=navigation.clear_edits)
     asked = Request("Nine owls.", pad=3, mode="again", intervention=BASELINE.with_edit("off_cross.3"))
-    st.button("ask", on_click=editing.show_request, args=(asked, "order"))
+    st.button("ask", on_click=navigation.show_request, args=(asked, "order"))
     fields = {"source": "Ten owls.", "target": "Neuf.", "pad": 9, "mode": "given", "checkpoint": "other", "device": "cpu"}
     fields["sentence"] = 2
     looks = {"step": 2, "layer": 1, "head": None, "show": "mask", "kind": "cross", "scope": "head"}
@@ -169,7 +170,7 @@ class Wider(View):
 def made_up_page() -> None:
     import streamlit as st
 
-    from viz import state
+    from viz.state import session as state
 
     view, _ = state.open_view()
     st.session_state["seen"] = view

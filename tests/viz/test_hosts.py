@@ -4,8 +4,14 @@ import socket
 
 import pytest
 
-from viz import hosts
-from viz.hosts import is_from_elsewhere, is_let_in, only_known, own_names, same_origin
+from viz.state import hosts
+from viz.state.hosts import (
+    is_from_elsewhere,
+    is_let_in,
+    only_known,
+    own_names,
+    same_origin,
+)
 
 NAMES = own_names("127.0.0.1", "lab.example, Attention.Example:8501")
 

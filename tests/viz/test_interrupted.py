@@ -6,7 +6,8 @@ from streamlit.proto.WidgetStates_pb2 import WidgetStates
 from streamlit.util import calc_hash
 
 from tests.support.viz_helpers import HEADS, TRANSLATE, Lab
-from viz import pages, state
+from viz import pages
+from viz.state import session
 
 LINK = {"text": "Nine owls sleep.", "layer": "2", "head": "3"}
 WIDGETS = {"source", "layer", "head", "causal", "padmask"}
@@ -26,10 +27,10 @@ def interrupt(lab: Lab, page: str, monkeypatch, where: str) -> WidgetStates:
             settle(*args)
         st.stop()
 
-    settle = state.settle
+    settle = session.settle
     sent = [each for each in lab.at._tree.get_widget_states().widgets if not each.HasField("trigger_value")]
     with monkeypatch.context() as patched:
-        patched.setattr(state, where, stop)
+        patched.setattr(session, where, stop)
         _send(lab, page)
     return WidgetStates(widgets=sent)  # a browser sends no button that is not pressed
 

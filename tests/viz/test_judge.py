@@ -11,8 +11,8 @@ from tests.support import tiny
 from tests.support.save_helpers import make_offers
 from tests.support.viz_helpers import COMPARE, HEADS, INSIDE, LESSONS, POSITIONS, WHAT_IF, WHY, Lab
 from viz import pages
-from viz.shared.examples import judged_examples
-from viz.variants.found import found
+from viz.kit.examples import judged_examples
+from viz.variants.variant_texts import found
 
 TEXT = "The red fox sees a lamp."
 SAVED = ("What is shown, as CSV", "One HTML file, works offline", "Whole analysis, JSON", "Python", "Checks")

@@ -11,11 +11,21 @@ from model.config import MAX_TOKENS
 from model.decoding.sampling import MIN_TEMPERATURE
 from model.decoding.strategy import MAX_ALPHA, MAX_SEED
 from tests.support.link_examples import FIELDS, GOOD
-from viz import values
-from viz.fields import declared, fields
-from viz.links import link, parse
-from viz.values import MAX_BRANCH_TOKENS, MAX_BRANCHES, MAX_LINK_TEXT, SEPARATOR
-from viz.view import MAX_TEMPERATURE, MAX_WIDTH, View, can_hold
+from viz.state import values
+from viz.state.fields import declared, fields
+from viz.state.links import link, parse
+from viz.state.values import (
+    MAX_BRANCH_TOKENS,
+    MAX_BRANCHES,
+    MAX_LINK_TEXT,
+    SEPARATOR,
+)
+from viz.state.view import (
+    MAX_TEMPERATURE,
+    MAX_WIDTH,
+    View,
+    can_hold,
+)
 
 QUICK = settings(derandomize=True, deadline=None, max_examples=150)
 FULL = "-".join(["9"] * MAX_TOKENS)

@@ -8,8 +8,8 @@ from streamlit.proto.WidgetStates_pb2 import WidgetState
 from streamlit.runtime.state.common import WidgetMetadata
 from streamlit.runtime.state.session_state import WStates
 
-from viz.log_limit import MINUTE, LogLimit
-from viz.rooms.room import code_of
+from viz.classroom.rooms.room import code_of
+from viz.server.log_limit import MINUTE, LogLimit
 
 CLOCK = [0.0]
 

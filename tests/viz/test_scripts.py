@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from model import checkpoint as checkpoints
 from tests.support import tiny
 from tests.support.viz_helpers import COMPARE, HEADS, INSIDE, LESSONS, ROOT, TRAINING, WHAT_IF, WHY, Lab
-from viz.shared import mount
+from viz.kit import mount
 
 SCRIPTS = sorted((ROOT / "viz").rglob("*.js"))
 MAINS = [path for path in SCRIPTS if "export default" in path.read_text(encoding="utf-8")]

@@ -20,13 +20,13 @@ from websockets.exceptions import ConnectionClosed
 
 from benchmarks.visitors import Visitor, processor_seconds
 from tests.support.viz_helpers import ROOT
-from viz.health import STARTING, Readiness, with_health
-from viz.server import MAX_FRAME
+from viz.server.first_paint import STARTING, Readiness, with_health
+from viz.server.serve import MAX_FRAME
 
 
 def ended(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
     """A server that is expected to end by itself."""
-    command = [sys.executable, "-m", "viz.server", *arguments]
+    command = [sys.executable, "-m", "viz.server.serve", *arguments]
     return subprocess.run(
         command, cwd=ROOT, env=os.environ | environment, capture_output=True, text=True, timeout=300, check=False
     )
@@ -76,7 +76,9 @@ def test_a_bad_variable_ends_in_one_line_and_status_2(variable, value, told):
     assert (done.returncode, done.stderr) == (2, told + "\n")
 
 
-TORCHLESS = "viz.server viz.state viz.cache viz.shared.controls viz.translate.timeline viz.shared.heatmap_figures"
+TORCHLESS = (
+    "viz.server.serve viz.state.session viz.cache viz.kit.controls viz.decoding_steps.timeline viz.kit.heatmap_figures"
+)
 
 
 def test_the_page_can_be_written_before_torch_is_imported():
@@ -114,7 +116,7 @@ def server(tmp_path_factory) -> Iterator[tuple[subprocess.Popen[str], int]]:
     (home / ".streamlit").mkdir()
     (home / ".streamlit" / "config.toml").write_text("[server]\ndisconnectedSessionTTL = 0\n")
     started = subprocess.Popen(
-        [sys.executable, "-m", "viz.server"],
+        [sys.executable, "-m", "viz.server.serve"],
         cwd=ROOT,
         env=os.environ | {"PORT": str(port), "HOST": "", "HOME": str(home)},
         stdout=subprocess.PIPE,

@@ -7,8 +7,8 @@ from model.decoding.strategy import Decoding
 from model.edits.intervention import Intervention
 from model.inference.request import MAX_PAD, Request
 from tests.support.viz_helpers import TIMEOUT, address
-from viz import state
-from viz.view import View
+from viz.state import session
+from viz.state.view import View
 
 SEEN = View(  # at other values than the defaults
     checkpoint="my-model_2.1",
@@ -76,21 +76,21 @@ def page() -> None:
     """A page with nothing on it but the view, and two things to do with it."""
     import streamlit as st
 
-    from viz import state
-    from viz.shared import mount
+    from viz.kit import mount
+    from viz.state import session
 
-    view, faults = state.open_view()
+    view, faults = session.open_view()
     st.session_state["seen"], st.session_state["told"] = view, faults
-    st.button("pad", on_click=state.change, kwargs={"pad": view.pad + 1})
-    st.button("same", on_click=state.change, kwargs={"source": view.source})
-    st.button("new", on_click=state.change, kwargs={"source": "Nine owls."})
+    st.button("pad", on_click=session.change, kwargs={"pad": view.pad + 1})
+    st.button("same", on_click=session.change, kwargs={"source": view.source})
+    st.button("new", on_click=session.change, kwargs={"source": "Nine owls."})
     for field, value in {"sentence": 2, "split": False, "checkpoint": "other", "temperature": 0.5, "seed": 9}.items():
-        st.button(field, on_click=state.change, kwargs={field: value})
-    st.button("layer", on_click=state.change, kwargs={"layer": 1})
+        st.button(field, on_click=session.change, kwargs={field: value})
+    st.button("layer", on_click=session.change, kwargs={"layer": 1})
     st.button(
-        "step of 9", on_click=mount._report("timeline", "step", mount.whole(1, 9), lambda step: state.change(step=step))
+        "step of 9", on_click=mount._report("timeline", "step", mount.whole(1, 9), lambda step: session.change(step=step))
     )
-    state.settle(view)
+    session.settle(view)
 
 
 def opened(**params: str) -> AppTest:
@@ -136,7 +136,7 @@ def test_another_link_wins_unless_a_widget_started_the_run():
 def test_a_late_event_does_not_restore_an_old_link(monkeypatch):
     at = click(opened(), "new")
     at.query_params.clear()  # the browser has not heard of the new text yet
-    monkeypatch.setattr(state, "component_value", lambda key, name: 12)
+    monkeypatch.setattr(session, "component_value", lambda key, name: 12)
     click(at, "step of 9")
     assert at.session_state["seen"] == View(source="Nine owls.")
     assert address(at) == {"text": "Nine owls."}
@@ -160,12 +160,12 @@ def bound_page() -> None:
     """A choice that is tied to the view, and a button that sets the same field."""
     import streamlit as st
 
-    from viz import state
+    from viz.state import session
 
-    view, _ = state.open_view()
-    st.segmented_control("Show", ["attention", "mask", "decoding"], required=True, **state.bind("show", "show", view.show))
-    st.button("mask", on_click=state.change, kwargs={"show": "mask"})
-    state.settle(view)
+    view, _ = session.open_view()
+    st.segmented_control("Show", ["attention", "mask", "decoding"], required=True, **session.bind("show", "show", view.show))
+    st.button("mask", on_click=session.change, kwargs={"show": "mask"})
+    session.settle(view)
 
 
 def test_a_late_choice_does_not_undo_a_newer_one():

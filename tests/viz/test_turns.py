@@ -7,15 +7,15 @@ from functools import partial
 
 import pytest
 
-from viz import keep, turns
-from viz.turns import Turns
+from viz.state import result_cache, work_queue
+from viz.state.work_queue import Turns
 
 TIMEOUT = 300
 
 
 @pytest.fixture(autouse=True)
 def impatient(monkeypatch):
-    monkeypatch.setattr(turns, "PATIENCE", 0.01)
+    monkeypatch.setattr(work_queue, "PATIENCE", 0.01)
 
 
 class Gone(Exception):
@@ -95,26 +95,26 @@ def test_a_fault_gives_the_place_back():
 
 
 def test_short_work_passes_long_work(monkeypatch):
-    monkeypatch.setattr(turns, "LONG", Turns(1))
-    monkeypatch.setattr(turns, "SHORT", Turns(1))
+    monkeypatch.setattr(work_queue, "LONG", Turns(1))
+    monkeypatch.setattr(work_queue, "SHORT", Turns(1))
 
     def short() -> str:
-        with turns.turn(long=False):
+        with work_queue.turn(long=False):
             return "served"
 
-    with turns.turn(long=True), turns.turn(long=True), turns.turn(long=False), ThreadPoolExecutor(1) as other:
+    with work_queue.turn(long=True), work_queue.turn(long=True), work_queue.turn(long=False), ThreadPoolExecutor(1) as other:
         assert other.submit(short).result(TIMEOUT) == "served"
 
 
 def test_what_is_waited_for_has_a_place_already(monkeypatch):
-    monkeypatch.setattr(turns, "SHORT", Turns(2))
+    monkeypatch.setattr(work_queue, "SHORT", Turns(2))
     inside, go = threading.Barrier(3), threading.Event()
 
-    @keep.kept(8)
+    @result_cache.kept(8)
     def part(of: int) -> int:
         return of + 1
 
-    @keep.kept(8)
+    @result_cache.kept(8)
     def whole(number: int) -> int:
         inside.wait(TIMEOUT)
         assert go.wait(TIMEOUT)
@@ -123,7 +123,7 @@ def test_what_is_waited_for_has_a_place_already(monkeypatch):
     queued, answers = threading.Event(), {}
 
     def third() -> int:
-        with turns.hearing(lambda before: queued.set()):
+        with work_queue.hearing(lambda before: queued.set()):
             return part(7)
 
     def started(name: str, ask: Callable[[], int]) -> threading.Thread:

@@ -10,7 +10,8 @@ import pytest
 
 from model.checkpoint import CheckpointError, save
 from model.inference.request import Request
-from viz import cache, uploads
+from viz import cache
+from viz.state import uploads
 
 
 @pytest.fixture

@@ -10,10 +10,10 @@ from model.edits.intervention import BASELINE, Intervention
 from model.edits.kinds import Place
 from model.inference.request import RequestError
 from tests.support import tiny
-from viz.links import link, parse
-from viz.translate import texts as translate_texts
-from viz.values import MAX_EDITS, MAX_LINK_TEXT, SEPARATOR
-from viz.view import View, with_intervention
+from viz.decoding_steps import decoding_texts as translate_texts
+from viz.state.links import link, parse
+from viz.state.values import MAX_EDITS, MAX_LINK_TEXT, SEPARATOR
+from viz.state.view import View, with_intervention
 
 CODES = (
     *("scaling-off", "window-3", "block_enc_9-2", "block_dec.3_all-2", "block_cross.3.5_9-all"),

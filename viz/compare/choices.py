@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from model import format
 from model.decoding.strategy import strategy_with
-from viz import state, uploads, visit
+from model.io import numbers
 from viz.compare import pair
-from viz.shared import controls, texts
-from viz.shared.shown import Shown
-from viz.values import MAX_WORD
-from viz.view import View
+from viz.kit import controls, site_texts
+from viz.kit.page_context import Shown
+from viz.state import navigation, session, uploads
+from viz.state.values import MAX_WORD
+from viz.state.view import View
 
 if TYPE_CHECKING:
     from model.inference.analysis import Analysis
@@ -28,24 +28,24 @@ def _word(shown: Shown) -> None:
     """The words of the sentence, and what stands in the place of the one that is chosen."""
     known = pair.words(shown.page_data.request.source)
     number, word = pair.swapped(shown.view, shown.page_data.request.source)
-    complaint = state.complaint("swap_to")
+    complaint = session.complaint("swap_to")
     with st.container(key="compare_word", horizontal=True, vertical_alignment="center", gap="small"):
         st.pills(
             "Word that gives way",
             range(1, len(known) + 1),
             format_func=lambda n: controls.plain_label(known[n - 1]) if n <= len(known) else str(n),
             label_visibility="collapsed",
-            **state.bind("swap", "swap", number if 0 < number <= len(known) else None, lambda n: n or 0),
+            **session.bind("swap", "swap", number if 0 < number <= len(known) else None, lambda n: n or 0),
         )
-        texts.label("→")
+        site_texts.label("→")
         st.text_input(
             "Word in its place",
             placeholder="another word",
             label_visibility="collapsed",
-            **state.bind("swap to", "swap_to", complaint[0] if complaint else word, _short),
+            **session.bind("swap to", "swap_to", complaint[0] if complaint else word, _short),
         )
     if complaint:
-        texts.note(f"{complaint[1]} “{word}” is kept." if word else complaint[1], warn=True)
+        site_texts.note(f"{complaint[1]} “{word}” is kept." if word else complaint[1], warn=True)
 
 
 def _short(typed: str) -> str:
@@ -56,12 +56,12 @@ def _short(typed: str) -> str:
 
 def _sentence(shown: Shown) -> None:
     with st.container(key="compare_sentence", horizontal=True, vertical_alignment="center", gap="small"):
-        texts.label("with")
+        site_texts.label("with")
         st.text_input(
             "Second sentence",
             placeholder="A second sentence",
             label_visibility="collapsed",
-            **state.bind("other text", "other_text", shown.view.other_text),
+            **session.bind("other text", "other_text", shown.view.other_text),
         )
 
 
@@ -71,13 +71,13 @@ def _checkpoint(shown: Shown) -> None:
         return
     chosen = view.other_checkpoint or others[0]
     with st.container(key="compare_checkpoint", horizontal=True, vertical_alignment="center", gap="small"):
-        texts.label(f"{uploads.shown(view.checkpoint)} with")
+        site_texts.label(f"{uploads.shown(view.checkpoint)} with")
         st.selectbox(
             "Second checkpoint",
             others if chosen in others else (*others, chosen),
             format_func=uploads.shown,
             label_visibility="collapsed",
-            **state.bind("other checkpoint", "other_checkpoint", chosen),
+            **session.bind("other checkpoint", "other_checkpoint", chosen),
         )
 
 
@@ -94,25 +94,25 @@ def _head(shown: Shown) -> None:
         controls.head_pick(view, page_data.loaded.config.heads)
     with st.container(key="compare_other_head", horizontal=True, vertical_alignment="center", gap="small"):
         with controls.in_one_piece("other_layer", page_data.layers):
-            texts.label("with layer")
+            site_texts.label("with layer")
             st.segmented_control(
                 "Second layer",
                 range(1, page_data.layers + 1),
                 required=True,
                 label_visibility="collapsed",
-                **state.bind("other layer", "other_layer", min(layer, page_data.layers)),
+                **session.bind("other layer", "other_layer", min(layer, page_data.layers)),
             )
         heads = [controls.MEAN, *map(str, range(1, page_data.loaded.config.heads + 1))]
         shown_head = controls.MEAN if head is None else str(min(head, len(heads) - 1))
         with controls.in_one_piece("other_head", page_data.loaded.config.heads):
-            texts.label("head")
+            site_texts.label("head")
             read = lambda name: None if name == controls.MEAN else int(name)  # noqa: E731
             st.segmented_control(
                 "Second head",
                 heads,
                 required=True,
                 label_visibility="collapsed",
-                **state.bind("other head", "other_head", shown_head, read),
+                **session.bind("other head", "other_head", shown_head, read),
             )
 
 
@@ -121,18 +121,18 @@ def _hypothesis(shown: Shown) -> None:
     if not others:
         return
     tokenizer = shown.page_data.loaded.target_tokenizer
-    told = {each.ids: f"{tokenizer.decode(each.ids)}  {format.decimal(each.score)}" for each in others}
+    told = {each.ids: f"{tokenizer.decode(each.ids)}  {numbers.decimal(each.score)}" for each in others}
     chosen = shown.view.other_path or others[0].ids
     with st.container(key="compare_hypothesis", horizontal=True, vertical_alignment="center", gap="small"):
-        texts.label("with")
+        site_texts.label("with")
         if shown.view.other_path and chosen not in told:
-            texts.label("(the one that was chosen is not in this tree, or is the first)")
+            site_texts.label("(the one that was chosen is not in this tree, or is the first)")
         st.selectbox(
             "Second hypothesis",
             list(told),
             format_func=lambda ids: told.get(ids, "another"),
             label_visibility="collapsed",
-            **state.bind("other path", "other_path", chosen if chosen in told else others[0].ids),
+            **session.bind("other path", "other_path", chosen if chosen in told else others[0].ids),
         )
 
 
@@ -144,13 +144,13 @@ def _step(shown: Shown) -> None:
     other = min(pair.other_step(shown.view, steps), steps)
     with st.container(key="compare_step", horizontal=True, vertical_alignment="center", gap="small"):
         controls.step_slider(shown.view, labels)
-        texts.label("with")
+        site_texts.label("with")
         st.select_slider(
             "Second step",
             options=list(names),
             format_func=lambda n: names.get(n, str(n)),
             label_visibility="collapsed",
-            **state.bind("other step", "other_step", other, text=names[other]),
+            **session.bind("other step", "other_step", other, text=names[other]),
         )
 
 
@@ -169,16 +169,16 @@ CHOICES: dict[str, Callable[[Shown], None]] = {
 def way_out(shown: Shown) -> None:
     """What leads to a second side, where there is none."""
     if shown.view.differs == "edits":
-        st.button("Make an edit", key="to what if", on_click=visit.go_to, args=("what-if",))
+        st.button("Make an edit", key="to what if", on_click=navigation.go_to, args=("what-if",))
     elif shown.view.differs == "sentence":
         source = shown.page_data.request.source
         number, word = pair.swapped(dataclasses.replace(shown.view, swap=0, swap_to=""), source)
         if word:
             text = pair.with_word(source, number, word)
-            st.button(f"Try “{text}”", key="try a sentence", on_click=state.change, kwargs={"other_text": text})
+            st.button(f"Try “{text}”", key="try a sentence", on_click=session.change, kwargs={"other_text": text})
     elif shown.view.differs == "hypothesis" and shown.view.target is None and shown.analysis.task.writes:
         search = {"strategy": strategy_with("width"), "width": BEAM}
-        st.button(f"Search with a beam of {BEAM}", key="search with a beam", on_click=state.change, kwargs=search)
+        st.button(f"Search with a beam of {BEAM}", key="search with a beam", on_click=session.change, kwargs=search)
 
 
 def differs_pick(shown: Shown) -> None:
@@ -189,7 +189,7 @@ def differs_pick(shown: Shown) -> None:
         required=True,
         format_func=lambda name: pair.DIFFERENCES[name].title,
         label_visibility="collapsed",
-        **state.bind("differs", "differs", shown.view.differs),
+        **session.bind("differs", "differs", shown.view.differs),
     )
 
 

@@ -7,10 +7,11 @@ import html
 
 from viz import theme
 from viz.cache import PageData
-from viz.compare import distance, side_by_side, texts
+from viz.compare import distance, side_by_side
+from viz.compare import distance as texts
 from viz.compare.pair import Pair, pair
-from viz.offline.parts import Part, Taken
-from viz.view import View
+from viz.kit.offline_parts import Part, Taken
+from viz.state.view import View
 
 
 def _pair(page_data: PageData) -> Pair:

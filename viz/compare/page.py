@@ -1,16 +1,65 @@
-"""Compare: what is different, and where does it travel?"""
+"""Compare: what is different, and where does it travel?
+
+The parts of the page Compare: what differs, and the two sides as maps or by patching."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 
-from viz.compare import in_lecture, parts, tables
-from viz.shared import frame
+import streamlit as st
 
-frame.show(
+from viz.compare import choices, in_lecture, patching_part, side_by_side, tables
+from viz.compare.pair import NotChosenError, Pair, pair
+from viz.frame import show
+from viz.kit import controls, site_texts
+from viz.kit.page_context import Shown
+from viz.state import session
+from viz.state.page_fields import COMPARED
+
+# A part of the page: how it is called, and what draws it.
+PARTS: dict[str, tuple[str, Callable[[Shown, Pair], None]]] = {
+    "maps": ("Side by side", side_by_side.draw),
+    "patching": ("Patching", patching_part.draw),
+}
+
+
+def draw(shown: Shown) -> None:
+    """What differs and which part; the second side's choice; that part, or why there is no second side."""
+    view = shown.view
+    with shown.places.body:
+        with st.container(key="compare_row", horizontal=True, vertical_alignment="center", gap="small"):
+            site_texts.label("What differs")
+            choices.differs_pick(shown)
+            st.space("stretch")
+            st.segmented_control(
+                "Part",
+                [name for name in PARTS if name in (COMPARED[0], view.compared) or not shown.analysis.task.judges],
+                required=True,
+                format_func=lambda name: PARTS[name][0],
+                label_visibility="collapsed",
+                **session.bind("compare part", "compared", view.compared),
+            )
+        choices.CHOICES[view.differs](shown)
+        shown.notes()
+        controls.given_target(view)
+        try:
+            found = pair(view, shown.page_data)
+        except NotChosenError as missing:
+            site_texts.note(str(missing))
+            choices.way_out(shown)
+            return
+        except ValueError as fault:
+            site_texts.fault(str(fault))
+            return
+        site_texts.sentence_notes((), found.faults)
+        PARTS[view.compared][1](shown, found)
+
+
+show.show(
     "compare",
-    parts.draw,
-    head=partial(frame.title_row, widths=(480, 440, 96)),
+    draw,
+    head=partial(show.title_row, widths=(480, 440, 96)),
     tables=tables.tables,
     python=tables.python,
     in_lecture=in_lecture.draw,

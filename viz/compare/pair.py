@@ -8,12 +8,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from model.folders import described, family, survey
 from model.inference.request import Request
-from model.readings.comparison import Aligned, aligned
+from model.io.folders import described, family, survey
+from model.readings.heads.trace_comparison import Aligned, aligned
 from model.trace import SITE_KINDS, Kind, Site
-from viz import cache, uploads
-from viz.view import MAX_WIDTH, View, unedited
+from viz import cache
+from viz.state import uploads
+from viz.state.view import MAX_WIDTH, View, unedited
 
 if TYPE_CHECKING:
     from model.checkpoint import Checkpoint

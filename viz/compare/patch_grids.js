@@ -1,6 +1,6 @@
 // What each patch does, cell by cell. Nothing here makes markup from text.
 
-import { button, element, focusOf, mounted, onKeys, refocus, unmounted } from "../shared/mount.js";
+import { button, element, focusOf, mounted, onKeys, refocus, unmounted } from "../kit/mount.js";
 
 const LEAST = 0.005; // below this a cell has no number
 const WIDE = 24; // columns: beyond it they have no room for numbers

@@ -1,11 +1,11 @@
 // Two passes beside each other: chips of both translations, the distance of every head, two maps and their difference.
 // Nothing here makes markup from text: textContent only.
 
-import { button, density, element, focusOf, isNews, mounted, nth, onResize, percent, pointAt, refocus, REST_MS, signed, unmounted, walked } from "../shared/mount.js";
-import { cellPoints } from "../shared/cell_points.js";
-import { pictured } from "../shared/save/pen.js";
-import { onPageKeys } from "../shared/page_keys.js";
-import { cellSize, largest, pairMap } from "../shared/pair_maps.js";
+import { button, density, element, focusOf, isNews, mounted, nth, onResize, percent, pointAt, refocus, REST_MS, signed, unmounted, walked } from "../kit/mount.js";
+import { cellPoints } from "../kit/cell_points.js";
+import { pictured } from "../kit/pen.js";
+import { onPageKeys } from "../kit/page_keys.js";
+import { cellSize, largest, pairMap } from "../kit/pair_maps.js";
 import { abreast, gathered, partnerCell, stepRows, toldCell } from "./side_by_side_parts.js";
 
 const NARROW = 760; // px: below it the maps stand one under the other

@@ -10,18 +10,23 @@ import numpy as np
 
 from model.edits.intervention import BASELINE
 from model.export.code import Code
-from model.export.tables import Cell, Table, map_table, site_code
-from model.readings.comparison import common_difference
-from viz import experiments
+from model.export.csv_tables import (
+    Cell,
+    Table,
+    map_table,
+    site_code,
+)
+from model.readings.heads.trace_comparison import common_difference
+from viz import computations
 from viz.compare import distance
 from viz.compare.pair import Pair, pair
-from viz.compare.patching import SENTENCES
-from viz.view import unedited
+from viz.compare.patching_part import SENTENCES
+from viz.state.view import unedited
 
 if TYPE_CHECKING:
     from model.experiments.patching import Patching
     from model.inference.request import Request
-    from viz.shared.shown import Shown
+    from viz.kit.page_context import Shown
 
 
 def tables(shown: Shown) -> tuple[Table, ...]:
@@ -53,7 +58,7 @@ def _step(shown: Shown) -> int | None:
 
 
 def _patched(shown: Shown, sides: Pair) -> Patching:
-    return experiments.patching(*_requests(sides), shown.view.device, _step(shown), lambda share: None)
+    return computations.patching(*_requests(sides), shown.view.device, _step(shown), lambda share: None)
 
 
 def _patches(found: Patching) -> Table:

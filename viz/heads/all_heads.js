@@ -1,8 +1,8 @@
 // All heads as thumbnails on a canvas for each kind of site, and one head large. Nothing here makes markup from text.
 // Hovering previews a head, a click or Enter chooses it; only that is sent.
 
-import { element, focusOf, mounted, onResize, refocus, unmounted, button, minus, term } from "../shared/mount.js";
-import { leftOut, pictured } from "../shared/save/pen.js";
+import { element, focusOf, mounted, onResize, refocus, unmounted, button, minus, term } from "../kit/mount.js";
+import { leftOut, pictured } from "../kit/pen.js";
 import { ARRIVED, store } from "./thumbnails_parts.js";
 import { allOpened, allThree, opened, previewed } from "./all_heads_parts.js";
 import { findBar } from "./all_heads_find.js";

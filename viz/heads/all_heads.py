@@ -16,17 +16,35 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from model.inference.decisions import is_near
-from model.readings.head_maps import MEASURES, Detail, agreement, averaged, detail, measured
-from model.readings.head_metrics import METRICS, Rows, metrics_of, order, ordered, orders, telling
-from model.readings.head_pairs import Pair, linking, pair_of_words
-from model.readings.head_roles import named
+from model.readings.heads.head_maps import (
+    MEASURES,
+    Detail,
+    Pair,
+    agreement,
+    averaged,
+    detail,
+    linking,
+    measured,
+    pair_of_words,
+)
+from model.readings.heads.head_metrics import (
+    METRICS,
+    Rows,
+    metrics_of,
+    order,
+    ordered,
+    orders,
+    telling,
+)
+from model.readings.heads.head_roles import named
 from model.trace import KINDS, SITE_KINDS, Site, Trace, site_kind
 from viz import theme
-from viz.shared import mount, packed, sides
+from viz.kit import mount, sides
+from viz.kit import mount as packed
 
 if TYPE_CHECKING:
-    from model.text.aligned import Aligned
-    from viz.view import View
+    from model.text.alignments import Aligned
+    from viz.state.view import View
 
 LEVELS = 255
 TITLES = {kind: of.name[:1].upper() + of.name[1:] for kind, of in SITE_KINDS.items()}

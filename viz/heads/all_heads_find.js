@@ -1,6 +1,6 @@
 // Two tokens, and the heads that link them. Nothing here makes markup from text: textContent only.
 
-import { button, element, nth, pointAt } from "../shared/mount.js";
+import { button, element, nth, pointAt } from "../kit/mount.js";
 
 const NEXT = 2; // heads that are named after the best; the thumbnails stand in order for the rest
 

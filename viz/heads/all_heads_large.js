@@ -1,8 +1,8 @@
 // The heads in lecture mode, one of three pictures over the whole page: one head as a map, as lines from token to token, or all heads
 // as thumbnails. Nothing here makes markup from text: textContent only.
 
-import { button, element, nth, ordinal } from "../shared/mount.js";
-import { onStage, placeOf } from "../shared/lecture/stage.js";
+import { button, element, nth, ordinal } from "../kit/mount.js";
+import { onStage, placeOf } from "../kit/stage.js";
 import { fullMap, tokenLines } from "./all_heads_maps.js";
 import { arranged, thumbnailGrid } from "./all_heads_thumbnails.js";
 

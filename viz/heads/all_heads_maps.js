@@ -1,10 +1,10 @@
 // One head as lines from token to token and as a map. Nothing here makes markup from text: textContent only.
 // Both tell exact weights, to the pointer and to the arrow keys.
 
-import { cut, density, drawing, element, nth, onKeys, pointAt, spotIn } from "../shared/mount.js";
-import { drawLabels, fittedLayout, lengthsOf, mapLayout, mapPoints, shownLabels } from "../shared/map_labels.js";
-import { clearer } from "../shared/readable.js";
-import { pen } from "../shared/save/pen.js";
+import { cut, density, drawing, element, nth, onKeys, pointAt, spotIn } from "../kit/mount.js";
+import { drawLabels, fittedLayout, lengthsOf, mapLayout, mapPoints, shownLabels } from "../kit/map_labels.js";
+import { clearer } from "../kit/readable.js";
+import { pen } from "../kit/pen.js";
 import { rgb } from "./all_heads_parts.js";
 
 const FONT = 11; // px, of a map's labels

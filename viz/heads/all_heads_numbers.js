@@ -1,6 +1,6 @@
 // A head's numbers beside those of all heads of its site. Nothing here makes markup from text: textContent only.
 
-import { element, minus, onKeys } from "../shared/mount.js";
+import { element, minus, onKeys } from "../kit/mount.js";
 
 // Whose numbers are shown: one head's, or those of all heads of a layer, or of the site.
 export const meant = (grid, { index, layer }) => grid.places.map(([own], n) => (index === null ? layer === null || own === layer : n === index));

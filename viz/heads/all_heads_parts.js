@@ -1,7 +1,7 @@
 // What the view of all heads is made of. Nothing here makes markup from text: textContent only.
 
-import { cut, drawing, element, pointAt } from "../shared/mount.js";
-import { floats, rowsOf } from "../shared/packed.js";
+import { cut, drawing, element, pointAt } from "../kit/mount.js";
+import { floats, rowsOf } from "../kit/packed.js";
 
 export const rgb = (hex) => [1, 3, 5].map((i) => parseInt(hex.slice(i, i + 2), 16));
 

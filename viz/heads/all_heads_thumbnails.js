@@ -1,7 +1,7 @@
 // The thumbnails of one kind of site on one canvas, in the order asked for. Nothing here makes markup from text: textContent only.
 
-import { density, element, nth, onKeys, spotIn } from "../shared/mount.js";
-import { pen, pictured } from "../shared/save/pen.js";
+import { density, element, nth, onKeys, spotIn } from "../kit/mount.js";
+import { pen, pictured } from "../kit/pen.js";
 import { rgb, unpacked } from "./all_heads_parts.js";
 
 // px: beside and above the numbers of layers and heads; a thumbnail with its name, a line of it; its type, the least and the most of a thumbnail

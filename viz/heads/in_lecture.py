@@ -4,13 +4,25 @@ from __future__ import annotations
 
 import dataclasses
 
-from model.readings.head_metrics import order_label, orders
-from viz import state, theme
+from model.readings.heads.head_metrics import order_label, orders
+from viz import theme
+from viz.classroom import (
+    lecture,
+)
+from viz.classroom import (
+    lecture as letters,
+)
+from viz.classroom import (
+    lecture as notes,
+)
+from viz.classroom import (
+    lecture as pictures,
+)
 from viz.heads import all_heads, picture
-from viz.shared import controls
-from viz.shared.lecture import lecture, letters, notes, pictures
-from viz.shared.shown import Shown
-from viz.view import View
+from viz.kit import controls
+from viz.kit.page_context import Shown
+from viz.state import session
+from viz.state.view import View
 
 LARGE = ("Map", "Lines", "All heads")  # the pictures, from 1
 ALL = 3
@@ -30,10 +42,10 @@ def draw(shown: Shown) -> None:
         all_heads.heads(
             shown_heads,
             data,
-            on_choose=lambda kind, layer, head: state.change(
+            on_choose=lambda kind, layer, head: session.change(
                 kind=kind, layer=layer, head=head, average=False, large=_one(large)
             ),
-            on_set=lambda name, value: state.change(**{name: value}),
+            on_set=lambda name, value: session.change(**{name: value}),
             on_unfold=lambda: None,
             on_find=lambda kind, query, key: picture.find(request, kind, query, key),
             key="heads large",
@@ -64,17 +76,19 @@ def _keys(view: View, large: int, kinds: tuple[str, ...], ordered: list[tuple[in
         lecture.key(
             letters.KIND,
             f"{each}; all at once with all heads",
-            lambda: state.change(**_next_kind(state.current(), large, kinds)),
+            lambda: session.change(**_next_kind(session.current(), large, kinds)),
             quiet=True,
         )
     walk = "the next head in this order", "the head before it"
-    lecture.walk(*walk, lambda by: _walk(state.current(), ordered, by))
+    lecture.walk(*walk, lambda by: _walk(session.current(), ordered, by))
     by = order_label(_next_order(view, two)).lower()
-    lecture.key(letters.ORDER, f"order the heads by: {by}", lambda: state.change(order=_next_order(state.current(), two)))
+    lecture.key(
+        letters.ORDER, f"order the heads by: {by}", lambda: session.change(order=_next_order(session.current(), two))
+    )
     merge = "pieces of words, or whole words"
-    lecture.key(letters.WORDS, merge, lambda: state.change(merge=not state.current().merge), quiet=True)
+    lecture.key(letters.WORDS, merge, lambda: session.change(merge=not session.current().merge), quiet=True)
     if view.find is not None:
-        lecture.key(letters.LET_GO, "look for no two tokens any more", lambda: state.change(find=None), quiet=True)
+        lecture.key(letters.LET_GO, "look for no two tokens any more", lambda: session.change(find=None), quiet=True)
 
 
 def _next_order(view: View, two: bool) -> str:
@@ -105,4 +119,4 @@ def _walk(view: View, ordered: list[tuple[int, int]], by: int) -> None:
     """To the head beside the one that is shown; from a mean to the first."""
     now = (view.layer, view.head)
     layer, head = ordered[(ordered.index(now) + by) % len(ordered)] if now in ordered and not view.average else ordered[0]
-    state.change(layer=layer, head=head, average=False)
+    session.change(layer=layer, head=head, average=False)

@@ -10,15 +10,20 @@ from typing import Any
 
 import numpy as np
 
-from model.readings.contributions import value_norms
-from model.readings.head_metrics import order_label, orders
-from model.text.aligned import read as read_aligned
+from model.readings.heads.head_metrics import order_label, orders
+from model.readings.tokens.token_attribution import value_norms
+from model.text.alignments import read as read_aligned
 from model.trace import Site
 from viz import theme
 from viz.cache import PageData
 from viz.heads import all_heads
-from viz.offline.parts import Choice, Part, Pick, Taken
-from viz.view import View
+from viz.kit.offline_parts import (
+    Choice,
+    Part,
+    Pick,
+    Taken,
+)
+from viz.state.view import View
 
 
 @dataclass(frozen=True)

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from functools import partial
 
-from viz import readings
+from viz import computations
+from viz.frame import show
 from viz.heads import in_lecture, picture, tables
-from viz.shared import frame
 
-frame.show(
+show.show(
     "heads",
     picture.draw,
-    head=partial(frame.title_row, widths=(480, 440, 96)),
+    head=partial(show.title_row, widths=(480, 440, 96)),
     look=picture.at_the_best,
-    compute=lambda page_data: readings.value_norms(page_data.request, page_data.view.device),
+    compute=lambda page_data: computations.value_norms(page_data.request, page_data.view.device),
     tables=tables.tables,
     python=tables.python,
     in_lecture=in_lecture.draw,

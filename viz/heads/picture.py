@@ -8,16 +8,17 @@ from typing import Any
 import streamlit as st
 
 from model.inference.request import Request
-from model.readings.head_maps import MEASURES
-from model.readings.head_metrics import order_label, orders
-from model.text.aligned import read as read_aligned
-from viz import cache, readings, state, theme, visit
+from model.readings.heads.head_maps import MEASURES
+from model.readings.heads.head_metrics import order_label, orders
+from model.text.alignments import read as read_aligned
+from viz import cache, computations, theme
 from viz.heads import all_heads
-from viz.keep import cached_figure
-from viz.shared import texts
-from viz.shared.found_head import found_head
-from viz.shared.shown import Shown
-from viz.view import View
+from viz.kit import site_texts
+from viz.kit.found_head import found_head
+from viz.kit.page_context import Shown
+from viz.state import navigation, session
+from viz.state.result_cache import cached_figure
+from viz.state.view import View
 
 
 def draw(shown: Shown) -> None:
@@ -28,16 +29,16 @@ def draw(shown: Shown) -> None:
         with st.container(key="head_row", horizontal=True, vertical_alignment="center", gap="small"):
             if shown.analysis.task.writes:  # else the sentence in the box is all that there is
                 said = shown.analysis.translation or "(empty: it ends at once)"
-                texts.label(f"{page_data.loaded.languages[1]}: {said}")
+                site_texts.label(f"{page_data.loaded.languages[1]}: {said}")
             st.space("stretch")
             found = view.find is not None and found_head(page_data.request, view, view.find)
-            texts.label("Order the others by" if found else "Order by")  # what is found stands most first
+            site_texts.label("Order the others by" if found else "Order by")  # what is found stands most first
             st.selectbox(
                 "Order by",
                 dict.fromkeys((*orders(shown.analysis.trace.of_two), view.order)),
                 format_func=order_label,
                 label_visibility="collapsed",
-                **state.bind("order", "order", view.order),
+                **session.bind("order", "order", view.order),
             )
             st.segmented_control(
                 "Measure",
@@ -45,13 +46,13 @@ def draw(shown: Shown) -> None:
                 required=True,
                 format_func=str.capitalize,
                 label_visibility="collapsed",
-                **state.bind("measure", "measure", view.measure),
+                **session.bind("measure", "measure", view.measure),
             )
         all_heads.heads(
             thumbnails(page_data.request, view.device, shown.mode),
             payload(page_data.request, view.device, view, shown.mode),
-            on_choose=lambda kind, layer, head: state.change(kind=kind, layer=layer, head=head, average=False),
-            on_set=lambda name, value: state.change(**{name: value}),
+            on_choose=lambda kind, layer, head: session.change(kind=kind, layer=layer, head=head, average=False),
+            on_set=lambda name, value: session.change(**{name: value}),
             on_unfold=_unfold,
             on_find=lambda kind, query, key: find(page_data.request, kind, query, key),
         )
@@ -65,18 +66,18 @@ def thumbnails(request: Request, device: str, mode: theme.Mode) -> dict[str, Any
 
 @cached_figure
 def payload(request: Request, device: str, view: View, mode: theme.Mode) -> dict[str, Any]:
-    return all_heads.payload(cache.analyse(request, device).trace, readings.value_norms(request, device), view, mode)
+    return all_heads.payload(cache.analyse(request, device).trace, computations.value_norms(request, device), view, mode)
 
 
 def _unfold() -> None:
     """To the stages of the head that is chosen."""
-    state.change(part="stages", stage=1)
-    visit.go_to("inside")
+    session.change(part="stages", stage=1)
+    navigation.go_to("inside")
 
 
 def at_the_best(view: View, page_data: cache.PageData) -> View:
     """The view at the head that links the two tokens best, where its link names two tokens and no head."""
-    if view.find is None or state.is_stated("layer", "head"):
+    if view.find is None or session.is_stated("layer", "head"):
         return view
     return dataclasses.replace(view, **found_head(page_data.request, view, view.find))
 
@@ -84,7 +85,7 @@ def at_the_best(view: View, page_data: cache.PageData) -> View:
 def find(request: Request, kind: str | None, query: int, key: int) -> None:
     """The heads that link two tokens; the best of them is shown large."""
     if kind is None:
-        state.change(find=None)
+        session.change(find=None)
     else:
         find = (kind, query, key)
-        state.change(find=find, **found_head(request, state.current(), find))
+        session.change(find=find, **found_head(request, session.current(), find))

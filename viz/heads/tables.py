@@ -8,24 +8,29 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from model.export.code import Code
-from model.export.tables import Cell, Table, map_table, site_code
-from model.readings.head_metrics import METRICS, head_metrics, telling
-from model.readings.head_pairs import Pair, linking
+from model.export.csv_tables import (
+    Cell,
+    Table,
+    map_table,
+    site_code,
+)
+from model.readings.heads.head_maps import Pair, linking
+from model.readings.heads.head_metrics import METRICS, head_metrics, telling
 from model.trace import Site, Trace
 from model.trace import View as Map
-from viz import readings
+from viz import computations
 from viz.heads.all_heads import drawn_map
 
 if TYPE_CHECKING:
-    from viz.shared.shown import Shown
-    from viz.view import View
+    from viz.kit.page_context import Shown
+    from viz.state.view import View
 
 
 def tables(shown: Shown) -> tuple[Table, ...]:
     """The map of the head that is chosen, as it is drawn, and the numbers of all heads."""
     view, trace = shown.view, shown.analysis.trace
     kind = view.kind if view.kind in trace.kinds else trace.kinds[0]
-    norms = readings.value_norms(shown.analysis.request, view.device)
+    norms = computations.value_norms(shown.analysis.request, view.device)
     drawn = drawn_map(trace, norms, view, kind)[0]
     own = map_table(
         f"{view.measure}-{_name(trace, view, kind)}", Map(drawn.values, drawn.allowed, drawn.queries, drawn.keys)

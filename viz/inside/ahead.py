@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from viz import cache, theme
-from viz.inside import lens_part, one_head, stages_part
+from viz.inside import lens_part, one_head, stages
 
 
 def ahead(page_data: cache.PageData, mode: theme.Mode) -> None:
@@ -11,4 +11,4 @@ def ahead(page_data: cache.PageData, mode: theme.Mode) -> None:
     if view.part == "lens":
         lens_part.drawn(request, view.device, view.step - 1, mode)
     elif view.part in ("stages", "writers"):
-        stages_part.unfolded(request, view.device, *one_head.place(page_data, view), mode)
+        stages.unfolded(request, view.device, *one_head.place(page_data, view), mode)

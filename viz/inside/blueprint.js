@@ -1,8 +1,8 @@
 // The architecture as a picture, and beside it one block in words and numbers. Nothing here makes markup from text.
 // Pointing and arrow keys show a block and send nothing; a click or Enter keeps it.
 
-import { cut, drawing, element, focusOf, mounted, onKeys, onResize, percent, refocus, unmounted } from "../shared/mount.js";
-import { onPageKeys } from "../shared/page_keys.js";
+import { cut, drawing, element, focusOf, mounted, onKeys, onResize, percent, refocus, unmounted } from "../kit/mount.js";
+import { onPageKeys } from "../kit/page_keys.js";
 import { cell, column, fitting, LARGE, short, wrapped } from "./blueprint_parts.js";
 import { blockPanel, platePanel, shares } from "./blueprint_panel.js";
 

@@ -1,6 +1,6 @@
 // One block in words and numbers, and how many parameters each kind has. Nothing here makes markup from text: textContent only.
 
-import { button, drawing, element } from "../shared/mount.js";
+import { button, drawing, element } from "../kit/mount.js";
 import { letters, short, whole } from "./blueprint_parts.js";
 
 export function shares(data, y, width) { // how many parameters each kind of block has, as bars

@@ -1,4 +1,6 @@
-"""Inside, embeddings: which tokens lie near one in the table?"""
+"""Inside, embeddings: which tokens lie near one in the table?
+
+The famous sum of words, told as what it is in this table."""
 
 from __future__ import annotations
 
@@ -9,25 +11,69 @@ from typing import TYPE_CHECKING
 import numpy as np
 import streamlit as st
 
-from model import format
 from model.config import CONTROL_TOKENS
-from model.readings.neighbours import RARE
+from model.io import numbers
+from model.readings.tokens.neighbours import RARE
 from model.text.languages import record_of
-from viz import cache, readings, state, theme
-from viz.inside import analogy_texts
-from viz.inside.neighbours_figure import neighbours_chart
-from viz.keep import cached_figure
-from viz.shared import controls, mount, terms, texts
-from viz.values import MAX_WORD
-from viz.view import View
+from viz import cache, computations, theme
+from viz.inside.inside_figures import neighbours_chart
+from viz.kit import (
+    controls,
+    mount,
+    site_texts,
+    terms,
+)
+from viz.state import session
+from viz.state.result_cache import cached_figure
+from viz.state.values import MAX_WORD
+from viz.state.view import View
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
 
     from model.checkpoint import Checkpoint
-    from model.readings.neighbours import Neighbour, Side
+    from model.readings.tokens.neighbours import Analogy, Neighbour, Side
     from model.text.tokenizer import Tokenizer
     from model.trace import Trace
+
+
+def analogy_text(found: Analogy) -> str:
+    """Whether the sum gives the fourth word, and what may be why, in a few sentences."""
+    a, b, c, d = found.words
+    asked = f"{a} − {b} + {c}, which in other tables gives {d} (Mikolov, Yih and Zweig 2013): "
+    cut = [
+        f"“{word}” is cut into {' + '.join(own)}"
+        for word, own in zip(found.words, found.pieces, strict=True)
+        if len(own) > 1
+    ]
+    if not found.nearest:
+        return (
+            f"{asked}here it cannot be asked, for {' and '.join(cut)}, and such a word has no row of its own.{_seen(found)}"
+        )
+    nearest = ", ".join(f"{label} {numbers.decimal(cosine)}" for label, cosine in found.nearest)
+    if found.holds:
+        return f"{asked}here too. {_left_out(found)}: {nearest}.{_seen(found)}"
+    why = f"{d} is number {found.rank:,} of {found.of:,}" if found.rank else f"{cut[0]}, so no row stands for it"
+    own = f" With the three, the nearest would be {found.itself}." if found.itself not in dict(found.nearest) else ""
+    return f"{asked}here it fails: {why}. {_left_out(found)}: {nearest}.{own}{_seen(found)}"
+
+
+def _left_out(found: Analogy) -> str:
+    """Introduces the list of the nearest tokens, and says which tokens it leaves out."""
+    three = "Nearest to the sum, without the three words"
+    if not found.rare:
+        return three
+    tokens = "1 token" if found.rare == 1 else f"{found.rare:,} tokens"
+    return f"{three} and {tokens} seen fewer than {RARE} times in {found.language}"
+
+
+def _seen(found: Analogy) -> str:
+    """How often training had the words."""
+    if found.seen is None:
+        return ""
+    each = [f"{word} {numbers.times(count)}" for word, count in zip(found.words, found.seen, strict=True)]
+    return f" Training had {', '.join(each[:-1])} and {each[-1]}; those tables had read hundreds of millions of words."
+
 
 HUES = {"source": "encoder", "target": "decoder", "unknown": "cross"}
 APART = 0.75  # of a language's tokens: with more of them nearest to one of their own, the languages lie apart
@@ -37,7 +83,7 @@ SIDES: tuple[Side, Side] = ("source", "target")
 def draw(page_data: cache.PageData, view: View, mode: theme.Mode) -> None:
     """A token of the sentence or a typed word, and its neighbours in each language that shares its table."""
     loaded, trace = page_data.loaded, page_data.analysis.trace
-    texts.note(
+    site_texts.note(
         "Each bar is the cosine between two rows of the embedding table, before any position or layer: how alike two tokens "
         "are to the model from the start. Click a bar to go on from its token.",
         "embedding",
@@ -53,13 +99,13 @@ def draw(page_data: cache.PageData, view: View, mode: theme.Mode) -> None:
         try:
             token = _chosen(view, loaded, side, sentence[side], trace)
         except ValueError as fault:
-            texts.fault(str(fault))
+            site_texts.fault(str(fault))
             return
         _lists(view, loaded, token, side, sentence[side], mode)
     if record_of(loaded.languages[0]).analogy:
-        texts.note(analogy_texts.analogy_text(readings.analogy(view.checkpoint, view.device)))
+        site_texts.note(analogy_text(computations.analogy(view.checkpoint, view.device)))
     if not joint:
-        texts.note(
+        site_texts.note(
             "This checkpoint has a table for each language: a cosine between the two would mean nothing, so each list stays "
             "within its own."
         )
@@ -70,25 +116,25 @@ def _tokens(view: View, loaded: Checkpoint, side: Side, ids: Sequence[int]) -> N
     tokenizer, name = tokenizer_of(loaded, side), loaded.languages[side == "target"]
     labels = list(dict.fromkeys(tokenizer.piece(i) for i in ids if i >= len(CONTROL_TOKENS)))
     with st.container(key=f"near_{side}", horizontal=True, vertical_alignment="center", gap="small"):
-        texts.label(name)
+        site_texts.label(name)
         st.pills(
             f"Tokens, {name}",
             labels,
             format_func=controls.plain_label,
             label_visibility="collapsed",
-            **state.bind(f"near {side}", "near", view.near if view.near in labels else None, lambda label: label or ""),
+            **session.bind(f"near {side}", "near", view.near if view.near in labels else None, lambda label: label or ""),
         )
 
 
 def _word_box(view: View, trace: Trace) -> None:
     with st.container(key="near_word", horizontal=True, vertical_alignment="center", gap="small"):
-        texts.label("or a word")
+        site_texts.label("or a word")
         st.text_input(
             "Word",
             placeholder=f"empty: {here(trace)}",
             label_visibility="collapsed",
             max_chars=MAX_WORD,
-            **state.bind("near word", "near", view.near, str.strip),
+            **session.bind("near word", "near", view.near, str.strip),
         )
 
 
@@ -123,7 +169,7 @@ def total_counts(loaded: Checkpoint, side: Side) -> Sequence[int] | None:
 
 def looked_up(view: View, loaded: Checkpoint, trace: Trace) -> dict[Side, int]:
     """The token whose neighbours are shown, of each side whose table is; ValueError for what is no word."""
-    from model.readings.neighbours import pieces_of
+    from model.readings.tokens.neighbours import pieces_of
 
     if not view.near:
         return {"target": trace.places.ids[view.step - 1]}
@@ -136,31 +182,31 @@ def looked_up(view: View, loaded: Checkpoint, trace: Trace) -> dict[Side, int]:
 
 def _chosen(view: View, loaded: Checkpoint, side: Side, sentence: Sequence[int], trace: Trace) -> int:
     """The token that is looked up, with what must be said of how it was found."""
-    from model.readings.neighbours import name_of, pieces_of
+    from model.readings.tokens.neighbours import name_of, pieces_of
 
     if not view.near:
         where = f"at place {view.step}" if trace.classes else f"predicted at step {view.step}"
-        texts.note(f"No word is chosen: this is the token {where}.")
+        site_texts.note(f"No word is chosen: this is the token {where}.")
         return trace.places.ids[view.step - 1]
     tokenizer, counts = tokenizer_of(loaded, side), total_counts(loaded, side)
     pieces = pieces_of(tokenizer, view.near, sentence, counts)
     if len(pieces) > 1:
         with st.container(key=f"near_pieces_{side}", horizontal=True, vertical_alignment="center", gap="small"):
-            texts.label(
+            site_texts.label(
                 f"“{view.near}” has no token of its own; it is cut into {len(pieces)}. The first is shown; the others:"
             )
             for n, piece in enumerate(pieces[1:9], 2):
                 name = name_of(tokenizer, piece, sentence, counts)
                 label = controls.plain_label(tokenizer.piece(piece))
-                st.button(label, key=f"piece {side} {n}", type="tertiary", on_click=state.change, kwargs={"near": name})
+                st.button(label, key=f"piece {side} {n}", type="tertiary", on_click=session.change, kwargs={"near": name})
     return pieces[0]
 
 
 def _lists(view: View, loaded: Checkpoint, token: int, side: Side, sentence: Sequence[int], mode: theme.Mode) -> None:
     """The nearest tokens of each language, as bars."""
     tokenizer = tokenizer_of(loaded, side)
-    found = readings.neighbours(view.checkpoint, view.device, token, side)
-    texts.write(
+    found = computations.neighbours(view.checkpoint, view.device, token, side)
+    site_texts.write(
         terms.first_space(
             f'<h2 class="lab-label lab-rule"><span class="lab-mono lab-chosen">{html.escape(tokenizer.piece(token))}</span>'
             f"<small>{html.escape(seen(loaded, token, side))}</small></h2>"
@@ -168,16 +214,18 @@ def _lists(view: View, loaded: Checkpoint, token: int, side: Side, sentence: Seq
     )
     counts = total_counts(loaded, side)
     if counts and counts[token] < RARE and token >= len(CONTROL_TOKENS):
-        texts.note("That is too rare for training to have placed it by its use: these neighbours tell little.", warn=True)
+        site_texts.note(
+            "That is too rare for training to have placed it by its use: these neighbours tell little.", warn=True
+        )
     with st.container(key=f"near_lists_{side}"):
         for column, (language, near) in zip(st.columns(max(2, len(found)), gap="medium"), found.items(), strict=False):
             with column:
                 _list(view, loaded, (token, side), language, near, sentence, mode)
     listed = [each for near in found.values() for each in near]
     if told_ := chance(listed):
-        texts.note(told_)
+        site_texts.note(told_)
     for sentence_ in apart(view, loaded, side):
-        texts.note(sentence_)
+        site_texts.note(sentence_)
 
 
 def _list(
@@ -189,14 +237,14 @@ def _list(
     sentence: Sequence[int],
     mode: theme.Mode,
 ) -> None:
-    from model.readings.neighbours import name_of
+    from model.readings.tokens.neighbours import name_of
 
     token, side = of
     tokenizer, counts = tokenizer_of(loaded, side), total_counts(loaded, side)
     name = language_name(loaded, language)
-    texts.site_title(HUES[language], html.escape(name))
+    site_texts.site_title(HUES[language], html.escape(name))
     if not near:
-        texts.note(f"No other token was seen {RARE} times here.")
+        site_texts.note(f"No other token was seen {RARE} times here.")
         return
     labels = [tokenizer.piece(n.id) for n in near]
     key = f"near-{side}-{language}"
@@ -205,7 +253,7 @@ def _list(
     def clicked() -> None:
         row = mount.clicked(key, "y", 0, len(near) - 1)
         if row is not None:
-            state.change(near=name_of(tokenizer, near[row].id, sentence, counts))
+            session.change(near=name_of(tokenizer, near[row].id, sentence, counts))
 
     st.plotly_chart(
         figure,
@@ -222,7 +270,7 @@ def _list(
 @cached_figure
 def drawn(checkpoint: str, device: str, token: int, side: Side, language: str, mode: theme.Mode) -> go.Figure:
     """The neighbours in one language, with room for the labels of all: charts beside one another have one scale."""
-    loaded, found = cache.checkpoint(checkpoint, device), readings.neighbours(checkpoint, device, token, side)
+    loaded, found = cache.checkpoint(checkpoint, device), computations.neighbours(checkpoint, device, token, side)
     tokenizer, near, name = tokenizer_of(loaded, side), found[language], language_name(loaded, language)
     letters = max((len(tokenizer.piece(n.id)) for each in found.values() for n in each), default=1)
     labels, cosines = [tokenizer.piece(n.id) for n in near], np.array([n.cosine for n in near])
@@ -240,7 +288,7 @@ def told(near: Neighbour, language: str) -> str:
     if near.count is None:
         return ""
     chance = {True: "; stands out", False: "; no more alike than chance", None: ""}[near.stands_out]
-    return f"seen {format.times(near.count)} in {language}{'; a token of both languages' if near.shared else ''}{chance}"
+    return f"seen {numbers.times(near.count)} in {language}{'; a token of both languages' if near.shared else ''}{chance}"
 
 
 def chance(listed: Sequence[Neighbour]) -> str:
@@ -267,7 +315,7 @@ def seen(loaded: Checkpoint, token: int, side: Side) -> str:
 def counted(loaded: Checkpoint, token: int, side: Side) -> str:
     """How often the training data has a token, in each language that shares its table; empty where that is not known."""
     sides = (SIDES if loaded.config.two_in_one else (side,)) if loaded.counts else ()
-    return ", ".join(f"{format.times(loaded.counts[s][token])} in {loaded.languages[s == 'target']}" for s in sides)
+    return ", ".join(f"{numbers.times(loaded.counts[s][token])} in {loaded.languages[s == 'target']}" for s in sides)
 
 
 def apart(view: View, loaded: Checkpoint, side: Side) -> list[str]:
@@ -276,7 +324,7 @@ def apart(view: View, loaded: Checkpoint, side: Side) -> list[str]:
         return ["Nothing is known of how often the training saw a token, so none is left out, nor its language told."]
     if not loaded.config.two_in_one:
         return [f"Tokens that were seen fewer than {RARE} times are left out."]
-    surveys = [readings.survey(view.checkpoint, view.device, each) for each in SIDES]
+    surveys = [computations.survey(view.checkpoint, view.device, each) for each in SIDES]
     parts = [
         f"of the {found.tokens:,} most frequent tokens of {name} alone, {found.same:,} have their nearest in {name} alone, "
         f"{found.both:,} in both languages"

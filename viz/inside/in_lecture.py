@@ -1,37 +1,123 @@
-"""Inside in lecture mode: one part over the whole page; parts are turned by key."""
+"""Inside in lecture mode: one part over the whole page; parts are turned by key.
+
+Inside, embeddings, in lecture mode: the tokens nearest to one, a list for each language."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import html
+from collections.abc import Callable, Sequence
 
 import streamlit as st
 
-from viz import state
+from model.config import CONTROL_TOKENS
+from model.readings.tokens.neighbours import RARE
+from viz import computations
+from viz.classroom import lecture
+from viz.classroom import lecture as chart
+from viz.classroom import lecture as letters
+from viz.classroom import lecture as notes
 from viz.inside import (
-    embeddings_large,
+    embeddings_part,
+    inside_parts,
     length_part,
     lens_part,
-    map_part,
-    parts,
+    model_map,
     scale_part,
-    stages_part,
-    tokens_part,
-    writers_part,
+    stages,
+    tokens,
+    writers,
 )
-from viz.page_fields import PARTS
-from viz.shared import texts
-from viz.shared.lecture import lecture, letters, notes
-from viz.shared.shown import Shown
-from viz.view import View
+from viz.kit import site_texts
+from viz.kit.page_context import Shown
+from viz.state import session
+from viz.state.page_fields import PARTS
+from viz.state.view import View
+
+HALL = 1.7  # how many times as large a chart is drawn
+
+
+def draw_embeddings(shown: Shown) -> None:
+    """The token, how often it was seen, and its neighbours; the tokens of the sentence are turned by key."""
+    view, loaded, trace = shown.view, shown.page_data.loaded, shown.page_data.analysis.trace
+    side = list(embeddings_part.sides_of(trace))[-1]
+    labels, tokenizer = _labels(shown, side), embeddings_part.tokenizer_of(loaded, side)
+    fault, token = "", trace.places.ids[view.step - 1]
+    try:
+        token = _token(shown, side)
+    except ValueError as wrong:
+        fault = str(wrong)
+    name = tokenizer.piece(token)
+    lecture.walk("the next token of the sentence", "the token before", lambda by: _turn_embeddings(labels, name, by))
+    lecture.key(letters.LET_GO, f"back to {embeddings_part.here(trace)}", lambda: session.change(near=""), quiet=True)
+    if fault:
+        site_texts.fault(fault)
+        return
+    seen = embeddings_part.seen(loaded, token, side)
+    site_texts.write(
+        f'<h2 class="lab-large-title"><span class="lab-mono lab-chosen">{html.escape(name)}</span>'
+        f"<small>{html.escape(seen)}</small></h2>"
+    )
+    near = computations.neighbours(view.checkpoint, view.device, token, side)
+    listed = [each for one in near.values() for each in one]
+    counts = embeddings_part.total_counts(loaded, side)
+    rare = bool(counts) and token >= len(CONTROL_TOKENS) and counts[token] < RARE  # type: ignore[index]
+    few = "That is too rare for training to have placed it by its use: these neighbours tell little."
+    site_texts.note(
+        few if rare else embeddings_part.chance(listed) or "Each bar is the cosine between two rows of the table."
+    )
+    with chart.place(HALL):
+        for column, language in zip(st.columns(max(1, len(near)), gap="small"), near, strict=True):
+            with column:
+                _list(shown, token, side, language)
+
+
+def _list(shown: Shown, token: int, side: embeddings_part.Side, language: str) -> None:
+    view, loaded = shown.view, shown.page_data.loaded
+    name = embeddings_part.language_name(loaded, language)
+    site_texts.site_title(embeddings_part.HUES[language], html.escape(name))
+    near = computations.neighbours(view.checkpoint, view.device, token, side)[language]
+    if not near:
+        site_texts.note(f"No other token was seen {RARE} times here.")
+        return
+    figure = embeddings_part.drawn(view.checkpoint, view.device, token, side, language, shown.mode)
+    tokenizer = embeddings_part.tokenizer_of(loaded, side)
+    told = ", ".join(f"{tokenizer.piece(each.id)} {each.cosine:.2f}" for each in near)
+    chart.draw_chart(f"Nearest embeddings, {name}", f"near-{side}-{language}", figure, f"{name}: {told}")
+
+
+def _token(shown: Shown, side: embeddings_part.Side) -> int:
+    """The token of the word that is looked up, else the one predicted at the step; ValueError for what is no word."""
+    from model.readings.tokens.neighbours import pieces_of
+
+    view, loaded, trace = shown.view, shown.page_data.loaded, shown.page_data.analysis.trace
+    if not view.near:
+        return trace.places.ids[view.step - 1]
+    counts, sentence = embeddings_part.total_counts(loaded, side), embeddings_part.sentence_tokens(loaded, trace)[side]
+    return pieces_of(embeddings_part.tokenizer_of(loaded, side), view.near, sentence, counts)[0]
+
+
+def _labels(shown: Shown, side: embeddings_part.Side) -> list[str]:
+    """The tokens that stand in the sentence and are in a side's table, each once."""
+    loaded = shown.page_data.loaded
+    ids = embeddings_part.sentence_tokens(loaded, shown.page_data.analysis.trace)[side]
+    tokenizer = embeddings_part.tokenizer_of(loaded, side)
+    return list(dict.fromkeys(tokenizer.piece(token) for token in ids if token >= len(CONTROL_TOKENS)))
+
+
+def _turn_embeddings(labels: Sequence[str], now: str, by: int) -> None:
+    if labels:
+        at = labels.index(now) + by if now in labels else 0
+        session.change(near=labels[at % len(labels)])
+
 
 _LARGE: dict[str, Callable[[Shown], None]] = {
-    "stages": stages_part.large,
-    "writers": writers_part.large,
-    "map": map_part.large,
+    "stages": stages.large,
+    "writers": writers.large,
+    "map": model_map.large,
     "scale": scale_part.large,
     "lens": lens_part.large,
-    "tokens": tokens_part.large,
-    "embeddings": embeddings_large.draw_embeddings,
+    "tokens": tokens.large,
+    "embeddings": draw_embeddings,
     "length": length_part.large,
 }
 _OF_A_SITE = ("stages", "writers", "map", "scale")  # parts that look at one kind of attention
@@ -43,7 +129,9 @@ def draw(shown: Shown) -> None:
     notes.draw(shown)
     lecture.key(letters.PICTURE, "the next part of this page", _turn, quiet=True)
     with shown.places.bar:  # type: ignore[attr-defined]
-        st.button(parts.PARTS[view.part][0], key="hall_part", help=f"The next part ({letters.PICTURE.key})", on_click=_turn)
+        st.button(
+            inside_parts.PARTS[view.part][0], key="hall_part", help=f"The next part ({letters.PICTURE.key})", on_click=_turn
+        )
         if view.part in _OF_A_SITE:
             _site(view, kinds)
     with shown.places.body:
@@ -58,7 +146,7 @@ def _site(view: View, kinds: tuple[str, ...]) -> None:
         name = view.kind.capitalize()
         st.button(name, key="hall_kind", help=help, on_click=_next_kind, args=(kinds,))
     head = "" if view.part == "map" else f" · {_head(view)}"
-    texts.write(f'<p class="lab-hall-fact">layer {view.layer}{head}</p>', inline=True)
+    site_texts.write(f'<p class="lab-hall-fact">layer {view.layer}{head}</p>', inline=True)
 
 
 def _head(view: View) -> str:
@@ -67,8 +155,8 @@ def _head(view: View) -> str:
 
 
 def _turn() -> None:
-    state.change(part=PARTS[(PARTS.index(state.current().part) + 1) % len(PARTS)], large=1)
+    session.change(part=PARTS[(PARTS.index(session.current().part) + 1) % len(PARTS)], large=1)
 
 
 def _next_kind(kinds: tuple[str, ...]) -> None:
-    state.change(kind=kinds[(kinds.index(state.current().kind) + 1) % len(kinds)])
+    session.change(kind=kinds[(kinds.index(session.current().kind) + 1) % len(kinds)])

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import plotly.graph_objects as go
 
 from viz import theme
-from viz.shared.drawing import Drawing
+from viz.kit.chart_figures import Drawing
 
 STYLES = (("solid", "circle", "●"), ("dash", "square", "■"), ("dot", "diamond", "◆"), ("dashdot", "triangle-up", "▲"))
 

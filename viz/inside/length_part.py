@@ -11,20 +11,22 @@ import streamlit as st
 from model.experiments import length_runs
 from model.experiments.length_runs import LENGTHS, Limits, Run
 from model.inference.request import Request
-from model.network.lengths import WAYS
+from model.network.extrapolation import WAYS
 from model.trace import Site
-from viz import cache, readings, state, theme
+from viz import cache, computations, theme
+from viz.classroom import lecture
+from viz.classroom import lecture as chart
 from viz.inside import length_texts, one_head
 from viz.inside.length_figure import Line, length_chart
-from viz.inside.sizes_texts import weighed
-from viz.keep import cached_figure
-from viz.page_fields import MAX_NEAR
-from viz.shared import controls, sides, texts
-from viz.shared.heatmap_figures import attention_map
-from viz.shared.lecture import chart, lecture
-from viz.shared.shown import Shown
-from viz.turns import MEASURING
-from viz.view import View
+from viz.inside.sizes import weighed
+from viz.kit import controls, sides, site_texts
+from viz.kit.heatmap_figures import attention_map
+from viz.kit.page_context import Shown
+from viz.state import session
+from viz.state.page_fields import MAX_NEAR
+from viz.state.result_cache import cached_figure
+from viz.state.view import View
+from viz.state.work_queue import MEASURING
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
@@ -49,23 +51,23 @@ def own() -> Run | None:
 def draw(page_data: cache.PageData, view: View, mode: theme.Mode) -> None:
     """Both charts and what they say; then the patterns of this sentence's head."""
     ways, run = tuple(WAYS.values()), own() or length_runs.stored()
-    texts.note(length_texts.HOW)
+    site_texts.note(length_texts.HOW)
     with st.container(key="length_run", horizontal=True, vertical_alignment="center", gap="small"):
         _measuring()
         # as any event of the page; the stylesheet shows it in time
-        st.button("Stop", key="stop measuring", type="tertiary", on_click=state.hear)
+        st.button("Stop", key="stop measuring", type="tertiary", on_click=session.hear)
     for column, (what, (title, _)) in zip(st.columns(2, gap="medium"), CHARTS.items(), strict=True):
         with column:
-            texts.write(f'<h2 class="lab-label">{title}</h2>')
+            site_texts.write(f'<h2 class="lab-label">{title}</h2>')
             figure = drawn(what, own(), mode)
             alt = f"{title} against the length. {alt_of(what, run)}"
             st.plotly_chart(figure, theme=None, key=f"length-{what}", config=controls.picture(f"{title} by length"), alt=alt)
     if told := length_texts.growth(ways, run):
-        texts.write(f'<div class="lab-answer">{told}</div>')
-    texts.write(length_texts.ways_table(ways, run))
+        site_texts.write(f'<div class="lab-answer">{told}</div>')
+    site_texts.write(length_texts.ways_table(ways, run))
     told = (length_texts.departures(ways, run), length_texts.stops(ways, run), length_texts.SPREAD)
-    texts.note(" ".join(filter(None, told)))
-    texts.write('<h2 class="lab-label lab-rule">What would this head look at?</h2>')
+    site_texts.note(" ".join(filter(None, told)))
+    site_texts.write('<h2 class="lab-label lab-rule">What would this head look at?</h2>')
     _patterns(page_data, view, mode)
 
 
@@ -74,16 +76,16 @@ def large(shown: Shown) -> None:
     lecture.walk("memory, after time", "the one before", _walk)
     what, (title, _) = list(CHARTS.items())[lecture.picture(shown.view, len(CHARTS)) - 1]
     ways, run = tuple(WAYS.values()), own() or length_runs.stored()
-    texts.write(f'<h2 class="lab-large-title">{title} against the length</h2>')
+    site_texts.write(f'<h2 class="lab-large-title">{title} against the length</h2>')
     if told := length_texts.growth(ways, run):
-        texts.write(f'<div class="lab-large">{told}</div>')
+        site_texts.write(f'<div class="lab-large">{told}</div>')
     with chart.place(HALL):
         figure = drawn(what, own(), shown.mode, chart.height(LEFT, HALL))
         chart.draw_chart(f"{title} by length", f"length-{what}", figure, f"{title} against the length. {alt_of(what, run)}")
 
 
 def _walk(by: int) -> None:
-    state.change(large=(lecture.picture(state.current(), len(CHARTS)) - 1 + by) % len(CHARTS) + 1)
+    session.change(large=(lecture.picture(session.current(), len(CHARTS)) - 1 + by) % len(CHARTS) + 1)
 
 
 @st.fragment
@@ -96,17 +98,17 @@ def _measuring() -> None:
             _own["run"] = _measured(place)
         except ValueError as fault:
             with place:
-                texts.fault(str(fault))
+                site_texts.fault(str(fault))
             return
-        state.hear()
+        session.hear()
         st.rerun()
     with place:
         made, ready = own(), length_runs.stored()
         if made is None:
-            texts.note(f"Shown: a run that comes with the lab ({length_texts.machine(ready)}).")
+            site_texts.note(f"Shown: a run that comes with the lab ({length_texts.machine(ready)}).")
         else:
             thin = length_texts.machine(ready)
-            texts.note(
+            site_texts.note(
                 f"Shown: measured here ({length_texts.machine(made)}); thin: the run that comes with the lab ({thin})."
             )
 
@@ -171,28 +173,28 @@ def _patterns(page_data: cache.PageData, view: View, mode: theme.Mode) -> None:
     site, head, _ = one_head.chosen(page_data, view)
     if site.of.is_self:
         with st.container(key="length_window"):
-            st.slider("Width of the window", 1, MAX_NEAR, **state.bind("window width", "near_width", view.near_width))
-    found = readings.other_patterns(page_data.request, view.device, site, view.near_width)
+            st.slider("Width of the window", 1, MAX_NEAR, **session.bind("window width", "near_width", view.near_width))
+    found = computations.other_patterns(page_data.request, view.device, site, view.near_width)
     name = f"{theme.SITE_NAMES[site.kind]} L{site.layer + 1}, head {head + 1}"
-    texts.write(f'<div class="lab-answer">{length_texts.patterns(found, head, name, view.near_width)}</div>')
+    site_texts.write(f'<div class="lab-answer">{length_texts.patterns(found, head, name, view.near_width)}</div>')
     shown = [how for how in MAPS if getattr(found, how) is not None]
     with st.container(key="length_patterns"):
         for column, how in zip(st.columns(len(MAPS), gap="medium"), shown, strict=False):
             with column:
                 title = MAPS[how]
-                texts.write(f'<h3 class="lab-label">{title}</h3>')
+                site_texts.write(f'<h3 class="lab-label">{title}</h3>')
                 figure = pattern_map(page_data.request, view.device, site, head, view.near_width, how, mode)
                 alt = f"{title}: {name}, {found.softmax.shape[1]} queries by {found.softmax.shape[2]} keys."
                 st.plotly_chart(figure, theme=None, key=f"length-{how}", config=controls.picture(title), alt=alt)
     if any("change_pattern" in edit.hooks and edit.acts_at(*site) for edit in view.intervention.edits):
-        texts.note(length_texts.WRITTEN_OVER)
-    texts.note(length_texts.TRAINED)
+        site_texts.note(length_texts.WRITTEN_OVER)
+    site_texts.note(length_texts.TRAINED)
 
 
 @cached_figure
 def pattern_map(request: Request, device: str, site: Site, head: int, width: int, how: str, mode: theme.Mode) -> go.Figure:
     """One of the patterns of a head, from 0, as a map."""
-    found, trace = readings.other_patterns(request, device, site, width), cache.analyse(request, device).trace
+    found, trace = computations.other_patterns(request, device, site, width), cache.analyse(request, device).trace
     values: np.ndarray = found.softmax if how == "softmax" else getattr(found, how).values
     queries, keys = sides.queries(trace, site), sides.keys(trace, site)
     return attention_map(values[head], found.allowed[head], queries, keys, site.kind, mode, MAP_SIZE, MAP_SIZE)

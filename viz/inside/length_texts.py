@@ -7,14 +7,14 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from model import format
 from model.experiments.length_runs import Curve, Fit, Limits, Run, fit
+from model.io import numbers
 from viz.inside.length_figure import STYLES
-from viz.inside.sizes_texts import weighed
+from viz.inside.sizes import weighed
 
 if TYPE_CHECKING:
-    from model.network.lengths import Way
-    from model.readings.other_patterns import OtherPatterns
+    from model.network.extrapolation import Way
+    from model.readings.stages.other_patterns import OtherPatterns
 
 HOW = (
     "One layer’s attention over a whole text: causal, d_model 256 in 8 heads, random q, k and v, on one core. Time: the "
@@ -31,7 +31,7 @@ SPREAD = "±: the most by which a point departs from its fit."
 
 def took(seconds: float) -> str:
     """`0.12 ms`, `522 ms`, `2.66 s`."""
-    return f"{format.figures(seconds)} s" if seconds >= 1 else f"{format.figures(1e3 * seconds)} ms"
+    return f"{numbers.figures(seconds)} s" if seconds >= 1 else f"{numbers.figures(1e3 * seconds)} ms"
 
 
 def machine(run: Run) -> str:
@@ -61,7 +61,7 @@ def _row(number: int, way: Way, curve: Curve) -> str:
 
 
 def _power(found: Fit | None) -> str:
-    return "–" if found is None else f"T<sup>{format.decimal(found.power)}</sup> <small>± {found.departs:.0%}</small>"
+    return "–" if found is None else f"T<sup>{numbers.decimal(found.power)}</sup> <small>± {found.departs:.0%}</small>"
 
 
 def growth(ways: Sequence[Way], run: Run) -> str:
@@ -70,7 +70,7 @@ def growth(ways: Sequence[Way], run: Run) -> str:
     for what, name in (("seconds", "time"), ("bytes", "memory")):
         found = [(way, fit(run.curves[way.name], what)) for way in ways]
         powers = [
-            f"T<sup>{format.decimal(f.power)}</sup> ({_named(way)}, {f.first:,} to {f.last:,})" for way, f in found if f
+            f"T<sup>{numbers.decimal(f.power)}</sup> ({_named(way)}, {f.first:,} to {f.last:,})" for way, f in found if f
         ]
         if powers:
             told.append(
@@ -129,7 +129,7 @@ def _share(off: float) -> str:
         return "nothing"
     if off >= 0.995:
         return f"{off:.1f} times its size"
-    return f"{off:.0%} of its size" if off >= 0.01 else f"{format.rounded(off)} of its size"
+    return f"{off:.0%} of its size" if off >= 0.01 else f"{numbers.rounded(off)} of its size"
 
 
 def patterns(found: OtherPatterns, head: int, name: str, width: int) -> str:
@@ -139,7 +139,7 @@ def patterns(found: OtherPatterns, head: int, name: str, width: int) -> str:
     if not count:
         return f"No query of {name} sees a key here."
     largest = {how: values[head].max(-1).mean() for how, values in _largest(found).items()}
-    flat = ", ".join(f"{format.decimal(float(value))} {how}" for how, value in largest.items())
+    flat = ", ".join(f"{numbers.decimal(float(value))} {how}" for how, value in largest.items())
     heads = found.linear.heads
     low, high = (min(heads), max(heads))
     over = f"; over the {len(heads)} heads of this layer, linear from {low:.0%} to {high:.0%}" if len(heads) > 1 else ""

@@ -7,22 +7,28 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from model import format
 from model.config import MAX_TOKENS
 from model.inference.request import Request
-from viz import cache, readings, state, theme
-from viz.inside.lens_figure import LABELS, lens_map
-from viz.keep import cached_figure
-from viz.shared import controls, mount, terms, texts
-from viz.shared.lecture import chart
-from viz.shared.shown import Shown
-from viz.view import View
+from model.io import numbers
+from viz import cache, computations, theme
+from viz.classroom import lecture
+from viz.inside.inside_figures import LABELS, lens_map
+from viz.kit import (
+    controls,
+    mount,
+    site_texts,
+    terms,
+)
+from viz.kit.page_context import Shown
+from viz.state import session
+from viz.state.result_cache import cached_figure
+from viz.state.view import View
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
 
-    from model.readings.logit_lens import Lens
-    from model.text.labels import Labels
+    from model.readings.logits.logit_lens import Lens
+    from model.text.sentences import Labels
     from model.text.tokenizer import Tokenizer
     from model.trace import Trace
 
@@ -62,13 +68,13 @@ def _step(view: View, trace: Trace) -> int:
 def draw(page_data: cache.PageData, view: View, mode: theme.Mode) -> None:
     """All layers at all steps, and the layers of the chosen step in full."""
     try:
-        lens, trace = readings.lens(page_data.request, view.device), page_data.analysis.trace
+        lens, trace = computations.lens(page_data.request, view.device), page_data.analysis.trace
     except ValueError as fault:
-        texts.fault(str(fault))
+        site_texts.fault(str(fault))
         return
     tokenizer, step = page_data.loaded.answers, _step(view, trace)
     layers = layer_names(len(lens.log_probs))
-    texts.note(
+    site_texts.note(
         HOW[_how(trace)],
         *("decoder", "layer", "logit", "residual stream", "token"),
     )
@@ -88,31 +94,31 @@ def draw(page_data: cache.PageData, view: View, mode: theme.Mode) -> None:
     controls.step_slider(view, labels)
     pair = labels[step] if trace.inputs is None else f"{trace.inputs.labels[step]} → {labels[step]}"
     shown = table(lens, step, layers, tokenizer, pair, _unit(trace))
-    texts.write(terms.first_space(shown))
+    site_texts.write(terms.first_space(shown))
     why = EMITTED if trace.outputs else STANDS
     echo = "" if trace.classes else _echo(lens, trace, page_data.loaded.config.tied_output)
-    texts.note(f"{settled(lens, step, labels[step], why, _unit(trace))} {echo}".strip())
-    texts.note(care(page_data.loaded.config.final_norm, bool(trace.classes)))
+    site_texts.note(f"{settled(lens, step, labels[step], why, _unit(trace))} {echo}".strip())
+    site_texts.note(care(page_data.loaded.config.final_norm, bool(trace.classes)))
 
 
 def large(shown: Shown) -> None:
     """As many steps around the chosen one as are read from afar, and what became of its token; steps are turned by key."""
     view, page_data, mode = shown.view, shown.page_data, shown.mode
     try:
-        lens, trace = readings.lens(page_data.request, view.device), page_data.analysis.trace
+        lens, trace = computations.lens(page_data.request, view.device), page_data.analysis.trace
     except ValueError as fault:
-        texts.fault(str(fault))
+        site_texts.fault(str(fault))
         return
     labels, step = trace.predicted.labels, _step(view, trace)
     first, end = window(len(labels), step)
     why = EMITTED if trace.outputs else STANDS
     some = "" if end - first == len(labels) else f" Steps {first + 1} to {end} of {len(labels)}."
-    texts.note(f"Written: what each layer would say. Colour: how probable it finds the {_unit(trace)} below.{some}")
-    texts.write(f'<p class="lab-large">{html.escape(settled(lens, step, labels[step], why, _unit(trace)))}</p>')
-    with chart.place(HALL):
+    site_texts.note(f"Written: what each layer would say. Colour: how probable it finds the {_unit(trace)} below.{some}")
+    site_texts.write(f'<p class="lab-large">{html.escape(settled(lens, step, labels[step], why, _unit(trace)))}</p>')
+    with lecture.place(HALL):
         figure = drawn(page_data.request, view.device, step, mode, (first, end))
         alt = _alt(lens, trace, _says(lens, page_data.loaded.answers))
-        chart.draw_chart("Logit lens", CLICKED, figure, alt, on_select=_clicked, selection_mode="points")
+        lecture.draw_chart("Logit lens", CLICKED, figure, alt, on_select=_clicked, selection_mode="points")
 
 
 def window(steps: int, step: int) -> tuple[int, int]:
@@ -124,13 +130,13 @@ def window(steps: int, step: int) -> tuple[int, int]:
 @cached_figure
 def drawn(request: Request, device: str, step: int, mode: theme.Mode, in_sight: tuple[int, int] | None = None) -> go.Figure:
     """All layers at all steps, one of which is chosen; steps count from 0. `in_sight`: in a lecture, which of them."""
-    lens, steps = readings.lens(request, device), cache.analyse(request, device).trace.predicted.labels
+    lens, steps = computations.lens(request, device), cache.analyse(request, device).trace.predicted.labels
     says = _says(lens, cache.checkpoint(request.checkpoint, device).answers)
     names = layer_names(len(says))
     if in_sight is None:
         return lens_map(lens.probability, says, lens.rank, names, steps, step, mode)
-    row = (chart.height(560, HALL) - LABELS) // len(names)
-    return lens_map(lens.probability, says, lens.rank, names, steps, step, mode, chart.width(HALL), row, in_sight)
+    row = (lecture.height(560, HALL) - LABELS) // len(names)
+    return lens_map(lens.probability, says, lens.rank, names, steps, step, mode, lecture.width(HALL), row, in_sight)
 
 
 def care(final_norm: bool, judges: bool = False) -> str:
@@ -222,7 +228,7 @@ def _moves(lens: Lens, layer: int, step: int, tokenizer: Tokenizer | Labels) -> 
             if abs(move.after - move.before) < SMALL:
                 continue
             token = html.escape(tokenizer.piece(move.id))
-            change = format.signed(move.after - move.before)
+            change = numbers.signed(move.after - move.before)
             parts.append(f'<div><span class="lab-mono">{token}</span><b class="{hue}">{change}</b></div>')
     return "".join(parts) or "nothing"
 
@@ -236,4 +242,4 @@ def _alt(lens: Lens, trace: Trace, says: list[list[str]]) -> str:
 def _clicked() -> None:
     step = mount.clicked(CLICKED, "x", 0, MAX_TOKENS - 1)
     if step is not None:
-        state.change(step=step + 1)
+        session.change(step=step + 1)

@@ -5,13 +5,13 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
-from model.readings.unfold import Unfolded, unfold
+from model.readings.stages.unfold import Unfolded, unfold
 from model.trace import site_kind
 from viz import theme
 from viz.cache import PageData
 from viz.inside import one_head, stages
-from viz.offline.parts import Part, Taken
-from viz.view import View
+from viz.kit.offline_parts import Part, Taken
+from viz.state.view import View
 
 
 def _unfolded(page_data: PageData) -> Unfolded:

@@ -8,9 +8,10 @@ import streamlit as st
 
 from model.config import ModelConfig
 from model.trace import Site, site_kind
-from viz import cache, state
-from viz.shared import controls, texts
-from viz.view import View
+from viz import cache
+from viz.kit import controls, site_texts
+from viz.state import session
+from viz.state.view import View
 
 
 def chosen(page_data: cache.PageData, view: View) -> tuple[Site, int, int]:
@@ -28,12 +29,12 @@ def told(page_data: cache.PageData, view: View) -> None:
     layers, by_token = page_data.loaded.config.layers[view.kind], site_kind(view.kind).queries == "source"
     query = place(page_data, view)[2]
     if view.layer > layers:
-        texts.note(f"There is no layer {view.layer} here: layer {layers} is shown.", warn=True)
+        site_texts.note(f"There is no layer {view.layer} here: layer {layers} is shown.", warn=True)
     if view.head is None:
-        texts.note("Only a single head can be taken apart: head 1 is shown.")
+        site_texts.note("Only a single head can be taken apart: head 1 is shown.")
     asked = view.token if by_token else view.step
     if by_token and asked > query + 1:
-        texts.note(f"There is no token {asked}: this sentence has {query + 1}.", warn=True)
+        site_texts.note(f"There is no token {asked}: this sentence has {query + 1}.", warn=True)
 
 
 def place(page_data: cache.PageData, view: View) -> tuple[Site, int, int]:
@@ -53,11 +54,11 @@ def _picks(view: View, layers: int, config: ModelConfig) -> None:
         controls.kind_pick(view, config.kinds)
         controls.layer_pick(view, layers)
         with controls.in_one_piece("head", config.heads):
-            texts.label("head", "head")
+            site_texts.label("head", "head")
             st.segmented_control(
                 "Head",
                 range(1, config.heads + 1),
                 required=True,
                 label_visibility="collapsed",
-                **state.bind("one head", "head", view.head or 1),
+                **session.bind("one head", "head", view.head or 1),
             )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from viz.inside import in_lecture, parts, tables
-from viz.shared import frame
+from viz.frame import show
+from viz.inside import in_lecture, inside_parts, tables
 
-frame.show("inside", parts.draw, tables=tables.tables, python=tables.python, in_lecture=in_lecture.draw)
+show.show("inside", inside_parts.draw, tables=tables.tables, python=tables.python, in_lecture=in_lecture.draw)

@@ -9,22 +9,24 @@ from typing import TYPE_CHECKING
 import numpy as np
 import streamlit as st
 
-from model import format
 from model.config import ModelConfig
 from model.inference.request import Request
+from model.io import numbers
 from model.trace import Site
-from viz import cache, editing, readings, state, theme
-from viz.inside.scaling_figure import HEIGHT, scaling_chart
-from viz.keep import cached_figure
-from viz.shared import controls, texts
-from viz.shared.lecture import chart, lecture
-from viz.shared.shown import Shown
-from viz.view import View
+from viz import cache, computations, theme
+from viz.classroom import lecture
+from viz.classroom import lecture as chart
+from viz.inside.inside_figures import HEIGHT, scaling_chart
+from viz.kit import controls, site_texts
+from viz.kit.page_context import Shown
+from viz.state import navigation, session
+from viz.state.result_cache import cached_figure
+from viz.state.view import View
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
 
-    from model.readings.scaling import Scaling
+    from model.readings.stages.scaling import Scaling
 
 CHARTS = {
     "variance": ("Variance of a query’s scores", "Random vectors: d_k without the division, 1 with it; dotted: the theory."),
@@ -57,28 +59,28 @@ def draw(page_data: cache.PageData, view: View, mode: theme.Mode) -> None:
     shown = dataclasses.replace(view, layer=min(view.layer, layers))
     _picks(shown, layers, config)
     if view.layer > layers:
-        texts.note(f"There is no layer {view.layer} here: layer {layers} is shown.", warn=True)
+        site_texts.note(f"There is no layer {view.layer} here: layer {layers} is shown.", warn=True)
     site = Site(view.kind, shown.layer - 1)  # type: ignore[arg-type]
-    own = readings.scaling(page_data.request, view.device, site)
+    own = computations.scaling(page_data.request, view.device, site)
     random = _random(own, config.head_dim)
     chosen = None if view.head is None else view.head - 1
     _legend(shown, own, mode)
     for column, name in zip(st.columns(3, gap="medium"), CHARTS, strict=True):
         with column:
             title, how = CHARTS[name]
-            texts.write(f'<h2 class="lab-label">{title}</h2>')
-            texts.note(how)
+            site_texts.write(f'<h2 class="lab-label">{title}</h2>')
+            site_texts.note(how)
             figure = drawn(page_data.request, view.device, site, chosen, name, mode)
             alt = f"{title} against d_k. {compared(random, own, name, chosen)}"
             st.plotly_chart(figure, theme=None, key=f"scaling-{name}", config=controls.picture(title), alt=alt)
-    texts.write('<h2 class="lab-label lab-rule">The same queries and keys, divided and not</h2>')
+    site_texts.write('<h2 class="lab-label lab-rule">The same queries and keys, divided and not</h2>')
     left, right = st.columns([600, 400], gap="medium")
     with left:
-        texts.write(table(random, own, site, chosen, config.head_dim))
+        site_texts.write(table(random, own, site, chosen, config.head_dim))
     with right:
-        texts.write(f'<div class="lab-answer">{html.escape(measured(own, chosen))}</div>')
+        site_texts.write(f'<div class="lab-answer">{html.escape(measured(own, chosen))}</div>')
         if own.queries:
-            texts.note(trained(own))
+            site_texts.note(trained(own))
         _whole_model(page_data, view)
 
 
@@ -87,21 +89,21 @@ def large(shown: Shown) -> None:
     view, page_data = shown.view, shown.page_data
     layers = page_data.loaded.config.layers[view.kind]
     site = Site(view.kind, min(view.layer, layers) - 1)  # type: ignore[arg-type]
-    own, chosen = readings.scaling(page_data.request, view.device, site), None if view.head is None else view.head - 1
+    own, chosen = computations.scaling(page_data.request, view.device, site), None if view.head is None else view.head - 1
     random = _random(own, page_data.loaded.config.head_dim)
     lecture.walk("the next chart, then the numbers", "the one before", _walk)
     number = lecture.picture(view, len(VIEWS))
     if number > len(CHARTS):
-        texts.write('<h2 class="lab-large-title">The same queries and keys, divided and not</h2>')
-        texts.write(f'<p class="lab-large">{html.escape(measured(own, chosen))}</p>')
-        texts.write(table(random, own, site, chosen, page_data.loaded.config.head_dim))
+        site_texts.write('<h2 class="lab-large-title">The same queries and keys, divided and not</h2>')
+        site_texts.write(f'<p class="lab-large">{html.escape(measured(own, chosen))}</p>')
+        site_texts.write(table(random, own, site, chosen, page_data.loaded.config.head_dim))
         if own.queries:
-            texts.note(trained(own))
+            site_texts.note(trained(own))
         return
     name = list(CHARTS)[number - 1]
     title, how = CHARTS[name]
-    texts.write(f'<h2 class="lab-large-title">{title}</h2>')
-    texts.note(how)
+    site_texts.write(f'<h2 class="lab-large-title">{title}</h2>')
+    site_texts.note(how)
     _legend(dataclasses.replace(view, layer=site.layer + 1), own, shown.mode)
     with chart.place(HALL):
         figure = drawn(page_data.request, view.device, site, chosen, name, shown.mode, chart.height(480, HALL))
@@ -109,7 +111,7 @@ def large(shown: Shown) -> None:
 
 
 def _walk(by: int) -> None:
-    state.change(large=(lecture.picture(state.current(), len(VIEWS)) - 1 + by) % len(VIEWS) + 1)
+    session.change(large=(lecture.picture(session.current(), len(VIEWS)) - 1 + by) % len(VIEWS) + 1)
 
 
 @cached_figure
@@ -117,14 +119,14 @@ def drawn(
     request: Request, device: str, site: Site, chosen: int | None, name: str, mode: theme.Mode, height: int = HEIGHT
 ) -> go.Figure:
     """One chart, by its name, with a head framed; it counts from 0."""
-    own = readings.scaling(request, device, site)
+    own = computations.scaling(request, device, site)
     random = _random(own, cache.checkpoint(request.checkpoint, device).config.head_dim)
     return _chart(random, own, name, chosen, site.kind, mode, height)
 
 
 def _random(own: Scaling, width: int) -> Scaling:
     """Random vectors over as many keys as the heads have."""
-    return readings.random_scaling(max(2, own.keys), width)
+    return computations.random_scaling(max(2, own.keys), width)
 
 
 def _picks(view: View, layers: int, config: ModelConfig) -> None:
@@ -142,7 +144,7 @@ def _legend(view: View, own: Scaling, mode: theme.Mode) -> None:
         for fill, how in ((hue, "divided"), (page, "not divided"))
     )
     framed = "" if view.head is None else ", the chosen one framed"
-    texts.write(
+    site_texts.write(
         '<p class="lab-note lab-signs"><b class="solid"></b>random vectors, divided by √dₖ <b class="dashed"></b>not'
         f"<span>{dots}: the {len(own.widths)} heads of this layer on this sentence{framed}</span></p>"
     )
@@ -183,8 +185,8 @@ def compared(random: Scaling, own: Scaling, name: str, chosen: int | None) -> st
     pairs = [getattr(each, name) for each in (random.divided, random.undivided)]
     heads = [of_head(getattr(each, name), chosen) for each in (own.divided, own.undivided)]
     return (
-        f"Random vectors at d_k {own.widths[0]}: {format.short(pairs[0][at])} divided, {format.short(pairs[1][at])} not; "
-        f"{_who(chosen)}: {format.short(heads[0])} divided, {format.short(heads[1])} not."
+        f"Random vectors at d_k {own.widths[0]}: {numbers.short(pairs[0][at])} divided, {numbers.short(pairs[1][at])} not; "
+        f"{_who(chosen)}: {numbers.short(heads[0])} divided, {numbers.short(heads[1])} not."
     )
 
 
@@ -209,7 +211,7 @@ def _share(own: Scaling, name: str, chosen: int | None) -> str:
 def trained(own: Scaling) -> str:
     """What is different in a trained model, as a sentence."""
     values = own.divided.variance[np.isfinite(own.divided.variance)]
-    low, high = format.short(values.min()), format.short(values.max())
+    low, high = numbers.short(values.min()), numbers.short(values.max())
     who = f"the scores of these {len(values)} heads have variances from {low} to {high}"
     if len(values) == 1:
         who = f"the scores of this head have a variance of {low}"
@@ -229,7 +231,7 @@ def table(random: Scaling, own: Scaling, site: Site, chosen: int | None, width: 
         (name, lambda values: of_head(values, chosen), (own.divided, own.undivided)),
     ):
         for each, how in zip(pair, ("divided", "not divided"), strict=True):
-            cells = "".join(f"<td>{format.short(pick(getattr(each, field)))}</td>" for field in NUMBERS)
+            cells = "".join(f"<td>{numbers.short(pick(getattr(each, field)))}</td>" for field in NUMBERS)
             rows.append(f'<tr><th scope="row">{html.escape(who)}</th><td class="how">{how}</td>{cells}</tr>')
     head = "".join(f'<th scope="col">{text}</th>' for text in NUMBERS.values())
     return (
@@ -248,18 +250,18 @@ def _whole_model(page_data: cache.PageData, view: View) -> None:
             on_click=_leave_out,
         )
         return
-    texts.note("The division is left out in the whole model, by the edit above: q and k come from that run.")
+    site_texts.note("The division is left out in the whole model, by the edit above: q and k come from that run.")
     base = page_data.analysis.baseline
     if base is not None:
         how = "again" if view.mode == "again" else "given"
-        texts.verdict(page_data.analysis)
+        site_texts.verdict(page_data.analysis)
         if how == "again":
-            texts.both_translations(page_data.analysis, page_data.loaded)
+            site_texts.both_translations(page_data.analysis, page_data.loaded)
 
 
 def _leave_out() -> None:
-    state.change(mode="again")
-    editing.toggle_edit(CODE)
+    session.change(mode="again")
+    navigation.toggle_edit(CODE)
 
 
 def _who(head: int | None) -> str:

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from model.activations import ACTIVATIONS
-from model.format import figures
+from model.config import ACTIVATIONS
+from model.io.numbers import figures
 
 if TYPE_CHECKING:
     from model.config import ModelConfig
-    from model.readings.stages import Stage, Table
-    from model.readings.unfold import Unfolded
+    from model.readings.stages.stage_values import Stage, Table
+    from model.readings.stages.unfold import Unfolded
 
 
 class Told(NamedTuple):

@@ -1,7 +1,7 @@
 // One head for one query, stage by stage. Walking sends nothing; 300 ms after the last move the server hears of the stage.
 
-import { button, element, focusOf, mounted, onResize, refocus, REST_MS, unmounted, walked } from "../shared/mount.js";
-import { onPageKeys } from "../shared/page_keys.js";
+import { button, element, focusOf, mounted, onResize, refocus, REST_MS, unmounted, walked } from "../kit/mount.js";
+import { onPageKeys } from "../kit/page_keys.js";
 import { bars, cells, formula, linesOf, rowLetters } from "./stages_parts.js";
 
 const STAGES = { n: 1, p: -1 }; // in a lecture, where the arrows go from token to token

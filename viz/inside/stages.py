@@ -1,22 +1,33 @@
 """One query of one head, unfolded: the list of stages, one of them large with its numbers and the lines that compute it.
 
 Walking through the stages happens in the browser; the server hears of the one at which the visitor rests.
-"""
+
+Inside, first part: one head unfolded, stage by stage."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from model.readings import source_lines
-from viz import theme
+from model.inference.request import Request
+from model.readings.stages import stage_values
+from model.trace import Site
+from viz import cache, computations, theme
+from viz.classroom import lecture
+from viz.classroom import lecture as letters
+from viz.inside import one_head
 from viz.inside.stage_texts import told
-from viz.shared import mount, packed, sides
+from viz.kit import mount, sides, site_texts
+from viz.kit import mount as packed
+from viz.kit.page_context import Shown
+from viz.state import session
+from viz.state.result_cache import cached_figure
+from viz.state.view import View
 
 if TYPE_CHECKING:
     from model.checkpoint import Checkpoint
-    from model.readings.stages import Stage, Table
-    from model.readings.unfold import Unfolded
+    from model.readings.stages.stage_values import Stage, Table
+    from model.readings.stages.unfold import Unfolded
     from model.trace import Trace
 
 _GOES_ON = {"encoder": "encoder", "decoder": "decoder self-attention", "cross": "cross-attention"}
@@ -59,7 +70,7 @@ def _stage(unfolded: Unfolded, stage: Stage, checkpoint: Checkpoint) -> dict[str
         "code": [
             {"file": found.file, "function": found.function, "number": found.number, "text": found.text}
             for reference in stage.code
-            for found in source_lines.find(reference)
+            for found in stage_values.find(reference)
         ],
     }
 
@@ -109,3 +120,46 @@ def stages(
         "apart": (mount.pressed, on_apart),
     }
     COMPONENT.mount(key, data, events, default={"stage": data["stage"]})
+
+
+MOST_STAGES = 20  # a link may ask for the last one of another kind of site, which has more
+
+
+def draw(page_data: cache.PageData, view: View, mode: theme.Mode) -> None:
+    """Which head and whose query, and its stages."""
+    _unfolded(page_data, view, mode, one_head.chosen(page_data, view))
+
+
+def large(shown: Shown) -> None:
+    """One stage over the whole page. Its keys are taken in the browser."""
+    lecture.tells(letters.WALK, "the next stage, the stage before")
+    lecture.tells("→ ←, space, Home, End", "the token that asks")
+    view = shown.view
+    with shown.places.notes:
+        one_head.told(shown.page_data, view)
+    _unfolded(shown.page_data, view, shown.mode, one_head.place(shown.page_data, view), large=True)
+
+
+def _unfolded(
+    page_data: cache.PageData, view: View, mode: theme.Mode, place: tuple[Site, int, int], large: bool = False
+) -> None:
+    site, head, query = place
+    data = unfolded(page_data.request, view.device, site, head, query, mode)
+    if view.stage > MOST_STAGES:
+        site_texts.note(
+            f"There is no stage {view.stage}: this head has {len(data['stages'])}, the last is shown.", warn=True
+        )
+    stages(
+        data | {"stage": min(view.stage, len(data["stages"]))} | ({"large": True} if large else {}),
+        on_stage=lambda stage: session.change(stage=stage),
+        on_query=lambda number: session.change(**one_head.asking(site, number)),
+        on_next=lambda kind, layer: session.change(kind=kind, layer=layer, stage=1),
+        on_apart=lambda: session.change(part="writers", key=0),
+    )
+
+
+@cached_figure
+def unfolded(request: Request, device: str, site: Site, head: int, query: int, mode: theme.Mode) -> dict[str, Any]:
+    """What the stages need; head and query count from 0."""
+    found = computations.unfold(request, device, site, head, query)
+    return payload(found, cache.checkpoint(request.checkpoint, device), cache.analyse(request, device).trace, mode)

@@ -1,8 +1,8 @@
 // How the tables of a stage are drawn. Nothing here makes markup from text: textContent only.
 
-import { boxOf, cut, density, element, minus, nth, onKeys, zoomOf } from "../shared/mount.js";
-import { floats } from "../shared/packed.js";
-import { pen } from "../shared/save/pen.js";
+import { boxOf, cut, density, element, minus, nth, onKeys, zoomOf } from "../kit/mount.js";
+import { floats } from "../kit/packed.js";
+import { pen } from "../kit/pen.js";
 
 const WRAP = 256; // cells in a line
 const LARGEST = 56, TITLE = 28; // px in a lecture: a line of cells at most, and what stands above a table

@@ -7,21 +7,25 @@ from typing import TYPE_CHECKING
 
 from model.experiments.length_runs import stored
 from model.export.code import Code
-from model.export.tables import Cell, Table, grid_table, site_code
-from model.readings.blueprint import blueprint
-from model.readings.sizes import PRESETS, parameters
+from model.export.csv_tables import (
+    Cell,
+    Table,
+    grid_table,
+    site_code,
+)
+from model.readings.stages.blueprint import blueprint
+from model.readings.stages.model_sizes import PRESETS, parameters
 from model.trace import Site
-from viz import readings
+from viz import computations
 from viz.inside import length_part
 from viz.inside.embeddings_part import looked_up, tokenizer_of
 from viz.inside.lens_part import layer_names
 from viz.inside.scale_part import NUMBERS
-from viz.inside.sizes_panel import architecture, asked
-from viz.inside.writers_part import looked_at
-from viz.inside.writers_texts import labels, name
+from viz.inside.sizes import architecture, asked
+from viz.inside.writers import labels, looked_at, name
 
 if TYPE_CHECKING:
-    from viz.shared.shown import Shown
+    from viz.kit.page_context import Shown
 
 
 def _place(shown: Shown) -> tuple[Site, int, int]:
@@ -43,7 +47,7 @@ def _ask(shown: Shown) -> Code:
 def _stages(shown: Shown) -> tuple[Table, ...]:
     """All stages; the first columns name the stage and its row, for each of them has numbers of its own width."""
     site, head, query = _place(shown)
-    found = readings.unfold(shown.analysis.request, shown.view.device, site, head, query)
+    found = computations.unfold(shown.analysis.request, shown.view.device, site, head, query)
     made = []
     for number, stage in enumerate(found.stages, 1):
         for each in stage.tables:
@@ -83,7 +87,7 @@ def _asked(shown: Shown) -> tuple[Site, int, int, int]:
 
 
 def _writers(shown: Shown) -> tuple[Table, ...]:
-    found = readings.score_writers(shown.analysis.request, shown.view.device, *_asked(shown))
+    found = computations.score_writers(shown.analysis.request, shown.view.device, *_asked(shown))
     asks, answers = labels(found, shown.analysis.trace)
     rows, columns = ([name(w, label) for w in each] for each, label in ((found.asks, asks), (found.answers, answers)))
     return (grid_table(f"score-{site_code(found.site, found.head)}", "asks \\ answers", rows, columns, found.values),)
@@ -141,7 +145,7 @@ def _map_code(shown: Shown) -> Code:
 
 def _scale(shown: Shown) -> tuple[Table, ...]:
     site, _, _ = _place(shown)
-    found = readings.scaling(shown.analysis.request, shown.view.device, site)
+    found = computations.scaling(shown.analysis.request, shown.view.device, site)
     rows: list[tuple[Cell, ...]] = [
         (head + 1, how, *(float(getattr(numbers, field)[head]) for field in NUMBERS))
         for head in range(len(found.widths))
@@ -169,7 +173,7 @@ def _length(shown: Shown) -> tuple[Table, ...]:
         for way, curve in run.curves.items() if run else ():
             rows += [(source, way, p.length, p.seconds, p.bytes, p.off) for p in curve.points]
     measured = Table("lengths", ("run", "way", "tokens", "seconds", "bytes", "off"), tuple(rows))
-    found = readings.other_patterns(shown.analysis.request, shown.view.device, site, shown.view.near_width)
+    found = computations.other_patterns(shown.analysis.request, shown.view.device, site, shown.view.near_width)
     of = site_code(site, head)
     asks, keys = (getattr(shown.analysis.trace, side)(site) for side in ("queries", "keys"))
     maps = {"linear": found.linear.values} | ({} if found.window is None else {"window": found.window.values})
@@ -197,7 +201,7 @@ def _length_code(shown: Shown) -> Code:
 
 
 def _lens(shown: Shown) -> tuple[Table, ...]:
-    found = readings.lens(shown.analysis.request, shown.view.device)
+    found = computations.lens(shown.analysis.request, shown.view.device)
     tokenizer, outputs = shown.page_data.loaded.answers, shown.analysis.trace.predicted.labels
     rows: list[tuple[Cell, ...]] = []
     for layer, after in enumerate(layer_names(len(found.log_probs))):
@@ -241,7 +245,7 @@ def _embeddings(shown: Shown) -> tuple[Table, ...]:
     loaded, device, rows = shown.page_data.loaded, shown.view.device, []
     for side, token in looked_up(shown.view, loaded, shown.analysis.trace).items():
         tokenizer = tokenizer_of(loaded, side)
-        for language, near in readings.neighbours(shown.view.checkpoint, device, token, side).items():
+        for language, near in computations.neighbours(shown.view.checkpoint, device, token, side).items():
             rows += [
                 (tokenizer.piece(token), language, place, tokenizer.piece(each.id), each.id, each.cosine, each.count)
                 for place, each in enumerate(near, 1)

@@ -1,7 +1,7 @@
 // Words on their way to tokens. Walking sends nothing; 300 ms after the last move the server hears of the word and the merge.
 
-import { button, element, focusOf, isNews, mounted, onKeys, onResize, refocus, REST_MS, unmounted, walked } from "../shared/mount.js";
-import { onPageKeys } from "../shared/page_keys.js";
+import { button, element, focusOf, isNews, mounted, onKeys, onResize, refocus, REST_MS, unmounted, walked } from "../kit/mount.js";
+import { onPageKeys } from "../kit/page_keys.js";
 import { cells } from "./stages_parts.js";
 import { LENT, pieces, results, row, told } from "./tokens_parts.js";
 

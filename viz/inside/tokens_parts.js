@@ -1,6 +1,6 @@
 // What is said of a word on its way to tokens. Nothing here makes markup from text: textContent only.
 
-import { element } from "../shared/mount.js";
+import { element } from "../kit/mount.js";
 
 const whole = (n) => n.toLocaleString("en");
 const count = (n, what) => `${whole(n)} ${what}${n === 1 ? "" : "s"}`;

@@ -1,7 +1,7 @@
 // The writers of a query by those of a key. Nothing here makes markup from text: textContent only.
 
-import { button, element, focusOf, minus, mounted, refocus, REST_MS, unmounted, walked } from "../shared/mount.js";
-import { onPageKeys } from "../shared/page_keys.js";
+import { button, element, focusOf, minus, mounted, refocus, REST_MS, unmounted, walked } from "../kit/mount.js";
+import { onPageKeys } from "../kit/page_keys.js";
 
 const part = (value, places = 2) => (Math.abs(value) < 0.5 * 10 ** -places ? "0" : minus(value.toFixed(places)));
 

@@ -1,6 +1,6 @@
 // The lessons in their order, each a link to where it begins, with a tick where this browser has seen it solved.
 
-import { element, mounted, pointAt } from "../shared/mount.js";
+import { element, mounted, pointAt } from "../kit/mount.js";
 import { followed, solvedLessons } from "./progress_parts.js";
 
 export default function ({ data, parentElement, setTriggerValue }) {

@@ -1,6 +1,6 @@
 // The lesson that is on: its question, what to do, and whether it is solved by what is on the screen now.
 
-import { button, element, focusOf, mounted, pointAt, refocus } from "../shared/mount.js";
+import { button, element, focusOf, mounted, pointAt, refocus } from "../kit/mount.js";
 import { followed, keepSolved } from "./progress_parts.js";
 
 export default function ({ data, parentElement, setTriggerValue }) {

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import streamlit as st
 
-from viz import cache, state, visit
-from viz.fields import fields
+from viz import cache
+from viz.kit import mount
 from viz.lessons.lessons import LESSONS, Lesson, Seen, Verdict, find
-from viz.shared import mount
-from viz.view import View
+from viz.state import navigation, session
+from viz.state.fields import fields
+from viz.state.view import View
 
 KEEPS = ("device", "lecture", "talk", "stop", "room")  # fields that a lesson leaves as they are
 
@@ -21,9 +22,9 @@ def begin(name: str) -> None:
     if lesson is None:
         raise ValueError(f"There is no lesson {name!r}; expected one of {', '.join(each.name for each in LESSONS)}.")
     start = lesson.view
-    state.change(**{field: getattr(start, field) for field in fields(View) if field not in KEEPS})
-    if visit.page() != lesson.page:
-        visit.go_to(lesson.page)
+    session.change(**{field: getattr(start, field) for field in fields(View) if field not in KEEPS})
+    if navigation.page() != lesson.page:
+        navigation.go_to(lesson.page)
 
 
 def begin_first() -> None:
@@ -33,7 +34,7 @@ def begin_first() -> None:
 
 def lesson_strip() -> None:
     """Mounts the strip at the foot of any page while a lesson is on, once the page is drawn."""
-    view = state.current()
+    view = session.current()
     if view.lesson is None:
         return
     lesson = find(view.lesson)
@@ -50,7 +51,7 @@ def found(lesson: Lesson, view: View) -> Verdict:
         data = cache.page_data(view)
     except ValueError:
         return Verdict(False, "There is nothing to look at yet.")
-    return lesson.verdict(Seen(visit.page(), data))
+    return lesson.verdict(Seen(navigation.page(), data))
 
 
 def told(lesson: Lesson, verdict: Verdict) -> dict[str, object]:
@@ -58,7 +59,7 @@ def told(lesson: Lesson, verdict: Verdict) -> dict[str, object]:
     number = LESSONS.index(lesson)
     around = (LESSONS[number - 1] if number else None, *LESSONS[number + 1 : number + 2], None)
     previous, following = ({"name": e.name, "question": e.question, "href": e.href} if e else None for e in around[:2])
-    other = state.current().checkpoint != lesson.checkpoint
+    other = session.current().checkpoint != lesson.checkpoint
     return {
         "name": lesson.name,
         "place": f"Lesson {number + 1} of {len(LESSONS)}",
@@ -70,7 +71,7 @@ def told(lesson: Lesson, verdict: Verdict) -> dict[str, object]:
         "previous": previous,
         "next": following,
         "again": True,
-        "large": state.current().lecture,
+        "large": session.current().lecture,
         "other": f"Switch to {lesson.checkpoint}" if other else "",
     }
 
@@ -87,10 +88,10 @@ def _mount(data: dict[str, object]) -> None:
     events = {"begin": (mount.one_of([each.name for each in LESSONS]), begin), "leave": (mount.pressed, leave)}
     if lesson is not None:
         events["again"] = (mount.pressed, lambda: begin(lesson.name))
-        events["other"] = (mount.pressed, lambda: state.change(checkpoint=lesson.checkpoint))
+        events["other"] = (mount.pressed, lambda: session.change(checkpoint=lesson.checkpoint))
     _COMPONENT.mount("lesson_strip", data, events)
 
 
 def leave() -> None:
     """Ends the lesson, and leaves all else as it is; called from callbacks."""
-    state.change(lesson=None)
+    session.change(lesson=None)

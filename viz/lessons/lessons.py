@@ -8,11 +8,11 @@ from urllib.parse import urlencode
 from model.edits.intervention import Intervention
 from model.edits.kinds import Ablate, Positions
 from viz import pages
-from viz.lessons import checks
-from viz.lessons.checks import Check, Seen, Verdict
-from viz.links import link, parse
-from viz.shared.reasons import Reason, hidden
-from viz.view import View
+from viz.kit.examples import Reason, hidden
+from viz.lessons import lesson_checks
+from viz.lessons.lesson_checks import Check, Seen, Verdict
+from viz.state.links import link, parse
+from viz.state.view import View
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,7 @@ LESSONS = (  # in the order in which they are taken
         "Press → and watch the probabilities: stop at the step whose token is the least likely.",
         "translate",
         _starts("The children are eating an apple."),
-        checks.least_sure,
+        lesson_checks.least_sure,
         touch="Tap Play and watch the probabilities: stop at the step whose token is the least likely.",
     ),
     Lesson(
@@ -83,7 +83,7 @@ LESSONS = (  # in the order in which they are taken
         "Walk through the stages of one head, to the one that turns scores into weights that add up to 1.",
         "inside",
         _starts(CAT, part="stages", kind="encoder", layer="1", head="1", token="3", stage="1"),
-        checks.at_softmax,
+        lesson_checks.at_softmax,
     ),
     Lesson(
         "heads",
@@ -92,7 +92,7 @@ LESSONS = (  # in the order in which they are taken
         "cross-attention that puts most of its weight on “car” at the step that writes “une”.",
         "heads",
         _starts(RED, kind="cross", layer="3", head="2", step="4"),
-        checks.reads("car", "une"),
+        lesson_checks.reads("car", "une"),
         reasons=(Reason(hidden(5), "une", 0.93, 0.08),),
     ),
     Lesson(
@@ -101,7 +101,7 @@ LESSONS = (  # in the order in which they are taken
         "With Add edit, switch the positions of the source off. Who sleeps on what now?",
         "what-if",
         _starts(CAT, mode="again"),
-        checks.changes(
+        lesson_checks.changes(
             Positions, lambda edit: edit.side == "source", "one edit: the positions of the source, off, shuffled or shifted"
         ),
     ),
@@ -112,7 +112,7 @@ LESSONS = (  # in the order in which they are taken
         "the same translation now?",
         "translate",
         _starts(CAT),
-        checks.less_likely(Intervention(causal_mask=False)),
+        lesson_checks.less_likely(Intervention(causal_mask=False)),
     ),
     Lesson(
         "beam",
@@ -121,7 +121,7 @@ LESSONS = (  # in the order in which they are taken
         "translation?",
         "translate",
         _starts(TIRED, show="decoding"),
-        checks.beats_greedy,
+        lesson_checks.beats_greedy,
     ),
     Lesson(
         "ablation",
@@ -130,7 +130,7 @@ LESSONS = (  # in the order in which they are taken
         "word gives way? Begin with cross-attention.",
         "what-if",
         _starts(CAT, mode="again"),
-        checks.changes(
+        lesson_checks.changes(
             Ablate,
             lambda edit: edit.place.layer is not None and edit.place.head is None,
             "one edit: all heads of one layer off",
@@ -142,7 +142,7 @@ LESSONS = (  # in the order in which they are taken
         "The model writes “elle” for “it”. Make it write “il” by blocking a single cell.",
         "what-if",
         _starts(TABLE, mode="again", kind="cross", step="8"),
-        checks.word_becomes("elle", "il"),
+        lesson_checks.word_becomes("elle", "il"),
         reasons=(Reason("block_cross_8-6", "elle", 0.59, 0.09),),
     ),
     Lesson(
@@ -152,7 +152,7 @@ LESSONS = (  # in the order in which they are taken
         "what becomes of the difference without it?",
         "why",
         _starts(TABLE, step="8", head="mean"),
-        checks.speaks_most("elle", "il"),
+        lesson_checks.speaks_most("elle", "il"),
     ),
     Lesson(
         "scale",
@@ -160,7 +160,7 @@ LESSONS = (  # in the order in which they are taken
         "Leave the division out in the whole model, with the button under the table: what becomes of the largest weight?",
         "inside",
         _starts(CAT, part="scale", kind="encoder", layer="1", head="mean"),
-        checks.sharper,
+        lesson_checks.sharper,
     ),
     Lesson(
         "peek",
@@ -169,7 +169,7 @@ LESSONS = (  # in the order in which they are taken
         "give it a French sentence that means something else. How likely does it find that?",
         "translate",
         _starts(RED, show="decoding", decode="yours"),
-        checks.believes_anything,
+        lesson_checks.believes_anything,
         checkpoint="en-fr-peek",
         given=True,
     ),
@@ -180,7 +180,7 @@ LESSONS = (  # in the order in which they are taken
         "perhaps.",
         "translate",
         _starts("I saw a cat."),
-        checks.hardly_known,
+        lesson_checks.hardly_known,
         own=False,
     ),
 )

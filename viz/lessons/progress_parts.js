@@ -1,6 +1,6 @@
 // Which lessons this browser has seen solved, and links that are followed without leaving the page.
 
-import { remember, remembered } from "../shared/remember.js";
+import { remember, remembered } from "../kit/remember.js";
 
 export function solvedLessons() {
   try {

@@ -3,7 +3,7 @@
 
 import { asked } from "./led_parts.js";
 import { bringer, ring } from "./led_ring.js";
-import { followStep } from "../shared/mount.js";
+import { followStep } from "../kit/mount.js";
 
 // What is `on` once the document is led. `begin` starts it with what can be done, when the document has been drawn; what was
 // asked before is done then. `looks`: what its reader does here is told to the page around it.

@@ -1,7 +1,7 @@
 // The ring around what the lecturer points at, wherever it stands in this layout.
 
-import { element } from "../shared/mount.js";
-import { rectOf } from "../shared/lecture/pointing.js";
+import { element } from "../kit/mount.js";
+import { rectOf } from "../kit/pointing.js";
 
 const EVERY = 200; // ms: what is ringed may move or be drawn anew
 const RESTS = 400; // ms on one thing, after which it is brought into sight
@@ -21,7 +21,7 @@ function scrollDown(box, above) {
   window.scrollBy({ top: box.top - Math.max(24, above), behavior });
 }
 
-// Gives what brings that into sight which the lecturer shows alone; `places` as `viz/offline/parts.py` has them. Where one guesses first
+// Gives what brings that into sight which the lecturer shows alone; `places` as `viz/kit/offline_parts.py` has them. Where one guesses first
 // and the page `hides` what comes, it is the first.
 export function bringer(places, hides) {
   let shown = "";

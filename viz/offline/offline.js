@@ -1,8 +1,8 @@
 // A file that needs no server: mounts the lab's components with the data that stands beside this script, and answers what can
 // be chosen from what was computed for it. Nothing here makes markup from text: textContent only.
 
-import { button, element } from "../shared/mount.js";
-import { rowsOf } from "../shared/packed.js";
+import { button, element } from "../kit/mount.js";
+import { rowsOf } from "../kit/packed.js";
 import { led } from "./led.js";
 
 const STEPS = 1e5; // of a rounded number

@@ -9,15 +9,26 @@ from collections.abc import Sequence
 import streamlit as st
 
 from model.config import SCHEMES
-from viz import readings, state
-from viz.page_fields import MAX_PE_SHIFT
-from viz.positions import drawn, schemes, sentence_part
-from viz.positions import texts as position_texts
-from viz.shared import texts
-from viz.shared.lecture import chart, lecture, letters, notes
-from viz.shared.shown import LecturePlaces, Places, Shown
+from viz import computations
+from viz.classroom import (
+    lecture,
+)
+from viz.classroom import (
+    lecture as chart,
+)
+from viz.classroom import (
+    lecture as letters,
+)
+from viz.classroom import (
+    lecture as notes,
+)
+from viz.kit import site_texts
+from viz.kit.page_context import LecturePlaces, Places, Shown
+from viz.positions import cached_figures, position_texts, schemes, sentence_part
+from viz.state import session
+from viz.state.page_fields import MAX_PE_SHIFT
+from viz.state.view import View, unedited
 from viz.theme import Mode
-from viz.view import View, unedited
 
 SIX = {
     "table": "Table",
@@ -33,7 +44,7 @@ LEFT = 478  # px at 720 lines for a chart below its title and a sentence
 
 def draw(shown: Shown) -> None:
     """What is shown stands in the bar, and the picture below it."""
-    from model.readings.sentence_positions import sides_of
+    from model.readings.positions.sentence_positions import sides_of
 
     notes.draw(shown)
     sides = sides_of(shown.analysis.trace)
@@ -65,7 +76,7 @@ def _bar(places: Places, view: View, number: int, views: Sequence[str]) -> None:
     lecture.key(letters.PICTURE, "the next picture", lambda: _turn(count, 1), quiet=True)
     lecture.key(letters.RIGHT, "the next picture", lambda: _turn(count, 1), quiet=True)
     lecture.key(letters.LEFT, "the picture before", lambda: _turn(count, -1), quiet=True)
-    lecture.key(letters.KIND, "the next kind of positions", lambda: state.change(scheme=following), quiet=True)
+    lecture.key(letters.KIND, "the next kind of positions", lambda: session.change(scheme=following), quiet=True)
     lecture.key(letters.MORE, "shift by one more", lambda: _shift(1), quiet=True)
     lecture.key(letters.LESS, "shift by one less", lambda: _shift(-1), quiet=True)
     if isinstance(places, LecturePlaces):
@@ -77,11 +88,11 @@ def _bar(places: Places, view: View, number: int, views: Sequence[str]) -> None:
                 help=f"The next picture ({letters.PICTURE.key})",
                 **turn,
             )
-            choose = {"on_click": state.change, "kwargs": {"scheme": following}}
+            choose = {"on_click": session.change, "kwargs": {"scheme": following}}
             help = f"The next kind of positions ({letters.KIND.key})"
             st.button(now.capitalize(), key="hall_scheme", help=help, **choose)
             if number <= len(SIX):
-                texts.write(f'<p class="lab-hall-fact">k = {view.pe_shift}, i = {view.pe_pair}</p>', inline=True)
+                site_texts.write(f'<p class="lab-hall-fact">k = {view.pe_shift}, i = {view.pe_pair}</p>', inline=True)
 
 
 def _schemes(view: View) -> list[str]:
@@ -91,19 +102,19 @@ def _schemes(view: View) -> list[str]:
 
 
 def _turn(count: int, by: int) -> None:
-    state.change(large=(lecture.picture(state.current(), count) - 1 + by) % count + 1)
+    session.change(large=(lecture.picture(session.current(), count) - 1 + by) % count + 1)
 
 
 def _shift(by: int) -> None:
-    state.change(pe_shift=max(0, min(MAX_PE_SHIFT, state.current().pe_shift + by)))
+    session.change(pe_shift=max(0, min(MAX_PE_SHIFT, session.current().pe_shift + by)))
 
 
 def _follow(pairs: int) -> None:
     """The next of so many pairs; after the last the first."""
-    state.change(pe_pair=(min(state.current().pe_pair, pairs - 1) + 1) % pairs)
+    session.change(pe_pair=(min(session.current().pe_pair, pairs - 1) + 1) % pairs)
 
 
-def _scheme(view: View) -> drawn.Scheme | None:
+def _scheme(view: View) -> cached_figures.Scheme | None:
     """What is measured; None, and a sentence, where there is no learned table."""
     view = dataclasses.replace(view, scheme=view.scheme or schemes.own_scheme(view))
     return schemes.learned(view) if SCHEMES[view.scheme].has_table else schemes.of_formula(view)
@@ -121,40 +132,42 @@ def _of_scheme(view: View, mode: Mode, what: str, places: Places) -> None:
     with places.notes:
         for sentence, warn in position_texts.limits(view, found, scheme.checkpoint or view.scheme, None):
             if warn:
-                texts.note(sentence, warn=True)
+                site_texts.note(sentence, warn=True)
     title, reading = position_texts.readings(view, found, pair)[what]
     _titled(title, reading)
     if what not in ("shift", "residual") or len(found.residual):
-        figure = drawn.scheme_figure(what, scheme, pair, mode, chart.height(LEFT, HALL))
+        figure = cached_figures.scheme_figure(what, scheme, pair, mode, chart.height(LEFT, HALL))
         with chart.place(HALL):
             chart.draw_chart(title, f"pe figure {what}", figure, f"{title}. {reading}")
 
 
 def _titled(title: str, reading: str) -> None:
-    texts.write(f'<h2 class="lab-large-title">{html.escape(title)}</h2>')
-    texts.write(f'<p class="lab-large">{html.escape(reading)}</p>')
+    site_texts.write(f'<h2 class="lab-large-title">{html.escape(title)}</h2>')
+    site_texts.write(f'<p class="lab-large">{html.escape(reading)}</p>')
 
 
 def _sentence(shown: Shown) -> None:
     """How alike the tokens are, without positions and with them: the first of the maps beside the last."""
     view, side = shown.view, schemes.side_of(shown.view)
     request = unedited(shown.page_data.request)
-    found = readings.sentence_positions(request, view.device, side)
+    found = computations.sentence_positions(request, view.device, side)
     told = position_texts.likeness(found, shown.page_data.loaded.config.positions)
-    texts.write(f'<p class="lab-large">{html.escape(told[-1])}</p>')
-    maps = drawn.token_maps(found)
+    site_texts.write(f'<p class="lab-large">{html.escape(told[-1])}</p>')
+    maps = cached_figures.token_maps(found)
     with chart.place(HALL):
         for column, (name, title, values, _) in zip(st.columns(2, gap="small"), (maps[-3], maps[-1]), strict=True):
             with column:
-                texts.write(f'<h3 class="lab-label">{title}</h3>')
-                figure = drawn.token_figure(request, view.device, side, name, shown.mode, chart.height(LEFT - 60, HALL))
+                site_texts.write(f'<h3 class="lab-label">{title}</h3>')
+                figure = cached_figures.token_figure(
+                    request, view.device, side, name, shown.mode, chart.height(LEFT - 60, HALL)
+                )
                 alt = position_texts.token_alt(title, found.labels, values)
                 chart.draw_chart(title, f"pe tokens {name}", figure, alt)
 
 
 def _experiments(shown: Shown, side: str) -> None:
     """What the model makes of the text with a side's positions off, shuffled and shifted; made one after the other."""
-    from model.readings.sentence_positions import is_beyond, variants
+    from model.readings.positions.sentence_positions import is_beyond, variants
 
     config = shown.page_data.loaded.config
     edits = [edit for edit in variants(shown.view.pe_shift, (side,)) if not is_beyond(edit, config)]

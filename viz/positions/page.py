@@ -1,14 +1,38 @@
-"""Positions: how does it know the order?"""
+"""Positions: how does it know the order?
+
+The parts of the page Positions, one below the other."""
 
 from __future__ import annotations
 
-from viz.positions import in_lecture, parts, tables
-from viz.shared import frame
+from viz.frame import show
+from viz.kit.page_context import Places, Shown
+from viz.positions import in_lecture, schemes, sentence_part, tables
+from viz.state import session
+from viz.state.view import View
 
-frame.show(
+
+def draw(shown: Shown) -> None:
+    """A scheme by itself; what it does to this sentence; what would come of another."""
+    with shown.places.body:
+        shown.notes()
+        schemes.scheme_part(shown.view, shown.mode)
+        sentence_part.sentence_part(shown.page_data, shown.view, shown.mode)
+        sentence_part.variants_part(shown.page_data, shown.view)
+
+
+def without_sentence(view: View, places: Places) -> None:
+    """A scheme by itself needs no sentence."""
+    if view.lecture:
+        in_lecture.without_sentence(view, places, session.theme_mode())
+        return
+    with places.body:
+        schemes.scheme_part(view, session.theme_mode())
+
+
+show.show(
     "positions",
-    parts.draw,
-    without=parts.without_sentence,
+    draw,
+    without=without_sentence,
     tables=tables.tables,
     python=tables.python,
     in_lecture=in_lecture.draw,

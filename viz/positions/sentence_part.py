@@ -13,18 +13,22 @@ from model.decoding.strategy import Decoding
 from model.edits.kinds import Labels, Positions, parse
 from model.inference.decisions import answered
 from model.text.languages import record_of
-from viz import cache, experiments, readings, state, theme, uploads
-from viz.positions import texts as position_texts
-from viz.positions.drawn import token_figure, token_maps
-from viz.positions.scheme_part import chart, side_pick
-from viz.positions.schemes import side_of
-from viz.shared import controls, texts, wanted
-from viz.view import View, unedited, with_intervention
+from viz import (
+    cache,
+    computations,
+    theme,
+)
+from viz.kit import controls, lazy, site_texts
+from viz.positions import position_texts
+from viz.positions.cached_figures import token_figure, token_maps
+from viz.positions.schemes import chart, side_of, side_pick
+from viz.state import session, uploads
+from viz.state.view import View, unedited, with_intervention
 
 if TYPE_CHECKING:
     from model.inference.analysis import Analysis
     from model.inference.request import Request
-    from model.readings.sentence_positions import Variant
+    from model.readings.positions.sentence_positions import Variant
 
 
 MAX_TRIED_WORK = 200  # paths of a beam times source tokens, of a translation that is made once for each edit
@@ -34,24 +38,24 @@ def sentence_part(page_data: cache.PageData, view: View, mode: theme.Mode) -> No
     """How alike the tokens of the sentence are, without positions and with them."""
     side = side_of(view)
     with st.container(key="pe_sentence_row", horizontal=True, vertical_alignment="center", gap="small"):
-        texts.write('<h2 class="lab-label">On this sentence</h2>', inline=True)
-        texts.label(f"{uploads.shown(page_data.loaded.name)}: {page_data.loaded.config.positions} positions")
+        site_texts.write('<h2 class="lab-label">On this sentence</h2>', inline=True)
+        site_texts.label(f"{uploads.shown(page_data.loaded.name)}: {page_data.loaded.config.positions} positions")
         st.space("stretch")
         side_pick("sentence side", view)
     request = unedited(page_data.request)
-    found = readings.sentence_positions(request, view.device, side)
+    found = computations.sentence_positions(request, view.device, side)
     for sentence in position_texts.likeness(found, page_data.loaded.config.positions):
-        texts.note(sentence)
+        site_texts.note(sentence)
     if not found.repeated:
         with st.container(key="pe_repeat", horizontal=True, vertical_alignment="center", gap="small"):
-            texts.label("No token occurs twice in this sentence.")
+            site_texts.label("No token occurs twice in this sentence.")
             reads = page_data.loaded.languages[0]
             if repeated := record_of(None if reads == "source" else reads).repeated:
-                st.button(f"Try “{repeated}”", type="tertiary", on_click=state.change, kwargs={"source": repeated})
+                st.button(f"Try “{repeated}”", type="tertiary", on_click=session.change, kwargs={"source": repeated})
     with st.container(key="pe_tokens"):
         for column, (name, title, values, _) in zip(st.columns(3, gap="medium"), token_maps(found), strict=True):
             with column:
-                texts.write(f'<h3 class="lab-label">{title}</h3>')
+                site_texts.write(f'<h3 class="lab-label">{title}</h3>')
                 alt = position_texts.token_alt(title, found.labels, values)
                 chart(title, f"pe tokens {name}", token_figure(request, view.device, side, name, mode), alt)
 
@@ -59,17 +63,17 @@ def sentence_part(page_data: cache.PageData, view: View, mode: theme.Mode) -> No
 def variants_part(page_data: cache.PageData, view: View, side: str = "") -> None:
     """What the model makes of the text with positions off, shuffled and shifted, all or those of a side; a click makes the
     edit on every page."""
-    texts.write('<h2 class="lab-label lab-rule">What if they were different?</h2>')
+    site_texts.write('<h2 class="lab-label lab-rule">What if they were different?</h2>')
     task = page_data.analysis.task
-    texts.note(position_texts.ANEW["judged" if task.judges else task.family])
+    site_texts.note(position_texts.ANEW["judged" if task.judges else task.family])
     plain, narrowed = tried(unedited(page_data.request), page_data.analysis.source_length)
     for sentence in narrowed:
-        texts.note(sentence)
-    code = texts.language_code(page_data.loaded.languages[1])
+        site_texts.note(sentence)
+    code = site_texts.language_code(page_data.loaded.languages[1])
     with st.container(key="pe_variants"):
         base = cache.analyse(plain, view.device)
         if not side:
-            texts.ties(base, page_data.loaded.answers)
+            site_texts.ties(base, page_data.loaded.answers)
         said = base.translation.split() if task.writes else _likeliest(base, page_data)
         _row("Baseline", None, position_texts.said(said, (), code))
         for edit, found in _found(plain, view):
@@ -84,13 +88,13 @@ def _likeliest(base: Analysis, page_data: cache.PageData) -> tuple[str, ...]:
 
 def _found(plain: Request, view: View) -> Iterable[tuple[Positions, Variant | ValueError | None]]:
     """Each edit with what it does; with None until somebody looks."""
-    from model.readings.sentence_positions import sides_of, variants
+    from model.readings.positions.sentence_positions import sides_of, variants
 
     asked = plain, view.device, view.pe_shift
-    found = experiments.position_variants.known(*asked)
-    if found is None and wanted.is_wanted("variants", *asked):
+    found = computations.position_variants.known(*asked)
+    if found is None and lazy.is_wanted("variants", *asked):
         with st.spinner(f"{cache.task(view.checkpoint, view.device).doing} under each edit"):
-            found = experiments.position_variants(*asked)
+            found = computations.position_variants(*asked)
     return found or ((edit, None) for edit in variants(view.pe_shift, sides_of(cache.analyse(plain, view.device).trace)))
 
 
@@ -106,7 +110,7 @@ def tried(request: Request, tokens: int) -> tuple[Request, list[str]]:
 
 
 def _variant(edit: Positions, found: Variant | ValueError | None, view: View, code: str) -> None:
-    from model.readings.sentence_positions import is_beyond
+    from model.readings.positions.sentence_positions import is_beyond
 
     config = cache.checkpoint(view.checkpoint, view.device).config
     if is_beyond(edit, config):  # told before anybody looks
@@ -125,7 +129,7 @@ def _row(name: str, change: float | None, markup: str, edit: Positions | None = 
     left, middle, right = st.columns([230, 76, 720], vertical_alignment="center", gap="small")
     with left:
         if edit is None or view is None:
-            texts.label(name)
+            site_texts.label(name)
         else:
             made = edit in view.edits.edits
             st.button(
@@ -140,14 +144,14 @@ def _row(name: str, change: float | None, markup: str, edit: Positions | None = 
             )
     with middle:
         if change is not None and math.isfinite(change):
-            texts.signed(change)
+            site_texts.signed(change)
     with right:
-        texts.write(markup)
+        site_texts.write(markup)
 
 
 def apply(code: str) -> None:
     """Makes an edit of positions in place of another on its side, decoded again; or takes it back; from callbacks."""
-    now, edit = state.current().intervention, parse(code)
+    now, edit = session.current().intervention, parse(code)
     kept = tuple(e for e in now.edits if not (isinstance(e, Positions) and e.side == edit.side))
     added = () if edit in now.edits else (edit,)
-    state.change(mode="again", **with_intervention(dataclasses.replace(now, edits=(*kept, *added))))
+    session.change(mode="again", **with_intervention(dataclasses.replace(now, edits=(*kept, *added))))

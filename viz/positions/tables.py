@@ -7,14 +7,19 @@ from typing import TYPE_CHECKING
 
 from model.config import SCHEMES
 from model.export.code import Code
-from model.export.tables import Cell, Table, grid_table, numbered
-from viz import readings
-from viz.positions.drawn import Scheme, token_maps
+from model.export.csv_tables import (
+    Cell,
+    Table,
+    grid_table,
+    numbered,
+)
+from viz import computations
+from viz.positions.cached_figures import Scheme, token_maps
 from viz.positions.schemes import own_scheme, own_width, side_of
-from viz.view import unedited
+from viz.state.view import unedited
 
 if TYPE_CHECKING:
-    from viz.shared.shown import Shown
+    from viz.kit.page_context import Shown
 
 
 def tables(shown: Shown) -> tuple[Table, ...]:
@@ -25,7 +30,7 @@ def tables(shown: Shown) -> tuple[Table, ...]:
     trace = shown.analysis.trace
     if (trace.source if side == "source" else trace.inputs) is None:
         return tuple(found)
-    tokens = readings.sentence_positions(unedited(shown.page_data.request), shown.view.device, side)
+    tokens = computations.sentence_positions(unedited(shown.page_data.request), shown.view.device, side)
     labels = numbered(tokens.labels)
     return (
         *found,
@@ -35,7 +40,7 @@ def tables(shown: Shown) -> tuple[Table, ...]:
 
 def _scheme(shown: Shown) -> Scheme | None:
     """What is measured of the positions that are shown; None where there is no learned table."""
-    from model.readings.sentence_positions import learned_checkpoint
+    from model.readings.positions.sentence_positions import learned_checkpoint
 
     view, name = shown.view, shown.view.scheme or own_scheme(shown.view)
     if not SCHEMES[name].has_table:

@@ -13,7 +13,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from viz import theme
-from viz.shared.drawing import Drawing
+from viz.kit.chart_figures import Drawing
 
 HEIGHT = 232  # px
 LINE = "training step"  # the name of the line that `player.js` moves

@@ -1,18 +1,33 @@
-"""Which runs there are to be looked at, and what is kept of their histories."""
+"""Which runs there are to be looked at, and what is kept of their histories.
+
+A run that goes on while somebody looks: a sign of it, and the page again whenever it has written something.
+
+Nothing is asked of a run that is over, nor of a checkpoint."""
 
 from __future__ import annotations
 
+import html
+import time
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from model.folders import survey
-from model.training import found_runs
-from model.training.history import History, is_going, of_checkpoint, of_run
-from model.training.recording import Recording
-from viz import cache, uploads
-from viz.keep import kept
-from viz.view import View
+import streamlit as st
+
+from model.io.folders import survey
+from model.workshop.training import run_listing
+from model.workshop.training.history import (
+    History,
+    is_going,
+    of_checkpoint,
+    of_run,
+)
+from model.workshop.training.recording import Recording
+from viz import cache
+from viz.kit import site_texts
+from viz.state import session, uploads
+from viz.state.result_cache import kept
+from viz.state.view import View
 
 if TYPE_CHECKING:
     import numpy as np
@@ -25,7 +40,7 @@ def places() -> dict[str, tuple[Path, bool]]:
     """The folder of each history by its name, and whether it is that of a run: checkpoints first, as they are offered."""
     checkpoints = {**survey().places, **uploads.mine()}
     found = {name: (checkpoints[name], False) for name in cache.checkpoint_names() if name in checkpoints}
-    for name, place in found_runs.survey().items():
+    for name, place in run_listing.survey().items():
         found[name if name not in found else _beside(name, place)] = (place, True)
     return found
 
@@ -37,7 +52,7 @@ def _beside(name: str, place: Path) -> str:
 
 def namesakes(name: str) -> list[str]:
     """The run that has the name of a checkpoint whose history is offered, by what it is called beside it."""
-    run = found_runs.survey().get(name)
+    run = run_listing.survey().get(name)
     known = places()
     return [each for each in [run and _beside(name, run)] if each and each in known and not known[name][1]]
 
@@ -75,7 +90,7 @@ def history(name: str) -> tuple[History, Stamp]:
             f"There is no run {name[:60]!r} here: choose another one, or name its folder by RUNS when the lab is started."
         )
     place, is_run = known[name]
-    stamp = found_runs.stamp(place)
+    stamp = run_listing.stamp(place)
     found = _history(str(place), uploads.shown(name), is_run, stamp)
     return replace(found, going=is_run and is_going(place, found)), stamp
 
@@ -125,13 +140,13 @@ def _with_tokens(found: History, place: Path) -> History:
 
 
 def scores(name: str, stamp: Stamp, kind: str, metric: str) -> np.ndarray:
-    """A number of every head at every recorded step: [N,L,H]; see `model.experiments.grown`."""
-    return _scores(name, found_runs.of_recording(stamp), kind, metric)
+    """A number of every head at every recorded step: [N,L,H]; see `model.workshop.training.head_emergence`."""
+    return _scores(name, run_listing.of_recording(stamp), kind, metric)
 
 
 @kept(256)
 def _scores(name: str, stamp: Stamp, kind: str, metric: str) -> np.ndarray:
-    from model.experiments.grown import scores as compute
+    from model.workshop.training.head_emergence import scores as compute
 
     return compute(recording_of(name), kind, metric)
 
@@ -148,3 +163,42 @@ def nearest(steps: tuple[int, ...], wanted: int | None) -> int:
     if wanted is None:
         return len(steps) - 1
     return min(range(len(steps)), key=lambda n: abs(steps[n] - wanted))
+
+
+EVERY = "4s"  # how often its files are looked at: at their times and sizes alone
+
+
+def sign(name: str, seen: Stamp) -> None:
+    """How far the run of a name is, and when it last wrote. Once its files are no longer those that the page was drawn of
+    (`seen`), or it goes on no more, the whole page is run."""
+    st.fragment(run_every=EVERY)(_watch)(name, seen)
+
+
+def _watch(name: str, seen: Stamp) -> None:
+    try:
+        latest, stamp = history(name)
+    except ValueError:
+        _again()
+    if not latest.going or stamp != seen:
+        _again()
+    progress = latest.progress
+    far = "It has begun: the first line of its log comes after the first steps." if progress is None else progress.told()
+    site_texts.write(
+        f'<p class="lab-training-now" aria-live="off"><i>Live</i> {html.escape(far)} '
+        f"<small>{told_ago(time.time() - run_listing.written(stamp))}</small></p>"
+    )
+
+
+def _again() -> None:
+    """The whole page; the browser may not have heard of the last link yet."""
+    session.hear()
+    st.rerun()
+
+
+def told_ago(seconds: float) -> str:
+    """When something was last written, so many seconds ago."""
+    if seconds < 5:
+        return "Written just now."
+    if seconds < 90:
+        return f"Written {round(seconds)} seconds ago."
+    return f"Written {round(seconds / 60)} minutes ago."

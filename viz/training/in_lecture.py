@@ -4,11 +4,31 @@ from __future__ import annotations
 
 import html
 
-from model.training import found_runs
-from viz.shared import texts
-from viz.shared.lecture import chart, lecture, letters, pictures
-from viz.shared.shown import Shown
-from viz.training import curves, curves_part, histories, live, parts, rates
+from model.workshop.training import run_listing
+from viz.classroom import (
+    lecture,
+)
+from viz.classroom import (
+    lecture as chart,
+)
+from viz.classroom import (
+    lecture as letters,
+)
+from viz.classroom import (
+    lecture as pictures,
+)
+from viz.kit import site_texts
+from viz.kit.page_context import Shown
+from viz.training import (
+    curves_part,
+    histories,
+    loss_curves,
+    rates,
+    training_parts,
+)
+from viz.training import (
+    histories as live,
+)
 
 LARGE = ("Maps", "All heads", "Loss", "Heads", "Rate")
 HALL = 1.9  # how many times as large a chart is drawn
@@ -23,9 +43,9 @@ def draw(shown: Shown) -> None:
         pictures.pick(LARGE, large)
     lecture.key(letters.PICTURE, "the next picture", lambda: pictures.turn(len(LARGE)), quiet=True)
     with shown.places.notes:
-        texts.sentence_notes((), shown.faults)
+        site_texts.sentence_notes((), shown.faults)
     with shown.places.body:
-        found = parts.open_history(view)
+        found = training_parts.open_history(view)
         if found is not None and found[0].going:
             live.sign(histories.chosen(view), found[1])
         if found is not None:
@@ -39,37 +59,41 @@ def _picture(shown: Shown, what: str, history, stamp: histories.Stamp) -> None:
         lecture.tells("space", "play, and stop")
         shows = {"Maps": ("said", "maps"), "All heads": ("said", "all")}.get(what, ())
         if shows:
-            parts.sentence_pick(view, history)
-        parts.slider(view, mode, history, stamp, shows, large=True)
+            training_parts.sentence_pick(view, history)
+        training_parts.slider(view, mode, history, stamp, shows, large=True)
     elif what in ("Maps", "All heads", "Heads"):
         for sentence in history.lacks:
-            texts.note(sentence)
+            site_texts.note(sentence)
     name, height = histories.chosen(view), chart.height(LEFT - SIGN * history.going, HALL)
     if what == "Loss":
-        found = curves.curve(history, "loss")
+        found = loss_curves.curve(history, "loss")
         _titled(found.title, found.told)
         if history.apart:
-            texts.note(parts.told_apart(history))
+            site_texts.note(training_parts.told_apart(history))
         if found.lines:
-            _chart("Loss", curves.figure(name, history, stamp, "loss", mode, height), found.told)
+            _chart("Loss", loss_curves.figure(name, history, stamp, "loss", mode, height), found.told)
     elif what == "Heads" and history.recording is not None:
-        _titled("Every head, over the steps", " ".join(each.told for each in curves.appeared(name, stamp, view.reach)[:1]))
-        texts.write(curves_part.kinds_legend(history, view.grown))
+        _titled(
+            "Every head, over the steps", " ".join(each.told for each in loss_curves.appeared(name, stamp, view.reach)[:1])
+        )
+        site_texts.write(curves_part.kinds_legend(history, view.grown))
         chosen = curves_part.chosen(view, history)
-        figure = curves.heads_figure(name, found_runs.of_recording(stamp), view.grown, chosen, view.reach, mode, height)
+        figure = loss_curves.heads_figure(
+            name, run_listing.of_recording(stamp), view.grown, chosen, view.reach, mode, height
+        )
         _chart("Every head", figure, "A line a head")
     elif what == "Rate":
         _titled("The learning rate", "" if rates.lines(history) else rates.UNKNOWN)
         if found := rates.lines(history):
-            texts.write(curves_part.legend(found))
+            site_texts.write(curves_part.legend(found))
             figure = rates.schedule_figure(name, history, stamp, mode, height, marked=False)  # there is no slider
             _chart("Learning rate", figure, "The run’s own rate")
 
 
 def _titled(title: str, reading: str) -> None:
-    texts.write(f'<h2 class="lab-large-title">{html.escape(title)}</h2>')
+    site_texts.write(f'<h2 class="lab-large-title">{html.escape(title)}</h2>')
     if reading:
-        texts.write(f'<p class="lab-large">{html.escape(reading)}</p>')
+        site_texts.write(f'<p class="lab-large">{html.escape(reading)}</p>')
 
 
 def _chart(title: str, figure, alt: str) -> None:

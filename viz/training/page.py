@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from viz.shared import frame
-from viz.training import in_lecture, parts, tables
+from viz.frame import show
+from viz.training import in_lecture, tables, training_parts
 
-frame.show(
+show.show(
     "training",
-    parts.draw,
-    head=parts.head,
-    without=parts.without_sentence,
+    training_parts.draw,
+    head=training_parts.head,
+    without=training_parts.without_sentence,
     tables=tables.tables,
     python=tables.python,
     in_lecture=in_lecture.draw,

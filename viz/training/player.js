@@ -1,9 +1,9 @@
 // A slider over a training: what one sentence looked like at every recorded step. The steps, and the place among them, come as elements of
 // their own: they may still be on their way. Nothing asks the server while it moves, and 300 ms after it rests the server hears of the step once.
 
-import { element, focusOf, isNews, mounted, onResize, refocus, REST_MS, unmounted } from "../shared/mount.js";
-import { onPageKeys, presses } from "../shared/page_keys.js";
-import { pictured } from "../shared/save/pen.js";
+import { element, focusOf, isNews, mounted, onResize, refocus, REST_MS, unmounted } from "../kit/mount.js";
+import { onPageKeys, presses } from "../kit/page_keys.js";
+import { pictured } from "../kit/pen.js";
 import { playerBar } from "./player_bar.js";
 import { ARRIVED, keptPieces, PLACED, piecesOf, placeOfPlayer } from "./player_kept.js";
 import { everyHead, oneMap } from "./player_maps.js";

@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 
 from model.trace import SITE_KINDS
-from model.training.recording import Recording, Sentence
+from model.workshop.training.recording import Recording, Sentence
 from viz import theme
-from viz.keep import cached_figure, written
-from viz.shared import mount
+from viz.kit import mount
+from viz.state.result_cache import cached_figure, written
 from viz.training import histories
 
 PARTS = ("said", "maps", "all")

@@ -1,7 +1,7 @@
 // The controls of the slider over a training. They are made once: who drags the slider does not lose it when the page is run.
 
-import { element, button } from "../shared/mount.js";
-import { leftOut } from "../shared/save/pen.js";
+import { element, button } from "../kit/mount.js";
+import { leftOut } from "../kit/pen.js";
 
 // `does`: what `toggle`, `faster`, `by` (so many steps on) and `to` (a place among the steps) do.
 export function playerBar({ toggle, faster, by, to }) {

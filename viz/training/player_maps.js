@@ -1,8 +1,8 @@
 // One head's map at a step, and every head's as thumbnails, on canvases that are drawn anew at each step.
 
-import { boxOf, cut, density, element, nth, onKeys, spotIn, zoomOf } from "../shared/mount.js";
-import { drawLabels, fittedLayout, lengthsOf, mapLayout, mapPoints } from "../shared/map_labels.js";
-import { pen, pictured } from "../shared/save/pen.js";
+import { boxOf, cut, density, element, nth, onKeys, spotIn, zoomOf } from "../kit/mount.js";
+import { drawLabels, fittedLayout, lengthsOf, mapLayout, mapPoints } from "../kit/map_labels.js";
+import { pen, pictured } from "../kit/pen.js";
 
 const LONGEST = 14; // characters of a label
 const LEVELS = 255, GAP = 3, NUMBERS = 22; // px between thumbnails, and for the numbers beside them

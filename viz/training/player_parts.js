@@ -1,6 +1,6 @@
 // What the slider over a training tells of a step, and the line that it moves in the charts below it.
 
-import { element, percent } from "../shared/mount.js";
+import { element, percent } from "../kit/mount.js";
 
 export const SPEEDS = [["½×", 1200], ["1×", 600], ["2×", 300], ["4×", 150]]; // ms a step
 const LINE = "training step"; // the name of the line among a chart's shapes

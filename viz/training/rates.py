@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING
 import numpy as np
 import streamlit as st
 
-from model import format
 from model.config import TrainConfig
-from model.export.tables import Table
-from model.training.history import History
+from model.export.csv_tables import Table
+from model.io import numbers
+from model.workshop.training.history import History
 from viz import theme
-from viz.keep import cached_figure
-from viz.shared import controls, texts
+from viz.kit import controls, site_texts
+from viz.state.result_cache import cached_figure
 from viz.training import histories
-from viz.training.curves import marks_step
 from viz.training.curves_figures import HEIGHT, Line, curves
 from viz.training.curves_part import legend
+from viz.training.loss_curves import marks_step
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
@@ -29,15 +29,15 @@ UNKNOWN = "The run does not say which rate it took."
 
 def schedule(name: str, mode: theme.Mode, history: History, stamp: histories.Stamp, height: int = 300) -> None:
     """Draws the learning rate of the run."""
-    texts.write('<h2 class="lab-label lab-rule">The learning rate</h2>')
+    site_texts.write('<h2 class="lab-label lab-rule">The learning rate</h2>')
     if (highest := most(history)) is None:
-        texts.note(UNKNOWN)
+        site_texts.note(UNKNOWN)
         return
-    texts.write(legend(lines(history)))
+    site_texts.write(legend(lines(history)))
     figure = schedule_figure(name, history, stamp, mode, height)
     alt = f"Learning rate over {total_of(history):,} steps"
     st.plotly_chart(figure, theme=None, key="training rates", config=controls.picture("Learning rate"), alt=alt)
-    texts.note(f"Highest rate: {format.rounded(highest[0], 3)}, at step {highest[1]:,} ({source(history)}).")
+    site_texts.note(f"Highest rate: {numbers.rounded(highest[0], 3)}, at step {highest[1]:,} ({source(history)}).")
 
 
 def source(history: History) -> str:
@@ -67,7 +67,7 @@ def most(history: History) -> tuple[float, int] | None:
     highest = float(found.max()), int(steps[found.argmax()])
     if not logged or history.config is None:
         return highest
-    from model.training.loss import learning_rate
+    from model.workshop.training.loss import learning_rate
 
     total = total_of(history)
     agrees = np.isclose(learning_rate(history.config, highest[1], total), highest[0], rtol=1e-3)
@@ -83,7 +83,7 @@ def own(history: History) -> tuple[np.ndarray, np.ndarray, bool] | None:
         return np.array([e["step"] for e in logged]), np.array([e["learning_rate"] for e in logged]), True
     if history.config is None:
         return None
-    from model.training.loss import learning_rate
+    from model.workshop.training.loss import learning_rate
 
     return (*_rates(learning_rate, history.config, total_of(history)), False)
 
@@ -93,7 +93,7 @@ def planned(history: History) -> tuple[np.ndarray, np.ndarray] | None:
     config, total = history.config, history.total
     if not (history.going and config and total and history.steps):
         return None
-    from model.training.loss import learning_rate
+    from model.workshop.training.loss import learning_rate
 
     steps = np.unique(np.linspace(history.steps[-1]["step"], total, POINTS).round().astype(int))
     return steps, np.array([learning_rate(config, int(step), total) for step in steps])

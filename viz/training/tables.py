@@ -7,14 +7,20 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from model.export.code import Code, name_or_path
-from model.export.tables import Table
-from model.training.history import Entry
-from viz import uploads
-from viz.training import curves, histories, parts, player, rates
-from viz.view import View, unedited
+from model.export.csv_tables import Table
+from model.workshop.training.history import Entry
+from viz.state import uploads
+from viz.state.view import View, unedited
+from viz.training import (
+    histories,
+    loss_curves,
+    player,
+    rates,
+    training_parts,
+)
 
 if TYPE_CHECKING:
-    from viz.shared.shown import Shown
+    from viz.kit.page_context import Shown
 
 
 def tables(shown: Shown) -> tuple[Table, ...]:
@@ -26,7 +32,7 @@ def tables(shown: Shown) -> tuple[Table, ...]:
         return ()
     found = [_entries("training-log", history.steps), _entries("training-validations", history.validations)]
     if recording := history.recording:
-        number = parts.number(view, history) - 1
+        number = training_parts.number(view, history) - 1
         tokens, values = player.told(recording, number)
         written = [texts[number] for texts in recording.written] or [""] * len(recording.steps)
         columns = ("step", "written", *(f"p {n} {token}" for n, token in enumerate(tokens, 1)))
@@ -45,7 +51,7 @@ def _entries(name: str, entries: tuple[Entry, ...]) -> Table:
 def _heads(view: View, history, stamp: histories.Stamp) -> Table:
     """A row for every head and step."""
     rows = []
-    for kind in curves.kinds_of(history, view.grown):
+    for kind in loss_curves.kinds_of(history, view.grown):
         values = histories.scores(histories.chosen(view), stamp, kind, view.grown)
         for (n, layer, head), value in np.ndenumerate(values):
             number = None if np.isnan(value) else float(value)
@@ -71,7 +77,7 @@ def python(shown: Shown) -> str:
     code.add("losses = [(entry['step'], entry['dev_loss']) for entry in history.validations]")
     history, _ = histories.history(name)
     if history.recording is not None:
-        kinds = curves.kinds_of(history, view.grown)
+        kinds = loss_curves.kinds_of(history, view.grown)
         code.add(
             f"by_head = {{kind: scores(history.recording, kind, {view.grown!r}) for kind in {kinds!r}}}",
             "steps, layers, heads",

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from viz import cache, experiments, theme
-from viz.translate import judge, steps
-from viz.view import unedited
+from viz import cache, computations, theme
+from viz.decoding_steps import steps
+from viz.judge import label_view
+from viz.state.view import unedited
 
 
 def ahead(page_data: cache.PageData, mode: theme.Mode) -> None:
@@ -14,6 +15,6 @@ def ahead(page_data: cache.PageData, mode: theme.Mode) -> None:
         data = steps.timeline_data(request, view.device, view.layer - 1, head, mode)
         steps.candidate_rows(request, view.device, view.controls, data["trace"])
     elif page_data.analysis.task.judges:
-        judge.ahead(page_data, mode)
-    experiments.target_padding(request, view.device)
-    experiments.mask_effects(unedited(request), view.device)
+        label_view.ahead(page_data, mode)
+    computations.target_padding(request, view.device)
+    computations.mask_effects(unedited(request), view.device)

@@ -8,7 +8,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from viz import theme
-from viz.shared.drawing import Drawing
+from viz.kit.chart_figures import Drawing
 
 WITH, WITHOUT = "with the cache", "without"
 

@@ -4,18 +4,27 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from model import format
 from model.decoding.strategy import STRATEGIES
 from model.inference.decisions import turns
 from model.inference.predictions import changed_words
-from model.inference.reading import blank_places
-from viz import state
-from viz.shared import texts
-from viz.shared.lecture import lecture, letters
-from viz.shared.shown import Shown
-from viz.translate import cache_part, controls, fill_in, fill_texts, judge_in_lecture, large_maps, steps, timeline
-from viz.translate import texts as translate_texts
-from viz.view import View
+from model.inference.source_reading import blank_places
+from model.io import numbers
+from viz.classroom import lecture
+from viz.classroom import lecture as letters
+from viz.decoding_steps import (
+    decoding_controls,
+    pattern_maps,
+    steps,
+    timeline,
+)
+from viz.decoding_steps import decoding_texts as translate_texts
+from viz.fill import fill_in, fill_texts
+from viz.judge import judge_in_lecture
+from viz.kit import site_texts
+from viz.kit.page_context import Shown
+from viz.state import session
+from viz.state.view import View
+from viz.translate import kv_cache
 
 LARGE = ("steps", "maps", "cache")  # the pictures, from 1; the last is of a model that writes
 CACHE = len(LARGE)
@@ -38,9 +47,9 @@ def draw(shown: Shown) -> None:
     if large_of(view, analysis.task) == 1:  # the lines of a step: no map of several passes, and no room
         notes = [note for note in notes if note != analysis.row_note]
     with shown.places.notes:
-        texts.sentence_notes(notes, shown.faults)
+        site_texts.sentence_notes(notes, shown.faults)
     with shown.places.bar:
-        texts.write(f'<p class="lab-hall-fact">{facts(view, analysis, shown.page_data.loaded)}</p>', inline=True)
+        site_texts.write(f'<p class="lab-hall-fact">{facts(view, analysis, shown.page_data.loaded)}</p>', inline=True)
     places = [] if analysis.task.writes else blank_places(analysis, shown.page_data.loaded)
     _keys(view, analysis, shown.page_data.loaded.config.causal, places)
     large = large_of(view, analysis.task)
@@ -54,9 +63,9 @@ def draw(shown: Shown) -> None:
         head = None if view.head is None else view.head - 1
         told = first.timeline_data(shown.page_data.request, view.device, view.layer - 1, head, shown.mode)
         if large == CACHE:
-            cache_part.held(view, shown.page_data, told["trace"], shown.mode, above)
+            kv_cache.held(view, shown.page_data, told["trace"], shown.mode, above)
         else:
-            large_maps.draw_large(analysis, view, shown.mode, above, told["trace"])
+            pattern_maps.draw_large(analysis, view, shown.mode, above, told["trace"])
 
 
 def large_of(view: View, task: Task) -> int:
@@ -80,7 +89,7 @@ def facts(view: View, analysis: Analysis, loaded: Checkpoint) -> str:
         return "all layers and heads"
     follows = ""
     if analysis.follows is not None:
-        follows = f" · B follows A: {format.probability(analysis.follows)}<br>{fill_texts.right(loaded.metrics)}"
+        follows = f" · B follows A: {numbers.probability(analysis.follows)}<br>{fill_texts.right(loaded.metrics)}"
     head = "mean over heads" if view.head is None else f"head {view.head}"
     return f"layer {view.layer} · {head}{follows}"
 
@@ -93,7 +102,7 @@ def changes(analysis: Analysis, loaded: Checkpoint) -> dict[str, Any]:
     before, after = analysis.baseline.trace, analysis.trace
     edits = {"edits": _capital(analysis.request.intervention.describe(analysis.labels))}
     if analysis.request.mode == "given" or after.outputs is None:
-        sums = (format.decimal(each.log_prob) for each in (analysis.baseline, analysis))
+        sums = (numbers.decimal(each.log_prob) for each in (analysis.baseline, analysis))
         count, steps_ = len(turns(analysis)), len(before.inner)
         return edits | {"told": translate_texts.given_change(analysis.scored, *sums, count, steps_)}
     gone, new = changed_words(before.outputs.ids, after.outputs.ids)
@@ -109,7 +118,7 @@ def _capital(text: str) -> str:
 
 def _keys(view: View, analysis: Analysis, causal: bool, places: list[int]) -> None:
     """What keys do here; each is said as what it brings about now. `places`: of the blanks of a model that reads."""
-    key, task, change = lecture.key, analysis.task, state.change
+    key, task, change = lecture.key, analysis.task, session.change
     takes = "choose another candidate, and go on with it" if task.writes else "choose a candidate for a blank"
     lecture.tells("↑ ↓, Enter", takes)
     lecture.tells("space", "play the steps, and stop")
@@ -137,7 +146,7 @@ def _keys(view: View, analysis: Analysis, causal: bool, places: list[int]) -> No
 
 def _decoding_keys(view: View, analysis: Analysis, causal: bool) -> None:
     """Those of a model that writes; `causal`: whether it has a mask to switch."""
-    key, change = lecture.key, state.change
+    key, change = lecture.key, session.change
     key(letters.PREDICT, "show the candidates" if view.guess else "predict first", lambda: _switch("guess"), quiet=True)
     if causal or not view.causal_mask:
         key(letters.CAUSAL, f"causal mask {_switched(view.causal_mask)}", lambda: _switch("causal_mask"))
@@ -150,7 +159,12 @@ def _decoding_keys(view: View, analysis: Analysis, causal: bool) -> None:
         chosen = _next(tuple(STRATEGIES), view.strategy)
         title = translate_texts.strategy_title(chosen).lower()
         if view.controls is not None:
-            key(letters.AGAIN, f"draw again, with seed {controls.next_seed(view)}", controls.draw_again, quiet=True)
+            key(
+                letters.AGAIN,
+                f"draw again, with seed {decoding_controls.next_seed(view)}",
+                decoding_controls.draw_again,
+                quiet=True,
+            )
         key(letters.CHOSEN_BY, f"tokens chosen by: {title}", lambda: change(strategy=chosen))
 
 
@@ -162,14 +176,14 @@ def _next_large(view: View, task: Task) -> int:
 def _turn(task: Task) -> None:
     """To the next picture; called from callbacks. The page shows the cache with the picture of it, and no more once that is
     left."""
-    view = state.current()
+    view = session.current()
     large, kept = _next_large(view, task), View.show if view.show == "cache" else view.show
-    state.change(large=large, show="cache" if large == CACHE else kept)
+    session.change(large=large, show="cache" if large == CACHE else kept)
 
 
 def _switch(name: str) -> None:
     """Turns a switch of the view; called from callbacks."""
-    state.change(**{name: not getattr(state.current(), name)})
+    session.change(**{name: not getattr(session.current(), name)})
 
 
 def _switched(on: bool) -> str:

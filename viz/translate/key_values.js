@@ -1,7 +1,7 @@
 // The key-value cache after the step under view: every layer's row of tokens, with the cache and without. Stepping sends
 // nothing: the timeline tells the step. Nothing here makes markup from text: textContent only.
 
-import { drawing, element, followStep, mounted, onResize, toldStep, unmounted } from "../shared/mount.js";
+import { drawing, element, followStep, mounted, onResize, toldStep, unmounted } from "../kit/mount.js";
 import { grouped, held, labelled, numbers, row, sized, weighed } from "./key_values_parts.js";
 
 export default function ({ data, parentElement }) {

@@ -10,10 +10,18 @@ from model.experiments.label_test import label_test
 from model.trace import KINDS, Site
 from viz import theme
 from viz.cache import PageData
-from viz.offline.parts import Choice, Part, Pick, Taken
-from viz.shared import file_maps, sides
-from viz.translate import candidates, fill_in, in_lecture, judge, judged, timeline, word_table
-from viz.view import ROWS, View
+from viz.decoding_steps import candidates, timeline
+from viz.fill import fill_in
+from viz.judge import judged_text, label_view, word_table
+from viz.kit import file_maps, sides
+from viz.kit.offline_parts import (
+    Choice,
+    Part,
+    Pick,
+    Taken,
+)
+from viz.state.view import ROWS, View
+from viz.translate import in_lecture
 
 if TYPE_CHECKING:
     from model.experiments.label_test import LabelTest
@@ -48,11 +56,11 @@ def parts(page_data: PageData, found: Any, view: View, mode: theme.Mode) -> tupl
 def _judged(page_data: PageData, found: LabelTest | str, view: View, head: int | None, mode: theme.Mode) -> tuple[Part, ...]:
     """The text with its label, and the words; without these where they could not be hidden."""
     analysis, loaded, layer = page_data.analysis, page_data.loaded, view.layer - 1
-    shown, follow = judged.payload(analysis, loaded, layer, head, mode), {"step": view.step, "hall": False}
-    text = judged.COMPONENT.part(shown, follow | {"rival": judge.chosen_rival(view, analysis)})
+    shown, follow = judged_text.payload(analysis, loaded, layer, head, mode), {"step": view.step, "hall": False}
+    text = judged_text.COMPONENT.part(shown, follow | {"rival": label_view.chosen_rival(view, analysis)})
     if isinstance(found, str):
         return (text,)
-    return text, word_table.COMPONENT.part(judge.words_payload(analysis, loaded, found, layer, head, mode), follow)
+    return text, word_table.COMPONENT.part(label_view.words_payload(analysis, loaded, found, layer, head, mode), follow)
 
 
 def _timeline(page_data: PageData, view: View, head: int | None, mode: theme.Mode) -> dict[str, Any]:
@@ -68,7 +76,7 @@ def _candidates(page_data: PageData) -> dict[str, Any] | LabelTest | str:
     hidden."""
     analysis, loaded = page_data.analysis, page_data.loaded
     if analysis.task.judges:
-        label, rival = int(analysis.trace.log_probs[0].argmax()), judge.chosen_rival(page_data.view, analysis)
+        label, rival = int(analysis.trace.log_probs[0].argmax()), label_view.chosen_rival(page_data.view, analysis)
         try:
             return label_test(loaded, analysis, label, rival)
         except ValueError as fault:

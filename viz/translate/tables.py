@@ -7,20 +7,25 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from model.export.code import Code
-from model.export.tables import Cell, Table, map_table, site_code
-from model.inference.reading import blank_places
+from model.export.csv_tables import (
+    Cell,
+    Table,
+    map_table,
+    site_code,
+)
+from model.inference.source_reading import blank_places
 from model.trace import Site
-from viz import experiments, readings
-from viz.shared import sides
-from viz.shared.numbers import change_table
-from viz.translate import judge_tables
-from viz.translate.candidates import SHOWN, choices_of
-from viz.translate.maps import seen_map
+from viz import computations
+from viz.decoding_steps.candidates import SHOWN, choices_of
+from viz.decoding_steps.pattern_maps import seen_map
+from viz.judge import judge_tables
+from viz.kit import sides
+from viz.save.number_tables import change_table
 
 if TYPE_CHECKING:
     from model.inference.analysis import Analysis
     from model.trace import View as Map
-    from viz.shared.shown import Shown
+    from viz.kit.page_context import Shown
 
 STEP = ("step", "reads", "writes", "probability", "log_probability")
 
@@ -78,14 +83,14 @@ def _follows(analysis: Analysis) -> Table:
 
 def shows_cache(shown: Shown) -> bool:
     """Whether the key-value cache is shown, and there is one."""
-    from model.readings.key_values import keeps
+    from model.readings.stages.cache_sizes import keeps
 
     return shown.view.show == "cache" and keeps(shown.page_data.loaded, shown.analysis)
 
 
 def _kept(shown: Shown) -> Table:
     """What the key-value cache holds after every step, and the multiplications of the step with it and without."""
-    found = readings.key_values(shown.page_data.request, shown.view.device)
+    found = computations.key_values(shown.page_data.request, shown.view.device)
     rows = zip(shown.analysis.trace.inputs.labels, found.cached, found.whole, strict=True)
     columns = ("step", "reads", "bytes_kept", "multiplications_with", "multiplications_without")
     made = ((t, reads, found.nbytes(t), with_, without) for t, (reads, with_, without) in enumerate(rows, 1))
@@ -112,7 +117,7 @@ def python(shown: Shown) -> str:
     analysis, view = shown.analysis, shown.view
     code = Code.of(analysis.request, view.device)
     code.add("trace = analysis.trace")
-    padded = experiments.target_padding(analysis.request, view.device)
+    padded = computations.target_padding(analysis.request, view.device)
     if padded is not None:  # the decoder's maps are shown with the padding of the batch
         code.add(
             "padded = target_padding(checkpoint, analysis).trace", model__experiments__target_padding=("target_padding",)

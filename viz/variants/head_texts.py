@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from model.trace import site_kind
 from model.variants.same_heads import SameHeads, SiteMatch
-from viz.variants.texts import count
+from viz.variants.variant_texts import count
 
 
 def returns(found: SameHeads) -> str:

@@ -8,14 +8,34 @@ import streamlit as st
 
 from model.trace import SITE_KINDS
 from model.variants.record import SCORES, Variants
-from viz import state, theme
-from viz.shared import texts
-from viz.shared.lecture import chart, lecture, letters, notes, pictures
-from viz.shared.shown import LecturePlaces, Places, Shown
-from viz.variants import beside, drawn, head_texts, parts
-from viz.variants import texts as variant_texts
-from viz.variants.found import found
-from viz.view import View
+from viz import theme
+from viz.classroom import (
+    lecture,
+)
+from viz.classroom import (
+    lecture as chart,
+)
+from viz.classroom import (
+    lecture as letters,
+)
+from viz.classroom import (
+    lecture as notes,
+)
+from viz.classroom import (
+    lecture as pictures,
+)
+from viz.kit import site_texts
+from viz.kit.page_context import LecturePlaces, Places, Shown
+from viz.state import session
+from viz.state.view import View
+from viz.variants import (
+    cached_charts,
+    head_texts,
+    map_grid,
+    variant_parts,
+    variant_texts,
+)
+from viz.variants.variant_texts import found
 
 LARGE = ("Scores", "Learning", "One sentence", "Same heads?")  # the pictures, from 1
 HALL = 1.9  # how many times as large a chart is drawn
@@ -36,9 +56,9 @@ def draw(shown: Shown) -> None:
 def without_sentence(view: View, places: Places) -> None:
     """What needs no sentence is shown without one."""
     if view.lecture:
-        _draw(view, state.theme_mode(), places, None)
+        _draw(view, session.theme_mode(), places, None)
     else:
-        parts.without_sentence(view, places)
+        variant_parts.without_sentence(view, places)
 
 
 def _draw(view: View, mode: theme.Mode, places: Places, shown: Shown | None) -> None:
@@ -47,7 +67,7 @@ def _draw(view: View, mode: theme.Mode, places: Places, shown: Shown | None) -> 
         with places.bar:
             pictures.pick(LARGE, large)
             if large == 1:
-                parts.pick_score(view)
+                variant_parts.pick_score(view)
             elif large > 2:  # one button: the bar has no room for three
                 help = f"The next kind of attention ({letters.KIND.key})"
                 st.button(theme.SITE_NAMES[view.beside_kind], key="variants_kind", help=help, on_click=_turn_kind)
@@ -55,15 +75,15 @@ def _draw(view: View, mode: theme.Mode, places: Places, shown: Shown | None) -> 
     lecture.key(letters.PICTURE, f"the picture: {named}", lambda: pictures.turn(len(LARGE)), quiet=True)
     with places.body:
         if record is None:
-            parts.nothing(found())
+            variant_parts.nothing(found())
             return
         (_scores, _losses, _maps, _heads)[large - 1](record, view, mode, shown)
 
 
 def _scores(record: Variants, view: View, mode: theme.Mode, shown: Shown | None) -> None:
-    lecture.key(letters.INNER, "BLEU, chrF or dev loss", lambda: state.change(variants_score=_next_score()), quiet=True)
+    lecture.key(letters.INNER, "BLEU, chrF or dev loss", lambda: session.change(variants_score=_next_score()), quiet=True)
     _title(variant_texts.verdict(record, view.variants_score))
-    figure = drawn.scores(record, view.variants_score, "design", mode, chart.height(LEFT, HALL))
+    figure = cached_charts.scores(record, view.variants_score, "design", mode, chart.height(LEFT, HALL))
     with chart.place(HALL):
         chart.draw_chart(
             "Scores of the variants", "variants scores", figure, variant_texts.scores_alt(record, view.variants_score)
@@ -73,52 +93,52 @@ def _scores(record: Variants, view: View, mode: theme.Mode, shown: Shown | None)
 def _losses(record: Variants, view: View, mode: theme.Mode, shown: Shown | None) -> None:
     _title(variant_texts.curves_said(record))
     with chart.place(HALL):
-        figure = drawn.losses(record, mode, chart.height(LEFT, HALL))
+        figure = cached_charts.losses(record, mode, chart.height(LEFT, HALL))
         chart.draw_chart("Dev loss of the variants", "variants losses", figure, variant_texts.curves_said(record))
 
 
 def _maps(record: Variants, view: View, mode: theme.Mode, shown: Shown | None) -> None:
-    if not (names := beside.chosen(record, view)):
-        texts.note("No variant’s weights are in this lab.")
+    if not (names := map_grid.chosen(record, view)):
+        site_texts.note("No variant’s weights are in this lab.")
         return
     if shown is None:
         return
     lecture.key(letters.KIND, "the next kind of attention", _turn_kind, quiet=True)
-    sides = [beside.side(record, name, shown.page_data.request.source, view) for name in names]
+    sides = [map_grid.side(record, name, shown.page_data.request.source, view) for name in names]
     most = max([1, *(side.heads for side in sides)])
-    lecture.walk("the next head", "the head before it", lambda by: state.change(beside_head=_next_head(most, by)))
+    lecture.walk("the next head", "the head before it", lambda by: session.change(beside_head=_next_head(most, by)))
     which = "mean of the heads" if view.beside_head is None else f"head {view.beside_head}"
     _title(f"{theme.SITE_NAMES[view.beside_kind]}, layer {view.beside_layer}, {which}")
     with chart.place(HALL):
         width = chart.width(HALL, max(2, len(sides)))
-        parts.columns(sides, view, mode, width, chart.height(MAPS_LEFT, HALL), chart.draw_chart)
+        variant_parts.columns(sides, view, mode, width, chart.height(MAPS_LEFT, HALL), chart.draw_chart)
 
 
 def _heads(record: Variants, view: View, mode: theme.Mode, shown: Shown | None) -> None:
     if not record.same_heads:
-        texts.note(parts.UNPAIRED)
+        site_texts.note(variant_parts.UNPAIRED)
         return
     lecture.key(letters.KIND, "the next kind of attention", _turn_kind, quiet=True)
-    own = record.same_heads[parts.paired(record, view)]
+    own = record.same_heads[variant_parts.paired(record, view)]
     _title(head_texts.returns(own))
     with chart.place(HALL):
-        parts.drawing(own, view, mode, chart.height(LEFT, HALL), chart.draw_chart)
+        variant_parts.drawing(own, view, mode, chart.height(LEFT, HALL), chart.draw_chart)
 
 
 def _title(text: str) -> None:
-    texts.write(f'<h2 class="lab-large-title">{html.escape(text)}</h2>')
+    site_texts.write(f'<h2 class="lab-large-title">{html.escape(text)}</h2>')
 
 
 def _next_score() -> str:
     names = list(SCORES)
-    return names[(names.index(state.current().variants_score) + 1) % len(names)]
+    return names[(names.index(session.current().variants_score) + 1) % len(names)]
 
 
 def _turn_kind() -> None:
     """To the next kind of attention; called from callbacks."""
     kinds = list(SITE_KINDS)
-    state.change(beside_kind=kinds[(kinds.index(state.current().beside_kind) + 1) % len(kinds)])
+    session.change(beside_kind=kinds[(kinds.index(session.current().beside_kind) + 1) % len(kinds)])
 
 
 def _next_head(most: int, by: int) -> int:
-    return (((state.current().beside_head or 1) - 1 + by) % most) + 1
+    return (((session.current().beside_head or 1) - 1 + by) % most) + 1

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from viz.shared import frame
-from viz.variants import in_lecture, parts, tables
-from viz.variants.found import found
+from viz.frame import show
+from viz.variants import in_lecture, tables, variant_parts
+from viz.variants.variant_texts import found
 
 there = found().record is not None
-frame.show(
+show.show(
     "variants",
-    parts.draw,
+    variant_parts.draw,
     without=in_lecture.without_sentence,
     tables=tables.tables if there else None,  # without a record there are no numbers
     python=tables.python if there else None,

@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from model.export.code import Code
-from model.export.tables import Table, map_table, site_code
+from model.export.csv_tables import Table, map_table, site_code
 from model.variants.record import Variants
-from viz.variants import beside
-from viz.variants.found import found
-from viz.variants.parts import paired
+from viz.variants import map_grid
+from viz.variants.variant_parts import paired
+from viz.variants.variant_texts import found
 
 if TYPE_CHECKING:
-    from viz.shared.shown import Shown
+    from viz.kit.page_context import Shown
 
 
 def tables(shown: Shown) -> tuple[Table, ...]:
@@ -35,7 +35,7 @@ def _curves(record: Variants, shown: Shown) -> tuple[Table, ...]:
 
 def _maps(record: Variants, shown: Shown) -> tuple[Table, ...]:
     text = shown.page_data.request.source
-    sides = [beside.side(record, name, text, shown.view) for name in beside.chosen(record, shown.view)]
+    sides = [map_grid.side(record, name, text, shown.view) for name in map_grid.chosen(record, shown.view)]
     return tuple(
         map_table(f"{side.name}-{site_code(side.site, side.head)}", seen)
         for side in sides
@@ -61,10 +61,10 @@ def python(shown: Shown) -> str:
     if record is None:
         return code.text
     if view.of_variants == "maps":
-        for name in beside.chosen(record, view):
-            own, folder = name.replace("-", "_"), beside.there(record)[name]
+        for name in map_grid.chosen(record, view):
+            own, folder = name.replace("-", "_"), map_grid.there(record)[name]
             code.load(folder, view.device, own)
-            code.analyse(beside.request_of(shown.page_data.request.source, folder), own, f"of_{own}")
+            code.analyse(map_grid.request_of(shown.page_data.request.source, folder), own, f"of_{own}")
         return code.text
     code.add("record = read(place())", model__variants__record=("place", "read"))
     code.add(LINES[view.of_variants])

@@ -8,16 +8,26 @@ from functools import partial
 
 import streamlit as st
 
-from model.experiments.ready import EXPERIMENTS, Answer, Experiment
+from model.experiments.ready_questions import EXPERIMENTS, Answer, Experiment
 from model.inference.request import Request
 from model.trace import Site
-from viz import editing, experiments, state, theme
-from viz.shared import controls, file_change, file_maps, sides, texts
-from viz.shared.lecture import lecture, letters, pictures
-from viz.shared.shown import Shown
-from viz.view import SCOPES, View
-from viz.what_if import parts, questions, switchboard
-from viz.what_if import texts as what_if_texts
+from viz import computations, theme
+from viz.classroom import lecture
+from viz.classroom import lecture as letters
+from viz.classroom import lecture as pictures
+from viz.kit import (
+    controls,
+    file_maps,
+    sides,
+    site_texts,
+)
+from viz.kit import (
+    file_maps as file_change,
+)
+from viz.kit.page_context import Shown
+from viz.state import navigation, session
+from viz.state.view import SCOPES, View
+from viz.what_if import ready_answers, switchboard, what_if_parts, what_if_texts
 
 LARGE = ("Words", "Maps", "Switches")  # the pictures, from 1
 MOST = 5  # edits that are told
@@ -31,7 +41,7 @@ def draw(shown: Shown) -> None:
     with shown.places.bar:
         _bar(view, large, analysis.task.writes)
     with shown.places.notes:
-        texts.sentence_notes([note for note in analysis.notes if note not in analysis.cautions], shown.faults)
+        site_texts.sentence_notes([note for note in analysis.notes if note not in analysis.cautions], shown.faults)
     with shown.places.body:
         answer = _answer(view)
         _keys(shown, large, answer)
@@ -49,9 +59,9 @@ def _answer(view: View) -> Answer | None:
     if view.experiment is None:
         return None
     try:
-        return experiments.answer(view.experiment, questions.asked(view), view.device)
+        return computations.answer(view.experiment, ready_answers.asked(view), view.device)
     except ValueError as fault:
-        texts.fault(str(fault))
+        site_texts.fault(str(fault))
         return None
 
 
@@ -66,20 +76,20 @@ def _words(shown: Shown, answer: Answer | None) -> None:
     with left, st.container(key="hall_told", gap="small"):
         known = next((each for each in EXPERIMENTS if each.name == view.experiment), None)
         if known is not None and answer is not None:
-            texts.write(f'<h2 class="lab-hall-question">{html.escape(known.question)}</h2>')
+            site_texts.write(f'<h2 class="lab-hall-question">{html.escape(known.question)}</h2>')
         _changes(shown)
         if analysis.baseline is not None:
             given = view.mode == "given" and analysis.task.writes
-            texts.both_translations(analysis, loaded, given=given, where="on the right")
+            site_texts.both_translations(analysis, loaded, given=given, where="on the right")
         elif analysis.task.writes:
             what_if_texts.translation(analysis.translation, loaded.languages[1])
         if analysis.baseline is not None:
-            texts.verdict(analysis)
+            site_texts.verdict(analysis)
         if answer is not None:
-            texts.write(f'<p class="lab-hall-answer" role="status">{html.escape(answer.text)}</p>')
+            site_texts.write(f'<p class="lab-hall-answer" role="status">{html.escape(answer.text)}</p>')
             _ways(view, answer)
         elif analysis.baseline is None:
-            texts.write(f'<p class="lab-hall-answer">{help_text()}</p>')
+            site_texts.write(f'<p class="lab-hall-answer">{help_text()}</p>')
     with right:
         file_change.large_change(file_change.of(analysis, view.step), "hall change")
 
@@ -87,13 +97,16 @@ def _words(shown: Shown, answer: Answer | None) -> None:
 def _ways(view: View, answer: Answer) -> None:
     """To what the answer speaks of, and to its counterpart: as the key does."""
     with st.container(key="hall_ways", horizontal=True, gap="small"):
-        if not questions.is_shown(view, answer):
+        if not ready_answers.is_shown(view, answer):
             st.button(
-                "Make these edits", key="hall edits", on_click=questions.show, args=(answer.request, view.experiment, view)
+                "Make these edits",
+                key="hall edits",
+                on_click=ready_answers.show,
+                args=(answer.request, view.experiment, view),
             )
         elif (there := _counterpart(view, answer)) is not None:
             label = controls.plain_label(f"The same for “{what_if_texts.cut(there.source, 30)}”")
-            st.button(label, key="hall also", on_click=questions.show, args=(there, view.experiment))
+            st.button(label, key="hall also", on_click=ready_answers.show, args=(there, view.experiment))
 
 
 def _counterpart(view: View, answer: Answer) -> Request | None:
@@ -108,7 +121,7 @@ def _changes(shown: Shown) -> None:
     changes = _described(shown)
     more = [f"And {len(changes) - MOST} more"] if len(changes) > MOST else []
     lines = "".join(f"<li>{html.escape(each)}</li>" for each in [*changes[:MOST], *more])
-    texts.write(f'<ul class="lab-hall-changes">{lines or f"<li>{UNCHANGED}</li>"}</ul>')
+    site_texts.write(f'<ul class="lab-hall-changes">{lines or f"<li>{UNCHANGED}</li>"}</ul>')
 
 
 def _described(shown: Shown) -> list[str]:
@@ -129,7 +142,7 @@ def _maps(shown: Shown, answer: Answer | None) -> None:
     site, head = Site(view.kind, view.layer - 1), None if view.head is None else view.head - 1  # type: ignore[arg-type]
     _line(shown)
     if site not in analysis.trace.patterns:
-        texts.note(f"This checkpoint has no layer {view.layer} here.")
+        site_texts.note(f"This checkpoint has no layer {view.layer} here.")
         return
     name = (
         f"{theme.SITE_NAMES[site.kind]}, layer {view.layer}, {'mean of the heads' if head is None else f'head {view.head}'}"
@@ -153,24 +166,26 @@ def _switches(shown: Shown, answer: Answer | None) -> None:
     board, progress = st.container(key="board"), st.empty()
     view, analysis = shown.view, shown.analysis
     with board:
-        costs = parts.costs(shown.page_data, progress)
+        costs = what_if_parts.costs(shown.page_data, progress)
         if any(view.place.covers(*site) for site in analysis.trace.patterns):
-            data = parts.board(analysis.request, view.device, view.place, shown.mode, costs)
+            data = what_if_parts.board(analysis.request, view.device, view.place, shown.mode, costs)
             name = switchboard.NAMES[view.kind]
             title = f"{name}, {what_if_texts.reach(view)[_reach(view)]}: who may see whom"
             own = [grid for grid in data["grids"] if grid["name"] == name]
-            switchboard.switchboard(data, editing.toggle_edit, "hall board", {"grids": own, "large": True, "title": title})
+            switchboard.switchboard(
+                data, navigation.toggle_edit, "hall board", {"grids": own, "large": True, "title": title}
+            )
         else:
-            texts.note(f"This checkpoint has no layer {view.layer} here.")
+            site_texts.note(f"This checkpoint has no layer {view.layer} here.")
 
 
 def _line(shown: Shown) -> None:
     """What was changed and what came of it, in one line."""
     said = "; ".join(_described(shown)) or UNCHANGED
     with st.container(key="hall_line", horizontal=True, vertical_alignment="center", gap="small"):
-        texts.write(f'<p class="lab-hall-line">{html.escape(said)}</p>')
+        site_texts.write(f'<p class="lab-hall-line">{html.escape(said)}</p>')
         if shown.analysis.baseline is not None:
-            texts.write(texts.verdict_line(shown.analysis), inline=True)
+            site_texts.write(site_texts.verdict_line(shown.analysis), inline=True)
 
 
 # -- the keys ---------------------------------------------------------------------------------------------------------
@@ -187,27 +202,29 @@ def _keys(shown: Shown, large: int, answer: Answer | None) -> None:
     )
     if ready := [each for each in EXPERIMENTS if set(each.needs) <= set(kinds)]:
         lecture.key(
-            letters.EXPERIMENT, "the next ready experiment", lambda: _try(state.current(), ready, language, 1), quiet=True
+            letters.EXPERIMENT, "the next ready experiment", lambda: _try(session.current(), ready, language, 1), quiet=True
         )
-        lecture.key(letters.EARLIER, "the one before it", lambda: _try(state.current(), ready, language, -1), quiet=True)
+        lecture.key(letters.EARLIER, "the one before it", lambda: _try(session.current(), ready, language, -1), quiet=True)
     if answer is not None and view.experiment is not None:
         name = view.experiment
-        if not questions.is_shown(view, answer):
-            speaks = partial(questions.show, answer.request, name, view)
+        if not ready_answers.is_shown(view, answer):
+            speaks = partial(ready_answers.show, answer.request, name, view)
             lecture.key(letters.ANSWER, "what the answer speaks of", speaks, quiet=True)
         elif (there := _counterpart(view, answer)) is not None:
-            lecture.key(letters.ANSWER, "the counterpart of the experiment", lambda: questions.show(there, name), quiet=True)
+            lecture.key(
+                letters.ANSWER, "the counterpart of the experiment", lambda: ready_answers.show(there, name), quiet=True
+            )
     if "decoder" in kinds:
         if loaded.config.causal or not view.causal_mask:  # else there is none to switch
             lecture.key(letters.CAUSAL, "the causal mask on and off", partial(_switch, "causal_mask"), quiet=True)
-        other = partial(state.change, mode=_other(view.mode))
+        other = partial(session.change, mode=_other(view.mode))
         lecture.key(letters.MODE, "given target, or decode again", other, quiet=True)
     lecture.key(letters.PADDING, "the padding mask on and off", partial(_switch, "padding_mask"), quiet=True)
     if large == len(LARGE):
         lecture.key(
             letters.REACH,
             "how far a click reaches: all layers, one, one head",
-            lambda: state.change(scope=_next_reach(state.current())),
+            lambda: session.change(scope=_next_reach(session.current())),
             quiet=True,
         )
     if len(kinds) > 1:
@@ -228,12 +245,12 @@ def help_text() -> str:
 
 def _switch(name: str) -> None:
     """Turns a mask on or off; called from callbacks."""
-    state.change(**{name: not getattr(state.current(), name)})
+    session.change(**{name: not getattr(session.current(), name)})
 
 
 def _next_kind(kinds: Sequence[str]) -> None:
     """Another kind of attention; called from callbacks."""
-    state.change(kind=kinds[(kinds.index(state.current().kind) + 1) % len(kinds)])
+    session.change(kind=kinds[(kinds.index(session.current().kind) + 1) % len(kinds)])
 
 
 def _reach(view: View) -> str:
@@ -255,4 +272,4 @@ def _try(view: View, ready: list[Experiment], language: str, by: int) -> None:
     names = [each.name for each in ready]
     at = names.index(view.experiment) + by if view.experiment in names else min(by, 0)
     known = ready[at % len(ready)]
-    questions.run(known, view, known.sentence_in(language))
+    ready_answers.run(known, view, known.sentence_in(language))

@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING
 
 from model.experiments.effects import head_effects
 from model.trace import Site
-from viz import cache, experiments, theme
+from viz import cache, computations, theme
 from viz.cache import PageData
-from viz.offline.parts import Part, Taken
-from viz.shared import file_change, file_maps, sides
-from viz.shared import texts as shared_texts
-from viz.view import View, unedited
-from viz.what_if import switchboard, texts
+from viz.kit import file_maps, sides
+from viz.kit import file_maps as file_change
+from viz.kit import site_texts as shared_texts
+from viz.kit.offline_parts import Part, Taken
+from viz.state.view import View, unedited
+from viz.what_if import switchboard, what_if_texts
 
 if TYPE_CHECKING:
     from model.experiments.effects import HeadEffect
@@ -24,7 +25,7 @@ def _costs(page_data: PageData) -> Sequence[HeadEffect]:
     """What every head costs, as on the page: without the edits. Where the page knows it, nothing is measured again."""
     loaded, asked, device = page_data.loaded, unedited(page_data.request), page_data.view.device
     if cache.holds(loaded, device):
-        return experiments.head_effects(asked, device, lambda share: None)
+        return computations.head_effects(asked, device, lambda share: None)
     base = page_data.analysis.baseline or page_data.analysis
     ids = None if base.trace.outputs is None else base.trace.outputs.ids
     return head_effects(loaded, asked, lambda share: None, ids)
@@ -42,7 +43,7 @@ def parts(page_data: PageData, costs: Sequence[HeadEffect], view: View, mode: th
     shown = switchboard.COMPONENT.part(board), _change(page_data, view)
     if analysis.baseline is None:
         return *shown, file_maps.part([file_maps.one(place, after, site.kind)], view.step, mode)
-    titles = {name: f"{text}: {place}" for name, text in texts.MAP_NAMES.items()}
+    titles = {name: f"{text}: {place}" for name, text in what_if_texts.MAP_NAMES.items()}
     maps = [file_maps.one(titles["before"], before, site.kind), file_maps.one(titles["after"], after, site.kind)]
     if (before.queries, before.keys) == (after.queries, after.keys):
         change = after - before

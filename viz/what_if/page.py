@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from viz.shared import frame
-from viz.what_if import in_lecture, parts, tables
+from viz.frame import show
+from viz.what_if import in_lecture, tables, what_if_parts
 
-frame.show(
+show.show(
     "what-if",
-    parts.draw,
+    what_if_parts.draw,
     steps_of=lambda analysis: (analysis.baseline or analysis).trace,
     tables=tables.tables,
     python=tables.python,

@@ -1,11 +1,11 @@
 // The mask as a clickable matrix, and all heads as clickable grids. Nothing here makes markup from text: textContent only.
 // A click reports the code of an edit; the server makes the edit or takes it back. Hovering and moving send nothing.
 
-import { cut, density, element, focusOf, mounted, nth, onKeys, refocus, signed, spotIn, unmounted } from "../shared/mount.js";
-import { drawLabels, fittedLayout, lengthsOf, mapLayout, mapPoints } from "../shared/map_labels.js";
-import { onStage, placeOf } from "../shared/lecture/stage.js";
-import { leftOut, pen, pictured } from "../shared/save/pen.js";
-import { readable } from "../shared/readable.js";
+import { cut, density, element, focusOf, mounted, nth, onKeys, refocus, signed, spotIn, unmounted } from "../kit/mount.js";
+import { drawLabels, fittedLayout, lengthsOf, mapLayout, mapPoints } from "../kit/map_labels.js";
+import { onStage, placeOf } from "../kit/stage.js";
+import { leftOut, pen, pictured } from "../kit/pen.js";
+import { readable } from "../kit/readable.js";
 
 const CELL = 18, LEAST = 9, FONT = 12; // px: a cell, its labels
 const LARGE = { cell: 44, least: 2, font: 14, beside: 320, told: 56, head: 120, row: 40 }; // px in lecture mode, with the heads beside the mask

@@ -14,7 +14,7 @@ from model.edits.place import number
 from model.task import task_of
 from model.trace import SITE_KINDS
 from viz import theme
-from viz.shared import mount, sides
+from viz.kit import mount, sides
 
 if TYPE_CHECKING:
     from model.experiments.effects import HeadEffect

@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from model.export.code import Code
-from model.export.tables import Table, map_table, site_code
+from model.export.csv_tables import Table, map_table, site_code
 from model.trace import Site
-from viz import experiments
-from viz.shared.numbers import change_table
-from viz.view import unedited
+from viz import computations
+from viz.save.number_tables import change_table
+from viz.state.view import unedited
 
 if TYPE_CHECKING:
-    from viz.shared.shown import Shown
+    from viz.kit.page_context import Shown
 
 
 def tables(shown: Shown) -> tuple[Table, ...]:
@@ -23,7 +23,7 @@ def tables(shown: Shown) -> tuple[Table, ...]:
 
 def _costs(shown: Shown) -> Table:
     """Without the edits: every head switched off alone."""
-    effects = experiments.head_effects(unedited(shown.page_data.request), shown.view.device, lambda share: None)
+    effects = computations.head_effects(unedited(shown.page_data.request), shown.view.device, lambda share: None)
     rows = tuple((e.site.kind, e.site.layer + 1, e.head + 1, e.change, e.scored_tokens) for e in effects)
     return Table("heads-off", ("attention", "layer", "head", "change_of_log_probability", "scored_tokens"), rows)
 

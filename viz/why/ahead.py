@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from viz import cache, readings, theme
-from viz.why import likely
+from viz import cache, computations, theme
+from viz.why import chosen_tokens
 
 
 def ahead(page_data: cache.PageData, mode: theme.Mode) -> None:
-    view = likely.look(page_data.view.within(len(page_data.analysis.trace.places)), page_data)
-    readings.direct_logits(page_data.request, view.device, *likely.asked(view, page_data), likely.chosen(view, page_data))
+    view = chosen_tokens.look(page_data.view.within(len(page_data.analysis.trace.places)), page_data)
+    computations.direct_logits(
+        page_data.request, view.device, *chosen_tokens.asked(view, page_data), chosen_tokens.chosen(view, page_data)
+    )

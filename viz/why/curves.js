@@ -1,8 +1,8 @@
 // The log-probability of a token, or of a translation, while words are taken away, from either end of one order. Nothing here
 // makes markup from text.
 
-import { drawing, element, minus, mounted, onResize, unmounted } from "../shared/mount.js";
-import { pictured } from "../shared/save/pen.js";
+import { drawing, element, minus, mounted, onResize, unmounted } from "../kit/mount.js";
+import { pictured } from "../kit/pen.js";
 
 const LEFT = 64, RIGHT = 18, TOP = 12, BOTTOM = 26; // px that stand around the lines
 const ENDS = { first: "● most important first", last: "■ least important first" };

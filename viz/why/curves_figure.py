@@ -9,7 +9,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from viz import theme
-from viz.shared.drawing import Drawing
+from viz.kit.chart_figures import Drawing
 
 FIRST, LAST = ENDS = ("the most important first", "the least important first")
 

@@ -1,29 +1,127 @@
-"""Why in lecture mode: the question, one large picture of the sum, and what one part of it does, told in a line or two."""
+"""Why in lecture mode: the question, one large picture of the sum, and what one part of it does, told in a line or two.
+
+The readings of the source in lecture mode: the curves of one of them, or all of them in rows.
+
+What becomes of a log-probability where more and more words are taken away, as one picture that fills the screen."""
 
 from __future__ import annotations
 
 import dataclasses
 import math
+from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import streamlit as st
 
-from model.text import blanks
-from viz import state
-from viz.shared import texts as shared_texts
-from viz.shared.lecture import lecture, letters, notes
-from viz.shared.shown import LecturePlaces, Shown
-from viz.why import choice, large_readings, likely, pieces, rivals, texts, ways
-from viz.why import sum as sums
+from model.readings.tokens.word_readings import READINGS
+from model.text import sentences
+from viz import theme
+from viz.classroom import lecture
+from viz.classroom import lecture as letters
+from viz.classroom import lecture as notes
+from viz.kit import mount
+from viz.kit import site_texts as shared_texts
+from viz.kit.page_context import LecturePlaces, Shown
+from viz.state import session
+from viz.why import (
+    chosen_tokens,
+    pieces,
+    reading_texts,
+    readings_part,
+    rivals,
+    token_contributions,
+    why_texts,
+)
+from viz.why import logit_sum as sums
+from viz.why import (
+    readings_part as ranking,
+)
+from viz.why import (
+    rivals as choice,
+)
 
 if TYPE_CHECKING:
-    from model.readings.direct_logits import DirectLogits, Writer
+    from model.readings.logits.direct_logits import DirectLogits, Writer
     from model.trace import Trace
     from viz.cache import PageData
-    from viz.view import View
-    from viz.why.choice import Choice
-    from viz.why.ways import Way
+    from viz.kit.page_context import Shown
+    from viz.state.view import View
+    from viz.why.readings_part import Test
+    from viz.why.rivals import Choice
+    from viz.why.token_contributions import Way
+
+_COMPONENT = mount.Component(__file__, '<div class="curves"></div>', picture="Words taken away", name="curves")
+
+
+def spread(chance: Sequence[np.ndarray]) -> list[list[float]]:
+    """The lowest, the mean and the highest of random orders at each point; nothing where there are none."""
+    if not chance:
+        return []
+    return [[round(float(v), 4) for v in of(chance, axis=0)] for of in (np.min, np.mean, np.max)]
+
+
+def curves(data: dict[str, Any], key: str = "curves large") -> None:
+    """Mounts the component."""
+    _COMPONENT.mount(key, data)
+
+
+READINGS_PICTURES = 2  # the curves of one, and all in rows
+
+
+def draw_readings(shown: Shown, asked: Choice) -> None:
+    """Which reading ranks the words best here, and the picture; another reading and the other picture by key."""
+    view = shown.view
+    test = readings_part.tested(shown, asked.rival)
+    if test is None:
+        return
+    names = list(test.found.shares if test.found.is_told else READINGS)
+    lecture.walk("the next reading", "the reading before", partial(_walk_readings, names, test.chosen))
+    lecture.key(letters.INNER, "one reading, all readings", _turn_readings, quiet=True)
+    if lecture.picture(view, READINGS_PICTURES) == 1:
+        curves(_payload(shown, test))
+        return
+    steps = view.step, len(shown.analysis.trace.predicted)
+    trust = shown.page_data.loaded.trust
+    only, said = chosen_tokens.only(shown.page_data), reading_texts.said(test.found)
+    data = ranking.payload(test.found, trust, test.scope, test.chosen, shown.mode, steps, only, said)
+    ranking.ranking(data, readings_part.choose_reading, pieces.choose_step)
+
+
+def _walk_readings(names: list[str], usual: str, by: int) -> None:
+    """To the reading beside the one that is chosen now; called from callbacks."""
+    readings_part.choose_reading(names[(names.index(session.current().reading or usual) + by) % len(names)])
+
+
+def _turn_readings() -> None:
+    session.change(large=lecture.picture(session.current(), READINGS_PICTURES) % READINGS_PICTURES + 1)
+
+
+def _payload(shown: Shown, test: Test) -> dict[str, object]:
+    found, name = test.found, test.chosen
+    reading, own = READINGS[name], found.curves[name]
+    importance = found.importance[name]
+    top = max(float(abs(importance).max()), 1e-12)
+    return {
+        "said": reading_texts.said(found),
+        "reading": f"{reading.label}{reading_texts.area(found, name)}",
+        "meaning": reading.told(found.kind),
+        "words": [[word, round(float(v) / top, 4)] for word, v in zip(found.words.labels, importance, strict=True)],
+        "grid": [int(k) for k in found.grid],
+        "lines": [
+            {
+                "end": end,
+                "values": [round(float(v), 4) for v in values],
+                "taken": reading_texts.taken(found, name, end),
+            }
+            for end, values in (("first", own.first), ("last", own.last))
+        ],
+        "chance": spread([each for one in found.random for each in (one.first, one.last)]),
+        "axis": f"log-probability of {test.what}",
+        "scale": list(theme.diverging(shown.mode)),
+    }
+
 
 PICTURES = ("Parts", "Heads", "Words")  # of the sum, in the order of the view's `large`
 READING_KEYS = "Readings"
@@ -37,19 +135,19 @@ def draw(shown: Shown) -> None:
     places = shown.places
     assert isinstance(places, LecturePlaces)
     notes.draw(shown)
-    if not likely.has_readings(shown.page_data):
+    if not chosen_tokens.has_readings(shown.page_data):
         shown = dataclasses.replace(shown, view=dataclasses.replace(shown.view, why="sum"))
     with places.notes:
         asked = choice.choice(shown)
     with places.bar:
         _controls(shown, asked)
     names = _pictures(shown)
-    if steps := likely.only(shown.page_data):
-        lecture.only(steps, "blank" if likely.blanks(shown.page_data) else "token")
+    if steps := chosen_tokens.only(shown.page_data):
+        lecture.only(steps, "blank" if chosen_tokens.blanks(shown.page_data) else "token")
     lecture.key(letters.PICTURE, ", ".join(names).lower(), lambda: _turn(len(names)), quiet=True)
     with places.body:
         if shown.view.why == "readings":
-            large_readings.draw_readings(shown, asked)
+            draw_readings(shown, asked)
         else:
             _sum(shown, asked)
 
@@ -65,15 +163,15 @@ def _controls(shown: Shown, asked: Choice) -> None:
         names,
         required=True,
         label_visibility="collapsed",
-        **state.bind("why picture", "large", names[_picture(view) - 1], _number, _show),
+        **session.bind("why picture", "large", names[_picture(view) - 1], _number, _show),
     )
-    if complaint := state.complaint("rival"):
+    if complaint := session.complaint("rival"):
         with shown.places.notes:
             shared_texts.note(complaint[1], warn=True)
 
 
 def _pictures(shown: Shown) -> tuple[str, ...]:
-    return (*PICTURES, READING_KEYS) if likely.has_readings(shown.page_data) else PICTURES
+    return (*PICTURES, READING_KEYS) if chosen_tokens.has_readings(shown.page_data) else PICTURES
 
 
 def _picture(view: View) -> int:
@@ -88,17 +186,17 @@ def _number(name: str) -> int:
 def _show(number: int) -> None:
     """Another picture; called from callbacks."""
     readings = number > len(PICTURES)
-    state.change(why="readings" if readings else "sum", large=1 if readings else number)
+    session.change(why="readings" if readings else "sum", large=1 if readings else number)
 
 
 def _turn(count: int) -> None:
     """To the next of so many pictures, the readings after those of the sum; called from callbacks."""
-    _show(_picture(state.current()) % count + 1)
+    _show(_picture(session.current()) % count + 1)
 
 
 def _sum(shown: Shown, asked: Choice) -> None:
     view, trace, found = shown.view, shown.analysis.trace, asked.found
-    writer, way = pieces.chosen(view, found), ways.chosen(view, found, trace)
+    writer, way = pieces.chosen(view, found), token_contributions.chosen(view, found, trace)
     picture = _picture(view)
     order = _order(found, trace, picture)
     lecture.walk("the next part", "the part before", partial(_walk, order, found, trace))
@@ -106,16 +204,16 @@ def _sum(shown: Shown, asked: Choice) -> None:
     large = {
         "picture": picture,
         "step": view.step,
-        "asked": texts.asked(asked.pair),
+        "asked": why_texts.asked(asked.pair),
         "before": before,
         "after": after,
         "pair": [piece.removeprefix("·") or "·" for piece in asked.pair],
         "p": [round(math.exp(each), 5) for each in asked.log_probs],
-        "odds": texts.odds(found.difference, asked.pair, asked.log_probs),
+        "odds": why_texts.odds(found.difference, asked.pair, asked.log_probs),
         "told": _told(shown, asked, writer, way),
     }
-    data = sums.payload(found, trace, writer, way, shown.mode, likely.only(shown.page_data), large)
-    sums.difference(data, pieces.choose_head, pieces.choose_piece, ways.choose, pieces.choose_step)
+    data = sums.payload(found, trace, writer, way, shown.mode, chosen_tokens.only(shown.page_data), large)
+    sums.difference(data, pieces.choose_head, pieces.choose_piece, token_contributions.choose, pieces.choose_step)
 
 
 def _around(page_data: PageData, step: int) -> tuple[str, str]:
@@ -125,11 +223,11 @@ def _around(page_data: PageData, step: int) -> tuple[str, str]:
         return request.source.strip(), ""
     if trace.outputs is not None:
         return tokenizer.decode(trace.outputs.ids[:step]), ""
-    both, places = " ".join(filter(None, (request.source.strip(), request.second))), likely.blanks(page_data)
-    pieces = blanks.parts(both)
+    both, places = " ".join(filter(None, (request.source.strip(), request.second))), chosen_tokens.blanks(page_data)
+    pieces = sentences.parts(both)
     if step in places and len(pieces) == len(places) + 1:
         number = places.index(step) + 1
-        return blanks.SIGN.join(pieces[:number]), blanks.SIGN.join(pieces[number:])
+        return sentences.SIGN.join(pieces[:number]), sentences.SIGN.join(pieces[number:])
     ids = trace.predicted.ids
     return tokenizer.decode(ids[:step]), tokenizer.decode(ids[step + 1 :])
 
@@ -140,16 +238,16 @@ def _told(shown: Shown, asked: Choice, writer: Writer | None, way: Way | None) -
     if way:
         after = pieces.without(shown, way.codes, found)
         said = f"By way of “{way.label}”"
-        return [texts.part_told(said, way.value, pair, "came"), _tested("Hidden from every token", found, after, pair)]
+        return [why_texts.part_told(said, way.value, pair, "came"), _tested("Hidden from every token", found, after, pair)]
     if not writer:
         return [HINT, ""]
     value = dict(zip(found.writers, map(float, found.values), strict=True))[writer]
     read = sums.read(found, trace)
     if writer.kind == "head":
         assert writer.site is not None and writer.head is not None
-        told = texts.head_told(found, trace, writer.site, writer.head, pair)
+        told = why_texts.head_told(found, trace, writer.site, writer.head, pair)
     else:
-        told = texts.part_told(sums.name(writer, read), value, pair)
+        told = why_texts.part_told(sums.name(writer, read), value, pair)
     code = pieces.code_of(writer, trace)
     if not code:
         return [told, NO_TEST]
@@ -157,13 +255,13 @@ def _told(shown: Shown, asked: Choice, writer: Writer | None, way: Way | None) -
 
 
 def _tested(how: str, found: DirectLogits, after: float | None, pair: tuple[str, str]) -> str:
-    return NOT_NOW if after is None else texts.without_it(how, found.difference, after, pair)
+    return NOT_NOW if after is None else why_texts.without_it(how, found.difference, after, pair)
 
 
 def _order(found: DirectLogits, trace: Trace, picture: int) -> list[list[Any]]:
     """What of a picture can be chosen, as the browser knows it: the parts that have bars, all heads, or the words."""
     if picture == 3:
-        known = [(piece, ways.parts(found, trace, piece)) for piece in ways.KINDS]
+        known = [(piece, token_contributions.parts(found, trace, piece)) for piece in token_contributions.KINDS]
         return [[piece, n] for piece, parts in known if parts for n in range(1, len(parts[0]) + 1)]
     writers = [writer for writer, _ in found.ranked]
     if picture == 1:
@@ -173,14 +271,14 @@ def _order(found: DirectLogits, trace: Trace, picture: int) -> list[list[Any]]:
 
 def _walk(order: list[list[Any]], found: DirectLogits, trace: Trace, by: int) -> None:
     """To the part beside the one that is chosen now, or the first; called from callbacks."""
-    writer, way = pieces.chosen(state.current(), found), ways.chosen(state.current(), found, trace)
+    writer, way = pieces.chosen(session.current(), found), token_contributions.chosen(session.current(), found, trace)
     at = [way.piece, way.place + 1] if way else sums.key(writer) if writer else None
     if not order:
         return
     piece, *place = order[(order.index(at) + by) % len(order)] if at in order else order[0]
     if piece == "head":
         pieces.choose_head(*place)
-    elif piece in ways.KINDS:
-        ways.choose(piece, *place)
+    elif piece in token_contributions.KINDS:
+        token_contributions.choose(piece, *place)
     else:
         pieces.choose_piece(piece, *(place or [1]))

@@ -5,26 +5,31 @@ from __future__ import annotations
 import dataclasses
 import html
 
-from model.readings.choices import of_choice
-from model.readings.direct_logits import DirectLogits
+from model.readings.logits.choice_logits import of_choice
+from model.readings.logits.direct_logits import DirectLogits
 from viz import theme
 from viz.cache import PageData
-from viz.offline.parts import Part, Taken
-from viz.view import View
-from viz.why import likely, pieces, texts, ways
-from viz.why import sum as sums
+from viz.kit.offline_parts import Part, Taken
+from viz.state.view import View
+from viz.why import (
+    chosen_tokens,
+    pieces,
+    token_contributions,
+    why_texts,
+)
+from viz.why import logit_sum as sums
 
 
 def _found(page_data: PageData) -> DirectLogits:
     view = page_data.view
-    asked = *likely.asked(view, page_data), likely.chosen(view, page_data)
+    asked = *chosen_tokens.asked(view, page_data), chosen_tokens.chosen(view, page_data)
     return of_choice(page_data.loaded, page_data.analysis, *asked)
 
 
 def parts(page_data: PageData, found: DirectLogits, view: View, mode: theme.Mode) -> tuple[Part, ...]:
     """The sum; its parts are not tested."""
     trace = page_data.analysis.trace
-    data = sums.payload(found, trace, pieces.chosen(view, found), ways.chosen(view, found, trace), mode)
+    data = sums.payload(found, trace, pieces.chosen(view, found), token_contributions.chosen(view, found, trace), mode)
     return (sums.COMPONENT.part(data),)
 
 
@@ -33,14 +38,14 @@ def _told(page_data: PageData, found: DirectLogits) -> tuple[str, ...]:
     trace, piece = page_data.analysis.trace, page_data.loaded.answers.piece
     row = trace.log_probs[found.step]
     log_probs, pair = (float(row[found.token]), float(row[found.rival])), (piece(found.token), piece(found.rival))
-    return texts.answer(found, pair, log_probs), f"<p>{html.escape(texts.meant(found, trace, pair, log_probs))}</p>"
+    return why_texts.answer(found, pair, log_probs), f"<p>{html.escape(why_texts.meant(found, trace, pair, log_probs))}</p>"
 
 
 TAKEN = Taken(
     parts,
     compute=_found,
     told=_told,
-    look=lambda page_data: likely.look(dataclasses.replace(page_data.view, why="sum"), page_data),
+    look=lambda page_data: chosen_tokens.look(dataclasses.replace(page_data.view, why="sum"), page_data),
     plain=(),  # of one step
     holds=lambda view: view.why == "sum",
     large=(("sum", ".bars"), ("sum", ".side .grids"), ("sum", ".side")),

@@ -9,21 +9,22 @@ from typing import TYPE_CHECKING, Any
 import streamlit as st
 
 from model.edits.kinds import EditError
-from model.readings.direct_logits import Writer
+from model.readings.logits.direct_logits import Writer
 from model.trace import Site
-from viz import cache, editing, pages, state, visit
-from viz.shared import texts as shared_texts
-from viz.values import MAX_WORD
-from viz.view import View
-from viz.why import likely, texts
-from viz.why import sum as sums
+from viz import cache, pages
+from viz.kit import site_texts as shared_texts
+from viz.state import navigation, session
+from viz.state.values import MAX_WORD
+from viz.state.view import View
+from viz.why import chosen_tokens, why_texts
+from viz.why import logit_sum as sums
 
 if TYPE_CHECKING:
     from model.inference.request import Request
-    from model.readings.direct_logits import DirectLogits
+    from model.readings.logits.direct_logits import DirectLogits
     from model.trace import Trace
-    from viz.shared.shown import Shown
-    from viz.why.ways import Way
+    from viz.kit.page_context import Shown
+    from viz.why.token_contributions import Way
 
 HINT = "Click a part, in the bars or in the grid, or a word: what did it bring, and what becomes of the choice without it?"
 OFF = {"head": "Switch it off", "feed-forward": "Skip it", "position": "Take the positions away"}
@@ -44,17 +45,17 @@ def chosen(view: View, found: DirectLogits) -> Writer | None:
 
 def choose_head(kind: str, layer: int, head: int) -> None:
     """A head, from 1; called from callbacks."""
-    state.change(piece="head", kind=kind, layer=layer, head=head, key=0)
+    session.change(piece="head", kind=kind, layer=layer, head=head, key=0)
 
 
 def choose_piece(piece: str, layer: int) -> None:
     """Another piece of the view, in a layer from 1 where it has one; called from callbacks."""
-    state.change(piece=piece, **({"layer": layer} if piece == "ff" else {}))
+    session.change(piece=piece, **({"layer": layer} if piece == "ff" else {}))
 
 
 def choose_step(step: int) -> None:
     """A step, from 1; called from callbacks."""
-    state.change(step=step)
+    session.change(step=step)
 
 
 def draw(shown: Shown, found: DirectLogits, writer: Writer, pair: tuple[str, str]) -> None:
@@ -63,12 +64,12 @@ def draw(shown: Shown, found: DirectLogits, writer: Writer, pair: tuple[str, str
     value = dict(zip(found.writers, map(float, found.values), strict=True))[writer]
     if writer.kind == "head":
         assert writer.site is not None and writer.head is not None
-        told = texts.head_told(found, trace, writer.site, writer.head, pair)
+        told = why_texts.head_told(found, trace, writer.site, writer.head, pair)
     else:
-        told = texts.part_told(sums.name(writer, sums.read(found, trace)), value, pair)
+        told = why_texts.part_told(sums.name(writer, sums.read(found, trace)), value, pair)
     after = without(shown, (code,), found) if code else None
     if after is not None:
-        told = f"{told} {texts.measured(IS_OFF[writer.kind], found.held, value, found.difference, after)}"
+        told = f"{told} {why_texts.measured(IS_OFF[writer.kind], found.held, value, found.difference, after)}"
     shared_texts.note(told)
     with st.container(key="why_ways", horizontal=True, gap="small"):
         for label, key, act, args in _ways(shown, found, writer, code):
@@ -78,7 +79,7 @@ def draw(shown: Shown, found: DirectLogits, writer: Writer, pair: tuple[str, str
 def draw_way(shown: Shown, found: DirectLogits, way: Way, pair: tuple[str, str]) -> None:
     """What came by way of a token, what becomes of the difference where nobody may look at it, and the ways to try it."""
     after = without(shown, way.codes, found)
-    shared_texts.note(texts.way_told(way, found.difference, after, pair))
+    shared_texts.note(why_texts.way_told(way, found.difference, after, pair))
     with st.container(key="why_ways", horizontal=True, gap="small"):
         if after is not None:
             st.button("Hide it in What if", key="why hide", type="tertiary", on_click=_hide, args=(way.codes,))
@@ -90,15 +91,15 @@ def draw_way(shown: Shown, found: DirectLogits, way: Way, pair: tuple[str, str])
 def _to_words(judges: bool) -> None:
     """To the readings of all words, which a classifier has on its first page."""
     if judges:
-        visit.go_to(pages.PAGES[0].name)
+        navigation.go_to(pages.PAGES[0].name)
     else:
-        state.change(why="readings")
+        session.change(why="readings")
 
 
 def _hide(codes: tuple[str, ...]) -> None:
     for code in codes:
-        editing.toggle_edit(code)
-    visit.go_to("what-if")
+        navigation.toggle_edit(code)
+    navigation.go_to("what-if")
 
 
 def code_of(writer: Writer, trace: Trace) -> str:
@@ -119,16 +120,16 @@ def _ways(
     """Label, key, callback and its arguments of each way."""
     read = sums.read(found, shown.analysis.trace)
     word = read if read.isalpha() and len(read) <= MAX_WORD else ""  # `<s>` and its like are no word to look up
-    asks = {"token": found.step + 1} if likely.fills_in(shown.page_data) else {}  # who asks in an encoder
+    asks = {"token": found.step + 1} if chosen_tokens.fills_in(shown.page_data) else {}  # who asks in an encoder
     ways: dict[str, list[tuple[str, str, Callable[..., None], tuple[Any, ...]]]] = {
         "head": [
-            ("See its map", "why heads", visit.go_to, ("heads",)),
+            ("See its map", "why heads", navigation.go_to, ("heads",)),
             ("Why does it look there?", "why there", _to_inside, ({"part": "writers", "key": 0} | asks,)),
             ("Unfold it", "why inside", _to_inside, ({"part": "stages"} | asks,)),
         ],
         "feed-forward": [("What the layers say", "why inside", _to_inside, ({"part": "lens"},))],
         "token": [("Its neighbours", "why inside", _to_inside, ({"part": "embeddings", "near": word},))],
-        "position": [("How positions are made", "why positions", visit.go_to, ("positions",))],
+        "position": [("How positions are made", "why positions", navigation.go_to, ("positions",))],
     }
     if not read:
         ways["token"] = []
@@ -156,10 +157,10 @@ def without(shown: Shown, codes: tuple[str, ...], found: DirectLogits) -> float 
 
 
 def _to_inside(wanted: dict[str, Any]) -> None:
-    state.change(**wanted)
-    visit.go_to("inside")
+    session.change(**wanted)
+    navigation.go_to("inside")
 
 
 def _switch(code: str) -> None:
-    editing.toggle_edit(code)
-    visit.go_to("what-if")
+    navigation.toggle_edit(code)
+    navigation.go_to("what-if")

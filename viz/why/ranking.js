@@ -1,6 +1,6 @@
 // The readings of a source in rows, the best first. Nothing here makes markup from text.
 
-import { button, element, focusOf, minus, mounted, refocus, unmounted } from "../shared/mount.js";
+import { button, element, focusOf, minus, mounted, refocus, unmounted } from "../kit/mount.js";
 import { stepKeys } from "./step_keys.js";
 
 const two = (value) => minus((Math.abs(value) < 0.005 ? 0 : value).toFixed(2));

@@ -1,27 +1,100 @@
-"""Why, which reading is true: the source as each reading colours it, and what becomes of the target where words go."""
+"""Why, which reading is true: the source as each reading colours it, and what becomes of the target where words go.
+
+The readings, the best first: the source as each colours it, its area here, and over many sentences."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
 from model.inference.request import Request
-from model.readings.word_readings import READINGS
-from viz import cache, experiments, state, theme
-from viz.keep import cached_figure
-from viz.page_fields import TESTED
-from viz.shared import controls
-from viz.shared import texts as shared_texts
-from viz.shared.shown import Shown
-from viz.why import likely, pieces, ranking, trust_texts
+from model.readings.tokens.word_readings import READINGS
+from model.text.faithfulness_result import RANDOM
+from viz import cache, computations, theme
+from viz.kit import controls, mount
+from viz.kit import site_texts as shared_texts
+from viz.kit.page_context import Shown
+from viz.state import session
+from viz.state.page_fields import TESTED
+from viz.state.result_cache import cached_figure
+from viz.why import chosen_tokens, pieces, reading_texts
 from viz.why.curves_figure import curves_chart
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
 
     from model.experiments.faithfulness import Tested
+    from model.text.faithfulness_result import Share, Trust
+
+
+def payload(
+    found: Tested,
+    trust: Trust | None,
+    scope: str,
+    chosen: str,
+    mode: theme.Mode,
+    steps: tuple[int, int] = (1, 1),
+    only: Sequence[int] = (),
+    said: str = "",
+) -> dict[str, Any]:
+    """All that the browser needs, as JSON values. A row: its name, label and meaning, the share here (None where no order
+    can be told from another), the words with what the reading says of each as a share of its largest number, and share and
+    interval over many sentences, where they were measured. The random floor stands apart: the spread of its shares
+    here. `steps`: the step, from 1, and how many there are; `only`: those that have a choice, where not every one has.
+    `said`: what stands above it where it fills the screen."""
+    shares = trust.shares[scope] if trust else {}
+    rows = []
+    for name in found.shares if found.is_told else READINGS:
+        importance = found.importance[name]
+        top = max(float(abs(importance).max()), 1e-12)
+        rows.append(
+            {
+                "name": name,
+                "label": READINGS[name].label,
+                "meaning": READINGS[name].told(found.kind),
+                "share": round(found.shares[name], 4) if found.is_told else None,
+                "words": [
+                    [label, round(float(value) / top, 4), f"{value:.3g}"]
+                    for label, value in zip(found.words.labels, importance, strict=True)
+                ],
+                "many": _told(shares.get(name)),
+            }
+        )
+    spread = round(float(found.random_shares.std()), 4) if found.is_told else None
+    return {
+        "rows": rows,
+        "random": {"share": spread, "many": _told(shares.get(RANDOM))},
+        "many": f"{trust.sentences:,} dev sentences" if trust else None,
+        "chosen": chosen,
+        "scale": list(theme.diverging(mode)),
+        "step": steps[0],
+        "steps": steps[1],
+        "only": list(only),
+        "text": "The text" if found.kind == "encoder" else "The source",
+        "said": said,
+    }
+
+
+def _told(share: Share | None) -> list[float] | None:
+    return None if share is None else [share.share, share.low, share.high]
+
+
+_COMPONENT = mount.Component(
+    __file__, '<div class="ranking"></div>', picture="What each reading says of each token", name="ranking"
+)
+
+
+def ranking(
+    data: dict[str, Any], on_reading: Callable[[str], None], on_step: Callable[[int], None], key: str = "ranking"
+) -> None:
+    """Mounts the component; `on_reading` is called with the name of the reading that is clicked, `on_step` with the step to
+    which an arrow key leads."""
+    events = {"reading": (mount.one_of(tuple(READINGS)), on_reading), "step": (mount.whole(1, data["steps"]), on_step)}
+    _COMPONENT.mount(key, data, events)
+
 
 ON = {  # what readings are tested on: of a target, of blanks, and of a text without any
     "target": ("This token", "The whole translation"),
@@ -46,7 +119,7 @@ class Test:
 def tested(shown: Shown, rival: int) -> Test | None:
     """The test of this view; None, and a sentence, where there is nothing to test."""
     view, page_data = shown.view, shown.page_data
-    scope = likely.tested(view, page_data)
+    scope = chosen_tokens.tested(view, page_data)
     at = (view.step - 1, rival) if scope == "step" else (0, 0)  # of the whole one, no step is any other
     place = st.empty()
 
@@ -55,13 +128,13 @@ def tested(shown: Shown, rival: int) -> Test | None:
             place.progress(share, "Words are taken away")
 
     try:
-        found = experiments.faithfulness(page_data.request, view.device, *at, scope, show)
+        found = computations.faithfulness(page_data.request, view.device, *at, scope, show)
     except ValueError as fault:
         place.empty()
         shared_texts.fault(str(fault))
         return None
     place.empty()
-    token = likely.chosen_tokens(page_data)[view.step - 1]
+    token = chosen_tokens.chosen_tokens(page_data)[view.step - 1]
     (label,) = page_data.loaded.target_tokenizer.pieces([token])
     what = f"“{label}”" if scope == "step" else WHOLE[_of(page_data)]
     return Test(found, scope, at, what, view.reading or (found.best if found.is_told else next(iter(READINGS))))
@@ -69,7 +142,7 @@ def tested(shown: Shown, rival: int) -> Test | None:
 
 def _of(page_data: cache.PageData) -> str:
     """What the whole of what is predicted is: one of `WHOLE`."""
-    return "target" if not likely.fills_in(page_data) else "blanks" if likely.blanks(page_data) else "text"
+    return "target" if not chosen_tokens.fills_in(page_data) else "blanks" if chosen_tokens.blanks(page_data) else "text"
 
 
 def choose_scope(shown: Shown) -> None:
@@ -81,55 +154,57 @@ def choose_scope(shown: Shown) -> None:
         required=True,
         format_func=names.__getitem__,
         label_visibility="collapsed",
-        **state.bind("tested on", "tested", shown.view.tested),
+        **session.bind("tested on", "tested", shown.view.tested),
     )
 
 
 def choose_reading(name: str) -> None:
     """Another reading; called from callbacks."""
-    state.change(reading=name)
+    session.change(reading=name)
 
 
 def draw(shown: Shown, rival: int) -> None:
     """What the test is; its result here and over many sentences; each reading in a row, and one reading's curves."""
     view, loaded = shown.view, shown.page_data.loaded
     with st.container(key="why_test", horizontal=True, vertical_alignment="center", gap="small"):
-        shared_texts.label(trust_texts.HOW)
-        if len(likely.stops(shown.page_data)) > 1:
+        shared_texts.label(reading_texts.HOW)
+        if len(chosen_tokens.stops(shown.page_data)) > 1:
             shared_texts.label("Tested on")
             choose_scope(shown)
     test = tested(shown, rival)
     if test is None:
         return
     found, chosen = test.found, test.chosen
-    shared_texts.write(trust_texts.verdict(found, test.what))
+    shared_texts.write(reading_texts.verdict(found, test.what))
     steps = view.step, len(shown.analysis.trace.predicted)
-    data = ranking.payload(found, loaded.trust, test.scope, chosen, shown.mode, steps, likely.only(shown.page_data))
-    ranking.ranking(data, choose_reading, pieces.choose_step)
-    fills_in = likely.fills_in(shown.page_data)
-    shared_texts.note(trust_texts.NO_MANY if fills_in else trust_texts.dev_verdict(loaded.trust, test.scope, loaded.name))
+    data = payload(found, loaded.trust, test.scope, chosen, shown.mode, steps, chosen_tokens.only(shown.page_data))
+    ranking(data, choose_reading, pieces.choose_step)
+    fills_in = chosen_tokens.fills_in(shown.page_data)
+    shared_texts.note(
+        reading_texts.NO_MANY if fills_in else reading_texts.dev_verdict(loaded.trust, test.scope, loaded.name)
+    )
     _curves(shown, test)
 
 
 def _curves(shown: Shown, test: Test) -> None:
     view, reading = shown.view, READINGS[test.chosen]
     with st.container(key="why_curves"):
-        shared_texts.write(trust_texts.curves_told(reading, test.found.kind, test.what))
+        shared_texts.write(reading_texts.curves_told(reading, test.found.kind, test.what))
         st.plotly_chart(
             drawn(shown.page_data.request, view.device, *test.at, test.scope, test.chosen, shown.mode),
             theme=None,
             key="curves",
             config=controls.picture(f"Tokens taken away: {reading.label}"),
-            alt=trust_texts.curves_alt(test.found, reading),
+            alt=reading_texts.curves_alt(test.found, reading),
         )
-    shared_texts.note(trust_texts.CARE)
+    shared_texts.note(reading_texts.CARE)
 
 
 @cached_figure
 def drawn(request: Request, device: str, step: int, rival: int, scope: str, name: str, mode: theme.Mode) -> go.Figure:
     """The curves of one reading, with the random orders behind them."""
-    found = experiments.faithfulness(request, device, step, rival, scope, lambda share: None)  # type: ignore[arg-type]
-    orders = {end: trust_texts.taken(found, name, end) for end in ("first", "last")}
+    found = computations.faithfulness(request, device, step, rival, scope, lambda share: None)  # type: ignore[arg-type]
+    orders = {end: reading_texts.taken(found, name, end) for end in ("first", "last")}
     curves = found.curves[name]
     chance = [each for one in found.random for each in (one.first, one.last)]
     return curves_chart(found.grid, curves.first, curves.last, chance, (orders["first"], orders["last"]), mode, HEIGHT)

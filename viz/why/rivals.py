@@ -1,35 +1,41 @@
-"""The token that a choice is compared with: one of the likeliest, or any that is typed."""
+"""The token that a choice is compared with: one of the likeliest, or any that is typed.
+
+The choice that the page is about: the token of the step, the one that it is compared with, and their difference."""
 
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
-from model import format
-from viz import state
-from viz.values import MAX_WORD
-from viz.why import likely
+from model.io import numbers
+from viz import computations
+from viz.kit import site_texts as shared_texts
+from viz.state import session
+from viz.state.values import MAX_WORD
+from viz.why import chosen_tokens
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from model.readings.logits.direct_logits import DirectLogits
     from model.text.tokenizer import Tokenizer
-    from viz.shared.shown import Shown
+    from viz.kit.page_context import Shown
 
 
 def choose(shown: Shown, others: Sequence[int], rival: int) -> None:
     """The box with the likeliest tokens and the one that is chosen, which takes any other word that is one token; of a
     classifier with its labels."""
     trace, loaded = shown.analysis.trace, shown.page_data.loaded
-    step, own = likely.asked(shown.view, shown.page_data)
+    step, own = chosen_tokens.asked(shown.view, shown.page_data)
     row, piece = trace.log_probs[step], loaded.answers.piece
-    before = likely.chosen_tokens(shown.page_data)[:step]
+    before = chosen_tokens.chosen_tokens(shown.page_data)[:step]
     read = int if trace.classes else reading(loaded.target_tokenizer, before, own)
 
     def told(token: int) -> str:
-        return f"{piece(token)}  {format.probability(math.exp(row[token]))}"
+        return f"{piece(token)}  {numbers.probability(math.exp(row[token]))}"
 
     st.selectbox(
         "Rival",
@@ -37,7 +43,7 @@ def choose(shown: Shown, others: Sequence[int], rival: int) -> None:
         format_func=told,
         accept_new_options=not trace.classes,
         label_visibility="collapsed",
-        **state.bind("rival", "rival", rival, read, text=told(rival)),
+        **session.bind("rival", "rival", rival, read, text=told(rival)),
     )
 
 
@@ -62,3 +68,29 @@ def reading(tokenizer: Tokenizer, before: tuple[int, ...], own: int) -> Callable
         return pieces[0]
 
     return read
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A token and its rival, at the step of the view, or in its blank; of a classifier two labels."""
+
+    rival: int
+    others: list[int]  # that may stand in the rival's place
+    found: DirectLogits
+    pair: tuple[str, str]  # both as they are read
+    log_probs: tuple[float, float]  # of both
+
+
+def choice(shown: Shown) -> Choice:
+    """The choice of the view. A rival that is none is told."""
+    view, page_data, trace = shown.view, shown.page_data, shown.analysis.trace
+    step, token = chosen_tokens.asked(view, page_data)
+    row, unit = trace.log_probs[step], "label" if trace.classes else "token"
+    rival, piece = chosen_tokens.chosen(view, page_data), page_data.loaded.answers.piece
+    if view.rival is not None and not chosen_tokens.fits(view, page_data):
+        is_own = view.rival == token
+        what = f"the {unit} itself" if is_own else f"{view.rival}; this checkpoint has {unit}s up to {len(row) - 1}"
+        shared_texts.sentence_notes((), (f"The link's rival is {what}: the likeliest other one is shown.",))
+    found = computations.direct_logits(page_data.request, view.device, step, token, rival)
+    both = float(row[token]), float(row[rival])
+    return Choice(rival, chosen_tokens.offered(view, page_data), found, (piece(token), piece(rival)), both)

@@ -1,7 +1,7 @@
 // The arrow keys step through the target, or from blank to blank, wherever the page has the focus: no player stands on this page.
 
-import { isNews } from "../shared/mount.js";
-import { beside, onPageKeys } from "../shared/page_keys.js";
+import { isNews } from "../kit/mount.js";
+import { beside, onPageKeys } from "../kit/page_keys.js";
 
 // `state` is that of the component; it keeps what ends this as `deaf`. `asleep`: another one takes the keys.
 export function stepKeys(state, { step, steps, only }, report, asleep) {

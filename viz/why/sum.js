@@ -1,7 +1,7 @@
 // A difference of logits and what wrote it: bars, two sentences, a grid of heads. Nothing here makes markup from text.
 
-import { button, element, focusOf, mounted, refocus, term, unmounted } from "../shared/mount.js";
-import { pictured } from "../shared/save/pen.js";
+import { button, element, focusOf, mounted, refocus, term, unmounted } from "../kit/mount.js";
+import { pictured } from "../kit/pen.js";
 import { stepKeys } from "./step_keys.js";
 import { heads, large, parts, words } from "./sum_large.js";
 

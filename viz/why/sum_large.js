@@ -1,8 +1,8 @@
 // The sum as one picture that fills the screen: its largest parts, each begun where the one before it ended; all heads; or the
 // words. Nothing here makes markup from text.
 
-import { element, minus, percent } from "../shared/mount.js";
-import { pictured } from "../shared/save/pen.js";
+import { element, minus, percent } from "../kit/mount.js";
+import { pictured } from "../kit/pen.js";
 
 const LEAST = 0.05; // nats: a smaller number of a head is not printed
 const PRINTED = 12; // heads side by side: of more none is

@@ -5,20 +5,20 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from model.export.code import Code
-from model.export.tables import Cell, Table
-from model.readings.word_readings import READINGS
-from viz import experiments, readings
-from viz.why import likely
-from viz.why import sum as sums
+from model.export.csv_tables import Cell, Table
+from model.readings.tokens.word_readings import READINGS
+from viz import computations
+from viz.why import chosen_tokens
+from viz.why import logit_sum as sums
 
 if TYPE_CHECKING:
-    from model.readings.direct_logits import DirectLogits
-    from viz.shared.shown import Shown
+    from model.readings.logits.direct_logits import DirectLogits
+    from viz.kit.page_context import Shown
 
 
 def tables(shown: Shown) -> tuple[Table, ...]:
     """The parts of the sum and what came by way of each token; or what each reading says of each source word."""
-    if likely.shows_readings(shown.view, shown.page_data):
+    if chosen_tokens.shows_readings(shown.view, shown.page_data):
         return (_readings(shown),)
     found = _sum(shown)
     return _parts(shown, found), _tokens(shown, found)
@@ -26,11 +26,11 @@ def tables(shown: Shown) -> tuple[Table, ...]:
 
 def _asked(shown: Shown) -> tuple[int, int, int]:
     """Step from 0, token and rival; of a classifier two labels."""
-    return *likely.asked(shown.view, shown.page_data), likely.chosen(shown.view, shown.page_data)
+    return *chosen_tokens.asked(shown.view, shown.page_data), chosen_tokens.chosen(shown.view, shown.page_data)
 
 
 def _sum(shown: Shown) -> DirectLogits:
-    return readings.direct_logits(shown.page_data.request, shown.view.device, *_asked(shown))
+    return computations.direct_logits(shown.page_data.request, shown.view.device, *_asked(shown))
 
 
 def _parts(shown: Shown, found: DirectLogits) -> Table:
@@ -56,11 +56,11 @@ def _tokens(shown: Shown, found: DirectLogits) -> Table:
 def _tested(shown: Shown) -> tuple[int, int, str]:
     """Step, rival and scope, as the part of the readings asks."""
     step, _, rival = _asked(shown)
-    return (step, rival, "step") if likely.tested(shown.view, shown.page_data) == "step" else (0, 0, "whole")
+    return (step, rival, "step") if chosen_tokens.tested(shown.view, shown.page_data) == "step" else (0, 0, "whole")
 
 
 def _readings(shown: Shown) -> Table:
-    found = experiments.faithfulness(shown.page_data.request, shown.view.device, *_tested(shown), lambda share: None)
+    found = computations.faithfulness(shown.page_data.request, shown.view.device, *_tested(shown), lambda share: None)
     shares = found.shares if found.is_told else dict.fromkeys(READINGS)
     rows = [
         (READINGS[name].label, shares[name], place, word, float(value))
@@ -81,7 +81,7 @@ def python(shown: Shown) -> str:
             model__readings__label_logits=("label_logits",),
         )
         return _parts_code(code)
-    if likely.shows_readings(shown.view, shown.page_data):
+    if chosen_tokens.shows_readings(shown.view, shown.page_data):
         step, rival, scope = _tested(shown)
         code.add(
             f"found = tested(checkpoint, analysis, {step}, {rival}, {scope!r})",
@@ -90,7 +90,7 @@ def python(shown: Shown) -> str:
         )
         code.add("importance, shares = found.importance, found.shares", "of found.words, by the name of the reading")
         return code.text
-    if likely.fills_in(shown.page_data):
+    if chosen_tokens.fills_in(shown.page_data):
         code.add(
             f"found = blank_logits(checkpoint, analysis, {step}, {token}, {rival})",
             "place from 0, ids of the token and of its rival",

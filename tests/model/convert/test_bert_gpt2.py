@@ -12,9 +12,6 @@ from torch import nn
 from torch.nn import functional as F
 
 from model import checkpoint as checkpoints
-from model.convert.hugging_face import ACTIVATIONS
-from model.convert.parts import ConvertError
-from model.convert.registry import convert, read
 from model.decoding.strategy import Decoding
 from model.edits.intervention import BASELINE
 from model.inference.analyse import analyse
@@ -22,10 +19,13 @@ from model.inference.passes import teacher_force
 from model.inference.request import Request
 from model.network.context import forced
 from model.network.layers import FUNCTIONS
-from model.readings.blueprint import blueprint
-from model.readings.logit_lens import lens
-from model.readings.score_writers import score_writers
+from model.readings.logits.logit_lens import lens
+from model.readings.logits.score_writers import score_writers
+from model.readings.stages.blueprint import blueprint
 from model.trace import Site
+from model.workshop.convert.conversion import ConvertError
+from model.workshop.convert.hugging_face import ACTIVATIONS
+from model.workshop.convert.registry import convert, read
 from tests.support import hugging_face
 from tests.support.floats import DOUBLE, assert_close
 

@@ -11,15 +11,15 @@ import torch
 from safetensors.torch import load_file
 
 from model import checkpoint as checkpoints
-from model import foreign
 from model.checkpoint import Checkpoint
 from model.config import CONTROL_TOKENS, END, PAD, START
-from model.convert.parts import ConvertError, Options
-from model.convert.registry import convert
 from model.decoding.search import beam, greedy
+from model.io import foreign_checkpoints
 from model.network import positions
 from model.network.context import Pass, forced
 from model.trace import Probe
+from model.workshop.convert.conversion import ConvertError, Options
+from model.workshop.convert.registry import convert
 from tests.support import marian
 
 CLOSE = {"atol": 1e-5, "rtol": 1e-5}
@@ -198,4 +198,4 @@ def test_another_kind_is_refused_with_its_reason(tmp_path, kind, values, reason)
             convert(tmp_path, tmp_path / "made", given)
         said = f"{tmp_path} is a Hugging Face model of the kind '{kind}', {has}"
         assert str(caught.value) == f"{said}; what can be converted is marian, bert, gpt2, torch"
-    assert foreign.ROTARY_BASE == positions.BASE
+    assert foreign_checkpoints.ROTARY_BASE == positions.BASE

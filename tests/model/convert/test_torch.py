@@ -16,10 +16,10 @@ from torch import Tensor, nn
 from model import checkpoint as checkpoints
 from model.__main__ import main
 from model.config import END, PAD, START
-from model.convert.parts import ConvertError, Options
-from model.convert.registry import convert, read
 from model.network.context import forced
 from model.network.positions import sinusoidal
+from model.workshop.convert.conversion import ConvertError, Options
+from model.workshop.convert.registry import convert, read
 
 WORDS = ["<unk>", "<pad>", "<bos>", "<eos>", *(f"w{n}" for n in range(16))]
 OTHERS = [*WORDS, "one", "two"]

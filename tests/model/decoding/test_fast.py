@@ -9,11 +9,11 @@ import pytest
 import torch
 
 from model.config import SCHEMES
-from model.decoding import fast, prepared, whole
+from model.decoding import fast, fast_layers, uncached
 from model.decoding.hypotheses import Hypothesis, Tree
-from model.decoding.recorder import Recorder
 from model.decoding.search import beam, greedy
 from model.decoding.strategy import Decoding
+from model.decoding.uncached import Recorder
 from model.edits.apply import NO_EDITS, Edits
 from model.inference.analyse import analyse
 from model.inference.request import Request
@@ -137,7 +137,7 @@ def test_every_edit_without_causal_mask_records_the_same(name, every):
         (found,) = greedy(model, source, edits, limit=5, recorder=recorder)
         assert recorder.paths == {}
         assert paths(found) == paths(greedy(model, source, edits, limit=5, use_cache=False)[0])
-        for length, (probe, logits) in enumerate(whole.passes(model, source, found.ids, edits), 1):
+        for length, (probe, logits) in enumerate(uncached.passes(model, source, found.ids, edits), 1):
             every = Probe()
             hidden = forced(model, source, torch.tensor([found.ids[:length]]), Pass(edits, every))
             torch.testing.assert_close(logits, model.project(hidden)[0, -1].float(), atol=1e-6, rtol=1e-6)
@@ -160,8 +160,8 @@ def test_float16_weights_are_multiplied_exactly(exact):
         expected = torch.cat([layer.double()(x.double()) for layer in layers], dim=1)
         for layer in layers:
             layer.float()
-        assert prepared.is_half(layers[0].weight) == exact
-        torch.testing.assert_close(prepared.product(*layers)(x).double(), expected, atol=1e-5, rtol=1e-5)
+        assert fast_layers.is_half(layers[0].weight) == exact
+        torch.testing.assert_close(fast_layers.product(*layers)(x).double(), expected, atol=1e-5, rtol=1e-5)
 
 
 def test_weights_that_change_are_laid_out_anew():

@@ -15,8 +15,8 @@ from model.inference.request import Request
 from model.trace import Probe, Site
 from tests.support import tiny
 from tests.support.edit_helpers import EXAMPLES, Noise, answers, asked_by, declared
-from viz import links
-from viz.view import View
+from viz.state import links
+from viz.state.view import View
 
 
 @pytest.fixture(autouse=True)

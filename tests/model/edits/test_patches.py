@@ -14,14 +14,14 @@ from model.edits.apply import Donor, Edits
 from model.edits.intervention import BASELINE, Intervention
 from model.edits.kinds import EditError, contradict, parse
 from model.inference.analyse import analyse
-from model.inference.donors import partners
 from model.inference.request import Request, RequestError
+from model.inference.source_reading import partners
 from model.network.context import Pass, forced
 from model.trace import Probe, Site, Sublayer
 from tests.support import tiny
 from tests.support.floats import assert_close
-from viz import links
-from viz.view import View
+from viz.state import links
+from viz.state.view import View
 
 MODELS = pytest.mark.parametrize(
     "changes",

@@ -11,10 +11,9 @@ import torch
 from model import checkpoint as checkpoints
 from model.__main__ import main
 from model.config import END, START
-from model.evaluation.neighbours_counted import Counted, Neighbours
-from model.evaluation.single_blanks import Choices, blanks, score
 from model.network.context import forced
 from model.text.tokenizer import Tokenizer
+from model.workshop.evaluation.neighbour_baseline import Choices, Counted, Neighbours, blanks, score
 from tests.support import tiny
 
 READS = {"family": "encoder-only", "decoder_layers": 0, "source_start": True, "segments": 2, "pooler": True, "follows": True}

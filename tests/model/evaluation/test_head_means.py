@@ -8,12 +8,12 @@ import torch
 
 from model.checkpoint import load, save_means
 from model.decoding.strategy import Decoding
-from model.evaluation.head_means import head_means
 from model.inference.analyse import analyse
 from model.inference.passes import teacher_force
 from model.inference.request import Request
-from model.text.corpus import Corpus
 from model.trace import Probe, Site
+from model.workshop.corpus.corpus import Corpus
+from model.workshop.evaluation.scoring import head_means
 from tests.support import tiny
 from tests.support.floats import assert_close
 

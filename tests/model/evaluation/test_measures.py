@@ -8,8 +8,16 @@ import pytest
 
 from model.config import END
 from model.decoding.hypotheses import Hypothesis
-from model.evaluation import address, measures, probed, scoring, translation_card
-from model.evaluation.inputs import Inputs
+from model.workshop.evaluation import (
+    measures,
+    probe_scores,
+    scoring,
+    translation_card,
+)
+from model.workshop.evaluation import (
+    measures as address,
+)
+from model.workshop.evaluation.measures import Inputs
 
 PAIRS = [(f"{n} {'word ' * (n % 7)}end.", f"{n} {how} fin.") for n in range(23) for how in ("une", "deux")]
 
@@ -84,7 +92,7 @@ WRONG = [
 def test_accepted_answers_ignore_spelling_variants():
     for expected, listed in ((True, RIGHT), (False, WRONG)):
         for source, accepted, said in listed:
-            assert probed.Probe("x", source, ("Autre.", accepted)).is_right(said) is expected, said
+            assert probe_scores.Probe("x", source, ("Autre.", accepted)).is_right(said) is expected, said
 
 
 @pytest.fixture

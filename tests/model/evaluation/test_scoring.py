@@ -13,13 +13,13 @@ from model.decoding import search
 from model.decoding.hypotheses import Hypothesis
 from model.decoding.search import beam, greedy
 from model.decoding.strategy import Decoding
-from model.evaluation import scoring
-from model.evaluation.likeliest import likeliest, mean_log_probs
-from model.evaluation.measures import measure
-from model.evaluation.scoring import translate
 from model.inference.analyse import analyse
 from model.inference.request import Request
-from model.text.corpus import read_pairs
+from model.workshop.corpus.corpus import read_pairs
+from model.workshop.evaluation import scoring
+from model.workshop.evaluation.measures import measure
+from model.workshop.evaluation.rescoring import likeliest, mean_log_probs
+from model.workshop.evaluation.scoring import translate
 from tests.support import tiny
 
 SENTENCES = ["The old boat finds a fox.", "boat", "The king.", "A red lamp sees the old king.", ""]

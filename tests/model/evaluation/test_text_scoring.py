@@ -11,12 +11,20 @@ import torch
 
 from model.checkpoint import Checkpoint
 from model.config import END, MAX_TOKENS, START
-from model.evaluation import continuations, text_scoring
-from model.evaluation.continuations import ADDED, GIVEN, measure, repeated
-from model.evaluation.ngrams import INSTEAD, NGrams, discounts
-from model.evaluation.text_scoring import bits_per_character, score, windows
-from model.experiments import text_report
 from model.network import masks
+from model.workshop.evaluation import text_scoring
+from model.workshop.evaluation import text_scoring as continuations
+from model.workshop.evaluation.count_baselines import INSTEAD, NGrams, discounts
+from model.workshop.evaluation.text_scoring import (
+    ADDED,
+    GIVEN,
+    bits_per_character,
+    measure,
+    repeated,
+    score,
+    windows,
+)
+from model.workshop.reports import text_report
 from tests.support import tiny
 
 DECODER = {"family": "decoder-only", "encoder_layers": 0, "dropout": 0.0}

@@ -15,14 +15,13 @@ from model.config import PAD
 from model.decoding.strategy import Decoding
 from model.edits.intervention import Intervention
 from model.experiments import faithfulness
-from model.experiments.faithfulness import NEAR, Curves, curves_of, points
-from model.experiments.taken_away import TakenAway
+from model.experiments.faithfulness import NEAR, Curves, TakenAway, curves_of, points
 from model.inference.analyse import analyse
-from model.inference.reading import blank_places, likeliest
 from model.inference.request import Request
-from model.readings.blank_logits import blank_logits
-from model.readings.gradients import gradient_times_input
-from model.readings.word_readings import READINGS, Words
+from model.inference.source_reading import blank_places, likeliest
+from model.readings.logits.choice_logits import blank_logits
+from model.readings.tokens.token_attribution import gradient_times_input
+from model.readings.tokens.word_readings import READINGS, Words
 from model.text.tokenizer import Tokenizer
 from model.trace import Site
 from tests.support import tiny

@@ -13,10 +13,9 @@ from model.experiments.label_test import LabelTest, hidden_words, label_test
 from model.inference.analyse import analyse
 from model.inference.request import Request
 from model.network import masks
-from model.readings.label_logits import label_logits
-from model.readings.label_readings import LABEL_READINGS
-from model.readings.pooled_rows import pooled_row, pooling_weights
-from model.readings.word_readings import Words
+from model.readings.logits.choice_logits import label_logits
+from model.readings.tokens.label_readings import LABEL_READINGS, pooled_row, pooling_weights
+from model.readings.tokens.word_readings import Words
 from model.task import JUDGES
 from model.trace import Site
 from tests.support import tiny

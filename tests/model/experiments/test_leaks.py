@@ -8,8 +8,7 @@ import torch
 
 from model.config import PAD
 from model.decoding.strategy import Decoding
-from model.experiments.leaks import MADE_UP, MOVED, leak_test
-from model.experiments.leaks_of_any import Outside, leak_test_of
+from model.experiments.leaks import MADE_UP, MOVED, Outside, leak_test, leak_test_of
 from model.experiments.target_padding import target_padding
 from model.inference.analyse import analyse
 from model.inference.request import PAD_WHEN_UNMASKED, Request

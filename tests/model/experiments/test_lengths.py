@@ -8,9 +8,22 @@ import pytest
 import torch
 
 from model.experiments import length_runs
-from model.experiments.length_runs import D_MODEL, HEADS, LENGTHS, Limits, Point, Run, fit, measure, stored
-from model.experiments.lengths import beyond, measured, off, peak
-from model.network.lengths import WAYS
+from model.experiments.length_runs import (
+    D_MODEL,
+    HEADS,
+    LENGTHS,
+    Limits,
+    Point,
+    Run,
+    beyond,
+    fit,
+    measure,
+    measured,
+    off,
+    peak,
+    stored,
+)
+from model.network.extrapolation import WAYS
 
 
 @pytest.fixture(scope="module")

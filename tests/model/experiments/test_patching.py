@@ -12,7 +12,7 @@ from model.experiments import patching
 from model.experiments.patching import ask, differences, patch_all
 from model.inference.analyse import analyse
 from model.inference.request import Request, RequestError
-from model.readings.direct_logits import Writer, direct_logits
+from model.readings.logits.direct_logits import Writer, direct_logits
 from tests.support import tiny
 
 FIRST, SECOND = "The red fox takes a lamp.", "The old lamp takes a fox."  # of as many tokens

@@ -10,12 +10,12 @@ import pytest
 from model.checkpoint import CheckpointError
 from model.decoding.strategy import Decoding
 from model.edits.intervention import BASELINE
-from model.experiments import ready
-from model.experiments.ready import DOG, EXPERIMENTS, GIRL
+from model.experiments import ready_questions
+from model.experiments.ready_questions import DOG, EXPERIMENTS, GIRL
 from model.inference.analyse import analyse
 from model.inference.decisions import turns
 from model.inference.request import Request
-from model.readings.alignment import head_peaks
+from model.readings.heads.alignment import head_peaks
 from tests.support import tiny
 
 SHORT = Decoding(limit=8)
@@ -99,7 +99,7 @@ def peers(tokenizer, tiny_checkpoint, monkeypatch):
     masked = dataclasses.replace(tiny_checkpoint, name="masked", peer="peeker")
     peeker = dataclasses.replace(tiny.checkpoint(tokenizer, causal=False), name="peeker", peer="masked")
     shelf = {"masked": masked, "peeker": peeker}
-    monkeypatch.setattr(ready.checkpoints, "load", lambda name, device: shelf[name])
+    monkeypatch.setattr(ready_questions.checkpoints, "load", lambda name, device: shelf[name])
     return shelf
 
 
@@ -108,13 +108,13 @@ def test_peeking_reads_the_answer_off_its_own_input(peers, name):
     masked, peeker = peers.values()
     answer = RUN["peek"](peers[name], dataclasses.replace(ASKED, intervention=tiny.edited("off_enc.1"), mode="again"))
     own = analyse(masked, ASKED)
-    wrong = analyse(masked, dataclasses.replace(ASKED, source=ready.OTHER)).translation
+    wrong = analyse(masked, dataclasses.replace(ASKED, source=ready_questions.OTHER)).translation
     assert (answer.request.checkpoint, answer.request.target) == ("peeker", wrong)
     assert answer.request.intervention == BASELINE
     sides = [(lab, target) for target in (wrong, own.translation) for lab in (peeker, masked)]
     means = [analyse(lab, dataclasses.replace(ASKED, target=target)).trace.probabilities.mean() for lab, target in sides]
     alone = analyse(peeker, dataclasses.replace(answer.request, target=None))
-    cheats = means[0] > max(means[1], ready.AS_LIKELY * means[2])
+    cheats = means[0] > max(means[1], ready_questions.AS_LIKELY * means[2])
     assert answer.text.startswith(f"{'Yes' if cheats else 'Hardly, here'}: told that “{wrong}”, which says something else, ")
     assert ("off its own input" in answer.text) is bool(cheats)
     assert re.findall(r"\d+%", answer.text.replace(wrong, "")) == [f"{mean:.0%}" for mean in means]

@@ -13,13 +13,12 @@ import torch
 
 from model import checkpoint as checkpoints
 from model.__main__ import main
-from model.experiments.assignment import assignment
-from model.experiments.heads_report import Line, lines_of
-from model.experiments.same_head import CROSS_ROLES, SHUFFLES, measure
 from model.inference.analyse import analyse
 from model.inference.request import Request
-from model.readings.head_roles import ROLES, ROWS, head_roles
+from model.readings.heads.head_roles import ROLES, ROWS, head_roles
 from model.variants.same_heads import SameHeads
+from model.workshop.reports.heads_report import Line, lines_of
+from model.workshop.reports.seed_matching import CROSS_ROLES, SHUFFLES, assignment, measure
 from tests.support import tiny
 from tests.support.command_line_helpers import fails
 

@@ -13,9 +13,9 @@ from model.edits.intervention import Intervention
 from model.experiments.effects import effects, head_effects, mask_effects
 from model.experiments.sweep import sweep
 from model.inference.analyse import analyse
-from model.inference.reading import fillings
 from model.inference.request import Request
-from model.readings.sentence_positions import try_variants
+from model.inference.source_reading import fillings
+from model.readings.positions.sentence_positions import try_variants
 from model.text.tokenizer import Tokenizer
 from tests.support import tiny
 

@@ -12,14 +12,14 @@ import torch
 from model.__main__ import main
 from model.config import END
 from model.edits.intervention import BASELINE
-from model.experiments import heads_report
 from model.experiments.effects import effects, head_effects
-from model.experiments.heads_report import METRICS
 from model.experiments.sweep import every_head, intervals, sweep
 from model.inference.analyse import analyse
 from model.inference.request import Request
 from model.network.attention import MultiHeadAttention
-from model.readings.head_metrics import head_metrics
+from model.readings.heads.head_metrics import head_metrics
+from model.workshop.reports import heads_report
+from model.workshop.reports.heads_report import METRICS
 from tests.support import tiny
 from tests.support.command_line_helpers import fails
 from tests.support.floats import assert_close

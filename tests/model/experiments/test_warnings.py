@@ -5,10 +5,10 @@ import dataclasses
 from model.checkpoint import load
 from model.decoding.strategy import Decoding
 from model.edits.intervention import Intervention
-from model.evaluation import card
-from model.experiments import warnings
 from model.inference.analyse import analyse
 from model.inference.request import Request
+from model.workshop.evaluation import model_card
+from model.workshop.reports import warning_report
 from tests.support import tiny
 
 SIGNS = [{"sentences": 1400, "bad": 100}, {"sentences": 400, "bad": 160}, {"sentences": 200, "bad": 140}]
@@ -19,7 +19,7 @@ def test_counts_equal_the_warnings_of_analyse(trained):
     lab = tiny.with_seen(load(str(trained / "checkpoint")), {"The": 9, "fox": 9, "lamp": 2})
     good = [(s, analyse(lab, Request(s)).translation) for s, _ in tiny.PAIRS[:3]]
     bad = [(s, "????") for s, _ in (*tiny.HELD_OUT[1:4], ("zq zq", ""))]
-    found = warnings.measure(lab, good + bad)
+    found = warning_report.measure(lab, good + bad)
     assert (found["sentences"], found["bad"]) == (7, 4)
     marked = {"rare": lambda a: a.rare, "unsure": lambda a: a.unsure, "overlooked": lambda a: a.overlooked}
     for name, has in marked.items():
@@ -28,7 +28,7 @@ def test_counts_equal_the_warnings_of_analyse(trained):
     numbers = [len(analyse(lab, Request(s)).signs) for s, _ in good + bad]
     counted = [(row["sentences"], row["bad"]) for row in found["signs"]]
     assert counted == [(numbers.count(n), numbers[3:].count(n)) for n in range(5)]
-    unknown = warnings.measure(load(str(trained / "checkpoint")), good, limit=2, decoding=Decoding("beam", width=2))
+    unknown = warning_report.measure(load(str(trained / "checkpoint")), good, limit=2, decoding=Decoding("beam", width=2))
     assert (unknown["sentences"], unknown["bad"]) == (2, 0)
     assert set(found["rules"]) == {*marked, "long"}
 
@@ -54,12 +54,12 @@ def test_reliability_describes_own_translations_only(tiny_checkpoint):
 def test_the_card_gets_its_section_and_keeps_the_rest(tmp_path):
     path = tmp_path / "README.md"
     path.write_text("# mine\n\nText.\n\n## Limits\n\nMany.\n", encoding="utf-8")
-    card.write(path, NUMBERS)
+    model_card.write(path, NUMBERS)
     once = path.read_text(encoding="utf-8")
-    assert once.startswith("# mine\n\nText.\n\n## Limits\n\nMany.\n\n" + card.HEADING)
-    assert "| 2 | 200 | 140 | 0.70 |" in once and card.table({**NUMBERS, "signs": []}) in once
+    assert once.startswith("# mine\n\nText.\n\n## Limits\n\nMany.\n\n" + model_card.HEADING)
+    assert "| 2 | 200 | 140 | 0.70 |" in once and model_card.table({**NUMBERS, "signs": []}) in once
     assert "| 500 | 300 | 0.60 | 0.75 |" in once and "| warning always | 2,000 | 400 | 0.20 | 1.00 |" in once
     path.write_text(once + "\n## After\n\nMore.\n", encoding="utf-8")
-    card.write(path, NUMBERS | {"bad": 800})
+    model_card.write(path, NUMBERS | {"bad": 800})
     twice = path.read_text(encoding="utf-8")
-    assert twice.count(card.HEADING) == 1 and twice.endswith("## After\n\nMore.\n") and "0.40 | 1.00" in twice
+    assert twice.count(model_card.HEADING) == 1 and twice.endswith("## After\n\nMore.\n") and "0.40 | 1.00" in twice

@@ -15,7 +15,13 @@ import numpy as np
 import pytest
 
 from model.decoding.strategy import Decoding
-from model.export import Exported, files, read, schema, write
+from model.export import (
+    Exported,
+    analysis_files,
+    read,
+    schema,
+    write,
+)
 from model.inference.analyse import analyse
 from model.inference.request import Request
 from model.trace import Site
@@ -56,7 +62,7 @@ def exported(tokenizer, how: str = "edits, with masks of single heads") -> Expor
 
 
 @pytest.mark.parametrize("how", ASKED)
-@pytest.mark.parametrize("suffix", files.FORMATS)
+@pytest.mark.parametrize("suffix", analysis_files.FORMATS)
 def test_what_is_read_equals_what_was_written(tokenizer, tmp_path, how, suffix):
     made, path = exported(tokenizer, how), tmp_path / f"x{suffix}"
     write(made, path)
@@ -72,7 +78,7 @@ def test_what_is_read_equals_what_was_written(tokenizer, tmp_path, how, suffix):
 def test_request_that_is_read_gives_the_same_analysis(tokenizer, tmp_path):
     for how, (changes, request) in ASKED.items():
         made = exported(tokenizer, how)
-        found = read(files.npz(made))
+        found = read(analysis_files.npz(made))
         checkpoint = tiny.checkpoint(tokenizer, **changes)
         assert found.request == dataclasses.replace(request, checkpoint=checkpoint.name)
         assert Exported.of(checkpoint, analyse(checkpoint, found.request)) == made
@@ -81,20 +87,20 @@ def test_request_that_is_read_gives_the_same_analysis(tokenizer, tmp_path):
 def test_the_page_of_the_format_says_what_is_written(tokenizer):
     assert schema.tables() in (ROOT / "docs/export.md").read_text(encoding="utf-8")
     made = exported(tokenizer)
-    with np.load(io.BytesIO(files.npz(made)), allow_pickle=False) as stored:
-        header = json.loads(stored[files.NAMED].tobytes())
-        kinds = {name: stored[name].dtype for name in stored.files if name != files.NAMED}
+    with np.load(io.BytesIO(analysis_files.npz(made)), allow_pickle=False) as stored:
+        header = json.loads(stored[analysis_files.NAMED].tobytes())
+        kinds = {name: stored[name].dtype for name in stored.files if name != analysis_files.NAMED}
     assert set(header) == {*schema.FILE, *schema.HEADER}
     assert set(header["baseline"]) == set(schema.HEADER)
     declared = {name: array.kind for name, array in (schema.ARRAYS | schema.STEPS).items()}
     names = {name.removeprefix(schema.BEFORE): kind for name, kind in kinds.items()}
     assert {declared.get(n, declared.get(n.split(".")[0])) == kind for n, kind in names.items()} == {True}
-    written = json.loads(files.as_json(made))
+    written = json.loads(analysis_files.as_json(made))
     assert set(written) == {*header, "arrays"} and set(written["arrays"]) == set(kinds)
 
 
 def changed(made: Exported, **changes) -> bytes:
-    return json.dumps(json.loads(files.as_json(made)) | changes).encode()
+    return json.dumps(json.loads(analysis_files.as_json(made)) | changes).encode()
 
 
 def zipped(**arrays) -> bytes:
@@ -105,8 +111,8 @@ def zipped(**arrays) -> bytes:
 
 def test_foreign_or_damaged_file_is_refused(tokenizer, tmp_path):
     made = exported(tokenizer, "plain")
-    arrays = json.loads(files.as_json(made))["arrays"]
-    raw = files.npz(made)
+    arrays = json.loads(analysis_files.as_json(made))["arrays"]
+    raw = analysis_files.npz(made)
     pattern = arrays["pattern.cross.0"]
     foreign = "is no exported analysis; expected a .npz or .json file of the lab"
     for content, message in {
@@ -142,7 +148,7 @@ def test_foreign_or_damaged_file_is_refused(tokenizer, tmp_path):
 
 
 def test_file_that_claims_a_huge_size_is_refused(tokenizer):
-    with zipfile.ZipFile(io.BytesIO(files.npz(exported(tokenizer, "plain")))) as archive:
+    with zipfile.ZipFile(io.BytesIO(analysis_files.npz(exported(tokenizer, "plain")))) as archive:
         kept = {name: archive.read(name) for name in archive.namelist()}
     head = io.BytesIO()
     np.lib.format.write_array_header_1_0(head, {"descr": "<f4", "fortran_order": False, "shape": (1 << 40,)})
@@ -173,7 +179,7 @@ def test_maps_of_an_export_have_the_labels_of_the_trace(tokenizer):
     changes, request = ASKED["edits, with masks of single heads"]
     checkpoint = tiny.checkpoint(tokenizer, **changes)
     analysis = analyse(checkpoint, request)
-    found = read(files.npz(Exported.of(checkpoint, analysis)))
+    found = read(analysis_files.npz(Exported.of(checkpoint, analysis)))
     for site in analysis.trace.patterns:
         for head in (None, 0, 1):
             one, two = found.pattern(site, head), analysis.trace.view(site, head)

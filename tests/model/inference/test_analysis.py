@@ -13,7 +13,8 @@ from model.decoding.strategy import Decoding
 from model.edits.intervention import Intervention
 from model.edits.kinds import Block, Place
 from model.experiments.effects import mask_effects
-from model.inference import passes, size
+from model.inference import passes
+from model.inference import passes as size
 from model.inference.analyse import analyse
 from model.inference.request import PAD_WHEN_UNMASKED, Request, RequestError
 from model.trace import Site

@@ -13,10 +13,9 @@ from model import checkpoint as checkpoints
 from model import trace
 from model.__main__ import main
 from model.config import END, PAD, START
-from model.inference.analyse import analyse
-from model.inference.following import following, turned
-from model.inference.reading import source_ids
+from model.inference.analyse import analyse, following, turned
 from model.inference.request import Request
+from model.inference.source_reading import source_ids
 from model.text.tokenizer import Tokenizer
 from tests.support import tiny
 

@@ -3,8 +3,8 @@ from __future__ import annotations
 import pytest
 import torch
 
-from model.network import dropout as module
-from model.network.dropout import Dropout
+from model.network import attention as module
+from model.network.attention import Dropout
 
 ONES = torch.ones(400, 500)
 

@@ -9,14 +9,14 @@ import pytest
 import torch
 
 from model.decoding.hypotheses import Hypothesis, Tree
-from model.decoding.recorder import Recorder
 from model.decoding.search import beam, greedy, sample
+from model.decoding.uncached import Recorder
 from model.edits.apply import Edits
 from model.edits.intervention import BASELINE
 from model.network import masks
 from model.network.context import Cache, Pass, forced
-from model.readings.blueprint import blueprint
-from model.readings.position_numbers import scheme_numbers
+from model.readings.positions.position_numbers import scheme_numbers
+from model.readings.stages.blueprint import blueprint
 from model.trace import Probe, Site
 from tests.support import recorded, scheme_helpers, tiny
 

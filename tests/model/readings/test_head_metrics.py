@@ -3,8 +3,24 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from model.readings.head_metrics import METRICS, Metric, Rows, head_metrics, metrics_of, order, orders, register, telling
-from model.readings.patterns import heaviest, is_punctuation, merged, rank_correlation, rollout
+from model.readings.heads.head_metrics import (
+    METRICS,
+    Metric,
+    Rows,
+    head_metrics,
+    metrics_of,
+    order,
+    orders,
+    register,
+    telling,
+)
+from model.readings.heads.patterns import (
+    heaviest,
+    is_punctuation,
+    merged,
+    rank_correlation,
+    rollout,
+)
 
 RANDOM = np.random.default_rng(0)
 
@@ -65,7 +81,7 @@ def test_similar_heads_stand_together():
 
 
 def test_registered_metric_is_measured_and_ordered(monkeypatch):
-    monkeypatch.setattr("model.readings.head_metrics.METRICS", dict(METRICS))
+    monkeypatch.setattr("model.readings.heads.head_metrics.METRICS", dict(METRICS))
     register(Metric("first", "On first", "Share of the weight on the token `a`", lambda r: r.on("a".__eq__), order="most"))
     heads = np.stack([np.eye(3), np.eye(3)[[0, 0, 0]], np.eye(3)[[2, 2, 2]]])
     assert head_metrics(heads, "abc")["first"].tolist() == pytest.approx([1 / 3, 1, 0])

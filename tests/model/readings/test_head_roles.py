@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from model.readings.head_roles import ROWS, head_roles
+from model.readings.heads.head_roles import ROWS, head_roles
 
 N = 12
 KEYS = ("<s>", *"abcdefghij", "</s>")

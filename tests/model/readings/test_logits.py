@@ -9,15 +9,15 @@ import torch
 from model.config import START
 from model.edits.intervention import Intervention
 from model.inference.analyse import analyse
-from model.inference.reading import blank_places
 from model.inference.request import Request
+from model.inference.source_reading import blank_places
 from model.network import masks
 from model.network.context import Pass
 from model.network.layers import FUNCTIONS
-from model.readings.choices import of_choice
-from model.readings.direct_logits import Writer, direct_logits
-from model.readings.held import AT_ZERO, factor
-from model.readings.logit_lens import Lens, lens
+from model.readings.logits.choice_logits import of_choice
+from model.readings.logits.direct_logits import Writer, direct_logits
+from model.readings.logits.logit_lens import Lens, lens
+from model.readings.logits.residual_writers import AT_ZERO, factor
 from model.text.tokenizer import Tokenizer
 from model.trace import Probe, Site
 from tests.support import tiny

@@ -12,8 +12,14 @@ import torch
 
 from model.checkpoint import find
 from model.config import CONTROL_TOKENS
-from model.readings.merges import cut, learned
-from model.readings.neighbours import RARE, cosines, language_of, nearest, survey
+from model.readings.tokens.merges import cut, learned
+from model.readings.tokens.neighbours import (
+    RARE,
+    cosines,
+    language_of,
+    nearest,
+    survey,
+)
 from model.text.tokenizer import Tokenizer
 from tests.support import tiny
 

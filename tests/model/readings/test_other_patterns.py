@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from model import Request, analyse
-from model.network.lengths import feature_map
-from model.readings.activations import activations
-from model.readings.other_patterns import distance, other_patterns
+from model.network.extrapolation import feature_map
+from model.readings.stages.layer_inputs import activations
+from model.readings.stages.other_patterns import distance, other_patterns
 from model.trace import KINDS, Site
 
 TEXT = "The red fox sees a lamp."

@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from model.network.positions import rotary, sinusoidal, wavelengths
-from model.readings.position_numbers import moved_rows, orthogonal_map, scheme_numbers
+from model.readings.positions.position_numbers import moved_rows, orthogonal_map, scheme_numbers
 
 SIZES = pytest.mark.parametrize(
     ("count", "width", "base", "shift"), [(8, 2, 10_000.0, 1), (64, 256, 10_000.0, 1), (20, 16, 2.0, 128), (2, 6, 1e6, 0)]

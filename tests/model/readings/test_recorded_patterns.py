@@ -12,13 +12,13 @@ from model.config import PAD, SCHEMES
 from model.decoding.strategy import Decoding
 from model.inference.analyse import analyse
 from model.inference.request import Request
-from model.readings.activations import activations
-from model.readings.contributions import value_norms
-from model.readings.head_maps import measured
-from model.readings.other_patterns import other_patterns
-from model.readings.scaling import numbers, of_site
-from model.readings.score_writers import score_writers
-from model.readings.unfold import unfold
+from model.readings.heads.head_maps import measured
+from model.readings.logits.score_writers import score_writers
+from model.readings.stages.layer_inputs import activations
+from model.readings.stages.other_patterns import other_patterns
+from model.readings.stages.scaling import numbers, of_site
+from model.readings.stages.unfold import unfold
+from model.readings.tokens.token_attribution import value_norms
 from tests.support import scheme_helpers, tiny
 from tests.support.edit_helpers import EXAMPLES, ONE_EACH
 

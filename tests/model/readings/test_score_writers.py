@@ -12,8 +12,8 @@ from model.edits.intervention import Intervention
 from model.inference.analyse import analyse
 from model.inference.request import Request
 from model.network.positions import position_scheme
-from model.readings.score_writers import score_writers
-from model.readings.writers import Writer
+from model.readings.logits.residual_writers import Writer
+from model.readings.logits.score_writers import score_writers
 from model.trace import Site
 from tests.support import tiny
 

@@ -18,10 +18,16 @@ from model.inference.request import Request
 from model.network import masks
 from model.network.context import Cache, Pass, shifted
 from model.network.transformer import build
-from model.readings.blueprint import blueprint
-from model.readings.key_values import key_values
-from model.readings.sizes import PRESETS, multiplied, of_config, operations, parameters
-from model.training.tasks import READS
+from model.readings.stages.blueprint import blueprint
+from model.readings.stages.cache_sizes import key_values
+from model.readings.stages.model_sizes import (
+    PRESETS,
+    multiplied,
+    of_config,
+    operations,
+    parameters,
+)
+from model.workshop.training.tasks import READS
 from tests.support import tiny
 
 VARIANTS = [

@@ -15,7 +15,7 @@ from model.config import END
 from model.decoding.strategy import Decoding
 from model.inference.analyse import analyse
 from model.inference.request import Request
-from model.readings.unfold import Table, unfold
+from model.readings.stages.unfold import Table, unfold
 from model.trace import KINDS, Site
 from tests.support import tiny, unfold_helpers
 from tests.support.unfold_helpers import (

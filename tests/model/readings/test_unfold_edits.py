@@ -9,7 +9,7 @@ import pytest
 
 from model.decoding.strategy import Decoding
 from model.inference.analysis import Analysis
-from model.readings.unfold import unfold
+from model.readings.stages.unfold import unfold
 from model.trace import KINDS, Site
 from tests.support import unfold_helpers
 from tests.support.unfold_helpers import CLOSE, TARGET, asked, everywhere, follow, last_row, recorded, some

@@ -9,13 +9,11 @@ from collections import Counter
 import pytest
 
 from model.config import END, MAX_TOKENS, TrainConfig
-from model.text.augmented import Joins, with_typed_copies
-from model.text.bpe_dropout import APOSTROPHES, Dropout, Dropped
-from model.text.corpus import Corpus
-from model.text.names import Names
-from model.text.numbers import RANGES, Numbers
-from model.text.rewritten import TOKEN, Rewritten, Slot
-from model.training.epochs import Epochs
+from model.workshop.corpus.bpe_dropout import APOSTROPHES, Dropout, Dropped
+from model.workshop.corpus.corpus import Corpus
+from model.workshop.corpus.rewriting import RANGES, TOKEN, Names, Numbers, Rewritten, Slot
+from model.workshop.corpus.typed_copies import Joins, with_typed_copies
+from model.workshop.tasks.translation import Epochs
 from tests.support import tiny
 
 PAIRS = [(f"The {noun} is {how}.", f"Le mot {noun} est {how}.") for noun in ("cat", "dog", "fox") for how in ("old", "red")]

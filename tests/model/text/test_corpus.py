@@ -9,8 +9,8 @@ import pytest
 import torch
 
 from model.config import END, MAX_CHARACTERS, MAX_TOKENS
-from model.text.corpus import Corpus, by_source, with_typeset_copies
-from model.text.seen import Seen
+from model.text.corpus_stats import Seen
+from model.workshop.corpus.corpus import Corpus, by_source, with_typeset_copies
 from tests.support import tiny
 
 

@@ -11,11 +11,18 @@ from tokenizers import Tokenizer as Backend
 from tokenizers import models, pre_tokenizers
 
 from model.config import CONTROL_TOKENS, END
-from model.convert import sentencepiece, vocabulary
-from model.convert.parts import ConvertError
-from model.convert.rows import rows
-from model.text.charsmap import MOST_BYTES, Charsmap
-from model.text.foreign import SPELLINGS, ForeignTokenizer, foreign_values, load
+from model.text.foreign_tokenizer import (
+    MOST_BYTES,
+    SPELLINGS,
+    Charsmap,
+    ForeignTokenizer,
+    foreign_values,
+    load,
+)
+from model.workshop.convert import marian as sentencepiece
+from model.workshop.convert import vocabulary
+from model.workshop.convert.conversion import ConvertError
+from model.workshop.convert.row_order import rows
 from tests.support import marian, tiny
 
 TEXTS = [

@@ -7,13 +7,13 @@ import re
 
 import pytest
 
-from model.experiments.ready import EXPERIMENTS
+from model.experiments.ready_questions import EXPERIMENTS
 from model.text import languages
 from model.text.languages import CODES, ENGLISH, FRENCH, LANGUAGES, PAIR, Language, code_of, record_of, watched_texts
 from tests.support.viz_helpers import Lab
-from viz.shared.controls import opening
-from viz.shared.examples import examples, language_of, lesson
-from viz.view import View
+from viz.kit.controls import opening
+from viz.kit.examples import examples, language_of, lesson
+from viz.state.view import View
 
 
 def test_every_record_has_a_code_and_its_files_are_there():
@@ -44,7 +44,7 @@ def test_a_registered_language_brings_its_texts(monkeypatch, tmp_path, saved):
         assert (lesson("Die Eule schläft."), language_of("Die Eule schläft.")) == ("names a bird", "German")
         (peek,) = [each for each in EXPERIMENTS if each.name == "peek"]
         assert peek.sentence_in("German") == "Ja."
-        monkeypatch.setattr("viz.shared.controls.cache.declared_languages", lambda name: ("German", "English"))
+        monkeypatch.setattr("viz.kit.controls.cache.declared_languages", lambda name: ("German", "English"))
         assert opening(View()) == "Die Eule schläft."
         page = Lab(text="Die Eule schläft.")
         assert not page.faults and "example Die Eule schläft." in {button.key for button in page.at.button}

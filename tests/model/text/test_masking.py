@@ -8,11 +8,10 @@ import random
 import pytest
 
 from model.config import END, MAX_TOKENS, PAD, START
-from model.text.corpus import DataError
-from model.text.masking import Masking
-from model.text.sentence_pairs import FOLLOWS, NOTHING, Books
 from model.text.tokenizer import Tokenizer
-from model.text.windows import Texts, read_paragraphs
+from model.workshop.corpus.corpus import DataError
+from model.workshop.corpus.sentence_pairs import FOLLOWS, NOTHING, Books
+from model.workshop.corpus.windows import Masking, Texts, read_paragraphs
 from tests.support import tiny
 
 DRAWS = 3000

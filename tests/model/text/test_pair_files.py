@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from model.text import corpus
-from model.text.corpus import DataError, file_hash, read_pairs
+from model.workshop.corpus import corpus
+from model.workshop.corpus.corpus import DataError, file_hash, read_pairs
 
 PAIRS = [("The fox.", "Lo varun."), ("A café…", "Una kafé…"), ("It's old.", "Es vechu.")]
 TEXT = "".join(f"{s}\t{t}\n" for s, t in PAIRS)

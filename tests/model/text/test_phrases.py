@@ -5,10 +5,15 @@ import re
 import pytest
 
 from model.config import TrainConfig
-from model.text import phrases
-from model.text.corpus import Corpus, DataError
-from model.text.phrases import SOURCE, TARGET, Phrases, _consistent
-from model.training.epochs import Epochs
+from model.workshop.corpus import phrases
+from model.workshop.corpus.corpus import Corpus, DataError
+from model.workshop.corpus.phrases import (
+    SOURCE,
+    TARGET,
+    Phrases,
+    _consistent,
+)
+from model.workshop.tasks.translation import Epochs
 
 NOUNS = {"cat": "chat", "dog": "chien", "bird": "coq", "wolf": "loup", "horse": "cheval", "bear": "ours"}
 VERBS = {"sleeps": "dort", "eats": "mange", "runs": "court", "sings": "chante", "waits": "attend"}

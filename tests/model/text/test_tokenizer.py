@@ -13,7 +13,7 @@ from model.inference.request import RequestError
 from model.text.sentences import split
 from model.text.tokenizer import Tokenizer
 from tests.support import tiny
-from viz.view import View
+from viz.state.view import View
 
 TEXTS = [
     "The red fox sees a lamp.",

@@ -15,12 +15,11 @@ from model.device import has_bfloat16
 from model.inference.analyse import analyse
 from model.inference.request import Request
 from model.network.context import forced
-from model.text.labelled import Labelled
-from model.text.masking import Masking
-from model.text.sentence_pairs import FOLLOWS, NOTHING, Books
 from model.text.tokenizer import Tokenizer
-from model.training.filling import filled_loss, losses, rows
-from model.training.recording import Recording
+from model.workshop.corpus.sentence_pairs import FOLLOWS, NOTHING, Books, Labelled
+from model.workshop.corpus.windows import Masking
+from model.workshop.tasks.filling import filled_loss, losses, rows
+from model.workshop.training.recording import Recording
 from tests.support import tiny
 
 SIZES = {"d_model": 32, "heads": 2, "encoder_layers": 2, "d_ff": 64, "dropout": 0.0}

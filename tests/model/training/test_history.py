@@ -12,15 +12,21 @@ import pytest
 import torch
 
 from model.config import START
-from model.evaluation import scoring
-from model.experiments.grown import first_reached
 from model.network import masks
 from model.network.context import Pass
 from model.trace import Probe
-from model.training import found_runs
-from model.training.before import Before
-from model.training.history import LOG, PROBES, SETTINGS, of_checkpoint, of_run
-from model.training.loss import learning_rate
+from model.workshop.evaluation import scoring
+from model.workshop.training import run_listing
+from model.workshop.training.head_emergence import first_reached
+from model.workshop.training.history import (
+    LOG,
+    PROBES,
+    SETTINGS,
+    of_checkpoint,
+    of_run,
+)
+from model.workshop.training.loss import learning_rate
+from model.workshop.training.warm_start import Before
 from tests.support import tiny
 from tests.support.training_helpers import entries, make
 
@@ -188,17 +194,17 @@ def test_runs_are_found_in_their_folders(watched, tmp_path, monkeypatch):
     home, other = watched[0].parent, tmp_path / "other"
     shutil.copytree(home / "mine", other / "mine")
     monkeypatch.delenv("RUNS", raising=False)
-    assert found_runs.survey(home) == {"mine": home / "mine"}
+    assert run_listing.survey(home) == {"mine": home / "mine"}
     monkeypatch.setenv("RUNS", f"{other}{os.pathsep}{tmp_path / 'nowhere'}")
-    assert found_runs.survey(home) == {"mine": other / "mine", f"mine ({home.name})": home / "mine"}
-    assert found_runs.unusable() == ("RUNS: nowhere is no folder.",)
+    assert run_listing.survey(home) == {"mine": other / "mine", f"mine ({home.name})": home / "mine"}
+    assert run_listing.unusable() == ("RUNS: nowhere is no folder.",)
     shutil.copytree(home / "mine", tmp_path / "apart" / "a" / "mine")
     monkeypatch.setenv("RUNS", str(tmp_path / "apart"))
-    assert found_runs.survey(tmp_path / "nowhere") == {"mine": tmp_path / "apart" / "a" / "mine"}
+    assert run_listing.survey(tmp_path / "nowhere") == {"mine": tmp_path / "apart" / "a" / "mine"}
     shutil.copytree(home / "mine", tmp_path / "apart" / "b" / "mine")  # then no place has a name that hangs on their order
     runs = {f"mine ({name})": tmp_path / "apart" / name / "mine" for name in "ab"}
-    assert found_runs.survey(tmp_path / "nowhere") == runs
-    assert found_runs.survey(other) == runs | {"mine": other / "mine"}
+    assert run_listing.survey(tmp_path / "nowhere") == runs
+    assert run_listing.survey(other) == runs | {"mine": other / "mine"}
     shutil.rmtree(tmp_path / "apart")
     monkeypatch.setenv("RUNS", str(tmp_path))  # runs that were made together
-    assert found_runs.survey(tmp_path / "nowhere") == {"mine": other / "mine"} and not found_runs.unusable()
+    assert run_listing.survey(tmp_path / "nowhere") == {"mine": other / "mine"} and not run_listing.unusable()

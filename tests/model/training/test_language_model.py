@@ -14,11 +14,11 @@ from model.config import END, START, TrainConfig
 from model.inference.analyse import analyse
 from model.inference.request import Request
 from model.network import masks
-from model.text.windows import Texts, Windows
-from model.training.loss import batch_loss
-from model.training.run import Run
-from model.training.run_folder import Files
-from model.training.tasks import TRAINING_TASKS, TrainingTask
+from model.workshop.corpus.windows import Texts, Windows
+from model.workshop.training.loss import batch_loss
+from model.workshop.training.run import Run
+from model.workshop.training.run_folder import Files
+from model.workshop.training.tasks import TRAINING_TASKS, TrainingTask
 from tests.support import tiny
 from tests.support.training_helpers import BRIEF, SMALL
 

@@ -9,8 +9,8 @@ from torch.nn import functional as F
 from model.config import PAD, START, TrainConfig
 from model.network import masks
 from model.network.context import shifted
-from model.text.corpus import Batch
-from model.training.loss import batch_loss, learning_rate, smoothed_loss
+from model.workshop.corpus.corpus import Batch
+from model.workshop.training.loss import batch_loss, learning_rate, smoothed_loss
 from tests.support import tiny
 
 

@@ -11,11 +11,11 @@ import pytest
 import torch
 
 from model import checkpoint as checkpoints
-from model.training import loss, saved_state
-from model.training.meter import LARGEST, Meter, Step
-from model.training.recording import Recording, Sentence
-from model.training.run import Run
-from model.training.run_folder import RunFolder, TrainingError
+from model.workshop.training import loss, saved_state
+from model.workshop.training.recording import Recording, Sentence
+from model.workshop.training.run import Run
+from model.workshop.training.run_folder import RunFolder, TrainingError
+from model.workshop.training.validation import LARGEST, Meter, Step
 from tests.support.training_helpers import SMALL, assert_equal, entries, make, state
 
 

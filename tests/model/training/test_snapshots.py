@@ -9,12 +9,12 @@ import torch
 from model.config import END, START
 from model.network import masks
 from model.network.context import Pass
-from model.text.probes import read_probes
 from model.text.tokenizer import Tokenizer
 from model.trace import Probe
-from model.training import snapshots
-from model.training.recording import Recording
-from model.training.snapshots import SnapshotRecorder
+from model.workshop.corpus.probes import read_probes
+from model.workshop.training import snapshots
+from model.workshop.training.recording import Recording
+from model.workshop.training.snapshots import SnapshotRecorder
 from tests.support import tiny
 
 

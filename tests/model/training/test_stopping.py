@@ -14,8 +14,8 @@ import torch
 
 from model import checkpoint as checkpoints
 from model.__main__ import main
-from model.training.run import Run
-from model.training.run_folder import RunFolder
+from model.workshop.training.run import Run
+from model.workshop.training.run_folder import RunFolder
 from tests.support import tiny
 from tests.support.processes import PATIENCE, Started, together
 

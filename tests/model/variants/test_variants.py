@@ -9,13 +9,17 @@ import pytest
 
 from model.__main__ import main
 from model.checkpoint import load
-from model.commands import variants_training
 from model.config import ModelConfig
-from model.experiments.variant_cost import Cost
-from model.experiments.variant_runs import runs_of
 from model.network.transformer import build
-from model.variants.declared import BASE, PLAN, SEEDS, VARIANTS
+from model.variants.designs import (
+    BASE,
+    PLAN,
+    SEEDS,
+    VARIANTS,
+)
 from model.variants.record import FILE, SCORES, Measured, Missing, Seeded, Variants, read
+from model.workshop.commands import variants_training
+from model.workshop.reports.variant_runs import Cost, runs_of
 from tests.support import tiny
 from tests.support.command_line_helpers import fails
 from tests.support.training_helpers import BRIEF_VARIANT

@@ -3,7 +3,7 @@
 import pytest
 
 from tests.support.viz_helpers import COMPARE, Lab
-from viz import state
+from viz.state import session as state
 
 TIRED = "The dog is tired."
 

@@ -6,17 +6,17 @@ import pytest
 from model.edits.intervention import BASELINE
 from model.edits.kinds import PatchZ, parse
 from model.inference.request import Request
-from model.readings.comparison import align
+from model.readings.heads.trace_comparison import align
 from model.trace import Site
 from tests.support.component_helpers import Mounted
 from tests.support.viz_helpers import COMPARE, Lab
-from viz import cache, experiments
-from viz.compare import distance, patch_grids, patching
+from viz import cache, computations
+from viz.compare import distance, patch_grids, patching_part
 from viz.compare.choices import CHOICES
+from viz.compare.page import PARTS
 from viz.compare.pair import DIFFERENCES, pair
-from viz.compare.parts import PARTS
-from viz.page_fields import COMPARED, DIFFERS
-from viz.view import View
+from viz.state.page_fields import COMPARED, DIFFERS
+from viz.state.view import View
 
 TIRED = "The dog is tired."
 OTHER = "The dog sleeps on the old chair."
@@ -191,7 +191,7 @@ def three(lab: Lab) -> str:
 
 def test_shares_and_translations_are_measured():
     lab = patching_page()
-    found = experiments.patching(*REQUESTS, "auto", None, lambda share: None)
+    found = computations.patching(*REQUESTS, "auto", None, lambda share: None)
     shown = grids(lab)
     for grid, values in zip(shown["grids"], (found.encoder, found.decoder, *found.heads.values()), strict=True):
         np.testing.assert_allclose(np.array(grid["values"], float), found.share(values), atol=1e-4)
@@ -224,13 +224,13 @@ def test_a_piece_of_a_link_is_patched_in():
 
 
 def test_only_a_piece_that_stands_there_can_be_chosen(monkeypatch):
-    found, chosen = experiments.patching(*REQUESTS, "auto", None, lambda share: None), []
+    found, chosen = computations.patching(*REQUESTS, "auto", None, lambda share: None), []
     labels = cache.analyse(REQUESTS[0], "auto").labels
     mounted = Mounted(monkeypatch)
     patch_grids.grids(patch_grids.payload(found, labels, (), "light"), chosen.append)
     for code in ("patch_enc.2_9", "patch_enc.99_1", "off_enc.1", None, 7):
         mounted.report("piece", code)
     assert chosen == ["patch_enc.2_9"]
-    monkeypatch.setattr(patching.state, "change", lambda **fields: chosen.append(fields["patched"]))
-    patching.choose("patch_enc.2_9")
+    monkeypatch.setattr(patching_part.state, "change", lambda **fields: chosen.append(fields["patched"]))
+    patching_part.choose("patch_enc.2_9")
     assert chosen[-1] == BASELINE.with_edit("patch_enc.2_9") and View(patched=chosen[-1])

@@ -9,17 +9,25 @@ import pytest
 
 from model.inference.analyse import analyse
 from model.inference.request import Request
-from model.readings.contributions import value_norms
-from model.readings.head_maps import MEASURES, measured
-from model.readings.head_metrics import METRICS, Metric, head_metrics, order, order_label, orders, telling
+from model.readings.heads.head_maps import MEASURES, measured
+from model.readings.heads.head_metrics import (
+    METRICS,
+    Metric,
+    head_metrics,
+    order,
+    order_label,
+    orders,
+    telling,
+)
+from model.readings.tokens.token_attribution import value_norms
 from model.trace import KINDS, Site
 from tests.support import tiny
 from tests.support.component_helpers import opened
 from tests.support.viz_helpers import ROOT
 from viz.heads.all_heads import TERMS, chosen, grids, payload, thumbnails
-from viz.links import link, parse
-from viz.shared.terms import GLOSSARY
-from viz.view import View
+from viz.kit.terms import GLOSSARY
+from viz.state.links import link, parse
+from viz.state.view import View
 
 TEXT = "The red fox takes a lamp."
 

@@ -8,15 +8,15 @@ import pytest
 from model.inference.analyse import analyse as read_trace
 from model.inference.decisions import NEAR
 from model.inference.request import Request
-from model.readings.head_maps import MEASURES, measured
-from model.readings.head_metrics import METRICS, orders
+from model.readings.heads.head_maps import MEASURES, measured
+from model.readings.heads.head_metrics import METRICS, orders
 from model.trace import KINDS, Site
 from tests.support import tiny
 from tests.support.component_helpers import opened
 from tests.support.viz_helpers import HEADS, Lab
-from viz import cache, readings
+from viz import cache, computations
 from viz.heads import all_heads, in_lecture, tables
-from viz.view import View
+from viz.state.view import View
 
 SENTENCE = "The dog sleeps under the table."
 
@@ -27,7 +27,7 @@ def heads(**link: str) -> Lab:
 
 def analysed(**more):
     request = Request(SENTENCE, **more)
-    return cache.analyse(request, "auto"), readings.value_norms(request, "auto")
+    return cache.analyse(request, "auto"), computations.value_norms(request, "auto")
 
 
 def test_the_saved_table_has_the_numbers_of_the_page():

@@ -4,13 +4,13 @@ import pytest
 
 from model.inference.analyse import analyse
 from model.inference.request import Request
-from model.readings.blueprint import blueprint as plan
+from model.readings.stages.blueprint import blueprint as plan
 from tests.support import tiny
 from tests.support.component_helpers import Mounted
 from tests.support.viz_helpers import INSIDE, Lab
 from viz import cache
-from viz.inside.blueprint import blueprint, payload, shares
-from viz.view import View
+from viz.inside.model_map import blueprint, payload, shares
+from viz.state.view import View
 
 TEXT = "The red fox takes a lamp."
 

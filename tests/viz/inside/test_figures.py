@@ -9,14 +9,12 @@ import pytest
 
 from model.experiments.length_runs import Curve, Limits, Point, Run, fit, stored
 from model.inference.request import Request
-from model.network.lengths import WAYS
+from model.network.extrapolation import WAYS
 from model.trace import Site
 from tests.support.viz_helpers import INSIDE, Lab, numbers, read, through_json
-from viz import readings, theme
+from viz import computations, theme
 from viz.inside import length_part
-from viz.inside.lens_figure import lens_map
-from viz.inside.neighbours_figure import neighbours_chart
-from viz.inside.scaling_figure import APART, scaling_chart
+from viz.inside.inside_figures import APART, lens_map, neighbours_chart, scaling_chart
 
 MODES = ("light", "dark")
 
@@ -144,7 +142,7 @@ def test_the_stored_run_and_the_patterns_of_this_head():
     growth, said = page.sentences("lab-answer")
     for way in ALL:
         assert f"T{fit(stored().curves[way.name], 'seconds').power:.2f} ({way.title.lower()}" in growth
-    found = readings.other_patterns(Request(SENTENCE), "auto", Site("encoder", 1), 2)
+    found = computations.other_patterns(Request(SENTENCE), "auto", Site("encoder", 1), 2)
     shown = [found.softmax, found.linear.values, found.window.values]
     for chart, values in zip(maps, shown, strict=True):
         np.testing.assert_allclose(numbers(chart["data"][0]["z"]), values[2], atol=1e-6)

@@ -9,7 +9,7 @@ from model import checkpoint as checkpoints
 from tests.support import tiny
 from tests.support.viz_helpers import INSIDE, POSITIONS, Lab
 from viz.inside import lens_part
-from viz.page_fields import PARTS
+from viz.state.page_fields import PARTS
 
 SENTENCE = "The dog sleeps under the table."
 COMPONENTS = ("stages", "writers", "tokens")

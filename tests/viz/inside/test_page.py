@@ -7,7 +7,7 @@ import pytest
 from model.inference.request import Request
 from model.trace import KINDS, Site
 from tests.support.viz_helpers import HEADS, INSIDE, TRANSLATE, WHAT_IF, Lab
-from viz import cache, readings
+from viz import cache, computations
 from viz.inside.stages import payload
 
 SENTENCE = "The dog sleeps under the table."
@@ -20,7 +20,7 @@ def inside(**link: str) -> Lab:
 def made(site: Site, head: int, query: int, **request):
     """The payload of a head, all from 0."""
     asked = Request(SENTENCE, **request)
-    unfolded = readings.unfold(asked, "auto", site, head, query)
+    unfolded = computations.unfold(asked, "auto", site, head, query)
     return payload(unfolded, cache.checkpoint("en-fr", "auto"), cache.analyse(asked, "auto").whole, "light")
 
 

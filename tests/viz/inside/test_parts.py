@@ -12,7 +12,7 @@ from model.inference.request import Request
 from model.trace import KINDS, Site
 from tests.support import tiny
 from tests.support.viz_helpers import INSIDE, Lab, numbers
-from viz import cache, readings
+from viz import cache, computations
 
 SENTENCE = "The dog sleeps under the table."
 TERM = re.compile(r"<dfn [^>]*>([^<]*)</dfn>")
@@ -35,8 +35,8 @@ def series(chart, name):
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_charts_hold_the_numbers_of_this_layers_heads(kind):
     page = inside("scale", kind=kind, layer="2", head="8")
-    own = readings.scaling(Request(SENTENCE), "auto", Site(kind, 1))
-    random = readings.random_scaling(own.keys, 32)
+    own = computations.scaling(Request(SENTENCE), "auto", Site(kind, 1))
+    random = computations.random_scaling(own.keys, 32)
     assert len(page.charts) == 3
     for chart, name in zip(page.charts, ("variance", "largest", "gradient"), strict=True):
         np.testing.assert_allclose(series(chart, "heads, divided"), getattr(own.divided, name))  # head 8 is the last anyway
@@ -96,7 +96,7 @@ def test_a_word_its_neighbours_and_the_link():
     page.at.text_input(key="near word").set_value(" eat ")
     assert page.run().link["near"] == "eat" and chosen(page) == "·eat"
     token = cache.checkpoint("en-fr", "auto").source_tokenizer.encode(" eat")[0]
-    found = readings.neighbours("en-fr", "auto", token, "source")
+    found = computations.neighbours("en-fr", "auto", token, "source")
     for chart, side in zip(page.charts, ("source", "target"), strict=True):
         np.testing.assert_allclose(numbers(chart["data"][0]["x"]), [n.cosine for n in found[side]])
         tokenizer = cache.checkpoint("en-fr", "auto").source_tokenizer

@@ -8,8 +8,8 @@ from functools import partial
 import numpy as np
 import pytest
 
-from model.format import figures
-from model.readings import source_lines
+from model.io.numbers import figures
+from model.readings.stages import stage_values
 from model.trace import KINDS
 from tests.support import unfold_helpers
 from tests.support.component_helpers import Mounted, floats
@@ -52,8 +52,8 @@ def lines(stage) -> list[dict]:
     """The lines of the program that assign what the stage names."""
     found = []
     for reference in stage.code:
-        rows = (source_lines.HERE / reference.file).read_text(encoding="utf-8").splitlines()
-        for each in source_lines.find(reference):
+        rows = (stage_values.HERE / reference.file).read_text(encoding="utf-8").splitlines()
+        for each in stage_values.find(reference):
             assert re.search(rf"\b{reference.name}\b[^=]*=", each.text), (stage.name, each)
             assert rows[each.number - 1].strip() == each.text.splitlines()[0]
             found.append({"file": each.file, "function": each.function, "number": each.number, "text": each.text})

@@ -10,8 +10,7 @@ from model.trace import Site
 from tests.support.component_helpers import Mounted
 from tests.support.viz_helpers import INSIDE, Lab, value
 from viz import cache
-from viz.inside.writers import SHOWN, writers
-from viz.inside.writers_part import leads_to
+from viz.inside.writers import SHOWN, leads_to, writers
 
 SENTENCE = "The dog sleeps under the table."
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 
-import { across, down, fitted } from "../../../viz/shared/chart_labels_parts.js";
+import { across, down, fitted } from "../../../viz/kit/chart_labels_parts.js";
 
 const LENGTHS = [1.2, 3.4, 2.1, 0.4]; // of labels, at font size 1
 const labels = (count) => Array.from({ length: count }, (_, i) => LENGTHS[i % LENGTHS.length]);

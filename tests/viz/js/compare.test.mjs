@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { leftAway } from "../../../viz/compare/patch_grids.js";
 import { abreast, gathered, partnerCell, stepRows, toldCell } from "../../../viz/compare/side_by_side_parts.js";
-import { moved } from "../../../viz/shared/pair_maps.js";
+import { moved } from "../../../viz/kit/pair_maps.js";
 
 const maps = [
   { queries: ["il", "est", "las"], keys: ["he", "is", "tired"], rows: [0, -1, 1], columns: [0, 1, -1], values: [[0.5, 0.5, 0], [0.1, 0.2, 0.7], [1, 0, 0]], allowed: [[1, 1, 0], [1, 1, 1], [1, 1, 1]] },

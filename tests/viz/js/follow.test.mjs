@@ -2,9 +2,9 @@ import assert from "node:assert/strict";
 import test from "node:test";
 
 import { asked } from "../../../viz/offline/led_parts.js";
-import { watchHistory } from "../../../viz/shared/one_entry.js";
-import { codeOf, counted, delay, labLink, local, meant, parted, placeOf, seen, shares, standing, typedIn } from "../../../viz/rooms/follow_parts.js";
-import { percent100, scored, tallied } from "../../../viz/shared/room/bet_parts.js";
+import { watchHistory } from "../../../viz/kit/one_entry.js";
+import { codeOf, counted, delay, labLink, local, meant, parted, placeOf, seen, shares, standing, typedIn } from "../../../viz/classroom/rooms/follow_parts.js";
+import { percent100, scored, tallied } from "../../../viz/classroom/bet_parts.js";
 
 const CODES = { letters: "23456789ABCDEFGHJKMNPQRSTUVWXYZ", length: 6 };
 

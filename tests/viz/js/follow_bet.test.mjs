@@ -20,7 +20,7 @@ class Node {
   querySelector(selector) { return this.querySelectorAll(selector)[0] ?? null; }
 }
 globalThis.document = { createElement: (name) => new Node(name), activeElement: null };
-const { bets } = await import("../../../viz/rooms/follow_bet.js");
+const { bets } = await import("../../../viz/classroom/rooms/follow_bet.js");
 
 const OPEN = { number: 1, kind: "head", text: "Which?", options: ["a", "b"], voted: 0 }, SHOWN = { ...OPEN, voted: 1, answer: "a", votes: { a: 1, b: 0 }, model: [0.7, 0.3] };
 const turn = async () => { for (let n = 0; n < 9; n += 1) await null; };

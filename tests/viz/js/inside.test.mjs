@@ -3,9 +3,9 @@ import test from "node:test";
 
 import { cell, column, fitting, letters, short as counted, wrapped } from "../../../viz/inside/blueprint_parts.js";
 import { exact, reach, rowLetters, short } from "../../../viz/inside/stages_parts.js";
-import { floats, rowsOf } from "../../../viz/shared/packed.js";
+import { floats, rowsOf } from "../../../viz/kit/packed.js";
 import { pieces, ranks, told } from "../../../viz/inside/tokens_parts.js";
-import { readable } from "../../../viz/shared/readable.js";
+import { readable } from "../../../viz/kit/readable.js";
 
 test("numbers of a stage: short ones in cells, exact ones when asked for", () => {
   assert.deepEqual([0, 0.5, -1.23456, 0.00012, 12345].map(short), ["0.000", "0.500", "−1.235", "0.00012", "1.2e+4"]);

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import { against, tokenTold } from "../../../viz/translate/judged_parts.js";
-import { inSight, shade, wordTold } from "../../../viz/translate/word_table_parts.js";
-import { percent } from "../../../viz/shared/mount.js";
+import { against, tokenTold } from "../../../viz/judge/judged_parts.js";
+import { inSight, shade, wordTold } from "../../../viz/judge/word_table_parts.js";
+import { percent } from "../../../viz/kit/mount.js";
 
 const WORDS = { words: ["a", "dull"], before: [0.9, 0.9], after: [0.91, 0.4], turns: ["bad", "good"], label: "bad" };
 

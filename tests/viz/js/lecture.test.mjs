@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 
-import { chosenPlace, FIXED, held, listed, meaning, MODIFIERS } from "../../../viz/shared/lecture/keys.js";
+import { chosenPlace, FIXED, held, listed, meaning, MODIFIERS } from "../../../viz/classroom/keys.js";
 
 const pressed = (key, code, own = []) => meaning({ key, code }, own);
 

@@ -5,8 +5,8 @@ import test from "node:test";
 
 import { standings } from "../../../viz/heads/all_heads_large.js";
 import { sizedWithin } from "../../../viz/heads/all_heads_thumbnails.js";
-import { rowsWithin } from "../../../viz/shared/file_change.js";
-import { fittedLayout, mapPoints } from "../../../viz/shared/map_labels.js";
+import { rowsWithin } from "../../../viz/kit/file_change.js";
+import { fittedLayout, mapPoints } from "../../../viz/kit/map_labels.js";
 
 test("all thumbnails that are kept stand within their place, however many heads there are", () => {
   for (const place of [{ width: 856, height: 380 }, { width: 272, height: 350 }]) for (const heads of [1, 4, 8, 12]) for (const layers of [1, 4, 12]) for (const how of [{ named: false }, { named: true }, { named: true, notes: ["0.10"] }]) {

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 
-import { mapLayout, shownLabels } from "../../../viz/shared/map_labels.js";
+import { mapLayout, shownLabels } from "../../../viz/kit/map_labels.js";
 
 const lengths = (count) => Array.from({ length: count }, (_, n) => 10 + ((n * 37) % 50));
 

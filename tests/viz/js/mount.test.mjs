@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 
-import { ARROWS, cut, free, isNews, minus, nth, onKeys, percent, signed, walked } from "../../../viz/shared/mount.js";
-import { rowsDown } from "../../../viz/shared/step_rows.js";
+import { ARROWS, cut, free, isNews, minus, nth, onKeys, percent, signed, walked } from "../../../viz/kit/mount.js";
+import { rowsDown } from "../../../viz/kit/step_rows.js";
 
 test("a probability that is nearly none or nearly all says so", () => {
   assert.deepEqual([0, 0.0004, 0.0005, 0.5, 0.99949, 0.9996, 1].map(percent), ["0.000", "< 0.001", "0.001", "0.500", "0.999", "> 0.999", "1.000"]);

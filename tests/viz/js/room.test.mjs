@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import { addressOf, counted, elsewhere, eventsOf, have, result } from "../../../viz/shared/room/room_parts.js";
-import { scored } from "../../../viz/shared/room/bet_parts.js";
-import { following } from "../../../viz/shared/room/room_stream.js";
-import { sending } from "../../../viz/shared/room/room_sending.js";
+import { addressOf, counted, elsewhere, eventsOf, have, result } from "../../../viz/classroom/room_parts.js";
+import { scored } from "../../../viz/classroom/bet_parts.js";
+import { following } from "../../../viz/classroom/room_stream.js";
+import { sending } from "../../../viz/classroom/room_sending.js";
 
 // A clock that goes where it is told to, and a room that answers when it is told to.
 function sender() {

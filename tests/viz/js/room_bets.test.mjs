@@ -9,7 +9,7 @@ const page = () => new Proxy(() => page(), {
   set: () => true, apply: () => page(),
 });
 globalThis.document = page();
-const { betting } = await import("../../../viz/shared/room/room_bets.js");
+const { betting } = await import("../../../viz/classroom/room_bets.js");
 
 const turn = async () => { for (let n = 0; n < 50; n += 1) await null; };
 const MADE = { kind: "next", asks: "", before: "", gap: "", after: "", text: "What comes first?", about: "", options: ["il", "elle"], model: [0.6, 0.4], answer: "il", gave: "", note: "", guess: false, step: 3, back: 2 };

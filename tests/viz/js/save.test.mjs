@@ -3,9 +3,9 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 
-import { hex, parsed, recolouring } from "../../../viz/shared/save/colours.js";
-import { fileName, slug } from "../../../viz/shared/save/files.js";
-import { pen } from "../../../viz/shared/save/pen.js";
+import { hex, parsed, recolouring } from "../../../viz/save/colours.js";
+import { fileName, slug } from "../../../viz/save/files.js";
+import { pen } from "../../../viz/kit/pen.js";
 
 test("a file's name is plain, bounded, and says what it is", () => {
   assert.equal(fileName(["en-fr", "Cross-attention map", "l3", "h2", "step11", "The animal didn't cross"], "svg"), "attention-en-fr-cross-attention-map-l3-h2-step11-the-animal-didnt-cross.svg");

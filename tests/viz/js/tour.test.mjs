@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import { placed, ringed } from "../../../viz/shared/tour_parts.js";
+import { placed, ringed } from "../../../viz/frame/tour_parts.js";
 
 const WINDOWS = [[390, 764], [1280, 720], [1920, 1080]], CARD = { width: 320, height: 160 };
 const meet = (a, b) => a.left < b.right && b.left < a.right && a.top < b.bottom && b.top < a.bottom;

@@ -1,17 +1,17 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 
-import { ancestors, beside, layout } from "../../../viz/translate/beam_tree_parts.js";
-import { judged, rest, withChosen } from "../../../viz/translate/candidates_parts.js";
-import { rowNames, toldOf } from "../../../viz/translate/timeline_pointing.js";
-import { moves } from "../../../viz/shared/page_keys.js";
-import { measured, nextBlank, pressesHere } from "../../../viz/translate/timeline_parts.js";
-import { boxOfCell, cellAt, placed } from "../../../viz/translate/large_maps_parts.js";
-import { cellPoints } from "../../../viz/shared/cell_points.js";
-import { seenOf } from "../../../viz/translate/timeline_lines.js";
-import { scrolledOnce, scrolledTo } from "../../../viz/translate/timeline_scrolling.js";
-import { veiled } from "../../../viz/translate/timeline_hall.js";
-import { whyOf } from "../../../viz/translate/timeline_told.js";
+import { ancestors, beside, layout } from "../../../viz/decoding_steps/beam_tree_parts.js";
+import { judged, rest, withChosen } from "../../../viz/decoding_steps/candidates_parts.js";
+import { rowNames, toldOf } from "../../../viz/decoding_steps/timeline_pointing.js";
+import { moves } from "../../../viz/kit/page_keys.js";
+import { measured, nextBlank, pressesHere } from "../../../viz/decoding_steps/timeline_parts.js";
+import { boxOfCell, cellAt, placed } from "../../../viz/decoding_steps/large_maps_parts.js";
+import { cellPoints } from "../../../viz/kit/cell_points.js";
+import { seenOf } from "../../../viz/decoding_steps/timeline_lines.js";
+import { scrolledOnce, scrolledTo } from "../../../viz/decoding_steps/timeline_scrolling.js";
+import { veiled } from "../../../viz/decoding_steps/timeline_hall.js";
+import { whyOf } from "../../../viz/decoding_steps/timeline_told.js";
 
 // 0 -> 1, 2 (the likelier) -> 3
 const NODES = [{ p: null, s: 1, sc: -1 }, { p: 0, s: 2, sc: -3 }, { p: 0, s: 2, sc: -2 }, { p: 2, s: 3, sc: -4 }];

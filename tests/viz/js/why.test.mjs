@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { ticks } from "../../../viz/why/curves.js";
-import { beside } from "../../../viz/shared/page_keys.js";
+import { beside } from "../../../viz/kit/page_keys.js";
 import { cascade } from "../../../viz/why/sum_large.js";
 
 test("each bar of a sum begins where the one before it ended, and the last end is the sum", () => {

@@ -7,9 +7,9 @@ import pytest
 
 from model.inference.decisions import near_ties
 from viz import cache, pages
-from viz.lessons import checks
+from viz.lessons import lesson_checks
 from viz.lessons.lessons import LESSONS, Lesson, Seen, Verdict, find
-from viz.links import parse
+from viz.state.links import parse
 
 # What solves a lesson: the parameters of the link that are changed for it.
 SOLVED = {
@@ -64,7 +64,7 @@ def test_the_model_is_clear_about_a_lesson(name):
     if name == "peek":  # it is about a translation that is given: what must be clear is who believes it
         wrong, right = (shown(lesson, target=text) for text in (SOLVED[name]["target"], "Elle a acheté une voiture rouge."))
         means = [float(s.analysis.trace.probabilities.mean()) for s in (wrong, right)]
-        assert min(means) - checks.MOST > CLEAR and "give it one that is wrong" in lesson.verdict(right).said
+        assert min(means) - lesson_checks.MOST > CLEAR and "give it one that is wrong" in lesson.verdict(right).said
         return
     if name == "beam":  # it is about a choice that is not clear: what must be clear is which translation is likelier
         sums = [float(s.analysis.trace.token_log_probs.sum()) for s in (shown(lesson), shown(lesson, **SOLVED[name]))]

@@ -17,12 +17,12 @@ from model import Decoding, Intervention, Request, Site, analyse
 from model.__main__ import main
 from tests.support import tiny
 from tests.support.command_line_helpers import fails
-from viz import cache, experiments
-from viz.links import link, parse
-from viz.offline import packing, take
+from viz import cache, computations
+from viz.offline import document, html_export
+from viz.state.links import link, parse
+from viz.state.view import View
 from viz.translate import in_lecture
 from viz.translate import offline as translate
-from viz.view import View
 from viz.what_if import offline as what_if
 
 TARGET = "Lo varun mira."  # untrained, it would write on and on
@@ -56,7 +56,7 @@ def held(file: bytes) -> dict:
     read = Read(file)
     view, raw = (zlib.decompress(base64.b64decode(read.texts[name])) for name in ("view", "numbers"))
     view = json.loads(view)
-    whole = np.frombuffer(raw, np.uint8).reshape(4, -1).T.copy().view("<i4").ravel() / packing.STEPS
+    whole = np.frombuffer(raw, np.uint8).reshape(4, -1).T.copy().view("<i4").ravel() / document.STEPS
     numbers = np.split(whole, np.cumsum(view["counts"])[:-1])
 
     def restored(value):
@@ -64,8 +64,8 @@ def held(file: bytes) -> dict:
             return [restored(each) for each in value]
         if not isinstance(value, dict):
             return value
-        if packing.REFERENCE in value:
-            kind, n, *columns = value[packing.REFERENCE]
+        if document.REFERENCE in value:
+            kind, n, *columns = value[document.REFERENCE]
             kept = view["texts"] if kind == "texts" else numbers
             return kept[n].reshape(-1, *columns).tolist() if columns else kept[n]
         return {key: restored(each) for key, each in value.items()}
@@ -97,14 +97,14 @@ def taken(tiny_checkpoint):
 
     def made(name: str, text: str = "The fox sees a boat.", query: str = "", **changes) -> bytes:
         request = Request(text, target=TARGET)
-        view = take.view_of(request, "tiny", query, **({"layer": 1, "head": 1} | changes))
-        page_data = take.page_data_of(tiny_checkpoint, analyse(tiny_checkpoint, request), view)
-        return take.file_of(name, page_data)
+        view = html_export.view_of(request, "tiny", query, **({"layer": 1, "head": 1} | changes))
+        page_data = html_export.page_data_of(tiny_checkpoint, analyse(tiny_checkpoint, request), view)
+        return html_export.file_of(name, page_data)
 
     return made
 
 
-@pytest.mark.parametrize("name", [name for name in take.names() if name != "compare"])
+@pytest.mark.parametrize("name", [name for name in html_export.names() if name != "compare"])
 def test_a_file_holds_its_policy_and_no_foreign_source(taken, name):
     file = taken(name, HOSTILE)
     read = Read(file)
@@ -140,7 +140,7 @@ def test_any_head_of_a_file_equals_the_trace(taken, tiny_checkpoint):
         shown = analysis.whole.view(site, None if head is None else head - 1)
         assert (found["kind"], found["layer"], found["head"]) == (kind, layer, head)
         assert found["keys"] == list(shown.keys)
-        np.testing.assert_allclose(found["values"], shown.values.ravel(), atol=0.5001 / packing.STEPS)
+        np.testing.assert_allclose(found["values"], shown.values.ravel(), atol=0.5001 / document.STEPS)
         assert [f"{v:.5f}" for v in np.float32(found["values"])] == [f"{v:.5f}" for v in shown.values.ravel()]
 
 
@@ -163,15 +163,15 @@ def test_translate_follows_layer_and_head(taken, tiny_checkpoint):
     assert found["timeline"]["where"] == "layer 2, head 2"
     for map, kind in zip(found["file_maps"]["maps"], whole.kinds, strict=True):
         values = whole.view(Site(kind, 1), 1).values
-        np.testing.assert_allclose(map["values"], values.ravel(), atol=0.5001 / packing.STEPS)
+        np.testing.assert_allclose(map["values"], values.ravel(), atol=0.5001 / document.STEPS)
     assert view["choices"][0]["options"]["[2,null]"][1] == {"layer": "2", "head": "mean"}
 
 
 def test_a_large_model_has_one_layer_in_a_file(tokenizer):
     sizes = {"d_model": 64, "heads": 16, "encoder_layers": 5, "decoder_layers": 5}
     made, request = tiny.checkpoint(tokenizer, **sizes), Request("The fox.", target=TARGET)
-    page_data = take.page_data_of(made, analyse(made, request), take.view_of(request, "tiny", layer=3, head=2))
-    view = held(take.file_of("translate", page_data))
+    page_data = html_export.page_data_of(made, analyse(made, request), html_export.view_of(request, "tiny", layer=3, head=2))
+    view = held(html_export.file_of("translate", page_data))
     assert list(view["choices"][0]["options"]) == [f"[3,{head}]" for head in ("null", *range(1, 17))]
     assert [pick["label"] for pick in view["picks"]] == ["Head of layer 3 of 5, the one that this file holds"]
 
@@ -181,21 +181,21 @@ def test_a_view_is_fitted_to_its_family_as_on_the_page(tokenizer, family):
     lacking = {"encoder-only": "decoder_layers", "decoder-only": "encoder_layers"}[family]
     made, request = tiny.checkpoint(tokenizer, family=family, **{lacking: 0}), Request("The fox.")
     analysis = analyse(made, request)
-    page_data = take.page_data_of(made, analysis, take.view_of(request, "tiny", layer=1, guess=True))
+    page_data = html_export.page_data_of(made, analysis, html_export.view_of(request, "tiny", layer=1, guess=True))
     assert page_data.view.kind in made.config.kinds and page_data.view.guess
-    assert f"<h1>{analysis.task.title}</h1>".encode() in take.file_of("translate", page_data)
+    assert f"<h1>{analysis.task.title}</h1>".encode() in html_export.file_of("translate", page_data)
     cached = dataclasses.replace(page_data, view=dataclasses.replace(page_data.view, show="cache"))
     for places in map(translate.TAKEN.large_of, (page_data, cached)):  # each picture that a lecture can show has its place
         assert places == (translate.STEPS, translate.MAPS, translate.STEPS)[: in_lecture.count(analysis.task)]
     with pytest.raises(ValueError, match=r"There is no cross-attention here; this checkpoint has .* self-attention\."):
-        take.page_data_of(made, analysis, take.view_of(request, "tiny", kind="cross"))
+        html_export.page_data_of(made, analysis, html_export.view_of(request, "tiny", kind="cross"))
 
 
 def test_head_effects_are_not_measured_again(monkeypatch):
     page_data = cache.page_data(View(source="I am tired."))
     monkeypatch.setattr(what_if, "head_effects", None)
     costs = what_if.TAKEN.compute(page_data)
-    assert costs is experiments.head_effects.known(page_data.request, page_data.view.device, None)
+    assert costs is computations.head_effects.known(page_data.request, page_data.view.device, None)
 
 
 def test_nothing_in_a_file_needs_a_server(taken):
@@ -213,7 +213,7 @@ VALUES = st.recursive(
 @settings(derandomize=True, deadline=None, max_examples=200)
 @given(st.fixed_dictionaries({"a": VALUES, "b": VALUES}), st.fixed_dictionaries({"a": VALUES, "b": VALUES}))
 def test_a_difference_makes_one_value_of_the_other(one, other):
-    patch = packing.difference(one, other)
+    patch = document.difference(one, other)
     assert patched(json.loads(json.dumps(one)), patch) == other and (patch == []) == (one == other)
 
 
@@ -225,12 +225,12 @@ def test_the_link_of_a_file_asks_for_its_request(tiny_checkpoint):
         intervention=Intervention(causal_mask=False).with_edit("off_cross.1.2"),
         mode="again",
     )
-    view = take.view_of(asked, "tiny", "heads?order=entropy", step=2)
+    view = html_export.view_of(asked, "tiny", "heads?order=entropy", step=2)
     again, faults = parse(link(view))
     assert (again.request(), faults) == (asked, ())
     assert (again.order, again.step) == ("entropy", 2)
     with pytest.raises(ValueError, match="The link's layer is “x”; expected"):
-        take.view_of(asked, "tiny", "layer=x")
+        html_export.view_of(asked, "tiny", "layer=x")
 
 
 def test_a_file_from_the_command_line(home, tmp_path, capsys):

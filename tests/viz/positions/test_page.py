@@ -7,16 +7,18 @@ import pytest
 import torch
 
 from model import checkpoint as checkpoints
-from model import folders, format
 from model.config import END
 from model.inference.request import Request
-from model.readings.sentence_positions import variants
+from model.io import folders
+from model.io import numbers as format
+from model.readings.positions.sentence_positions import variants
 from tests.support import tiny
 from tests.support.viz_helpers import POSITIONS, WHAT_IF, Lab, numbers, read, through_json
-from viz import cache, keep, readings, theme
-from viz.page_fields import MAX_PE_WIDTH
-from viz.positions import figures
-from viz.positions.drawn import strips
+from viz import cache, computations, theme
+from viz.positions import position_figures
+from viz.positions.cached_figures import strips
+from viz.state import result_cache
+from viz.state.page_fields import MAX_PE_WIDTH
 
 SENTENCE = "The dog sees the dog."
 SIX = 6  # figures of a scheme
@@ -46,17 +48,17 @@ def only(monkeypatch, tokenizer, tmp_path):
         checkpoints.save(checkpoint, tmp_path / kind)
         for function in (folders.survey, folders.homes):
             monkeypatch.setattr(function, "__defaults__", (tmp_path,))
-        keep.forget()
+        result_cache.forget()
         return kind
 
     yield made
-    keep.forget()
+    result_cache.forget()
 
 
 @pytest.mark.parametrize("scheme", ["sinusoidal", "rotary"])
 def test_the_figures_show_what_was_measured(scheme):
     lab = page(scheme=scheme, pe_d="64", pe_base="100", pe_n="32", pe_k="3", pe_i="5")
-    found = readings.position_numbers(scheme, 32, 64, 100.0, 3)
+    found = computations.position_numbers(scheme, 32, 64, 100.0, 3)
     table, curves, distance, similarity, shift, residual = lab.charts[:SIX]
     np.testing.assert_array_equal(numbers(table["data"][0]["z"]), found.values)
     np.testing.assert_array_equal(numbers(similarity["data"][0]["z"]), found.similarity)
@@ -74,7 +76,7 @@ def test_the_figures_show_what_was_measured(scheme):
 def test_learned_positions_are_those_of_the_checkpoint(side):
     kind = {"source": "encoder", "target": "decoder"}[side]
     lab = page(scheme="learned", pe_n="32", kind=kind)
-    found = readings.learned_numbers("en-fr-learned", "auto", side, 32, 1)
+    found = computations.learned_numbers("en-fr-learned", "auto", side, 32, 1)
     np.testing.assert_array_equal(numbers(lab.charts[0]["data"][0]["z"]), found.values)
     assert f"en-fr-learned, {side}: rows of 128 numbers" in notes(lab)
     lengths = checkpoints.load("en-fr-learned").seen.lengths[side]
@@ -125,7 +127,7 @@ def test_a_slider_changes_the_picture_and_the_link():
 @pytest.mark.parametrize("side", ["source", "target"])
 def test_the_sentence_alone_by_position_and_both(side):
     lab = page().pick("sentence side", side)
-    found = readings.sentence_positions(Request(SENTENCE), "auto", side)
+    found = computations.sentence_positions(Request(SENTENCE), "auto", side)
     for chart, values in zip(lab.charts[SIX:], (found.alone, found.positions, found.both), strict=True):
         np.testing.assert_array_equal(numbers(chart["data"][0]["z"]), values)
         assert [read(text) for text in chart["layout"]["xaxis"]["ticktext"]] == list(found.labels)
@@ -177,7 +179,7 @@ def test_a_rotary_checkpoint_shows_scores(only):
     lab = page(checkpoint=only("rotary"), scheme="rotary", text="The fox sees the fox.")
     assert not lab.faults
     assert "Rotary positions add nothing to the embeddings" in notes(lab)
-    found = readings.sentence_positions(Request("The fox sees the fox.", checkpoint="rotary"), "auto", "source")
+    found = computations.sentence_positions(Request("The fox sees the fox.", checkpoint="rotary"), "auto", "source")
     for chart, values in zip(lab.charts[SIX:], (found.alone, found.scores_without, found.scores_with), strict=True):
         np.testing.assert_array_equal(numbers(chart["data"][0]["z"]), values)
     assert "differ by" in notes(lab)
@@ -189,7 +191,7 @@ TABLE = np.array([[0.0, 1, -2, 3], [4, -5, 6, -7], [0.5, 0.25, 0, 1]], dtype=np.
 
 @MODES
 def test_the_table_is_drawn_with_position_0_on_top(mode):
-    figure = figures.table_map(TABLE, 1, mode)
+    figure = position_figures.table_map(TABLE, 1, mode)
     heat = through_json(figure)["data"][0]
     np.testing.assert_array_equal(numbers(heat["z"]), TABLE)
     assert (heat["zmin"], heat["zmax"]) == (-7, 7)
@@ -201,7 +203,7 @@ def test_the_table_is_drawn_with_position_0_on_top(mode):
 
 def test_the_shift_chart_keeps_its_points():
     rotated, reached = TABLE[1:] + 0.5, TABLE[1:]
-    figure = figures.shift_chart(TABLE, rotated, reached, 1, 1, "light")
+    figure = position_figures.shift_chart(TABLE, rotated, reached, 1, 1, "light")
     lines, rings, dots, *hands = figure.data
     np.testing.assert_allclose(np.stack((rings.x, rings.y), 1), rotated[:, 2:])
     np.testing.assert_allclose(np.stack((dots.x, dots.y), 1), reached[:, 2:])
@@ -218,7 +220,7 @@ def test_the_shift_chart_keeps_its_points():
 def test_repeated_tokens_stay_apart(mode):
     labels = ["<s>", "dog", "&amp;", "dog"]
     values = np.arange(16, dtype=np.float32).reshape(4, 4)
-    figure = figures.token_map(values, labels, [(1, 3)], mode, 1.0)
+    figure = position_figures.token_map(values, labels, [(1, 3)], mode, 1.0)
     heat = through_json(figure)["data"][0]
     np.testing.assert_array_equal(numbers(heat["z"]), values)
     assert (heat["zmin"], heat["zmax"]) == (-1, 1)
@@ -227,4 +229,4 @@ def test_repeated_tokens_stay_apart(mode):
         assert [read(text) for text in axis.ticktext] == labels
     boxes = {(shape.y0 + 0.5, shape.x0 + 0.5) for shape in figure.layout.shapes}
     assert boxes == {(1, 3), (3, 1)}
-    assert figures.token_map(values, labels, [], mode).data[0].zmax == 15
+    assert position_figures.token_map(values, labels, [], mode).data[0].zmax == 15

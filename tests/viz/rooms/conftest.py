@@ -1,6 +1,6 @@
 import pytest
 
-from viz.rooms.documents import Documents
+from viz.classroom.rooms.documents import Documents
 
 
 @pytest.fixture(autouse=True)

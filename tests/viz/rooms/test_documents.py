@@ -8,11 +8,12 @@ import pytest
 
 from model import Request, analyse
 from tests.support.room_helpers import ask, opened, run, sent
-from viz import cache, hosts
-from viz.offline import take
-from viz.rooms import qr
-from viz.rooms.routes import Rooms
-from viz.rooms.store import MemoryStore
+from viz import cache
+from viz.classroom.rooms import routes
+from viz.classroom.rooms.routes import Rooms
+from viz.classroom.rooms.store import MemoryStore
+from viz.offline import html_export
+from viz.state import hosts
 
 SENTENCE = "/{}?text=The+fox+sees+a+boat.&checkpoint=tiny&target=Lo+varun+mira.&layer=1&head=1{}"
 PACKED = [(b"accept-encoding", b"gzip, br")]
@@ -25,15 +26,15 @@ def makes_documents(monkeypatch, tiny_checkpoint):
 
     def data(view):
         analysis = analyse(tiny_checkpoint, Request(view.source, target=view.target))
-        return take.page_data_of(tiny_checkpoint, analysis, view)
+        return html_export.page_data_of(tiny_checkpoint, analysis, view)
 
-    def file_of(name, page_data, draw=take.file_of):
+    def file_of(name, page_data, draw=html_export.file_of):
         drawn.append(name)
         return draw(name, page_data)
 
     monkeypatch.setattr(cache, "page_data", data)
     monkeypatch.setattr(cache, "holds", lambda loaded, device: loaded is tiny_checkpoint)
-    monkeypatch.setattr(take, "file_of", file_of)
+    monkeypatch.setattr(html_export, "file_of", file_of)
     return drawn
 
 
@@ -143,7 +144,7 @@ def test_the_code_leads_to_the_shared_address(monkeypatch, host, origin):
 
     path, (status, headers, body) = run(story())
     assert (status, headers["content-type"]) == (200, "image/svg+xml")
-    assert body == qr.svg(origin + path.replace("rooms", "follow")) != qr.svg(origin + "/follow/ABCDEF")
+    assert body == routes.svg(origin + path.replace("rooms", "follow")) != routes.svg(origin + "/follow/ABCDEF")
 
 
 def test_no_code_is_drawn_without_a_shared_address(monkeypatch):

@@ -12,11 +12,11 @@ from model import Request, analyse
 from tests.support.room_helpers import run, sent
 from tests.support.viz_helpers import HEADS, ROOT, Lab
 from tests.viz.test_scripts import NODE
-from viz.fields import fields
-from viz.offline import take
-from viz.rooms import documents, follow
-from viz.rooms.room import LENGTH, LETTERS
-from viz.view import OF_A_LECTURE, View
+from viz.classroom.rooms import documents, follow
+from viz.classroom.rooms.room import LENGTH, LETTERS
+from viz.offline import html_export
+from viz.state.fields import fields
+from viz.state.view import OF_A_LECTURE, View
 
 APP = Router(follow.routes())
 
@@ -97,7 +97,7 @@ def shown(shipped):
     """Makes what a page draws from, of a view."""
     request = Request("I am tired.")
     analysis = analyse(shipped, request)
-    return lambda **changes: take.page_data_of(shipped, analysis, take.view_of(request, "en-fr", **changes))
+    return lambda **changes: html_export.page_data_of(shipped, analysis, html_export.view_of(request, "en-fr", **changes))
 
 
 ELSEWHERE = [("inside", {"part": "map"}), ("why", {"why": "readings"}), ("compare", {"compared": "patching"})]
@@ -106,5 +106,5 @@ ELSEWHERE = [("inside", {"part": "map"}), ("why", {"why": "readings"}), ("compar
 @pytest.mark.parametrize(("name", "part"), ELSEWHERE)
 def test_a_part_without_document_is_refused(shown, name, part):
     with pytest.raises(ValueError, match=r"^The lecture is at a part of “.*”, which is not sent along"):
-        take.same_for(name, shown(**part))
-    take.same_for(name, shown())
+        html_export.same_for(name, shown(**part))
+    html_export.same_for(name, shown())

@@ -6,12 +6,12 @@ import time
 import pytest
 
 from tests.support.room_helpers import ask, following, opened, run, until
-from viz.rooms import presence
-from viz.rooms.presence import SILENCE
-from viz.rooms.room import Room
-from viz.rooms.routes import Rooms
-from viz.rooms.store import MemoryStore
-from viz.rooms.stream import ALIVE
+from viz.classroom.rooms import presence
+from viz.classroom.rooms.presence import SILENCE
+from viz.classroom.rooms.room import Room
+from viz.classroom.rooms.routes import Rooms
+from viz.classroom.rooms.store import MemoryStore
+from viz.classroom.rooms.stream import ALIVE
 
 
 class Lecture:

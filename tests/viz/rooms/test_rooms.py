@@ -7,12 +7,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.support.room_helpers import ASKED, ask, opened, run
-from viz.rooms import asking
-from viz.rooms import room as rooms
-from viz.rooms.asking import GONE, NOT_YOURS, TOO_OFTEN, WRONG_A_MINUTE
-from viz.rooms.room import Room, code_of, new_code
-from viz.rooms.routes import Rooms
-from viz.rooms.store import Gone, MemoryStore
+from viz.classroom.rooms import access
+from viz.classroom.rooms import room as rooms
+from viz.classroom.rooms.access import (
+    GONE,
+    NOT_YOURS,
+    TOO_OFTEN,
+    WRONG_A_MINUTE,
+)
+from viz.classroom.rooms.room import Room, code_of, new_code
+from viz.classroom.rooms.routes import Rooms
+from viz.classroom.rooms.store import Gone, MemoryStore
 
 
 def test_only_the_secret_moves_a_room():
@@ -197,7 +202,7 @@ def test_concurrent_guesses_share_the_limit():
 
 
 def test_one_address_has_a_limit_of_rooms(monkeypatch):
-    monkeypatch.setattr(asking, "MAX_ALIVE", 3)
+    monkeypatch.setattr(access, "MAX_ALIVE", 3)
 
     async def story():
         made = Rooms(Slow())

@@ -5,10 +5,10 @@ import asyncio
 import pytest
 
 from tests.support.room_helpers import ask, events_of, following, opened, run, until
-from viz.rooms import stream
-from viz.rooms.asking import ROOM_FULL
-from viz.rooms.routes import Rooms
-from viz.rooms.store import MAX_FOLLOWERS, Full, MemoryStore
+from viz.classroom.rooms import stream
+from viz.classroom.rooms.access import ROOM_FULL
+from viz.classroom.rooms.routes import Rooms
+from viz.classroom.rooms.store import MAX_FOLLOWERS, Full, MemoryStore
 
 
 def test_a_follower_is_sent_every_move():

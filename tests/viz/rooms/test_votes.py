@@ -5,11 +5,11 @@ import asyncio
 import pytest
 
 from tests.support.room_helpers import ASKED, ask, following, opened, run, until
-from viz.rooms import asking
-from viz.rooms import room as rooms
-from viz.rooms.room import Room
-from viz.rooms.routes import Rooms
-from viz.rooms.store import MemoryStore
+from viz.classroom.rooms import access
+from viz.classroom.rooms import room as rooms
+from viz.classroom.rooms.room import Room
+from viz.classroom.rooms.routes import Rooms
+from viz.classroom.rooms.store import MemoryStore
 
 
 def test_votes_are_hidden_until_the_answer():
@@ -66,8 +66,8 @@ def test_a_rare_answer_is_counted():
 
 
 def test_one_address_cannot_fill_a_room(monkeypatch):
-    monkeypatch.setattr(asking, "MAX_STREAMS", 2)
-    monkeypatch.setattr(asking, "MAX_VOTERS", 2)
+    monkeypatch.setattr(access, "MAX_STREAMS", 2)
+    monkeypatch.setattr(access, "MAX_VOTERS", 2)
 
     async def story():
         made = Rooms(MemoryStore())
@@ -87,4 +87,4 @@ def test_one_address_cannot_fill_a_room(monkeypatch):
         return refused, votes, made.crowd._streams
 
     refused, votes, streams = run(story())
-    assert refused == (429, asking.CROWDED) and votes == [400, 204, 204, 429, 204, 204] and not streams
+    assert refused == (429, access.CROWDED) and votes == [400, 204, 204, 429, 204, 204] and not streams

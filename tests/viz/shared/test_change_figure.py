@@ -9,9 +9,8 @@ import pytest
 
 from tests.support.viz_helpers import numbers, read, through_json
 from viz import theme
-from viz.shared.change_figure import change_chart
-from viz.shared.drawing import Drawing, heatmap
-from viz.translate.surprise_figure import surprise_chart
+from viz.decoding_steps.surprise_figure import surprise_chart
+from viz.kit.chart_figures import Drawing, change_chart, heatmap
 
 LABELS = ("<s>", "owls", "owls", "<b>owl</b>")
 BEFORE, AFTER = np.array([0.9, 0.2, 0.5, 0.999]), np.array([0.4, 0.6, 0.5, 0.001])

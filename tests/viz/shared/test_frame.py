@@ -8,10 +8,11 @@ from streamlit.testing.v1 import AppTest
 from streamlit.util import calc_hash
 
 from tests.support.viz_helpers import INSIDE, TIMEOUT, TRANSLATE, WHAT_IF, WHY, Lab
-from viz import cache, pages, visit
-from viz.page_fields import PARTS
+from viz import cache, pages
+from viz.frame import show
 from viz.pages import Page
-from viz.shared import frame
+from viz.state import navigation
+from viz.state.page_fields import PARTS
 
 MADE_UP = """
 import streamlit as st
@@ -97,13 +98,13 @@ def test_an_unknown_address_is_recognised(monkeypatch):
     ):
         monkeypatch.setattr(st, "context", SimpleNamespace(url=url))
         monkeypatch.setattr(st, "session_state", {})
-        assert visit.lost() == name
+        assert navigation.lost() == name
     monkeypatch.setattr(st, "session_state", {"view": None})
-    assert visit.lost() == ""  # from the second run on Streamlit knows the page
+    assert navigation.lost() == ""  # from the second run on Streamlit knows the page
 
 
 def test_an_unknown_address_is_named_once(monkeypatch):
-    monkeypatch.setattr(visit, "lost", lambda: "" if "view" in st.session_state else "nonsense")
+    monkeypatch.setattr(navigation, "lost", lambda: "" if "view" in st.session_state else "nonsense")
     lab = Lab.__new__(Lab)
     lab.at = AppTest.from_file(str(pages.ROOT / "app.py"), default_timeout=TIMEOUT)
     lab.at._page_hash = calc_hash("nonsense")
@@ -124,9 +125,9 @@ def test_a_broken_checkpoint_can_be_left(monkeypatch, caplog, fault):
         return read(view)
 
     monkeypatch.setattr(cache, "page_data", breaks)
-    monkeypatch.setattr(frame, "shows_errors", lambda: False)
+    monkeypatch.setattr(show, "shows_errors", lambda: False)
     lab = Lab(WHAT_IF, text="Nine owls.", checkpoint="en-fr-peek")
-    assert lab.faults == [frame.UNFORESEEN.format(type(fault).__name__)]
+    assert lab.faults == [show.UNFORESEEN.format(type(fault).__name__)]
     assert any(record.exc_info and record.exc_info[1] is fault for record in caplog.records)
     assert (lab.box, lab.link) == ("Nine owls.", {"text": "Nine owls.", "checkpoint": "en-fr-peek"})
     lab.at.selectbox(key="checkpoint").set_value("en-fr")

@@ -5,7 +5,7 @@ import pytest
 
 from tests.support.viz_helpers import ROOT, TRANSLATE, WHAT_IF, Lab, hover, numbers, read, through_json
 from viz import theme
-from viz.shared.heatmap_figures import attention_map, difference_map, mask_map
+from viz.kit.heatmap_figures import attention_map, difference_map, mask_map
 
 QUERIES = ("<s> → a", "a → &", "& → a", 'a → "')
 KEYS = ("<s>", "a", "&", "a")  # a word twice, and what would vanish as markup

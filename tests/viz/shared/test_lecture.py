@@ -7,9 +7,12 @@ from pathlib import Path
 import pytest
 
 from tests.support.viz_helpers import COMPARE, HEADS, INSIDE, POSITIONS, TRAINING, TRANSLATE, WHAT_IF, WHY, Lab
-from viz import pages, state, visit
-from viz.shared.lecture import lecture, letters
-from viz.view import View
+from viz import pages
+from viz.classroom import lecture
+from viz.classroom import lecture as letters
+from viz.state import navigation
+from viz.state import session as state
+from viz.state.view import View
 
 HOME = Path(lecture.__file__).parents[2]
 HAS_STEPS = {TRANSLATE, HEADS, INSIDE, WHAT_IF, WHY, COMPARE}
@@ -82,7 +85,7 @@ def test_every_page_numbers_its_pictures():
         patch.setattr(state.st, "session_state", session := {"view": View(large=3), "link": {}, "page": "heads"})
         lecture._turn(1)
         assert session["view"].large == 1 and session["next page"] == INSIDE
-        visit.go_to("heads", 2)  # a stop of a playlist
+        navigation.go_to("heads", 2)  # a stop of a playlist
         assert session["view"].large == 2
 
 

@@ -6,9 +6,10 @@ import math
 import pytest
 import streamlit as st
 
-from viz import keep, state, theme
-from viz.shared import mount
-from viz.shared.terms import GLOSSARY
+from viz import theme
+from viz.kit import mount
+from viz.kit.terms import GLOSSARY
+from viz.state import result_cache, session
 
 
 @pytest.fixture
@@ -35,8 +36,8 @@ def test_a_script_is_joined_with_its_imports(folder):
 def test_a_component_is_mounted_and_heard(folder, monkeypatch):
     made, given, heard, told = {}, {}, [], {}
     monkeypatch.setattr(st.components.v2, "component", lambda name, **files: made.update(files, name=name) or given.update)
-    monkeypatch.setattr(state, "theme_mode", lambda: "dark")
-    monkeypatch.setattr(state, "component_value", lambda key, name: told[key, name])
+    monkeypatch.setattr(session, "theme_mode", lambda: "dark")
+    monkeypatch.setattr(session, "component_value", lambda key, name: told[key, name])
     bell = mount.Component(str(folder / "bell.py"), '<div class="bell"></div>', picture="Bell")
     assert (made["name"], made["html"], made["css"]) == ("attention_lab.bell", '<div class="bell"></div>', ".bell {}\n")
     assert made["js"] == mount.unpacking(mount.joined(folder / "bell.js"))
@@ -66,8 +67,8 @@ def test_a_component_tells_what_its_terms_mean(folder, monkeypatch):
 def test_the_constant_payload_is_written_once(folder, monkeypatch):
     given, wrote = {}, []
     monkeypatch.setattr(st.components.v2, "component", lambda name, **files: given.update)
-    monkeypatch.setattr(keep, "written", lambda values: wrote.append(values) or json.dumps(values))
-    bell, data = mount.Component(str(folder / "bell.py")), keep.Payload({"step": 1, "word": "é<s>"})
+    monkeypatch.setattr(result_cache, "written", lambda values: wrote.append(values) or json.dumps(values))
+    bell, data = mount.Component(str(folder / "bell.py")), result_cache.Payload({"step": 1, "word": "é<s>"})
     for step in (2, 3):
         bell.mount("the bell", data, beside={"step": step})
         told = json.loads(given["data"])
@@ -98,7 +99,7 @@ def _refuses(kind):
 @pytest.mark.parametrize("kind", [TypeError, ValueError, AttributeError, KeyError, IndexError, OverflowError])
 def test_what_a_check_cannot_take_is_heard_by_nobody(monkeypatch, kind):
     heard = []
-    monkeypatch.setattr(state, "component_value", lambda key, name: {})
+    monkeypatch.setattr(session, "component_value", lambda key, name: {})
     mount._report("any", "ring", _refuses(kind), heard.append)()
     assert heard == []
 
@@ -107,10 +108,10 @@ def test_what_a_check_cannot_take_is_heard_by_nobody(monkeypatch, kind):
     "told", [None, {}, {"points": []}, {"points": 3}, {"points": [{"y": 1}]}, {"points": [{"x": math.inf}]}]
 )
 def test_a_click_on_a_chart_that_is_none(monkeypatch, told):
-    monkeypatch.setattr(state, "component_value", lambda key, name: told)
+    monkeypatch.setattr(session, "component_value", lambda key, name: told)
     assert mount.clicked("a chart", "x", 0, 9) is None
 
 
 def test_a_chart_click_is_an_integer_within_its_axis(monkeypatch):
-    monkeypatch.setattr(state, "component_value", lambda key, name: {"points": [{"x": 3.0, "y": 12}]})
+    monkeypatch.setattr(session, "component_value", lambda key, name: {"points": [{"x": 3.0, "y": 12}]})
     assert (mount.clicked("a chart", "x", 0, 9), mount.clicked("a chart", "y", 0, 9)) == (3, None)

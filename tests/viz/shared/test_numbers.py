@@ -20,11 +20,11 @@ from viz import cache, pages
 from viz.compare import tables as compare
 from viz.heads import tables as heads
 from viz.inside import tables as inside
-from viz.links import parse
+from viz.kit.page_context import Places, Shown
 from viz.positions import tables as positions
-from viz.shared.numbers import analysis_file
-from viz.shared.save.files import offers
-from viz.shared.shown import Places, Shown
+from viz.save.number_tables import analysis_file
+from viz.save.saved_files import offers
+from viz.state.links import parse
 from viz.training import tables as training
 from viz.translate import tables as translate
 from viz.variants import tables as variants

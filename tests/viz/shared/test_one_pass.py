@@ -9,27 +9,26 @@ import pytest
 
 from model.edits.kinds import Place
 from model.export import read
-from model.export.tables import cells_table
+from model.export.csv_tables import cells_table
 from model.inference.analyse import analyse
 from model.trace import Site
-from viz import cache, readings
+from viz import cache, computations
 from viz.compare.distance import views
 from viz.compare.pair import pair
+from viz.decoding_steps import pattern_maps, timeline
 from viz.heads import offline as heads_offline
 from viz.heads import picture as heads_picture
 from viz.heads import tables as heads_tables
-from viz.inside import length_part, stages_part, writers_part
+from viz.inside import length_part, stages, writers
 from viz.inside import tables as inside_tables
-from viz.links import parse
-from viz.notebook.figure import attention_map
-from viz.shared.numbers import analysis_file
-from viz.shared.shown import Places, Shown
-from viz.translate import maps, timeline
+from viz.kit.page_context import Places, Shown
+from viz.offline.notebook import attention_map
+from viz.save.number_tables import analysis_file
+from viz.state.links import parse
 from viz.translate import offline as translate_offline
 from viz.translate import tables as translate_tables
-from viz.what_if import maps as what_if_maps
 from viz.what_if import offline as what_if_offline
-from viz.what_if import switchboard
+from viz.what_if import switchboard, what_if_maps
 from viz.what_if import tables as what_if_tables
 
 LINK = {"causal": "off", "mode": "again", "layer": "2", "head": "4", "text": "The red fox sleeps.", "device": "cpu"}
@@ -71,8 +70,8 @@ def code(module, seen: Shown, name: str) -> np.ndarray:
 def on_translate(seen, kind, site):
     data = timeline.payload(seen.analysis, seen.page_data.loaded, 1, 3, 1, "light")
     yield "lines", np.array(data[kind])
-    yield "map", chart(maps.one_map(seen.analysis.request, "cpu", site, 3, "attention", "light")[0])
-    yield "lecture", maps.seen_map(seen.analysis, "cpu", site, 3)[0].values
+    yield "map", chart(pattern_maps.one_map(seen.analysis.request, "cpu", site, 3, "attention", "light")[0])
+    yield "lecture", pattern_maps.seen_map(seen.analysis, "cpu", site, 3)[0].values
     candidates = translate_offline._candidates(seen.page_data)
     steps, _, file_maps = translate_offline.parts(seen.page_data, candidates, seen.view, "light")
     yield "file, lines", np.array(steps.data[kind])
@@ -126,11 +125,11 @@ def inside(seen, kind, site):
     trace, request = seen.analysis.trace, seen.analysis.request
     steps, weights = [], []
     for query in range(len(trace.outputs)):
-        data = stages_part.unfolded(request, "cpu", site, 3, query, "light")
+        data = stages.unfolded(request, "cpu", site, 3, query, "light")
         softmax = next(each for each in data["stages"] if each["name"] == "softmax")["tables"][0]
         steps.append(floats(softmax["values"]))
-        key = writers_part.looked_at(trace, site, 3, query)
-        keys = writers_part.drawn(request, "cpu", site, 3, query, key, "light")["keys"]
+        key = writers.looked_at(trace, site, 3, query)
+        keys = writers.drawn(request, "cpu", site, 3, query, key, "light")["keys"]
         weights.append([each["weight"] for each in keys])
     for name, rows in (("stages", steps), ("writers", weights)):
         made = np.zeros((len(rows), len(trace.keys(site))))
@@ -157,4 +156,4 @@ def test_a_key_that_was_not_written_yet_cannot_be_split():
     (table,) = inside_tables._writers(seen)
     assert inside_tables._asked(seen)[3] < 3 and table.rows
     with pytest.raises(ValueError, match="There is no key 4 at step 3"):
-        readings.score_writers(seen.analysis.request, "cpu", Site("decoder", 1), 3, 2, 3)
+        computations.score_writers(seen.analysis.request, "cpu", Site("decoder", 1), 3, 2, 3)

@@ -9,19 +9,18 @@ import pytest
 
 from model.decoding.strategy import Decoding
 from model.edits.intervention import Intervention
-from model.experiments.ready import EXPERIMENTS
+from model.experiments.ready_questions import EXPERIMENTS
 from model.inference.analyse import analyse
 from model.inference.decisions import near_ties
 from model.inference.request import Request
 from tests.support.viz_helpers import ROOT
+from viz.classroom import talk as known
+from viz.frame.sidebar import scored
+from viz.kit import examples as module
+from viz.kit import terms
+from viz.kit.examples import Reason, examples, lesson
 from viz.lessons.lessons import LESSONS
-from viz.shared import examples as module
-from viz.shared import terms
-from viz.shared.examples import examples, lesson
-from viz.shared.reasons import Reason
-from viz.shared.sidebar import scored
-from viz.talks import known
-from viz.view import FIRST_SENTENCE
+from viz.state.view import FIRST_SENTENCE
 
 MARK = re.compile(r'<dfn class="lab-term" tabindex="0" data-tip="([^"]*)" aria-description="([^"]*)">([^<]*)</dfn>')
 EVIL = "I <b>see</b> a head & a mask."

@@ -6,11 +6,11 @@ import pytest
 import streamlit as st
 
 from tests.support.viz_helpers import Lab
-from viz import cache, pages, readings, state
-from viz.shared.talks import ahead, going, playlist
-from viz.talks.talk import Stop, Talk, keep
-from viz.talks.written import file_of, packed
-from viz.view import View
+from viz import cache, computations, pages
+from viz.classroom import playlist, talk_navigation, talk_prefetch
+from viz.classroom.talk import Stop, Talk, file_of, keep, packed
+from viz.state import session as state
+from viz.state.view import View
 
 DOG, CAR = "The dog sleeps.", "The car is red."
 TALK = Talk(
@@ -34,53 +34,58 @@ def session(monkeypatch):
 
 
 def lines(session) -> list[str]:
-    return [stop.line for stop in going.talk_of(session["view"]).stops]
+    return [stop.line for stop in talk_navigation.talk_of(session["view"]).stops]
 
 
 def test_on_and_back_through_all_stops(session):
     for number, stop in enumerate(TALK.stops, 1):
         session.pop("next page", None)
-        going.go(1)
+        talk_navigation.go(1)
         view = session["view"]
         around = {"talk": view.talk, "stop": number, "lecture": True, "device": "cpu", "lesson": None}
         assert view == dataclasses.replace(stop.view, **around)
         assert session.get("next page") == (None if stop.page == session["page"] else pages.find(stop.page).file)
         session["page"] = stop.place.name
-    going.go(1)
-    assert (session["view"].stop, session[going.ENDED]) == (4, "last")
+    talk_navigation.go(1)
+    assert (session["view"].stop, session[talk_navigation.ENDED]) == (4, "last")
     for number in (3, 2, 1):
-        going.go(-1)
+        talk_navigation.go(-1)
         assert session["view"].stop == number
-    going.go(-1)
-    assert (session["view"].stop, session[going.ENDED]) == (1, "first")
+    talk_navigation.go(-1)
+    assert (session["view"].stop, session[talk_navigation.ENDED]) == (1, "first")
 
 
 def test_a_view_is_inserted_after_the_stop(session):
-    going.show(1)
+    talk_navigation.show(1)
     state.change(head=7)
-    going.keep_view("  new  ")
+    talk_navigation.keep_view("  new  ")
     assert lines(session) == ["one", "new", "two", "three", "four"]
     view = session["view"]
-    assert view.stop == 2 and going.talk_of(view).at(2).view == View(source=DOG, step=2, head=7)
-    going.choose("")
-    going.keep_view("alone")
+    assert view.stop == 2 and talk_navigation.talk_of(view).at(2).view == View(source=DOG, step=2, head=7)
+    talk_navigation.choose("")
+    talk_navigation.keep_view("alone")
     assert lines(session) == ["alone"] and session["view"].stop == 1
 
 
 def test_the_current_stop_survives_moves(session):
-    going.show(2)
-    going.move(2, 4)
+    talk_navigation.show(2)
+    talk_navigation.move(2, 4)
     assert (lines(session), session["view"].stop) == (["one", "three", "four", "two"], 4)
-    going.move(1, 2)
+    talk_navigation.move(1, 2)
     assert (lines(session), session["view"].stop) == (["three", "one", "four", "two"], 4)
-    going.remove(1)
+    talk_navigation.remove(1)
     assert (lines(session), session["view"].stop) == (["one", "four", "two"], 3)
-    going.remove(3)
+    talk_navigation.remove(3)
     assert (lines(session), session["view"].stop) == (["one", "four"], 2)
-    going.say(2, "said")
-    going.rename("Named")
-    assert lines(session) == ["one", "said"] and going.talk_of(session["view"]).title == "Named"
-    for none in (lambda: going.move(1, 9), lambda: going.remove(9), lambda: going.say(0, "x"), lambda: going.show(9)):
+    talk_navigation.say(2, "said")
+    talk_navigation.rename("Named")
+    assert lines(session) == ["one", "said"] and talk_navigation.talk_of(session["view"]).title == "Named"
+    for none in (
+        lambda: talk_navigation.move(1, 9),
+        lambda: talk_navigation.remove(9),
+        lambda: talk_navigation.say(0, "x"),
+        lambda: talk_navigation.show(9),
+    ):
         before = session["view"]
         none()
         assert session["view"] == before
@@ -92,7 +97,7 @@ def test_a_file_that_is_no_talk_changes_nothing(session):
     assert session["view"] == before and "is no talk" in session[playlist.TOLD]
     playlist._told(playlist._open)(file_of(Talk("Other", TALK.stops[:1])))
     assert lines(session) == ["one"]
-    playlist._told(going.say)(1, "x" * 500)
+    playlist._told(talk_navigation.say)(1, "x" * 500)
     assert lines(session) == ["one"] and "has 500 characters" in session[playlist.TOLD]
 
 
@@ -126,10 +131,10 @@ def test_the_next_stop_is_computed_ahead(session):
     session["view"] = View(talk=packed(talk), stop=1)
     request = View(source=text).request()
     assert cache.analyse.known(request, "auto") is None
-    ahead.next_stop(session["view"])
-    ahead.next_stop(session["view"])
-    assert ahead.rest(60)
-    assert cache.analyse.known(request, "auto") and readings.value_norms.known(request, "auto")
+    talk_prefetch.next_stop(session["view"])
+    talk_prefetch.next_stop(session["view"])
+    assert talk_prefetch.rest(60)
+    assert cache.analyse.known(request, "auto") and computations.value_norms.known(request, "auto")
     for stop in (2, 3):  # one that cannot be computed; none
-        ahead.next_stop(dataclasses.replace(session["view"], stop=stop))
-    assert ahead.rest(60)
+        talk_prefetch.next_stop(dataclasses.replace(session["view"], stop=stop))
+    assert talk_prefetch.rest(60)

@@ -7,10 +7,10 @@ import pytest
 
 from model.edits.intervention import BASELINE
 from model.trace import Site
-from viz import cache, pages, readings
+from viz import cache, computations, pages
+from viz.classroom import talk as known
 from viz.compare.pair import pair
-from viz.inside.parts import PARTS
-from viz.talks import known
+from viz.inside.inside_parts import PARTS
 
 STOPS = [(name, number) for name in known.READY for number in range(1, len(known.ready()[name].stops) + 1)]
 HIDDEN = [("20-minutes", 1)]  # the class guesses: the numbers are not named
@@ -40,11 +40,11 @@ def measured(page, view, data) -> np.ndarray:
             at = (view.token if site.kind == "encoder" else view.step) - 1
             found.append(trace.patterns[site][head])
             if site.kind == view.kind:
-                unfolded = readings.unfold(data.request, view.device, site, head, at)
+                unfolded = computations.unfold(data.request, view.device, site, head, at)
                 found.append(unfolded["products"].tables[0].totals)
     trace = data.analysis.trace
     first, second = np.argsort(-trace.log_probs[step])[:2].tolist()
-    sums = readings.direct_logits(data.request, view.device, step, first, second)
+    sums = computations.direct_logits(data.request, view.device, step, first, second)
     assert abs(sums.remainder) < 1e-3
     return np.concatenate([np.ravel(each) for each in [*found, [sums.difference, -sums.difference]]])
 

@@ -9,12 +9,25 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from viz.fields import fields
-from viz.talks import known
-from viz.talks.talk import AROUND, MAX_LINE, MAX_STOPS, UNTITLED, Stop, Talk, TalkError, keep
-from viz.talks.written import MAX_FILE, file_of, packed, read, unpacked
-from viz.values import MAX_LINK_TEXT
-from viz.view import View
+from viz.classroom import talk as known
+from viz.classroom.talk import (
+    AROUND,
+    MAX_FILE,
+    MAX_LINE,
+    MAX_STOPS,
+    UNTITLED,
+    Stop,
+    Talk,
+    TalkError,
+    file_of,
+    keep,
+    packed,
+    read,
+    unpacked,
+)
+from viz.state.fields import fields
+from viz.state.values import MAX_LINK_TEXT
+from viz.state.view import View
 
 VIEW = View(source="The fox & the “boat” = 50% <b>?", step=3, kind="cross", head=None, target="Le renard; et ~ 🦊")
 TALK = Talk(

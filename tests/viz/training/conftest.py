@@ -4,7 +4,7 @@ import shutil
 
 import pytest
 
-from model.training.history import LOG, PROBES, SETTINGS
+from model.workshop.training.history import LOG, PROBES, SETTINGS
 from tests.support import tiny
 from tests.support.training_helpers import make
 

@@ -5,9 +5,10 @@ import shutil
 
 import pytest
 
-from model.training.history import LOG
+from model.workshop.training.history import LOG
 from tests.support.viz_helpers import TRAINING, Lab
-from viz.training import histories, live
+from viz.training import histories
+from viz.training import histories as live
 
 
 def test_a_growing_run_ignores_its_torn_line(runs, tmp_path, monkeypatch):

@@ -8,15 +8,15 @@ import zlib
 import numpy as np
 import pytest
 
-from model.experiments.grown import scores
-from model.folders import SHIPPED
-from model.training.history import of_checkpoint, of_run
-from model.training.loss import learning_rate
+from model.io.folders import SHIPPED
+from model.workshop.training.head_emergence import scores
+from model.workshop.training.history import of_checkpoint, of_run
+from model.workshop.training.loss import learning_rate
 from tests.support.viz_helpers import TRAINING, Lab, numbers
-from viz import state
-from viz.links import parse
+from viz.state import session
+from viz.state.links import parse
+from viz.state.view import View
 from viz.training import player, rates
-from viz.view import View
 
 
 def unpacked(grid: dict, maps: list[str]) -> np.ndarray:
@@ -105,9 +105,9 @@ def test_a_missing_run_is_one_fault():
 
 def test_a_new_checkpoint_resets_the_training():
     old = View(run="mine", trained=763, probe=2, size_layers=6)
-    new = dataclasses.replace(old, **state._completed(old, {"checkpoint": "another"}))
+    new = dataclasses.replace(old, **session._completed(old, {"checkpoint": "another"}))
     assert (new.run, new.trained, new.probe, new.size_layers) == ("", None, 1, 0)
-    assert state._completed(old, {"step": 2}) == {"step": 2, "rival": View.rival}
+    assert session._completed(old, {"step": 2}) == {"step": 2, "rival": View.rival}
 
 
 def test_the_schedule_of_a_run_is_that_of_the_trainer(runs):

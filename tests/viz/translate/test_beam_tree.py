@@ -9,7 +9,7 @@ from model.inference.analyse import analyse
 from model.inference.analysis import Analysis
 from model.inference.request import Request
 from tests.support.component_helpers import Mounted
-from viz.translate.beam_tree import beam_tree, payload
+from viz.decoding_steps.decoding_controls import beam_tree, payload
 
 TEXTS = ["The red fox takes a lamp.", "The old king sees a boat.", "Don't!"]
 BEAM = Decoding("beam", limit=8, width=4)

@@ -11,7 +11,7 @@ from model.inference.analysis import Analysis
 from model.inference.request import Request
 from tests.support import tiny
 from tests.support.component_helpers import Mounted
-from viz.translate.candidates import SHOWN, candidates, payload
+from viz.decoding_steps.candidates import SHOWN, candidates, payload
 
 TEXT = "The red fox takes a lamp."
 SHORT = Decoding(limit=8)

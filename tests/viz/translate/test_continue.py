@@ -5,18 +5,24 @@ import dataclasses
 import pytest
 
 from model import checkpoint as checkpoints
-from model import format
 from model.config import END
 from model.decoding.strategy import Decoding
 from model.inference.request import Request
-from model.readings.key_values import key_values
+from model.io import numbers
+from model.readings.stages.cache_sizes import key_values
 from tests.support import tiny
 from tests.support.viz_helpers import HEADS, Lab
 from viz import cache
-from viz.shared import mount
-from viz.shared.examples import prompts
-from viz.translate import cache_texts, controls
-from viz.view import FIRST_PROMPT, FIRST_SENTENCE, USUAL_MORE, View
+from viz.decoding_steps import decoding_controls
+from viz.kit import mount
+from viz.kit.examples import prompts
+from viz.state.view import (
+    FIRST_PROMPT,
+    FIRST_SENTENCE,
+    USUAL_MORE,
+    View,
+)
+from viz.translate import kv_cache
 
 TEXT = "The red fox sees a lamp."
 SIZES = {"family": "decoder-only", "encoder_layers": 0, "positions": "rotary"}
@@ -87,7 +93,7 @@ def test_what_was_given_is_neither_counted_nor_drawn():
     added = found.trace.token_log_probs[found.begun :].sum()
     assert found.log_prob == pytest.approx(float(added), abs=1e-4) and added > found.trace.token_log_probs.sum()
     lab = opened(decode="sample", seed="4", show="decoding")
-    assert lab.timeline["score"] == format.decimal(found.log_prob) and "of the continuation" in lab.timeline["scored"]
+    assert lab.timeline["score"] == numbers.decimal(found.log_prob) and "of the continuation" in lab.timeline["scored"]
     tree = lab._mounted("beam_tree")["nodes"]
     assert tree[found.begun - 1]["sc"] == 0 and tree[-1]["sc"] == pytest.approx(found.log_prob, abs=1e-3)
     rows, before = (lab._mounted("candidates")[name] for name in ("rows", "before"))
@@ -106,7 +112,7 @@ def test_a_sample_can_be_drawn_again(monkeypatch):
     monkeypatch.setattr(mount.Component, "mount", mount_and_note)
     assert opened().timeline["draws"] is False
     lab = opened(decode="sample", seed="4")
-    assert lab.timeline["draws"] is True and heard["timeline", "again"] is controls.draw_again
+    assert lab.timeline["draws"] is True and heard["timeline", "again"] is decoding_controls.draw_again
     again = opened(decode="sample", seed="4", show="decoding").click("draw")  # the button of the same
     drawn = analysed(strategy="sample", seed=5, temperature=View.temperature, top_p=View.top_p, more=USUAL_MORE)
     assert again.link["seed"] == "5" and [each["t"] for each in again.timeline["target"]] == list(drawn.trace.outputs.labels)
@@ -127,6 +133,6 @@ def test_the_cache_is_that_of_the_shown_path():
     assert told["each"] * len(told["reads"]) + told["source"] == kept.nbytes(len(found.trace.outputs))
     assert told["reads"] == list(found.trace.inputs.labels) and told["whole"] == list(kept.whole)
     off = opened(show="cache", causal="off", mode="again")
-    assert off._mounted("key_values") is None and cache_texts.NOTHING_KEPT in off.sentences("lab-note")
+    assert off._mounted("key_values") is None and kv_cache.NOTHING_KEPT in off.sentences("lab-note")
     both = Lab(show="cache", text="I love you.")
     assert both._mounted("key_values")["sources"] == len(both.timeline["source"])

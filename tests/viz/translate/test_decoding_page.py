@@ -6,7 +6,7 @@ from model.decoding.strategy import Decoding
 from model.inference.request import Request
 from tests.support.viz_helpers import TRANSLATE, WHAT_IF, Lab, unescaped
 from viz import cache
-from viz.values import SEPARATOR
+from viz.state.values import SEPARATOR
 
 SENTENCE = "Seven owls sat on the roof."
 

@@ -7,17 +7,19 @@ import pytest
 import torch
 
 from model import checkpoint as checkpoints
-from model.format import probability
 from model.inference.analyse import analyse
-from model.inference.reading import blank_places
 from model.inference.request import Request
+from model.inference.source_reading import blank_places
+from model.io.numbers import probability
 from model.text.tokenizer import Tokenizer
 from tests.support import tiny
 from tests.support.viz_helpers import HEADS, POSITIONS, WHAT_IF, Lab
-from viz import cache, state
-from viz.shared import controls
-from viz.translate import fill_in, fill_texts, parts
-from viz.view import FIRST_SENTENCE
+from viz import cache
+from viz.fill import fill_in, fill_texts
+from viz.kit import controls
+from viz.state import session as state
+from viz.state.view import FIRST_SENTENCE
+from viz.translate import page as parts
 
 ONE, TWO = "The red ___ sees a ___.", "The ___ takes it."
 READS = {"family": "encoder-only", "decoder_layers": 0, "source_start": True, "segments": 2, "pooler": True}

@@ -4,14 +4,15 @@ import html
 import re
 from urllib.parse import parse_qsl, urlsplit
 
-from model.experiments.ready import EXPERIMENTS
+from model.experiments.ready_questions import EXPERIMENTS
 from tests.support.viz_helpers import Lab
-from viz import cache, state
-from viz.links import parse
+from viz import cache
+from viz.frame.tour import STOPS
 from viz.pages import find
-from viz.shared.tour import STOPS
-from viz.translate import in_lecture, masks
-from viz.view import View
+from viz.state import session
+from viz.state.links import parse
+from viz.state.view import View
+from viz.translate import in_lecture, mask_charts
 
 
 def keys(**link: str) -> dict[str, str]:
@@ -42,7 +43,7 @@ def test_the_cache_is_a_lecture_picture(monkeypatch):
     lab = Lab(text="I am tired.", lecture="on", large="2")
     view = {"view": lab.at.session_state["view"], "link": lab.link}
     with monkeypatch.context() as patch:
-        patch.setattr(state.st, "session_state", view)
+        patch.setattr(session.st, "session_state", view)
         task = cache.task(view["view"].checkpoint, view["view"].device)
         for large, shown in ((3, "cache"), (1, View.show), (2, View.show)):  # and back on the page the same is seen
             in_lecture._turn(task)
@@ -65,9 +66,9 @@ def test_the_tour_points_at_what_is_there():
 
 
 def test_the_question_carries_the_view():
-    (asked,) = [known for known in EXPERIMENTS if known.name == masks.QUESTION]
+    (asked,) = [known for known in EXPERIMENTS if known.name == mask_charts.QUESTION]
     view = View(source='A "quoted" <b>cat</b> & a dog.', step=3, causal_mask=False)
-    (href, shown) = re.search(r'<a href="([^"]*)"[^>]*>([^<]*)</a>', masks.question(view)).groups()
+    (href, shown) = re.search(r'<a href="([^"]*)"[^>]*>([^<]*)</a>', mask_charts.question(view)).groups()
     address = urlsplit(html.unescape(href))
     found, faults = parse(dict(parse_qsl(address.query)))
     assert find(address.path) and shown == asked.question and not faults

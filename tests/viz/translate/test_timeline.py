@@ -7,11 +7,11 @@ from model.edits.intervention import Intervention
 from model.inference.analyse import analyse
 from model.inference.analysis import Analysis
 from model.inference.request import PAD_WHEN_UNMASKED, Request
-from model.readings.step_links import WORTH
+from model.readings.tokens.step_links import WORTH
 from model.trace import Site
 from tests.support import tiny
 from tests.support.component_helpers import Mounted
-from viz.translate.timeline import ROWS, payload, timeline
+from viz.decoding_steps.timeline import ROWS, payload, timeline
 
 TEXT = "The red fox takes a lamp."
 SHORT = Decoding(limit=8)

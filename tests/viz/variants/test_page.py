@@ -12,17 +12,17 @@ import pytest
 
 from model.__main__ import main
 from model.trace import Site
-from model.variants.declared import BASE, SEEDS, VARIANTS
+from model.variants.designs import BASE, SEEDS, VARIANTS
 from model.variants.record import FILE, Variants, read
 from tests.support import tiny
 from tests.support.training_helpers import BRIEF_VARIANT
 from tests.support.viz_helpers import VARIANTS as PAGE
 from tests.support.viz_helpers import Lab, numbers
 from viz import cache
-from viz.shared.save import save
-from viz.variants import beside, texts
-from viz.variants.beside import request_of
-from viz.variants.found import MAKE
+from viz.save import save
+from viz.variants import map_grid, variant_texts
+from viz.variants.map_grid import request_of
+from viz.variants.variant_texts import MAKE
 
 BRIEF = BRIEF_VARIANT | {"encoder_layers": 2, "validate_every": 1}
 TEXT = "The red fox sees a lamp."
@@ -78,7 +78,7 @@ def test_the_table_has_every_design_with_its_mean(there, record):
     base = record.find(BASE)
     assert [run.seed for run in base.runs] == [1, 2]
     assert f"{np.mean([run.bleu for run in base.runs]):.2f}" in rows[0]
-    assert "not scored yet" in rows[1] and texts.FEW in rows[list(VARIANTS).index("heads-1")]
+    assert "not scored yet" in rows[1] and variant_texts.FEW in rows[list(VARIANTS).index("heads-1")]
     (warning,) = lab.warnings
     assert warning.startswith(f"{len(VARIANTS) * len(SEEDS) - 3} of {len(VARIANTS) * len(SEEDS)} runs are not there yet")
     assert MAKE in warning
@@ -100,7 +100,7 @@ def test_a_missing_head_is_named_beside_the_maps(there, record):
     assert len(lab.charts) == 1
     assert any("It has one head, so there is no head 2." in plain(text) for text in lab.html)
     shown = numbers(lab.charts[0]["data"][0]["z"])
-    known = cache.analyse(request_of(TEXT, beside.there(record)[BASE]), "cpu").whole.view(Site("encoder", 0), 1).values
+    known = cache.analyse(request_of(TEXT, map_grid.there(record)[BASE]), "cpu").whole.view(Site("encoder", 0), 1).values
     np.testing.assert_allclose(shown, known, atol=1e-6)
     assert "Not in this lab: As in 2017" in plain(" ".join(lab.html))
     lab.pick("beside head", "mean")
@@ -160,14 +160,16 @@ def test_verdicts_follow_the_spread(record):
     known = {BASE: (30, 31, 32), "gelu": (31, 32, 33), "swiglu": (33, 40, 33), "modern": (36, 37, 38), "heads-1": (40,)}
     base, near, wide, far, lone = (seeded(record, name, *bleus) for name, bleus in known.items())
     whole = dataclasses.replace(record, variants=(base, near, wide, far, lone))
-    told = [texts.reading(whole, each, "bleu") for each in whole.variants]
-    assert told == ["the base", texts.WITHIN, texts.UNSURE, "clearly better", texts.FEW]
+    told = [variant_texts.reading(whole, each, "bleu") for each in whole.variants]
+    assert told == ["the base", variant_texts.WITHIN, variant_texts.UNSURE, "clearly better", variant_texts.FEW]
     worse = dataclasses.replace(whole, variants=(far, base), base="modern")
-    assert texts.reading(worse, base, "bleu") == "clearly worse"
-    assert texts.verdict(whole, "bleu") == "BLEU: As today (+6.00) differs clearly from the base (Pre-norm, 4 heads)"
-    assert "1 within the spread, 1 apart, not sure, 1 with too few seeds." in texts.honest(whole, "bleu")
+    assert variant_texts.reading(worse, base, "bleu") == "clearly worse"
+    assert variant_texts.verdict(whole, "bleu") == "BLEU: As today (+6.00) differs clearly from the base (Pre-norm, 4 heads)"
+    assert "1 within the spread, 1 apart, not sure, 1 with too few seeds." in variant_texts.honest(whole, "bleu")
     three = dataclasses.replace(record, variants=(base, near, wide))
-    assert texts.verdict(three, "bleu") == "BLEU: no design differs clearly from the base (Pre-norm, 4 heads)"
-    assert "of equal designs 10% do that" in texts.honest(three, "bleu")
-    assert "no difference can be told yet" in texts.verdict(dataclasses.replace(record, variants=(base, lone)), "bleu")
-    assert "not trained yet" in texts.verdict(dataclasses.replace(record, variants=(near,)), "bleu")
+    assert variant_texts.verdict(three, "bleu") == "BLEU: no design differs clearly from the base (Pre-norm, 4 heads)"
+    assert "of equal designs 10% do that" in variant_texts.honest(three, "bleu")
+    assert "no difference can be told yet" in variant_texts.verdict(
+        dataclasses.replace(record, variants=(base, lone)), "bleu"
+    )
+    assert "not trained yet" in variant_texts.verdict(dataclasses.replace(record, variants=(near,)), "bleu")

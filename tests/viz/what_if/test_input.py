@@ -2,14 +2,14 @@
 
 import pytest
 
-from model.edits import forms, switches
+from model.edits import edit, switches
 from model.edits.kinds import KINDS
 from model.inference.request import Request
 from tests.support import tiny
 from tests.support.edit_helpers import EXAMPLES, NAMED, Noise, answers, asked_by, declared
 from tests.support.viz_helpers import TRANSLATE, WHAT_IF, Lab
 from viz import cache
-from viz.shared.edit_list import _plain
+from viz.kit.edit_list import _plain
 
 SENTENCE = "The dog bites the man."
 MARKUP = "<script>alert(1)</script> & <b>owls</b> **x** [a](b) `c` $d$ :owl: &lt; ~y~ _z_ 1. #h"
@@ -25,15 +25,15 @@ def visitor() -> Lab:
     return what_if().open("add_edit")
 
 
-def widgets(question: forms.Question, answer) -> dict[str, object]:
+def widgets(question: edit.Question, answer) -> dict[str, object]:
     """What is chosen in the page to answer a question: widgets by their key, in their order."""
     match question:
-        case forms.Where():
+        case edit.Where():
             numbers = {"layer": answer.layer} | ({} if answer.layer is None else {"head": answer.head})
             return {"site": answer.kind} | {name: "all" if n is None else n + 1 for name, n in numbers.items()}
-        case forms.Token():
+        case edit.Token():
             return {question.axis: question.extra if answer is None else answer}
-        case forms.Layer():
+        case edit.Layer():
             return {question.key: answer + 1}
     return {question.key: answer}
 

@@ -9,8 +9,8 @@ from model.trace import Site
 from tests.support import tiny
 from tests.support.edit_helpers import NAMED, ONE_EACH
 from tests.support.viz_helpers import TRANSLATE, WHAT_IF, Lab, numbers, read
-from viz import cache, experiments
-from viz.what_if.controls import SHOWN, head_name
+from viz import cache, computations
+from viz.what_if.edit_controls import SHOWN, head_name
 from viz.what_if.switchboard import NAMES
 
 SENTENCE = "The dog bites the man."
@@ -28,7 +28,7 @@ def analysed(*codes: str, **more):
 
 def effects():
     """Every head, the one that matters most first."""
-    return sorted(experiments.head_effects(Request(SENTENCE), "auto", lambda share: None), key=lambda e: -abs(e.change))
+    return sorted(computations.head_effects(Request(SENTENCE), "auto", lambda share: None), key=lambda e: -abs(e.change))
 
 
 def signed(value: float) -> str:
@@ -143,14 +143,14 @@ def test_a_step_names_what_gains_and_what_loses():
 def test_head_effects_wait_for_a_look():
     text = "Nobody has looked at this old boat yet."
     lab, plain = Lab(WHAT_IF, text=text), Request(text)
-    assert experiments.head_effects.known(plain, "auto", None) is None
+    assert computations.head_effects.known(plain, "auto", None) is None
     assert lab.awaited == ["costs"] and not [key for key in lab.buttons if (key or "").startswith("rank ")]
     blank = lab.switchboard["grids"]
     assert {change for grid in blank for row in grid["changes"] for change in row} == {None}
     lab.click("undo" if not lab.at.button(key="undo").disabled else "translate")  # another run is no look
-    assert experiments.head_effects.known(plain, "auto", None) is None
+    assert computations.head_effects.known(plain, "auto", None) is None
     known = lab.look().switchboard["grids"]
-    found = {e.edit.code: e.change for e in experiments.head_effects.known(plain, "auto", None)}
+    found = {e.edit.code: e.change for e in computations.head_effects.known(plain, "auto", None)}
     assert lab.awaited == [] and len([key for key in lab.buttons if (key or "").startswith("rank ")]) == SHOWN
     for before, after in zip(blank, known, strict=True):
         assert before | {"changes": after["changes"]} == after  # nothing else is drawn anew

@@ -1,10 +1,10 @@
 """What if: the ready experiments, the leak test, and what the baseline is."""
 
-from model.experiments.ready import EXPERIMENTS, PADS
+from model.experiments.ready_questions import EXPERIMENTS, PADS
 from model.inference.request import Request
 from tests.support import tiny
 from tests.support.viz_helpers import WHAT_IF, Lab, unescaped
-from viz import experiments
+from viz import computations
 
 SENTENCE = "The dog bites the man."
 
@@ -21,7 +21,7 @@ def test_the_leak_test_finds_leaks_without_a_mask():
     lab = what_if(edits="causal-off")
     assert leaks(lab) == []
     lab.switch("leak test", True)
-    report = experiments.leak_test(Request(SENTENCE, intervention=tiny.edited("causal-off")), "auto")
+    report = computations.leak_test(Request(SENTENCE, intervention=tiny.edited("causal-off")), "auto")
     (warned,) = [text for text in lab.warnings if text.startswith("Leak:")]
     assert len(leaks(lab)) == 2
     layer, j, i = min(report.leaks)
@@ -38,7 +38,7 @@ def test_the_leak_test_finds_leaks_without_a_mask():
 
 def test_the_leak_test_tells_what_padding_moves():
     lab = what_if(edits="padding-off").switch("leak test", True)
-    report = experiments.leak_test(Request(SENTENCE, intervention=tiny.edited("padding-off")), "auto")
+    report = computations.leak_test(Request(SENTENCE, intervention=tiny.edited("padding-off")), "auto")
     (warned,) = [text for text in lab.warnings if text.startswith("Leak:")]
     stack, layer, _ = report.padding_leaks[0]
     places = len({(name, i) for name, _, i in report.padding_leaks})
@@ -48,7 +48,7 @@ def test_the_leak_test_tells_what_padding_moves():
 def test_a_question_shows_its_request_and_answer():
     lab = what_if().click("try padding")
     (known,) = [e for e in EXPERIMENTS if e.name == "padding"]
-    expected = experiments.answer("padding", Request(known.sentence_in("English")), "auto").text
+    expected = computations.answer("padding", Request(known.sentence_in("English")), "auto").text
     said = f"This question uses the sentence “{known.sentence_in('English')}”; yours comes back afterwards."
     assert lab.sentences("lab-answer") == [f"{said}{known.question} {expected}"]
     shown = {"padmask": "off", "pad": str(PADS), "mode": "again"}
@@ -71,7 +71,9 @@ def test_each_question_gives_the_own_sentence_back():
         (known,) = [e for e in EXPERIMENTS if e.name == name]
         lab.click(f"try {name}")
         assert lab.box == known.sentence_in("English")
-        assert experiments.answer(name, Request(known.sentence_in("English")), "auto").text in lab.sentences("lab-answer")[0]
+        assert (
+            computations.answer(name, Request(known.sentence_in("English")), "auto").text in lab.sentences("lab-answer")[0]
+        )
     asked = lab.link
     assert lab.click("back to own").link == made
     assert "back to own" not in lab.buttons
@@ -85,7 +87,7 @@ def test_each_question_gives_the_own_sentence_back():
     assert lab.click("undo").link == asked
     lab.click("ask own")
     (said,) = lab.sentences("lab-answer")
-    assert experiments.answer("scaling", Request(SENTENCE, pad=2), "auto").text in said
+    assert computations.answer("scaling", Request(SENTENCE, pad=2), "auto").text in said
     assert (lab.box, lab.link["edits"], lab.link["pad"]) == (SENTENCE, "scaling-off", "2")
     assert lab.click("try align").click("back to own").link == made
 

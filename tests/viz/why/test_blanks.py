@@ -7,12 +7,12 @@ import pytest
 
 from model import checkpoint as checkpoints
 from model.inference.analyse import analyse
-from model.inference.reading import likeliest
 from model.inference.request import Request
+from model.inference.source_reading import likeliest
 from model.text.tokenizer import Tokenizer
 from tests.support import tiny
 from tests.support.viz_helpers import HEADS, WHY, Lab, value
-from viz import state
+from viz.state import session as state
 
 ONE, TWO = "The red ___ sees a ___.", "The ___ takes it."
 READS = {"family": "encoder-only", "decoder_layers": 0, "source_start": True, "segments": 2, "pooler": True, "follows": True}

@@ -6,11 +6,12 @@ import numpy as np
 import pytest
 
 from model.experiments.faithfulness import NEAR
-from model.readings.word_readings import READINGS
+from model.readings.tokens.word_readings import READINGS
 from tests.support.viz_helpers import WHY, Lab, value
-from viz import cache, state
+from viz import cache
+from viz.state import session as state
+from viz.why import logit_sum as sums
 from viz.why import rivals
-from viz.why import sum as sums
 from viz.why.curves_figure import curves_chart
 
 

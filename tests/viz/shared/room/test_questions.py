@@ -14,9 +14,15 @@ from model.inference.decisions import is_near
 from model.inference.request import Request
 from model.trace import Site
 from tests.support import tiny
-from viz.rooms.room import Room
-from viz.shared.room.questions import GAP, LEAST, MOST, NoQuestion, question
-from viz.view import View
+from viz.classroom.questions import (
+    GAP,
+    LEAST,
+    MOST,
+    NoQuestion,
+    question,
+)
+from viz.classroom.rooms.room import Room
+from viz.state.view import View
 
 TEXT = "The red fox takes a lamp."
 SHORT = Decoding(limit=8)

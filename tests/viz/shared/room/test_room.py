@@ -3,9 +3,9 @@
 import pytest
 
 from tests.support.viz_helpers import HEADS, POSITIONS, Lab
-from viz import state
-from viz.shared.room import room
-from viz.view import View
+from viz.classroom import room_panel
+from viz.state import session as state
+from viz.state.view import View
 
 TEXT = "The dog sleeps."
 
@@ -16,7 +16,7 @@ def told(lab: Lab) -> dict:
 
 def asking(lab: Lab, number: int, guess: bool = False) -> dict:
     """What comes of asking."""
-    lab.at.session_state[room._ASKED] = {"number": number, "step": 0, "guess": guess, "back": 1}
+    lab.at.session_state[room_panel._ASKED] = {"number": number, "step": 0, "guess": guess, "back": 1}
     return told(lab.run())["question"]
 
 
@@ -41,19 +41,23 @@ def test_a_question_is_made_once():
 
 def test_the_page_decides_the_kind_of_question():
     assert asking(Lab(HEADS, text=TEXT), 3)["kind"] == "head"
-    assert asking(Lab(POSITIONS, text=TEXT), 3)["fault"] == room.NOTHING
+    assert asking(Lab(POSITIONS, text=TEXT), 3)["fault"] == room_panel.NOTHING
     assert asking(Lab(text=""), 4)["fault"]
 
 
 @pytest.mark.parametrize("guess", [False, True])
 def test_asking_hides_the_next_token_until_the_end(monkeypatch, guess):
-    session = {"view": View(guess=guess, step=2), "link": {}, room._STEPS: 9}
+    session = {"view": View(guess=guess, step=2), "link": {}, room_panel._STEPS: 9}
     monkeypatch.setattr(state.st, "session_state", session)
-    room._ask(1, 4, hidden=False)
+    room_panel._ask(1, 4, hidden=False)
     assert session["view"].guess and session["view"].step == 5
-    room._ask(2, 5, hidden=True)  # it is hidden already
-    assert session[room._ASKED] == {"number": 2, "step": 5, "guess": guess, "back": 4}
-    room._close(guess, 4)
-    assert session["view"].guess == guess and session["view"].step == 4 and session[room._ASKED] is None
-    room._ask(3, 9, hidden=False)
-    assert session[room._MADE]["fault"] == room.LAST and session["view"].step == 4 and session["view"].guess == guess
+    room_panel._ask(2, 5, hidden=True)  # it is hidden already
+    assert session[room_panel._ASKED] == {"number": 2, "step": 5, "guess": guess, "back": 4}
+    room_panel._close(guess, 4)
+    assert session["view"].guess == guess and session["view"].step == 4 and session[room_panel._ASKED] is None
+    room_panel._ask(3, 9, hidden=False)
+    assert (
+        session[room_panel._MADE]["fault"] == room_panel.LAST
+        and session["view"].step == 4
+        and session["view"].guess == guess
+    )

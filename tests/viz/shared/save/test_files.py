@@ -10,8 +10,8 @@ import pytest
 
 from model.export import checks, read
 from tests.support.viz_helpers import COMPARE, HEADS, INSIDE, LESSONS, POSITIONS, TRANSLATE, WHAT_IF, WHY, Lab
-from viz.shared.save import save
-from viz.shared.save.files import LONGEST, stem_of
+from viz.save import save
+from viz.save.saved_files import LONGEST, stem_of
 
 LINK = {"text": "I am tired.", "kind": "cross", "layer": "2", "head": "4", "step": "3"}
 PAGES = {

@@ -7,10 +7,15 @@ import pytest
 from model import Request, analyse
 from tests.support.viz_helpers import HEADS, Lab
 from viz import pages
-from viz.shared.save import save
-from viz.shared.save.caption import caption
-from viz.shared.save.offers import CHANGED, FAULT, Offer, made
-from viz.view import View
+from viz.save import save
+from viz.save.saved_files import (
+    CHANGED,
+    FAULT,
+    Offer,
+    caption,
+    made,
+)
+from viz.state.view import View
 
 
 def panel(lab: Lab) -> dict:

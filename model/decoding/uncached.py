@@ -1,0 +1,143 @@
+"""Decoding without a causal mask: an earlier position depends on later ones, so every step reads the whole prefix anew.
+
+What depends on the source alone is kept, and the last layer computes its last query alone: nothing reads the others. The
+weights are laid out as in `fast`; the pattern comes from `model.network.attention`. Tests hold it equal to the explicit path
+within 1e-5.
+
+What decoding recorded as it went, as the pass over the whole target would have: so that this pass is not needed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+import torch
+from torch import Tensor
+
+from model.config import START, ModelConfig
+from model.decoding import fast
+from model.decoding.fast import Recorded, added_to, encode
+from model.decoding.fast_layers import Layer, prepare
+from model.edits.apply import Edits
+from model.network import masks
+from model.network.attention import attention
+from model.network.context import Pass, forced, shifted
+from model.network.transformer import Transformer
+from model.trace import Probe, Site, Sublayer
+
+
+class WholeSteps:
+    """What a batch keeps from step to step: keys and values of cross-attention."""
+
+    def __init__(self, model: Transformer, memory: Tensor | None, cross_mask: Tensor | None) -> None:
+        """memory [N,S,D] with the mask of its padding, bool [N,1,1,S]; None for both where there is no encoder."""
+        self.model, self.made, self.cross_mask = model, prepare(model), cross_mask
+        self.heads, self.width = self.made.config.heads, self.made.config.head_dim
+        self.parts = ("self", "ff") if memory is None else ("self", "cross", "ff")
+        self.memories = [] if memory is None else [self._keys_and_values(layer, memory) for layer in self.made.decoder]
+
+    def _keys_and_values(self, layer: Layer, memory: Tensor) -> tuple[Tensor, Tensor]:
+        """Those of cross-attention, [N,H,S,K] each."""
+        both = layer.cross_key_value(memory.flatten(0, 1))
+        k, v = both.view(*memory.shape[:2], 2, self.heads, self.width).permute(2, 0, 3, 1, 4)
+        return k.contiguous(), v.contiguous()
+
+    def log_probs(self, target: Tensor, edits: Edits) -> Tensor:
+        """Of what may follow decoder inputs [N,T]: [N,V]."""
+        return self.logits(target, Pass(edits)).log_softmax(-1)
+
+    def logits(self, target: Tensor, at: Pass) -> Tensor:
+        """The same before the softmax. What `at` records of the last layer is its last query's row."""
+        rows, length = target.shape
+        positions, present = at.positions("target", target)
+        x = self.model.target_embedding(target, positions, present).flatten(0, 1)  # [N*T,D]
+        seen = masks.Masks(decoder=masks.decoder_mask(self.made.config, target, at.edits.rows), cross=self.cross_mask)
+        first, last = self.made.config.norm_first, len(self.made.decoder) - 1
+        for number, layer in enumerate(self.made.decoder):
+            for part, norm in zip(self.parts, layer.norms, strict=True):
+                read = norm(x) if first else x
+                if part == "self":
+                    if number == last:
+                        at = Pass(at.edits, at.probe, start=length - 1)
+                        x = x.view(rows, length, -1)[:, -1]  # [N,D]
+                    own = self._itself(number, layer, read.view(rows, length, -1), positions, seen.decoder, at)
+                else:
+                    own = layer.feed_forward(read) if part == "ff" else self._memory(number, layer, read, rows, at)
+                kept = at.kept(Sublayer("decoder", number, part), x.view(rows, -1, x.size(-1)))  # [N,1,1]
+                kept = None if kept is None else kept.expand(-1, len(x) // rows, 1).reshape(-1, 1)
+                x = added_to(x, own, norm, first, kept)
+        return self.made.projection(self.made.final(x).view(rows, -1, x.size(-1))[:, -1]).float()
+
+    def _itself(self, number: int, layer: Layer, x: Tensor, positions: Tensor, mask: Tensor, at: Pass) -> Tensor:
+        """Self-attention, x [N,T,D] to [N*T,D], or [N,D] of the last query where `at` starts there."""
+        own = layer.qkv(x.flatten(0, 1)).view(*x.shape[:2], 3, self.heads, self.width)
+        q, k, v = own.permute(2, 0, 3, 1, 4)  # [N,H,T,K] each
+        scheme = self.made.scheme
+        q, k = (scheme.rotate(each, positions) for each in (q, k))  # [N,H,T,K]
+        q, mask = q[:, :, at.start :], mask[:, :, at.start :]
+        bias = scheme.score_bias(positions[..., at.start :], positions, self.heads)  # [1|N,1|H,T,S]
+        return layer.output(self._attend(Site("decoder", number), q, k, v, mask, at, bias))
+
+    def _memory(self, number: int, layer: Layer, x: Tensor, rows: int, at: Pass) -> Tensor:
+        """Cross-attention, x [N*T,D] to the same."""
+        q = layer.cross_query(x).view(rows, -1, self.heads, self.width).transpose(1, 2)  # [N,H,T,K]
+        return layer.cross_output(self._attend(Site("cross", number), q, *self.memories[number], self.cross_mask, at))
+
+    def _attend(
+        self, site: Site, q: Tensor, k: Tensor, v: Tensor, mask: Tensor, at: Pass, bias: Tensor | None = None
+    ) -> Tensor:
+        """z of all heads side by side, [N*T,D]."""
+        mask = at.mask(site, mask, q)
+        z, pattern, scores = attention(q, k, v, mask, edits=at.at(site), position_bias=bias)  # [N,H,T,K], [N,H,T,S] twice
+        at.record(site, mask, scores=scores, pattern=pattern)
+        return z.transpose(1, 2).reshape(-1, self.heads * self.width)
+
+    def select(self, rows: list[int]) -> None:
+        """Keeps some rows of the batch, in the order given; a row may come twice."""
+        if self.cross_mask is not None:
+            self.memories = [(k[rows], v[rows]) for k, v in self.memories]
+            self.cross_mask = self.cross_mask[rows]
+
+
+def passes(model: Transformer, source: Tensor | None, target: Sequence[int], edits: Edits) -> Iterator[tuple[Probe, Tensor]]:
+    """For each token of a target what the pass over its prefix recorded of the decoder, the last row of each map being the
+    one that chose it, and its logits [V]; source ids [1,S]."""
+    outputs = torch.tensor([list(target)], device=next(model.parameters()).device)  # [1,T]
+    inputs, steps = shifted(outputs), None
+    if fast.can(model, edits):
+        memory = cross = None
+        if source is not None:
+            memory = encode(model, source, masks.encoder_mask(model.config, source, edits.rows), Pass(edits))
+            cross = masks.cross_mask(source, edits.rows)
+        steps = WholeSteps(model, memory, cross)
+    for length in range(1, len(target) + 1):
+        at = Pass(edits, Probe())
+        if steps is None:
+            logits = model.project(forced(model, source, outputs[:, :length], at)).float()[:, -1]
+        else:
+            logits = steps.logits(inputs[:, :length], at)
+        yield at.probe, logits[0]
+
+
+@dataclass(frozen=True)
+class Recorder:
+    """Asks decoding to record: the encoder's pass, and the paths of the first row that ended, by their ids: none where
+    decoding took the explicit path."""
+
+    encoder: Probe = field(default_factory=Probe)
+    paths: dict[tuple[int, ...], Recorded] = field(default_factory=dict)
+
+    def read(
+        self, config: ModelConfig, source: Sequence[int] | None, target: tuple[int, ...]
+    ) -> tuple[Probe, Tensor] | None:
+        """The maps of every site over a path, and its logits [1,T,V]; None for a path that was not recorded."""
+        kept = self.paths.get(target)
+        if kept is None:
+            return None
+        device = kept.hidden.device
+        inputs = torch.tensor([[START, *target[:-1]]], device=device)  # [1,T]
+        ids = None if source is None else torch.tensor([list(source)], device=device)
+        probe = Probe()
+        probe.records.update(self.encoder.records)
+        kept.record(inputs, masks.build(config, ids, inputs, kept.edits.rows), probe)
+        return probe, kept.logits()[None]

@@ -1,0 +1,150 @@
+"""A checkpoint that comes as a zip: unpacked into a folder, as long as it is what it says. No torch here.
+
+What is packed may be a checkpoint's folder, or its files alone. Only the files that a checkpoint may hold are written, each
+under its own plain name; nothing of it is run, and none of them is a pickle. Every number that the zip tells of itself is a
+promise of whoever made it, so what is unpacked is counted as it comes.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import hashlib
+import stat
+import zipfile
+from pathlib import Path, PurePosixPath
+from typing import BinaryIO
+
+from model.io.files import (
+    DAMAGED,
+    MEGABYTE,
+    FileError,
+    shown,
+)
+from model.io.folders import CONFIG, FILES
+
+MAX_ENTRIES = 200  # files and folders in a zip: a checkpoint has thirteen
+MAX_DIRECTORY = MEGABYTE // 4  # bytes of its list of entries
+MAX_RATIO = 200  # of a file's bytes unpacked to those packed, where it has more than a megabyte: weights do not shrink
+_STEP = MEGABYTE
+_ALSO = ("__MACOSX", ".DS_Store")  # what some systems pack with a folder
+
+
+class _Narrow:
+    """A file of which no more than so many bytes are read at once, while the list of a zip's entries is taken from it."""
+
+    def __init__(self, raw: BinaryIO) -> None:
+        self.raw, self.most = raw, MAX_DIRECTORY
+
+    def read(self, size: int = -1) -> bytes:
+        if not self.most:
+            return self.raw.read(size)
+        found = self.raw.read(min(size, self.most + 1) if size >= 0 else self.most + 1)
+        if len(found) > self.most:
+            raise FileError(f"takes more than {self.most:,} bytes to list its entries; pack the folder of one checkpoint")
+        return found
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self.raw, name)
+
+
+def unpack(raw: BinaryIO, folder: Path, most: int) -> str:
+    """Writes the checkpoint in a zip into an empty folder, at most so many bytes; returns the SHA-256 of its files, in hex.
+
+    Raises FileError, whose text is the rest of a sentence that begins with the zip's name; the folder may then hold a part.
+    """
+    start = raw.read(4)
+    raw.seek(0)
+    narrow = _Narrow(raw)
+    try:
+        packed = zipfile.ZipFile(narrow)  # type: ignore[arg-type]
+    except FileError:
+        raise
+    except DAMAGED:
+        if start[:2] == b"PK":
+            raise FileError("begins as a zip and has no end: half a download? Get it again") from None
+        raise FileError("is no zip, whatever it is called. Pack the checkpoint's folder as a zip") from None
+    narrow.most = 0
+    with packed:
+        chosen = _chosen(packed.infolist())
+        if (size := sum(entry.file_size for entry in chosen.values())) > most:
+            raise FileError(f"unpacks to {size / MEGABYTE:,.0f} MB; expected at most {most / MEGABYTE:,.0f} MB")
+        left, digests = most, []
+        for name, entry in sorted(chosen.items()):
+            size, digest = _written(packed, entry, folder / name, left)
+            left -= size
+            digests.append(f"{name} {digest}\n")
+    return hashlib.sha256("".join(digests).encode()).hexdigest()
+
+
+def _chosen(entries: list[zipfile.ZipInfo]) -> dict[str, zipfile.ZipInfo]:
+    """The files of the one checkpoint among some entries, by their names; all entries have been looked at."""
+    if len(entries) > MAX_ENTRIES:
+        raise FileError(f"holds {len(entries):,} files; expected one checkpoint, and {MAX_ENTRIES} at most")
+    for entry in entries:
+        _check_place(entry)
+    files = [each for each in entries if not each.is_dir() and not set(_ALSO) & set(PurePosixPath(each.filename).parts)]
+    homes = [PurePosixPath(each.filename).parent for each in files if PurePosixPath(each.filename).name == CONFIG]
+    if not homes:
+        raise FileError(f"holds no {CONFIG}: expected the files of a checkpoint, or a folder with them")
+    if len(homes) > 1:
+        raise FileError(f"holds {len(homes)} checkpoints; pack the folder of one")
+    chosen: dict[str, zipfile.ZipInfo] = {}
+    for entry in files:
+        path = PurePosixPath(entry.filename)
+        if path.parent != homes[0] or path.name not in FILES:
+            continue
+        if path.name in chosen:
+            raise FileError(f"holds {path.name} twice")
+        _check_form(entry)
+        chosen[path.name] = entry
+    return chosen
+
+
+def _check_place(entry: zipfile.ZipInfo) -> None:
+    """FileError for an entry that would lie outside of the folder that it is unpacked into, or is a link."""
+    name = entry.orig_filename  # as it stands in the zip: the library cuts at a NUL and turns the system's slashes
+    drive = len(name) > 1 and name[1] == ":"
+    if not entry.filename or "\0" in name or "\\" in name or drive or name.startswith("/") or ".." in name.split("/"):
+        raise FileError(f"has an entry {shown(name)} that leads out of its folder; pack the checkpoint's folder anew")
+    mode = entry.external_attr >> 16
+    if stat.S_IFMT(mode) not in (0, stat.S_IFREG, stat.S_IFDIR):
+        raise FileError(f"has an entry {shown(name)} that is a link or a device; pack the files themselves")
+
+
+def _check_form(entry: zipfile.ZipInfo) -> None:
+    """FileError for a file that is locked, or that promises to swell like no file of a checkpoint."""
+    if entry.flag_bits & 1:
+        raise FileError("is locked with a password; pack it without one")
+    if entry.file_size > MEGABYTE and entry.file_size > MAX_RATIO * entry.compress_size:
+        raise FileError(
+            f"swells: {entry.filename[-60:]} has {entry.compress_size:,} bytes packed and {entry.file_size:,} unpacked; "
+            f"expected at most {MAX_RATIO} times as many"
+        )
+
+
+def _written(packed: zipfile.ZipFile, entry: zipfile.ZipInfo, path: Path, most: int) -> tuple[int, str]:
+    """Unpacks a file in steps, and stops where it is larger than it says or than there is left; its size and SHA-256."""
+    size, digest, name = 0, hashlib.sha256(), path.name
+    most = min(most, entry.file_size)
+    try:
+        with packed.open(entry) as source, open(path, "xb") as out:
+            while piece := source.read(_STEP):
+                size += len(piece)
+                if size > most:
+                    raise FileError(f"holds a {name} that is larger than it says")
+                digest.update(piece)
+                out.write(piece)
+    except FileError:
+        raise
+    except DAMAGED as fault:
+        with contextlib.suppress(OSError):
+            path.unlink()
+        if isinstance(fault, OSError) and fault.errno == errno.ENOSPC:
+            raise FileError("cannot be unpacked: the server's disk is full") from None
+        if isinstance(fault, NotImplementedError):
+            raise FileError(f"packs {name} in a way that cannot be read here; pack it as a plain zip") from None
+        raise FileError(f"holds a damaged {name}: get the zip again") from None
+    if size != entry.file_size:
+        raise FileError(f"holds a {name} of {size:,} bytes; expected {entry.file_size:,} as it says: get the zip again")
+    return size, digest.hexdigest()

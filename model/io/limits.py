@@ -1,0 +1,97 @@
+"""How large what comes from outside may be: every number of a config is checked before anything is made of it.
+
+Arrays in files that come from outside: what one holds is asked of its first bytes, before anything is unpacked."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Collection, Mapping, Sequence
+from typing import IO, Any
+
+import numpy as np
+
+from model.io.files import shown
+
+LARGEST: dict[str, int] = {  # of the fields that hold a number: what comes from outside may ask for more than there is
+    "source_vocab": 1_000_000,
+    "target_vocab": 1_000_000,
+    "d_model": 16_384,
+    "heads": 64,
+    "encoder_layers": 48,
+    "decoder_layers": 48,
+    "d_ff": 65_536,
+    "max_positions": 65_536,
+    "norm_eps": 1,
+    "window": 65_536,
+    "vocab_size": 1_000_000,
+    "epochs": 10_000,
+    "batch_tokens": 10_000_000,
+    "learning_rate": 100,
+    "warmup": 10**9,
+    "clip": 10**9,
+    "validate_every": 10**9,
+    "average": 100,
+    "patience": 10**9,
+    "log_every": 10**9,
+    "save_minutes": 10**6,
+    "seed": 2**63 - 1,
+}
+MAX_COUNT = 10**15
+MAX_WEIGHTS = 1 << 30  # of a model: 4 GB as they are computed with
+
+
+def check(record: Any, choices: Mapping[str, Collection[str]], positive: Sequence[str], shares: Sequence[str]) -> None:
+    """Types, choices and ranges of a config record; ValueError that names the field, its value and what was expected."""
+    for field in dataclasses.fields(record):
+        _check_type(field, getattr(record, field.name), choices)
+    for name in positive:
+        if not getattr(record, name) > 0:
+            raise ValueError(f"{name} is {shown(getattr(record, name))}; expected more than 0")
+    for name in shares:
+        if not 0 <= getattr(record, name) < 1:
+            raise ValueError(f"{name} is {shown(getattr(record, name))}; expected at least 0 and less than 1")
+    for name, most in LARGEST.items():
+        value = getattr(record, name, None)
+        if value is not None and not value <= most:
+            raise ValueError(f"{name} is {shown(value)}; expected at most {most:,}")
+
+
+def _check_type(field: dataclasses.Field, value: Any, choices: Mapping[str, Collection[str]]) -> None:
+    if field.name in choices and not (isinstance(value, str) and value in choices[field.name]):
+        raise ValueError(f"{field.name} is {shown(value)}; expected one of {', '.join(choices[field.name])}")
+    if field.type == "bool" and not isinstance(value, bool):
+        raise ValueError(f"{field.name} is {shown(value)}; expected true or false")
+    if field.type == "int" and not is_whole(value):
+        raise ValueError(f"{field.name} is {shown(value)}; expected a whole number")
+    if field.type == "int | None" and not (value is None or (is_whole(value) and value >= 1)):
+        raise ValueError(f"{field.name} is {shown(value)}; expected None or a whole number of at least 1")
+    if field.type == "tuple[str, ...]" and not (isinstance(value, tuple) and all(isinstance(each, str) for each in value)):
+        raise ValueError(f"{field.name} is {shown(value)}; expected a list of texts")
+    if field.type == "float" and not (is_whole(value) or isinstance(value, float)):
+        raise ValueError(f"{field.name} is {shown(value)}; expected a number")
+
+
+def is_whole(value: Any) -> bool:
+    """True for a whole number: not for true and false, which Python counts among them."""
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def is_number(value: Any, least: float, most: float) -> bool:
+    """True for a number from `least` to `most`, whole or not; neither for true and false nor for what is not finite."""
+    return (is_whole(value) or (isinstance(value, float) and math.isfinite(value))) and least <= value <= most
+
+
+def is_count(value: Any) -> bool:
+    """True for how often something may have been counted."""
+    return is_whole(value) and 0 <= value <= MAX_COUNT
+
+
+def form(raw: IO[bytes]) -> tuple[tuple[int, ...], np.dtype]:
+    """Shape and kind of number of a .npy array, from the first bytes of its file; ValueError."""
+    version = np.lib.format.read_magic(raw)
+    read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
+    shape, fortran, kind = read(raw)
+    if fortran or not all(map(is_count, shape)):
+        raise ValueError(f"an array has another order, or the shape {str(shape)[:60]}")
+    return shape, kind

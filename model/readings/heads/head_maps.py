@@ -1,0 +1,150 @@
+"""Three readings of one head's map, side by side: raw weights, contribution and rollout; and how far they agree.
+
+Which heads link two tokens: the weight that every head of a kind of site gives from the one to the other."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from model.readings.heads.patterns import (
+    heaviest,
+    is_punctuation,
+    is_special,
+    merged,
+    rank_correlation,
+    rollout,
+)
+from model.trace import Site, Trace, site_kind
+
+MEASURES = ("weights", "contribution", "rollout")
+
+
+def measured(trace: Trace, norms: Mapping[Site, np.ndarray], site: Site, head: int | None, measure: str) -> np.ndarray:
+    """A map [T,S] whose rows sum to one, or are zeros where nothing may be seen.
+
+    `weights`: the pattern of the head, or the mean over heads. `contribution`: pattern times the norm of the value after W_O
+    (`norms` [H,S] of each site, [H,T,S] where the values differ by row; Kobayashi et al. 2020), summed over heads where none
+    is named. `rollout` (Abnar and Zuidema 2020): of this stack up to this layer, all heads together; for cross-attention the
+    layer's mean over heads times the encoder's whole rollout. Raises ValueError for a measure that does not exist.
+    """
+    patterns = trace.patterns[site]
+    if measure == "weights":
+        return trace.view(site, head).values
+    if measure == "contribution":
+        own = norms[site]
+        parts = patterns * (own if own.ndim == 3 else own[:, None])  # [H,T,S]
+        values = (parts.sum(0) if head is None else parts[head]).astype(np.float64)
+        total = values.sum(-1, keepdims=True)
+        return np.divide(values, total, out=np.zeros_like(values), where=total > 0)
+    if measure == "rollout":
+        if not site.of.is_self:
+            return patterns.mean(0) @ rollout(_stack(trace, "encoder"))[-1]
+        return rollout(_stack(trace, site.kind))[site.layer]
+    raise ValueError(f"There is no measure {measure!r}; expected one of {', '.join(MEASURES)}.")
+
+
+def _stack(trace: Trace, kind: str) -> np.ndarray:
+    return np.stack([trace.patterns[site] for site in trace.sites(kind)])  # [L,H,T,T]
+
+
+def averaged(trace: Trace, norms: Mapping[Site, np.ndarray], kind: str, measure: str) -> np.ndarray:
+    """The mean of a measure over all layers and heads of a kind of site [T,S]; of the rollout, which gathers the layers
+    itself, what it has become after the last one (for cross-attention the mean)."""
+    sites = trace.sites(kind)
+    if measure == "rollout" and site_kind(kind).is_self:
+        sites = sites[-1:]
+    return np.mean([measured(trace, norms, site, None, measure) for site in sites], axis=0)
+
+
+def agreement(maps: Mapping[str, np.ndarray], allowed: np.ndarray) -> dict[str, float]:
+    """Spearman's rank correlation of the weights with the two other measures, over the cells that the mask allows. `maps`
+    holds a map [T,S] for each of `MEASURES`."""
+    return {name: rank_correlation(maps["weights"], maps[name], allowed) for name in MEASURES[1:]}
+
+
+@dataclass(frozen=True)
+class Detail:
+    """A map with its labels as it is to be drawn: values [T,S], and which cells' lines are kept."""
+
+    values: np.ndarray
+    allowed: np.ndarray
+    kept: np.ndarray
+    queries: tuple[str, ...]
+    keys: tuple[str, ...]
+    rows: tuple[int, ...]  # for each row of the trace, the row here that it went into
+
+
+def detail(trace: Trace, kind: str, values: np.ndarray, allowed: np.ndarray, merge: bool, hide: bool, mass: float) -> Detail:
+    """One map [T,S] of a kind of site for drawing: pieces merged into words where asked for; lines of the heaviest cells of
+    each row, up to a share `mass` of it, and none to special tokens and punctuation where these are hidden. No value is
+    changed by hiding."""
+    of = site_kind(kind)
+    query_axis, key_axis = trace.axis(of.queries), trace.axis(of.keys)
+    queries, keys = trace.queries(Site(kind, 0)), key_axis.labels  # type: ignore[arg-type]
+    rows = tuple(range(len(queries)))
+    if merge:
+        values = merged(values, query_axis.words, key_axis.words)
+        allowed = merged(allowed.astype(float), query_axis.words, key_axis.words) > 0
+        places = {word: n for n, word in enumerate(dict.fromkeys(query_axis.words))}
+        rows = tuple(places[word] for word in query_axis.words)
+        keys = _joined(key_axis.labels, key_axis.words)
+        queries = _joined(query_axis.labels, query_axis.words)
+    kept = heaviest(values, mass)
+    if hide:
+        kept &= ~np.array([is_special(key) or is_punctuation(key) for key in keys])
+    return Detail(values, allowed, kept, tuple(queries), tuple(keys), rows)
+
+
+def _joined(labels: tuple[str, ...], words: tuple[int, ...]) -> tuple[str, ...]:
+    return tuple("".join(t for t, w in zip(labels, words, strict=True) if w == word) for word in dict.fromkeys(words))
+
+
+@dataclass(frozen=True)
+class Pair:
+    """A token that asks, as a row of a kind of site, and one that answers, as a column; from 0."""
+
+    kind: str
+    query: int
+    key: int
+
+
+def linking(trace: Trace, pair: Pair, merge: bool = False) -> np.ndarray:
+    """The weight from the pair's query to its key with every head, layer by layer [N]; with `merge` from word to word, as
+    `merged` defines it.
+
+    Raises ValueError for a site or a token that there is not.
+    """
+    sites = trace.sites(pair.kind)
+    if not sites:
+        raise ValueError(f"This checkpoint has no {site_kind(pair.kind).name}.")
+    of = site_kind(pair.kind)
+    sides = (trace.axis(of.queries), trace.axis(of.keys))
+    for at, side, name in ((pair.query, sides[0], of.queries), (pair.key, sides[1], of.keys)):
+        if at >= len(side):
+            raise ValueError(f"The link asks for {name} token {at + 1}; there are {len(side)}.")
+    patterns = np.concatenate([trace.patterns[site] for site in sites])  # [N,T,S]
+    if not merge:
+        return patterns[:, pair.query, pair.key]
+    query, key = pair_of_words(trace, pair)
+    return merged(patterns, sides[0].words, sides[1].words)[:, query, key]
+
+
+def strongest(trace: Trace, pair: Pair, merge: bool = False) -> tuple[int, int]:
+    """Layer and head, from 0, that give the most weight from the pair's query to its key; the first of equals. Raises as
+    `linking`."""
+    best = int(linking(trace, pair, merge).argmax())
+    heads = len(trace.patterns[trace.sites(pair.kind)[0]])
+    return divmod(best, heads)
+
+
+def pair_of_words(trace: Trace, pair: Pair) -> tuple[int, int]:
+    """The words that a pair's tokens belong to, as row and column of a map of words."""
+    of = site_kind(pair.kind)
+    places = [
+        list(dict.fromkeys(axis.words)).index(axis.words[at])
+        for axis, at in ((trace.axis(of.queries), pair.query), (trace.axis(of.keys), pair.key))
+    ]
+    return places[0], places[1]

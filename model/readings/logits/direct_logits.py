@@ -1,0 +1,103 @@
+"""Why this token: a difference of two logits as an exact sum over all that wrote into the residual stream.
+
+Direct logit attribution (Elhage et al. 2021, "A Mathematical Framework for Transformer Circuits"), with the statistics of
+all norms held as they were: see `model.readings.logits.residual_writers`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+import torch
+
+from model.checkpoint import Checkpoint
+from model.inference.analysis import Analysis
+from model.inference.source_reading import edits_of
+from model.network.context import Pass, forced, shifted
+from model.readings.logits.residual_writers import Stream, Writer, held_norms
+from model.trace import Probe, Site
+
+
+@dataclass(frozen=True)
+class DirectLogits:
+    """The logit of `token` minus that of `rival` at a step, split. Nats: it is the logarithm of their odds."""
+
+    step: int  # from 0
+    token: int
+    rival: int
+    difference: float  # as the model computed it
+    writers: tuple[Writer, ...]
+    values: np.ndarray = field(repr=False)  # [N], float64, in the order of the writers
+    tokens: dict[Site, np.ndarray] = field(repr=False)  # [H,S]: each head's part over the tokens it looks at
+    held: str = ""  # what the sum holds at its values in this pass, in words; empty where it holds nothing
+
+    @property
+    def remainder(self) -> float:
+        """What the parts miss: rounding."""
+        return self.difference - float(self.values.sum())
+
+    @property
+    def ranked(self) -> list[tuple[Writer, float]]:
+        """The writers, the largest first, whatever their sign."""
+        order = np.argsort(-np.abs(self.values), kind="stable")
+        return [(self.writers[i], float(self.values[i])) for i in order]
+
+    def head(self, site: Site, head: int) -> float:
+        """The part of one head; KeyError for one that there is not."""
+        return dict(zip(self.writers, map(float, self.values), strict=True))[Writer("head", site, head)]
+
+    def heads(self, kind: str) -> np.ndarray:
+        """The parts of all heads of a kind of site: [L,H]."""
+        sites = sorted({w.site for w in self.writers if w.site is not None and w.site.kind == kind})
+        return np.array([self._row(site) for site in sites])
+
+    def _row(self, site: Site) -> list[float]:
+        return [float(v) for w, v in zip(self.writers, self.values, strict=True) if w.site == site]
+
+    @cached_property
+    def by_kind(self) -> dict[str, np.ndarray]:
+        """What came by way of each token, all heads of a kind of site together: [S] of the cross-attention, [T] of the
+        decoder's own. They add up to the parts of those heads, but for a head that was made to give its mean."""
+        kinds = sorted({site.kind for site in self.tokens})
+        return {kind: sum(parts.sum(0) for site, parts in self.tokens.items() if site.kind == kind) for kind in kinds}
+
+
+@torch.inference_mode()
+def direct_logits(checkpoint: Checkpoint, analysis: Analysis, step: int, token: int, rival: int) -> DirectLogits:
+    """The difference at a step (from 0), under the intervention of the analysis, in float64 from what the pass recorded.
+
+    Where each step was decoded over its own prefix, so it is read. ValueError for a step, a token or a rival that there is
+    not, for a token that is its own rival, and for a model without a decoder.
+    """
+    trace, model = analysis.whole, checkpoint.model
+    if trace.outputs is None:
+        raise ValueError("this model has no decoder: no token is chosen over another")
+    check("step", step, len(trace.outputs), token, rival, checkpoint.config.target_vocab)
+    ids = trace.outputs.ids if analysis.last is None else trace.outputs.ids[: step + 1]
+    source = None if trace.source is None else torch.tensor([trace.source.ids], device=checkpoint.device)
+    outputs = torch.tensor([ids], device=checkpoint.device)
+    probe = Probe("full")
+    at = Pass(edits_of(checkpoint, trace.source and trace.source.ids, [analysis.request.intervention]), probe)
+    hidden = forced(model, source, outputs, at)[0, step]  # [D]
+    toward, offset = model.preference(token, rival)
+    direction = toward.double()  # [D]
+    read = int(shifted(outputs)[0, step])
+    parts = Stream(model, probe, at, "decoder", read, step).split(direction[None])
+    tokens = {site: moved[0].cpu().numpy() for site, moved in parts.tokens.items()}
+    values = parts.values[:, 0].cpu().numpy()
+    values[parts.writers.index(Writer("bias"))] += offset
+    difference, held = float(direction @ hidden.double()) + offset, held_norms(checkpoint.config)
+    return DirectLogits(step, token, rival, difference, parts.writers, values, tokens, held)
+
+
+def check(name: str, row: int, rows: int, token: int, rival: int, vocabulary: int) -> None:
+    """ValueError for a row, of this name, that is none of so many, for an id beyond the vocabulary, and for equal ids."""
+    if not 0 <= row < rows:
+        raise ValueError(f"the {name} is {row}; expected 0 to {rows - 1}")
+    for what, value in (("token", token), ("rival", rival)):
+        if not 0 <= value < vocabulary:
+            raise ValueError(f"the {what} is {value}; expected an id below {vocabulary}")
+    if token == rival:
+        raise ValueError("the rival is the token itself; expected two different tokens")

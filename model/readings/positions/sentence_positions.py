@@ -1,0 +1,192 @@
+"""Positions on one sentence: what they do to the likeness of its tokens, and what the translation is without them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from model.checkpoint import Checkpoint, find, names
+from model.config import PAD, SCHEMES, ModelConfig
+from model.edits.intervention import BASELINE, Intervention
+from model.edits.kinds import Positions
+from model.inference.analysis import Analysis
+from model.inference.decisions import turn
+from model.inference.passes import log_probs, teacher_force
+from model.inference.predictions import changed_words, first_difference
+from model.inference.request import Request
+from model.inference.targets import decode_each, shown
+from model.io.folders import described, family
+from model.trace import SITE_KINDS, Site, Trace
+
+SIDES = ("source", "target")
+SEED = 1  # of the shuffled positions
+FAR = 200  # a shift beyond every sentence of the training
+
+
+@dataclass(frozen=True)
+class SentencePositions:
+    """The T tokens of one side. Cosines [T,T] of their embeddings alone, of their positions alone, and of both added.
+
+    Rotary positions are added to nothing: there `positions` and `both` are None, and the scores of the first layer's
+    self-attention, a mean over its heads [T,T], are given without and with positions.
+    """
+
+    labels: tuple[str, ...]
+    alone: np.ndarray
+    positions: np.ndarray | None
+    both: np.ndarray | None
+    scores_without: np.ndarray | None
+    scores_with: np.ndarray | None
+    lengths: tuple[float, float]  # mean norm of an embedding (times sqrt(D), as it is added) and of what positions add
+    repeated: tuple[tuple[int, int], ...]  # positions of a token and of its next occurrence
+
+
+@torch.inference_mode()
+def sentence_positions(checkpoint: Checkpoint, analysis: Analysis, side: str) -> SentencePositions:
+    """What the embedding makes of the source, or of the decoder's inputs, unedited; padding is left out."""
+    trace = (analysis.baseline or analysis).trace
+    axis = trace.axis(side)  # type: ignore[arg-type]
+    kept = [i for i, token in enumerate(axis.ids) if token != PAD]
+    ids, labels = [axis.ids[i] for i in kept], tuple(axis.labels[i] for i in kept)
+    embedding = getattr(checkpoint.model, f"{side}_embedding")
+    tokens, places = torch.tensor([ids], device=checkpoint.device), torch.arange(len(ids), device=checkpoint.device)
+    alone = embedding.added(tokens, places, torch.zeros(1, 1, 1, device=checkpoint.device))[0]  # [T,D]
+    added = embedding.positional(torch.zeros_like(alone)[None], places)[0]  # [T,D], zeros for rotary ones
+    both = embedding.added(tokens, places)[0]  # [T,D]
+    repeated = tuple((i, ids.index(token, i + 1)) for i, token in enumerate(ids) if token in ids[i + 1 :])
+    lengths = float(alone.norm(dim=-1).mean()), float(added.norm(dim=-1).mean())
+    without = with_ = None
+    is_added = bool(checkpoint.config.scheme.adds)
+    if not is_added:
+        edits = [BASELINE, Intervention(edits=(Positions(side, "off"),))]
+        site = next(Site(kind, 0) for kind, of in SITE_KINDS.items() if of.is_self and of.queries == side)
+        source = trace.source and [t for t in trace.source.ids if t != PAD]
+        traces = teacher_force(checkpoint, source, trace.outputs and trace.outputs.ids, edits)
+        with_, without = (each.scores[site].mean(0) for each in traces)
+    maps = (_cosines(added), _cosines(both)) if is_added else (None, None)
+    return SentencePositions(labels, _cosines(alone), *maps, without, with_, lengths, repeated)
+
+
+def _cosines(x: torch.Tensor) -> np.ndarray:
+    """Cosines of rows [T,D] with one another: float32 [T,T]."""
+    unit = x.double() / x.double().norm(dim=-1, keepdim=True).clamp(min=1e-12)
+    cosines = (unit @ unit.T).float().cpu().numpy()
+    cosines.flags.writeable = False
+    return cosines
+
+
+def sides_of(trace: Trace) -> tuple[str, ...]:
+    """The sides whose tokens a model reads."""
+    return tuple(side for side, axis in zip(SIDES, (trace.source, trace.inputs), strict=True) if axis is not None)
+
+
+def variants(shift: int, sides: Sequence[str] = SIDES) -> tuple[Positions, ...]:
+    """The edits of positions that are tried on a sentence, on each side: off, shuffled, shifted by `shift` or 1, and far
+    beyond."""
+    kinds = (("off", 0), ("shuffled", SEED), ("shifted", max(1, shift)), ("shifted", FAR))
+    return tuple(Positions(side, how, amount) for side in sides for how, amount in kinds)
+
+
+def is_beyond(edit: Positions, config: ModelConfig) -> bool:
+    """Whether an edit shifts even the first token beyond the learned table, so that it can be made of no sentence."""
+    limit = config.scheme.limit(config.max_positions)
+    return limit is not None and edit.how == "shifted" and edit.amount >= limit
+
+
+@dataclass(frozen=True)
+class Variant:
+    """What one edit of positions does to a sentence."""
+
+    words: tuple[str, ...]  # of what is decoded again; without a decoder the likeliest token at each place, or the label
+    changed: tuple[bool, ...]  # which of them the baseline does not have there
+    same: bool  # the translation is the baseline's
+    change: float  # of the summed log-probability of the baseline's tokens that are scored, in nats
+    tipped: str = ""  # where the translations part at what was a near-tie: that step, in words
+
+
+def try_variants(
+    checkpoint: Checkpoint, request: Request, base: Analysis, edits: Sequence[Positions]
+) -> list[Variant | ValueError]:
+    """What each edit of positions does to a sentence whose analysis without edits is `base`: decoded again and read, all as
+    one batch. A ValueError in place of a variant that cannot be, for a learned table ends before."""
+    if not edits:
+        return []
+    try:
+        return _variants(checkpoint, request, base, [Intervention(edits=(edit,)) for edit in edits])
+    except ValueError as fault:
+        if len(edits) == 1:
+            return [fault]
+    return [found for edit in edits for found in try_variants(checkpoint, request, base, [edit])]
+
+
+def _variants(
+    checkpoint: Checkpoint, request: Request, base: Analysis, edits: Sequence[Intervention]
+) -> list[Variant | ValueError]:
+    if base.trace.outputs is None:
+        return _read_anew(checkpoint, base, edits)
+    source, ids = base.trace.source and base.trace.source.ids, base.trace.outputs.ids
+    tokenizer = checkpoint.target_tokenizer
+    trees = decode_each(checkpoint, request, source, edits)
+    read = log_probs(checkpoint, source, ids, [BASELINE, *edits])  # [1+N,T,V]
+    chosen = read[:, torch.arange(len(ids)), list(ids)].cpu().numpy()  # [1+N,T]
+    before, words = base.translation.split(), [tokenizer.decode(shown(tree, request).ids).split() for tree in trees]
+    found = []
+    for n, (tree, now) in enumerate(zip(trees, words, strict=True), 1):
+        own = shown(tree, request).ids
+        split = first_difference(own, ids)
+        tipped = ""
+        if split is not None and split < min(len(own), len(ids)):
+            pair = read[[0, n], split]  # up to here both have read the same
+            if not checkpoint.config.causal:  # what was chosen was chosen without what follows
+                pair = log_probs(checkpoint, source, ids[: split + 1], [BASELINE, edits[n - 1]])[:, -1]
+            parted = turn(split, ids[split], own[split], *pair.cpu().numpy())
+            tipped = parted.told(tokenizer.piece) if parted.is_tie else ""
+        change = float(chosen[n, base.begun :].sum() - chosen[0, base.begun :].sum())
+        found.append(Variant(tuple(now), changed_words(before, now)[1], now == before, change, tipped))
+    return found
+
+
+def _read_anew(checkpoint: Checkpoint, base: Analysis, edits: Sequence[Intervention]) -> list[Variant | ValueError]:
+    """The same of a model that reads and writes nothing: what it says of each place, or of the whole text."""
+    scored, rows = base.trace.scored.ids, list(base.trace.counted)
+    read = log_probs(checkpoint, base.trace.source.ids, None, [BASELINE, *edits])  # [1+N,S,V] or [1+N,1,C]
+    chosen = read[:, rows, [scored[row] for row in rows]].sum(-1).tolist()  # [1+N]
+    before, *after = (checkpoint.answers.pieces(row.tolist()) for row in read[:, list(base.trace.inner)].argmax(-1))
+    return [
+        Variant(words, tuple(a != b for a, b in zip(before, words, strict=True)), words == before, change - chosen[0])
+        for words, change in zip(after, chosen[1:], strict=True)
+    ]
+
+
+def learned_table(checkpoint: Checkpoint, side: str) -> np.ndarray:
+    """The learned positions of one side, or of the only one, float32 [R,D]; ValueError where the checkpoint has none."""
+    if not checkpoint.config.scheme.has_table:
+        raise ValueError(
+            f"The checkpoint {checkpoint.name!r} has {checkpoint.config.positions} positions; expected learned."
+        )
+    sides = (side, *(other for other in SIDES if other != side))
+    own = next(
+        getattr(checkpoint.model, f"{each}_embedding") for each in sides if hasattr(checkpoint.model, f"{each}_embedding")
+    )
+    return own.positional.table.weight.detach().float().cpu().numpy()
+
+
+def learned_checkpoint(current: str, home: Path | None = None) -> str | None:
+    """The current checkpoint where its positions are learned, else one in the folder that has such, if it can be of the same
+    family; None without."""
+    known = names(home)
+    found = {name: described(find(name, home)) for name in known}
+    learned = [name for name in known if _is_trained(found[name])]
+    own = family(found.get(current, {}))
+    return min(learned, key=lambda name: (name != current, family(found[name]) != own), default=None)
+
+
+def _is_trained(model: dict[str, Any]) -> bool:
+    """Whether its positions are trained."""
+    scheme = model.get("positions")
+    return isinstance(scheme, str) and scheme in SCHEMES and SCHEMES[scheme].has_table

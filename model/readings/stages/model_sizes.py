@@ -1,0 +1,204 @@
+"""How large a Transformer is, from its configuration alone: parameters by part, the key-value cache, patterns, operations.
+
+Nothing is built, so that models which no machine here could hold are counted as well. B, S, T, H, D, F and V as in
+`model.config`; one number takes 4 bytes, float32.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+
+from model.config import ACTIVATIONS, FAMILIES, ModelConfig
+
+BYTES = 4  # of a number
+LARGEST = {"layers": 200, "d_model": 65_536, "heads": 512, "d_ff": 524_288, "vocabulary": 999_999, "length": 999_999}
+
+
+@dataclass(frozen=True)
+class Architecture:
+    """What decides the size of a model. `vocabulary` is that of its last embedding table, `second_vocabulary` that of the
+    source's where it has one of its own.
+
+    Raises ValueError, with both numbers, for a size that is not positive or too large, and heads that do not share D.
+    """
+
+    family: str  # one of `FAMILIES`
+    encoder_layers: int
+    decoder_layers: int
+    d_model: int
+    heads: int
+    d_ff: int
+    vocabulary: int
+    second_vocabulary: int = 0
+    positions: int = 0  # rows of learned positions, in all tables together
+    segments: int = 0  # rows of a table that tells two sentences apart
+    gated: bool = False  # the feed-forward network has a third matrix
+    biases: bool = True  # of all linear layers inside the layers
+    norm_biases: bool = True  # a norm shifts as well as scales
+    outer_norms: int = 0  # norms that stand outside the layers
+    tied: bool = True  # the output projection is an embedding table
+    output_bias: bool = False
+    transforms: int = 0  # linear layers of D x D before the output, with a bias, and a norm after each
+    poolers: int = 0  # the same that read a text as one vector, without a norm
+    choices: int = 0  # what the heads after the pooler choose from, each a row of D with a bias
+    projects: bool = True  # each token's vector goes through the output projection; else its table stands idle
+
+    def __post_init__(self) -> None:
+        limits = {"encoder_layers": "layers", "decoder_layers": "layers", **{n: n for n in LARGEST}}
+        for field in dataclasses.fields(self):
+            most = LARGEST.get(limits.get(field.name, ""))
+            least = 0 if field.name.endswith("layers") else 1
+            value = getattr(self, field.name)
+            if most is not None and not least <= value <= most:
+                raise ValueError(f"{field.name} is {value:,}; expected {least} to {most:,}")
+        if self.d_model % self.heads:
+            wide = f"{self.heads:,} heads cannot share a width d_model of {self.d_model:,}"
+            raise ValueError(f"{wide}; expected a multiple of {self.heads:,}, as {self._shared():,}")
+
+    def _shared(self) -> int:
+        """The width nearest to its own that its heads can share."""
+        return max(1, round(self.d_model / self.heads)) * self.heads
+
+    @property
+    def attentions(self) -> dict[str, int]:
+        """Layers of each kind of attention."""
+        layers = {"encoder": self.encoder_layers, "decoder": self.decoder_layers, "cross": self.decoder_layers}
+        return {kind: layers[kind] for kind in FAMILIES[self.family]}
+
+    def resized(self, layers: int = 0, **sizes: int) -> Architecture:
+        """With other sizes, 0 for the same; `layers` of each stack that there is. ValueError as above."""
+        named = {f"{stack}_layers": layers for stack in ("encoder", "decoder") if stack in self.attentions}
+        return dataclasses.replace(self, **{name: value for name, value in (named | sizes).items() if value})
+
+
+def of_config(config: ModelConfig) -> Architecture:
+    """The architecture of a model of the lab."""
+    stacks = [kind for kind in config.kinds if kind != "cross"]
+    return Architecture(
+        config.family,
+        config.encoder_layers,
+        config.decoder_layers,
+        config.d_model,
+        config.heads,
+        config.d_ff,
+        config.target_vocab,
+        0 if config.joint_vocab else config.source_vocab,
+        positions=config.max_positions * len(stacks) * config.scheme.has_table,
+        segments=config.segments,
+        gated=ACTIVATIONS[config.activation].gated,
+        norm_biases=config.norm == "layernorm",
+        outer_norms=len(stacks) * config.final_norm + config.embedding_norm,
+        tied=config.tied_output,
+        output_bias=config.output_bias,
+        transforms=int(config.output_transform),
+        poolers=int(config.pooler),
+        choices=2 * config.follows + len(config.classes),
+        projects=not config.classes,
+    )
+
+
+def parameters(of: Architecture) -> dict[str, int]:
+    """How many numbers are trained, by part; their sum is the model's. A pooler, and the heads after it, are a part where
+    there are any."""
+    d, cross = of.d_model, of.attentions.get("cross", 0)
+    linears = of.encoder_layers + of.decoder_layers  # feed-forward networks
+    inner = 2 if of.gated else 1
+    norms = 2 * (of.encoder_layers + of.decoder_layers) + cross + of.outer_norms
+    norm = d * (2 if of.norm_biases else 1)
+    pooled = of.poolers * (d * d + d) + of.choices * (d + 1)
+    found = {
+        "embeddings": (of.vocabulary + of.second_vocabulary + of.segments + of.positions) * d,
+        "attention": sum(of.attentions.values()) * 4 * (d * d + d * of.biases),
+        "feed-forward": linears * ((inner + 1) * d * of.d_ff + (inner * of.d_ff + d) * of.biases),
+        "norms": norms * norm,
+        "output": of.vocabulary * (d * (not of.tied) + of.output_bias) + of.transforms * (d * d + d + norm),
+    }
+    return found | ({"pooler": pooled} if pooled else {})
+
+
+def cache_bytes(of: Architecture) -> tuple[int, int]:
+    """Keys and values that decoding keeps: bytes for each target token, and for each source token (cross-attention). An
+    encoder alone keeps none."""
+    each = 2 * of.d_model * BYTES  # a key and a value of all heads
+    return of.attentions.get("decoder", 0) * each, of.attentions.get("cross", 0) * each
+
+
+def pattern_bytes(of: Architecture, length: int) -> int:
+    """All patterns of one layer's self-attention over `length` tokens: H x L x L numbers."""
+    return of.heads * length * length * BYTES
+
+
+def multiplied(of: Architecture) -> tuple[int, int]:
+    """The weights that a source and a target token are multiplied by, 0 for a side that is not there: all matrices, the
+    output projection too where there is one to go through, no lookup in a table. What cross-attention makes keys and values
+    of are source tokens. A pooler and its heads are not of a token: they multiply one vector a text."""
+    square, forward = of.d_model**2, (3 if of.gated else 2) * of.d_model * of.d_ff
+    encoder, decoder, cross = (of.attentions.get(kind, 0) for kind in ("encoder", "decoder", "cross"))
+    output = (of.vocabulary * of.d_model + of.transforms * square) * of.projects
+    source = encoder * (4 * square + forward) + cross * 2 * square + (0 if decoder else output)
+    return source, decoder * (4 * square + forward) + cross * 2 * square + (output if decoder else 0)
+
+
+def operations(of: Architecture, length: int) -> tuple[int, int]:
+    """Floating-point operations of a forward pass, for a source and a target token, both texts of `length` tokens: two for
+    each weight of `multiplied` (compare Kaplan et al. 2020, section 2.1), and 4 L D a layer of attention for its scores and
+    its mix, as the explicit path computes them, masked or not."""
+    mixed = 4 * length * of.d_model
+    encoder, decoder, cross = (of.attentions.get(kind, 0) for kind in ("encoder", "decoder", "cross"))
+    source, target = multiplied(of)
+    return 2 * source + encoder * mixed, 2 * target + (decoder + cross) * mixed
+
+
+@dataclass(frozen=True)
+class Preset:
+    """A known model: its sizes, what its authors say of its parameters, and what is counted here."""
+
+    title: str
+    architecture: Architecture
+    published: float  # parameters
+    paper: str
+    counted: str  # what is counted, and why the two may differ, a sentence
+
+
+def _vaswani(d_model: int, heads: int, d_ff: int) -> Architecture:
+    return Architecture("encoder-decoder", 6, 6, d_model, heads, d_ff, 37_000)
+
+
+def _bert(layers: int, d_model: int, heads: int) -> Architecture:
+    return Architecture(
+        "encoder-only",
+        layers,
+        0,
+        d_model,
+        heads,
+        4 * d_model,
+        30_522,
+        positions=512,
+        segments=2,
+        outer_norms=1,
+        poolers=1,
+        projects=False,
+    )
+
+
+def _gpt2(layers: int, d_model: int, heads: int) -> Architecture:
+    return Architecture("decoder-only", 0, layers, d_model, heads, 4 * d_model, 50_257, positions=1024, outer_norms=1)
+
+
+_PAPER, _BERT, _GPT2 = "Vaswani et al. 2017, table 3", "Devlin et al. 2019, section 3", "Radford et al. 2019, as released"
+_SHARED = (
+    "One table of 37,000 rows for both languages and the output; the paper says “about 37000” and gives no exact count."
+)
+_POOLED = "With the table of segments and the pooler, without the head that fills in blanks."
+_TIED = "The output projection is the embedding table; positions are a table of 1,024 rows."
+PRESETS: dict[str, Preset] = {
+    "base": Preset("Transformer base", _vaswani(512, 8, 2048), 65e6, _PAPER, _SHARED),
+    "big": Preset("Transformer big", _vaswani(1024, 16, 4096), 213e6, _PAPER, _SHARED),
+    "bert-base": Preset("BERT base", _bert(12, 768, 12), 110e6, _BERT, _POOLED),
+    "bert-large": Preset("BERT large", _bert(24, 1024, 16), 340e6, _BERT, _POOLED),
+    "gpt2": Preset("GPT-2 small", _gpt2(12, 768, 12), 124e6, _GPT2, _TIED),
+    "gpt2-medium": Preset("GPT-2 medium", _gpt2(24, 1024, 16), 355e6, _GPT2, _TIED),
+    "gpt2-large": Preset("GPT-2 large", _gpt2(36, 1280, 20), 774e6, _GPT2, _TIED),
+    "gpt2-xl": Preset("GPT-2 XL", _gpt2(48, 1600, 25), 1.558e9, _GPT2, _TIED),
+}

@@ -1,0 +1,101 @@
+"""Which reading of the source words deserves trust, measured over many sentences: what `faithfulness.json` holds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from model.io.files import shown
+from model.io.limits import is_count, is_number, is_whole
+
+SCHEMA = 1
+SCOPES = ("step", "whole")  # each token by itself, and the whole target
+RANDOM = "random"  # the name of the floor among the readings
+COUNTS = ("sentences", "tokens", "orders", "resamples")
+
+
+@dataclass(frozen=True)
+class Share:
+    """A reading's area as a share of what the words are worth, with the ends of its 95% interval; and how far it is behind
+    the leader, paired over the sentences, with those of the same (negative: ahead)."""
+
+    share: float
+    low: float
+    high: float
+    behind: float
+    behind_low: float
+    behind_high: float
+
+    @property
+    def is_level(self) -> bool:
+        """Whether it may be chance alone that parts it from the leader."""
+        return self.behind_low <= 0 <= self.behind_high
+
+
+@dataclass(frozen=True)
+class Trust:
+    """All readings over so many `sentences` with so many `tokens`: for each of `SCOPES` what the words of a sentence are
+    worth on average, in nats, the `leaders`, which have the largest share of the readings that take no words away
+    themselves, and the share of each reading, the random floor among them. `orders` random orders of each
+    sentence made this, `resamples` bootstrap samples the intervals, all drawn from `seed`."""
+
+    sentences: int
+    tokens: int
+    orders: int
+    resamples: int
+    seed: int
+    data: str  # SHA-256 of the file
+    worth: dict[str, float]
+    leaders: dict[str, str]
+    shares: dict[str, dict[str, Share]]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Ready for JSON."""
+        return {"schema": SCHEMA} | asdict(self)
+
+    @classmethod
+    def from_dict(cls, values: Any) -> Trust:
+        """From what a JSON file held; ValueError, which names the key, for anything else."""
+        schema = values.get("schema") if isinstance(values, Mapping) else None
+        if not is_whole(schema) or schema != SCHEMA:
+            raise ValueError(f"'schema' is {shown(schema)}; expected {SCHEMA}")
+        for name in COUNTS:
+            if not (is_count(values.get(name)) and values[name]):
+                raise ValueError(f"{name!r} is {shown(values.get(name))}; expected a whole number of at least 1")
+        if not is_count(values.get("seed")):
+            raise ValueError(f"'seed' is {shown(values.get('seed'))}; expected a whole number")
+        if not isinstance(values.get("data"), str):
+            raise ValueError(f"'data' is {shown(values.get('data'))}; expected the SHA-256 of the sentences' file")
+        worth, shares = (values.get(name) for name in ("worth", "shares"))
+        if not _has(worth, SCOPES) or not _are_numbers(worth.values()):
+            raise ValueError(f"'worth' is {shown(worth)}; expected a number for each of {', '.join(SCOPES)}")
+        if not _has(shares, SCOPES):
+            raise ValueError(f"'shares' is {shown(shares)}; expected an object for each of {', '.join(SCOPES)}")
+        leaders, read = values.get("leaders"), {scope: _shares(scope, shares[scope]) for scope in SCOPES}
+        led = {scope: [name for name in read[scope] if name != RANDOM] for scope in SCOPES}
+        if not _has(leaders, SCOPES) or any(leaders[scope] not in led[scope] for scope in SCOPES):
+            raise ValueError(
+                f"'leaders' is {shown(leaders)}; expected a reading of 'shares' for each of {', '.join(SCOPES)}"
+            )
+        numbers = {name: values[name] for name in (*COUNTS, "seed")}
+        means = {scope: float(worth[scope]) for scope in SCOPES}
+        return cls(**numbers, data=values["data"], worth=means, leaders=dict(leaders), shares=read)
+
+
+def _shares(scope: str, values: Any) -> dict[str, Share]:
+    if not isinstance(values, Mapping) or RANDOM not in values or len(values) < 2:
+        raise ValueError(f"'shares': {scope!r} is {shown(values)}; expected readings, and {RANDOM!r} among them")
+    names = tuple(Share.__dataclass_fields__)
+    for reading, share in values.items():
+        if not _has(share, names) or not _are_numbers(share.values()) or not share["low"] <= share["high"]:
+            raise ValueError(f"'shares': {scope!r}: {shown(reading)} is {shown(share)}; expected numbers {', '.join(names)}")
+    return {str(reading): Share(**{name: float(share[name]) for name in names}) for reading, share in values.items()}
+
+
+def _has(value: Any, names: tuple[str, ...]) -> bool:
+    return isinstance(value, Mapping) and set(value) == set(names)
+
+
+def _are_numbers(values: Iterable[Any]) -> bool:
+    return all(is_number(value, -1e9, 1e9) for value in values)

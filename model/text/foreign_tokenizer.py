@@ -1,0 +1,228 @@
+"""Vocabularies of other programs: text is cut by their own rules, ids are the rows of the embedding.
+
+The `tokenizers` library cuts a text into strings; a table in the file says which id each has. So control tokens take the ids
+0, 1 and 2 whatever they were before, and a token that is a control token is never found in typed text.
+
+The normaliser of SentencePiece (Kudo and Richardson 2018): a table of rewrites, the longest match first, and spaces made
+visible.
+
+Its `precompiled_charsmap` holds a double-array trie (Aoe 1989, as darts-clone lays it out) from UTF-8 bytes to places in a
+list of texts, each ending in a zero byte."""
+
+from __future__ import annotations
+
+import base64
+import functools
+import json
+import re
+import struct
+from array import array
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tokenizers import Tokenizer as Backend
+
+from model.config import CONTROL_TOKENS, MAX_CHARACTERS
+from model.io.files import parsed, read_bytes
+from model.text import tokenizer_files
+from model.text.sentences import MASKS
+from model.text.tokenizer import Piece, Tokenizer, byte_of
+
+SPACE = "▁"  # what SentencePiece writes for a space
+MOST_BYTES = 64  # that are rewritten as one: a damaged trie may go round in circles
+LONGER = 16  # times: no honest rewrite makes a text so much longer
+
+
+class Charsmap:
+    """A compiled table of rewrites."""
+
+    def __init__(self, blob: bytes) -> None:
+        """ValueError where the bytes are no such table. Empty bytes rewrite nothing."""
+        self._units, self._texts = array("I"), b""
+        if not blob:
+            return
+        size = struct.unpack_from("<I", blob)[0] if len(blob) >= 4 else 0
+        if size % 4 or not 0 < size <= len(blob) - 4:
+            raise ValueError(f"a table of rewrites says it has {size:,} bytes of {len(blob):,}; it is damaged")
+        self._units = array("I", struct.unpack_from(f"<{size // 4}I", blob, 4))
+        self._texts = blob[4 + size :]
+
+    def blanked(self, text: str) -> str:
+        """The text rewritten, runs of spaces as one, none at either end, a `▁` for each and one before the first word; a `▁`
+        that was typed stays, but not at the end."""
+        words = self.rewritten(text).split(" ")
+        return "".join(SPACE + word for word in words if word).rstrip(SPACE)
+
+    def rewritten(self, text: str) -> str:
+        """The text with the longest match at each place rewritten; a character that none begins at stays.
+
+        Raises ValueError where that makes it far too long.
+        """
+        raw, made, at = text.encode("utf-8", errors="replace"), bytearray(), 0
+        while at < len(raw):
+            length, place = self._longest(raw, at)
+            if length:
+                end = self._texts.find(b"\0", place)
+                made += self._texts[place : end if end >= 0 else len(self._texts)]
+            else:
+                length = _width(raw[at])
+                made += raw[at : at + length]
+            if len(made) > LONGER * len(raw) + 1000:
+                raise ValueError("its table of rewrites makes texts too long")
+            at += length
+        return made.decode("utf-8", errors="replace")
+
+    def _longest(self, raw: bytes, at: int) -> tuple[int, int]:
+        """How many bytes from a place on are rewritten, and where the text for them begins; 0 for none."""
+        units, found = self._units, (0, 0)
+        if not units:
+            return found
+        node = _offset(units[0])
+        for n in range(at, min(at + MOST_BYTES, len(raw))):
+            node ^= raw[n]
+            unit = units[node] if node < len(units) else 0
+            if unit & 0x800000FF != raw[n]:
+                break
+            node ^= _offset(unit)
+            if unit >> 8 & 1 and node < len(units):
+                found = (n + 1 - at, units[node] & 0x7FFFFFFF)
+        return found
+
+
+def _offset(unit: int) -> int:
+    return (unit >> 10) << ((unit & 1 << 9) >> 6)
+
+
+def _width(first: int) -> int:
+    return 1 if first < 0xC0 else 2 if first < 0xE0 else 3 if first < 0xF0 else 4
+
+
+_BYTE = re.compile("<0x([0-9A-Fa-f]{2})>")
+_LANGUAGE = re.compile(">>[^<>\\s]+<<")  # with what Marian models of several target languages begin a source text
+
+
+@dataclass(frozen=True)
+class Spelling:
+    """How the tokens of a vocabulary write text."""
+
+    name: str
+    raw: Callable[[str], bytes]  # what a token stands for, with the space before a word
+    leads: bool  # a text begins with a space that was not typed
+
+
+def _of_blanks(token: str) -> bytes:
+    byte = _BYTE.fullmatch(token)
+    return bytes([int(byte[1], 16)]) if byte else token.replace(SPACE, " ").encode()
+
+
+def _of_bytes(token: str) -> bytes:
+    table = byte_of()
+    return bytes(table[c] for c in token) if set(token) <= set(table) else token.encode()
+
+
+def _of_parts(token: str) -> bytes:
+    return token.removeprefix("##").encode() if token.startswith("##") and token != "##" else b" " + token.encode()
+
+
+SPELLINGS: dict[str, Spelling] = {
+    made.name: made
+    for made in (
+        Spelling("sentencepiece", _of_blanks, leads=True),  # ▁the
+        Spelling("bytes", _of_bytes, leads=False),  # Ġthe, as GPT-2 has it
+        Spelling("wordpiece", _of_parts, leads=True),  # ##ing, as BERT has it
+        Spelling("words", lambda token: b" " + token.encode(), leads=True),  # one token a word
+    )
+}
+
+
+class ForeignTokenizer(Tokenizer):
+    """A vocabulary that another program trained. Immutable, and safe to share between threads."""
+
+    def __init__(self, values: dict[str, Any]) -> None:
+        """The value of a tokenizer.json that `foreign_values` made; ValueError where it is none."""
+        tokenizer_files.check_foreign_file(values, tuple(SPELLINGS))
+        lab = values["lab"]
+        self._values, self._tokens = values, tuple(lab["tokens"])
+        self._spelling = SPELLINGS[lab["spelling"]]
+        plain = {name: value for name, value in values.items() if name != "lab"}
+        with tokenizer_files.library("the tokenizers library cannot read it"):
+            self._backend = Backend.from_str(json.dumps(plain))
+        self._table = {token: n for n, token in enumerate(self._tokens) if n >= len(CONTROL_TOKENS)}
+        self._unknown = None if lab.get("unknown") is None else self._table[lab["unknown"]]
+        self.mask = next((self._table[name] for name in MASKS if name in self._table), None)
+        charsmap = lab.get("charsmap")
+        self._charsmap = None if charsmap is None else Charsmap(base64.b64decode(charsmap, validate=True))
+        self._raw = functools.cache(self._bytes_of_token)
+
+    def save(self, path: Path) -> None:
+        path.write_text(json.dumps(self._values, ensure_ascii=False), encoding="utf-8")
+
+    @property
+    def size(self) -> int:
+        return len(self._tokens)
+
+    def cut(self, text: str) -> list[Piece]:
+        """The text as one piece: by these rules a token may reach anywhere. Errors as in `encode`."""
+        if len(text) > MAX_CHARACTERS:
+            raise ValueError(f"a text has {len(text):,} characters; expected at most {MAX_CHARACTERS:,}")
+        ids, read = [], text
+        if self._charsmap is not None:
+            code = _LANGUAGE.match(text)
+            if code and code[0] in self._table:
+                ids, text = [self._table[code[0]]], text[code.end() :]
+            read = self._charsmap.blanked(text)
+        with tokenizer_files.library("this vocabulary cannot cut the text"):
+            if self._charsmap is None:
+                strings = self._backend.encode(text, add_special_tokens=False).tokens
+            else:
+                strings = [token.value for token in self._backend.model.tokenize(read)] if read else []
+        return [Piece(read, False, [*ids, *map(self._id, strings)])]
+
+    def _id(self, token: str) -> int:
+        found = self._table.get(token, self._unknown)
+        if found is None:
+            raise ValueError(f"the vocabulary has no token for {token[:40]!r}, and none for what is unknown")
+        return found
+
+    def merges(self) -> dict[tuple[int, int], tuple[int, int]]:
+        """Raises ValueError: pieces are joined by another program's rules."""
+        kind = self._values["model"]["type"]
+        raise ValueError(
+            f"This vocabulary is a {kind} model of another program; it has no list of merges that could be shown."
+        )
+
+    def bytes_of(self, ids: Iterable[int]) -> list[bytes]:
+        """The bytes that each token of a text stands for; none for a control token, and none for spaces that lead."""
+        found, first = [], self._spelling.leads
+        for token in ids:
+            raw = self._raw(token)
+            found.append(raw.lstrip(b" ") if first else raw)
+            first = first and not found[-1]
+        return found
+
+    def _bytes_of_token(self, token: int) -> bytes:
+        if not 0 <= token < self.size:
+            raise ValueError(f"token id {token} is outside the vocabulary of {self.size}")
+        return b"" if token < len(CONTROL_TOKENS) else self._spelling.raw(self._tokens[token])
+
+
+def foreign_values(
+    backend: dict[str, Any], tokens: Sequence[str], spelling: str, unknown: str | None = None, charsmap: bytes | None = None
+) -> dict[str, Any]:
+    """The value of a tokenizer.json: the `tokenizers` library's own `backend`, without what it adds to texts, and the tokens
+    in the order of the embedding's rows, `CONTROL_TOKENS` first."""
+    kept = {name: backend.get(name) for name in ("version", "normalizer", "pre_tokenizer", "decoder", "model")}
+    lab = {"spelling": spelling, "tokens": list(tokens), "unknown": unknown}
+    lab |= {} if charsmap is None else {"charsmap": base64.b64encode(charsmap).decode("ascii")}
+    return kept | {"truncation": None, "padding": None, "added_tokens": [], "post_processor": None, "lab": lab}
+
+
+def load(path: Path) -> Tokenizer:
+    """Reads a tokenizer.json of this program's own or of another; errors as those of `Tokenizer.load`."""
+    raw = read_bytes(path, tokenizer_files.MOST)
+    if b'"lab"' not in raw:
+        return Tokenizer.load(path)
+    values = parsed(raw)
+    return ForeignTokenizer(values) if isinstance(values, dict) and "lab" in values else Tokenizer.load(path)

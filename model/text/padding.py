@@ -1,0 +1,16 @@
+"""Rows of token ids as one tensor."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor
+
+from model.config import PAD
+
+
+def pad(rows: Sequence[Sequence[int]]) -> Tensor:
+    """Rows of ids, filled up with `<pad>` to one length: [B,S]."""
+    longest = max(map(len, rows))
+    return torch.tensor([[*row, *[PAD] * (longest - len(row))] for row in rows], dtype=torch.long)

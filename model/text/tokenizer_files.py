@@ -1,0 +1,180 @@
+"""What a tokenizer.json must say: what `python -m model train` writes. Any other kind would cut text by other rules, and
+some regular expressions never come to an end.
+
+What a tokenizer.json of another program's vocabulary must say: nothing in it may run for ever, and no typed text may
+become a control token.
+
+It is a file of the `tokenizers` library with one entry more, `lab`: the tokens in the order of the embedding's rows, and how
+they spell text."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Collection, Iterator, Mapping
+from typing import Any
+
+from model.config import CONTROL_TOKENS, MASK_TOKEN
+from model.io.files import MEGABYTE, shown
+from model.io.limits import is_whole
+
+MOST = 128 * MEGABYTE  # bytes of the file
+LONGEST = 1000  # bytes of a token
+# Options of the library's BPE that would join pieces by other rules than the list of merges alone.
+OTHER_RULES = ("dropout", "continuing_subword_prefix", "end_of_word_suffix", "byte_fallback", "ignore_merges")
+WORDS = {3: "three", 4: "four"}
+_KIND = "byte-level byte-pair encoding as `python -m model train` writes it"
+
+
+def check(values: Any, frame: Mapping[str, Any], alphabet: Collection[str]) -> None:
+    """Compares the value of a tokenizer.json with `frame`, that of an empty tokenizer; `alphabet` are the stand-ins of all
+    bytes. Raises ValueError that names the entry, what was found and what was expected."""
+    if not isinstance(values, dict):
+        raise ValueError(f"it is a {type(values).__name__}; expected an object")
+    for name in frame:
+        if name not in ("model", "added_tokens") and values.get(name) != frame[name]:
+            raise ValueError(f"its {name!r} is {shown(values.get(name))}; expected {shown(frame[name])}, {_KIND}")
+    added = values.get("added_tokens")
+    found = tuple(token.get("content") for token in added if isinstance(token, dict)) if isinstance(added, list) else ()
+    if found not in (CONTROL_TOKENS, (*CONTROL_TOKENS, MASK_TOKEN)) or len(added) != len(found):
+        raise ValueError(
+            f"the added tokens are {shown(found)}; expected {CONTROL_TOKENS}, and none but {MASK_TOKEN} after them"
+        )
+    for number, token in enumerate(added):
+        if not is_whole(token.get("id")) or token["id"] != number:
+            raise ValueError(f"{token['content']} has the id {shown(token.get('id'))}; expected {number}")
+    model = values.get("model")
+    if not isinstance(model, dict) or model.get("type") != "BPE":
+        kind = model.get("type") if isinstance(model, dict) else model
+        raise ValueError(f"its model is {shown(kind)}; expected 'BPE', {_KIND}")
+    for name in (*OTHER_RULES, "unk_token", "fuse_unk"):
+        if model.get(name):
+            raise ValueError(f"its model has {name} = {shown(model[name])}; expected merges alone")
+    _check_vocabulary(model.get("vocab"), alphabet, found)
+    _check_merges(model.get("merges"), model["vocab"], found)
+
+
+def _check_vocabulary(vocabulary: Any, alphabet: Collection[str], controls: tuple[str, ...]) -> None:
+    if not isinstance(vocabulary, dict) or not all(map(is_whole, vocabulary.values())):
+        raise ValueError("its 'vocab' is no object with an id for each token")
+    if sorted(vocabulary.values()) != list(range(len(vocabulary))):
+        raise ValueError(f"its 'vocab' has {len(vocabulary):,} tokens; expected the ids from 0 on, each once")
+    found = tuple(sorted(vocabulary, key=vocabulary.__getitem__)[: len(controls)])
+    if found != controls:
+        raise ValueError(f"the first {WORDS[len(controls)]} tokens are {shown(found)}; expected {controls}")
+    if missing := [char for char in alphabet if char not in vocabulary]:
+        raise ValueError(f"its 'vocab' has no token for the byte written {missing[0]!r}; expected one for each of 256")
+    known = set(alphabet)
+    for token in vocabulary:
+        if token not in controls and (not token or len(token) > LONGEST or not known.issuperset(token)):
+            raise ValueError(f"its 'vocab' has the token {shown(token)}; expected 1 to {LONGEST} bytes in their stand-ins")
+
+
+def _check_merges(merges: Any, vocabulary: Mapping[str, int], controls: tuple[str, ...]) -> None:
+    if not isinstance(merges, list):
+        raise ValueError(f"its 'merges' are {shown(merges)}; expected a list of pairs")
+    for merge in merges:
+        pair = merge.split(" ") if isinstance(merge, str) else merge
+        known = isinstance(pair, list) and len(pair) == 2 and all(isinstance(one, str) and one in vocabulary for one in pair)
+        if not known or {*pair, "".join(pair)} & set(controls) or "".join(pair) not in vocabulary:
+            raise ValueError(f"its 'merges' have {shown(merge)}; expected two tokens of the vocabulary that make a third")
+
+
+MOST_TOKENS = 1_000_000
+MODELS = ("Unigram", "WordLevel", "WordPiece", "BPE")
+# Parts without a regular expression of the file's own, or with one of `PATTERNS`: some never come to an end.
+NORMALIZERS = ("Sequence", "NFC", "NFD", "NFKC", "NFKD", "Lowercase", "Strip", "StripAccents", "BertNormalizer", "Replace")
+PRE_TOKENIZERS = ("Sequence", "Whitespace", "WhitespaceSplit", "BertPreTokenizer", "Punctuation", "Digits", "ByteLevel")
+PRE_TOKENIZERS += ("Metaspace", "Split")
+SEQUENCES = {"normalizer": "normalizers", "pre_tokenizer": "pretokenizers"}  # the key of a sequence's parts
+PATTERNS = (
+    " {2,}",
+    r"\s+",
+    r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+",
+)
+
+
+def check_foreign_file(values: dict[str, Any], spellings: tuple[str, ...]) -> None:
+    """ValueError that names the entry of a file, what was found and what was expected."""
+    lab = values.get("lab")
+    if not isinstance(lab, dict):
+        raise ValueError(f"its 'lab' is {shown(lab)}; expected an object")
+    if lab.get("spelling") not in spellings:
+        raise ValueError(f"its 'spelling' is {shown(lab.get('spelling'))}; expected one of {', '.join(spellings)}")
+    _check_tokens(lab.get("tokens"), lab.get("unknown"))
+    charsmap = lab.get("charsmap")
+    if charsmap is not None and not isinstance(charsmap, str):
+        raise ValueError(f"its 'charsmap' is {shown(charsmap)}; expected a text in base64")
+    check_parts(values)
+
+
+def check_parts(values: dict[str, Any]) -> None:
+    """The same for the parts that are the `tokenizers` library's own."""
+    model = values.get("model")
+    kind = model.get("type") if isinstance(model, dict) else None
+    if kind not in MODELS:
+        raise ValueError(f"its model is {shown(kind)}; expected one of {', '.join(MODELS)}")
+    for name in ("added_tokens", "post_processor", "truncation", "padding"):
+        if values.get(name):
+            raise ValueError(f"it has {name} = {shown(values[name])}; expected none")
+    _check_part(values.get("normalizer"), NORMALIZERS, "normalizer")
+    _check_part(values.get("pre_tokenizer"), PRE_TOKENIZERS, "pre_tokenizer")
+
+
+def _check_part(part: Any, known: tuple[str, ...], what: str) -> None:
+    if part is None:
+        return
+    kind = part.get("type") if isinstance(part, dict) else part
+    if not isinstance(part, dict) or kind not in known:
+        raise ValueError(f"its {what} is {shown(kind)}; expected an object whose type is one of {', '.join(known)}")
+    for inner in _inner(part, what) if kind == "Sequence" else ():
+        _check_part(inner, known, what)
+    pattern = part.get("pattern")
+    if kind == "Replace":
+        _check_replaced(pattern, part.get("content"))
+    regex = pattern.get("Regex") if isinstance(pattern, dict) else None
+    if regex is not None and regex not in PATTERNS:
+        raise ValueError(f"its {what} has the regular expression {shown(regex)}; expected one that is known to end")
+
+
+def _inner(part: dict[str, Any], what: str) -> list[dict[str, Any]]:
+    """The parts of a sequence, where the library looks for them."""
+    key = SEQUENCES[what]
+    found = part.get(key)
+    if not isinstance(found, list) or not all(isinstance(each, dict) for each in found):
+        raise ValueError(f"its {what} is a sequence with {key} = {shown(found)}; expected a list of objects")
+    return found
+
+
+def _check_replaced(pattern: Any, content: Any) -> None:
+    """ValueError for what makes a text longer: many in a row would fill any memory."""
+    string = pattern.get("String") if isinstance(pattern, dict) else None
+    if string is not None and (not isinstance(string, str) or not string):
+        raise ValueError(f"its normalizer replaces {shown(string)}; expected a text of at least one character")
+    if not isinstance(content, str) or len(content) > len(string or " "):
+        found = f"{shown(string or pattern)} by {shown(content)}"
+        raise ValueError(f"its normalizer replaces {found}; expected nothing longer than what it replaces")
+
+
+@contextlib.contextmanager
+def library(what: str) -> Iterator[None]:
+    """ValueError that begins with `what` for all that the `tokenizers` library raises: bare Exception, and panics."""
+    try:
+        yield
+    except BaseException as fault:
+        if not isinstance(fault, Exception) and type(fault).__name__ != "PanicException":
+            raise
+        raise ValueError(f"{what}: {' '.join(str(fault).split())[:200]}") from None
+
+
+def _check_tokens(tokens: Any, unknown: Any) -> None:
+    if not isinstance(tokens, list) or len(tokens) > MOST_TOKENS:
+        raise ValueError(f"its 'tokens' are {shown(tokens)}; expected a list of at most {MOST_TOKENS:,}")
+    if tuple(tokens[: len(CONTROL_TOKENS)]) != CONTROL_TOKENS:
+        raise ValueError(f"the first three tokens are {shown(tokens[:3])}; expected {CONTROL_TOKENS}")
+    for token in tokens:
+        if not isinstance(token, str) or not token or len(token) > LONGEST:
+            raise ValueError(f"its 'tokens' have {shown(token)}; expected texts of 1 to {LONGEST} characters")
+    if len(set(tokens)) != len(tokens):
+        raise ValueError("its 'tokens' have one of them twice; expected each once")
+    if unknown is not None and unknown not in tokens[len(CONTROL_TOKENS) :]:
+        raise ValueError(f"its 'unknown' is {shown(unknown)}; expected one of its tokens, or null")

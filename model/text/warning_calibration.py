@@ -1,0 +1,119 @@
+"""What a warning is worth: how often it was right on sentences whose translations were compared with references; and how
+often a translation was bad, by how many signs of doubt stood at it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from model.io.files import shown
+from model.io.limits import is_count
+
+ENOUGH = 100  # sentences: of fewer the share that came out badly is known too badly to be told in tenths
+
+
+@dataclass(frozen=True)
+class Worth:
+    """Of `sentences`, `bad` came out badly; a warning stood at `warned` of them, and `right` of these came out badly."""
+
+    sentences: int
+    bad: int
+    warned: int
+    right: int
+
+    @property
+    def precision(self) -> float:
+        """How many of the warnings are right, 0 to 1; nan without a warning."""
+        return self.right / self.warned if self.warned else float("nan")
+
+    @property
+    def recall(self) -> float:
+        """How many of the bad translations were warned of, 0 to 1; nan where none is bad."""
+        return self.right / self.bad if self.bad else float("nan")
+
+    @property
+    def base(self) -> float:
+        """The precision of warning always."""
+        return self.bad / self.sentences
+
+
+@dataclass(frozen=True)
+class Signs:
+    """How test sentences came out: `counts` holds, for 0, 1, 2... signs of doubt, how many sentences had so many, and how
+    many of these came out badly. Badly: chrF under `bar`, 0 to 100; `beam` is the width that they were decoded with."""
+
+    counts: tuple[tuple[int, int], ...]
+    bar: float
+    beam: int | None = None
+
+    def told(self, number: int) -> str:
+        """`of test translations with 2 or more, 6 of 10 were bad; of all, 2 of 10`; empty where too few sentences say so.
+
+        Where too few had just this number, those that had more or fewer are taken with them, down to one sign.
+        """
+        if number < len(self.counts) and self.counts[number][0] >= ENOUGH:
+            return self._share("of such test translations", number, number + 1)
+        for low in range(min(number, len(self.counts) - 1), 0, -1):
+            if sum(sentences for sentences, _ in self.counts[low:]) >= ENOUGH:
+                return self._share(f"of test translations with {low} or more", low, len(self.counts))
+        return ""
+
+    def _share(self, which: str, low: int, high: int) -> str:
+        sentences, bad = map(sum, zip(*self.counts[low:high], strict=True))
+        every, wrong = map(sum, zip(*self.counts, strict=True))
+        tenths = _tenths(bad / sentences)
+        return f"{which}, {tenths} of 10 {'was' if tenths == '1' else 'were'} bad; of all, {_tenths(wrong / every)} of 10"
+
+    def meant(self) -> str:
+        """What was counted, and what bad means."""
+        every, wrong = map(sum, zip(*self.counts, strict=True))
+        how = "" if self.beam is None else " greedily" if self.beam == 1 else f" with a beam of {self.beam}"
+        return (
+            f"Counted over {every:,} test sentences, decoded{how}: {wrong:,} came out badly, with chrF under {self.bar:g} "
+            "against the best of their references. chrF: how many short runs of letters two texts share, from 0 to 100."
+        )
+
+
+def _tenths(share: float) -> str:
+    return "fewer than 1" if 0 < share < 0.05 else f"{10 * share:.0f}"
+
+
+def read(metrics: Mapping[str, Any]) -> dict[str, Worth]:
+    """The worth of each kind of warning, where a checkpoint's metrics have it; ValueError that names what is wrong."""
+    if "warnings" not in metrics:
+        return {}
+    values = metrics["warnings"]
+    rules = values.get("rules") if isinstance(values, Mapping) else None
+    if not isinstance(rules, Mapping):
+        raise ValueError("'warnings' has no object 'rules', with the numbers of each kind of warning")
+    found = {}
+    for name, rule in rules.items():
+        numbers = [rule.get(key) if isinstance(rule, Mapping) else None for key in ("warned", "right")]
+        numbers = [values.get("sentences"), values.get("bad"), *numbers]
+        whole = all(map(is_count, numbers))
+        if not whole or not numbers[3] <= min(numbers[1:3]) or not 0 < max(numbers[1:3]) <= numbers[0]:
+            told = f"{shown(name)} has sentences, bad, warned, right = {shown(numbers)}"
+            raise ValueError(f"'warnings': {told}; expected counts that fit one another")
+        found[str(name)] = Worth(*numbers)
+    return found
+
+
+def read_signs(metrics: Mapping[str, Any]) -> Signs | None:
+    """How often translations were bad by their signs of doubt, where a checkpoint's metrics have it; ValueError that names
+    what is wrong."""
+    values = metrics.get("warnings")
+    if not isinstance(values, Mapping) or "signs" not in values:
+        return None
+    rows, bar, beam = values["signs"], values.get("bar"), values.get("beam")
+    whole = isinstance(rows, list) and rows and all(isinstance(row, Mapping) for row in rows)
+    counts = tuple((row.get("sentences"), row.get("bad")) for row in rows) if whole else ()
+    fits = counts and all(is_count(n) for row in counts for n in row) and all(bad <= n for n, bad in counts)
+    if not fits or tuple(map(sum, zip(*counts, strict=True))) != (values.get("sentences"), values.get("bad")):
+        raise ValueError(
+            f"'warnings': 'signs' is {shown(rows)}; expected the sentences and the bad ones of each number of signs, "
+            "which add up to all"
+        )
+    if type(bar) not in (int, float) or not (beam is None or type(beam) is int):
+        raise ValueError(f"'warnings' has bar, beam = {shown(bar)}, {shown(beam)}; expected two numbers, or no beam")
+    return Signs(counts, float(bar), beam)

@@ -1,0 +1,150 @@
+"""Designs of one model that are trained alike, to see what each choice is worth: the paper's of 2017, the one that is usual
+today, and others that differ from a base in one thing. No torch here.
+
+How sure a mean of few numbers is: Student's t, without a table. No torch here."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from model.config import ACTIVATIONS, ModelConfig, TrainConfig, equal_width
+from model.io.files import shown
+
+BASE = "base"  # what all others are held against
+SEEDS = (1, 2, 3)
+SHIPPED = ("base", "original", "modern", "heads-1", "heads-8")  # whose weights lie beside the record, of one seed each
+
+
+@dataclass(frozen=True)
+class Variant:
+    """A design: what it is called, what it differs in from the base, in words and as fields of `ModelConfig`."""
+
+    name: str
+    title: str
+    says: str
+    changes: Mapping[str, Any] = field(default_factory=dict)
+
+
+VARIANTS: dict[str, Variant] = {
+    made.name: made
+    for made in (
+        Variant(BASE, "Pre-norm, 4 heads", "LayerNorm before each sub-layer, sinusoidal positions, ReLU, 4 heads"),
+        Variant(
+            "original",
+            "As in 2017",
+            "LayerNorm after each sum, and none at the end of a stack (Vaswani et al. 2017)",
+            {"norm_first": False, "final_norm": False},
+        ),
+        Variant(
+            "modern",
+            "As today",
+            "RMSNorm, SwiGLU of as many parameters, rotary positions",
+            {"norm": "rmsnorm", "activation": "swiglu", "positions": "rotary"},
+        ),
+        Variant("gelu", "GELU", "GELU in the place of ReLU", {"activation": "gelu"}),
+        Variant("swiglu", "SwiGLU", "SwiGLU of as many parameters in the place of ReLU", {"activation": "swiglu"}),
+        Variant("heads-1", "1 head", "one head of the whole width", {"heads": 1}),
+        Variant("heads-2", "2 heads", "two heads that share the width", {"heads": 2}),
+        Variant("heads-8", "8 heads", "eight heads that share the width", {"heads": 8}),
+    )
+}
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What all variants have in common: the size of their models, and how they are trained; fields of the two configs."""
+
+    size: Mapping[str, Any]
+    training: Mapping[str, Any]
+
+    def model_options(self, variant: Variant) -> dict[str, Any]:
+        """The fields of a variant's `ModelConfig` that are not left as they are; a gated feed-forward network is made
+        narrower, so that it has as many parameters as a plain one."""
+        made = dict(self.size) | dict(variant.changes)
+        if ACTIVATIONS[made.get("activation", ModelConfig.activation)].gated:
+            made["d_ff"] = equal_width(made["d_model"], made["d_ff"])
+        return made
+
+    def train_options(self, seed: int) -> dict[str, Any]:
+        """The fields of its `TrainConfig`."""
+        return dict(self.training) | {"seed": seed}
+
+    def changed(self, **fields: Any) -> Plan:
+        """The same with some fields changed for all; where the epochs are and `first_target_epochs` is not, these keep their
+        share. ValueError for a field that is in neither, or makes no config."""
+        if unknown := sorted(set(fields) - set(self.size) - set(self.training)):
+            known = ", ".join([*self.size, *self.training])
+            raise ValueError(f"the plan has no field {shown(unknown[0])}; expected one of {known}")
+        parts = {"size": dict(self.size), "training": dict(self.training)}
+        if "epochs" in fields and "first_target_epochs" not in fields:
+            share = self.training["first_target_epochs"] / self.training["epochs"]
+            fields["first_target_epochs"] = round(share * fields["epochs"])
+        for name, value in fields.items():
+            parts["size" if name in self.size else "training"][name] = value
+        made = replace(self, **parts)
+        TrainConfig(**made.train_options(SEEDS[0]))
+        for variant in VARIANTS.values():
+            ModelConfig(source_vocab=260, target_vocab=260, **made.model_options(variant))
+        return made
+
+
+PLAN = Plan(  # the size and the pairs of `en-fr-learned`
+    size={"d_model": 128, "heads": 4, "encoder_layers": 3, "decoder_layers": 3, "d_ff": 512},
+    training={
+        "vocab_size": 4000,
+        "epochs": 8,
+        "first_target_epochs": 3,
+        "batch_tokens": 4096,
+        "learning_rate": 2e-3,
+        "warmup": 400,
+        "validate_every": 400,  # often enough for a curve
+        "average": 1,  # the rate falls to 0: the last weights need no mean, which would lag behind
+    },
+)
+
+
+LEVEL = 0.95
+
+
+def mean_interval(values: Sequence[float], level: float = LEVEL) -> tuple[float, float] | None:
+    """The interval that holds the mean of what these were drawn from with that probability, were it normal (Student 1908);
+    None for fewer than two values, which say nothing of their spread."""
+    count = len(values)
+    if count < 2:
+        return None
+    mean = math.fsum(values) / count
+    deviation = math.sqrt(math.fsum((each - mean) ** 2 for each in values) / (count - 1))
+    half = quantile(count - 1, level) * deviation / math.sqrt(count)
+    return mean - half, mean + half
+
+
+def quantile(freedom: int, level: float = LEVEL) -> float:
+    """How far from 0 Student's t with so many degrees of freedom stays with that probability. ValueError for a level that is
+    not between 0 and 1, and for no degree of freedom."""
+    if not 0 < level < 1 or freedom < 1:
+        raise ValueError(f"level is {level} with {freedom} degrees of freedom; expected between 0 and 1, and at least 1")
+    low, high = 0.0, 1.0
+    while within(high, freedom) < level:
+        high *= 2
+    for _ in range(80):
+        middle = (low + high) / 2
+        low, high = (middle, high) if within(middle, freedom) < level else (low, middle)
+    return high
+
+
+def within(t: float, freedom: int) -> float:
+    """The probability of a value between -t and t (Abramowitz and Stegun 1964, 26.7.3 and 26.7.4)."""
+    angle = math.atan2(t, math.sqrt(freedom))
+    cosine, term, total = math.cos(angle) ** 2, 1.0, 0.0
+    if freedom % 2 == 0:
+        for n in range(freedom // 2):
+            total += term
+            term *= cosine * (2 * n + 1) / (2 * n + 2)
+        return math.sin(angle) * total
+    for n in range((freedom - 1) // 2):
+        total += term
+        term *= cosine * (2 * n + 2) / (2 * n + 3)
+    return 2 / math.pi * (angle + math.sin(angle) * math.cos(angle) * total)

@@ -1,0 +1,211 @@
+"""python -m model evaluate: scores a checkpoint.
+
+BLEU and chrF for translation, bits per character for a language model, accuracy for blanks and labels.
+
+python -m model evaluate, of a decoder-only model: bits a character of a text, and what counting alone needs for it.
+
+python -m model evaluate, of an encoder-only model: what it fills in and what it says follows, or the labels that it
+gives; and what counting alone makes of the same."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from model.io.files import shown
+from model.io.folders import is_name
+from model.workshop.commands import evaluate_pairs, options
+
+if TYPE_CHECKING:
+    from model.checkpoint import Checkpoint
+    from model.decoding.strategy import Decoding
+
+READING_OPTIONS = ("baseline",)
+
+
+def add_reading(group: argparse._ArgumentGroup) -> None:
+    hint = "files for a count-based baseline, such as the training files; needs --dev"
+    group.add_argument("--baseline", type=Path, nargs="+", metavar="FILE", help=hint)
+
+
+def run_reading(args: argparse.Namespace, loaded: Checkpoint, asked: Decoding) -> None:
+    """Measures and prints; with `--record` also writes metrics.json and the model card."""
+    from model import checkpoint as checkpoints
+    from model.workshop.corpus.corpus import file_hash
+    from model.workshop.evaluation import model_card, reading_card
+
+    if bool(args.baseline) != bool(args.dev):
+        given, missing = ("baseline", "dev") if args.baseline else ("dev", "baseline")
+        raise ValueError(f"--{given} is given without --{missing}; one counts the baseline, the other tunes it")
+    folder = checkpoints.find(args.checkpoint) if args.record else None
+    began = time.perf_counter()
+    found = (_labels if loaded.config.classes else _blanks)(args, loaded)
+    found["seconds"] = round(time.perf_counter() - began, 2)
+    if folder:
+        hashes = [file_hash(path) for path in args.data]
+        entry = found | {"data_sha256": hashes[0] if len(hashes) == 1 else hashes}
+        checkpoints.write_json(folder / "metrics.json", loaded.metrics | {args.record: entry})
+        model_card.begin(folder / "README.md", loaded, reading_card.card)
+        reading_card.write(folder / "README.md", found)
+    print(json.dumps(found) if args.json else "\n".join(_lines(found)))
+
+
+def _blanks(args: argparse.Namespace, loaded: Checkpoint) -> dict[str, Any]:
+    from tqdm import tqdm
+
+    from model.workshop.corpus.sentence_pairs import Books, read_sentences
+    from model.workshop.reports.reading_reports import filled, followed
+
+    if loaded.source_tokenizer.mask is None:
+        raise ValueError(f"{loaded.name} has no token for a blank, and no labels; expected a model that fills in or judges")
+
+    def read(paths: list[Path]) -> Books:
+        return Books.encode([read_sentences(path) for path in paths], loaded.source_tokenizer)
+
+    data, counted = read(args.data), (read(args.baseline), read(args.dev)) if args.baseline else None
+    with tqdm(unit="blank", disable=args.json) as bar:
+        words = filled(loaded, data, counted, bar.update)
+    found = {"sentences": data.sentences, "accuracy": words["accuracy"], "words": words}
+    if loaded.config.follows:
+        found["follows"] = followed(loaded, data, counted)
+    return found
+
+
+def _labels(args: argparse.Namespace, loaded: Checkpoint) -> dict[str, Any]:
+    from model.workshop.corpus.sentence_pairs import read_labelled
+    from model.workshop.reports.reading_reports import judged
+
+    def read(paths: list[Path]) -> list[tuple[str, str]]:
+        return [each for path in paths for each in read_labelled(path, loaded.config.classes)]
+
+    counted = (read(args.baseline), read(args.dev)) if args.baseline else None
+    texts = read(args.data)
+    labels = judged(loaded, texts, counted)
+    return {"sentences": len(texts), "accuracy": labels["accuracy"], "labels": labels}
+
+
+def _lines(found: dict[str, Any]) -> list[str]:
+    """The same for people: of each thing that is measured the model, its baseline and the difference."""
+    from model.workshop.evaluation.text_card import ends
+
+    lines = []
+    for name, part in found.items():
+        if not isinstance(part, dict):
+            continue
+        rows = {"the model": part} | {each: row for each, row in part.items() if isinstance(row, dict)}
+        for who, row in rows.items():
+            lines.append(
+                f"{name}, {who}: accuracy {row['accuracy']:.3f} ({ends(row['accuracy_interval'], '.3f')}), "
+                f"log-loss {row['log_loss']:.3f} ({ends(row['log_loss_interval'], '.3f')})"
+            )
+    return lines
+
+
+OPTIONS = ("stride", "ngrams", "dev", "continuations")
+
+
+def add_text(group: argparse._ArgumentGroup) -> None:
+    hint = "predicted tokens per window, the distance between windows (default: 32, with at least 96 tokens of context)"
+    group.add_argument("--stride", type=int, metavar="N", help=hint)
+    files: dict[str, Any] = {"type": Path, "nargs": "+", "metavar": "FILE"}
+    hint = "texts for baseline n-gram models, such as the training texts; needs --dev"
+    group.add_argument("--ngrams", help=hint, **files)
+    hint = "texts to choose the n-gram order, or with --baseline, to tune the baselines"
+    group.add_argument("--dev", help=hint, **files)
+    hint = "continue the starts of N paragraphs and measure the repetition"
+    group.add_argument("--continuations", type=int, metavar="N", help=hint)
+
+
+def run_text(args: argparse.Namespace, loaded: Checkpoint, asked: Decoding) -> None:
+    """Measures and prints; with `--record` also writes metrics.json and the model card."""
+    from tqdm import tqdm
+
+    from model import checkpoint as checkpoints
+    from model.workshop.corpus.corpus import file_hash
+    from model.workshop.corpus.windows import read_paragraphs
+    from model.workshop.evaluation import model_card, text_card, text_scoring
+    from model.workshop.evaluation.text_scoring import STRIDE
+    from model.workshop.reports import text_report
+
+    if bool(args.ngrams) != bool(args.dev):
+        given, missing = ("ngrams", "dev") if args.ngrams else ("dev", "ngrams")
+        raise ValueError(f"--{given} is given without --{missing}; one text counts n-grams, another chooses their order")
+    paragraphs, stride = read_paragraphs(args.data), STRIDE if args.stride is None else args.stride
+    texts, dev = ([read_paragraphs(path) for path in paths or ()] for paths in (args.ngrams, args.dev))
+    began = time.perf_counter()
+    with tqdm(unit="token", disable=args.json) as bar:
+        found, costs = text_report.measure(loaded, paragraphs, stride, bar.update)
+    found["seconds"] = round(time.perf_counter() - began, 2)
+    if texts:
+        counted = text_report.baseline(loaded.target_tokenizer, texts, dev, paragraphs, costs)
+        found["ngrams"] = counted | {"same_data": _is_own_data(loaded, [file_hash(path) for path in args.ngrams])}
+    if args.continuations is not None:
+        with tqdm(unit="beginning", disable=args.json) as bar:
+            found["continuations"] = text_scoring.measure(loaded, paragraphs, args.continuations, bar.update)
+    if args.record:
+        folder = checkpoints.find(args.checkpoint)
+        entry = found | {"data_sha256": file_hash(args.data)}
+        checkpoints.write_json(folder / "metrics.json", loaded.metrics | {args.record: entry})
+        model_card.begin(folder / "README.md", loaded, text_card.card)
+        text_card.write(folder / "README.md", found)
+    print(json.dumps(found) if args.json else text_card.scores(found))
+
+
+def _is_own_data(loaded: Checkpoint, hashes: list[str]) -> bool:
+    """Whether these are the files that the checkpoint was trained on."""
+    known = loaded.metrics.get("training", {}).get("data_sha256", {})
+    return sorted(hashes) == sorted(digest for name, digest in known.items() if name.split()[0] == "train")
+
+
+# Keys of metrics.json that are not scores.
+WRITTEN = ("parameters", "training", "dev", "validations", "warnings", "alignment", "probes")
+HELP = "BLEU and chrF on pairs, bits per character on a text, or accuracy on blanks or labels"
+OF_PAIRS = (*evaluate_pairs.OPTIONS, "strategy", "beam", *options.CONTROLS)  # options for pairs only
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    options.add_checkpoint(parser)
+    hint = "translate: .tsv, .tsv.gz or .zip, source TAB target; continue: .txt or .txt.gz, one paragraph per line"
+    hint += "; fill in: the same, one or several files; judge: label TAB text"
+    parser.add_argument("--data", type=Path, nargs="+", metavar="FILE", help=hint)
+    evaluate_pairs.add(parser.add_argument_group("for translation"))
+    options.add_decoding(parser)
+    add_text(parser.add_argument_group("for a language model"))
+    add_reading(parser.add_argument_group("for a model that fills blanks or judges"))
+    hint = "write the scores to KEY in the checkpoint's metrics.json"
+    parser.add_argument("--record", metavar="KEY", help=hint)
+    parser.add_argument("--json", action="store_true", help="print one JSON object and no progress")
+    options.add_machine(parser)
+
+
+def run(args: argparse.Namespace) -> None:
+    from model import checkpoint as checkpoints
+
+    if args.limit is not None and args.limit < 1:
+        raise ValueError(f"--limit is {args.limit}; expected at least 1")
+    if args.data is None and (args.probes is None or args.measures):
+        raise ValueError("the following arguments are required: --data")
+    is_taken = args.record in WRITTEN and not (args.record == "probes" and args.data is None)
+    if args.record is not None and (not is_name(args.record) or is_taken):
+        raise ValueError(f"--record is {shown(args.record)}; expected a key such as test, and none of {', '.join(WRITTEN)}")
+    evaluate_pairs.inputs(args)  # reports faults before any work
+    asked = evaluate_pairs.asked(args)
+    loaded = checkpoints.load(args.checkpoint, options.machine(args))
+    known = {
+        "encoder-decoder": (evaluate_pairs.run, (*OPTIONS, *READING_OPTIONS)),
+        "decoder-only": (run_text, (*OF_PAIRS, *READING_OPTIONS)),
+        "encoder-only": (run_reading, (*OF_PAIRS, *(o for o in OPTIONS if o != "dev"))),
+    }
+    measure, others = known[loaded.config.family]
+    if unread := list(options.given(args, others)):
+        raise ValueError(f"--{unread[0].replace('_', '-')} says nothing to {loaded.name}, which is {loaded.config.family}")
+    if loaded.config.family != "encoder-only" and args.data is not None:
+        if len(args.data) > 1:
+            raise ValueError(
+                f"--data names {len(args.data)} files; expected one, for {loaded.name} is {loaded.config.family}"
+            )
+        (args.data,) = args.data
+    measure(args, loaded, asked)

@@ -1,0 +1,173 @@
+"""python -m model evaluate for translation: BLEU, chrF, form of address, unfinished translations and probes."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from model.decoding.strategy import Decoding, strategy
+from model.io.files import shown
+from model.text.languages import LANGUAGES, record_of
+from model.workshop.commands import options
+
+if TYPE_CHECKING:
+    from model.checkpoint import Checkpoint
+    from model.workshop.evaluation.measures import Inputs
+
+BEAM = 4  # of --measures
+OPTIONS = ("limit", "references", "join", "at_least", "probes", "measures", "warnings")
+CHOOSING = ("references", "join", "at_least", "warnings")  # what --measures has of its own, or leaves out
+
+
+def add(group: argparse._ArgumentGroup) -> None:
+    group.add_argument("--limit", type=int, metavar="N", help="only the first N distinct sentences (default: all)")
+    hint = "references of a repeated sentence (default: first)"
+    group.add_argument("--references", choices=("first", "all"), help=hint)
+    hint = "join random sentences into texts of N to M sentences (3-5, or 4), with their first references; uses each "
+    hint += "sentence once, in an order from --seed (default: 1)"
+    group.add_argument("--join", type=_between, metavar="N-M", help=hint)
+    hint = "only sentences of at least N words, separated by spaces"
+    group.add_argument("--at-least", type=int, metavar="N", help=hint)
+    hint = "translate the project's own sentences, or those of FILE, and list the wrong ones; needs no --data"
+    group.add_argument("--probes", type=Path, nargs="*", metavar="FILE", help=hint)
+    hint = (
+        "all measures, with a beam of 4: first and all references, 3 to 5 joined sentences, sentences of 15 words or more, "
+    )
+    hint += "tu and vous, probes; --record KEY writes KEY, KEY_joined and so on"
+    group.add_argument("--measures", action="store_true", default=None, help=hint)
+    hint = "measure how often the lab's warnings are right; --record stores the result for the lab"
+    group.add_argument("--warnings", action="store_true", default=None, help=hint)
+
+
+def _between(text: str) -> tuple[int, int]:
+    """3-5, or 4 for 4-4."""
+    ends = text.split("-")
+    if not 1 <= len(ends) <= 2 or not all(end.isdecimal() and len(end) < 10 for end in ends):
+        raise argparse.ArgumentTypeError(f"it is {shown(text)}; expected how many sentences a text has, as 3-5 or 4")
+    return int(ends[0]), int(ends[-1])
+
+
+def asked(args: argparse.Namespace) -> Decoding:
+    """How tokens are chosen: as for all commands, but that a seed may also be for what is joined alone, and that --measures
+    has a beam."""
+    if args.measures and args.strategy is None and args.beam is None:
+        args.beam = BEAM
+    draws = args.strategy is not None and strategy(args.strategy).is_random
+    known = argparse.Namespace(**vars(args) | ({} if draws or not args.join else {"seed": None}))
+    return options.decoding(known)
+
+
+def run(args: argparse.Namespace, loaded: Checkpoint, decoding: Decoding) -> None:
+    """Measures and prints; with `--record` also writes metrics.json and the model card."""
+    from model.workshop.evaluation import probe_scores
+
+    reads, writes = loaded.languages
+    own = record_of(reads).probes.get(writes, ())
+    if args.probes == [] and not own:
+        raise ValueError(f"{loaded.name} is {' to '.join(loaded.languages)}; give --probes a FILE with sentences for it")
+    files = args.probes or (own if args.measures or args.probes == [] else ())
+    probes = probe_scores.read(files)  # before anything is translated
+    found = _measured(args, loaded, decoding)
+    if probes:
+        shipped = [paths for known in LANGUAGES.values() for paths in known.probes.values()]
+        is_own = {path.resolve() for path in files} in [{path.resolve() for path in paths} for paths in shipped]
+        told = {"files": [path.name for path in files], "own": is_own}
+        found["probes"] = probe_scores.measure(loaded, probes, decoding) | how(decoding) | told
+    if args.record:
+        _record(args, loaded, found)
+    if args.json:
+        print(json.dumps(found if args.measures or args.data is None else found.pop(args.record or "test") | found))
+    else:
+        print("\n\n".join(_told(found)))
+
+
+def inputs(args: argparse.Namespace) -> Inputs:
+    """What is to be translated of the data; ValueError for options that do not go together."""
+    from model.workshop.evaluation.measures import Inputs
+
+    if args.measures and (unread := list(options.given(args, CHOOSING))):
+        raise ValueError(f"--measures chooses by itself what is measured; leave out --{unread[0].replace('_', '-')}")
+    if args.data is None and (unread := list(options.given(args, (*CHOOSING, "limit")))):
+        raise ValueError(f"--{unread[0].replace('_', '-')} is given without --data; give both")
+    if args.join and args.references == "all":
+        raise ValueError("--join joins the first reference of each sentence; leave out --references all")
+    if args.warnings and (unread := list(options.given(args, ("join", "at_least")))):
+        raise ValueError(f"--warnings counts all sentences one by one; leave out --{unread[0].replace('_', '-')}")
+    if args.data is None and args.record not in (None, "probes"):
+        raise ValueError(f"--record is {shown(args.record)}; of probes alone expected probes")
+    seed = {} if args.seed is None else {"seed": args.seed}
+    return Inputs(at_least=1 if args.at_least is None else args.at_least, limit=args.limit, join=args.join, **seed)
+
+
+def _measured(args: argparse.Namespace, loaded: Checkpoint, decoding: Decoding) -> dict[str, Any]:
+    """The entries of metrics.json by their keys, where they are recorded under --record, or `test`."""
+    from tqdm import tqdm
+
+    from model.workshop.corpus.corpus import file_hash, read_pairs
+    from model.workshop.evaluation import measures
+    from model.workshop.reports import warning_report
+
+    if args.data is None:
+        return {}
+    pairs, key = read_pairs(args.data), args.record or "test"
+    told = how(decoding) | {"data": named(args.data), "data_sha256": file_hash(args.data)}
+    with tqdm(unit="sentence", disable=args.json) as bar:
+        if args.measures:
+            found = measures.measure_all(loaded, pairs, args.limit, decoding, bar.update)
+            return {key + measures.NAMES[name]: entry | told for name, entry in found.items()}
+        chosen = inputs(args)
+        bar.total = len(chosen.of(pairs))
+        entry = measures.measure(loaded, pairs, chosen, args.references or "first", decoding, bar.update)
+    entries = {key: entry | told}
+    if args.warnings:
+        entries["warnings"] = warning_report.measure(loaded, pairs, args.limit, decoding=decoding) | how(decoding)
+        entries["warnings"]["data_sha256"] = told["data_sha256"]
+    return entries
+
+
+def _record(args: argparse.Namespace, loaded: Checkpoint, found: dict[str, Any]) -> None:
+    from model import checkpoint as checkpoints
+    from model.workshop.evaluation import (
+        measures,
+        model_card,
+        translation_card,
+    )
+
+    old = {args.record + name for name in measures.NAMES.values()} if args.measures else set()
+    metrics = {name: entry for name, entry in loaded.metrics.items() if name not in old} | found
+    translation_card.section(metrics)  # what cannot be told is not written either
+    folder = checkpoints.find(args.checkpoint)
+    checkpoints.write_json(folder / "metrics.json", metrics)
+    model_card.begin(folder / "README.md", loaded, translation_card.card)
+    if "warnings" in found:
+        model_card.write(folder / "README.md", metrics["warnings"])
+    translation_card.write(folder / "README.md", metrics)
+
+
+def named(path: Path) -> str:
+    """The name of a file of pairs, without what says its format."""
+    return re.sub(r"\.(?:tsv(?:\.gz)?|zip)$", "", path.name)
+
+
+def _told(found: dict[str, Any]) -> list[str]:
+    """The same for people, as in the card; and the probes that came out wrong."""
+    from model.workshop.evaluation import model_card, translation_card
+
+    parts = [translation_card.measures(found)]
+    parts += [entry["sacrebleu_signature"] for entry in found.values() if "sacrebleu_signature" in entry][:1]
+    if "warnings" in found:
+        parts += [model_card.table(found["warnings"]), model_card.signs_table(found["warnings"])]
+    if "probes" in found:
+        rows = [f"{each['kind']}: {each['source']}\n    {each['said']}" for each in found["probes"]["wrong"]]
+        parts += ["\n".join(["wrong:", *rows])] if rows else []
+    return parts
+
+
+def how(decoding: Decoding) -> dict[str, Any]:
+    """The controls of decoding that the scores depend on; greedy decoding is a beam of one."""
+    if strategy(decoding.strategy).is_beam:
+        return {"beam": decoding.paths} | ({"alpha": decoding.alpha} if decoding.paths > 1 else {})
+    return {"strategy": decoding.strategy} | decoding.settings

@@ -1,0 +1,64 @@
+"""python -m model judge: labels a text, or each line of standard input."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from typing import TYPE_CHECKING
+
+from model.inference.request import Request
+from model.workshop.commands import options
+from model.workshop.commands.translate import each_line
+
+if TYPE_CHECKING:
+    from model.checkpoint import Checkpoint
+
+HELP = "label a text with one of the checkpoint's labels"
+CHECKPOINT = "sentiment"
+SHOWN = 5  # labels that are printed
+EMPTY = {  # what an empty line reads as: the fields of every other line, so that a table of all lines has no holes
+    "checkpoint": "",
+    "source": "",
+    "label": "",
+    "probability": 0.0,
+    "labels": {},
+    "source_tokens": [],
+    "notes": [],
+}
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("text", help="text; - reads standard input, one text per line, and writes one line for each")
+    options.add_checkpoint(parser, CHECKPOINT)
+    hint = "print one JSON object per text: its label, and the probability and logit of each label"
+    parser.add_argument("--json", action="store_true", help=hint)
+    options.add_machine(parser)
+
+
+def run(args: argparse.Namespace) -> None:
+    from model import checkpoint as checkpoints
+
+    loaded = checkpoints.load(args.checkpoint, options.machine(args))
+    if not loaded.config.classes:
+        known = f"expected one that has, as {CHECKPOINT}, or one that was trained with --task classify"
+        raise ValueError(f"{loaded.name} has no labels; {known}")
+
+    def asking(text: str) -> Request:
+        return Request(text, args.checkpoint)
+
+    def answer(request: Request, _: str) -> None:
+        _answer(loaded, request, args.json)
+
+    each_line(args.text, asking, answer, EMPTY | {"checkpoint": loaded.name} if args.json else None, "text")
+
+
+def _answer(loaded: Checkpoint, request: Request, as_json: bool) -> None:
+    """The likeliest labels with their probabilities, in one line."""
+    from model.inference.analyse import analyse
+
+    found = analyse(loaded, request).to_dict()
+    if as_json:
+        print(json.dumps(found, ensure_ascii=False), flush=True)
+        return
+    named = list(found["labels"].items())[:SHOWN]
+    print("\t".join(f"{label}\t{odds['probability']:.4f}" for label, odds in named), flush=True)

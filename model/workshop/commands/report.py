@@ -1,0 +1,256 @@
+"""python -m model report: measures a checkpoint over a corpus and stores the result for the lab.
+
+python -m model report alignment: writes the alignment error rate of every cross-attention head to metrics.json.
+
+python -m model report faithfulness: tests the readings of source words and writes faithfulness.json.
+
+python -m model report heads: effect, metrics and alignment of every head over many sentences, as CSV.
+
+python -m model report seeds: match of heads between training seeds, as JSON."""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from model.io.files import check_new, write_new
+from model.workshop.commands import options
+
+if TYPE_CHECKING:
+    from model.checkpoint import Checkpoint
+    from model.export.csv_tables import Cell
+    from model.text.alignments import Aligned, Rate
+    from model.text.faithfulness_result import Trust
+
+OF = ("own", "reference")
+
+
+def add_heads(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("for heads")
+    hint = "file of the table (default: heads-NAME.csv); FILE.part lets the same command continue after Ctrl+C"
+    group.add_argument("--out", type=Path, metavar="FILE", help=hint)
+    group.add_argument(
+        "--alignments", type=Path, metavar="FOLDER", help="measure the alignment error rate on this folder; see --data"
+    )
+    hint = "scored translation: the model's own or the file's (default: own)"
+    group.add_argument("--of", choices=OF, help=hint)
+    hint = "write the sentences with the largest effects, not only their line numbers; mind their licence"
+    group.add_argument("--texts", action="store_true", default=None, help=hint)
+
+
+def run_heads(args: argparse.Namespace) -> None:
+    """Reads the pairs, measures what is not known yet, writes the table; prints the heads that matter most."""
+    from tqdm import tqdm
+
+    from model import checkpoint as checkpoints
+    from model.export.csv_tables import Table
+    from model.workshop.corpus.corpus import file_hash, read_pairs
+    from model.workshop.reports import alignment_report, heads_report
+
+    is_reference = args.of == "reference"
+    pairs = read_pairs(args.data, with_targets=is_reference)
+    lines = heads_report.lines_of(pairs, args.limit)
+    loaded = checkpoints.load(args.checkpoint, options.machine(args))
+    if is_reference and "decoder" not in loaded.config.kinds:
+        raise ValueError(f"{loaded.name} is {loaded.config.family}: it writes no text; leave out --of reference")
+    out = args.out or Path(f"heads-{loaded.name}.csv")
+    check_new(out)  # before anything is computed
+    gold = alignment_report.read_gold(args.alignments) if args.alignments else []
+    aligned = None
+    if gold:
+        with tqdm(total=len(gold), unit="pair", disable=args.json) as bar:
+            aligned = alignment_report.measure(loaded, gold, bar.update)
+    header = heads_report.names(loaded) | {
+        "data": file_hash(args.data),
+        "checkpoint": _identity(checkpoints.find(args.checkpoint)),
+        "of": args.of or OF[0],
+    }
+    part = out.with_name(out.name + ".part")
+    with heads_report.SideFile(part, header) as side:
+        done = min(len(side.rows), len(lines))
+        with tqdm(total=len(lines), initial=done, unit="sentence", disable=args.json) as bar:
+            rows = heads_report.measure(loaded, lines, is_reference, side, bar.update)
+    names, cells = heads_report.table(loaded, lines, rows, aligned, bool(args.texts))
+    write_new(out, Table("heads", tuple(names), tuple(map(tuple, cells))).csv())
+    if len(side.rows) <= len(lines):  # what is known beyond the limit took long to measure
+        part.unlink()
+    print(json.dumps({"columns": names, "rows": cells}) if args.json else _told(loaded, out, names, cells))
+
+
+def _identity(folder: Path) -> str:
+    """What tells the weights and the shape of a checkpoint from all others."""
+    from model.workshop.corpus.corpus import file_hash
+
+    files = sorted({*folder.glob("*.safetensors"), *folder.glob("tokenizer*.json"), folder / "config.json"})
+    return hashlib.sha256(" ".join(map(file_hash, files)).encode()).hexdigest()
+
+
+def _told(loaded: Checkpoint, out: Path, names: list[str], cells: list[list[Cell]]) -> str:
+    """The heads whose absence costs most, for reading."""
+    rows = [dict(zip(names, row, strict=True)) for row in cells]
+    count = int(rows[0]["sentences"])
+    lines = [
+        f"{loaded.name}: {len(rows)} heads over {count:,} sentence{'' if count == 1 else 's'}, "
+        f"{int(rows[0]['tokens']):,} tokens; written to {out}",
+        f"largest losses with one head off: change of the log-probability ({rows[0]['scored_tokens']}) in nats a sentence,",
+        "its 95% interval over several sentences, and the share of sentences whose output changes",
+    ]
+    for row in sorted(rows, key=lambda row: float(row["change_nats"]))[:5]:
+        low, high = row["change_nats_low"], row["change_nats_high"]
+        interval = "" if low is None or high is None else f"  [{low:.3f}, {high:.3f}]"
+        label = f"{row['site']} {row['layer']}.{row['head']}"
+        lines.append(f"  {label:<16}{row['change_nats']:8.3f}{interval}  {float(row['translations_changed']):.3f}")
+    return "\n".join(lines)
+
+
+LEAST = 2  # checkpoints
+
+
+def add_seeds(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("for seeds")
+    hint = "at least two checkpoints of the same shape and vocabulary"
+    group.add_argument("--checkpoints", nargs="+", metavar="NAME", help=hint)
+
+
+def run_seeds(args: argparse.Namespace) -> None:
+    """Reads the sentences, measures, prints."""
+    from tqdm import tqdm
+
+    from model import checkpoint as checkpoints
+    from model.variants.same_heads import SameHeads
+    from model.workshop.corpus.corpus import file_hash, read_pairs
+    from model.workshop.reports.heads_report import lines_of
+    from model.workshop.reports.seed_matching import check_shapes, measure
+
+    asked = args.checkpoints or []
+    if len(asked) < LEAST:
+        raise ValueError(f"--checkpoints names {len(asked)}; expected at least {LEAST}, such as runs/a/checkpoint")
+    device = options.machine(args)
+    labs = [checkpoints.load(name, device) for name in asked]
+    labels = [lab.name for lab in labs]
+    names = labels if len(set(labels)) == len(labels) else asked
+    check_shapes(labs, names)
+    with_targets = len(labs[0].config.kinds) > 1
+    lines = lines_of(read_pairs(args.data, with_targets=with_targets), args.limit)
+    with tqdm(total=len(lines), unit="sentence", disable=args.json) as bar:
+        found = measure(labs, lines, file_hash(args.data), names, bar.update)
+    values = found.to_dict()
+    SameHeads.from_dict(json.loads(json.dumps(values)))  # what could not be read again is not told
+    print(json.dumps(values, indent=None if args.json else 1, ensure_ascii=False))
+
+
+def run_faithfulness(args: argparse.Namespace) -> None:
+    """Reads the pairs, measures, writes; prints the shares."""
+    from tqdm import tqdm
+
+    from model import checkpoint as checkpoints
+    from model.text.faithfulness_result import Trust
+    from model.workshop.corpus.corpus import by_source, file_hash, read_pairs
+    from model.workshop.reports.faithfulness_report import measure
+
+    pairs = read_pairs(args.data)
+    loaded = checkpoints.load(args.checkpoint, options.machine(args))
+    with tqdm(total=min(len(by_source(pairs)), args.limit or len(pairs)), unit="sentence", disable=args.json) as bar:
+        found = measure(loaded, pairs, file_hash(args.data), args.limit, bar.update)
+    Trust.from_dict(found.to_dict())  # what could not be read again is not written
+    checkpoints.write_json(checkpoints.find(args.checkpoint) / "faithfulness.json", found.to_dict())
+    print(json.dumps(found.to_dict()) if args.json else _faithfulness_table(loaded, found))
+
+
+def _faithfulness_table(loaded: Checkpoint, found: Trust) -> str:
+    """The shares of both scopes, for reading."""
+    from model.readings.tokens.word_readings import READINGS
+
+    labels: Mapping[str, str] = {name: reading.label for name, reading in READINGS.items()} | {"random": "Random orders"}
+    lines = [f"{loaded.name}: {found.sentences:,} sentences, {found.tokens:,} tokens"]
+    for scope, what in (("step", "each token"), ("whole", "the whole translation")):
+        lines.append(f"{what}: area between the curves, 95% interval over the sentences")
+        ranked = sorted(found.shares[scope].items(), key=lambda pair: -pair[1].share)
+        lines += [f"  {labels[name]:<22}{s.share:7.3f}  [{s.low:.3f}, {s.high:.3f}]" for name, s in ranked]
+    return "\n".join(lines)
+
+
+def run_alignment(args: argparse.Namespace) -> None:
+    """Reads the pairs, measures and writes; prints the best heads and the diagonal."""
+    from tqdm import tqdm
+
+    from model import checkpoint as checkpoints
+    from model.text.alignments import KEY
+    from model.workshop.reports.alignment_report import measure, read_gold
+
+    if not args.data.is_dir():
+        raise ValueError(f"--data is {str(args.data)[:200]!r}; expected a folder with *.src-tgt and *.gold")
+    pairs = read_gold(args.data)[: args.limit]
+    loaded = checkpoints.load(args.checkpoint, options.machine(args))
+    with tqdm(total=len(pairs), unit="sentence", disable=args.json) as bar:
+        found = measure(loaded, pairs, bar.update)
+    path = checkpoints.find(args.checkpoint) / "metrics.json"
+    checkpoints.write_json(path, loaded.metrics | {KEY: found.to_dict()})
+    print(json.dumps(found.to_dict()) if args.json else _table(found))
+
+
+def _table(found: Aligned) -> str:
+    """The five best heads of each way to read a link, and the diagonal."""
+    lines = [f"{found.sentences:,} sentence pairs, {found.sure:,} sure links; alignment error rate, 95% interval"]
+    for name, rows in found.rates.items():
+        each = [
+            (rate, f"layer {layer} head {head}") for layer, row in enumerate(rows, 1) for head, rate in enumerate(row, 1)
+        ]
+        lines.append(f"off the row that {name} the word")
+        lines += [_line(label, rate) for rate, label in sorted(each)[:5]]
+    return "\n".join([*lines, _line("the diagonal", found.diagonal)])
+
+
+def _line(label: str, rate: Rate) -> str:
+    return (
+        f"  {label:<16}{rate.error:7.3f}  [{rate.low:.3f}, {rate.high:.3f}]  "
+        f"precision {rate.precision:.3f}, recall {rate.recall:.3f}"
+    )
+
+
+HELP = "measure over many sentences: alignment, faithfulness (stored with the checkpoint), heads, seeds (tables)"
+
+WHAT = (
+    "alignment: error rate of each head against hand-made word links; faithfulness: test of the readings of source "
+    "words; heads: metrics of each head and the effect of switching it off; seeds: match of heads between seeds"
+)
+DATA = (
+    "alignment: a folder with *.src-tgt (words ||| words, one pair per line) and *.gold (3-4 sure, 3p4 possible); "
+    "faithfulness, heads, seeds: .tsv, .tsv.gz or .zip, source TAB target (heads without --of reference: also sources alone)"
+)
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    parser.description = "Measures a checkpoint over many sentences. Alignment and faithfulness go to its folder."
+    parser.add_argument("what", choices=tuple(REPORTS), help=WHAT)
+    options.add_checkpoint(parser)
+    parser.add_argument("--data", type=Path, required=True, metavar="PATH", help=DATA)
+    parser.add_argument("--limit", type=int, metavar="N", help="only the first N sentences (default: all)")
+    parser.add_argument("--json", action="store_true", help="print the result as one JSON object, without progress")
+    options.add_machine(parser)
+    add_heads(parser)
+    add_seeds(parser)
+
+
+def run(args: argparse.Namespace) -> None:
+    if args.limit is not None and args.limit < 1:
+        raise ValueError(f"--limit is {args.limit}; expected at least 1")
+    for name in ("out", "alignments", "of", "texts"):
+        if args.what != "heads" and getattr(args, name) is not None:
+            raise ValueError(f"--{name} says nothing to {args.what}; leave it out, or ask for heads")
+    if (args.what == "seeds") != (args.checkpoints is not None):
+        needs = "needs --checkpoints" if args.what == "seeds" else "reads one --checkpoint; leave out --checkpoints"
+        raise ValueError(f"{args.what} {needs}")
+    REPORTS[args.what](args)
+
+
+REPORTS: dict[str, Callable[[argparse.Namespace], None]] = {
+    "alignment": run_alignment,
+    "faithfulness": run_faithfulness,
+    "heads": run_heads,
+    "seeds": run_seeds,
+}

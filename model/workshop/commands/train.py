@@ -1,0 +1,132 @@
+"""python -m model train: starts or continues a training run."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import signal
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from types import FrameType
+from typing import TYPE_CHECKING, Any
+
+from model.config import ModelConfig, TrainConfig, is_language
+from model.io.files import shown
+from model.text.languages import PAIR
+from model.workshop.commands import options
+from model.workshop.training.tasks import TRAINING_TASKS, task_named
+
+if TYPE_CHECKING:
+    from model.workshop.training.run import Run
+
+HELP = "train a checkpoint, or continue a run"
+WHERE_FROM = (
+    "Pairs of many languages: https://www.manythings.org/anki/ (sentences of tatoeba.org; the command reads the .zip). "
+    "Reserve some lines as a dev file, which chooses the best weights."
+)
+STOPPED = 128  # and the number of the signal: the exit status of a run that was stopped and has saved itself
+MAX_MINUTES = 1_000_000  # nearly two years
+# These follow from the task and its data.
+FIXED = ("source_vocab", "target_vocab", "family", "embedding_norm", "output_transform", "source_start")
+FIXED += ("segments", "pooler", "classes")
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    parser.description, parser.epilog = f"Trains a checkpoint. {WHERE_FROM}", WHERE_FROM
+    hint = "; ".join(f"{task.name}: {task.does}" for task in TRAINING_TASKS.values())
+    parser.add_argument("--task", choices=tuple(TRAINING_TASKS), default="translate", help=f"{hint} (default: %(default)s)")
+    hint = "; ".join(f"{task.name}: {task.examples}" for task in TRAINING_TASKS.values())
+    files: dict[str, Any] = {"type": Path, "nargs": "+", "required": True, "metavar": "FILE"}
+    parser.add_argument("--data", help=f"one or several training files. {hint}", **files)
+    hint = "dev files in the same format, which choose the best weights; one file for translate"
+    parser.add_argument("--dev", help=hint, **files)
+    hint = "folder of the run; the same command continues it"
+    parser.add_argument("--out", type=Path, required=True, metavar="FOLDER", help=hint)
+    hint = "sentences to record during training (default: the project's own): name TAB source TAB target; "
+    hint += "lm and classify: name TAB text; mlm: the same with a word in [brackets]"
+    parser.add_argument("--probes", type=Path, metavar="FILE", help=hint)
+    parser.add_argument("--init", metavar="CHECKPOINT", help="start from these weights and this vocabulary")
+    names = ",".join(TRAINING_TASKS["translate"].languages)
+    parser.add_argument("--languages", help=f"two displayed names (default for translate: {names})")
+    parser.add_argument("--max-minutes", type=float, metavar="N", help="stop after N minutes; the same command continues")
+    options.add_machine(parser)
+    options.add_fields(parser.add_argument_group("model"), ModelConfig, skip=FIXED)
+    options.add_fields(parser.add_argument_group("training"), TrainConfig)
+
+
+def run(args: argparse.Namespace) -> int:
+    from model.workshop.training.run import Files, Run
+
+    task = task_named(args.task)
+    languages = tuple(args.languages.split(",")) if args.languages is not None else task.languages
+    usual = ",".join(PAIR)
+    if len(languages) != 2 or not all(map(is_language, languages)):
+        raise ValueError(f"--languages is {shown(args.languages)}; expected two names with a comma between, such as {usual}")
+    if args.max_minutes is not None and not 0 <= args.max_minutes <= MAX_MINUTES:
+        raise ValueError(f"--max-minutes is {args.max_minutes}; expected 0 to {MAX_MINUTES:,}")
+    fields = [name for name in ModelConfig.__dataclass_fields__ if name not in FIXED]
+    chosen, learned = options.given(args, fields), options.given(args, TrainConfig.__dataclass_fields__)
+    task.check(chosen | learned, {"data": len(args.data), "dev": len(args.dev)})
+    for option, paths in (("--data", args.data), ("--dev", args.dev)):
+        if twice := next((path for n, path in enumerate(paths) if path.resolve() in {p.resolve() for p in paths[:n]}), None):
+            raise ValueError(f"{option} names {shown(str(twice))} twice; name each file once")
+    config = TrainConfig(**(dict(task.training) | learned))
+    sizes = {"source_vocab": 260, "target_vocab": 260, "family": task.family}
+    ModelConfig(**(sizes | dict(task.model) | chosen))  # faults are told before the data is read
+    device = options.machine(args)
+    files = Files(tuple(args.data), tuple(args.dev), args.probes)
+    made = Run(args.out, files, chosen, config, device, languages, args.init, task.name)
+    if made.group.first:
+        _introduce(made)
+    with _stopping(made) as signals:
+        try:
+            ended = made.train(args.max_minutes)
+        except (OSError, ValueError, RuntimeError) as fault:
+            if made.stop:
+                raise Unsaved(f"asked to stop, the run could not be saved: {fault}") from fault
+            raise
+    if made.group.first:
+        kept = args.out / "checkpoint"
+        if ended:
+            print(f"finished: the best weights are in {kept}")
+        else:
+            so_far = f"; the best weights so far are in {kept}" if kept.exists() else ""
+            print(f"saved at step {made.progress.step} of {made.total}: the same command goes on{so_far}")
+    made.leave()
+    return STOPPED + signals[0] if signals and not ended else 0
+
+
+class Unsaved(ValueError):
+    """A run that was asked to stop failed on its way to the end."""
+
+
+def _introduce(run: Run) -> None:
+    """What is about to be trained, in a line; a second one for what will not come out well."""
+    where = f"{run.device}" + (f", {run.group.size} processes" if run.group.size > 1 else "")
+    print(f"{run.material.told}; {run.model.parameter_count:,} parameters; on {where}; {run.total} steps")
+    if run.progress.step:
+        print(f"going on at step {run.progress.step}")
+    if run.total <= run.config.warmup:
+        print(
+            f"the run has {run.total} steps and its warm-up {run.config.warmup}: the learning rate will still be rising at "
+            f"the end; give --warmup {max(1, run.total // 10)}, or more --epochs or data",
+            file=sys.stderr,
+        )
+
+
+@contextlib.contextmanager
+def _stopping(run: Run) -> Iterator[list[int]]:
+    """Ctrl+C and a polite kill let the step under way end and the run be saved; the list gets the numbers of the signals."""
+    numbers, received = (signal.SIGINT, signal.SIGTERM), list[int]()
+
+    def stop(number: int, _: FrameType | None) -> None:
+        run.stop = True
+        received.append(number)
+
+    before = [signal.signal(number, stop) for number in numbers]
+    try:
+        yield received
+    finally:
+        for number, handler in zip(numbers, before, strict=True):
+            signal.signal(number, handler)

@@ -1,0 +1,164 @@
+"""python -m model translate: translates a sentence, or each line of standard input."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
+
+from model.inference.request import Request
+from model.io.numbers import probability
+from model.text.sentences import BLANK, SIGN
+from model.workshop.commands import options
+
+if TYPE_CHECKING:
+    from model.checkpoint import Checkpoint
+    from model.inference.analysis import Analysis
+
+HELP = "translate a sentence, or fill in its blanks"
+MAX_LINE = 1_000_000  # characters
+EMPTY = {  # what an empty line reads as: the fields of every other line, so that a table of all lines has no holes
+    "checkpoint": "",
+    "source": "",
+    "translation": "",
+    "log_prob": 0.0,
+    "scored_tokens": "target",
+    "finished": True,
+    "source_tokens": [],
+    "tokens": [],
+    "notes": [],
+}
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("text", help="sentence; - reads standard input, one sentence per line, and writes one line for each")
+    options.add_second(parser)
+    options.add_checkpoint(parser)
+    options.add_decoding(parser)
+    parser.add_argument(
+        "--json",
+        action="store_true",
+        help="print one JSON object per sentence: its tokens with their log-probabilities in nats",
+    )
+    options.add_machine(parser)
+
+
+def run(args: argparse.Namespace) -> None:
+    from model import checkpoint as checkpoints
+
+    asked = options.decoding(args)
+    loaded = checkpoints.load(args.checkpoint, options.machine(args))
+    if loaded.config.classes:
+        raise ValueError(f"{loaded.name} gives a text a label and writes none; use python -m model judge")
+    empty = EMPTY | {"checkpoint": loaded.name} | ({"second": "", "follows": None} if args.second else {})
+    if loaded.config.kinds == ("encoder",):
+        empty = _instead(empty | {"scored_tokens": "text"}, {"filled": "", "blanks": []})
+
+    def asking(text: str) -> Request:
+        _check_blanks(loaded, text, args.second)
+        return Request(text, args.checkpoint, second=args.second, decoding=asked)
+
+    def answer(request: Request, where: str) -> None:
+        _answer(loaded, request, args.json, where)
+
+    each_line(args.text, asking, answer, empty if args.json else None, "sentence")
+
+
+def _check_blanks(loaded: Checkpoint, text: str, second: str) -> None:
+    """ValueError for a text of which a model that only reads has nothing to say."""
+    if loaded.config.kinds != ("encoder",) or second or not text.strip():
+        return
+    if loaded.source_tokenizer.mask is None:
+        other = "; give it two, with --second" if loaded.config.follows else ""
+        raise ValueError(f"{loaded.name} writes no text and fills in no blanks{other}")
+    if not BLANK.search(text):
+        raise ValueError(f"{loaded.name} fills in blanks, and this sentence has none; write {SIGN} in place of a word")
+
+
+def each_line(
+    given: str,
+    asking: Callable[[str], Request],
+    answer: Callable[[Request, str], None],
+    empty: dict[str, Any] | None,
+    what: str,
+) -> None:
+    """Has the text of a command answered, or, where it is -, each line of standard input; `empty` is what an empty line
+    reads as, as JSON, if that is wanted. ValueError that names the line, and where there is none."""
+    if given != "-":
+        answer(asking(given), "")
+        return
+    written = 0
+    for number, text in lines():
+        if not text.strip():  # so that line n of what is written belongs to line n of what is read
+            print(json.dumps(empty) if empty else "", flush=True)
+            continue
+        try:
+            answer(asking(text), f"line {number}: ")
+        except ValueError as fault:
+            raise ValueError(f"line {number}: {fault}") from None
+        written += 1
+    if not written:
+        raise ValueError(f"there is no {what} on standard input; write one on each line")
+
+
+def lines() -> Iterator[tuple[int, str]]:
+    """The lines of standard input, each with its number; ValueError for one that is too long or no text."""
+    number = 0
+    while line := _read_line():
+        number += 1
+        if len(line) > MAX_LINE:
+            raise ValueError(f"line {number} has more than {MAX_LINE:,} characters; write a sentence on each line")
+        yield number, line.removeprefix("\ufeff").rstrip("\r\n")
+
+
+def _read_line() -> str:
+    if sys.stdin is None:  # closed by whoever started this
+        return ""
+    try:
+        return sys.stdin.readline(MAX_LINE + 1)
+    except UnicodeDecodeError as fault:
+        raise ValueError(f"the byte 0x{fault.object[fault.start]:02x} on standard input is no UTF-8") from None
+
+
+def _answer(loaded: Checkpoint, request: Request, as_json: bool, where: str) -> None:
+    from model.inference.analyse import analyse
+
+    analysis = analyse(loaded, request)
+    if as_json:
+        found = analysis.to_dict() if analysis.task.writes else _filled(loaded, analysis)
+        print(json.dumps(found, ensure_ascii=False), flush=True)
+        return
+    print("\n".join([analysis.translation, *_read(loaded, analysis)]).strip("\n"), flush=True)
+    for note in analysis.notes:
+        print(where + note, file=sys.stderr)
+
+
+def _filled(loaded: Checkpoint, analysis: Analysis) -> dict[str, Any]:
+    """What a model that only reads says, ready for JSON: in place of a translation the text with its blanks filled, a line a
+    sentence, and each blank."""
+    from model.inference.source_reading import fillings, likeliest_text
+
+    own = {"filled": "\n".join(likeliest_text(analysis, loaded)), "blanks": fillings(analysis, loaded)}
+    return _instead(analysis.to_dict(), own)
+
+
+def _instead(row: dict[str, Any], own: dict[str, Any]) -> dict[str, Any]:
+    """The fields of a row, with others in place of the translation."""
+    found: dict[str, Any] = {}
+    for name, value in row.items():
+        found |= own if name == "translation" else {name: value}
+    return found
+
+
+def _read(loaded: Checkpoint, analysis: Analysis) -> list[str]:
+    """What a model that only reads says: the text with the likeliest token in each blank, and of two sentences whether the
+    second follows the first."""
+    from model.inference.source_reading import likeliest_text
+
+    found = likeliest_text(analysis, loaded)
+    if analysis.follows is not None:
+        told = f"the second sentence follows the first: {probability(analysis.follows)}; the other way round"
+        found.append(f"{told}: {probability(analysis.turned)}")
+    return found

@@ -1,0 +1,223 @@
+"""python -m model variants: trains several designs in the same way, with several seeds each.
+
+python -m model variants: what is measured beside the runs (their cost, speed and heads), and what is shipped."""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import json
+import shlex
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from model.io.files import shown
+from model.io.folders import FILES
+from model.text.languages import PAIR
+from model.variants.designs import (
+    PLAN,
+    SEEDS,
+    SHIPPED,
+    VARIANTS,
+    Plan,
+)
+from model.variants.record import FILE, Variants
+from model.workshop.commands import options, variants_training
+from model.workshop.commands.variants_training import BEAM, collected, cost, data_of, left_of
+
+if TYPE_CHECKING:
+    from model.workshop.reports.variant_runs import VariantRun
+
+LEAST = 2  # seeds whose heads are paired
+PREFIX = "variant-"  # of the names of shipped checkpoints
+
+
+def estimate(args: argparse.Namespace, plan: Plan, runs: Sequence[VariantRun]) -> None:
+    """How many hours the runs will take that are not there yet."""
+    data = data_of(args)
+    found = collected(args, plan, data)
+    left = left_of(runs, found)
+    print(cost(args, plan, left, data, found).told() if left else f"All {len(runs)} runs are trained and scored.")
+
+
+def speed(args: argparse.Namespace, plan: Plan, runs: Sequence[VariantRun]) -> None:
+    """How fast each variant trains; joins the record, where there is one."""
+    import torch
+    from tqdm import tqdm
+
+    from model.checkpoint import write_json
+    from model.config import TrainConfig
+    from model.workshop.reports.training_speed import WARM, Prepared, tokens_per_second
+    from model.workshop.reports.variant_runs import SPEED
+
+    if args.speed < 1:
+        raise ValueError(f"--speed is {args.speed}; expected at least 1 round")
+    device = options.machine(args)
+    chosen = {each.variant.name: plan.model_options(each.variant) for each in runs}
+    prepared = Prepared.of(args.data, args.dev, TrainConfig(**plan.train_options(SEEDS[0])))
+    with tqdm(total=WARM + args.speed, unit="round") as bar:
+        found = tokens_per_second(chosen, prepared, args.speed, device, bar.update)
+    args.out.mkdir(parents=True, exist_ok=True)
+    made: dict[str, Any] = {"rounds": args.speed, "threads": torch.get_num_threads(), "device": device.type}
+    write_json(args.out / SPEED, made | {"tokens_per_second": found})
+    for name, each in found.items():
+        print(f"{name:<12}{each:10,.0f} target tokens a second")
+    collected(args, plan, data_of(args))
+
+
+def heads(args: argparse.Namespace, plan: Plan, runs: Sequence[VariantRun]) -> None:
+    """Whether the same heads come back, of each variant with two trained seeds or more; joins the record."""
+    from tqdm import tqdm
+
+    from model import checkpoint as checkpoints
+    from model.checkpoint import write_json
+    from model.workshop.corpus.corpus import file_hash, read_pairs
+    from model.workshop.reports.heads_report import lines_of
+    from model.workshop.reports.seed_matching import measure
+    from model.workshop.reports.variant_runs import HEADS, heads_of
+
+    if args.same_heads < 1:
+        raise ValueError(f"--same-heads is {args.same_heads}; expected at least 1 sentence")
+    device, trained = options.machine(args), {}
+    for run in runs:
+        if run.is_trained:
+            trained.setdefault(run.variant.name, []).append(run)
+    paired = {name: own for name, own in trained.items() if len(own) >= LEAST}
+    if not paired:
+        raise ValueError(f"no variant in {args.out} has {LEAST} trained seeds; train them first")
+    lines, found = lines_of(read_pairs(args.dev), args.same_heads), heads_of(args.out)
+    for name, own in paired.items():
+        labs = [checkpoints.load(str(run.checkpoint), device) for run in own]
+        with tqdm(total=len(lines), unit="sentence", desc=name) as bar:
+            found[name] = measure(labs, lines, file_hash(args.dev), [f"seed {run.seed}" for run in own], bar.update)
+        write_json(args.out / HEADS, {each: made.to_dict() for each, made in found.items()})
+        print(f"{name}: heads of {len(own)} seeds paired over {found[name].sentences} sentences")
+    collected(args, plan, data_of(args))
+
+
+def ship(args: argparse.Namespace, plan: Plan) -> None:
+    """The record and the checkpoints of one seed each, as the lab finds them in `checkpoints/`."""
+    from model.checkpoint import write_json
+    from model.workshop.evaluation import model_card
+    from model.workshop.reports.variant_runs import runs_of
+
+    found = collected(args, plan, data_of(args))
+    if found is None:
+        raise ValueError(f"{args.out} holds no run that is trained and scored; train some first")
+    shipped, total = {}, 0
+    for each in found.variants:
+        if each.name in (args.only or SHIPPED):
+            (run,) = runs_of(args.out, [each.name], [each.runs[0].seed])
+            folder = args.ship / f"{PREFIX}{each.name}"
+            folder.mkdir(parents=True, exist_ok=True)
+            for file in filter(lambda file: (run.checkpoint / file).is_file(), FILES):
+                shutil.copyfile(run.checkpoint / file, folder / file)
+                total += (folder / file).stat().st_size
+            if (readme := folder / "README.md").is_file():
+                model_card.rename(readme, folder.name)  # a run's card has the name of the run
+            shipped[each.name] = folder.name
+    args.ship.mkdir(parents=True, exist_ok=True)
+    made = dataclasses.replace(found, shipped=shipped)
+    Variants.from_dict(json.loads(json.dumps(made.to_dict())))
+    write_json(args.ship / FILE, made.to_dict())
+    total += (args.ship / FILE).stat().st_size
+    print(f"{args.ship}: the record of {found.runs} runs, and {len(shipped)} checkpoints; {total / 1e6:.1f} MB")
+
+
+HELP = "train several designs in the same way and compare them"
+ROUNDS, SENTENCES = 20, 200
+ABOUT = (
+    "Trains each variant with each seed, scores it on the test pairs, and writes the results to "
+    f"{FILE} in --out. It first prints the estimated hours; --epochs shortens all runs. The same command continues after a "
+    "stop. Two commands with one --out and different --only share the work. Variants: "
+)
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    parser.description = ABOUT + "; ".join(f"{each.name}: {each.says}" for each in VARIANTS.values()) + "."
+    hint = "training pairs: .tsv, .tsv.gz or .zip, source TAB target"
+    parser.add_argument("--data", type=Path, required=True, metavar="FILE", help=hint)
+    parser.add_argument("--dev", type=Path, required=True, metavar="FILE", help="dev pairs in the same format")
+    parser.add_argument("--test", type=Path, required=True, metavar="FILE", help="test pairs in the same format")
+    parser.add_argument("--out", type=Path, required=True, metavar="FOLDER", help="folder of all runs")
+    hint = "only these variants, separated by commas"
+    parser.add_argument("--only", action="extend", type=_names, metavar="NAMES", help=hint)
+    hint = f"only these seeds, separated by commas (default: {','.join(map(str, SEEDS))})"
+    parser.add_argument("--seed", action="extend", type=_seeds, metavar="NS", help=hint)
+    parser.add_argument("--languages", default=",".join(PAIR), help="two names, for display (default: %(default)s)")
+    parser.add_argument("--max-minutes", type=float, metavar="N", help="stop after N minutes; the same command continues")
+    other = parser.add_mutually_exclusive_group()
+    other.add_argument("--commands", action="store_true", help="print the commands of all runs without training")
+    other.add_argument("--estimate", action="store_true", help="print the estimated hours of all runs without training")
+    hint = f"measure the training speed of each variant over N rounds (default: {ROUNDS}), without training"
+    other.add_argument("--speed", type=int, nargs="?", const=ROUNDS, metavar="N", help=hint)
+    hint = f"measure the match of heads between seeds on N dev sentences (default: {SENTENCES})"
+    other.add_argument("--same-heads", type=int, nargs="?", const=SENTENCES, metavar="N", help=hint)
+    hint = f"copy the record and one seed's weights of {', '.join(SHIPPED)} (or of --only) to a folder for the lab"
+    other.add_argument("--ship", type=Path, metavar="FOLDER", help=hint)
+    options.add_machine(parser)
+    group = parser.add_argument_group("settings of all variants")
+    for name, default in {**PLAN.size, **PLAN.training}.items():
+        if name != "heads":  # variants differ in it
+            hint = f"{options.HELP[name]} (default: {default})"
+            group.add_argument(_option(name), type=type(default), metavar="N", help=hint)
+
+
+def run(args: argparse.Namespace) -> None:
+    from model.workshop.reports.variant_runs import runs_of
+
+    plan = PLAN.changed(**options.given(args, [*PLAN.size, *PLAN.training]))
+    runs = runs_of(args.out, args.only or VARIANTS, args.seed or SEEDS)
+    for each in runs:
+        plan.train_options(each.seed)
+    if args.commands:
+        for each in runs:
+            for name, words in _commands(args, plan, each).items():
+                print(shlex.join(["python", "-m", "model", name, *words]))
+    elif args.speed is not None:
+        speed(args, plan, runs)
+    elif args.same_heads is not None:
+        heads(args, plan, runs)
+    elif args.ship is not None:
+        ship(args, plan)
+    elif args.estimate:
+        estimate(args, plan, runs)
+    else:
+        variants_training.train_all(args, plan, runs, lambda each: _commands(args, plan, each))
+
+
+def _names(text: str) -> list[str]:
+    """Names of variants with commas between."""
+    names = text.split(",")
+    if unknown := [name for name in names if name not in VARIANTS]:
+        raise argparse.ArgumentTypeError(f"there is no variant {shown(unknown[0])}: choose from {', '.join(VARIANTS)}")
+    return names
+
+
+def _seeds(text: str) -> list[int]:
+    """Numbers with commas between."""
+    try:
+        return [int(each) for each in text.split(",")]
+    except ValueError:
+        raise argparse.ArgumentTypeError(
+            f"the seeds are {shown(text)}; expected whole numbers with commas between"
+        ) from None
+
+
+def _commands(args: argparse.Namespace, plan: Plan, run: VariantRun) -> dict[str, list[str]]:
+    """The options of the two commands that a run is made of, by their names."""
+    from model.workshop.reports.variant_runs import KEY
+
+    machine = ["--device", args.device] + (["--threads", str(args.threads)] if args.threads is not None else [])
+    words = ["--data", str(args.data), "--dev", str(args.dev), "--out", str(run.folder), "--languages", args.languages]
+    for name, value in {**plan.model_options(run.variant), **plan.train_options(run.seed)}.items():
+        option = _option(name)
+        words += [option if value else f"--no-{option[2:]}"] if isinstance(value, bool) else [option, str(value)]
+    scored = ["--checkpoint", str(run.checkpoint), "--data", str(args.test), "--beam", str(BEAM), "--record", KEY]
+    return {"train": words + machine, "evaluate": scored + machine}
+
+
+def _option(name: str) -> str:
+    return "--" + name.replace("_", "-")

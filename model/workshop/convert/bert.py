@@ -1,0 +1,151 @@
+"""BERT models in Hugging Face's form (Devlin et al. 2019): a sentence is read at once, and blanks in it are filled in.
+
+Post-norm without a norm at the end, learned positions, a norm after the embeddings, and before the output a linear layer
+with activation and norm. [CLS] is `<s>`, [SEP] is `</s>`, [PAD] is `<pad>`: what stands up to the first `</s>` is of BERT's
+first segment, what follows it of the second. The heads that judge two sentences come along where the files have them.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from torch import Tensor
+
+from model.config import ModelConfig
+from model.io.files import shown
+from model.workshop.convert import conversion, hugging_face
+from model.workshop.convert import hugging_face as hugging_face_vocabulary
+from model.workshop.convert.conversion import Converted, ConvertError, Options
+from model.workshop.convert.hugging_face import Taken, entry
+from model.workshop.convert.row_order import control_notes, controls, rows
+
+_LAYER = {  # theirs and ours
+    "attention.self.query": "self_attention.query",
+    "attention.self.key": "self_attention.key",
+    "attention.self.value": "self_attention.value",
+    "attention.output.dense": "self_attention.output",
+    "attention.output.LayerNorm": "residuals.0.norm",
+    "intermediate.dense": "feed_forward.inner",
+    "output.dense": "feed_forward.outer",
+    "output.LayerNorm": "residuals.1.norm",
+}
+_HEAD = "cls.predictions"
+_POOLER, _FOLLOWS = "bert.pooler.dense", "cls.seq_relationship"  # they say of two sentences whether one follows the other
+_JUDGES = {  # whether the files have a pooler, and a next-sentence head
+    (True, True): "The pooler and the next-sentence head are those of the files",
+    (True, False): "The pooler is that of the files, which have no next-sentence head",
+    (False, True): "The files have a next-sentence head without the pooler that it reads: it is left out",
+    (False, False): "The files have neither a pooler nor a next-sentence head",
+}
+
+
+def convert(folder: Path, options: Options) -> Converted:
+    """A folder with config.json, weights with a language-model head, and a tokenizer.json or vocab.txt.
+
+    Raises ConvertError that names what is missing, or what the format cannot hold.
+    """
+    values = hugging_face.read_config(folder)
+    file = conversion.find(folder)
+    read = conversion.read(file)
+    state = Taken(file, _plain(read))
+    if state.take(f"{_HEAD}.transform.dense.weight", None) is None:
+        raise ConvertError(
+            f"{file} has no language-model head (cls.predictions): it says nothing of its tokens. Expected the weights of a "
+            "BertForMaskedLM or BertForPreTraining"
+        )
+    table = state.take("bert.embeddings.word_embeddings.weight")
+    found = hugging_face_vocabulary.read(folder, len(table), options, hugging_face_vocabulary.word_pieces)
+    known = controls(found.tokens, options.controls)
+    order = rows(len(table), known["pad"], known["start"], known["end"])
+    output = state.take(f"{_HEAD}.decoder.weight", None)
+    bias = state.take(f"{_HEAD}.bias", None)
+    twin = state.take(f"{_HEAD}.decoder.bias", None)  # the same number twice in newer files
+    positions, segments, told = _positions(state)
+    judges = state.has(f"{_POOLER}.weight"), state.has(f"{_POOLER}.weight") and state.has(f"{_FOLLOWS}.weight")
+    config = _config(values, len(order), output is None or output.equal(table), segments, *judges)
+    made = {
+        "source_embedding.table.weight": order.of(table),
+        "source_embedding.positional.table.weight": positions,
+        "projection.weight": order.of(table if output is None else output),
+        "projection.bias": order.bias(bias if bias is not None else twin),
+    }
+    if made["projection.bias"] is None:
+        made["projection.bias"] = table.new_zeros(len(order))
+    made |= _both(state, "bert.embeddings.LayerNorm", "source_embedding.norm")
+    made |= _both(state, f"{_HEAD}.transform.dense", "transform.dense")
+    made |= _both(state, f"{_HEAD}.transform.LayerNorm", "transform.norm")
+    if segments is not None:
+        made["source_embedding.segments.weight"] = segments
+    for theirs, ours, there in ((_POOLER, "pooler.dense", config.pooler), (_FOLLOWS, "follows", config.follows)):
+        made |= _both(state, theirs, ours) if there else {}
+    for n in range(config.encoder_layers):
+        for theirs, ours in _LAYER.items():
+            made |= _both(state, f"bert.encoder.layer.{n}.{theirs}", f"encoder.{n}.{ours}")
+    state.check_all_taken()
+    tokenizer = found.tokenizer(order)
+    notes = (*control_notes([order], [found.tokens]), told, _JUDGES[config.pooler, f"{_FOLLOWS}.weight" in read])
+    return Converted(config, made, tokenizer, tokenizer, options.languages or ("Text", "Text"), notes)
+
+
+def _plain(state: dict[str, Tensor]) -> dict[str, Tensor]:
+    """With the names that norms have today, and without numbers of positions and a next-sentence head that has no pooler."""
+    found = {
+        name.replace("LayerNorm.gamma", "LayerNorm.weight").replace("LayerNorm.beta", "LayerNorm.bias"): each
+        for name, each in state.items()
+    }
+    lone = () if f"{_POOLER}.weight" in found else (_FOLLOWS,)
+    return {name: each for name, each in found.items() if not name.startswith(lone) and "position_ids" not in name}
+
+
+def _positions(state: Taken) -> tuple[Tensor, Tensor | None, str]:
+    """The learned positions [P,D] and the segments [2,D], and what is said of these; where there are not two, the first is
+    added to each position."""
+    positions = state.take("bert.embeddings.position_embeddings.weight")
+    segments = state.take("bert.embeddings.token_type_embeddings.weight", None)
+    if segments is None:
+        return positions, None, "The files have no table of segments"
+    if len(segments) == 2:
+        return positions, segments, "A sentence is read as BERT’s first segment, what follows its </s> as the second"
+    told = "It has one segment for all" if len(segments) == 1 else f"Of its {len(segments)} segments only the first is read"
+    return positions + segments[0], None, f"{told}: its vector is added to each position"
+
+
+def _both(state: Taken, theirs: str, ours: str) -> dict[str, Tensor]:
+    return {f"{ours}.{what}": state.take(f"{theirs}.{what}") for what in ("weight", "bias")}
+
+
+def _config(
+    values: dict[str, Any], size: int, tied: bool, segments: Tensor | None, pooler: bool, follows: bool
+) -> ModelConfig:
+    kind = values.get("position_embedding_type", "absolute")
+    if kind != "absolute":
+        raise ConvertError(f"config.json: 'position_embedding_type' is {shown(kind)}; expected 'absolute'")
+    if values.get("is_decoder"):
+        raise ConvertError("config.json: 'is_decoder' is true; expected false, a BERT that reads")
+    return hugging_face.made_config(
+        source_vocab=size,
+        target_vocab=size,
+        family="encoder-only",
+        encoder_layers=entry(values, "num_hidden_layers", int),
+        decoder_layers=0,
+        d_model=entry(values, "hidden_size", int),
+        heads=entry(values, "num_attention_heads", int),
+        d_ff=entry(values, "intermediate_size", int),
+        positions="learned",
+        max_positions=entry(values, "max_position_embeddings", int),
+        activation=hugging_face.activation(values, "hidden_act"),
+        norm_first=False,
+        final_norm=False,
+        norm_eps=values.get("layer_norm_eps", 1e-12),
+        tied_output=tied,
+        dropout=0.0,
+        embedding_scale=False,
+        output_bias=True,
+        embedding_norm=True,
+        output_transform=True,
+        source_start=True,
+        segments=0 if segments is None else 2,
+        pooler=pooler,
+        follows=follows,
+    )

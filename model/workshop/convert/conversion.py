@@ -1,0 +1,136 @@
+"""What a converter is given and what it makes: every kind of model that can be brought in has the same two.
+
+Weights of other programs: tensors by name, and never anything that a pickle would do."""
+
+from __future__ import annotations
+
+import pickle
+import re
+import zipfile
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors import SafetensorError
+from safetensors.torch import load_file
+from torch import Tensor
+
+from model.config import ModelConfig
+from model.io import foreign_checkpoints
+from model.io.files import opened, shown
+from model.io.foreign_checkpoints import WEIGHTS
+from model.io.limits import MAX_WEIGHTS
+from model.text.tokenizer import Tokenizer
+
+
+class ConvertError(ValueError):
+    """What cannot be brought in; the text says what was found and what was expected."""
+
+
+@dataclass(frozen=True)
+class Options:
+    """What files do not say, and whoever converts them does.
+
+    `fields` are those of `ModelConfig` that were given; `names` the tensors of parts that are not found by themselves (see
+    `around.PARTS`); `controls` the strings of the tokens "pad", "start" and "end" in the vocabulary.
+    """
+
+    tokenizer: Path | None = None  # a tokenizer.json, a word list, ...; of both languages, or of the source
+    target_tokenizer: Path | None = None
+    config: Path | None = None  # a JSON file with `fields`
+    fields: Mapping[str, Any] = field(default_factory=dict)
+    names: Mapping[str, str] = field(default_factory=dict)
+    controls: Mapping[str, str] = field(default_factory=dict)
+    languages: tuple[str, str] | None = None
+
+
+@dataclass(frozen=True)
+class Converted:
+    """A model in this program's terms. `state` has at least the `named_parameters` of what `model.network.transformer.build`
+    makes, by the same names."""
+
+    config: ModelConfig
+    state: dict[str, Tensor]
+    source: Tokenizer
+    target: Tokenizer  # the same object where both sides are cut by the same rules
+    languages: tuple[str, str] = ("source", "target")
+    notes: tuple[str, ...] = ()  # for the model card: sentences on what was done to it
+
+
+@dataclass(frozen=True)
+class Converter:
+    """A kind of model that can be converted. `FOREIGN` has its name and how it is recognised."""
+
+    name: str
+    convert: Callable[[Path, Options], Converted]  # of a folder or a file; ConvertError where the format cannot hold it
+
+    @property
+    def title(self) -> str:
+        """As it stands behind "This is"."""
+        return foreign_checkpoints.FOREIGN[self.name].title
+
+
+MOST = 8 * MAX_WEIGHTS + (1 << 26)  # bytes of a file: the largest model in float64
+WRAPPERS = ("state_dict", "model_state_dict", "model", "weights")  # keys under which training scripts keep a state dict
+NAMES = ("model.safetensors", "pytorch_model.bin")  # as Hugging Face calls them
+
+
+def find(path: Path) -> Path:
+    """The file of weights that a path means: itself, or the one in the folder. ConvertError where there is not one."""
+    if not path.is_dir():
+        return path
+    for name in NAMES:
+        if (path / name).is_file():
+            return path / name
+    found = sorted(each for each in path.iterdir() if each.suffix in WEIGHTS)
+    if len(found) != 1:
+        several = f"has several: {', '.join(each.name for each in found[:4])}; name one" if found else "has none"
+        raise ConvertError(f"{path} {several}; expected one file of weights ({', '.join(WEIGHTS)})")
+    return found[0]
+
+
+def read(path: Path) -> dict[str, Tensor]:
+    """Floating-point tensors by name, as float32 (float64 stays), on the CPU.
+
+    Raises ConvertError where the file is damaged, is no state dict, or would have to be executed; FileError where it is too
+    large or no regular file.
+    """
+    opened(path, MOST).close()
+    try:
+        values = load_file(path) if path.suffix == ".safetensors" else _unpickled(path)
+    except pickle.UnpicklingError as fault:
+        named = re.search(r"GLOBAL ([\w.]{1,80})", str(fault))
+        said = named[1] if named else "no state dict of torch"
+        raise ConvertError(
+            f"{path} holds more than weights ({said}): to read it would execute what it says. Save a state dict instead: "
+            "torch.save(model.state_dict(), ...)"
+        ) from None
+    except (SafetensorError, RuntimeError, EOFError, OSError, ValueError, LookupError, TypeError, AttributeError) as fault:
+        raise ConvertError(f"{path} is truncated or damaged ({' '.join(str(fault).split())[:160]}); copy it again") from None
+    return _tensors(path, values)
+
+
+def _unpickled(path: Path) -> Any:
+    if zipfile.is_zipfile(path):
+        with zipfile.ZipFile(path) as packed:
+            size = sum(each.file_size for each in packed.infolist())
+        if size > MOST:
+            raise ValueError(f"it would unpack to {size:,} bytes; expected at most {MOST:,}")
+    return torch.load(path, map_location="cpu", weights_only=True)
+
+
+def _tensors(path: Path, values: Any) -> dict[str, Tensor]:
+    for name in WRAPPERS:
+        if isinstance(values, dict) and isinstance(values.get(name), dict):
+            values = values[name]
+    if not isinstance(values, dict):
+        raise ConvertError(f"{path} holds a {type(values).__name__}; expected a state dict: names and tensors")
+    found = {str(name).removeprefix("module."): each for name, each in values.items() if isinstance(each, Tensor)}
+    if not found:
+        raise ConvertError(f"{path} holds no tensors, but {shown(list(values)[:3])}; expected a state dict")
+    if sum(each.numel() for each in found.values()) > 2 * MAX_WEIGHTS:
+        raise ConvertError(f"{path} holds more than {2 * MAX_WEIGHTS:,} numbers; expected at most {MAX_WEIGHTS:,} weights")
+    floating = {name: each for name, each in found.items() if each.is_floating_point()}
+    return {name: each if each.dtype == torch.float64 else each.float() for name, each in floating.items()}

@@ -1,0 +1,151 @@
+"""What stands around the layers of a `torch.nn.Transformer`: embeddings, a projection, perhaps a table of positions.
+
+They are found by their shapes and usual names, or named by whoever converts them.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from model.config import SCHEMES, ModelConfig
+from model.network.positions import POSITION_SCHEMES
+from model.workshop.convert.conversion import ConvertError, Options
+from model.workshop.convert.row_order import Rows
+
+PARTS = {  # of a model around the Transformer: what their names usually have in them
+    "source_embedding": ("src", "source", "encoder", "input"),
+    "target_embedding": ("tgt", "trg", "target", "decoder", "output"),
+    "output": ("generator", "fc_out", "out", "proj", "head", "linear", "fc", "decoder"),
+    "positions": ("pos", "pe"),
+}
+
+
+def no_place(name: str, tensor: Tensor) -> ConvertError:
+    """What to say of a tensor that the format cannot hold."""
+    return ConvertError(
+        f"there is a tensor {name!r} of the shape {tuple(tensor.shape)}, for which the format has no place; expected a "
+        "torch.nn.Transformer with embeddings, positions and one projection"
+    )
+
+
+class Around:
+    """What stands around the Transformer: embeddings, the projection, positions."""
+
+    def __init__(self, around: dict[str, Tensor], options: Options, width: int) -> None:
+        self.around, self.options, self.width = around, options, width
+        tables = {name: each for name, each in around.items() if each.dim() == 2 and each.size(1) == width}
+        self.positions = self._positions(around)
+        tables = {name: each for name, each in tables.items() if name not in self.positions}
+        self.output = self._named("output", tables) or self._output(tables)
+        embeddings = {name: each for name, each in tables.items() if name != self.output}
+        self.source = self._named("source_embedding", tables) or self._side("source_embedding", embeddings)
+        self.target = self._named("target_embedding", tables) or self._side("target_embedding", embeddings)
+        if self.output is None:
+            self.output = self.target
+        bias = self.output.removesuffix("weight") + "bias"
+        self.bias = around.get(bias) if bias != self.output else None
+        used = {self.source, self.target, self.output, bias, *self.positions}
+        if extra := sorted(set(around) - used - {name for name in around if around[name].dim() == 0}):
+            raise no_place(extra[0], around[extra[0]])
+
+    @property
+    def joint(self) -> bool:
+        """One table embeds both languages."""
+        return self.source == self.target or self.around[self.source].equal(self.around[self.target])
+
+    @property
+    def tied(self) -> bool:
+        """The projection is the target's table."""
+        return self.output == self.target or self.around[self.output].equal(self.around[self.target])
+
+    def _named(self, part: str, tables: dict[str, Tensor]) -> str | None:
+        name = self.options.names.get(part)
+        if name is not None and name not in tables:
+            raise ConvertError(
+                f"--{part.replace('_', '-')} is {name!r}; expected the name of a tensor [V,{self.width}]: one of "
+                f"{', '.join(sorted(tables)[:8]) or 'none'}"
+            )
+        return name
+
+    def _output(self, tables: dict[str, Tensor]) -> str | None:
+        """A table with a bias beside it, or one whose name has no `emb` but what projections are called."""
+        for name in tables:
+            if name.endswith("weight") and name.removesuffix("weight") + "bias" in self.around:
+                return name
+        plain = [n for n in tables if "emb" not in n.lower() and any(word in n.lower() for word in PARTS["output"])]
+        return plain[0] if len(plain) == 1 and len(tables) > 1 else None
+
+    def _side(self, part: str, tables: dict[str, Tensor]) -> str:
+        if len(tables) == 1:
+            return next(iter(tables))
+        fit = [name for name in tables if any(word in name.lower() for word in PARTS[part])]
+        if len(fit) != 1:
+            raise ConvertError(
+                f"which tensor is the {part.replace('_', ' ')} is not clear (there are "
+                f"{', '.join(sorted(tables)[:6]) or 'none'}); give --{part.replace('_', '-')} NAME"
+            )
+        return fit[0]
+
+    def _positions(self, around: dict[str, Tensor]) -> dict[str, Tensor]:
+        """Tables of positions by name, [N,D] each."""
+        given = self.options.names.get("positions")
+        if given is not None and given not in around:
+            raise ConvertError(f"--position-table is {given!r}; expected one of {', '.join(sorted(around)[:8])}")
+        found = {}
+        for name, each in around.items():
+            flat = each.squeeze() if each.dim() == 3 else each
+            usual = any(part.startswith(PARTS["positions"]) for part in re.split(r"[._]", name.lower()))
+            if (name == given or (given is None and usual)) and flat.dim() == 2 and flat.size(1) == self.width:
+                found[name] = flat
+        return found
+
+    def scheme(self, told: dict[str, Any]) -> str:
+        """Which of the schemes its positions are: told, or what the tables hold."""
+        if not self.positions:
+            if "positions" not in told:
+                raise ConvertError(
+                    "the state dict has no table of positions; give --positions sinusoidal, or another scheme"
+                )
+            if told["positions"] == "learned":
+                raise ConvertError(
+                    "positions is 'learned', and the state dict has no table of positions; expected one, or another scheme "
+                    "(--position-table NAME says which tensor it is)"
+                )
+            return told["positions"]
+        found = {_scheme_of(each) for each in self.positions.values()}
+        if len(found) > 1 or (told.get("positions") or next(iter(found))) not in found:
+            expected = told.get("positions", "one scheme")
+            raise ConvertError(f"the positions in the state dict are {' and '.join(sorted(found))}; expected {expected}")
+        return next(iter(found))
+
+    def state(self, config: ModelConfig, rows: tuple[Rows, ...]) -> dict[str, Tensor]:
+        """The tables by this program's names."""
+        source, target, output = (self.around[name] for name in (self.source, self.target, self.output))
+        made = {"source_embedding.table.weight": rows[0].of(source), "target_embedding.table.weight": rows[-1].of(target)}
+        if config.joint_vocab:
+            made["target_embedding.table.weight"] = made["source_embedding.table.weight"]
+        made["projection.weight"] = made["target_embedding.table.weight"] if config.tied_output else rows[-1].of(output)
+        if config.output_bias:
+            made["projection.bias"] = rows[-1].bias(self.bias)
+        if config.scheme.has_table:
+            for side, words in (("source", PARTS["source_embedding"]), ("target", PARTS["target_embedding"])):
+                fit = [n for n in self.positions if len(self.positions) == 1 or any(word in n.lower() for word in words)]
+                if len(fit) != 1:
+                    raise ConvertError(
+                        f"which of {', '.join(self.positions)} the {side} has is not clear; expected one table"
+                    )
+                made[f"{side}_embedding.positional.table.weight"] = self.positions[fit[0]]
+        return made
+
+
+def _scheme_of(table: Tensor) -> str:
+    places = torch.arange(len(table))
+    for name, scheme in POSITION_SCHEMES.items():
+        encoding = None if SCHEMES[name].has_table else scheme.encode(places, table.size(1))
+        if encoding is not None and torch.allclose(encoding.to(table), table, atol=2e-3):
+            return name
+    return "learned"

@@ -1,0 +1,210 @@
+"""Models of other programs come in: `convert` reads one and writes a checkpoint's folder.
+
+A new kind is one entry here, and one in `model.io.foreign_checkpoints`.
+
+A model that was brought in, written as a checkpoint's folder: whole, loaded once to see that it can be, or not at all."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import shutil
+import tempfile
+from pathlib import Path
+
+import torch
+from safetensors import SafetensorError
+
+from model import checkpoint as checkpoints
+from model.checkpoint import Checkpoint
+from model.config import ACTIVATIONS, ModelConfig
+from model.io import folders, foreign_checkpoints
+from model.io.files import shown
+from model.network.transformer import build
+from model.workshop.convert import (
+    bert,
+    gpt2,
+    marian,
+    torch_transformer,
+)
+from model.workshop.convert.conversion import (
+    Converted,
+    Converter,
+    ConvertError,
+    Options,
+)
+from model.workshop.evaluation.model_card import NORMS
+
+DATA = {"encoder-decoder": "FILE.tsv", "decoder-only": "FILE.txt", "encoder-only": "FILE.txt"}  # what scores a family
+
+
+def write(converted: Converted, folder: Path, origin: Path, title: str) -> Path:
+    """Makes the folder of a checkpoint, which must not be there yet, or be empty.
+
+    Raises ConvertError where it is there or cannot be called so, where weights are missing, or where what was written cannot
+    be loaded; OSError where the disk is full. Nothing is left behind then.
+    """
+    folder = folder.absolute()
+    if not folders.is_name(folder.name):
+        raise ConvertError(f"a checkpoint cannot be called {folder.name[:80]!r}: a name has {folders.NAME}")
+    if os.path.lexists(folder) and not (folder.is_dir() and not any(folder.iterdir())):
+        raise ConvertError(f"{folder} is there already; name a new folder, or remove it first")
+    absent = [parent for parent in folder.parents if not parent.exists()]  # the innermost first
+    staged = None
+    try:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        staged = Path(tempfile.mkdtemp(prefix=f".{folder.name[:40]}.", dir=folder.parent))
+        made = _checkpoint(converted, folder.name)
+        checkpoints.save(made, staged, exact=True)
+        (staged / "README.md").write_text(card(made, converted, origin, title), encoding="utf-8")
+        checkpoints.load(str(staged))
+        if folder.is_dir():
+            folder.rmdir()
+        staged.chmod(0o755)
+        os.rename(staged, folder)
+    except ValueError as fault:
+        raise ConvertError(str(fault).replace(str(staged), str(folder))) from None
+    except SafetensorError as fault:
+        raise ConvertError(f"{folder} cannot be written: {' '.join(str(fault).split())[:200]}") from None
+    finally:
+        if staged is not None:
+            shutil.rmtree(staged, ignore_errors=True)
+        with contextlib.suppress(OSError):  # those that hold the checkpoint now, or somebody's file
+            for parent in absent:
+                parent.rmdir()
+    return folder
+
+
+def _checkpoint(converted: Converted, name: str) -> Checkpoint:
+    config = converted.config
+    with torch.device("meta"):
+        model = build(config)
+    expected = {key: tuple(p.shape) for key, p in model.named_parameters()}
+    for key, shape in expected.items():
+        found = converted.state.get(key)
+        if found is None or tuple(found.shape) != shape:
+            what = "is missing" if found is None else f"has the shape {tuple(found.shape)}"
+            raise ConvertError(f"of the model that was read, {key!r} {what}; expected {shape}")
+    if extra := sorted(set(converted.state) - set(model.state_dict())):
+        raise ConvertError(f"of the model that was read, {extra[0]!r} has no place in this program's models")
+    model = model.to_empty(device="cpu")
+    model.load_state_dict({key: converted.state[key] for key in expected}, strict=False)
+    if config.tied_output:
+        model.projection.weight = (model.target_embedding if config.decoder_layers else model.source_embedding).table.weight
+    model.eval().requires_grad_(False)
+    return Checkpoint(name, config, model, converted.source, converted.target, converted.languages)
+
+
+def card(made: Checkpoint, converted: Converted, origin: Path, title: str) -> str:
+    """The model card: where the model came from, what it is made of, what was done to it."""
+    config, (source, target) = made.config, made.languages
+    layers = (
+        f"{config.encoder_layers} + {config.decoder_layers}" if len(config.kinds) == 3 else str(sum(config.layers.values()))
+    )
+    can_score = config.family != "encoder-only" or made.source_tokenizer.mask is not None
+    command = f"python -m model evaluate --checkpoint FOLDER/{made.name} --data {DATA[config.family]}"
+    lines = [
+        f"# {made.name}",
+        "",
+        f"Brought in with `python -m model convert` from {title}: `{origin.name}`.",
+        "",
+        f"- Languages: {source} to {target}" if len(config.kinds) == 3 else f"- Language: {source}",
+        f"- {config.family}, {layers} layers of {config.heads} heads, d_model {config.d_model}, d_ff {config.d_ff}, "
+        f"{made.model.parameter_count:,} parameters",
+        f"- Vocabulary: {config.source_vocab:,} tokens"
+        + ("" if config.joint_vocab else f" of the source, {config.target_vocab:,} of the target"),
+        *(f"- {line}" for line in _design(config)),
+        *(f"- {note}" for note in converted.notes),
+        *(f"- SHA-256 of `{each.name}`: `{_digest(each)}`" for each in _files(origin)),
+        "",
+        "No scores are known here" + (f": `{command}` measures them." if can_score else "."),
+        "The licence is that of the model it came from.",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _design(config: ModelConfig) -> list[str]:
+    """Lines of a card on what the layers and tables are, all of them read from the config."""
+    norm = f"{'Pre' if config.norm_first else 'Post'}-norm ({NORMS[config.norm]}, epsilon {config.norm_eps:g})"
+    positions = config.positions + (f", {config.max_positions:,} rows" if config.scheme.has_table else "")
+    embeddings = ["multiplied by the square root of d_model" if config.embedding_scale else "not scaled"]
+    if "cross" in config.kinds:
+        embeddings.insert(0, "one table for both sides" if config.joint_vocab else "a table for each side")
+    if config.segments:
+        embeddings.append(f"a vector for each of {config.segments} segments added")
+    if config.embedding_norm:
+        embeddings.append("then a norm")
+    output = ["the embedding table" if config.joint_vocab else "the target's embedding table"]
+    if not config.tied_output:
+        output = ["a table of its own"]
+    output.append("with a bias" if config.output_bias else "without a bias")
+    if config.output_transform:
+        output.append("after a linear layer, the activation and a norm")
+    return [
+        f"{norm}, {'a norm' if config.final_norm else 'no norm'} after the last layer",
+        f"Activation: {ACTIVATIONS[config.activation].title}",
+        f"Positions: {positions}",
+        f"Embeddings: {', '.join(embeddings)}",
+        f"Output: {', '.join(output)}",
+    ]
+
+
+def _files(origin: Path) -> list[Path]:
+    from model.workshop.convert.conversion import find
+
+    return [find(origin)]
+
+
+def _digest(path: Path) -> str:
+    with open(path, "rb") as raw:
+        return hashlib.file_digest(raw, "sha256").hexdigest()
+
+
+CONVERTERS: dict[str, Converter] = {
+    made.name: made
+    for made in (
+        Converter("marian", marian.convert),
+        Converter("bert", bert.convert),
+        Converter("gpt2", gpt2.convert),
+        Converter("torch", torch_transformer.convert),
+    )
+}
+
+
+def read(source: Path | str, kind: str | None = None, options: Options | None = None) -> Converted:
+    """A model of another program, a folder or a file, in this program's terms.
+
+    Raises ConvertError for what is not there, not known, or cannot be held; FileError for a file that cannot be read.
+    """
+    path = Path(source)
+    if not path.exists():
+        raise ConvertError(f"There is no {path}; expected a folder or a file with a model")
+    found = kind or foreign_checkpoints.kind_of(path)
+    if found is None and "schema" in foreign_checkpoints.config_of(path):
+        raise ConvertError(f"{path} is a checkpoint of this program already; it needs no conversion")
+    if found is None:
+        raise ConvertError(
+            foreign_checkpoints.told(path) or f"{path} is no model that is known here; {foreign_checkpoints.expected()}"
+        )
+    if found not in CONVERTERS:
+        raise ConvertError(f"the kind is {found!r}; expected one of {', '.join(CONVERTERS)}")
+    own = foreign_checkpoints.config_of(path).get("model_type")
+    if found != "torch" and own not in (None, found):  # a state dict may lie beside the config.json of anything
+        raise ConvertError(foreign_checkpoints.told(path) or f"{path}: 'model_type' is {shown(own)}; expected {found!r}")
+    try:
+        return CONVERTERS[found].convert(path, options or Options())
+    except (LookupError, TypeError, AttributeError, RuntimeError) as fault:  # what a file of another form leads to
+        said = f"{type(fault).__name__}: {' '.join(str(fault).split())[:200]}"
+        raise ConvertError(f"{path} is no whole {found} model ({said})") from None
+
+
+def convert(source: Path | str, to: Path | str, kind: str | None = None, options: Options | None = None) -> Path:
+    """Reads a model of another program and writes it as a checkpoint into a new folder, whole or not at all; returns it.
+
+    Nothing that a file holds is executed: weights are read from safetensors, or by torch's loader of weights alone. Errors
+    are those of `read`, and those of `model.workshop.convert.registry.write`.
+    """
+    path, folder = Path(source), Path(to)
+    found = kind or foreign_checkpoints.kind_of(path)
+    return write(read(path, found, options), folder, path, CONVERTERS[found].title if found in CONVERTERS else "a model")

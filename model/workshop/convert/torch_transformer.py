@@ -1,0 +1,202 @@
+"""State dicts of `torch.nn.Transformer`, and of a model around one: embeddings, a projection, perhaps a table of positions.
+
+A state dict does not say how many heads there are, where the norms stand, which activation is used, and whether embeddings
+are scaled: whoever converts it does. What stands around the layers is found by `around`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from model.config import ModelConfig
+from model.io.files import MEGABYTE, read_json, shown
+from model.workshop.convert import conversion, vocabulary
+from model.workshop.convert import row_order as row_tools
+from model.workshop.convert.conversion import Converted, ConvertError, Options
+from model.workshop.convert.embeddings_and_head import Around, no_place
+from model.workshop.convert.row_order import Rows
+
+TOLD = {  # fields that a state dict does not hold, and the options that tell them
+    "heads": "--heads N",
+    "norm_first": "--norm-first or --no-norm-first",
+    "activation": "--activation relu|gelu|...",
+    "embedding_scale": "--embedding-scale or --no-embedding-scale",
+}
+FREE = (*TOLD, "positions", "norm_eps", "max_positions")  # fields that may be told at all
+_LAYER = re.compile(r"(^|.*\.)encoder\.layers\.0\.self_attn\.in_proj_weight")
+_INNER = re.compile(
+    r"(encoder|decoder)\.(layers\.\d+\.((self_attn|multihead_attn)\.(in_proj_|out_proj\.)|linear[12]\.|norm[123]\.)|norm\.)"
+    r"(weight|bias)"
+)
+_INSIDE = re.compile(r"(encoder|decoder)\.(layers|norm)\.")  # nothing there is an embedding, whatever its shape
+_LAYERS = re.compile(r"(encoder|decoder)\.layers\.(\d+)\.")
+
+
+def convert(path: Path, options: Options) -> Converted:
+    """A file with a state dict, or a folder with one and perhaps a config.json that tells `FREE` fields.
+
+    Raises ConvertError that names what is missing, is not told, or cannot be held.
+    """
+    file = conversion.find(path)
+    state = conversion.read(file)
+    told = _told(path, options)
+    prefix = _prefix(file, state)
+    inner = {name.removeprefix(prefix): each for name, each in state.items() if name.startswith(prefix)}
+    around = {name: each for name, each in state.items() if not name.startswith(prefix) or not _is_inner(name, prefix)}
+    for name in sorted(around):
+        if name.startswith(prefix) and _INSIDE.match(name.removeprefix(prefix)):
+            raise no_place(name, around[name])
+    made = Around(around, options, inner["encoder.layers.0.linear1.weight"].size(1))
+    vocabularies, rows = _vocabularies(options, made)
+    config = _config(inner, made, told, rows)
+    notes = [f"Given at conversion: {', '.join(f'{name} = {told[name]}' for name in sorted(told))}"]
+    notes += row_tools.control_notes(rows, [each.tokens for each in vocabularies])
+    tokenizers = [each.tokenizer(order) for each, order in zip(vocabularies, rows, strict=True)]
+    return Converted(
+        config,
+        {**_stacks(inner, config), **made.state(config, rows)},
+        tokenizers[0],
+        tokenizers[-1],
+        options.languages or ("source", "target"),
+        tuple(notes),
+    )
+
+
+def _told(path: Path, options: Options) -> dict[str, Any]:
+    """The fields that were told, on the command line before a file's; ConvertError where one is missing."""
+    file = options.config or (path / "config.json" if path.is_dir() else path.with_name("config.json"))
+    values: Any = {}
+    if options.config or file.is_file():
+        values = read_json(file, MEGABYTE)
+        if not isinstance(values, dict) or (wrong := sorted(set(values) - set(FREE))):
+            found = shown(wrong[0]) if isinstance(values, dict) else f"a {type(values).__name__}"
+            raise ConvertError(f"{file} has {found}; expected an object with {', '.join(FREE)}")
+    told = values | dict(options.fields)
+    if missing := [option for name, option in TOLD.items() if name not in told]:
+        raise ConvertError(f"a state dict does not tell how its numbers are used: give {', '.join(missing)}")
+    return told
+
+
+def _prefix(file: Path, state: dict[str, Tensor]) -> str:
+    """What stands before `encoder.layers` in the names of the Transformer's own tensors."""
+    found = sorted({match[1] for name in state if (match := _LAYER.fullmatch(name))})
+    if len(found) == 1 and f"{found[0]}decoder.layers.0.multihead_attn.in_proj_weight" in state:
+        return found[0]
+    what = "several Transformers" if len(found) > 1 else "no encoder.layers.0.self_attn.in_proj_weight with a decoder"
+    raise ConvertError(f"{file} has {what} (but {', '.join(sorted(state)[:3])}...); expected one torch.nn.Transformer")
+
+
+def _is_inner(name: str, prefix: str) -> bool:
+    """True for a tensor of the Transformer itself."""
+    return _INNER.fullmatch(name.removeprefix(prefix)) is not None
+
+
+def _vocabularies(options: Options, made: Around) -> tuple[list[vocabulary.Vocabulary], tuple[Rows, ...]]:
+    """That of both sides, or of each, with where its rows go."""
+    if options.tokenizer is None:
+        raise ConvertError(
+            "a state dict has no vocabulary; give --tokenizer FILE, a tokenizer.json or a list of words, one a line"
+        )
+    files = [options.tokenizer, *([options.target_tokenizer] if options.target_tokenizer else [])]
+    if not made.joint and len(files) == 1:
+        files *= 2
+    if made.joint and len(files) == 2:
+        raise ConvertError("one table embeds both languages, and there are two vocabularies; expected --tokenizer alone")
+    found, orders = [], []
+    for file, name in zip(files, (made.source, made.target), strict=False):
+        size = len(made.around[name])
+        each = vocabulary.read(file, size)
+        places = row_tools.controls(each.tokens, options.controls)
+        found.append(each)
+        orders.append(row_tools.rows(size, places["pad"], places["start"], places["end"]))
+    return found, tuple(orders)
+
+
+def _config(inner: dict[str, Tensor], made: Around, told: dict[str, Any], rows: tuple[Rows, ...]) -> ModelConfig:
+    layers = {(match[1], int(match[2])) for name in inner if (match := _LAYERS.match(name))}
+    norms = [f"{stack}.norm.weight" in inner for stack in ("encoder", "decoder")]
+    if norms[0] != norms[1]:
+        raise ConvertError(f"the {'encoder' if norms[0] else 'decoder'} alone has a norm at its end; expected both, or none")
+    scheme = made.scheme(told)
+    known = {name: value for name, value in told.items() if name not in ("positions", "max_positions")}
+    try:
+        return ModelConfig(
+            source_vocab=len(rows[0]),
+            target_vocab=len(rows[-1]),
+            joint_vocab=made.joint,
+            tied_output=made.tied,
+            d_model=made.width,
+            encoder_layers=sum(stack == "encoder" for stack, _ in layers),
+            decoder_layers=sum(stack == "decoder" for stack, _ in layers),
+            d_ff=len(inner["encoder.layers.0.linear1.weight"]),
+            positions=scheme,
+            max_positions=_reach(made, scheme, told),
+            final_norm=norms[0],
+            dropout=0.0,
+            output_bias=made.bias is not None or bool(rows[-1].silent),
+            **known,
+        )
+    except ValueError as fault:
+        raise ConvertError(str(fault)) from None
+
+
+def _reach(made: Around, scheme: str, told: dict[str, Any]) -> Any:
+    """How many positions there are: as told, or as the table has them."""
+    table = next(iter(made.positions.values()), None)
+    found = told.get("max_positions", 512 if table is None else len(table))
+    if table is not None and scheme == "learned" and found != len(table):
+        raise ConvertError(f"max_positions is {shown(found)}; expected {len(table)}, the rows of the table of positions")
+    return found
+
+
+def _stacks(inner: dict[str, Tensor], config: ModelConfig) -> dict[str, Tensor]:
+    """All layers and the norms after them, by this program's names."""
+    made: dict[str, Tensor] = {}
+    for stack, parts in (("encoder", ("self",)), ("decoder", ("self", "cross"))):
+        for n in range(getattr(config, f"{stack}_layers")):
+            for name, tensor in _layer(inner, f"{stack}.layers.{n}.", parts):
+                made[f"{stack}.{n}.{name}"] = tensor
+        if config.final_norm:
+            made |= {f"{stack}_norm.{name}": each for name, each in _norm(inner, f"{stack}.norm")}
+    return made
+
+
+def _layer(inner: dict[str, Tensor], place: str, parts: tuple[str, ...]) -> Iterator[tuple[str, Tensor]]:
+    for part in parts:
+        theirs = place + {"self": "self_attn", "cross": "multihead_attn"}[part]
+        weight, bias = (_stacked(inner, theirs, what) for what in ("weight", "bias"))
+        for name, w, b in zip(("query", "key", "value"), weight, bias, strict=True):
+            yield f"{part}_attention.{name}.weight", w
+            yield f"{part}_attention.{name}.bias", b
+        yield from ((f"{part}_attention.output.{name}", each) for name, each in _linear(inner, f"{theirs}.out_proj"))
+    for ours, theirs in (("inner", "linear1"), ("outer", "linear2")):
+        yield from ((f"feed_forward.{ours}.{name}", each) for name, each in _linear(inner, place + theirs))
+    for number in range(len(parts) + 1):
+        yield from ((f"residuals.{number}.norm.{name}", each) for name, each in _norm(inner, f"{place}norm{number + 1}"))
+
+
+def _stacked(inner: dict[str, Tensor], name: str, what: str) -> tuple[Tensor, ...]:
+    """Queries', keys' and values' part of what `torch.nn.MultiheadAttention` keeps together; zeros for absent biases."""
+    if what == "bias" and f"{name}.in_proj_bias" not in inner:
+        return (torch.zeros(inner[f"{name}.in_proj_weight"].size(1)),) * 3
+    return _one(inner, f"{name}.in_proj_{what}").chunk(3)
+
+
+def _linear(inner: dict[str, Tensor], name: str) -> tuple[tuple[str, Tensor], ...]:
+    weight = _one(inner, f"{name}.weight")
+    return ("weight", weight), ("bias", inner.get(f"{name}.bias", torch.zeros(len(weight))))
+
+
+_norm = _linear
+
+
+def _one(inner: dict[str, Tensor], name: str) -> Tensor:
+    if name not in inner:
+        raise ConvertError(f"{name!r} is missing; expected the tensors of a torch.nn.Transformer")
+    return inner[name]

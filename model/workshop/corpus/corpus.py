@@ -1,0 +1,250 @@
+"""Parallel corpora: reading tab-separated pairs, and cutting them into batches of similar length."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import io
+import random
+import zipfile
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO
+
+import torch
+from torch import Tensor
+
+from model.config import END, MAX_CHARACTERS, MAX_TOKENS
+from model.io.files import DAMAGED, FileError, opened
+from model.text.padding import pad
+from model.text.tokenizer import Tokenizer
+
+MAX_LINE = 1_000_000  # bytes
+MAX_BYTES = 1 << 32  # of a file, unpacked
+MAX_PAIRS = 10_000_000
+MAX_BLANK = 1000  # empty lines at the end
+PLAIN = "save the file as plain text, with line ends as Unix or Windows have them."
+
+
+class DataError(ValueError):
+    """A data file that cannot be used; the text says which, where, and what was expected."""
+
+
+def read_pairs(
+    path: Path, limit: int | None = None, with_targets: bool = True, names: tuple[str, str] = ("source", "target")
+) -> list[tuple[str, str]]:
+    """Source and target of every line of a tab-separated file; further columns are ignored. Without targets these are empty,
+    and a line may be a source alone. `names` are what both columns are called where one is told of.
+
+    Plain text, `.gz`, or the `.zip` that manythings.org/anki publishes, unpacked piece by piece. Raises DataError with the
+    line's number where a line is empty or lacks a tab or a text, where the bytes are no UTF-8 or no plain text, where there
+    is more than a run can hold, and where the file cannot be opened.
+    """
+    pairs: list[tuple[str, str]] = []
+    form = " TAB ".join(names) if with_targets else "a sentence"
+    blank = 0  # number of the first of the empty lines just seen; they are fine at the end of the file
+    for number, line in lines(path, ".tsv, .tsv.gz or .zip"):
+        if not line.strip():
+            blank = blank or number
+            if number - blank >= MAX_BLANK:
+                raise DataError(f"{path}, line {blank}: from here on there are more than {MAX_BLANK:,} empty lines.")
+            continue
+        if blank:
+            raise DataError(f"{path}, line {blank}: the line is empty; expected {form}. Remove the line.")
+        fields = [f.strip() for f in line.split("\t")]
+        if not with_targets:
+            fields[1:] = [""]
+        if len(fields) < 2:
+            raise DataError(f"{path}, line {number}: no tab; expected {form} on every line.")
+        if not fields[0] or (with_targets and not fields[1]):
+            side = f"{names[0]} (column 1)" if not fields[0] else f"{names[1]} (column 2)"
+            expected = "a sentence" if not with_targets else "a sentence on both sides" if names[0] == "source" else form
+            raise DataError(f"{path}, line {number}: the {side} is empty; expected {expected}.")
+        if len(pairs) == MAX_PAIRS:
+            raise DataError(f"{path}, line {number}: more than {MAX_PAIRS:,} pairs; give a part of them.")
+        pairs.append((fields[0], fields[1]))
+        if limit and len(pairs) >= limit:
+            break
+    if not pairs:
+        raise DataError(f"{path}: no {'pair' if with_targets else 'sentence'} in it; expected at least one line of {form}.")
+    return pairs
+
+
+def lines(path: Path, forms: str) -> Iterator[tuple[int, str]]:
+    """The lines of a text file, numbered from 1, with their ends; plain, `.gz`, or the first text in a `.zip`.
+
+    Raises DataError, with the line's number where there is one, for bytes that are no UTF-8 or no plain text, and for a file
+    that cannot be opened, which should have been one of `forms`.
+    """
+    try:
+        for number, raw in enumerate(_lines(path), 1):
+            line = _decoded(path, number, raw)
+            if "\0" in line:
+                raise DataError(f"{path}, line {number}: a NUL byte is in it; {PLAIN}")
+            if "\r" in line.rstrip("\r\n"):
+                raise DataError(f"{path}, line {number}: a carriage return inside it, as in old Mac files; {PLAIN}")
+            yield number, line
+    except DataError:
+        raise
+    except DAMAGED as fault:
+        reason = " ".join(str(getattr(fault, "strerror", None) or fault or type(fault).__name__).split())[:200]
+        raise DataError(f"{path}: {reason}; expected a readable {forms} file.") from None
+
+
+def _decoded(path: Path, number: int, raw: bytes) -> str:
+    try:
+        return raw.decode("utf-8-sig" if number == 1 else "utf-8")
+    except UnicodeDecodeError as fault:
+        raise DataError(
+            f"{path}, line {number}: the byte 0x{fault.object[fault.start]:02x} is no UTF-8; save the file as UTF-8."
+        ) from None
+
+
+def _lines(path: Path) -> Iterator[bytes]:
+    kind = path.suffix.lower()
+    if kind == ".zip":
+        with zipfile.ZipFile(path) as archive:
+            texts = [n for n in archive.namelist() if n.endswith((".txt", ".tsv")) and not n.startswith("_")]
+            if not texts:
+                raise DataError(f"{path}: no .txt or .tsv file in the archive; expected one with the pairs.")
+            with io.BufferedReader(archive.open(texts[0]), 1 << 16) as raw:  # an archive's own `readline` is slow
+                yield from _bounded(path, raw)
+    else:
+        opener = gzip.open if kind == ".gz" else open
+        with opener(path, "rb") as raw:
+            yield from _bounded(path, raw)
+
+
+def _bounded(path: Path, raw: IO[bytes]) -> Iterator[bytes]:
+    """The lines, none of them longer than a pair can be: what is packed may unpack to more than the memory holds."""
+    number = total = 0
+    while line := raw.readline(MAX_LINE + 1):
+        number, total = number + 1, total + len(line)
+        if len(line) > MAX_LINE:
+            raise DataError(f"{path}, line {number}: more than {MAX_LINE:,} bytes without a line end; {PLAIN}")
+        if total > MAX_BYTES:
+            raise DataError(f"{path}, line {number}: more than {MAX_BYTES:,} bytes, unpacked; expected no more.")
+        yield line
+
+
+def file_hash(path: Path) -> str:
+    """SHA-256 of the file as it lies on the disk, in hexadecimal digits; DataError where it is no regular file, or cannot be
+    read."""
+    try:
+        with opened(path, MAX_BYTES) as raw:
+            found = hashlib.sha256()
+            while piece := raw.read(MAX_LINE):
+                found.update(piece)
+            return found.hexdigest()
+    except FileError as fault:
+        raise DataError(f"{fault}; expected a readable file.") from None
+    except OSError as fault:
+        raise DataError(f"{path}: {fault.strerror}; expected a readable file.") from None
+
+
+def by_source(pairs: Sequence[tuple[str, str]]) -> dict[str, list[str]]:
+    """All targets of each distinct source string, in the order of the file."""
+    groups: dict[str, list[str]] = {}
+    for source, target in pairs:
+        groups.setdefault(source, []).append(target)
+    return groups
+
+
+def with_typeset_copies(pairs: Sequence[tuple[str, str]], share: int = 20) -> list[tuple[str, str]]:
+    """The pairs, and of those with an apostrophe in the source one in `share` again with the typographic one.
+
+    Phones type ’ where corpora have '; without copies the model would hardly have seen it.
+    """
+    straight = [pair for pair in pairs if "'" in pair[0]]
+    return [*pairs, *((source.replace("'", "’"), target) for source, target in straight[::share])]
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Padded ids: of some pairs the source [B,S] and what the decoder predicts, outputs [B,T], which both end in `</s>`; of
+    windows of a text no source."""
+
+    source: Tensor | None
+    outputs: Tensor
+
+    def to(self, device: torch.device) -> Batch:
+        return Batch(None if self.source is None else self.source.to(device), self.outputs.to(device))
+
+
+@dataclass(frozen=True)
+class Corpus:
+    """Encoded pairs, each side ending in `</s>`, none longer than the text limit."""
+
+    sources: list[list[int]]
+    targets: list[list[int]]
+    dropped: int = 0  # pairs left out because a side was longer than the limit
+    first: list[int] = field(
+        default_factory=list
+    )  # the pairs whose target is the first that its source has; typeset copies count as their source
+    kept: list[int] = field(default_factory=list)  # which of the pairs that were given each row is
+
+    @classmethod
+    def encode(cls, pairs: Sequence[tuple[str, str]], source: Tokenizer, target: Tokenizer) -> Corpus:
+        whole = len(pairs)
+        short = [
+            i for i, pair in enumerate(pairs) if max(map(len, pair)) <= MAX_CHARACTERS
+        ]  # no longer one has few enough tokens
+        pairs = [pairs[i] for i in short]
+        sources = source.encode_batch([s for s, _ in pairs])
+        targets = target.encode_batch([t for _, t in pairs])
+        both = [([*s, END], [*t, END]) for s, t in zip(sources, targets, strict=True)]
+        kept = [i for i, (s, t) in enumerate(both) if len(s) <= MAX_TOKENS and len(t) <= MAX_TOKENS]
+        straight = [pairs[i][0].replace("’", "'") for i in kept]
+        firsts = {source: pairs[i][1] for source, i in reversed(list(zip(straight, kept, strict=True)))}
+        first = [row for row, i in enumerate(kept) if pairs[i][1] == firsts[straight[row]]]
+        return cls(
+            [both[i][0] for i in kept], [both[i][1] for i in kept], whole - len(kept), first, [short[i] for i in kept]
+        )
+
+    def with_rows(self, sources: list[list[int]], targets: list[list[int]]) -> Corpus:
+        """The corpus, and behind it encoded pairs that are made of its own: each side ends in `</s>`."""
+        return Corpus(self.sources + sources, self.targets + targets, self.dropped, self.first)
+
+    def __len__(self) -> int:
+        return len(self.sources)
+
+    def batches(self, tokens: int, seed: int, epoch: int, rows: Sequence[int] | None = None) -> list[list[int]]:
+        """Indices of each batch of one epoch: alike in length, at most `tokens` padded tokens a side, in random order.
+
+        All pairs, or those named in `rows`. The order depends on seed and epoch alone. Raises ValueError where a sentence
+        alone is longer than `tokens`.
+        """
+        draw = random.Random(f"{seed}/{epoch}")
+        noise = [draw.random() for _ in self.sources]
+        order = sorted(
+            range(len(self)) if rows is None else rows, key=lambda i: (len(self.targets[i]), len(self.sources[i]), noise[i])
+        )
+        batches: list[list[int]] = [[]]
+        longest = 0
+        for i in order:
+            length = max(len(self.targets[i]), len(self.sources[i]))
+            if length > tokens:
+                raise ValueError(f"a batch holds {tokens} tokens, a sentence has {length}; give a larger batch_tokens")
+            longest = max(longest, length)
+            if longest * (len(batches[-1]) + 1) > tokens:
+                batches.append([])
+                longest = length
+            batches[-1].append(i)
+        draw.shuffle(batches)
+        return batches
+
+    def tokens(self, rows: Sequence[int]) -> int:
+        """How many tokens are predicted in some rows."""
+        return sum(len(self.targets[i]) for i in rows)
+
+    def batch(self, indices: Sequence[int]) -> Batch:
+        targets = [self.targets[i] for i in indices]
+        return Batch(pad([self.sources[i] for i in indices]), pad(targets))
+
+
+def count_tokens(rows: list[list[int]], size: int) -> tuple[int, ...]:
+    """How often each of `size` tokens occurs."""
+    found = Counter(token for row in rows for token in row)
+    return tuple(found[token] for token in range(size))

@@ -1,0 +1,65 @@
+"""Files of probes: sentences to watch through a training, or to check a checkpoint with, and what counts as right."""
+
+from __future__ import annotations
+
+import re
+from itertools import product
+from math import prod
+from pathlib import Path
+
+from model.io.files import MEGABYTE, FileError, read_text
+from model.workshop.corpus.corpus import DataError
+
+MOST = MEGABYTE  # bytes of a file
+MOST_TARGETS = 1000  # that choices make of a line
+_CHOICE = re.compile(r"\{([^{}]*/[^{}]*)\}")
+
+
+def read_probes(path: Path) -> list[tuple[str, str, list[str]]]:
+    """Name, source and the targets that count as right, of each line NAME TAB SOURCE TAB TARGET|TARGET; # comments.
+
+    Within a target {a/b} stands for either: "Il {est/était} {/très }tard." for four, of which the first is "Il est tard.".
+    Raises DataError with the line's number, or where the file cannot be read.
+    """
+    form = "name TAB source TAB targets with | between them"
+    found = []
+    for number, (name, source, written) in _rows(path, 3, form):
+        targets = [_CHOICE.split(target) for target in written.split("|")]
+        count = sum(prod(len(options) for options in _options(parts)) for parts in targets)
+        if count > max(MOST_TARGETS, len(targets)):
+            raise DataError(f"{path}, line {number}: {{a/b}} makes more than {MOST_TARGETS:,} targets; write fewer choices.")
+        texts = ["".join(each).strip() for parts in targets for each in product(*_options(parts))]
+        if not any(texts):
+            raise DataError(f"{path}, line {number}: expected {form}.")
+        found.append((name, source, [text for text in texts if text]))
+    return found
+
+
+def read_probe_texts(path: Path) -> list[tuple[str, str]]:
+    """Name and text of each line NAME TAB TEXT, for a model without an encoder; errors as `read_probes`."""
+    return [(name, text) for _, (name, text) in _rows(path, 2, "name TAB text")]
+
+
+def _options(parts: list[str]) -> list[list[str]]:
+    """What each part of a split target may be: every second one is a choice."""
+    return [part.split("/") if number % 2 else [part] for number, part in enumerate(parts)]
+
+
+def _rows(path: Path, columns: int, form: str) -> list[tuple[int, list[str]]]:
+    """The number and the fields of each line."""
+    try:
+        lines = read_text(path, MOST).splitlines()
+    except (OSError, FileError) as fault:
+        reason = f"{path}: {fault.strerror}" if isinstance(fault, OSError) else str(fault)
+        raise DataError(f"{reason}; expected a readable file of probes.") from None
+    found = []
+    for number, line in enumerate(lines, 1):
+        if not line.strip() or line.startswith("#"):
+            continue
+        fields = [field.strip() for field in line.split("\t")]
+        if len(fields) != columns or not all(fields):
+            raise DataError(f"{path}, line {number}: expected {form}.")
+        found.append((number, fields))
+    if not found:
+        raise DataError(f"{path}: no probe in it; expected at least one line of {form}.")
+    return found

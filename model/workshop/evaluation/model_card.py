@@ -1,0 +1,261 @@
+"""The parts of a model card that are written by what was measured: how often the lab's warnings are right.
+
+Sections that the model cards of all tasks have, written from what a checkpoint knows of itself.
+
+Title, author and licence of the files that the shipped checkpoints were trained on, by their SHA-256."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from model.checkpoint import Checkpoint
+from model.io.files import MEGABYTE, read_text
+from model.text.warning_calibration import Worth, read
+
+MOST = MEGABYTE  # bytes of a model card
+HEADING = "## How often the warnings are right"
+KINDS = {
+    "rare": "a source word that training had fewer than 5 times",
+    "unsure": "a token of a probability under 0.3",
+    "overlooked": "a source word that no step gives a weight of 0.25",
+    "long": "source or translation longer than 99% of the training's",
+}
+
+
+def table(warnings: dict[str, Any]) -> str:
+    """The numbers of `model.workshop.reports.warning_report.measure`, as a table; the last row is warning always."""
+    found = read({"warnings": warnings})
+    always = Worth(warnings["sentences"], warnings["bad"], warnings["sentences"], warnings["bad"])
+    rows = [(KINDS.get(name, name), worth) for name, worth in found.items()]
+    lines = [
+        f"| {name} | {worth.warned:,} | {worth.right:,} | {worth.precision:.2f} | {worth.recall:.2f} |"
+        for name, worth in [*rows, ("warning always", always)]
+    ]
+    return "\n".join(["| warning | stands at | right | precision | recall |", "|---|---|---|---|---|", *lines])
+
+
+def signs_table(warnings: dict[str, Any]) -> str:
+    """The same by the number of kinds of warning that stand at a sentence."""
+    lines = [
+        f"| {number} | {row['sentences']:,} | {row['bad']:,} | {row['bad'] / max(1, row['sentences']):.2f} |"
+        for number, row in enumerate(warnings.get("signs", ()))
+    ]
+    return "\n".join(["| kinds of warning | sentences | bad | share |", "|---|---|---|---|", *lines]) if lines else ""
+
+
+def write(path: Path, warnings: dict[str, Any]) -> None:
+    """Puts the section into a model card; errors as `put`."""
+    section = (
+        f"Of {warnings['sentences']:,} sentences {warnings['bad']:,} came out badly: chrF under "
+        f"{warnings['bar']:g} against the best of their references. Counted by `python -m model evaluate --warnings`.\n\n"
+        f"{table(warnings)}\n\n{signs_table(warnings)}"
+    )
+    put(path, HEADING, section)
+
+
+def rename(path: Path, name: str) -> None:
+    """Makes a name the heading of a model card, where the card has a heading; errors as `put`."""
+    text = read_text(path, MOST)
+    path.write_text(re.sub(r"\A# .*", lambda _: f"# {name}", text), encoding="utf-8")
+
+
+def put(path: Path, heading: str, section: str) -> None:
+    """Puts a section into a model card, in place of the one that was there; the rest stays as it is.
+
+    Raises FileError where the card is no text, too large, or no regular file.
+    """
+    text = read_text(path, MOST) if os.path.lexists(path) else ""
+    before, found, after = text.partition(heading)
+    following = re.search(r"^## ", after, re.MULTILINE) if found else None
+    rest = after[following.start() :] if following else ""
+    parts = (before, f"{heading}\n\n{section}", rest)
+    path.write_text("\n\n".join(part.strip() for part in parts if part.strip()) + "\n", encoding="utf-8")
+
+
+UNKNOWN = "title, author and licence are not recorded: write them here"
+
+
+@dataclass(frozen=True)
+class DataSource:
+    """A published text or corpus."""
+
+    title: str
+    authors: str
+    licence: str
+    where: str = ""  # how it was obtained
+
+    def describe(self) -> str:
+        """Title, authors, licence and origin, as one line."""
+        return f"{self.title}, {self.authors}{self.where and f', {self.where}'}. Licence: {self.licence}."
+
+
+def _book(title: str, authors: str) -> DataSource:
+    return DataSource(f"*{title}*", authors, "public domain")
+
+
+_TATOEBA = DataSource(
+    "English-French sentence pairs of **Tatoeba** (https://tatoeba.org)",
+    "by its contributors",
+    "CC BY 2.0 FR",
+    "selected by **manythings.org/anki** (https://www.manythings.org/anki/, `fra-eng.zip` of 7 April 2019)",
+)
+_POLARITY = DataSource("Sentence polarity dataset v1.0", "Bo Pang and Lillian Lee (ACL 2005)", "CC BY 4.0")
+SOURCES: Mapping[str, DataSource] = {  # by the first 16 hexadecimal digits of a file's SHA-256
+    "fa7308e6cd3fab9c": _TATOEBA,
+    "546882cb9867b516": _TATOEBA,
+    "66d8c58929637943": _POLARITY,
+    "fbfe372edc69297d": _POLARITY,
+    "655f67e22568813f": _POLARITY,
+    "7c6c97dd3ee21ccd": _POLARITY,
+    "5963cd1569be353d": _book("Fairy Tales", "the Brothers Grimm, translated by Edgar Taylor and Marian Edwardes"),
+    "79be6b380fe4e0f6": _book("The Jungle Book", "Rudyard Kipling"),
+    "de5703dd4ca2a5fb": _book("Pride and Prejudice", "Jane Austen"),
+    "4692c3ec740a9f4b": _book("The Adventures of Sherlock Holmes", "Arthur Conan Doyle"),
+    "9a72466b54516f4f": _book("The Return of Sherlock Holmes", "Arthur Conan Doyle"),
+    "c5df920b2e14a9fe": _book("The Adventures of Tom Sawyer", "Mark Twain"),
+    "ccc705f1205f0082": _book("The Wonderful Wizard of Oz", "L. Frank Baum"),
+    "c7a31daa7cb0f307": _book("Alice’s Adventures in Wonderland", "Lewis Carroll"),
+}
+
+
+def describe_sources(digests: Mapping[str, str]) -> str:
+    """A line for each source of a training's files, given as name and SHA-256; files of one source share a line."""
+    names: dict[str, list[str]] = {}
+    for name, digest in digests.items():
+        if name != "probes":  # these are watched and not trained on
+            source = SOURCES.get(digest[:16])
+            names.setdefault(source.describe() if source else f"{UNKNOWN}.", []).append(f"`{name}`")
+    return "\n".join(f"- {', '.join(files)}: {source}" for source, files in names.items())
+
+
+FALLS = {"cosine": "cosine to zero", "noam": "the inverse root of the step"}
+NORMS = {"layernorm": "LayerNorm", "rmsnorm": "RMSNorm"}
+CURVE = 8  # rows of the table of validations, one more where what is kept lies between
+MEASURED = {  # what a validation holds: its column, and how it is written
+    "dev_loss": ("dev loss", "{:.3f}"),
+    "bits_per_character": ("bits a character", "{:.3f}"),
+    "blank_loss": ("nats a blank", "{:.3f}"),
+    "blanks_right": ("blanks right", "{:.1%}"),
+    "pair_loss": ("nats a pair", "{:.3f}"),
+    "pairs_right": ("pairs right", "{:.1%}"),
+    "labels_right": ("labels right", "{:.1%}"),
+    "bleu": ("BLEU", "{:.2f}"),
+    "chrf": ("chrF", "{:.2f}"),
+}
+
+
+def what_it_is(made: Checkpoint, kind: str, layers: str, more: str = "") -> str:
+    """`kind`: what sort of model; `layers`: how many; `more`: what it has beside, from a comma on."""
+    config = made.config
+    output = (
+        "whose embedding is also the output projection" if config.tied_output else "with an output projection of its own"
+    )
+    if not config.joint_vocab:
+        words = f"byte-level BPE vocabularies of {config.source_vocab:,} and {config.target_vocab:,} tokens"
+    else:
+        words = f"a {'joint ' if config.two_in_one else ''}byte-level BPE vocabulary of {config.target_vocab:,} tokens"
+    written = f" {output}" if "decoder" in config.kinds else ""
+    return (
+        f"## What it is\n\n{'Pre' if config.norm_first else 'Post'}-norm {kind}: {layers}, {config.heads} heads, "
+        f"d_model {config.d_model}, d_ff {config.d_ff}, {config.activation}, {NORMS[config.norm]}, {config.positions} "
+        f"positions, {words}{written}{more}. {made.model.parameter_count:,} parameters, stored as float16 and computed in "
+        "float32."
+    )
+
+
+def data(metrics: Mapping[str, Any], sizes: Callable[[Mapping[str, Any]], str]) -> str:
+    """`sizes` says how much a part of the metrics is, the training and the dev files, in words of several things."""
+    run, dev = metrics["training"], metrics["dev"]
+    hashes = "\n".join(f"- SHA-256 of `{name}`: `{digest}`" for name, digest in run["data_sha256"].items())
+    told = f"Trained on {sizes(run)}; chosen by {sizes(dev)}{_chosen_by(run)}."
+    return f"## Data\n\n{told}\n\n{describe_sources(run['data_sha256'])}\n\n{hashes}"
+
+
+def _chosen_by(run: Mapping[str, Any]) -> str:
+    """A clause about the files that chose the weights: whether they were learned from too, by their SHA-256. What two
+    different files share is not looked for."""
+    digests = run["data_sha256"]
+    learned = {digest for name, digest in digests.items() if name.split()[0] == "train"}
+    chosen = [digest in learned for name, digest in digests.items() if name.split()[0] == "dev"]
+    if not chosen:
+        return ""
+    if not any(chosen):
+        return ", from a file of its own" if len(chosen) == 1 else ", from files of their own"
+    return ", which are also trained on" if all(chosen) else ", part of which is also trained on"
+
+
+def training(made: Checkpoint, more: str = "", reached: str = "") -> str:
+    """How it was trained; `more`: sentences of the task's own, each with a space before it, `reached`: what the dev loss is
+    beside nats."""
+    run, dev, config = made.metrics["training"], made.metrics["dev"], made.config
+    begun = ""
+    if "init" in run:
+        begun = (
+            f"Fine-tuned from `{run['init']}`. " if run["init"] else "Trained from scratch: all weights were drawn anew. "
+        )
+    decides = "the last is kept" if run.get("keep") == "last" else "dev loss decides"
+    return (
+        f"## Training\n\n{begun}{run['steps']:,} steps, {run['minutes']:,} minutes. Adam (0.9, 0.98, 1e-9), linear warm-up "
+        f"({run['warmup']:,} steps to {run['learning_rate']:g}), then {FALLS[run['schedule']]}; batches of at most "
+        f"{run['batch_tokens']:,} tokens{_cut(run)}, {_several(run['epochs'], 'epoch')}; label smoothing "
+        f"{run['label_smoothing']:g}; weight decay "
+        f"{run['weight_decay']:g}; dropout {config.dropout:g} on embeddings and sub-layer outputs, "
+        f"{config.attention_dropout:g} on attention; gradient norm clipped at {run['clip']:g}; seed {run['seed']}.{more} "
+        f"{_kept(made.metrics)}; {decides}. Kept: step {dev['step']:,}, dev loss {dev['dev_loss']:.3f} nats{reached}."
+    )
+
+
+def _cut(run: Mapping[str, Any]) -> str:
+    """A batch keeps its rows where words are cut anew."""
+    return " as the vocabulary cuts them" if run.get("bpe_dropout") else ""
+
+
+def _several(count: int, what: str) -> str:
+    return f"{count:,} {what}{'' if count == 1 else 's'}"
+
+
+def _kept(metrics: Mapping[str, Any]) -> str:
+    """Of which weights the kept ones are the mean: there may have been fewer validations than are averaged."""
+    until = [entry for entry in metrics.get("validations", ()) if entry["step"] <= metrics["dev"]["step"]]
+    count = min(metrics["training"]["average"], len(until) or metrics["training"]["average"])
+    if count == 1:
+        return "What is kept are the weights as they were at one validation"
+    return f"What is kept is the mean of the weights at {count} validations in a row"
+
+
+def validations(metrics: Mapping[str, Any]) -> str:
+    """The first, the last, the one that is kept, and as many between them as fit; empty for fewer than two."""
+    found, best = metrics.get("validations", ()), metrics["dev"]["step"]
+    if len(found) < 2:
+        return ""
+    names = [name for name in MEASURED if name in found[-1]]
+    last = len(found) - 1
+    chosen = {round(n * last / (CURVE - 1)) for n in range(CURVE)} | {n for n, e in enumerate(found) if e["step"] == best}
+    rows = [
+        f"| {entry['step']:,}{' (kept)' if entry['step'] == best else ''} | "
+        + " | ".join(MEASURED[name][1].format(entry[name]) if name in entry else "" for name in names)
+        + " |"
+        for entry in (found[n] for n in sorted(chosen))
+    ]
+    heads = " | ".join(MEASURED[name][0] for name in names)
+    return "\n".join(["## Validations\n", f"| step | {heads} |", "|---" * (len(names) + 1) + "|", *rows])
+
+
+def whole(made: Checkpoint, *sections: str) -> str:
+    """A card of these sections; empty ones are left out."""
+    return "\n\n".join((f"# {made.name}", *filter(None, sections)))
+
+
+def begin(path: Path, made: Checkpoint, card: Callable[[Checkpoint], str]) -> None:
+    """Writes the whole card where there is none yet, and where the checkpoint tells how it was trained: one from elsewhere
+    does not."""
+    if path.exists():
+        return
+    with contextlib.suppress(KeyError, TypeError, ValueError, AttributeError, IndexError):
+        path.write_text(card(made), encoding="utf-8")

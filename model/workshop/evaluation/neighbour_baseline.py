@@ -1,0 +1,275 @@
+"""What counting knows of a blank: which words stood between the same neighbours, up to two on either side.
+
+For nine selections of the neighbours, from none to all four, the relative frequency of each word between them, and a mixture
+of these: the weights of those selections that were seen at all are a softmax over one number each, which depends on how
+often and how variously the selection was seen. The numbers are those that foretell dev best (deleted interpolation, Jelinek
+and Mercer 1980, with neighbours on both sides).
+
+Single blanks: of many sentences some whole words, each to be told from all the rest of its sentence.
+
+Words are those that the vocabulary writes as one token, and what is told is one of all such words, at the beginning of a
+sentence of those that are written without a space before them. So a model of tokens and a count of words choose among the
+same, and their log-losses can be compared.
+
+What the words of two sentences alone tell of whether the second follows the first: what they have in common."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from model.config import END, START
+from model.network.context import forced
+from model.network.transformer import EncoderOnly
+from model.text.tokenizer import Tokenizer
+from model.workshop.corpus.corpus import pad
+from model.workshop.corpus.sentence_pairs import Row
+
+SHARE = 0.15  # of a sentence's words, at least one
+ROWS = 64  # blanks that are computed at once
+
+
+class Choices:
+    """The words that a blank may be: those with a space before them, and those without, by the number of each."""
+
+    def __init__(self, tokenizer: Tokenizer) -> None:
+        texts = {token: tokenizer.raw(token).decode("utf-8", errors="replace") for token in range(END + 1, tokenizer.size)}
+        self.spaced = {token for token, text in texts.items() if text[:1] == " " and text[1:].isalpha()}
+        self.first = {token for token, text in texts.items() if text.isalpha()}
+        self.tokens = {False: sorted(self.spaced), True: sorted(self.first)}  # by whether they open a sentence
+        self.number = {token: n for each in self.tokens.values() for n, token in enumerate(each)}
+
+    def opens(self, token: int) -> bool:
+        """Whether it is one of the words without a space before them."""
+        return token in self.first
+
+
+@dataclass(frozen=True)
+class Blank:
+    """The word to be told, a token, and its place: the sentence that it stands in, and where among its tokens and words."""
+
+    token: int
+    sentence: int
+    place: int
+    word: int
+
+
+def blanks(sentences: Sequence[Sequence[int]], tokenizer: Tokenizer, choices: Choices, key: str = "") -> list[Blank]:
+    """Blanks of sentences in tokens, drawn from `key`; none where no word is one token."""
+    found = []
+    for number, ids in enumerate(sentences):
+        draw = random.Random(f"{key}/{number}")
+        words = tokenizer.spelled(ids)
+        known = [(at[0], word) for word, (_, at) in enumerate(words) if len(at) == 1 and ids[at[0]] in choices.number]
+        for place, word in sorted(draw.sample(known, min(len(known), max(1, round(SHARE * len(words)))))):
+            found.append(Blank(ids[place], number, place, word))
+    return found
+
+
+@dataclass(frozen=True)
+class Told:
+    """Of N blanks the natural log-probability of the right word among all choices, and whether it is the likeliest."""
+
+    log_probs: np.ndarray  # [N]
+    right: np.ndarray  # bool [N]
+
+
+@torch.inference_mode()
+def score(
+    model: EncoderOnly,
+    tokenizer: Tokenizer,
+    sentences: Sequence[Sequence[int]],
+    asked: Sequence[Blank],
+    choices: Choices,
+    progress: Callable[[int], object] = lambda done: None,
+) -> Told:
+    """What a model says of each blank, which it reads as `<mask>`, the sentence alone and all else of it as it stands."""
+    assert tokenizer.mask is not None, "there is a token for a blank"
+    device, start = next(model.parameters()).device, [START] if model.config.source_start else []
+    log_probs, right = np.empty(len(asked)), np.empty(len(asked), bool)
+    order = sorted(range(len(asked)), key=lambda n: len(sentences[asked[n].sentence]))
+    tables = {opens: torch.tensor(tokens, device=device) for opens, tokens in choices.tokens.items()}
+    for first in range(0, len(order), ROWS):
+        chosen = order[first : first + ROWS]
+        rows, places = [], []
+        for n in chosen:
+            row = [*start, *sentences[asked[n].sentence], END]
+            places.append(len(start) + asked[n].place)
+            row[places[-1]] = tokenizer.mask
+            rows.append(row)
+        hidden = forced(model, pad(rows).to(device), None)[torch.arange(len(rows)), places]  # [N,D]
+        logits = model.project(hidden).double()  # [N,V]
+        for n, row in zip(chosen, logits, strict=True):
+            among = row[tables[choices.opens(asked[n].token)]].log_softmax(-1)
+            wanted = choices.number[asked[n].token]
+            log_probs[n], right[n] = float(among[wanted]), int(among.argmax()) == wanted
+        progress(len(chosen))
+    return Told(log_probs, right)
+
+
+SELECTIONS = ((), (-1,), (1,), (-2, -1), (1, 2), (-1, 1), (-2, -1, 1), (-1, 1, 2), (-2, -1, 1, 2))
+LEVELS = 8  # of how often a selection was seen: 1, 2, 4, ...; each twice, as more or fewer different words were seen
+ADDED = 0.5  # to the count of each word, whatever its neighbours
+SHRUNK = 1e-3  # what a squared number costs, against those that dev hardly tells of
+Key = tuple[int, bool, tuple[str, ...]]
+Sentences = Sequence[Sequence[int]]
+
+
+class Counted:
+    """Counts of the sentences of a training, for the blanks that are asked of it alone."""
+
+    def __init__(
+        self, tokenizer: Tokenizer, choices: Choices, train: Sentences, asked: Sequence[tuple[Sentences, Blank]]
+    ) -> None:
+        self.tokenizer, self.choices = tokenizer, choices
+        self._words: dict[tuple[int, int], list[str]] = {}
+        self._kept: list[Sentences] = []  # whose words are known
+        self._counts: dict[Key, Counter[int]] = {
+            key: Counter()
+            for sentences, blank in asked
+            for key in self._keys(self._spelled(sentences, blank.sentence), blank)
+        }
+        for ids in train:
+            spelled = tokenizer.spelled(ids)
+            words = [text for text, _ in spelled]
+            for word, (_, at) in enumerate(spelled):
+                if len(at) == 1 and (token := ids[at[0]]) in choices.number:
+                    for key in self._keys(words, Blank(token, 0, at[0], word)):
+                        if (own := self._counts.get(key)) is not None:
+                            own[choices.number[token]] += 1
+
+    def _spelled(self, sentences: Sentences, number: int) -> list[str]:
+        which = next((n for n, each in enumerate(self._kept) if each is sentences), len(self._kept))
+        if which == len(self._kept):
+            self._kept.append(sentences)
+        if (which, number) not in self._words:
+            self._words[which, number] = [text for text, _ in self.tokenizer.spelled(sentences[number])]
+        return self._words[which, number]
+
+    def _keys(self, words: Sequence[str], blank: Blank) -> Iterator[Key]:
+        """The neighbours of a blank by each selection; beyond the ends stands an empty word."""
+        near = {at: words[blank.word + at] if 0 <= blank.word + at < len(words) else "" for at in (-2, -1, 1, 2)}
+        for n, offsets in enumerate(SELECTIONS):
+            yield n, self.choices.opens(blank.token), tuple(near[at] for at in offsets)
+
+    def counts(self, sentences: Sentences, blank: Blank) -> list[Counter[int]]:
+        """What stood between the blank's neighbours, by each selection."""
+        return [self._counts[key] for key in self._keys(self._spelled(sentences, blank.sentence), blank)]
+
+    def size(self, blank: Blank) -> int:
+        """How many words a blank may be."""
+        return len(self.choices.tokens[self.choices.opens(blank.token)])
+
+
+def _buckets(parts: Sequence[Counter[int]]) -> list[int]:
+    """Which number weights each selection; -1 for one that was never seen. Without neighbours there is always one."""
+    return [_bucket(own, own.total()) if n else 0 for n, own in enumerate(parts)]
+
+
+def _bucket(own: Counter[int], total: int) -> int:
+    return 2 * min(LEVELS - 1, int(math.log2(total))) + (2 * len(own) > total) if total else -1
+
+
+class Neighbours:
+    """The mixture, tuned on blanks of dev."""
+
+    def __init__(self, counted: Counted, sentences: Sentences, dev: Sequence[Blank]) -> None:
+        self.counted = counted
+        found = [counted.counts(sentences, blank) for blank in dev]
+        rows = [[self._share(n, own, blank) for n, own in enumerate(each)] for each, blank in zip(found, dev, strict=True)]
+        shares, buckets = (
+            torch.tensor(rows, dtype=torch.float64),
+            torch.tensor([_buckets(parts) for parts in found]),
+        )  # [N,9]
+        self.numbers = torch.zeros(len(SELECTIONS), 2 * LEVELS, dtype=torch.float64, requires_grad=True)
+        search = torch.optim.LBFGS([self.numbers], max_iter=60, tolerance_change=1e-7, line_search_fn="strong_wolfe")
+
+        def loss() -> torch.Tensor:
+            search.zero_grad()
+            total = SHRUNK * self.numbers.square().mean() - (self._weights(buckets) * shares).sum(-1).log().mean()
+            total.backward()
+            return total
+
+        with torch.enable_grad():
+            search.step(loss)
+        self.numbers.requires_grad_(False)
+
+    def _share(self, selection: int, own: Counter[int], blank: Blank) -> float:
+        """The relative frequency of the right word; without neighbours no word has none."""
+        count, total = own[self.counted.choices.number[blank.token]], own.total()
+        if not selection:
+            return (count + ADDED) / (total + ADDED * self.counted.size(blank))
+        return count / total if total else 0.0
+
+    def _weights(self, buckets: torch.Tensor) -> torch.Tensor:
+        """Weights [N,9] of the selections by their buckets [N,9]."""
+        known = self.numbers[torch.arange(len(SELECTIONS)), buckets.clamp(min=0)]  # [N,9]
+        return known.masked_fill(buckets < 0, -torch.inf).log_softmax(-1).exp()
+
+    def distribution(self, sentences: Sentences, blank: Blank) -> np.ndarray:
+        """The probability of every word that the blank may be."""
+        parts = self.counted.counts(sentences, blank)
+        weights = self._weights(torch.tensor([_buckets(parts)]))[0].tolist()
+        size, plain = self.counted.size(blank), parts[0].total()
+        found = np.full(size, weights[0] * ADDED / (plain + ADDED * size))
+        for n, (own, weight) in enumerate(zip(parts, weights, strict=True)):
+            if own:
+                total = own.total() if n else plain + ADDED * size
+                found[np.fromiter(own, np.int64)] += weight / total * np.fromiter(own.values(), float)
+        return found
+
+    def score(self, sentences: Sentences, asked: Sequence[Blank]) -> Told:
+        """What counting says of each blank."""
+        rows = [(self.distribution(sentences, blank), self.counted.choices.number[blank.token]) for blank in asked]
+        return Told(np.array([math.log(row[n]) for row, n in rows]), np.array([row.argmax() == n for row, n in rows]))
+
+
+SIGNS = ('"', "“", "”", "?", "!", ";", "_", ":")
+
+
+class Overlap:
+    """Features of pairs; how rare a word is was counted in the sentences of a training."""
+
+    def __init__(self, tokenizer: Tokenizer, train: Sequence[Sequence[int]]) -> None:
+        self.tokenizer, self.sentences = tokenizer, len(train)
+        self.seen = Counter(word for ids in train for word in {text.lower() for text, _ in tokenizer.spelled(ids)})
+
+    def features(self, rows: Sequence[Row]) -> Tensor:
+        """Of pairs `<s>` a `</s>` b `</s>`, float64 [N,F]."""
+        return torch.tensor([self._pair(row.ids) for row in rows], dtype=torch.float64)
+
+    def _rarity(self, words: set[str]) -> float:
+        return sum(math.log((self.sentences + 1) / (self.seen[word] + 1)) for word in words)
+
+    def _pair(self, ids: list[int]) -> list[float]:
+        middle = ids.index(END)
+        a, b = ([text for text, _ in self.tokenizer.spelled(own)] for own in (ids[1:middle], ids[middle + 1 : -1]))
+        first, second = ({word.lower() for word in words if word[:1].isalnum()} for words in (a, b))
+        names = [{word for word in words[1:] if word[:1].isupper() and word != "I"} for words in (a, b)]
+        both, rarities = first & second, (self._rarity(first), self._rarity(second))
+        common = [
+            len(both),
+            len(both) / max(1, len(first | second)),
+            self._rarity(both),
+            self._rarity(both) / max(1e-9, math.sqrt(rarities[0] * rarities[1])),
+            max((self._rarity({word}) for word in both), default=0.0),
+            len(names[0] & names[1]),
+            bool(names[0]) * bool(names[1]),
+        ]
+        lengths = math.log(len(a) + 1), math.log(len(b) + 1)
+        signs = [float(sign in "".join(words)) for sign in SIGNS for words in (a, b)]
+        pairs = [one * other for one, other in zip(signs[::2], signs[1::2], strict=True)]
+        return [*map(float, common), *lengths, abs(lengths[0] - lengths[1]), lengths[0] * lengths[1], *signs, *pairs]
+
+
+def standardised(train: Tensor, *others: Tensor) -> tuple[Tensor, ...]:
+    """Features with the mean 0 and the deviation 1 that they have in the first."""
+    mean, deviation = train.mean(0), train.std(0).clamp(min=1e-9)
+    return tuple((each - mean) / deviation for each in (train, *others))

@@ -1,0 +1,138 @@
+"""The model card of an encoder that fills in blanks, or gives labels, written from what is known of it; its scores are put
+in by `evaluate --record`."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from model.checkpoint import Checkpoint
+from model.config import MAX_TOKENS, ModelConfig
+from model.workshop.evaluation import model_card
+from model.workshop.evaluation.model_card import put
+from model.workshop.evaluation.text_card import HEADING, ends
+
+RIVALS = {  # of each thing that is measured: its heading, the baseline, and what that is
+    "words": (
+        "Single words in a blank",
+        "neighbours",
+        "counts of the words between the same neighbours, up to two on either side",
+    ),
+    "follows": ("Does the second sentence follow?", "overlap", "what the words of both sentences have in common"),
+    "labels": ("Labels", "bag_of_words", "a bag of the words, in whatever order"),
+}
+
+
+def card(made: Checkpoint) -> str:
+    """The whole card, as a training leaves it."""
+    return model_card.whole(
+        made,
+        _purpose(made),
+        model_card.what_it_is(made, "Transformer encoder", f"{made.config.encoder_layers} layers", _heads(made.config)),
+        model_card.data(made.metrics, _sizes),
+        model_card.training(made, _blanks(made)),
+        model_card.validations(made.metrics),
+        _limits(made),
+    )
+
+
+def _purpose(made: Checkpoint) -> str:
+    if made.config.classes:
+        does = f"gives a text one of {len(made.config.classes)} labels ({', '.join(made.config.classes)})"
+    else:
+        does = "fills in blanks"
+        if made.config.follows:
+            does += ", and tells whether a sentence follows another"
+    return f"A small encoder that {does}, made to be looked at: token by token, layer by layer. It is no product."
+
+
+def _heads(config: ModelConfig) -> str:
+    pooled = {"first": "the first token's state", "mean": "the mean of all states"}[config.pooling]
+    heads = []
+    if config.pooler:
+        heads.append(f"a pooler of {pooled}")
+    if config.follows:
+        heads.append("a head for two sentences")
+    if config.classes:
+        heads.append(f"a head for {len(config.classes)} labels")
+    return "".join(f", {head}" for head in heads)
+
+
+def _sizes(of: Mapping[str, Any]) -> str:
+    there = [(name, of[name]) for name in ("texts", "sentences", "tokens") if name in of]
+    return ", ".join(f"{count:,} {name if count != 1 else name[:-1]}" for name, count in there)
+
+
+def _blanks(made: Checkpoint) -> str:
+    if made.config.classes:
+        return ""
+    run = made.metrics["training"]
+    whole = ", whole words" if run["whole_words"] else ""
+    return f" {run['masked']:.0%} of the tokens are to be told{whole}, others in every epoch."
+
+
+def _limits(made: Checkpoint) -> str:
+    lines = ["It knows the texts of its training and little else; what it says is no knowledge of the world."]
+    if not made.config.classes:
+        lines.append("All blanks of a text are predicted at once: none knows what another is filled with.")
+        lines.append("A blank is one token: a word that the vocabulary cuts into pieces is never told whole.")
+    lines.append(f"It reads at most {MAX_TOKENS} tokens.")
+    return "## Limits\n\n" + "\n".join(f"- {line}" for line in lines)
+
+
+def scores(found: Mapping[str, Any]) -> str:
+    """What `evaluate` measured of each thing, as tables: the model, and a baseline where it was asked for."""
+    told = []
+    for name, (title, rival, what) in RIVALS.items():
+        if name in found:
+            told.append(_measured(f"### {title}", found[name], rival, what, _told(name, found[name])))
+    return "\n\n".join(told)
+
+
+def _told(name: str, found: Mapping[str, Any]) -> str:
+    """What was asked, in a sentence."""
+    if name == "words":
+        return (
+            f"{found['blanks']:,} blanks, each a whole word that is one token, told from all the rest of its sentence; the "
+            f"choice is among all {found['choices'][0]:,} tokens of a space and letters (for a word without a space before "
+            f"it, all {found['choices'][1]:,} of letters alone)."
+        )
+    if name == "follows":
+        chance = f"Chance: 50%, {math.log(2):.3f} nats."
+        pairs = f"{found['pairs']:,} pairs of one book each, about half of which follow one another"
+        return f"{pairs}; the intervals take the pairs as independent. {chance}"
+    cut = f" {found['cut']:,} are cut off as too long." if found["cut"] else ""
+    return f"{found['texts']:,} texts with {len(found['classes'])} labels.{cut}"
+
+
+def _measured(title: str, found: Mapping[str, Any], rival: str, what: str, told: str) -> str:
+    lines = ["| | right | 95% | log-loss, nats | 95% |", "|---|---|---|---|---|", _row("the model", found)]
+    if rival in found:
+        lines.append(_row(what, found[rival]))
+    parts = [title, f"{told} 95% intervals: {found['resamples']:,} bootstrap samples.", "\n".join(lines)]
+    return "\n\n".join([*parts, *([_better(found["gain"])] if "gain" in found else [])])
+
+
+def _row(name: str, row: Mapping[str, Any]) -> str:
+    right, cost = ends(row["accuracy_interval"], ".1%"), ends(row["log_loss_interval"], ".3f")
+    return f"| {name} | {row['accuracy']:.1%} | {right} | {row['log_loss']:.3f} | {cost} |"
+
+
+def _better(gain: Mapping[str, Any]) -> str:
+    """By how much the model is better or worse than the baseline, on the same examples; and where that is not clear."""
+    points, nats = 100 * gain["accuracy"], gain["log_loss"]
+    if not (gain["accuracy_interval"] and gain["log_loss_interval"]):
+        return f"Against the baseline: accuracy {points:+.1f} points, log-loss {-nats:+.3f} nats, of one sentence alone."
+    (low, high), (least, most) = (100 * end for end in gain["accuracy_interval"]), gain["log_loss_interval"]
+    right = f"{abs(points):.1f} points {'more' if points >= 0 else 'fewer'} are right ({low:+.1f} to {high:+.1f})"
+    cost = f"the log-loss is {abs(nats):.3f} nats {'lower' if nats >= 0 else 'higher'} ({least:+.3f} to {most:+.3f} saved)"
+    open_ = [what for what, ends in (("accuracy", (low, high)), ("log-loss", (least, most))) if ends[0] <= 0 <= ends[1]]
+    unclear = f" The interval of the {' and of the '.join(open_)} holds 0: no difference was shown." if open_ else ""
+    return f"Against the baseline, in the same samples: {right}; {cost}.{unclear}"
+
+
+def write(path: Path, found: Mapping[str, Any]) -> None:
+    """Replaces the scores of a model card; raises what `model_card.put` raises."""
+    put(path, HEADING, f"Counted by `python -m model evaluate`.\n\n{scores(found)}")

@@ -1,0 +1,106 @@
+"""The model card of a language model, written from what is known of it; its scores are put in by `evaluate --record`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from model.checkpoint import Checkpoint
+from model.config import MAX_TOKENS
+from model.workshop.evaluation import model_card
+from model.workshop.evaluation.model_card import put
+
+HEADING = "## Scores"
+
+
+def card(made: Checkpoint) -> str:
+    """The whole card, as a training leaves it."""
+    bits = made.metrics["dev"]["bits_per_character"]
+    layers = f"{made.config.decoder_layers} layers"
+    return model_card.whole(
+        made,
+        _purpose(),
+        model_card.what_it_is(made, "Transformer decoder without cross-attention", layers),
+        f"A text begins with `<s>`, a paragraph ends with `</s>`, and a window has {MAX_TOKENS} tokens. In training a "
+        "window begins anywhere.",
+        model_card.data(made.metrics, _sizes),
+        model_card.training(made, reached=f" a token, {bits:.3f} bits a character in windows that do not overlap"),
+        model_card.validations(made.metrics),
+        _limits(),
+    )
+
+
+def _purpose() -> str:
+    return (
+        "A small decoder-only model that goes on with a text, made to be looked at: token by token, layer by layer. "
+        "It is no product for writing."
+    )
+
+
+def _sizes(of: Mapping[str, Any]) -> str:
+    texts = "" if "texts" not in of else ", 1 text" if of["texts"] == 1 else f", {of['texts']} texts"
+    return f"{of['tokens']:,} tokens ({of['characters']:,} characters, {of['paragraphs']:,} paragraphs{texts})"
+
+
+def _limits() -> str:
+    return (
+        f"## Limits\n\n- It knows the texts of its training and little else; what it writes is no knowledge of the world.\n"
+        f"- It sees at most {MAX_TOKENS} tokens; what stands before them is forgotten."
+    )
+
+
+def ends(interval: Sequence[float] | None, form: str) -> str:
+    """An interval in words; there is none where one unit alone was measured."""
+    return "no interval: one alone" if interval is None else " to ".join(format(end, form) for end in interval)
+
+
+def scores(found: dict[str, Any]) -> str:
+    """What `evaluate` measured, as a table: the model, and counting where it was asked for."""
+    told = [
+        f"{found['characters']:,} characters in {found['paragraphs']:,} paragraphs, {found['tokens']:,} tokens. Every token "
+        f"is predicted once, with {found['context']} tokens or more before it but at the text's beginning; the end of a "
+        f"paragraph is a character, and `</s>` what tells it. 95% intervals: {found['resamples']:,} bootstrap samples of "
+        "paragraphs.",
+        "| | bits a character | 95% |\n|---|---|---|",
+    ]
+    told[1] += f"\n| the model | {found['bits_per_character']:.3f} | {ends(found['interval'], '.3f')} |"
+    for name, row in _counted(found):
+        bits = f"{row['bits_per_character']:.3f} | {ends(row['interval'], '.3f')}"
+        told[1] += f"\n| {row['order']}-grams of {name} | {bits} |"
+    if "ngrams" in found:
+        gain = found["ngrams"]["gain"]
+        sign, word = (1, "less") if gain["bits_per_character"] >= 0 else (-1, "more")
+        between = ends(gain["interval"] and sorted(sign * end for end in gain["interval"]), ".3f")
+        told.append(
+            "The n-grams have modified Kneser-Ney smoothing, interpolated (Chen and Goodman 1999); dev chose their orders. "
+            f"The model needs {sign * gain['bits_per_character']:.3f} bits a character {word} than the better of them "
+            f"({between})."
+        )
+    return "\n\n".join([*told, *_continued(found)])
+
+
+def _continued(found: dict[str, Any]) -> list[str]:
+    """How its continuations fail, where that was measured."""
+    if "continuations" not in found:
+        return []
+    run = found["continuations"]
+    share, loops, ended = run["repeated"], run["loops"], run["ended"]
+    return [
+        f"Gone on with from the first {run['given']} tokens of {run['beginnings']:,} paragraphs, by {run['added']} tokens "
+        f"or to an end: of the runs of {run['size']} tokens so many had stood before (seq-rep-{run['size']} of Welleck et "
+        f"al. 2020), and so many continuations repeat half of theirs or more.",
+        "| | runs that repeat | go in circles | ended by itself |\n|---|---|---|---|"
+        f"\n| greedy | {share['greedy']:.1%} | {loops['greedy']:.1%} | {ended['greedy']:.1%} |"
+        f"\n| drawn, temperature 0.8, top-p 0.9 | {share['drawn']:.1%} | {loops['drawn']:.1%} | {ended['drawn']:.1%} |"
+        f"\n| the text itself | {share['text']:.1%} | {loops['text']:.1%} | |",
+    ]
+
+
+def _counted(found: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
+    return [(name, found["ngrams"][name]) for name in ("bytes", "tokens")] if "ngrams" in found else []
+
+
+def write(path: Path, found: dict[str, Any]) -> None:
+    """Replaces the scores of a model card; raises what `model_card.put` raises."""
+    put(path, HEADING, f"Counted by `python -m model evaluate`.\n\n{scores(found)}")

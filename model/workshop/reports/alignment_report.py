@@ -1,0 +1,182 @@
+"""How well each head of cross-attention aligns words, over sentence pairs that people have aligned.
+
+Teacher-forced: the model reads the given translation. The word that a head looks at most, for each target word, is its link;
+the links of all sentences are held against the sure and the possible ones (Och and Ney 2003).
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import torch
+
+from model.checkpoint import Checkpoint
+from model.config import END, MAX_TOKENS
+from model.network.context import Pass, forced
+from model.readings.heads.alignment import (
+    Link,
+    diagonal,
+    error_rate,
+    hits,
+    peaks,
+    word_weights,
+)
+from model.text.alignments import ROWS, Aligned, Rate
+from model.text.tokenizer import Tokenizer
+from model.trace import Probe, Site
+
+RESAMPLES = 1000
+SEED = 1
+BETWEEN = " ||| "
+CLOSE = (",", ".")  # written without a space before them
+
+
+@dataclass(frozen=True)
+class Gold:
+    """A sentence pair by its words, and the links between them that people made, source word first, from 0."""
+
+    source: tuple[str, ...]
+    target: tuple[str, ...]
+    sure: frozenset[Link]
+    possible: frozenset[Link]  # without the sure ones
+
+
+def read_gold(folder: Path) -> list[Gold]:
+    """The pairs of a folder: `*.src-tgt` has a pair a line, its words with spaces between and ` ||| ` between the sides;
+    `*.gold` has its links, `3-4` sure and `3p4` possible, from 1.
+
+    Raises ValueError that names file and line, OSError where there is none.
+    """
+    pairs, links = (_lines(folder, ending) for ending in (".src-tgt", ".gold"))
+    if len(pairs) != len(links):
+        raise ValueError(f"{folder} has {len(pairs):,} pairs and links for {len(links):,}; expected as many of both")
+    if not pairs:
+        raise ValueError(f"{folder} has no pair; expected at least one")
+    return [_gold(pair, linked, n) for n, (pair, linked) in enumerate(zip(pairs, links, strict=True), 1)]
+
+
+def _lines(folder: Path, ending: str) -> list[str]:
+    found = sorted(folder.glob(f"*{ending}"))
+    if len(found) != 1:
+        raise ValueError(f"{folder} has {len(found)} files *{ending}; expected one")
+    return found[0].read_text(encoding="utf-8").splitlines()
+
+
+def _gold(pair: str, linked: str, number: int) -> Gold:
+    source, between, target = pair.partition(BETWEEN)
+    sides = tuple(tuple(unicodedata.normalize("NFC", text).split()) for text in (source, target))
+    if not between or not all(sides):
+        raise ValueError(f"line {number} of the pairs is {pair[:60]!r}; expected words, {BETWEEN!r}, words")
+    sure, possible = set(), set()
+    for link in linked.split():
+        kind = "p" if "p" in link else "-"
+        one, _, other = link.partition(kind)
+        if not (one.isdigit() and other.isdigit() and 1 <= int(one) <= len(sides[0]) and 1 <= int(other) <= len(sides[1])):
+            raise ValueError(f"line {number} of the links has {link[:20]!r}; expected a-b or apb, words of the two sides")
+        (possible if kind == "p" else sure).add((int(one) - 1, int(other) - 1))
+    return Gold(*sides, frozenset(sure), frozenset(possible - sure))
+
+
+def written(words: Sequence[str]) -> tuple[str, list[int]]:
+    """The words as a sentence that the model may read, and where each begins: a capital first, no space before a comma or a
+    full stop behind a word."""
+    text, starts = "", []
+    for n, word in enumerate(words):
+        if text and not (word in CLOSE and words[n - 1].isalnum()):
+            text += " "
+        starts.append(len(text))
+        first = word[:1].upper()
+        text += first + word[1:] if n == 0 and len(first) == 1 else word
+    return text, starts
+
+
+def token_words(tokenizer: Tokenizer, words: Sequence[str]) -> tuple[list[int], list[int]]:
+    """The tokens of a sentence, and for each the word in which it begins."""
+    text, starts = written(words)
+    ids, at, owners = tokenizer.encode(text), 0, []
+    for segment in tokenizer.segments(ids):
+        begins = at + len(segment) - len(segment.lstrip())
+        owners.append(int(np.searchsorted(starts, min(begins, len(text) - 1), side="right")) - 1)
+        at += len(segment)
+    return ids, owners
+
+
+@torch.inference_mode()
+def links_of(checkpoint: Checkpoint, gold: Gold) -> dict[str, np.ndarray] | None:
+    """The source word that each head links to each target word, [L,H,T], -1 for none: off the rows that predict a word's
+    tokens, and off those that read them. None for a pair over the text limit."""
+    (source, of_source), (target, of_target) = (
+        token_words(tokenizer, words)
+        for tokenizer, words in (
+            (checkpoint.source_tokenizer, gold.source),
+            (checkpoint.target_tokenizer, gold.target),
+        )
+    )
+    if max(len(source), len(target)) >= MAX_TOKENS:
+        return None
+    ids = [torch.tensor([[*tokens, END]], device=checkpoint.device) for tokens in (source, target)]
+    probe = Probe()
+    forced(checkpoint.model, *ids, Pass(probe=probe))
+    layers = range(checkpoint.config.decoder_layers)
+    pattern = np.stack([probe.array(Site("cross", layer), "pattern") for layer in layers])  # [L,H,T,S]
+    keys = [*of_source, len(gold.source)]  # `</s>` is no word
+    columns = list(dict.fromkeys(keys))
+    found = {}
+    for name, later in ROWS.items():
+        weights = word_weights(pattern, range(later, len(target) + later), of_target, keys)
+        best = peaks(weights, len(columns) - 1)  # [L,H,words that have a token]
+        linked = np.full((*best.shape[:2], len(gold.target)), -1)
+        linked[..., list(dict.fromkeys(of_target))] = np.where(best < 0, -1, np.asarray(columns)[best])
+        found[name] = linked
+    return found
+
+
+def measure(checkpoint: Checkpoint, pairs: Sequence[Gold], progress: Callable[[int], None] = lambda done: None) -> Aligned:
+    """The error rate of every head of cross-attention over the pairs within the text limit, with that of the diagonal.
+
+    Raises ValueError for a model without cross-attention, and where no pair is left.
+    """
+    if "cross" not in checkpoint.config.kinds:
+        raise ValueError(
+            f"{checkpoint.name} is {checkpoint.config.family}: it has no cross-attention that could align words"
+        )
+    layers, heads = checkpoint.config.decoder_layers, checkpoint.config.heads
+    counts: dict[str, list[np.ndarray]] = {name: [] for name in (*ROWS, "diagonal")}  # [4,L,H] a pair, of the diagonal [4]
+    for gold in pairs:
+        found = links_of(checkpoint, gold)
+        progress(1)
+        if found is None:
+            continue
+        for name, linked in found.items():
+            each = [_counted(row, gold) for row in linked.reshape(layers * heads, -1)]
+            counts[name].append(np.array(each).T.reshape(4, layers, heads))
+        counts["diagonal"].append(np.array(_counted(diagonal(len(gold.target), len(gold.source)), gold)))
+    if not counts["diagonal"]:
+        raise ValueError("no pair is within the text limit; expected at least one")
+    stacked = {name: np.array(each, dtype=float) for name, each in counts.items()}  # [N,4,...]
+    number = len(stacked["diagonal"])
+    drawn = np.random.default_rng(SEED).multinomial(number, np.full(number, 1 / number), RESAMPLES)  # [R,N]
+    rates = {name: _rates(stacked[name], drawn) for name in ROWS}
+    (own,) = _rates(stacked["diagonal"][..., None, None], drawn)[0]
+    sure = int(stacked["diagonal"][:, 3].sum())
+    return Aligned(number, len(pairs) - number, sure, RESAMPLES, SEED, own, rates)
+
+
+def _counted(found: Sequence[int], gold: Gold) -> tuple[int, int, int, int]:
+    told = hits(found, gold.sure, gold.possible)
+    return told.links, told.on_sure, told.on_possible, told.sure
+
+
+def _rates(counts: np.ndarray, drawn: np.ndarray) -> tuple[tuple[Rate, ...], ...]:
+    """Counts [N,4,L,H] as rates of all pairs, with the middle 95% of those of the samples drawn, [R,N]."""
+    links, on_sure, on_possible, sure = totals = counts.sum(0)  # [4,L,H]
+    rates = error_rate(*totals)
+    samples = error_rate(*np.moveaxis(np.tensordot(drawn, counts, 1), 1, 0))  # [R,L,H]
+    low, high = np.percentile(samples, (2.5, 97.5), axis=0)
+    precision, recall = on_possible / np.maximum(1, links), on_sure / np.maximum(1, sure)
+    rows = np.stack([rates, low, high, precision, recall], -1).round(4)  # [L,H,5]
+    return tuple(tuple(Rate(*map(float, head)) for head in layer) for layer in rows)

@@ -1,0 +1,128 @@
+"""Which reading is true over many sentences: each one's area, with bootstrap intervals over the sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from model.checkpoint import Checkpoint
+from model.config import MAX_CHARACTERS, MAX_TOKENS
+from model.experiments.faithfulness import (
+    SEED,
+    Curves,
+    TakenAway,
+    curves_of,
+    ends,
+    importances,
+    order,
+    points,
+    random_orders,
+)
+from model.inference.analyse import analyse
+from model.inference.request import Request
+from model.readings.tokens.word_readings import READINGS
+from model.text.faithfulness_result import (
+    RANDOM,
+    SCOPES,
+    Share,
+    Trust,
+)
+from model.workshop.corpus.corpus import by_source
+
+ORDERS = 5  # random ones of each sentence
+RESAMPLES = 2000
+INTERVAL = (2.5, 97.5)  # per cent
+
+
+@dataclass(frozen=True)
+class _Counted:
+    """What a sentence adds: by scope the area of each reading, the random floor last, and what its words are worth, nats."""
+
+    tokens: int
+    areas: dict[str, np.ndarray]  # [N+1]
+    worth: dict[str, float]
+
+
+def measure(
+    checkpoint: Checkpoint,
+    pairs: Sequence[tuple[str, str]],
+    data: str,
+    limit: int | None = None,
+    progress: Callable[[int], None] = lambda done: None,
+) -> Trust:
+    """Tests the readings on the model's own greedy translation of each distinct source (at most `limit`): on each of its
+    tokens, with what a reading says of this step; and on all of it, with what it says of all steps together.
+
+    A sentence over the text limit, or of fewer than two words, is left out. `progress` hears of each sentence. Raises
+    ValueError where none is left, where the words are worth nothing, and for a model that does not translate.
+    """
+    counted = []
+    for text in list(by_source(pairs))[:limit]:
+        if (found := _count(checkpoint, text)) is not None:
+            counted.append(found)
+        progress(1)
+    if not counted:
+        raise ValueError("there is no sentence of two words or more within the text limit; expected at least one")
+    return _gathered(counted, data)
+
+
+def _count(checkpoint: Checkpoint, text: str) -> _Counted | None:
+    """The areas of one sentence; None where there is nothing to rank."""
+    if len(text) > MAX_CHARACTERS or len(checkpoint.source_tokenizer.encode(text.strip())) >= MAX_TOKENS:
+        return None
+    analysis = analyse(checkpoint, Request(source=text))
+    away = TakenAway(checkpoint, analysis)
+    words, steps = len(away.words), list(range(len(analysis.trace.outputs)))
+    if words < 2:
+        return None
+    found, grid = importances(checkpoint, analysis, away, steps, {}), points(words)
+    chance = random_orders(words, ORDERS)
+    single = [[order(values[step]) for values in found.values()] for step in steps]
+    whole = [order(values.sum(0)) for values in found.values()]
+    common = _sets([*whole, *chance], grid)
+    away.compute({step: common | _sets(orders, grid) for step, orders in zip(steps, single, strict=True)})
+    areas = {
+        "step": sum(_areas(away, [*orders, *chance], grid, [step]) for step, orders in zip(steps, single, strict=True)),
+        "whole": _areas(away, [*whole, *chance], grid, steps),
+    }
+    everything = sum(away[frozenset(), step] - away[frozenset(range(words)), step] for step in steps)
+    return _Counted(len(steps), areas, dict.fromkeys(SCOPES, everything))
+
+
+def _sets(orders: Sequence[Sequence[int]], grid: np.ndarray) -> set[frozenset[int]]:
+    return {each for one in orders for both in ends(one, grid) for each in both}
+
+
+def _areas(away: TakenAway, orders: Sequence[Sequence[int]], grid: np.ndarray, steps: Sequence[int]) -> np.ndarray:
+    """The area of each reading's order in nats, and the mean of the random ones, which stand last: [N+1]."""
+    curves: list[Curves] = [curves_of(away, one, grid, steps) for one in orders]
+    found = np.array([each.area(grid) for each in curves])
+    return np.append(found[: len(READINGS)], found[len(READINGS) :].mean())
+
+
+def _gathered(counted: Sequence[_Counted], data: str) -> Trust:
+    """The sums over all sentences, and over bootstrap samples of them, the same ones for all readings."""
+    draw = np.random.default_rng(SEED)
+    drawn = draw.integers(len(counted), size=(RESAMPLES, len(counted)))
+    weights = np.stack([np.bincount(row, minlength=len(counted)) for row in drawn])  # [R,N]: how often each is drawn
+    shares, leaders, names = {}, {}, list(READINGS)
+    passive = [n for n, name in enumerate(names) if not READINGS[name].takes_away]
+    for scope in SCOPES:
+        areas = np.stack([each.areas[scope] for each in counted])  # [N,readings]
+        worth = np.array([each.worth[scope] for each in counted])  # [N]
+        if worth.sum() <= 0 or (weights @ worth <= 0).any():
+            raise ValueError("the source's words are worth nothing to this model: no order of them can be told from another")
+        found, sampled = areas.sum(0) / worth.sum(), weights @ areas / (weights @ worth)[:, None]
+        best = max(passive, key=lambda n: found[n])
+        behind = sampled[:, [best]] - sampled
+        low, high = np.percentile(sampled, INTERVAL, axis=0)
+        behind_low, behind_high = np.percentile(behind, INTERVAL, axis=0)
+        columns = (found, low, high, found[best] - found, behind_low, behind_high)
+        rows = np.round(np.stack(columns, axis=1), 5).tolist()
+        shares[scope] = {name: Share(*row) for name, row in zip([*names, RANDOM], rows, strict=True)}
+        leaders[scope] = names[best]
+    mean = {scope: round(float(np.mean([each.worth[scope] for each in counted])), 4) for scope in SCOPES}
+    tokens = sum(each.tokens for each in counted)
+    return Trust(len(counted), tokens, ORDERS, RESAMPLES, SEED, data, mean, leaders, shares)

@@ -1,0 +1,223 @@
+"""Every head over a corpus, as a table: what switching it off does, what it looks at, where it acts most.
+
+What is known of a sentence goes to a side file at once, so that a long run that was stopped goes on where it was.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+
+from model.checkpoint import Checkpoint
+from model.edits.intervention import BASELINE
+from model.experiments.effects import scored_tokens, tokens_of
+from model.experiments.sweep import every_head, heads_of, intervals, read, strongest
+from model.inference.passes import teacher_force
+from model.inference.request import Request
+from model.inference.source_reading import source_ids
+from model.io.files import shown
+from model.readings.heads.head_metrics import METRICS as ALL
+from model.readings.heads.head_metrics import Rows, telling
+from model.text.alignments import Aligned
+from model.trace import Trace
+
+SCHEMA = 2
+MOST_HEADER = 1 << 20  # bytes
+METRICS = {name: metric for name, metric in ALL.items() if not metric.of_two}  # of a sentence alone
+STRONGEST = 5  # sentences a head
+
+
+@dataclass(frozen=True)
+class Line:
+    """A sentence of the corpus, the line where it stands first, and its target there."""
+
+    number: int
+    source: str
+    target: str
+
+
+def lines_of(pairs: Sequence[tuple[str, str]], limit: int | None = None) -> list[Line]:
+    """The first line of each distinct source, at most `limit`."""
+    found: dict[str, Line] = {}
+    for number, (source, target) in enumerate(pairs, 1):
+        found.setdefault(source, Line(number, source, target))
+    return list(found.values())[:limit]
+
+
+def names(lab: Checkpoint) -> dict[str, Any]:
+    """What the numbers of a sentence are about; a side file of other heads or metrics is not gone on with."""
+    heads = [[*site, head] for site, head in heads_of(lab)]
+    return {"schema": SCHEMA, "heads": heads, "metrics": list(METRICS)}
+
+
+def _width(heads: int, metrics: int) -> int:
+    return 1 + 2 * heads + 2 * metrics * heads
+
+
+def counted(lab: Checkpoint, line: Line, is_reference: bool) -> np.ndarray:
+    """The numbers of one sentence in a row: its tokens (0: over the text limit, nothing else counts), for each head E the
+    change and whether the translation changes, then for each metric and head the sum over rows and how many: [1+2E+2ME]."""
+    found = read(lab, (line.source, line.target) if is_reference else line.source, every_head(lab))
+    if found is None:
+        return np.zeros(_width(len(heads_of(lab)), len(METRICS)))
+    request = Request(source=line.source, target=line.target if is_reference else None)
+    (trace,) = teacher_force(lab, *tokens_of(lab, request), [BASELINE])
+    return np.concatenate(([found.tokens], found.change, found.changed, *(part.ravel() for part in _looked(trace, lab))))
+
+
+def _looked(trace: Trace, lab: Checkpoint) -> tuple[np.ndarray, np.ndarray]:
+    """For each metric and head the sum over the rows that have such a number, and how many these are: [M,E] each. A metric
+    that does not apply to the site has no row: its mask and its tokens fix the number (see `telling`)."""
+    sums, counts = [], []
+    for site in dict.fromkeys(site for site, _ in heads_of(lab)):
+        keys = trace.keys(site)
+        total, number = Rows.of(trace.patterns[site], keys, mask=trace.masks[site]).sums(
+            metric.measure for metric in METRICS.values()
+        )
+        names = telling(trace.masks[site], keys, site.of.is_self)
+        applies = np.array([name in names for name in METRICS])[:, None]  # [M,1]
+        sums.append(total * applies)
+        counts.append(number * applies)
+    return np.concatenate(sums, axis=1), np.concatenate(counts, axis=1)
+
+
+class SideFile:
+    """What is known of the first sentences of a corpus: a line of JSON that says of which, then a row of float64 each."""
+
+    def __init__(self, path: Path, header: dict[str, Any]) -> None:
+        """Opens it, or begins it; a row that was cut off goes. ValueError where it is about something else."""
+        self.path, first = path, json.dumps(header, sort_keys=True).encode() + b"\n"
+        width = _width(len(header["heads"]), len(header["metrics"]))
+        self.rows: list[np.ndarray] = []
+        try:
+            self._file: BinaryIO = open(path, "r+b" if path.exists() else "w+b")  # noqa: SIM115
+        except OSError as fault:
+            raise ValueError(f"{shown(str(path))} cannot be written: {fault.strerror}") from None
+        try:
+            self._begin(first, width)
+        except BaseException:
+            self._file.close()
+            raise
+
+    def _begin(self, first: bytes, width: int) -> None:
+        there = self._file.readline(MOST_HEADER)
+        if there and there != first:
+            raise ValueError(
+                f"{self.path} is from a run over {_difference(there, first)}; go on with that one, or remove the file"
+            )
+        if not there:
+            self._file.write(first)
+        while len(raw := self._file.read(8 * width)) == 8 * width:
+            self.rows.append(np.frombuffer(raw))
+        self._file.seek(len(first) + 8 * width * len(self.rows))
+        self._file.truncate()
+        self._file.flush()
+
+    def add(self, row: np.ndarray) -> None:
+        self._file.write(row.astype(np.float64).tobytes())
+        self._file.flush()
+        self.rows.append(row)
+
+    def __enter__(self) -> SideFile:
+        return self
+
+    def __exit__(self, *fault: object) -> None:
+        self._file.close()
+
+
+def _difference(there: bytes, expected: bytes) -> str:
+    """What a side file is about instead, in words."""
+    try:
+        found, wanted = json.loads(there), json.loads(expected)
+        what = {"data": "another corpus", "checkpoint": "another checkpoint", "of": "other targets"}
+        return next(words for key, words in what.items() if found[key] != wanted[key])
+    except (ValueError, KeyError, TypeError, StopIteration):
+        return "something else"
+
+
+def measure(
+    lab: Checkpoint,
+    lines: Sequence[Line],
+    is_reference: bool,
+    side: SideFile,
+    progress: Callable[[int], None] = lambda done: None,
+) -> np.ndarray:
+    """The numbers of all sentences [N,...], those of the side file first, which learns of the others one by one."""
+    for line in lines[len(side.rows) :]:
+        side.add(counted(lab, line, is_reference))
+        progress(1)
+    return np.stack(side.rows[: len(lines)])
+
+
+def table(
+    lab: Checkpoint, lines: Sequence[Line], rows: np.ndarray, aligned: Aligned | None = None, with_texts: bool = False
+) -> tuple[list[str], list[list[str | int | float | None]]]:
+    """Column names, and a row of cells for each head; None where a number does not exist.
+
+    Each mean stands with its 95% interval over the sentences, which needs at least two, and each metric with the number of
+    sentences that have it. Raises ValueError where no sentence is within the text limit.
+    """
+    heads, metrics = heads_of(lab), len(METRICS)
+    within = rows[:, 0] > 0
+    if not within.any():
+        raise ValueError("no sentence is within the text limit; expected at least one")
+    kept, numbers = rows[within], np.array([line.number for line in lines])[within]
+    parts = np.split(kept[:, 1:], np.cumsum([len(heads), len(heads), metrics * len(heads)]), axis=1)
+    change, changed, sums, counts = parts
+    columns: dict[str, list[Any]] = {"site": [], "layer": [], "head": []}
+    for site, head in heads:
+        for name, value in zip(columns, (site.kind, site.layer + 1, head + 1), strict=True):
+            columns[name].append(value)
+    columns |= {"sentences": [len(kept)] * len(heads), "tokens": [int(kept[:, 0].sum())] * len(heads)}
+    texts = {line.number: line.source for line in lines}
+    columns["scored_tokens"] = [_scored(lab, [texts[number] for number in numbers])] * len(heads)
+    columns |= _with_interval("change_nats", intervals(change))
+    columns["change_nats_per_token"] = list(change.sum(0) / kept[:, 0].sum())
+    columns |= _with_interval("translations_changed", intervals(changed))
+    for n, name in enumerate(METRICS):
+        mine = slice(n * len(heads), (n + 1) * len(heads))
+        columns |= _with_interval(name, intervals(sums[:, mine], counts[:, mine]))
+        columns[f"{name}_sentences"] = (counts[:, mine] > 0).sum(0).tolist()
+    if aligned is not None:
+        columns |= _rates(lab, aligned)
+    most = [strongest(column, numbers, STRONGEST) for column in change.T]
+    columns["strongest_lines"] = [" ".join(map(str, each)) for each in most]
+    if with_texts:
+        columns["strongest_texts"] = [" | ".join(texts[number] for number in each) for each in most]
+    return list(columns), [[_cell(value) for value in row] for row in zip(*columns.values(), strict=True)]
+
+
+def _scored(lab: Checkpoint, texts: Sequence[str]) -> str:
+    """Names the tokens that the change sums over, as `scored_tokens` does; both names where some texts have blanks."""
+    if lab.config.kinds != ("encoder",):
+        return scored_tokens(lab, None)
+    return " and ".join(sorted({scored_tokens(lab, source_ids(lab, text)) for text in texts}))
+
+
+def _with_interval(name: str, found: np.ndarray) -> dict[str, list[Any]]:
+    return {name + ending: list(row) for ending, row in zip(("", "_low", "_high"), found, strict=True)}
+
+
+def _rates(lab: Checkpoint, aligned: Aligned) -> dict[str, list[Any]]:
+    """The alignment error rate of each head of cross-attention, and the row that its links were read off."""
+    columns: dict[str, list[Any]] = {name: [] for name in ("aer", "aer_low", "aer_high", "aer_row")}
+    for site, head in heads_of(lab):
+        row, rate = aligned.of(site.layer, head) if site.kind == "cross" else (None, None)
+        values: tuple[float | None, ...] = (None, None, None)
+        if rate is not None:
+            values = (rate.error, rate.low, rate.high) if aligned.sentences > 1 else (rate.error, None, None)
+        for name, value in zip(columns, (*values, row), strict=True):
+            columns[name].append(value)
+    return columns
+
+
+def _cell(value: Any) -> str | int | float | None:
+    """A number with as many digits as mean something."""
+    if isinstance(value, float):
+        return None if np.isnan(value) else float(f"{value:.6g}")
+    return value

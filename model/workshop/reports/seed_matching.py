@@ -1,0 +1,294 @@
+"""Does the same head come back when training begins from another seed? Heads are paired by how alike their patterns are over
+many sentences, and held against chance; the named roles are looked for in each checkpoint.
+
+All checkpoints read the same tokens, the target given (teacher forcing), so that their maps have the same axes. Rows that
+may look at one key alone are the same in every head, and left out.
+
+The cheapest way to pair the members of two groups of equal size, exactly."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from model.checkpoint import Checkpoint
+from model.config import END, MAX_TOKENS
+from model.edits.intervention import BASELINE
+from model.inference.passes import teacher_force
+from model.inference.source_reading import source_ids
+from model.readings.heads.head_metrics import Rows
+from model.readings.heads.head_roles import (
+    ROLES,
+    ROWS,
+    Role,
+    on,
+    peaks,
+)
+from model.trace import Trace, site_kind
+from model.variants.same_heads import Best, Circle, KindMatch, RoleFound, SameHeads, SiteMatch
+from model.workshop.reports.heads_report import Line
+
+
+def assignment(costs: np.ndarray) -> list[int]:
+    """The column for each row of [N,N], every column once, whose sum is the least.
+
+    The Hungarian method (Kuhn 1955) with potentials and shortest augmenting paths (Jonker and Volgenant 1987): N^3 steps at
+    most. Raises ValueError for costs that are not square, or not finite.
+    """
+    if costs.ndim != 2 or costs.shape[0] != costs.shape[1]:
+        raise ValueError(f"the costs have the shape {costs.shape}; expected as many rows as columns")
+    if not np.isfinite(costs).all():
+        raise ValueError("a cost is no finite number")
+    size = len(costs)
+    of_rows, of_columns = np.zeros(size + 1), np.zeros(size + 1)  # potentials; row and column 0 are where a path begins
+    taken_by = np.zeros(size + 1, dtype=int)  # the row, from 1, that has each column; 0: none
+    for row in range(1, size + 1):
+        taken_by[0], column = row, 0
+        least, came_from = np.full(size + 1, np.inf), np.zeros(size + 1, dtype=int)
+        seen = np.zeros(size + 1, dtype=bool)
+        while taken_by[column]:
+            seen[column] = True
+            at = taken_by[column]
+            reduced = np.append(np.inf, costs[at - 1] - of_rows[at] - of_columns[1:])
+            nearer = ~seen & (reduced < least)
+            least[nearer], came_from[nearer] = reduced[nearer], column
+            column = int(np.where(seen, np.inf, least).argmin())
+            step = least[column]
+            of_rows[taken_by[seen]] += step
+            of_columns[seen] -= step
+            least[~seen] -= step
+        while column:
+            taken_by[column], column = taken_by[came_from[column]], int(came_from[column])
+    found = np.empty(size, dtype=int)
+    found[taken_by[1:] - 1] = np.arange(size)
+    return found.tolist()
+
+
+SHUFFLES, SEED = 199, 1
+DIGITS = 5
+CROSS_ROLES = {  # what cross-attention may do over many sentences, at the bars of self-attention
+    role.name: role
+    for role in (
+        Role(
+            "diagonal head",
+            "In {share} of {rows} rows its largest weight is on the token of its own number.",
+            peaks(0),
+            0.9,
+        ),
+        Role("attention sink on </s>", "{share} of its weight goes to </s>, the mean over {rows} rows.", on("</s>"), 0.3),
+    )
+}
+Pair = tuple[int, int]
+
+
+def measure(
+    labs: Sequence[Checkpoint],
+    lines: Sequence[Line],
+    data: str,
+    names: Sequence[str],
+    progress: Callable[[int], None] = lambda done: None,
+) -> SameHeads:
+    """All of it over the lines that are within the text limit. `data` is the SHA-256 of their file.
+
+    Raises ValueError for fewer than two checkpoints, for checkpoints of another shape or with other tokens than the first,
+    and where no line is left.
+    """
+    check_shapes(labs, names)
+    over = _Over(labs)
+    for line in lines:
+        over.add([_traced(lab, line, name, labs[0]) for lab, name in zip(labs, names, strict=True)])
+        progress(1)
+    if not over.sentences:
+        raise ValueError("no sentence is within the text limit; expected at least one")
+    pairs = list(itertools.combinations(range(len(labs)), 2))
+    kinds = labs[0].config.layers
+    sites = [
+        over.site_match(pair, kind, layer) for pair in pairs for kind, layers in kinds.items() for layer in range(layers)
+    ]
+    return SameHeads(
+        tuple(names),
+        over.sentences,
+        len(lines) - over.sentences,
+        SHUFFLES,
+        SEED,
+        data,
+        tuple(sites),
+        tuple(over.kind_match(pair, kind) for pair in pairs for kind in kinds),
+        tuple(_circle(sites, kind, len(labs), labs[0].config.heads) for kind in kinds) if len(labs) > 2 else (),
+        tuple(over.roles()),
+    )
+
+
+def check_shapes(labs: Sequence[Checkpoint], names: Sequence[str]) -> None:
+    """ValueError unless there are at least two checkpoints, all of one family, with as many layers and heads."""
+    if len(labs) < 2:
+        raise ValueError(f"there is {len(labs)} checkpoint; expected at least two to be held together")
+    for lab, name in zip(labs[1:], names[1:], strict=True):
+        for field in ("family", "encoder_layers", "decoder_layers", "heads"):
+            first, own = getattr(labs[0].config, field), getattr(lab.config, field)
+            if first != own:
+                raise ValueError(f"{name} has {field} {own}, and {names[0]} {first}; expected checkpoints of one shape")
+
+
+def _traced(lab: Checkpoint, line: Line, name: str, first: Checkpoint) -> Trace | None:
+    """The pass over a line; None where it is over the text limit."""
+    source, target = _ids(lab, line)
+    if (source, target) != _ids(first, line):
+        raise ValueError(f"{name} reads line {line.number} as other tokens than the first; expected one vocabulary")
+    if max(len(source or ()), len(target or ())) > MAX_TOKENS:
+        return None
+    (trace,) = teacher_force(lab, source, target, [BASELINE])
+    return trace
+
+
+def _ids(lab: Checkpoint, line: Line) -> tuple[list[int] | None, list[int] | None]:
+    """What the encoder reads and what the decoder predicts; None for a side that the model does not have."""
+    kinds, text = lab.config.kinds, source_ids(lab, line.source)
+    if "decoder" not in kinds:
+        return text, None
+    if "encoder" not in kinds:
+        return None, text
+    return text, [*lab.target_tokenizer.encode(line.target), END]
+
+
+def roles_of(kind: str) -> dict[str, Role]:
+    """The roles that are looked for in a kind of attention, by their names."""
+    return ROLES if site_kind(kind).is_self else CROSS_ROLES
+
+
+def distances(one: np.ndarray, other: np.ndarray) -> np.ndarray:
+    """Total variation between each head's rows of patterns [N,R,S] and of [M,R,S], summed over the rows: [N,M]."""
+    return np.array([np.abs(head - other).sum((1, 2), dtype=np.float64) / 2 for head in one])
+
+
+class _Over:
+    """What is known of the sentences so far: for each pair of checkpoints and kind the summed distances of all heads, layer
+    by layer, one [N,N] a sentence; how many rows these are; and for each checkpoint the sums that the roles are read off."""
+
+    def __init__(self, labs: Sequence[Checkpoint]) -> None:
+        self.labs, self.heads, self.kinds = labs, labs[0].config.heads, labs[0].config.layers
+        self.sentences = 0
+        self._pairs = list(itertools.combinations_with_replacement(range(len(labs)), 2))
+        self._sums: dict[tuple[Pair, str], list[np.ndarray]] = {(p, kind): [] for p in self._pairs for kind in self.kinds}
+        self._rows: dict[str, list[int]] = {kind: [] for kind in self.kinds}
+        self._roles: dict[tuple[int, str], np.ndarray] = {}  # [2,roles,N]: sum over rows, and how many
+
+    def add(self, traces: Sequence[Trace | None]) -> None:
+        if None in traces:
+            return
+        self.sentences += 1
+        for kind in self.kinds:
+            sites = traces[0].sites(kind)
+            allowed = np.any([trace.masks[site] for trace in traces for site in sites], axis=0)  # [T,S]
+            told = allowed.sum(-1) > 1
+            whole = [np.concatenate([trace.patterns[site] for site in sites]) for trace in traces]  # [N,T,S] each
+            patterns = [each[:, told] for each in whole]  # [N,R,S]
+            self._rows[kind].append(int(told.sum()))
+            for one, other in self._pairs:
+                self._sums[(one, other), kind].append(distances(patterns[one], patterns[other]))
+            for n, each in enumerate(whole):
+                rows = Rows.of(each, traces[n].keys(sites[0]))
+                sums, counts = rows.sums(role.measure for role in roles_of(kind).values())
+                self._roles[n, kind] = self._roles.get((n, kind), 0) + np.stack([sums, counts])  # [2,roles,N]
+
+    def _costs(self, pair: Pair, kind: str, layer: int | None = None) -> tuple[np.ndarray, np.ndarray]:
+        """Summed distances of the heads of a layer, or of all, for each sentence [Q,N,N], and its rows [Q]."""
+        mine = slice(None) if layer is None else slice(layer * self.heads, (layer + 1) * self.heads)
+        return np.array(self._sums[pair, kind])[:, mine, mine], np.array(self._rows[kind])
+
+    def site_match(self, pair: Pair, kind: str, layer: int) -> SiteMatch:
+        sums, rows = self._costs(pair, kind, layer)
+        costs = mean(sums, rows)  # [H,H]
+        partners = assignment(costs)
+        each = costs[np.arange(self.heads), partners]
+        matched = float(each.mean())
+        drawn = shuffled(sums, rows)
+        return SiteMatch(
+            *pair,
+            kind,
+            layer,
+            tuple(partners),
+            tuple(round(float(value), DIGITS) for value in each),
+            round(matched, DIGITS),
+            _rounded(held_out(sums, rows)),
+            round(float(costs.mean()), DIGITS),
+            round(float(drawn.mean()), DIGITS),
+            round((1 + int((drawn <= matched + 1e-12).sum())) / (1 + SHUFFLES), DIGITS),
+            _rounded(self._own(pair, kind, layer)),
+        )
+
+    def _own(self, pair: Pair, kind: str, layer: int) -> float | None:
+        """How far two different heads of one checkpoint are apart, the mean over both; None where there is one head."""
+        if self.heads == 1:
+            return None
+        apart = ~np.eye(self.heads, dtype=bool)
+        return float(np.mean([mean(*self._costs((n, n), kind, layer))[apart].mean() for n in pair]))
+
+    def kind_match(self, pair: Pair, kind: str) -> KindMatch:
+        costs = mean(*self._costs(pair, kind))  # [N,N]
+        partners = np.array(assignment(costs))
+        own = np.arange(len(partners))
+        same = float((partners // self.heads == own // self.heads).mean())
+        matched = float(costs[own, partners].mean())
+        return KindMatch(*pair, kind, round(matched, DIGITS), round(same, DIGITS), round(1 / self.kinds[kind], DIGITS))
+
+    def roles(self) -> list[RoleFound]:
+        """Every role in every kind of attention."""
+        found = []
+        for kind in self.kinds:
+            for number, role in enumerate(roles_of(kind).values()):
+                best = [self._best(self._roles[n, kind][:, number], role.bar) for n in range(len(self.labs))]
+                found.append(RoleFound(role.name, role.bar, kind, tuple(best)))
+        return found
+
+    def _best(self, found: np.ndarray, bar: float) -> Best:
+        """Of sums and counts [2,N] the head with the largest share; a role of which a site says nothing has none."""
+        sums, counts = found
+        shares = np.where(counts >= ROWS, sums / np.maximum(1, counts), -1.0)
+        layer, head = divmod(int(shares.argmax()), self.heads)
+        share = float(shares.max())
+        return Best(layer, head, _rounded(share if share >= 0 else None), int((shares >= bar).sum()))
+
+
+def _rounded(value: float | None) -> float | None:
+    return None if value is None else round(value, DIGITS)
+
+
+def mean(sums: np.ndarray, rows: np.ndarray) -> np.ndarray:
+    """Sums [Q,N,N] over the rows of each sentence as the mean over all rows: [N,N]; 0 where there is no row."""
+    return sums.sum(0) / max(1, int(rows.sum()))
+
+
+def held_out(sums: np.ndarray, rows: np.ndarray) -> float | None:
+    """The mean distance of pairs that were chosen on the other half of the sentences [Q,N,N]; None for one sentence."""
+    if len(sums) < 2:
+        return None
+    halves = [mean(sums[start::2], rows[start::2]) for start in (0, 1)]
+    own = np.arange(sums.shape[1])
+    return float(np.mean([there[own, assignment(here)].mean() for here, there in (halves, halves[::-1])]))
+
+
+def shuffled(sums: np.ndarray, rows: np.ndarray) -> np.ndarray:
+    """The least mean distance where the other's heads are shuffled anew in every sentence [Q,N,N]: [SHUFFLES]."""
+    drawn, size = np.random.default_rng(SEED), sums.shape[1]
+    own, found = np.arange(size), []
+    for _ in range(SHUFFLES):
+        order = drawn.permuted(np.tile(own, (len(sums), 1)), axis=1)  # [Q,N]
+        costs = mean(np.take_along_axis(sums, order[:, None], axis=2), rows)
+        found.append(costs[own, assignment(costs)].mean())
+    return np.array(found)
+
+
+def _circle(sites: Sequence[SiteMatch], kind: str, count: int, heads: int) -> Circle:
+    """How many heads of a kind come to the same head directly and over a third checkpoint."""
+    partners = {(each.one, each.other, each.layer): each.partners for each in sites if each.kind == kind}
+    layers = sorted({layer for _, _, layer in partners})
+    closed = [
+        partners[b, c, layer][partners[a, b, layer][head]] == partners[a, c, layer][head]
+        for a, b, c in itertools.combinations(range(count), 3)
+        for layer in layers
+        for head in range(heads)
+    ]
+    return Circle(kind, round(float(np.mean(closed)), DIGITS), round(1 / heads, DIGITS))

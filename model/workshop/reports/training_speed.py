@@ -1,0 +1,111 @@
+"""How fast several models train, in turn: each makes a step on the same batch before the next batch comes, so that whatever
+else the machine does meets all of them alike."""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+import torch
+from torch import nn
+
+from model.config import ModelConfig, TrainConfig
+from model.device import keep_freed_memory
+from model.network.transformer import build
+from model.workshop.training.loss import Objective, learning_rate
+from model.workshop.training.preparation import (
+    Examples,
+    Material,
+    Order,
+    adam,
+    prepare,
+    products,
+)
+from model.workshop.training.run_folder import Files
+from model.workshop.training.tasks import task_named
+
+WARM = 2  # rounds that do not count: memory is taken for the first time, kernels are chosen
+
+
+class Work(NamedTuple):
+    """What one whole run is trained on."""
+
+    pairs: int
+    steps: int
+    target_tokens: int
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """Files as they are trained on."""
+
+    material: Material
+    config: TrainConfig
+
+    @classmethod
+    def of(cls, train: Path, dev: Path, config: TrainConfig) -> Prepared:
+        """Reads them, and learns the vocabulary; DataError where a file is bad, or has no pair within the text limit."""
+        order = Order(task_named("translate"), Files.single(train, dev), {}, config)
+        return cls(prepare(order), config)
+
+    @property
+    def work(self) -> Work:
+        """Steps and target tokens of all epochs."""
+        epochs = self.material.epochs
+        every = [(epoch, batch) for epoch in range(self.config.epochs) for batch in epochs.batches(epoch)]
+        tokens = sum(epochs.corpus(epoch).tokens(batch) for epoch, batch in every)
+        return Work(self.material.size["pairs"], len(every), tokens)
+
+
+def tokens_per_second(
+    options: Mapping[str, Mapping[str, object]],
+    prepared: Prepared,
+    rounds: int,
+    device: torch.device,
+    progress: Callable[[int], None] = lambda done: None,
+) -> dict[str, float]:
+    """Target tokens a second of a whole training step, the median over rounds, for each model by its name. `options` are
+    fields of a `ModelConfig`, without the vocabulary."""
+    keep_freed_memory()
+    material, config = prepared.material, prepared.config
+    corpus, batches = material.epochs.corpus(0), material.epochs.batches(0)
+    sizes = {"source_vocab": material.source_tokenizer.size, "target_vocab": material.target_tokenizer.size}
+    steps = {}
+    for name, fields in options.items():
+        torch.manual_seed(config.seed)
+        steps[name] = _step(build(ModelConfig(**sizes, **fields)).to(device), corpus, config, device)
+    found = {name: [] for name in options}
+    for number in range(WARM + rounds):
+        indices = batches[number % len(batches)]
+        names = list(options)[number % len(options) :] + list(options)[: number % len(options)]  # each is first in turn
+        for name in names:
+            began = time.perf_counter()
+            tokens = steps[name](indices)
+            found[name].append(tokens / (time.perf_counter() - began))
+        progress(1)
+    return {name: round(statistics.median(speeds[WARM:]), 1) for name, speeds in found.items()}
+
+
+def _step(model: nn.Module, corpus: Examples, config: TrainConfig, device: torch.device) -> Callable[[Sequence[int]], int]:
+    """A step of training as the trainer makes it; returns the target tokens of the batch, once all is computed."""
+    objective, optimizer, precision = Objective(model, config.label_smoothing), adam(model, config), products(config, device)
+    model.train()
+    for group in optimizer.param_groups:
+        group["lr"] = learning_rate(config, 1, 1 + config.warmup)
+
+    def step(indices: Sequence[int]) -> int:
+        batch, tokens = corpus.batch(indices).to(device), corpus.tokens(indices)
+        with precision:
+            loss = objective(batch)
+        (loss / tokens).backward()
+        nn.utils.clip_grad_norm_(model.parameters(), config.clip)
+        optimizer.step()
+        optimizer.zero_grad(set_to_none=True)
+        loss.item()  # waits for the device
+        return tokens
+
+    return step

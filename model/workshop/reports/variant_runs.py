@@ -1,0 +1,286 @@
+"""What the runs of the variants have come to: each in a folder of its own, read from the files that training and scoring
+have left there.
+
+What the runs of the variants will cost: counted work over a measured speed, or what those that ended took."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from filelock import FileLock, Timeout
+
+from model.checkpoint import write_json
+from model.checkpoint_files import read_config, read_metrics
+from model.io.files import (
+    MEGABYTE,
+    FileError,
+    parsed,
+    read_bytes,
+    read_json,
+    shown,
+)
+from model.io.limits import is_count
+from model.variants.designs import (
+    BASE,
+    VARIANTS,
+    Plan,
+    Variant,
+)
+from model.variants.record import Measured, Missing, Seeded, Variants
+from model.variants.same_heads import SameHeads
+from model.workshop.training.run_folder import MAX_LOG
+
+KEY = "test"  # of the scores, in metrics.json
+SPEED, HEADS, WORK, FAILED = "speed.json", "same_heads.json", "work.json", "failed.json"
+MOST_RECORD = 8 * MEGABYTE  # of the heads of all variants
+
+
+@dataclass(frozen=True)
+class VariantRun:
+    """One run that is asked for: a variant with a seed, in a folder of its own."""
+
+    variant: Variant
+    seed: int
+    folder: Path
+
+    @property
+    def checkpoint(self) -> Path:
+        """Where its best weights are."""
+        return self.folder / "checkpoint"
+
+    @property
+    def is_trained(self) -> bool:
+        """Whether it has been trained to its end: the means of the heads are measured last."""
+        return (self.checkpoint / "means.safetensors").is_file()
+
+    @property
+    def is_taken(self) -> bool:
+        """Whether another process is training it now."""
+        if not self.folder.is_dir():
+            return False
+        try:
+            with FileLock(self.folder / "lock", timeout=0):
+                return False
+        except Timeout:
+            return True
+
+    def fail(self, why: str) -> None:
+        """Keeps why it failed, in its folder, until it is tried again."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        write_json(self.folder / FAILED, {"why": why})
+
+    def begin(self) -> None:
+        """Forgets why it failed."""
+        (self.folder / FAILED).unlink(missing_ok=True)
+
+    @property
+    def missing(self) -> Missing:
+        """What is to be known of it while it has no scores: the step is the last one that its log has."""
+        name, step = self.variant.name, max((entry["step"] for entry in self._log()), default=0)
+        try:
+            why = read_json(self.folder / FAILED, MEGABYTE)["why"]
+            return Missing(name, self.seed, "failed", step, str(why))
+        except (FileNotFoundError, FileError, KeyError, TypeError):
+            state = "trained" if self.is_trained else "training" if step else "waiting"
+            return Missing(name, self.seed, state, step)
+
+    @property
+    def losses(self) -> tuple[tuple[int, float], ...]:
+        """The dev loss at each validation so far, with its step."""
+        return tuple((each["step"], each["dev_loss"]) for each in self._log() if isinstance(each.get("dev_loss"), float))
+
+    def _log(self) -> list[dict[str, Any]]:
+        """The lines of its log that are whole; none where there is no log."""
+        try:
+            lines = read_bytes(self.folder / "log.jsonl", MAX_LOG).splitlines()
+        except (FileNotFoundError, FileError):
+            return []
+        found = []
+        for line in lines:
+            try:
+                entry = parsed(line)
+            except ValueError:
+                continue
+            if isinstance(entry, dict) and is_count(entry.get("step")):
+                found.append(entry)
+        return found
+
+    def scores(self, plan: Plan, data: Mapping[str, str], decoding: Mapping[str, Any]) -> dict[str, Any] | None:
+        """What its metrics.json says, if it is trained and scored on these data, decoded in this way; else None.
+
+        Raises ValueError where the run was made, or begun, with other settings or other data.
+        """
+        if not self.is_trained:
+            self._check_begun(plan, data)
+            return None
+        metrics, trained_on = read_metrics(self.checkpoint / "metrics.json"), {k: data[k] for k in ("train", "dev")}
+        config = read_config(self.checkpoint / "config.json")[0].to_dict()
+        wanted = plan.model_options(self.variant)
+        training = metrics.get("training", {})
+        self._same("model", wanted, config)
+        self._same("training", plan.train_options(self.seed), training)
+        self._same("data", trained_on, training.get("data_sha256", {}))
+        scored = metrics.get(KEY)
+        if not isinstance(scored, dict) or scored.get("data_sha256") != data["test"]:
+            return None
+        return metrics if all(scored.get(name) == value for name, value in decoding.items()) else None
+
+    def _check_begun(self, plan: Plan, data: Mapping[str, str]) -> None:
+        """The settings of a run that is not at its end; what else may be wrong with it the trainer says."""
+        try:
+            begun = read_json(self.folder / "settings.json", MEGABYTE)
+            parts = [dict(begun[name]) for name in ("model", "training", "data")]
+        except (FileNotFoundError, FileError, KeyError, TypeError, ValueError):
+            return
+        wanted = plan.model_options(self.variant), plan.train_options(self.seed), {k: data[k] for k in ("train", "dev")}
+        for part, own, found in zip(("model", "training", "data"), wanted, parts, strict=True):
+            self._same(part, own, found)
+
+    def _same(self, part: str, wanted: Mapping[str, Any], found: Mapping[str, Any]) -> None:
+        for name, value in wanted.items():
+            if found.get(name) != value:
+                raise ValueError(
+                    f"{self.folder} holds a run with other settings ({part}: {name} was {shown(found.get(name))}, now "
+                    f"{shown(value)}); give another --out"
+                )
+
+
+def runs_of(out: Path, names: Iterable[str], seeds: Iterable[int]) -> list[VariantRun]:
+    """All runs of some variants, seed by seed: where this is stopped early, what is there can be compared."""
+    names = list(names)
+    return [VariantRun(VARIANTS[name], seed, out / f"{name}-{seed}") for seed in seeds for name in names]
+
+
+def collect(
+    runs: Iterable[VariantRun], out: Path, plan: Plan, data: Mapping[str, str], decoding: Mapping[str, Any]
+) -> Variants | None:
+    """The record of those that are trained and scored, with those that are not, and with what was measured beside them: the
+    speeds, the heads, how much a run is trained on. None where no run is scored."""
+    found: dict[str, list[tuple[VariantRun, dict[str, Any]]]] = {}
+    missing, seeds = [], []
+    for run in runs:
+        seeds += [run.seed] if run.seed not in seeds else []
+        if (metrics := run.scores(plan, data, decoding)) is not None:
+            found.setdefault(run.variant.name, []).append((run, metrics))
+        else:
+            missing.append(run.missing)
+    if not found:
+        return None
+    speed = speed_of(out)
+    speeds = speed.pop("tokens_per_second") if speed else {}
+    measured = tuple(_measured(VARIANTS[n], plan, found[n], speeds.get(n)) for n in VARIANTS if n in found)
+    tests = [metrics[KEY] for each in found.values() for _, metrics in each]
+    work = work_of(out, plan, data) or {"steps": None, "target_tokens": None}
+    return Variants(
+        base=BASE,
+        training=dict(plan.training),
+        data=dict(data),
+        decoding=dict(decoding),
+        sentences=tests[0]["sentences"],
+        sacrebleu_signature=tests[0]["sacrebleu_signature"],
+        variants=measured,
+        speed=speed,
+        seeds=tuple(seeds),
+        missing=tuple(missing),
+        steps=work["steps"],
+        target_tokens=work["target_tokens"],
+        same_heads=heads_of(out),
+    )
+
+
+def speed_of(out: Path) -> dict[str, Any] | None:
+    """What `speed.json` holds; None where there is none. ValueError where it is damaged."""
+    found = _read(out / SPEED)
+    if found is not None and not isinstance(found.get("tokens_per_second"), dict):
+        raise ValueError(f"{out / SPEED} has no tokens_per_second; measure again with --speed")
+    return found
+
+
+def heads_of(out: Path) -> dict[str, SameHeads]:
+    """What `same_heads.json` holds, by the names of the variants. ValueError where it is damaged."""
+    try:
+        return {name: SameHeads.from_dict(each) for name, each in (_read(out / HEADS) or {}).items()}
+    except ValueError as fault:
+        raise ValueError(f"{out / HEADS}: {fault}; measure again with --same-heads") from None
+
+
+def work_of(out: Path, plan: Plan, data: Mapping[str, str]) -> dict[str, Any] | None:
+    """What `work.json` says of one whole run, where it was counted for this plan and these data; else None."""
+    found = _read(out / WORK) or {}
+    counts = all(is_count(found.get(name)) for name in ("steps", "target_tokens", "pairs"))
+    return found if counts and found.get("of") == work_key(plan, data) else None
+
+
+def work_key(plan: Plan, data: Mapping[str, str]) -> dict[str, Any]:
+    """What the work of a run depends on."""
+    return dict(plan.training) | {"train": data["train"]}
+
+
+def _read(path: Path) -> dict[str, Any] | None:
+    try:
+        found = read_json(path, MOST_RECORD)
+    except FileNotFoundError:
+        return None
+    if not isinstance(found, dict):
+        raise ValueError(f"{path} is damaged: it is no object; remove it")
+    return found
+
+
+def _measured(variant: Variant, plan: Plan, runs: list[tuple[VariantRun, dict[str, Any]]], speed: float | None) -> Measured:
+    seeded = [
+        Seeded(
+            run.seed,
+            metrics[KEY]["bleu"],
+            metrics[KEY]["chrf"],
+            metrics["dev"]["dev_loss"],
+            metrics["training"]["steps"],
+            metrics["training"]["minutes"],
+            run.losses,
+        )
+        for run, metrics in sorted(runs, key=lambda pair: pair[0].seed)
+    ]
+    options, parameters = plan.model_options(variant), runs[0][1]["parameters"]
+    return Measured(variant.name, variant.title, variant.says, options, parameters, tuple(seeded), speed)
+
+
+class Cost(NamedTuple):
+    """How many runs are left, how many hours they are thought to take, and what this is known from."""
+
+    runs: int
+    hours: float
+    known_from: str
+
+    def told(self) -> str:
+        runs = "1 run is" if self.runs == 1 else f"{self.runs} runs are"
+        return f"{runs} left: about {hours(self.hours)}, {self.known_from}."
+
+
+def hours(count: float) -> str:
+    """A span of time in words."""
+    if count < 1:
+        minutes = max(1, round(60 * count))
+        return f"{minutes} minute{'' if minutes == 1 else 's'}"
+    return f"{count:.1f} hours"
+
+
+def from_speed(left: Sequence[VariantRun], target_tokens: int, speeds: Mapping[str, float]) -> Cost:
+    """By the target tokens of a run, and how many of them a second each variant was measured to train on."""
+    seconds = math.fsum(target_tokens / speeds[run.variant.name] for run in left)
+    return Cost(len(left), seconds / 3600, "from the speed measured here; validating and scoring come on top")
+
+
+def from_runs(left: Sequence[VariantRun], found: Variants) -> Cost:
+    """By the minutes of the runs that have ended: of the same variant, else of all."""
+    minutes = {each.name: [run.minutes for run in each.runs] for each in found.variants}
+    every = [each for own in minutes.values() for each in own]
+    total = math.fsum(_mean(minutes.get(run.variant.name) or every) for run in left)
+    ended = "the run" if len(every) == 1 else f"the {len(every)} runs"
+    return Cost(len(left), total / 60, f"from the minutes of {ended} that ended; validating and scoring come on top")
+
+
+def _mean(values: Sequence[float]) -> float:
+    return math.fsum(values) / len(values)

@@ -1,0 +1,64 @@
+"""How often the lab's warnings are right: the sentences that they stand at, against those that came out badly.
+
+A translation came out badly where its chrF, against the best of the sentence's references, is under `BAD`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+from sacrebleu.metrics import CHRF
+
+from model.checkpoint import Checkpoint
+from model.config import END, MAX_CHARACTERS, MAX_TOKENS
+from model.decoding.strategy import Decoding
+from model.edits.intervention import BASELINE
+from model.inference import cautions
+from model.inference.passes import teacher_force
+from model.workshop.corpus.corpus import by_source
+from model.workshop.evaluation.scoring import GREEDY, translate
+
+BAD = 50.0  # chrF, 0 to 100
+
+
+@torch.inference_mode()
+def measure(
+    checkpoint: Checkpoint,
+    pairs: Sequence[tuple[str, str]],
+    limit: int | None = None,
+    progress: Callable[[int], None] = lambda done: None,
+    decoding: Decoding = GREEDY,
+) -> dict[str, Any]:
+    """Translates the distinct sources (at most `limit`) and counts how often each kind of warning stands, and is right.
+
+    Returns `bar`, `sentences`, `bad`; `rules`: for each kind `warned` and `right`; and `signs`: the `sentences` at which no
+    kind stands, one, two..., and how many of them came out `bad`. A kind that needs what the checkpoint does not hold is
+    left out.
+    """
+    groups = list(by_source(pairs).items())[:limit]
+    found = translate(checkpoint.model, checkpoint.source_tokenizer, [s for s, _ in groups], 64, progress, decoding)
+    chrf, bad, kinds = CHRF(), [], []
+    for (source, references), hypothesis in zip(groups, found, strict=True):
+        said = checkpoint.target_tokenizer.decode(hypothesis.ids)
+        bad.append(max(chrf.sentence_score(said, [each]).score for each in references) < BAD)
+        ids = [*checkpoint.source_tokenizer.encode(source[:MAX_CHARACTERS])[: MAX_TOKENS - 1], END]
+        (trace,) = teacher_force(checkpoint, ids, hypothesis.ids, [BASELINE])
+        kinds.append(cautions.kinds(trace, checkpoint.source_tokenizer, checkpoint.seen))
+    rules = {
+        name: {
+            "warned": sum(each[name] for each in kinds),
+            "right": sum(each[name] and wrong for each, wrong in zip(kinds, bad, strict=True)),
+        }
+        for name in (kinds[0] if kinds else ())
+    }
+    numbers = [sum(each.values()) for each in kinds]
+    signs = [
+        {
+            "sentences": numbers.count(number),
+            "bad": sum(each == number and wrong for each, wrong in zip(numbers, bad, strict=True)),
+        }
+        for number in range(len(rules) + 1)
+    ]
+    return {"bar": BAD, "sentences": len(groups), "bad": sum(bad), "rules": rules, "signs": signs}

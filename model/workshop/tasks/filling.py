@@ -1,0 +1,162 @@
+"""--task mlm: an encoder learns to fill in blanks, and to tell whether a sentence follows another (Devlin et al. 2019)."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
+from functools import lru_cache, partial
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.nn import functional as F
+
+from model.config import PAD, ModelConfig, TrainConfig
+from model.network.context import forced
+from model.network.transformer import EncoderOnly
+from model.text.languages import watched_texts
+from model.text.tokenizer import Tokenizer
+from model.workshop.corpus.corpus import count_tokens
+from model.workshop.corpus.probes import read_probe_texts
+from model.workshop.corpus.sentence_pairs import (
+    NOTHING,
+    Books,
+    ReadBatch,
+    Rows,
+    read_sentences,
+)
+from model.workshop.corpus.windows import Masking
+from model.workshop.evaluation import reading_card
+from model.workshop.training import sample_outputs, snapshots
+from model.workshop.training.loss import smoothed_loss
+from model.workshop.training.preparation import Material, Order
+from model.workshop.training.run_folder import TrainingError
+from model.workshop.training.validation import Validator
+
+
+def prepare(order: Order) -> Material:
+    """Pairs of sentences of the texts, drawn anew for every epoch, as are their blanks."""
+    config = order.config
+    texts = [read_sentences(path) for path in order.files.train]
+    probes = order.files.probes
+    watched = read_probe_texts(probes) if probes else watched_texts(order.languages[0], "watched_blanks")
+    tokenizer, _ = order.vocabulary(lambda: _learned(texts, config.vocab_size))
+    if tokenizer.mask is None:
+        raise TrainingError("the checkpoint of --init has no token for a blank in its vocabulary; begin with one that has.")
+    model, books = _model(order.model(tokenizer, tokenizer), order.start is None), Books.encode(texts, tokenizer)
+    masking = Masking(tokenizer, config.masked, config.whole_words)
+    epochs = Drawn(books, masking, config, model.follows)
+    counts = count_tokens([ids for book in books.books for ids in book], tokenizer.size)
+    told = f"{books.sentences:,} sentences, {books.tokens:,} tokens, in {len(texts)} " + (
+        "text" if len(texts) == 1 else "texts"
+    )
+    return Material(
+        tokenizer,
+        tokenizer,
+        model=model,
+        epochs=epochs,
+        dev=HeldOut(order.files.dev, masking, 4 * config.batch_tokens, model.follows),
+        loss=partial(filled_loss, each_pair=epochs.corpus(0).blanks_a_pair),
+        size={"texts": len(texts), "sentences": books.sentences, "tokens": books.tokens},
+        told=told + (f", {books.cut} cut off as too long" if books.cut else ""),
+        counts={"source": counts, "target": counts},
+        card=reading_card.card,
+        watched=snapshots.encode_blanks(watched, tokenizer, model.source_start),
+        writes=sample_outputs.filled(tokenizer),
+    )
+
+
+def _learned(texts: Sequence[Sequence[str]], size: int) -> tuple[Tokenizer, Tokenizer]:
+    made = Tokenizer.train((sentence for text in texts for sentence in text), size, blanks=True)
+    return made, made
+
+
+def _model(config: ModelConfig, is_new: bool) -> ModelConfig:
+    """A new model without a head for what follows has nothing that two sentences and the pooler would be for."""
+    return config if config.follows or not is_new else dataclasses.replace(config, segments=0, pooler=False)
+
+
+class Drawn:
+    """The pairs and the blanks of every epoch."""
+
+    def __init__(self, books: Books, masking: Masking, config: TrainConfig, pairs: bool) -> None:
+        self.config = config
+        self.corpus = lru_cache(1)(lambda epoch: rows(books, masking, f"{config.seed}/{epoch}", pairs))
+
+    def batches(self, epoch: int) -> list[list[int]]:
+        return self.corpus(epoch).batches(self.config.batch_tokens, self.config.seed, epoch)
+
+
+def rows(books: Books, masking: Masking, key: str, pairs: bool) -> Rows:
+    """The rows of an epoch, and their blanks."""
+    return Rows(books.rows(f"{key}/pairs", pairs), masking, f"{key}/blanks")
+
+
+def losses(model: EncoderOnly, batch: ReadBatch, smoothing: float = 0.0) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """Logits of the blanks [N,V] and their summed loss; logits of the pairs [P,2] and their summed loss, in nats."""
+    hidden, real = forced(model, batch.source, None), batch.outputs != PAD  # [B,S,D], [B,S]
+    logits = model.project(hidden[real])
+    filled = smoothed_loss(logits, batch.outputs[real], smoothing)
+    if not model.config.follows:
+        return logits, filled, hidden.new_zeros(0, 2), hidden.new_zeros(())
+    pairs = model.following(hidden, batch.source).float()  # [B,2]
+    followed = F.cross_entropy(pairs, batch.labels, ignore_index=NOTHING, reduction="sum")
+    return logits, filled, pairs[batch.labels != NOTHING], followed
+
+
+def filled_loss(model: EncoderOnly, batch: ReadBatch, smoothing: float, each_pair: float) -> tuple[Tensor, int]:
+    """The loss of the blanks, summed, and how many they are; to it is added that of the pairs, each as much as `each_pair`
+    blanks. With `Rows.blanks_a_pair` both losses count the same over an epoch, and a pair the same in every batch."""
+    logits, filled, _, followed = losses(model, batch, smoothing)
+    return filled + each_pair * followed, len(logits)
+
+
+class HeldOut(Validator):
+    """Pairs of the dev texts with blanks that are the same at every validation."""
+
+    corpus: Rows
+
+    def __init__(self, paths: Sequence[Path], masking: Masking, tokens: int, pairs: bool) -> None:
+        """`tokens` is the size of a batch. Raises DataError for a bad file."""
+        self.books = Books.encode([read_sentences(path) for path in paths], masking.tokenizer)
+        corpus = rows(self.books, masking, "dev", pairs)
+        super().__init__(corpus, tokens, partial(filled_loss, each_pair=corpus.blanks_a_pair))
+
+    @torch.inference_mode()
+    def _measured(self, model: EncoderOnly, precision: AbstractContextManager) -> dict[str, float]:
+        """Both losses and what is right, each as a share."""
+        was_training, device = model.training, next(model.parameters()).device
+        model.eval()
+        sums = dict.fromkeys(("blanks", "blank_loss", "blanks_right", "pairs", "pair_loss", "pairs_right"), 0.0)
+        with precision:
+            for indices in self.batches:
+                batch = self.corpus.batch(indices).to(device)
+                logits, filled, pairs, followed = losses(model, batch)
+                told, labels = batch.outputs[batch.outputs != PAD], batch.labels[batch.labels != NOTHING]
+                right = (logits.argmax(-1) == told).sum(), (pairs.argmax(-1) == labels[: len(pairs)]).sum()
+                found = (len(logits), filled, right[0], len(pairs), followed, right[1])
+                sums = {name: total + float(each) for (name, total), each in zip(sums.items(), found, strict=True)}
+        model.train(was_training)
+        parts = {name: sums[name] / sums["blanks"] for name in ("blank_loss", "blanks_right")}
+        if sums["pairs"]:
+            parts |= {name: sums[name] / sums["pairs"] for name in ("pair_loss", "pairs_right")}
+        return parts
+
+    def loss(self, model: EncoderOnly, precision: AbstractContextManager) -> float:
+        """Nats a blank, and nats a pair, added; the model's mode stays."""
+        parts = self._measured(model, precision)
+        return parts["blank_loss"] + parts.get("pair_loss", 0.0)
+
+    def scores(self, model: EncoderOnly) -> dict[str, Any]:
+        """Both losses apart, and the share of blanks and of pairs that are right."""
+        return {name: round(value, 4) for name, value in self._measured(model, contextlib.nullcontext()).items()}
+
+    def facts(self) -> dict[str, int]:
+        return {"sentences": self.books.sentences, "tokens": self.books.tokens}
+
+    def told(self, entry: dict[str, Any]) -> str:
+        pairs = f", {entry['pairs_right']:.1%} of the pairs" if "pairs_right" in entry else ""
+        return f"{super().told(entry)}, {entry['blanks_right']:.1%} of the blanks right{pairs}"

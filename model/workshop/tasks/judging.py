@@ -1,0 +1,109 @@
+"""--task classify: an encoder learns to give a text one of some labels, from scratch or from one that fills in."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from model.config import ModelConfig, TrainConfig
+from model.network.context import forced
+from model.network.transformer import EncoderOnly
+from model.text.languages import watched_texts
+from model.text.tokenizer import Tokenizer
+from model.workshop.corpus.probes import read_probe_texts
+from model.workshop.corpus.sentence_pairs import Labelled, ReadBatch, read_labelled
+from model.workshop.evaluation import reading_card
+from model.workshop.training import sample_outputs, snapshots
+from model.workshop.training.loss import smoothed_loss
+from model.workshop.training.preparation import Material, Order
+from model.workshop.training.validation import Validator
+
+
+def prepare(order: Order) -> Material:
+    """Texts with their labels; those of dev must be among those of the training."""
+    (train,), (dev,), config = order.files.train, order.files.dev, order.config
+    texts = read_labelled(train)
+    probes = order.files.probes
+    watched = read_probe_texts(probes) if probes else watched_texts(order.languages[0], "watched_judged")
+    classes = tuple(sorted({label for label, _ in texts}))
+    tokenizer, _ = order.vocabulary(lambda: _learned([text for _, text in texts], config.vocab_size))
+    model = _model(order.model(tokenizer, tokenizer), classes)
+    read = Labelled(texts, tokenizer, classes, model.source_start)
+    told = f"{len(read):,} texts with {len(classes)} labels"
+    if read.cut:
+        told += f", {read.cut} cut off as too long"
+    return Material(
+        tokenizer,
+        tokenizer,
+        model=model,
+        epochs=Shuffled(read, config),
+        dev=HeldOut(Labelled(read_labelled(dev, classes), tokenizer, classes, model.source_start), 4 * config.batch_tokens),
+        loss=judged_loss,
+        size={"texts": len(read)},
+        told=told,
+        counts={"source": read.counts, "target": read.counts},
+        card=reading_card.card,
+        watched=snapshots.encode_judged(watched, tokenizer, classes, model.source_start),
+        writes=sample_outputs.judgements,
+    )
+
+
+def _learned(texts: list[str], size: int) -> tuple[Tokenizer, Tokenizer]:
+    made = Tokenizer.train(texts, size)
+    return made, made
+
+
+def _model(config: ModelConfig, classes: tuple[str, ...]) -> ModelConfig:
+    """With a head for the labels. Those of a model that fills in are left out: nothing would teach them."""
+    changes = {"follows": False, "output_transform": False, "output_bias": False, "tied_output": True}
+    return dataclasses.replace(config, classes=classes, pooler=True, **changes)
+
+
+class Shuffled:
+    """The same texts in every epoch, in other batches."""
+
+    def __init__(self, texts: Labelled, config: TrainConfig) -> None:
+        self.texts, self.config = texts, config
+
+    def corpus(self, epoch: int) -> Labelled:
+        return self.texts
+
+    def batches(self, epoch: int) -> list[list[int]]:
+        return self.texts.batches(self.config.batch_tokens, self.config.seed, epoch)
+
+
+def judged_loss(model: EncoderOnly, batch: ReadBatch, smoothing: float) -> tuple[Tensor, int]:
+    """Summed loss of a batch in nats, and the number of its texts."""
+    logits = model.judged(forced(model, batch.source, None), batch.source)  # [B,C]
+    return smoothed_loss(logits, batch.labels, smoothing), len(batch.labels)
+
+
+class HeldOut(Validator):
+    """The dev texts."""
+
+    corpus: Labelled
+
+    def __init__(self, corpus: Labelled, tokens: int) -> None:
+        """`tokens` is the size of a batch."""
+        super().__init__(corpus, tokens, judged_loss)
+
+    @torch.inference_mode()
+    def scores(self, model: EncoderOnly) -> dict[str, Any]:
+        """The share of the labels that are right."""
+        was_training, device, right = model.training, next(model.parameters()).device, 0
+        model.eval()
+        for indices in self.batches:
+            batch = self.corpus.batch(indices).to(device)
+            chosen = model.judged(forced(model, batch.source, None), batch.source).argmax(-1)
+            right += int((chosen == batch.labels).sum())
+        model.train(was_training)
+        return {"labels_right": round(right / len(self.corpus), 4)}
+
+    def facts(self) -> dict[str, int]:
+        return {"texts": len(self.corpus)}
+
+    def told(self, entry: dict[str, Any]) -> str:
+        return f"{super().told(entry)}, {entry['labels_right']:.1%} of the labels right"

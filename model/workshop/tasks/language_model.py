@@ -1,0 +1,84 @@
+"""--task lm: a decoder-only model learns what follows in texts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from model.config import TrainConfig
+from model.text.languages import watched_texts
+from model.text.tokenizer import Tokenizer
+from model.workshop.corpus.corpus import count_tokens
+from model.workshop.corpus.probes import read_probe_texts
+from model.workshop.corpus.windows import Texts, Windows, read_paragraphs
+from model.workshop.evaluation import text_card
+from model.workshop.evaluation.text_scoring import bits_per_character
+from model.workshop.training import sample_outputs, snapshots
+from model.workshop.training.loss import batch_loss
+from model.workshop.training.preparation import Material, Order
+from model.workshop.training.validation import Validator
+
+
+def prepare(order: Order) -> Material:
+    """Windows of the texts, cut elsewhere in every epoch; a paragraph's end is `</s>`."""
+    files, config = order.files, order.config
+    texts = [read_paragraphs(path) for path in files.train]
+    watched = read_probe_texts(files.probes) if files.probes else watched_texts(order.languages[0], "watched_prompts")
+    tokenizer, _ = order.vocabulary(lambda: _learned(texts, config.vocab_size))
+    model, encoded = order.model(tokenizer, tokenizer), Texts.encode(texts, tokenizer)
+    counts = count_tokens(encoded.streams, tokenizer.size)
+    size = {"texts": len(texts)} | encoded.size
+    return Material(
+        tokenizer,
+        tokenizer,
+        model=model,
+        epochs=Shifted(encoded, config),
+        dev=HeldOut(files.dev, tokenizer, 4 * config.batch_tokens),
+        loss=batch_loss,
+        size=size,
+        told=f"{encoded.tokens:,} tokens of {encoded.paragraphs:,} paragraphs in {len(texts)} "
+        + ("text" if len(texts) == 1 else "texts"),
+        counts={"source": (0,) * tokenizer.size, "target": counts},
+        watched=snapshots.encode_texts(watched, tokenizer),
+        writes=sample_outputs.continuations(tokenizer),
+        card=text_card.card,
+    )
+
+
+def _learned(texts: Sequence[Sequence[str]], size: int) -> tuple[Tokenizer, Tokenizer]:
+    made = Tokenizer.train((paragraph for text in texts for paragraph in text), size)
+    return made, made
+
+
+class Shifted:
+    """The windows of every epoch: the same tokens, cut at other places, so that each is seen after more and less context."""
+
+    def __init__(self, texts: Texts, config: TrainConfig) -> None:
+        self.config = config
+        self.corpus = lru_cache(1)(lambda epoch: texts.shifted(config.seed, epoch))
+
+    def batches(self, epoch: int) -> list[list[int]]:
+        return self.corpus(epoch).batches(self.config.batch_tokens, self.config.seed, epoch)
+
+
+class HeldOut(Validator):
+    """Windows of the dev texts, cut from their beginnings on."""
+
+    corpus: Windows
+
+    def __init__(self, paths: Sequence[Path], tokenizer: Tokenizer, tokens: int) -> None:
+        """`tokens` is the size of a batch. Raises DataError for a bad file."""
+        self.texts = Texts.encode([read_paragraphs(path) for path in paths], tokenizer)
+        super().__init__(self.texts.windows([0] * len(paths)), tokens, batch_loss)
+
+    def restated(self, loss: float) -> dict[str, float]:
+        """Bits a character; tokens at a window's beginning have little context, so this is more than `evaluate` tells."""
+        return {"bits_per_character": round(bits_per_character(loss * self.texts.tokens, self.texts.characters), 4)}
+
+    def facts(self) -> dict[str, int]:
+        return self.texts.size
+
+    def told(self, entry: dict[str, Any]) -> str:
+        return f"{super().told(entry)}, {entry['bits_per_character']} bits a character"

@@ -1,0 +1,310 @@
+"""Training: a loop that can be stopped at any moment and goes on where it was, on one processor or on many."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Sequence
+from functools import cached_property, partial
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors import SafetensorError
+from torch import nn
+
+from model import checkpoint as checkpoints
+from model.checkpoint import Checkpoint
+from model.config import TrainConfig
+from model.device import keep_freed_memory, random_state, set_random_state
+from model.io.folders import own_name
+from model.network.transformer import Transformer, build
+from model.text.corpus_stats import Seen
+from model.workshop.evaluation.scoring import head_means
+from model.workshop.training import saved_state, snapshots
+from model.workshop.training.distributed import Group
+from model.workshop.training.loss import Objective, learning_rate
+from model.workshop.training.preparation import (
+    Order,
+    adam,
+    begin_with,
+    check_options,
+    prepare,
+    products,
+)
+from model.workshop.training.run_folder import (
+    Files,
+    Progress,
+    RunFolder,
+    TrainingError,
+)
+from model.workshop.training.tasks import task_named
+from model.workshop.training.validation import Meter, Step, Weights, averaged
+from model.workshop.training.warm_start import Before
+
+
+class Run:
+    """One training run in a folder (`RunFolder`), with `checkpoint/`, the best weights, in it."""
+
+    def __init__(
+        self,
+        folder: Path,
+        files: Files,
+        model_options: dict[str, Any],
+        config: TrainConfig,
+        device: torch.device,
+        languages: tuple[str, str],
+        init: str | None = None,
+        task: str = "translate",
+    ) -> None:
+        """Prepares a new run of a task (`TRAINING_TASKS`), or the one in `folder` for going on.
+
+        Raises TrainingError where the folder holds a run with other settings or other data, and where model options are
+        given beside `init`, whose model is as it is; DataError for a bad file.
+        """
+        check_options(model_options, init)
+        self.files = RunFolder(folder)
+        self.group = Group(device)
+        self.config, self.device, self.languages = config, self.group.device, languages
+        self.settings = {
+            "model": model_options,
+            "training": config.to_dict(),
+            "data": files.hashes(),
+            "init": init,
+            "processes": self.group.size,
+            "task": task,
+        }
+        self.files.check(self.settings)
+        start, declared = checkpoints.load(init) if init else None, task_named(task)
+        self.material = prepare(Order(declared, files, model_options, config, start, languages))
+        self.model_config, self.epochs, self.dev = self.material.model, self.material.epochs, self.material.dev
+        self.recorder = snapshots.SnapshotRecorder(self.material.watched, self.material.writes, self.model_config)
+        self.before = Before.of(checkpoints.find(init), start.config, self.model_config) if init else Before()
+        torch.manual_seed(config.seed)
+        self.model = build(self.model_config)
+        if start:
+            begin_with(self.model, start.model)
+        self.model.to(self.device)
+        self.objective = self.group.wrap(Objective(self.model, config.label_smoothing, self.material.loss))
+        if self.group.size > 1:
+            torch.manual_seed(config.seed + self.group.rank)  # every process drops out other entries
+        self.optimizer = adam(self.model, config)
+        self.snapshots: list[Weights] = []  # the weights at the last validations, float32, the newest last
+        self.progress, self.sums = Progress(), dict[str, float]()  # what the meter has summed since it last logged
+        self.stop = False  # set from outside: the run saves after the step that is under way, and ends
+        self.settings["watched"] = snapshots.digest(self.recorder.sentences)
+        counted = (len(self.epochs.batches(epoch)) for epoch in range(config.epochs))  # slowly: each epoch is drawn for it
+        self.total = self.settings["total"] = self.files.total(self.settings["watched"]) or sum(counted)
+        self.autocast = products(config, self.device)
+        with self.files.alone(self.group.first):
+            self._restore()
+            if self.group.first:
+                self.files.write_settings(self.settings)  # last: a run that could not be prepared leaves none
+
+    # -- stopping and going on ------------------------------------------------------------------------------------
+
+    def save(self) -> None:
+        """Writes the whole state of the run at once: a run that is killed while saving keeps the state before."""
+        random = self.group.gather(random_state(self.device))
+        if not self.group.first:
+            return
+        state = {
+            "model": self.model.state_dict(),
+            "optimizer": self.optimizer.state_dict(),
+            "snapshots": self.snapshots,
+            "progress": vars(self.progress),
+            "random": random,
+            "probes": self.recorder.state(),
+            "meter": dict(self.sums),
+        }
+        self.files.save_state(state, self.progress.step)
+        if self.recorder.steps:
+            self.files.save_probes(self.recorder.recording(), self.files.path, self.progress.step)
+
+    def _restore(self) -> None:
+        fits = partial(saved_state.check, self.model, self.recorder, self.config.average, self.group.size)
+        state = self.files.load_state(torch.device("cpu"), fits)
+        if state is None:
+            return
+        self.model.load_state_dict(state["model"])
+        self.optimizer.load_state_dict(self.optimizer.state_dict() | {"state": state["optimizer"]["state"]})
+        self.snapshots = state["snapshots"]
+        self.progress = Progress(**state["progress"])
+        self.recorder.restore(state["probes"])
+        self.sums = state.get("meter", {})
+        set_random_state(self.device, state["random"][self.group.rank])
+        if self.group.first:
+            self.files.cut_log(self.progress.step)
+
+    def log(self, **entry: Any) -> None:
+        self.files.log(**({"step": self.progress.step, "seconds": round(self.progress.seconds, 1)} | entry))
+
+    # -- the loop -------------------------------------------------------------------------------------------------
+
+    def train(self, max_minutes: float | None = None) -> bool:
+        """Trains to the end, or for `max_minutes`; True where the end was reached. The state is saved either way.
+
+        Where the time is up before the first validation, the weights are kept as they are, so that there is a checkpoint.
+        Raises TrainingError where the loss is no number, where the disk is full, and where another run is in the folder.
+        """
+        keep_freed_memory()
+        with self.files.alone(self.group.first):
+            meter = Meter(self.total, self.progress.step, self.config, self.sums, silent=not self.group.first)
+            try:
+                return self._loop(meter, max_minutes)
+            finally:
+                meter.close()
+
+    def _loop(self, meter: Meter, max_minutes: float | None) -> bool:
+        began = saved = time.monotonic()
+        state, due = self.progress, snapshots.steps(self.total)
+        if not state.step:
+            self._watch()
+        while state.epoch < self.config.epochs and not state.ended:
+            for indices in self.epochs.batches(state.epoch)[state.batch :]:
+                tick = time.monotonic()
+                step = self._step(indices)
+                state.batch += 1
+                state.seconds += time.monotonic() - tick
+                if (entry := meter.update(step, time.monotonic() - tick)) and self.group.first:
+                    self.log(epoch=state.epoch, **entry)
+                self.sums = meter.sums
+                if state.step in due:
+                    self._watch()
+                if state.step % self.config.validate_every == 0:
+                    meter.say(self.validate())
+                out_of_time = max_minutes is not None and time.monotonic() - began > 60 * max_minutes
+                overdue = time.monotonic() - saved > 60 * self.config.save_minutes
+                stop, save, late = self.group.sums([self.stop or out_of_time, overdue, out_of_time])
+                if late and not state.best:
+                    self._keep_early(meter)
+                if stop or save:
+                    self.save()
+                    saved = time.monotonic()
+                if stop:
+                    return False
+                if state.ended:
+                    break
+            else:
+                state.epoch, state.batch = state.epoch + 1, 0
+        if not state.validations or state.validations[-1]["step"] != state.step:
+            meter.say(self.validate())
+        self._finish()
+        return True
+
+    def _step(self, indices: Sequence[int]) -> Step:
+        """One step on a batch, of which each process takes every so-manieth pair."""
+        self.progress.step += 1
+        rate = learning_rate(self.config, self.progress.step, self.total)
+        for group in self.optimizer.param_groups:
+            group["lr"] = rate
+        share = indices[self.group.rank :: self.group.size]
+        corpus = self.epochs.corpus(self.progress.epoch)
+        batch = corpus.batch(share or indices[:1]).to(self.device)
+        tokens = int(self.group.sums([corpus.tokens(share)])[0])
+        self.model.train()
+        with self.autocast:
+            loss = self.objective(batch) * bool(share)  # a process without a share computes zeros
+        (loss * self.group.size / tokens).backward()  # gradients are averaged over the processes
+        norm = nn.utils.clip_grad_norm_(self.model.parameters(), self.config.clip)
+        self.optimizer.step()
+        self.optimizer.zero_grad(set_to_none=True)
+        value = self.group.sums([loss.item()])[0]
+        self._check_loss("loss", value)
+        return Step(value, tokens, rate, float(norm))
+
+    def _check_loss(self, what: str, value: float) -> None:
+        if not math.isfinite(value):
+            raise TrainingError(
+                f"the {what} is {value} at step {self.progress.step}; the last saved state is in {self.files.path}. "
+                "Begin anew with a lower learning rate."
+            )
+
+    def _watch(self) -> None:
+        if self.group.first and self.recorder.sentences:
+            self.recorder.record(self.progress.step, self.model)
+
+    # -- measuring and keeping ------------------------------------------------------------------------------------
+
+    def validate(self) -> str:
+        """Dev loss (no smoothing, nats a token) and scores of the averaged weights, in a line.
+
+        Keeps them where the loss is the lowest so far, or always (`keep`); ends the run after `patience` others.
+        """
+        state = self.progress
+        if self.group.first:
+            self.snapshots.append({k: v.detach().float().cpu().clone() for k, v in self.model.state_dict().items()})
+            del self.snapshots[: -self.config.average]
+            model = averaged(self.model, self.snapshots)
+            entry = self._measured(model)
+            self.log(**entry)
+            state.validations.append(entry)
+            lowest = min(range(len(state.validations)), key=lambda n: (state.validations[n]["dev_loss"], -n))
+            late = len(state.validations) - 1 - lowest
+            if not late or self.config.keep == "last":
+                state.best = entry
+                self._keep(model, entry)
+            state.ended = bool(self.config.patience) and late >= self.config.patience
+        state.validations, state.best, state.ended = self.group.share((state.validations, state.best, state.ended))
+        return self.dev.told(state.validations[-1])
+
+    def _measured(self, model: Transformer) -> dict[str, Any]:
+        """What is measured of a model on the dev files; beside means of weights, the loss of the weights as they are."""
+        loss = self.dev.loss(model, self.autocast)
+        entry: dict[str, Any] = {"step": self.progress.step, "dev_loss": round(loss, 4)}
+        if model is not self.model and self.config.average > 1:
+            entry["dev_loss_unaveraged"] = round(self.dev.loss(self.model, self.autocast), 4)
+        self._check_loss("dev loss", loss)
+        return entry | self.dev.restated(loss) | self.dev.scores(model)
+
+    def _keep_early(self, meter: Meter) -> None:
+        """Measures the weights as they are and keeps them; the run itself goes on as if this had not been."""
+        if self.group.first:
+            entry = self._measured(self.model)
+            meter.say(self.dev.told(entry))
+            self._keep(self.model, entry)
+
+    def _keep(self, model: Transformer, entry: dict[str, Any]) -> None:
+        try:
+            checkpoints.save(self.checkpoint(model, entry), self.files.path / "checkpoint")
+        except (OSError, SafetensorError) as fault:
+            raise self.files.not_saved(fault, self.progress.step) from None
+
+    def leave(self) -> None:
+        """Says goodbye to the other processes; the run takes no step after it."""
+        del self.objective  # it holds on to the group
+        self.group.leave()
+
+    def _finish(self) -> None:
+        """Beside the best weights: means of heads, the probes with a last look, what the run took. The last state."""
+        if self.recorder.sentences and self.progress.step not in self.recorder.steps:
+            self._watch()
+        if self.group.first:
+            kept = checkpoints.load(str(folder := self.files.path / "checkpoint"), self.device)
+            try:
+                checkpoints.save_means(head_means(kept.model, self.dev.corpus), folder)
+                self.files.keep_history(self.before, self.recorder.recording() if self.recorder.steps else None)
+                self.files.tell(kept, self.progress, self.material.card)
+            except (OSError, SafetensorError) as fault:
+                raise self.files.not_saved(fault, self.progress.step) from None
+        self.save()
+
+    @cached_property
+    def seen(self) -> Seen | None:
+        """What is trained on in an epoch, counted once a run."""
+        return self.material.seen(self.progress.epoch)
+
+    def checkpoint(self, model: Transformer, entry: dict[str, Any]) -> Checkpoint:
+        """A model of this run, with what is known of it; `entry` is what was measured of it on the dev files."""
+        state, made = self.progress, self.material
+        begun = self.settings["init"] and own_name(Path(self.settings["init"]).resolve())
+        made_by = state.took | {"init": begun} | made.size
+        metrics = {
+            "parameters": model.parameter_count,
+            "training": self.config.to_dict() | made_by | {"data_sha256": self.settings["data"]},
+            "dev": entry | self.dev.facts(),
+            "validations": state.validations or [entry],
+        }
+        tokenizers = made.source_tokenizer, made.target_tokenizer
+        known = (self.languages, metrics, made.counts)
+        return Checkpoint(self.files.path.name, self.model_config, model, *tokenizers, *known, seen=self.seen)

@@ -1,0 +1,186 @@
+"""Probes: what a few sentences looked like at some steps of a training, kept for a later look (see `recording.py`)."""
+
+from __future__ import annotations
+
+import copy
+import hashlib
+import json
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+import torch
+
+from model.config import END, MAX_CHARACTERS, MAX_TOKENS, START, ModelConfig
+from model.io.files import shown
+from model.network.context import Pass, forced
+from model.network.transformer import Transformer
+from model.text.tokenizer import Tokenizer
+from model.trace import Probe
+from model.workshop.corpus.corpus import DataError
+from model.workshop.training.recording import (
+    LEVELS,
+    LOG_PROBS,
+    MAX_WRITTEN,
+    SENTENCES,
+    Recording,
+    Sentence,
+    shapes,
+)
+
+MAX_WEIGHTS = 160_000  # of attention, that a step's maps may have: some forty steps of them take less than 4 MB
+Writes = Callable[[Transformer, Sequence[Sentence]], list[str]]  # what a model makes of sentences, a text for each
+
+
+def steps(total: int, count: int = 44) -> tuple[int, ...]:
+    """Step 0 and at least `count` more where there are as many, from 1 to `total`, evenly spaced on a logarithmic scale (the
+    first ones follow one another)."""
+    points = count
+    while len(found := {round(total ** (n / (points - 1))) for n in range(points)}) < min(count, total):
+        points += 1
+    return (0, *sorted(found))
+
+
+def digest(sentences: Sequence[Sentence]) -> str:
+    """SHA-256 of what is watched: other texts, tokens or labels have another."""
+    told = [(s.name, s.source_text, s.target_text, s.source, s.target, s.labels) for s in sentences]
+    return hashlib.sha256(json.dumps(told).encode()).hexdigest()
+
+
+class SnapshotRecorder:
+    """Collects, step by step, what a model does with the sentences. Its state can be stored and taken up again."""
+
+    def __init__(
+        self, sentences: Sequence[Sentence], writes: Writes | None = None, config: ModelConfig | None = None
+    ) -> None:
+        """`writes` has what the model makes of the sentences. Of many the shortest are kept, and of long ones as many as the
+        maps of a model of `config` leave room for."""
+        shortest = sorted(sentences, key=lambda s: max(1, len(s.source)) * max(1, len(s.target)))[:SENTENCES]
+        while config is not None and len(shortest) > 1 and _weights(shortest, config) > MAX_WEIGHTS:
+            shortest.pop()
+        self.sentences = [s for s in sentences if s in shortest]
+        self.writes = writes
+        self.steps: list[int] = []
+        self.arrays: dict[str, list[torch.Tensor]] = {}
+        self.written: list[list[str]] = []
+
+    @torch.inference_mode()
+    def record(self, step: int, model: Transformer) -> None:
+        """Adds the model as it is at a step: float32, without dropout; the model's mode stays."""
+        was_training = model.training
+        model.eval()
+        for number, sentence in enumerate(self.sentences):
+            log_probs, probe = _read(model, sentence)
+            self._add(f"{LOG_PROBS}/{number}", log_probs.cpu())
+            for kind in model.config.kinds:
+                layers = sorted(site for site in probe.records if site.kind == kind)
+                patterns = torch.stack([probe.records[site]["pattern"][0] for site in layers])  # [L,H,T,S]
+                self._add(f"{kind}/{number}", (patterns * LEVELS).round().byte().cpu())
+        with torch.inference_mode(False):  # a copy: what decoding prepares of a model would not see the steps of fused Adam
+            still = copy.deepcopy(model) if self.writes else model
+        texts = self.writes(still, self.sentences) if self.writes else [""] * len(self.sentences)
+        self.written.append([text[:MAX_WRITTEN] for text in texts])
+        self.steps.append(step)
+        model.train(was_training)
+
+    def _add(self, key: str, value: torch.Tensor) -> None:
+        self.arrays.setdefault(key, []).append(value.clone())
+
+    def state(self) -> dict[str, object]:
+        arrays = {key: torch.stack(values) for key, values in self.arrays.items()}
+        return {"steps": list(self.steps), "arrays": arrays, "written": [list(texts) for texts in self.written]}
+
+    def restore(self, state: dict[str, object]) -> None:
+        """Goes on from a state; what was written is empty where an older one has none."""
+        self.steps = list(state["steps"])
+        self.arrays = {key: list(stacked.unbind()) for key, stacked in state["arrays"].items()}
+        self.written = [list(texts) for texts in state.get("written", [[""] * len(self.sentences)] * len(self.steps))]
+
+    def recording(self) -> Recording:
+        arrays = {key: torch.stack(values).numpy() for key, values in self.arrays.items()}
+        return Recording(tuple(self.sentences), tuple(self.steps), arrays, tuple(map(tuple, self.written)))
+
+
+def _weights(sentences: Sequence[Sentence], config: ModelConfig) -> int:
+    """How many attention weights a model has on the sentences together."""
+    sizes = {kind: (layers, config.heads) for kind, layers in config.layers.items()}
+    found = shapes(sentences, sizes, 1)
+    return sum(math.prod(shape) for key, shape in found.items() if not key.startswith(LOG_PROBS))
+
+
+def _read(model: Transformer, sentence: Sentence) -> tuple[torch.Tensor, Probe]:
+    """The teacher-forced pass over a sentence: the log-probability of each target token, or of each label, and the maps."""
+    device, probe, reads = next(model.parameters()).device, Probe("maps"), "encoder" in model.config.kinds
+    source = torch.tensor([sentence.source], device=device) if reads else None
+    target = torch.tensor([sentence.target], device=device)
+    hidden = forced(model, source, target if "decoder" in model.config.kinds else None, Pass(probe=probe))
+    if sentence.labels:
+        return model.judged(hidden, source).float().log_softmax(-1)[0], probe  # [C]
+    return model.project(hidden).float().log_softmax(-1).gather(-1, target[..., None])[0, :, 0], probe  # [T]
+
+
+def encode(
+    probes: Sequence[tuple[str, str, list[str]]], source_tokenizer: Tokenizer, target_tokenizer: Tokenizer
+) -> list[Sentence]:
+    """Probes with their ids; of several targets the first is held fixed. DataError for one that is over the text limit."""
+    found = []
+    for name, source, targets in probes:
+        _check_characters(name, source, targets[0])
+        ids = [(*t.encode(text), END) for t, text in ((source_tokenizer, source), (target_tokenizer, targets[0]))]
+        _check_length(name, *ids)
+        tokens = [t.pieces(each) for t, each in zip((source_tokenizer, target_tokenizer), ids, strict=True)]
+        found.append(Sentence(name, source, targets[0], *ids, *tokens))
+    return found
+
+
+def _check_characters(name: str, *texts: str) -> None:
+    if max(map(len, texts)) > MAX_CHARACTERS:
+        raise DataError(f"the probe {shown(name)} has more than {MAX_CHARACTERS:,} characters; shorten it.")
+
+
+def _check_length(name: str, *sides: Sequence[int]) -> None:
+    if max(map(len, sides)) > MAX_TOKENS:
+        raise DataError(f"the probe {shown(name)} has more than {MAX_TOKENS} tokens on a side; shorten it.")
+
+
+def encode_texts(texts: Sequence[tuple[str, str]], tokenizer: Tokenizer) -> list[Sentence]:
+    """Texts with their ids, without a source; errors as `encode`."""
+    made = encode([(name, text, [text]) for name, text in texts], tokenizer, tokenizer)
+    return [replace(sentence, source_text="", source=(), source_tokens=()) for sentence in made]
+
+
+def encode_judged(
+    texts: Sequence[tuple[str, str]], tokenizer: Tokenizer, labels: Sequence[str], start: bool
+) -> list[Sentence]:
+    """Texts to be judged, which have no target but the labels; with `start` a text begins with `<s>`. Errors as `encode`."""
+    made = encode([(name, text, [""]) for name, text in texts], tokenizer, tokenizer)
+    begun = [START] if start else []
+    sources = [(*begun, *sentence.source) for sentence in made]
+    for sentence, ids in zip(made, sources, strict=True):
+        _check_length(sentence.name, ids)
+    return [
+        replace(each, target=(), target_tokens=(), source=ids, source_tokens=tokenizer.pieces(ids), labels=tuple(labels))
+        for each, ids in zip(made, sources, strict=True)
+    ]
+
+
+def encode_blanks(texts: Sequence[tuple[str, str]], tokenizer: Tokenizer, start: bool) -> list[Sentence]:
+    """Texts with a word in [brackets], which the source has a blank for; the target is the whole text, token by token.
+    Errors as `encode`; DataError where there are no brackets, and for a vocabulary without a blank."""
+    found = []
+    for name, text in texts:
+        before, opened, rest = text.partition("[")
+        word, closed, after = rest.partition("]")
+        if not (word.strip() and opened and closed) or tokenizer.mask is None:
+            raise DataError(f"the probe {shown(name)} has no word in [brackets], which is to be filled in.")
+        _check_characters(name, text)
+        space = " " if before.endswith(" ") else ""
+        parts = [tokenizer.encode(part) for part in (before.removesuffix(" "), space + word, after)]
+        head, tail = [START] if start else [], [END]
+        source = (*head, *parts[0], *[tokenizer.mask] * len(parts[1]), *parts[2], *tail)
+        target = (*head, *parts[0], *parts[1], *parts[2], *tail)
+        _check_length(name, target)
+        plain = f"{before}{word}{after}"
+        texts_of = f"{before}___{after}", plain
+        found.append(Sentence(name, *texts_of, source, target, tokenizer.pieces(source), tokenizer.pieces(target)))
+    return found

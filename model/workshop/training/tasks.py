@@ -1,0 +1,111 @@
+"""What can be trained: one entry a task. It imports no torch, so that the command line knows the tasks at once.
+
+A task names the family of its model, what its files hold and which settings it begins with. The `prepare` of its module
+makes of the files what the loop runs over (`preparation.py`): examples, batches, the loss, what is validated, and what the
+checkpoint tells.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from model.io.files import shown
+from model.text.languages import PAIR
+
+
+@dataclass(frozen=True)
+class TrainingTask:
+    """What a model learns to do. `module` has its `prepare`."""
+
+    name: str  # for --task
+    module: str
+    family: str  # of the model that it trains
+    does: str  # for the command line
+    examples: str  # what its files hold
+    languages: tuple[str, str]  # for display, where none are given
+    several: tuple[str, ...] = ()  # which of --data and --dev may name several files
+    model: Mapping[str, Any] = field(default_factory=dict)  # fields of ModelConfig, where none are given
+    training: Mapping[str, Any] = field(default_factory=dict)  # the same of TrainConfig
+    fixed: tuple[str, ...] = ()  # fields of either that say nothing to it
+
+    def check(self, given: Mapping[str, Any], files: Mapping[str, int]) -> None:
+        """ValueError for an option that says nothing to the task, and for more files than it reads."""
+        if unread := [name for name in given if name in self.fixed]:
+            raise ValueError(f"--{unread[0].replace('_', '-')} says nothing to --task {self.name}; leave it out")
+        for name, count in files.items():
+            if count > 1 and name not in self.several:
+                raise ValueError(f"--{name} names {count} files; --task {self.name} reads one: {self.examples}")
+
+
+OF_PAIRS = (
+    "joined_share",
+    "renamed_share",
+    "renumbered_share",
+    "phrase_share",
+    "typed_copies",
+    "bpe_dropout",
+    "first_target_epochs",
+)  # settings that only pairs of two languages have a use for
+OF_BLANKS = ("masked", "whole_words")  # the same of blanks
+READS = {"decoder_layers": 0, "source_start": True, "segments": 2, "pooler": True}  # a model that reads two sentences
+
+TRAINING_TASKS: dict[str, TrainingTask] = {
+    made.name: made
+    for made in (
+        TrainingTask(
+            "translate",
+            "model.workshop.tasks.translation",
+            "encoder-decoder",
+            "translation, encoder-decoder",
+            "pairs: .tsv, .tsv.gz or .zip, source TAB target",
+            PAIR,
+            several=("data",),
+            fixed=(*OF_BLANKS, "follows", "pooling"),
+        ),
+        TrainingTask(
+            "lm",
+            "model.workshop.tasks.language_model",
+            "decoder-only",
+            "language model, like GPT",
+            "text: .txt or .txt.gz, one paragraph per line",
+            ("Text", "Continuation"),
+            several=("data", "dev"),
+            model={"encoder_layers": 0, "decoder_layers": 6},
+            training={"label_smoothing": 0.0},
+            fixed=("encoder_layers", "joint_vocab", *OF_PAIRS, *OF_BLANKS, "follows", "pooling"),
+        ),
+        TrainingTask(
+            "mlm",
+            "model.workshop.tasks.filling",
+            "encoder-only",
+            "fills blanks and says whether a sentence follows another, like BERT",
+            "text: .txt or .txt.gz, one paragraph per line",
+            ("Text", "Text"),
+            several=("data", "dev"),
+            model={"encoder_layers": 6, "activation": "gelu", "output_transform": True, "output_bias": True, "follows": True}
+            | READS,
+            training={"label_smoothing": 0.0},
+            fixed=("decoder_layers", "joint_vocab", "causal", *OF_PAIRS),
+        ),
+        TrainingTask(
+            "classify",
+            "model.workshop.tasks.judging",
+            "encoder-only",
+            "classifier of texts",
+            "labelled texts: .tsv, .tsv.gz or .zip, label TAB text",
+            ("Text", "Text"),
+            model={"d_model": 128, "heads": 4, "encoder_layers": 2, "d_ff": 256, "dropout": 0.3, "activation": "gelu"}
+            | {"decoder_layers": 0, "source_start": True, "pooler": True},
+            fixed=("decoder_layers", "joint_vocab", "causal", "follows", *OF_PAIRS, *OF_BLANKS),
+        ),
+    )
+}
+
+
+def task_named(name: str) -> TrainingTask:
+    """ValueError for a name that none has."""
+    if name not in TRAINING_TASKS:
+        raise ValueError(f"the task is {shown(name)}; expected one of {', '.join(TRAINING_TASKS)}")
+    return TRAINING_TASKS[name]

@@ -1,0 +1,173 @@
+"""How good the weights are while they are trained: loss and scores on the dev files.
+
+What a run tells while it trains."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+from tqdm import tqdm
+
+from model.config import MAX_TOKENS, TrainConfig
+from model.network.transformer import Transformer
+from model.text.tokenizer import Tokenizer
+from model.workshop.corpus.corpus import (
+    Corpus,
+    DataError,
+    by_source,
+    read_pairs,
+)
+from model.workshop.corpus.windows import Windows
+from model.workshop.evaluation import scoring
+from model.workshop.training.loss import Loss, batch_loss
+
+SCORED = 500  # dev sentences that are translated at each validation
+Weights = dict[str, Tensor]
+
+
+class Validator:
+    """Held-out examples, ready to be measured on; what else than the loss is measured is a task's own."""
+
+    def __init__(self, corpus: Corpus | Windows, tokens: int, batch_loss: Loss) -> None:
+        """`tokens` is the size of a batch."""
+        self.corpus, self.batch_loss = corpus, batch_loss
+        self.batches = corpus.batches(max(tokens, 2 * MAX_TOKENS), 0, 0)
+
+    def loss(self, model: Transformer, precision: AbstractContextManager) -> float:
+        """Nats a token, without smoothing; the model's mode stays."""
+        was_training, device = model.training, next(model.parameters()).device
+        model.eval()
+        total, count = 0.0, 0
+        with torch.inference_mode(), precision:
+            for indices in self.batches:
+                loss, tokens = self.batch_loss(model, self.corpus.batch(indices).to(device), 0.0)
+                total, count = total + float(loss), count + tokens
+        model.train(was_training)
+        return total / count
+
+    def restated(self, loss: float) -> dict[str, float]:
+        """The same loss in units that people compare."""
+        return {}
+
+    def scores(self, model: Transformer) -> dict[str, Any]:
+        """What is measured beside the loss."""
+        return {}
+
+    def facts(self) -> dict[str, int]:
+        """How much it is that is measured on."""
+        return {}
+
+    def told(self, entry: dict[str, Any]) -> str:
+        """What was measured at a validation, in a line."""
+        return f"step {entry['step']}: dev loss {entry['dev_loss']:.3f}"
+
+
+class Translations(Validator):
+    """The dev pairs: of each distinct source the first target, as the scores have it."""
+
+    def __init__(self, path: Path, source_tokenizer: Tokenizer, target_tokenizer: Tokenizer, tokens: int) -> None:
+        """`tokens` is the size of a batch. Raises DataError for a bad file and where every pair is too long."""
+        self.groups = by_source(read_pairs(path))
+        self.source_tokenizer, self.target_tokenizer = source_tokenizer, target_tokenizer
+        pairs = [(source, targets[0]) for source, targets in self.groups.items()]
+        corpus = Corpus.encode(pairs, source_tokenizer, target_tokenizer)
+        if not len(corpus):
+            raise DataError(f"{path}: every pair is longer than the text limit.")
+        self.scored = pairs[:SCORED]
+        super().__init__(corpus, tokens, batch_loss)
+
+    def scores(self, model: Transformer) -> dict[str, Any]:
+        """BLEU and chrF of greedy translations of the first 500 sentences."""
+        said = scoring.say(model, self.source_tokenizer, self.target_tokenizer, [source for source, _ in self.scored])
+        found = scoring.scored(said, [[target] for _, target in self.scored])
+        return {key: found[key] for key in ("bleu", "chrf", "sentences", "unfinished")}
+
+    def facts(self) -> dict[str, int]:
+        return {"distinct_sources": len(self.groups)}
+
+    def told(self, entry: dict[str, Any]) -> str:
+        return f"{super().told(entry)}, BLEU {entry['bleu']}, chrF {entry['chrf']}"
+
+
+def averaged(model: Transformer, snapshots: Sequence[Weights]) -> Transformer:
+    """A copy of the model with the mean of some snapshots as its weights, taken in float32."""
+    made = copy.deepcopy(model)
+    made.load_state_dict({key: torch.stack([s[key] for s in snapshots]).mean(dim=0) for key in snapshots[0]})
+    return made.eval()
+
+
+LARGEST = 1e30  # of a gradient's norm, as it is logged: one may be infinite, or no number
+
+
+@dataclass(frozen=True)
+class Step:
+    """One step of a run: summed loss in nats and its tokens, the rate, and the norm of the gradients before clipping."""
+
+    loss: float
+    tokens: int
+    rate: float
+    norm: float
+
+
+class Meter:
+    """The progress bar, and the averages that are logged. What it has summed so far can be stored and taken up again, so
+    that a run which was stopped logs at the same steps as one that was not."""
+
+    def __init__(
+        self, total: int, done: int, config: TrainConfig, sums: Mapping[str, float] | None = None, silent: bool = False
+    ) -> None:
+        self.total, self.every, self.clip, self.silent = total, config.log_every, config.clip, silent
+        self.bar = tqdm(
+            total=total, initial=done, unit="step", dynamic_ncols=True, smoothing=0.05, mininterval=1.0, disable=silent
+        )
+        self._reset()
+        self.sums |= {name: value for name, value in (sums or {}).items() if name in self.sums}
+
+    def _reset(self) -> None:
+        self.sums: dict[str, float] = dict.fromkeys(
+            ("loss", "tokens", "seconds", "steps", "norm", "largest", "kept", "cut"), 0.0
+        )
+
+    def update(self, step: Step, seconds: float) -> dict[str, Any] | None:
+        """Adds one step; every so many steps returns the averages since the last time."""
+        sums, norm = self.sums, step.norm if step.norm < LARGEST else LARGEST  # also where it is NaN
+        for name, value in {
+            "loss": step.loss,
+            "tokens": step.tokens,
+            "seconds": seconds,
+            "steps": 1,
+            "norm": norm,
+            "kept": min(norm, self.clip),
+            "cut": norm > self.clip,
+        }.items():
+            sums[name] += value
+        sums["largest"] = max(sums["largest"], norm)
+        mean, speed = sums["loss"] / sums["tokens"], sums["tokens"] / sums["seconds"]
+        self.bar.set_postfix_str(f"loss {mean:.3f}, rate {step.rate:.2e}, {speed:.0f} tok/s", refresh=False)
+        self.bar.update(1)
+        if sums["steps"] < self.every:
+            return None
+        self._reset()
+        norms = {"gradient_norm": sums["norm"], "gradient_norm_clipped": sums["kept"], "clipped": sums["cut"]}
+        return {
+            "loss": round(mean, 6),
+            "learning_rate": step.rate,
+            "tokens_per_second": round(speed),
+            **{name: round(value / sums["steps"], 6) for name, value in norms.items()},
+            "gradient_norm_largest": round(sums["largest"], 6),
+            "total": self.total,
+        }
+
+    def say(self, line: str) -> None:
+        if not self.silent:
+            self.bar.write(line)
+
+    def close(self) -> None:
+        self.bar.close()

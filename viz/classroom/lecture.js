@@ -1,0 +1,201 @@
+// What stands over the page in a lecture: keys, the blank screen, the list of keys, the ring around what is pointed at. It is there
+// outside of lecture mode too, for the key that begins one. Nothing here makes markup from text: textContent only.
+
+import { element, followStep, free, isNews, mounted, unmounted } from "../kit/mount.js";
+import { beside, moves, presses } from "../kit/page_keys.js";
+import { chosenPlace, held, listed, meaning, MODIFIERS } from "./keys.js";
+import { nameAt, rectOf } from "../kit/pointing.js";
+
+export const BLANK = "attention-lab-blank", POINTER = "attention-lab-pointer"; // what follows the lecturer listens to these
+const OFFERED = "attention-lab-key"; // a key that something over the page may take
+const SAID_MS = 1800, FOLLOWED_MS = 100; // between two looks at where a ringed thing has gone
+const NEXT = { PageDown: 1, PageUp: -1 }, STEPS = { ArrowLeft: -1, ArrowRight: 1, " ": 1 };
+
+export default function ({ data, parentElement, setTriggerValue }) {
+  const { root, state, first } = mounted({ data, parentElement }, ".lecture", { memory: { told: [] }, way: { told: [] } });
+  Object.assign(state, { data, report: setTriggerValue });
+  if (first) begin(state);
+  document.documentElement.toggleAttribute("data-lab-lecture", data.on); // rules ask for this: `:has` at the root is looked for at every change of the page
+  noted(data.on);
+  if (isNews(state.memory, data.step) || state.of !== data.of) state.step = data.step; // else the lecturer may be steps ahead
+  state.of = data.of;
+  if (isNews(state.way, data.stop)) state.stop = data.stop; // as with steps
+  else if (state.stop !== data.stop && state.stop <= data.stops) setTriggerValue("go", state.stop); // it was told while the server was at work, which hears no more then
+  if (!data.on) { shut(state); blank(state, false); point(state, ""); }
+  return () => { end(state); unmounted(root); };
+}
+
+// How many lines are taken from the stage for what there is to say, which the page has drawn by now.
+function noted(on) {
+  const place = on && document.querySelector(".st-key-lecture_notes"), root = document.documentElement;
+  if (place && place.querySelector(".lab-note, .lab-fault")) root.dataset.labNoted = String(Math.min(2, place.childElementCount));
+  else delete root.dataset.labNoted;
+}
+
+function begin(state) {
+  state.ring = document.body.appendChild(element("div", "lab-ring"));
+  state.said = document.body.appendChild(element("div", "lab-said"));
+  state.said.setAttribute("role", "status");
+  state.ring.hidden = state.said.hidden = true;
+  state.pressed = (event) => { if (handled(state, event)) { event.preventDefault(); event.stopImmediatePropagation(); } };
+  state.late = (event) => { if (state.data.on && !event.defaultPrevented && stepped(state, event)) event.preventDefault(); };
+  state.moved = (event) => { if (state.data.on) point(state, nameAt(event)); };
+  state.left = () => point(state, "");
+  window.addEventListener("keydown", state.pressed, true); // before what takes keys of its own
+  window.addEventListener("keydown", state.late);
+  document.addEventListener("mousemove", state.moved, { passive: true });
+  document.documentElement.addEventListener("mouseleave", state.left);
+  state.unfollow = followStep(({ step }) => { state.step = step; });
+}
+
+function end(state) {
+  window.removeEventListener("keydown", state.pressed, true);
+  window.removeEventListener("keydown", state.late);
+  document.removeEventListener("mousemove", state.moved);
+  document.documentElement.removeEventListener("mouseleave", state.left);
+  clearTimeout(state.again);
+  clearTimeout(state.silence);
+  state.unfollow();
+  for (const name of ["ring", "said", "sheet", "dark"]) state[name]?.remove();
+}
+
+// -- keys ----------------------------------------------------------------------------------------------------------
+
+// Whether a key was taken before all others: those that have one meaning wherever the keyboard is.
+function handled(state, event) {
+  const { data } = state, at = event.composedPath()[0], { key } = event, keys = held(event), plain = free(keys, at);
+  if (!data.on) return plain && key === "l" && (state.report("lecture", true), true);
+  if (keys.ctrlKey || keys.metaKey || MODIFIERS.includes(key)) return false; // the browser's
+  if (state.dark) return blank(state, false), true; // any key brings the picture back
+  if (state.sheet) return reading(state, key), true;
+  if (!document.dispatchEvent(new CustomEvent(OFFERED, { detail: event, cancelable: true }))) return true; // a room's
+  if (key === "Escape") return escaped(state, at);
+  if (key === "Enter" && at.closest?.(".st-key-lecture_bar input")) setTimeout(() => at.blur(), 50); // what follows is meant for the page
+  if (!plain || (key in STEPS && moves(at))) return false;
+  if (key in NEXT) return onward(state, NEXT[key]);
+  const meant = meaning(event, data.keys.map(([name]) => name));
+  if (!meant) return false;
+  if (/^(layer|head)/.test(meant[0])) return chosen(state, meant);
+  const does = { own: () => own(state, key), blank: () => blank(state, true), full, list: () => list(state), leave: () => state.report("lecture", false), before: () => state.report("page", -1), after: () => state.report("page", 1), typing, undo: () => undone(state) };
+  does[meant[0]]();
+  return true;
+}
+
+function own(state, key) {
+  const [, does, quiet] = state.data.keys.find(([name]) => name === key);
+  if (!quiet) say(state, does);
+  state.report("key", key);
+}
+
+function onward(state, by) {
+  if (state.data.talk) {
+    const { stops } = state.data, wanted = state.stop + by, to = Math.max(Math.min(1, stops), Math.min(stops, wanted));
+    if (to !== state.stop) { state.stop = to; state.way.told.push(to); }
+    state.report("go", Math.max(0, wanted)); // where to, not how far: of many presses one report arrives
+  } else document.dispatchEvent(new KeyboardEvent("keydown", { key: by > 0 ? "ArrowRight" : "ArrowLeft", bubbles: true, composed: true, cancelable: true }));
+  return true;
+}
+
+// Whether a step was made that no other player on the page has made.
+function stepped(state, event) {
+  const { steps, only, what } = state.data, at = event.composedPath()[0], [first, last] = only.length ? [only[0], only.at(-1)] : [1, steps];
+  if (!steps || !free(event, at) || (event.key === " " ? presses(at) : moves(at))) return false;
+  const to = { Home: first, End: last }[event.key] ?? (event.key in STEPS ? beside(state.step, STEPS[event.key], steps, only) : null);
+  if (to === null) return false;
+  const number = only.length ? only.indexOf(to) + 1 : to;
+  if (to !== state.step) { state.step = to; say(state, `${what} ${number} of ${only.length || steps}`); state.memory.told.push(to); state.report("step", to); }
+  else say(state, to === first ? `the first ${what}` : `the last ${what}`);
+  return true;
+}
+
+function chosen(state, meant) {
+  if (!state.data.layers) return false;
+  const wanted = chosenPlace(meant, state.data);
+  if (typeof wanted === "string") return say(state, wanted), true;
+  say(state, `layer ${wanted.layer}, ${wanted.head ? `head ${wanted.head}` : "mean over heads"}`);
+  Object.assign(state.data, wanted);
+  state.report("choose", wanted);
+  return true;
+}
+
+function escaped(state, at) {
+  if (/^(INPUT|TEXTAREA)$/.test(at.tagName)) { at.blur(); return true; }
+  return state.data.undo && (undone(state), true);
+}
+
+function undone(state) {
+  say(state, state.data.undo ? "the last change is taken back" : "There is nothing to take back.");
+  if (state.data.undo) state.report("undo", true);
+}
+
+function full() {
+  if (document.fullscreenElement) document.exitFullscreen();
+  else document.documentElement.requestFullscreen?.().then(() => navigator.keyboard?.lock?.(["Escape"])).catch(() => {}); // else Escape would only leave it
+}
+
+function typing() {
+  const box = document.querySelector(".st-key-lecture_bar input");
+  box?.focus();
+  box?.select();
+}
+
+// -- what stands over the page -------------------------------------------------------------------------------------
+
+function say(state, text) {
+  state.said.textContent = text;
+  state.said.hidden = false;
+  clearTimeout(state.silence);
+  state.silence = setTimeout(() => { state.said.hidden = true; }, SAID_MS);
+}
+
+function blank(state, on) {
+  if (Boolean(state.dark) === on) return;
+  if (on) {
+    state.dark = document.body.appendChild(element("div", "lab-blank", "any key brings the picture back"));
+    state.dark.setAttribute("role", "status");
+    state.dark.onclick = () => blank(state, false);
+  } else { state.dark.remove(); state.dark = null; }
+  document.dispatchEvent(new CustomEvent(BLANK, { detail: { on } }));
+}
+
+function list(state) {
+  const sheet = element("div", "lab-keys"), table = element("dl"), close = element("button", "", "Close");
+  sheet.setAttribute("role", "dialog");
+  sheet.setAttribute("aria-modal", "true");
+  sheet.setAttribute("aria-label", "Keys");
+  for (const [keys, does] of listed(state.data)) table.append(element("dt", "", keys), element("dd", "", does));
+  close.onclick = () => shut(state);
+  sheet.append(element("h2", "", "Keys"), table, close);
+  state.back = document.activeElement;
+  state.sheet = document.body.appendChild(sheet);
+  close.focus();
+}
+
+// A key while the list stands there: it closes, or moves the list; the focus stays within.
+function reading(state, key) {
+  if (["Escape", "?", "Enter", " "].includes(key)) shut(state);
+  else if (key === "Tab") state.sheet.querySelector("button").focus();
+  else state.sheet.scrollBy(0, { ArrowDown: 60, ArrowUp: -60, PageDown: 400, PageUp: -400 }[key] ?? 0);
+}
+
+function shut(state) {
+  if (!state.sheet) return;
+  state.sheet.remove();
+  state.sheet = null;
+  state.back?.focus?.();
+}
+
+function point(state, name) {
+  if (name === (state.pointed || "")) return;
+  state.pointed = name;
+  document.dispatchEvent(new CustomEvent(POINTER, { detail: { name } }));
+  clearTimeout(state.again);
+  ring(state);
+}
+
+function ring(state) { // it stays with what it stands around, which may move or be drawn anew
+  const box = state.pointed && rectOf(state.pointed);
+  state.ring.hidden = !box;
+  if (box) Object.assign(state.ring.style, { left: `${box.left}px`, top: `${box.top}px`, width: `${box.width}px`, height: `${box.height}px` });
+  if (state.pointed) state.again = setTimeout(() => ring(state), FOLLOWED_MS);
+}

@@ -1,0 +1,139 @@
+// The playlist behind *Present*: which talk is on, its stops with their lines, and what can be had of it. Nothing here makes
+// markup from text: textContent only.
+
+import { button, element, focusOf, mounted, refocus, unmounted } from "../kit/mount.js";
+import { copied, linkFor, sharedAddress } from "../kit/copy_link_parts.js";
+import { download } from "../save/files.js";
+
+const MAX_FILE = 262144; // bytes, as viz/classroom/talk.py has it
+const TOLD_MS = 1500; // ms
+const AS_LINK = "Copy as one link";
+const OFFERED = "attention-lab-key"; // as viz/classroom/lecture.js has it: a key before the lecture takes it
+const OPENER = '[data-testid="stPopoverButton"][aria-expanded="true"]';
+const MAKING = "Making it…";
+
+let typed = ""; // a line that is not kept yet, for when the panel is open again
+
+export default function ({ data, parentElement, setTriggerValue }) {
+  const { root, state, first } = mounted({ data, parentElement }, ".playlist", { told: "" }), focused = focusOf(parentElement);
+  Object.assign(state, { data, report: setTriggerValue });
+  if (first) { build(root, state); state.key = (event) => escape(event, parentElement); document.addEventListener(OFFERED, state.key); }
+  choices(root, state);
+  const title = root.querySelector(".title");
+  title.hidden = root.querySelector(".keys").hidden = !data.chosen;
+  if (parentElement.activeElement !== title) title.value = data.title;
+  const list = JSON.stringify([data.stops, data.stop]);
+  if (state.list !== list) { state.list = list; stops(root, state); refocus(root, focused); }
+  for (const node of root.querySelectorAll(".of-talk > button:not(.open)")) node.disabled = !data.stops.length;
+  if (data.long) root.querySelector(".link").disabled = true;
+  tell(root, data.told || data.long, Boolean(data.told));
+  if (data.stops.length > (state.count ?? data.stops.length)) root.querySelector(".new").value = typed = ""; // it is kept now
+  if (data.stops.length && !state.count) requestAnimationFrame(() => root.scrollIntoView({ block: "start" })); // the list is in sight, the room above it
+  state.count = data.stops.length;
+  receive(root, state);
+  return () => { document.removeEventListener(OFFERED, state.key); delete document.documentElement.dataset.labMaking; unmounted(root); };
+}
+
+// One press closes the panel, wherever in it the keyboard is; what was typed there is told first.
+function escape(event, parentElement) {
+  const opener = event.detail.key === "Escape" && document.querySelector(OPENER);
+  if (!opener) return;
+  event.preventDefault();
+  parentElement.activeElement?.blur();
+  opener.click();
+}
+
+function build(root, state) {
+  const choice = element("select", "choice"), title = element("input", "title"), line = element("textarea", "new");
+  choice.setAttribute("aria-label", "Playlist");
+  choice.onchange = () => state.report("choose", choice.value);
+  Object.assign(title, { type: "text", maxLength: 80, ariaLabel: "Title of the playlist" });
+  title.onchange = () => state.report("rename", title.value);
+  Object.assign(line, { rows: 1, value: typed, maxLength: 400, placeholder: "A line for what you see now", ariaLabel: "Line for what you see now" });
+  line.oninput = () => { typed = line.value; };
+  const keep = element("div", "keep"), files = element("div", "row of-talk"), opened = element("input", "opened");
+  keep.append(line, button("kept", "Keep this view", () => state.report("keep", line.value)));
+  const ask = (which) => () => { tell(root, MAKING); document.documentElement.dataset.labMaking = ""; state.waits = true; state.report("make", which); };
+  files.append(button("link", AS_LINK, () => link(root, state)), button("file", "Save as a file", ask("talk")));
+  Object.assign(opened, { type: "file", accept: ".json,application/json", hidden: true });
+  opened.onchange = () => open(root, state, opened);
+  files.append(button("open", "Open a file …", () => opened.click()), opened);
+  const said = element("p", "told");
+  said.setAttribute("role", "status");
+  const which = element("div", "which"), foot = element("div", "foot"), keys = element("p", "keys", "In lecture mode page keys go from stop to stop, arrows step.");
+  which.append(choice, title);
+  foot.append(keep, said, files);
+  root.replaceChildren(element("h3", "name", "Playlist"), which, keys, element("ol", "stops"), foot);
+}
+
+function choices(root, { data }) {
+  const choice = root.querySelector(".choice"), made = JSON.stringify(data.talks);
+  if (choice.dataset.made !== made) {
+    choice.dataset.made = made;
+    choice.replaceChildren(...[["", "None"], ...data.talks].map(([value, text]) => Object.assign(element("option", "", text), { value })));
+  }
+  choice.value = data.chosen;
+}
+
+// -- the stops -----------------------------------------------------------------------------------------------------
+
+function stops(root, state) {
+  const { data, report } = state, last = data.stops.length;
+  root.querySelector(".stops").replaceChildren(...data.stops.map((stop, at) => {
+    const item = element("li", at + 1 === data.stop ? "here" : ""), number = at + 1, line = element("textarea", "line"), row = element("div", "ways");
+    const act = (name, text, label, does, off = false, title = label) => {
+      const node = Object.assign(button(name, text, does), { disabled: off, title, ariaLabel: `${label}: stop ${number}` });
+      node.dataset.focus = `${name} ${number}`;
+      return node;
+    };
+    Object.assign(line, { value: stop.line, title: stop.line, rows: 1, maxLength: 400, placeholder: "No line yet", ariaLabel: `Line of stop ${number}` });
+    line.dataset.focus = `line ${number}`;
+    line.onchange = () => report("say", { number, text: line.value });
+    row.append(
+      act("up", "↑", "Up", () => report("move", { number, to: number - 1 }), number === 1),
+      act("down", "↓", "Down", () => report("move", { number, to: number + 1 }), number === last),
+      act("out", "×", "Remove", () => report("remove", number)),
+    );
+    const head = element("div", "head"), to = act("to", `${number}. ${stop.page}`, "Go there", () => report("show", number), false, `Go there: ${stop.text}`);
+    if (number === data.stop) to.setAttribute("aria-current", "step");
+    head.append(to, line, row);
+    item.append(head, ...stop.faults.map((fault) => element("p", "fault", fault)));
+    return item;
+  }));
+}
+
+// -- the talk as a link, a file -------------------------------------------------------------------------
+
+function tell(root, text, wrong = false) {
+  const said = root.querySelector(".told");
+  if (said.textContent !== text) said.textContent = text;
+  said.classList.toggle("wrong", wrong);
+}
+
+async function link(root, { data }) {
+  const node = root.querySelector(".link"), address = linkFor(new URL(data.link, new URL(".", document.baseURI)), sharedAddress());
+  if (!await copied(address)) { tell(root, address); return; }
+  node.textContent = "Copied";
+  setTimeout(() => { node.textContent = AS_LINK; }, TOLD_MS);
+}
+
+async function open(root, state, field) {
+  const [file] = field.files;
+  field.value = "";
+  if (!file) return;
+  if (file.size > MAX_FILE) { tell(root, "This file is too large for a playlist: at most 256 kB.", true); return; }
+  state.report("open", await file.text());
+}
+
+// What the server has made since it was asked is saved, once; or it says why it could not.
+function receive(root, state) {
+  const { made } = state.data;
+  if (!made || made.number === state.had) return;
+  state.had = made.number;
+  if (!state.waits) return;
+  state.waits = false;
+  delete document.documentElement.dataset.labMaking;
+  if (made.fault) { tell(root, made.fault, true); return; }
+  download(new Blob([Uint8Array.from(atob(made.bytes), (char) => char.charCodeAt(0))], { type: made.mime }), made.name);
+  tell(root, `Saved as ${made.name}`);
+}

@@ -1,0 +1,183 @@
+// The lecturer's room: this browser holds its secret, shows it every move of the page, and asks its class. It draws nothing in its
+// own place; its sheets stand over the page. Nothing here makes markup from text: textContent only.
+
+import { followStep, free, mounted, toldStep, unmounted } from "../kit/mount.js";
+import { ALONE, linkFor, sharedAddress } from "../kit/copy_link_parts.js";
+import { betting } from "./room_bets.js";
+import { joining } from "./room_join.js";
+import { addressOf } from "./room_parts.js";
+import { sending } from "./room_sending.js";
+import { asked, following } from "./room_stream.js";
+import { keeps, onAsked, tellRoom } from "./room_told.js";
+
+const BLANK = "attention-lab-blank", POINTER = "attention-lab-pointer", KEY = "attention-lab-key"; // of the lecture's script
+const LOST = "The lab does not know the room any more: it has ended, or the lab was started anew. Open a new one.";
+const AWAY = "The room cannot be reached; trying again.";
+const USED = ["pointerdown", "keydown", "focus"];
+const room = keeps("room"), tab = keeps("room-tab");
+
+export default function ({ data, parentElement, setTriggerValue }) {
+  const { root, state, first } = mounted({ data, parentElement }, ".room");
+  Object.assign(state, { data, report: setTriggerValue });
+  state.step = stepOf(data);
+  if (first) begin(state);
+  showNow(state);
+  state.bets.made(data.question);
+  return () => { end(state); unmounted(root); };
+}
+
+// The step that the page is at: a timeline may be ahead of the server.
+function stepOf({ step }) {
+  return (step && globalThis.attentionLabRoots?.get("timeline")?.isConnected && toldStep()?.step) || step;
+}
+
+function begin(state) {
+  Object.assign(state, { me: Math.random(), blank: false, pointer: "", away: false, refused: "", lost: "", told: null, sent: "" });
+  state.held = room.get();
+  state.out = sending({ send: (change) => send(state, change) });
+  Object.assign(state, { tell: () => tell(state), showNow: () => showNow(state) });
+  state.join = joining(state);
+  state.bets = betting(state);
+  const listen = (where, name, call, options) => { where.addEventListener(name, call, options); state.ends.push(() => where.removeEventListener(name, call, options)); };
+  state.ends = [
+    followStep(({ step }) => { if (state.data.step) { state.step = step; showNow(state); } }),
+    onAsked((what) => ({ open, end: close, join: () => state.join.toggle(), ask: () => state.bets.go() })[what](state)),
+  ];
+  listen(document, POINTER, ({ detail }) => {
+    const pointer = detail.name.startsWith("room") ? "" : detail.name; // nobody else has these
+    if (pointer === state.pointer) return;
+    state.pointer = pointer;
+    out(state, { pointer });
+  });
+  listen(document, BLANK, ({ detail }) => { state.blank = detail.on; out(state, { blank: detail.on }); });
+  listen(document, KEY, (event) => { if (pressed(state, event.detail)) event.preventDefault(); });
+  listen(window, "keydown", (event) => {
+    if (!state.data.lecture && (state.join.isOpen() || state.bets.isOpen()) && pressed(state, event)) { event.preventDefault(); event.stopImmediatePropagation(); }
+  }, true);
+  for (const name of USED) listen(window, name, () => claim(state), { capture: true, passive: true });
+  listen(document, "visibilitychange", () => claim(state));
+  listen(window, "storage", ({ key }) => {
+    if (key === tab.key && tab.get() !== state.me) leave(state);
+    if (key === room.key) { state.held = room.get(); leave(state); claim(state); }
+  });
+  if (document.visibilityState === "visible") claim(state);
+  tell(state);
+}
+
+function end(state) {
+  for (const each of state.ends) each();
+  leave(state);
+  state.join.close();
+  state.bets.drop();
+}
+
+// -- which tab shows: of several with one secret the one last used -------------------------------------------------
+
+const shows = (state) => state.held && state.mine && document.visibilityState === "visible" && !state.data.exploring;
+
+function claim(state) {
+  if (!state.held || state.data.exploring || document.visibilityState !== "visible") return;
+  if (state.mine && state.stop) return;
+  state.mine = true;
+  tab.set(state.me);
+  state.stop ??= following(state.held, {
+    told: (told) => { state.told = told; state.bets.told(told); tell(state); },
+    away: (away) => { state.away = away; tell(state); },
+    gone: () => forget(state, LOST),
+  });
+  state.sent = "";
+  out(state, { blank: state.blank, pointer: state.pointer });
+  showNow(state);
+  tell(state);
+}
+
+function leave(state) {
+  state.mine = false;
+  state.stop?.();
+  state.stop = null;
+  state.out.forget();
+  tell(state);
+}
+
+function forget(state, said) {
+  room.set(null);
+  Object.assign(state, { held: null, told: null, lost: said, refused: "", away: false });
+  state.join.close();
+  leave(state);
+}
+
+// -- what is shown -------------------------------------------------------------------------------------------------
+
+function out(state, change) { if (shows(state)) state.out.show(change); }
+
+function showNow(state) {
+  if (!shows(state) || state.bets.isUnheard()) return; // nobody sees the step that is asked about before the question
+  const { page, query, longest, whole, tooLong } = state.data, address = addressOf({ page, query, step: state.data.step && state.step });
+  const refused = whole && address.length <= longest ? "" : tooLong;
+  if (refused !== state.refused) { state.refused = refused; tell(state); }
+  if (refused || address === state.sent) return;
+  state.sent = address;
+  out(state, { address });
+}
+
+async function send(state, change) {
+  const held = state.held;
+  if (!held) return true;
+  const { status, text } = await asked(held, "/show", change);
+  if (held !== state.held) return true;
+  if (status === 404 || status === 403) { forget(state, LOST); return true; }
+  const away = !status || status >= 500 || status === 429, refused = status === 400 ? text : state.refused;
+  if (away !== state.away || refused !== state.refused) { Object.assign(state, { away, refused }); tell(state); }
+  return !away;
+}
+
+// -- what is done --------------------------------------------------------------------------------------------------
+
+async function open(state) {
+  if (state.held || state.opening || !state.data.served) return;
+  state.opening = true;
+  const { page, query, step, longest } = state.data, address = addressOf({ page, query, step: step && state.step });
+  const said = { address: address.length <= longest ? address : "/" };
+  let answer = null, text = AWAY;
+  try {
+    answer = await fetch("/rooms", { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(said) });
+    text = await answer.text();
+  } catch { /* told below */ }
+  state.opening = false;
+  if (answer?.status !== 201) { state.lost = text || AWAY; tell(state); return; }
+  const { code, secret } = JSON.parse(text);
+  Object.assign(state, { held: { code, secret }, lost: "", told: null });
+  room.set(state.held);
+  claim(state);
+}
+
+async function close(state) {
+  const held = state.held;
+  if (!held) return;
+  const { status } = await asked(held, "/end", {});
+  if (status === 0 || status >= 500) { state.away = true; tell(state); return; }
+  forget(state, "");
+}
+
+// Whether a key means something to what stands over the page, or to a room at all.
+function pressed(state, event) {
+  const at = event.composedPath()[0];
+  if (event.altKey || event.ctrlKey || event.metaKey) return false;
+  if (state.bets.isOpen()) return state.bets.pressed(event.key, at);
+  if (state.join.isOpen()) return state.join.pressed(event.key, at);
+  if (!free(event, at)) return false;
+  const does = { j: state.join.toggle, q: state.bets.go }[event.key];
+  return does ? (does(), true) : false;
+}
+
+// -- what everybody on the page hears of it ------------------------------------------------------------------------
+
+function tell(state) {
+  const { held, told, lost, data } = state, { protocol, host, hostname } = window.location;
+  const link = held ? linkFor({ protocol, host, hostname, pathname: `/follow/${held.code}`, search: "", hash: "" }, sharedAddress()) : "";
+  const alone = held && ALONE.test(new URL(link).hostname) ? data.alone : "";
+  state.now = { code: held?.code ?? "", link, alone, followers: told?.followers, fault: state.away ? AWAY : state.refused, lost, asks: state.bets?.isOpen() ?? false };
+  document.documentElement.toggleAttribute("data-lab-room", Boolean(held || lost));
+  tellRoom(state.now);
+  state.join?.draw();
+}

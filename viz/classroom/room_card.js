@@ -1,0 +1,114 @@
+// A question as the hall sees it: its answers and how many have voted, then the class beside the model.
+
+import { button, element, percent } from "../kit/mount.js";
+import { onward, picture, typed } from "./room_join.js";
+import { scored } from "./bet_parts.js";
+import { counted, elsewhere, follow, have, result, spaced } from "./room_parts.js";
+
+// `on` leads from the question to its answer and back to the page, `back` to the page at once.
+export function card({ on, back }) {
+  let box = null, before = null;
+  return { draw, close, onward: () => onward(box) };
+
+  function open() {
+    before = document.activeElement;
+    box = document.body.appendChild(element("div", "lab-bet"));
+    box.setAttribute("role", "dialog");
+    box.setAttribute("aria-modal", "true");
+    const top = element("p", "about"), asks = element("h2", "asks"), gap = element("p", "gap"), rows = element("ul", "rows"), aside = element("div", "aside");
+    const foot = element("div", "foot"), said = element("p", "said"), buttons = element("div", "buttons");
+    buttons.append(button("on", "", on), button("back", "", back));
+    foot.append(said, element("p", "more"), element("p", "fault"), buttons);
+    box.append(top, asks, gap, rows, aside, foot);
+  }
+
+  function close() {
+    box?.remove();
+    box = null;
+    before?.focus?.({ preventScroll: true });
+  }
+
+  // `bet` as room_bets.js has it; `now` what is known of the room.
+  function draw(bet, now) {
+    if (!bet) return;
+    if (!box) open();
+    const { phase, made } = bet, find = (name) => box.querySelector(`.${name}`), over = !made || Boolean(made.fault);
+    const wanted = `${phase} ${over}`, news = box.dataset.phase !== wanted;
+    box.dataset.phase = wanted;
+    box.className = `lab-bet ${over ? "wait" : phase}`;
+    box.setAttribute("aria-label", over ? "The class bets" : made.text);
+    find("about").textContent = over ? "The class bets" : made.about;
+    find("asks").textContent = over ? made?.fault ?? "One moment …" : made.asks;
+    if (news) find("gap").replaceChildren(...(over ? [] : gapped(made, phase === "shown")));
+    find("fault").textContent = bet.fault ?? "";
+    find("on").textContent = over ? "Close" : phase === "open" ? "Show the answer" : "Back to the page";
+    find("back").textContent = phase === "open" ? "Take the question back" : "";
+    find("back").hidden = phase !== "open" || over;
+    find("said").setAttribute("aria-live", phase === "shown" ? "polite" : "off"); // not each vote
+    if (!over) answers(bet, now, news);
+    if (news) find("on").focus({ preventScroll: true });
+  }
+
+  function answers({ phase, made, told, score, fault }, now, news) {
+    const find = (name) => box.querySelector(`.${name}`), known = phase === "shown", tally = counted(made, told);
+    if (news) {
+      find("rows").replaceChildren(...tally.rows.map((row) => answer(row, known)));
+      if (known) find("aside").replaceChildren(legend(made.kind));
+      else find("aside").replaceChildren(...join(now));
+    }
+    if (!known) {
+      const count = find("aside").querySelector(".count");
+      if (count) count.textContent = now.followers ? follow(now.followers) : "";
+      find("said").textContent = have(tally.voted, now.followers ?? 0);
+      find("more").textContent = "";
+      return;
+    }
+    [...find("rows").children].forEach((node, n) => filled(node, tally.rows[n]));
+    find("said").textContent = tally.known || fault ? result(made, told) : "One moment …";
+    find("more").textContent = [made.note, elsewhere(tally), scored(score)].filter(Boolean).join(" ");
+  }
+}
+
+// The text with its gap, or with the answer in it.
+function gapped({ before: left, gap, after: right, answer }, known) {
+  return gap ? [left, known ? element("u", "", answer.replace(/^…/, "")) : gap, right] : [];
+}
+
+// Who comes late joins while the others think.
+function join({ code, link, alone }) {
+  if (!code || alone) return [];
+  return [picture(code, link), element("p", "link", typed(link)), element("p", "code", spaced(code)), element("p", "count")];
+}
+
+function legend(kind) {
+  const box = element("div", "legend");
+  for (const [name, text] of [["people", "the class"], ["model", kind === "head" ? "the weight" : "the model"]]) {
+    const line = element("p");
+    line.append(element("i", name), text);
+    box.append(line);
+  }
+  return box;
+}
+
+function answer({ word, right }, known) {
+  const row = element("li", known && right ? "right" : ""), bars = element("div", "bars");
+  row.append(element("b", "", word));
+  if (known && right) row.firstChild.append(element("span", "mark", "✓"));
+  if (known) {
+    for (const name of ["people", "model"]) {
+      const bar = element("div", `bar ${name}`);
+      bar.append(element("i"), element("span"));
+      bars.append(bar);
+    }
+    row.append(bars);
+  }
+  return row;
+}
+
+function filled(row, { votes, share, model }) {
+  const [people, own] = row.querySelectorAll(".bar");
+  people.firstChild.style.width = `${share * 100}%`;
+  people.lastChild.textContent = votes;
+  own.firstChild.style.width = `${model * 100}%`;
+  own.lastChild.textContent = percent(model);
+}

@@ -1,0 +1,79 @@
+// The room's part of *Present*. What is done there is done by the script of the room itself.
+
+import { button, element, focusOf, mounted, refocus, unmounted } from "../kit/mount.js";
+import { copied } from "../kit/copy_link_parts.js";
+import { picture } from "./room_join.js";
+import { follow, spaced } from "./room_parts.js";
+import { askFor, followRoom, roomNow } from "./room_told.js";
+
+const SAID_MS = 1500;
+const HINT = "A question is about the next token. On Translate press g first: it hides what comes.";
+const COPY_LINK = "Copy link", END = "End", SURE = "End it for all?";
+
+export default function ({ data, parentElement }) {
+  const { root, state, first } = mounted({ data, parentElement }, ".room-panel");
+  Object.assign(state, { data, draw: () => draw(root, state, parentElement) });
+  state.draw();
+  if (first) state.unfollow = followRoom(() => state.draw());
+  return () => { state.unfollow(); unmounted(root); };
+}
+
+function draw(root, state, parentElement) {
+  const now = roomNow(), focused = focusOf(parentElement), parts = [element("h2", "", "Room")];
+  if (!state.data.served) parts.push(element("p", "", state.data.notServed));
+  else if (!now.code) {
+    if (now.lost) parts.push(told(now.lost));
+    parts.push(element("p", "", "Phones and laptops follow what you show, step by step, and can bet on the next word."), act("Open a room", "open", true));
+  } else parts.push(...opened(state, now));
+  root.replaceChildren(...parts);
+  refocus(root, focused);
+}
+
+function opened(state, { code, link, alone, followers, fault }) {
+  const top = element("div", "top"), side = element("div", "side"), row = element("div", "row"), shown = element("p", "code", spaced(code));
+  shown.setAttribute("aria-label", `Code ${[...code].join(" ")}`);
+  side.append(shown);
+  const address = element("a", "link", link.replace(/^https?:\/\//, ""));
+  Object.assign(address, { href: link, target: "_blank", rel: "noopener" });
+  side.append(address);
+  if (alone) side.append(element("p", "alone", alone));
+  else top.append(picture(code, link));
+  side.append(element("p", "count", followers ? follow(followers) : "Nobody follows yet"));
+  top.append(side);
+  if (!alone) row.append(copy(link));
+  row.append(act("Show it large (j)", "join"), act("Ask the class (q)", "ask"), ending(state));
+  return [top, ...(fault ? [told(fault)] : []), row, element("p", "hint", HINT)];
+}
+
+function told(text) {
+  const said = element("p", "fault", text);
+  said.setAttribute("role", "status");
+  return said;
+}
+
+function act(text, what, first = false) {
+  const node = button(first ? "first" : "", text, () => askFor(what));
+  node.dataset.focus = what;
+  return node;
+}
+
+function copy(link) {
+  const node = button("", COPY_LINK, async () => {
+    node.textContent = await copied(link) ? "Copied" : "Copy it from here";
+    setTimeout(() => { node.textContent = COPY_LINK; }, SAID_MS);
+  });
+  node.dataset.focus = "copy";
+  return node;
+}
+
+// Ends the room at the second press.
+function ending(state) {
+  const node = button("end", state.sure ? SURE : END, () => {
+    if (state.sure) { state.sure = false; askFor("end"); return; }
+    state.sure = true;
+    node.textContent = SURE;
+  });
+  node.onblur = () => { state.sure = false; node.textContent = END; };
+  node.dataset.focus = "end";
+  return node;
+}

@@ -1,0 +1,21 @@
+// The code and how many follow, in the one line of lecture mode.
+
+import { button, mounted, unmounted } from "../kit/mount.js";
+import { follow, spaced } from "./room_parts.js";
+import { askFor, followRoom, roomNow } from "./room_told.js";
+
+export default function ({ data, parentElement }) {
+  const { root, state, first } = mounted({ data, parentElement }, ".room-sign");
+  draw(root);
+  if (first) state.unfollow = followRoom(() => draw(root));
+  return () => { state.unfollow(); unmounted(root); };
+}
+
+function draw(root) {
+  const { code, followers, fault, lost } = roomNow(), wrong = fault || lost;
+  if (!code && !lost) { root.replaceChildren(); return; }
+  const node = root.querySelector("button") ?? root.appendChild(button("", "", () => askFor("join")));
+  node.textContent = !code ? "No room" : [spaced(code), fault ? "not reached" : followers ? follow(followers) : ""].filter(Boolean).join(" · ");
+  node.title = wrong || "How to join (j)";
+  node.classList.toggle("away", Boolean(wrong));
+}

@@ -1,0 +1,106 @@
+"""The page of who follows a lecture: it holds what the lecturer shows, and asks Streamlit for nothing.
+
+GET /follow         asks for a room's code
+GET /follow/CODE    what its lecturer shows
+"""
+
+from __future__ import annotations
+
+import hashlib
+import html
+import json
+from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
+from typing import get_args
+
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+from starlette.routing import Route
+
+from viz import pages, theme
+from viz.classroom.rooms.room import (
+    LENGTH,
+    LETTERS,
+    MAX_WORD,
+    code_of,
+)
+from viz.kit.offline_parts import joined
+
+HERE = Path(__file__).parent
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; font-src 'self'; connect-src 'self'; frame-src 'self'; "
+    "img-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'self'"
+)
+KINDS = {"css": "text/css", "js": "text/javascript", "svg": "image/svg+xml"}
+HEADERS = {"content-security-policy": POLICY, "x-content-type-options": "nosniff"}
+KEPT = {"cache-control": "public, max-age=31536000, immutable"}  # its address names its content
+
+
+def routes() -> list[Route]:
+    """All that the page is made of."""
+    return [
+        *(Route(f"/follow/follow.{kind}", _file(text, KINDS[kind]), methods=["GET"]) for kind, text in _files().items()),
+        Route("/follow", _page, methods=["GET"]),
+        Route("/follow/{code}", _page, methods=["GET"]),
+    ]
+
+
+async def _page(request: Request) -> Response:
+    typed = request.path_params.get("code", "")
+    try:
+        code = code_of(typed) if typed else ""
+    except ValueError:
+        code = typed  # the page says what is wrong with it
+    if code != typed:
+        return RedirectResponse(f"/follow/{code}", headers=HEADERS)
+    return Response(_document(), media_type="text/html", headers=HEADERS | {"cache-control": "no-cache"})
+
+
+def _file(text: str, kind: str):
+    async def answered(request: Request) -> Response:
+        return Response(text, media_type=kind, headers=HEADERS | KEPT)
+
+    return answered
+
+
+@cache
+def _document() -> str:
+    """The page; it is the same for every room."""
+    told = {
+        "letters": LETTERS,
+        "length": LENGTH,
+        "longest": MAX_WORD,
+        "pages": {pages.place(page): page.title for page in pages.PAGES},
+    }
+    text = (HERE / "follow.html").read_text(encoding="utf-8")
+    for kind, content in _files().items():
+        text = text.replace(f"follow.{kind}", f"/follow/follow.{kind}?{hashlib.sha256(content.encode()).hexdigest()[:12]}")
+    return text.replace("{told}", html.escape(json.dumps(told)))
+
+
+@cache
+def _files() -> dict[str, str]:
+    """What the page loads, by the ending of its name."""
+    script = f'"use strict";\n(() => {{\n{joined(HERE / "follow.js")}\n}})();\n'
+    mark = (HERE.parents[1] / "mark.svg").read_text(encoding="utf-8")
+    return {"css": _style(), "js": script, "svg": mark}
+
+
+def _style() -> str:
+    """The stylesheet, in the lab's colours and typeface."""
+    palettes = [theme.PALETTES[mode].css_variables() for mode in get_args(theme.Mode)]
+    light, dark = (";".join(f"{name}:{value}" for name, value in palette.items()) for palette in palettes)
+    colours = f":root{{{light}}}@media (prefers-color-scheme:dark){{:root{{{dark}}}}}\n"
+    return colours + _typeface() + (HERE / "follow.css").read_text(encoding="utf-8")
+
+
+def _typeface() -> str:
+    """The lab's own, from where Streamlit serves it; the system's where it is not there."""
+    found = find_spec("streamlit")
+    media = Path(found.origin).parent / "static" / "static" / "media" if found and found.origin else None
+    file = next(iter(sorted(media.glob("SourceSansVF-Upright*.woff2"))), None) if media else None
+    if not file:
+        return ""
+    source = f'url("/static/media/{file.name}") format("woff2")'
+    return f'@font-face{{font-family:"Source Sans";font-weight:200 900;font-display:swap;src:{source}}}\n'

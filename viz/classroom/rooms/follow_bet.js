@@ -1,0 +1,117 @@
+// The class bets before the model answers: one card in the place of the page. Nothing here makes markup from text.
+
+import { button, element, percent } from "../../kit/mount.js";
+import { percent100, scored } from "../bet_parts.js";
+import { counted, meant, parted, shares } from "./follow_parts.js";
+
+const OPEN = "You can change it until the answer is shown.";
+
+// `vote` sends a word for a question and gives a sentence where it was not taken; `kept` remembers what this browser chose, and
+// how often it was right.
+export function bets(box, { vote, kept, longest, closed }) {
+  let question = null, chosen = "", sure = "", late = "", said = "", sends = 0, took = 0, last = null, closedFor = 0; // sure: what the room took
+  const speak = element("p", "unseen"), take = () => { if (!box.contains(document.activeElement)) box.focus({ preventScroll: true }); };
+  box.tabIndex = -1;
+  speak.setAttribute("aria-live", "polite");
+  box.after(speak);
+  return {
+    // Whether the card is in front: an open question, and its answer until the lecturer goes on.
+    show(now, score, onward) {
+      if (now && now.number !== question?.number && now.answer === undefined) begin(now);
+      if (!now || now.number !== question?.number) { question = null; box.hidden = true; return false; }
+      const revealed = now.answer !== undefined, news = revealed && question.answer === undefined;
+      if (question.answer !== undefined && onward) closedFor = now.number;
+      question = now;
+      if (closedFor === now.number) { box.hidden = true; return false; }
+      const opens = box.hidden;
+      box.hidden = false;
+      last = score;
+      if (revealed) { if (news) answer(); }
+      else box.querySelector(".voted").textContent = counted(now.voted);
+      if (opens || news) take(); // what is behind it cannot have the keyboard
+      return true;
+    },
+  };
+
+  function begin(now) {
+    question = now;
+    said = late = "";
+    chosen = sure = kept.get(now.number);
+    const [asks, about] = parted(now.text), group = element("div", "options"), voted = element("p", "voted"), state = element("p", "choice");
+    state.setAttribute("role", "status");
+    group.setAttribute("role", "group");
+    group.setAttribute("aria-label", "Answers");
+    now.options.forEach((word) => { const node = button("option", word, () => choose(word)); group.append(node); });
+    box.replaceChildren(element("p", "kind", "Your bet"), element("h1", "", asks), ...(about ? [element("p", "about", about)] : []), group, ...(now.kind === "next" ? [typing()] : []), state, voted);
+    box.classList.remove("revealed");
+    box.scrollTop = 0;
+    speak.textContent = `A question: ${now.text}`;
+    paint();
+  }
+
+  function typing() {
+    const form = element("form", "word"), input = element("input"), go = element("button", "go", "Bet");
+    Object.assign(input, { name: "word", placeholder: "Another word", maxLength: longest, autocomplete: "off", spellcheck: false, enterKeyHint: "send" });
+    input.setAttribute("aria-label", "Another word");
+    input.setAttribute("autocapitalize", "none");
+    if (chosen && !question.options.includes(chosen)) input.value = chosen;
+    form.onsubmit = (event) => { event.preventDefault(); if (input.value.trim()) choose(meant(input.value, question.options)); };
+    form.append(input, go);
+    return form;
+  }
+
+  async function choose(word) {
+    const number = question.number, mine = (sends += 1);
+    chosen = word;
+    said = late = "";
+    paint();
+    const fault = await vote(number, word);
+    if (!fault && mine > took) { took = mine; kept.set(number, word); }
+    if (number !== question?.number) return;
+    if (!fault && mine === took) sure = word;
+    if (mine === sends) { chosen = sure; said = fault; late = fault && word; }
+    if (question.answer === undefined) paint();
+    else { answer(); if (!box.hidden) take(); }
+  }
+
+  function paint() {
+    for (const node of box.querySelectorAll(".option")) node.setAttribute("aria-pressed", String(node.textContent === chosen));
+    const own = chosen && !question.options.includes(chosen), form = box.querySelector(".word");
+    form?.classList.toggle("on", Boolean(own));
+    box.querySelector(".choice").textContent = said || (chosen ? `You bet on “${chosen}”. ${OPEN}` : "");
+    box.querySelector(".choice").classList.toggle("fault", Boolean(said));
+    box.querySelector(".voted").textContent = counted(question.voted);
+  }
+
+  // Judged is what the room took; a vote that is still on its way is judged once it has.
+  function answer() {
+    const parts = shares(question), part = parts.find(({ right }) => right).share, right = sure === question.answer;
+    const missed = late && late !== sure ? `Your bet on “${late}” did not arrive in time.` : "";
+    const verdict = !sure ? missed || "You did not bet this time." : right ? `You were right${question.voted > 1 ? `, as ${percent100(part)} of the class` : ""}.` : [`You said “${sure}”.`, missed].filter(Boolean).join(" ");
+    const rows = element("ul", "shares"), total = scored(last, sure ? kept.judged(question.number, right) : null), key = element("p", "key");
+    for (const [name, text] of [["class", "the class"], ["model", question.kind === "head" ? "the weight" : "the model"]]) key.append(element("i", name), text);
+    rows.append(...parts.map(share));
+    const on = button("main on", "Back to the page", () => { closedFor = question.number; box.hidden = true; closed(); });
+    box.classList.add("revealed");
+    box.replaceChildren(element("p", "kind", question.text), element("h1", right ? "right" : "", `It is “${question.answer}”`), element("p", "verdict", verdict),
+      rows, key, element("p", "voted", counted(question.voted)), ...(total ? [element("p", "score", total)] : []), on);
+    box.scrollTop = 0;
+    speak.textContent = `It is ${question.answer}. ${verdict}`;
+  }
+
+  function share({ word, votes, share: people, model, right }) {
+    const row = element("li", right ? "right" : ""), name = element("span", "name", word), bars = element("div", "bars");
+    for (const [kind, part] of [["class", people], ["model", model]]) {
+      const line = element("div", `line ${kind}`), bar = element("i");
+      if (part === null) continue; // nobody asked the model for that word
+      bar.style.setProperty("--share", part);
+      bar.setAttribute("role", "img");
+      bar.setAttribute("aria-label", kind);
+      line.append(bar, element("span", "", kind === "model" ? percent(part) : votes ? `${votes} (${percent100(part)})` : "0"));
+      bars.append(line);
+    }
+    if (word === sure) name.append(element("small", "", "your bet"));
+    row.append(name, bars);
+    return row;
+  }
+}

@@ -1,0 +1,79 @@
+"""Presence of a room's lecturer: the room tells its followers when the lecturer is away.
+
+The lecturer's browser holds a stream, and answers each of its signs of life. A lecturer who closes the page is away after
+`GRACE`, one whose network or computer sleeps after `SILENCE` and `LOOK`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import time
+from collections import Counter
+from collections.abc import AsyncIterator, Callable, Coroutine
+from typing import Any
+
+from viz.classroom.rooms.store import Away, Gone, Store
+
+GRACE = 10.0  # s from the end of the lecturer's last stream: a page that is loaded again is back by then
+SILENCE = 40.0  # s without a sign of the lecturer's browser, which gives one at least every 25 s
+LOOK = 10.0  # s between two looks at a room
+
+
+class Presence:
+    """Looks after the rooms that have a stream at this process."""
+
+    def __init__(self, store: Store, now: Callable[[], float] = time.time) -> None:
+        self.store, self.now = store, now
+        self._streams: Counter[str] = Counter()
+        self._lecturers: Counter[str] = Counter()
+        self._looking: dict[str, asyncio.Task[None]] = {}
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    async def hear(self, code: str) -> None:
+        """Keeps that the lecturer's browser gave a sign; Gone, Away."""
+        await self.store.change(code, lambda room: room.hears(self.now()))
+
+    @contextlib.asynccontextmanager
+    async def streaming(self, code: str, is_lecturer: bool = False) -> AsyncIterator[None]:
+        """Counts a stream of a room as long as it is entered; Gone, Away."""
+        await (self.hear(code) if is_lecturer else self._look(code))
+        self._streams[code] += 1
+        self._lecturers[code] += is_lecturer
+        if code not in self._looking:
+            self._looking[code] = self._begin(self._look_again(code))
+        try:
+            yield
+        finally:
+            self._lecturers[code] -= is_lecturer
+            self._streams[code] -= 1
+            if not self._streams[code]:
+                del self._streams[code]
+                self._looking.pop(code).cancel()
+            if not self._lecturers[code]:
+                del self._lecturers[code]
+                if is_lecturer:
+                    self._begin(self._leave(code, self.now()))
+
+    async def _leave(self, code: str, since: float) -> None:
+        """Says that the lecturer is away, unless there was a sign since the last stream ended."""
+        await asyncio.sleep(GRACE)
+        if not self._lecturers[code]:
+            with contextlib.suppress(Gone, Away):
+                await self.store.change(code, lambda room: room.misses(since))
+
+    async def _look(self, code: str) -> None:
+        if (await self.store.get(code)).is_silent(self.now() - SILENCE):
+            await self.store.change(code, lambda room: room.misses(self.now() - SILENCE))
+
+    async def _look_again(self, code: str) -> None:
+        with contextlib.suppress(Gone):
+            while True:
+                await asyncio.sleep(LOOK)
+                with contextlib.suppress(Away):
+                    await self._look(code)
+
+    def _begin(self, made: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+        self._tasks.add(task := asyncio.create_task(made))
+        task.add_done_callback(self._tasks.discard)
+        return task

@@ -1,0 +1,31 @@
+// The stop of the talk that is on: its line, which of how many it is, and the ways on.
+
+import { button, element, focusOf, mounted, onResize, refocus, unmounted } from "../kit/mount.js";
+
+const ENDS = { first: "This is the first stop.", last: "This is the last stop: arrows step." };
+
+export default function ({ data, parentElement, setTriggerValue }) {
+  const { root, state } = mounted({ data, parentElement }, ".talk-strip"), focused = focusOf(parentElement), { number, count } = data;
+  const line = element("p", "line", data.line || (number || !count ? "" : data.title)), place = element("p", "place"), words = element("div", "words");
+  const where = number ? `${number} of ${count}` : count ? `${count} stops` : "";
+  place.append(element("b", "", where), ...(data.large ? [] : [` ${data.title}`]));
+  const alone = number === 1 && count === 1 ? "Page keys now go from stop to stop, arrows step." : "";
+  const said = element("p", "said", data.ended ? ENDS[data.ended] : number || !count ? alone : data.large ? "Page down begins." : "Next begins.");
+  said.setAttribute("role", "status");
+  words.append(...(data.large ? [line] : [place, line]), ...data.faults.map((fault) => element("p", "fault", fault)), said);
+  const way = (name, text, does, off) => Object.assign(button(name, data.large ? text.replace(/\w+| /g, "") : text, does), { disabled: off, ariaLabel: text.replace(/[‹›]/g, "").trim() });
+  const ways = element("nav", "ways");
+  ways.setAttribute("aria-label", "Talk");
+  ways.append(way("back", "‹ Back", () => setTriggerValue("go", -1), number <= 1), way("next", "Next ›", () => setTriggerValue("go", 1), number >= count));
+  if (!data.large) ways.append(way("leave", "Leave", () => setTriggerValue("leave", true), false));
+  for (const node of ways.children) node.dataset.focus = node.className;
+  root.replaceChildren(words, ...(data.large ? [place] : []), ways);
+  root.classList.toggle("large", data.large);
+  root.classList.toggle("ended", Boolean(data.ended));
+  root.setAttribute("aria-label", `${data.title}: ${where}`);
+  refocus(root, focused);
+  const page = document.documentElement.style;
+  onResize(state, root, () => { if (data.large) page.setProperty("--foot", `${root.getBoundingClientRect().height}px`); else page.removeProperty("--foot"); });
+  state.draw();
+  return () => { page.removeProperty("--foot"); unmounted(root); };
+}

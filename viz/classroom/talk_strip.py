@@ -1,0 +1,52 @@
+"""The strip of the talk that is on: what is said at this stop, and the ways on; in lecture mode the line stands large."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import streamlit as st
+
+from viz.classroom import talk as known
+from viz.classroom import talk_navigation
+from viz.classroom.talk import Talk, too_long
+from viz.kit import mount
+from viz.state import session
+from viz.state.view import View
+
+_COMPONENT = mount.Component(__file__, '<section class="talk-strip"></section>')
+
+
+def talk_strip() -> None:
+    """Mounts the strip at the foot of any page while a talk is on, once the page is drawn."""
+    ended = session.kept(talk_navigation.ENDED)
+    session.keep(talk_navigation.ENDED, None)
+    view = session.current()
+    if not view.talk:
+        return
+    talk, fault = known.found(view.talk)
+    events = {
+        "go": (mount.one_of((1, -1)), talk_navigation.go),
+        "leave": (mount.pressed, lambda: talk_navigation.choose("")),
+    }
+    with st.container(key="talk"):
+        _COMPONENT.mount("talk_strip", told(talk, view) | {"ended": ended} if talk else _none(view, fault), events)
+
+
+def told(talk: Talk, view: View) -> dict[str, Any]:
+    """What the script needs of the stop that is on."""
+    number, count = min(view.stop, len(talk.stops)), len(talk.stops)
+    stop = talk.at(number)
+    empty = "" if count else "This talk has no stops yet: Present keeps what you see as one."
+    faults = stop.faults if stop else filter(None, (empty, too_long(view.talk)))
+    return {
+        "large": view.lecture,
+        "title": talk.title,
+        "number": number,
+        "count": count,
+        "line": stop.line if stop else "",
+        "faults": list(faults),
+    }
+
+
+def _none(view: View, fault: str) -> dict[str, Any]:
+    return {"large": view.lecture, "title": "", "number": 0, "count": 0, "line": "", "faults": [fault], "ended": None}

@@ -1,0 +1,345 @@
+"""How tokens are chosen: the strategy with its controls, branches, a translation of the visitor's own, several sentences.
+
+The tree of a decoding: every path alive, finished or given up at each step; a click chooses the one that is looked at."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import streamlit as st
+
+from model.config import MAX_TOKENS
+from model.decoding.hypotheses import Tree, length_penalty
+from model.decoding.strategy import MAX_SEED, STRATEGIES
+from model.inference.predictions import likelier
+from viz.decoding_steps import decoding_texts as translate_texts
+from viz.decoding_steps.surprise_figure import surprise_chart
+from viz.kit import controls, mount, site_texts
+from viz.state import session
+from viz.state.fields import fields
+from viz.state.values import MAX_BRANCH_TOKENS, MAX_BRANCHES
+from viz.state.view import (
+    MAX_TEMPERATURE,
+    YOURS,
+    View,
+    strategies,
+)
+
+if TYPE_CHECKING:
+    from model.decoding.hypotheses import Tree
+    from model.inference.analysis import Analysis
+    from model.task import Task
+    from model.text.tokenizer import Tokenizer
+    from viz import theme
+    from viz.cache import PageData
+
+ENDS = {"finished": "finished", "limit": "stopped at the limit", "pruned": "given up", "grown": "goes on"}  # by status
+
+
+def payload(tree: Tree, path: tuple[int, ...], tokenizer: Tokenizer, alpha: float | None, begun: int = 0) -> dict[str, Any]:
+    """All that the browser needs, as JSON values; `alpha` is the length penalty's exponent, or None. Scores
+    are summed from the first token behind the `begun` that are gone on with.
+
+    Each node: parent `p`, step `s`, token `t`, score `sc`, status `st`, the text up to it `x`, and `no`, what an ended
+    hypothesis is ranked by. `ended` holds the nodes of the hypotheses, the best first, `path` those of the one shown.
+    """
+    nodes = tree.nodes
+    numbers = {node.path: number for number, node in enumerate(nodes)}
+
+    given = {node.path: node.score for node in nodes if node.step == begun}
+
+    def rank(number: int) -> float:
+        node = nodes[number]
+        return node.score if alpha is None else node.score / length_penalty(node.step, alpha)
+
+    return {
+        "nodes": [
+            {
+                "p": node.parent,
+                "s": node.step,
+                "t": tokenizer.piece(node.token).removeprefix("·") or "·",
+                "sc": round(node.score - given.get(node.path[:begun], node.score if begun else 0.0), 6),
+                "st": node.status,
+                "x": tokenizer.decode(node.path),
+                "no": _ranked(node.score, node.step, alpha) if node.status in ("finished", "limit") else None,
+            }
+            for node in nodes
+        ],
+        "path": [numbers[path[:n]] for n in range(1, len(path) + 1) if path[:n] in numbers],
+        "ended": sorted((numbers[h.ids] for h in tree), key=rank, reverse=True),
+        "leaves": sum(node.status != "grown" for node in nodes),
+        "ends": ENDS,
+    }
+
+
+def _ranked(score: float, length: int, alpha: float | None) -> float | None:
+    return None if alpha is None else round(score / length_penalty(length, alpha), 6)
+
+
+_COMPONENT = mount.Component(__file__, '<div class="tree"></div>', picture="Tree of hypotheses", name="beam_tree")
+
+
+def beam_tree(data: dict[str, Any], on_path: Callable[[int, bool], None], key: str = "beam_tree") -> None:
+    """Mounts the component; `on_path` is called, before the next run, with the number of the node that was clicked, and
+    whether it was clicked in the list of whole hypotheses, which says nothing of a step."""
+    node = mount.whole(0, len(data["nodes"]) - 1)
+    events = {"path": (node, lambda n: on_path(n, False)), "whole": (node, lambda n: on_path(n, True))}
+    _COMPONENT.mount(key, data, events)
+
+
+MORE = (10, 20, 40, 80, MAX_TOKENS)  # tokens that a text may get; the last: as many as there is room for
+KEPT = "kept target"  # session key of a translation that was put aside
+
+
+def strategy(view: View, task: Task) -> None:
+    """Which strategy, and its controls."""
+    chosen = YOURS if view.target is not None else view.strategy
+    site_texts.write('<h2 class="lab-label">How tokens are chosen</h2>')
+    st.segmented_control(
+        "Strategy",
+        strategies(),
+        required=True,
+        format_func=translate_texts.strategy_title,
+        label_visibility="collapsed",
+        **session.bind("strategy", "strategy", chosen, write=_choose),
+    )
+    with st.container(key="strategy_controls", gap="xsmall"):
+        names = () if chosen == YOURS else STRATEGIES[chosen].controls
+        draws = chosen != YOURS and STRATEGIES[chosen].is_random
+        if draws:
+            st.button("Draw again", key="draw", width="stretch", on_click=draw_again, help="Draws with the next seed")
+            _inputs(view, names)
+        site_texts.note(translate_texts.strategy_note(chosen, task.made), "token", "beam", "log-probability")
+        if not draws:
+            _inputs(view, names)
+
+
+def _choose(name: str) -> None:
+    now = session.current()
+    if name == YOURS:
+        kept = session.kept(KEPT) or (None, None)
+        session.change(strategy=name, target=kept[1] if kept[0] == _whose(now) else None, branches=(), step=1)
+    else:
+        _put_aside(now)
+        session.change(strategy=name, target=None, **({"step": 1} if now.target is not None else {}))
+
+
+def _whose(view: View) -> tuple:
+    """What a translation belongs to."""
+    return view.checkpoint, view.source, view.sentence, view.split
+
+
+def _put_aside(view: View) -> None:
+    """Keeps a given translation for when its sentence is looked at again."""
+    if view.target is not None:
+        session.keep(KEPT, (_whose(view), view.target))
+
+
+def _fields(*names: str, view: View) -> None:
+    for column, name in zip(st.columns(len(names), gap="small"), names, strict=True):
+        with column:
+            complaint = session.complaint(name)
+            shown = complaint[0] if complaint else f"{getattr(view, name):g}"
+            st.text_input(translate_texts.FIELDS[name][1], **session.bind(f"field {name}", name, shown, _reader(name)))
+    for name in names:
+        if complaint := session.complaint(name):
+            site_texts.note(f"{complaint[1]} The picture keeps {getattr(view, name):g}.", warn=True)
+
+
+def _reader(name: str) -> Callable[[str], Any]:
+    def read(typed: str) -> Any:
+        try:
+            return fields(View)[name].value.read(typed.strip().replace(",", "."))
+        except ValueError as expected:
+            raise ValueError(translate_texts.unusable(name, typed, str(expected))) from None
+
+    return read
+
+
+def _inputs(view: View, names: Sequence[str]) -> None:
+    """One input for each control of the strategy."""
+    if "temperature" in names:
+        bound = session.bind("temperature", "temperature", float(view.temperature))
+        st.slider("Temperature", 0.0, MAX_TEMPERATURE, step=0.05, **bound)
+    if "top_p" in names:
+        st.slider("Top-p", 0.01, 1.0, step=0.01, **session.bind("top_p", "top_p", float(view.top_p)))
+    if written := [name for name in names if name in translate_texts.FIELDS]:
+        _fields(*written, view=view)
+
+
+def draw_again() -> None:
+    """Takes the next seed; called from callbacks."""
+    session.change(seed=next_seed(session.current()))
+
+
+def next_seed(view: View) -> int:
+    return (view.seed + 1) % (MAX_SEED + 1)
+
+
+def more(view: View, analysis: Analysis) -> None:
+    """How many tokens are added to a text, and whether it ended before."""
+    if view.target is not None:
+        return
+    numbers = sorted({*MORE, view.more})
+    with st.container(key="more_row", horizontal=True, vertical_alignment="center", gap="small"):
+        site_texts.label("goes on for")
+        st.segmented_control(
+            "New tokens",
+            numbers,
+            required=True,
+            format_func=lambda n: "all" if n == MAX_TOKENS else str(n),
+            label_visibility="collapsed",
+            **session.bind("more pick", "more", view.more),
+        )
+        site_texts.label(translate_texts.came_to_an_end(analysis))
+
+
+def guessing(view: View) -> None:
+    """Why what would give the next tokens away is not there."""
+    site_texts.note("Maps, tree and masks would give the next tokens away. They come back when you stop guessing.")
+    st.button("Stop guessing", key="stop_guessing", on_click=session.change, kwargs={"guess": False})
+
+
+def panel(view: View, page_data: PageData, own: Callable[[], Analysis], mode: theme.Mode, height: int) -> None:
+    """The tree of what decoding found; or, of a translation that is given, how surprising each token is."""
+    branch_chips(view, page_data)
+    if view.target is not None or view.strategy == YOURS:
+        _yours(view, page_data.analysis.task)
+    if view.target is not None:
+        _surprise(page_data, own, mode, height)
+    elif view.strategy != YOURS:
+        _tree(view, page_data)
+
+
+def _yours(view: View, task: Task) -> None:
+    complaint = session.complaint("target")
+    shown = complaint[0] if complaint else view.target or ""
+    with st.container(key="own_row", horizontal=True, gap=None):
+        st.text_input(
+            f"Your {task.made}",
+            placeholder=f"Paste or type a {task.made}, and press Enter",
+            label_visibility="collapsed",
+            **session.bind("target", "target", shown, _target),
+        )
+        st.button("Read it", key="read_target", on_click=session.hear)
+    if complaint:
+        site_texts.note(complaint[1], warn=True)
+    elif view.target is None:
+        site_texts.note("Until you give one, the page shows the model's own.")
+
+
+def _target(typed: str) -> str:
+    if not typed.strip():
+        raise ValueError("It is empty; expected a text.")
+    return typed
+
+
+def _surprise(page_data: PageData, own: Callable[[], Analysis], mode: theme.Mode, height: int) -> None:
+    analysis, tokenizer = page_data.analysis, page_data.loaded.target_tokenizer
+    trace = analysis.trace
+    bits = -trace.token_log_probs / np.log(2)
+    rather = [
+        best and (tokenizer.piece(best.id).removeprefix("·") or "·", best.probability)
+        for best in likelier(trace.log_probs, trace.outputs.ids)
+    ]
+    sums = analysis.log_prob, own().log_prob
+    translate_texts.surprise(bits, trace.outputs.labels, rather, sums, analysis.task.made, analysis.begun, analysis.scored)
+    chart = surprise_chart(trace.outputs.labels, bits, rather, mode, height)
+    alt = translate_texts.surprise_alt(bits, trace.outputs.labels)
+    st.plotly_chart(chart, theme=None, key="surprise", config=controls.picture("Surprise of each token"), alt=alt)
+
+
+def _tree(view: View, page_data: PageData) -> None:
+    analysis, tokenizer = page_data.analysis, page_data.loaded.target_tokenizer
+    alpha = view.alpha if STRATEGIES[view.strategy].has_length_penalty else None
+    data = payload(analysis.tree, analysis.hypothesis.ids, tokenizer, alpha, analysis.begun)
+    tree = analysis.tree  # without the arrays: a widget holds it between runs
+    beam_tree(data, lambda number, whole: _show(tree, number, whole))
+
+
+def _show(tree: Tree, number: int, whole: bool) -> None:
+    """Looks at the best path through a node of the tree, at its step; at the same step where it was chosen as a whole."""
+    node = tree.nodes[number]
+    paths = (*tree, *tree.pruned)
+    path = next(h.ids for h in paths if h.ids[: node.step] == node.path)
+    best = not session.current().branches and path == tree[0].ids
+    session.change(path=() if best else path, **({} if whole else {"step": node.step}))
+
+
+def branch_chips(view: View, page_data: PageData) -> None:
+    """Every branch with its way back."""
+    if not view.branches or view.target is not None:
+        return
+    tokenizer = page_data.loaded.target_tokenizer
+    with st.container(key="branches", horizontal=True, vertical_alignment="center", gap="small"):
+        site_texts.label("Branches")
+        for branch in view.branches:
+            before, here = tokenizer.decode(branch[:-1]), tokenizer.piece(branch[-1]).strip("·")
+            name = controls.plain_label(f"…{before[-16:]} → {here}" if before else f"→ {here}")
+            rest = tuple(b for b in view.branches if b != branch)
+            change = {"branches": rest, "path": ()}
+            st.button(
+                f"{name} ×", key=f"branch {branch}", help="Take this branch back", on_click=session.change, kwargs=change
+            )
+        back = {"branches": (), "path": ()}
+        st.button("Back to the original", key="unbranch", type="tertiary", on_click=session.change, kwargs=back)
+
+
+def branch(page_data: PageData, step: int, token: int) -> None:
+    """Goes on from the text before `step` with another token; called from a callback."""
+    _add(page_data, (*page_data.analysis.trace.outputs.ids[: step - 1], token), step)
+
+
+def word(page_data: PageData, step: int, typed: str) -> None:
+    """The same with a typed word, whose pieces are forced one by one."""
+    from model.inference.targets import word_at
+
+    try:
+        path = word_at(page_data.loaded.target_tokenizer, page_data.analysis.trace.outputs.ids[: step - 1], typed)
+    except ValueError as fault:
+        session.complain("word", typed, str(fault))
+    else:
+        _add(page_data, path, step)
+
+
+def _add(page_data: PageData, path: tuple[int, ...], step: int) -> None:
+    now = session.current()
+    branches = tuple(b for b in now.branches if b != path)
+    if len(branches) == MAX_BRANCHES:
+        session.complain("word", "", f"There are {MAX_BRANCHES} branches already; take one back first.")
+        return
+    if sum(map(len, (*branches, path))) > MAX_BRANCH_TOKENS:
+        session.complain("word", "", f"The branches have {MAX_BRANCH_TOKENS} tokens and more; take one back first.")
+        return
+    given = {"target": None, "strategy": View.strategy} if now.target is not None or now.strategy == YOURS else {}
+    _put_aside(now)
+    session.change(branches=(*branches, path), path=(), step=step, **given)
+
+
+def sentences(view: View, page_data: PageData, language: str) -> None:
+    """The sentences of the text with their translations; a click chooses the one that is looked at."""
+    found = view.sentences
+    if len(found) < 2 and view.split:
+        return
+    chosen = min(view.sentence, len(found))
+    with st.container(key="sentences", gap=None):
+        if view.split:
+            others = iter(page_data.analysis.other_translations)
+            for number, sentence in enumerate(found, 1):
+                said = page_data.analysis.translation if number == chosen else next(others)
+                with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+                    st.button(
+                        f"{number}",
+                        key=f"sentence {number}",
+                        type="primary" if number == chosen else "secondary",
+                        help="Look at this sentence",
+                        on_click=session.change,
+                        kwargs={"sentence": number},
+                    )
+                    translate_texts.pair(sentence, "…" if view.guess else said, language, number == chosen)
+        with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+            site_texts.label(translate_texts.sentences(view, page_data.analysis))
+            other = "Read as one sentence" if view.split else "Split into sentences"
+            st.button(other, key="split", type="tertiary", on_click=session.change, kwargs={"split": not view.split})

@@ -1,0 +1,189 @@
+"""What the page Translate says in words: how tokens are chosen, how surprising they are, what edits changed, its maps."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from model.config import MAX_TOKENS
+from model.decoding.strategy import strategy
+from model.inference.decisions import turns
+from model.io import numbers
+from model.task import TRANSLATES
+from viz.kit import site_texts
+from viz.state.view import YOURS, View
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from model.inference.analysis import Analysis
+    from model.inference.decisions import Turn
+    from model.task import Task
+
+FIELDS = {  # control: its name in a sentence, its label
+    "width": ("beam's width", "Width"),
+    "alpha": ("length penalty's alpha", "Length penalty α"),
+    "top_k": ("top-k", "Top-k (0: all)"),
+    "seed": ("seed", "Seed"),
+}
+
+
+def heading(task: Task, language: str) -> str:
+    """What stands above the text: of a translator its language, else that it is a text, and in which language if it is
+    named."""
+    if task.splits:
+        return language
+    return "Text" if language in ("Text", "source") else f"Text ({language})"
+
+
+def strategy_title(name: str) -> str:
+    return "Yours" if name == YOURS else strategy(name).title
+
+
+def strategy_note(name: str, made: str = TRANSLATES.made) -> str:
+    """How a strategy chooses."""
+    if name == YOURS:
+        return f"Yours: a {made} that you give. The model only reads it: how surprised is it?"
+    return strategy(name).sentence
+
+
+def came_to_an_end(analysis: Analysis) -> str:
+    """Where the continuation of a text ended, and why, after "goes on for so many"."""
+    size = len(analysis.trace.outputs)
+    new = size - analysis.begun
+    branch = len(analysis.branch or ()) > analysis.begun
+    if analysis.hypothesis is None or analysis.hypothesis.finished:
+        after = f"after {new - 1}" if new > 1 else "at once"
+        return f"tokens at most{' from the branch on' * branch}: it ended by itself {after}, with </s>"
+    if size == MAX_TOKENS:
+        return f"tokens: stopped after {new}, the window of {MAX_TOKENS} is full"
+    return f"tokens from the branch on: stopped after {new} in all" if branch else f"tokens: stopped after {new}"
+
+
+def unusable(control: str, typed: str, expected: str) -> str:
+    """Why what was typed into a control cannot be used."""
+    shown = f"“{typed.strip()[:40]}”" if typed.strip() else "empty"
+    return f"The {FIELDS[control][0]} is {shown}; expected {expected}."
+
+
+def surprise(
+    bits: np.ndarray,
+    labels: Sequence[str],
+    rather: Sequence[tuple[str, float] | None],
+    sums: tuple[float, float],
+    made: str = TRANSLATES.made,
+    begun: int = 0,
+    scored: str = "log-probability",
+) -> None:
+    """How surprising a given translation is, or what else is `made`: summed, beside the model's own, and at its most
+    surprising token; the first `begun` tokens, which are gone on with, do not count."""
+    worst = begun + int(bits[begun:].argmax())
+    given, own = map(numbers.decimal, sums)
+    best = rather[worst]
+    expected = f"it expected “{best[0]}” ({best[1]:.2f})" if best else "its first choice all the same"
+    token = f'<b class="lab-token">{html.escape(labels[worst])}</b>'
+    site_texts.write(
+        f'<p class="lab-note">Summed {html.escape(scored)} <b>{given}</b>; the model\'s own {made} has <b>{own}</b>. '
+        f"Surprise {bits[begun:].mean():.2f} bits a token; most at step {worst + 1}, "
+        f"{token} ({bits[worst]:.1f} bits): {html.escape(expected)}. "
+        "Dark bars: another token was likelier; it is written above.</p>"
+    )
+
+
+def surprise_alt(bits: np.ndarray, labels: Sequence[str]) -> str:
+    worst = int(bits.argmax())
+    return f"Surprise of {len(bits)} tokens in bits; the most, {bits[worst]:.1f}, at {labels[worst]}."
+
+
+def sentences(view: View, analysis: Analysis) -> str:
+    """How many sentences the text is read as, and what that means for this one."""
+    if not view.split:
+        return "The text is read as one sentence."
+    pads = analysis.batch_padding
+    count = "1 pad fills" if pads == 1 else f"{pads} pads fill"
+    own = f"{count} this one up to the length of the longest."
+    this = own if pads else "none is longer than this one, so it has no padding."
+    return f"{len(view.sentences)} sentences, decoded as one batch: {this}"
+
+
+def pair(sentence: str, said: str, language: str, chosen: bool) -> None:
+    """A sentence and its translation in one line."""
+    name = "lab-pair chosen" if chosen else "lab-pair"
+    code = site_texts.language_code(language)
+    site_texts.write(f'<p class="{name}">{html.escape(sentence)} → <span lang="{code}">{html.escape(said)}</span></p>')
+
+
+def _likeliest(found: Sequence[Turn], steps: int) -> str:
+    """At how many steps another token is the likeliest now, and how many of them were near-ties."""
+    if not found:
+        return "at every step the same token stays the likeliest"
+    ties = sum(each.is_tie for each in found)
+    were = "" if not ties else ", a near-tie before" if len(found) == 1 else f", {ties} of them near-ties before"
+    return f"at {len(found)} of {steps} steps another token becomes the likeliest{were}"
+
+
+def change_heading(analysis: Analysis) -> None:
+    """What was edited, what came of it, and how the chart below is read."""
+    base, edits = analysis.baseline, analysis.request.intervention.describe(analysis.labels)
+    before, after, made = base.trace, analysis.trace, analysis.task.made
+    if analysis.task.judges:
+        said = site_texts.said_of(analysis)
+        what, how = f"{said[:1].lower()}{said[1:]}", "The text was read again under the edits."
+    elif analysis.request.mode == "given" or not analysis.task.writes:
+        change = numbers.nats(analysis.log_prob - base.log_prob)
+        what = f"the {analysis.scored} changes by {change} nats; {_likeliest(turns(analysis), len(before.inner))}"
+        how = f"One pass over the same {made}: what the model thinks of each token now."
+    elif before.outputs.ids == after.outputs.ids:
+        what, how = f"the {made} does not change", "Every token was chosen anew under the edits."
+    else:
+        tie = ", a near-tie before" if any(each.is_tie for each in turns(analysis)) else ""
+        what = f"the {made}s part at step {analysis.comparable}{tie}"
+        how = "Every token was chosen anew under the edits; once they part, there is nothing to compare."
+    site_texts.write(f'<h2 class="lab-label lab-rule">With {html.escape(edits)}: {html.escape(what)}</h2>')
+    each = "each label" if analysis.task.judges else "each of the baseline's tokens"
+    each += ", in a blank of the one that it fills in" * bool(before.blanks)
+    site_texts.note(f"{how} The chart: the probability of {each}, hollow before, filled after.", "baseline")
+
+
+def given_change(scored: str, before: str, after: str, turned: int, steps: int) -> str:
+    """Describes the effect of edits on a given text: what is `scored`, and the steps that would choose otherwise."""
+    other = f"another token likeliest at {turned} of {steps} steps" if turned else "each step would choose the same"
+    return f"{scored} {before} → {after}; {other}"
+
+
+def map_caption(analysis: Analysis, show: str, blank: bool, padded: int) -> None:
+    """How the maps are read; `blank`: the mask forbids cells of theirs, `padded`: so many rows are padding of the batch."""
+    if show == "mask":
+        same = (
+            "some layers or heads have masks of their own"
+            if analysis.trace.head_masks or not analysis.trace.same_masks
+            else "the mask is the same in every layer and head"
+        )
+        filled = "Filled cells may attend, blank ones may not" if blank else "Every cell may attend"
+        if blank and analysis.row_note:
+            filled += ", or their token is not written yet"
+        sentence = f"A row asks, a column answers. {filled}; {same}."
+    else:
+        sentence = "A row asks, a column answers: each row shares out a weight of 1."
+        if blank:
+            later = ", or their token is not written yet" if analysis.row_note else ""
+            sentence += f" The mask forbids the blank cells{later}."
+    if padded:
+        rows = "The target's last row is" if padded == 1 else f"The target's last {padded} rows are"
+        sentence += f" {rows} padding of the batch: what is computed there is thrown away."
+    if analysis.row_note:
+        sentence += f" {analysis.row_note}"
+    site_texts.note(sentence, "mask", "layer", "head")
+
+
+def token_count(analysis: Analysis, begun: int) -> tuple[str, str]:
+    """How long the sentence is, or the text of `begun` tokens that is gone on with, beside what training saw, or of how long
+    it may be where that is unknown; and more of it."""
+    size, seen = analysis.source_length or begun, analysis.seen
+    if seen is None:
+        room = f"The text and what is added share a window of {MAX_TOKENS}: {MAX_TOKENS - size} are left. "
+        return f"{size} of {MAX_TOKENS} tokens", room if analysis.begun else ""
+    known = seen.lengths["source"]
+    mark = "⚠ " if size > known.most else ""
+    return f"{mark}{size} tokens; usual ≤ {known.most}", f"Of {known.sentences:,}: {known.told()}. "

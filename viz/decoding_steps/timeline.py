@@ -1,0 +1,185 @@
+"""The timeline: translation, steps, both sentences, where the row looks, and the likeliest next tokens, over one trace.
+
+Everything that follows the step is drawn in the browser; the server hears of it once, when the step has settled.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from model.inference.cautions import UNSURE, down
+from model.io import numbers
+from model.readings.tokens.step_links import Link, step_links
+from model.trace import KINDS, Axis, Site
+from viz import theme
+from viz.kit import mount, site_texts
+
+if TYPE_CHECKING:
+    from model.checkpoint import Checkpoint
+    from model.inference.analysis import Analysis
+
+ROWS = {  # how the target's rows are arranged: the word on the switch, what the rows are then, and what the word means
+    "steps": (
+        "One row",
+        "Decoder self-attention",
+        "The target stands in one row: each token that is written is the next one that is read.",
+    ),
+    "shifted": (
+        "Shifted",
+        "One by one: what a column says below, the next column reads above",
+        "Two rows: above what the decoder reads, below what it predicts. What it reads is what it wrote, shifted by one.",
+    ),
+    "training": (
+        "Training",
+        "At once: the reference, shifted right by one, is read by every column; none waits for another",
+        "The same rows as in training: the right target is given at once, and every column predicts its next token.",
+    ),
+}
+
+
+def payload(
+    analysis: Analysis, checkpoint: Checkpoint, layer: int, head: int | None, step: int, mode: theme.Mode
+) -> dict[str, Any]:
+    """All that the browser needs, as JSON values. `layer` and `head` count from 0, `step` from 1.
+
+    Where the decoder has fewer layers than the encoder, its last one stands for those that it lacks. Without an encoder
+    there is no source and no cross-attention, and the first `given` tokens of the target are the text that the model goes on
+    with.
+    Weights and probabilities are rounded to five decimals; what is printed has three at most.
+    """
+    trace, baseline, tokenizer = analysis.trace, analysis.baseline, checkpoint.target_tokenizer
+    ids = trace.outputs.ids
+    layer = min(layer, trace.sites("decoder")[-1].layer)
+    decoder = trace.view(Site("decoder", layer), head)
+    cross = trace.view(Site("cross", layer), head) if "cross" in trace.kinds else None
+    doubts, unsure = _doubts(analysis), set(analysis.unsure)
+    identity = f"{analysis.request!r} {ids}"
+    same = analysis.comparable if baseline is not None else 0
+    before = np.exp(baseline.trace.token_log_probs) if baseline is not None and ids == baseline.trace.outputs.ids else None
+    if baseline is not None and before is None:  # only the shared prefix may be compared
+        before = np.exp(baseline.trace.token_log_probs)[: max(0, same - 1)]
+    return {
+        "trace": hashlib.sha256(identity.encode()).hexdigest()[:16],
+        "step": min(step, len(ids)),
+        "source": [
+            {"t": label, "w": word, "pad": label == "<pad>"} | SURE | doubts.get(i, {})
+            for i, (label, word) in enumerate(_tokens(trace.source))
+        ],
+        "target": [
+            {"t": label, "w": word, "unsure": t in unsure}
+            for t, (label, word) in enumerate(zip(trace.outputs.labels, trace.outputs.words, strict=True))
+        ],
+        "inputs": [{"t": label, "w": word} for label, word in _tokens(trace.inputs)],
+        "blanks": [],
+        "sides": [],
+        "own": "decoder",
+        "at": "Step",
+        "title": "Inputs over outputs",
+        "given": analysis.begun,
+        "bar": UNSURE,
+        "size": tokenizer.size,
+        "start": trace.inputs.labels[0],
+        "segments": tokenizer.segments(ids),
+        "cross": [[]] * len(ids) if cross is None else _rows(cross.values),
+        "crossAllowed": [[]] * len(ids) if cross is None else cross.allowed.astype(int).tolist(),
+        "above": "" if cross is None else f"Source, with the cross-attention of this row ({where(layer, head)})",
+        "decoder": _rows(decoder.values),
+        "allowed": decoder.allowed.astype(int).tolist(),
+        "probability": _rows(np.exp(trace.token_log_probs)),
+        "before": None if before is None else _rows(before),
+        "score": numbers.decimal(analysis.log_prob),
+        "scored": analysis.scored,
+        "language": checkpoint.languages[1],
+        "code": site_texts.language_code(checkpoint.languages[1]),
+        "how": analysis.how,
+        "draws": analysis.request.decoding.is_random and analysis.request.target is None,
+        "one": "this layer" if head is None else "this head",
+        "where": where(layer, head),
+        "arrangements": {name: list(words) for name, words in ROWS.items()},
+        "crossTints": list(theme.tints("cross", mode)),
+        "doubt": _doubt(analysis),
+        "why": links(step_links(trace)),
+    }
+
+
+def links(found: Sequence[Link]) -> list[dict[str, Any]]:
+    """Where each row looks most, and what may be asked of it."""
+    return [
+        {"source": link.source, "weight": round(link.weight, 5), "word": link.word, "onWord": round(link.on_word, 5)}
+        | {"asked": link.asked, "to": link.to}
+        for link in found
+    ]
+
+
+def where(layer: int, head: int | None) -> str:
+    """A layer and a head in words; both count from 0."""
+    return f"layer {layer + 1}, {'mean over heads' if head is None else f'head {head + 1}'}"
+
+
+def _tokens(axis: Axis | None) -> list[tuple[str, int]]:
+    """The labels and word numbers of one side; none where the model does not have it."""
+    return [] if axis is None else list(zip(axis.labels, axis.words, strict=True))
+
+
+SURE = {"rare": False, "overlooked": False, "note": ""}
+
+
+def _doubt(analysis: Analysis) -> dict[str, Any]:
+    """How far the translation is to be trusted, in one line; what that stands on, a sentence each; and what was counted."""
+    meant = analysis.worth.meant() if analysis.measured and analysis.worth.told(len(analysis.signs)) else ""
+    return {"verdict": analysis.verdict, "signs": list(analysis.signs.values()), "meant": meant}
+
+
+def _doubts(analysis: Analysis) -> dict[int, dict[str, Any]]:
+    """By position: what makes a source token doubtful, as marks, and `note` in words."""
+    found: dict[int, dict[str, Any]] = {}
+    for word in analysis.rare_words:
+        found |= {i: {"rare": True, "note": f"Rare in training: {word.told()}."} for i in word.positions}
+    for word in analysis.overlooked:
+        told = f"{word.text} is hardly looked at: {down(word.weight)} at most in any step, mean of all heads."
+        for i in word.positions:
+            before = found.get(i, {})
+            found[i] = before | {"overlooked": True, "note": f"{before.get('note', '')} {told}".strip()}
+    return found
+
+
+def _rows(values: np.ndarray) -> Any:
+    return np.round(values.astype(float), 5).tolist()
+
+
+COMPONENT = mount.Component(__file__, '<div class="timeline"></div>')
+
+
+def timeline(
+    data: dict[str, Any],
+    follow: dict[str, Any],
+    on_step: Callable[[int], None],
+    on_rows: Callable[[str], None],
+    on_why: Callable[[str, int, int], None],
+    on_reason: Callable[[int, int], None],
+    on_again: Callable[[], None] = lambda: None,
+    key: str = "timeline",
+) -> None:
+    """Mounts the component with the payload and what follows the view: `step` (from 1), `rows` and `guess`, and `reasons`:
+    each step's token, the likeliest rival and the rival's id, or None where there is nothing to ask.
+
+    Before the next run `on_step` is called with the step at which the visitor rests, `on_rows` with how the target's rows
+    are arranged, `on_why` with a kind of site and two tokens (from 1) whose heads are looked for, and `on_reason` with a
+    step and the rival of its token; `on_again` where tokens are to be drawn anew.
+    """
+    token = mount.whole(1, max(len(data["source"]), len(data["target"])))
+    events = {
+        "step": (mount.whole(1, len(data["target"])), on_step),
+        "rows": (mount.one_of(ROWS), on_rows),
+        "why": (mount.fields(kind=mount.one_of(KINDS), query=token, key=token), on_why),
+        "reason": (
+            mount.fields(step=mount.whole(1, len(data["target"])), token=mount.whole(0, data["size"] - 1)),
+            on_reason,
+        ),
+        "again": (mount.pressed, on_again),
+    }
+    COMPONENT.mount(key, data, events, default={"step": follow["step"], "rows": follow["rows"]}, beside=follow)

@@ -1,0 +1,174 @@
+"""The sidebar: which checkpoint answers, how good it is, and where it runs.
+
+The control under the choice of a checkpoint: what cannot be chosen and why, and a checkpoint of one's own as a zip.
+
+Watches on every page: tells the server when the visitor changes the theme, for figures are coloured there; fits the
+labels of charts to their size; takes the keyboard into what opens over the page, and back.
+
+All terms and their meanings, in a popover."""
+
+from __future__ import annotations
+
+import contextlib
+import html
+from typing import TYPE_CHECKING, Any
+
+import streamlit as st
+
+from viz import cache, theme
+from viz.kit import mount, site_texts, terms
+from viz.state import session, uploads
+from viz.state.view import View
+
+if TYPE_CHECKING:
+    from streamlit.runtime.uploaded_file_manager import UploadedFile
+
+    from model.checkpoint import Checkpoint
+
+SHOWN_UNUSABLE = 3
+WIDTH = 380  # of what opens
+TRIED, GOOD, FAULT = "zips tried", "zips brought", "fault of a zip"  # kept for the session
+
+
+def control(view: View) -> None:
+    """What CHECKPOINTS names in vain, and, where the server takes uploads, the way to bring one."""
+    unusable = cache.unusable()
+    for sentence in unusable[:SHOWN_UNUSABLE]:
+        site_texts.note(sentence, warn=True)
+    if len(unusable) > SHOWN_UNUSABLE:
+        site_texts.note(f"And {len(unusable) - SHOWN_UNUSABLE} more.", warn=True)
+    if view.checkpoint in uploads.mine():
+        site_texts.note(
+            "Seen by this session alone, and gone with it. Whoever opens your link has to bring the same zip there."
+        )
+        st.button("Take it away", key="take away", type="tertiary", on_click=_take_away, args=(view.checkpoint,))
+    if not uploads.is_on():
+        return
+    brought = session.kept(GOOD) or 0  # another popover after each that was good: it is closed
+    most = uploads.most_mb()
+    with st.popover("Bring your own …", type="tertiary", key=f"bring {brought}"), st.container(width=WIDTH):
+        if fault := session.kept(FAULT):
+            site_texts.fault(fault)
+        file = st.file_uploader(
+            f"A checkpoint as a zip, up to {most} MB",
+            type="zip",
+            max_upload_size=most,
+            key=f"zip {session.kept(TRIED) or 0}",
+            on_change=session.hear,
+        )
+        site_texts.note(
+            "The folder of a trained or converted model: config.json, tokenizer, model.safetensors. Only you see it, and "
+            "it is gone when you leave."
+        )
+    if file is not None:
+        _bring(view, file)
+
+
+def _bring(view: View, file: UploadedFile) -> None:
+    """Unpacks and loads what has been uploaded, and shows it; where that fails says why. Both begin a new run."""
+    with st.spinner("Unpacking and checking"):
+        name, fault = _tried(file, view.device)
+    _forget_bytes(file)
+    session.keep(TRIED, (session.kept(TRIED) or 0) + 1)  # a new widget, which holds no file
+    session.keep(FAULT, fault)
+    if not fault:
+        session.keep(GOOD, (session.kept(GOOD) or 0) + 1)
+        session.change(checkpoint=name)
+    session.hear()
+    st.rerun()
+
+
+def _tried(file: UploadedFile, device: str) -> tuple[str, str]:
+    """The name of the checkpoint in a zip, or why there is none."""
+    name = ""
+    try:
+        name = uploads.bring(file, file.name)
+        cache.checkpoint(name, device)
+    except ValueError as fault:
+        uploads.drop(name)
+        return "", str(fault).replace(f"{uploads.shown(name)}/", f"{file.name[-90:]}: ")
+    except OSError as fault:
+        uploads.drop(name)
+        return "", f"{file.name[-90:]} cannot be unpacked ({fault.strerror or type(fault).__name__})."
+    return name, ""
+
+
+def _forget_bytes(file: UploadedFile) -> None:
+    """Frees what Streamlit holds of a file: it would keep it as long as the session."""
+    from streamlit import runtime
+    from streamlit.runtime.scriptrunner import get_script_run_ctx
+
+    with contextlib.suppress(AttributeError, KeyError):
+        if runtime.exists() and (context := get_script_run_ctx()):
+            runtime.get_instance().uploaded_file_mgr.remove_file(context.session_id, file.file_id)
+
+
+def _take_away(name: str) -> None:
+    """Goes back to the first checkpoint, and takes one away that was brought; a callback."""
+    session.change(checkpoint=View.checkpoint)
+    uploads.drop(name)
+
+
+def chosen() -> None:
+    """Which checkpoint answers, how good it is, and where it runs; a choice where there are several."""
+    view = session.current()
+    folders, devices = cache.checkpoint_names(), ("auto", *cache.devices())
+    if folders != (view.checkpoint,):
+        options = tuple(dict.fromkeys((*folders, view.checkpoint)))  # one that is not there can be left again
+        bound = session.bind("checkpoint", "checkpoint", view.checkpoint)
+        st.selectbox("Checkpoint", options, format_func=uploads.shown, **bound)
+    control(view)
+    if len(devices) > 2 or view.device not in devices:
+        options = tuple(dict.fromkeys((*devices, view.device)))
+        st.selectbox("Device", options, **session.bind("device", "device", view.device))
+    try:
+        _facts(cache.checkpoint(view.checkpoint, view.device))
+    except Exception:  # the page says what is wrong with it, and another can be chosen
+        return
+
+
+def _facts(loaded: Checkpoint) -> None:
+    """How large a checkpoint is, how good, and where it runs."""
+    config, metrics = loaded.config, loaded.metrics
+    score = scored(metrics.get("test_all_references") or metrics.get("test"))
+    count = loaded.model.parameter_count
+    size = f"{count / 1e6:.1f} M" if count >= 1e5 else f"{count:,}"
+    stacks = " + ".join(str(count) for count in (config.encoder_layers, config.decoder_layers) if count)
+    heads = "1 head" if config.heads == 1 else f"{config.heads} heads"
+    layers = terms.marked(
+        f"{stacks} layers, {heads}, {size} parameters. {score}",
+        *("layer", "head", "BLEU", "bits"),
+    )
+    site_texts.write(
+        f'<div class="lab-facts"><div><b>{html.escape(uploads.shown(loaded.name))}</b>{layers}</div>'
+        f"<div>Runs on {html.escape(loaded.device.type.upper())}</div></div>"
+    )
+
+
+def scored(test: dict[str, Any] | None) -> str:
+    """What was measured of a checkpoint on a test set, in a sentence."""
+    if not test:
+        return "Not scored on a test set."
+    if "accuracy" in test:
+        what = "labels" if "labels" in test else "blanks"
+        return f"{test['accuracy']:.1%} of the {what} right, on {test['sentences']:,} test sentences."
+    if "bits_per_character" in test:
+        return f"{test['bits_per_character']:.2f} bits a character on {test['characters']:,} characters of test text."
+    how = f", beam {test['beam']}" if test.get("beam", 1) > 1 else ""
+    against = ", all references" if test.get("references") == "all" else ""
+    return f"{test['bleu']:.1f} BLEU on {test['sentences']:,} test sentences{how}{against}."
+
+
+_COMPONENT = mount.Component(__file__, name="watch")
+
+
+def watch(mode: theme.Mode) -> None:
+    """Mounts the watcher; where the browser shows another theme than `mode`, the script runs again with that one."""
+    events = {"mode": (mount.one_of(theme.PALETTES), session.set_theme)}
+    _COMPONENT.mount("watch", {"mode": mode}, events, default={"mode": mode})
+
+
+def terms_list() -> None:
+    """Mounts the button that opens them."""
+    with st.popover("Terms", width="stretch"):
+        site_texts.write(terms.listed())

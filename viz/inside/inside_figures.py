@@ -1,0 +1,331 @@
+"""What every decoder layer would say at every step.
+
+The tokens nearest to one, as bars.
+
+A number against d_k, with the division by sqrt(d_k) and without it."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Sequence
+
+import numpy as np
+import plotly.graph_objects as go
+
+from model.io import numbers
+from viz import theme
+from viz.kit.chart_figures import Drawing, heatmap
+
+ROW, LABELS = 30, 62  # px: a layer's row, and the tokens below all of them
+WIDTH = 1024  # px of the page that the cells' text is fitted to
+FRONT = 78  # px for the layers' names
+SIGN = 6.6  # px: a letter in a cell
+SMALLEST = 26  # px: below this a cell is read on hover
+SHADE = {"light": 0.55, "dark": 0.45}  # of the scale: text on the darkest cell keeps a contrast of 4.5
+
+
+def lens_map(
+    probability: np.ndarray,
+    says: Sequence[Sequence[str]],
+    rank: np.ndarray,
+    layers: Sequence[str],
+    steps: Sequence[str],
+    chosen: int,
+    mode: theme.Mode,
+    width: int = WIDTH,
+    row: int = ROW,
+    window: tuple[int, int] | None = None,
+) -> go.Figure:
+    """A heatmap [L,T]: the probability that each layer gives to the token that the step emits. In each cell stands what the
+    layer `says`, its likeliest token, bold where it is that very token; `rank` [L,T] is read on hover. The `chosen` step is
+    outlined. The cells' text is fitted to `width`, a layer's row is as high as `row`; where there is a `window`, only its
+    steps are in sight, from its first to before its last. The last trace holds one invisible point a cell, for clicks: its
+    x is the step, its y the layer, from 0.
+
+    Raises ValueError where the labels do not fit the values.
+    """
+    rows, columns = probability.shape
+    if (rows, columns) != (len(layers), len(steps)) or rank.shape != probability.shape:
+        raise ValueError(f"a map of {rows} x {columns} with {len(layers)} layers and {len(steps)} steps; expected as many")
+    colours = theme.PALETTES[mode]
+    drawing = Drawing(
+        heatmap(z=probability.astype(np.float32), zmin=0, zmax=1, xgap=1, ygap=1, colorscale=shaded(mode), hoverinfo="skip")
+    )
+    first, end = window or (0, columns)
+    cell = (width - FRONT - 8) / (end - first)
+    _written(drawing, cell, says, rank, colours)
+    drawing.add_shape(
+        type="rect", x0=chosen - 0.5, x1=chosen + 0.5, y0=-0.5, y1=rows - 0.5, line={"color": colours.ink, "width": 2}
+    )
+    hover = [
+        f"{_escaped(layers[i])}, step {j + 1}<br>likeliest: <b>{_escaped(says[i][j])}</b><br>"
+        f"<b>{_escaped(steps[j])}</b>: probability {probability[i, j]:.5f}, rank {rank[i, j]:,}"
+        for i, j in np.ndindex(rows, columns)
+    ]
+    x, y = _places(rows, columns)
+    unseen = {"marker": {"opacity": 0}}
+    marker = {"size": 24, "symbol": "square", "opacity": 0}
+    drawing.add_scatter(
+        x=x, y=y, mode="markers", marker=marker, selected=unseen, unselected=unseen, hoverinfo="text", hovertext=hover
+    )
+    flat = cell >= SIGN * max(map(len, steps[first:end]))
+    _axes(drawing, layers, steps, chosen, 0 if flat else -60, cell >= 8, colours)
+    if window:
+        seen = slice(first, end)
+        kept = {name: drawing.layout["xaxis"][name][seen] for name in ("tickvals", "ticktext")}
+        drawing.update_xaxes(range=[first - 0.5, end - 0.5], **kept)
+    below = 24 if flat else LABELS
+    drawing.update_layout(
+        theme.chart_layout(mode, row * rows + below + 4, l=FRONT, t=4, r=8, b=below),
+        hovermode="closest",
+        hoverdistance=40,
+    )
+    return drawing.figure()
+
+
+def _places(rows: int, columns: int) -> tuple[list[int], list[int]]:
+    """Column and row of every cell, row by row."""
+    places = list(np.ndindex(rows, columns))
+    return [j for _, j in places], [i for i, _ in places]
+
+
+def _written(drawing: Drawing, cell: float, says: Sequence[Sequence[str]], rank: np.ndarray, colours: theme.Palette) -> None:
+    """The likeliest token in every cell, where cells are wide enough to read."""
+    if cell < SMALLEST:
+        return
+    letters = int((cell - 2) / SIGN)
+    shown = [_cell(says[i][j], rank[i, j] == 1, letters) for i, j in np.ndindex(*rank.shape)]
+    font = {"size": 12, "color": colours.ink, "family": theme.SANS}
+    x, y = _places(*rank.shape)
+    drawing.add_scatter(x=x, y=y, mode="text", text=shown, textfont=font, hoverinfo="skip")
+
+
+def _axes(
+    drawing: Drawing,
+    layers: Sequence[str],
+    steps: Sequence[str],
+    chosen: int,
+    angle: int,
+    labelled: bool,
+    colours: theme.Palette,
+) -> None:
+    rows, columns = len(layers), len(steps)
+    axis = {"showgrid": False, "zeroline": False, "ticks": "", "fixedrange": True}
+    font = {"size": 12, "color": colours.ink2, "family": theme.SANS}
+    drawing.update_xaxes(
+        **axis,
+        range=[-0.5, columns - 0.5],
+        tickvals=list(range(columns)),
+        ticktext=[f"<b>{_escaped(t)}</b>" if j == chosen else _escaped(t) for j, t in enumerate(steps)],
+        tickfont=font,
+        tickangle=angle,
+        showticklabels=labelled,
+    )
+    drawing.update_yaxes(**axis, range=[rows - 0.5, -0.5], tickvals=list(range(rows)), ticktext=list(layers), tickfont=font)
+
+
+def shaded(mode: theme.Mode) -> list[list[float | str]]:
+    """The decoder's scale as far as text can be read on it, as a Plotly colour scale of weights from 0 to 1."""
+    whole = theme.scale("decoder", mode, 101)
+    last = round(100 * SHADE[mode])
+    return [[i / last, colour] for i, colour in enumerate(whole[: last + 1])]
+
+
+def _cell(text: str, bold: bool, letters: int) -> str:
+    short = _escaped(text if len(text) <= letters else text[: max(1, letters - 2)] + "…")
+    return f"<b>{short}</b>" if bold else short
+
+
+def _escaped(token: str) -> str:
+    return html.escape(token, quote=False)
+
+
+NEIGHBOUR_ROW = 26  # px
+
+
+def neighbours_chart(
+    labels: Sequence[str],
+    cosines: np.ndarray,
+    notes: Sequence[str],
+    hue: str,
+    mode: theme.Mode,
+    letters: int = 0,
+    hollow: Sequence[bool] = (),
+) -> go.Figure:
+    """A bar for each of N tokens on a scale from 0 to 1 (from the least cosine, where that is below 0), the first on top;
+    `notes` are read on hover. The cosine stands at the end of the bar. A click on a bar tells its number, from 0, as y.
+    `letters`: room for labels of so many, where charts beside one another shall have one scale. `hollow`: bars that are
+    drawn by their outline alone.
+
+    Raises ValueError where the lengths differ.
+    """
+    if not len(labels) == len(cosines) == len(notes):
+        raise ValueError(f"{len(labels)} labels, {len(cosines)} cosines and {len(notes)} notes; expected as many")
+    colours = theme.PALETTES[mode]
+    shown = [html.escape(label, quote=False) for label in labels]
+    rows = list(range(len(labels)))
+    filled, drawing = theme.scale(hue, mode)[14], Drawing()
+    drawing.add_bar(
+        x=cosines,
+        y=rows,
+        orientation="h",
+        width=0.56,
+        marker={
+            "color": [colours.page if off else filled for off in hollow] or filled,
+            "line": {"width": 1, "color": getattr(colours, hue)},
+        },
+        text=[numbers.decimal(value) for value in cosines],
+        textposition="outside",
+        constraintext="none",
+        textfont={"size": 12, "color": colours.ink, "family": theme.SANS},
+        cliponaxis=False,
+        hoverinfo="text",
+        hovertext=[f"<b>{shown[i]}</b><br>cosine {cosines[i]:.5f}<br>{html.escape(notes[i], quote=False)}" for i in rows],
+        selected={"marker": {"opacity": 1}},
+        unselected={"marker": {"opacity": 1}},
+    )
+    longest = max([letters, *map(len, labels)])
+    font = {"size": 13, "color": colours.ink, "family": theme.MONO}
+    low = min(0.0, float(np.min(cosines, initial=0.0)))
+    drawing.update_xaxes(
+        range=[low * 1.1, 1.0],
+        tickvals=[0, 0.25, 0.5, 0.75, 1],
+        tickfont={"size": 12, "color": colours.ink2, "family": theme.SANS},
+        gridcolor=colours.line,
+        zeroline=False,
+        fixedrange=True,
+    )
+    drawing.update_yaxes(
+        range=[len(labels) - 0.5, -0.5],
+        tickvals=rows,
+        ticktext=shown,
+        tickfont=font,
+        showgrid=False,
+        zeroline=False,
+        fixedrange=True,
+    )
+    left = 14 + round(7.9 * min(20, longest))
+    drawing.update_layout(theme.chart_layout(mode, NEIGHBOUR_ROW * max(1, len(labels)) + 32, l=left, t=4, r=36, b=28))
+    return drawing.figure()
+
+
+HEIGHT = 236  # px
+APART = 0.16  # in powers of two: how far a head's two values stand beside its width
+
+
+def scaling_chart(
+    widths: Sequence[int],
+    divided: np.ndarray,
+    undivided: np.ndarray,
+    width: int,
+    heads: tuple[np.ndarray, np.ndarray],
+    chosen: int | None,
+    kind: str,
+    mode: theme.Mode,
+    theory: Sequence[tuple[np.ndarray, str]] = (),
+    logarithmic: bool = False,
+    height: int = HEIGHT,
+) -> go.Figure:
+    """Random vectors as lines over W widths (solid: divided, dashed: not), the H heads of a checkpoint as dots beside their
+    own `width` (filled: divided, hollow: not), those of the `chosen` head joined and framed.
+
+    `theory` holds dotted lines, each with W values and what they are. Raises ValueError where the lengths differ.
+    """
+    lengths = {len(divided), len(undivided), *(len(values) for values, _ in theory)}
+    if lengths != {len(widths)} or len(heads[0]) != len(heads[1]):
+        raise ValueError(f"{len(widths)} widths with lines of {sorted(lengths)} values; expected as many values as widths")
+    colours = theme.PALETTES[mode]
+    x = np.log2(np.asarray(widths, dtype=float))
+    drawing = Drawing()
+    for values, what in theory:
+        line = {"color": colours.border, "width": 1, "dash": "dot"}
+        drawing.add_scatter(x=x, y=values, mode="lines", line=line, hoverinfo="text", hovertext=what, name=what)
+    for values, what, dash in ((undivided, "not divided", "dash"), (divided, "divided", "solid")):
+        drawing.add_scatter(
+            x=x,
+            y=values,
+            mode="lines",
+            name=f"random, {what}",
+            line={"color": colours.ink2, "width": 2, "dash": dash},
+            hoverinfo="text",
+            hovertext=[f"random vectors, d_k {w}, {what}: {v:.4g}" for w, v in zip(widths, values, strict=True)],
+        )
+    at = float(np.log2(width))
+    _heads(drawing, heads, chosen, width, getattr(colours, kind), colours)
+    everything = np.concatenate([divided, undivided, *heads, *(values for values, _ in theory)])
+    _scaling_axes(
+        drawing, [min(x[0], at) - 0.3, max(x[-1], at) + 0.3], everything[np.isfinite(everything)], logarithmic, colours
+    )
+    drawing.update_layout(theme.chart_layout(mode, height, l=44, t=8, r=8, b=40), plot_bgcolor="rgba(0,0,0,0)")
+    return drawing.figure()
+
+
+def _heads(
+    drawing: Drawing,
+    heads: tuple[np.ndarray, np.ndarray],
+    chosen: int | None,
+    width: int,
+    hue: str,
+    colours: theme.Palette,
+) -> None:
+    """The heads of a checkpoint as dots, divided on the left of their width and not divided on the right."""
+    at = float(np.log2(width))
+    if chosen is not None:
+        pair = [float(values[chosen]) for values in heads]
+        line = {"color": colours.ink, "width": 1.5}
+        drawing.add_scatter(x=[at - APART, at + APART], y=pair, mode="lines", line=line, hoverinfo="skip", name="chosen")
+    for values, what, offset in ((heads[0], "divided", -APART), (heads[1], "not divided", APART)):
+        fill = hue if offset < 0 else colours.page
+        order = sorted(range(len(values)), key=lambda h: h == chosen)  # the chosen one on top
+        edges = [colours.ink if h == chosen else hue for h in order]
+        drawing.add_scatter(
+            x=np.full(len(values), at + offset),
+            y=np.asarray(values)[order],
+            mode="markers",
+            name=f"heads, {what}",
+            marker={
+                "size": [11 if h == chosen else 7 for h in order],
+                "color": fill,
+                "opacity": 1,
+                "line": {"width": [2 if h == chosen else 1.5 for h in order], "color": edges},
+            },
+            hoverinfo="text",
+            hovertext=[f"head {h + 1}, d_k {width}, {what}: {values[h]:.4g}" for h in order],
+        )
+
+
+def _scaling_axes(
+    drawing: Drawing, ends: list[float], values: np.ndarray, logarithmic: bool, colours: theme.Palette
+) -> None:
+    font = {"size": 12, "color": colours.ink2, "family": theme.SANS}
+    ticks = np.arange(int(np.floor(ends[0] + 0.3)), int(ends[1]) + 1)
+    drawing.update_xaxes(
+        range=ends,
+        tickvals=ticks,
+        ticktext=[str(2**t) for t in ticks],
+        title={"text": "d_k", "font": font, "standoff": 4},
+        tickfont=font,
+        showgrid=False,
+        zeroline=False,
+        fixedrange=True,
+    )
+    drawing.update_yaxes(
+        **_axis(values, logarithmic),
+        tickfont=font,
+        gridcolor=colours.line,
+        zeroline=False,
+        fixedrange=True,
+    )
+
+
+def _axis(values: np.ndarray, logarithmic: bool) -> dict[str, object]:
+    if logarithmic:
+        low, high = (float(np.log10(max(1e-6, v))) for v in (values.min(), values.max()))
+        ticks = [10.0**n for n in range(-6, 7)]
+        return {
+            "type": "log",
+            "range": [min(low, 0) - 0.15, high + 0.15],
+            "tickvals": ticks,
+            "ticktext": [f"{t:g}" for t in ticks],
+        }
+    return {"range": [-0.03 * float(values.max()), 1.06 * float(values.max())], "nticks": 6}

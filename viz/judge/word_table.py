@@ -1,0 +1,145 @@
+"""Which words decide the label: every reading a row, every word a column, and each reading's rank correlation with what
+hiding the words really does. A row is coloured up to its own largest number."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from model.inference.decisions import is_near
+from model.io import numbers
+from model.readings.tokens.label_readings import LABEL_READINGS
+from viz import theme
+from viz.kit import mount
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from model.experiments.label_test import LabelTest
+    from model.inference.analysis import Analysis
+
+LEAST = 0.005  # nats: a word that is worth less does not clearly speak for anything
+OCCLUSION = "What the logit of the label minus that of its rival loses, in nats, where this word alone is hidden."
+HEAD = "The attention weights of the layer and head that are chosen, pooled as the classifier pools."
+
+
+def payload(analysis: Analysis, found: LabelTest, head: tuple[str, np.ndarray], mode: theme.Mode) -> dict[str, Any]:
+    """All that the browser needs, as JSON values; `head` is the name of the layer and head that are chosen, and how the
+    classifier looks at each token by way of it, [S]."""
+    classes, words = analysis.trace.classes, found.words
+    label, rival = classes[found.label], classes[found.rival]
+    rows = [_row(found, "Occlusion", OCCLUSION, found.occlusion, True, None)]
+    rows += [
+        _row(found, LABEL_READINGS[name].label, LABEL_READINGS[name].meaning, values, LABEL_READINGS[name].signed, name)
+        for name, values in found.importance.items()
+    ]
+    rows.insert(1, _row(found, head[0], HEAD, words.sums(head[1]), False, "head"))
+    places = [-1] * len(analysis.trace.places)
+    for number, own in enumerate(words.places):
+        for place in own:
+            places[place] = number
+    return {
+        "step": 1,
+        "words": list(words.labels),
+        "places": places,
+        "rows": rows,
+        "label": label,
+        "rival": rival,
+        "before": _rounded(np.exp(found.before[:, found.label])),
+        "after": _rounded(np.exp(found.after[:, found.label])),
+        "turns": [classes[int(row.argmax())] for row in found.after],
+        "tints": list(theme.tints("encoder", mode)),
+        "diverging": list(theme.diverging(mode)),
+        "verdict": verdict(found, classes),
+        "care": care(found, label, rival),
+    }
+
+
+def _rounded(values: np.ndarray) -> list[float]:
+    return [round(float(value), 5) for value in values]
+
+
+def _row(
+    found: LabelTest, name: str, meaning: str, values: np.ndarray, signed: bool, compared: str | None
+) -> dict[str, Any]:
+    """A reading; `compared` with occlusion, unless it is that itself."""
+    correlation = None if compared is None else found.correlation(values, signed)
+    undefined = "" if correlation is None else found.undefined(values, signed) if math.isnan(correlation) else ""
+    return {
+        "name": name,
+        "meaning": meaning,
+        "values": _rounded(values),
+        "signed": signed,
+        "is": compared or "occlusion",
+        "rho": "" if correlation is None or undefined else numbers.signed(correlation, 2),
+        "undefined": undefined,
+    }
+
+
+def verdict(found: LabelTest, classes: Sequence[str]) -> str:
+    """Which word's hiding changes most, for the label or against it, beside its rival, what hiding it does, and which word
+    speaks most the other way: sentences."""
+    if not len(found.words):
+        return "There is no word to hide."
+    worth, words = found.occlusion, found.words.labels
+    pair = f"“{classes[found.label]}” over “{classes[found.rival]}”"
+    first, *others = np.argsort(-np.abs(worth), kind="stable").tolist()
+    value = float(worth[first])
+    if abs(value) < LEAST:
+        best = int(worth.argmax())
+        lost = float(worth[best])
+        most = f"“{words[best]}” is worth the most, {numbers.rounded(lost)} nats"
+        clear = most if lost > 0 else "hiding any of them costs nothing"
+        return f"No word clearly speaks for {pair}: {clear}. {_likelihood(found, classes)}"
+    way, back = ("for", "against") if value > 0 else ("against", "for")
+    told = f"Hiding “{words[first]}” changes most: it speaks {way} {pair}, {numbers.signed(value)} nats. "
+    told += f"Hidden, {_becomes(found, classes, first)}."
+    second = float(worth[others[0]]) if others else 0.0
+    if value * second > 0 and is_near(abs(value), abs(second)):
+        told += f" “{words[others[0]]}” is close behind: {numbers.signed(second)}."
+    other = next((n for n in others if value * float(worth[n]) < 0), None)
+    if other is None or abs(float(worth[other])) < LEAST:
+        told += "" if value > 0 else " No word clearly speaks for it."
+    else:
+        told += f" “{words[other]}” speaks most {back} it: {numbers.signed(float(worth[other]))}."
+    return told
+
+
+def _becomes(found: LabelTest, classes: Sequence[str], word: int) -> str:
+    """What hiding a word does to the label."""
+    before, after = (numbers.probability(float(np.exp(rows[word, found.label]))) for rows in (found.before, found.after))
+    now = int(found.after[word].argmax())
+    what = "the label stays" if now == found.label else f"the label turns to “{classes[now]}”"
+    return f"“{classes[found.label]}” goes from {before} to {after}, and {what}"
+
+
+def _likelihood(found: LabelTest, classes: Sequence[str]) -> str:
+    """Whether hiding any word makes the label less likely, which third labels decide too: a sentence."""
+    fallen = np.exp(found.before[:, found.label]) - np.exp(found.after[:, found.label])
+    word = int(fallen.argmax())
+    if fallen[word] <= 0:
+        return f"Nor does hiding one make “{classes[found.label]}” less likely."
+    return f"Without “{found.words.labels[word]}”, {_becomes(found, classes, word)}."
+
+
+def care(found: LabelTest, label: str, rival: str) -> str:
+    """What is measured, and how the readings are held against it: sentences."""
+    count = len(found.words)
+    return (
+        "Occlusion hides a word: no token may look at it, and it is not pooled; the others keep their places, and the model "
+        f"runs again. The numbers: the logit of “{label}” minus that of “{rival}”, in nats. ρ is Spearman’s rank "
+        f"correlation with occlusion over the {count} {'word' if count == 1 else 'words'} of this text; weights have no "
+        "sign, so they are held against its size. Each row is coloured up to its own largest number."
+    )
+
+
+COMPONENT = mount.Component(__file__, '<div class="word-table"></div>', picture="Which words decide")
+
+
+def word_table(
+    data: dict[str, Any], follow: dict[str, Any], on_step: Callable[[int], None], key: str = "word table"
+) -> None:
+    """Mounts the component; before the next run `on_step` is called with the place (from 1) of a word that was clicked."""
+    COMPONENT.mount(key, data, {"step": (mount.whole(1, len(data["places"])), on_step)}, beside=follow)

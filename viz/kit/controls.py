@@ -1,0 +1,327 @@
+"""Groups of widgets and texts that more than one page uses.
+
+A button that copies the link of the view."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
+from typing import TYPE_CHECKING
+
+import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
+
+from model.config import MAX_TOKENS
+from model.inference.request import MAX_SENTENCES
+from model.inference.source_reading import source_ids
+from model.text.languages import ENGLISH, LANGUAGES, Language, record_of
+from viz import cache, theme
+from viz.kit import lazy, mount, site_texts
+from viz.kit.examples import (
+    Example,
+    examples,
+    judged_examples,
+    language_of,
+    lesson,
+    prompts,
+)
+from viz.state import navigation, session
+from viz.state.view import FIRST_PROMPT, FIRST_SENTENCE, View
+
+if TYPE_CHECKING:
+    from model.config import ModelConfig
+    from model.task import Task
+
+_COMPONENT = mount.Component(__file__, '<div class="copy"><button type="button">Copy link</button></div>', name="copy_link")
+
+
+def copy_link(key: str = "copy_link") -> None:
+    """Mounts the button."""
+    _COMPONENT.mount(key, {})
+
+
+SHOWN_EXAMPLES = 3
+MORE_EXAMPLES = "more examples"  # a popover's key; its content is drawn once it was open
+MEAN = "mean"
+BLANK_FIRST = next(iter(ENGLISH.with_blanks.values()))[0]  # what opens with a model that fills in
+MOST_BESIDE = 8  # layers or heads whose buttons share a row with others
+
+
+def opening(view: View) -> str:
+    """The text of a view; where it is one that the lab opens with, that of its checkpoint: a ready example. Only for a text
+    that nobody has stated."""
+    if view.source not in _openings():
+        return view.source
+    task, reads = cache.task(view.checkpoint, view.device), record_of(cache.declared_languages(view.checkpoint)[0])
+    if task.writes and not task.reads:
+        return reads.first_prompt or FIRST_PROMPT
+    if task.judges and reads.judged:
+        return judged_examples(reads.name)[0].sentence
+    if reads.with_blanks and cache.reads_two(view.checkpoint, view.device):
+        return next(iter(reads.with_blanks.values()))[0]
+    return reads.first_sentence or FIRST_SENTENCE
+
+
+def _openings() -> set[str]:
+    """Every text that the lab opens with, in every language."""
+    found = set()
+    for each in LANGUAGES.values():
+        found |= {each.first_sentence, each.first_prompt, *(text for text, _ in list(each.with_blanks.values())[:1])}
+        found |= {example.sentence for example in judged_examples(each.name)[:1]}
+    return found - {""}
+
+
+def sentence_box(view: View, language: str) -> tuple[DeltaGenerator, DeltaGenerator]:
+    """The sentence, with ready examples above it. The text stays whatever happens to it.
+
+    Returns the places of the language's name and of the number of tokens, for both may only be known later.
+    """
+    languages = cache.declared_languages(view.checkpoint)
+    task = cache.task(view.checkpoint, view.device)
+    goes_on = task.writes and not task.reads
+    reads = record_of(languages[0])
+    if task.judges:
+        ready = judged_examples(reads.name)
+    else:
+        ready = prompts(reads.name) if goes_on else examples(reads.name, languages[1])
+    with st.container(key="example_links", horizontal=True, vertical_alignment="center", gap="small"):
+        heading, count = st.empty(), st.empty()
+        with heading:
+            site_texts.language(language)
+        st.space("stretch")
+        if reads.with_blanks and cache.reads_two(view.checkpoint, view.device):
+            _blanks(reads)
+        elif ready:
+            _examples(ready, told=task.judges or goes_on or languages[1] in (None, *reads.examples))
+        else:
+            site_texts.label(f"Ready examples are {' and '.join(name for name in LANGUAGES if examples(name))} only.")
+        st.button("Lessons", key="to the lessons", type="tertiary", on_click=navigation.go_to, args=("lessons",))
+    plain_box(view)
+    return heading, count
+
+
+def _blanks(reads: Language) -> None:
+    """Ready texts for a model that fills in."""
+    for name, (source, second) in reads.with_blanks.items():
+        change = {"source": source, "second": second}
+        st.button(name, key=f"example {name}", type="tertiary", help=source, on_click=session.change, kwargs=change)
+
+
+def _examples(ready: Sequence[Example], told: bool) -> None:
+    """The first few, and the others behind a button; `told`: with what each teaches, which is a matter of both languages."""
+    for each in ready[:SHOWN_EXAMPLES]:
+        _example(each, each.name, told)
+    with lazy.popover(f"{len(ready) - SHOWN_EXAMPLES} more", MORE_EXAMPLES, type="tertiary") as is_open:
+        if not is_open:
+            return
+        with st.container(key="example_list"):
+            for each in ready[SHOWN_EXAMPLES:]:
+                with st.container(gap=None):
+                    _example(each, each.sentence, told)
+                    if told:
+                        site_texts.note(each.lesson)
+
+
+def taught(view: View) -> None:
+    """What a ready example teaches, under it, where the translation is the one that it speaks of: the shipped model's own,
+    without edits. Not while guessing, for it would give words away."""
+    changed = view.intervention or view.branches or view.path or view.target is not None or view.is_random
+    own = view.checkpoint == View.checkpoint and not changed
+    known, reads = lesson(view.source), cache.declared_languages(view.checkpoint)[0]
+    if known and reads not in (None, written := language_of(view.source)):
+        site_texts.note(f"This sentence is {written}, and the checkpoint was trained to read {reads}.", warn=True)
+    elif own and not view.guess and (told := known):
+        site_texts.write(f'<p class="lab-note lab-lesson">{html.escape(told[:1].upper() + told[1:])}.</p>')
+
+
+def plain_box(view: View) -> None:
+    """The sentence, and a button for those who look for one."""
+    with st.container(key="input_row", horizontal=True, gap=None):
+        usual, task = cache.usual_length(view.checkpoint, view.device), cache.task(view.checkpoint, view.device)
+        hint = f"A {task.text} of up to {MAX_TOKENS} tokens" + (f"; up to {usual} are usual in training" if usual else "")
+        st.text_input(
+            task.box, placeholder=hint, label_visibility="collapsed", **session.bind("source", "source", view.source)
+        )
+        st.button(task.verb, key="translate", on_click=session.hear)  # what was typed comes by itself
+    if cache.reads_two(view.checkpoint, view.device) and (view.second or not view.lecture):
+        with st.container(key="second_row"):
+            st.text_input(
+                "Second sentence",
+                placeholder="A second sentence, if you like: does it follow?",
+                label_visibility="collapsed",
+                **session.bind("second", "second", view.second),
+            )
+    elif view.second.strip() and not view.lecture:  # it is kept for a checkpoint that reads two
+        change = {"second": ""}
+        st.button("Leave the second sentence out", key="without second", on_click=session.change, kwargs=change)
+
+
+def title_row(view: View, title: str, question: str, widths: tuple[int, int, int]) -> None:
+    """The head of a page whose sentence stands beside its title: both, and the link to copy."""
+    with st.container(key="title_row"):
+        left, box, link = st.columns(widths, vertical_alignment="center", gap="small")
+        with left:
+            site_texts.heading(title, question)
+        with box:
+            plain_box(view)
+        with link:
+            copy_link()
+    if len(view.sentences) > 1:
+        _sentence_pick(view)
+
+
+def _sentence_pick(view: View) -> None:
+    """Which of the text's sentences is looked at."""
+    with st.container(key="sentence_pick", horizontal=True, vertical_alignment="center", gap="small"):
+        count, chosen = len(view.sentences), min(view.sentence, len(view.sentences))
+        site_texts.label("sentence")
+        st.segmented_control(
+            "Sentence",
+            range(1, count + 1),
+            required=True,
+            label_visibility="collapsed",
+            **session.bind("sentence pick", "sentence", chosen),
+        )
+        site_texts.label(view.sentences[chosen - 1])
+
+
+def plain_label(text: str) -> str:
+    """Text for a button's label, which is Markdown otherwise."""
+    return "".join(f"\\{c}" if c in "\\`*_{}[]()<>#+-.!|$~:&" else c for c in text)
+
+
+def given_target(view: View) -> None:
+    """Where the target is given: says so, and offers the way back."""
+    if view.target is not None:
+        with st.container(key="given", horizontal=True, vertical_alignment="center"):
+            site_texts.label("The target is given.")
+            st.button(
+                cache.task(view.checkpoint, view.device).own,
+                type="tertiary",
+                on_click=session.change,
+                kwargs={"target": None, "strategy": View.strategy},
+            )
+
+
+def _example(each: Example, label: str, told: bool) -> None:
+    st.button(
+        label,
+        key=f"example {each.sentence}",
+        type="tertiary",
+        help=each.lesson if told else None,
+        on_click=session.change,
+        kwargs={"source": each.sentence, "second": ""},
+    )
+
+
+def layer_and_head(view: View, layers: int, config: ModelConfig, task: Task) -> None:
+    """Which layer and head is shown, and what of them: attention, mask, or, where any are chosen, how the tokens are."""
+    with st.container(key="picks", horizontal=True, vertical_alignment="center", gap="small"):
+        st.segmented_control(
+            "Show",
+            ["attention", "mask", *(["decoding", "cache"] if task.writes else [])],
+            required=True,
+            format_func=str.capitalize,
+            label_visibility="collapsed",
+            **session.bind("show", "show", view.show),
+        )
+        layer_pick(view, layers)
+        head_pick(view, config.heads)
+        st.space("stretch")
+        if view.show not in ("mask", "cache"):
+            site_texts.legend(session.theme_mode(), config.kinds)
+
+
+def kind_pick(view: View, kinds: Sequence[str]) -> None:
+    """Which of the kinds of attention that a checkpoint has; where it has one, its name."""
+    if len(kinds) == 1:
+        site_texts.site_title(kinds[0], theme.SITE_NAMES[kinds[0]])
+        return
+    st.segmented_control(
+        "Attention",
+        kinds,
+        required=True,
+        format_func=theme.SITE_NAMES.__getitem__,
+        label_visibility="collapsed",
+        **session.bind("kind", "kind", view.kind),
+    )
+
+
+def in_one_piece(name: str, count: int) -> AbstractContextManager[object]:
+    """The place of a label with so many buttons: of many, they break the line together, and not between the two."""
+    if count <= MOST_BESIDE:
+        return nullcontext()
+    return st.container(key=f"wide_{name}", horizontal=True, vertical_alignment="center", gap="small", width="content")
+
+
+def layer_pick(view: View, layers: int) -> None:
+    with in_one_piece("layer", layers):
+        site_texts.label("layer", "layer")
+        st.segmented_control(
+            "Layer",
+            range(1, layers + 1),
+            required=True,
+            label_visibility="collapsed",
+            **session.bind("layer", "layer", view.layer),
+        )
+
+
+def head_pick(view: View, heads: int) -> None:
+    with in_one_piece("head", heads):
+        site_texts.label("head", "head")
+        shown = MEAN if view.head is None else str(view.head)
+        st.segmented_control(
+            "Head",
+            [MEAN, *map(str, range(1, heads + 1))],
+            required=True,
+            label_visibility="collapsed",
+            **session.bind("head", "head", shown, lambda name: None if name == MEAN else int(name)),
+        )
+
+
+def modes(view: View) -> None:
+    """Given target, or decode again."""
+    st.segmented_control(
+        "Mode",
+        ["given", "again"],
+        required=True,
+        format_func={"given": "Given target", "again": "Decode again"}.__getitem__,
+        label_visibility="collapsed",
+        **session.bind("mode", "mode", view.mode),
+    )
+
+
+def way_out(view: View) -> None:
+    """Where a text of too many sentences can be read as one: that. Where branches may be too many: without."""
+    if view.split and len(view.sentences) > MAX_SENTENCES and _fits_as_one(view):
+        st.button("Read the text as one sentence", on_click=session.change, kwargs={"split": False})
+    if view.branches:
+        back = {"branches": (), "path": ()}
+        st.button("Take the branches back", key="without branches", on_click=session.change, kwargs=back)
+
+
+def _fits_as_one(view: View) -> bool:
+    """Whether a model that reads sentence by sentence could read the text as one."""
+    if not cache.task(view.checkpoint, view.device).splits:
+        return False
+    return len(source_ids(cache.checkpoint(view.checkpoint, view.device), view.source)) <= MAX_TOKENS
+
+
+def step_slider(view: View, labels: Sequence[str], stops: Sequence[int] = ()) -> None:
+    """The step that is looked at, of all that have a label; or of some of them, from 1, of which the view's is one."""
+    names = {n: f"{n} {labels[n - 1]}" for n in stops or range(1, len(labels) + 1)}
+    step = min(view.step, len(labels))
+    if len(names) > 1:
+        st.select_slider(
+            "Step",
+            options=list(names),
+            format_func=lambda n: names.get(n, str(n)),
+            label_visibility="collapsed",
+            **session.bind("what if step", "step", step, text=names[step]),
+        )
+
+
+def picture(name: str) -> dict[str, object]:
+    """A chart's settings: the panel of *Save* calls it by this name, and is the one way to save it."""
+    return {"displaylogo": False, "modeBarButtonsToRemove": ["toImage"], "toImageButtonOptions": {"filename": name}}

@@ -1,0 +1,54 @@
+// The probability of each token before the edits and after them, a row a token. Nothing here makes markup from text.
+
+import { boxOf, element, mounted, percent, unmounted } from "./mount.js";
+import { onStage, placeOf } from "./stage.js";
+
+const LOW = 19, HIGH = 44, SMALLEST = 14, LARGEST = 20, LARGEST_OF_TWO = 15; // px in lecture mode: a row, the type in it
+
+// How the rows stand in lecture mode in a height: side by side where they have no room one under the other.
+export function rowsWithin(height, count) {
+  const pitch = (columns) => Math.min(HIGH, height / Math.ceil(count / columns)), columns = pitch(1) >= LOW ? 1 : 2;
+  const font = Math.max(SMALLEST, Math.min(columns === 1 ? LARGEST : LARGEST_OF_TWO, Math.floor(0.62 * pitch(columns))));
+  return { columns, pitch: Math.max(LOW, Math.floor(pitch(columns))), font };
+}
+
+export default function ({ data, parentElement }) {
+  const { root, state } = mounted({ data, parentElement }, ".change"), list = element("ol");
+  const note = element("p", "note", data.edited ? "Hollow: before. Filled: after." : "Nothing is edited.");
+  data.labels.forEach((label, n) => list.append(row(label, data.before[n], data.edited ? data.after[n] : null, n + 1)));
+  if (data.after.length < data.before.length) note.append(data.large ? " Once they have parted: before alone." : " Where the translations have parted, nothing is compared.");
+  root.replaceChildren(element("h2", "", data.edited && data.what === "token" ? "Probability of the baseline’s token" : `Probability of each ${data.what}`), note, list);
+  if (data.large) {
+    fill();
+    onStage(state, root, fill);
+  }
+  return () => unmounted(root);
+
+  function fill() {
+    root.classList.add("large");
+    const place = placeOf(root), height = place.height - (boxOf(list).top - boxOf(root).top), { columns, pitch, font } = rowsWithin(height, data.labels.length);
+    root.classList.toggle("two", columns === 2);
+    root.classList.toggle("plain", !data.edited);
+    for (const line of list.children) line.lastChild.textContent = line[columns === 2 ? "labShort" : "labSaid"];
+    Object.assign(list.style, { height: `${height}px`, gridTemplateColumns: `repeat(${columns}, minmax(0, 1fr))`, gridTemplateRows: `repeat(${Math.ceil(data.labels.length / columns)}, ${pitch}px)`, fontSize: `${font}px` });
+    const current = list.querySelector(".current");
+    if (current) list.scrollTop = Math.max(0, current.offsetTop - list.offsetTop - height / 2);
+  }
+
+  function row(label, before, after, number) {
+    const line = element("li", number === data.step ? "current" : ""), track = element("span", "track"), stem = element("i", after < before ? "loss" : "gain");
+    const dot = (className, p) => { const node = element("i", className); node.style.left = `${p * 100}%`; return node; };
+    if (after !== null && after !== undefined) {
+      stem.style.left = `${Math.min(before, after) * 100}%`;
+      stem.style.width = `${Math.abs(after - before) * 100}%`;
+      track.append(stem, dot("hollow", before), dot(`filled ${after < before ? "loss" : "gain"}`, after));
+    } else track.append(dot("hollow", before));
+    const said = data.edited ? `${percent(before)} → ${after === undefined ? "–" : percent(after)}` : percent(before);
+    const compared = data.edited && after !== undefined;
+    line.labSaid = compared || !data.large ? said : percent(before);
+    line.labShort = compared ? `${before.toFixed(2)}→${after.toFixed(2)}` : before.toFixed(2);
+    line.dataset.point = `token ${number}`;
+    line.append(element("span", "token", label), track, element("span", "value", said));
+    return line;
+  }
+}

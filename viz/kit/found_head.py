@@ -1,0 +1,20 @@
+"""The head that links two tokens best, as fields of the view: who asks for it goes to the page that already shows it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from model.inference.request import Request
+from model.readings.heads.head_maps import Pair, strongest
+from viz import cache
+from viz.state.view import View
+
+
+def found_head(request: Request, view: View, find: tuple[str, int, int]) -> dict[str, Any]:
+    """The fields that show the head which links two tokens best; none where there are no such tokens."""
+    kind, query, key = find
+    try:
+        layer, head = strongest(cache.analyse(request, view.device).trace, Pair(kind, query - 1, key - 1), view.merge)
+    except ValueError:
+        return {}
+    return {"kind": kind, "layer": layer + 1, "head": head + 1, "average": False, "together": False}

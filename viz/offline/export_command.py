@@ -1,0 +1,77 @@
+"""python -m model export: a view of a sentence as one HTML file that needs no server.
+
+`model.__main__` starts this command by its name, because the lab's components stand above the model.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from pathlib import Path
+
+from model.io.files import check_new, shown, write_new
+from model.trace import SITE_KINDS
+from model.workshop.commands import options
+from model.workshop.commands import options as asked
+
+HELP = "write a page of the lab about a sentence as one HTML file that needs no server"
+VIEW = {"site": "kind", "layer": "layer", "head": "head", "step": "step"}  # option: field of the view
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("text", help="sentence (does not read standard input)")
+    parser.add_argument("--html", type=Path, required=True, metavar="FILE", help="output file")
+    hint = "translate, heads, inside, what-if, why or compare (default: %(default)s)"
+    parser.add_argument("--page", default="translate", metavar="NAME", help=hint)
+    options.add_checkpoint(parser)
+    asked.add(parser)
+    view = parser.add_argument_group("selection (default: the view of a first visitor)")
+    view.add_argument("--site", type=_site, metavar="KIND", help="encoder, decoder or cross")
+    view.add_argument("--layer", type=_number("layer"), metavar="N", help="layer, from 1")
+    view.add_argument("--head", type=_head, default=argparse.SUPPRESS, metavar="N", help="head, from 1, or mean")
+    view.add_argument("--step", type=_number("step"), metavar="N", help="step, from 1")
+    hint = "further parameters of a link: differs=checkpoint&other_checkpoint=en-fr-learned"
+    view.add_argument("--view", default="", metavar="QUERY", help=hint)
+    options.add_machine(parser)
+
+
+def _site(text: str) -> str:
+    """A kind of attention by its name or its code, as `maps` takes it."""
+    from model.export.csv_tables import KINDS
+
+    if text not in KINDS:
+        raise argparse.ArgumentTypeError(f"the attention is {shown(text)}; expected one of {', '.join(SITE_KINDS)}")
+    return KINDS[text]
+
+
+def _number(what: str, also: str = "") -> Callable[[str], int]:
+    """Reads a number that counts from 1; how many there are, the checkpoint says."""
+
+    def read(text: str) -> int:
+        if not (text.isascii() and text.isdigit() and len(text) < 10 and int(text)):
+            raise argparse.ArgumentTypeError(f"the {what} is {shown(text)}; expected a number from 1{also}")
+        return int(text)
+
+    return read
+
+
+def _head(text: str) -> int | None:
+    return None if text == "mean" else _number("head", ", or mean")(text)
+
+
+def run(args: argparse.Namespace) -> None:
+    from model import checkpoint as checkpoints
+    from model.inference.analyse import analyse
+    from viz.offline import html_export
+
+    check_new(args.html)  # before anything is computed
+    html_export.page_of(args.page)
+    request = asked.request(args)
+    given = {field: getattr(args, name) for name, field in VIEW.items() if getattr(args, name, None) is not None}
+    if getattr(args, "head", 0) is None:
+        given["head"] = None
+    loaded = checkpoints.load(args.checkpoint, options.machine(args))
+    view = html_export.view_of(request, loaded.name, args.view, **given)
+    analysis = analyse(loaded, request)
+    write_new(args.html, html_export.file_of(args.page, html_export.page_data_of(loaded, analysis, view)))
+    print(analysis.translation or args.html)

@@ -1,1 +1,0 @@
-"""Rooms: one shows, many follow."""

@@ -1,0 +1,138 @@
+"""Keeps the log short.
+
+Input that cannot be read is one line, a traceback stands there once in full, and a kind of line has a limit per minute.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+import traceback
+from collections.abc import Callable
+from pathlib import Path
+
+from cachetools import LRUCache
+
+LINES_A_MINUTE = 10  # of one kind; a kind is the line of code that logs, and for a fault its type and place
+MINUTE = 60.0  # s
+MAX_KINDS = 500  # remembered at once
+MAX_LINE = 200  # characters of a fault in one line
+UNREADABLE = "A browser sent a value that cannot be read: %s"
+REPEATED = "%s: %s (the log has its traceback above)"
+LEFT_OUT = "%d more lines like this one were left out within a minute: %s"
+ROOT = Path(__file__).resolve().parents[2]
+OWN = tuple(str(ROOT / name) for name in ("viz", "model", "app.py"))
+
+# Functions of libraries that read what a browser sent: the end of a file's name, and the function.
+READERS = (
+    ("streamlit/runtime/state/session_state.py", "__getitem__"),  # the value of a widget
+    ("streamlit/runtime/state/session_state.py", "get_serialized"),
+    ("streamlit/components/v2/bidi_component/serialization.py", "deserialize"),
+    ("starlette/websockets.py", "receive_bytes"),  # a text frame, where Streamlit expects bytes
+)
+RECEIVER = ("streamlit/web/server/starlette/starlette_websocket.py", "_websocket_endpoint")  # where it is the last
+
+
+class LogLimit(logging.Filter):
+    """Lets a record of the log through, shortens it, or leaves it out.
+
+    What is left out is counted, and the count is logged when the minute is over.
+    """
+
+    def __init__(
+        self, most: int = LINES_A_MINUTE, seconds: float = MINUTE, now: Callable[[], float] = time.monotonic
+    ) -> None:
+        super().__init__()
+        self.most, self.seconds, self.now = most, seconds, now
+        self._lock = threading.Lock()
+        # When the minute of a kind began, its lines, and how many of them were left out.
+        self._windows: LRUCache[tuple[object, ...], list[float]] = LRUCache(MAX_KINDS)
+        self._logged: LRUCache[tuple[object, ...], bool] = LRUCache(MAX_KINDS)  # tracebacks that stand in the log
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        if getattr(record, "is_count", False):
+            return True
+        fault = record.exc_info[1] if isinstance(record.exc_info, tuple) else None
+        if fault is not None and is_unreadable_input(fault):
+            _shorten(record, UNREADABLE, in_a_line(fault))
+            kind: tuple[object, ...] = (UNREADABLE,)
+        else:
+            kind = (record.pathname, record.lineno, type(fault), _place(fault))
+            if fault is not None and self._is_logged(kind):
+                _shorten(record, REPEATED, record.getMessage().strip(), in_a_line(fault))
+        return self._counts(kind, record)
+
+    def _is_logged(self, kind: tuple[object, ...]) -> bool:
+        """True where the log has a traceback of this kind; from now on it has."""
+        with self._lock:
+            is_logged = kind in self._logged
+            self._logged[kind] = True
+        return is_logged
+
+    def _counts(self, kind: tuple[object, ...], record: logging.LogRecord) -> bool:
+        """Counts a line of a kind; False where the minute has enough of them."""
+        with self._lock:
+            window = self._windows.get(kind)
+            if window is None or self.now() - window[0] >= self.seconds:
+                window = self._windows[kind] = [self.now(), 0, 0]
+            window[1] += 1
+            if window[1] <= self.most:
+                return True
+            window[2] += 1
+            is_first = window[2] == 1
+        if is_first:
+            shown = record.getMessage()[:MAX_LINE]
+            left = max(0.0, window[0] + self.seconds - self.now())
+            later = threading.Timer(left, self._log_count, (record.name, record.levelno, window, shown))
+            later.daemon = True
+            later.start()
+        return False
+
+    def _log_count(self, name: str, level: int, window: list[float], shown: str) -> None:
+        logging.getLogger(name).log(level, LEFT_OUT, window[2], shown, extra={"is_count": True})
+
+
+def is_unreadable_input(fault: BaseException) -> bool:
+    """True for a fault that a library found in what a browser sent, and none of the lab's own code after it."""
+    frames = [frame.f_code for frame, _ in traceback.walk_tb(fault.__traceback__)]
+    for number, code in enumerate(reversed(frames)):
+        if code.co_filename.startswith(OWN):
+            return False
+        file = code.co_filename.replace("\\", "/")
+        if any(file.endswith(ending) and code.co_name == name for ending, name in READERS):
+            return True
+        if number == 0 and file.endswith(RECEIVER[0]) and code.co_name == RECEIVER[1]:
+            return True
+    return False
+
+
+def in_a_line(fault: BaseException) -> str:
+    """Type and text of a fault: one line, of a bounded length, without control characters."""
+    text = "".join(char if char.isprintable() else " " for char in str(fault)[: 2 * MAX_LINE])
+    return f"{type(fault).__name__}: {' '.join(text.split())}"[:MAX_LINE]
+
+
+def _place(fault: BaseException | None) -> tuple[str, int] | None:
+    """The last line of code of a fault's traceback."""
+    lines = list(traceback.walk_tb(fault.__traceback__)) if fault else []
+    return (lines[-1][0].f_code.co_filename, lines[-1][1]) if lines else None
+
+
+def _shorten(record: logging.LogRecord, message: str, *values: str) -> None:
+    record.msg, record.args = message, values
+    record.exc_info = record.exc_text = record.stack_info = None
+
+
+def install(limit: LogLimit) -> None:
+    """Puts every logger of the process under a limit, also those that libraries make later."""
+
+    class Limited(logging.getLoggerClass()):  # type: ignore[misc]
+        def __init__(self, name: str, level: int = logging.NOTSET) -> None:
+            super().__init__(name, level)
+            self.addFilter(limit)
+
+    logging.setLoggerClass(Limited)
+    for logger in [logging.getLogger(), *logging.getLogger().manager.loggerDict.values()]:
+        if isinstance(logger, logging.Logger):
+            logger.addFilter(limit)

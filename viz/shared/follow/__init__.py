@@ -1,1 +1,0 @@
-"""Who has left a lecture to look around."""

@@ -1,0 +1,302 @@
+"""What is looked at, as one frozen value; what one page alone shows of it is declared in `viz.state.page_fields`."""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+from typing import Any, get_args
+
+from model.config import MAX_TOKENS
+from model.decoding.sampling import MIN_TEMPERATURE
+from model.decoding.strategy import LENGTH_PENALTY, MAX_ALPHA, MAX_SEED, STRATEGIES, Decoding, RequestError, strategy
+from model.edits.intervention import BASELINE, Intervention
+from model.edits.kinds import Place
+from model.inference.request import MAX_PAD, MAX_SENTENCES, Mode, Request
+from model.io.numbers import device_name
+from model.text.languages import ENGLISH
+from model.text.sentences import split
+from model.trace import KINDS, site_kind
+from viz.state import values
+from viz.state.fields import declared, fields
+from viz.state.page_fields import (
+    SIZED,
+    CompareFields,
+    HeadsFields,
+    InsideFields,
+    PositionsFields,
+    TrainingFields,
+    VariantsFields,
+    WhyFields,
+)
+
+FIRST_SENTENCE = ENGLISH.first_sentence
+FIRST_PROMPT = ENGLISH.first_prompt  # for a model that goes on with a text
+USUAL_MORE = 40  # tokens that it adds
+MAX_WIDTH = 8  # of a beam on the pages
+MAX_TEMPERATURE = 2.0  # on the pages
+MAX_TOP_K = 99_999
+MAX_UNCACHED = 512  # tokens of branches times paths of a beam, decoded again without the causal mask
+YOURS = "yours"  # a translation that the visitor gives
+SHOWN = ("attention", "mask", "decoding", "cache")
+SCOPES = ("all", "layer", "head")
+ROWS = ("steps", "shifted", "training")  # one target row; inputs above outputs; the same as in training
+
+_TEMPERATURE = values.zero_or_decimal(MIN_TEMPERATURE, MAX_TEMPERATURE)
+_ROOM = values.text(12, "the code of a room")
+_TALK = values.text(values.MAX_LINK_TEXT, f"a playlist of at most {values.MAX_LINK_TEXT} characters")
+_OTHER = ("swap", "other_path", "other_step", "patched", "patched_step")  # of the other side of a comparison
+_MEASURED = ("experiment",)  # its answer was measured on another view
+_OF_A_SENTENCE = ("step", "target", "branches", "path", "find", "asked", "cut", "cut_word", "cut_merges", "rival", "key")
+_OF_A_SENTENCE += _OTHER
+
+
+def strategies() -> tuple[str, ...]:
+    """The names of the ways in which a translation is found; the visitor's own is the last."""
+    return (*STRATEGIES, YOURS)
+
+
+@dataclass(frozen=True)
+class _Sentence:
+    """What all pages look at: the sentence, the step, the site, the edits. Layers, heads and steps count from 1."""
+
+    source: str = declared(
+        FIRST_SENTENCE,
+        "text",
+        values.long_text(),
+        stated_with="more",  # a model that goes on opens with another text
+        undo="step",
+        renews=("sentence", *_OF_A_SENTENCE),
+        drops=(*_MEASURED, "own_text"),
+        settles=("word",),
+    )
+    own_text: str = declared("", "own", values.long_text(), undo="along")  # a visitor's, while another is shown
+    second: str = declared(  # of two sentences, for a model that reads two
+        "", "second", values.long_text(), undo="step", renews=_OF_A_SENTENCE, drops=_MEASURED, settles=("word",)
+    )
+    target: str | None = declared(None, "target", values.long_text(), undo="step")
+    step: int = declared(1, "step", values.number(1, 999), undo="along", renews=("rival",), settles=("word",))
+    layer: int = declared(3, "layer", values.number(1, 999), undo="with the checkpoint", stated_with="find")
+    head: int | None = declared(  # None: the mean
+        2, "head", values.number_or("mean", 1, 999), undo="with the checkpoint", stated_with="find"
+    )
+    show: str = declared("attention", "show", values.choice(*SHOWN))
+    mode: str = declared("given", "mode", values.choice(*get_args(Mode)), undo="along")
+    causal_mask: bool = declared(True, "causal", values.switch("on", "off"), undo="step", drops=_MEASURED)
+    padding_mask: bool = declared(True, "padmask", values.switch("on", "off"), undo="step", drops=_MEASURED)
+    edits: Intervention = declared(BASELINE, "edits", values.edits(), undo="step", drops=_MEASURED)  # noqa: RUF009
+    # edits: all but the two masks
+    pad: int = declared(0, "pad", values.number(0, MAX_PAD), undo="step", drops=_MEASURED)
+    kind: str = declared("encoder", "kind", values.choice(*KINDS))  # whose mask matrix is shown
+    scope: str = declared("all", "scope", values.choice(*SCOPES))  # what a click on it edits
+    experiment: str | None = declared(None, "try", values.name("the name of an experiment"), undo="along")
+    sentence: int = declared(1, "sentence", values.number(1, MAX_SENTENCES), undo="step", renews=_OF_A_SENTENCE)
+    split: bool = declared(True, "split", values.switch("on", "off"), undo="step", renews=_OF_A_SENTENCE)
+    # split: the text is read as its sentences, decoded as one batch; else as one
+    checkpoint: str = declared(
+        "en-fr",
+        "checkpoint",
+        values.folder(),
+        undo="step",
+        renews=("branches", "path", "find", "asked", "rival", "other_path", "run", "trained", "probe", *SIZED),
+        # renews: another checkpoint's tokens have other numbers, and it has another training and size
+        drops=_MEASURED,
+    )
+    device: str = declared("auto", "device", values.Value(device_name))
+    lesson: str | None = declared(None, "lesson", values.name("the name of a lesson"))  # the one that is on
+
+
+@dataclass(frozen=True)
+class _Decoding:
+    """How tokens are chosen. The hypothesis that was looked at belongs to the tree of one strategy."""
+
+    strategy: str = declared("greedy", "decode", values.one_of(strategies), drops=("path",))
+    width: int = declared(4, "width", values.number(1, MAX_WIDTH), drops=("path",))
+    alpha: float = declared(LENGTH_PENALTY, "alpha", values.decimal(0, MAX_ALPHA), drops=("path",))
+    temperature: float = declared(0.8, "temperature", _TEMPERATURE, drops=("path",))
+    top_k: int = declared(0, "top_k", values.number(0, MAX_TOP_K), drops=("path",))
+    top_p: float = declared(0.9, "top_p", values.decimal(0, 1, above=True), drops=("path",))
+    seed: int = declared(1, "seed", values.number(0, MAX_SEED), drops=("path",))
+    branches: tuple[tuple[int, ...], ...] = declared((), "branch", values.paths(), undo="step", settles=("word",))
+    path: tuple[int, ...] = declared((), "path", values.path(), undo="step")
+    rows: str = declared("steps", "rows", values.choice(*ROWS))  # of the timeline
+    more: int = declared(0, "more", values.number(0, MAX_TOKENS), drops=("path",))  # tokens added to a text; 0: as usual
+    guess: bool = declared(False, "guess", values.switch("first"))  # predict first
+    asked: str = declared("", "asked", values.word())  # a word whose probability in a blank is told
+
+
+@dataclass(frozen=True)
+class _Lecture:
+    """How the lab is shown to a class, and what is followed."""
+
+    lecture: bool = declared(False, "lecture", values.switch("on", "off"))  # one thing large, driven by keys
+    large: int = declared(1, "large", values.number(1, 9))  # which of a page's large pictures
+    talk: str = declared("", "talk", _TALK)  # a playlist: the name of a ready one, or one packed
+    stop: int = declared(0, "stop", values.number(0, 99))  # of the playlist; 0: none of them yet
+    room: str = declared("", "room", _ROOM)  # the room that was left to explore
+
+
+OF_A_LECTURE = tuple(field.name for field in dataclasses.fields(_Lecture))
+
+
+@dataclass(frozen=True)
+class View(
+    _Lecture,
+    TrainingFields,
+    VariantsFields,
+    CompareFields,
+    WhyFields,
+    PositionsFields,
+    InsideFields,
+    HeadsFields,
+    _Decoding,
+    _Sentence,
+):
+    """Everything that changes the picture: what all pages share, and a record for each page that has fields of its own.
+
+    A new field is declared in one of these records; link, history and what a change of it brings about follow from that.
+    """
+
+    @property
+    def sentences(self) -> tuple[str, ...]:
+        """The text's sentences, or the text alone, or nothing."""
+        return split(self.source) if self.split else tuple(filter(None, [self.source.strip()]))
+
+    @property
+    def decoding(self) -> Decoding:
+        """How tokens are chosen; RequestError for values out of range. What the strategy does not use stays out; beside a
+        translation that the visitor gives stands the greedy one."""
+        if self.strategy == YOURS:
+            return Decoding(more=self.more)
+        return Decoding(self.strategy, more=self.more, **self._settings)
+
+    @property
+    def _settings(self) -> dict[str, Any]:
+        """The fields that the strategy reads, with their values."""
+        return {} if self.strategy == YOURS else {name: getattr(self, name) for name in strategy(self.strategy).controls}
+
+    @property
+    def is_random(self) -> bool:
+        """True where the strategy draws tokens by chance."""
+        return self.strategy != YOURS and strategy(self.strategy).is_random
+
+    @property
+    def controls(self) -> Decoding | None:
+        """What sampling draws by, or None."""
+        if not self.is_random or self.target is not None:
+            return None
+        return Decoding(self.strategy, **{name: value for name, value in self._settings.items() if name != "seed"})
+
+    @property
+    def intervention(self) -> Intervention:
+        """All edits together."""
+        return dataclasses.replace(self.edits, causal_mask=self.causal_mask, padding_mask=self.padding_mask)
+
+    @property
+    def place(self) -> Place:
+        """What a click on the mask matrix edits."""
+        layer = None if self.scope == "all" else self.layer - 1
+        head = None if self.scope != "head" or self.head is None else self.head - 1
+        return Place(self.kind, layer, head)  # type: ignore[arg-type]
+
+    def request(self) -> Request:
+        """The request behind the view; RequestError where it cannot be answered."""
+        self._check_work()
+        texts = self.sentences or ("",)
+        chosen = min(self.sentence, len(texts)) - 1
+        return Request(
+            source=texts[chosen],
+            other_sentences=texts[:chosen] + texts[chosen + 1 :],
+            second="" if len(texts) > 1 else self.second.strip(),
+            checkpoint=self.checkpoint,
+            target=self.target,
+            decoding=self.decoding,
+            branches=() if self.target is not None else self.branches,
+            path=() if self.target is not None else self.path,
+            pad=self.pad,
+            mode=self.mode,  # type: ignore[arg-type]
+            intervention=self.intervention,
+        )
+
+    def _check_work(self) -> None:
+        """Raises RequestError for branches that would be decoded for minutes: without the causal mask no step is kept."""
+        width = self.decoding.paths
+        tokens = 0 if self.target is not None else sum(map(len, self.branches))
+        if not self.causal_mask and self.mode == "again" and width * tokens > MAX_UNCACHED:
+            raise RequestError(
+                f"Without the causal mask each step reads all before it anew: {tokens} tokens of branches in a beam of "
+                f"{width} would take minutes. Take branches back, narrow the beam, or read the given target."
+            )
+
+    def fit(self, layers: int, heads: int, vocabulary: int, kinds: tuple[str, ...] = KINDS) -> tuple[View, tuple[str, ...]]:
+        """The view with a kind of attention, a layer, a head and tokens that the checkpoint has, and a sentence for each
+        that it has not."""
+        view, faults = self, []
+        if self.kind not in kinds:
+            if self.kind != View.kind:  # the default is nobody's mistake
+                faults.append(_lacking(self.kind, kinds))
+            view = dataclasses.replace(view, kind=kinds[0])
+        goes_on = kinds == ("decoder",)
+        view = dataclasses.replace(view, more=(self.more or USUAL_MORE) if goes_on else 0)
+        if len(kinds) == 1:  # one text is read, as it stands
+            view = dataclasses.replace(view, split=False, together=False, pad=self.pad if "encoder" in kinds else 0)
+        if "decoder" not in kinds:  # what is read once is not decoded again, nor hidden from what comes before it
+            view = dataclasses.replace(
+                view,
+                mode=View.mode,
+                causal_mask=True,
+                target=None,
+                show="attention" if self.show in ("decoding", "cache") else self.show,
+            )
+        if self.find is not None and self.find[0] not in kinds:
+            faults.append(_lacking(self.find[0], kinds))
+            view = dataclasses.replace(view, find=None)
+        if self.layer > layers:
+            if self.layer != View.layer:  # the default is nobody's mistake
+                faults.append(f"There is no layer {self.layer}: this checkpoint has {_up_to('layer', layers)}.")
+            view = dataclasses.replace(view, layer=layers)
+        if self.head is not None and self.head > heads:
+            if self.head != View.head:
+                faults.append(f"There is no head {self.head}: this checkpoint has {_up_to('head', heads)}.")
+            view = dataclasses.replace(view, head=None)
+        if self.top_k > vocabulary:
+            faults.append(f"The link asks for the {self.top_k:,} likeliest tokens; there are {vocabulary:,}: all are kept.")
+            view = dataclasses.replace(view, top_k=View.top_k)
+        if wrong := [token for ids in (*self.branches, self.path) for token in ids if token >= vocabulary]:
+            faults.append(f"The link has the token {wrong[0]}; this checkpoint has tokens up to {vocabulary - 1}.")
+            view = dataclasses.replace(view, branches=(), path=())
+        return view, tuple(faults)
+
+    def at_step(self, step: int) -> View:
+        """The view at another step."""
+        return dataclasses.replace(self, step=step)
+
+    def within(self, steps: int) -> View:
+        """The view at its step, or at the last of `steps` where there are fewer."""
+        return self if self.step <= steps else self.at_step(steps)
+
+
+def _up_to(what: str, count: int) -> str:
+    """How many layers or heads a checkpoint has, by their numbers."""
+    return f"one {what}" if count == 1 else f"{what}s 1 to {count}"
+
+
+def _lacking(kind: str, kinds: tuple[str, ...]) -> str:
+    """A sentence for a kind of attention that a checkpoint does not have."""
+    return f"This checkpoint has no {site_kind(kind).name}: {site_kind(kinds[0]).name} is shown."
+
+
+def can_hold(field: str, value: Any) -> bool:
+    """True for a value that a field of the view may have."""
+    default = getattr(View, field)
+    return (type(value) is type(default) and value == default) or fields(View)[field].value.holds(value)
+
+
+def with_intervention(intervention: Intervention) -> dict[str, Any]:
+    """The fields of a view that hold an intervention."""
+    masks = {"causal_mask": intervention.causal_mask, "padding_mask": intervention.padding_mask}
+    return masks | {"edits": dataclasses.replace(intervention, causal_mask=True, padding_mask=True)}
+
+
+def unedited(request: Request) -> Request:
+    """The same request without its edits: the key of what does not depend on them."""
+    return dataclasses.replace(request, intervention=BASELINE, mode="given")

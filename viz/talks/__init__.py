@@ -1,1 +1,0 @@
-"""Talks: lectures of kept views, each with a line to say."""

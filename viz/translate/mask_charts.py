@@ -1,0 +1,164 @@
+"""The two masks, each with what switching it off does to the target's probabilities, measured, and why."""
+
+from __future__ import annotations
+
+import dataclasses
+import html
+import math
+from typing import TYPE_CHECKING
+from urllib.parse import urlencode
+
+import streamlit as st
+
+from model.edits.intervention import Intervention
+from model.inference.request import MAX_PAD
+from model.io import numbers
+from viz.kit import controls, site_texts, terms
+from viz.state import session
+from viz.state.links import link
+from viz.state.view import View
+
+if TYPE_CHECKING:
+    from model.checkpoint import Checkpoint
+    from model.experiments.effects import Effect
+    from model.experiments.target_padding import TargetPadding
+    from model.inference.analysis import Analysis
+
+HOW = {"given": "Given target: the {} stays.", "again": "Decode again: it is chosen anew."}
+QUESTION = "peek"  # the ready experiment on what becomes of a decoder that has no causal mask
+
+
+def switches(
+    view: View, effects: dict[str, Effect], target: TargetPadding | None, analysis: Analysis, loaded: Checkpoint
+) -> None:
+    """The switches, each with what it does here."""
+    causal, task = loaded.config.causal, analysis.task
+    with st.container(key="mask_head", horizontal=True, vertical_alignment="center"):
+        site_texts.write(f'<h2 class="lab-label">{terms.term("mask", "Masks")}</h2>', inline=True)
+        if task.writes:
+            st.space("stretch")
+            controls.modes(view)
+    if task.writes:
+        how = HOW[view.mode].format(task.made)
+        site_texts.note(how, how.partition(":")[0].lower())
+        if causal or not view.causal_mask:
+            st.toggle("Causal mask", **session.bind("causal", "causal_mask", view.causal_mask))
+        else:
+            st.toggle("Causal mask", value=False, disabled=True, key="no_causal_mask")  # there is none to switch
+        _told(causal_text(effects["causal_mask"], view, causal, analysis) + (question(view) if loaded.peer else ""))
+    if task.reads:
+        of_target = target_text(target, analysis, view, causal) if task.writes else ""
+        _padding(view, effects["padding_mask"], of_target, analysis)
+
+
+def _padding(view: View, effect: Effect, of_target: str, analysis: Analysis) -> None:
+    """The switch of the padding mask, and how much padding there is."""
+    writes = analysis.task.writes
+    reach = f"Hides padding from all attention: after the {'sentence' if writes else 'text'}"
+    reach += ", and after a translation that others of its batch outlast" * writes
+    st.toggle("Padding mask", help=reach, **session.bind("padmask", "padding_mask", view.padding_mask))
+    _told(padding_text(effect, view, _whose(analysis)), of_target)
+    with st.container(key="padding", horizontal=True, vertical_alignment="center"):
+        name = f"Pad the {'source' if writes else 'text'} by"
+        site_texts.label(name)
+        st.number_input(name, 0, MAX_PAD, step=1, label_visibility="collapsed", **session.bind("pad", "pad", view.pad))
+
+
+def _whose(analysis: Analysis) -> str:
+    """Of which tokens a log-probability is, as words behind it."""
+    return analysis.scored.removeprefix("log-probability")
+
+
+def causal_text(effect: Effect, view: View, causal: bool, analysis: Analysis) -> str:
+    """The causal mask: why there is one, and what it changes to switch it off; markup."""
+    if not causal:
+        return "This decoder was trained without a causal mask: it sees every token it is given. There is none to switch."
+    if view.causal_mask:
+        seen = f"Training shows the whole {analysis.task.made}; the mask keeps it from being read off."
+        why = ". Token by token there would be no future to see" if view.mode == "again" else ""
+        return f"{seen}<br>{_measured(effect, True, view, '', why, analysis)}"
+    if view.mode == "given" or analysis.baseline is None:
+        seen = "The decoder sees later tokens, which training never let it."
+        return f"{seen}<br>{_measured(effect, False, view, '', '', analysis)}"
+    return decoded_anew(effect, view, analysis)
+
+
+def decoded_anew(effect: Effect, view: View, analysis: Analysis) -> str:
+    """What came of decoding again without the causal mask, beside what the whole target at once would show; markup."""
+    before, after = analysis.baseline.log_prob, analysis.log_prob
+    same = analysis.baseline.trace.outputs.ids == analysis.trace.outputs.ids
+    edits = " (with all edits)" if view.intervention != Intervention(causal_mask=False) else ""
+    what = terms.term("log-probability", "log-probability")
+    what += _whose(analysis)
+    return (
+        "Token by token there is no future to see; earlier tokens just see those written since, which training never let "
+        f"them.<br>The {analysis.task.made} {'stays' if same else 'changes'}{edits}: {what} {numbers.decimal(before)} → "
+        f"<b>{numbers.decimal(after)}</b>. Given the whole target, it would change by <b>{numbers.nats(effect.change)}</b> "
+        f"{terms.term('nats')}."
+    )
+
+
+def question(view: View) -> str:
+    """The way to the experiment that asks why one masks at all, with this view; markup."""
+    asked = urlencode(link(dataclasses.replace(view, experiment=QUESTION)))
+    return f'<br><a href="what-if?{html.escape(asked)}" target="_self">Does a peeking decoder cheat?</a>'
+
+
+def padding_text(effect: Effect, view: View, whose: str = "") -> str:
+    """The padding mask on the source: what it hides, what it changes to switch it off, and why; markup. `whose`: of what
+    the log-probability is, where that is not all that is shown."""
+    count = pads(effect.pad)
+    if view.padding_mask:
+        seen = "There is no padding after the sentence." if effect.added else f"{count} after the sentence, unseen."
+    else:
+        seen = f"Attention sees {count} after the sentence" + (", added because there was none." if effect.added else ".")
+    extra = f", with {count} added" if effect.added and view.padding_mask else ""
+    harms = effect.change < 0 and abs(effect.change) >= 0.005  # what is better, or as good, needs no excuse
+    why = ": training never let it look at padding" if harms else ""
+    return f"{seen}<br>{_measured(effect, view.padding_mask, view, extra, why, whose=whose)}"
+
+
+def target_text(target: TargetPadding | None, analysis: Analysis, view: View, causal: bool) -> str:
+    """The padding mask on the target: whether there is anything to hide in this batch; empty for a sentence alone."""
+    if not analysis.other_lengths:
+        return ""
+    if target is None and analysis.target_padding:
+        return "Decoded token by token, a finished translation is followed by nothing: no padding to mask there."
+    if target is None:
+        return "This translation is as long as any in its batch: no padding after it."
+    change = f"<b>{numbers.nats(target.change)}</b> nats"
+    seen = f"{pads(target.pads)} after this translation, where the batch is read in one pass"
+    if causal and view.causal_mask:
+        return f"{seen}: no earlier token sees them, for the causal mask hides them too. Without this one, {change}."
+    if view.padding_mask:
+        return f"{seen}, unseen. If off, they change the log-probability by {change}: no causal mask hides them."
+    return f"{seen}: seen, they change the log-probability by {change}, for no causal mask hides them."
+
+
+def pads(count: int) -> str:
+    return f"{count} pad" if count == 1 else f"{count} pads"
+
+
+def _measured(
+    effect: Effect, on: bool, view: View, extra: str, why: str, analysis: Analysis | None = None, whose: str = ""
+) -> str:
+    """The change of the target's log-probability with its reason, and the token that loses the most."""
+    hue = "loss" if effect.change < 0 else "gain"
+    given = " (given the target)" if view.mode == "again" else ""
+    what = terms.term("log-probability", "log-probability" if on else "Log-probability")
+    what += whose or (_whose(analysis) if analysis else "")
+    begins = f"If off{extra}, {what} changes by" if on else f"{what} changes by"
+    text = f'{begins} <b class="{hue}">{numbers.nats(effect.change)}</b> {terms.term("nats")}{given}{why}. '
+    losses = effect.losses()
+    if not losses:
+        return text + f"No {effect.unit}’s probability falls by more than 0.1."
+    worst = losses[0]
+    count = f"{len(losses)} {effect.unit}{'s' if len(losses) > 1 else ''}"
+    before, after = (math.exp(p[worst]) for p in (effect.before, effect.after))
+    token = f'<b class="lab-token">{html.escape(effect.labels[worst])}</b>'
+    return text + f"The probability of {count} falls by more than 0.1; {token} {before:.2f} → {after:.2f}."
+
+
+def _told(*parts: str) -> None:
+    """Markup of our own, a line for each part that says something."""
+    site_texts.write(f'<p class="lab-effect">{"<br>".join(filter(None, parts))}</p>')

@@ -1,0 +1,156 @@
+"""The parts of the page What if: what can be changed, what happens then, and the leak test."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import streamlit as st
+
+from model.edits.kinds import Place
+from model.inference.request import Request
+from model.task import Task
+from viz import cache, computations, theme
+from viz.kit import controls, lazy, site_texts
+from viz.kit.chart_figures import change_chart
+from viz.kit.page_context import Shown
+from viz.state import navigation, session
+from viz.state.result_cache import cached_figure
+from viz.state.view import View, unedited
+from viz.what_if import (
+    edit_controls,
+    ready_answers,
+    switchboard,
+    what_if_maps,
+    what_if_texts,
+)
+from viz.what_if import edit_controls as what_if_controls
+
+if TYPE_CHECKING:
+    from streamlit.delta_generator import DeltaGenerator
+
+    from model.experiments.effects import HeadEffect
+
+CHART_HEIGHT = 220
+
+
+def costs(page_data: cache.PageData, place: DeltaGenerator) -> tuple[HeadEffect, ...] | None:
+    """What each head costs when it is off; None until somebody looks. Its progress is shown in a place."""
+    asked, device = unedited(page_data.request), page_data.view.device
+    found = computations.head_effects.known(asked, device, None)
+    if found is None and lazy.is_wanted("costs", asked, device):
+        found = computations.head_effects(asked, device, lambda share: place.progress(share, what_if_texts.IN_TURN))
+        place.empty()
+    elif found is None:
+        with place:
+            site_texts.note(what_if_texts.IN_TURN)
+    return found
+
+
+def draw(shown: Shown) -> None:
+    """The list of edits and the ready experiments; left what can be changed, right what happens then."""
+    view, page_data = shown.view, shown.page_data
+    with shown.places.body:
+        edit_controls.edit_bar(view, shown.analysis, page_data.loaded, tuple(code for code, _ in page_data.aside))
+        ready_answers.questions(view, page_data.loaded.languages[0], page_data.loaded.config.kinds)
+        controls.given_target(view)
+        try:
+            ready_answers.answer(view)
+        except ValueError as fault:
+            site_texts.fault(str(fault))
+    with st.container(key="whatif"):
+        left, right = st.columns([504, 520], gap="medium")
+        with right:
+            _what_happens(shown)
+            costs_place = st.container(key="costs")
+            site_texts.ties(shown.analysis.baseline or shown.analysis, page_data.loaded.answers)
+        with left:
+            board_place = _change_it(shown)
+        with costs_place:
+            what_if_controls.largest_changes_head(shown.analysis)
+            progress = st.empty()
+        with board_place:  # what was asked for stands: what every head costs takes a while
+            known = costs(page_data, progress)
+            _board(shown, known)
+        if known is not None:
+            with costs_place:
+                what_if_controls.largest_changes(known)
+    _leaks(view, page_data.request, shown.analysis.task)
+
+
+def _change_it(shown: Shown) -> DeltaGenerator:
+    """The place of the switchboard, and the maps of one head before and after."""
+    what_if_controls.matrix_picks(shown.view, shown.analysis.trace.kinds)
+    place = st.container(key="board")
+    what_if_controls.head_picks(shown.view, shown.page_data.loaded)
+    with st.container(key="three_maps"):
+        what_if_maps.draw(shown.view, shown.analysis, shown.mode)
+    return place
+
+
+def _board(shown: Shown, costs: tuple[HeadEffect, ...] | None) -> None:
+    """The switchboard, with what each head costs where that is known."""
+    view, analysis = shown.view, shown.analysis
+    if any(view.place.covers(*site) for site in analysis.trace.patterns):  # else the maps say what is not there
+        data = board(analysis.request, view.device, view.place, shown.mode, costs)
+        switchboard.switchboard(data, on_toggle=navigation.toggle_edit)
+
+
+@cached_figure
+def board(
+    request: Request, device: str, place: Place, mode: theme.Mode, costs: tuple[HeadEffect, ...] | None
+) -> dict[str, Any]:
+    """What the switchboard needs."""
+    return switchboard.payload(cache.analyse(request, device).trace, costs, place, request.intervention, mode)
+
+
+def _what_happens(shown: Shown) -> None:
+    """Both translations, the probability of every token, and the step that is looked at; what could not be done."""
+    view, analysis, loaded = shown.view, shown.analysis, shown.page_data.loaded
+    what_if_controls.mode_picks(view, loaded.config.causal, analysis.task)
+    base = analysis.baseline or analysis
+    branched = what_if_texts.branched(base, loaded.target_tokenizer)
+    site_texts.verdict(
+        analysis, f"{branched[:1].upper()}{branched[1:]}; nothing else is edited" if branched else "Nothing is edited"
+    )
+    site_texts.turned(analysis, loaded.answers)
+    site_texts.sentence_notes(analysis.notes, shown.faults, analysis.cautions)
+    if branched and analysis.baseline:
+        site_texts.note(f"The baseline is {branched}.", "baseline")
+    if analysis.baseline is not None:
+        site_texts.both_translations(analysis, loaded, given=view.mode == "given" and analysis.task.writes)
+    elif analysis.task.writes:
+        what_if_texts.translation(base.translation, loaded.languages[1])
+    found, judges = analysis.change, analysis.task.judges
+    chosen = base.trace.predicted.ids[0] if judges else view.step - 1
+    chart = change_chart(found.labels, found.before, found.after, len(found.after), shown.mode, CHART_HEIGHT, chosen=chosen)
+    whose = "the baseline’s token" if analysis.task.writes else "the token that stands there"
+    whose = "each label" if judges else f"{whose}{', in a blank of the one filled in' * bool(base.trace.blanks)}"
+    site_texts.write(f'<h3 class="lab-label">Probability of {whose}</h3>')
+    site_texts.note("Hollow: before. Filled: after.")
+    st.plotly_chart(
+        chart,
+        theme=None,
+        key="change",
+        config=controls.picture(f"Probability of each {'label' if judges else 'token'} before and after"),
+        alt=site_texts.change_alt(analysis),
+    )
+    if not judges:
+        controls.step_slider(view, base.trace.predicted.labels)
+        what_if_controls.largest_step(analysis, view)
+    what_if_texts.step_changes(analysis, 0 if judges else view.step - 1, loaded.answers)
+
+
+def _leaks(view: View, request: Request, task: Task) -> None:
+    """The leak test, where it was asked for."""
+    with st.container(key="leaks"):
+        site_texts.write('<h2 class="lab-label lab-rule">Is the mask right?</h2>')
+        site_texts.note(
+            what_if_texts.LEAKS[task.family],
+            "residual stream",
+        )
+        if not st.toggle("Test it, under the edits above", key="leak test", on_change=session.hear):
+            return
+        try:
+            what_if_texts.leak_report(computations.leak_test(request, view.device))
+        except ValueError as fault:
+            site_texts.fault(str(fault))

@@ -1,0 +1,104 @@
+"""Which choices there are, what was chosen at one, and what that is compared with: the likeliest others, and the one that
+the view asks for. A choice is a token at a step, a word in a blank, or the label of a text."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from model.config import END, PAD, START
+from model.inference.source_reading import blank_places, likeliest
+
+if TYPE_CHECKING:
+    from viz.cache import PageData
+    from viz.state.view import View
+
+RIVALS = 12  # that are offered
+
+
+def fills_in(page_data: PageData) -> bool:
+    """Whether the model says of each place of a text what may stand there."""
+    task = page_data.analysis.task
+    return not (task.writes or task.judges)
+
+
+def has_readings(page_data: PageData) -> bool:
+    """Whether the page has the readings of the source, tested: where a source is read. Those of a classifier stand on its
+    first page."""
+    return not page_data.analysis.task.judges and page_data.analysis.trace.source is not None
+
+
+def shows_readings(view: View, page_data: PageData) -> bool:
+    """Whether they are shown."""
+    return view.why == "readings" and has_readings(page_data)
+
+
+def blanks(page_data: PageData) -> list[int]:
+    """The places of the blanks, from 0; none of a model that fills in none."""
+    return blank_places(page_data.analysis, page_data.loaded) if fills_in(page_data) else []
+
+
+def only(page_data: PageData) -> list[int]:
+    """The steps of the view that have a choice, from 1, where not every one has: the blanks of a text; without any all but
+    its control tokens."""
+    if not fills_in(page_data):
+        return []
+    ids = page_data.analysis.trace.predicted.ids
+    places = blanks(page_data) or [place for place, token in enumerate(ids) if token not in (PAD, START, END)]
+    return [place + 1 for place in places]
+
+
+def stops(page_data: PageData) -> list[int]:
+    """All steps of the view that have a choice, from 1."""
+    return only(page_data) or list(range(1, len(page_data.analysis.trace.places) + 1))
+
+
+def tested(view: View, page_data: PageData) -> str:
+    """What readings are tested on, of `TESTED`; where one step has a choice, that step is the whole."""
+    return view.tested if len(stops(page_data)) > 1 else "step"
+
+
+def look(view: View, page_data: PageData) -> View:
+    """The view at a step that has a choice: its own, or the one that is nearest."""
+    known = stops(page_data)
+    return view if view.step in known else view.at_step(min(known, key=lambda step: abs(step - view.step)))
+
+
+def chosen_tokens(page_data: PageData) -> tuple[int, ...]:
+    """What was chosen at each place: what was written, or stands there; in a blank the likeliest; of a text its label."""
+    trace = page_data.analysis.trace
+    if places := blanks(page_data):
+        return likeliest(page_data.analysis, places, page_data.loaded.source_tokenizer.mask)
+    return trace.predicted.ids
+
+
+def asked(view: View, page_data: PageData) -> tuple[int, int]:
+    """The row of the choice, from 0, and what was chosen there."""
+    row = 0 if page_data.analysis.task.judges else view.step - 1
+    return row, chosen_tokens(page_data)[row]
+
+
+def offered(view: View, page_data: PageData) -> list[int]:
+    """The likeliest others, the first of them first; in a blank no control token, which nobody would put there."""
+    row, own = asked(view, page_data)
+    log_probs = page_data.analysis.trace.log_probs[row]
+    never = {own}
+    if fills_in(page_data):
+        never |= {PAD, START, END, page_data.loaded.source_tokenizer.mask or PAD}
+    order = np.argsort(-log_probs, kind="stable")[: RIVALS + len(never)].tolist()
+    return [token for token in order if token not in never][:RIVALS]
+
+
+def fits(view: View, page_data: PageData) -> bool:
+    """Whether the view names a rival that this choice has."""
+    row, own = asked(view, page_data)
+    return view.rival is not None and view.rival != own and view.rival < len(page_data.analysis.trace.log_probs[row])
+
+
+def chosen(view: View, page_data: PageData) -> int:
+    """The rival of the view, or the likeliest."""
+    if fits(view, page_data):
+        assert view.rival is not None
+        return view.rival
+    return offered(view, page_data)[0]

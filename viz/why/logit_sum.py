@@ -1,0 +1,176 @@
+"""A difference of two logits as bars, as a grid of heads, and as two coloured sentences; each part can be chosen."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from model.io import numbers
+from model.trace import SITE_KINDS
+from viz import theme
+from viz.kit import mount
+from viz.why import token_contributions
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from model.readings.logits.direct_logits import DirectLogits, Writer
+    from model.trace import Trace
+    from viz.why.token_contributions import Way
+
+SHOWN = 14  # bars; the rest is one more
+FEW = 6  # the same where they are seen from far away
+FULL = {
+    "token": "embedding of “{read}”",
+    "position": "its position",
+    "segment": "its segment: first sentence or second",
+    "bias": "biases",
+    "patch": "put in {place}",
+}
+JUDGED = {
+    "token": "embeddings of what is pooled",
+    "position": "positions of what is pooled",
+    "segment": "sentences of what is pooled",
+}
+CHOSEN = {"token": "token", "position": "position", "feed-forward": "ff", "head": "head"}  # writer: piece of the view
+
+
+def name(writer: Writer, read: str) -> str:
+    """What a writer is called; `read` is the token that is read where the choice is made, empty where a text is judged."""
+    if writer.kind == "head":
+        assert writer.site is not None and writer.head is not None
+        return f"{writer.site.of.short}, layer {writer.site.layer + 1}, head {writer.head + 1}"
+    if writer.kind == "feed-forward":
+        assert writer.layer is not None
+        return f"feed-forward, layer {writer.layer + 1}"
+    return (FULL if read else FULL | JUDGED)[writer.kind].format(read=read, place=writer.placed)
+
+
+def read(found: DirectLogits, trace: Trace) -> str:
+    """The token that is read where the choice is made: by the decoder, or in the text itself; nothing where a text is
+    judged: all of it is read."""
+    return "" if trace.classes else trace.axis("source" if trace.outputs is None else "target").labels[found.step]
+
+
+def key(writer: Writer) -> list[Any] | None:
+    """By what a writer is known to the browser: its piece of the view and where it is, from 1; None where it cannot be
+    chosen."""
+    if writer.kind == "head":
+        assert writer.site is not None and writer.head is not None
+        return ["head", writer.site.kind, writer.site.layer + 1, writer.head + 1]
+    if writer.kind == "feed-forward":
+        assert writer.layer is not None
+        return ["ff", writer.layer + 1]
+    return [CHOSEN[writer.kind]] if writer.kind in CHOSEN else None
+
+
+def payload(
+    found: DirectLogits,
+    trace: Trace,
+    chosen: Writer | None,
+    way: Way | None,
+    mode: theme.Mode,
+    only: Sequence[int] = (),
+    large: dict[str, Any] | None = None,
+) -> dict[str, Any]:
+    """All that the browser needs, as JSON values; nats. `chosen` or `way`: the part, or the token, that
+    is looked at. `only`: the steps that have a choice, where not every one has. `large`: what is said beside one picture
+    that fills the screen."""
+    reads = read(found, trace)
+    ranked = found.ranked
+    rows = [
+        {
+            "name": name(writer, reads),
+            "value": round(value, 8),
+            "hue": writer.site.kind if writer.site else None,
+            "key": key(writer),
+            "way": most_by(found, trace, writer),
+        }
+        for writer, value in ranked
+    ]
+    count = FEW if large else SHOWN
+    kinds = [kind for kind in SITE_KINDS if kind in found.by_kind]
+    sentences = [
+        (piece, known) for piece in token_contributions.KINDS if (known := token_contributions.parts(found, trace, piece))
+    ]
+    return {
+        "rows": rows[:count],
+        "rest": [len(rows[count:]), round(sum(value for _, value in ranked[count:]), 5)],
+        "total": round(found.difference, 5),
+        "remainder": numbers.rounded(found.remainder),
+        "grids": [
+            {
+                "kind": kind,
+                "title": theme.SITE_NAMES[kind],
+                "values": [[round(v, 5) for v in row] for row in found.heads(kind)],
+            }
+            for kind in kinds
+        ],
+        "tokens": [
+            {
+                "piece": piece,
+                "title": token_contributions.title(piece, trace),
+                "labels": list(labels),
+                "values": [round(float(v), 5) for v in values],
+            }
+            for piece, (labels, values) in sentences
+        ],
+        "chosen": [way.piece, way.place + 1] if way else key(chosen) if chosen else None,
+        "count": len(found.writers),
+        "unit": "label" if trace.classes else "token",
+        "held": found.held,
+        "step": found.step + 1,
+        "steps": len(trace.predicted),
+        "only": list(only),
+        "scale": list(theme.diverging(mode)),
+        "large": large,
+    }
+
+
+def most_by(found: DirectLogits, trace: Trace, writer: Writer) -> str | None:
+    """The token by way of which a head brought the most; None for what is no head, and where it brought nothing."""
+    if writer.site is None or writer.head is None:
+        return None
+    parts = found.tokens[writer.site][writer.head]
+    return trace.keys(writer.site)[int(abs(parts).argmax())] if parts.any() else None
+
+
+COMPONENT = mount.Component(
+    __file__,
+    '<div class="sum"></div>',
+    told=("direct logit attribution", "bias", "residual stream", "unembedding"),
+    picture="What wrote the difference",
+    name="sum",
+)
+
+
+def difference(
+    data: dict[str, Any],
+    on_head: Callable[[str, int, int], None],
+    on_piece: Callable[[str, int], None],
+    on_way: Callable[[str, int], None],
+    on_step: Callable[[int], None],
+    key: str = "sum",
+) -> None:
+    """Mounts the component. Before the next run `on_head` is called with the kind of site, layer and head (from 1) that are
+    clicked, `on_piece` with another piece of the view and its layer (1 where it has none), `on_way` with a side and one of
+    its tokens, from 1; `on_step` with the step to which an arrow key leads."""
+    kinds = [grid["kind"] for grid in data["grids"]]
+    layers, heads = (max((len(of(grid)) for grid in data["grids"]), default=1) for of in (_layers, _heads))
+    pieces = [piece for piece in CHOSEN.values() if piece != "head"]
+    longest = max((len(each["labels"]) for each in data["tokens"]), default=1)
+    events = {
+        "head": (mount.fields(kind=mount.one_of(kinds), layer=mount.whole(1, layers), head=mount.whole(1, heads)), on_head),
+        "piece": (mount.fields(piece=mount.one_of(pieces), layer=mount.whole(1, layers)), on_piece),
+        "way": (mount.fields(piece=mount.one_of(list(token_contributions.KINDS)), number=mount.whole(1, longest)), on_way),
+        "step": (mount.whole(1, data["steps"]), on_step),
+    }
+    COMPONENT.mount(key, data, events)
+
+
+def _layers(grid: dict[str, Any]) -> list[Any]:
+    return grid["values"]
+
+
+def _heads(grid: dict[str, Any]) -> list[Any]:
+    return grid["values"][0]

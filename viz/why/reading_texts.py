@@ -1,0 +1,165 @@
+"""What the test of readings says in words, from the numbers of this very view."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from model.io import numbers
+from model.readings.tokens.word_readings import READINGS, Reading
+from model.text.faithfulness_result import RANDOM, Share, Trust
+from viz.kit import terms
+from viz.why.curves_figure import FIRST, LAST
+
+if TYPE_CHECKING:
+    from model.experiments.faithfulness import Tested
+
+CHANCE = 0.05  # of the random orders: where more of them are as good as the best reading, it may be luck
+HOW = "Words are taken away in each reading’s order, and in reverse; the area between the two curves is its measure."
+CARE = (
+    "A word is taken away by masking it: no token may look at it any more, the others keep their places. (Deleting it from "
+    "the text would move the others.) The model has hardly met such gaps in training, so random orders, which make the same "
+    "gaps, are the floor: 0 on average. Occlusion takes words away itself: it knows some of the answers beforehand."
+)
+
+NO_MANY = "Over many sentences this has not been measured: it is told of this text alone."
+
+
+def verdict(found: Tested, what: str) -> str:
+    """Which reading ranks the words best here, as markup; `what` is the token or the translation."""
+    said, why = _verdict(found, what)
+    told = terms.marked(why, "nats", "log-probability")
+    return f'<p class="lab-verdict" role="status">{html.escape(said)}</p><p class="lab-note">{told}</p>'
+
+
+def said(found: Tested) -> str:
+    """The same in a few words."""
+    return _verdict(found, "")[0]
+
+
+def _verdict(found: Tested, what: str) -> tuple[str, str]:
+    """The same, and why it is so."""
+    from model.experiments.faithfulness import LEAST_RANGE, NEAR
+
+    best, chance = found.best, len(found.random_shares)
+    label = READINGS[best].label
+    if not found.is_told:
+        said = "No reading can be told from another here"
+        so = "So there is hardly anything to rank words by."
+        if found.worth <= -LEAST_RANGE:
+            so = "The words speak against it, so what this test ranks by is not there."
+        why = (
+            f"All words together are worth {numbers.decimal(found.worth)} nats to {what}: without any of them it has a "
+            f"log-probability of {numbers.decimal(found.without)}, with all of them {numbers.decimal(found.full)}. {so}"
+        )
+    elif found.as_good > CHANCE * chance:
+        said = "No reading does clearly better than chance here"
+        why = f"{found.as_good} of {chance} random orders are as good as the best, {label} ({_share(found, best)})."
+    elif found.near:
+        said = "No reading is clearly ahead here"
+        others = _joined([f"{READINGS[name].label} ({_share(found, name)})" for name in found.near])
+        if len(found.near) > 2:
+            others = f"{len(found.near)} of the {len(found.shares) - 1} others"
+        why = f"{label} ({_share(found, best)}) is the best, but by less than {NEAR:g} before {others}."
+    else:
+        second = list(found.shares)[1]
+        said = f"{label} ranks the words best here"
+        why = f"Its area is {_share(found, best)}; next comes {READINGS[second].label} with {_share(found, second)}."
+    if found.is_told:
+        few = f"{found.as_good} of {chance} random orders {'reaches' if found.as_good == 1 else 'reach'}"
+        reached = few if found.as_good else "No random order reaches"
+        reach = "" if found.as_good > CHANCE * chance else f" {reached} that."
+        why = f"{why}{reach} 1 would be all that the words are worth, {numbers.decimal(found.worth)} nats, at the first one"
+        more = found.shares[best] > 1
+        why += "; more than that is possible, for some words speak against it." if more else "."
+    return said, why
+
+
+def area(found: Tested, name: str) -> str:
+    """The area of a reading, as it follows its name; nothing where no order can be told from another."""
+    return f", area {_share(found, name)}" if found.is_told else ""
+
+
+def _share(found: Tested, name: str) -> str:
+    return numbers.decimal(found.shares[name])
+
+
+def dev_verdict(trust: Trust | None, scope: str, checkpoint: str) -> str:
+    """Which reading deserves trust over many sentences, as a sentence or two."""
+    from model.experiments.faithfulness import LEAST_RANGE
+
+    if trust is None:
+        return (
+            "Over many sentences this has not been measured for this checkpoint: python -m model report faithfulness "
+            f"--checkpoint {checkpoint} --data FILE does it."
+        )
+    over = f"Over {trust.sentences:,} dev sentences ({trust.tokens:,} tokens)"
+    if trust.worth[scope] < LEAST_RANGE:
+        return (
+            f"{over} all words of a sentence are worth {numbers.decimal(trust.worth[scope])} nats, on average, to what this "
+            "checkpoint writes: hardly anything rests on them, and no reading can be told from another."
+        )
+    shares, leader, floor = trust.shares[scope], trust.leaders[scope], trust.shares[scope][RANDOM]
+    known = [name for name in READINGS if name in shares and name != leader]
+    named = f"{_label(leader)} ({numbers.decimal(shares[leader].share)})"
+    said = [f"{over} {named} ranks the words best among the readings that take none away themselves"]
+    if shares[leader].low <= floor.high:
+        said = [f"{over} no reading that takes no word away itself does better than random orders, not even {named}"]
+    if level := [name for name in known if shares[name].is_level]:
+        said[0] += f"; {_listed(level, shares)} may be just as good"
+    if ahead := [name for name in known if shares[name].behind_high < 0]:
+        said.append(f"{_listed(ahead, shares)} {'is' if len(ahead) == 1 else 'are'} ahead of it")
+    if worse := [name for name in known if shares[name].low <= floor.high and name not in ahead]:
+        said.append(f"{_listed(worse, shares)} {'is' if len(worse) == 1 else 'are'} no better than random")
+    return f"{'. '.join(said)}."
+
+
+def _listed(names: list[str], shares: Mapping[str, Share]) -> str:
+    return _joined([f"{_label(name)} ({_decimal(shares[name].share)})" for name in names])
+
+
+def _decimal(value: float) -> str:
+    """Two decimals; what rounds to nothing has no sign."""
+    return numbers.decimal(value if abs(value) >= 0.005 else 0.0)
+
+
+def _label(name: str) -> str:
+    return READINGS[name].label if name in READINGS else name
+
+
+def _joined(names: list[str]) -> str:
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+
+
+def curves_told(reading: Reading, kind: str, what: str) -> str:
+    """How the chart is read, as markup, with a key to its lines; attention of a kind brings the words."""
+    said = (
+        f"{reading.label}: {reading.told(kind)} The chart follows the log-probability of {what} as more and more words are "
+        "taken away, from either end of this order. If the order is right, the first line falls at once, the second late."
+    )
+    return (
+        f'<p class="lab-note">{terms.marked(said, "log-probability")}</p><p class="lab-note lab-curves">'
+        f'<span class="first">● {FIRST}</span> <span class="last">■ {LAST}</span> '
+        "<span>▒ random orders, ⋯ their mean</span></p>"
+    )
+
+
+def taken(found: Tested, name: str, end: str) -> list[str]:
+    """Which words are away at each point of a reading's curve that begins at its `first` or its `last` word."""
+    from model.experiments.faithfulness import order
+
+    ranked = [found.words.labels[word] for word in order(found.importance[name])]
+    if end == "last":
+        ranked = ranked[::-1]
+    return [", ".join(ranked[:k]) or "nothing" for k in found.grid]
+
+
+def curves_alt(found: Tested, reading: Reading) -> str:
+    """A reading's curves in words."""
+    curves = found.curves[reading.name]
+    first, last = (", ".join(f"{v:.2f}" for v in values) for values in (curves.first, curves.last))
+    return (
+        f"Log-probability where {', '.join(map(str, found.grid))} of {len(found.words)} words are away. "
+        f"{reading.label}, the most important first: {first}; the least important first: {last}."
+    )

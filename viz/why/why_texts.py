@@ -1,0 +1,176 @@
+"""What the page Why says, from the numbers of this very view."""
+
+from __future__ import annotations
+
+import html
+import math
+from typing import TYPE_CHECKING
+
+from model.inference.decisions import NEAR_TIE, is_near
+from model.io import numbers
+from model.text.sentences import SIGN
+from viz.kit import terms
+from viz.why import chosen_tokens
+
+if TYPE_CHECKING:
+    from model.readings.logits.direct_logits import DirectLogits, Writer
+    from model.trace import Site, Trace
+    from viz.cache import PageData
+    from viz.why.token_contributions import Way
+
+
+def answer(found: DirectLogits, pieces: tuple[str, str], log_probs: tuple[float, float]) -> str:
+    """The difference and the two probabilities, as markup; `pieces` and `log_probs` of token and rival."""
+    token, rival = (f'<span class="lab-mono">{html.escape(piece)}</span>' for piece in pieces)
+    first, second = (html.escape(numbers.probability(math.exp(each))) for each in log_probs)
+    nats, logits = terms.term("nats"), terms.term("logit", "logits")
+    difference = f"their {logits} differ by <b>{numbers.signed(found.difference, 3)}</b> {nats}"
+    return f'<p class="lab-why">{token} {first} and {rival} {second}: {difference}.</p>'
+
+
+def no_blank(page_data: PageData, found: DirectLogits) -> str:
+    """Of a model that fills in, that its text has nothing to fill in, and what is compared instead: a sentence."""
+    if not chosen_tokens.fills_in(page_data) or chosen_tokens.blanks(page_data):
+        return ""
+    here = f"Here the token that stands at place {found.step + 1} is held against another one."
+    return f"No blank: type {SIGN} where a word is to be filled in. {here}" if _has_blanks(page_data) else here
+
+
+def which_blank(page_data: PageData, found: DirectLogits) -> str:
+    """Which of the blanks the choice is about: `Blank 1 of 2, place 7`; empty where there is none."""
+    places = chosen_tokens.blanks(page_data)
+    if found.step not in places:
+        return ""
+    return f"Blank {places.index(found.step) + 1} of {len(places)}, place {found.step + 1}"
+
+
+def elsewhere(page_data: PageData, asked: int, found: DirectLogits) -> str:
+    """Of a step that was asked for, from 1, and has no choice, which one is explained instead: a sentence, or nothing."""
+    steps = len(page_data.analysis.trace.places)
+    if (
+        not chosen_tokens.fills_in(page_data) or asked in chosen_tokens.stops(page_data) or not 1 < asked <= steps
+    ):  # 1: nobody asked
+        return ""
+    what = "blank" if chosen_tokens.blanks(page_data) else "word of the text"
+    return f"Place {asked} is no {what}: place {found.step + 1}, the nearest one, is explained."
+
+
+def _has_blanks(page_data: PageData) -> bool:
+    return page_data.loaded.source_tokenizer.mask is not None
+
+
+def meant(found: DirectLogits, trace: Trace, pair: tuple[str, str], log_probs: tuple[float, float]) -> str:
+    """What the difference means, and which part speaks most for the token and which for its rival: sentences."""
+    near = NEAR_TIE.replace("tokens", "labels") if trace.classes else NEAR_TIE
+    tie = f" This is {near}." if is_near(*map(math.exp, log_probs)) else ""
+    named = [(writer, value) for writer, value in found.ranked if writer.kind in ("head", "feed-forward")]
+    told = []
+    for name, sign in zip(map(_named, pair), (1, -1), strict=True):
+        own = [(writer, value) for writer, value in named if value * sign > 0]
+        if own:
+            told.append(_part(found, trace, *own[0], name))
+    most = "; ".join(told)
+    return f"{_times(found.difference, pair)}{tie} {most[:1].upper()}{most[1:]}{'.' if told else ''}".strip()
+
+
+def _named(piece: str) -> str:
+    return f"“{piece.removeprefix('·') or '·'}”"
+
+
+def _part(found: DirectLogits, trace: Trace, writer: Writer, value: float, name: str) -> str:
+    """The head or feed-forward network that speaks most for a token, with what it wrote, and of a head by way of which."""
+    if writer.site is None or writer.head is None:
+        layer = (writer.layer or 0) + 1
+        return f"the feed-forward network of layer {layer} speaks most for {name} ({numbers.signed(value, 3)})"
+    parts = found.tokens[writer.site][writer.head]
+    way = f", by way of “{trace.keys(writer.site)[int(abs(parts).argmax())]}”" if parts.any() else ""
+    head = f"{writer.site.of.name}, layer {writer.site.layer + 1}, head {writer.head + 1}"
+    return f"{head} speaks most for {name} ({numbers.signed(value, 3)}{way})"
+
+
+def _times(difference: float, pair: tuple[str, str]) -> str:
+    """How many times as likely the one is as the other."""
+    times = math.exp(min(abs(difference), 50))
+    more, less = map(_named, pair if difference >= 0 else pair[::-1])
+    if times < 1.05:
+        return f"{more} and {less} are all but equally likely."
+    return f"{more} is {f'{times:,.0f}' if times >= 10 else f'{times:.1f}'} times as likely as {less}."
+
+
+def asked(pair: tuple[str, str]) -> str:
+    """The question of the page, of this choice."""
+    return f"Why {_named(pair[0])}, and not {_named(pair[1])}?"
+
+
+def odds(difference: float, pair: tuple[str, str], log_probs: tuple[float, float]) -> str:
+    """What the difference means, in a few words."""
+    said = _times(difference, pair)
+    return f"{said[:-1]}: a near-tie." if is_near(*map(math.exp, log_probs)) else said
+
+
+def without_it(how: str, before: float, after: float, pair: tuple[str, str]) -> str:
+    """Says how the difference changes where a part is away and everything after it is recomputed: a sentence."""
+    change = f"{numbers.signed(before, 2)} becomes {numbers.signed(after, 2)} nats"
+    return f"{how}, nothing held: {change}, so {_times(after, pair)}"
+
+
+def head_told(found: DirectLogits, trace: Trace, site: Site, head: int, pair: tuple[str, str]) -> str:
+    """What one head wrote and by way of which token most of it came, as a sentence."""
+    value = found.head(site, head)
+    parts = found.tokens[site][head]
+    keys = trace.keys(site)[: len(parts)]
+    most = int(abs(parts).argmax())
+    way = "" if not parts.any() else f", the most by way of “{keys[most]}” ({numbers.signed(float(parts[most]), 3)})"
+    name = f"{site.of.name}, layer {site.layer + 1}, head {head + 1}"
+    return f"{name[:1].upper() + name[1:]} wrote {numbers.signed(value, 3)}, {_sense(value, pair)}{way}."
+
+
+def part_told(name: str, value: float, pair: tuple[str, str], did: str = "wrote") -> str:
+    """What another part wrote, as a sentence."""
+    return f"{name[:1].upper() + name[1:]} {did} {numbers.signed(value, 3)}, {_sense(value, pair)}."
+
+
+def _sense(value: float, pair: tuple[str, str]) -> str:
+    if abs(value) < 0.0005:
+        return f"neither for {_named(pair[0])} nor for {_named(pair[1])}"
+    return f"for {_named(pair[0] if value > 0 else pair[1])}"
+
+
+WHERE = {  # which heads bring what came by way of a token, and from whom it is hidden
+    "source": ("the heads of cross-attention", "from every token, in the encoder and from the decoder"),
+    "target": ("the heads of decoder self-attention", "from every token of the target"),
+    "at once": ("all heads", "from the attention of every token"),
+    "text": ("the heads of decoder self-attention", "from every token of the text"),
+}
+LEAST = 0.005  # nats: a change below it is none
+
+
+def way_told(way: Way, before: float, after: float | None, pair: tuple[str, str]) -> str:
+    """What came by way of a token, what hiding it does, and whether the two agree: sentences."""
+    heads, whom = WHERE["at once" if way.at_once else "text" if way.is_alone else way.piece]
+    said = f"By way of “{way.label}” {heads} wrote {numbers.signed(way.value, 3)}, {_sense(way.value, pair)}."
+    if after is None:
+        return said
+    change = after - before
+    tested = f"The test: hidden {whom}, the difference changes by {_between(before, after)}, to {numbers.signed(after, 3)}"
+    if abs(change) < LEAST:
+        return f"{said} {tested}: nothing hangs on it."
+    really = f"“{way.label}” speaks {_sense(-change, pair)}"
+    if abs(way.value) >= LEAST and (way.value > 0) == (change > 0):
+        return f"{said} {tested}. So in all {really}: the test also changes what the sum holds and tokens that read it."
+    return f"{said} {tested}. So {really}."
+
+
+def measured(how: str, held: str, predicted: float, before: float, after: float) -> str:
+    """Compares what the sum says of a part with what switching it off does; `held`: what the sum holds, if anything."""
+    linear = f": it is linear, with {held} held" if held else ""
+    return (
+        f"Without this part, the sum changes by {numbers.signed(-predicted, 3)}{linear}. {how} for every token, with "
+        f"nothing held and everything after it recomputed, the difference changes by {_between(before, after)}, to "
+        f"{numbers.signed(after, 3)}."
+    )
+
+
+def _between(before: float, after: float) -> str:
+    """A change, as the two numbers that are printed on both sides of it have it."""
+    return numbers.signed(round(after, 3) - round(before, 3), 3)
