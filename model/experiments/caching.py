@@ -1,12 +1,11 @@
-"""What the key-value cache saves on this machine: the same text written token by token with it and without, in turn.
+"""Measures on this machine how much time the key-value cache saves when a text is written token by token.
 
-Both ways are those of decoding itself: `FastSteps` keeps keys and values; `WholeSteps`, which decoding takes without a
-causal mask, computes the whole text so far at every step, but for the last layer, where it needs the last token alone.
+Both ways are those of decoding: `FastSteps` caches keys and values. `WholeSteps`, which decoding uses without a causal mask,
+recomputes the full text at every step. Its last layer computes the last token only.
 """
 
 from __future__ import annotations
 
-import dataclasses
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -28,24 +27,24 @@ ROUNDS, SECONDS = 3, 20.0
 
 @dataclass(frozen=True)
 class Caching:
-    """A run, or as much of it as is done: seconds of every step, the fastest of the rounds."""
+    """Results so far of a run. Seconds of a step are the fastest of the rounds."""
 
-    limit: int  # tokens that were to be written
+    limit: int  # tokens to write
     cached: tuple[float, ...] = ()
     whole: tuple[float, ...] = ()
-    ids: tuple[int, ...] = ()  # that were written, those of the text among them
-    parted: int | None = None  # the first step, from 1, at which the two would have chosen another token; None: at none
-    off: float = 0.0  # the most by which a probability differs between the two
+    ids: tuple[int, ...] = ()  # written tokens, the forced prefix included
+    parted: int | None = None  # first step, from 1, at which the two choose different tokens; None: no step
+    off: float = 0.0  # largest difference of a probability between the two
     done: int = 0  # steps of all rounds
 
     @property
     def ratio(self) -> float:
-        """How many times as long the whole text takes without the cache."""
+        """Returns the time without the cache divided by the time with it."""
         return sum(self.whole) / sum(self.cached)
 
 
 def longest(checkpoint: Checkpoint) -> int:
-    """How many tokens a run writes: as many as the text limit and learned positions leave."""
+    """Returns the number of tokens that a run writes: the text limit, or fewer where learned positions end earlier."""
     return checkpoint.config.longest(MAX_TOKENS)
 
 
@@ -58,15 +57,16 @@ def measure(
     seconds: float = SECONDS,
     clock: Callable[[], float] = time.perf_counter,
 ) -> Iterator[Caching]:
-    """Writes `limit` tokens, the first of them given, the others the likeliest that go on: `</s>` ends nothing here. Says
-    after each step what is known; ends after three rounds, or after so many seconds.
+    """Writes `limit` tokens: first the forced prefix, then the top next tokens. `</s>` does not end the text.
 
-    Raises ValueError for a model without a causal decoder, which has no cache, and for one in training mode, whose dropout
-    the two ways leave out.
+    Yields the results after each step. Ends after three rounds, or after the given seconds.
+
+    Raises ValueError for a model without a causal decoder, which has no cache, and for one in training mode: both ways
+    ignore dropout.
     """
     config = checkpoint.config
     if not config.causal or "decoder" not in config.kinds:
-        raise ValueError(f"the checkpoint {checkpoint.name} keeps no keys and values; expected a decoder with a causal mask")
+        raise ValueError(f"the checkpoint {checkpoint.name} has no key-value cache; expected a decoder with a causal mask")
     if not can(checkpoint.model, NO_EDITS):
         raise ValueError(f"the model {checkpoint.name} is in training mode; call `checkpoint.model.eval()` first")
     ends, run = clock() + seconds, Caching(limit)
@@ -77,27 +77,27 @@ def measure(
         for step in range(limit):
             if clock() > ends:
                 return
-            found = {}
+            results = {}
             for way in ways if (step + number) % 2 else ways[::-1]:  # each is first in turn
-                found[way] = _timed(lambda way=way, target=target: way.log_probs(target, NO_EDITS), clock)
-            (took, chosen, p), (took_whole, chosen_whole, p_whole) = (found[way] for way in ways)
+                results[way] = _timed(lambda way=way, target=target: way.log_probs(target, NO_EDITS), clock)
+            (took, chosen, p), (uncached_seconds, uncached_token, uncached_p) = (results[way] for way in ways)
             token = begun[step] if step < len(begun) else chosen
             target = torch.cat((target, target.new_tensor([[token]])), dim=1)
-            parts = step >= len(begun) and chosen != chosen_whole and run.parted is None
-            run = dataclasses.replace(
-                run,
+            parts = step >= len(begun) and chosen != uncached_token and run.parted is None
+            run = Caching(
+                limit,
                 cached=_fastest(run.cached, step, took),
-                whole=_fastest(run.whole, step, took_whole),
+                whole=_fastest(run.whole, step, uncached_seconds),
                 ids=tuple(target[0, 1:].tolist()) if number == 0 else run.ids,
                 parted=step + 1 if parts else run.parted,
-                off=max(run.off, float((p - p_whole).abs().max())),
+                off=max(run.off, float((p - uncached_p).abs().max())),
                 done=run.done + 1,
             )
             yield run
 
 
 def _memory(checkpoint: Checkpoint, source: Sequence[int] | None) -> tuple[Tensor | None, Tensor | None]:
-    """What cross-attention reads, with its mask; the same in both ways."""
+    """Returns the hidden states that cross-attention reads, and their mask."""
     if source is None:
         return None, None
     ids = torch.tensor([list(source)], device=checkpoint.device)  # [1,S]
@@ -106,12 +106,12 @@ def _memory(checkpoint: Checkpoint, source: Sequence[int] | None) -> tuple[Tenso
 
 
 def _timed(step: Callable[[], Tensor], clock: Callable[[], float]) -> tuple[float, int, Tensor]:
-    """Seconds until a step has chosen, the likeliest token that goes on, and the probabilities [V]."""
+    """Returns the seconds until a step has chosen, the top token except `</s>`, and the probabilities [V]."""
     began = clock()
-    found = step()
-    left_out = torch.tensor((*NEVER_CHOSEN, END), device=found.device)
-    token = int(found.index_fill(-1, left_out, -torch.inf).argmax())  # waits for the device
-    return clock() - began, token, found[0].exp()
+    log_probs = step()
+    left_out = torch.tensor((*NEVER_CHOSEN, END), device=log_probs.device)
+    token = int(log_probs.index_fill(-1, left_out, -torch.inf).argmax())  # waits for the device
+    return clock() - began, token, log_probs[0].exp()
 
 
 def _fastest(known: tuple[float, ...], step: int, took: float) -> tuple[float, ...]:

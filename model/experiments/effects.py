@@ -1,9 +1,8 @@
-"""What edits do to a given target: every candidate edit as a row of one batch, beside the unedited row.
+"""Measures what edits do to a given target: each edit is one row of a batch, and the first row is unedited.
 
-Every head switched off in turn, in one pass: what lies below a head does not depend on it, and is computed once for all.
-
-The batch begins as one unedited row and grows before each layer, by a copy of that row for every head of the layer: a head
-of the last layer costs one layer, not all of them. Every row is computed as in a pass of its own."""
+To ablate every head in one pass, the batch begins as one unedited row. Before each layer it grows by a copy of that row for
+every head of the layer. So a head of the last layer costs one layer, not all of them. Each row equals a separate pass.
+"""
 
 from __future__ import annotations
 
@@ -30,12 +29,12 @@ from model.network.layers import DecoderLayer, EncoderLayer
 from model.task import task_of
 from model.trace import Site
 
-PROJECTED = 2048  # positions whose logits are computed at once: memory stays bounded for the longest sentences
+PROJECTED = 2048  # positions whose logits are computed at once: bounds memory for long sentences
 LOGITS = PROJECTED * 8192  # and for large vocabularies
 
 
 class _Batch:
-    """Hidden states whose rows are the unedited one, and one for each head that is off."""
+    """Hidden states: the unedited row, and one row for each ablated head."""
 
     def __init__(self, checkpoint: Checkpoint, progress: Callable[[float], None]) -> None:
         self.model, self.heads, self.progress = checkpoint.model, checkpoint.config.heads, progress
@@ -44,7 +43,7 @@ class _Batch:
         self.all = sum(isinstance(module, MultiHeadAttention) for module in self.model.modules()) * self.heads
 
     def grow(self, x: Tensor, layer: nn.Module) -> Tensor:
-        """[B,T,D] with rows added that are unedited up to this layer, in which each of them lacks a head."""
+        """Returns x [B,T,D] with new rows for the heads of this layer. They are unedited below the layer."""
         sites = [module.site for module in layer.modules() if isinstance(module, MultiHeadAttention)]
         new = [(site, head) for site in sites for head in range(self.heads)]
         self.off += new
@@ -53,7 +52,7 @@ class _Batch:
         return self.widened(x)
 
     def widened(self, x: Tensor) -> Tensor:
-        """[B,T,D] with copies of the first row, as many rows as there are by now."""
+        """Returns x [B,T,D] with copies of its first row, one for each row of the batch."""
         return torch.cat((x, x[:1].expand(len(self.rows) - len(x), -1, -1)))
 
     @property
@@ -67,16 +66,19 @@ def each_head_off(
     target: Sequence[int] | None,
     progress: Callable[[float], None] = lambda share: None,
 ) -> tuple[np.ndarray, list[tuple[Site, int]]]:
-    """Log-probability of each target token, [1+N,T], of a classifier of its label, [1+N,1], of a model that fills in of each
-    token that is `counted`, [1+N,C]: unedited, then with each of the N heads off; and these heads, row by row."""
-    found, _, off = _run(checkpoint, source, target, progress, False)
-    return found, off
+    """Ablates every head in turn. Returns log-probabilities, and the N heads in the order of the rows.
+
+    Row 0 is unedited. The shape is [1+N,T] for target tokens, [1+N,1] for the label of a classifier, and [1+N,C] for the
+    `counted` tokens of a model that fills in.
+    """
+    scores, _, off = _run(checkpoint, source, target, progress, False)
+    return scores, off
 
 
 def likeliest_too(
     checkpoint: Checkpoint, source: Sequence[int] | None, target: Sequence[int] | None
 ) -> tuple[np.ndarray, np.ndarray, list[tuple[Site, int]]]:
-    """The same with the token that greedy decoding would choose at each place, [1+N,T]."""
+    """Returns also the token that greedy decoding chooses at each position, [1+N,T]; see `ablate_each_head`."""
     return _run(checkpoint, source, target, lambda share: None, True)
 
 
@@ -88,7 +90,7 @@ def _run(
     progress: Callable[[float], None],
     is_chosen: bool,
 ) -> tuple[np.ndarray, np.ndarray, list[tuple[Site, int]]]:
-    """Log-probabilities, what would be chosen where that is asked for (else nothing), and the heads."""
+    """Returns log-probabilities, the greedy tokens (empty unless `is_chosen`), and the heads."""
     model, batch = checkpoint.model, _Batch(checkpoint, progress)
     ids, outputs = (
         None if side is None else torch.tensor([list(side)], device=checkpoint.device) for side in (source, target)
@@ -120,40 +122,42 @@ def _run(
 def _scored(
     batch: _Batch, x: Tensor, source: Tensor | None, outputs: Tensor | None, is_chosen: bool
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Log-probabilities [B,T] of outputs [1,T] after hidden states [B,T,D], some rows at a time; and what would be chosen.
-    Of a classifier those of the label that the first row gives the source."""
+    """Returns log-probabilities [B,T] of outputs [1,T] after hidden states [B,T,D], and the greedy tokens.
+
+    Computes some rows at a time. A classifier is scored on the label that the first row gives the source.
+    """
     config, tokens = batch.model.config, outputs
     if config.classes:
         tokens = batch.model.answer(x[:1], source).argmax(-1)  # [1,1]
     length, vocabulary = max(1, x.size(1)), len(config.classes) or config.target_vocab
-    each, found, likeliest = max(1, min(PROJECTED // length, LOGITS // (length * vocabulary))), [], [tokens[:0]]
+    each, scores, likeliest = max(1, min(PROJECTED // length, LOGITS // (length * vocabulary))), [], [tokens[:0]]
     for first in range(0, len(x), each):
         rows = x[first : first + each]
         logits = batch.model.answer(rows, source if source is None else source.expand(len(rows), -1)).float()  # [b,T,V]
-        logits -= logits.amax(-1, keepdim=True)  # else what is nearly certain is rounded away
+        logits -= logits.amax(-1, keepdim=True)  # else a probability near 1 is rounded to 1
         chosen = logits.gather(-1, tokens.expand(len(logits), -1)[..., None])[..., 0]  # [b,T]
-        found.append(chosen - logits.logsumexp(-1))
+        scores.append(chosen - logits.logsumexp(-1))
         if is_chosen:
             likeliest.append(logits.argmax(-1) if config.classes else choose(logits))
         batch.progress(0.5 + min(len(x), first + each) / len(x) / 2)
-    return torch.cat(found).cpu().numpy(), torch.cat(likeliest).cpu().numpy()
+    return torch.cat(scores).cpu().numpy(), torch.cat(likeliest).cpu().numpy()
 
 
-ROWS = 25  # of a batch: memory stays bounded for the longest sentences
+ROWS = 25  # of a batch: bounds memory for long sentences
 Progress = Callable[[float], None]
 
 
 @dataclass(frozen=True)
 class Effect:
-    """What one intervention does to the probability of a given target, beside the unedited row of the batch."""
+    """Change of the probability of a given target under one intervention, compared with the unedited row of the batch."""
 
     intervention: Intervention
-    pad: int  # `<pad>` tokens after the source, whoever put them there
+    pad: int  # `<pad>` tokens after the source
     labels: tuple[str, ...]  # the tokens that are scored
     before: np.ndarray  # log-probability of each token in nats, [T]
-    after: np.ndarray  # the same under the intervention
-    added: int = 0  # of the padding: what is there for the experiment alone
-    unit: str = "token"  # what is probable: each token, or the label of the whole text
+    after: np.ndarray  # under the intervention, [T]
+    added: int = 0  # part of the padding that only the experiment adds
+    unit: str = "token"  # has the probability: each token, or the label of the text
     scored_tokens: str = "target"  # which tokens these are; see `Task.scored_tokens`
 
     @property
@@ -162,18 +166,17 @@ class Effect:
         return float(self.after.sum() - self.before.sum())
 
     def losses(self, least: float = 0.1) -> tuple[int, ...]:
-        """Steps whose probability falls by more than `least`, the largest fall first."""
+        """Returns the steps whose probability falls by more than `threshold`, the largest fall first."""
         fall = np.exp(self.before) - np.exp(self.after)
         return tuple(int(i) for i in np.argsort(-fall, kind="stable") if fall[i] > least)
 
 
 def mask_effects(checkpoint: Checkpoint, request: Request, known: Sequence[int] | None = None) -> dict[str, Effect]:
-    """What switching off the causal mask, and the padding mask, would do to the target of the request: one batch.
+    """Measures both masks switched off, on the target of the request, in one batch.
 
-    Keys `causal_mask` and `padding_mask`; a model without a decoder has no causal mask, one without an encoder reads no
-    padding. The request's own intervention does not matter. The padding is what `analyse`
-    puts there: that of the batch and of the request, or, where there is none, `PAD_WHEN_UNMASKED`. A target that is `known`
-    already is not decoded anew. Raises RequestError as `analyse` does.
+    Returns effects under the keys `causal_mask` (models with a decoder) and `padding_mask` (models with an encoder). Ignores
+    the intervention of the request. The padding is that of `analyse`: of the batch and the request, else `PAD_WHEN_UNMASKED`
+    tokens. A `known` target is not decoded again. Raises RequestError as `analyse` does.
     """
     source, target = tokens_of(checkpoint, request, known)
     edits, added = {}, 0
@@ -195,7 +198,7 @@ def mask_effects(checkpoint: Checkpoint, request: Request, known: Sequence[int] 
 
 
 def first_scored(checkpoint: Checkpoint, request: Request) -> int:
-    """The index of the first scored token of a target: it follows the prompt of a language model, elsewhere it is 0."""
+    """Returns the index of the first scored token of a target: the length of the prompt of a language model, else 0."""
     return len(begun(checkpoint, request))
 
 
@@ -210,7 +213,7 @@ def _unit(checkpoint: Checkpoint) -> str:
 
 
 def _named(checkpoint: Checkpoint, source: Sequence[int] | None, target: Sequence[int] | None) -> tuple[str, ...]:
-    """The tokens whose probabilities are told; of a classifier the label that the source has."""
+    """Returns the labels of the scored tokens, or for a classifier the label of the source."""
     if checkpoint.config.classes:
         return checkpoint.answers.pieces(log_probs(checkpoint, source, target, [BASELINE])[0].argmax(-1).tolist())
     if target is None:
@@ -221,8 +224,10 @@ def _named(checkpoint: Checkpoint, source: Sequence[int] | None, target: Sequenc
 def tokens_of(
     checkpoint: Checkpoint, request: Request, known: Sequence[int] | None = None
 ) -> tuple[list[int] | None, Sequence[int] | None]:
-    """Source ids with the request's padding, and the ids of its target without edits: those that are `known`, the one given,
-    or the model's own; None for a side that the model does not have."""
+    """Returns the source ids with the padding of the request, and the ids of its target without edits.
+
+    The target is the `known` one, the given one, or the one that the model decodes. A side that the model lacks is None.
+    """
     request = fill_checkpoint(checkpoint, request)
     rows = sources(checkpoint, request, request.pad)
     source = rows[0] if rows else None
@@ -240,32 +245,33 @@ def effects(
     progress: Progress = lambda share: None,
     known: Sequence[int] | None = None,
 ) -> list[Effect]:
-    """What each intervention does to the target that the request has without edits: batches, each with the unedited row.
+    """Measures each intervention on the target that the request has without edits.
 
-    `progress` hears the share that is done. A target that is `known` already is not decoded anew.
+    Runs batches, each with the unedited row. `progress` receives the share that is done. A `known` target is not decoded
+    again.
     """
     source, target = tokens_of(checkpoint, request, known)
     start = first_scored(checkpoint, request)
     labels, pad = _named(checkpoint, source, target)[start:], (source or []).count(PAD)
     words = {"unit": _unit(checkpoint), "scored_tokens": scored_tokens(checkpoint, source)}
-    found: list[Effect] = []
+    results: list[Effect] = []
     for first in range(0, len(edits), ROWS - 1):
         chosen = edits[first : first + ROWS - 1]
         before, *after = target_log_probs(checkpoint, source, target, [BASELINE, *chosen])[:, start:]
-        found += [Effect(edit, pad, labels, before, row, **words) for edit, row in zip(chosen, after, strict=True)]
-        progress(len(found) / len(edits))
-    return found
+        results += [Effect(edit, pad, labels, before, row, **words) for edit, row in zip(chosen, after, strict=True)]
+        progress(len(results) / len(edits))
+    return results
 
 
 def sites(checkpoint: Checkpoint) -> Iterator[Site]:
-    """Every site of a model, in the order in which they are shown."""
+    """Yields every site of a model in display order."""
     for kind, layers in checkpoint.config.layers.items():
         yield from (Site(kind, layer) for layer in range(layers))
 
 
 @dataclass(frozen=True)
 class HeadEffect:
-    """What it costs to switch one head off."""
+    """Change of the log-probability when one head is ablated."""
 
     site: Site
     head: int
@@ -283,7 +289,7 @@ def head_effects(
     progress: Progress = lambda share: None,
     known: Sequence[int] | None = None,
 ) -> tuple[HeadEffect, ...]:
-    """Every head switched off in turn, site by site: one batch, not single runs; see `each_head_off`.
+    """Ablates every head in turn, in one batch, and returns the effects site by site; see `ablate_each_head`.
 
     The change is that of `analyse(...)` in mode `given`: `log_prob` with the head off minus the baseline's. A language model
     is scored on the continuation, not on the prompt.
@@ -298,11 +304,11 @@ def head_effects(
 
 
 def layer_skips(checkpoint: Checkpoint) -> dict[str, Intervention]:
-    """For every layer the intervention that skips all of it, by its name."""
-    made = {}
+    """Returns for every layer, by its name, the intervention that skips it."""
+    skips = {}
     for module in checkpoint.model.modules():
         if isinstance(module, EncoderLayer | DecoderLayer):
             places = [residual.place for residual in module.residuals]
             name = f"{places[0].stack} layer {places[0].layer + 1}"
-            made[name] = Intervention(edits=tuple(Skip(*place) for place in places))
-    return made
+            skips[name] = Intervention(edits=tuple(Skip(*place) for place in places))
+    return skips

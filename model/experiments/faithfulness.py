@@ -1,15 +1,13 @@
-"""Which reading is true? Source words are taken away in the order in which a reading ranks them, and in reverse.
+"""Tests readings by deletion: source words are hidden in the order in which a reading ranks them, and in reverse.
 
-Where the order is right, the target's log-probability falls at once if the most important word goes first, and stays if it
-goes last (deletion and insertion curves: Samek et al. 2017, Petsiuk et al. 2018; read from its end, the second is the
-insertion of words into nothing). The area between the two curves, as a share of what all words together are worth, is the
-measure: 0 for a random order on average, negative for a wrong one.
+If the order is right, the log-probability of the target falls at once when the most important word goes first, and stays
+high when it goes last (deletion and insertion curves: Samek et al. 2017, Petsiuk et al. 2018). The measure is the area
+between the two curves as a share of the total effect of all words. A random order has 0 on average, a wrong one less.
 
-Source words taken away: no token may look at them any more, neither in the encoder nor from the decoder.
-
-The others keep their places, and the target is read as it is: what changes is what can be known of the words, and nothing
-else. (To delete them from the text would move the others.) A model has hardly met such gaps in training: that is why an
-order is compared with random ones, which make the same gaps."""
+No token may attend to a hidden word, neither in the encoder nor from the decoder. The other words keep their positions, and
+the target stays as it is. (Deleting words from the text would move the others.) Training has hardly such gaps. So each order
+is compared with random ones, which make the same gaps.
+"""
 
 from __future__ import annotations
 
@@ -31,26 +29,26 @@ from model.readings.logits.choice_logits import of_choice
 from model.readings.tokens.token_attribution import gradient_times_input, value_norms
 from model.readings.tokens.word_readings import READINGS, Words
 
-Away = frozenset[int]  # words, from 0
-TOKENS = 1024  # of a batch, both sides together: what is computed at once stays in the processor's caches
+Away = frozenset[int]  # hidden words, from 0
+TOKENS = 1024  # of a batch, both sides together: fits the processor's caches
 
 
 class TakenAway:
-    """Log-probabilities of the target's tokens where some of the source words are away; nothing is computed twice. Of a
-    model that fills in they are those of what the blanks are filled with, or of all words where there is no blank.
+    """Log-probabilities of the target's tokens with some source words hidden, each computed once.
 
-    Under the intervention of the analysis. Raises ValueError for a model that reads no source, and where the padding mask is
-    off: then what is masked would be seen all the same.
+    A model that fills in is scored on the tokens that fill the blanks, or on all words where there is no blank. Uses the
+    intervention of the analysis. Raises ValueError for a model that reads no source, and where the padding mask is off: then
+    hidden words would still be seen.
     """
 
     def __init__(self, checkpoint: Checkpoint, analysis: Analysis) -> None:
         trace = analysis.whole
         if trace.source is None or trace.classes:
-            raise ValueError("This checkpoint chooses no token from a source: there are no source words to take away.")
+            raise ValueError("This checkpoint has no source or writes no tokens, so there are no source words to hide.")
         if not analysis.request.intervention.padding_mask:
-            raise ValueError("The padding mask is off, so words that are taken away would still be seen: switch it on.")
+            raise ValueError("The padding mask is off, so hidden words would still be seen. Switch it on.")
         self._checkpoint, self._analysis, self._source = checkpoint, analysis, trace.source.ids
-        mask, self.kind = None, "cross"  # the kind of attention that brings the words to where a token is chosen
+        mask, self.kind = None, "cross"  # the attention that carries the words to the prediction
         if trace.outputs is not None:
             self.ids, self.steps = trace.outputs.ids, list(range(len(trace.outputs)))
         else:
@@ -61,39 +59,38 @@ class TakenAway:
         self._known: dict[tuple[Away, int], float] = {}
 
     def __getitem__(self, asked: tuple[Away, int]) -> float:
-        """The log-probability of a step's token without some words, once it has been computed."""
+        """Returns the log-probability of a step's token without some words; `compute` comes first."""
         return self._known[asked]
 
     def compute(self, wanted: Mapping[int, Collection[Away]], progress: Callable[[float], None] = lambda done: None) -> None:
-        """Computes what is not known of the sets of words that are wanted at each step (from 0); `progress` hears the share
-        that is done."""
+        """Computes the missing sets of words for each step (from 0). `progress` receives the share that is done."""
         missing = {
             step: sets for step, each in wanted.items() if (sets := {s for s in each if (s, step) not in self._known})
         }
         batches = list(self._batches(missing))
         for done, (sets, steps) in enumerate(batches, 1):
-            found = self._pass(sets, steps)
+            scores = self._pass(sets, steps)
             self._known |= {
                 (away, step): float(value)
-                for away, row in zip(sets, found.tolist(), strict=True)
+                for away, row in zip(sets, scores.tolist(), strict=True)
                 for step, value in zip(steps, row, strict=True)
             }
             progress(done / len(batches))
 
     def _batches(self, missing: Mapping[int, Collection[Away]]) -> Iterator[tuple[list[Away], list[int]]]:
-        """Sets of words and the steps that one pass reads of all of them."""
-        if self._analysis.last is None:  # one pass tells all steps
+        """Yields sets of words, and the steps that one pass scores for all of them."""
+        if self._analysis.last is None:  # one pass scores all steps
             groups = [(list(missing), set().union(*missing.values()))] if missing else []
         else:  # each step was decoded over its own prefix
             groups = [([step], sets) for step, sets in missing.items()]
         for steps, sets in groups:
             ordered = sorted(sets, key=lambda away: (len(away), sorted(away)))
-            most = max(1, TOKENS // (len(self._source) + self._length(steps)))
-            for first in range(0, len(ordered), most):
-                yield ordered[first : first + most], steps
+            size = max(1, TOKENS // (len(self._source) + self._length(steps)))
+            for first in range(0, len(ordered), size):
+                yield ordered[first : first + size], steps
 
     def _length(self, steps: Collection[int]) -> int:
-        """How many target tokens are read for some steps: what follows them is, where it can be seen."""
+        """Returns the number of target tokens that some steps read. Later tokens count where they can be seen."""
         if self.kind == "encoder":
             return 0
         analysis = self._analysis
@@ -102,7 +99,7 @@ class TakenAway:
 
     @torch.inference_mode()
     def _pass(self, sets: Collection[Away], steps: list[int]) -> Tensor:
-        """One pass: [N,steps]."""
+        """Runs one pass. Returns log-probabilities [N,steps]."""
         checkpoint, device = self._checkpoint, self._checkpoint.device
         source = torch.tensor([self._source] * len(sets), device=device)  # [N,S]
         chosen = torch.tensor([[self.ids[step] for step in steps]] * len(sets), device=device)  # [N,steps]
@@ -113,93 +110,94 @@ class TakenAway:
         seen = source.clone()
         for row, own in enumerate(places):
             seen[row, own] = PAD
-        at = Pass(edits_of(checkpoint, self._source, [self._analysis.request.intervention]))
-        hidden = forced(checkpoint.model, source, outputs, at, masked_by=seen)[:, steps]  # [N,steps,D]
+        context = Pass(edits_of(checkpoint, self._source, [self._analysis.request.intervention]))
+        hidden = forced(checkpoint.model, source, outputs, context, masked_by=seen)[:, steps]  # [N,steps,D]
         log_probs = checkpoint.model.project(hidden).log_softmax(-1)  # [N,steps,V]
         return log_probs.gather(-1, chosen[..., None])[..., 0]
 
 
-Scope = Literal["step", "whole"]  # the token of one step, or the whole target
-ORDERS = 10  # random ones that a sentence is compared with, each from both ends
+Scope = Literal["step", "whole"]  # the token of one step, or the full target
+ORDERS = 10  # random orders per sentence, each followed from both ends
 SEED = 1
-POINTS = 11  # of a curve, at most: of longer sentences several words go at once
-LEAST_RANGE = 0.5  # nats: where all words together are worth less, no order can be told from another
-NEAR = 0.05  # of the area: nearer readings are told to be no different
+POINTS = 11  # of a curve at most: longer sentences hide several words at once
+LEAST_RANGE = 0.5  # nats: below this total effect, orders cannot be distinguished
+NEAR = 0.05  # of the area: closer readings count as equal
 
 
 @dataclass(frozen=True)
 class Curves:
-    """Log-probabilities [K] where so many words are away as the grid says: the most important first, and the least."""
+    """Log-probabilities [K] at each point of the grid, with the most important words hidden first, and hidden last."""
 
     first: np.ndarray
     last: np.ndarray
 
     def area(self, grid: np.ndarray) -> float:
-        """The mean height between the two, in nats."""
+        """Returns the mean height between the two curves, in nats."""
         return float(np.trapezoid(self.last - self.first, grid / grid[-1]))
 
 
 @dataclass(frozen=True)
 class Tested:
-    """What came of the readings at one step, or over the whole target."""
+    """Results of the test of all readings at one step, or over the full target."""
 
     words: Words
-    grid: np.ndarray = field(repr=False)  # [K]: how many words are away
+    grid: np.ndarray = field(repr=False)  # [K]: number of hidden words
     importance: dict[str, np.ndarray] = field(repr=False)  # of each word, by the name of the reading
     curves: dict[str, Curves] = field(repr=False)
     random: tuple[Curves, ...] = field(repr=False)
-    kind: str = "cross"  # of the attention that brings the words
+    kind: str = "cross"  # the attention that carries the words
 
     @property
     def full(self) -> float:
-        """The log-probability with all words."""
+        """Returns the log-probability with all words."""
         return float(next(iter(self.curves.values())).first[0])
 
     @property
     def without(self) -> float:
-        """The log-probability without any."""
+        """Returns the log-probability without any word."""
         return float(next(iter(self.curves.values())).first[-1])
 
     @property
     def worth(self) -> float:
-        """What all words together are worth: how much the two differ, in nats."""
+        """Returns the effect of all words together: the difference of the two, in nats."""
         return self.full - self.without
 
     @property
     def is_told(self) -> bool:
-        """Whether the words are worth enough for an order to be told from another."""
+        """True where the total effect is large enough to distinguish orders."""
         return self.worth >= LEAST_RANGE
 
     @property
     def _whole(self) -> float:
-        """What a share is a share of: the words' worth, or one nat where they are worth too little for any."""
+        """Returns the divisor of a share: the total effect, or one nat where that is too small."""
         return self.worth if self.is_told else 1.0
 
     @cached_property
     def shares(self) -> dict[str, float]:
-        """The area of each reading as a share of the words' worth, the largest first; see `is_told`."""
-        found = {name: curves.area(self.grid) / self._whole for name, curves in self.curves.items()}
-        return dict(sorted(found.items(), key=lambda pair: -pair[1]))
+        """Returns the area of each reading as a share of the total effect, the largest first; see `is_conclusive`."""
+        areas = {name: curves.area(self.grid) / self._whole for name, curves in self.curves.items()}
+        return dict(sorted(areas.items(), key=lambda pair: -pair[1]))
 
     @cached_property
     def random_shares(self) -> np.ndarray:
-        """The same of the random orders, each from both ends: [2N]. Their mean is 0, for one end is the other reversed."""
-        found = np.array([curves.area(self.grid) / self._whole for curves in self.random])
-        return np.concatenate([found, -found])
+        """Returns the shares of the random orders, each from both ends, [2N]. Their mean is 0 because one end reverses the
+        other."""
+        areas = np.array([curves.area(self.grid) / self._whole for curves in self.random])
+        return np.concatenate([areas, -areas])
 
     @property
     def best(self) -> str:
-        """The reading with the largest area."""
+        """Returns the reading with the largest area."""
         return next(iter(self.shares))
 
     @property
     def near(self) -> tuple[str, ...]:
-        """The other readings that are hardly behind it."""
+        """Returns the other readings whose share is close to the best one."""
         return tuple(n for n, share in self.shares.items() if n != self.best and self.shares[self.best] - share < NEAR)
 
     @property
     def as_good(self) -> int:
-        """How many random orders are at least as good as the best reading."""
+        """Returns the number of random orders that reach the best reading."""
         return int((self.random_shares >= self.shares[self.best]).sum())
 
 
@@ -211,19 +209,20 @@ def tested(
     scope: Scope = "step",
     progress: Callable[[float], None] = lambda done: None,
 ) -> Tested:
-    """All readings tested on the token of a step (from 0), or on the whole target; then each reading's numbers are added up
-    over the steps. Of a model that fills in a step is a place, and the whole target are all blanks. `rival` is the token
-    that the sum of parts compares that of the step with; over the whole target it is the likeliest other one at each.
+    """Tests all readings on the token of a step (from 0), or on the full target with the readings summed over the steps.
 
-    All readings and random orders are computed together. Raises ValueError as `TakenAway` does, and for a source of fewer
-    than two words, which has one order.
+    In a model that fills in, a step is a position, and the full target is all blanks. `rival` is the token that the sum of
+    parts compares with at that step. Over the full target it is the top other token of each step. All readings and random
+    orders share their passes.
+
+    Raises ValueError as `Occlusion` does, and for a source of fewer than two words.
     """
     away = TakenAway(checkpoint, analysis)
     check_words(away.words)
     alone = scope == "step"
     steps = [step] if alone else away.steps
-    found = importances(checkpoint, analysis, away, steps, {step: rival} if alone else {})
-    importance = {name: values.sum(0) for name, values in found.items()}
+    readings = importances(checkpoint, analysis, away, steps, {step: rival} if alone else {})
+    importance = {name: values.sum(0) for name, values in readings.items()}
     grid = points(len(away.words))
     orders = {name: order(values) for name, values in importance.items()}
     chance = random_orders(len(away.words), ORDERS)
@@ -235,22 +234,24 @@ def tested(
 
 
 def check_words(words: Words) -> None:
-    """Raises ValueError where there is nothing to rank."""
+    """Raises ValueError for fewer than two words, which have one order."""
     if len(words) < 2:
-        raise ValueError(f"The sentence has {len(words)} word{'' if len(words) == 1 else 's'}: there is nothing to rank.")
+        raise ValueError(f"The sentence has {len(words)} word{'' if len(words) == 1 else 's'}; ranking needs at least 2.")
 
 
 def importances(
     checkpoint: Checkpoint, analysis: Analysis, away: TakenAway, steps: Sequence[int], rivals: Mapping[int, int]
 ) -> dict[str, np.ndarray]:
-    """What each reading says of each word at some steps: [steps,W] by its name. A step without a rival is compared with the
-    likeliest other token."""
+    """Returns the importance of each word at some steps, [steps,W], by the name of the reading.
+
+    A step without a rival is compared with the top other token.
+    """
     material = _Material(checkpoint, analysis, away, steps, rivals)
     return {name: np.stack([reading.read(material, step) for step in steps]) for name, reading in READINGS.items()}
 
 
 class _Material:
-    """What the readings read; see `word_readings.Material`."""
+    """Inputs of the readings; see `word_readings.Material`."""
 
     def __init__(
         self, checkpoint: Checkpoint, analysis: Analysis, away: TakenAway, steps: Sequence[int], rivals: Mapping[int, int]
@@ -280,27 +281,27 @@ class _Material:
 
 
 def points(words: int) -> np.ndarray:
-    """How many words are away at each point of a curve, from none to all."""
+    """Returns the number of hidden words at each point of a curve, from none to all."""
     return np.unique(np.round(np.linspace(0, words, min(words + 1, POINTS))).astype(int))
 
 
 def order(importance: np.ndarray) -> tuple[int, ...]:
-    """The words from the most important one; equal ones as they stand in the sentence."""
+    """Returns the words, the most important first. Ties keep the order of the sentence."""
     return tuple(np.argsort(-importance, kind="stable").tolist())
 
 
 def random_orders(words: int, number: int, seed: int = SEED) -> tuple[tuple[int, ...], ...]:
-    """Seeded random orders."""
+    """Returns seeded random orders."""
     draw = np.random.default_rng(seed)
     return tuple(tuple(draw.permutation(words).tolist()) for _ in range(number))
 
 
 def ends(one: Sequence[int], grid: np.ndarray) -> tuple[list[Away], list[Away]]:
-    """Which words are away at each point where an order is followed from its front, and from its end."""
+    """Returns the hidden words at each point, following an order from its front, and from its end."""
     return [frozenset(one[:k]) for k in grid], [frozenset(one[len(one) - k :]) for k in grid]
 
 
 def curves_of(away: TakenAway, one: Sequence[int], grid: np.ndarray, steps: Collection[int]) -> Curves:
-    """Both curves of an order, the log-probabilities of some steps added up."""
+    """Returns both curves of an order, with the log-probabilities summed over some steps."""
     both = (np.array([sum(away[each, step] for step in steps) for each in sets]) for sets in ends(one, grid))
     return Curves(*both)

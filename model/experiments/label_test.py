@@ -1,8 +1,8 @@
-"""Which words decide the label of a text? Each is hidden in turn, and other readings are held against what that does.
+"""Tests which words decide the label of a text: hides each word in turn, and compares other readings with the result.
 
-A hidden word is one that no token may look at, and that the pooler does not read; the others keep their places. (To delete
-it from the text would move them.) What is measured is the difference of two logits: of the label and of its rival. With two
-labels that is the logarithm of the odds.
+No token may attend to a hidden word, and the pooler ignores it. The other words keep their positions. (Deleting the word
+from the text would move them.) The measure is the difference of two logits: of the label and of its rival. With two labels
+that is the log odds.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ from model.readings.tokens.label_readings import FEWEST, LABEL_READINGS, pooling
 from model.readings.tokens.token_attribution import label_gradient, value_norms
 from model.readings.tokens.word_readings import Words
 
-TOKENS = 8192  # of a batch: what is computed at once stays bounded
+TOKENS = 8192  # of a batch: bounds memory
 
 
 @dataclass(frozen=True)
 class LabelTest:
-    """What hiding each of W words does to the label of a text, and what other readings say of the words.
+    """Effect of hiding each of W words on the label of a text, and the other readings of the words.
 
-    `before` and `after` [W,C] are log-probabilities of all labels: of the unedited text, in the batch in which the word was
-    hidden, and with the word hidden.
+    `before` and `after` [W,C] are log-probabilities of all labels: of the unedited text in the same batch, and with the word
+    hidden.
     """
 
     words: Words
@@ -45,46 +45,46 @@ class LabelTest:
 
     @cached_property
     def occlusion(self) -> np.ndarray:
-        """What the difference of the two logits loses where each word is hidden, [W], in nats: above 0, the word speaks for
-        the label."""
+        """Returns the fall of the logit difference when each word is hidden, [W], in nats. Above 0, the word supports the
+        label."""
         one, two = (rows[:, self.label] - rows[:, self.rival] for rows in (self.before, self.after))
         return one - two
 
     @cached_property
     def correlations(self) -> dict[str, float]:
-        """Spearman's rank correlation of each reading with occlusion over the words; of one without a sign with the size of
-        what occlusion does. nan where it is undefined: see `undefined`."""
+        """Returns Spearman's rank correlation of each reading with occlusion over the words. A reading without a sign is
+        compared with the absolute occlusion. The value is nan where it is undefined: see `explain_undefined`."""
         return {name: self.correlation(values, LABEL_READINGS[name].signed) for name, values in self.importance.items()}
 
     def correlation(self, values: np.ndarray, signed: bool) -> float:
-        """The same of any numbers [W]."""
+        """Returns the rank correlation of values [W] with occlusion; nan where it is undefined."""
         if len(self.words) < FEWEST:
             return float("nan")
         against = self.occlusion if signed else np.abs(self.occlusion)
         return rank_correlation(values, against, np.ones(len(values), dtype=bool))
 
     def undefined(self, values: np.ndarray, signed: bool = True) -> str:
-        """Why a rank correlation of numbers [W] with occlusion is undefined, in a few words; empty where it is not."""
+        """Returns the reason why the rank correlation of values [W] is undefined; empty where it is defined."""
         if (count := len(self.words)) < FEWEST:
             return f"undefined: {count} {'word' if count == 1 else 'words'}"
         if not np.ptp(values):
             return "undefined: equal for all words"
         if np.ptp(self.occlusion if signed else np.abs(self.occlusion)):
             return ""
-        return "undefined: hiding changes nothing" if not self.occlusion.any() else "undefined: hiding changes all the same"
+        return "undefined: hiding changes nothing" if not self.occlusion.any() else "undefined: equal effect of all words"
 
 
 def label_test(checkpoint: Checkpoint, analysis: Analysis, label: int, rival: int) -> LabelTest:
-    """Hides every word in turn, under the intervention of the analysis, and reads the other readings.
+    """Hides every word in turn under the intervention of the analysis, and computes the other readings.
 
-    Raises ValueError for a model without labels, for two that are not two of them, and where the padding mask is off: then
-    what is hidden would be seen all the same.
+    Raises ValueError for a model without labels, for two numbers that are not two of its labels, and where the padding mask
+    is off: then hidden words would still be seen.
     """
     trace = analysis.whole
     if not trace.classes:
-        raise ValueError("this model has no labels: no word decides one")
+        raise ValueError("this model has no labels; expected a classifier")
     if not analysis.request.intervention.padding_mask:
-        raise ValueError("The padding mask is off, so words that are hidden would still be seen: switch it on.")
+        raise ValueError("The padding mask is off, so hidden words would still be seen. Switch it on.")
     words = Words.of(trace.places)
     material = _Material(checkpoint, analysis, words, label, rival)
     importance = {name: reading.read(material) for name, reading in LABEL_READINGS.items()}
@@ -92,7 +92,7 @@ def label_test(checkpoint: Checkpoint, analysis: Analysis, label: int, rival: in
 
 
 class _Material:
-    """What the readings read; see `label_readings.Material`."""
+    """Inputs of the readings; see `label_readings.Material`."""
 
     def __init__(self, checkpoint: Checkpoint, analysis: Analysis, words: Words, label: int, rival: int) -> None:
         self.words, self.trace = words, analysis.whole
@@ -109,11 +109,11 @@ class _Material:
 
 @torch.inference_mode()
 def hidden_words(checkpoint: Checkpoint, analysis: Analysis, words: Words) -> tuple[np.ndarray, np.ndarray]:
-    """Log-probabilities [W,C] of all labels: of the unedited text, which is the first row of every batch, and with each word
+    """Returns log-probabilities [W,C] of all labels: of the unedited text, which is row 0 of every batch, and with each word
     hidden."""
     model, ids = checkpoint.model, analysis.whole.places.ids
     assert isinstance(model, EncoderOnly)
-    at = Pass(edits_of(checkpoint, ids, [analysis.request.intervention]))
+    context = Pass(edits_of(checkpoint, ids, [analysis.request.intervention]))
     each, classes = max(1, TOKENS // len(ids) - 1), len(checkpoint.config.classes)
     before, after = np.empty((len(words), classes)), np.empty((len(words), classes))
     for first in range(0, len(words), each):
@@ -122,7 +122,7 @@ def hidden_words(checkpoint: Checkpoint, analysis: Analysis, words: Words) -> tu
         seen = source.clone()
         for row, own in enumerate(chosen, 1):
             seen[row, list(own)] = PAD
-        states = forced(model, source, None, at, masked_by=seen)  # [1+N,S,D]
-        found = model.judged(states, seen).double().log_softmax(-1).cpu().numpy()  # [1+N,C]
-        before[first : first + each], after[first : first + each] = found[0], found[1:]
+        states = forced(model, source, None, context, masked_by=seen)  # [1+N,S,D]
+        log_probs = model.judged(states, seen).double().log_softmax(-1).cpu().numpy()  # [1+N,C]
+        before[first : first + each], after[first : first + each] = log_probs[0], log_probs[1:]
     return before, after

@@ -1,6 +1,7 @@
-"""Is the mask right? What must not be seen is changed, and every residual stream that moves is told.
+"""Tests the masks: changes what must not be seen, and reports every residual stream that moves.
 
-The leak test for a model of any framework: a function that is called, and whose answers are compared."""
+`leak_test` tests a checkpoint. `leak_test_callable` tests a model of any framework through a function that it calls.
+"""
 
 from __future__ import annotations
 
@@ -20,16 +21,16 @@ from model.inference.source_reading import edits_of
 from model.network.context import Pass, forced
 from model.trace import Probe, Site
 
-SHORTEST, MADE_UP = 4, 8  # a shorter target has hardly a later token to change: one of as many other tokens takes its place
-LEAST = 1e-30  # of a stream's largest entry: it may be all zeros
-MOVED = 1e-5  # of the largest entry of the stream: more than rounding
+SHORTEST, MADE_UP = 4, 8  # a target shorter than the first is replaced by as many other tokens as the second
+LEAST = 1e-30  # divides a stream whose entries are all zeros
+MOVED = 1e-5  # of the largest entry of the stream: above rounding
 MARGIN = 10  # a leak is larger than the noise of repeated inputs by this factor
-MAX_NOISE = 0.01  # of the largest entry: larger noise than this is dropout, and no rounding
+MAX_NOISE = 0.01  # of the largest entry: larger noise is dropout, not rounding
 
 
 @dataclass(frozen=True)
 class LeakReport:
-    """How far residual streams move, as shares of their largest entry, when something is changed that they must not see."""
+    """Shifts of residual streams, as shares of their largest entry, after a change that they must not see."""
 
     labels: tuple[str, ...]  # the decoder's inputs, `<s>` first
     source: tuple[str, ...]  # the source's tokens without padding
@@ -37,31 +38,34 @@ class LeakReport:
     padding_encoder: np.ndarray  # [encoder layers, S]
     padding_decoder: np.ndarray  # [decoder layers, T]
     pads: int
-    made_up: bool = False  # the decoder's inputs: the translation was too short to tell anything
-    looks: dict[Site, np.ndarray] = field(default_factory=dict)  # [H]: the largest weight on what must not be seen
-    noise: float = 0.0  # how far streams of the same input differ: 0 where the model is deterministic
+    made_up: bool = False  # the decoder inputs are made up: the translation was too short
+    looks: dict[Site, np.ndarray] = field(default_factory=dict)  # [H]: the largest weight on a forbidden position
+    noise: float = 0.0  # difference of the streams of one input: 0 for a deterministic model
 
     @property
     def threshold(self) -> float:
-        """The share above which a stream counts as moved: above rounding, and above the noise of the model."""
+        """Returns the share above which a stream counts as moved: above rounding, and above the noise of the model."""
         return max(MOVED, MARGIN * self.noise)
 
     def first_layer(self, changed: int, moved: int) -> int | None:
-        """The first layer, from 0, at which a changed position moves another; None where it does at none."""
+        """Returns the first layer, from 0, at which a changed position moves another; None where none does."""
         layers = np.flatnonzero(self.later[:, changed, moved] > self.threshold)
         return int(layers[0]) if len(layers) else None
 
     @property
     def leaks(self) -> tuple[tuple[int, int, int], ...]:
-        """Layer, changed position and moved position of every earlier position that a later token moves."""
+        """Returns layer, changed position and moved position of every earlier position that a later token moves."""
         layers, changed, moved = np.nonzero(self.later > self.threshold)
-        found = zip(layers.tolist(), changed.tolist(), moved.tolist(), strict=True)
-        return tuple((layer, j, i) for layer, j, i in found if i < j)
+        triples = zip(layers.tolist(), changed.tolist(), moved.tolist(), strict=True)
+        return tuple((layer, j, i) for layer, j, i in triples if i < j)
 
     @property
     def heads(self) -> tuple[tuple[Site, int, float], ...]:
-        """Where it leaks, the heads that let it through: site, head from 0, and the largest weight that it gives to a later
-        token (in the decoder) or to padding (in the other two); the first layers first."""
+        """Returns the heads that let a leak through, the first layers first: site, head from 0, and largest forbidden
+        weight.
+
+        The weight is on a later token in the decoder, on padding at the other sites. Empty where nothing leaks.
+        """
         kinds = {"decoder"} if self.leaks else set()
         kinds |= {"encoder", "cross"} if self.padding_leaks else set()
         order = sorted((site for site in self.looks if site.kind in kinds), key=lambda site: (site.layer, site.kind))
@@ -69,19 +73,19 @@ class LeakReport:
 
     @property
     def padding_leaks(self) -> tuple[tuple[str, int, int], ...]:
-        """Stack, layer and position that the content of padding moves."""
+        """Returns stack, layer and position of every entry that the content of padding moves."""
         both = (("encoder", self.padding_encoder), ("decoder", self.padding_decoder))
         return tuple((name, int(n), int(i)) for name, array in both for n, i in np.argwhere(array > self.threshold))
 
 
 @torch.inference_mode()
 def leak_test(checkpoint: Checkpoint, request: Request) -> LeakReport:
-    """Changes each decoder input in turn, and then what stands at padded source positions, under the request's edits.
+    """Changes each decoder input in turn, then the tokens at padded source positions, under the edits of the request.
 
-    With a causal mask nothing before a changed input may move at any layer; with a padding mask nothing at all. A model
-    without an encoder has no padding to test, one without a decoder no later token: these arrays are empty.
+    With a causal mask, no position before the changed one may move at any layer. With a padding mask, nothing may move.
+    Arrays are empty for padding without an encoder, and for later tokens without a decoder.
 
-    Raises ValueError for a model that is not deterministic, as one in training mode with dropout.
+    Raises ValueError for a model that is not deterministic, such as one in training mode with dropout.
     """
     source, target = tokens_of(checkpoint, request)
     request.intervention.check(checkpoint.config, len(source or ()), bool(checkpoint.means))
@@ -96,8 +100,8 @@ def leak_test(checkpoint: Checkpoint, request: Request) -> LeakReport:
     if source is not None:
         padding, looks, noise = _moved_by_padding(checkpoint, plain, pads, target, edits)
     if target is not None:
-        later, ahead, noise_of_later = _moved_by_later(checkpoint, source, target, edits)
-        looks |= ahead
+        later, decoder_weights, noise_of_later = _moved_by_later(checkpoint, source, target, edits)
+        looks |= decoder_weights
         noise = max(noise, noise_of_later)
     return LeakReport(
         () if target is None else checkpoint.target_tokenizer.pieces([START, *target[:-1]]),
@@ -115,9 +119,11 @@ def leak_test(checkpoint: Checkpoint, request: Request) -> LeakReport:
 def _moved_by_later(
     checkpoint: Checkpoint, source: Sequence[int] | None, target: Sequence[int], edits: Edits
 ) -> tuple[np.ndarray, dict[Site, np.ndarray], float]:
-    """How far each decoder input that is changed moves every position: [layers,T changed,T moved], how much each head
-    looks at later ones, and the noise. Rows 0 and 1 of the batch are the same input, row j + 1 has another token at input j;
-    input 0 is `<s>`, and stays."""
+    """Returns the shift of every position by each changed decoder input [layers,T changed,T moved], the largest weight of
+    each head on a later position, and the noise.
+
+    Rows 0 and 1 of the batch are the same input. Row j + 1 has another token at input j. Input 0 is `<s>`, and stays.
+    """
     rows = [[*target[:j], _other(target[j], checkpoint), *target[j + 1 :]] for j in range(len(target) - 1)]
     outputs = torch.tensor([list(target), list(target), *rows], device=checkpoint.device)
     ids = None if source is None else torch.tensor([list(source)] * len(outputs), device=checkpoint.device)
@@ -133,26 +139,29 @@ def _moved_by_later(
 def _moved_by_padding(
     checkpoint: Checkpoint, plain: list[int], pads: int, target: Sequence[int] | None, edits: Edits
 ) -> tuple[dict[str, np.ndarray], dict[Site, np.ndarray], float]:
-    """How far what stands in the padding moves every position of each stack, [layers,S] and [layers,T], how much each
-    head looks at it, and the noise. Rows 0 and 1 of the batch are the same input."""
+    """Returns the shift of every position of each stack, [layers,S] and [layers,T], by other tokens in the padding, the
+    largest weight of each head on padding, and the noise.
+
+    Rows 0 and 1 of the batch are the same input.
+    """
     padded = torch.tensor([[*plain, *[PAD] * pads]] * 3, device=checkpoint.device)
-    filled = padded.clone()  # in no row by `<pad>`: shuffled positions count what is no padding
+    filled = padded.clone()  # no row has `<pad>`: shuffled positions count the other tokens
     filled[:2, len(plain) :] = torch.tensor((plain * pads)[:pads])
     filled[2, len(plain) :] = torch.tensor([_other(i, checkpoint) for i in (plain * pads)[:pads]])
     targets = None if target is None else torch.tensor([list(target)] * 3, device=checkpoint.device)
     probe = _recorded(checkpoint, filled, padded, targets, edits)
     differences = {stack: moved(x) for stack, x in _streams(probe).items()}
     noise = max(check_noise(each[:, 0]) for each in differences.values())
-    found = {stack: each[:, 1] for stack, each in differences.items()}
+    shifts = {stack: each[:, 1] for stack, each in differences.items()}
     padding = torch.arange(padded.size(1), device=checkpoint.device) >= len(plain)  # [S]
     looks = _looks(probe, {"encoder": padding & ~padding[:, None], "cross": padding[None]})
-    return found | {"encoder": found["encoder"][:, : len(plain)]}, looks, noise
+    return shifts | {"encoder": shifts["encoder"][:, : len(plain)]}, looks, noise
 
 
 def check_noise(differences: np.ndarray) -> float:
-    """The largest difference, as a share of the largest entry, between two results of one input.
+    """Returns the largest difference, as a share of the largest entry, between two results of one input.
 
-    Raises ValueError where that is more than rounding can be: every comparison would then find a leak.
+    Raises ValueError above `MAX_NOISE`, which is more than rounding: every comparison would then report a leak.
     """
     noise = float(differences.max())
     if noise > MAX_NOISE:
@@ -164,7 +173,7 @@ def check_noise(differences: np.ndarray) -> float:
 
 
 def _other(token: int, checkpoint: Checkpoint) -> int:
-    """Another token that is no control token."""
+    """Returns another token that is no control token."""
     first, size = len(CONTROL_TOKENS), min(checkpoint.config.source_vocab, checkpoint.config.target_vocab)
     return first + (token - first + 7) % (size - first)
 
@@ -176,47 +185,48 @@ def _recorded(
     outputs: torch.Tensor | None,
     edits: Edits,
 ) -> Probe:
-    """A pass whose masks are of other ids."""
+    """Runs a pass whose masks follow other ids. Returns its recordings."""
     probe = Probe("full")
     forced(checkpoint.model, source, outputs, Pass(edits, probe), masked_by)
     return probe
 
 
 def _looks(probe: Probe, forbidden: dict[str, torch.Tensor]) -> dict[Site, np.ndarray]:
-    """The largest weight [H] that each head of a kind of site gives to a forbidden cell [T,S], where its z is used."""
-    found = {}
+    """Returns the largest weight [H] of each head on a forbidden cell [T,S], by site. Rows with an unused z do not count."""
+    weights = {}
     for site, record in probe.records.items():
         if site.kind in forbidden:
             used = (record["z"][0] != 0).any(-1, keepdim=True)  # [H,T,1]
             weight = record["pattern"][0] * (used & forbidden[site.kind])  # [H,T,S]
-            found[site] = weight.amax((1, 2)).float().cpu().numpy()
-    return found
+            weights[site] = weight.amax((1, 2)).float().cpu().numpy()
+    return weights
 
 
 def _streams(probe: Probe) -> dict[str, np.ndarray]:
-    """The residual stream after every layer of each stack, [layers,B,T,D]."""
+    """Returns the residual stream after every layer of each stack, [layers,B,T,D]."""
     last = {place: streams.after for place, streams in probe.streams.items() if place.part == "ff"}
     stacks = dict.fromkeys(place.stack for place in last)
-    found = {stack: torch.stack([last[place] for place in sorted(last) if place.stack == stack]).cpu() for stack in stacks}
-    return {stack: (x if x.dtype == torch.float64 else x.float()).numpy() for stack, x in found.items()}  # no bfloat16 there
+    stacked = {stack: torch.stack([last[place] for place in sorted(last) if place.stack == stack]).cpu() for stack in stacks}
+    # numpy has no bfloat16
+    return {stack: (x if x.dtype == torch.float64 else x.float()).numpy() for stack, x in stacked.items()}
 
 
 def moved(streams: np.ndarray) -> np.ndarray:
-    """How far every row of the batch but the first is from the first, as a share: [layers,B-1,T]."""
+    """Returns the largest difference of every row of the batch from its first row, as a share: [layers,B-1,T]."""
     scale = np.abs(streams[:, :1]).max(axis=(2, 3), keepdims=True)
     return (np.abs(streams[:, 1:] - streams[:, :1]) / np.maximum(scale, LEAST)).max(axis=-1)
 
 
-PADS = 4  # tokens of padding that are put behind the source
-REPEATS = 2  # further calls with the unchanged input, which measure the noise
+PADS = 4  # tokens of padding after the source
+REPEATS = 2  # more calls with the unchanged input, which measure the noise
 
 
 @dataclass(frozen=True)
 class Outside:
-    """What a model of another framework may answer beside logits: arrays of numpy, or anything that becomes one.
+    """Outputs of a model of another framework: numpy arrays, or anything that numpy can convert.
 
-    `streams` holds the residual stream after each decoder layer, [T,D]; `patterns` the attention weights of each decoder
-    layer over its own inputs, [H,T,T]. With streams the layer of a leak is known, with patterns the head.
+    `streams` holds the residual stream after each decoder layer, [T,D]. `patterns` holds the attention weights of each
+    decoder layer over its own inputs, [H,T,T]. With streams the report names the layer of a leak, with patterns the head.
     """
 
     logits: Any  # [T,V]
@@ -231,11 +241,11 @@ def leak_test_of(
     vocabulary: int,
     pad: int | None = None,
 ) -> LeakReport:
-    """Changes each decoder input but the first in turn and tells what moves before it; with `pad`, the id of padding, also
-    what some padding behind the source moves.
+    """Changes each decoder input except the first in turn, and measures the shift of earlier positions.
 
-    `model(source, inputs)` takes ids [S] and [T] as int64 and answers logits [T,V], or `Outside`. The last layer
-    of the report is the logits'. The inputs begin with what starts a sentence; other ids are below `vocabulary`.
+    With `pad`, the id of padding, it also measures the shift by padding after the source. `model(source, inputs)` takes ids
+    [S] and [T] as int64 and returns logits [T,V], or `ModelOutputs`. The logits are the last layer of the report. The inputs
+    begin with the start token. All ids are below `vocabulary`.
 
         >>> import torch
         >>> net = torch.nn.Transformer(8, 2, 1, 1, 16, batch_first=True).eval()
@@ -244,18 +254,18 @@ def leak_test_of(
         ...     with torch.no_grad():
         ...         x, y = (table(torch.tensor(ids))[None] for ids in (source, inputs))
         ...         return out(net(x, y))[0]
-        >>> report = leak_test_of(without_a_mask, [3, 4, 5], [1, 6, 7], vocabulary=9)
+        >>> report = leak_test_callable(without_a_mask, [3, 4, 5], [1, 6, 7], vocabulary=9)
         >>> [(changed, moved) for layer, changed, moved in report.leaks]
         [(1, 0), (2, 0), (2, 1)]
 
-    The unchanged input is answered three times. What counts as a leak lies above the noise between these answers, as some
-    GPU kernels have it.
+    The model runs three times on the unchanged input. A leak is larger than the noise between these results, which some GPU
+    kernels have.
 
-    Raises ValueError for answers of another shape, for numbers that are not finite, and for a model that is not
-    deterministic, as one in training mode with dropout.
+    Raises ValueError for outputs of another shape, for numbers that are not finite, and for a model that is not
+    deterministic, such as one in training mode with dropout.
     """
     if len(inputs) < 2 or vocabulary < 3:
-        raise ValueError(f"there are {len(inputs)} inputs of {vocabulary} tokens; expected at least 2, and of 3")
+        raise ValueError(f"there are {len(inputs)} inputs and {vocabulary} tokens; expected at least 2 inputs and 3 tokens")
     plain = _answer(model, source, inputs)
     noise = max(check_noise(_apart(plain[0], _answer(model, source, inputs)[0])) for _ in range(REPEATS))
     later = np.zeros((len(plain[0]), len(inputs), len(inputs)), np.float32)
@@ -265,8 +275,8 @@ def leak_test_of(
     padding = np.zeros((len(plain[0]), len(inputs)), np.float32)
     if pad is not None:
         padding = _apart(plain[0], _answer(model, [*source, *[pad] * PADS], inputs)[0])
-    ahead = np.arange(len(inputs)) > np.arange(len(inputs))[:, None]  # [T,T]
-    looks = {Site("decoder", n): (each * ahead).max(axis=(1, 2)) for n, each in enumerate(plain[1])}
+    is_later = np.arange(len(inputs)) > np.arange(len(inputs))[:, None]  # [T,T]
+    looks = {Site("decoder", n): (each * is_later).max(axis=(1, 2)) for n, each in enumerate(plain[1])}
     labels, read = (tuple(map(str, ids)) for ids in (inputs, source))
     none = np.zeros((0, len(source)), np.float32)
     return LeakReport(labels, read, later, none, padding, 0 if pad is None else PADS, looks=looks, noise=noise)
@@ -275,18 +285,18 @@ def leak_test_of(
 def _answer(
     model: Callable[[np.ndarray, np.ndarray], Any], source: Sequence[int], inputs: Sequence[int]
 ) -> tuple[list[np.ndarray], list[np.ndarray]]:
-    """The streams [T,D] and behind them the logits [T,V]; and the patterns [H,T,T] of each layer."""
-    said = model(np.array(source, np.int64), np.array(inputs, np.int64))
-    found = said if isinstance(said, Outside) else Outside(said)
+    """Returns the streams [T,D], the logits [T,V] last, and the patterns [H,T,T] of each layer."""
+    answer = model(np.array(source, np.int64), np.array(inputs, np.int64))
+    outputs = answer if isinstance(answer, Outside) else Outside(answer)
     length = len(inputs)
-    streams = [_array(each, (length, None), "a stream") for each in found.streams]
-    logits = _array(found.logits, (length, None), "the array of logits")
-    patterns = [_array(each, (None, length, length), "a pattern") for each in found.patterns]
+    streams = [_array(each, (length, None), "a stream") for each in outputs.streams]
+    logits = _array(outputs.logits, (length, None), "the array of logits")
+    patterns = [_array(each, (None, length, length), "a pattern") for each in outputs.patterns]
     return [*streams, logits], patterns
 
 
 def _array(value: Any, shape: tuple[int | None, ...], what: str) -> np.ndarray:
-    if hasattr(value, "detach"):  # torch, which numpy does not read where gradients are kept
+    if hasattr(value, "detach"):  # numpy does not read torch tensors with gradients
         value = value.detach().cpu().double()  # numpy has no bfloat16
     array = np.asarray(value, np.float64)
     fits = array.ndim == len(shape) and all(want in (None, size) for want, size in zip(shape, array.shape, strict=True))
@@ -299,12 +309,12 @@ def _array(value: Any, shape: tuple[int | None, ...], what: str) -> np.ndarray:
 
 
 def _apart(plain: list[np.ndarray], other: list[np.ndarray]) -> np.ndarray:
-    """How far streams [T,D], of any widths, are apart, as shares of the largest entry: [layers,T]."""
+    """Returns the largest differences of streams [T,D] of any widths, as shares of the largest entry: [layers,T]."""
     both = zip(plain, other, strict=True)
     return np.stack([moved(np.stack(pair)[None])[0, 0] for pair in both]).astype(np.float32)
 
 
 def _changed_batch(token: int, vocabulary: int, pad: int | None) -> int:
-    """Another token that is no padding."""
+    """Returns another token that is no padding."""
     candidates = ((token + n) % vocabulary for n in range(1, 3))
     return next(other for other in candidates if other != pad)

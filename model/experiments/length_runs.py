@@ -1,13 +1,12 @@
-"""Runs of the measurement of attention over the length of a text: how one is started, bounded, read, kept and summed up.
+"""Time and memory of each way to compute attention, against the length of the text.
 
-What is measured stands in `model.experiments.length_runs`, which runs in a process of its own.
-
-Time and memory of each way to compute attention, against the length; run by `model.experiments.length_runs`:
+The measurement runs in a separate process, which `measure` starts and stops:
 
     python -m model.experiments.length_runs '{"seconds": 5, "bytes": 1073741824, "total": 90, "longest": 8192}'
 
-One sentence, causal, float32, random q, k and v of one layer (d_model 256, 8 heads) on one core; the projections, which are
-alike in all ways, are left out. After each point the whole run so far is written as a line of JSON."""
+One sentence, causal, float32, random q, k and v of one layer (d_model 256, 8 heads) on one core. The projections are left
+out because they are alike in all ways. After each point the process prints the results so far as a line of JSON.
+"""
 
 from __future__ import annotations
 
@@ -36,13 +35,13 @@ from model.network.extrapolation import WAYS, Way
 ROOT = Path(__file__).resolve().parent.parent.parent
 LENGTHS = tuple(64 << n for n in range(8))  # tokens, 64 to 8192
 D_MODEL, HEADS = 256, 8
-TICK = 0.5  # seconds between two looks whether somebody still waits
+TICK = 0.5  # seconds between two checks for a caller that has left
 STORED = Path(__file__).with_name("lengths.json")
 
 
 @dataclass(frozen=True)
 class Limits:
-    """What a run may take: seconds for one point, bytes beside q, k and v, seconds in all, and how far it goes."""
+    """Limits of a run: seconds for one point, bytes beside q, k and v, seconds in total, and the longest text."""
 
     seconds: float = 5.0
     bytes: int = 1 << 30
@@ -52,8 +51,10 @@ class Limits:
 
 @dataclass(frozen=True)
 class Point:
-    """One way at one length: the fastest of some turns, the most that its tensors took at once beside query, key and value,
-    and by how much its result departs from the explicit one's, as a share of that; None where that was not computed."""
+    """Measurement of one way at one length: seconds of the fastest repeat, and peak bytes beside query, key and value.
+
+    `off` is the relative difference of the result from the explicit one; None where that was not computed.
+    """
 
     length: int
     seconds: float
@@ -63,7 +64,7 @@ class Point:
 
 @dataclass(frozen=True)
 class Curve:
-    """The points of one way, and why there are no more: "time", "memory", "total", or nothing where it went to the end."""
+    """Points of one way, and why they end: "time", "memory", "total", or empty for a complete curve."""
 
     points: tuple[Point, ...] = ()
     stopped: str = ""
@@ -71,8 +72,8 @@ class Curve:
 
 @dataclass(frozen=True)
 class Fit:
-    """values = c * length^power between two lengths, by least squares on logarithms; the largest share by which a value
-    departs from it."""
+    """Fit of values = c * length^power between two lengths, by least squares on logarithms. `departs` is the largest
+    relative deviation of a value."""
 
     power: float
     departs: float
@@ -82,7 +83,7 @@ class Fit:
 
 @dataclass(frozen=True)
 class Run:
-    """A run, or as much of it as is done."""
+    """Results of a run, complete or not."""
 
     cores: int
     torch: str
@@ -94,7 +95,7 @@ class Run:
 
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> Run:
-        """Inverse of `to_dict`."""
+        """Returns the run of a dict that `to_dict` made."""
         curves = {
             name: Curve(tuple(Point(**point) for point in each["points"]), each["stopped"])
             for name, each in values["curves"].items()
@@ -103,20 +104,20 @@ class Run:
 
     @property
     def done(self) -> int:
-        """How many points there are, those that a way left out counted."""
+        """Returns the number of points that are done. The missing points of a stopped curve count too."""
         lengths = [n for n in LENGTHS if n <= self.limits.longest]
         return sum(len(lengths) if each.stopped else len(each.points) for each in self.curves.values())
 
 
 def fitted(sizes: Sequence[float], values: Sequence[float]) -> tuple[float, float]:
-    """The exponent p of c * size^p by least squares on logarithms; the largest share by which a value departs from it."""
+    """Returns the exponent p of c * size^p by least squares on logarithms, and the largest relative deviation of a value."""
     x, y = np.log(sizes), np.log(values)
     exponent, constant = np.polyfit(x, y, 1)
     return float(exponent), float(np.expm1(np.abs(y - (exponent * x + constant)).max()))
 
 
 def fit(curve: Curve, what: str) -> Fit | None:
-    """How seconds or bytes grow over the upper half of a way's lengths, three at least; None where it has fewer."""
+    """Fits seconds or bytes over the upper half of the lengths, at least three. Returns None for fewer points."""
     points = curve.points[-max(3, -(-len(curve.points) // 2)) :]
     if len(points) < 3:
         return None
@@ -126,24 +127,24 @@ def fit(curve: Curve, what: str) -> Fit | None:
 
 @functools.cache
 def stored() -> Run:
-    """The run that comes with the lab."""
+    """Returns the run that comes with the lab."""
     return Run.from_dict(json.loads(STORED.read_text(encoding="utf-8")))
 
 
 def measure(limits: Limits) -> Iterator[Run]:
-    """Starts a process that measures, and tells what is done, twice a second at least; whoever stops listening ends it.
+    """Starts a process that measures, and yields its results at least twice a second. Closing the iterator ends the process.
 
-    Raises ValueError where the process ends without having said anything.
+    Raises ValueError where the process ends without a result.
     """
     words = [sys.executable, "-m", "model.experiments.length_runs", json.dumps(dataclasses.asdict(limits))]
     alone = os.environ | {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
     pipes = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
     process = subprocess.Popen(words, cwd=ROOT, env=alone, text=True, **pipes)
-    told: queue.Queue[str | None] = queue.Queue()
-    reader = threading.Thread(target=_read, args=(process, told), daemon=True)
+    lines: queue.Queue[str | None] = queue.Queue()
+    reader = threading.Thread(target=_read, args=(process, lines), daemon=True)
     reader.start()
     try:
-        yield from _heard(told, limits)
+        yield from _heard(lines, limits)
     finally:
         process.kill()
         process.wait()
@@ -166,7 +167,7 @@ def _heard(told: queue.Queue[str | None], limits: Limits) -> Iterator[Run]:
             line = ""
         if line is None:
             break
-        if line.startswith("{"):  # all else is noise
+        if line.startswith("{"):  # other lines are noise
             run = Run.from_dict(json.loads(line))
         if run is not None:
             yield run
@@ -176,7 +177,7 @@ def _heard(told: queue.Queue[str | None], limits: Limits) -> Iterator[Run]:
 
 
 def _ended(run: Run) -> Run:
-    """With the ways that were not done marked as stopped."""
+    """Returns the run with its incomplete curves marked as stopped."""
     left = [n for n in LENGTHS if n <= run.limits.longest]
     curves = {
         name: each if each.stopped or len(each.points) == len(left) else dataclasses.replace(each, stopped="total")
@@ -185,24 +186,24 @@ def _ended(run: Run) -> Run:
     return dataclasses.replace(run, curves=curves)
 
 
-TURNS, ENOUGH = 20, 0.6  # so many turns at most, and after five no more than so many seconds
-SLACK = 512 << 20  # bytes of addresses, beside those of the tensors, that the libraries may map on the way
+TURNS, ENOUGH = 20, 0.6  # repeats at most, and seconds at most after five repeats
+SLACK = 512 << 20  # bytes of address space that the libraries may map beside the tensors
 
 
 def peak(run: Callable[[], Tensor]) -> int:
-    """The most bytes that tensors took at once while something ran, beside those that were there; what it returns counts."""
+    """Returns the peak bytes of the tensors that a function allocates. Its result counts."""
     with profile(activities=[ProfilerActivity.CPU], profile_memory=True) as seen:
         run()
-    held = most = 0
+    current = highest = 0
     events = [event for event in seen.profiler.kineto_results.events() if event.name() == "[memory]"]
     for event in sorted(events, key=lambda event: event.start_ns()):
-        held += event.nbytes()
-        most = max(most, held)
-    return most
+        current += event.nbytes()
+        highest = max(highest, current)
+    return highest
 
 
 def fastest(run: Callable[[], Tensor]) -> float:
-    """Seconds of the fastest of some turns; of a single one where that takes more than a second."""
+    """Returns the seconds of the fastest repeat. A repeat of more than a second is the last."""
     took: list[float] = []
     while len(took) < 5 or (len(took) < TURNS and sum(took) < ENOUGH):
         start = time.perf_counter()
@@ -214,12 +215,12 @@ def fastest(run: Callable[[], Tensor]) -> float:
 
 
 def off(found: Tensor, expected: Tensor | None) -> float | None:
-    """The root of the summed squares by which two differ, over that of the second."""
+    """Returns the relative difference of a result from the expected one: root of summed squares."""
     return None if expected is None else float((found - expected).norm() / expected.norm())
 
 
 def beyond(way: Way, points: tuple[Point, ...], length: int, limits: Limits) -> str:
-    """Why the next point of a way is not measured: what it would take, judged by the last one and its power."""
+    """Returns why the next point of a way is not measured, judged by its last point and its power; empty if it is."""
     if not points:
         return ""
     times = length / points[-1].length
@@ -230,7 +231,7 @@ def beyond(way: Way, points: tuple[Point, ...], length: int, limits: Limits) -> 
 
 @torch.inference_mode()
 def measured(limits: Limits, told: Callable[[Run], None]) -> Run:
-    """All ways at all lengths, shortest first; `told` hears the run after every point."""
+    """Measures all ways at all lengths, the shortest first. Calls `report` with the run after every point."""
     run = Run(os.cpu_count() or 1, torch.__version__, limits, {name: Curve() for name in WAYS})
     told(run)
     generator = torch.Generator().manual_seed(0)
@@ -244,12 +245,12 @@ def measured(limits: Limits, told: Callable[[Run], None]) -> Run:
             curve = dataclasses.replace(curve, stopped=beyond(way, curve.points, length, limits))
             if not curve.stopped:
                 try:
-                    found = way.run(q, k, v, True)  # [B,H,T,K]; it warms up as well
-                    expected = found if name == "full" else expected
+                    result = way.run(q, k, v, True)  # [B,H,T,K]; also warms up
+                    expected = result if name == "full" else expected
                     run_once = lambda way=way, each=(q, k, v): way.run(*each, True)  # noqa: E731
-                    point = Point(length, fastest(run_once), peak(run_once), off(found, expected))
+                    point = Point(length, fastest(run_once), peak(run_once), off(result, expected))
                     curve = Curve((*curve.points, point))
-                except (RuntimeError, MemoryError):  # torch has no room
+                except (RuntimeError, MemoryError):  # out of memory
                     curve = dataclasses.replace(curve, stopped="memory")
             run = dataclasses.replace(run, curves={**run.curves, name: curve})
             told(run)
@@ -257,14 +258,14 @@ def measured(limits: Limits, told: Callable[[Run], None]) -> Run:
 
 
 def bound(limits: Limits) -> None:
-    """Holds this process to what it may take, as far as the system can."""
+    """Limits the processor time and memory of this process, as far as the system can."""
     seconds = int(limits.total) + 5
     resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
     sizes = Path("/proc/self/statm")
     if sizes.exists():
         mapped = int(sizes.read_text().split()[0]) * resource.getpagesize()
-        most = mapped + limits.bytes + SLACK
-        resource.setrlimit(resource.RLIMIT_AS, (most, most))
+        limit = mapped + limits.bytes + SLACK
+        resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
 
 
 def main() -> None:

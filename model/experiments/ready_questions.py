@@ -1,4 +1,4 @@
-"""Ready experiments: each a question, the request that shows it, and an answer that is measured when it is asked."""
+"""Ready experiments: each is a question with an answer that is measured on request."""
 
 from __future__ import annotations
 
@@ -26,44 +26,44 @@ from model.text.languages import ENGLISH, record_of
 from model.trace import Trace, site_kind
 
 PADS = 8
-AS_LIKELY = 0.8  # of what a decoder believes of the right translation: who believes so much of a wrong one, reads it off
-MOST_PAIRS = 16  # words whose peaks are named
+AS_LIKELY = 0.8  # a decoder that gives a wrong target this share of its probability of the right one reads its input
+MOST_PAIRS = 16  # words whose peaks are listed
 OTHER = ENGLISH.other_sentence
 DOG, GIRL = ENGLISH.turned_round
 
 
 @dataclass(frozen=True)
 class Answer:
-    """What was measured, in words, and the request that shows it."""
+    """The measured result as text, and the request that shows it."""
 
     text: str
     request: Request
-    also: Request | None = None  # its counterpart
+    also: Request | None = None  # the request to compare it with
 
 
 @dataclass(frozen=True)
 class Experiment:
-    """A question that one click answers, on the visitor's sentence or on its own."""
+    """A question that one click answers, on the visitor's sentence or on an example."""
 
     name: str
     question: str
     measure: Callable[[Checkpoint, Request], Answer]
-    needs: tuple[str, ...] = ()  # the kinds of attention without which it makes no sense
-    of_both: bool = False  # it needs a checkpoint and its peer, and asks either; else one with a causal mask
+    needs: tuple[str, ...] = ()  # kinds of attention that the question needs
+    of_both: bool = False  # compares a checkpoint with its peer; False: runs on a causal one
 
     def sentence_in(self, language: str) -> str | None:
-        """Returns a sentence on which the question makes sense, None in a language without one."""
+        """Returns an example sentence in a language; None for a language without one."""
         return record_of(language).experiments.get(self.name)
 
     def run(self, checkpoint: Checkpoint, request: Request) -> Answer:
-        """Asks the question of a sentence; a model without a causal mask leaves the answer to its peer, which has one.
+        """Measures the answer on a sentence. A model without a causal mask leaves it to its peer, which has one.
 
-        Raises ValueError where the model lacks a kind of attention that the question is about; CheckpointError, one
-        sentence, where a peer is needed and there is none that fits; RequestError as `analyse`.
+        Raises ValueError where the model lacks a kind of attention, CheckpointError where no peer fits, and RequestError as
+        `analyse`.
         """
         if lacking := [kind for kind in self.needs if kind not in checkpoint.config.kinds]:
             raise ValueError(
-                f"“{self.question}” is asked of {site_kind(lacking[0]).name}, and {checkpoint.name!r} has none: choose a "
+                f"“{self.question}” needs {site_kind(lacking[0]).name}, which {checkpoint.name!r} lacks. Choose a "
                 "checkpoint that translates, such as en-fr."
             )
         if not checkpoint.config.causal and not self.of_both:
@@ -73,23 +73,23 @@ class Experiment:
 
 
 def peer_of(checkpoint: Checkpoint) -> Checkpoint:
-    """The checkpoint of the same languages that was trained the other way round, on the same device.
+    """Loads the checkpoint of the same languages with the opposite causal mask, on the same device.
 
-    Raises CheckpointError where the checkpoint names none, or one that is not there, or one that is no such counterpart.
+    Raises CheckpointError where the checkpoint names no peer, the peer is missing, or it does not fit.
     """
     causal = checkpoint.config.causal
     kind = f"a checkpoint of the same languages trained {'without' if causal else 'with'} the causal mask"
     if checkpoint.peer is None:
         raise CheckpointError(
-            f"This question compares with {kind}, and {checkpoint.name!r} names none: add its name to config.json as “peer”."
+            f"This question compares with {kind}. {checkpoint.name!r} names none: add its name to config.json as “peer”."
         )
-    found = checkpoints.load(checkpoint.peer, checkpoint.device)
-    if found.languages != checkpoint.languages:
-        own, other = (" to ".join(each.languages) for each in (checkpoint, found))
-        raise CheckpointError(f"The peer of {checkpoint.name!r}, {found.name!r}, translates {other}; expected {own}.")
-    if found.config.causal == causal:
-        raise CheckpointError(f"The peer of {checkpoint.name!r}, {found.name!r}, has the same decoder; expected {kind}.")
-    return found
+    peer = checkpoints.load(checkpoint.peer, checkpoint.device)
+    if peer.languages != checkpoint.languages:
+        own, other = (" to ".join(each.languages) for each in (checkpoint, peer))
+        raise CheckpointError(f"The peer of {checkpoint.name!r}, {peer.name!r}, translates {other}; expected {own}.")
+    if peer.config.causal == causal:
+        raise CheckpointError(f"The peer of {checkpoint.name!r}, {peer.name!r}, has the same decoder; expected {kind}.")
+    return peer
 
 
 def _again(request: Request, intervention: Intervention, **changes: object) -> Request:
@@ -98,8 +98,10 @@ def _again(request: Request, intervention: Intervention, **changes: object) -> R
 
 
 def _outcome(analysis: Analysis, checkpoint: Checkpoint) -> str:
-    """What became of the translation, or of the text that was gone on with; that it only tipped a near-tie, where it did.
-    Of a model that writes nothing, at how many places another token is the likeliest."""
+    """Describes the effect on the translation, continuation or label, and the near-ties at which the texts part.
+
+    A model that writes nothing is described by the number of positions with another top token.
+    """
     if analysis.trace.classes:
         was, now = (each.trace.predicted.labels[0] for each in (analysis.baseline, analysis))
         (label,) = analysis.baseline.trace.predicted.ids
@@ -109,30 +111,30 @@ def _outcome(analysis: Analysis, checkpoint: Checkpoint) -> str:
         return f"The label “{was}” becomes “{now}”: {odds} for “{was}”."
     if analysis.trace.outputs is None:
         count, places = len(turns(analysis)), len(analysis.trace.inner)
-        return f"At {count} of {places} places (without the ends) another token is the likeliest then."
+        return f"The top token changes at {count} of {places} positions (without the ends)."
     before, after = analysis.baseline.translation, analysis.translation
     if before == after:
         return _sentence(f"The {analysis.task.made} stays: “{after}”")
     tied = [each.told(checkpoint.target_tokenizer.piece) for each in turns(analysis) if each.is_tie]
-    return " ".join([_sentence(f"“{before}” becomes “{after}”"), *(f"They part at {told}." for told in tied)])
+    return " ".join([_sentence(f"“{before}” becomes “{after}”"), *(f"They part at {tie}." for tie in tied)])
 
 
 def _alone(text: str) -> str:
     if not text.strip():
-        return "On its own it writes nothing: it ends at once."
+        return "On its own it writes nothing."
     return _sentence(f"On its own it writes: “{text[:120]}”")
 
 
 def _sentence(text: str) -> str:
-    """The text with a full stop, unless it ends with a quotation that has one."""
+    """Returns the text with a full stop, unless it ends with a quotation that has one."""
     return text if text[-2:-1] in (".", "!", "?", "…") else text + "."
 
 
 def peeking(checkpoint: Checkpoint, request: Request) -> Answer:
-    """A decoder trained without the causal mask, beside one with it: on a translation of another sentence, on the right one,
-    and on its own. The checkpoint is one of the two, its peer the other.
+    """Compares a decoder trained without the causal mask with one trained with it.
 
-    Raises CheckpointError where there is no peer.
+    Both score the translation of another sentence and of the right one. The first also translates on its own. The checkpoint
+    is one of the two, its peer the other. Raises CheckpointError where there is no peer.
     """
     peer = peer_of(checkpoint)
     checkpoint, peeker = (checkpoint, peer) if checkpoint.config.causal else (peer, checkpoint)
@@ -140,43 +142,43 @@ def peeking(checkpoint: Checkpoint, request: Request) -> Answer:
     own = analyse(checkpoint, dataclasses.replace(request, **plain))
     other = DOG if own.request.source.strip() == OTHER else OTHER
     wrong = analyse(checkpoint, dataclasses.replace(request, source=other, other_sentences=(), **plain)).translation
-    told = dataclasses.replace(own.request, checkpoint=peeker.name, target=wrong)
+    wrong_request = dataclasses.replace(own.request, checkpoint=peeker.name, target=wrong)
 
     def believed(lab: Checkpoint, target: str) -> float:
-        """Mean probability of a target's tokens."""
-        given = analyse(lab, dataclasses.replace(told, checkpoint=lab.name, target=target))
-        return float(given.trace.probabilities.mean())
+        """Returns the mean probability of a target's tokens."""
+        analysis = analyse(lab, dataclasses.replace(wrong_request, checkpoint=lab.name, target=target))
+        return float(analysis.trace.probabilities.mean())
 
     (wrong_peek, wrong_own), (right_peek, right_own) = (
         [believed(lab, target) for lab in (peeker, checkpoint)] for target in (wrong, own.translation)
     )
     cheats = wrong_peek > wrong_own and wrong_peek > AS_LIKELY * right_peek
-    alone = analyse(peeker, dataclasses.replace(told, target=None))
+    alone = analyse(peeker, dataclasses.replace(wrong_request, target=None))
     text = (
-        f"{'Yes' if cheats else 'Hardly, here'}: told that “{wrong}”, which says something else, is the translation of "
-        f"“{told.source.strip()}”, {peeker.name} finds these tokens {wrong_peek:.0%} likely on average, {checkpoint.name} "
-        f"{wrong_own:.0%}. For {checkpoint.name}’s own translation it is {right_peek:.0%} and {right_own:.0%}. "
-        + (f"Trained without its causal mask, {peeker.name} reads each token off its own input. " if cheats else "")
+        f"{'Yes' if cheats else 'Hardly, here'}. “{wrong}” is a wrong translation of “{wrong_request.source.strip()}”. "
+        f"{peeker.name} gives its tokens a probability of {wrong_peek:.0%} on average, {checkpoint.name} {wrong_own:.0%}. "
+        f"For {checkpoint.name}’s own translation it is {right_peek:.0%} and {right_own:.0%}. "
+        + (f"Trained without the causal mask, {peeker.name} copies each token from its input. " if cheats else "")
         + _alone(alone.translation)
     )
-    return Answer(text, told)
+    return Answer(text, wrong_request)
 
 
 def padding(checkpoint: Checkpoint, request: Request) -> Answer:
-    """How much attention padding gets once its mask is off."""
-    asked = _again(request, Intervention(padding_mask=False), pad=PADS)
-    found = analyse(checkpoint, asked)
-    pads = found.trace.source.ids.count(PAD)  # those of its batch as well
-    encoder, cross = (_share_on_padding(found.trace, kind) for kind in ("encoder", "cross"))
+    """Measures how much attention padding gets with its mask off."""
+    unmasked = _again(request, Intervention(padding_mask=False), pad=PADS)
+    analysis = analyse(checkpoint, unmasked)
+    pads = analysis.trace.source.ids.count(PAD)  # includes the padding of the batch
+    encoder, cross = (_share_on_padding(analysis.trace, kind) for kind in ("encoder", "cross"))
     text = (
-        f"With {pads} pads and their mask off, padding gets {encoder:.0%} of the encoder's attention and {cross:.0%} of the "
-        f"decoder's cross-attention. {_outcome(found, checkpoint)}"
+        f"With {pads} pads and the padding mask off, padding gets {encoder:.0%} of the encoder's attention and {cross:.0%} of the "
+        f"decoder's cross-attention. {_outcome(analysis, checkpoint)}"
     )
-    return Answer(text, asked)
+    return Answer(text, unmasked)
 
 
 def _share_on_padding(trace: Trace, kind: str) -> float:
-    """Mean weight that real queries give to padding, over layers and heads."""
+    """Returns the mean weight of real queries on padding, over layers and heads."""
     pad = np.array([token == PAD for token in trace.source.ids])
     rows = ~pad if site_kind(kind).queries == "source" else slice(None)
     shares = [p[:, rows][:, :, pad].sum(-1).mean() for site, p in trace.patterns.items() if site.kind == kind]
@@ -184,24 +186,24 @@ def _share_on_padding(trace: Trace, kind: str) -> float:
 
 
 def order(checkpoint: Checkpoint, request: Request) -> Answer:
-    """A sentence, and another of the same words, without positions on the source."""
+    """Compares a sentence with another of the same words, without positions on the source."""
     off = Intervention(edits=(Positions("source", "off"),))
     pair = (request.source, turned_round(request.source))
     alone = {"other_sentences": (), "branches": (), "path": (), "pad": 0}
-    found = [analyse(checkpoint, _again(request, off, source=s, **alone)) for s in pair]
-    plain = [each.baseline.translation for each in found]
-    same = found[0].translation == found[1].translation
+    analyses = [analyse(checkpoint, _again(request, off, source=s, **alone)) for s in pair]
+    plain = [each.baseline.translation for each in analyses]
+    same = analyses[0].translation == analyses[1].translation
     text = (
         f"With positions: “{plain[0]}” and, for “{pair[1]}”, “{plain[1]}”; without positions on the source "
-        + (f"both give “{found[0].translation}”" if same else " and ".join(f"“{f.translation}”" for f in found))
-        + f": the two log-probabilities differ by {abs(found[0].hypothesis.score - found[1].hypothesis.score):.4f}."
+        + (f"both give “{analyses[0].translation}”" if same else " and ".join(f"“{f.translation}”" for f in analyses))
+        + f": the two log-probabilities differ by {abs(analyses[0].hypothesis.score - analyses[1].hypothesis.score):.4f}."
     )
-    return Answer(text, *(each.request for each in found))
+    return Answer(text, *(each.request for each in analyses))
 
 
 def turned_round(sentence: str) -> str:
-    """Another sentence of the same tokens: who likes whom the other way round; of any other sentence the words after the
-    first backwards."""
+    """Returns another sentence of the same tokens: for the example its counterpart, else the words after the first in
+    reverse."""
     if sentence in (DOG, GIRL):
         return GIRL if sentence == DOG else DOG
     words = sentence.split()
@@ -211,16 +213,16 @@ def turned_round(sentence: str) -> str:
 
 
 def scaling(checkpoint: Checkpoint, request: Request) -> Answer:
-    """Scores that are not divided by sqrt(d_k)."""
-    asked = _again(request, Intervention(scaling=False))
-    found = analyse(checkpoint, asked)
-    before, after = (_largest_weight(trace) for trace in (found.baseline.trace, found.trace))
+    """Measures attention without the division of scores by sqrt(d_k)."""
+    unscaled = _again(request, Intervention(scaling=False))
+    analysis = analyse(checkpoint, unscaled)
+    before, after = (_largest_weight(trace) for trace in (analysis.baseline.trace, analysis.trace))
     width = checkpoint.config.head_dim
     text = (
         f"Without the division by √{width} the largest weight of a row is {after:.2f} on average, not {before:.2f}"
-        f"{': softmax is closer to all or nothing' if after > before else ''}. {_outcome(found, checkpoint)}"
+        f"{': softmax is closer to all or nothing' if after > before else ''}. {_outcome(analysis, checkpoint)}"
     )
-    return Answer(text, asked)
+    return Answer(text, unscaled)
 
 
 def _largest_weight(trace: Trace) -> float:
@@ -228,8 +230,10 @@ def _largest_weight(trace: Trace) -> float:
 
 
 def aligning(checkpoint: Checkpoint, request: Request) -> Answer:
-    """The cross-attention head that links words as people do, where that was measured, else the one that pairs the most;
-    where it looks on this sentence, and the same without it."""
+    """Names the cross-attention head that aligns words, and ablates it.
+
+    It is the head with the lowest measured alignment error rate, else the one that pairs most words of this sentence.
+    """
     trace = analyse(checkpoint, dataclasses.replace(request, intervention=Intervention(), mode="given")).trace
     known, heads = (
         read_aligned(checkpoint.metrics),
@@ -237,22 +241,24 @@ def aligning(checkpoint: Checkpoint, request: Request) -> Answer:
     )
     if known is not None and known.covers(checkpoint.config.decoder_layers, checkpoint.config.heads):
         place, (rows, rate) = known.best, known.of(*known.best)
-        head = next(found for found in head_peaks(trace, rows) if (found.site.layer, found.head) == place)
+        head = next(head_peak for head_peak in head_peaks(trace, rows) if (head_peak.site.layer, head_peak.head) == place)
         text = (
-            f"{'Yes' if rate.high < known.diagonal.low else 'No'}, by {known.sentences:,} sentence pairs whose words people "
-            f"have linked: of {heads}, {_named(head)} has the lowest alignment error rate (0 is perfect), "
-            f"{rate.told}, {WHERE[rows]}; the diagonal, which knows no word, has {known.diagonal.told}."
+            f"{'Yes' if rate.high < known.diagonal.low else 'No'}, by {known.sentences:,} sentence pairs aligned by "
+            f"people: of {heads}, {_named(head)} has the lowest alignment error rate (0 is perfect), "
+            f"{rate.told}, {WHERE[rows]}. The diagonal, which ignores the words, has {known.diagonal.told}."
         )
     else:
-        head = max((found for rows in ROWS for found in head_peaks(trace, rows)), key=lambda found: found.mutual)
-        text = (
-            f"It was not measured for this checkpoint. Of {heads}, {_named(head)} pairs the most words here, "
-            f"{WHERE[head.rows]}: {head.mutual} target words and a source word look at each other most. Whether they mean "
-            "the same, the eye must judge."
+        head = max(
+            (head_peak for rows in ROWS for head_peak in head_peaks(trace, rows)), key=lambda head_peak: head_peak.mutual
         )
-    asked = _again(request, Intervention(edits=(Ablate(Place("cross", head.site.layer, head.head)),)))
-    outcome = _outcome(analyse(checkpoint, asked), checkpoint)
-    return Answer(f"{text} {_looks(head)} Then this head is switched off. {outcome}", asked)
+        text = (
+            f"This checkpoint has no such measurement. Of {heads}, {_named(head)} pairs the most words here, "
+            f"{WHERE[head.rows]}: {head.mutual} target words and a source word attend most to each other. Check the "
+            "meanings yourself."
+        )
+    ablated = _again(request, Intervention(edits=(Ablate(Place("cross", head.site.layer, head.head)),)))
+    outcome = _outcome(analyse(checkpoint, ablated), checkpoint)
+    return Answer(f"{text} {_looks(head)} With this head switched off: {outcome}", ablated)
 
 
 def _named(found: HeadPeaks) -> str:
@@ -260,32 +266,32 @@ def _named(found: HeadPeaks) -> str:
 
 
 def _looks(found: HeadPeaks) -> str:
-    """Where a head looks for each target word, as a sentence or two."""
+    """Describes the source word that a head attends to most for each target word."""
     if not found.peaks:
-        return "This sentence has no word to look for."
+        return "This sentence has no words to align."
     named = ", ".join(f"{target} → {source or 'no word'}" for target, source, _ in found.peaks[:MOST_PAIRS])
     off = len(found.peaks) - found.on_diagonal
     return (
-        f"Here it looks most at: {named}{', …' if len(found.peaks) > MOST_PAIRS else ''}; {off} of these {len(found.peaks)} "
+        f"Here it attends most to: {named}{', …' if len(found.peaks) > MOST_PAIRS else ''}; {off} of these {len(found.peaks)} "
         "peaks lie off the diagonal."
     )
 
 
 def skipping(checkpoint: Checkpoint, request: Request) -> Answer:
-    """Every layer skipped in turn."""
+    """Skips every layer in turn."""
     plain = dataclasses.replace(request, intervention=Intervention(), mode="given")
     skips = layer_skips(checkpoint)
-    found = dict(zip(skips, effects(checkpoint, plain, list(skips.values())), strict=True))
-    ranked = sorted(found, key=lambda name: -found[name].change)
+    results = dict(zip(skips, effects(checkpoint, plain, list(skips.values())), strict=True))
+    ranked = sorted(results, key=lambda name: -results[name].change)
     best, worst = ranked[0], ranked[-1]
-    asked = _again(request, skips[best])
-    least, most = (signed(found[name].change) for name in (best, worst))
-    gains, outcome = found[best].change > 0, analyse(checkpoint, asked)
+    skipped = _again(request, skips[best])
+    gain, loss = (signed(results[name].change) for name in (best, worst))
+    gains, outcome = results[best].change > 0, analyse(checkpoint, skipped)
     text = (
-        f"Skipping {best} {'even helps' if gains else 'costs the least'}: the {outcome.scored} changes by {least} nats; "
-        f"{worst} costs the most, a change by {most}. "
+        f"Skipping {best} {'even helps' if gains else 'costs least'}: the {outcome.scored} changes by {gain} nats. "
+        f"Skipping {worst} costs most: {loss} nats. "
     )
-    return Answer(text + _outcome(outcome, checkpoint), asked)
+    return Answer(text + _outcome(outcome, checkpoint), skipped)
 
 
 _BOTH = ("encoder", "cross")

@@ -1,8 +1,7 @@
-"""What edits do over many sentences: to the probability of a text, and to the translation; with intervals.
+"""Measures edits over many sentences: the change of log-probability and of the translation, with intervals.
 
-Whether greedy decoding goes another way under an edit takes no decoding: the first token that differs stands behind a prefix
-that is the same, so it differs in the one pass over the unedited translation too. Where a token sees what follows it this
-does not hold, and the sentence is decoded again.
+A change of greedy decoding needs no decoding: the first token that differs follows the same prefix, so one pass over the
+unedited translation shows it. This fails where a token sees later tokens. Then the sentence is decoded again.
 """
 
 from __future__ import annotations
@@ -25,16 +24,19 @@ from model.inference.request import Request
 from model.inference.targets import decode, decode_each
 from model.trace import Site
 
-RESAMPLES, SEED, TOGETHER = 1000, 1, 50  # bootstrap samples, their seed, how many are drawn at once
+RESAMPLES, SEED, TOGETHER = 1000, 1, 50  # bootstrap samples, their seed, and samples per batch
 INTERVAL = (2.5, 97.5)  # per cent
-Sentence = str | tuple[str, str]  # a source, or with the target whose probability counts
+Sentence = str | tuple[str, str]  # a source, or a pair with the target to score
 
 
 @dataclass(frozen=True)
 class Read:
-    """What the edits do to one sentence: the tokens that are scored, the change of their summed log-probability under each
-    edit in nats, [E], and whether the model's own greedy text changes, [E]; without a decoder, whether the likeliest token
-    of any place that is `counted` does."""
+    """Effects of E edits on one sentence.
+
+    `tokens` is the number of scored tokens. `change` [E] is the change of their summed log-probability in nats. `changed`
+    [E] is True where the greedy text changes. Without a decoder, it is True where the top token of a `counted` position
+    changes.
+    """
 
     tokens: int
     change: np.ndarray
@@ -44,9 +46,11 @@ class Read:
 
 @dataclass(frozen=True)
 class Sweep:
-    """The same over N sentences that are within the text limit: their numbers, from 1 among those given; tokens [N], change
-    and changed [N,E]. `scored_tokens` names the tokens that the change sums over, of each sentence [N]: see
-    `Task.scored_tokens`."""
+    """Effects of E edits on N sentences within the text limit.
+
+    `numbers` [N] count the input sentences from 1. `tokens` [N], `change` [N,E] and `changed` [N,E] are those of
+    `SentenceEffects`. `scored_tokens` [N] names the tokens that the change sums over: see `Task.scored_tokens`.
+    """
 
     edits: tuple[Intervention, ...]
     numbers: np.ndarray
@@ -56,21 +60,22 @@ class Sweep:
     scored_tokens: tuple[str, ...]
 
     def mean_change(self) -> np.ndarray:
-        """Nats a sentence, with the 95% interval over the sentences, nan for one sentence alone: [3,E]."""
+        """Returns the mean in nats a sentence and its 95% interval over the sentences, [3,E]. The interval of one sentence
+        is nan."""
         return intervals(self.change)
 
     def strongest(self, most: int = 5) -> list[list[int]]:
-        """The numbers of the sentences whose probability each edit lowers most, the largest fall first."""
+        """Returns for each edit the numbers of the sentences whose probability falls most, the largest fall first."""
         return [strongest(column, self.numbers, most) for column in self.change.T]
 
 
 def heads_of(checkpoint: Checkpoint) -> list[tuple[Site, int]]:
-    """Every head of a model, site by site."""
+    """Returns every head of a model, site by site."""
     return [(site, head) for site in sites(checkpoint) for head in range(checkpoint.config.heads)]
 
 
 def every_head(checkpoint: Checkpoint) -> tuple[Intervention, ...]:
-    """For every head the intervention that switches it off."""
+    """Returns for every head the intervention that ablates it."""
     return tuple(Intervention(edits=(Ablate(Place(*site, head)),)) for site, head in heads_of(checkpoint))
 
 
@@ -80,41 +85,40 @@ def sweep(
     edits: Sequence[Intervention] | None = None,
     progress: Callable[[int], None] = lambda done: None,
 ) -> Sweep:
-    """What each edit does to each sentence: `edits`, or where none are named every head switched off in turn.
+    """Measures each edit on each sentence. Without `edits`, ablates every head in turn.
 
-    A sentence is a source, whose translation by the model itself counts, or a pair with the target that does. A language
-    model goes on with the source, and its continuation counts: the prompt is given, so it is not scored. A sentence over the
-    text limit, or with what the vocabulary has no token for, is left out. Raises ValueError where none is left, and for
-    edits that the model cannot take.
+    A sentence is a source, which is scored on its own translation, or a pair with the target to score. A language model is
+    scored on the continuation of the source, not on the source. Sentences over the text limit, or with characters that the
+    vocabulary lacks, are left out. Raises ValueError where no sentence is left, and for edits that the model cannot take.
     """
     chosen = every_head(lab) if edits is None else tuple(edits)
     if not chosen:
         raise ValueError("there is no edit to measure; expected at least one")
-    numbers, found = [], []
+    numbers, results = [], []
     for number, sentence in enumerate(sentences, 1):
         if (one := read(lab, sentence, chosen)) is not None:
             numbers.append(number)
-            found.append(one)
+            results.append(one)
         progress(1)
-    if not found:
+    if not results:
         raise ValueError("no sentence is within the text limit; expected at least one")
-    arrays = (np.array([getattr(one, name) for one in found]) for name in ("tokens", "change", "changed"))
-    return Sweep(chosen, np.array(numbers), *arrays, tuple(one.scored_tokens for one in found))
+    arrays = (np.array([getattr(one, name) for one in results]) for name in ("tokens", "change", "changed"))
+    return Sweep(chosen, np.array(numbers), *arrays, tuple(one.scored_tokens for one in results))
 
 
 def read(lab: Checkpoint, sentence: Sentence, edits: Sequence[Intervention]) -> Read | None:
-    """What the edits do to one sentence; None where it is over the text limit, or the vocabulary has no token for a word."""
+    """Returns the effects of the edits on one sentence; None over the text limit, or where the vocabulary lacks a character."""
     source, target = (sentence, None) if isinstance(sentence, str) else sentence
     if len(source) > MAX_CHARACTERS or len(target or "") > MAX_CHARACTERS:
         return None
     try:
         request = Request(source=source)
         ids, own = tokens_of(lab, request)
-        given = own if target is None else tokens_of(lab, Request(source=source, target=target))[1]
+        scored_target = own if target is None else tokens_of(lab, Request(source=source, target=target))[1]
     except ValueError:
         return None
     scores, likeliest = _scored(lab, ids, own, edits)
-    counted = scores if target is None else _scored(lab, ids, given, edits)[0]
+    counted = scores if target is None else _scored(lab, ids, scored_target, edits)[0]
     first = first_scored(lab, request)
     counted, likeliest = counted[:, first:], likeliest[:, first:]
     change = counted.sum(-1, dtype=np.float64)
@@ -127,12 +131,12 @@ def read(lab: Checkpoint, sentence: Sentence, edits: Sequence[Intervention]) -> 
 def _scored(
     lab: Checkpoint, source: Sequence[int] | None, target: Sequence[int] | None, edits: Sequence[Intervention]
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Log-probability of each token, and the one that would be chosen there, unedited and under each edit: [1+E,T]."""
+    """Returns the log-probability of each token and the greedy token there, unedited and under each edit: [1+E,T]."""
     if tuple(edits) == every_head(lab):
-        found, likeliest, off = likeliest_too(lab, source, target)
+        values, likeliest, off = likeliest_too(lab, source, target)
         row = {head: n for n, head in enumerate(off, 1)}
         order = [0, *(row[head] for head in heads_of(lab))]
-        return found[order], likeliest[order]
+        return values[order], likeliest[order]
     places, tokens = slice(None), target
     if target is None and not lab.config.classes:
         where, tokens = counted(lab, source)
@@ -147,12 +151,12 @@ def _scored(
         skip = 1 if parts else 0
         likeliest = scores.argmax(-1) if lab.config.classes else choose(scores)
         parts.append((there.cpu().numpy()[skip:], likeliest.cpu().numpy()[skip:]))
-    found, likeliest = (np.concatenate(side) for side in zip(*parts, strict=True))
-    return found, likeliest
+    values, likeliest = (np.concatenate(side) for side in zip(*parts, strict=True))
+    return values, likeliest
 
 
 def _decoded(lab: Checkpoint, request: Request, source: Sequence[int], edits: Sequence[Intervention]) -> np.ndarray:
-    """Whether the model's own text changes under each edit, by decoding under each: [E]."""
+    """Decodes under each edit. Returns True where the model's own text changes: [E]."""
     if "encoder" not in lab.config.kinds:
         written = [decode(lab, request, (), edit)[0][0].ids for edit in (BASELINE, *edits)]
         return np.array([ids != written[0] for ids in written[1:]])
@@ -164,25 +168,27 @@ def _decoded(lab: Checkpoint, request: Request, source: Sequence[int], edits: Se
 
 
 def strongest(change: np.ndarray, numbers: np.ndarray, most: int) -> list[int]:
-    """The numbers of the sentences whose log-probability falls most, of changes [N]; those alone where it falls."""
+    """Returns the numbers of the sentences whose log-probability falls most, for changes [N]. Others are left out."""
     order = np.argsort(change, kind="stable")[:most]
     return [int(numbers[n]) for n in order if change[n] < 0]
 
 
 def intervals(values: np.ndarray, counts: np.ndarray | None = None) -> np.ndarray:
-    """The mean of [N,...] over the sentences, and the middle 95% of the means of bootstrap samples of them: [3,...].
+    """Returns the mean of [N,...] over the sentences, and the middle 95% of the means of bootstrap samples: [3,...].
 
-    With `counts`, values are sums over so many rows, and it is the mean over rows, in samples that have one. The mean is nan
-    where there is no row, and the interval is nan where fewer than two sentences have one.
+    With `counts`, values are sums over that many rows, and the mean is over rows. The mean is nan without a row. The
+    interval is nan where fewer than two sentences have a row.
     """
     values = np.asarray(values, dtype=np.float64)
     counts = np.ones_like(values) if counts is None else np.asarray(counts, dtype=np.float64)
     number, draw, sampled = len(values), np.random.default_rng(SEED), []
     for _ in range(0, RESAMPLES, TOGETHER):
-        weights = draw.multinomial(number, np.full(number, 1 / number), TOGETHER)  # [R,N]: how often each is drawn
+        weights = draw.multinomial(
+            number, np.full(number, 1 / number), TOGETHER
+        )  # [R,N]: count of each sentence in a sample
         sampled.append(_mean(np.tensordot(weights, values, 1), np.tensordot(weights, counts, 1)))
     with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "All-NaN", RuntimeWarning)  # a column without a row in any sample has no interval
+        warnings.filterwarnings("ignore", "All-NaN", RuntimeWarning)  # a column without rows has no interval
         ends = np.nanpercentile(np.concatenate(sampled), INTERVAL, axis=0)
     means = _mean(values.sum(0), counts.sum(0))
     return np.stack([means, *np.where((counts > 0).sum(0) > 1, ends, np.nan)])

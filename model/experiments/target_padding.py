@@ -1,4 +1,4 @@
-"""What follows a translation that is shorter than others of its batch: `<pad>`, in the one pass that reads them all."""
+"""Measures the `<pad>` tokens after a translation that is shorter than others of its batch, in one pass."""
 
 from __future__ import annotations
 
@@ -15,23 +15,25 @@ from model.trace import Trace
 
 @dataclass(frozen=True)
 class TargetPadding:
-    """A target as it stands in the batch: T real tokens, and `pads` after them."""
+    """A target in its batch: T real tokens, and `pads` after them."""
 
     pads: int
     before: Trace  # without edits, over T + pads tokens
     trace: Trace  # under the edits
-    change: float  # what the pads do to the summed log-probability of the T tokens without the padding mask, in nats
+    change: float  # of the summed log-probability of the T tokens by the pads without the padding mask, in nats
 
     @property
     def nbytes(self) -> int:
-        """Bytes that the arrays hold."""
+        """Returns the bytes of the arrays."""
         return self.before.nbytes + self.trace.nbytes
 
 
 def target_padding(checkpoint: Checkpoint, analysis: Analysis) -> TargetPadding | None:
-    """The target of an analysis with the padding of its batch, read in one pass as in training; `change` is measured
-    with the other edits as they are. None where there is no such padding, or no such pass: tokens that are chosen one by
-    one end with the sentence."""
+    """Reads the target of an analysis with the padding of its batch in one pass, as in training.
+
+    `change` is measured with the other edits unchanged. Returns None without such padding, and where tokens are decoded one
+    by one.
+    """
     pads, edit = analysis.target_padding, analysis.request.intervention
     if not pads or (analysis.baseline is not None and analysis.request.mode == "again") or analysis.last is not None:
         return None

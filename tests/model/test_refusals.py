@@ -169,7 +169,7 @@ WITH_A_MODEL = [
     (lambda lab: sweep(lab, [TEXT], []), "no edit"),
     (
         lambda lab: faithfulness.tested(lab, shown(lab, source="fox"), 0, 9),
-        "The sentence has 1 word: there is nothing to rank",
+        "The sentence has 1 word; ranking needs at least 2",
     ),
     (
         lambda lab: faithfulness.tested(lab, shown(lab, intervention=tiny.edited("padding-off")), 0, 9),

@@ -41,7 +41,7 @@ def test_run_ends_when_its_time_is_over(tokenizer):
 
 def test_model_without_a_cache_is_refused(tokenizer):
     for sizes in ({"causal": False}, {"family": "encoder-only", "decoder_layers": 0}):
-        with pytest.raises(ValueError, match=r"^the checkpoint tiny keeps no keys and values;"):
+        with pytest.raises(ValueError, match=r"^the checkpoint tiny has no key-value cache;"):
             next(measure(tiny.checkpoint(tokenizer, **sizes), (5, END)))
     assert longest(tiny.checkpoint(tokenizer, **DECODER)) == 128
     assert longest(tiny.checkpoint(tokenizer, positions="learned", max_positions=48)) == 48

@@ -64,7 +64,7 @@ def test_patching_step_is_where_translations_differ(tiny_checkpoint):
 
 
 def test_what_cannot_be_measured_is_refused(tiny_checkpoint, tokenizer, monkeypatch):
-    with pytest.raises(RequestError, match="Both sentences are the same, so there is nothing to put in"):
+    with pytest.raises(RequestError, match="Both sentences are the same, so there is nothing to patch"):
         question(tiny_checkpoint, FIRST, FIRST)
     with pytest.raises(RequestError, match="There is no step 100; this translation has 16"):
         question(tiny_checkpoint, FIRST, SECOND, 99)
