@@ -171,8 +171,8 @@ def padding(checkpoint: Checkpoint, request: Request) -> Answer:
     pads = analysis.trace.source.ids.count(PAD)  # includes the padding of the batch
     encoder, cross = (_share_on_padding(analysis.trace, kind) for kind in ("encoder", "cross"))
     text = (
-        f"With {pads} pads and the padding mask off, padding gets {encoder:.0%} of the encoder's attention and {cross:.0%} of the "
-        f"decoder's cross-attention. {_outcome(analysis, checkpoint)}"
+        f"With {pads} pads and the padding mask off, padding gets {encoder:.0%} of the encoder's attention and {cross:.0%} "
+        f"of the decoder's cross-attention. {_outcome(analysis, checkpoint)}"
     )
     return Answer(text, unmasked)
 
@@ -272,8 +272,8 @@ def _looks(found: HeadPeaks) -> str:
     named = ", ".join(f"{target} → {source or 'no word'}" for target, source, _ in found.peaks[:MOST_PAIRS])
     off = len(found.peaks) - found.on_diagonal
     return (
-        f"Here it attends most to: {named}{', …' if len(found.peaks) > MOST_PAIRS else ''}; {off} of these {len(found.peaks)} "
-        "peaks lie off the diagonal."
+        f"Here it attends most to: {named}{', …' if len(found.peaks) > MOST_PAIRS else ''}; {off} of these "
+        f"{len(found.peaks)} peaks lie off the diagonal."
     )
 
 

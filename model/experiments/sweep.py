@@ -107,7 +107,7 @@ def sweep(
 
 
 def read(lab: Checkpoint, sentence: Sentence, edits: Sequence[Intervention]) -> Read | None:
-    """Returns the effects of the edits on one sentence; None over the text limit, or where the vocabulary lacks a character."""
+    """Returns the effects of the edits on one sentence; None over the text limit, or if the vocabulary lacks a character."""
     source, target = (sentence, None) if isinstance(sentence, str) else sentence
     if len(source) > MAX_CHARACTERS or len(target or "") > MAX_CHARACTERS:
         return None
@@ -183,9 +183,7 @@ def intervals(values: np.ndarray, counts: np.ndarray | None = None) -> np.ndarra
     counts = np.ones_like(values) if counts is None else np.asarray(counts, dtype=np.float64)
     number, draw, sampled = len(values), np.random.default_rng(SEED), []
     for _ in range(0, RESAMPLES, TOGETHER):
-        weights = draw.multinomial(
-            number, np.full(number, 1 / number), TOGETHER
-        )  # [R,N]: count of each sentence in a sample
+        weights = draw.multinomial(number, np.full(number, 1 / number), TOGETHER)  # [R,N]: count of each in a sample
         sampled.append(_mean(np.tensordot(weights, values, 1), np.tensordot(weights, counts, 1)))
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "All-NaN", RuntimeWarning)  # a column without rows has no interval

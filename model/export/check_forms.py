@@ -1,4 +1,4 @@
-"""The lines of a checks file, read and written: a form is a sentence with fields in it, each of one kind of value."""
+"""Reads and writes the lines of a checks file. A form is a sentence with fields of declared types."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from model.trace import SITE_KINDS, Site
 
 
 class FormError(ValueError):
-    """A line that is none; `at` is where it stops being one, the text what was expected there."""
+    """A line that no form fits. `position` is the first wrong character, the message the expected text."""
 
     def __init__(self, expected: str, at: int) -> None:
         super().__init__(expected)
@@ -25,14 +25,14 @@ class FormError(ValueError):
 
 
 class Token(NamedTuple):
-    """A token by its label, and which of those of this label it is, from 1."""
+    """A token by its label, and its occurrence among equal labels, from 1."""
 
     label: str
     number: int = 1
 
 
 class Head(NamedTuple):
-    """A head by its place, from 0; None: the mean over heads."""
+    """A head, from 0; None for the mean over heads."""
 
     site: Site
     head: int | None
@@ -40,14 +40,14 @@ class Head(NamedTuple):
 
 @dataclass(frozen=True)
 class Amount:
-    """What a number should be: at least or at most so much, or so much within a tolerance."""
+    """Condition on a number: a lower bound, an upper bound, or a value with a tolerance."""
 
     how: str  # at least, at most, within
     value: float
     tolerance: float = 0.0
 
     def holds(self, found: float) -> bool:
-        """True for a number that is so; never for one that is none."""
+        """True where the number meets the condition; False for nan."""
         if self.how == "within":
             return abs(found - self.value) <= self.tolerance
         return found >= self.value if self.how == "at least" else found <= self.value
@@ -61,12 +61,12 @@ _DECODED = list(Decoding.__dataclass_fields__)
 
 
 def _value(line: str, at: int) -> tuple[Any, int]:
-    """A JSON value."""
+    """Reads a JSON value."""
     try:
-        found, end = _DECODER.raw_decode(line, at)
+        value, end = _DECODER.raw_decode(line, at)
     except (ValueError, RecursionError):
-        raise FormError("a text in double quotes, a number or a list, as JSON has them", at) from None
-    return found, end
+        raise FormError("a JSON value: a text in double quotes, a number or a list", at) from None
+    return value, end
 
 
 def _text(line: str, at: int) -> tuple[str, int]:
@@ -85,8 +85,8 @@ def _matched(pattern: str, expected: str) -> Callable[[str, int], re.Match[str]]
     compiled = re.compile(pattern, re.ASCII)
 
     def match(line: str, at: int) -> re.Match[str]:
-        if found := compiled.match(line, at):
-            return found
+        if hit := compiled.match(line, at):
+            return hit
         raise FormError(expected, at)
 
     return match
@@ -104,48 +104,48 @@ _metric_of = _matched("[a-z]+", f"one of {', '.join(METRICS)}")
 
 
 def _amount(line: str, at: int) -> tuple[Amount, int]:
-    found = _amount_of(line, at)
-    if found[1]:
-        return Amount(found[1], float(found[2])), found.end()
-    return Amount("within", float(found[3]), float(found[4])), found.end()
+    match = _amount_of(line, at)
+    if match[1]:
+        return Amount(match[1], float(match[2])), match.end()
+    return Amount("within", float(match[3]), float(match[4])), match.end()
 
 
 def _head(line: str, at: int) -> tuple[Head, int]:
-    found = _head_of(line, at)
-    kind = next(of.kind for of in SITE_KINDS.values() if of.code == found[1])
-    return Head(Site(kind, int(found[2]) - 1), None if found[3] == "mean" else int(found[3]) - 1), found.end()
+    match = _head_of(line, at)
+    kind = next(of.kind for of in SITE_KINDS.values() if of.code == match[1])
+    return Head(Site(kind, int(match[2]) - 1), None if match[3] == "mean" else int(match[3]) - 1), match.end()
 
 
 def _step(line: str, at: int) -> tuple[int, int]:
-    found = _step_of(line, at)
-    return int(found[1]) - 1, found.end()
+    match = _step_of(line, at)
+    return int(match[1]) - 1, match.end()
 
 
 def _metric(line: str, at: int) -> tuple[str, int]:
-    found = _metric_of(line, at)
-    if found[0] not in METRICS:
+    match = _metric_of(line, at)
+    if match[0] not in METRICS:
         raise FormError(f"one of {', '.join(METRICS)}", at)
-    return found[0], found.end()
+    return match[0], match.end()
 
 
 def _asked(line: str, at: int) -> tuple[Request, int]:
-    """A sentence, and after `with` what else is asked, each as name=value."""
+    """Reads a sentence, and the options after `with`, each as name=value."""
     first = at
     source, at = _text(line, at)
-    given: dict[str, Any] = {}
+    options: dict[str, Any] = {}
     before = " with "
     while line.startswith(before, at) and (name := re.compile(r"([a-z_]+)=").match(line, at + len(before))):
-        if name[1] not in (*_ASKED, *_DECODED) or name[1] in given:
+        if name[1] not in (*_ASKED, *_DECODED) or name[1] in options:
             raise FormError(f"one of {', '.join((*_ASKED, *_DECODED))}, each once", name.start())
-        given[name[1]], at = _value(line, name.end())
+        options[name[1]], at = _value(line, name.end())
         before = " "
     plain = schema.plain(Request("x")) | {"source": source}
-    plain |= {name: value for name, value in given.items() if name in _ASKED}
-    plain["decoding"] |= {name: _as_number(name, value) for name, value in given.items() if name in _DECODED}
+    plain |= {name: value for name, value in options.items() if name in _ASKED}
+    plain["decoding"] |= {name: _as_number(name, value) for name, value in options.items() if name in _DECODED}
     try:
         return schema.asked(plain), at
     except (ValueError, TypeError, KeyError) as fault:
-        raise FormError(f"a request that can be made ({fault})", first) from None
+        raise FormError(f"a valid request ({fault})", first) from None
 
 
 def _as_number(name: str, value: Any) -> Any:
@@ -153,7 +153,7 @@ def _as_number(name: str, value: Any) -> Any:
 
 
 FIELDS: dict[str, Read] = {
-    "asked": _asked,
+    "request": _asked,
     "text": _text,
     "query": _token,
     "key": _token,
@@ -165,18 +165,18 @@ FIELDS: dict[str, Read] = {
 
 
 def read(form: str, line: str) -> dict[str, Any]:
-    """The values of the fields of a form, all of the line read; FormError where it is another line."""
-    at, found = 0, {}
+    """Returns the fields of a form, after reading the full line. Raises FormError where the line has another form."""
+    position, fields = 0, {}
     for part in re.split(r"(\{[a-z]+\})", form):
         if part.startswith("{"):
-            found[part[1:-1]], at = FIELDS[part[1:-1]](line, at)
-        elif not line.startswith(part, at):
-            raise FormError(f"“{part.strip()}”", at + len(_common(line[at:], part)))
+            fields[part[1:-1]], position = FIELDS[part[1:-1]](line, position)
+        elif not line.startswith(part, position):
+            raise FormError(f"“{part.strip()}”", position + len(_common(line[position:], part)))
         else:
-            at += len(part)
-    if at != len(line):
-        raise FormError("the end of the line", at)
-    return found
+            position += len(part)
+    if position != len(line):
+        raise FormError("the end of the line", position)
+    return fields
 
 
 def _common(one: str, other: str) -> str:
@@ -186,27 +186,24 @@ def _common(one: str, other: str) -> str:
     return one[:same]
 
 
-# -- writing -----------------------------------------------------------------------------------------------------------
-
-
 def text(value: Any) -> str:
-    """A value as it stands in a line."""
+    """Formats a value."""
     return json.dumps(value, ensure_ascii=False)
 
 
 def token(label: str, labels: tuple[str, ...], place: int) -> str:
-    """A token at a place among others."""
+    """Formats a token at a position among others."""
     number = labels[: place + 1].count(label)
     return text(label) if number == 1 else f"{text(label)}#{number}"
 
 
 def head(site: Site, number: int | None) -> str:
-    """A head, from 0, or the mean."""
+    """Formats a head, from 0, or the mean."""
     return f"{site.of.code}.{site.layer + 1}.{'mean' if number is None else number + 1}"
 
 
 def asked(request: Request) -> str:
-    """A request, what is at its default left out; the checkpoint is named where the checks are run."""
+    """Formats a request without its default options. The checkpoint is chosen where the checks run."""
     plain, default = schema.plain(request), schema.plain(Request(request.source))
     options = {name: plain[name] for name in _ASKED if plain[name] != default[name]}
     options |= {name: plain["decoding"][name] for name in _DECODED if plain["decoding"][name] != default["decoding"][name]}

@@ -1,8 +1,7 @@
-"""Findings as tests: a file of checks, one a line, and what a checkpoint measures on each.
+"""Checks: findings as tests. A file has one check a line, which is measured on a checkpoint.
 
-A kind of check is one entry of `KINDS`: its form, what it means and how it is measured. docs/checks.md lists them.
-
-A checkpoint while a file of checks is measured on it."""
+A kind of check is one entry of `KINDS`: its form, its meaning and its measurement. docs/checks.md lists them.
+"""
 
 from __future__ import annotations
 
@@ -26,13 +25,13 @@ if TYPE_CHECKING:
     from model.inference.analysis import Analysis
     from model.inference.request import Request
 
-MOST_KEPT = 32  # analyses, and leak reports: a file may ask of thousands of sentences
+MOST_KEPT = 32  # analyses, and leak reports: a file may have thousands of sentences
 T = TypeVar("T")
 
 
 @dataclass
 class Lab:
-    """A checkpoint with what has been computed on it for the last checks."""
+    """A checkpoint with the results of the last checks."""
 
     checkpoint: Checkpoint
     analyses: dict[Request, Analysis] = field(default_factory=dict)
@@ -50,22 +49,22 @@ class Lab:
 
 
 def _kept(known: dict[Request, T], request: Request, make: Callable[[], T]) -> T:
-    """What is known of a request, made where it is not; the one that was not asked for longest goes."""
-    found = known.pop(request) if request in known else make()
-    known[request] = found
+    """Returns the cached result of a request, or computes it. Drops the result that was not used for longest."""
+    result = known.pop(request) if request in known else make()
+    known[request] = result
     if len(known) > MOST_KEPT:
         del known[next(iter(known))]
-    return found
+    return result
 
 
 MAX_BYTES = 1 << 20  # of a file
-TOLERANCE = 0.05  # of what a view's lines state
-STRONG = 0.5  # a weight or a probability from here on is stated as “at least”
+TOLERANCE = 0.05  # of the checks of a view
+STRONG = 0.5  # weights and probabilities from here on are checked with “at least”
 
 
 @dataclass(frozen=True)
 class Measured:
-    """Whether a check holds, and what was found, in words with the numbers."""
+    """Result of a check: True where it holds, and the measured numbers in words."""
 
     holds: bool
     found: str
@@ -73,8 +72,7 @@ class Measured:
 
 @dataclass(frozen=True)
 class Kind:
-    """A kind of check. `measure` may raise ValueError, one sentence, where this checkpoint cannot be asked: then the check
-    does not hold."""
+    """A kind of check. `measure` may raise ValueError where the checkpoint lacks the part: then the check fails."""
 
     name: str
     form: str
@@ -85,7 +83,7 @@ class Kind:
 
 @dataclass(frozen=True)
 class Check:
-    """A line of a file, from 1, and what it asks."""
+    """A line of a file, counted from 1, with its kind and fields."""
 
     number: int
     text: str
@@ -93,7 +91,7 @@ class Check:
     values: dict[str, Any]
 
     def measure(self, lab: Lab) -> Measured:
-        """What a checkpoint has to say to it."""
+        """Measures the check on a checkpoint."""
         try:
             return self.kind.measure(lab, **self.values)
         except ValueError as fault:
@@ -104,8 +102,8 @@ def _number(amount: Amount, value: float, what: str = "") -> Measured:
     return Measured(amount.holds(value), f"{decimal(value, 4)}{what}")
 
 
-def _weight(lab: Lab, head: Head, query: Token, key: Token, amount: Amount, asked: Request) -> Measured:
-    trace = lab.analyse(asked).trace
+def _weight(lab: Lab, head: Head, query: Token, key: Token, amount: Amount, request: Request) -> Measured:
+    trace = lab.analyse(request).trace
     view = _view(trace, head)
     rows = trace.outputs if head.site.of.queries == "target" and trace.outputs else trace.axis(head.site.of.queries)
     row, column = _place(rows.labels, query), _place(view.keys, key)
@@ -113,7 +111,7 @@ def _weight(lab: Lab, head: Head, query: Token, key: Token, amount: Amount, aske
 
 
 def _view(trace: Trace, head: Head) -> View:
-    """The map of a head; ValueError where there is no such head, told as the lines count, from 1."""
+    """Returns the map of a head. Raises ValueError for an unknown head, numbered from 1."""
     site, number = head
     heads = len(trace.patterns[site]) if site in trace.patterns else 0
     if not heads or (number or 0) >= heads:
@@ -123,7 +121,7 @@ def _view(trace: Trace, head: Head) -> View:
 
 
 def _place(labels: Sequence[str], token: Token) -> int:
-    """Where a token stands; ValueError where it does not."""
+    """Returns the position of a token. Raises ValueError where it is missing."""
     places = [place for place, label in enumerate(labels) if label == token.label]
     if len(places) < token.number:
         which = f", {token.number} times" if token.number > 1 else ""
@@ -131,36 +129,36 @@ def _place(labels: Sequence[str], token: Token) -> int:
     return places[token.number - 1]
 
 
-def _metric(lab: Lab, head: Head, metric: str, amount: Amount, asked: Request) -> Measured:
-    value = metric_of(lab.analyse(asked), head, metric)
+def _metric(lab: Lab, head: Head, metric: str, amount: Amount, request: Request) -> Measured:
+    value = metric_of(lab.analyse(request), head, metric)
     if math.isnan(value):
         raise ValueError(f"head {forms.head(*head)} has no {metric} here: no row has such a token")
     return _number(amount, value)
 
 
 def metric_of(analysis: Analysis, head: Head, metric: str) -> float:
-    """A metric of one head on a sentence, padding left out; nan where no row has such a number."""
+    """Returns a metric of one head on a sentence without padding; nan where no row has a value."""
     trace = analysis.trace
     view = _view(trace, head)
     real = [t for t, label in enumerate(trace.axis(head.site.of.queries).labels) if label != "<pad>"]
     return float(metrics_of(Rows.of(view.values[None], view.keys, real, view.allowed), (metric,))[metric][0])
 
 
-def _translation(lab: Lab, asked: Request, text: str) -> Measured:
-    found = lab.analyse(asked).translation
-    return Measured(found == text, found or "(nothing)")
+def _translation(lab: Lab, request: Request, text: str) -> Measured:
+    translation = lab.analyse(request).translation
+    return Measured(translation == text, translation or "(nothing)")
 
 
-def _probability(lab: Lab, step: int, text: str, amount: Amount, asked: Request) -> Measured:
-    trace = lab.analyse(asked).trace
+def _probability(lab: Lab, step: int, text: str, amount: Amount, request: Request) -> Measured:
+    trace = lab.analyse(request).trace
     if step >= len(trace.predicted):
         raise ValueError(f"there is no step {step + 1}; there are {len(trace.predicted)}")
     label, value = trace.predicted.labels[step], float(trace.probabilities[step])
     return Measured(label == text and amount.holds(value), f"{decimal(value, 4)} of “{label}”")
 
 
-def _later(lab: Lab, asked: Request) -> Measured:
-    report = lab.leaks(asked)
+def _later(lab: Lab, request: Request) -> Measured:
+    report = lab.leaks(request)
     if not report.later.size:
         raise ValueError("this model has no decoder, so there is no later token")
     if not report.leaks:
@@ -174,8 +172,8 @@ def _later(lab: Lab, asked: Request) -> Measured:
     )
 
 
-def _padding(lab: Lab, asked: Request) -> Measured:
-    report = lab.leaks(asked)
+def _padding(lab: Lab, request: Request) -> Measured:
+    report = lab.leaks(request)
     if not report.pads:
         raise ValueError("this model has no encoder, so there is no padding")
     if not report.padding_leaks:
@@ -185,46 +183,46 @@ def _padding(lab: Lab, asked: Request) -> Measured:
 
 
 KINDS: dict[str, Kind] = {
-    made.name: made
-    for made in (
+    kind.name: kind
+    for kind in (
         Kind(
             "weight",
-            "head {head} puts {amount} of {query} on {key} in {asked}",
+            "head {head} puts {amount} of {query} on {key} in {request}",
             "the weight of a head on the second token, in the row that predicts the first (in the encoder: in its own row)",
             'head cross.3.2 puts at least 0.9 of "il" on "it" in "The fox sleeps because it is tired."',
             _weight,
         ),
         Kind(
             "metric",
-            "head {head} has {metric} {amount} in {asked}",
+            "head {head} has {metric} {amount} in {request}",
             "a metric of a head over a sentence, as on the page Heads",
             'head enc.2.1 has entropy 0.51 within 0.05 in "The fox sleeps."',
             _metric,
         ),
         Kind(
             "translation",
-            "the translation of {asked} is {text}",
+            "the translation of {request} is {text}",
             "the decoded text, exactly",
             'the translation of "I love you." is "Je t\'aime."',
             _translation,
         ),
         Kind(
             "probability",
-            "step {step} writes {text} with probability {amount} in {asked}",
+            "step {step} writes {text} with probability {amount} in {request}",
             "the token of a step, and its probability",
             'step 1 writes "Je" with probability at least 0.8 in "I love you." with strategy="beam" width=4',
             _probability,
         ),
         Kind(
             "later",
-            "no later token leaks in {asked}",
+            "no later token leaks in {request}",
             "the decoder: a changed input token must change no earlier position, at any layer",
             'no later token leaks in "The fox sleeps."',
             _later,
         ),
         Kind(
             "padding",
-            "no padding leaks in {asked}",
+            "no padding leaks in {request}",
             "changed padding must change no real token, in the encoder or the decoder",
             'no padding leaks in "The fox sleeps."',
             _padding,
@@ -234,26 +232,26 @@ KINDS: dict[str, Kind] = {
 
 
 def parse(content: str, name: str = "the file") -> tuple[Check, ...]:
-    """The checks of a file; empty lines and those that begin with # say nothing.
+    """Returns the checks of a file. Empty lines and lines that begin with # are ignored.
 
-    Raises ValueError that names the line and what was expected in it, and for a file without a check.
+    Raises ValueError that names the line and the expected text, and for a file without a check.
     """
-    found = []
+    checks = []
     for number, line in enumerate(content.removeprefix("\ufeff").split("\n"), 1):
-        said = line.strip()
-        if said and not said.startswith("#"):
+        text = line.strip()
+        if text and not text.startswith("#"):
             try:
-                found.append(_read(number, said))
+                checks.append(_read(number, text))
             except FormError as fault:
-                there = shown(said[fault.at :][:60]) if said[fault.at :] else "its end"
+                there = shown(text[fault.at :][:60]) if text[fault.at :] else "its end"
                 raise ValueError(f"{name}, line {number}: expected {fault} at {there}") from None
-    if not found:
-        raise ValueError(f"{name} has no check in it; expected lines such as: {KINDS['later'].example}")
-    return tuple(found)
+    if not checks:
+        raise ValueError(f"{name} has no check; expected lines such as: {KINDS['later'].example}")
+    return tuple(checks)
 
 
 def _read(number: int, line: str) -> Check:
-    """The check of a line; the fault of the form that reads furthest where it is none."""
+    """Returns the check of a line. Raises the error of the form that matches furthest."""
     furthest = FormError("a check", -1)
     for kind in KINDS.values():
         try:
@@ -265,21 +263,22 @@ def _read(number: int, line: str) -> Check:
     raise furthest
 
 
-# -- what a view states ------------------------------------------------------------------------------------------------
-
-Place = tuple[Site, int | None, int]  # a site, a head of it or None for the mean, and a row; from 0
+Place = tuple[Site, int | None, int]  # site, head (None: the mean) and row; from 0
 
 
 def lines(checkpoint: Checkpoint, analysis: Analysis, step: int, places: Sequence[Place]) -> tuple[str, ...]:
-    """The checks that a view states: its translation, the token of a step (from 0), what each head at a place looks at most
-    in a row, and that nothing leaks. Each holds on this very analysis: what does not is left out."""
+    """Returns the checks of a view: its translation, the token of a step (from 0), the top key of each head and row, and no
+    leaks.
+
+    Checks that do not hold on this analysis are left out.
+    """
     lab = Lab(checkpoint, {analysis.request: analysis})
     about, trace = forms.asked(analysis.request), analysis.trace
-    said = []
+    texts = []
     if analysis.hypothesis is not None:
-        said.append(f"the translation of {about} is {forms.text(analysis.translation)}")
+        texts.append(f"the translation of {about} is {forms.text(analysis.translation)}")
         label, value = analysis.trace.predicted.labels[step], float(analysis.trace.probabilities[step])
-        said.append(f"step {step + 1} writes {forms.text(label)} with probability {stated(value)} in {about}")
+        texts.append(f"step {step + 1} writes {forms.text(label)} with probability {stated(value)} in {about}")
     for site, head, row in places:
         view, name = trace.view(site, head), forms.head(site, head)
         labels = (
@@ -287,15 +286,15 @@ def lines(checkpoint: Checkpoint, analysis: Analysis, step: int, places: Sequenc
         )
         key = int(np.argmax(view.values[row]))
         query, to = forms.token(labels[row], labels, row), forms.token(view.keys[key], view.keys, key)
-        said.append(f"head {name} puts {stated(float(view.values[row, key]))} of {query} on {to} in {about}")
+        texts.append(f"head {name} puts {stated(float(view.values[row, key]))} of {query} on {to} in {about}")
         entropy = metric_of(analysis, Head(site, head), "entropy")
-        said.append(f"head {name} has entropy {_within(entropy)} in {about}")
-    said += [f"no later token leaks in {about}", f"no padding leaks in {about}"]
-    return tuple(line for line in said if _read(1, line).measure(lab).holds)
+        texts.append(f"head {name} has entropy {_within(entropy)} in {about}")
+    texts += [f"no later token leaks in {about}", f"no padding leaks in {about}"]
+    return tuple(line for line in texts if _read(1, line).measure(lab).holds)
 
 
 def stated(value: float) -> str:
-    """A weight or a probability as a line states it."""
+    """Formats the condition on a weight or a probability."""
     if value < STRONG:
         return _within(value)
     return f"at least {math.floor(100 * (value - TOLERANCE)) / 100:.2f}"

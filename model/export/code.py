@@ -1,4 +1,4 @@
-"""The lines of Python that compute a view: what is asked, then what is read off it. Text, for a notebook or a script."""
+"""Python code that computes a view: the request, then the readings. It is text for a notebook or a script."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from model.inference.request import CheckpointName, Request
 from model.io import folders
 from model.trace import Site
 
-_FIRST = ("model",)  # whose names stand in the first line
+_FIRST = ("model",)  # imported first
 
 
 def name_or_path(name: str) -> str:
-    """Returns what `load` takes anywhere: the name of a shipped checkpoint, else the path of its folder where it is known.
+    """Returns the argument of `load`: the name of a shipped checkpoint, else the path of its folder where it is known.
 
-    CHECKPOINTS= may not be set where the lines run, so a name that it gives is replaced by the path.
+    CHECKPOINTS= may not be set where the code runs, so a name that it gives is replaced by the path.
     """
     known = folders.survey().places.get(name)
     place = name.folder if isinstance(name, CheckpointName) and name.folder else known
@@ -28,7 +28,7 @@ def name_or_path(name: str) -> str:
 
 
 class Code:
-    """Lines that are added one by one, with the names that they use; what was typed stands in them as a literal alone."""
+    """Lines of code and the imports that they need. Typed text appears only as literals."""
 
     def __init__(self) -> None:
         self._imports: dict[str, set[str]] = {}
@@ -36,23 +36,23 @@ class Code:
 
     @classmethod
     def of(cls, request: Request, device: str = "auto") -> Code:
-        """The lines that make `checkpoint` and `analysis`."""
-        made = cls()
-        made.load(request.checkpoint, device)
-        made.analyse(request)
-        return made
+        """Returns the lines that define `checkpoint` and `analysis`."""
+        code = cls()
+        code.load(request.checkpoint, device)
+        code.analyse(request)
+        return code
 
     def load(self, name: str, device: str = "auto", into: str = "checkpoint") -> None:
-        """Loads a checkpoint: a shipped one by its name, any other by the path of its folder."""
+        """Adds the line that loads a checkpoint."""
         where = "" if device == "auto" else f", {device!r}"
         self.add(f"{into} = load({name_or_path(name)!r}{where})", model=("load",))
 
     def analyse(self, request: Request, checkpoint: str = "checkpoint", into: str = "analysis") -> None:
-        """Answers a request."""
+        """Adds the line that answers a request."""
         self.add(f"{into} = analyse({checkpoint}, {self.request(request)})", model=("analyse",))
 
     def request(self, request: Request) -> str:
-        """A request as an expression, what is at its default left out, and the checkpoint: the loaded one answers."""
+        """Returns a request as an expression, without default options and checkpoint."""
         self.uses(model=("Request",))
         written = {"decoding": self._decoding, "intervention": self._intervention}
         parts = [repr(request.source)]
@@ -75,30 +75,30 @@ class Code:
 
     def _intervention(self, made: Intervention) -> str:
         self.uses(model=("Intervention",))
-        assert made != BASELINE, "it is at its default"
+        assert made != BASELINE, "an empty intervention is the default"
         return "Intervention()" + "".join(f".with_edit({code!r})" for code in codes(made))
 
     def site(self, site: Site) -> str:
-        """A site as an expression."""
+        """Returns a site as an expression."""
         self.uses(model=("Site",))
         return f"Site({site.kind!r}, {site.layer})"
 
     def uses(self, **names: tuple[str, ...]) -> None:
-        """Names that the lines need, by their module, with `__` for the dots of its own."""
+        """Adds names to import, by module; `__` stands for a dot in the name of a module."""
         for module, each in names.items():
             self._imports.setdefault(module.replace("__", "."), set()).update(each)
 
     def add(self, line: str, note: str = "", **names: tuple[str, ...]) -> None:
-        """A line, with what is said of it behind it, and the names that it needs."""
+        """Adds a line, an optional comment behind it, and the names that it needs."""
         self.uses(**names)
         self._lines.append(f"{line}  # {note}" if note else line)
 
     @property
     def text(self) -> str:
-        """All of it; the imports stand first."""
+        """Returns the code, imports first."""
         order = sorted(self._imports, key=lambda module: (module not in _FIRST and module != "numpy", module))
-        found = [
+        imports = [
             "import numpy as np" if module == "numpy" else f"from {module} import {', '.join(sorted(self._imports[module]))}"
             for module in order
         ]
-        return "\n".join([*found, "", *self._lines]) + "\n"
+        return "\n".join([*imports, "", *self._lines]) + "\n"

@@ -1,8 +1,8 @@
-"""Tables of numbers, and how they are written as CSV.
+"""Tables of numbers, and their CSV files.
 
-CSV as RFC 4180 has it (commas, CRLF, quotes where needed), in UTF-8 with a byte order mark: without one Excel takes it
-for the code page of the machine; pandas, R and LibreOffice read past it. Numbers are written in full and stay numbers.
-A text that a spreadsheet would take for a formula has an apostrophe before it (what was typed may be anything).
+CSV as in RFC 4180 (commas, CRLF, quotes where needed), in UTF-8 with a byte order mark: without it Excel assumes the code
+page of the machine. Numbers are written in full. A text that a spreadsheet would take for a formula gets an apostrophe
+before it, because typed text may be anything.
 """
 
 from __future__ import annotations
@@ -21,27 +21,15 @@ from model.trace import SITE_KINDS, Site, View
 if TYPE_CHECKING:
     from model.trace import Trace
 
-FORMULA = (
-    "=",
-    "+",
-    "-",
-    "@",
-    "\t",
-    "\r",
-    "\n",
-    "＝",
-    "＋",
-    "－",
-    "＠",
-)  # with which a formula begins; wide ones in Japanese
+FORMULA = tuple("=+-@\t\r\n＝＋－＠")  # first characters of a formula; wide ones in Japanese
 Cell = str | int | float | bool | None
 
 
 @dataclass(frozen=True)
 class Table:
-    """Columns with their names, and rows of texts, numbers and Nones (left blank); the name is a file's, without its end.
+    """Named columns, and rows of texts, numbers and None (left blank). `name` is the file name without its suffix.
 
-    Raises ValueError for a row that has not a cell for every column.
+    Raises ValueError for a row with another number of cells.
     """
 
     name: str
@@ -54,7 +42,7 @@ class Table:
                 raise ValueError(f"row {number} of {self.name} has {len(row)} cells; expected {len(self.columns)}")
 
     def csv(self) -> bytes:
-        """The table as a file."""
+        """Returns the content of the CSV file."""
         written = io.StringIO(newline="")
         writer = csv.writer(written, lineterminator="\r\n")
         writer.writerow(map(_cell, self.columns))
@@ -63,7 +51,7 @@ class Table:
 
 
 def _cell(value: Any) -> str:
-    """A cell as it is written: numbers as short as they can be without becoming others; blank for what is no number."""
+    """Returns the text of a cell: the shortest exact number; blank for None and numbers that are not finite."""
     if value is None or (isinstance(value, float | np.floating) and not math.isfinite(value)):
         return ""
     if isinstance(value, bool | np.bool_):
@@ -76,29 +64,29 @@ def _cell(value: Any) -> str:
 
 
 def numbered(labels: Iterable[str]) -> tuple[str, ...]:
-    """Labels with their places before them, from 1: a word may occur twice."""
+    """Returns labels with their positions before them, from 1: a word may occur twice."""
     return tuple(f"{number} {label}" for number, label in enumerate(labels, 1))
 
 
 def map_table(name: str, view: View, values: np.ndarray | None = None) -> Table:
-    """One map: a row for each query, a column for each key; blank where the mask forbids. Without `values`, its own."""
-    shown = view.values if values is None else values
+    """Returns one map: a row for each query, a column for each key, blank where masked. `values` replace its own."""
+    weights = view.values if values is None else values
     keys = numbered(view.keys)
     rows = (
         (query, *(cell if allowed else None for cell, allowed in zip(row, seen, strict=True)))
-        for query, row, seen in zip(numbered(view.queries), shown, view.allowed, strict=True)
+        for query, row, seen in zip(numbered(view.queries), weights, view.allowed, strict=True)
     )
     return Table(name, ("query", *keys), tuple(rows))
 
 
 def grid_table(name: str, corner: str, rows: Iterable[str], columns: Iterable[str], values: np.ndarray) -> Table:
-    """Numbers [R,C] with the names of their rows and of their columns."""
+    """Returns numbers [R,C] with row and column names."""
     body = tuple((row, *cells) for row, cells in zip(rows, values, strict=True))
     return Table(name, (corner, *columns), body)
 
 
 def site_code(site: Site, head: int | None = None) -> str:
-    """A site, and one of its heads or the mean, in the name of a file: `cross-3-2`, counted from 1."""
+    """Returns a site, and a head or the mean, as part of a file name: `cross-3-2`, counted from 1."""
     return f"{site.of.code}-{site.layer + 1}-{'mean' if head is None else head + 1}"
 
 
@@ -106,7 +94,7 @@ CELLS = ("attention", "layer", "head", "query_position", "query", "key_position"
 
 
 def cells_table(trace: Trace, sites: Mapping[Site, Iterable[int]]) -> Table:
-    """Every cell of the heads that are named, one a row, everything counted from 1; `score` is before the mask."""
+    """Returns every cell of the given heads, one a row, counted from 1. `score` is before the mask."""
     return Table(
         "maps", CELLS, tuple(row for site, heads in sites.items() for head in heads for row in _rows(trace, site, head))
     )
@@ -123,7 +111,7 @@ def _rows(trace: Trace, site: Site, head: int) -> Iterator[tuple[Cell, ...]]:
 def steps_table(
     predicted: Iterable[str], log_probs: np.ndarray, candidates: Iterable[Iterable[str]], their_log_probs: np.ndarray
 ) -> Table:
-    """Every step's token with its probability, and the likeliest tokens of the step with theirs, one a row."""
+    """Returns the token of each step with its probability, and the top tokens of the step with theirs, one a row."""
     rows: list[tuple[Cell, ...]] = []
     for t, (token, own, labels, logs) in enumerate(zip(predicted, log_probs, candidates, their_log_probs, strict=True), 1):
         rows += [
@@ -134,4 +122,4 @@ def steps_table(
     return Table("steps", (*columns, "candidate_probability", "candidate_log_probability"), tuple(rows))
 
 
-KINDS = {kind.code: name for name, kind in SITE_KINDS.items()} | {name: name for name in SITE_KINDS}  # as they are typed
+KINDS = {kind.code: name for name, kind in SITE_KINDS.items()} | {name: name for name in SITE_KINDS}  # as typed

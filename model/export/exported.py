@@ -1,4 +1,4 @@
-"""The whole analysis as a value that needs no model: what `model.export.read` gives back equal to what was written."""
+"""Exported analysis: a value that needs no model. `model.export.read` returns an equal one."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class ExportedPath:
-    """One hypothesis: its tokens, the log-probability of each in nats, their sum, and what decoding ranked it by."""
+    """One hypothesis: tokens, the log-probability of each in nats, their sum, and the score that ranks it."""
 
     text: str
     ids: tuple[int, ...]
@@ -32,15 +32,15 @@ class ExportedPath:
     log_probs: tuple[float, ...]
     score: float
     rank: float
-    finished: bool  # it ended by itself
-    given_up: bool  # the beam went on without it
+    finished: bool  # it ended with `</s>`
+    given_up: bool  # the beam dropped it
 
 
 @dataclass(frozen=True, eq=False)
 class Exported:
-    """An analysis without its model; its fields are those of `model.export.schema`. Layers and heads count from 0.
+    """An analysis without its model, with the fields of `model.export.schema`. Layers and heads count from 0.
 
-    Two are equal where all that they hold is, every number of every array.
+    Two are equal where all fields are, including every number of every array.
     """
 
     checkpoint: str
@@ -54,7 +54,7 @@ class Exported:
     outputs: Axis | None
     patterns: Mapping[Site, np.ndarray]  # [H,T,S]
     scores: Mapping[Site, np.ndarray]  # [H,T,S]
-    masks: Mapping[Site, np.ndarray]  # bool [T,S], or [H,T,S] where heads have masks of their own
+    masks: Mapping[Site, np.ndarray]  # bool [T,S], or [H,T,S] where the masks of the heads differ
     log_probs: np.ndarray  # [T]
     candidate_ids: np.ndarray  # [T,N]
     candidate_log_probs: np.ndarray  # [T,N]
@@ -65,7 +65,7 @@ class Exported:
 
     @classmethod
     def of(cls, checkpoint: Checkpoint, analysis: Analysis) -> Exported:
-        """All of an analysis; ValueError where its scores have been given up."""
+        """Exports an analysis. Raises ValueError where its scores were dropped."""
         return _exported(checkpoint, analysis, fingerprint(checkpoint))
 
     def __eq__(self, other: object) -> bool:
@@ -75,21 +75,20 @@ class Exported:
 
     @property
     def nbytes(self) -> int:
-        """Bytes that the arrays hold, those of the baseline included."""
+        """Returns the bytes of the maps, the baseline included."""
         maps = (self.patterns, self.scores, self.masks)
         return sum(array.nbytes for each in maps for array in each.values()) + (self.baseline.nbytes if self.baseline else 0)
 
     @cached_property
     def _trace(self) -> Trace:
-        """Its maps, as a trace has them."""
-        apart = {site: mask for site, mask in self.masks.items() if mask.ndim == 3}
-        together = {site: mask.any(axis=0) if mask.ndim == 3 else mask for site, mask in self.masks.items()}
-        of = (self.source, self.inputs, self.outputs, dict(self.patterns), dict(self.scores), together)
-        return Trace(*of, log_probs=self.log_probs[:, None], head_masks=apart)
+        """Returns the maps as a trace."""
+        head_masks = {site: mask for site, mask in self.masks.items() if mask.ndim == 3}
+        masks = {site: mask.any(axis=0) if mask.ndim == 3 else mask for site, mask in self.masks.items()}
+        parts = (self.source, self.inputs, self.outputs, dict(self.patterns), dict(self.scores), masks)
+        return Trace(*parts, log_probs=self.log_probs[:, None], head_masks=head_masks)
 
     def pattern(self, site: Site, head: int | None = None) -> View:
-        """The pattern of one head, or the mean over heads, with the labels of both axes; ValueError for one that there is
-        not."""
+        """Returns the pattern of one head, or the mean over heads, with labels. Raises ValueError for an unknown head."""
         return self._trace.view(site, head)
 
 
@@ -104,7 +103,7 @@ def _same(one: Any, two: Any) -> bool:
 def _exported(checkpoint: Checkpoint, analysis: Analysis, print_: str) -> Exported:
     trace = analysis.trace
     if trace.scores.keys() != trace.patterns.keys():
-        raise ValueError("the analysis has given up its scores; expected one with all that `analyse` returned")
+        raise ValueError("the analysis has no scores; expected one as `analyse` returns it")
     likeliest = candidates(trace.log_probs, CANDIDATES)
     ids = np.array([[each.id for each in step] for step in likeliest], np.int32)  # [T,N]
     order = sorted(trace.patterns, key=lambda site: (trace.kinds.index(site.kind), site.layer))
@@ -136,14 +135,14 @@ def _exported(checkpoint: Checkpoint, analysis: Analysis, print_: str) -> Export
 
 def _path(checkpoint: Checkpoint, analysis: Analysis, found: Hypothesis, given_up: bool) -> ExportedPath:
     tokenizer, alpha = checkpoint.target_tokenizer, analysis.request.decoding.alpha
-    of = (tokenizer.decode(found.ids), found.ids, tokenizer.pieces(found.ids), tuple(map(float, found.log_probs)))
-    return ExportedPath(*of, float(found.score), float(found.normalised(alpha)), found.finished, given_up)
+    tokens = (tokenizer.decode(found.ids), found.ids, tokenizer.pieces(found.ids), tuple(map(float, found.log_probs)))
+    return ExportedPath(*tokens, float(found.score), float(found.normalised(alpha)), found.finished, given_up)
 
 
 def fingerprint(checkpoint: Checkpoint) -> str:
-    """SHA-256 of the config and of all weights, in hexadecimal: the same on every device."""
-    found = hashlib.sha256(json.dumps(checkpoint.config.to_dict(), sort_keys=True).encode())
+    """Returns the SHA-256 of the config and all weights, in hexadecimal. It is equal on every device."""
+    digest = hashlib.sha256(json.dumps(checkpoint.config.to_dict(), sort_keys=True).encode())
     for name, weights in sorted(checkpoint.model.named_parameters()):
-        found.update(name.encode() + b"\0")
-        found.update(weights.detach().cpu().float().contiguous().numpy().data)
-    return found.hexdigest()
+        digest.update(name.encode() + b"\0")
+        digest.update(weights.detach().cpu().float().contiguous().numpy().data)
+    return digest.hexdigest()

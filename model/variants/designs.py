@@ -1,7 +1,7 @@
-"""Designs of one model that are trained alike, to see what each choice is worth: the paper's of 2017, the one that is usual
-today, and others that differ from a base in one thing. No torch here.
+"""Designs of one model that are trained alike: the paper of 2017, the usual design of today, and single changes of a base.
 
-How sure a mean of few numbers is: Student's t, without a table. No torch here."""
+Also the confidence interval of a mean of few numbers: Student's t, without a table. No torch here.
+"""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from typing import Any
 from model.config import ACTIVATIONS, ModelConfig, TrainConfig, equal_width
 from model.io.files import shown
 
-BASE = "base"  # what all others are held against
+BASE = "base"  # all others are compared with it
 SEEDS = (1, 2, 3)
-SHIPPED = ("base", "original", "modern", "heads-1", "heads-8")  # whose weights lie beside the record, of one seed each
+SHIPPED = ("base", "original", "modern", "heads-1", "heads-8")  # weights are stored with the record, one seed each
 
 
 @dataclass(frozen=True)
 class Variant:
-    """A design: what it is called, what it differs in from the base, in words and as fields of `ModelConfig`."""
+    """A design: its name and title, its differences from the base in words, and as fields of `ModelConfig`."""
 
     name: str
     title: str
@@ -29,8 +29,8 @@ class Variant:
 
 
 VARIANTS: dict[str, Variant] = {
-    made.name: made
-    for made in (
+    variant.name: variant
+    for variant in (
         Variant(BASE, "Pre-norm, 4 heads", "LayerNorm before each sub-layer, sinusoidal positions, ReLU, 4 heads"),
         Variant(
             "original",
@@ -55,26 +55,29 @@ VARIANTS: dict[str, Variant] = {
 
 @dataclass(frozen=True)
 class Plan:
-    """What all variants have in common: the size of their models, and how they are trained; fields of the two configs."""
+    """Common part of all variants: the size of the models and their training, as fields of the two configs."""
 
     size: Mapping[str, Any]
     training: Mapping[str, Any]
 
     def model_options(self, variant: Variant) -> dict[str, Any]:
-        """The fields of a variant's `ModelConfig` that are not left as they are; a gated feed-forward network is made
-        narrower, so that it has as many parameters as a plain one."""
-        made = dict(self.size) | dict(variant.changes)
-        if ACTIVATIONS[made.get("activation", ModelConfig.activation)].gated:
-            made["d_ff"] = equal_width(made["d_model"], made["d_ff"])
-        return made
+        """Returns the fields of a variant's `ModelConfig`. A gated feed-forward network is narrower, so that it has as many
+        parameters as a plain one."""
+        options = dict(self.size) | dict(variant.changes)
+        if ACTIVATIONS[options.get("activation", ModelConfig.activation)].gated:
+            options["d_ff"] = equal_width(options["d_model"], options["d_ff"])
+        return options
 
     def train_options(self, seed: int) -> dict[str, Any]:
-        """The fields of its `TrainConfig`."""
+        """Returns the fields of its `TrainConfig`."""
         return dict(self.training) | {"seed": seed}
 
     def changed(self, **fields: Any) -> Plan:
-        """The same with some fields changed for all; where the epochs are and `first_target_epochs` is not, these keep their
-        share. ValueError for a field that is in neither, or makes no config."""
+        """Returns the plan with some fields changed for all variants.
+
+        Where `epochs` changes without `first_target_epochs`, the latter keeps its share. Raises ValueError for an unknown
+        field, and for values that make no config.
+        """
         if unknown := sorted(set(fields) - set(self.size) - set(self.training)):
             known = ", ".join([*self.size, *self.training])
             raise ValueError(f"the plan has no field {shown(unknown[0])}; expected one of {known}")
@@ -84,11 +87,11 @@ class Plan:
             fields["first_target_epochs"] = round(share * fields["epochs"])
         for name, value in fields.items():
             parts["size" if name in self.size else "training"][name] = value
-        made = replace(self, **parts)
-        TrainConfig(**made.train_options(SEEDS[0]))
+        plan = replace(self, **parts)
+        TrainConfig(**plan.train_options(SEEDS[0]))
         for variant in VARIANTS.values():
-            ModelConfig(source_vocab=260, target_vocab=260, **made.model_options(variant))
-        return made
+            ModelConfig(source_vocab=260, target_vocab=260, **plan.model_options(variant))
+        return plan
 
 
 PLAN = Plan(  # the size and the pairs of `en-fr-learned`
@@ -100,8 +103,8 @@ PLAN = Plan(  # the size and the pairs of `en-fr-learned`
         "batch_tokens": 4096,
         "learning_rate": 2e-3,
         "warmup": 400,
-        "validate_every": 400,  # often enough for a curve
-        "average": 1,  # the rate falls to 0: the last weights need no mean, which would lag behind
+        "validate_every": 400,  # for a smooth curve
+        "average": 1,  # the rate falls to 0, so the last weights need no average
     },
 )
 
@@ -110,8 +113,7 @@ LEVEL = 0.95
 
 
 def mean_interval(values: Sequence[float], level: float = LEVEL) -> tuple[float, float] | None:
-    """The interval that holds the mean of what these were drawn from with that probability, were it normal (Student 1908);
-    None for fewer than two values, which say nothing of their spread."""
+    """Returns the confidence interval of the mean of normal values (Student 1908); None for fewer than two values."""
     count = len(values)
     if count < 2:
         return None
@@ -122,8 +124,8 @@ def mean_interval(values: Sequence[float], level: float = LEVEL) -> tuple[float,
 
 
 def quantile(freedom: int, level: float = LEVEL) -> float:
-    """How far from 0 Student's t with so many degrees of freedom stays with that probability. ValueError for a level that is
-    not between 0 and 1, and for no degree of freedom."""
+    """Returns t such that Student's t with these degrees of freedom lies within -t and t with probability `level`. Raises
+    ValueError for a level outside 0 to 1, and for no degree of freedom."""
     if not 0 < level < 1 or freedom < 1:
         raise ValueError(f"level is {level} with {freedom} degrees of freedom; expected between 0 and 1, and at least 1")
     low, high = 0.0, 1.0
@@ -136,7 +138,7 @@ def quantile(freedom: int, level: float = LEVEL) -> float:
 
 
 def within(t: float, freedom: int) -> float:
-    """The probability of a value between -t and t (Abramowitz and Stegun 1964, 26.7.3 and 26.7.4)."""
+    """Returns the probability of a value between -t and t (Abramowitz and Stegun 1964, 26.7.3 and 26.7.4)."""
     angle = math.atan2(t, math.sqrt(freedom))
     cosine, term, total = math.cos(angle) ** 2, 1.0, 0.0
     if freedom % 2 == 0:

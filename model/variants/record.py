@@ -1,4 +1,4 @@
-"""What was measured of the variants: `variants.json`, as a value that a page or a table is made of. No torch here."""
+"""Measurements of the variants: the content of `variants.json`. No torch here."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from model.variants.same_heads import SameHeads
 SCHEMA = 2
 FILE = "variants.json"
 MOST = 8 * MEGABYTE
-SCORES = {"bleu": 2, "chrf": 2, "dev_loss": 4}  # and the digits after the point
-STATES = {  # of a run that has no scores
+SCORES = {"bleu": 2, "chrf": 2, "dev_loss": 4}  # digits after the point
+STATES = {  # of a run without scores
     "waiting": "not begun",
     "training": "in training",
     "trained": "trained, not scored",
@@ -28,12 +28,13 @@ STATES = {  # of a run that has no scores
 
 
 def chance_apart(n: int, m: int) -> float:
-    """How often n draws all lie on the same side of m others of the same kind: 2 n! m! / (n + m)!, at most 1."""
+    """Returns the probability that n draws all lie on one side of m others of one distribution: 2 n! m! / (n + m)!, at most
+    1."""
     return min(1.0, 2 / math.comb(n + m, n))
 
 
 class Spread(NamedTuple):
-    """A number over some seeds: its mean, the smallest and the largest."""
+    """Mean, smallest and largest value of a number over some seeds."""
 
     mean: float
     low: float
@@ -42,9 +43,12 @@ class Spread(NamedTuple):
 
 
 class Against(NamedTuple):
-    """A variant held against another: the difference of their means, and whether all seeds of the one are on the same side
-    of all seeds of the other. `chance`: how often that happens where the two do not differ. `interval`: the 95% interval of
-    the mean of the differences seed by seed, over the `pairs` seeds of both (Student's t); None for fewer than two."""
+    """Comparison of a variant with another one.
+
+    `difference` is that of the means. `is_apart` is True where all seeds of one are on the same side of all seeds of the
+    other. `chance` is the probability of that between equal designs. `interval` is the 95% interval of the mean difference,
+    seed by seed, over the `pairs` seeds of both (Student's t); None for fewer than two.
+    """
 
     difference: float
     is_apart: bool
@@ -55,8 +59,10 @@ class Against(NamedTuple):
 
 @dataclass(frozen=True)
 class Seeded:
-    """One run: BLEU and chrF on the test sentences, loss on the dev pairs in nats a token, steps, minutes of training;
-    `losses` are the dev loss at each validation, with its step."""
+    """One run: BLEU and chrF on the test sentences, dev loss in nats a token, steps, and minutes of training.
+
+    `losses` are pairs of a step and its dev loss.
+    """
 
     seed: int
     bleu: float
@@ -69,7 +75,7 @@ class Seeded:
 
 @dataclass(frozen=True)
 class Missing:
-    """A run that was asked for and has no scores: one of `STATES`, the step that was saved last, and why it failed."""
+    """A planned run without scores: one of `STATES`, the last saved step, and the reason of a failure."""
 
     name: str
     seed: int
@@ -80,8 +86,7 @@ class Missing:
 
 @dataclass(frozen=True)
 class Measured:
-    """A variant with its runs, by their seeds; `tokens_per_second` are target tokens while training, where they were
-    measured."""
+    """A variant with its runs, one per seed. `tokens_per_second` are target tokens in training, where measured."""
 
     name: str
     title: str
@@ -92,12 +97,12 @@ class Measured:
     tokens_per_second: float | None = None
 
     def spread(self, score: str) -> Spread:
-        """One of `SCORES` over the seeds."""
+        """Returns one of `SCORES` over the seeds."""
         values = [getattr(run, score) for run in self.runs]
         return Spread(math.fsum(values) / len(values), min(values), max(values), len(values))
 
     def against(self, other: Measured, score: str) -> Against:
-        """This one held against another by one of `SCORES`."""
+        """Compares this variant with another by one of `SCORES`."""
         mine, its = self.spread(score), other.spread(score)
         is_apart = mine.low > its.high or mine.high < its.low
         others = {run.seed: getattr(run, score) for run in other.runs}
@@ -108,12 +113,12 @@ class Measured:
 
 @dataclass(frozen=True)
 class Variants:
-    """All variants that have a run, the `base` among them or not; what they have in common: training, data (SHA-256 of
-    train, dev and test), how the test was decoded, and on how many sentences. `speed` says how the speed was measured.
+    """All variants with a run, and their common part: training, data (SHA-256 of train, dev and test), decoding, test
+    sentences.
 
-    `seeds` are those that were asked of each, `missing` the runs that are not there yet; `steps` and `target_tokens` what
-    one whole run is trained on. `same_heads` has, by the variant's name, whether heads return from seed to seed; `shipped`
-    the checkpoint's folder of those whose weights lie beside the record.
+    `seeds` are the planned ones. `missing` are the runs without scores. `steps` and `target_tokens` are those of one full
+    run. `speed` says how the speed was measured. `same_heads` compares the heads of the seeds, by variant. `shipped` is the
+    checkpoint folder of the variants whose weights are stored with the record.
     """
 
     base: str
@@ -132,16 +137,16 @@ class Variants:
     shipped: dict[str, str] = field(default_factory=dict)
 
     def find(self, name: str) -> Measured | None:
-        """A variant by its name."""
+        """Returns a variant by name."""
         return next((each for each in self.variants if each.name == name), None)
 
     @property
     def runs(self) -> int:
-        """How many have scores."""
+        """Returns the number of runs with scores."""
         return sum(len(each.runs) for each in self.variants)
 
     def table(self) -> tuple[list[str], list[list[str | int | float | bool | None]]]:
-        """Column names, and a row of cells for each variant; None where a number does not exist."""
+        """Returns column names, and a row of cells for each variant; None where a number does not exist."""
         base = self.find(self.base)
         names = ["name", "title", "parameters", "tokens_per_second", "times_base", "seeds"]
         for score in SCORES:
@@ -154,20 +159,20 @@ class Variants:
             row = [each.name, each.title, each.parameters, speed, times, len(each.runs)]
             for score, digits in SCORES.items():
                 row += [round(value, digits) for value in each.spread(score)[:3]]
-                held = each.against(base, score) if base and each is not base else None
-                row += _told(held, digits) if held else [None] * 6
+                comparison = each.against(base, score) if base and each is not base else None
+                row += _told(comparison, digits) if comparison else [None] * 6
             rows.append(row)
         return names, rows
 
     @property
     def told(self) -> str:
-        """How differences are to be read, in sentences."""
+        """Explains the columns of the table, in sentences."""
         counts = {len(each.runs) for each in self.variants}
         seeds = min(counts, default=0)
         often = (
             f" of {seeds} seed{'' if seeds == 1 else 's'} each happens in {chance_apart(seeds, seeds):.0%} of cases"
             if len(counts) == 1
-            else (" happens as often as the column of chances says")
+            else " has the probability in the column of chances"
         )
         return (
             "A score is the mean over the seeds, with the smallest and the largest. Two designs are called apart where all "
@@ -176,14 +181,14 @@ class Variants:
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """Ready for JSON: all that it was made of, and the table and how it is to be read."""
+        """Returns the record for JSON: all fields, the table and its explanation."""
         columns, rows = self.table()
-        made = asdict(self) | {"same_heads": {name: found.to_dict() for name, found in self.same_heads.items()}}
-        return {"schema": SCHEMA} | made | {"table": {"columns": columns, "rows": rows}, "reading": self.told}
+        values = asdict(self) | {"same_heads": {name: heads.to_dict() for name, heads in self.same_heads.items()}}
+        return {"schema": SCHEMA} | values | {"table": {"columns": columns, "rows": rows}, "reading": self.told}
 
     @classmethod
     def from_dict(cls, values: Any) -> Variants:
-        """Inverse of `to_dict`; ValueError, which names the key, for anything else."""
+        """Returns the record of a dict that `to_dict` made. Raises ValueError, which names the key, for anything else."""
         schema = values.get("schema") if isinstance(values, Mapping) else None
         if schema != SCHEMA:
             raise ValueError(f"'schema' is {shown(schema)}; expected {SCHEMA}")
@@ -205,12 +210,12 @@ class Variants:
                 raise ValueError(f"{name!r} is {shown(values.get(name))}; expected a list")
         if not all(is_whole(seed) and seed >= 0 for seed in values["seeds"]):
             raise ValueError(f"'seeds' is {shown(values['seeds'])}; expected whole numbers")
-        made = {each.name: values.get(each.name) for each in fields(cls)}
-        made |= {name: tuple(map(part, values[name])) for name, part in (("variants", _measured), ("missing", _missing))}
-        _check_different("variants", [each.name for each in made["variants"]])
+        parts = {each.name: values.get(each.name) for each in fields(cls)}
+        parts |= {name: tuple(map(part, values[name])) for name, part in (("variants", _measured), ("missing", _missing))}
+        _check_different("variants", [each.name for each in parts["variants"]])
         _check_different("'seeds'", values["seeds"])
-        made |= {"seeds": tuple(values["seeds"]), "shipped": _shipped(values["shipped"])}
-        return cls(**made | {"same_heads": _same_heads(values["same_heads"])})
+        parts |= {"seeds": tuple(values["seeds"]), "shipped": _shipped(values["shipped"])}
+        return cls(**parts | {"same_heads": _same_heads(values["same_heads"])})
 
 
 def _told(held: Against, digits: int) -> list[float | bool | int | None]:
@@ -220,12 +225,12 @@ def _told(held: Against, digits: int) -> list[float | bool | int | None]:
 
 
 def read(path: Path) -> Variants:
-    """The record in a file; FileNotFoundError where there is none, FileError or ValueError where it is damaged."""
+    """Returns the record of a file. Raises FileNotFoundError, and FileError or ValueError for a damaged file."""
     return Variants.from_dict(read_json(path, MOST))
 
 
 def place() -> Path | None:
-    """Where the record lies that is shown: in a folder of CHECKPOINTS, else beside the shipped checkpoints, or None."""
+    """Returns the path of the record: in a folder of CHECKPOINTS, else with the shipped checkpoints; None without one."""
     return next((home / FILE for home in homes() if (home / FILE).is_file()), None)
 
 
@@ -241,10 +246,10 @@ def _measured(values: Any) -> Measured:
         raise ValueError(f"the variant {shown(name)} has tokens_per_second {shown(speed)}; expected a number, or nothing")
     if not isinstance(runs, list) or not runs:
         raise ValueError(f"the variant {shown(name)} has runs {shown(runs)}; expected a list with at least one")
-    made = {each.name: values.get(each.name) for each in fields(Measured)}
+    parts = {each.name: values.get(each.name) for each in fields(Measured)}
     seeded = tuple(_seeded(name, run) for run in runs)
     _check_different(f"seeds of the variant {shown(name)}", [run.seed for run in seeded])
-    return Measured(**(made | {"runs": seeded}))
+    return Measured(**(parts | {"runs": seeded}))
 
 
 def _check_different(what: str, found: Sequence[Any]) -> None:
@@ -284,13 +289,13 @@ def _shipped(values: dict[str, Any]) -> dict[str, str]:
 
 
 def _same_heads(values: dict[str, Any]) -> dict[str, SameHeads]:
-    made = {}
-    for name, found in values.items():
+    matches = {}
+    for name, each in values.items():
         try:
-            made[name] = SameHeads.from_dict(found)
+            matches[name] = SameHeads.from_dict(each)
         except ValueError as fault:
             raise ValueError(f"'same_heads' of {shown(name)}: {fault}") from None
-    return made
+    return matches
 
 
 def _is_point(value: Any) -> bool:

@@ -1,5 +1,5 @@
-"""Whether a head comes back when training begins from another seed: what was found, as a value that a page or a table is
-made of. No torch here. Heads and layers are counted from 0."""
+"""Comparison of the heads of checkpoints that were trained from different seeds. Heads and layers count from 0. No torch
+here."""
 
 from __future__ import annotations
 
@@ -17,18 +17,21 @@ Cell = str | int | float | None
 
 @dataclass(frozen=True)
 class SiteMatch:
-    """The heads of one site in two checkpoints (numbers in the list of all), paired so that their distances are the least.
+    """Heads of one site in two checkpoints (indices of the list of checkpoints), matched for the smallest total distance.
 
-    A distance is the total variation between two patterns' rows, half the sum of the absolute differences, from 0 (the same)
-    to 1 (no key in common), the mean over rows.
+    A distance is the total variation between the rows of two patterns: half the sum of absolute differences, from 0 (equal)
+    to 1 (no common key), averaged over rows.
 
-    `partners` has for each head of the one that of the other; `matched` is the mean of their `distances`. To be held
-    against it: `held_out`, the same where the pairs were chosen on the other half of the sentences (None for one sentence);
-    `random`, the mean over all ways to pair; `own`, how far two different heads of one and the same checkpoint are apart
-    (None where there is one); `shuffled`, the least mean where the heads of the other were shuffled anew in every sentence,
-    the mean over so many shuffles, and `chance`, how often it came as low as `matched`, itself counted. A small chance says
-    that heads keep their distances from sentence to sentence, as those of hardly trained models do too; whether they are
-    the same says `alike`, and whether three checkpoints agree, `Circle`.
+    `partners` has for each head of the one that of the other. `matched` is the mean of their `distances`. These numbers put
+    it in context:
+
+    - `held_out`: the mean with partners chosen on the other half of the sentences; None for one sentence. - `random`: the
+    mean over all matchings. - `own`: the mean distance of two heads of one checkpoint; None for a single head. - `shuffled`:
+    the mean over shuffles of the smallest total, with the heads of the other shuffled in every sentence. - `chance`: the
+    share of shuffles that reach `matched`, itself included.
+
+    A small chance says that heads keep their distances from sentence to sentence, as in hardly trained models too. `alike`
+    says how equal the heads are, `Circle` how well three checkpoints agree.
     """
 
     one: int
@@ -46,16 +49,20 @@ class SiteMatch:
 
     @property
     def alike(self) -> float | None:
-        """How far the pairs are on the way from any two heads (0) to the same one (1), on sentences that they were not
-        chosen on, if there are any; None where all heads are the same."""
-        found = self.matched if self.held_out is None else self.held_out
-        return 1 - found / self.random if self.random else None
+        """Returns 0 for pairs as far apart as any two heads, 1 for equal heads; None where all heads are equal.
+
+        Uses held-out sentences where there are any.
+        """
+        distance = self.matched if self.held_out is None else self.held_out
+        return 1 - distance / self.random if self.random else None
 
 
 @dataclass(frozen=True)
 class KindMatch:
-    """The heads of all layers of a kind of attention in two checkpoints, paired across layers: `same_layer` is the share of
-    heads whose partner is in their own layer; by chance it would be `by_chance`."""
+    """Heads of all layers of a kind of attention in two checkpoints, matched across layers.
+
+    `same_layer` is the share of heads whose partner is in their own layer. By chance it would be `by_chance`.
+    """
 
     one: int
     other: int
@@ -67,8 +74,11 @@ class KindMatch:
 
 @dataclass(frozen=True)
 class Circle:
-    """Of three checkpoints, the share of a kind's heads that lead over the second to the same head of the third as they do
-    directly; by chance it would be `by_chance`."""
+    """Agreement of three checkpoints: the share of heads for which the second leads to the same head of the third as the
+    direct match.
+
+    By chance it would be `by_chance`.
+    """
 
     kind: str
     share: float
@@ -76,7 +86,7 @@ class Circle:
 
 
 class Best(NamedTuple):
-    """The head of a checkpoint that plays a role most, its share (nan has become None), and how many heads reach the bar."""
+    """The head of a checkpoint with the largest share of a role (None for nan), and the number of heads above the bar."""
 
     layer: int
     head: int
@@ -86,7 +96,7 @@ class Best(NamedTuple):
 
 @dataclass(frozen=True)
 class RoleFound:
-    """A named role in a kind of attention: in each checkpoint the head that plays it most."""
+    """A named role in a kind of attention, with the best head of each checkpoint."""
 
     role: str
     bar: float
@@ -95,13 +105,13 @@ class RoleFound:
 
     @property
     def seeds(self) -> int:
-        """How many of the checkpoints have at least one head whose bar is met."""
+        """Returns the number of checkpoints with at least one head above the bar."""
         return sum(best.holders > 0 for best in self.best)
 
 
 @dataclass(frozen=True)
 class SameHeads:
-    """All of it over so many `sentences` (`left_out` were over the text limit), in `shuffles` shuffles drawn from `seed`."""
+    """Comparison over `sentences` (`left_out` were over the text limit), with `shuffles` shuffles from `seed`."""
 
     checkpoints: tuple[str, ...]
     sentences: int
@@ -115,7 +125,7 @@ class SameHeads:
     roles: tuple[RoleFound, ...]
 
     def sites_table(self) -> tuple[list[str], list[list[Cell]]]:
-        """A row for each pair of checkpoints and site; heads and layers from 1, as on the screen."""
+        """Returns a row for each pair of checkpoints and site, with heads and layers from 1."""
         names = ["one", "other", "site", "layer", "partners"]
         numbers = ["matched", "held_out", "random", "own", "shuffled", "chance"]
         rows: list[list[Cell]] = []
@@ -127,7 +137,7 @@ class SameHeads:
         return [*names, "alike", *numbers], rows
 
     def roles_table(self) -> tuple[list[str], list[list[Cell]]]:
-        """A row for each role and kind of attention: how many checkpoints have it, and the best head of each."""
+        """Returns a row for each role and kind of attention: the number of checkpoints with it, the best head of each."""
         names = ["role", "site", "bar", "seeds"]
         for name in self.checkpoints:
             names += [f"{name}: head", f"{name}: share", f"{name}: heads"]
@@ -140,17 +150,17 @@ class SameHeads:
         return names, rows
 
     def to_dict(self) -> dict[str, Any]:
-        """Ready for JSON: all that it was made of, and the two tables."""
+        """Returns the record for JSON: all fields, and the two tables."""
         tables = {"sites": self.sites_table(), "roles": self.roles_table()}
-        made = asdict(self)
-        for role, found in zip(made["roles"], self.roles, strict=True):
-            role["best"] = [best._asdict() for best in found.best]
-        said = {name: {"columns": columns, "rows": rows} for name, (columns, rows) in tables.items()}
-        return {"schema": SCHEMA} | made | {"tables": said}
+        values = asdict(self)
+        for role, role_heads in zip(values["roles"], self.roles, strict=True):
+            role["best"] = [best._asdict() for best in role_heads.best]
+        named = {name: {"columns": columns, "rows": rows} for name, (columns, rows) in tables.items()}
+        return {"schema": SCHEMA} | values | {"tables": named}
 
     @classmethod
     def from_dict(cls, values: Any) -> SameHeads:
-        """Inverse of `to_dict`; ValueError, which names the key, for anything else."""
+        """Returns the comparison of a dict that `to_dict` made. Raises ValueError, which names the key, for other values."""
         schema = values.get("schema") if isinstance(values, Mapping) else None
         if schema != SCHEMA:
             raise ValueError(f"'schema' is {shown(schema)}; expected {SCHEMA}")
@@ -176,14 +186,14 @@ def _list(name: str, values: Any) -> list[Any]:
 
 
 def _part(name: str, record: type, values: Any, checkpoints: int) -> Any:
-    """One entry of a list, each of its fields checked by its kind."""
+    """Returns one entry of a list after checking the type of each field."""
     wanted = {field.name: field.type for field in fields(record)}
     if not isinstance(values, dict) or sorted(values) != sorted(wanted):
         raise ValueError(f"an entry of {name!r} is {shown(values)}; expected {', '.join(wanted)}")
-    made = {key: _field(name, key, str(kind), values[key], checkpoints) for key, kind in wanted.items()}
-    if "partners" in made and sorted(made["partners"]) != list(range(len(made["distances"]))):
+    parts = {key: _field(name, key, str(kind), values[key], checkpoints) for key, kind in wanted.items()}
+    if "partners" in parts and sorted(parts["partners"]) != list(range(len(parts["distances"]))):
         raise ValueError(f"{name!r} has partners {shown(values['partners'])}; expected every head once")
-    return record(**made)
+    return record(**parts)
 
 
 def _field(name: str, key: str, kind: str, value: Any, checkpoints: int) -> Any:

@@ -115,7 +115,7 @@ def test_peeking_reads_the_answer_off_its_own_input(peers, name):
     means = [analyse(lab, dataclasses.replace(ASKED, target=target)).trace.probabilities.mean() for lab, target in sides]
     alone = analyse(peeker, dataclasses.replace(answer.request, target=None))
     cheats = means[0] > max(means[1], ready_questions.AS_LIKELY * means[2])
-    assert answer.text.startswith(f"{'Yes' if cheats else 'Hardly, here'}: told that “{wrong}”, which says something else, ")
+    assert answer.text.startswith(f"{'Yes' if cheats else 'Hardly, here'}. “{wrong}” is a wrong translation of ")
     assert ("off its own input" in answer.text) is bool(cheats)
     assert re.findall(r"\d+%", answer.text.replace(wrong, "")) == [f"{mean:.0%}" for mean in means]
     assert f"On its own it writes: “{alone.translation[:120]}”." in answer.text
@@ -129,6 +129,6 @@ def test_without_a_causal_mask_the_peer_is_asked(peers, name):
 @pytest.mark.parametrize(("name", "asked"), [("peeker", name) for name in RUN] + [("masked", "peek")])
 def test_without_a_peer_that_is_said_in_one_sentence(peers, name, asked):
     way = "without" if name == "masked" else "with"
-    expected = f"^This question compares with .* trained {way} the causal mask, and '{name}' names none: add .* “peer”.$"
+    expected = f"^This question compares with .* trained {way} the causal mask. '{name}' names none: add .* “peer”.$"
     with pytest.raises(CheckpointError, match=expected):
         RUN[asked](dataclasses.replace(peers[name], peer=None), ASKED)

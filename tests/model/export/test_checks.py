@@ -74,7 +74,7 @@ def test_the_page_of_checks_lists_all_kinds():
 def test_a_request_is_read_as_it_was_written(request_):
     written = forms.asked(request_)
     assert "\n" not in written
-    assert forms.read("{asked} is {text}", f'{written} is "x"')["asked"] == request_
+    assert forms.read("{request} is {text}", f'{written} is "x"')["request"] == request_
 
 
 @pytest.mark.parametrize(
@@ -95,8 +95,8 @@ def test_amounts(how, holds):
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ("", "the file has no check in it; expected lines such as"),
-        ("# nothing", "the file has no check in it"),
+        ("", "the file has no check; expected lines such as"),
+        ("# nothing", "the file has no check"),
         ("hello", "line 1: expected one of the forms of docs/checks.md"),
         ('\n\nhead cross.3.2 puts at least x of "a" on "b" in "c"', "line 3: expected “at least 0.9”"),
         ('head cross.3.2 puts 0.5 of "a" on "b" in "c"', "line 1: expected “at least 0.9”, “at most 0.1” or “0.5 within"),
@@ -107,10 +107,10 @@ def test_amounts(how, holds):
         ('no later token leaks in "c" today', "expected the end of the line at ' today'"),
         ('no later token leaks in "c" with colour="red"', "expected one of target, prefix"),
         ('no later token leaks in "c" with pad=1 pad=2', "each once at 'pad=2'"),
-        ('no later token leaks in "c" with pad=99', "expected a request that can be made (The padding is 99 tokens"),
-        ('no later token leaks in "c" with edits=["off_middle"]', "expected a request that can be made (“off_middle” is"),
-        ('no later token leaks in "c" with pad="x"', "expected a request that can be made"),
-        ('no later token leaks in ""', "expected a request that can be made (The sentence is empty"),
+        ('no later token leaks in "c" with pad=99', "expected a valid request (The padding is 99 tokens"),
+        ('no later token leaks in "c" with edits=["off_middle"]', "expected a valid request (“off_middle” is"),
+        ('no later token leaks in "c" with pad="x"', "expected a valid request"),
+        ('no later token leaks in ""', "expected a valid request (The sentence is empty"),
         ('step 0 writes "a" with probability at least 1 in "c"', "expected a step, from 1 at '0 writes"),
         ('the translation of "a" was "b"', "expected “is”"),
     ],

@@ -122,10 +122,10 @@ def test_foreign_or_damaged_file_is_refused(tokenizer, tmp_path):
         b'{"format": "x", "arrays": {}}': foreign,
         changed(made, version=2): "is of version 2 of the format; expected 1 to 1. Take a newer version of the lab",
         changed(made, version=True): "is of version True of the format; expected 1 to 1. Export it again",
-        zipped(x=np.zeros(3)): "the file is a .npz of something else",
+        zipped(x=np.zeros(3)): "the file is another .npz",
         zipped(header=np.array([{}], dtype=object)): "is no readable exported analysis",
         raw[: len(raw) // 2]: "is no readable exported analysis",
-        changed(made, arrays=arrays | {"more": [1]}): "the array 'more' is one too many",
+        changed(made, arrays=arrays | {"more": [1]}): "the array 'more' is unknown",
         changed(made, arrays={n: a for n, a in arrays.items() if n != "log_probs"}): "the array 'log_probs' is missing",
         changed(
             made, arrays=arrays | {"pattern.cross.0": pattern[:1]}
@@ -133,10 +133,10 @@ def test_foreign_or_damaged_file_is_refused(tokenizer, tmp_path):
         changed(made, arrays=arrays | {"log_probs": ["0"] * 6}): "log_probs has the shape",
         changed(made, arrays=arrays | {"log_probs": [1e300] * 6}): "log_probs holds a number that is too large",
         changed(made, arrays=arrays | {"candidates.ids": [[2**40] * 10] * 6}): "candidates.ids holds a number",
-        changed(made, chosen=9): "the hypothesis 9 is chosen of 1",
-        changed(made, surprise=1): "the key 'surprise' is one too many",
+        changed(made, chosen=9): "the chosen hypothesis is 9",
+        changed(made, surprise=1): "the key 'surprise' is unknown",
         changed(made, sites=[{"kind": "cross", "layer": 10**9, "heads": 2}]): "it has attention at",
-        changed(made, request={}): "a request of it has other fields",
+        changed(made, request={}): "the request lacks a field",
         changed(made, source={"ids": [1], "labels": [], "words": []}): "differ in number",
     }.items():
         with pytest.raises(ValueError, match=r"^the file") as told:
