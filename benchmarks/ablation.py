@@ -34,8 +34,8 @@ def main() -> None:
     lab, rows = load("en-fr"), {}
     for sentence in SENTENCES:
         request = Request(sentence)
-        found = head_effects(lab, request)  # warm
-        edits = [Intervention(edits=(effect.edit,)) for effect in found]
+        results = head_effects(lab, request)  # warm
+        edits = [Intervention(edits=(effect.edit,)) for effect in results]
         batched = seconds(lambda request=request: head_effects(lab, request))
         single = seconds(lambda request=request, edits=edits: [effects(lab, request, [edit]) for edit in edits])
         rows[sentence] = {"batched_ms": round(1000 * batched), "times_as_fast_as_single_runs": round(single / batched, 1)}

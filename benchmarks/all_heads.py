@@ -28,7 +28,7 @@ WORDS = "The old man who lives in the small house near the river gave the childr
 
 
 def analysed(lab, source: int, target: int) -> Analysis:
-    """An analysis whose source has exactly this many tokens, `</s>` included, and its target as many as asked for."""
+    """Returns an analysis with exactly these numbers of source tokens (`</s>` included) and target tokens."""
 
     def text(tokenizer, count: int) -> str:
         ids = tokenizer.encode((WORDS * 8).strip())[: count - 1]
@@ -36,20 +36,20 @@ def analysed(lab, source: int, target: int) -> Analysis:
             ids = ids[: count - 1 - (len(again) > count - 1)]
         return tokenizer.decode(ids)
 
-    found = analyse(lab, Request(text(lab.source_tokenizer, source), target=text(lab.target_tokenizer, target)))
-    assert (len(found.trace.source), len(found.trace.outputs), found.trace.outputs.ids[-1]) == (source, target, END)
-    return found
+    analysis = analyse(lab, Request(text(lab.source_tokenizer, source), target=text(lab.target_tokenizer, target)))
+    assert (len(analysis.trace.source), len(analysis.trace.outputs), analysis.trace.outputs.ids[-1]) == (source, target, END)
+    return analysis
 
 
 def timed(builds: list[Callable[[], str]], times: int) -> list[tuple[list[float], int]]:
-    """Seconds of each build, the builds taking turns, and the bytes of what it builds."""
-    made = [([], len(build().encode())) for build in builds]  # the first time is nobody's
+    """Returns the seconds of each build, with the builds in turns, and the bytes of its result."""
+    timings = [([], len(build().encode())) for build in builds]  # warm-up
     for _ in range(times):
-        for build, (seconds, _) in zip(builds, made, strict=True):
+        for build, (seconds, _) in zip(builds, timings, strict=True):
             start = time.perf_counter()
             build()
             seconds.append(time.perf_counter() - start)
-    return made
+    return timings
 
 
 def main() -> None:

@@ -93,9 +93,9 @@ def marian(lab: Checkpoint, source: list[int], steps: int) -> Callable[[], objec
 
     def run() -> object:
         with torch.inference_mode():
-            found = model.generate(ids, **how, output_attentions=True, return_dict_in_generate=True)
-        assert len(found.decoder_attentions) == steps and len(found.cross_attentions[0]) == lab.config.decoder_layers
-        return found
+            output = model.generate(ids, **how, output_attentions=True, return_dict_in_generate=True)
+        assert len(output.decoder_attentions) == steps and len(output.cross_attentions[0]) == lab.config.decoder_layers
+        return output
 
     return run
 
@@ -120,9 +120,9 @@ def ctranslate2(lab: Checkpoint, source: list[int], steps: int) -> Callable[[], 
 
     def run() -> object:
         how = {"beam_size": 1, "min_decoding_length": steps, "max_decoding_length": steps}
-        (found,) = translator.translate_batch(text, **how, return_attention=True, return_scores=True)
-        assert len(found.attention[0]) == steps
-        return found
+        (output,) = translator.translate_batch(text, **how, return_attention=True, return_scores=True)
+        assert len(output.attention[0]) == steps
+        return output
 
     return run
 
@@ -135,10 +135,10 @@ def main() -> None:
     now = time.process_time if args.cpu else time.perf_counter
     torch.set_num_threads(1)
     lab = load("en-fr", "cpu")
-    drawn = torch.Generator().manual_seed(1)
+    generator = torch.Generator().manual_seed(1)
 
     def ids(count: int) -> list[int]:
-        return [*torch.randint(10, lab.config.target_vocab, (count - 1,), generator=drawn).tolist(), END]
+        return [*torch.randint(10, lab.config.target_vocab, (count - 1,), generator=generator).tolist(), END]
 
     for length, steps in SIZES:
         source, target = ids(length), ids(steps)
@@ -156,8 +156,8 @@ def main() -> None:
                 if turn > 1:  # the first two warm up
                     seconds[name].append(now() - start)
         medians = {name: statistics.median(each) for name, each in seconds.items()}
-        told = ", ".join(f"{name} {1e3 * each:.1f} ms ({1e3 * min(seconds[name]):.1f})" for name, each in medians.items())
-        print(f"{length} source, {steps} target tokens: {told}; median (least)")
+        times = ", ".join(f"{name} {1e3 * each:.1f} ms ({1e3 * min(seconds[name]):.1f})" for name, each in medians.items())
+        print(f"{length} source, {steps} target tokens: {times}; median (least)")
         print(
             "  as fast as Marian: " + ", ".join(f"{name} {medians['Marian'] / each:.2f}" for name, each in medians.items())
         )

@@ -1,9 +1,9 @@
-"""How time and bytes grow with the length of a sentence and with the number of heads:  python -m benchmarks.growth
+"""Growth of time and bytes with the length of a sentence and the number of heads:  python -m benchmarks.growth
 
 Random models, whose heads are all 32 wide (d_model = 32 x heads, d_ff = 4 x d_model), as many layers in the encoder as in
 the decoder, 8,000 tokens; as many source as target tokens. Decoding is greedy with every map kept; the pass reads a given
-target; the page is what Heads sends a browser, with all thumbnails. Told is the fastest of some turns, on one thread, and
-for each column the exponent of a power law by least squares on logarithms, with the most by which a value departs from it.
+target; the page is the payload of Heads with all thumbnails. The output has the fastest of some turns on one thread, and for
+each column the exponent of a power law by least squares on logarithms, with the largest relative deviation of a value.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""How the ways to compute attention grow with the length of the text:  python -m benchmarks.lengths [--json FILE]
+"""Growth of the ways to compute attention with the length of the text:  python -m benchmarks.lengths [--json FILE]
 
-Random q, k and v of one layer (d_model 256, 8 heads), causal, one sentence, on one core, in a process of its own. Told is
-the fastest of some turns, the most that tensors took at once beside q, k and v, by how much the result departs from the
-explicit one's as a share of it, and the exponents over the upper half of the lengths. The file is what the page Inside, part
-Length, shows as the stored run (`model/experiments/lengths.json`).
+Random q, k and v of one layer (d_model 256, 8 heads), causal, one sentence, on one core, in a separate process. The output
+has the fastest of some turns, the peak bytes of tensors beside q, k and v, the relative difference of the result from the
+explicit one, and the exponents over the upper half of the lengths. The page Inside, part Length, shows the file
+(`model/experiments/lengths.json`).
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ def cell(curve: Curve, length: int) -> str:
 
 
 def exponents(curve: Curve) -> str:
-    told = []
+    parts = []
     for what, unit in (("seconds", "time"), ("bytes", "memory")):
-        if found := fit(curve, what):
-            told.append(f"{unit} {found.power:.2f} (within {found.departs:.0%})")
-    return ", ".join(told) or "–"
+        if law := fit(curve, what):
+            parts.append(f"{unit} {law.power:.2f} (within {law.departs:.0%})")
+    return ", ".join(parts) or "–"
 
 
 def main() -> None:
@@ -39,7 +39,7 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=10.0, help="a point may take (default: %(default)s)")
     parser.add_argument("--gigabytes", type=float, default=3.0, help="a point may take (default: %(default)s)")
     args = parser.parse_args()
-    run = deque(measure(Limits(args.seconds, int(args.gigabytes * 1e9), 600.0)), maxlen=1).pop()  # the last is the whole
+    run = deque(measure(Limits(args.seconds, int(args.gigabytes * 1e9), 600.0)), maxlen=1).pop()  # the last one is complete
     print(f"{run.cores} cores, one of them used; torch {run.torch}\n")
     lines = [["tokens", *(way.title for way in WAYS.values())], ["---"] * (1 + len(WAYS))]
     lines += [[f"{length:,}", *(cell(run.curves[name], length) for name in WAYS)] for length in LENGTHS]

@@ -1,8 +1,8 @@
 """A class at once, on this machine:  python -m benchmarks.load [--seconds 30]
 
-Visitors who type: each opens the page with a sentence of its own, again and again. Visitors who click: each keeps its page
-and runs it anew. Arrivals: all open the first page within a second. In the same run an empty Streamlit page under the same
-load: what the server cannot go below. The driver shares the processors with the server; it says what it took.
+Visitors who type open the page again and again, each with another sentence. Visitors who click keep their page and rerun it.
+Arrivals open the first page within a second. The same load on an empty Streamlit page is the lower bound. The driver shares
+the processors with the server, and prints its own processor time.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class Result:
 
 
 async def crowd(visitors: int, visit) -> Result:
-    """So many at once; `visit(result, number)` is what each does. A visitor that is lost is a result, too."""
+    """Runs visitors at the same time; `visit(result, number)` is one of them. A lost visitor counts as a fault."""
     result, start = Result(), time.monotonic()
 
     async def one(number: int) -> None:
@@ -82,29 +82,29 @@ async def arriving(port: int, visitors: int) -> Result:
 
 
 async def alone(port: int, count: int, source: Iterator[str], page: str = "") -> tuple[Result, Result]:
-    """One visitor after the other: until the page stands, and until that stands, too, which is computed once it is seen."""
-    whole = Result()
+    """Runs one visitor after the other. Returns the times until the page stands, and until its lazy parts stand too."""
+    complete = Result()
 
     async def visit(result: Result, number: int) -> None:
         for _ in range(count):
             async with Visitor(port) as visitor:
-                asked = query_of(next(source)), page
-                result.took.append(await visitor.run(*asked))
-                if more := await visitor.look(*asked):
-                    whole.took.append(result.took[-1] + more)
+                link = query_of(next(source)), page
+                result.took.append(await visitor.run(*link))
+                if more := await visitor.look(*link):
+                    complete.took.append(result.took[-1] + more)
 
-    found = await crowd(1, visit)
-    whole.seconds = found.seconds
-    return found, whole
+    first = await crowd(1, visit)
+    complete.seconds = first.seconds
+    return first, complete
 
 
 async def measured(port: int, seconds: float, where: str) -> None:
     source = sentences()
     for page in ("", "what-if", "positions", "heads", "inside") if where == "lab" else ("",):
-        result, whole = await alone(port, 20, source, page)
-        print(result.told(f"{where}: one visitor, a new sentence{', ' * bool(page)}{page}"), flush=True)
-        if whole.took:
-            print(whole.told(f"{where}: the same, with all that is on {page}"), flush=True)
+        result, complete = await alone(port, 20, source, page)
+        print(result.told(f"{where}: one visitor, a new sentence{f', {page}' if page else ''}"), flush=True)
+        if complete.took:
+            print(complete.told(f"{where}: the same, with all that is on {page}"), flush=True)
     result = await typing(port, 30, seconds, 3, source)
     print(result.told(f"{where}: 30 visitors, a new sentence every 3 s each"), flush=True)
     print((await clicking(port, 100, seconds, 5)).told(f"{where}: 100 visitors, a run every 5 s each"), flush=True)
@@ -116,9 +116,9 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=30.0, help="of each kind of load")
     args = parser.parse_args()
     with lab() as (port, _), empty_page() as empty:
-        for where, at in (("empty page", empty), ("lab", port)):
+        for where, address in (("empty page", empty), ("lab", port)):
             start = time.process_time()
-            asyncio.run(measured(at, args.seconds, where))
+            asyncio.run(measured(address, args.seconds, where))
             print(f"{where}: the driver took {time.process_time() - start:.1f} s of processor time", flush=True)
 
 

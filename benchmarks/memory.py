@@ -48,24 +48,24 @@ PAGES = ("", "heads", "inside", "positions", "what-if", "why", "compare")
 
 
 def sentence(draw: random.Random, clauses: int) -> str:
-    """So many clauses, each of six to nine words."""
-    made = (" ".join(map(draw.choice, (SUBJECTS, VERBS, OBJECTS, PLACES))) for _ in range(clauses))
-    return " and ".join(made) + "."
+    """Returns a sentence of some clauses, each of six to nine words."""
+    clauses_ = (" ".join(map(draw.choice, (SUBJECTS, VERBS, OBJECTS, PLACES))) for _ in range(clauses))
+    return " and ".join(clauses_) + "."
 
 
 def sentences(draw: random.Random, count: int, clauses: tuple[int, int]) -> list[str]:
-    """That many different ones."""
-    found = dict.fromkeys(sentence(draw, draw.randint(*clauses)) for _ in itertools.repeat(None, 4 * count))
-    return list(found)[:count]
+    """Returns this many different sentences."""
+    texts = dict.fromkeys(sentence(draw, draw.randint(*clauses)) for _ in itertools.repeat(None, 4 * count))
+    return list(texts)[:count]
 
 
 def visit(text: str, draw: random.Random) -> None:
-    """What a visitor's runs compute and keep of a sentence: two heads on two pages, then one edit."""
+    """Computes the runs of one visitor on a sentence: two heads on two pages, then one edit."""
     for layer, head in ((3, 2), (draw.randint(1, 4), draw.randint(1, 8))):
         view, _ = parse({"text": text, "layer": str(layer), "head": str(head)})
         data = cache.page_data(view)
-        drawn = steps.timeline_data(data.request, view.device, layer - 1, head - 1, "light")
-        steps.candidate_rows(data.request, view.device, None, drawn["trace"])
+        timeline = steps.timeline_data(data.request, view.device, layer - 1, head - 1, "light")
+        steps.candidate_rows(data.request, view.device, None, timeline["trace"])
         picture.thumbnails(data.request, view.device, "light")
         picture.payload(data.request, view.device, data.view, "light")
     computations.mask_effects(unedited(data.request), view.device)
@@ -74,7 +74,7 @@ def visit(text: str, draw: random.Random) -> None:
 
 
 def resident(process: int | str = "self", what: str = "VmRSS") -> float:
-    """MB that a process holds now, or at most so far (VmHWM). Elsewhere: the most that this one held."""
+    """Returns the MB that a process holds now, or its peak (VmHWM). Elsewhere: the peak of this process."""
     status = Path(f"/proc/{process}/status")
     if status.exists():
         line = next(line for line in status.read_text().splitlines() if line.startswith(what))
@@ -85,12 +85,12 @@ def resident(process: int | str = "self", what: str = "VmRSS") -> float:
 
 
 def kept() -> float:
-    """MB of all that is kept."""
+    """Returns the MB of all cached results."""
     return result_cache.LEDGER.total / (1 << 20)
 
 
 def compute(count: int) -> float:
-    """The first part; MB at the end."""
+    """Runs the first part. Returns the MB at the end."""
     draw = random.Random(1)
     cache.page_data(View())
     gc.collect()
@@ -106,7 +106,7 @@ def compute(count: int) -> float:
 
 
 async def come(port: int, visitors: int, texts: int) -> int:
-    """Lets visitors read texts at the same time. Returns how many runs that made."""
+    """Lets visitors read texts at the same time. Returns the number of runs."""
 
     async def one(number: int) -> int:
         draw, runs = random.Random(number), 0
@@ -123,15 +123,15 @@ async def come(port: int, visitors: int, texts: int) -> int:
 
 
 def serve(visitors: int, texts: int, rest: float) -> float:
-    """The second part; MB at most."""
+    """Runs the second part. Returns the peak MB."""
     with lab() as (port, process):
         print(f"the lab at its start: {resident(process.pid):,.0f} MB", flush=True)
         runs = asyncio.run(come(port, visitors, texts))
         print(f"{visitors} visitors, {texts} long texts each, {runs} runs", flush=True)
-        most, left = resident(process.pid, "VmHWM"), resident(process.pid)
+        peak, left = resident(process.pid, "VmHWM"), resident(process.pid)
         time.sleep(rest)
-        print(f"{most:,.0f} MB at most, {left:,.0f} MB left, {resident(process.pid):,.0f} MB after {rest:g} s", flush=True)
-    return most
+        print(f"{peak:,.0f} MB at most, {left:,.0f} MB left, {resident(process.pid):,.0f} MB after {rest:g} s", flush=True)
+    return peak
 
 
 def main() -> int:
@@ -144,16 +144,16 @@ def main() -> int:
     parser.add_argument("--rest", type=float, default=150, help="s until the last look (default: %(default)s)")
     args = parser.parse_args()
     allocator.give_back()
-    most = max(
+    peak = max(
         compute(args.sentences) if args.sentences else 0,
         serve(args.visitors, args.texts, args.rest) if args.visitors else 0,
     )
     bound = result_cache.most_mb(runs := max(1, args.visitors))
-    held = "held" if most <= bound else "BROKEN"
+    verdict = "held" if peak <= bound else "BROKEN"
     base, keep, run = result_cache.BASE_MB, result_cache.KEEP_MB, result_cache.RUN_MB
     parts = f"{base}, the {keep} of cached results, and {run} for each of {runs} runs at once"
-    print(f"the bound is {bound:,} MB ({parts}): {held} at {most:,.0f} MB")
-    return int(most > bound)
+    print(f"the bound is {bound:,} MB ({parts}): {verdict} at {peak:,.0f} MB")
+    return int(peak > bound)
 
 
 if __name__ == "__main__":

@@ -29,24 +29,24 @@ TURNS = 3
 
 @contextlib.contextmanager
 def behind_nginx(ports: list[int]) -> Iterator[int]:
-    """The port of an nginx with the shipped configuration before replicas on this machine."""
+    """Yields the port of an nginx with the shipped configuration before replicas on this machine."""
     program = shutil.which("nginx") or "/usr/sbin/nginx"
     if not Path(program).exists():
         raise SystemExit("nginx is not here; on Debian: apt install nginx-light")
-    text, at = (ROOT / "deploy" / "nginx.conf").read_text(), free_port()
+    text, entry = (ROOT / "deploy" / "nginx.conf").read_text(), free_port()
     line = next(line for line in text.splitlines() if "server lab1:8501" in line)
     servers = "\n".join(line.replace("lab1:8501", f"127.0.0.1:{port}") for port in ports)
     other = next(other for other in text.splitlines() if "server lab2:8501" in other)
-    text = text.replace(line, servers).replace(other, "").replace("listen 8080", f"listen 127.0.0.1:{at}")
+    text = text.replace(line, servers).replace(other, "").replace("listen 8080", f"listen 127.0.0.1:{entry}")
     with tempfile.TemporaryDirectory() as folder:
         head = f"daemon off;\npid {folder}/pid;\nerror_log {folder}/log crit;\n"
         (written := Path(folder, "nginx.conf")).write_text(head + text)
-        with served([program, "-p", folder, "-c", str(written)], at, "/healthz"):
-            yield at
+        with served([program, "-p", folder, "-c", str(written)], entry, "/healthz"):
+            yield entry
 
 
 async def killed(at: int, replica: subprocess.Popen[bytes]) -> tuple[int, list[float]]:
-    """How many of the sessions were on the replica, and the seconds until each of them was served again."""
+    """Kills a replica under load. Returns the number of its sessions, and the seconds until each was served again."""
     source, moved, gone = sentences(1), [], asyncio.Event()
     open_ = 0
 
@@ -66,7 +66,7 @@ async def killed(at: int, replica: subprocess.Popen[bytes]) -> tuple[int, list[f
                 return
             except (websockets.ConnectionClosed, OSError):
                 moved.append(number)
-        while True:  # as a browser does: again, until someone answers
+        while True:  # retries as a browser does
             try:
                 async with Visitor(at, cookie) as again:
                     await again.run(query)
@@ -83,7 +83,7 @@ async def killed(at: int, replica: subprocess.Popen[bytes]) -> tuple[int, list[f
 
 
 async def new_sentences(at: int, source: Iterator[str], seconds: float = 10.0, visitors: int = 8) -> tuple[int, float]:
-    """Sentences served, and in how many seconds, where every visitor asks the next as soon as it has the last."""
+    """Returns the number of served sentences and the seconds. Each visitor sends the next sentence after each answer."""
     end = time.monotonic() + seconds
 
     async def visit(result: Result, number: int) -> None:
@@ -98,33 +98,33 @@ async def new_sentences(at: int, source: Iterator[str], seconds: float = 10.0, v
 
 
 def compared(ports: list[int], processes: list[int]) -> None:
-    """The rates of one replica and of all, in turns."""
+    """Compares the rates of one replica and of all, in turns."""
     source, rates, ratios = sentences(2), {}, []
     with behind_nginx(ports[:1]) as one, behind_nginx(ports) as all_:
-        for at in (one, all_):  # what is imported and drawn for the first time is nobody's
-            asyncio.run(new_sentences(at, source, 3.0))
+        for entry in (one, all_):  # warm-up
+            asyncio.run(new_sentences(entry, source, 3.0))
         for _ in range(TURNS):
-            for count, at in ((1, one), (len(ports), all_)):
+            for count, entry in ((1, one), (len(ports), all_)):
                 before = [time.process_time(), *map(processor_seconds, processes)]
-                served_, seconds = asyncio.run(new_sentences(at, source))
+                served_, seconds = asyncio.run(new_sentences(entry, source))
                 rates[count] = served_ / seconds
                 after = [time.process_time(), *map(processor_seconds, processes)]
                 driver, *labs = (b - a for a, b in zip(before, after, strict=True))
                 took = f"{' + '.join(f'{each:.1f}' for each in labs)} processor seconds ({served_ / sum(labs):.1f} in each)"
-                told = f"{count} behind nginx: {rates[count]:.1f} new sentences a second in {seconds:.1f} s; {took}"
-                print(f"{told}, the driver {driver:.1f}", flush=True)
+                rate = f"{count} behind nginx: {rates[count]:.1f} new sentences a second in {seconds:.1f} s; {took}"
+                print(f"{rate}, the driver {driver:.1f}", flush=True)
             ratios.append(rates[len(ports)] / rates[1])
-    shown = ", ".join(f"{ratio:.2f}" for ratio in ratios)
-    print(f"two serve {statistics.median(ratios):.2f} times what one serves (median of {shown})", flush=True)
+    values = ", ".join(f"{ratio:.2f}" for ratio in ratios)
+    print(f"two serve {statistics.median(ratios):.2f} times what one serves (median of {values})", flush=True)
 
 
 def main() -> None:
     last = (os.cpu_count() or 1) - 1
     with lab(0) as (first, stays), lab(last) as (second, replica):
         compared([first, second], [stays.pid, replica.pid])
-        with behind_nginx([first, second]) as at:
+        with behind_nginx([first, second]) as entry:
             before = processor_seconds(stays.pid)
-            moved, took = asyncio.run(killed(at, replica))
+            moved, took = asyncio.run(killed(entry, replica))
             spent = processor_seconds(stays.pid) - before
         print(
             f"one replica killed under {SESSIONS} sessions: {moved} were on it; served again, half of them after "

@@ -24,7 +24,7 @@ GOAL = 1.0  # s until 95 of 100 have a step
 
 
 async def asked(port: int, method: str, path: str, said: dict | None = None, secret: str = "") -> bytes:
-    """The body of an answer; OSError where it is a refusal."""
+    """Returns the body of an answer. Raises OSError for a refusal."""
     reader, writer = await asyncio.open_connection("127.0.0.1", port, limit=1 << 24)
     body = b"" if said is None else json.dumps(said).encode()
     head = f"{method} {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\nAccept-Encoding: gzip\r\n"
@@ -43,7 +43,7 @@ async def asked(port: int, method: str, path: str, said: dict | None = None, sec
 
 @dataclass
 class Hall:
-    """A room with those who follow it, and when each had what was shown."""
+    """A room with its followers, and the times at which each follower received each move."""
 
     port: int
     code: str
@@ -57,8 +57,8 @@ class Hall:
 
     @classmethod
     async def open(cls, port: int) -> Hall:
-        made = json.loads(await asked(port, "POST", "/rooms", {"address": "/"}))
-        return cls(port, made["code"], made["secret"])
+        room = json.loads(await asked(port, "POST", "/rooms", {"address": "/"}))
+        return cls(port, room["code"], room["secret"])
 
     async def follow(self) -> None:
         """One browser: hears of each move, and fetches the document of each new view."""
@@ -88,7 +88,7 @@ class Hall:
 
 
 async def lectured(hall: Hall, seconds: float) -> tuple[list[float], list[float]]:
-    """What the lecturer's requests took, and the runs of the page."""
+    """Returns the seconds of the lecturer's requests, and of the runs of the page."""
     posts, runs = [], []
     async with Visitor(hall.port) as lecturer:
         await lecturer.run()
@@ -102,7 +102,7 @@ async def lectured(hall: Hall, seconds: float) -> tuple[list[float], list[float]
 
 
 async def changed(hall: Hall, source: Iterator[str], followers: int) -> None:
-    """Shows new sentences, each once all have the document of the one before."""
+    """Shows new sentences, each after all followers have the document of the one before."""
     hall.wants_pages = True
     async with Visitor(hall.port) as lecturer:
         for n in range(CHANGES):
@@ -114,8 +114,8 @@ async def changed(hall: Hall, source: Iterator[str], followers: int) -> None:
 
 
 async def measured(port: int, process: int, followers: int, seconds: float) -> bool:
-    """Prints what came of it; False where a follower was lost, or the goal is missed."""
-    await lectured(await Hall.open(port), RUNS * STEP)  # what is imported and drawn for the first time is nobody's
+    """Prints the results. Returns False where a follower was lost, or the goal is missed."""
+    await lectured(await Hall.open(port), RUNS * STEP)  # warm-up
     alone, alone_runs = await lectured(await Hall.open(port), seconds / 2)
     hall = await Hall.open(port)
     following = [asyncio.create_task(hall.follow()) for _ in range(followers)]
@@ -123,10 +123,10 @@ async def measured(port: int, process: int, followers: int, seconds: float) -> b
         await asyncio.sleep(0.1)
     before, driver, start = processor_seconds(process), time.process_time(), time.monotonic()
     posts, runs = await lectured(hall, seconds)
-    took, drove, whole = processor_seconds(process) - before, time.process_time() - driver, time.monotonic() - start
+    took, drove, elapsed = processor_seconds(process) - before, time.process_time() - driver, time.monotonic() - start
     await asyncio.sleep(2 * STEP)
     steps, expected = list(hall.delays), len(posts) * followers
-    print(f"{followers} follow, {len(posts)} steps in {whole:.0f} s: {len(steps):,} of {expected:,} came, {spread(steps)}")
+    print(f"{followers} follow, {len(posts)} steps in {elapsed:.0f} s: {len(steps):,} of {expected:,} came, {spread(steps)}")
     print(f"the lecturer's steps: alone {quantiles(alone)}; followed {quantiles(posts)}; {ratio(posts, alone)} times")
     print(
         f"the lecturer's runs:  alone {quantiles(alone_runs)}; followed {quantiles(runs)}; {ratio(runs, alone_runs)} times"
@@ -145,7 +145,7 @@ async def measured(port: int, process: int, followers: int, seconds: float) -> b
 
 
 async def present(hall: Hall) -> int:
-    """How many follow, as the lecturer is told."""
+    """Returns the number of followers that the lecturer sees."""
     reader, writer = await asyncio.open_connection("127.0.0.1", hall.port)
     with contextlib.closing(writer):
         head = f"GET /rooms/{hall.code}/events HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer {hall.secret}\r\n\r\n"

@@ -24,8 +24,8 @@ from benchmarks.visitors import Visitor, lab, query_of, sentences
 from viz.state.result_cache import most_mb
 
 THINK, LOOK = 20.0, 5.0  # seconds
-KEPT = 128  # MB: so little that the warm-up fills it, and what grows after it is something else
-BOUND = most_mb(8, KEPT)  # MB, of the whole process: a hundred sessions draw short texts, and seldom at the same time
+KEPT = 128  # MB: the warm-up fills it, so later growth has another cause
+BOUND = most_mb(8, KEPT)  # MB of the process: a hundred sessions draw short texts, seldom at the same time
 
 
 @dataclass(frozen=True)
@@ -93,9 +93,9 @@ async def soak(port: int, process: int, sessions: int, seconds: float, think: fl
 
 
 def growth(looks: list[Look], of: str) -> float:
-    """By how much a number grows an hour after the warm-up, by a line of least squares."""
-    kept = looks[len(looks) // 2 :]
-    return float(np.polyfit([look.seconds / 3600 for look in kept], [getattr(look, of) for look in kept], 1)[0])
+    """Returns the growth of a number per hour after the warm-up, by a line of least squares."""
+    later = looks[len(looks) // 2 :]
+    return float(np.polyfit([look.seconds / 3600 for look in later], [getattr(look, of) for look in later], 1)[0])
 
 
 def main() -> int:
@@ -116,11 +116,11 @@ def main() -> int:
         print(f"{near.seconds / 60:5.1f} min: {near.megabytes:7,.0f} MB, {near.threads:3} threads, {near.files:4} files")
     print(f"{last.runs} runs of {args.sessions} sessions in {args.minutes:g} minutes, {len(faults)} faults {faults[:1]}")
     for what in ("megabytes", "threads", "files"):
-        told = f"{getattr(first, what):,.0f} -> {getattr(last, what):,.0f}"
-        print(f"{what:10} {told:>16}, {growth(looks, what):+,.1f} an hour after the warm-up")
-    most = max(look.megabytes for look in looks)
-    print(f"memory: {most:,.0f} MB at most; the bound is {BOUND:,} MB")
-    return 1 if faults or most > BOUND else 0
+        change = f"{getattr(first, what):,.0f} -> {getattr(last, what):,.0f}"
+        print(f"{what:10} {change:>16}, {growth(looks, what):+,.1f} an hour after the warm-up")
+    peak = max(look.megabytes for look in looks)
+    print(f"memory: {peak:,.0f} MB at most; the bound is {BOUND:,} MB")
+    return 1 if faults or peak > BOUND else 0
 
 
 if __name__ == "__main__":

@@ -101,14 +101,14 @@ def main() -> None:
     if args.variant:
         print(json.dumps(measure(args.variant, args)))
         return
-    found: dict[str, list[dict[str, float]]] = {variant: [] for variant in VARIANTS}
+    results: dict[str, list[dict[str, float]]] = {variant: [] for variant in VARIANTS}
     for seed in range(1, args.seeds + 1):
         for variant in VARIANTS:
             command = [sys.executable, "-m", "benchmarks.training", *sys.argv[1:], "--variant", variant, "--seed", str(seed)]
             done = subprocess.run(command, check=True, capture_output=True, text=True)
-            found[variant].append(json.loads(done.stdout))
+            results[variant].append(json.loads(done.stdout))
             print(f"seed {seed}, {variant}: {done.stdout.strip()}", file=sys.stderr, flush=True)
-    mean = {v: {k: statistics.mean(run[k] for run in runs) for k in runs[0]} for v, runs in found.items()}
+    mean = {v: {k: statistics.mean(run[k] for run in runs) for k in runs[0]} for v, runs in results.items()}
     rows = {
         variant: {
             "tokens_per_second": round(row["tokens_per_second"]),

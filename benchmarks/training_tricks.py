@@ -1,4 +1,4 @@
-"""What each trick of the trainer gives: target tokens a second with all of them, and with one left out.
+"""Target tokens per second with all tricks of the trainer, and with each left out.
 
     python -m benchmarks.training_tricks [--steps N] [--threads N]
 

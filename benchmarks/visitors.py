@@ -38,10 +38,10 @@ WHEN = ("yesterday", "this morning", "last night", "in the city", "after the les
 
 
 def sentences(seed: int = 0) -> Iterator[str]:
-    """Sentences of ten words or so, each once, in the words of a first year of English."""
-    made = [f"The {' '.join(words)}." for words in itertools.product(WHO, DID, HOW, WHAT, WHEN)]
-    random.Random(seed).shuffle(made)
-    return iter(made)
+    """Yields different sentences of about ten words, in the words of a first year of English."""
+    texts = [f"The {' '.join(words)}." for words in itertools.product(WHO, DID, HOW, WHAT, WHEN)]
+    random.Random(seed).shuffle(texts)
+    return iter(texts)
 
 
 def free_port() -> int:
@@ -60,7 +60,8 @@ def answers(port: int, path: str) -> bool:
 
 @contextlib.contextmanager
 def served(command: list[str], port: int, path: str, **environment: str) -> Iterator[subprocess.Popen[bytes]]:
-    """A process that answers at a path of its port, ended at the end; RuntimeError where it ends before or never answers."""
+    """Yields a process that answers at a path of its port, and ends it afterwards. Raises RuntimeError where it never
+    answers."""
     started = subprocess.Popen(command, cwd=ROOT, env=os.environ | environment, stdout=subprocess.DEVNULL)
     try:
         deadline = time.monotonic() + 300
@@ -78,14 +79,14 @@ def served(command: list[str], port: int, path: str, **environment: str) -> Iter
 
 
 def processor_seconds(process: int) -> float:
-    """What a process has taken so far, of all processors together."""
+    """Returns the processor seconds of a process so far, over all processors."""
     fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 @contextlib.contextmanager
 def lab(processor: int | None = None, **environment: str) -> Iterator[tuple[int, subprocess.Popen[bytes]]]:
-    """A lab of its own whose model is loaded: its port and process; on one processor alone where that is named."""
+    """Starts a lab with its model loaded, on one processor where given. Yields its port and process."""
     port = free_port()
     command = [sys.executable, "-m", "viz.server.serve", "--port", str(port)]
     if processor is not None:
@@ -96,7 +97,7 @@ def lab(processor: int | None = None, **environment: str) -> Iterator[tuple[int,
 
 @contextlib.contextmanager
 def empty_page() -> Iterator[int]:
-    """The port of a Streamlit page with nothing but a title: what Streamlit itself takes."""
+    """Yields the port of a Streamlit page with only a title: the cost of Streamlit itself."""
     port = free_port()
     with tempfile.TemporaryDirectory() as folder:
         (page := Path(folder, "page.py")).write_text("import streamlit as st\nst.title('Empty')\n")
@@ -109,7 +110,7 @@ class Shown(Exception):
 
 
 class Visitor:
-    """One connection. `cookie` is what a proxy knows the visitor by."""
+    """One connection. `cookie` identifies the visitor for a proxy."""
 
     def __init__(self, port: int, cookie: str = "") -> None:
         headers = {"Cookie": cookie} if cookie else {}
@@ -127,15 +128,15 @@ class Visitor:
         await self._socket.close()
 
     async def run(self, query: str = "", page: str = "") -> float:
-        """Runs a page from its link; seconds until the run has ended. Shown, ConnectionClosed or TimeoutError otherwise."""
+        """Runs a page from its link. Returns the seconds. Raises PageError, ConnectionClosed or TimeoutError otherwise."""
         return await self._run(self._asked(query, page))
 
     async def look(self, query: str = "", page: str = "") -> float:
-        """Looks at what the page computes only then, as a browser reports it; seconds until that run has ended."""
+        """Reports the lazy parts of a page as visible, as a browser does. Returns the seconds of that run."""
         message = self._asked(query, page)
         for component, what in self._awaited.items():
-            told = message.rerun_script.widget_states.widgets.add(id=f"$$STREAMLIT_INTERNAL_KEY_{component}__events")
-            told.json_trigger_value = json.dumps([{"event": "seen", "value": what}])
+            widget = message.rerun_script.widget_states.widgets.add(id=f"$$STREAMLIT_INTERNAL_KEY_{component}__events")
+            widget.json_trigger_value = json.dumps([{"event": "seen", "value": what}])
         return await self._run(message) if self._awaited else 0.0
 
     def _asked(self, query: str, page: str) -> BackMsg:
@@ -144,7 +145,7 @@ class Visitor:
         return message
 
     async def _run(self, message: BackMsg) -> float:
-        self._awaited: dict[str, str] = {}  # what has been left out until somebody looks, by its component's id
+        self._awaited: dict[str, str] = {}  # lazy parts, by the id of their component
         start = time.perf_counter()
         await self._socket.send(message.SerializeToString())
         while True:
@@ -167,7 +168,7 @@ def query_of(sentence: str) -> str:
 
 
 def quantiles(seconds: list[float]) -> str:
-    """p50 and p95 in milliseconds."""
+    """Returns p50 and p95 in milliseconds."""
     if not seconds:
         return "none answered"
     p50, p95 = np.quantile(seconds, (0.5, 0.95)) * 1e3

@@ -251,7 +251,7 @@ def importances(
 
 
 class _Material:
-    """Inputs of the readings; see `word_readings.Material`."""
+    """Inputs of the readings; see `word_readings.StepMaterial`."""
 
     def __init__(
         self, checkpoint: Checkpoint, analysis: Analysis, away: TakenAway, steps: Sequence[int], rivals: Mapping[int, int]

@@ -92,7 +92,7 @@ def label_test(checkpoint: Checkpoint, analysis: Analysis, label: int, rival: in
 
 
 class _Material:
-    """Inputs of the readings; see `label_readings.Material`."""
+    """Inputs of the readings; see `label_readings.LabelMaterial`."""
 
     def __init__(self, checkpoint: Checkpoint, analysis: Analysis, words: Words, label: int, rival: int) -> None:
         self.words, self.trace = words, analysis.whole

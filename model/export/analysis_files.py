@@ -135,7 +135,9 @@ def _lists(values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _axis(found: Axis | None) -> dict[str, Any] | None:
-    return None if found is None else _lists(dataclasses.asdict(found))
+    if found is None:
+        return None
+    return {"ids": list(found.ids), "labels": list(found.labels), "words": list(found.words)}
 
 
 def _read_axis(found: Any) -> Axis | None:

@@ -8,7 +8,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from model.decoding.strategy import Decoding
 from model.export import schema
 from model.inference.request import Request
 from model.io.limits import is_whole
@@ -57,7 +56,7 @@ Read = Callable[[str, int], tuple[Any, int]]
 _NUMBER = r"-?(?:0|[1-9][0-9]{0,9})(?:\.[0-9]{1,12})?"
 _DECODER = json.JSONDecoder()
 _ASKED = [name for name in schema.plain(Request("x")) if name not in ("source", "checkpoint", "decoding")]
-_DECODED = list(Decoding.__dataclass_fields__)
+_DECODED = schema.DECODING_KEYS
 
 
 def _value(line: str, at: int) -> tuple[Any, int]:

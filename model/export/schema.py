@@ -5,8 +5,7 @@ Also converts a request to plain values and back. Edits are the codes of a link.
 
 from __future__ import annotations
 
-import dataclasses
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -91,38 +90,93 @@ def codes(made: Intervention) -> tuple[str, ...]:
     return tuple(code for code, _ in made.parts())
 
 
+_REQUEST_KEYS = (
+    *("source", "checkpoint", "target", "prefix", "other_sentences", "branches", "path"),
+    *("second", "pad", "mode", "decoding", "edits"),
+)
+DECODING_KEYS = ("strategy", "limit", "width", "alpha", "temperature", "top_k", "top_p", "seed", "more")
+
+
 def plain(request: Request) -> dict[str, Any]:
     """Returns a request as lists, texts and numbers."""
-    values = {field.name: getattr(request, field.name) for field in dataclasses.fields(request)}
-    values |= {"branches": [list(ids) for ids in request.branches], "path": list(request.path)}
-    values |= {"other_sentences": list(request.other_sentences), "decoding": dataclasses.asdict(request.decoding)}
-    return {name: value for name, value in values.items() if name != "intervention"} | {
-        "edits": list(codes(request.intervention))
+    decoding = request.decoding
+    return {
+        "source": request.source,
+        "checkpoint": request.checkpoint,
+        "target": request.target,
+        "prefix": request.prefix,
+        "other_sentences": list(request.other_sentences),
+        "branches": [list(ids) for ids in request.branches],
+        "path": list(request.path),
+        "second": request.second,
+        "pad": request.pad,
+        "mode": request.mode,
+        "decoding": {
+            "strategy": decoding.strategy,
+            "limit": decoding.limit,
+            "width": decoding.width,
+            "alpha": decoding.alpha,
+            "temperature": decoding.temperature,
+            "top_k": decoding.top_k,
+            "top_p": decoding.top_p,
+            "seed": decoding.seed,
+            "more": decoding.more,
+        },
+        "edits": list(codes(request.intervention)),
     }
 
 
 def asked(values: Mapping[str, Any]) -> Request:
     """Returns the request of plain values. Raises ValueError, TypeError or KeyError for wrong values."""
     values = {"second": ""} | dict(values)  # older files lack the key
-    _check_types(values, Request, {"checkpoint", "source", "second", "prefix", "mode"}, {"pad"}, {"target"})
-    values = {**values, "decoding": {"more": 0, **values["decoding"]}}  # older files lack the key
-    _check_types(values["decoding"], Decoding, {"strategy"}, {"limit", "width", "top_k", "seed", "more"}, set())
-    if not all(isinstance(values["decoding"][name], float | int) for name in ("alpha", "temperature", "top_p")):
+    _check_types(
+        "request", values, _REQUEST_KEYS, ("checkpoint", "source", "second", "prefix", "mode"), ("pad",), ("target",)
+    )
+    numbers = {"more": 0, **values["decoding"]}  # older files lack the key
+    _check_types("decoding", numbers, DECODING_KEYS, ("strategy",), ("limit", "width", "top_k", "seed", "more"))
+    if not all(isinstance(numbers[name], float | int) for name in ("alpha", "temperature", "top_p")):
         raise ValueError("a control of the decoding is not a number")
-    fields = {name: value for name, value in values.items() if name != "edits"}
-    fields |= {"branches": tuple(map(ids, values["branches"])), "path": ids(values["path"])}
-    fields |= {"other_sentences": texts(values["other_sentences"]), "decoding": Decoding(**values["decoding"])}
-    return Request(**fields, intervention=intervention(texts(values["edits"])))
+    decoding = Decoding(
+        strategy=numbers["strategy"],
+        limit=numbers["limit"],
+        width=numbers["width"],
+        alpha=numbers["alpha"],
+        temperature=numbers["temperature"],
+        top_k=numbers["top_k"],
+        top_p=numbers["top_p"],
+        seed=numbers["seed"],
+        more=numbers["more"],
+    )
+    return Request(
+        source=values["source"],
+        checkpoint=values["checkpoint"],
+        target=values["target"],
+        prefix=values["prefix"],
+        other_sentences=texts(values["other_sentences"]),
+        branches=tuple(map(ids, values["branches"])),
+        path=ids(values["path"]),
+        second=values["second"],
+        pad=values["pad"],
+        mode=values["mode"],
+        decoding=decoding,
+        intervention=intervention(texts(values["edits"])),
+    )
 
 
-def _check_types(values: Any, record: type, strings: set[str], whole: set[str], perhaps: set[str]) -> None:
-    """Raises ValueError for unknown fields, missing fields, and values of another type."""
-    names = {"edits" if field.name == "intervention" else field.name for field in dataclasses.fields(record)}
-    if not isinstance(values, Mapping) or set(values) != names:
-        raise ValueError(f"the {record.__name__.lower()} lacks a field or has an unknown one")
-    fine = all(isinstance(values[name], str) for name in strings) and all(is_whole(values[name]) for name in whole)
-    if not fine or not all(values[name] is None or isinstance(values[name], str) for name in perhaps):
-        raise ValueError(f"the {record.__name__.lower()} has a value of the wrong type")
+def _check_types(
+    record: str,
+    values: Any,
+    keys: Sequence[str],
+    strings: Sequence[str],
+    integers: Sequence[str],
+    optional: Sequence[str] = (),
+) -> None:
+    """Raises ValueError for unknown keys, missing keys, and values of another type."""
+    if not isinstance(values, Mapping) or set(values) != set(keys):
+        raise ValueError(f"the {record} lacks a field or has an unknown one")
+    fine = all(isinstance(values[name], str) for name in strings) and all(is_whole(values[name]) for name in integers)
+    if not fine or not all(values[name] is None or isinstance(values[name], str) for name in optional):
+        raise ValueError(f"the {record} has a value of the wrong type")
 
 
 def ids(found: Any) -> tuple[int, ...]:
