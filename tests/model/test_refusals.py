@@ -216,5 +216,5 @@ def test_models_without_cross_attention_refuse_its_uses(tokenizer, family):
     with pytest.raises(ValueError, match="it has no cross-attention that could align words"):
         measure_alignment(lab, [])
     align = next(experiment.run for experiment in ready_questions.EXPERIMENTS if experiment.name == "align")
-    with pytest.raises(ValueError, match=r"asked of cross-attention, and .* has none: choose a checkpoint that translates"):
+    with pytest.raises(ValueError, match=r"needs cross-attention, which .* lacks. Choose a checkpoint that translates"):
         align(lab, Request(TEXT))

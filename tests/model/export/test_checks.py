@@ -48,7 +48,7 @@ def test_what_a_view_states_holds_on_it(tokenizer, number):
     lab = Lab(checkpoint)
     for check in parse("# what was found\n\n" + "\n".join(said) + "\n"):
         assert check.measure(lab).holds, check.text
-        assert check.values["asked"] == request
+        assert check.values["request"] == request
 
 
 def test_a_missing_mask_is_found_out(tokenizer):

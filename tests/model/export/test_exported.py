@@ -135,7 +135,7 @@ def test_foreign_or_damaged_file_is_refused(tokenizer, tmp_path):
         changed(made, arrays=arrays | {"candidates.ids": [[2**40] * 10] * 6}): "candidates.ids holds a number",
         changed(made, chosen=9): "the chosen hypothesis is 9",
         changed(made, surprise=1): "the key 'surprise' is unknown",
-        changed(made, sites=[{"kind": "cross", "layer": 10**9, "heads": 2}]): "it has attention at",
+        changed(made, sites=[{"kind": "cross", "layer": 10**9, "heads": 2}]): "the site ('cross', 1000000000) is unknown",
         changed(made, request={}): "the request lacks a field",
         changed(made, source={"ids": [1], "labels": [], "words": []}): "differ in number",
     }.items():
