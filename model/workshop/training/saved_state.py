@@ -1,4 +1,4 @@
-"""What a run's `state.pt` must hold before anything of it is used: it may be damaged, or another program's."""
+"""Checks of a run's `state.pt` before use: the file may be damaged or come from another program."""
 
 from __future__ import annotations
 
@@ -24,14 +24,17 @@ from model.workshop.training.snapshots import SnapshotRecorder
 
 PARTS = ("model", "optimizer", "snapshots", "progress", "random", "probes")
 LATER = ("meter",)  # a part that older states lack
-MOMENTS = ("exp_avg", "exp_avg_sq")  # what Adam keeps of each parameter, beside its step
+MOMENTS = ("exp_avg", "exp_avg_sq")  # the state of Adam for each parameter, besides its step
 MAX_BYTES = 1 << 36  # of the file; a state holds a model about eight times
 Shapes = Mapping[str, tuple[int, ...]]
 
 
 def read(path: Path, device: torch.device) -> Any:
-    """The value of a file that `torch.save` wrote, tensors and plain values alone; raises what torch, zipfile and
-    `model.io.files.opened` raise. Nothing in it is larger than the file: torch packs nothing."""
+    """Returns the value in a file of `torch.save`, tensors and plain values only.
+
+    Raises what torch, zipfile and `model.io.files.opened` raise. Refuses compressed entries, so nothing is larger than the
+    file.
+    """
     with opened(path, MAX_BYTES) as raw, zipfile.ZipFile(raw) as archive:
         if packed := [entry for entry in archive.infolist() if entry.file_size != entry.compress_size]:
             raise ValueError(f"{shown(packed[0].filename)} is packed")
@@ -39,8 +42,7 @@ def read(path: Path, device: torch.device) -> Any:
 
 
 def check(model: Transformer, recorder: SnapshotRecorder, average: int, processes: int, state: Any) -> None:
-    """Compares a state with what a run has before its first step: its model, its recorder, how many snapshots it keeps, and
-    its processes. ValueError that says what does not fit."""
+    """Compares a state with the model, recorder, number of snapshots and processes of a run. Raises ValueError."""
     if not isinstance(state, dict) or set(state) - set(LATER) != set(PARTS):
         raise ValueError(f"it holds {shown(sorted(map(str, state)) if isinstance(state, dict) else state)}")
     expected = {name: tuple(value.shape) for name, value in model.state_dict().items()}
@@ -100,7 +102,7 @@ def _check_progress(found: Any) -> None:
 
 
 def _is_sum(value: Any) -> bool:
-    """Of the meter, which adds up gradients of any size."""
+    """Returns True for a valid sum of the meter, which adds up gradients of any size."""
     return (is_whole(value) and value >= 0) or (isinstance(value, float) and 0 <= value < float("inf"))
 
 
@@ -140,7 +142,7 @@ def _check_probes(found: Any, sentences: Sequence[Sentence], config: ModelConfig
 
 
 def _check_written(found: Any, steps: int, sentences: int) -> None:
-    """One text for each sentence at each step."""
+    """Checks for one text for each sentence at each step."""
     rows = found if isinstance(found, list) and all(isinstance(texts, list) for texts in found) else [None]
     if [texts is not None and len(texts) for texts in rows] != [sentences] * steps:
         raise ValueError("'probes': what was written is not of its steps")
