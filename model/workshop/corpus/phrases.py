@@ -196,7 +196,7 @@ def _consistent(
     un*.
     """
     loose = [
-        {n for n, found in enumerate(side) if found[0][0].isalnum()} - {link[k] for link in linked}
+        {n for n, word in enumerate(side) if word[0][0].isalnum()} - {link[k] for link in linked}
         for k, side in enumerate((one, two))
     ]
     begins = sorted({i for i, _ in linked})
@@ -209,6 +209,6 @@ def _consistent(
             if high - low >= MOST[1] or any(low <= j <= high and not begin <= i <= end for i, j in linked):
                 continue
             phrase = [*one[begin : end + 1], *two[low : high + 1]]
-            if all(found[0][0].isalpha() for found in phrase) and two[high][0][-1].isalpha():
+            if all(word[0][0].isalpha() for word in phrase) and two[high][0][-1].isalpha():
                 tight = not (loose[0] & {begin - 1, end + 1} or loose[1] & {low - 1, high + 1})
                 yield slice(begin, end + 1), slice(low, high + 1), tight

@@ -57,7 +57,7 @@ class Rewritten:
 
 def replaced(text: str, new: dict[str, str]) -> str:
     """Returns the text with some of its words and runs of digits replaced."""
-    return TOKEN.sub(lambda found: new.get(found[0], found[0]), text)
+    return TOKEN.sub(lambda match: new.get(match[0], match[0]), text)
 
 
 LEAST = 3  # letters of a name
@@ -142,7 +142,7 @@ def _begins(name: str, source: str, target: str) -> str:
 
 def _before(name: str, text: str) -> list[re.Match[str] | None]:
     """Returns the word in front of each occurrence of a name, if no punctuation separates them."""
-    return [BEFORE.search(text[: found.start()]) for found in TOKEN.finditer(text) if found[0] == name]
+    return [BEFORE.search(text[: match.start()]) for match in TOKEN.finditer(text) if match[0] == name]
 
 
 def _asked(before: re.Match[str] | None) -> str:

@@ -49,8 +49,8 @@ class Progress:
         """Returns the progress as a sentence."""
         if self.total is None:
             return f"Step {self.step:,}. The total is known after the warm-up."
-        text = f"step {self.step:,} of {self.total:,}, {math.floor(100 * self.step / self.total)} %"
-        return f"{text[:1].upper()}{text[1:]}{'' if self.minutes is None else ', ' + _left(self.minutes)}."
+        text = f"Step {self.step:,} of {self.total:,}, {math.floor(100 * self.step / self.total)} %"
+        return f"{text}." if self.minutes is None else f"{text}, {_left(self.minutes)}."
 
 
 def _left(minutes: float) -> str:

@@ -148,10 +148,10 @@ class Recording:
                 if coding:
                     arrays = {key: _summed(key, each) for key, each in arrays.items()}
         except (FileError, FileNotFoundError) as fault:
-            raise ValueError(f"{fault}; expected a recording of probes; copy the file again") from None
+            raise ValueError(f"{fault}; expected a recording of probes; copy the file again.") from None
         except (*DAMAGED, TypeError, SyntaxError, TokenError, MemoryError) as fault:
             reason = " ".join(str(fault).split())[:200] or type(fault).__name__
-            raise ValueError(f"{path} is no readable recording of probes ({reason}); copy the file again.") from None
+            raise ValueError(f"{path} is no valid recording of probes ({reason}); copy the file again.") from None
         return cls(sentences, steps, arrays, written)
 
 
@@ -171,7 +171,7 @@ def _header(archive: zipfile.ZipFile) -> bytes:
     with archive.open("header.npy") as raw:
         shape, kind = form(raw)
         if kind != np.uint8 or len(shape) != 1 or shape[0] > MAX_HEADER:
-            raise ValueError("its header is no text")
+            raise ValueError("its header is not text")
         return raw.read(shape[0])
 
 
@@ -188,18 +188,18 @@ def _sentences(header: Any) -> tuple[tuple[Sentence, ...], tuple[int, ...]]:
         raise ValueError(f"it has {len(sentences)} sentences and {len(steps)} steps")
     for each in sentences:
         if not all(isinstance(text, str) for text in (each.name, each.source_text, each.target_text)):
-            raise ValueError("a sentence of it is no text")
+            raise ValueError("a name or text of a sentence is not text")
         if bool(each.source) != bool(sentences[0].source):
-            raise ValueError("some of its sentences have a source, and some have none")
+            raise ValueError("some sentences have a source and some have none")
         for ids, tokens in ((each.source, each.source_tokens), (each.target, each.target_tokens)):
             if len(ids) > MAX_TOKENS or not all(map(is_count, ids)):
-                raise ValueError("a sentence of it has tokens that are none, or too many")
+                raise ValueError("a sentence has invalid or too many tokens")
             if tokens and (len(tokens) != len(ids) or not all(isinstance(token, str) for token in tokens)):
-                raise ValueError("the tokens of a sentence are not those of its ids")
+                raise ValueError("the tokens of a sentence do not match its ids")
         if not each.told <= max(MAX_TOKENS, MAX_CLASSES) or not (each.source or each.target) or not each.told:
-            raise ValueError("a sentence of it has no tokens, or too many")
+            raise ValueError("a sentence has no tokens or too many")
         if not all(isinstance(label, str) for label in each.labels):
-            raise ValueError("a label of it is no text")
+            raise ValueError("a label is not text")
     return sentences, tuple(steps)
 
 
@@ -209,18 +209,18 @@ def _more(
     """Returns the recorded kinds, the outputs, and True if patterns are differences. Older files lack all of these."""
     kinds = tuple(header.get("kinds", KINDS if sentences[0].source else TEXT_KINDS))
     if kinds not in FAMILIES.values():
-        raise ValueError("its kinds of attention are those of no model")
+        raise ValueError("no model has its kinds of attention")
     for kind in kinds:
         sides = SITE_KINDS[kind].queries, SITE_KINDS[kind].keys
         if not all(getattr(sentence, side) for sentence in sentences for side in sides):
-            raise ValueError(f"a sentence of it has no tokens for {kind} attention")
+            raise ValueError(f"a sentence has no tokens for {kind} attention")
     written = tuple(tuple(texts) for texts in header.get("written", ()))
     if written and ([len(texts) for texts in written] != [len(sentences)] * len(steps)):
-        raise ValueError("what was written is not of its steps and sentences")
+        raise ValueError("the outputs do not match its steps and sentences")
     if not all(isinstance(text, str) and len(text) <= MAX_WRITTEN for texts in written for text in texts):
-        raise ValueError("what was written is no text, or too long")
+        raise ValueError("an output is not text or too long")
     if header.get("coding", "") not in ("", DELTA):
-        raise ValueError("its patterns are coded in another way")
+        raise ValueError("its patterns have an unknown coding")
     return kinds, written, header.get("coding") == DELTA
 
 
@@ -243,5 +243,5 @@ def _array(archive: zipfile.ZipFile, key: str, expected: tuple[int, ...]) -> np.
         content = raw.read(int(np.prod(expected)) * dtype.itemsize + 1)
     values = np.frombuffer(content, dtype).reshape(expected)
     if not np.isfinite(values).all():
-        raise ValueError(f"{key!r} holds a number that is not finite")
+        raise ValueError(f"{key!r} has a number that is not finite")
     return values

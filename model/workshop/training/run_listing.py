@@ -54,7 +54,7 @@ def survey(home: Path | None = None) -> dict[str, Path]:
 
 def unusable() -> tuple[str, ...]:
     """Returns a sentence for each folder in RUNS without a run."""
-    why = {True: f"holds no run: expected a {SETTINGS} in it, or in a folder within", False: "is no folder"}
+    why = {True: f"has no run; expected a {SETTINGS} in it or in a folder below", False: "is no folder"}
     return tuple(f"RUNS: {place.name} {why[place.is_dir()]}." for place in named() if not _inside(place))
 
 

@@ -37,7 +37,7 @@ def read(path: Path, device: torch.device) -> Any:
     """
     with opened(path, MAX_BYTES) as raw, zipfile.ZipFile(raw) as archive:
         if packed := [entry for entry in archive.infolist() if entry.file_size != entry.compress_size]:
-            raise ValueError(f"{shown(packed[0].filename)} is packed")
+            raise ValueError(f"{shown(packed[0].filename)} is compressed")
     return torch.load(path, map_location=device, weights_only=True)
 
 
@@ -48,7 +48,7 @@ def check(model: Transformer, recorder: SnapshotRecorder, average: int, processe
     expected = {name: tuple(value.shape) for name, value in model.state_dict().items()}
     _check_weights("model", state["model"], expected)
     if not isinstance(state["snapshots"], list) or len(state["snapshots"]) > average:
-        raise ValueError(f"'snapshots' is no list of at most {average}")
+        raise ValueError(f"'snapshots' is not a list of at most {average}")
     for snapshot in state["snapshots"]:
         _check_weights("snapshots", snapshot, expected)
     _check_moments(state["optimizer"], [tuple(parameter.shape) for parameter in model.parameters()])
@@ -56,7 +56,7 @@ def check(model: Transformer, recorder: SnapshotRecorder, average: int, processe
     _check_random(state["random"], processes)
     _check_probes(state["probes"], recorder.sentences, model.config)
     if not isinstance(state.get("meter", {}), dict) or not all(map(_is_sum, state.get("meter", {}).values())):
-        raise ValueError("'meter' holds no sums")
+        raise ValueError("'meter' has no sums")
 
 
 def _check_weights(part: str, found: Any, shapes: Shapes) -> None:
@@ -68,9 +68,9 @@ def _check_weights(part: str, found: Any, shapes: Shapes) -> None:
 
 def _check_tensor(what: str, found: Any, shape: tuple[int, ...], least: float = -float("inf")) -> None:
     if not isinstance(found, Tensor) or tuple(found.shape) != shape or not found.is_floating_point():
-        raise ValueError(f"{what} is no table of numbers of the shape {shape}")
+        raise ValueError(f"{what} is not a float tensor of the shape {shape}")
     if not (found.isfinite() & (found >= least)).all():
-        raise ValueError(f"{what} holds a number that is NaN, infinite or too small")
+        raise ValueError(f"{what} has a number that is nan, infinite or too small")
 
 
 def _check_moments(found: Any, shapes: list[tuple[int, ...]]) -> None:
@@ -79,7 +79,7 @@ def _check_moments(found: Any, shapes: list[tuple[int, ...]]) -> None:
         raise ValueError("'optimizer' has other parameters")
     for number, entry in moments.items():
         if not isinstance(entry, dict) or set(entry) != {"step", *MOMENTS}:
-            raise ValueError(f"'optimizer' holds other numbers of parameter {number}")
+            raise ValueError(f"'optimizer' has other entries for parameter {number}")
         _check_tensor(f"'optimizer', step {number}", entry["step"], (), least=0)
         for name in MOMENTS:
             _check_tensor(f"'optimizer', {name} {number}", entry[name], shapes[number], least=0 if "sq" in name else -3e38)
@@ -96,9 +96,9 @@ def _check_progress(found: Any) -> None:
         raise ValueError(f"'progress': 'seconds' and 'ended' are {shown((found['seconds'], found['ended']))}")
     entries = found["validations"]
     if not isinstance(entries, list) or not all(map(_is_validation, entries)):
-        raise ValueError("'progress': 'validations' is no list of measurements")
+        raise ValueError("'progress': 'validations' is not a list of measurements")
     if found["best"] not in (entries or [{}]):
-        raise ValueError("'progress': 'best' is none of the validations")
+        raise ValueError("'progress': 'best' is not one of the validations")
 
 
 def _is_sum(value: Any) -> bool:
@@ -113,28 +113,28 @@ def _is_validation(entry: Any) -> bool:
 
 def _check_random(found: Any, processes: int) -> None:
     if not isinstance(found, list) or len(found) != processes:
-        raise ValueError(f"'random' is not of {processes} processes")
+        raise ValueError(f"'random' does not have {processes} processes")
     here = torch.get_rng_state()
     for one in found:
         tensors = list(one.values()) if isinstance(one, dict) and "cpu" in one else [None]
         if not all(isinstance(tensor, Tensor) and tensor.dtype == here.dtype for tensor in tensors):
-            raise ValueError("'random' is no state of random numbers")
+            raise ValueError("'random' is not a random state")
         try:
             torch.Generator().set_state(one["cpu"])
         except RuntimeError:
-            raise ValueError("'random' is no state of random numbers") from None
+            raise ValueError("'random' is not a random state") from None
 
 
 def _check_probes(found: Any, sentences: Sequence[Sentence], config: ModelConfig) -> None:
     steps, arrays = (found.get(name) for name in ("steps", "arrays")) if isinstance(found, dict) else (None, None)
     if not isinstance(steps, list) or not all(map(is_count, steps)) or not isinstance(arrays, dict):
-        raise ValueError("'probes' is no recording")
+        raise ValueError("'probes' is not a recording")
     if "written" in found:  # older states lack it
         _check_written(found["written"], len(steps), len(sentences))
     sizes = {kind: (layers, config.heads) for kind, layers in config.layers.items()}
     expected = shapes(sentences, sizes, len(steps)) if steps and sentences else {}
     if set(arrays) != set(expected):
-        raise ValueError("'probes' are of other sentences")
+        raise ValueError("'probes' has other sentences")
     for name, shape in expected.items():
         kind = torch.float32 if name.startswith(LOG_PROBS) else torch.uint8
         if not isinstance(arrays[name], Tensor) or arrays[name].dtype != kind or tuple(arrays[name].shape) != shape:
@@ -145,6 +145,6 @@ def _check_written(found: Any, steps: int, sentences: int) -> None:
     """Checks for one text for each sentence at each step."""
     rows = found if isinstance(found, list) and all(isinstance(texts, list) for texts in found) else [None]
     if [texts is not None and len(texts) for texts in rows] != [sentences] * steps:
-        raise ValueError("'probes': what was written is not of its steps")
+        raise ValueError("'probes': the outputs do not match its steps")
     if not all(isinstance(text, str) for texts in rows for text in texts):
-        raise ValueError("'probes': what was written is no text")
+        raise ValueError("'probes': an output is not text")
