@@ -177,11 +177,11 @@ def _made_up(like: list[str], count: int, draw: random.Random) -> Iterator[str]:
         for n in range(len(letters) - 2):
             after.setdefault(letters[n : n + 2], []).append(letters[n + 2])
     for _ in range(count if like else 0):
-        letters_so_far = "  " + draw.choice(after["  "])
-        while letters_so_far[-1] != " " and len(letters_so_far) < MOST + 3:
-            letters_so_far += draw.choice(after[letters_so_far[-2:]])
-        if LEAST <= len(letters_so_far.strip()) <= MOST and letters_so_far[-1] == " ":
-            yield letters_so_far.strip().capitalize()
+        name = "  " + draw.choice(after["  "])
+        while name[-1] != " " and len(name) < MOST + 3:
+            name += draw.choice(after[name[-2:]])
+        if LEAST <= len(name.strip()) <= MOST and name[-1] == " ":
+            yield name.strip().capitalize()
 
 
 # A number in digits becomes another of its range, so that hours, days and years stay plausible. 0 and 1 stay, because they

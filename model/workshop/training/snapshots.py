@@ -105,8 +105,8 @@ class SnapshotRecorder:
 def _weights(sentences: Sequence[Sentence], config: ModelConfig) -> int:
     """Returns the number of attention weights of a model over all sentences."""
     sizes = {kind: (layers, config.heads) for kind, layers in config.layers.items()}
-    sizes_of_arrays = shapes(sentences, sizes, 1)
-    return sum(math.prod(shape) for key, shape in sizes_of_arrays.items() if not key.startswith(LOG_PROBS))
+    arrays = shapes(sentences, sizes, 1)
+    return sum(math.prod(shape) for key, shape in arrays.items() if not key.startswith(LOG_PROBS))
 
 
 def _read(model: Transformer, sentence: Sentence) -> tuple[torch.Tensor, Probe]:
