@@ -197,8 +197,8 @@ OPTIONS = [
     ([*TRAIN, "--languages", "a\nb,c"], r"--languages is 'a\nb,c'; expected two names"),
     ([*TRAIN, "--heads", "3"], "d_model is 256; expected a multiple"),
     ([*TRAIN, "--learning-rate", "inf"], "learning_rate is inf; expected at most 100"),
-    ([*TRAIN, "--whole-words"], "--whole-words says nothing to --task translate"),
-    ([*TRAIN, "--task", "lm", "--encoder-layers", "2"], "--encoder-layers says nothing to --task lm; leave it out"),
+    ([*TRAIN, "--whole-words"], "--whole-words has no effect on --task translate"),
+    ([*TRAIN, "--task", "lm", "--encoder-layers", "2"], "--encoder-layers has no effect on --task lm; remove it"),
     ([*TRAIN, "--dev", "a", "b"], "--dev names 2 files; --task translate reads one: pairs: .tsv"),
 ]
 

@@ -152,9 +152,9 @@ def shown(lab, **more):
 
 
 WITH_A_MODEL = [
-    (lambda lab: Masking(lab.source_tokenizer, 0.15), r"no token for a blank; expected <mask> or \[MASK\]"),
-    (lambda lab: epochs(lab, renamed_share=0.1), "--renamed-share: no pair has a name that stands the same"),
-    (lambda lab: epochs(lab, renumbered_share=0.1), "--renumbered-share: no pair has a number that stands the same"),
+    (lambda lab: Masking(lab.source_tokenizer, 0.15), r"no blank token; expected <mask> or \[MASK\]"),
+    (lambda lab: epochs(lab, renamed_share=0.1), "--renamed-share: no pair has a replaceable name"),
+    (lambda lab: epochs(lab, renumbered_share=0.1), "--renumbered-share: no pair has a replaceable number"),
     (lambda lab: lab.source_tokenizer.encode("q" * 20_001), "a text has 20,001 characters; expected at most 20,000"),
     (lambda lab: branch(lab, PAD), "A branch has the token 0; expected 2 to"),
     (lambda lab: branch(lab, *[5] * 10), "A branch has 10 tokens; expected fewer than the limit of 10. Remove it."),

@@ -1,4 +1,4 @@
-"""Parallel corpora: reading tab-separated pairs, and cutting them into batches of similar length."""
+"""Parallel corpora: reads tab-separated pairs and cuts them into batches of similar length."""
 
 from __future__ import annotations
 
@@ -29,27 +29,27 @@ PLAIN = "save the file as plain text, with line ends as Unix or Windows have the
 
 
 class DataError(ValueError):
-    """A data file that cannot be used; the text says which, where, and what was expected."""
+    """A data file that cannot be used. The message says which file, where, and what was expected."""
 
 
 def read_pairs(
     path: Path, limit: int | None = None, with_targets: bool = True, names: tuple[str, str] = ("source", "target")
 ) -> list[tuple[str, str]]:
-    """Source and target of every line of a tab-separated file; further columns are ignored. Without targets these are empty,
-    and a line may be a source alone. `names` are what both columns are called where one is told of.
+    """Returns source and target of every line of a tab-separated file. Ignores further columns.
 
-    Plain text, `.gz`, or the `.zip` that manythings.org/anki publishes, unpacked piece by piece. Raises DataError with the
-    line's number where a line is empty or lacks a tab or a text, where the bytes are no UTF-8 or no plain text, where there
-    is more than a run can hold, and where the file cannot be opened.
+    Without targets a line may be a source only, and the targets are empty. Error messages call the columns `names`. Reads
+    plain text, `.gz`, or the `.zip` that manythings.org/anki publishes, piece by piece. Raises DataError with the line
+    number if a line is empty or lacks a tab or a text, and if the file is not UTF-8, not plain text, too large or
+    unreadable.
     """
     pairs: list[tuple[str, str]] = []
     form = " TAB ".join(names) if with_targets else "a sentence"
-    blank = 0  # number of the first of the empty lines just seen; they are fine at the end of the file
+    blank = 0  # number of the first empty line in a row; allowed at the end of the file
     for number, line in lines(path, ".tsv, .tsv.gz or .zip"):
         if not line.strip():
             blank = blank or number
             if number - blank >= MAX_BLANK:
-                raise DataError(f"{path}, line {blank}: from here on there are more than {MAX_BLANK:,} empty lines.")
+                raise DataError(f"{path}, line {blank}: more than {MAX_BLANK:,} empty lines follow; remove them.")
             continue
         if blank:
             raise DataError(f"{path}, line {blank}: the line is empty; expected {form}. Remove the line.")
@@ -63,26 +63,26 @@ def read_pairs(
             expected = "a sentence" if not with_targets else "a sentence on both sides" if names[0] == "source" else form
             raise DataError(f"{path}, line {number}: the {side} is empty; expected {expected}.")
         if len(pairs) == MAX_PAIRS:
-            raise DataError(f"{path}, line {number}: more than {MAX_PAIRS:,} pairs; give a part of them.")
+            raise DataError(f"{path}, line {number}: more than {MAX_PAIRS:,} pairs; use a part of the file.")
         pairs.append((fields[0], fields[1]))
         if limit and len(pairs) >= limit:
             break
     if not pairs:
-        raise DataError(f"{path}: no {'pair' if with_targets else 'sentence'} in it; expected at least one line of {form}.")
+        raise DataError(f"{path}: no {'pair' if with_targets else 'sentence'}; expected at least one line of {form}.")
     return pairs
 
 
 def lines(path: Path, forms: str) -> Iterator[tuple[int, str]]:
-    """The lines of a text file, numbered from 1, with their ends; plain, `.gz`, or the first text in a `.zip`.
+    """Yields the lines of a text file with their numbers from 1: plain, `.gz`, or the first text in a `.zip`.
 
-    Raises DataError, with the line's number where there is one, for bytes that are no UTF-8 or no plain text, and for a file
-    that cannot be opened, which should have been one of `forms`.
+    Raises DataError, with the line number where possible, if the file is not UTF-8, not plain text, or unreadable. The
+    message names the expected `forms`.
     """
     try:
         for number, raw in enumerate(_lines(path), 1):
             line = _decoded(path, number, raw)
             if "\0" in line:
-                raise DataError(f"{path}, line {number}: a NUL byte is in it; {PLAIN}")
+                raise DataError(f"{path}, line {number}: it contains a NUL byte; {PLAIN}")
             if "\r" in line.rstrip("\r\n"):
                 raise DataError(f"{path}, line {number}: a carriage return inside it, as in old Mac files; {PLAIN}")
             yield number, line
@@ -118,7 +118,7 @@ def _lines(path: Path) -> Iterator[bytes]:
 
 
 def _bounded(path: Path, raw: IO[bytes]) -> Iterator[bytes]:
-    """The lines, none of them longer than a pair can be: what is packed may unpack to more than the memory holds."""
+    """Yields the lines up to a length and a total size, because a small archive may unpack to more than memory holds."""
     number = total = 0
     while line := raw.readline(MAX_LINE + 1):
         number, total = number + 1, total + len(line)
@@ -130,14 +130,13 @@ def _bounded(path: Path, raw: IO[bytes]) -> Iterator[bytes]:
 
 
 def file_hash(path: Path) -> str:
-    """SHA-256 of the file as it lies on the disk, in hexadecimal digits; DataError where it is no regular file, or cannot be
-    read."""
+    """Returns the SHA-256 of the file in hexadecimal digits. Raises DataError if it is unreadable or no regular file."""
     try:
         with opened(path, MAX_BYTES) as raw:
-            found = hashlib.sha256()
+            digest = hashlib.sha256()
             while piece := raw.read(MAX_LINE):
-                found.update(piece)
-            return found.hexdigest()
+                digest.update(piece)
+            return digest.hexdigest()
     except FileError as fault:
         raise DataError(f"{fault}; expected a readable file.") from None
     except OSError as fault:
@@ -145,7 +144,7 @@ def file_hash(path: Path) -> str:
 
 
 def by_source(pairs: Sequence[tuple[str, str]]) -> dict[str, list[str]]:
-    """All targets of each distinct source string, in the order of the file."""
+    """Returns all targets of each distinct source string, in the order of the file."""
     groups: dict[str, list[str]] = {}
     for source, target in pairs:
         groups.setdefault(source, []).append(target)
@@ -153,9 +152,9 @@ def by_source(pairs: Sequence[tuple[str, str]]) -> dict[str, list[str]]:
 
 
 def with_typeset_copies(pairs: Sequence[tuple[str, str]], share: int = 20) -> list[tuple[str, str]]:
-    """The pairs, and of those with an apostrophe in the source one in `share` again with the typographic one.
+    """Returns the pairs, and a copy with typographic apostrophes of one in `share` of those with an apostrophe.
 
-    Phones type ’ where corpora have '; without copies the model would hardly have seen it.
+    Phones type ’ where corpora have '. Without copies the model would hardly see it.
     """
     straight = [pair for pair in pairs if "'" in pair[0]]
     return [*pairs, *((source.replace("'", "’"), target) for source, target in straight[::share])]
@@ -163,8 +162,7 @@ def with_typeset_copies(pairs: Sequence[tuple[str, str]], share: int = 20) -> li
 
 @dataclass(frozen=True)
 class Batch:
-    """Padded ids: of some pairs the source [B,S] and what the decoder predicts, outputs [B,T], which both end in `</s>`; of
-    windows of a text no source."""
+    """Padded ids of pairs: source [B,S] and decoder outputs [B,T], both with `</s>`. Windows of a text have no source."""
 
     source: Tensor | None
     outputs: Tensor
@@ -175,46 +173,47 @@ class Batch:
 
 @dataclass(frozen=True)
 class Corpus:
-    """Encoded pairs, each side ending in `</s>`, none longer than the text limit."""
+    """Encoded pairs within the text limit. Each side ends in `</s>`."""
 
     sources: list[list[int]]
     targets: list[list[int]]
-    dropped: int = 0  # pairs left out because a side was longer than the limit
-    first: list[int] = field(
-        default_factory=list
-    )  # the pairs whose target is the first that its source has; typeset copies count as their source
-    kept: list[int] = field(default_factory=list)  # which of the pairs that were given each row is
+    dropped: int = 0  # pairs over the limit
+    # Rows whose target is the first of their source; typeset copies count as their source.
+    first: list[int] = field(default_factory=list)
+    kept: list[int] = field(default_factory=list)  # index of each row in the encoded pairs
 
     @classmethod
     def encode(cls, pairs: Sequence[tuple[str, str]], source: Tokenizer, target: Tokenizer) -> Corpus:
-        whole = len(pairs)
-        short = [
-            i for i, pair in enumerate(pairs) if max(map(len, pair)) <= MAX_CHARACTERS
-        ]  # no longer one has few enough tokens
+        total = len(pairs)
+        short = [i for i, pair in enumerate(pairs) if max(map(len, pair)) <= MAX_CHARACTERS]  # longer ones exceed the limit
         pairs = [pairs[i] for i in short]
         sources = source.encode_batch([s for s, _ in pairs])
         targets = target.encode_batch([t for _, t in pairs])
         both = [([*s, END], [*t, END]) for s, t in zip(sources, targets, strict=True)]
-        kept = [i for i, (s, t) in enumerate(both) if len(s) <= MAX_TOKENS and len(t) <= MAX_TOKENS]
-        straight = [pairs[i][0].replace("’", "'") for i in kept]
-        firsts = {source: pairs[i][1] for source, i in reversed(list(zip(straight, kept, strict=True)))}
-        first = [row for row, i in enumerate(kept) if pairs[i][1] == firsts[straight[row]]]
+        fitting = [i for i, (s, t) in enumerate(both) if len(s) <= MAX_TOKENS and len(t) <= MAX_TOKENS]
+        straight = [pairs[i][0].replace("’", "'") for i in fitting]
+        firsts = {source: pairs[i][1] for source, i in reversed(list(zip(straight, fitting, strict=True)))}
+        first = [row for row, i in enumerate(fitting) if pairs[i][1] == firsts[straight[row]]]
         return cls(
-            [both[i][0] for i in kept], [both[i][1] for i in kept], whole - len(kept), first, [short[i] for i in kept]
+            [both[i][0] for i in fitting],
+            [both[i][1] for i in fitting],
+            total - len(fitting),
+            first,
+            [short[i] for i in fitting],
         )
 
     def with_rows(self, sources: list[list[int]], targets: list[list[int]]) -> Corpus:
-        """The corpus, and behind it encoded pairs that are made of its own: each side ends in `</s>`."""
+        """Returns the corpus with more encoded pairs after its own. Each side ends in `</s>`."""
         return Corpus(self.sources + sources, self.targets + targets, self.dropped, self.first)
 
     def __len__(self) -> int:
         return len(self.sources)
 
     def batches(self, tokens: int, seed: int, epoch: int, rows: Sequence[int] | None = None) -> list[list[int]]:
-        """Indices of each batch of one epoch: alike in length, at most `tokens` padded tokens a side, in random order.
+        """Returns the rows of each batch of an epoch: similar lengths, at most `tokens` padded tokens a side, shuffled.
 
-        All pairs, or those named in `rows`. The order depends on seed and epoch alone. Raises ValueError where a sentence
-        alone is longer than `tokens`.
+        Uses all pairs, or those in `rows`. The order depends on seed and epoch only. Raises ValueError if a sentence is
+        longer than `tokens`.
         """
         draw = random.Random(f"{seed}/{epoch}")
         noise = [draw.random() for _ in self.sources]
@@ -236,7 +235,7 @@ class Corpus:
         return batches
 
     def tokens(self, rows: Sequence[int]) -> int:
-        """How many tokens are predicted in some rows."""
+        """Returns the number of tokens that are predicted in some rows."""
         return sum(len(self.targets[i]) for i in rows)
 
     def batch(self, indices: Sequence[int]) -> Batch:
@@ -245,6 +244,6 @@ class Corpus:
 
 
 def count_tokens(rows: list[list[int]], size: int) -> tuple[int, ...]:
-    """How often each of `size` tokens occurs."""
-    found = Counter(token for row in rows for token in row)
-    return tuple(found[token] for token in range(size))
+    """Returns the count of each of `size` tokens."""
+    counts = Counter(token for row in rows for token in row)
+    return tuple(counts[token] for token in range(size))

@@ -1,12 +1,10 @@
-"""Pieces of pairs that translate each other: what teaches a model of sentences that a text may be a word or a title.
+"""Phrase pairs of a corpus. They teach a model of sentences that a text may be a word or a title.
 
-Phrase pairs as of Koehn, Och and Marcu 2003 ("Statistical phrase-based translation"): no link leaves the one side without
-entering the other, and both begin and end with a linked word. Kept are those that each side mostly is translated by.
-
-Which word of a sentence translates which of its translation, learned from the pairs alone.
-
-IBM Model 2 with the prior of Dyer et al. 2013 ("A simple, fast, and effective reparameterization of IBM Model 2"): a word's
-link falls off with the distance from the diagonal. Both directions are learned, and a link counts where both draw it."""
+Phrase pairs as in Koehn, Och and Marcu 2003 ("Statistical phrase-based translation"): no link leaves one side without
+entering the other, and both begin and end with a linked word. Rare translations are left out. Word links come from IBM Model
+2 with the prior of Dyer et al. 2013 ("A simple, fast, and effective reparameterization of IBM Model 2"): the prior falls
+with the distance from the diagonal. A link counts if both directions have it.
+"""
 
 from __future__ import annotations
 
@@ -19,24 +17,24 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-TENSION = 4.0  # how steeply the prior falls off: exp(-TENSION * |i/m - j/n|)
+TENSION = 4.0  # slope of the prior: exp(-TENSION * |i/m - j/n|)
 ROUNDS = 5  # of expectation and maximisation
-EMPTY = 0.08  # prior that a word translates none
+EMPTY = 0.08  # prior of a word without an origin
 
 Ids = NDArray[np.int64]
 
 
 class Cells(NamedTuple):
-    """Every word of a target against every word of its source, all pairs behind one another: [cells] each."""
+    """All pairs of a target word and a source word, over all sentence pairs in order: [cells] each."""
 
-    source: Ids  # which word of all sources, counted through
+    source: Ids  # index of the word over all sources
     target: Ids
     distance: NDArray[np.float64]  # from the diagonal, 0 to 1
-    places: tuple[Ids, Ids, Ids]  # which pair, which word of its source, and which of its target
+    places: tuple[Ids, Ids, Ids]  # indices of the pair, of its source word and of its target word
 
 
 def _cells(sources: Sequence[int], targets: Sequence[int]) -> Cells:
-    """The cells of pairs with so many words on each side."""
+    """Returns the cells of pairs from their numbers of words on each side."""
     m, n = np.asarray(sources, np.int64), np.asarray(targets, np.int64)
     size = m * n
     begin = np.concatenate(([0], np.cumsum(size)[:-1]))
@@ -49,16 +47,17 @@ def _cells(sources: Sequence[int], targets: Sequence[int]) -> Cells:
 
 
 def _likeliest(given: Ids, made: Ids, words: Ids, cells: Cells, kinds: int) -> NDArray[np.bool_]:
-    """For each cell whether `given` is the likeliest origin of the word `made`; `words` numbers the cell's pair of words.
+    """Returns, for each cell, True if `origins` has the most probable origin of the word in `targets`: [cells] bool.
 
-    given, made: which word of all texts each cell has on either side; [cells] bool comes back.
+    origins, targets: the word of each cell on either side, counted over all texts. `word_pairs` numbers each cell's pair of
+    words.
     """
     prior = np.exp(-TENSION * cells.distance)
     total = np.bincount(made, prior)
     prior *= (1 - EMPTY) / total[made]
     types = int(words.max()) + 1 if len(words) else 0
     origin = np.zeros(types, np.int64)
-    origin[words] = given  # the type that a pair of words begins with
+    origin[words] = given  # origin of each pair of words
     share = np.full(types, 1.0 / max(1, kinds))
     for _ in range(ROUNDS):
         weight = prior * share[words]
@@ -72,7 +71,7 @@ def _likeliest(given: Ids, made: Ids, words: Ids, cells: Cells, kinds: int) -> N
 
 
 def links(sources: Sequence[Sequence[str]], targets: Sequence[Sequence[str]]) -> list[list[tuple[int, int]]]:
-    """For each pair of texts, as words, its links: (word of the source, word of the target), from 0, in order."""
+    """Returns the links of each pair of texts, as words: (word of the source, word of the target), from 0, in order."""
     cells = _cells([len(words) for words in sources], [len(words) for words in targets])
     one, many = _numbered(sources), _numbered(targets)
     if not len(cells.source):
@@ -82,32 +81,31 @@ def links(sources: Sequence[Sequence[str]], targets: Sequence[Sequence[str]]) ->
     kinds = int(one.max()) + 1, int(many.max()) + 1
     forward = _likeliest(source_types, cells.target, words, cells, kinds[1])
     backward = _likeliest(target_types, cells.source, words, cells, kinds[0])
-    found: list[list[tuple[int, int]]] = [[] for _ in sources]
-    drawn = np.flatnonzero(forward & backward)
-    for pair, i, j in zip(*(place[drawn].tolist() for place in cells.places), strict=True):
-        found[pair].append((i, j))
-    return found
+    result: list[list[tuple[int, int]]] = [[] for _ in sources]
+    linked_cells = np.flatnonzero(forward & backward)
+    for pair, i, j in zip(*(place[linked_cells].tolist() for place in cells.places), strict=True):
+        result[pair].append((i, j))
+    return result
 
 
 def _numbered(texts: Sequence[Sequence[str]]) -> Ids:
-    """All words of all texts behind one another, equal ones with one number."""
+    """Returns the words of all texts in order, as numbers; equal words have one number."""
     numbers: dict[str, int] = {}
     return np.array([numbers.setdefault(word, len(numbers)) for words in texts for word in words], np.int64)
 
 
-SOURCE = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*|[^\w\s]")  # a word, or a sign
-TARGET = re.compile(r"[^\W_]+['’]?|[^\w\s]")  # the same where an elided word stands for itself, as in French
+SOURCE = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*|[^\w\s]")  # a word or punctuation
+TARGET = re.compile(r"[^\W_]+['’]?|[^\w\s]")  # with elided words separate, as in French
 MOST = (4, 6)  # words of a phrase, on each side
-LEAST = 3  # different sources that a phrase stands in
-SURE = 0.3  # share of a phrase's translations that is this one, in both directions together (geometric mean)
-FREE = 0.25  # share of a phrase's sources in which no word beside it may belong to it
-FREQUENT = 60  # words and signs that are so frequent end no phrase of several words: *is too*, *want to*
-CAPITAL = 0.5  # share of a word's places inside sentences from which on its capital belongs to it
+LEAST = 3  # distinct sources of a phrase
+SURE = 0.3  # share of this translation, geometric mean of both directions
+FREE = 0.25  # share of sources without an unlinked word next to the phrase
+FREQUENT = 60  # the most frequent words end no phrase of several words: *is too*, *want to*
+CAPITAL = 0.5  # minimum share of capitalised occurrences inside sentences
 
 
 class Phrase(NamedTuple):
-    """A piece of a source and what translates it, both as they stand inside a sentence, and in how many sources it stands
-    for itself."""
+    """A piece of a source and its translation, written as inside a sentence, and its number of sources."""
 
     source: str
     target: str
@@ -121,18 +119,18 @@ class Phrases:
         self.found = _kept(pairs)
 
     def drawn(self, count: int, draw: random.Random) -> Iterator[tuple[str, str]]:
-        """`count` phrases, frequent ones more often (by the root of the count), each typed in one of the ways of `FORMS`."""
+        """Yields `count` phrases, weighted by the root of their count, each typed in one of the ways of `FORMS`."""
         weights = [phrase.count**0.5 for phrase in self.found]
         for phrase in draw.choices(self.found, weights, k=count) if self.found else ():
             yield draw.choice(FORMS)(phrase.source, phrase.target)
 
 
 def capital(text: str) -> str:
-    """The text with a capital in front."""
+    """Returns the text with a capital first letter."""
     return text[:1].upper() + text[1:]
 
 
-# How a word or a title is typed: with a capital, without, as a title, with a full stop.
+# Typed forms of a word or a title: with a capital, without, as a title, with a full stop.
 FORMS = (
     lambda source, target: (capital(source), capital(target)),
     lambda source, target: (capital(source), capital(target)),
@@ -145,18 +143,18 @@ FORMS = (
 
 def _kept(pairs: Sequence[tuple[str, str]]) -> list[Phrase]:
     spans = [[list(SOURCE.finditer(source)), list(TARGET.finditer(target))] for source, target in pairs]
-    words = [[[found[0].lower() for found in side] for side in pair] for pair in spans]
+    words = [[[phrase[0].lower() for phrase in side] for side in pair] for pair in spans]
     capitals = tuple(_capitals([pair[side] for pair in spans]) for side in (0, 1))
     sources: defaultdict[tuple[str, str], set[str]] = defaultdict(set)
     alone: defaultdict[tuple[str, str], set[str]] = defaultdict(set)
     for pair, (one, two), linked in zip(pairs, spans, links([w[0] for w in words], [w[1] for w in words]), strict=True):
         for s, t, tight in _consistent(one, two, linked):
-            found = _as_inside(pair[0], one[s], capitals[0]), _as_inside(pair[1], two[t], capitals[1])
-            sources[found].add(pair[0])
+            phrase = _as_inside(pair[0], one[s], capitals[0]), _as_inside(pair[1], two[t], capitals[1])
+            sources[phrase].add(pair[0])
             if tight:
-                alone[found].add(pair[0])
+                alone[phrase].add(pair[0])
     often = {word for word, _ in Counter(word for side, _ in words for word in side).most_common(FREQUENT)}
-    counts = {found: len(texts) for found, texts in sources.items()}
+    counts = {phrase: len(texts) for phrase, texts in sources.items()}
     totals: tuple[Counter[str], Counter[str]] = (Counter(), Counter())
     for (source, target), count in counts.items():
         totals[0][source] += count
@@ -165,24 +163,24 @@ def _kept(pairs: Sequence[tuple[str, str]]) -> list[Phrase]:
     for (source, target), count in counts.items():
         sure = count / (totals[0][source] * totals[1][target]) ** 0.5
         free = len(alone[source, target])
-        whole = free >= max(LEAST, FREE * count) and not (" " in source and source.rsplit(" ", 1)[1].lower() in often)
-        if whole and sure >= SURE and (source not in best or free > best[source].count):
+        is_phrase = free >= max(LEAST, FREE * count) and not (" " in source and source.rsplit(" ", 1)[1].lower() in often)
+        if is_phrase and sure >= SURE and (source not in best or free > best[source].count):
             best[source] = Phrase(source, target, free)
     return sorted(best.values())
 
 
 def _capitals(texts: Sequence[Sequence[re.Match[str]]]) -> set[str]:
-    """The words, in lower case, that begin with a capital inside most sentences, as names do."""
+    """Returns the words, in lower case, that mostly begin with a capital inside sentences, as names do."""
     upper, all_ = Counter[str](), Counter[str]()
-    for found in texts:
-        for word in found[1:]:
+    for words in texts:
+        for word in words[1:]:
             all_[word[0].lower()] += 1
             upper[word[0].lower()] += word[0][0].isupper()
     return {word for word, count in upper.items() if count > CAPITAL * all_[word]}
 
 
 def _as_inside(text: str, words: Sequence[re.Match[str]], capitals: set[str]) -> str:
-    """The words as they would stand inside a sentence: without the capital of its beginning."""
+    """Returns the words as written inside a sentence, without the capital of its beginning."""
     first = words[0]
     begins = first.start() == 0 and first[0].lower() not in capitals
     cut = text[first.start() : words[-1].end()]
@@ -192,11 +190,13 @@ def _as_inside(text: str, words: Sequence[re.Match[str]], capitals: set[str]) ->
 def _consistent(
     one: Sequence[re.Match[str]], two: Sequence[re.Match[str]], linked: Sequence[tuple[int, int]]
 ) -> Iterator[tuple[slice, slice, bool]]:
-    """The phrase pairs of a linked pair, without signs in them, as slices of the words of both sides, and whether no word
-    beside them is without a link: such a one may belong to them, as *n'* to *est pas un*.
+    """Yields the phrase pairs of a linked pair, without punctuation, as slices of the words of both sides.
+
+    The third value is True if every word next to them has a link. A word without one may belong to them, as *n'* to *est pas
+    un*.
     """
     loose = [
-        {n for n, found in enumerate(side) if found[0][0].isalnum()} - {link[k] for link in linked}
+        {n for n, word in enumerate(side) if word[0][0].isalnum()} - {link[k] for link in linked}
         for k, side in enumerate((one, two))
     ]
     begins = sorted({i for i, _ in linked})
@@ -208,7 +208,7 @@ def _consistent(
             low, high = min(inside), max(inside)
             if high - low >= MOST[1] or any(low <= j <= high and not begin <= i <= end for i, j in linked):
                 continue
-            taken = [*one[begin : end + 1], *two[low : high + 1]]
-            if all(found[0][0].isalpha() for found in taken) and two[high][0][-1].isalpha():
+            phrase = [*one[begin : end + 1], *two[low : high + 1]]
+            if all(word[0][0].isalpha() for word in phrase) and two[high][0][-1].isalpha():
                 tight = not (loose[0] & {begin - 1, end + 1} or loose[1] & {low - 1, high + 1})
                 yield slice(begin, end + 1), slice(low, high + 1), tight

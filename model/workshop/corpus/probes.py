@@ -1,4 +1,4 @@
-"""Files of probes: sentences to watch through a training, or to check a checkpoint with, and what counts as right."""
+"""Files of probes: sentences to record in training, or to check a checkpoint with, and their right answers."""
 
 from __future__ import annotations
 
@@ -11,55 +11,55 @@ from model.io.files import MEGABYTE, FileError, read_text
 from model.workshop.corpus.corpus import DataError
 
 MOST = MEGABYTE  # bytes of a file
-MOST_TARGETS = 1000  # that choices make of a line
+MOST_TARGETS = 1000  # of a line with choices
 _CHOICE = re.compile(r"\{([^{}]*/[^{}]*)\}")
 
 
 def read_probes(path: Path) -> list[tuple[str, str, list[str]]]:
-    """Name, source and the targets that count as right, of each line NAME TAB SOURCE TAB TARGET|TARGET; # comments.
+    """Returns name, source and right targets of each line NAME TAB SOURCE TAB TARGET|TARGET; # starts a comment.
 
-    Within a target {a/b} stands for either: "Il {est/était} {/très }tard." for four, of which the first is "Il est tard.".
-    Raises DataError with the line's number, or where the file cannot be read.
+    Within a target {a/b} means either: "Il {est/était} {/très }tard." gives four, the first of which is "Il est tard.".
+    Raises DataError with the line number, or if the file is unreadable.
     """
     form = "name TAB source TAB targets with | between them"
-    found = []
+    probes = []
     for number, (name, source, written) in _rows(path, 3, form):
         targets = [_CHOICE.split(target) for target in written.split("|")]
         count = sum(prod(len(options) for options in _options(parts)) for parts in targets)
         if count > max(MOST_TARGETS, len(targets)):
-            raise DataError(f"{path}, line {number}: {{a/b}} makes more than {MOST_TARGETS:,} targets; write fewer choices.")
+            raise DataError(f"{path}, line {number}: {{a/b}} gives more than {MOST_TARGETS:,} targets; use fewer choices.")
         texts = ["".join(each).strip() for parts in targets for each in product(*_options(parts))]
         if not any(texts):
             raise DataError(f"{path}, line {number}: expected {form}.")
-        found.append((name, source, [text for text in texts if text]))
-    return found
+        probes.append((name, source, [text for text in texts if text]))
+    return probes
 
 
 def read_probe_texts(path: Path) -> list[tuple[str, str]]:
-    """Name and text of each line NAME TAB TEXT, for a model without an encoder; errors as `read_probes`."""
+    """Returns name and text of each line NAME TAB TEXT, for a model without an encoder; errors as `read_probes`."""
     return [(name, text) for _, (name, text) in _rows(path, 2, "name TAB text")]
 
 
 def _options(parts: list[str]) -> list[list[str]]:
-    """What each part of a split target may be: every second one is a choice."""
+    """Returns the options of each part of a split target. Every second part is a choice."""
     return [part.split("/") if number % 2 else [part] for number, part in enumerate(parts)]
 
 
 def _rows(path: Path, columns: int, form: str) -> list[tuple[int, list[str]]]:
-    """The number and the fields of each line."""
+    """Returns the number and the fields of each line."""
     try:
         lines = read_text(path, MOST).splitlines()
     except (OSError, FileError) as fault:
         reason = f"{path}: {fault.strerror}" if isinstance(fault, OSError) else str(fault)
         raise DataError(f"{reason}; expected a readable file of probes.") from None
-    found = []
+    rows = []
     for number, line in enumerate(lines, 1):
         if not line.strip() or line.startswith("#"):
             continue
         fields = [field.strip() for field in line.split("\t")]
         if len(fields) != columns or not all(fields):
             raise DataError(f"{path}, line {number}: expected {form}.")
-        found.append((number, fields))
-    if not found:
-        raise DataError(f"{path}: no probe in it; expected at least one line of {form}.")
-    return found
+        rows.append((number, fields))
+    if not rows:
+        raise DataError(f"{path}: no probe; expected at least one line of {form}.")
+    return rows

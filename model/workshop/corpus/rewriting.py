@@ -1,13 +1,8 @@
-"""What of a pair can be another: one entry a kind, by the setting that says how many such pairs are made.
+"""Pairs with other names or numbers on both sides. They teach a model to copy unseen words piece by piece.
 
-Pairs with other names or other numbers on both sides: what teaches a model to copy, piece by piece, what it never saw.
-
-Only what stands the same on both sides is replaced, by something that the sentence around it allows. The rules are those of
-English and French; a corpus of other languages has fewer pairs that allow it.
-
-Names that a parallel corpus has on both sides, and names that are made up of their letters.
-
-Numbers that both sides of a pair have, in digits or as words."""
+Only a text that both sides share is replaced, by one that the sentence around it allows. The rules are those of English and
+French. In other languages fewer pairs allow a replacement.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +18,7 @@ TOKEN = re.compile(r"(?<![\w-])[^\W\d_]+(?:-[^\W\d_]+)*(?![\w-])|[0-9]+")  # a w
 
 
 class Slot(NamedTuple):
-    """What of a pair is replaced on both sides by one and the same text; `kind` says by which."""
+    """A text of a pair that is replaced by the same text on both sides. `kind` limits the replacement."""
 
     source: str
     target: str
@@ -31,27 +26,27 @@ class Slot(NamedTuple):
 
 
 class Kind(Protocol):
-    """What is replaced."""
+    """A way to rewrite pairs."""
 
     def slots(self, source: str, target: str) -> list[Slot]:
-        """All that can be replaced in a pair; none where the pair does not allow it."""
+        """Returns everything that can be replaced in a pair, or an empty list."""
         ...
 
     def drawn(self, slot: Slot, draw: random.Random) -> str:
-        """What stands there instead."""
+        """Returns a random replacement."""
         ...
 
 
 class Rewritten:
-    """The pairs that allow a kind, to draw rewritten ones from."""
+    """The pairs that a rewriter can change, and a generator of changed pairs."""
 
     def __init__(self, pairs: Sequence[tuple[str, str]], kind: Kind) -> None:
         self.kind = kind
-        found = ((source, target, kind.slots(source, target)) for source, target in pairs)
-        self.allowed = [pair for pair in found if pair[2]]
+        rewritable = ((source, target, kind.slots(source, target)) for source, target in pairs)
+        self.allowed = [pair for pair in rewritable if pair[2]]
 
     def drawn(self, count: int, draw: random.Random) -> Iterator[tuple[str, str]]:
-        """`count` pairs drawn of those that allow it, each with all that can be replaced replaced; none where none does."""
+        """Yields `count` random pairs with every slot replaced; none if no pair allows it."""
         for source, target, slots in draw.choices(self.allowed, k=count) if self.allowed else ():
             new = [self.kind.drawn(slot, draw) for slot in slots]
             yield (
@@ -61,27 +56,27 @@ class Rewritten:
 
 
 def replaced(text: str, new: dict[str, str]) -> str:
-    """The text with some of its words and runs of digits written otherwise."""
-    return TOKEN.sub(lambda found: new.get(found[0], found[0]), text)
+    """Returns the text with some of its words and runs of digits replaced."""
+    return TOKEN.sub(lambda match: new.get(match[0], match[0]), text)
 
 
 LEAST = 3  # letters of a name
-MOST = 10  # letters of one that is made up
-POOL = 8000  # names that are made up of each kind, before those are left out that are words
-FREQUENT = 4000  # words whose letters are taken
-INSIDE = re.compile(r"(?<=[^\W\d_] )[^\W\d_]+")  # words that begin no sentence
+MOST = 10  # letters of an invented name
+POOL = 8000  # invented names of each kind, before words of the corpus are removed
+FREQUENT = 4000  # words whose letters serve as a model
+INSIDE = re.compile(r"(?<=[^\W\d_] )[^\W\d_]+")  # a word that begins no sentence
 BEFORE = re.compile(r"([^\W\d_]+)(\s+|['’])$")
-# What may stand in front of a name in French, and asks for how the name begins.
+# French words in front of a name that determine how the name begins.
 BEFORE_VOWELS = {"d", "qu", "jusqu", "lorsqu", "puisqu", "quoiqu"}
 BEFORE_CONSONANTS = {"de", "que", "jusque", "lorsque", "puisque", "quoique"}
-# What tells the gender or number of the name behind it, or what kind of place it is: left alone.
+# Words that show gender, number or kind of the name after them; such names stay.
 ARTICLES = {
     *("le", "la", "les", "l", "un", "une", "des", "du", "au", "aux", "en", "ce", "cet", "cette", "ces"),
     *("mon", "ma", "mes", "ton", "ta", "tes", "son", "sa", "ses", "notre", "nos", "votre", "vos", "leur", "leurs"),
     *("beau", "bel", "belle", "vieux", "vieil", "vieille", "nouveau", "nouvel", "nouvelle", "saint", "sainte"),
 }
-BARRED = {"a", "an", "the"}  # the same in English
-VOWELS, CONSONANTS = set("aeiou"), set("bcdfgjklmnpqrstvwxz")  # h and y may be either
+BARRED = {"a", "an", "the"}  # in English
+VOWELS, CONSONANTS = set("aeiou"), set("bcdfgjklmnpqrstvwxz")  # h and y may be both
 
 
 def _is_title(word: str) -> bool:
@@ -89,9 +84,11 @@ def _is_title(word: str) -> bool:
 
 
 class Names:
-    """A name is a capitalised word inside a sentence that the corpus writes the same on both sides, mostly, and hardly ever
-    in lower case. It is replaced by a made-up one: a real one might be a woman's where the French speaks of a man, or a
-    country's, which French gives an article."""
+    """Replaces names: capitalised words inside sentences that mostly occur on both sides, and hardly ever in lower case.
+
+    Replacements are invented. A real name could be a woman's where the French speaks of a man, or a country's, which has an
+    article in French.
+    """
 
     def __init__(self, pairs: Sequence[tuple[str, str]], seed: int) -> None:
         words: Counter[str] = Counter()
@@ -116,14 +113,14 @@ class Names:
         self.pools = {begins: [name for name in pool if fit(name)] for begins, fit in BEGINNINGS.items()}
 
     def slots(self, source: str, target: str) -> list[Slot]:
-        """The names that both sides have equally often, where what stands in front of them allows another."""
+        """Returns the names that occur equally often on both sides, if the words in front of them allow another name."""
         one, two = TOKEN.findall(source), TOKEN.findall(target)
         names = [name for name in dict.fromkeys(one) if name in self.known and one.count(name) == two.count(name)]
-        found = [Slot(name, name, _begins(name, source, target)) for name in names]
-        return [slot for slot in found if self.pools.get(slot.kind)]
+        slots = [Slot(name, name, _begins(name, source, target)) for name in names]
+        return [slot for slot in slots if self.pools.get(slot.kind)]
 
     def drawn(self, slot: Slot, draw: random.Random) -> str:
-        """A made-up name that begins as it must."""
+        """Returns an invented name with the required beginning."""
         return draw.choice(self.pools[slot.kind])
 
 
@@ -135,17 +132,17 @@ BEGINNINGS = {
 
 
 def _begins(name: str, source: str, target: str) -> str:
-    """How another name must begin in its place: one of `BEGINNINGS`, or `no`."""
-    asked = {_asked(before) for before in _before(name, target)} | {
+    """Returns the required beginning of another name in its place: one of `BEGINNINGS`, or `no`."""
+    required = {_asked(before) for before in _before(name, target)} | {
         "no" for before in _before(name, source) if before and (before[1].lower() in BARRED or before[2] in ("'", "’"))
     }
-    asked -= {"any"}
-    return "any" if not asked else asked.pop() if len(asked) == 1 else "no"
+    required -= {"any"}
+    return "any" if not required else required.pop() if len(required) == 1 else "no"
 
 
 def _before(name: str, text: str) -> list[re.Match[str] | None]:
-    """The word in front of a name, wherever it stands, if no sign stands between them."""
-    return [BEFORE.search(text[: found.start()]) for found in TOKEN.finditer(text) if found[0] == name]
+    """Returns the word in front of each occurrence of a name, if no punctuation separates them."""
+    return [BEFORE.search(text[: match.start()]) for match in TOKEN.finditer(text) if match[0] == name]
 
 
 def _asked(before: re.Match[str] | None) -> str:
@@ -158,37 +155,37 @@ def _asked(before: re.Match[str] | None) -> str:
 
 
 def _pool(names: set[str], words: Counter[str], draw: random.Random) -> list[str]:
-    """Made-up names none of which is a word of the corpus: half are like its names, half like its frequent words."""
+    """Returns invented names that are no words of the corpus: half from its names, half from its frequent words."""
     lower = {word.lower() for word in words}
     frequent = [
         word
         for word, _ in words.most_common(FREQUENT)
         if word.isalpha() and word.islower() and len(word) > LEAST and word.isascii()
     ]
-    found: dict[str, None] = {}  # a set that keeps its order
+    pool: dict[str, None] = {}  # an ordered set
     for like in (sorted(names), sorted(frequent) if names else []):
-        found |= dict.fromkeys(name for name in _made_up(like, POOL, draw) if name.lower() not in lower)
-    return list(found)
+        pool |= dict.fromkeys(name for name in _made_up(like, POOL, draw) if name.lower() not in lower)
+    return list(pool)
 
 
 def _made_up(like: list[str], count: int, draw: random.Random) -> Iterator[str]:
-    """So many capitalised words, less those that are too short or long: each letter follows the two before it as in some
-    word of `like`."""
+    """Yields up to `count` capitalised words of a limited length. Each letter follows the two before it as in a word of
+    `like`."""
     after: dict[str, list[str]] = {}
     for word in like:
         letters = f"  {word.lower()} "
         for n in range(len(letters) - 2):
             after.setdefault(letters[n : n + 2], []).append(letters[n + 2])
     for _ in range(count if like else 0):
-        made = "  " + draw.choice(after["  "])
-        while made[-1] != " " and len(made) < MOST + 3:
-            made += draw.choice(after[made[-2:]])
-        if LEAST <= len(made.strip()) <= MOST and made[-1] == " ":
-            yield made.strip().capitalize()
+        name = "  " + draw.choice(after["  "])
+        while name[-1] != " " and len(name) < MOST + 3:
+            name += draw.choice(after[name[-2:]])
+        if LEAST <= len(name.strip()) <= MOST and name[-1] == " ":
+            yield name.strip().capitalize()
 
 
-# A number in digits becomes one of its range, so that hours stay hours, days days and years years. 0 and 1 stay: French has
-# the singular behind them.
+# A number in digits becomes another of its range, so that hours, days and years stay plausible. 0 and 1 stay, because they
+# take the singular in French.
 RANGES = ((2, 12), (13, 23), (24, 31), (32, 59), (60, 99), (100, 999), (1000, 1499), (1500, 2029), (2030, 9999))
 WORDS = {
     "two": ("deux", 2),
@@ -215,7 +212,7 @@ WORDS = {
     "fifty": ("cinquante", 50),
     "sixty": ("soixante", 60),
 }
-# Beside these a word is part of a larger number or of a choice, or English shows how its number is pronounced.
+# Next to these a word is part of a larger number or of a choice, or English depends on its pronunciation.
 BESIDE = {
     *("a", "an", "or", "one", "and", "point", "hundred", "thousand", "million", "billion", "dozen", "thirds", "quarters"),
     *("ou", "et", "un", "une", "virgule", "cent", "cents", "mille", "millions", "milliard", "milliards", "douzaines"),
@@ -229,16 +226,18 @@ HOURS, YEARS = re.compile(r"\bheures?\b"), re.compile(r"\bans\b")
 
 
 class Numbers:
-    """Runs of digits that both sides have, and numbers from two to sixty that both sides write as words, which become
-    digits. A time of day and an age keep their range; other words become a number of any."""
+    """Replaces digits that both sides share, and numbers from two to sixty that both sides write as words.
+
+    Words become digits. Times of day and ages keep their range; other words become any number.
+    """
 
     def slots(self, source: str, target: str) -> list[Slot]:
-        """What can be replaced: of digits all above 1, if both sides have the same."""
+        """Returns the numbers that can be replaced. Digits must be above 1 and the same on both sides."""
         digits = _digits(source, target) if DIGITS.search(source) else []
         return digits + (_words(source, target) if ENGLISH.search(source) else [])
 
     def drawn(self, slot: Slot, draw: random.Random) -> str:
-        """Another number, in digits; what began with a zero still does."""
+        """Returns another number, in digits. A leading zero stays."""
         text = str(slot.kind)
         if not text:
             return str(draw.randint(*draw.choice(RANGES[:-1])))
@@ -256,8 +255,8 @@ def _digits(source: str, target: str) -> list[Slot]:
 
 
 def _words(source: str, target: str) -> list[Slot]:
-    """Number words that stand once on each side; times of day and ages keep their range."""
-    found: list[Slot] = []
+    """Returns number words that occur once on each side. Times of day and ages keep their range."""
+    slots: list[Slot] = []
     keeps = HOURS.search(target) or (YEARS.search(target) and "year" not in source)  # a time of day, an age
     one, two = TOKEN.findall(source), TOKEN.findall(target)
     sides = [[word.lower() for word in side] for side in (one, two)]
@@ -265,15 +264,15 @@ def _words(source: str, target: str) -> list[Slot]:
         french, value = WORDS.get(word, ("", 0))
         if not value or sides[0].count(word) != 1 or sides[1].count(french) != 1:
             continue
-        at = sides[1].index(french)
-        beside = [*sides[0][max(n - 1, 0) : n + 2], *sides[1][max(at - 1, 0) : at + 2]]
-        others = set(beside) - {word, french}
+        position = sides[1].index(french)
+        near = [*sides[0][max(n - 1, 0) : n + 2], *sides[1][max(position - 1, 0) : position + 2]]
+        others = set(near) - {word, french}
         if not others & BESIDE and not any(text.isdigit() for text in others):
-            found.append(Slot(one[n], two[at], str(value) if keeps else ""))
-    return found
+            slots.append(Slot(one[n], two[position], str(value) if keeps else ""))
+    return slots
 
 
-# Field of TrainConfig: what the kind is called, and how it is made of the pairs and a seed.
+# Field of TrainConfig: noun for messages, and constructor from the pairs and a seed.
 KINDS: dict[str, tuple[str, Callable[[Sequence[tuple[str, str]], int], Kind]]] = {
     "renamed_share": ("name", Names),
     "renumbered_share": ("number", lambda pairs, seed: Numbers()),
@@ -281,12 +280,9 @@ KINDS: dict[str, tuple[str, Callable[[Sequence[tuple[str, str]], int], Kind]]] =
 
 
 def rewritten_pairs(key: str, pairs: Sequence[tuple[str, str]], seed: int) -> Rewritten:
-    """The pairs that allow the kind of a setting; DataError where none does."""
+    """Returns the pairs that the rewriter of a setting can change. Raises DataError if there is none."""
     name, kind = KINDS[key]
-    found = Rewritten(pairs, kind(pairs, seed))
-    if not found.allowed:
-        raise DataError(
-            f"--{key.replace('_', '-')}: no pair has a {name} that stands the same on both sides and could be another; "
-            "leave the option out."
-        )
-    return found
+    rewritten = Rewritten(pairs, kind(pairs, seed))
+    if not rewritten.allowed:
+        raise DataError(f"--{key.replace('_', '-')}: no pair has a replaceable {name} on both sides; remove the option.")
+    return rewritten

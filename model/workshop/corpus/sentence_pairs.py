@@ -1,7 +1,5 @@
-"""Texts for a model that fills in blanks: two sentences of one book, the second of which follows the first or does not
-(Devlin et al. 2019, section 3.1), or a sentence alone.
-
-Labelled texts for a model that judges: one label a text."""
+"""Texts for encoders: two sentences of a book of which the second follows or not, one sentence, or a labelled text (Devlin
+et al. 2019, section 3.1)."""
 
 from __future__ import annotations
 
@@ -27,23 +25,23 @@ from model.workshop.corpus.corpus import (
 )
 from model.workshop.corpus.windows import Masked, Masking, read_paragraphs
 
-ALONE = 0.25  # share of the rows that are one sentence: as people type them
-KEPT = 4096  # rows whose blanks are remembered: those of a batch are asked for twice
-FOLLOWS, ELSEWHERE, NOTHING = 0, 1, -100  # what is to be told of a row; nothing of a sentence alone
+ALONE = 0.25  # share of rows with one sentence, as people type them
+KEPT = 4096  # each row of a batch is used twice
+FOLLOWS, ELSEWHERE, NOTHING = 0, 1, -100  # labels of a row; the last for a single sentence
 
 
 def read_sentences(path: Path) -> list[str]:
-    """The sentences of a text in their order; errors as `read_paragraphs`, and where there is none."""
-    found = [sentence for paragraph in read_paragraphs(path) for sentence in split(paragraph)]
-    if not found:
-        raise DataError(f"{path}: no sentence in it; expected text, one paragraph a line.")
-    return found
+    """Returns the sentences of a text in order. Errors as in `read_paragraphs`; DataError without a sentence."""
+    sentences = [sentence for paragraph in read_paragraphs(path) for sentence in split(paragraph)]
+    if not sentences:
+        raise DataError(f"{path}: no sentence; expected text, one paragraph a line.")
+    return sentences
 
 
 @dataclass
 class ReadBatch:
-    """Padded rows for a model that only reads: source ids [B,S], of each place what is to be told, `<pad>` for nothing, as
-    outputs [B,S], and of each row as labels [B]."""
+    """Padded rows for an encoder: source ids [B,S], targets of each position as outputs [B,S] with `<pad>` for none, and
+    labels [B]."""
 
     source: Tensor
     outputs: Tensor
@@ -55,14 +53,14 @@ class ReadBatch:
 
 @dataclass(frozen=True)
 class Row:
-    """`<s>` a `</s>`, or `<s>` a `</s>` b `</s>`, and whether b follows."""
+    """`<s>` a `</s>`, or `<s>` a `</s>` b `</s>`, with a label that says whether b follows."""
 
     ids: list[int]
     label: int
 
 
 class Rows:
-    """Rows with their blanks, which depend on a row's number and on `key` alone."""
+    """Rows with blanks, which depend on the row number and on `key` only."""
 
     def __init__(self, rows: list[Row], masking: Masking, key: str) -> None:
         self.rows, self.masking, self.key = rows, masking, key
@@ -73,7 +71,7 @@ class Rows:
 
     @property
     def blanks_a_pair(self) -> float:
-        """About how many tokens are to be told for each pair whose second sentence is judged; 0 where there is no pair."""
+        """The approximate number of blanks for each pair with a label, or 0 without such pairs."""
         pairs = sum(row.label != NOTHING for row in self.rows)
         blanks = sum(self.masking.count(sum(token >= len(CONTROL_TOKENS) for token in row.ids)) for row in self.rows)
         return blanks / pairs if pairs else 0.0
@@ -82,29 +80,31 @@ class Rows:
         return self.masking.masked(self.rows[number].ids, random.Random(f"{self.key}/{number}"))
 
     def tokens(self, rows: Sequence[int]) -> int:
-        """How many tokens are to be told in some rows."""
+        """Returns the number of tokens to predict in some rows."""
         return sum(token != PAD for n in rows for token in self.masked(n).told)
 
     def batch(self, indices: Sequence[int]) -> ReadBatch:
-        """Some of the rows, padded to one length."""
-        found = [self.masked(n) for n in indices]
+        """Returns some of the rows, padded to one length."""
+        masked = [self.masked(n) for n in indices]
         labels = torch.tensor([self.rows[n].label for n in indices])
-        return ReadBatch(pad([each.read for each in found]), pad([each.told for each in found]), labels)
+        return ReadBatch(pad([each.read for each in masked]), pad([each.told for each in masked]), labels)
 
     def batches(self, tokens: int, seed: int, epoch: int) -> list[list[int]]:
-        """Indices of each batch of an epoch; see `alike`."""
+        """Returns the rows of each batch of an epoch; see `length_batches`."""
         return alike([len(row.ids) for row in self.rows], tokens, f"{seed}/{epoch}")
 
 
 def alike(lengths: Sequence[int], tokens: int, key: str) -> list[list[int]]:
-    """Rows of such lengths in batches that are alike in length and have at most `tokens` padded tokens, in an order that
-    depends on `key` alone. Raises ValueError where one row is longer."""
+    """Returns rows in batches of similar length with at most `tokens` padded tokens, in an order that depends on `key` only.
+
+    Raises ValueError if a row is longer.
+    """
     if (longest := max(lengths)) > tokens:
         raise ValueError(f"a batch holds {tokens} tokens, a text has {longest}; give a larger batch_tokens")
     draw = random.Random(key)
     order = sorted(range(len(lengths)), key=lambda n: (lengths[n], draw.random()))
     batches: list[list[int]] = [[]]
-    for n in order:  # the last is the longest of its batch
+    for n in order:  # sorted, so the last is the longest of its batch
         if lengths[n] * (len(batches[-1]) + 1) > tokens:
             batches.append([])
         batches[-1].append(n)
@@ -114,16 +114,18 @@ def alike(lengths: Sequence[int], tokens: int, key: str) -> list[list[int]]:
 
 @dataclass(frozen=True)
 class Books:
-    """Encoded texts, each a list of its sentences; a sentence that no row could hold has lost its end."""
+    """Encoded texts, each a list of sentences. Sentences that are too long for a row are shortened."""
 
     books: list[list[list[int]]]
-    cut: int = 0  # sentences that have lost it
+    cut: int = 0  # number of shortened sentences
 
     @classmethod
     def encode(cls, texts: Sequence[Sequence[str]], tokenizer: Tokenizer) -> Books:
-        whole = [[ids for text in sentences if (ids := tokenizer.encode(text))] for sentences in texts]
-        most = MAX_TOKENS - 2
-        return cls([[ids[:most] for ids in book] for book in whole], sum(len(ids) > most for book in whole for ids in book))
+        encoded = [[ids for text in sentences if (ids := tokenizer.encode(text))] for sentences in texts]
+        limit = MAX_TOKENS - 2
+        return cls(
+            [[ids[:limit] for ids in book] for book in encoded], sum(len(ids) > limit for book in encoded for ids in book)
+        )
 
     @property
     def sentences(self) -> int:
@@ -134,8 +136,11 @@ class Books:
         return sum(len(ids) for book in self.books for ids in book)
 
     def rows(self, key: str, pairs: bool = True, alone: float = ALONE) -> list[Row]:
-        """A row for each sentence, which it begins with: with `pairs` a share `alone` of them alone, of the others one half
-        before the sentence that follows, one half before another of the same book. What is drawn depends on `key` alone."""
+        """Returns a row for each sentence, which begins with it: alone, or followed by a second sentence.
+
+        With `pairs`, a share `single_share` is alone. Half of the others continue with the next sentence, half with a random
+        one of the same book. The choice depends on `key` only.
+        """
         draw = random.Random(key)
         return [
             _row(book, n, draw) if pairs and draw.random() >= alone else Row([START, *book[n], END], NOTHING)
@@ -145,7 +150,7 @@ class Books:
 
 
 def _row(book: Sequence[list[int]], n: int, draw: random.Random) -> Row:
-    """A pair that begins with sentence n; the sentence alone where it is the last, or where the book has no other."""
+    """Returns a pair that begins with sentence n, or the sentence alone if no second one exists."""
     alone = Row([START, *book[n], END], NOTHING)
     if n + 1 == len(book):
         return alone
@@ -159,7 +164,7 @@ def _row(book: Sequence[list[int]], n: int, draw: random.Random) -> Row:
 
 
 def joined(first: Sequence[int], second: Sequence[int]) -> list[int]:
-    """`<s>` a `</s>` b `</s>`; the longer of both loses its end until they fit."""
+    """Returns `<s>` a `</s>` b `</s>`. The longer sentence loses its end until both fit."""
     a, b = list(first), list(second)
     while len(a) + len(b) > MAX_TOKENS - 3:
         (a if len(a) > len(b) else b).pop()
@@ -167,13 +172,13 @@ def joined(first: Sequence[int], second: Sequence[int]) -> list[int]:
 
 
 def read_labelled(path: Path, known: Collection[str] = ()) -> list[tuple[str, str]]:
-    """Label and text of every line label TAB text; further columns are ignored.
+    """Returns label and text of every line LABEL TAB TEXT. Ignores further columns.
 
-    Raises DataError where a line has no label or no text, where a label is none of those that are `known`, if any are, or
-    cannot be shown, where all labels are the same or too many, and as `read_pairs`.
+    Raises DataError if a line has no label or text, if a label is not in `known` (if any) or not printable, if there are
+    fewer than two labels or too many, and as `read_pairs`.
     """
-    found = read_pairs(path, names=("label", "text"))
-    for number, (label, _) in enumerate(found, 1):
+    texts = read_pairs(path, names=("label", "text"))
+    for number, (label, _) in enumerate(texts, 1):
         if known and label not in known:
             raise DataError(
                 f"{path}, line {number}: the label is {shown(label)}; expected one of {', '.join(sorted(known))}."
@@ -183,39 +188,39 @@ def read_labelled(path: Path, known: Collection[str] = ()) -> list[tuple[str, st
                 f"{path}, line {number}: the label is {shown(label)}; expected label TAB text, a label of at most "
                 f"{MAX_LANGUAGE} printable characters."
             )
-    labels = Counter(label for label, _ in found)
+    labels = Counter(label for label, _ in texts)
     if not known and not 2 <= len(labels) <= MAX_CLASSES:
-        only = f"every text has the label {shown(found[0][0])}" if len(labels) == 1 else f"there are {len(labels):,} labels"
+        only = f"every text has the label {shown(texts[0][0])}" if len(labels) == 1 else f"there are {len(labels):,} labels"
         raise DataError(f"{path}: {only}; expected 2 to {MAX_CLASSES} different ones, label TAB text.")
-    return found
+    return texts
 
 
 class Labelled:
-    """Encoded texts with their labels, each the number of one of `classes`; one over the text limit has lost its end."""
+    """Encoded texts with their labels as indices into `classes`. Texts over the limit are shortened."""
 
     def __init__(
         self, texts: Sequence[tuple[str, str]], tokenizer: Tokenizer, classes: Sequence[str], start: bool = True
     ) -> None:
         """With `start` a text begins with `<s>`."""
-        begun, whole = [START] if start else [], [tokenizer.encode(text) for _, text in texts]
-        most = MAX_TOKENS - 1 - len(begun)
-        self.rows = [[*begun, *ids[:most], END] for ids in whole]
+        head, encoded = [START] if start else [], [tokenizer.encode(text) for _, text in texts]
+        limit = MAX_TOKENS - 1 - len(head)
+        self.rows = [[*head, *ids[:limit], END] for ids in encoded]
         self.labels = [list(classes).index(label) for label, _ in texts]
-        self.cut = sum(len(ids) > most for ids in whole)
-        self.counts = count_tokens(whole, tokenizer.size)
+        self.cut = sum(len(ids) > limit for ids in encoded)
+        self.counts = count_tokens(encoded, tokenizer.size)
 
     def __len__(self) -> int:
         return len(self.rows)
 
     def tokens(self, rows: Sequence[int]) -> int:
-        """How many labels are told in some rows: one each."""
+        """Returns the number of labels in some rows: one each."""
         return len(rows)
 
     def batch(self, indices: Sequence[int]) -> ReadBatch:
-        """Some of the texts, padded to one length; of no place anything is to be told."""
+        """Returns some of the texts, padded to one length, without targets of positions."""
         source = pad([self.rows[n] for n in indices])
         return ReadBatch(source, torch.zeros_like(source), torch.tensor([self.labels[n] for n in indices]))
 
     def batches(self, tokens: int, seed: int, epoch: int) -> list[list[int]]:
-        """Indices of each batch of an epoch; see `alike`."""
+        """Returns the rows of each batch of an epoch; see `length_batches`."""
         return alike([len(row) for row in self.rows], tokens, f"{seed}/{epoch}")

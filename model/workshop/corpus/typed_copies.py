@@ -1,7 +1,7 @@
-"""What training pairs are besides what a file has: pairs as people type them, and several joined into one longer text.
+"""Additional training pairs: copies as people type them, and several pairs joined into a longer text.
 
-Joining random pairs is what teaches a model of short sentences to go on after the first (Nguyen et al. 2021, "Data
-augmentation by concatenation for low-resource translation": the gain comes from length, and random pairs do).
+Random joins teach a model of short sentences to continue after the first (Nguyen et al. 2021, "Data augmentation by
+concatenation for low-resource translation": the gain comes from length, and random pairs suffice).
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from model.config import END, MAX_TOKENS
 from model.text.tokenizer import Tokenizer
 from model.workshop.corpus.corpus import Corpus
 
-JOINED = (2, 5)  # pairs in a joined one, at least and at most
+JOINED = (2, 5)  # minimum and maximum number of pairs in a joined one
 ENDS = ".!?…"
 OPENING = re.compile(r"([^\W\d_][\w'’-]*(?: [\w'’-]+){0,2}), [^,]+$")
 CONTRACTED = re.compile(
     r"(?<=n)['’](?=t\b)|(?<=\bi)['’](?=m\b)|(?:(?<=\bthat)|(?<=\bwhat))['’](?=s\b)"
-)  # no other word then
+)  # contractions that stay unambiguous without apostrophe
 
 
 def _unended(text: str) -> str:
@@ -31,8 +31,7 @@ def _careless(text: str) -> str:
     return CONTRACTED.sub("", _unended(text.lower()))
 
 
-# How people type what a corpus has with a capital and a full stop. The target stays as it is: a sentence that is written as
-# one is a good translation of each.
+# Ways in which people type a sentence. The target stays, because a well-formed sentence is a good translation of each.
 TYPED: tuple[Callable[[str], str], ...] = (
     str.lower,
     _unended,
@@ -44,31 +43,36 @@ TYPED: tuple[Callable[[str], str], ...] = (
 
 
 def with_typed_copies(pairs: Sequence[tuple[str, str]], every: int) -> list[tuple[str, str]]:
-    """The pairs; one in `every` again with its source typed in one of the ways of `TYPED`, by turns, and only where that
-    changes it; and what may be typed alone. 0: none again."""
-    found = list(pairs)
+    """Returns the pairs, then copies of one in `every` with a retyped source, then `short_texts`.
+
+    The ways of `TYPED` take turns. A copy that equals its source is left out. With 0 there are no copies.
+    """
+    result = list(pairs)
     for turn, (source, target) in enumerate(pairs[::every] if every else ()):
         if (typed := TYPED[turn % len(TYPED)](source)) != source:
-            found.append((typed, target))
-    return found + (alone(pairs) if every else [])
+            result.append((typed, target))
+    return result + (alone(pairs) if every else [])
 
 
 def alone(pairs: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
-    """Words that are no sentence, without an end sign on both sides: sources of one word, and what stands before the only
-    comma of both sides if that is up to three words (of 150 such of the shipped model's training, 4 translate otherwise)."""
-    found = []
+    """Returns words that are no sentence, without end punctuation on both sides.
+
+    These are sources of one word, and up to three words before the only comma of both sides. Of 150 such pairs of the
+    shipped model's training, 4 translate otherwise.
+    """
+    texts = []
     for source, target in pairs:
         one, two = OPENING.match(source), OPENING.match(target)
         if one and two:
-            found.append((one[1], two[1]))
+            texts.append((one[1], two[1]))
         elif " " not in source and source[-1:] in ENDS:
-            found.append((_unended(source), _unended(target)))
-    return found
+            texts.append((_unended(source), _unended(target)))
+    return texts
 
 
 @dataclass(frozen=True)
 class Joins:
-    """Pairs of a corpus as they go on after another one: there a text begins with a space, and with other tokens."""
+    """Pairs of a corpus as they continue another pair: they begin with a space, so their tokens differ."""
 
     corpus: Corpus
     sources: list[list[int]]  # without `</s>`, row for row
@@ -76,12 +80,16 @@ class Joins:
 
     @classmethod
     def encode(cls, corpus: Corpus, pairs: Sequence[tuple[str, str]], source: Tokenizer, target: Tokenizer) -> Joins:
-        """`pairs` are those that the corpus was encoded from."""
-        kept = [pairs[i] for i in corpus.kept]
-        return cls(corpus, source.encode_batch([f" {s}" for s, _ in kept]), target.encode_batch([f" {t}" for _, t in kept]))
+        """`pairs` are those from which the corpus was encoded."""
+        corpus_pairs = [pairs[i] for i in corpus.kept]
+        return cls(
+            corpus,
+            source.encode_batch([f" {s}" for s, _ in corpus_pairs]),
+            target.encode_batch([f" {t}" for _, t in corpus_pairs]),
+        )
 
     def drawn(self, count: int, draw: random.Random) -> Iterator[tuple[list[int], list[int]]]:
-        """`count` joined pairs, each of 2 to 5 random ones, or of as many as the text limit leaves room for."""
+        """Yields `count` joined pairs, each of 2 to 5 random ones, or of as many as fit the text limit."""
         rows = range(len(self.corpus))
         for _ in range(count):
             first, *others = draw.choices(rows, k=draw.randint(*JOINED))
@@ -93,8 +101,7 @@ class Joins:
             yield [*source, END], [*target, END]
 
     def with_joined(self, share: float, seed: int, epoch: int) -> Corpus:
-        """The corpus, and behind it for each of its pairs `share` joined ones: others in every epoch, the same for the same
-        seed and epoch."""
-        drawn = list(self.drawn(round(share * len(self.corpus)), random.Random(f"joined/{seed}/{epoch}")))
-        sources, targets = [s for s, _ in drawn], [t for _, t in drawn]
+        """Returns the corpus with `share` joined pairs for each of its own, which depend on seed and epoch only."""
+        joined = list(self.drawn(round(share * len(self.corpus)), random.Random(f"joined/{seed}/{epoch}")))
+        sources, targets = [s for s, _ in joined], [t for _, t in joined]
         return self.corpus.with_rows(sources, targets)

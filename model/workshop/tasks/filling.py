@@ -1,4 +1,4 @@
-"""--task mlm: an encoder learns to fill in blanks, and to tell whether a sentence follows another (Devlin et al. 2019)."""
+"""Training task mlm: an encoder fills in blanks and predicts whether a sentence follows another (Devlin et al. 2019)."""
 
 from __future__ import annotations
 
@@ -38,19 +38,19 @@ from model.workshop.training.validation import Validator
 
 
 def prepare(order: Order) -> Material:
-    """Pairs of sentences of the texts, drawn anew for every epoch, as are their blanks."""
+    """Prepares pairs of sentences. Every epoch has new pairs and new blanks."""
     config = order.config
     texts = [read_sentences(path) for path in order.files.train]
     probes = order.files.probes
     watched = read_probe_texts(probes) if probes else watched_texts(order.languages[0], "watched_blanks")
     tokenizer, _ = order.vocabulary(lambda: _learned(texts, config.vocab_size))
     if tokenizer.mask is None:
-        raise TrainingError("the checkpoint of --init has no token for a blank in its vocabulary; begin with one that has.")
+        raise TrainingError("the vocabulary of --init has no blank token; use a checkpoint that has one.")
     model, books = _model(order.model(tokenizer, tokenizer), order.start is None), Books.encode(texts, tokenizer)
     masking = Masking(tokenizer, config.masked, config.whole_words)
     epochs = Drawn(books, masking, config, model.follows)
     counts = count_tokens([ids for book in books.books for ids in book], tokenizer.size)
-    told = f"{books.sentences:,} sentences, {books.tokens:,} tokens, in {len(texts)} " + (
+    description = f"{books.sentences:,} sentences, {books.tokens:,} tokens, in {len(texts)} " + (
         "text" if len(texts) == 1 else "texts"
     )
     return Material(
@@ -61,7 +61,7 @@ def prepare(order: Order) -> Material:
         dev=HeldOut(order.files.dev, masking, 4 * config.batch_tokens, model.follows),
         loss=partial(filled_loss, each_pair=epochs.corpus(0).blanks_a_pair),
         size={"texts": len(texts), "sentences": books.sentences, "tokens": books.tokens},
-        told=told + (f", {books.cut} cut off as too long" if books.cut else ""),
+        told=description + (f", {books.cut} cut off as too long" if books.cut else ""),
         counts={"source": counts, "target": counts},
         card=reading_card.card,
         watched=snapshots.encode_blanks(watched, tokenizer, model.source_start),
@@ -70,12 +70,12 @@ def prepare(order: Order) -> Material:
 
 
 def _learned(texts: Sequence[Sequence[str]], size: int) -> tuple[Tokenizer, Tokenizer]:
-    made = Tokenizer.train((sentence for text in texts for sentence in text), size, blanks=True)
-    return made, made
+    tokenizer = Tokenizer.train((sentence for text in texts for sentence in text), size, blanks=True)
+    return tokenizer, tokenizer
 
 
 def _model(config: ModelConfig, is_new: bool) -> ModelConfig:
-    """A new model without a head for what follows has nothing that two sentences and the pooler would be for."""
+    """Removes segments and pooler from a new model that does not predict whether a sentence follows."""
     return config if config.follows or not is_new else dataclasses.replace(config, segments=0, pooler=False)
 
 
@@ -91,12 +91,13 @@ class Drawn:
 
 
 def rows(books: Books, masking: Masking, key: str, pairs: bool) -> Rows:
-    """The rows of an epoch, and their blanks."""
+    """Returns the rows of an epoch with their blanks."""
     return Rows(books.rows(f"{key}/pairs", pairs), masking, f"{key}/blanks")
 
 
 def losses(model: EncoderOnly, batch: ReadBatch, smoothing: float = 0.0) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """Logits of the blanks [N,V] and their summed loss; logits of the pairs [P,2] and their summed loss, in nats."""
+    """Returns logits of the blanks [N,V] and their summed loss, then logits of the pairs [P,2] and their summed loss, in
+    nats."""
     hidden, real = forced(model, batch.source, None), batch.outputs != PAD  # [B,S,D], [B,S]
     logits = model.project(hidden[real])
     filled = smoothed_loss(logits, batch.outputs[real], smoothing)
@@ -108,14 +109,17 @@ def losses(model: EncoderOnly, batch: ReadBatch, smoothing: float = 0.0) -> tupl
 
 
 def filled_loss(model: EncoderOnly, batch: ReadBatch, smoothing: float, each_pair: float) -> tuple[Tensor, int]:
-    """The loss of the blanks, summed, and how many they are; to it is added that of the pairs, each as much as `each_pair`
-    blanks. With `Rows.blanks_a_pair` both losses count the same over an epoch, and a pair the same in every batch."""
+    """Returns the summed loss of the blanks plus `each_pair` times that of the pairs, and the number of blanks.
+
+    With `MaskedRows.blanks_a_pair` both losses have equal weight over an epoch, and a pair has the same weight in every
+    batch.
+    """
     logits, filled, _, followed = losses(model, batch, smoothing)
     return filled + each_pair * followed, len(logits)
 
 
 class HeldOut(Validator):
-    """Pairs of the dev texts with blanks that are the same at every validation."""
+    """Pairs of the dev texts with the same blanks at every validation."""
 
     corpus: Rows
 
@@ -127,7 +131,7 @@ class HeldOut(Validator):
 
     @torch.inference_mode()
     def _measured(self, model: EncoderOnly, precision: AbstractContextManager) -> dict[str, float]:
-        """Both losses and what is right, each as a share."""
+        """Returns both losses and the shares of correct predictions."""
         was_training, device = model.training, next(model.parameters()).device
         model.eval()
         sums = dict.fromkeys(("blanks", "blank_loss", "blanks_right", "pairs", "pair_loss", "pairs_right"), 0.0)
@@ -135,10 +139,10 @@ class HeldOut(Validator):
             for indices in self.batches:
                 batch = self.corpus.batch(indices).to(device)
                 logits, filled, pairs, followed = losses(model, batch)
-                told, labels = batch.outputs[batch.outputs != PAD], batch.labels[batch.labels != NOTHING]
-                right = (logits.argmax(-1) == told).sum(), (pairs.argmax(-1) == labels[: len(pairs)]).sum()
-                found = (len(logits), filled, right[0], len(pairs), followed, right[1])
-                sums = {name: total + float(each) for (name, total), each in zip(sums.items(), found, strict=True)}
+                targets, labels = batch.outputs[batch.outputs != PAD], batch.labels[batch.labels != NOTHING]
+                right = (logits.argmax(-1) == targets).sum(), (pairs.argmax(-1) == labels[: len(pairs)]).sum()
+                values = (len(logits), filled, right[0], len(pairs), followed, right[1])
+                sums = {name: total + float(each) for (name, total), each in zip(sums.items(), values, strict=True)}
         model.train(was_training)
         parts = {name: sums[name] / sums["blanks"] for name in ("blank_loss", "blanks_right")}
         if sums["pairs"]:
@@ -146,12 +150,12 @@ class HeldOut(Validator):
         return parts
 
     def loss(self, model: EncoderOnly, precision: AbstractContextManager) -> float:
-        """Nats a blank, and nats a pair, added; the model's mode stays."""
+        """Returns nats a blank plus nats a pair. The model keeps its mode."""
         parts = self._measured(model, precision)
         return parts["blank_loss"] + parts.get("pair_loss", 0.0)
 
     def scores(self, model: EncoderOnly) -> dict[str, Any]:
-        """Both losses apart, and the share of blanks and of pairs that are right."""
+        """Returns both losses, and the shares of blanks and of pairs that are right."""
         return {name: round(value, 4) for name, value in self._measured(model, contextlib.nullcontext()).items()}
 
     def facts(self) -> dict[str, int]:

@@ -1,4 +1,4 @@
-"""--task classify: an encoder learns to give a text one of some labels, from scratch or from one that fills in."""
+"""Training task classify: an encoder assigns one of several labels to a text, from scratch or from a pretrained encoder."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from model.workshop.training.validation import Validator
 
 
 def prepare(order: Order) -> Material:
-    """Texts with their labels; those of dev must be among those of the training."""
+    """Prepares texts with their labels. The labels of dev must occur in training."""
     (train,), (dev,), config = order.files.train, order.files.dev, order.config
     texts = read_labelled(train)
     probes = order.files.probes
@@ -32,9 +32,9 @@ def prepare(order: Order) -> Material:
     tokenizer, _ = order.vocabulary(lambda: _learned([text for _, text in texts], config.vocab_size))
     model = _model(order.model(tokenizer, tokenizer), classes)
     read = Labelled(texts, tokenizer, classes, model.source_start)
-    told = f"{len(read):,} texts with {len(classes)} labels"
+    description = f"{len(read):,} texts with {len(classes)} labels"
     if read.cut:
-        told += f", {read.cut} cut off as too long"
+        description += f", {read.cut} cut off as too long"
     return Material(
         tokenizer,
         tokenizer,
@@ -43,7 +43,7 @@ def prepare(order: Order) -> Material:
         dev=HeldOut(Labelled(read_labelled(dev, classes), tokenizer, classes, model.source_start), 4 * config.batch_tokens),
         loss=judged_loss,
         size={"texts": len(read)},
-        told=told,
+        told=description,
         counts={"source": read.counts, "target": read.counts},
         card=reading_card.card,
         watched=snapshots.encode_judged(watched, tokenizer, classes, model.source_start),
@@ -52,18 +52,18 @@ def prepare(order: Order) -> Material:
 
 
 def _learned(texts: list[str], size: int) -> tuple[Tokenizer, Tokenizer]:
-    made = Tokenizer.train(texts, size)
-    return made, made
+    tokenizer = Tokenizer.train(texts, size)
+    return tokenizer, tokenizer
 
 
 def _model(config: ModelConfig, classes: tuple[str, ...]) -> ModelConfig:
-    """With a head for the labels. Those of a model that fills in are left out: nothing would teach them."""
+    """Adds a head for the labels. Removes the heads of a pretrained model, because nothing would train them."""
     changes = {"follows": False, "output_transform": False, "output_bias": False, "tied_output": True}
     return dataclasses.replace(config, classes=classes, pooler=True, **changes)
 
 
 class Shuffled:
-    """The same texts in every epoch, in other batches."""
+    """The texts in new batches for every epoch."""
 
     def __init__(self, texts: Labelled, config: TrainConfig) -> None:
         self.texts, self.config = texts, config
@@ -76,7 +76,7 @@ class Shuffled:
 
 
 def judged_loss(model: EncoderOnly, batch: ReadBatch, smoothing: float) -> tuple[Tensor, int]:
-    """Summed loss of a batch in nats, and the number of its texts."""
+    """Returns the summed loss of a batch in nats, and its number of texts."""
     logits = model.judged(forced(model, batch.source, None), batch.source)  # [B,C]
     return smoothed_loss(logits, batch.labels, smoothing), len(batch.labels)
 
@@ -92,7 +92,7 @@ class HeldOut(Validator):
 
     @torch.inference_mode()
     def scores(self, model: EncoderOnly) -> dict[str, Any]:
-        """The share of the labels that are right."""
+        """Returns the share of labels that are right."""
         was_training, device, right = model.training, next(model.parameters()).device, 0
         model.eval()
         for indices in self.batches:

@@ -1,4 +1,4 @@
-"""--task lm: a decoder-only model learns what follows in texts."""
+"""Training task lm: a decoder-only model predicts the next token of texts."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from model.workshop.training.validation import Validator
 
 
 def prepare(order: Order) -> Material:
-    """Windows of the texts, cut elsewhere in every epoch; a paragraph's end is `</s>`."""
+    """Prepares windows of the texts, with new limits in every epoch. A paragraph ends in `</s>`."""
     files, config = order.files, order.config
     texts = [read_paragraphs(path) for path in files.train]
     watched = read_probe_texts(files.probes) if files.probes else watched_texts(order.languages[0], "watched_prompts")
@@ -48,12 +48,12 @@ def prepare(order: Order) -> Material:
 
 
 def _learned(texts: Sequence[Sequence[str]], size: int) -> tuple[Tokenizer, Tokenizer]:
-    made = Tokenizer.train((paragraph for text in texts for paragraph in text), size)
-    return made, made
+    tokenizer = Tokenizer.train((paragraph for text in texts for paragraph in text), size)
+    return tokenizer, tokenizer
 
 
 class Shifted:
-    """The windows of every epoch: the same tokens, cut at other places, so that each is seen after more and less context."""
+    """The windows of every epoch: the same tokens in other windows, so that each has more or less context."""
 
     def __init__(self, texts: Texts, config: TrainConfig) -> None:
         self.config = config
@@ -64,7 +64,7 @@ class Shifted:
 
 
 class HeldOut(Validator):
-    """Windows of the dev texts, cut from their beginnings on."""
+    """Windows of the dev texts, without a shift."""
 
     corpus: Windows
 
@@ -74,7 +74,7 @@ class HeldOut(Validator):
         super().__init__(self.texts.windows([0] * len(paths)), tokens, batch_loss)
 
     def restated(self, loss: float) -> dict[str, float]:
-        """Bits a character; tokens at a window's beginning have little context, so this is more than `evaluate` tells."""
+        """Returns bits a character. `evaluate` gives fewer, because here the start of a window has little context."""
         return {"bits_per_character": round(bits_per_character(loss * self.texts.tokens, self.texts.characters), 4)}
 
     def facts(self) -> dict[str, int]:

@@ -1,6 +1,4 @@
-"""--task translate: an encoder-decoder learns from pairs of sentences.
-
-What each epoch of a run is trained on."""
+"""Training task translate: an encoder-decoder learns from pairs of sentences."""
 
 from __future__ import annotations
 
@@ -30,12 +28,11 @@ from model.workshop.training.loss import batch_loss
 from model.workshop.training.preparation import Material, Order, vocabularies
 from model.workshop.training.validation import Translations
 
-MADE = (*KINDS, "phrase_share")  # settings: how many pairs are made besides, to one of the corpus
+MADE = (*KINDS, "phrase_share")  # settings: synthetic pairs for each pair of the corpus
 
 
 class Epochs:
-    """The pairs of every epoch and the order of their batches: both follow from the settings, so that a run that goes on
-    finds what it left."""
+    """The pairs of every epoch and the order of their batches. Both depend on the settings only."""
 
     def __init__(
         self,
@@ -46,67 +43,69 @@ class Epochs:
         config: TrainConfig,
         read: Sequence[tuple[str, str]] = (),
     ) -> None:
-        """`pairs` are those that the corpus was encoded from, `read` those of them that the files have. DataError where
-        none of these has a name or a number that could be another, though the settings ask for it."""
+        """`pairs` are the encoded pairs of the corpus, `file_pairs` those of them that the files have.
+
+        Raises DataError if the settings ask for rewritten pairs and no pair allows it.
+        """
         self.config, self.whole, self.tokenizers = config, corpus, (source, target)
         self.joins = Joins.encode(corpus, pairs, source, target) if config.joined_share else None
         self.made = [(share, key, _made(key, read, config.seed)) for key in MADE if (share := getattr(config, key))]
         share = config.bpe_dropout
-        found = {tokenizer: _dropout(tokenizer, share) for tokenizer in (source, target) if share}  # one where both are one
-        self.dropouts = (found[source], found[target]) if share else None
+        dropouts = {
+            tokenizer: _dropout(tokenizer, share) for tokenizer in (source, target) if share
+        }  # one if the vocabulary is joint
+        self.dropouts = (dropouts[source], dropouts[target]) if share else None
         self.usual, self.corpus = lru_cache(1)(self._usual), lru_cache(1)(self._corpus)
 
     def _corpus(self, epoch: int) -> Corpus | Dropped:
-        """What an epoch is trained on."""
+        """Returns the training pairs of an epoch."""
         usual = self.usual(epoch)
         return Dropped(usual, *self.dropouts, f"dropped/{self.config.seed}/{epoch}") if self.dropouts else usual
 
     def _usual(self, epoch: int) -> Corpus:
-        """All pairs of an epoch, cut as the vocabulary has it."""
+        """Returns all pairs of an epoch, without BPE-dropout."""
         config = self.config
-        found = self.joins.with_joined(config.joined_share, config.seed, epoch) if self.joins else self.whole
-        for share, key, made in self.made:
+        corpus = self.joins.with_joined(config.joined_share, config.seed, epoch) if self.joins else self.whole
+        for share, key, generator in self.made:
             draw = random.Random(f"{key}/{config.seed}/{epoch}")
-            pairs = list(made.drawn(round(share * len(self.whole)), draw))
-            if key in KINDS:  # phrases come typed, each in one of the ways of its own
+            pairs = list(generator.drawn(round(share * len(self.whole)), draw))
+            if key in KINDS:  # phrases have their own typed forms
                 pairs = with_typed_copies(pairs, config.typed_copies)
             encoded = Corpus.encode(pairs, *self.tokenizers)
-            found = found.with_rows(encoded.sources, encoded.targets)
-        return found
+            corpus = corpus.with_rows(encoded.sources, encoded.targets)
+        return corpus
 
     def batches(self, epoch: int) -> list[list[int]]:
-        """Rows of that epoch's corpus, batch by batch."""
+        """Returns the rows of each batch of an epoch."""
         corpus = self.usual(epoch)
         late = epoch >= self.config.epochs - self.config.first_target_epochs
-        made = range(len(self.whole), len(corpus))
-        rows = [*self.whole.first, *made] if late else None
+        synthetic = range(len(self.whole), len(corpus))
+        rows = [*self.whole.first, *synthetic] if late else None
         return corpus.batches(self.config.batch_tokens, self.config.seed, epoch, rows)
 
 
 def _made(key: str, read: Sequence[tuple[str, str]], seed: int) -> Rewritten | Phrases:
-    """What draws the pairs of a setting of `MADE`; DataError where there is nothing to draw."""
+    """Returns the generator of pairs for a setting of `SYNTHETIC_PAIRS`. Raises DataError if it has none to draw from."""
     if key in KINDS:
         return rewritten_pairs(key, read, seed)
-    found = Phrases(read)
-    if not found.found:
-        raise DataError(
-            "--phrase-share: no word or phrase of the pairs is translated alike often enough; leave the option out."
-        )
-    return found
+    phrases = Phrases(read)
+    if not phrases.found:
+        raise DataError("--phrase-share: no phrase has the same translation often enough; remove the option.")
+    return phrases
 
 
 def _dropout(tokenizer: Tokenizer, share: float) -> Dropout:
-    """ValueError for a vocabulary that is no list of merges, as those of other programs."""
+    """Returns the BPE-dropout of a vocabulary. Raises ValueError for a vocabulary without a list of merges."""
     try:
         return Dropout(tokenizer, share)
     except ValueError as fault:
         raise ValueError(
-            f"--bpe-dropout is {share:g}; expected 0, for the vocabulary that this run begins with has no list of merges"
+            f"--bpe-dropout is {share:g}; expected 0, because the initial vocabulary has no list of merges"
         ) from fault
 
 
 def prepare(order: Order) -> Material:
-    """Pairs of all files, with copies as people type them; of dev the first target of each source."""
+    """Prepares the pairs of all files, with copies as people type them. Dev has the first target of each source."""
     files, (dev,), config = order.files.train, order.files.dev, order.config
     read = [pair for path in files for pair in read_pairs(path)]
     reads, writes = order.languages
@@ -129,11 +128,11 @@ def prepare(order: Order) -> Material:
         return Seen.count(known.sources, known.targets, both[0], written=len(corpus))
 
     copies = len(pairs) - len(read)
-    told = f"{len(corpus)} pairs"
+    description = f"{len(corpus)} pairs"
     if copies:
-        told += f" ({copies} of them copies as people type them)"
+        description += f" ({copies} of them copies as people type them)"
     if corpus.dropped:
-        told += f", {corpus.dropped} left out as too long"
+        description += f", {corpus.dropped} left out as too long"
     return Material(
         *both,
         model=model,
@@ -141,7 +140,7 @@ def prepare(order: Order) -> Material:
         dev=Translations(dev, *both, 4 * config.batch_tokens),
         loss=batch_loss,
         size={"pairs": len(corpus), "copies": sum(row >= len(read) for row in corpus.kept)},
-        told=told,
+        told=description,
         counts=counts,
         seen=seen,
         card=translation_card.card,

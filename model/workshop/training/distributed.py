@@ -1,4 +1,4 @@
-"""Several processes that train one model together, as torchrun starts them; or one alone."""
+"""Processes that torchrun starts to train one model together, or one process alone."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ Value = TypeVar("Value")
 
 
 class Group:
-    """The processes of a run. The first one validates, writes and speaks; every method is called by all of them.
+    """The processes of a run. The first one validates, writes and prints; all of them call every method.
 
-    torchrun tells each process its place in the environment (RANK, WORLD_SIZE, LOCAL_RANK); without it there is one.
+    torchrun sets RANK, WORLD_SIZE and LOCAL_RANK in the environment of each process. Without them there is one process.
     """
 
     def __init__(self, device: torch.device) -> None:
-        """Joins the other processes, with nccl on CUDA and gloo elsewhere; waits until all are there."""
+        """Joins the other processes, with nccl on CUDA and gloo elsewhere; waits until all have joined."""
         self.size = int(os.environ.get("WORLD_SIZE", "1"))
         self.rank = int(os.environ.get("RANK", "0")) if self.size > 1 else 0
         self.device = device
@@ -34,15 +34,15 @@ class Group:
 
     @property
     def first(self) -> bool:
-        """True for the process that validates, writes and speaks."""
+        """True for the process that validates, writes and prints."""
         return self.rank == 0
 
     def wrap(self, module: nn.Module) -> nn.Module:
-        """The module, its gradients averaged over the processes; it begins with the first one's weights."""
+        """Returns the module with gradients averaged over the processes and the weights of the first process."""
         return module if self.size == 1 else DistributedDataParallel(module, gradient_as_bucket_view=True)
 
     def sums(self, values: Sequence[float]) -> list[float]:
-        """The sum of each value over the processes."""
+        """Returns the sum of each value over the processes."""
         if self.size == 1:
             return list(values)
         total = torch.tensor(values, dtype=torch.float64, device=self.device)
@@ -50,7 +50,7 @@ class Group:
         return total.tolist()
 
     def share(self, value: Value) -> Value:
-        """The first process' value, given to all."""
+        """Returns the value of the first process to all processes."""
         if self.size == 1:
             return value
         box = [value]
@@ -58,17 +58,17 @@ class Group:
         return box[0]
 
     def gather(self, value: Value) -> list[Value]:
-        """Every process' value, in their order."""
+        """Returns the value of every process, in the order of their ranks."""
         if self.size == 1:
             return [value]
-        found: list[Value] = [value] * self.size
-        distributed.all_gather_object(found, value)
-        return found
+        values: list[Value] = [value] * self.size
+        distributed.all_gather_object(values, value)
+        return values
 
     def leave(self) -> None:
-        """Waits for the others and says goodbye; whatever `wrap` gave must be let go before.
+        """Waits for the other processes and ends the group. Delete the module that `wrap` returned first.
 
-        Without the wait, and with a wrapped module still alive, gloo's threads outlive the group and abort the process.
+        Without the wait, or with a wrapped module still alive, the threads of gloo outlive the group and abort the process.
         """
         if self.size > 1 and distributed.is_initialized():
             distributed.barrier()

@@ -1,5 +1,4 @@
-"""Numbers of every head at every recorded step, and the first recorded step at which a head reaches a threshold. No torch
-here."""
+"""Metrics of every head at every recorded step, and the first step at which a head reaches a threshold. Imports no torch."""
 
 from __future__ import annotations
 
@@ -11,13 +10,13 @@ from model.readings.heads.head_metrics import METRICS, Rows, telling
 from model.trace import site_kind
 from model.workshop.training.recording import LEVELS, Recording
 
-TOGETHER = 1 << 22  # weights that are measured at once
-DIAGONAL = "same"  # the metric that says how far a map of cross-attention lies on its diagonal: row t predicts token t
+TOGETHER = 1 << 22  # weights that are measured together
+DIAGONAL = "same"  # metric: weight on the diagonal of cross-attention, where row t predicts token t
 
 
 @dataclass(frozen=True)
 class Reached:
-    """The first recorded step at which a head reaches a threshold; layer and head count from 0."""
+    """The first recorded step at which a head reaches a threshold. Layer and head count from 0."""
 
     step: int
     layer: int
@@ -26,10 +25,9 @@ class Reached:
 
 
 def scores(recording: Recording, kind: str, name: str) -> np.ndarray:
-    """A metric of every head at every step: [N,L,H], the mean over all rows of all sentences that have such a number, nan
-    where none has.
+    """Returns a metric of every head at every step, shape [N,L,H]: the mean over all rows that have a value, else nan.
 
-    Raises KeyError for a metric that there is not, ValueError for a kind of attention that is not recorded.
+    Raises KeyError for an unknown metric and ValueError for a kind of attention that is not recorded.
     """
     if kind not in recording.kinds:
         raise ValueError(f"{kind} attention is not recorded; expected one of {', '.join(recording.kinds)}")
@@ -39,7 +37,7 @@ def scores(recording: Recording, kind: str, name: str) -> np.ndarray:
     for number in range(len(recording.sentences)):
         levels, keys = recording.arrays[f"{kind}/{number}"], keys_of(recording, number, kind)  # [N,L,H,T,S]
         each, mask = max(1, TOGETHER // levels[0].size), _mask(levels)
-        for first in range(0, len(levels), each):  # some steps at once: as float32 a large file would fill the memory
+        for first in range(0, len(levels), each):  # in parts, because a large file as float32 would fill the memory
             part = levels[first : first + each].astype(np.float32) / LEVELS
             (sums,), (counts,) = Rows.of(part.reshape(-1, *levels.shape[3:]), keys, mask=mask).sums([measure])
             there = slice(first, first + each)
@@ -49,10 +47,7 @@ def scores(recording: Recording, kind: str, name: str) -> np.ndarray:
 
 
 def applies(recording: Recording, kind: str, name: str) -> bool:
-    """Returns True where the mask of some recorded map of a kind of attention lets the metric vary.
-
-    The diagonal of cross-attention is measured as well.
-    """
+    """Returns True if the mask of a recorded map lets the metric vary, and for the diagonal of cross-attention."""
     is_self = site_kind(kind).is_self
     if name == DIAGONAL and not is_self:
         return True
@@ -64,7 +59,7 @@ def applies(recording: Recording, kind: str, name: str) -> bool:
 
 
 def count_rows(recording: Recording, kind: str, name: str) -> tuple[int, int]:
-    """Returns how many rows of all sentences a metric has a number for, and how many rows there are."""
+    """Returns the number of rows that have a value of the metric, and the number of all rows."""
     counted = total = 0
     for number in range(len(recording.sentences)):
         queries, keys = recording.arrays[f"{kind}/{number}"].shape[3:]  # of [N,L,H,T,S]
@@ -75,12 +70,12 @@ def count_rows(recording: Recording, kind: str, name: str) -> tuple[int, int]:
 
 
 def _mask(levels: np.ndarray) -> np.ndarray:
-    """Returns the mask [T,S] of recorded maps [N,L,H,T,S]; a cell that is 0 at every step and head counts as masked."""
+    """Returns the mask [T,S] of recorded maps [N,L,H,T,S]. A cell that is 0 at every step and head counts as masked."""
     return levels.max(axis=(0, 1, 2)) > 0
 
 
 def keys_of(recording: Recording, number: int, kind: str) -> tuple[str, ...]:
-    """The tokens that a map's columns stand for, as far as they are told: what older files do not tell is blank."""
+    """Returns the token of each column of a map. Older files lack the tokens; these are empty strings."""
     sentence, side = recording.sentences[number], site_kind(kind).keys
     tokens = sentence.source_tokens if side == "source" else sentence.target_tokens
     count = len(sentence.source if side == "source" else sentence.target)
@@ -88,12 +83,12 @@ def keys_of(recording: Recording, number: int, kind: str) -> tuple[str, ...]:
 
 
 def first_reached(values: np.ndarray, steps: tuple[int, ...], threshold: float) -> Reached | None:
-    """The first of the steps at which a head's number [N,L,H] is at least the threshold, and the head whose is the largest
-    there; None where no head reaches it."""
+    """Returns the first step at which a head's metric [N,L,H] is at least the threshold, with the highest head there.
+    Returns None if no head reaches it."""
     largest = values.reshape(len(values), -1).max(axis=1)
-    there = np.flatnonzero(largest >= threshold)
-    if not len(there):
+    reached = np.flatnonzero(largest >= threshold)
+    if not len(reached):
         return None
-    at = int(there[0])
-    layer, head = np.unravel_index(int(values[at].argmax()), values.shape[1:])
-    return Reached(steps[at], int(layer), int(head), float(values[at].max()))
+    index = int(reached[0])
+    layer, head = np.unravel_index(int(values[index].argmax()), values.shape[1:])
+    return Reached(steps[index], int(layer), int(head), float(values[index].max()))

@@ -1,7 +1,7 @@
-"""How a model learned, as it was kept: log, validations and recording of a run, or of a checkpoint. No torch here.
+"""Learning history of a run or a checkpoint: log, validations and recording. Imports no torch.
 
-A run keeps `settings.json`, `log.jsonl` and `probes.npz` in its folder, and grows while it is read; a checkpoint keeps
-`metrics.json` and `probes.npz`. What is missing is told, with the way to get it; what is damaged likewise.
+A run has `settings.json`, `log.jsonl` and `probes.npz` in its folder, and these grow while it is read. A checkpoint has
+`metrics.json` and `probes.npz`. A notice names each file that is missing or damaged, and says how to get it.
 """
 
 from __future__ import annotations
@@ -31,26 +31,26 @@ from model.workshop.training.tasks import TRAINING_TASKS
 
 SETTINGS, LOG, METRICS, PROBES = "settings.json", "log.jsonl", "metrics.json", "probes.npz"
 MAX_LOG = 16 * MEGABYTE  # bytes: some hundred thousand lines
-QUIET = 180  # seconds without a line, after which a run counts as stopped; longer where its lines are further apart
-RECENT = 12  # lines of a log from which its speed is told
+QUIET = 180  # seconds without a line until a run counts as stopped; longer if its lines are rarer
+RECENT = 12  # log lines that give the speed
 Entry = Mapping[str, float]
 Load = Callable[[Path], Recording]
 
 
 @dataclass(frozen=True)
 class Progress:
-    """How far a run is; `total` and `minutes` are None where its log does not tell them yet."""
+    """Position of a run. `total` and `minutes` are None while its log does not determine them."""
 
     step: int
     total: int | None
-    minutes: float | None  # that are left
+    minutes: float | None  # until the end
 
     def told(self) -> str:
-        """The same as a sentence."""
+        """Returns the progress as a sentence."""
         if self.total is None:
-            return f"Step {self.step:,}; how many there will be is known once its warm-up is over."
-        share = f"step {self.step:,} of {self.total:,}, {math.floor(100 * self.step / self.total)} %"
-        return f"{share[:1].upper()}{share[1:]}{'' if self.minutes is None else ', ' + _left(self.minutes)}."
+            return f"Step {self.step:,}. The total is known after the warm-up."
+        text = f"Step {self.step:,} of {self.total:,}, {math.floor(100 * self.step / self.total)} %"
+        return f"{text}." if self.minutes is None else f"{text}, {_left(self.minutes)}."
 
 
 def _left(minutes: float) -> str:
@@ -63,16 +63,16 @@ def _left(minutes: float) -> str:
 
 @dataclass(frozen=True)
 class History:
-    """What is known of a training: rising steps in each part. Empty parts have a sentence each in `lacks`."""
+    """The known history of a training, steps rising in each part. `notices` has a sentence for each empty part."""
 
     name: str
-    steps: tuple[Entry, ...]  # of the log: loss in nats, learning_rate, norms of the gradients where they are kept
-    validations: tuple[Entry, ...]  # dev_loss in nats, and what else was measured
+    steps: tuple[Entry, ...]  # of the log: loss in nats, learning_rate, norms of the gradients if they are logged
+    validations: tuple[Entry, ...]  # dev_loss in nats, and other measurements
     recording: Recording | None
     config: TrainConfig | None
     width: int | None  # d_model
-    going: bool = False  # somebody trains it now
-    over: bool = False  # it came to its end, which may be before its last step
+    going: bool = False  # in progress
+    over: bool = False  # finished, possibly before its last step
     lacks: tuple[str, ...] = ()
 
     @property
@@ -81,14 +81,14 @@ class History:
 
     @property
     def total(self) -> int | None:
-        """How many steps the run has in all; None where its log does not tell it (yet)."""
+        """The number of steps of the run, or None while its log does not determine it."""
         return (
             next((int(entry["total"]) for entry in reversed(self.steps) if entry.get("total", 0) >= 1), None)
             or self._by_rate()
         )
 
     def _by_rate(self) -> int | None:
-        """The same of a log that does not say it: what the cosine schedule must end at to have come so far."""
+        """Returns the step at which the cosine schedule ends, computed from the logged rates of an older run."""
         if self.config is None or self.config.schedule != "cosine":
             return None
         peak, warmup = self.config.learning_rate, self.config.warmup
@@ -100,7 +100,7 @@ class History:
 
     @property
     def progress(self) -> Progress | None:
-        """How far the run is, by its own log; None where there is none."""
+        """The position of the run by its own log, or None without a log."""
         if not self.steps:
             return None
         step, total = max(int(each[-1]["step"]) for each in (self.steps, self.validations) if each), self.total
@@ -115,13 +115,13 @@ class History:
 
     @property
     def apart(self) -> bool:
-        """Whether the recording goes on beyond the steps that the log and the validations know: it is of another run."""
+        """True if the recording has steps beyond those of the log and the validations: it belongs to another run."""
         ends = [int(entries[-1]["step"]) for entries in (self.steps, self.validations) if entries]
         return bool(self.recording and ends and not self.going and self.recording.steps[-1] > 1.5 * max(ends) + 10)
 
     @property
     def unlogged(self) -> int:
-        """How many steps the recording goes back before the log begins: of a training that kept none; mostly 0."""
+        """The number of steps before the log begins that the recording covers; 0 for most runs."""
         if not self.recording or not self.steps or self.apart:
             return 0
         first, second = (int(entry["step"]) for entry in (self.steps[0], self.steps[min(1, len(self.steps) - 1)]))
@@ -130,60 +130,63 @@ class History:
 
 
 def of_checkpoint(place: Path, name: str, load: Load = Recording.load) -> History:
-    """What the folder of a checkpoint tells. Never raises for what is missing or damaged in it; `load` reads a recording."""
-    lacks: list[str] = []
-    metrics = _json(place / METRICS, lacks, f"{name} has no {METRICS}: python -m model train writes one.")
+    """Returns the history in the folder of a checkpoint. Never raises for missing or damaged files; `load` reads a
+    recording."""
+    notices: list[str] = []
+    metrics = _json(place / METRICS, notices, f"{name} has no {METRICS}. python -m model train writes one.")
     settings = metrics.get("training") if isinstance(metrics.get("training"), dict) else {}
-    config = _config(settings, lacks, name) if settings else None
+    config = _config(settings, notices, name) if settings else None
     if metrics and not settings:
-        lacks.append(f"{name} does not say how it was trained: its {METRICS} has no 'training'.")
+        notices.append(f"The {METRICS} of {name} has no training settings ('training').")
     values = _json(place / "config.json", [], "")
-    log = _log(place / LOG, lacks, name) if os.path.lexists(place / LOG) else ()
+    log = _log(place / LOG, notices, name) if os.path.lexists(place / LOG) else ()
     if not log:
-        lacks.append(
-            f"{name} keeps no log of its steps: training loss and gradients are there for the runs of python -m model train "
-            f"in the folder {RUNS!r}, and beside the weights of those that end now."
+        notices.append(
+            f"{name} has no log of its steps, so training loss and gradients are missing. python -m model train writes "
+            f"the log in the folder {RUNS!r} and next to the weights."
         )
     steps, validations = _parts(log)
-    recording = _recording((place / PROBES,), lacks, name, load)
-    found = validations or _entries(metrics.get("validations"))
-    made = History(name, steps, found, recording, config, _width(values.get("model")), over=True)
-    if made.unlogged:
-        lacks.append(
-            f"The log of {name} begins at step {made.unlogged:,}: of its training before that none was kept, and the curves "
-            "begin there."
+    recording = _recording((place / PROBES,), notices, name, load)
+    logged = validations or _entries(metrics.get("validations"))
+    history = History(name, steps, logged, recording, config, _width(values.get("model")), over=True)
+    if history.unlogged:
+        notices.append(
+            f"The log of {name} begins at step {history.unlogged:,}, so the curves begin there. "
+            "The steps before it were not logged."
         )
-    return dataclasses.replace(made, lacks=tuple(lacks))
+    return dataclasses.replace(history, lacks=tuple(notices))
 
 
 RUNS = "runs"
 
 
 def of_run(place: Path, name: str, load: Load = Recording.load) -> History:
-    """What the folder of a run tells, whether it is over or goes on; otherwise as `of_checkpoint`."""
-    lacks: list[str] = []
-    settings = _json(place / SETTINGS, lacks, f"{name} is no folder of a run: it has no {SETTINGS}.")
-    given = settings.get("training") if isinstance(settings.get("training"), dict) else None
-    config = None if given is None else _config(given, lacks, name)
-    log = _log(place / LOG, lacks, name)
+    """Returns the history in the folder of a run, finished or running. See `load_checkpoint_history`."""
+    notices: list[str] = []
+    settings = _json(place / SETTINGS, notices, f"{name} is no folder of a run. It has no {SETTINGS}.")
+    training = settings.get("training") if isinstance(settings.get("training"), dict) else None
+    config = None if training is None else _config(training, notices, name)
+    log = _log(place / LOG, notices, name)
     steps, validations = _parts(log)
     if log and steps and not any("gradient_norm" in entry for entry in steps):
-        lacks.append(f"The log of {name} has no norms of gradients: runs that are begun now keep them.")
+        notices.append(f"The log of {name} has no gradient norms. New runs log them.")
     model = settings.get("model") if isinstance(settings.get("model"), dict) else {}
     task = TRAINING_TASKS.get(str(settings.get("task", "translate")))
     width = _width({"d_model": ModelConfig.d_model} | (dict(task.model) if task else {}) | model)
-    if settings.get("init"):  # its model is that of the checkpoint it began with
+    if settings.get("init"):  # the model of the initial checkpoint
         width = _width(_json(place / "checkpoint" / "config.json", [], "").get("model"))
-    recording = _recording((place / PROBES, place / "checkpoint" / PROBES), lacks, name, load)
-    history = History(name, steps, validations, recording, config, width, lacks=tuple(lacks))
-    over = (place / "checkpoint" / "means.safetensors").exists()  # the last thing that a run writes beside its weights
+    recording = _recording((place / PROBES, place / "checkpoint" / PROBES), notices, name, load)
+    history = History(name, steps, validations, recording, config, width, lacks=tuple(notices))
+    over = (place / "checkpoint" / "means.safetensors").exists()  # a run writes it last
     history = dataclasses.replace(history, over=over)
     return dataclasses.replace(history, going=is_going(place, history))
 
 
 def is_going(place: Path, history: History) -> bool:
-    """Whether the log was written a moment ago, and is not at its end; before its first line, the settings. (To ask for the
-    lock would keep the run out.)"""
+    """Returns True if the log is recent and not at its last step. Before the first line, the settings count instead.
+
+    Trying the lock of the run would keep the run itself out.
+    """
     progress = history.progress
     if history.over or (progress is not None and progress.step == progress.total):
         return False
@@ -197,19 +200,19 @@ def is_going(place: Path, history: History) -> bool:
 
 
 def _json(path: Path, lacks: list[str], missing: str) -> dict[str, Any]:
-    """An object of a JSON file; what is wrong with it is told."""
+    """Returns the object in a JSON file, or an empty one and a notice."""
     try:
-        found = read_json(path, 4 * MEGABYTE)
+        value = read_json(path, 4 * MEGABYTE)
     except FileNotFoundError:
         lacks.append(missing)
         return {}
     except FileError:
-        lacks.append(f"{path.name} cannot be read: it is damaged, or still being copied.")
+        lacks.append(f"{path.name} cannot be read. It is damaged or still being copied.")
         return {}
-    if not isinstance(found, dict):
-        lacks.append(f"{path.name} is no object of names and values.")
+    if not isinstance(value, dict):
+        lacks.append(f"{path.name} is not a JSON object.")
         return {}
-    return found
+    return value
 
 
 def _config(given: Mapping[str, Any], lacks: list[str], name: str) -> TrainConfig | None:
@@ -217,7 +220,7 @@ def _config(given: Mapping[str, Any], lacks: list[str], name: str) -> TrainConfi
     try:
         return TrainConfig(**{key: value for key, value in given.items() if key in known})
     except (ValueError, TypeError):
-        lacks.append(f"The settings of {name} are of another schema: its schedule is not drawn.")
+        lacks.append(f"The settings of {name} have another schema, so its schedule is missing.")
         return None
 
 
@@ -227,15 +230,14 @@ def _width(model: Any) -> int | None:
 
 
 def _log(path: Path, lacks: list[str], name: str) -> tuple[Entry, ...]:
-    """The lines of a log; one that is half written, or none of ours, is left out. Where a run was killed and goes on, the
-    later of two lines of a step counts."""
+    """Returns the valid lines of a log. After a killed run resumes, the later of two lines of a step counts."""
     try:
         lines = read_bytes(path, MAX_LOG).decode("utf-8", errors="replace").splitlines()
     except FileNotFoundError:
-        lacks.append(f"{name} has no {LOG} yet: its first line comes after the first {TrainConfig.log_every} steps.")
+        lacks.append(f"{name} has no {LOG} yet. Its first line comes after {TrainConfig.log_every} steps.")
         return ()
     except FileError:
-        lacks.append(f"The log of {name} cannot be read, or has over {MAX_LOG // MEGABYTE} MB: its curves are left out.")
+        lacks.append(f"The log of {name} is unreadable or over {MAX_LOG // MEGABYTE} MB, so its curves are missing.")
         return ()
     values = []
     for line in lines:
@@ -243,41 +245,41 @@ def _log(path: Path, lacks: list[str], name: str) -> tuple[Entry, ...]:
             values.append(parsed(line.encode()))
         except ValueError:  # half written
             continue
-    if not (found := _entries(values)):
-        lacks.append(f"The log of {name} has no line yet: the first comes after the first steps.")
-    return found
+    if not (entries := _entries(values)):
+        lacks.append(f"The log of {name} has no line yet. The first comes after some steps.")
+    return entries
 
 
 def _parts(log: Sequence[Entry]) -> tuple[tuple[Entry, ...], tuple[Entry, ...]]:
-    """Of a log the steps, and the validations."""
+    """Splits a log into its steps and its validations."""
     return tuple(entry for entry in log if "loss" in entry), tuple(entry for entry in log if "dev_loss" in entry)
 
 
 def _entries(values: Any) -> tuple[Entry, ...]:
-    """Records with a step and numbers, by rising steps; what is none is left out."""
-    found: dict[tuple[int, bool], Entry] = {}
+    """Returns the records that have a step and numbers, by rising step."""
+    entries: dict[tuple[int, bool], Entry] = {}
     for value in values if isinstance(values, list) else ():
         if isinstance(value, dict) and is_count(value.get("step")):
             entry = {key: number for key, number in value.items() if is_number(number, -1e30, 1e30)}
-            found[value["step"], "dev_loss" in entry] = entry
-    return tuple(found[key] for key in sorted(found))
+            entries[value["step"], "dev_loss" in entry] = entry
+    return tuple(entries[key] for key in sorted(entries))
 
 
 def _recording(places: Sequence[Path], lacks: list[str], name: str, load: Load) -> Recording | None:
-    """The first of some recordings that is there."""
+    """Returns the first recording that exists, or None and a notice."""
     for path in places:
         if not os.path.lexists(path):
             continue
         try:
-            found = load(path)
+            recording = load(path)
         except (ValueError, OSError) as fault:
             lacks.append(str(fault).replace(str(path), f"{path.name} of {name}"))
             return None
-        if not any(map(any, found.written)):
-            lacks.append(f"What {name} made of the sentences at each step was not kept: runs that are begun now keep it.")
-        return found
+        if not any(map(any, recording.written)):
+            lacks.append(f"{name} has no outputs for the sentences at each step. New runs record them.")
+        return recording
     lacks.append(
-        f"{name} has no {PROBES}, which holds the maps of some sentences along the way: python -m model train writes it "
-        "for the runs that are begun now."
+        f"{name} has no {PROBES} with the maps of some sentences during training. New runs of python -m model train "
+        "write it."
     )
     return None

@@ -1,8 +1,8 @@
-"""What a few sentences looked like at some steps of a training, as a file.
+"""Recordings of a few sentences at some steps of a training, as a file.
 
-`probes.npz` in a checkpoint's folder holds the steps, the sentences' tokens, the log-probability of every target token,
-the pattern of every site, in units of 1/255, and what the model made of each sentence at each step. Of the patterns the
-first step is kept whole, and of the others how far each differs from the step before.
+`probes.npz` in the folder of a checkpoint holds the steps, the tokens of the sentences, the log-probability of every target
+token, the pattern of every site in units of 1/255, and the model's output for each sentence at each step. Patterns are
+stored as the first step and the differences of the other steps from the step before.
 """
 
 from __future__ import annotations
@@ -28,73 +28,74 @@ from model.io.files import (
 from model.io.limits import LARGEST, form, is_count
 from model.trace import KINDS, SITE_KINDS, Site
 
-SENTENCES = 12  # the shortest of the file that many are kept
+SENTENCES = 12  # the shortest ones are recorded
 LEVELS = 255
-TEXT_KINDS = ("decoder",)  # of attention, where there is no source
-DELTA = "delta"  # how patterns are kept; files without it have all steps whole
-MAX_WRITTEN = 300  # characters of what is kept of what a model wrote
+TEXT_KINDS = ("decoder",)  # of attention, without a source
+DELTA = "delta"  # coding of patterns; files without it have no differences
+MAX_WRITTEN = 300  # longer outputs are cut
 LOG_PROBS = "log_probs"
 MAX_STEPS = 1000
 MAX_HEADER = 16 * MEGABYTE
-MAX_BYTES = 1 << 30  # of a file, and of its arrays
+MAX_BYTES = 1 << 30  # of the file and of its arrays
 
 
 @dataclass(frozen=True)
 class Sentence:
-    """A source with a target that is held fixed through the training; ids end in `</s>`. A text for a model without an
-    encoder is a target, and its source is empty; for one that fills in the source has blanks, and the target is what stands
-    there; for a classifier there is no target, and `labels` are what it chooses from."""
+    """A source with a target that stays fixed through the training; ids end in `</s>`.
+
+    A text for a model without an encoder is a target with an empty source. For a model that fills in blanks the source has
+    the blanks and the target has the words. For a classifier the target is empty, and `labels` are the choices.
+    """
 
     name: str
     source_text: str
     target_text: str
     source: tuple[int, ...]
     target: tuple[int, ...]
-    source_tokens: tuple[str, ...] = ()  # as they are read; empty in older files, as below
+    source_tokens: tuple[str, ...] = ()  # empty in older files, as below
     target_tokens: tuple[str, ...] = ()
     labels: tuple[str, ...] = ()
 
     @property
     def told(self) -> int:
-        """Of how many tokens, or labels, the log-probabilities are kept."""
+        """The number of tokens, or labels, whose log-probabilities are recorded."""
         return len(self.labels or self.target)
 
     @property
     def fills(self) -> bool:
-        """Whether source and target are the same text but for blanks, which all are one token of the source."""
+        """True if source and target differ only in blanks, which are all one token of the source."""
         if self.labels or "___" not in self.source_text or len(self.source) != len(self.target):
             return False
         return len({read for read, there in zip(self.source, self.target, strict=True) if read != there}) == 1
 
     @property
     def asked(self) -> tuple[int, ...]:
-        """The places, from 0, among what is `told` that a training asks the model for: the blanks where it fills in, else
-        all."""
+        """Positions, from 0, that training asks the model for: the blanks if there are any, else all."""
         if not self.fills:
             return tuple(range(self.told))
         return tuple(n for n, (read, there) in enumerate(zip(self.source, self.target, strict=True)) if read != there)
 
 
 def shapes(sentences: Sequence[Sentence], sizes: Mapping[str, tuple[int, int]], steps: int) -> dict[str, tuple[int, ...]]:
-    """The shape of each array of a recording; `sizes` are layers and heads of each kind of attention that the model has."""
-    found: dict[str, tuple[int, ...]] = {}
+    """Returns the shape of each array of a recording. `sizes` has layers and heads of each kind of attention."""
+    result: dict[str, tuple[int, ...]] = {}
     for number, sentence in enumerate(sentences):
         lengths = {"source": len(sentence.source), "target": len(sentence.target)}
-        found[f"{LOG_PROBS}/{number}"] = (steps, sentence.told)
+        result[f"{LOG_PROBS}/{number}"] = (steps, sentence.told)
         for kind, size in sizes.items():
-            of = SITE_KINDS[kind]
-            found[f"{kind}/{number}"] = (steps, *size, lengths[of.queries], lengths[of.keys])
-    return found
+            info = SITE_KINDS[kind]
+            result[f"{kind}/{number}"] = (steps, *size, lengths[info.queries], lengths[info.keys])
+    return result
 
 
 @dataclass(frozen=True)
 class Recording:
-    """What was kept: N steps of a training, its log-probabilities and patterns of each sentence, and what it wrote."""
+    """N steps of a training: log-probabilities and patterns of each sentence, and the model's outputs."""
 
     sentences: tuple[Sentence, ...]
     steps: tuple[int, ...]
     arrays: dict[str, np.ndarray]
-    written: tuple[tuple[str, ...], ...] = ()  # of each step, for each sentence; "" where none was kept
+    written: tuple[tuple[str, ...], ...] = ()  # of each step, for each sentence; "" if missing
 
     @property
     def kinds(self) -> tuple[str, ...]:
@@ -106,20 +107,20 @@ class Recording:
         return sum(each.nbytes for each in self.arrays.values())
 
     def log_probs(self, sentence: int) -> np.ndarray:
-        """Natural log-probability of each target token, or of each label, at each step: [N,T]."""
+        """Returns the natural log-probability of each target token, or label, at each step, shape [N,T]."""
         return self.arrays[f"{LOG_PROBS}/{sentence}"]
 
     def losses(self) -> np.ndarray:
-        """Nats a token that the model is `asked` for, of each sentence at each step: [N, sentences]."""
-        asked = (self.log_probs(n)[:, list(each.asked)] for n, each in enumerate(self.sentences))
-        return np.stack([-found.mean(axis=1) for found in asked], axis=1)
+        """Returns nats a token of each sentence at each step, over its `scored_positions`, shape [N, sentences]."""
+        scored = (self.log_probs(n)[:, list(each.asked)] for n, each in enumerate(self.sentences))
+        return np.stack([-log_probs.mean(axis=1) for log_probs in scored], axis=1)
 
     def patterns(self, sentence: int, site: Site) -> np.ndarray:
-        """The pattern of each head of a site at each step, to the nearest 1/255: float32 [N,H,T,S]."""
+        """Returns the pattern of each head of a site at each step, to the nearest 1/255: float32 [N,H,T,S]."""
         return self.arrays[f"{site.kind}/{sentence}"][:, site.layer].astype(np.float32) / LEVELS
 
     def save(self, path: Path) -> None:
-        """Writes the file whole, by way of a temporary one."""
+        """Writes the file at once, through a temporary file."""
         header = {"steps": list(self.steps), "sentences": [vars(s) for s in self.sentences], "coding": DELTA}
         header |= {"kinds": list(self.kinds), "written": [list(texts) for texts in self.written]}
         text = np.frombuffer(json.dumps(header, ensure_ascii=False).encode(), dtype=np.uint8)
@@ -130,8 +131,10 @@ class Recording:
 
     @classmethod
     def load(cls, path: Path) -> Recording:
-        """Reads a file of `save`; ValueError, naming it, where it is damaged or incomplete. The form of each array is
-        compared with what the sentences say before it is unpacked."""
+        """Reads a file of `save`. Raises ValueError with the path if it is damaged or incomplete.
+
+        Checks the shape of each array against the sentences before it unpacks the array.
+        """
         try:
             with opened(path, MAX_BYTES) as raw, zipfile.ZipFile(raw) as archive:
                 header = parsed(_header(archive))
@@ -145,15 +148,15 @@ class Recording:
                 if coding:
                     arrays = {key: _summed(key, each) for key, each in arrays.items()}
         except (FileError, FileNotFoundError) as fault:
-            raise ValueError(f"{fault}; expected a recording of probes. Copy the file again.") from None
+            raise ValueError(f"{fault}; expected a recording of probes; copy the file again.") from None
         except (*DAMAGED, TypeError, SyntaxError, TokenError, MemoryError) as fault:
-            said = " ".join(str(fault).split())[:200] or type(fault).__name__
-            raise ValueError(f"{path} is no readable recording of probes ({said}); copy the file again.") from None
+            reason = " ".join(str(fault).split())[:200] or type(fault).__name__
+            raise ValueError(f"{path} is no valid recording of probes ({reason}); copy the file again.") from None
         return cls(sentences, steps, arrays, written)
 
 
 def _differences(key: str, values: np.ndarray) -> np.ndarray:
-    """Patterns [N,...] as the first and how far each differs from the one before, modulo 256: fewer bytes once packed."""
+    """Returns patterns [N,...] as the first step and differences modulo 256, which compress better."""
     if key.startswith(LOG_PROBS):
         return values
     return np.concatenate((values[:1], values[1:] - values[:-1]))
@@ -168,78 +171,77 @@ def _header(archive: zipfile.ZipFile) -> bytes:
     with archive.open("header.npy") as raw:
         shape, kind = form(raw)
         if kind != np.uint8 or len(shape) != 1 or shape[0] > MAX_HEADER:
-            raise ValueError("its header is no text")
+            raise ValueError("its header is not text")
         return raw.read(shape[0])
 
 
 def _sentences(header: Any) -> tuple[tuple[Sentence, ...], tuple[int, ...]]:
-    """The sentences and the steps that a header names; ValueError, TypeError or KeyError where it is none."""
+    """Returns the sentences and the steps of a header. Raises ValueError, TypeError or KeyError for a bad one."""
     steps = header["steps"]
-    found = tuple(
+    sentences = tuple(
         Sentence(**{name: tuple(value) if isinstance(value, list) else value for name, value in dict(each).items()})
         for each in header["sentences"]
     )
     if not isinstance(steps, list) or list(steps) != sorted(set(steps)):
         raise ValueError("its steps do not rise")
-    if not 0 < len(found) <= SENTENCES or not 0 < len(steps) <= MAX_STEPS or not all(map(is_count, steps)):
-        raise ValueError(f"it has {len(found)} sentences and {len(steps)} steps")
-    for each in found:
+    if not 0 < len(sentences) <= SENTENCES or not 0 < len(steps) <= MAX_STEPS or not all(map(is_count, steps)):
+        raise ValueError(f"it has {len(sentences)} sentences and {len(steps)} steps")
+    for each in sentences:
         if not all(isinstance(text, str) for text in (each.name, each.source_text, each.target_text)):
-            raise ValueError("a sentence of it is no text")
-        if bool(each.source) != bool(found[0].source):
-            raise ValueError("some of its sentences have a source, and some have none")
+            raise ValueError("a name or text of a sentence is not text")
+        if bool(each.source) != bool(sentences[0].source):
+            raise ValueError("some sentences have a source and some have none")
         for ids, tokens in ((each.source, each.source_tokens), (each.target, each.target_tokens)):
             if len(ids) > MAX_TOKENS or not all(map(is_count, ids)):
-                raise ValueError("a sentence of it has tokens that are none, or too many")
+                raise ValueError("a sentence has invalid or too many tokens")
             if tokens and (len(tokens) != len(ids) or not all(isinstance(token, str) for token in tokens)):
-                raise ValueError("the tokens of a sentence are not those of its ids")
+                raise ValueError("the tokens of a sentence do not match its ids")
         if not each.told <= max(MAX_TOKENS, MAX_CLASSES) or not (each.source or each.target) or not each.told:
-            raise ValueError("a sentence of it has no tokens, or too many")
+            raise ValueError("a sentence has no tokens or too many")
         if not all(isinstance(label, str) for label in each.labels):
-            raise ValueError("a label of it is no text")
-    return found, tuple(steps)
+            raise ValueError("a label is not text")
+    return sentences, tuple(steps)
 
 
 def _more(
     header: Any, sentences: Sequence[Sentence], steps: Sequence[int]
 ) -> tuple[tuple[str, ...], tuple[tuple[str, ...], ...], bool]:
-    """The kinds of attention that are recorded, what was written, and whether patterns are differences; older files tell
-    none of them."""
+    """Returns the recorded kinds, the outputs, and True if patterns are differences. Older files lack all of these."""
     kinds = tuple(header.get("kinds", KINDS if sentences[0].source else TEXT_KINDS))
     if kinds not in FAMILIES.values():
-        raise ValueError("its kinds of attention are those of no model")
+        raise ValueError("no model has its kinds of attention")
     for kind in kinds:
         sides = SITE_KINDS[kind].queries, SITE_KINDS[kind].keys
         if not all(getattr(sentence, side) for sentence in sentences for side in sides):
-            raise ValueError(f"a sentence of it has no tokens for {kind} attention")
+            raise ValueError(f"a sentence has no tokens for {kind} attention")
     written = tuple(tuple(texts) for texts in header.get("written", ()))
     if written and ([len(texts) for texts in written] != [len(sentences)] * len(steps)):
-        raise ValueError("what was written is not of its steps and sentences")
+        raise ValueError("the outputs do not match its steps and sentences")
     if not all(isinstance(text, str) and len(text) <= MAX_WRITTEN for texts in written for text in texts):
-        raise ValueError("what was written is no text, or too long")
+        raise ValueError("an output is not text or too long")
     if header.get("coding", "") not in ("", DELTA):
-        raise ValueError("its patterns are coded in another way")
+        raise ValueError("its patterns have an unknown coding")
     return kinds, written, header.get("coding") == DELTA
 
 
 def _size(archive: zipfile.ZipFile, kind: str) -> tuple[int, int]:
-    """Layers and heads of a kind of attention, as the array of the first sentence has them."""
+    """Returns layers and heads of a kind of attention, from the array of the first sentence."""
     with archive.open(f"{kind}/0.npy") as raw:
         shape, _ = form(raw)
-    most = LARGEST[f"{SITE_KINDS[kind].stack}_layers"], LARGEST["heads"]
-    if len(shape) != 5 or not all(0 < found <= limit for found, limit in zip(shape[1:3], most, strict=True)):
+    limits = LARGEST[f"{SITE_KINDS[kind].stack}_layers"], LARGEST["heads"]
+    if len(shape) != 5 or not all(0 < size <= limit for size, limit in zip(shape[1:3], limits, strict=True)):
         raise ValueError(f"{kind + '/0'!r} has the shape {shape}")
     return shape[1], shape[2]
 
 
 def _array(archive: zipfile.ZipFile, key: str, expected: tuple[int, ...]) -> np.ndarray:
-    wanted = np.dtype(np.float32 if key.startswith(LOG_PROBS) else np.uint8)
+    dtype = np.dtype(np.float32 if key.startswith(LOG_PROBS) else np.uint8)
     with archive.open(f"{key}.npy") as raw:
         shape, kind = form(raw)
-        if shape != expected or kind != wanted:
-            raise ValueError(f"{key!r} has the shape {shape}, {kind}; expected {expected}, {wanted}")
-        content = raw.read(int(np.prod(expected)) * wanted.itemsize + 1)
-    found = np.frombuffer(content, wanted).reshape(expected)
-    if not np.isfinite(found).all():
-        raise ValueError(f"{key!r} holds a number that is not finite")
-    return found
+        if shape != expected or kind != dtype:
+            raise ValueError(f"{key!r} has the shape {shape}, {kind}; expected {expected}, {dtype}")
+        content = raw.read(int(np.prod(expected)) * dtype.itemsize + 1)
+    values = np.frombuffer(content, dtype).reshape(expected)
+    if not np.isfinite(values).all():
+        raise ValueError(f"{key!r} has a number that is not finite")
+    return values

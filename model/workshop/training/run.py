@@ -1,4 +1,4 @@
-"""Training: a loop that can be stopped at any moment and goes on where it was, on one processor or on many."""
+"""The training loop: it can stop at any step and resume, on one process or on several."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ from model.workshop.training.warm_start import Before
 
 
 class Run:
-    """One training run in a folder (`RunFolder`), with `checkpoint/`, the best weights, in it."""
+    """One training run in a folder (`RunFolder`), with the best weights in its `checkpoint/`."""
 
     def __init__(
         self,
@@ -57,10 +57,10 @@ class Run:
         init: str | None = None,
         task: str = "translate",
     ) -> None:
-        """Prepares a new run of a task (`TRAINING_TASKS`), or the one in `folder` for going on.
+        """Prepares a new run of a task (`TRAINING_TASKS`), or resumes the run in `folder`.
 
-        Raises TrainingError where the folder holds a run with other settings or other data, and where model options are
-        given beside `init`, whose model is as it is; DataError for a bad file.
+        Raises TrainingError if the folder holds a run with other settings or data, or if `init` comes with model options.
+        Raises DataError for a bad file.
         """
         check_options(model_options, init)
         self.files = RunFolder(folder)
@@ -87,24 +87,24 @@ class Run:
         self.model.to(self.device)
         self.objective = self.group.wrap(Objective(self.model, config.label_smoothing, self.material.loss))
         if self.group.size > 1:
-            torch.manual_seed(config.seed + self.group.rank)  # every process drops out other entries
+            torch.manual_seed(config.seed + self.group.rank)  # each process needs its own dropout
         self.optimizer = adam(self.model, config)
-        self.snapshots: list[Weights] = []  # the weights at the last validations, float32, the newest last
-        self.progress, self.sums = Progress(), dict[str, float]()  # what the meter has summed since it last logged
-        self.stop = False  # set from outside: the run saves after the step that is under way, and ends
+        self.snapshots: list[Weights] = []  # weights of the last validations, float32, newest last
+        self.progress, self.sums = Progress(), dict[str, float]()  # sums since the last log line
+        self.stop = False  # set by the caller: the run saves after its current step and ends
         self.settings["watched"] = snapshots.digest(self.recorder.sentences)
-        counted = (len(self.epochs.batches(epoch)) for epoch in range(config.epochs))  # slowly: each epoch is drawn for it
+        counted = (len(self.epochs.batches(epoch)) for epoch in range(config.epochs))  # slow: it samples every epoch
         self.total = self.settings["total"] = self.files.total(self.settings["watched"]) or sum(counted)
         self.autocast = products(config, self.device)
         with self.files.alone(self.group.first):
             self._restore()
             if self.group.first:
-                self.files.write_settings(self.settings)  # last: a run that could not be prepared leaves none
+                self.files.write_settings(self.settings)  # last, so that a failed start leaves none
 
     # -- stopping and going on ------------------------------------------------------------------------------------
 
     def save(self) -> None:
-        """Writes the whole state of the run at once: a run that is killed while saving keeps the state before."""
+        """Writes the state of the run at once. A run that is killed while saving keeps the previous state."""
         random = self.group.gather(random_state(self.device))
         if not self.group.first:
             return
@@ -142,10 +142,10 @@ class Run:
     # -- the loop -------------------------------------------------------------------------------------------------
 
     def train(self, max_minutes: float | None = None) -> bool:
-        """Trains to the end, or for `max_minutes`; True where the end was reached. The state is saved either way.
+        """Trains to the end, or for `max_minutes`; returns True at the end. Saves the state in both cases.
 
-        Where the time is up before the first validation, the weights are kept as they are, so that there is a checkpoint.
-        Raises TrainingError where the loss is no number, where the disk is full, and where another run is in the folder.
+        Saves the current weights if the time is up before the first validation, so that a checkpoint exists. Raises
+        TrainingError if the loss is not finite, if the disk is full, and if another run uses the folder.
         """
         keep_freed_memory()
         with self.files.alone(self.group.first):
@@ -193,7 +193,7 @@ class Run:
         return True
 
     def _step(self, indices: Sequence[int]) -> Step:
-        """One step on a batch, of which each process takes every so-manieth pair."""
+        """Trains one step on a batch. Process r of n takes every n-th example from r on."""
         self.progress.step += 1
         rate = learning_rate(self.config, self.progress.step, self.total)
         for group in self.optimizer.param_groups:
@@ -217,7 +217,7 @@ class Run:
         if not math.isfinite(value):
             raise TrainingError(
                 f"the {what} is {value} at step {self.progress.step}; the last saved state is in {self.files.path}. "
-                "Begin anew with a lower learning rate."
+                "Start a new run with a lower learning rate."
             )
 
     def _watch(self) -> None:
@@ -227,9 +227,10 @@ class Run:
     # -- measuring and keeping ------------------------------------------------------------------------------------
 
     def validate(self) -> str:
-        """Dev loss (no smoothing, nats a token) and scores of the averaged weights, in a line.
+        """Returns dev loss (no smoothing, nats a token) and scores of the averaged weights, in a line.
 
-        Keeps them where the loss is the lowest so far, or always (`keep`); ends the run after `patience` others.
+        Saves these weights if the loss is the lowest so far, or always (`keep`). Ends the run after `patience` other
+        validations.
         """
         state = self.progress
         if self.group.first:
@@ -249,7 +250,7 @@ class Run:
         return self.dev.told(state.validations[-1])
 
     def _measured(self, model: Transformer) -> dict[str, Any]:
-        """What is measured of a model on the dev files; beside means of weights, the loss of the weights as they are."""
+        """Returns loss and scores of a model on the dev files. Averaged weights add the loss of the current weights."""
         loss = self.dev.loss(model, self.autocast)
         entry: dict[str, Any] = {"step": self.progress.step, "dev_loss": round(loss, 4)}
         if model is not self.model and self.config.average > 1:
@@ -258,7 +259,7 @@ class Run:
         return entry | self.dev.restated(loss) | self.dev.scores(model)
 
     def _keep_early(self, meter: Meter) -> None:
-        """Measures the weights as they are and keeps them; the run itself goes on as if this had not been."""
+        """Measures and saves the current weights. The run itself does not change."""
         if self.group.first:
             entry = self._measured(self.model)
             meter.say(self.dev.told(entry))
@@ -271,40 +272,40 @@ class Run:
             raise self.files.not_saved(fault, self.progress.step) from None
 
     def leave(self) -> None:
-        """Says goodbye to the other processes; the run takes no step after it."""
-        del self.objective  # it holds on to the group
+        """Leaves the group of processes. The run takes no step afterwards."""
+        del self.objective  # it refers to the group
         self.group.leave()
 
     def _finish(self) -> None:
-        """Beside the best weights: means of heads, the probes with a last look, what the run took. The last state."""
+        """Saves the head means, the last probes, the metrics of the run and its last state."""
         if self.recorder.sentences and self.progress.step not in self.recorder.steps:
             self._watch()
         if self.group.first:
-            kept = checkpoints.load(str(folder := self.files.path / "checkpoint"), self.device)
+            checkpoint = checkpoints.load(str(folder := self.files.path / "checkpoint"), self.device)
             try:
-                checkpoints.save_means(head_means(kept.model, self.dev.corpus), folder)
+                checkpoints.save_means(head_means(checkpoint.model, self.dev.corpus), folder)
                 self.files.keep_history(self.before, self.recorder.recording() if self.recorder.steps else None)
-                self.files.tell(kept, self.progress, self.material.card)
+                self.files.tell(checkpoint, self.progress, self.material.card)
             except (OSError, SafetensorError) as fault:
                 raise self.files.not_saved(fault, self.progress.step) from None
         self.save()
 
     @cached_property
     def seen(self) -> Seen | None:
-        """What is trained on in an epoch, counted once a run."""
+        """Statistics of the examples of an epoch, computed once a run."""
         return self.material.seen(self.progress.epoch)
 
     def checkpoint(self, model: Transformer, entry: dict[str, Any]) -> Checkpoint:
-        """A model of this run, with what is known of it; `entry` is what was measured of it on the dev files."""
-        state, made = self.progress, self.material
-        begun = self.settings["init"] and own_name(Path(self.settings["init"]).resolve())
-        made_by = state.took | {"init": begun} | made.size
+        """Returns a checkpoint of a model of this run. `entry` has its dev measurements."""
+        state, data = self.progress, self.material
+        init = self.settings["init"] and own_name(Path(self.settings["init"]).resolve())
+        facts = state.took | {"init": init} | data.size
         metrics = {
             "parameters": model.parameter_count,
-            "training": self.config.to_dict() | made_by | {"data_sha256": self.settings["data"]},
+            "training": self.config.to_dict() | facts | {"data_sha256": self.settings["data"]},
             "dev": entry | self.dev.facts(),
             "validations": state.validations or [entry],
         }
-        tokenizers = made.source_tokenizer, made.target_tokenizer
-        known = (self.languages, metrics, made.counts)
+        tokenizers = data.source_tokenizer, data.target_tokenizer
+        known = (self.languages, metrics, data.counts)
         return Checkpoint(self.files.path.name, self.model_config, model, *tokenizers, *known, seen=self.seen)

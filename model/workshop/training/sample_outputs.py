@@ -1,4 +1,4 @@
-"""What a model makes of the sentences that are watched while it learns: a translation, what follows, what is filled in."""
+"""Outputs of a model for the recorded sentences: translations, continuations, filled blanks and labels."""
 
 from __future__ import annotations
 
@@ -16,68 +16,68 @@ from model.workshop.corpus.corpus import pad
 from model.workshop.training.recording import Sentence
 from model.workshop.training.snapshots import Writes
 
-ROOM = 12  # tokens that a text goes on for, or that a translation may be longer than the one that counts as right
-GIVEN = 0.5  # of a text's tokens, from which a model without an encoder goes on
+ROOM = 12  # of a continuation, or of a translation beyond its target
+GIVEN = 0.5  # share of a text's tokens that a decoder continues
 
 
 def translations(tokenizer: Tokenizer) -> Writes:
-    """Greedy translations, not much longer than the right ones: what has learned little does not end by itself."""
+    """Returns a writer of greedy translations. Their length is limited, because an untrained model does not end."""
     return partial(_translated, tokenizer)
 
 
 def _translated(tokenizer: Tokenizer, model: Transformer, sentences: Sequence[Sentence]) -> list[str]:
     source = pad([list(each.source) for each in sentences]).to(_device(model))
     limit = max(len(each.target) for each in sentences) + ROOM
-    return [tokenizer.decode(found.ids) for found in greedy(model, source, limit=limit)]
+    return [tokenizer.decode(path.ids) for path in greedy(model, source, limit=limit)]
 
 
 def continuations(tokenizer: Tokenizer) -> Writes:
-    """Each text's first half, and how it goes on after the dots."""
+    """Returns a writer of the first half of each text and its continuation after the dots."""
     return partial(_continued, tokenizer)
 
 
 def _continued(tokenizer: Tokenizer, model: Transformer, sentences: Sequence[Sentence]) -> list[str]:
-    found = []
+    texts = []
     for each in sentences:
-        given = begun(each)
-        (made,) = greedy(model, None, prefix=given, limit=len(given) + ROOM)
-        found.append(f"{tokenizer.decode(given).strip()} … {tokenizer.decode(made.ids[len(given) :]).strip()}")
-    return found
+        prompt = begun(each)
+        (path,) = greedy(model, None, prefix=prompt, limit=len(prompt) + ROOM)
+        texts.append(f"{tokenizer.decode(prompt).strip()} … {tokenizer.decode(path.ids[len(prompt) :]).strip()}")
+    return texts
 
 
 def begun(sentence: Sentence) -> tuple[int, ...]:
-    """What of a text is given, for the model to go on with."""
+    """Returns the ids of a text that the model continues."""
     return sentence.target[: max(1, round(GIVEN * (len(sentence.target) - 1)))]
 
 
 def filled(tokenizer: Tokenizer) -> Writes:
-    """Each sentence with the likeliest token in every blank."""
+    """Returns a writer of each sentence with the most probable token in every blank."""
     return partial(_filled, tokenizer)
 
 
 def _filled(tokenizer: Tokenizer, model: Transformer, sentences: Sequence[Sentence]) -> list[str]:
-    found = []
+    texts = []
     for each in sentences:
         source = torch.tensor([each.source], device=_device(model))
         likeliest = _words_alone(model.project(forced(model, source, None)), tokenizer.mask)[0].argmax(-1).tolist()
         ids = [new if old == tokenizer.mask else old for old, new in zip(each.source, likeliest, strict=True)]
-        found.append(tokenizer.decode(ids))
-    return found
+        texts.append(tokenizer.decode(ids))
+    return texts
 
 
 def _words_alone(logits: torch.Tensor, mask: int | None) -> torch.Tensor:
-    """Logits [...,V] that let no control token be chosen, and not the blank, wherever it stands."""
+    """Sets the logits [...,V] of control tokens and of the blank to minus infinity, in place."""
     logits[..., [*range(len(CONTROL_TOKENS)), *([] if mask is None else [mask])]] = -torch.inf
     return logits
 
 
 def judgements(model: Transformer, sentences: Sequence[Sentence]) -> list[str]:
-    """The likeliest label of each text."""
-    found = []
+    """Returns the most probable label of each text."""
+    predicted = []
     for each in sentences:
         source = torch.tensor([each.source], device=_device(model))
-        found.append(each.labels[int(model.judged(forced(model, source, None), source)[0].argmax())])
-    return found
+        predicted.append(each.labels[int(model.judged(forced(model, source, None), source)[0].argmax())])
+    return predicted
 
 
 def _device(model: Transformer) -> torch.device:

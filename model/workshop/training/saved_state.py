@@ -1,4 +1,4 @@
-"""What a run's `state.pt` must hold before anything of it is used: it may be damaged, or another program's."""
+"""Checks of a run's `state.pt` before use: the file may be damaged or come from another program."""
 
 from __future__ import annotations
 
@@ -24,29 +24,31 @@ from model.workshop.training.snapshots import SnapshotRecorder
 
 PARTS = ("model", "optimizer", "snapshots", "progress", "random", "probes")
 LATER = ("meter",)  # a part that older states lack
-MOMENTS = ("exp_avg", "exp_avg_sq")  # what Adam keeps of each parameter, beside its step
+MOMENTS = ("exp_avg", "exp_avg_sq")  # the state of Adam for each parameter, besides its step
 MAX_BYTES = 1 << 36  # of the file; a state holds a model about eight times
 Shapes = Mapping[str, tuple[int, ...]]
 
 
 def read(path: Path, device: torch.device) -> Any:
-    """The value of a file that `torch.save` wrote, tensors and plain values alone; raises what torch, zipfile and
-    `model.io.files.opened` raise. Nothing in it is larger than the file: torch packs nothing."""
+    """Returns the value in a file of `torch.save`, tensors and plain values only.
+
+    Raises what torch, zipfile and `model.io.files.opened` raise. Refuses compressed entries, so nothing is larger than the
+    file.
+    """
     with opened(path, MAX_BYTES) as raw, zipfile.ZipFile(raw) as archive:
         if packed := [entry for entry in archive.infolist() if entry.file_size != entry.compress_size]:
-            raise ValueError(f"{shown(packed[0].filename)} is packed")
+            raise ValueError(f"{shown(packed[0].filename)} is compressed")
     return torch.load(path, map_location=device, weights_only=True)
 
 
 def check(model: Transformer, recorder: SnapshotRecorder, average: int, processes: int, state: Any) -> None:
-    """Compares a state with what a run has before its first step: its model, its recorder, how many snapshots it keeps, and
-    its processes. ValueError that says what does not fit."""
+    """Compares a state with the model, recorder, number of snapshots and processes of a run. Raises ValueError."""
     if not isinstance(state, dict) or set(state) - set(LATER) != set(PARTS):
         raise ValueError(f"it holds {shown(sorted(map(str, state)) if isinstance(state, dict) else state)}")
     expected = {name: tuple(value.shape) for name, value in model.state_dict().items()}
     _check_weights("model", state["model"], expected)
     if not isinstance(state["snapshots"], list) or len(state["snapshots"]) > average:
-        raise ValueError(f"'snapshots' is no list of at most {average}")
+        raise ValueError(f"'snapshots' is not a list of at most {average}")
     for snapshot in state["snapshots"]:
         _check_weights("snapshots", snapshot, expected)
     _check_moments(state["optimizer"], [tuple(parameter.shape) for parameter in model.parameters()])
@@ -54,7 +56,7 @@ def check(model: Transformer, recorder: SnapshotRecorder, average: int, processe
     _check_random(state["random"], processes)
     _check_probes(state["probes"], recorder.sentences, model.config)
     if not isinstance(state.get("meter", {}), dict) or not all(map(_is_sum, state.get("meter", {}).values())):
-        raise ValueError("'meter' holds no sums")
+        raise ValueError("'meter' has no sums")
 
 
 def _check_weights(part: str, found: Any, shapes: Shapes) -> None:
@@ -66,9 +68,9 @@ def _check_weights(part: str, found: Any, shapes: Shapes) -> None:
 
 def _check_tensor(what: str, found: Any, shape: tuple[int, ...], least: float = -float("inf")) -> None:
     if not isinstance(found, Tensor) or tuple(found.shape) != shape or not found.is_floating_point():
-        raise ValueError(f"{what} is no table of numbers of the shape {shape}")
+        raise ValueError(f"{what} is not a float tensor of the shape {shape}")
     if not (found.isfinite() & (found >= least)).all():
-        raise ValueError(f"{what} holds a number that is NaN, infinite or too small")
+        raise ValueError(f"{what} has a number that is nan, infinite or too small")
 
 
 def _check_moments(found: Any, shapes: list[tuple[int, ...]]) -> None:
@@ -77,7 +79,7 @@ def _check_moments(found: Any, shapes: list[tuple[int, ...]]) -> None:
         raise ValueError("'optimizer' has other parameters")
     for number, entry in moments.items():
         if not isinstance(entry, dict) or set(entry) != {"step", *MOMENTS}:
-            raise ValueError(f"'optimizer' holds other numbers of parameter {number}")
+            raise ValueError(f"'optimizer' has other entries for parameter {number}")
         _check_tensor(f"'optimizer', step {number}", entry["step"], (), least=0)
         for name in MOMENTS:
             _check_tensor(f"'optimizer', {name} {number}", entry[name], shapes[number], least=0 if "sq" in name else -3e38)
@@ -94,13 +96,13 @@ def _check_progress(found: Any) -> None:
         raise ValueError(f"'progress': 'seconds' and 'ended' are {shown((found['seconds'], found['ended']))}")
     entries = found["validations"]
     if not isinstance(entries, list) or not all(map(_is_validation, entries)):
-        raise ValueError("'progress': 'validations' is no list of measurements")
+        raise ValueError("'progress': 'validations' is not a list of measurements")
     if found["best"] not in (entries or [{}]):
-        raise ValueError("'progress': 'best' is none of the validations")
+        raise ValueError("'progress': 'best' is not one of the validations")
 
 
 def _is_sum(value: Any) -> bool:
-    """Of the meter, which adds up gradients of any size."""
+    """Returns True for a valid sum of the meter, which adds up gradients of any size."""
     return (is_whole(value) and value >= 0) or (isinstance(value, float) and 0 <= value < float("inf"))
 
 
@@ -111,28 +113,28 @@ def _is_validation(entry: Any) -> bool:
 
 def _check_random(found: Any, processes: int) -> None:
     if not isinstance(found, list) or len(found) != processes:
-        raise ValueError(f"'random' is not of {processes} processes")
+        raise ValueError(f"'random' does not have {processes} processes")
     here = torch.get_rng_state()
     for one in found:
         tensors = list(one.values()) if isinstance(one, dict) and "cpu" in one else [None]
         if not all(isinstance(tensor, Tensor) and tensor.dtype == here.dtype for tensor in tensors):
-            raise ValueError("'random' is no state of random numbers")
+            raise ValueError("'random' is not a random state")
         try:
             torch.Generator().set_state(one["cpu"])
         except RuntimeError:
-            raise ValueError("'random' is no state of random numbers") from None
+            raise ValueError("'random' is not a random state") from None
 
 
 def _check_probes(found: Any, sentences: Sequence[Sentence], config: ModelConfig) -> None:
     steps, arrays = (found.get(name) for name in ("steps", "arrays")) if isinstance(found, dict) else (None, None)
     if not isinstance(steps, list) or not all(map(is_count, steps)) or not isinstance(arrays, dict):
-        raise ValueError("'probes' is no recording")
+        raise ValueError("'probes' is not a recording")
     if "written" in found:  # older states lack it
         _check_written(found["written"], len(steps), len(sentences))
     sizes = {kind: (layers, config.heads) for kind, layers in config.layers.items()}
     expected = shapes(sentences, sizes, len(steps)) if steps and sentences else {}
     if set(arrays) != set(expected):
-        raise ValueError("'probes' are of other sentences")
+        raise ValueError("'probes' has other sentences")
     for name, shape in expected.items():
         kind = torch.float32 if name.startswith(LOG_PROBS) else torch.uint8
         if not isinstance(arrays[name], Tensor) or arrays[name].dtype != kind or tuple(arrays[name].shape) != shape:
@@ -140,9 +142,9 @@ def _check_probes(found: Any, sentences: Sequence[Sentence], config: ModelConfig
 
 
 def _check_written(found: Any, steps: int, sentences: int) -> None:
-    """One text for each sentence at each step."""
+    """Checks for one text for each sentence at each step."""
     rows = found if isinstance(found, list) and all(isinstance(texts, list) for texts in found) else [None]
     if [texts is not None and len(texts) for texts in rows] != [sentences] * steps:
-        raise ValueError("'probes': what was written is not of its steps")
+        raise ValueError("'probes': the outputs do not match its steps")
     if not all(isinstance(text, str) for texts in rows for text in texts):
-        raise ValueError("'probes': what was written is no text")
+        raise ValueError("'probes': an output is not text")

@@ -1,4 +1,4 @@
-"""Probes: what a few sentences looked like at some steps of a training, kept for a later look (see `recording.py`)."""
+"""Recorder of probes: sentences whose maps and outputs are saved at some training steps (see `recording.py`)."""
 
 from __future__ import annotations
 
@@ -28,33 +28,34 @@ from model.workshop.training.recording import (
     shapes,
 )
 
-MAX_WEIGHTS = 160_000  # of attention, that a step's maps may have: some forty steps of them take less than 4 MB
-Writes = Callable[[Transformer, Sequence[Sentence]], list[str]]  # what a model makes of sentences, a text for each
+MAX_WEIGHTS = 160_000  # of attention in one step; forty such steps take less than 4 MB
+Writes = Callable[[Transformer, Sequence[Sentence]], list[str]]  # one output a sentence
 
 
 def steps(total: int, count: int = 44) -> tuple[int, ...]:
-    """Step 0 and at least `count` more where there are as many, from 1 to `total`, evenly spaced on a logarithmic scale (the
-    first ones follow one another)."""
+    """Returns step 0 and at least `count` steps from 1 to `total`, spaced logarithmically; all steps if there are fewer."""
     points = count
-    while len(found := {round(total ** (n / (points - 1))) for n in range(points)}) < min(count, total):
+    while len(numbers := {round(total ** (n / (points - 1))) for n in range(points)}) < min(count, total):
         points += 1
-    return (0, *sorted(found))
+    return (0, *sorted(numbers))
 
 
 def digest(sentences: Sequence[Sentence]) -> str:
-    """SHA-256 of what is watched: other texts, tokens or labels have another."""
-    told = [(s.name, s.source_text, s.target_text, s.source, s.target, s.labels) for s in sentences]
-    return hashlib.sha256(json.dumps(told).encode()).hexdigest()
+    """Returns the SHA-256 of the recorded sentences: texts, ids and labels."""
+    fields = [(s.name, s.source_text, s.target_text, s.source, s.target, s.labels) for s in sentences]
+    return hashlib.sha256(json.dumps(fields).encode()).hexdigest()
 
 
 class SnapshotRecorder:
-    """Collects, step by step, what a model does with the sentences. Its state can be stored and taken up again."""
+    """Records the model's results on the sentences at some steps. Its state can be saved and restored."""
 
     def __init__(
         self, sentences: Sequence[Sentence], writes: Writes | None = None, config: ModelConfig | None = None
     ) -> None:
-        """`writes` has what the model makes of the sentences. Of many the shortest are kept, and of long ones as many as the
-        maps of a model of `config` leave room for."""
+        """Keeps the shortest sentences, and as many as the size limit for maps of `config` allows.
+
+        `write_samples` computes the model's outputs for the sentences.
+        """
         shortest = sorted(sentences, key=lambda s: max(1, len(s.source)) * max(1, len(s.target)))[:SENTENCES]
         while config is not None and len(shortest) > 1 and _weights(shortest, config) > MAX_WEIGHTS:
             shortest.pop()
@@ -66,7 +67,7 @@ class SnapshotRecorder:
 
     @torch.inference_mode()
     def record(self, step: int, model: Transformer) -> None:
-        """Adds the model as it is at a step: float32, without dropout; the model's mode stays."""
+        """Records the model at a step: float32, without dropout. The model keeps its mode."""
         was_training = model.training
         model.eval()
         for number, sentence in enumerate(self.sentences):
@@ -76,7 +77,7 @@ class SnapshotRecorder:
                 layers = sorted(site for site in probe.records if site.kind == kind)
                 patterns = torch.stack([probe.records[site]["pattern"][0] for site in layers])  # [L,H,T,S]
                 self._add(f"{kind}/{number}", (patterns * LEVELS).round().byte().cpu())
-        with torch.inference_mode(False):  # a copy: what decoding prepares of a model would not see the steps of fused Adam
+        with torch.inference_mode(False):  # a copy: the caches of decoding do not notice the steps of fused Adam
             still = copy.deepcopy(model) if self.writes else model
         texts = self.writes(still, self.sentences) if self.writes else [""] * len(self.sentences)
         self.written.append([text[:MAX_WRITTEN] for text in texts])
@@ -91,7 +92,7 @@ class SnapshotRecorder:
         return {"steps": list(self.steps), "arrays": arrays, "written": [list(texts) for texts in self.written]}
 
     def restore(self, state: dict[str, object]) -> None:
-        """Goes on from a state; what was written is empty where an older one has none."""
+        """Restores a state. Outputs are empty if an older state lacks them."""
         self.steps = list(state["steps"])
         self.arrays = {key: list(stacked.unbind()) for key, stacked in state["arrays"].items()}
         self.written = [list(texts) for texts in state.get("written", [[""] * len(self.sentences)] * len(self.steps))]
@@ -102,14 +103,14 @@ class SnapshotRecorder:
 
 
 def _weights(sentences: Sequence[Sentence], config: ModelConfig) -> int:
-    """How many attention weights a model has on the sentences together."""
+    """Returns the number of attention weights of a model over all sentences."""
     sizes = {kind: (layers, config.heads) for kind, layers in config.layers.items()}
-    found = shapes(sentences, sizes, 1)
-    return sum(math.prod(shape) for key, shape in found.items() if not key.startswith(LOG_PROBS))
+    arrays = shapes(sentences, sizes, 1)
+    return sum(math.prod(shape) for key, shape in arrays.items() if not key.startswith(LOG_PROBS))
 
 
 def _read(model: Transformer, sentence: Sentence) -> tuple[torch.Tensor, Probe]:
-    """The teacher-forced pass over a sentence: the log-probability of each target token, or of each label, and the maps."""
+    """Runs a teacher-forced pass. Returns the log-probability of each target token, or label, and the maps."""
     device, probe, reads = next(model.parameters()).device, Probe("maps"), "encoder" in model.config.kinds
     source = torch.tensor([sentence.source], device=device) if reads else None
     target = torch.tensor([sentence.target], device=device)
@@ -122,15 +123,18 @@ def _read(model: Transformer, sentence: Sentence) -> tuple[torch.Tensor, Probe]:
 def encode(
     probes: Sequence[tuple[str, str, list[str]]], source_tokenizer: Tokenizer, target_tokenizer: Tokenizer
 ) -> list[Sentence]:
-    """Probes with their ids; of several targets the first is held fixed. DataError for one that is over the text limit."""
-    found = []
+    """Returns probes with their ids. The first of several targets is used.
+
+    Raises DataError for a probe over the text limit.
+    """
+    sentences = []
     for name, source, targets in probes:
         _check_characters(name, source, targets[0])
         ids = [(*t.encode(text), END) for t, text in ((source_tokenizer, source), (target_tokenizer, targets[0]))]
         _check_length(name, *ids)
         tokens = [t.pieces(each) for t, each in zip((source_tokenizer, target_tokenizer), ids, strict=True)]
-        found.append(Sentence(name, source, targets[0], *ids, *tokens))
-    return found
+        sentences.append(Sentence(name, source, targets[0], *ids, *tokens))
+    return sentences
 
 
 def _check_characters(name: str, *texts: str) -> None:
@@ -144,35 +148,40 @@ def _check_length(name: str, *sides: Sequence[int]) -> None:
 
 
 def encode_texts(texts: Sequence[tuple[str, str]], tokenizer: Tokenizer) -> list[Sentence]:
-    """Texts with their ids, without a source; errors as `encode`."""
-    made = encode([(name, text, [text]) for name, text in texts], tokenizer, tokenizer)
-    return [replace(sentence, source_text="", source=(), source_tokens=()) for sentence in made]
+    """Returns texts with their ids, without a source. Errors as in `encode_probes`."""
+    sentences = encode([(name, text, [text]) for name, text in texts], tokenizer, tokenizer)
+    return [replace(sentence, source_text="", source=(), source_tokens=()) for sentence in sentences]
 
 
 def encode_judged(
     texts: Sequence[tuple[str, str]], tokenizer: Tokenizer, labels: Sequence[str], start: bool
 ) -> list[Sentence]:
-    """Texts to be judged, which have no target but the labels; with `start` a text begins with `<s>`. Errors as `encode`."""
-    made = encode([(name, text, [""]) for name, text in texts], tokenizer, tokenizer)
-    begun = [START] if start else []
-    sources = [(*begun, *sentence.source) for sentence in made]
-    for sentence, ids in zip(made, sources, strict=True):
+    """Returns texts to classify, with labels instead of a target. With `start` a text begins with `<s>`.
+
+    Errors as in `encode_probes`.
+    """
+    sentences = encode([(name, text, [""]) for name, text in texts], tokenizer, tokenizer)
+    head = [START] if start else []
+    sources = [(*head, *sentence.source) for sentence in sentences]
+    for sentence, ids in zip(sentences, sources, strict=True):
         _check_length(sentence.name, ids)
     return [
         replace(each, target=(), target_tokens=(), source=ids, source_tokens=tokenizer.pieces(ids), labels=tuple(labels))
-        for each, ids in zip(made, sources, strict=True)
+        for each, ids in zip(sentences, sources, strict=True)
     ]
 
 
 def encode_blanks(texts: Sequence[tuple[str, str]], tokenizer: Tokenizer, start: bool) -> list[Sentence]:
-    """Texts with a word in [brackets], which the source has a blank for; the target is the whole text, token by token.
-    Errors as `encode`; DataError where there are no brackets, and for a vocabulary without a blank."""
-    found = []
+    """Returns texts whose word in [brackets] is a blank in the source; the target is the full text, token by token.
+
+    Errors as in `encode_probes`. Raises DataError without brackets, and for a vocabulary without a blank.
+    """
+    sentences = []
     for name, text in texts:
         before, opened, rest = text.partition("[")
         word, closed, after = rest.partition("]")
         if not (word.strip() and opened and closed) or tokenizer.mask is None:
-            raise DataError(f"the probe {shown(name)} has no word in [brackets], which is to be filled in.")
+            raise DataError(f"the probe {shown(name)} has no word in [brackets]; expected one as the blank.")
         _check_characters(name, text)
         space = " " if before.endswith(" ") else ""
         parts = [tokenizer.encode(part) for part in (before.removesuffix(" "), space + word, after)]
@@ -181,6 +190,6 @@ def encode_blanks(texts: Sequence[tuple[str, str]], tokenizer: Tokenizer, start:
         target = (*head, *parts[0], *parts[1], *parts[2], *tail)
         _check_length(name, target)
         plain = f"{before}{word}{after}"
-        texts_of = f"{before}___{after}", plain
-        found.append(Sentence(name, *texts_of, source, target, tokenizer.pieces(source), tokenizer.pieces(target)))
-    return found
+        texts_read = f"{before}___{after}", plain
+        sentences.append(Sentence(name, *texts_read, source, target, tokenizer.pieces(source), tokenizer.pieces(target)))
+    return sentences

@@ -1,8 +1,7 @@
-"""What can be trained: one entry a task. It imports no torch, so that the command line knows the tasks at once.
+"""The training tasks, one entry each. Imports no torch, so that the command line starts fast.
 
-A task names the family of its model, what its files hold and which settings it begins with. The `prepare` of its module
-makes of the files what the loop runs over (`preparation.py`): examples, batches, the loss, what is validated, and what the
-checkpoint tells.
+A task names the family of its model, the content of its files and its default settings. The `prepare` of its module reads
+the files for the training loop (`preparation.py`).
 """
 
 from __future__ import annotations
@@ -17,23 +16,23 @@ from model.text.languages import PAIR
 
 @dataclass(frozen=True)
 class TrainingTask:
-    """What a model learns to do. `module` has its `prepare`."""
+    """A training task. `module` defines its `prepare`."""
 
     name: str  # for --task
     module: str
-    family: str  # of the model that it trains
+    family: str  # of the trained model
     does: str  # for the command line
-    examples: str  # what its files hold
-    languages: tuple[str, str]  # for display, where none are given
-    several: tuple[str, ...] = ()  # which of --data and --dev may name several files
-    model: Mapping[str, Any] = field(default_factory=dict)  # fields of ModelConfig, where none are given
-    training: Mapping[str, Any] = field(default_factory=dict)  # the same of TrainConfig
-    fixed: tuple[str, ...] = ()  # fields of either that say nothing to it
+    examples: str  # content of its files
+    languages: tuple[str, str]  # for display, by default
+    several: tuple[str, ...] = ()  # --data or --dev, if it may name several files
+    model: Mapping[str, Any] = field(default_factory=dict)  # defaults of ModelConfig fields
+    training: Mapping[str, Any] = field(default_factory=dict)  # defaults of TrainConfig fields
+    fixed: tuple[str, ...] = ()  # fields of either that it ignores
 
     def check(self, given: Mapping[str, Any], files: Mapping[str, int]) -> None:
-        """ValueError for an option that says nothing to the task, and for more files than it reads."""
+        """Raises ValueError for an option that the task does not use, and for more files than it reads."""
         if unread := [name for name in given if name in self.fixed]:
-            raise ValueError(f"--{unread[0].replace('_', '-')} says nothing to --task {self.name}; leave it out")
+            raise ValueError(f"--{unread[0].replace('_', '-')} has no effect on --task {self.name}; remove it")
         for name, count in files.items():
             if count > 1 and name not in self.several:
                 raise ValueError(f"--{name} names {count} files; --task {self.name} reads one: {self.examples}")
@@ -47,13 +46,13 @@ OF_PAIRS = (
     "typed_copies",
     "bpe_dropout",
     "first_target_epochs",
-)  # settings that only pairs of two languages have a use for
-OF_BLANKS = ("masked", "whole_words")  # the same of blanks
+)  # settings for pairs of two languages
+OF_BLANKS = ("masked", "whole_words")  # settings for blanks
 READS = {"decoder_layers": 0, "source_start": True, "segments": 2, "pooler": True}  # a model that reads two sentences
 
 TRAINING_TASKS: dict[str, TrainingTask] = {
-    made.name: made
-    for made in (
+    task.name: task
+    for task in (
         TrainingTask(
             "translate",
             "model.workshop.tasks.translation",
@@ -105,7 +104,7 @@ TRAINING_TASKS: dict[str, TrainingTask] = {
 
 
 def task_named(name: str) -> TrainingTask:
-    """ValueError for a name that none has."""
+    """Returns a task by name. Raises ValueError for an unknown name."""
     if name not in TRAINING_TASKS:
         raise ValueError(f"the task is {shown(name)}; expected one of {', '.join(TRAINING_TASKS)}")
     return TRAINING_TASKS[name]

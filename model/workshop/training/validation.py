@@ -1,6 +1,4 @@
-"""How good the weights are while they are trained: loss and scores on the dev files.
-
-What a run tells while it trains."""
+"""Validation during training: loss and scores on the dev files, averaged weights, and the log of the steps."""
 
 from __future__ import annotations
 
@@ -33,7 +31,7 @@ Weights = dict[str, Tensor]
 
 
 class Validator:
-    """Held-out examples, ready to be measured on; what else than the loss is measured is a task's own."""
+    """Held-out examples, ready for measurement. A task adds its own scores."""
 
     def __init__(self, corpus: Corpus | Windows, tokens: int, batch_loss: Loss) -> None:
         """`tokens` is the size of a batch."""
@@ -41,7 +39,7 @@ class Validator:
         self.batches = corpus.batches(max(tokens, 2 * MAX_TOKENS), 0, 0)
 
     def loss(self, model: Transformer, precision: AbstractContextManager) -> float:
-        """Nats a token, without smoothing; the model's mode stays."""
+        """Returns nats a token, without smoothing. The model keeps its mode."""
         was_training, device = model.training, next(model.parameters()).device
         model.eval()
         total, count = 0.0, 0
@@ -53,27 +51,27 @@ class Validator:
         return total / count
 
     def restated(self, loss: float) -> dict[str, float]:
-        """The same loss in units that people compare."""
+        """Returns the loss in other units that people compare."""
         return {}
 
     def scores(self, model: Transformer) -> dict[str, Any]:
-        """What is measured beside the loss."""
+        """Returns the measurements other than the loss."""
         return {}
 
     def facts(self) -> dict[str, int]:
-        """How much it is that is measured on."""
+        """Returns the size of the held-out data."""
         return {}
 
     def told(self, entry: dict[str, Any]) -> str:
-        """What was measured at a validation, in a line."""
+        """Returns the measurements of a validation in a line."""
         return f"step {entry['step']}: dev loss {entry['dev_loss']:.3f}"
 
 
 class Translations(Validator):
-    """The dev pairs: of each distinct source the first target, as the scores have it."""
+    """The dev pairs: each distinct source with its first target, which the scores use too."""
 
     def __init__(self, path: Path, source_tokenizer: Tokenizer, target_tokenizer: Tokenizer, tokens: int) -> None:
-        """`tokens` is the size of a batch. Raises DataError for a bad file and where every pair is too long."""
+        """`tokens` is the size of a batch. Raises DataError for a bad file, or if every pair is too long."""
         self.groups = by_source(read_pairs(path))
         self.source_tokenizer, self.target_tokenizer = source_tokenizer, target_tokenizer
         pairs = [(source, targets[0]) for source, targets in self.groups.items()]
@@ -84,10 +82,10 @@ class Translations(Validator):
         super().__init__(corpus, tokens, batch_loss)
 
     def scores(self, model: Transformer) -> dict[str, Any]:
-        """BLEU and chrF of greedy translations of the first 500 sentences."""
-        said = scoring.say(model, self.source_tokenizer, self.target_tokenizer, [source for source, _ in self.scored])
-        found = scoring.scored(said, [[target] for _, target in self.scored])
-        return {key: found[key] for key in ("bleu", "chrf", "sentences", "unfinished")}
+        """Returns BLEU and chrF of greedy translations of the first 500 sentences."""
+        outputs = scoring.say(model, self.source_tokenizer, self.target_tokenizer, [source for source, _ in self.scored])
+        scores = scoring.scored(outputs, [[target] for _, target in self.scored])
+        return {key: scores[key] for key in ("bleu", "chrf", "sentences", "unfinished")}
 
     def facts(self) -> dict[str, int]:
         return {"distinct_sources": len(self.groups)}
@@ -97,13 +95,13 @@ class Translations(Validator):
 
 
 def averaged(model: Transformer, snapshots: Sequence[Weights]) -> Transformer:
-    """A copy of the model with the mean of some snapshots as its weights, taken in float32."""
-    made = copy.deepcopy(model)
-    made.load_state_dict({key: torch.stack([s[key] for s in snapshots]).mean(dim=0) for key in snapshots[0]})
-    return made.eval()
+    """Returns a copy of the model with the mean of some snapshots as its weights, computed in float32."""
+    average = copy.deepcopy(model)
+    average.load_state_dict({key: torch.stack([s[key] for s in snapshots]).mean(dim=0) for key in snapshots[0]})
+    return average.eval()
 
 
-LARGEST = 1e30  # of a gradient's norm, as it is logged: one may be infinite, or no number
+LARGEST = 1e30  # limit of logged norms, because one may be infinite or nan
 
 
 @dataclass(frozen=True)
@@ -117,8 +115,7 @@ class Step:
 
 
 class Meter:
-    """The progress bar, and the averages that are logged. What it has summed so far can be stored and taken up again, so
-    that a run which was stopped logs at the same steps as one that was not."""
+    """The progress bar and the logged averages. Its sums are saved, so that a resumed run logs at the same steps."""
 
     def __init__(
         self, total: int, done: int, config: TrainConfig, sums: Mapping[str, float] | None = None, silent: bool = False
@@ -136,7 +133,7 @@ class Meter:
         )
 
     def update(self, step: Step, seconds: float) -> dict[str, Any] | None:
-        """Adds one step; every so many steps returns the averages since the last time."""
+        """Adds one step. Every `log_every` steps returns the averages since the last time."""
         sums, norm = self.sums, step.norm if step.norm < LARGEST else LARGEST  # also where it is NaN
         for name, value in {
             "loss": step.loss,

@@ -1,4 +1,4 @@
-"""What was kept of the training of weights that a run begins with: its own history goes on from there."""
+"""Warm start: the history of the initial checkpoint, which the history of the new run continues."""
 
 from __future__ import annotations
 
@@ -15,23 +15,25 @@ from model.io.files import FileError, parsed, read_bytes
 from model.io.limits import is_count
 from model.workshop.training.recording import LOG_PROBS, Recording, Sentence
 
-KEPT = 1000  # lines of steps in the log that a checkpoint keeps; of more every second, third and so on
-EARLY = 1 / 10  # of the steps of a run that goes on
+KEPT = 1000  # step lines in the log of a checkpoint; longer logs are thinned out
+EARLY = 1 / 10  # of the steps of a resumed run
 MAX_LOG = 256 << 20  # bytes
 Line = dict[str, Any]
 
 
 @dataclass(frozen=True)
 class Before:
-    """The recording and the log of a checkpoint, and how many steps its training took; empty where it keeps none."""
+    """The recording and the log of a checkpoint. Both are empty if the checkpoint has none."""
 
     recording: Recording | None = None
     lines: tuple[Line, ...] = ()
 
     @classmethod
     def of(cls, folder: Path, old: ModelConfig, new: ModelConfig) -> Before:
-        """What lies beside the weights that a run begins with. Of a model of another form there is nothing to go on from; a
-        file that is missing or damaged counts as none."""
+        """Reads the history next to the initial weights. Missing or damaged files count as none.
+
+        Returns an empty history if the model has another form.
+        """
         if dataclasses.replace(old, dropout=new.dropout, attention_dropout=new.attention_dropout) != new:
             return cls()
         try:
@@ -42,14 +44,16 @@ class Before:
 
     @property
     def last(self) -> int:
-        """The step that the weights are of."""
+        """The last step of the history."""
         ends = [line["step"] for line in self.lines[-1:]] + list(self.recording.steps[-1:] if self.recording else ())
         return max(ends, default=0)
 
     def with_recording(self, own: Recording) -> Recording:
-        """A run's recording after this one, of the sentences that both have watched; by itself where there is none. Its step
-        0 is this one's last; of its first steps, in which trained weights hardly change, those before `EARLY` of it are left
-        out."""
+        """Returns the history's recording continued by the run's, for sentences that both have.
+
+        Returns the run's own recording if there is none to continue. Step 0 of the run is the last step of the history.
+        Omits the run's first steps, a share of `SKIPPED_SHARE`, because trained weights hardly change there.
+        """
         former = {_read(each): number for number, each in enumerate(self.recording.sentences)} if self.recording else {}
         both = [(former[_read(each)], number) for number, each in enumerate(own.sentences) if _read(each) in former]
         if self.recording is None or not both:
@@ -68,7 +72,7 @@ class Before:
         return Recording(tuple(own.sentences[n] for _, n in both), steps, arrays, tuple(written))
 
     def with_lines(self, own: Sequence[Line]) -> list[Line]:
-        """A run's log after this one, steps and seconds counted on; of very many lines some."""
+        """Returns the history's log continued by the run's, with steps and seconds added up. Thins out long logs."""
         more = {"step": self.last, "total": self.last}
         more["seconds"] = next((line["seconds"] for line in reversed(self.lines) if "seconds" in line), 0)
         later = [line | {key: line[key] + more[key] for key in more if key in line} for line in own]
@@ -76,30 +80,30 @@ class Before:
 
 
 def _read(sentence: Sentence) -> tuple[object, ...]:
-    """What of a sentence its arrays hang on; the rest is how it is shown."""
+    """Returns the fields of a sentence that determine its arrays. The other fields are for display."""
     return sentence.source, sentence.target, sentence.labels
 
 
 def lines(path: Path) -> list[Line]:
-    """The lines of a log by rising steps; what is none is left out, and a file that cannot be read has none."""
+    """Returns the valid lines of a log by rising step; none if the file cannot be read."""
     try:
-        found = read_bytes(path, MAX_LOG).decode("utf-8", errors="replace").splitlines()
+        texts = read_bytes(path, MAX_LOG).decode("utf-8", errors="replace").splitlines()
     except (FileNotFoundError, FileError):
         return []
-    made = []
-    for line in found:
+    entries = []
+    for line in texts:
         try:
             entry = parsed(line.encode())
         except ValueError:
             continue
-        if isinstance(entry, dict) and is_count(entry.get("step")) and (not made or entry["step"] >= made[-1]["step"]):
-            made.append(entry)
-    return made
+        if isinstance(entry, dict) and is_count(entry.get("step")) and (not entries or entry["step"] >= entries[-1]["step"]):
+            entries.append(entry)
+    return entries
 
 
 def _thinned(found: Sequence[Line]) -> list[Line]:
-    """All validations, and at most `KEPT` of the others, evenly spaced."""
+    """Returns all validations, and at most `MAX_STEP_LINES` other lines, evenly spaced."""
     steps = [number for number, line in enumerate(found) if "dev_loss" not in line]
     every = max(1, -(-len(steps) // KEPT))
-    dropped = {number for n, number in enumerate(reversed(steps)) if n % every}  # the last one stays
+    dropped = {number for n, number in enumerate(reversed(steps)) if n % every}  # keeps the last one
     return [line for number, line in enumerate(found) if number not in dropped]

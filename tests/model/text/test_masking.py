@@ -104,11 +104,11 @@ def test_paragraphs_are_lines_packed_or_not(tmp_path):
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b"", "no paragraph in it; expected text, one paragraph a line"),
-        (b"\n \n\t\n", "no paragraph in it"),
+        (b"", "no paragraph; expected text, one paragraph a line"),
+        (b"\n \n\t\n", "no paragraph"),
         (b"ok\ncaf\xe9\n", "line 2: the byte 0xe9 is no UTF-8; save the file as UTF-8"),
-        (b"ok" + b"\n" * 1100, "line 1002: more than 1,000 empty lines one after the other"),
-        (b"ok\n\0\n", "line 2: a NUL byte is in it"),
+        (b"ok" + b"\n" * 1100, "line 1002: more than 1,000 empty lines in a row"),
+        (b"ok\n\0\n", "line 2: it contains a NUL byte"),
         (b"ok\n" + b"q " * 15_000, "line 2: 29,999 characters without a line end; expected paragraphs, one a line"),
     ],
 )
@@ -118,7 +118,7 @@ def test_a_file_that_is_no_text(tmp_path, content, message):
         read_paragraphs(tmp_path / "text.txt")
     assert str(caught.value).startswith(str(tmp_path / "text.txt"))
     (tmp_path / "text.txt.gz").write_bytes(content)
-    with pytest.raises(DataError, match=r"; expected a readable \.txt, \.txt\.gz or \.zip file|no paragraph in it"):
+    with pytest.raises(DataError, match=r"; expected a readable \.txt, \.txt\.gz or \.zip file|no paragraph"):
         read_paragraphs(tmp_path / "text.txt.gz")
 
 

@@ -63,15 +63,15 @@ def test_zip_archives_are_read_without_other_files(tmp_path, name):
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ("", "no pair in it; expected at least one line of source TAB target"),
-        ("\n\n", "no pair in it"),
+        ("", "no pair; expected at least one line of source TAB target"),
+        ("\n\n", "no pair"),
         ("a\tb\nno tab\n", "line 2: no tab; expected source TAB target on every line"),
         ("a\tb\n\nc\td\n", "line 2: the line is empty; expected source TAB target. Remove the line"),
         ("a\tb\n \n\nc\td\n", "line 2: the line is empty"),
         ("a\tb\n\tc\n", r"line 2: the source \(column 1\) is empty; expected a sentence on both sides"),
         ("a\t\tc\n", r"line 1: the target \(column 2\) is empty"),
         ("a\tb\rc\td\r", "line 1: a carriage return inside it, as in old Mac files; save the file as plain text"),
-        ("a\tb\nc\0\td\n", "line 2: a NUL byte is in it"),
+        ("a\tb\nc\0\td\n", "line 2: it contains a NUL byte"),
     ],
 )
 def test_a_bad_line_is_named(tmp_path, content, message):
@@ -115,8 +115,8 @@ def packed(tmp_path: Path, content: bytes, kind: str) -> Path:
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b"a\tb\n" * 2000, "line 1001: more than 1,000 pairs; give a part of them"),
-        (b"a\tb\n" + b"\n" * 2000, "line 2: from here on there are more than 100 empty lines"),
+        (b"a\tb\n" * 2000, "line 1001: more than 1,000 pairs; use a part of the file"),
+        (b"a\tb\n" + b"\n" * 2000, "line 2: more than 100 empty lines follow"),
         (b"a\t" + b"b" * 90_000, "line 1: more than 20,000 bytes without a line end"),
         (b"a\t" + b"b" * 9000 + b"\n" + b"a\tb\n" * 900, r"line \d+: more than 10,000 bytes, unpacked; expected no more"),
     ],

@@ -64,5 +64,5 @@ def test_an_epoch_has_other_phrases_than_the_one_before(tokenizer):
     epochs = Epochs(corpus, PAIRS, tokenizer, tokenizer, config, PAIRS)
     one, two = (epochs.usual(epoch).sources[len(PAIRS) :] for epoch in (0, 1))
     assert len(one) == len(two) == len(PAIRS) // 2 and one != two and one == epochs.usual(0).sources[len(PAIRS) :]
-    with pytest.raises(DataError, match="--phrase-share: no word or phrase of the pairs is translated alike"):
+    with pytest.raises(DataError, match="--phrase-share: no phrase has the same translation often enough"):
         Epochs(corpus, PAIRS, tokenizer, tokenizer, config, PAIRS[:2])

@@ -113,7 +113,7 @@ def test_how_far_a_run_is_follows_from_its_own_log(watched, tmp_path):
     os.utime(tmp_path / LOG, (1, 1))
     assert not of_run(tmp_path, "mine").going
     (tmp_path / LOG).write_text(json.dumps(lines[0]) + "\n", encoding="utf-8")
-    assert of_run(tmp_path, "mine").progress.told() == ("Step 2; how many there will be is known once its warm-up is over.")
+    assert of_run(tmp_path, "mine").progress.told() == ("Step 2. The total is known after the warm-up.")
 
 
 def test_a_resumed_run_has_one_history(watched, tmp_path, pair_files):

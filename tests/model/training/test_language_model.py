@@ -114,7 +114,15 @@ def test_interrupted_and_resumed_is_uninterrupted(tmp_path, text_files):
 
 
 def test_declared_task_is_an_option_and_runs(tmp_path, text_files, monkeypatch):
-    made = TrainingTask("echo", "language_model", "decoder-only", "an echo", "text", ("A", "B"), model={"encoder_layers": 0})
+    made = TrainingTask(
+        "echo",
+        "model.workshop.tasks.language_model",
+        "decoder-only",
+        "an echo",
+        "text",
+        ("A", "B"),
+        model={"encoder_layers": 0},
+    )
     monkeypatch.setitem(TRAINING_TASKS, "echo", made)
     words = ["--data", str(text_files[0]), "--dev", str(text_files[1]), "--out", str(tmp_path), "--device", "cpu"]
     options = tiny.options(**{**OPTIONS, **BRIEF})

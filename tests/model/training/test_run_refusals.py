@@ -49,29 +49,29 @@ def put(*way, value):
         (put("more", value=1), "it holds"),
         (put("model", value={}), "'model' has other parameters"),
         (put("model", value=3), "'model' has other parameters"),
-        (put("model", "encoder_norm.bias", value=torch.zeros(15)), r"bias' is no table of numbers of the shape \(8,\)"),
-        (put("model", "encoder_norm.bias", value=far), "'model', 'encoder_norm.bias' holds a number that is NaN"),
-        (put("model", "encoder_norm.bias", value="weights"), "'encoder_norm.bias' is no table"),
+        (put("model", "encoder_norm.bias", value=torch.zeros(15)), r"bias' is not a float tensor of the shape \(8,\)"),
+        (put("model", "encoder_norm.bias", value=far), "'model', 'encoder_norm.bias' has a number that is nan"),
+        (put("model", "encoder_norm.bias", value="weights"), "'encoder_norm.bias' is not a float tensor"),
         (put("snapshots", value=[{}]), "'snapshots' has other parameters"),
-        (put("snapshots", value=lambda found: 9 * [*found, {}]), "'snapshots' is no list of at most 5"),
+        (put("snapshots", value=lambda found: 9 * [*found, {}]), "'snapshots' is not a list of at most 5"),
         (put("optimizer", value=[]), "'optimizer' has other parameters"),
         (put("optimizer", "state", value={0: {}}), "'optimizer' has other parameters"),
-        (put("optimizer", "state", 0, value={}), "'optimizer' holds other numbers of parameter 0"),
-        (put("optimizer", "state", 0, "step", value=torch.tensor(-1.0)), "'optimizer', step 0 holds a number that is"),
-        (put("optimizer", "state", 0, "exp_avg", value=far), "'optimizer', exp_avg 0 holds a number that is NaN"),
+        (put("optimizer", "state", 0, value={}), "'optimizer' has other entries for parameter 0"),
+        (put("optimizer", "state", 0, "step", value=torch.tensor(-1.0)), "'optimizer', step 0 has a number that is"),
+        (put("optimizer", "state", 0, "exp_avg", value=far), "'optimizer', exp_avg 0 has a number that is nan"),
         (put("progress", value={"step": 1}), "'progress' is"),
         (put("progress", "step", value=-1), "'progress': 'step' is -1"),
         (put("progress", "batch", value="2"), "'progress': 'batch' is '2'"),
         (put("progress", "seconds", value=float("inf")), "'progress': 'seconds' and 'ended' are"),
-        (put("progress", "validations", value=[{"step": 3}]), "'validations' is no list of measurements"),
-        (put("progress", "best", value={"dev_loss": 1}), "'best' is none of the validations"),
-        (put("random", value=[]), "'random' is not of 1 processes"),
-        (put("random", value=[{}]), "'random' is no state of random numbers"),
-        (put("random", 0, "cpu", value=torch.zeros_like), "'random' is no state of random numbers"),
-        (put("random", 0, "cpu", value=lambda found: found[:9]), "'random' is no state of random numbers"),
-        (put("probes", value=None), "'probes' is no recording"),
-        (put("probes", "steps", value=["a"]), "'probes' is no recording"),
-        (put("probes", "arrays", value={"a": 1}), "'probes' are of other sentences"),
+        (put("progress", "validations", value=[{"step": 3}]), "'validations' is not a list of measurements"),
+        (put("progress", "best", value={"dev_loss": 1}), "'best' is not one of the validations"),
+        (put("random", value=[]), "'random' does not have 1 processes"),
+        (put("random", value=[{}]), "'random' is not a random state"),
+        (put("random", 0, "cpu", value=torch.zeros_like), "'random' is not a random state"),
+        (put("random", 0, "cpu", value=lambda found: found[:9]), "'random' is not a random state"),
+        (put("probes", value=None), "'probes' is not a recording"),
+        (put("probes", "steps", value=["a"]), "'probes' is not a recording"),
+        (put("probes", "arrays", value={"a": 1}), "'probes' has other sentences"),
         (put("probes", "arrays", "cross/0", value=lambda found: found[:, :, :, :2]), "'cross/0' does not have the shape"),
         (put("probes", "arrays", "cross/0", value=lambda found: found.float()), "'cross/0' does not have the shape"),
     ],
@@ -96,7 +96,7 @@ def test_sums_of_the_meter_fit_a_state(stopped):
     fits(state | {"meter": meter.sums})
     assert meter.sums["largest"] == LARGEST and meter.sums["cut"] == 3
     for wrong in (-1.0, float("nan"), "3", True):
-        with pytest.raises(ValueError, match="'meter' holds no sums"):
+        with pytest.raises(ValueError, match="'meter' has no sums"):
             fits(state | {"meter": meter.sums | {"norm": wrong}})
 
 
@@ -120,7 +120,7 @@ def test_state_neither_runs_code_nor_fills_memory(tmp_path, pair_files):
     path = tmp_path / "state.pt"
     for write in (lambda: torch.save({"model": Harm()}, path), lambda: path.write_bytes(pickle.dumps(Harm()))):
         write()
-        refused(tmp_path, pair_files, r"state.pt is damaged \(\w+\); remove it, or begin in another folder")
+        refused(tmp_path, pair_files, r"state.pt is damaged \(\w+\); remove it or choose another folder")
     torch.save({"model": torch.zeros(1000)}, tmp_path / "plain")
     with zipfile.ZipFile(tmp_path / "plain") as plain, zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as packed:
         for name in plain.namelist():
@@ -177,7 +177,7 @@ def test_a_run_can_begin_with_the_weights_of_another(trained, tmp_path, pair_fil
 )
 def test_other_settings_are_refused(tmp_path, pair_files, model, changes, part):
     make(tmp_path, pair_files)
-    with pytest.raises(TrainingError, match=rf"holds a run with other settings \({part}: .*give the same ones to go on"):
+    with pytest.raises(TrainingError, match=rf"holds a run with other settings \({part}: .*use the same settings to resume"):
         make(tmp_path, pair_files, SMALL | model, **changes)
 
 
@@ -188,7 +188,7 @@ def test_a_default_that_is_given_is_no_other_setting(tmp_path, pair_files):
 
 def test_other_data_is_refused(tmp_path, pair_files):
     make(tmp_path, pair_files)
-    with pytest.raises(TrainingError, match=r"the train file is not the one that the run in .* began with"):
+    with pytest.raises(TrainingError, match=r"the train file changed since the run in .* started"):
         make(tmp_path, pair_files[::-1])
 
 
@@ -204,6 +204,6 @@ def test_loss_of_nan_ends_the_run_unsaved(tmp_path, pair_files, monkeypatch):
     before = (tmp_path / "state.pt").read_bytes()
     plain = loss.smoothed_loss
     monkeypatch.setattr(loss, "smoothed_loss", lambda *args: plain(*args) * float("nan"))
-    with pytest.raises(TrainingError, match=r"the loss is nan at step 2; .* Begin anew with a lower learning rate"):
+    with pytest.raises(TrainingError, match=r"the loss is nan at step 2; .* Start a new run with a lower learning rate"):
         make(tmp_path, pair_files, save_minutes=1e-9).train()
     assert (tmp_path / "state.pt").read_bytes() == before

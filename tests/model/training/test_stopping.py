@@ -125,7 +125,7 @@ def test_a_full_disk_leaves_what_was_saved_before(pair_files, tmp_path):
     assert run.ended() == 2, run.text()
     last = run.text().strip().splitlines()[-1].split("\r")[-1]
     assert "could not be saved in" in last
-    assert "make room and give the same command: what was saved before is as it was." in last
+    assert "free some space and repeat the command. Earlier saves are intact." in last
     assert "Traceback" not in run.text()
     assert {path: path.read_bytes() for path in before} == before
     assert not list(tmp_path.glob("*.new"))
@@ -156,7 +156,7 @@ def test_two_runs_in_one_folder_are_one_too_many(pair_files, tmp_path, capsys):
     with RunFolder(tmp_path).alone():
         assert main(command(pair_files, tmp_path, "--max-minutes", "0")) == 2
     assert {path: path.read_bytes() for path in tmp_path.glob("*.*")} == before
-    assert f"another run is writing to {tmp_path}; wait for it, or give another --out" in capsys.readouterr().err
+    assert f"another run is writing to {tmp_path}; wait for it or choose another --out" in capsys.readouterr().err
     assert main(command(pair_files, tmp_path, "--max-minutes", "0")) == 0
 
 
