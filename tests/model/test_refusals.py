@@ -187,7 +187,7 @@ WITH_A_MODEL = [
     (lambda lab: direct_logits(lab, shown(lab), 999, 5, 6), "the step is 999"),
     (lambda lab: direct_logits(lab, shown(lab), 0, 5, 5), "the token itself"),
     (lambda lab: direct_logits(lab, shown(lab), 0, 5, 10**6), "the rival is"),
-    (lambda lab: blank_logits(lab, shown(lab), 0, 5, 6), "does not say of each place"),
+    (lambda lab: blank_logits(lab, shown(lab), 0, 5, 6), "predicts no token at each place"),
     (lambda lab: unfold(lab, shown(lab), Site("cross", 5), 0, 0), "no cross layer 5"),
     (lambda lab: unfold(lab, shown(lab), ENCODER, 2, 0), "no head 2"),
     (lambda lab: unfold(lab, shown(lab), ENCODER, 0, 99), "There is no query 100; this site has queries 1 to"),

@@ -32,7 +32,7 @@ def blank_logits(checkpoint: Checkpoint, analysis: Analysis, place: int, token: 
     """
     trace, model = analysis.whole, checkpoint.model
     if trace.outputs is not None or trace.classes or trace.source is None:
-        raise ValueError("this model does not say of each place which token stands there")
+        raise ValueError("this model predicts no token at each place; expected a masked language model")
     ids = trace.source.ids
     check("place", place, len(ids), token, rival, checkpoint.config.source_vocab)
     source, probe = torch.tensor([ids], device=checkpoint.device), Probe("full")

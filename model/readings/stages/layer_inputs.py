@@ -59,16 +59,16 @@ def rows_of(checkpoint: Checkpoint, analysis: Analysis, site: Site) -> Iterator[
     has `q` [1,H,R,K], `k` and `v` [1,H,S,K], `z` [1,H,R,K], `pattern` and `scores` [1,H,R,S], `mask` [1,H,R,S], and
     `position_bias` [1,H,R,S] where the scheme of positions adds one to the scores.
     """
-    alone = stepwise(analysis, site)
-    queries = range(len(analysis.trace.queries(site))) if alone else (-1,)
+    has_own_passes = stepwise(analysis, site)
+    queries = range(len(analysis.trace.queries(site))) if has_own_passes else (-1,)
     for query in queries:
         record = dict(activations(checkpoint, analysis, site, query).records[site])
         mask = record["mask"]  # [1,(H,)T,S]
         record["mask"] = (mask if mask.ndim == 4 else mask[:, None]).expand_as(record["pattern"])  # [1,H,T,S]
-        if alone:
+        if has_own_passes:
             by_query = ("q", "z", "pattern", "scores", "mask", "position_bias")
             record |= {name: record[name][:, :, -1:] for name in by_query if name in record}
-        yield slice(query, query + 1) if alone else slice(0, None), record
+        yield slice(query, query + 1) if has_own_passes else slice(0, None), record
 
 
 def _ids(axis: Axis | None, device: torch.device) -> Tensor | None:

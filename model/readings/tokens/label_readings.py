@@ -110,7 +110,7 @@ LABEL_READINGS: dict[str, Reading] = {
 
 
 POOLED = {  # by pooling: a description of the pooled vector, and of its attention row
-    "first": ("the state of the first token, {first}, alone", "the row of {first}"),
+    "first": ("the state of the first token, {first}", "the row of {first}"),
     "mean": ("the mean of the states of all {count} tokens, each with weight {weight}", "the mean of all rows"),
 }
 
