@@ -76,9 +76,7 @@ def _map(title: str, seen: Map, kind: str, values: np.ndarray, scale: str, most:
     }
 
 
-CHANGE_COMPONENT = mount.Component(
-    __file__, '<div class="change"></div>', picture="Probability of each token", name="file_change"
-)
+CHANGE_COMPONENT = mount.Component(__file__, '<div class="change"></div>', picture="Probability of each token", name="file_change")
 
 
 def of(analysis: Analysis, step: int) -> dict[str, Any]:
