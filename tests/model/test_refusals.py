@@ -194,7 +194,7 @@ WITH_A_MODEL = [
     (lambda lab: lens(lab, shown(lab), 1), r"expected at most 0\. Shorten the sentence"),
     (lambda lab: cosines(lab, 9999, "target"), "There is no token 9999; the table has tokens 0 to"),
     (lambda lab: pieces_of(lab.source_tokenizer, " ", (), None), "The word is empty: type one"),
-    (lambda lab: pieces_of(lab.source_tokenizer, "a\ud800", (), None), "no character; expected valid Unicode"),
+    (lambda lab: pieces_of(lab.source_tokenizer, "a\ud800", (), None), "invalid character; expected valid Unicode"),
     (lambda lab: ready_questions.peer_of(lab), "names none: add .* “peer”"),
     (lambda lab: measure_alignment(lab, []), "no pair is within the text limit"),
 ]
