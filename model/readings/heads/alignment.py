@@ -1,7 +1,7 @@
-"""Which source word a head looks at for each target word: its peaks, as links between words; and how far links are off.
+"""Word alignment from cross-attention: links between source and target words, and their error rate.
 
-A link is read off the row that predicts a token, or off the one that reads it, a step later (Chen et al. 2020, "Accurate
-Word Alignment Induction from Neural Machine Translation", section 3). With numpy alone.
+A link comes from the row that predicts a token, or from the row one step later that reads it (Chen et al. 2020, "Accurate
+Word Alignment Induction from Neural Machine Translation", section 3). The module uses numpy only.
 """
 
 from __future__ import annotations
@@ -21,8 +21,7 @@ Link = tuple[int, int]  # a source word and a target word, from 0
 
 @dataclass(frozen=True)
 class Hits:
-    """What the alignment error rate is made of: how many links there are, how many of them are among the sure ones and among
-    the possible ones, and how many sure ones there are to be found."""
+    """Counts behind the alignment error rate: links, links among the sure and the possible ones, and sure links in all."""
 
     links: int
     on_sure: int
@@ -31,36 +30,45 @@ class Hits:
 
 
 def word_weights(pattern: np.ndarray, rows: Sequence[int], row_words: Sequence[int], key_words: Sequence[int]) -> np.ndarray:
-    """Pieces joined into words: the weight to a word is the sum over its pieces, from a word the mean over its rows;
-    [...,T,S] to [...,words,words]. `rows` are those of the pieces, `row_words` their words."""
+    """Joins pieces into words, [...,T,S] to [...,words,words].
+
+    The weight to a word is the sum over its pieces, from a word the mean over its rows. `rows` are the rows of the pieces,
+    `row_words` their words.
+    """
     return merged(pattern[..., list(rows), :], row_words, key_words)
 
 
 def peaks(weights: np.ndarray, words: int) -> np.ndarray:
-    """The source word of each row's largest weight: [...,T,S] to [...,T]; -1 where it is no word, but one of the columns
-    from `words` on, such as `</s>`, or where a row has no weight."""
+    """Returns the source word of each row's largest weight, [...,T,S] to [...,T].
+
+    The entry is -1 where the row has no weight, or its largest weight is on a column from `words` on, such as `</s>`.
+    """
     best = weights.argmax(-1)
     return np.where((best < words) & (weights.max(-1) > 0), best, -1)
 
 
 def mutual(weights: np.ndarray, words: int) -> np.ndarray:
-    """The same where the target word is also the one that looks at this source word most, else -1: a head that looks at the
-    same word all the time has one such pair."""
-    found = peaks(weights, words)
-    back = weights.argmax(-2)  # [...,S]
-    there = np.take_along_axis(back, np.maximum(found, 0), axis=-1)  # [...,T]
-    return np.where((found >= 0) & (there == np.arange(weights.shape[-2])), found, -1)
+    """Returns the `peaks` whose source word gets its largest weight from this same target word, else -1.
+
+    A head that always looks at one word has one such pair.
+    """
+    forward = peaks(weights, words)
+    backward = weights.argmax(-2)  # [...,S]
+    partner = np.take_along_axis(backward, np.maximum(forward, 0), axis=-1)  # [...,T]
+    return np.where((forward >= 0) & (partner == np.arange(weights.shape[-2])), forward, -1)
 
 
 def diagonal(target_words: int, source_words: int) -> np.ndarray:
-    """The source word at the same share of the way for each target word: [T]."""
+    """Returns the source word at the same relative position as each target word, [T]."""
     steps = np.arange(target_words) / max(1, target_words - 1)
     return np.rint(steps * (source_words - 1)).astype(int)
 
 
 def hits(found: Sequence[int], sure: Collection[Link], possible: Collection[Link]) -> Hits:
-    """The links of one sentence, a source word for each target word or -1, held against those made by hand; what is sure is
-    possible too."""
+    """Compares the links of one sentence with annotated ones. A sure link is possible too.
+
+    `source_words` has a source word for each target word, or -1.
+    """
     links = [(int(source), target) for target, source in enumerate(found) if source >= 0]
     right = sum(link in sure for link in links)
     allowed = sum(link in possible or link in sure for link in links)
@@ -68,27 +76,31 @@ def hits(found: Sequence[int], sure: Collection[Link], possible: Collection[Link
 
 
 def error_rate(links: np.ndarray, on_sure: np.ndarray, on_possible: np.ndarray, sure: np.ndarray) -> np.ndarray:
-    """AER = 1 - (|A∩S| + |A∩P|) / (|A| + |S|), from 0 to 1 (Och and Ney 2003, section 6), of sums over sentences; 1 where
-    there is neither a link nor a sure one."""
+    """Returns AER = 1 - (|A∩S| + |A∩P|) / (|A| + |S|), from 0 to 1, of sums over sentences (Och and Ney 2003, section 6).
+
+    The rate is 1 where there is neither a link nor a sure link.
+    """
     total = np.asarray(links + sure, dtype=float)
     return 1 - np.divide(on_sure + on_possible, total, out=np.zeros_like(total), where=total > 0)
 
 
 @dataclass(frozen=True)
 class HeadPeaks:
-    """Where a head of cross-attention looks for each target word, read off the rows that `rows` names: the source word of
-    the largest weight, None for a control token, and that weight."""
+    """The source word of the largest weight for each target word, for one head of cross-attention.
+
+    The source word is None for a control token.
+    """
 
     site: Site
     head: int
     rows: str  # one of `ROWS`
     peaks: tuple[tuple[str, str | None, float], ...]  # target word, source word
-    mutual: int  # how many target words and source words look at each other most
-    on_diagonal: int  # how many peaks lie where the diagonal has them
+    mutual: int  # pairs of words that are each other's peak
+    on_diagonal: int  # peaks on the diagonal
 
 
 def head_peaks(trace: Trace, rows: str) -> list[HeadPeaks]:
-    """All heads of cross-attention, layer by layer. Control tokens are no words."""
+    """Returns the peaks of all heads of cross-attention, layer by layer. Control tokens are no words."""
     source, outputs, later = trace.source, trace.outputs, ROWS[rows]
     assert source is not None and outputs is not None
     keys = [n for n, label in enumerate(source.labels) if label not in CONTROL_TOKENS]
@@ -99,7 +111,8 @@ def head_peaks(trace: Trace, rows: str) -> list[HeadPeaks]:
     others = [n for n in range(len(source)) if n not in keys]
     from_words, to_words = _words(outputs, steps), _words(source, keys)
     numbers = [*(source.words[n] for n in keys), *(-1 - n for n in others)]  # control tokens last
-    straight, found = diagonal(len(from_words), len(to_words)), []
+    straight = diagonal(len(from_words), len(to_words))
+    result = []
     for site, head in places:
         pattern = trace.patterns[site][head][:, [*keys, *others]]
         weights = word_weights(pattern, [n + later for n in steps], [outputs.words[n] for n in steps], numbers)
@@ -109,12 +122,12 @@ def head_peaks(trace: Trace, rows: str) -> list[HeadPeaks]:
             for word, s, row in zip(from_words, best, weights, strict=True)
         )
         both = int((mutual(weights, len(to_words)) >= 0).sum())
-        found.append(HeadPeaks(site, head, rows, named, both, int((best == straight).sum())))
-    return found
+        result.append(HeadPeaks(site, head, rows, named, both, int((best == straight).sum())))
+    return result
 
 
 def _words(axis: Axis, tokens: Sequence[int]) -> list[str]:
-    """The words of some tokens, in their order."""
+    """Returns the words of some tokens, in their order."""
     spelled: dict[int, str] = {}
     for n in tokens:
         spelled[axis.words[n]] = spelled.get(axis.words[n], "") + axis.labels[n]

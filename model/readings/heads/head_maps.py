@@ -1,6 +1,4 @@
-"""Three readings of one head's map, side by side: raw weights, contribution and rollout; and how far they agree.
-
-Which heads link two tokens: the weight that every head of a kind of site gives from the one to the other."""
+"""Attention maps of a head as weights, contributions or rollout, and the weight between two tokens."""
 
 from __future__ import annotations
 
@@ -23,12 +21,18 @@ MEASURES = ("weights", "contribution", "rollout")
 
 
 def measured(trace: Trace, norms: Mapping[Site, np.ndarray], site: Site, head: int | None, measure: str) -> np.ndarray:
-    """A map [T,S] whose rows sum to one, or are zeros where nothing may be seen.
+    """Returns a map [T,S] whose rows sum to one, or are zeros where the mask hides all keys.
 
-    `weights`: the pattern of the head, or the mean over heads. `contribution`: pattern times the norm of the value after W_O
-    (`norms` [H,S] of each site, [H,T,S] where the values differ by row; Kobayashi et al. 2020), summed over heads where none
-    is named. `rollout` (Abnar and Zuidema 2020): of this stack up to this layer, all heads together; for cross-attention the
-    layer's mean over heads times the encoder's whole rollout. Raises ValueError for a measure that does not exist.
+    Args:
+        norms: Value norms after W_O of each site: [H,S], or [H,T,S] where the values differ by row.
+        head: The head from 0, or None for all heads together.
+        reading: One of `MAP_READINGS`. `weights` is the pattern of the head, or the mean over heads. `contribution` is the
+            pattern times the value norm (Kobayashi et al. 2020), summed over heads without a `head`. `rollout` (Abnar and
+            Zuidema 2020) covers the stack up to this layer, all heads together. For cross-attention it is the layer's mean
+            over heads times the encoder's full rollout.
+
+    Raises:
+        ValueError: The reading does not exist.
     """
     patterns = trace.patterns[site]
     if measure == "weights":
@@ -51,8 +55,10 @@ def _stack(trace: Trace, kind: str) -> np.ndarray:
 
 
 def averaged(trace: Trace, norms: Mapping[Site, np.ndarray], kind: str, measure: str) -> np.ndarray:
-    """The mean of a measure over all layers and heads of a kind of site [T,S]; of the rollout, which gathers the layers
-    itself, what it has become after the last one (for cross-attention the mean)."""
+    """Returns the mean of a reading over all layers and heads of a kind of site, [T,S].
+
+    The rollout combines the layers already, so its value after the last layer counts (for cross-attention the mean).
+    """
     sites = trace.sites(kind)
     if measure == "rollout" and site_kind(kind).is_self:
         sites = sites[-1:]
@@ -60,27 +66,33 @@ def averaged(trace: Trace, norms: Mapping[Site, np.ndarray], kind: str, measure:
 
 
 def agreement(maps: Mapping[str, np.ndarray], allowed: np.ndarray) -> dict[str, float]:
-    """Spearman's rank correlation of the weights with the two other measures, over the cells that the mask allows. `maps`
-    holds a map [T,S] for each of `MEASURES`."""
+    """Returns Spearman's rank correlation of the weights with each other reading, over the cells that the mask allows.
+
+    `maps` has a map [T,S] for each of `MAP_READINGS`.
+    """
     return {name: rank_correlation(maps["weights"], maps[name], allowed) for name in MEASURES[1:]}
 
 
 @dataclass(frozen=True)
 class Detail:
-    """A map with its labels as it is to be drawn: values [T,S], and which cells' lines are kept."""
+    """A map with its labels for drawing: values [T,S], the allowed cells and the cells that get a line."""
 
     values: np.ndarray
     allowed: np.ndarray
     kept: np.ndarray
     queries: tuple[str, ...]
     keys: tuple[str, ...]
-    rows: tuple[int, ...]  # for each row of the trace, the row here that it went into
+    rows: tuple[int, ...]  # for each row of the trace, its row in this map
 
 
 def detail(trace: Trace, kind: str, values: np.ndarray, allowed: np.ndarray, merge: bool, hide: bool, mass: float) -> Detail:
-    """One map [T,S] of a kind of site for drawing: pieces merged into words where asked for; lines of the heaviest cells of
-    each row, up to a share `mass` of it, and none to special tokens and punctuation where these are hidden. No value is
-    changed by hiding."""
+    """Returns one map [T,S] of a kind of site for drawing.
+
+    Args:
+        merge: Merges pieces into words.
+        hide: Leaves out the lines to control tokens and punctuation. The values stay.
+        mass: The share of each row that its lines cover, heaviest cells first.
+    """
     of = site_kind(kind)
     query_axis, key_axis = trace.axis(of.queries), trace.axis(of.keys)
     queries, keys = trace.queries(Site(kind, 0)), key_axis.labels  # type: ignore[arg-type]
@@ -92,10 +104,10 @@ def detail(trace: Trace, kind: str, values: np.ndarray, allowed: np.ndarray, mer
         rows = tuple(places[word] for word in query_axis.words)
         keys = _joined(key_axis.labels, key_axis.words)
         queries = _joined(query_axis.labels, query_axis.words)
-    kept = heaviest(values, mass)
+    lines = heaviest(values, mass)
     if hide:
-        kept &= ~np.array([is_special(key) or is_punctuation(key) for key in keys])
-    return Detail(values, allowed, kept, tuple(queries), tuple(keys), rows)
+        lines &= ~np.array([is_special(key) or is_punctuation(key) for key in keys])
+    return Detail(values, allowed, lines, tuple(queries), tuple(keys), rows)
 
 
 def _joined(labels: tuple[str, ...], words: tuple[int, ...]) -> tuple[str, ...]:
@@ -104,7 +116,7 @@ def _joined(labels: tuple[str, ...], words: tuple[int, ...]) -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class Pair:
-    """A token that asks, as a row of a kind of site, and one that answers, as a column; from 0."""
+    """A query (row) and a key (column) of a kind of site, both from 0."""
 
     kind: str
     query: int
@@ -112,19 +124,21 @@ class Pair:
 
 
 def linking(trace: Trace, pair: Pair, merge: bool = False) -> np.ndarray:
-    """The weight from the pair's query to its key with every head, layer by layer [N]; with `merge` from word to word, as
-    `merged` defines it.
+    """Returns the weight from the pair's query to its key in every head, layer by layer, [N].
 
-    Raises ValueError for a site or a token that there is not.
+    With `merge` the weight is from word to word, see `merge_words`.
+
+    Raises:
+        ValueError: The checkpoint has no such site, or the text no such token.
     """
     sites = trace.sites(pair.kind)
     if not sites:
         raise ValueError(f"This checkpoint has no {site_kind(pair.kind).name}.")
     of = site_kind(pair.kind)
     sides = (trace.axis(of.queries), trace.axis(of.keys))
-    for at, side, name in ((pair.query, sides[0], of.queries), (pair.key, sides[1], of.keys)):
-        if at >= len(side):
-            raise ValueError(f"The link asks for {name} token {at + 1}; there are {len(side)}.")
+    for token, side, name in ((pair.query, sides[0], of.queries), (pair.key, sides[1], of.keys)):
+        if token >= len(side):
+            raise ValueError(f"The link asks for {name} token {token + 1}; there are {len(side)}.")
     patterns = np.concatenate([trace.patterns[site] for site in sites])  # [N,T,S]
     if not merge:
         return patterns[:, pair.query, pair.key]
@@ -133,18 +147,21 @@ def linking(trace: Trace, pair: Pair, merge: bool = False) -> np.ndarray:
 
 
 def strongest(trace: Trace, pair: Pair, merge: bool = False) -> tuple[int, int]:
-    """Layer and head, from 0, that give the most weight from the pair's query to its key; the first of equals. Raises as
-    `linking`."""
+    """Returns the layer and head, from 0, with the largest weight from the pair's query to its key, the first of equals.
+
+    Raises:
+        ValueError: See `link_weights`.
+    """
     best = int(linking(trace, pair, merge).argmax())
     heads = len(trace.patterns[trace.sites(pair.kind)[0]])
     return divmod(best, heads)
 
 
 def pair_of_words(trace: Trace, pair: Pair) -> tuple[int, int]:
-    """The words that a pair's tokens belong to, as row and column of a map of words."""
+    """Returns the words of a pair's tokens, as row and column of a map of words."""
     of = site_kind(pair.kind)
     places = [
-        list(dict.fromkeys(axis.words)).index(axis.words[at])
-        for axis, at in ((trace.axis(of.queries), pair.query), (trace.axis(of.keys), pair.key))
+        list(dict.fromkeys(axis.words)).index(axis.words[token])
+        for axis, token in ((trace.axis(of.queries), pair.query), (trace.axis(of.keys), pair.key))
     ]
     return places[0], places[1]

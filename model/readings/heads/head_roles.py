@@ -1,6 +1,6 @@
-"""Names for what a head does, where a published definition is met on this sentence; a head that misses the bar has none.
+"""Published roles of attention heads, such as "previous-token head", measured on one sentence.
 
-With numpy alone. A role is one entry at the end of this file: the page reads its name, its words and its source from there.
+To add a role, add an entry at the end of this file. The module uses numpy only.
 """
 
 from __future__ import annotations
@@ -12,13 +12,16 @@ import numpy as np
 
 from model.readings.heads.head_metrics import Rows
 
-ROWS = 10  # fewer cannot tell nine of ten from all
+ROWS = 10  # fewer rows cannot separate 0.9 from 1
 
 
 @dataclass(frozen=True)
 class Role:
-    """A role that a head of self-attention has where the mean of `measure` ([H,R]), over the rows of which it says something
-    (nan: nothing), reaches `bar`. `told` is a sentence with that mean, `{share}`, and the number of rows, `{rows}`."""
+    """A role that a head of self-attention has where the mean of `measure` reaches `bar`.
+
+    `measure` returns [H,R], nan for a row that does not count. `sentence` contains `{share}`, that mean, and `{rows}`, the
+    number of rows.
+    """
 
     name: str
     told: str
@@ -28,7 +31,7 @@ class Role:
 
 @dataclass(frozen=True)
 class Named:
-    """A role that a head has: the share of its rows, or of its weight, and the sentence that says so."""
+    """A role that a head has: the share of its rows or of its weight, and a sentence about it."""
 
     name: str
     share: float
@@ -36,17 +39,17 @@ class Named:
 
 
 def peaks(offset: int) -> Callable[[Rows], np.ndarray]:
-    """1 where a row's largest weight is on the token that lies so far behind its own, else 0; nan where there is none."""
+    """Returns a measure: 1 where a row's largest weight is at `offset` from its own token, else 0, nan without a token."""
 
     def measure(rows: Rows) -> np.ndarray:
-        there = rows.at(offset)
-        return np.where(np.isnan(there), np.nan, there >= rows.largest)
+        weights = rows.at(offset)
+        return np.where(np.isnan(weights), np.nan, weights >= rows.largest)
 
     return measure
 
 
 def on(token: str) -> Callable[[Rows], np.ndarray]:
-    """The weight on a token of that text, in a site that has it; nan where it has none."""
+    """Returns a measure: the weight on the tokens with this text, nan where the keys have none."""
 
     def measure(rows: Rows) -> np.ndarray:
         return rows.on(token.__eq__)
@@ -54,24 +57,26 @@ def on(token: str) -> Callable[[Rows], np.ndarray]:
     return measure
 
 
-ROLES: dict[str, Role] = {}  # by their names, as they stand on the screen
+ROLES: dict[str, Role] = {}  # by name, in the order of the page
 
 
 def head_roles(pattern: np.ndarray, keys: Sequence[str], rows: Sequence[int]) -> list[list[Named]]:
-    """The roles of each head of patterns [H,T,S] of self-attention, over the rows that are named: those whose bar is met, on
-    at least `ROWS` rows that look at something and of which the role says something."""
+    """Returns the roles of each head of self-attention patterns [H,T,S] over some rows.
+
+    A role needs at least `MIN_ROWS` rows that count, and a mean that reaches its bar.
+    """
     return named(Rows.of(pattern, keys, rows))
 
 
 def named(rows: Rows) -> list[list[Named]]:
-    """The same of rows that are at hand."""
-    found: list[list[Named]] = [[] for _ in rows.weights]
-    for role, *read in zip(ROLES.values(), *rows.means(role.measure for role in ROLES.values()), strict=True):
-        for head, (share, count) in enumerate(zip(*(each.tolist() for each in read), strict=True)):
+    """Returns the roles of each head over selected rows, see `head_roles`."""
+    matches: list[list[Named]] = [[] for _ in rows.weights]
+    for role, *results in zip(ROLES.values(), *rows.means(role.measure for role in ROLES.values()), strict=True):
+        for head, (share, count) in enumerate(zip(*(each.tolist() for each in results), strict=True)):
             if count >= ROWS and share >= role.bar:
-                told = role.told.format(share=f"{share:.2f}", rows=count)
-                found[head].append(Named(role.name, share, told))
-    return found
+                sentence = role.told.format(share=f"{share:.2f}", rows=count)
+                matches[head].append(Named(role.name, share, sentence))
+    return matches
 
 
 _POSITIONAL = (

@@ -1,4 +1,4 @@
-"""Two passes beside each other: which tokens are partners, and how far the rows of attention of both are apart."""
+"""Comparison of two traces: aligned tokens and the distance between their attention rows."""
 
 from __future__ import annotations
 
@@ -14,66 +14,75 @@ from model.trace import Site, Trace, View
 
 @dataclass(frozen=True)
 class Alignment:
-    """Two lists of tokens beside each other, in reading order. A column has a position in each, or None where that list has
-    no partner; `same` says for each column whether it holds the same token twice."""
+    """Two aligned lists of tokens, in reading order.
+
+    A column has a position in each list, or None where that list has no partner. `same` is True for a column with two equal
+    tokens.
+    """
 
     columns: tuple[tuple[int | None, int | None], ...]
     same: tuple[bool, ...]
 
     @cached_property
     def pairs(self) -> tuple[tuple[int, int], ...]:
-        """The columns that have both."""
+        """The columns with a position in both lists."""
         return tuple((i, j) for i, j in self.columns if i is not None and j is not None)
 
     @cached_property
     def common(self) -> tuple[tuple[int, int], ...]:
-        """Those of them whose tokens are the same."""
+        """The pairs whose tokens are equal."""
         return tuple(
             (i, j) for (i, j), same in zip(self.columns, self.same, strict=True) if same and i is not None and j is not None
         )
 
     @cached_property
     def is_equal(self) -> bool:
-        """Whether both lists are the same."""
+        """True where both lists are equal."""
         return all(self.same)
 
     @cached_property
     def alone(self) -> tuple[tuple[int, ...], tuple[int, ...]]:
-        """The positions that have no partner, in the first and in the second."""
+        """The positions without a partner, in the first and in the second list."""
         first = tuple(i for i, j in self.columns if i is not None and j is None)
         return first, tuple(j for i, j in self.columns if j is not None and i is None)
 
     @cached_property
     def groups(self) -> tuple[tuple[tuple[int, ...], tuple[int, ...]], ...]:
-        """Positions of both that belong together: partners, and all without one that stand between the same two partners, as
-        the tokens of two words that are cut differently."""
-        found: list[tuple[list[int], list[int]]] = []
+        """Positions of both lists that belong together.
+
+        A group is a pair of partners, or all positions without a partner between two pairs, such as the pieces of two words
+        that are split differently.
+        """
+        groups: list[tuple[list[int], list[int]]] = []
         was_pair = True
         for i, j in self.columns:
             is_pair = i is not None and j is not None
             if is_pair or was_pair:
-                found.append(([], []))
-            for into, position in zip(found[-1], (i, j), strict=True):
+                groups.append(([], []))
+            for into, position in zip(groups[-1], (i, j), strict=True):
                 if position is not None:
                     into.append(position)
             was_pair = is_pair
-        return tuple((tuple(one), tuple(other)) for one, other in found)
+        return tuple((tuple(one), tuple(other)) for one, other in groups)
 
 
 def align(one: Sequence[str], other: Sequence[str]) -> Alignment:
-    """Both lists by their longest common subsequence. What stands between two common tokens is paired token by token where
-    it is equally long in both, so that a word that is put in another's place is its partner; else it has none."""
+    """Aligns two lists by their longest common subsequence.
+
+    Tokens between two common ones are paired where both lists have equally many, so a substituted word has a partner. Else
+    they have none.
+    """
     changed, new = changed_words(one, other)
-    kept = [*zip(_kept(changed), _kept(new), strict=True), (len(one), len(other))]
+    anchors = [*zip(_unchanged(changed), _unchanged(new), strict=True), (len(one), len(other))]
     columns: list[tuple[int | None, int | None]] = []
     same: list[bool] = []
     i = j = 0
-    for next_i, next_j in kept:
-        gone, come = range(i, next_i), range(j, next_j)
+    for next_i, next_j in anchors:
+        removed, added = range(i, next_i), range(j, next_j)
         between = (
-            [*zip(gone, come, strict=True)]
-            if len(gone) == len(come)
-            else [*((each, None) for each in gone), *((None, each) for each in come)]
+            [*zip(removed, added, strict=True)]
+            if len(removed) == len(added)
+            else [*((each, None) for each in removed), *((None, each) for each in added)]
         )
         columns += between
         same += [False] * len(between)
@@ -84,16 +93,15 @@ def align(one: Sequence[str], other: Sequence[str]) -> Alignment:
     return Alignment(tuple(columns), tuple(same))
 
 
-def _kept(changed: Sequence[bool]) -> list[int]:
-    return [n for n, off in enumerate(changed) if not off]
+def _unchanged(changed: Sequence[bool]) -> list[int]:
+    return [n for n, is_changed in enumerate(changed) if not is_changed]
 
 
 def row_distances(one: np.ndarray, other: np.ndarray, rows: Alignment, keys: Alignment) -> np.ndarray:
-    """Total variation distance between the rows of two patterns [H,T,S] and [H,U,V] that are partners, [H,pairs]: half the
-    sum of what their weights differ by, 0 where they are the same and 1 where they have nothing in common.
+    """Returns the total variation distance between paired rows of two patterns [H,T,S] and [H,U,V], [H,pairs].
 
-    The weights of keys that belong together (`groups`) are summed; those of a key that the other side lacks count whole. NaN
-    where one of the two rows sees nothing.
+    The distance is half the sum of absolute differences, from 0 (equal rows) to 1 (no common key). The weights of a group of
+    keys (`Alignment.groups`) are summed. A key without a partner counts in full. NaN where one of the rows sees no key.
     """
     first, second = _both(rows.pairs)
     a, b = one[:, first].astype(np.float64), other[:, second].astype(np.float64)  # [H,pairs,S], [H,pairs,V]
@@ -103,15 +111,15 @@ def row_distances(one: np.ndarray, other: np.ndarray, rows: Alignment, keys: Ali
 
 
 def _members(keys: Alignment, side: int, count: int) -> np.ndarray:
-    """1 where a key belongs to a group, [keys,groups]."""
-    found = np.zeros((count, len(keys.groups)))
+    """Returns 1 where a key belongs to a group, else 0, [keys,groups]."""
+    members = np.zeros((count, len(keys.groups)))
     for number, group in enumerate(keys.groups):
-        found[list(group[side]), number] = 1
-    return found
+        members[list(group[side]), number] = 1
+    return members
 
 
 def mean(distances: np.ndarray) -> np.ndarray:
-    """The mean over the last axis of what is a number; NaN where nothing is."""
+    """Returns the mean over the last axis without NaN, NaN where no number is left."""
     counts = (~np.isnan(distances)).sum(axis=-1)
     return np.where(counts > 0, np.nansum(distances, axis=-1) / np.maximum(counts, 1), np.nan)
 
@@ -122,7 +130,7 @@ def _both(pairs: Sequence[tuple[int, int]]) -> tuple[list[int], list[int]]:
 
 @dataclass(frozen=True)
 class Aligned:
-    """Two traces with the partners among their tokens: of the source, of what the decoder reads, of what it predicts."""
+    """Two traces with alignments of their source, decoder input and predicted tokens."""
 
     first: Trace
     second: Trace
@@ -131,16 +139,18 @@ class Aligned:
     predicted: Alignment
 
     def queries(self, site: Site) -> Alignment | None:
-        """The partners among a site's rows; those of a decoder go by what they predict."""
+        """Returns the alignment of a site's rows. Decoder rows are aligned by the tokens that they predict."""
         return self.source if site.of.queries == "source" else self.inputs and self.predicted
 
     def keys(self, site: Site) -> Alignment | None:
-        """The partners among a site's columns."""
+        """Returns the alignment of a site's columns."""
         return self.source if site.of.keys == "source" else self.inputs
 
     def distances(self, site: Site, other: Site | None = None) -> np.ndarray | None:
-        """How far each head of a site is from the same head of the other trace (there at `other`), as the mean over the rows
-        that are partners, padding left out, [H]; None where there is nothing to compare."""
+        """Returns the mean row distance of each head of a site to the head of the second trace, [H].
+
+        The mean covers paired rows without padding. `other` is the site in the second trace. None without a common row.
+        """
         other = other or site
         rows, keys = self.queries(site), self.keys(site)
         if rows is None or keys is None or site not in self.first.patterns or other not in self.second.patterns:
@@ -153,7 +163,7 @@ class Aligned:
 
 
 def aligned(first: Trace, second: Trace) -> Aligned:
-    """Two traces with the partners among their tokens."""
+    """Aligns the tokens of two traces."""
 
     def both(name: str) -> Alignment | None:
         one, two = getattr(first, name), getattr(second, name)
@@ -163,8 +173,10 @@ def aligned(first: Trace, second: Trace) -> Aligned:
 
 
 def common_difference(one: View, two: View) -> View | None:
-    """The second map less the first over the rows and columns whose tokens stand in both, on the axes of the first; no other
-    cell is allowed. None where no cell is common."""
+    """Returns the second map minus the first over their common tokens, on the axes of the first.
+
+    No other cell is allowed. None where no cell is common.
+    """
     rows, keys = align(one.queries, two.queries).common, align(one.keys, two.keys).common
     if not rows or not keys:
         return None

@@ -1,13 +1,10 @@
-"""Who wrote into the residual stream: what is read off it at one position, as an exact sum over all that wrote there.
+"""Writers of the residual stream: a reading at one position as an exact sum over everything written there.
 
-The statistics of every norm on the way (mean and standard deviation, or root mean square) are held as they were in this
-pass: then all that follows a writer is linear (Elhage et al. 2021, "A Mathematical Framework for Transformer Circuits"). In
-post-norm (Vaswani et al. 2017) a writer passes the norms of all later sub-layers, in pre-norm that of the reader alone.
-
-What is not linear on the way from the residual stream to a logit, held as it was in this pass: then the rest is a sum.
-
-Of a norm the statistics are held (Elhage et al. 2021); of a function f that acts on each unit alone its factor f(u) / u.
-A direction of what comes out is so made a direction of what went in."""
+The sum is exact because nonlinear steps are linearized: a norm has constant statistics (mean and standard deviation, or root
+mean square; Elhage et al. 2021, "A Mathematical Framework for Transformer Circuits"), an elementwise function f a constant
+factor f(u) / u. In post-norm (Vaswani et al. 2017) a writer passes the norms of all later sub-layers, in pre-norm only the
+reader's.
+"""
 
 from __future__ import annotations
 
@@ -26,14 +23,14 @@ from model.network.layers import DecoderLayer, EncoderLayer, OutputTransform, Re
 from model.network.transformer import Embedding, Transformer, segments
 from model.trace import Site, Stack, Streams, Sublayer
 
-TINY = 1e-12  # below it f(u) / u is its limit
-AT_ZERO = 0.5  # the limit of GELU and SiLU; that of ReLU, 0 or 1, hangs on the side: at 0 any factor gives 0
+TINY = 1e-12  # below this |u|, f(u) / u is its limit
+AT_ZERO = 0.5  # the limit for GELU and SiLU; for ReLU any factor gives 0 at 0
 
 
 def held_norms(config: ModelConfig, transformed: bool = False) -> str:
-    """Names the norms between the residual stream and the logits, whose scales a sum holds; empty where there is none.
+    """Returns the name of the linearized norms between the residual stream and the logits, empty without any.
 
-    `transformed`: an output layer with a norm of its own follows the stack.
+    `transformed`: an output layer with a norm follows the stack.
     """
     if not config.norm_first or config.embedding_norm or (transformed and config.final_norm):
         return "the scales of the norms"
@@ -43,27 +40,29 @@ def held_norms(config: ModelConfig, transformed: bool = False) -> str:
 
 
 def before_norm(norm: nn.Module, x: Tensor, directions: Tensor) -> tuple[Tensor, Tensor]:
-    """Directions [R,D] of what a norm gives, float64, as directions of what it reads, x [D]; and what its bias adds, [R]."""
-    nothing = directions.new_zeros(len(directions))  # [R]
+    """Maps directions [R,D] of a norm's output to directions of its input x [D], float64, and returns its bias part [R]."""
+    zeros = directions.new_zeros(len(directions))  # [R]
     if isinstance(norm, nn.Identity):
-        return directions, nothing
+        return directions, zeros
     x = x.double()
     if isinstance(norm, nn.LayerNorm):
         scaled = directions * norm.weight.double() / (x.var(unbiased=False) + norm.eps).sqrt()  # [R,D]
         return scaled - scaled.mean(-1, keepdim=True), directions @ norm.bias.double()
-    return directions * norm.weight.double() / (x.square().mean() + norm.eps).sqrt(), nothing
+    return directions * norm.weight.double() / (x.square().mean() + norm.eps).sqrt(), zeros
 
 
 def factor(function: Callable[[Tensor], Tensor], inner: Tensor, at_zero: float) -> Tensor:
-    """f(u) / u of each unit; where u is 0, its limit there."""
+    """Returns f(u) / u of each unit, its limit where u is 0."""
     near = inner.abs() < TINY
     safe = inner.masked_fill(near, 1.0)
     return (function(safe) / safe).masked_fill(near, at_zero)
 
 
 def before_transform(transform: OutputTransform, hidden: Tensor, toward: Tensor) -> tuple[Tensor, float]:
-    """A direction [D] of what an output transform gives, float64, as a direction of what it reads, hidden [D]; and what its
-    biases add."""
+    """Maps a direction [D] of an output transform's output to one of its input hidden [D], float64.
+
+    The second result is the part of its biases.
+    """
     weight, bias = transform.dense.weight.double(), transform.dense.bias.double()
     inner = weight @ hidden.double() + bias  # u: [D]
     directions, added = before_norm(transform.norm, transform.activation(inner), toward[None])
@@ -72,20 +71,22 @@ def before_transform(transform: OutputTransform, hidden: Tensor, toward: Tensor)
 
 
 def before_tanh(dense: nn.Linear, pooled: Tensor, toward: Tensor) -> tuple[Tensor, float]:
-    """A direction [D] of what tanh(W x) gives, float64, as a direction of x, pooled [D]; and what the bias adds."""
+    """Maps a direction [D] of tanh(W x) to a direction of x, pooled [D], float64, and returns the bias part."""
     weight, bias = dense.weight.double(), dense.bias.double()
-    held = toward * factor(torch.tanh, weight @ pooled.double() + bias, 1.0)
-    return held @ weight, float(held @ bias)
+    scaled = toward * factor(torch.tanh, weight @ pooled.double() + bias, 1.0)
+    return scaled @ weight, float(scaled @ bias)
 
 
 Kind = Literal["token", "position", "segment", "head", "feed-forward", "bias", "own", "patch"]
 
 
 class Writer(NamedTuple):
-    """What wrote into the residual stream: the token's embedding, its position, its segment (which of two sentences it
-    belongs to), a head (of a site, from 0), a feed-forward network (of a layer, from 0), all biases together (of attention
-    outputs, norms and the projection), or what an edit has put into the stream after a layer in the place of what stood
-    there. `own` wrote nothing: it is what a head that reads adds by itself."""
+    """A writer of the residual stream.
+
+    Writers are the token's embedding, its position, its segment (first or second sentence), a head (of a site, from 0), a
+    feed-forward network (of a layer, from 0), all biases together (of attention outputs, norms and the projection), and an
+    edit that patches the stream after a layer. `own` is the reading head's own bias.
+    """
 
     kind: Kind
     site: Site | None = None
@@ -94,12 +95,12 @@ class Writer(NamedTuple):
 
     @property
     def placed(self) -> str:
-        """After which layer an edit has put this in, in words; layer -1 is the embedding."""
+        """The place of a patch in words. Layer -1 is the embedding."""
         return "in the embedding’s place" if self.layer == -1 else f"after layer {(self.layer or 0) + 1}"
 
 
 class Recorded(Protocol):
-    """A pass that was recorded in full, the batch one."""
+    """A fully recorded pass with a batch of one."""
 
     records: dict[Site, dict[str, Tensor]]
     streams: dict[Sublayer, Streams]
@@ -107,7 +108,7 @@ class Recorded(Protocol):
 
 @dataclass(frozen=True)
 class Stream:
-    """The residual stream of a stack at one position (from 0), as a pass with `at` recorded it; `token` stands there."""
+    """The residual stream of a stack at one position (from 0) with its token, as a pass with `context` recorded it."""
 
     model: Transformer
     recorded: Recorded
@@ -115,7 +116,7 @@ class Stream:
     stack: Stack
     token: int
     position: int
-    ids: tuple[int, ...] = ()  # of all positions, where the embedding has a norm or segments
+    ids: tuple[int, ...] = ()  # of all positions; needed for an embedding with a norm or segments
 
     @property
     def layers(self) -> list[EncoderLayer | DecoderLayer]:
@@ -130,7 +131,10 @@ class Stream:
         return getattr(self.model, f"{self.stack}_norm")
 
     def split(self, directions: Tensor, reader: Sublayer | None = None) -> Parts:
-        """What `directions` [R,D] make of what a sub-layer reads here, without one of what the stack hands on; float64."""
+        """Splits the products of `directions` [R,D] with a sub-layer's input here, float64.
+
+        Without a `reader` they are products with the stack's output.
+        """
         back = _Back(self, directions.double())
         places = [(layer, residual) for layer in self.layers for residual in layer.residuals]
         if reader is None:
@@ -152,8 +156,11 @@ class Stream:
 
 @dataclass(frozen=True)
 class Parts:
-    """What each writer gives to each direction: `values` [N,R]; `tokens`: each head's part over the tokens that it looks at,
-    [R,H,S] a site, zeros for a head that was made to give something else."""
+    """The part of each writer in each direction.
+
+    `values` is [N,R]. `tokens` has each head's part by attended token, [R,H,S] a site, zeros for a head whose output an edit
+    replaces.
+    """
 
     writers: tuple[Writer, ...]
     values: Tensor = field(repr=False)
@@ -161,7 +168,7 @@ class Parts:
 
 
 class _Back:
-    """Walks back to the embeddings; `directions` [R,D] are what a vector that is added there would do."""
+    """Walks back to the embeddings. `directions` [R,D] give the effect of a vector added at the current place."""
 
     def __init__(self, stream: Stream, directions: Tensor) -> None:
         self._stream, self._directions = stream, directions
@@ -174,16 +181,16 @@ class _Back:
         return Parts(tuple(parts), torch.stack(list(parts.values())), dict(reversed(self._tokens.items())))
 
     def through(self, norm: nn.Module, x: Tensor) -> None:
-        """Back through a norm at what it read, x [D], its statistics held: its bias is a part of its own."""
+        """Goes back through a norm with input x [D] and constant statistics. Its bias is a separate part."""
         self._directions, added = before_norm(norm, x, self._directions)
         self._bias = self._bias + added
 
     def sublayer(self, layer: EncoderLayer | DecoderLayer, residual: Residual) -> None:
-        """Back over a sub-layer: what it wrote, and in post-norm the norm after it."""
+        """Goes back over a sub-layer, in post-norm with the norm after it."""
         stream, place = self._stream, residual.place
         before = stream.recorded.streams[place].before[:, stream.position : stream.position + 1]  # [1,1,D]
-        kept = stream.at.kept(place, before)
-        factor = 1.0 if kept is None else float(kept.flatten()[0])
+        scale = stream.at.kept(place, before)
+        factor = 1.0 if scale is None else float(scale.flatten()[0])
         if place.part == "ff":
             written = layer.feed_forward(residual.norm(before) if residual.norm_first else before)[0, 0] * factor  # [D]
         else:
@@ -192,8 +199,8 @@ class _Back:
             written = module.output(z.flatten(1))[0] * factor  # [D]
         total = before[0, 0] + written
         if any("patch_stream" in edit.hooks and edit.acts_at(place.stack, place.layer + 1) for edit in self._edits(place)):
-            made = total if residual.norm_first else residual.norm(total)
-            put_in = stream.recorded.streams[place].after[0, stream.position] - made
+            unpatched = total if residual.norm_first else residual.norm(total)
+            put_in = stream.recorded.streams[place].after[0, stream.position] - unpatched
             self._parts[Writer("patch", layer=place.layer)] = self._directions @ put_in.double()
         if not residual.norm_first:
             self.through(residual.norm, total)
@@ -203,7 +210,7 @@ class _Back:
             self._attention(module, factor)
 
     def _edits(self, place: Sublayer) -> list[Edit]:
-        """The edits that may act on the stream behind a sub-layer: after a layer's last."""
+        """Returns the edits that may act on the stream after a sub-layer: after the last one of a layer."""
         return [edit for row in self._stream.at.edits.rows for edit in row.edits] if place.part == "ff" else []
 
     def _attention(self, module: MultiHeadAttention, factor: float) -> None:
@@ -216,12 +223,12 @@ class _Back:
         for head in reversed(range(len(z))):
             self._parts[Writer("head", module.site, head)] = heads[:, head]
         moved = pattern * (v @ toward[..., None]).squeeze(-1)  # [R,H,S]
-        given = (pattern[..., None, :] @ v).squeeze(-2)  # [H,K]: what the head gives unless it is switched off
-        moved[:, ~torch.isclose(given, z, rtol=1e-4, atol=1e-5).all(-1)] = 0
+        unedited = (pattern[..., None, :] @ v).squeeze(-2)  # [H,K], the head's output without an edit
+        moved[:, ~torch.isclose(unedited, z, rtol=1e-4, atol=1e-5).all(-1)] = 0
         self._tokens[module.site] = moved
 
     def embedding(self, x: Tensor) -> None:
-        """The end of the way: x [D] is the embedding with its position."""
+        """Splits the stack's input x [D] into token, position, segment and patch."""
         embedding = self._stream.embedding
         token, x = (embedding.table.weight[self._stream.token] * embedding.scale).double(), x.double()  # [D]
         edits = [edit for row in self._stream.at.edits.rows for edit in row.edits]
@@ -239,8 +246,8 @@ class _Back:
                 self._parts[Writer("segment")] = self._directions @ segment
                 x = x - segment
         elif put_in:
-            ids, at = (torch.tensor([n], device=x.device) for n in (self._stream.token, self._stream.position))
-            plain = embedding(ids[None], at)[0, 0].double()
+            ids, position = (torch.tensor([n], device=x.device) for n in (self._stream.token, self._stream.position))
+            plain = embedding(ids[None], position)[0, 0].double()
             self._parts[Writer("patch", layer=-1)] = self._directions @ (x - plain)
             x = plain
         self._parts[Writer("position")] = self._directions @ (x - token)

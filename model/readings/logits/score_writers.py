@@ -1,10 +1,9 @@
-"""Why it looks there: one score of a head as an exact sum over who wrote what asks and who wrote what answers.
+"""One attention score of a head as an exact sum over pairs of residual stream writers, of the query and of the key.
 
-A score q·k / sqrt(d_k) is linear in the query and in the key, and each of these in the residual stream that it is made of,
-once the norms' statistics are held (`residual_writers.py`): so it is a sum over pairs of writers (Elhage et al. 2021,
-section "Two-layer attention-only transformers"). A scheme that rotates turns each part as it turns the whole. A bias that
-positions add to the score belongs to the head's own part. In cross-attention the decoder's writers ask, the encoder's
-answer.
+A score q·k / sqrt(d_k) is linear in the query and in the key. Each of them is linear in its residual stream once the norms'
+statistics are constant (`residual_writers.py`), so the score is a sum over pairs of writers (Elhage et al. 2021, section
+"Two-layer attention-only transformers"). A rotary scheme rotates each part like the sum. A position bias on the score
+belongs to the head's own part. In cross-attention queries come from the decoder's writers, keys from the encoder's.
 """
 
 from __future__ import annotations
@@ -30,39 +29,41 @@ from model.trace import Side, Site, Sublayer, Trace
 
 @dataclass(frozen=True)
 class Folded:
-    """The largest writers of both sides, in the order of the stream, and all others of a side as one more, None."""
+    """The largest writers of both sides in the order of the stream, and the sum of a side's others as None."""
 
     asks: tuple[Writer | None, ...]
     answers: tuple[Writer | None, ...]
     values: np.ndarray  # [N,M]
-    largest: tuple[int, int]  # where the largest part stands
+    largest: tuple[int, int]  # row and column of the largest part
 
 
 @dataclass(frozen=True)
 class ScoreWriters:
-    """The score of a head for one query and one key (all from 0), before the mask, split over pairs of writers; the last of
-    each side is the head's own bias."""
+    """The score of a head for one query and one key (all from 0) before the mask, split over pairs of writers.
+
+    The last writer of each side is the head's own bias.
+    """
 
     site: Site
     head: int
     query: int
     key: int
-    score: float  # as the model computed it: after an edit of the scaling
+    score: float  # as the model computed it, after an edit of the scaling
     weight: float
     seen: bool  # False where the mask hides the key
-    mean: float | None  # of the scores of all keys that this query may see; None where it may see nothing
+    mean: float | None  # of the scores of all allowed keys; None without any
     asks: tuple[Writer, ...]
     answers: tuple[Writer, ...]
-    values: np.ndarray = field(repr=False)  # [N,M], float64: who wrote what asks, by who wrote what answers
+    values: np.ndarray = field(repr=False)  # [N,M], float64: query writers by key writers
 
     @property
     def remainder(self) -> float:
-        """What the parts miss: rounding."""
+        """The rounding error: the score minus the sum of the parts."""
         return self.score - float(self.values.sum())
 
     @property
     def largest(self) -> tuple[Writer, Writer, float]:
-        """The pair whose part is the largest in the direction of the score."""
+        """The pair with the largest part in the direction of the score."""
         row, column = self._largest
         return self.asks[row], self.answers[column], float(self.values[row, column])
 
@@ -73,52 +74,56 @@ class ScoreWriters:
         return row, column
 
     def folded(self, most: int) -> Folded:
-        """At most so many writers a side: the largest pair, and those whose parts are the largest whatever their signs; the
-        sum stays."""
+        """Returns at most `limit` writers a side, the others summed.
+
+        They are the largest pair and the writers with the largest absolute parts.
+        """
         row, column = self._largest
-        rows, columns = (_kept(np.abs(self.values).sum(axis), most, own) for axis, own in ((1, row), (0, column)))
+        rows, columns = (_largest_writers(np.abs(self.values).sum(axis), most, own) for axis, own in ((1, row), (0, column)))
         values = _fold(_fold(self.values, rows).T, columns).T
         place = (int(np.searchsorted(rows, row)), int(np.searchsorted(columns, column)))
         return Folded(_named(self.asks, rows), _named(self.answers, columns), values, place)
 
 
-def _kept(sizes: np.ndarray, most: int, own: int) -> np.ndarray:
-    """The places of the largest and `own`, in their order; all where but one would be left over."""
-    if len(sizes) <= most + 1:
+def _largest_writers(sizes: np.ndarray, limit: int, own: int) -> np.ndarray:
+    """Returns the sorted indices of `own` and the largest sizes, or of all where only one would be left over."""
+    if len(sizes) <= limit + 1:
         return np.arange(len(sizes))
     ranked = [own, *(n for n in np.argsort(-sizes, kind="stable") if n != own)]
-    return np.sort(ranked[:most])
+    return np.sort(ranked[:limit])
 
 
-def _fold(values: np.ndarray, kept: np.ndarray) -> np.ndarray:
-    if len(kept) == len(values):
+def _fold(values: np.ndarray, rows: np.ndarray) -> np.ndarray:
+    if len(rows) == len(values):
         return values
-    return np.vstack([values[kept], np.delete(values, kept, axis=0).sum(0)])
+    return np.vstack([values[rows], np.delete(values, rows, axis=0).sum(0)])
 
 
-def _named(writers: tuple[Writer, ...], kept: np.ndarray) -> tuple[Writer | None, ...]:
-    return tuple(writers[n] for n in kept) + (None,) * (len(kept) < len(writers))
+def _named(writers: tuple[Writer, ...], rows: np.ndarray) -> tuple[Writer | None, ...]:
+    selected = tuple(writers[n] for n in rows)
+    return (*selected, None) if len(rows) < len(writers) else selected
 
 
 @torch.inference_mode()
 def score_writers(checkpoint: Checkpoint, analysis: Analysis, site: Site, head: int, query: int, key: int) -> ScoreWriters:
-    """The split of one score under the analysis' intervention, in float64 from the pass that its row comes from.
+    """Splits one score under the analysis' intervention, in float64, from the pass behind its row.
 
-    Raises ValueError for a site, head, query or key that is not there, and for a key that was written only after that pass.
+    Raises:
+        ValueError: The site, head, query or key does not exist, or the key was written after that pass.
     """
     trace = analysis.trace
-    view = trace.view(site, head)  # ValueError for a site or a head that is not there
+    view = trace.view(site, head)  # raises ValueError for an unknown site or head
     for name, value, labels in (("query", query, view.queries), ("key", key, view.keys)):
         if not 0 <= value < len(labels):
             raise ValueError(f"There is no {name} {value + 1}; this site has {len(labels)} of them.")
-    if key >= (there := analysis.key_count(site, query)):
-        raise ValueError(f"There is no key {key + 1} at step {query + 1}; the pass that chose its token had {there}.")
-    done = activations(checkpoint, analysis, site, query)
-    at = Pass(edits_of(checkpoint, trace.source and trace.source.ids, [analysis.request.intervention]))
-    one = _Head(checkpoint, trace, done, at, site, head)
-    asks, q = one.query(query)  # [N,K]
-    answers, k = one.key(key)  # [M,K]
-    record = done.records[site]
+    if key >= (count := analysis.key_count(site, query)):
+        raise ValueError(f"There is no key {key + 1} at step {query + 1}; the pass that chose its token had {count}.")
+    recorded = activations(checkpoint, analysis, site, query)
+    context = Pass(edits_of(checkpoint, trace.source and trace.source.ids, [analysis.request.intervention]))
+    writers = _Head(checkpoint, trace, recorded, context, site, head)
+    query_writers, q = writers.query(query)  # [N,K]
+    key_writers, k = writers.key(key)  # [M,K]
+    record = recorded.records[site]
     scaling = SiteEdits(Edits([dataclasses.replace(BASELINE, scaling=analysis.request.intervention.scaling)]))
     scores = record["scores"][0, head, query].double().cpu().numpy()  # [S]
     seen = _mask_row(record["mask"][0], head, query).cpu().numpy()  # [S]
@@ -127,7 +132,8 @@ def score_writers(checkpoint: Checkpoint, analysis: Analysis, site: Site, head: 
     values = attention_scores(q[None, None], k[None, None], scaling)[0, 0].cpu().numpy()  # [N,M]
     if "position_bias" in record:
         values[-1, -1] += float(record["position_bias"][0, head, query, key])
-    return ScoreWriters(site, head, query, key, float(scores[key]), weight, bool(seen[key]), mean, asks, answers, values)
+    writers_of_both = query_writers, key_writers
+    return ScoreWriters(site, head, query, key, float(scores[key]), weight, bool(seen[key]), mean, *writers_of_both, values)
 
 
 def _mask_row(mask: Tensor, head: int, query: int) -> Tensor:
@@ -136,19 +142,21 @@ def _mask_row(mask: Tensor, head: int, query: int) -> Tensor:
 
 @dataclass(frozen=True)
 class _Head:
+    """Splits the queries and keys of one head over the writers of the residual stream."""
+
     checkpoint: Checkpoint
     trace: Trace
-    done: Activations
-    at: Pass
+    recorded: Activations
+    context: Pass
     site: Site
     head: int
 
     def query(self, position: int) -> tuple[tuple[Writer, ...], Tensor]:
-        """Who wrote the query at a position, and the part of each: [N,K]."""
+        """Returns the writers of the query at a position, and the part of each, [N,K]."""
         return self._parts("query", self.site.of.queries, position, self._reader)
 
     def key(self, position: int) -> tuple[tuple[Writer, ...], Tensor]:
-        """The same of a key; in cross-attention it is made of what the encoder hands on."""
+        """Returns the writers of the key at a position, and the part of each, [N,K]. Cross-attention reads the encoder."""
         return self._parts("key", self.site.of.keys, position, self._reader if self.site.of.is_self else None)
 
     @property
@@ -162,10 +170,10 @@ class _Head:
         projection = getattr(module, name)
         rows = slice(self.head * self.checkpoint.config.head_dim, (self.head + 1) * self.checkpoint.config.head_dim)
         stack = "encoder" if side == "source" else "decoder"
-        stream = Stream(model, self.done, self.at, stack, ids[position], position, tuple(ids))
+        stream = Stream(model, self.recorded, self.context, stack, ids[position], position, tuple(ids))
         parts = stream.split(projection.weight[rows], reader)
-        values = torch.cat([parts.values, projection.bias[rows].double()[None]])  # [N+1,K]: b_Q, or b_K, is the head's own
-        positions, _ = self.at.positions(side, torch.tensor([ids], device=values.device))  # [T], or [1,T] where edited
+        values = torch.cat([parts.values, projection.bias[rows].double()[None]])  # [N+1,K]; the bias is the head's own part
+        positions, _ = self.context.positions(side, torch.tensor([ids], device=values.device))  # [T], or [1,T] where edited
         here = positions.flatten()[position].expand(len(values))  # [N]
         values = module.scheme.rotate(values[None, None], here)[0, 0]  # [N,K]
         return (*parts.writers, Writer("own")), values

@@ -1,4 +1,4 @@
-"""Positions on one sentence: what they do to the likeness of its tokens, and what the translation is without them."""
+"""Effect of positions on one sentence: the similarity of its tokens, and the translation under edits of positions."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ from model.trace import SITE_KINDS, Site, Trace
 
 SIDES = ("source", "target")
 SEED = 1  # of the shuffled positions
-FAR = 200  # a shift beyond every sentence of the training
+FAR = 200  # a shift beyond every training sentence
 
 
 @dataclass(frozen=True)
 class SentencePositions:
-    """The T tokens of one side. Cosines [T,T] of their embeddings alone, of their positions alone, and of both added.
+    """The T tokens of one side, with cosines [T,T] of their embeddings, of their positions, and of the sums.
 
-    Rotary positions are added to nothing: there `positions` and `both` are None, and the scores of the first layer's
-    self-attention, a mean over its heads [T,T], are given without and with positions.
+    For rotary positions, `positions` and `both` are None. Instead there are the first layer's self-attention scores without
+    and with positions, the mean over heads [T,T].
     """
 
     labels: tuple[str, ...]
@@ -42,21 +42,21 @@ class SentencePositions:
     both: np.ndarray | None
     scores_without: np.ndarray | None
     scores_with: np.ndarray | None
-    lengths: tuple[float, float]  # mean norm of an embedding (times sqrt(D), as it is added) and of what positions add
-    repeated: tuple[tuple[int, int], ...]  # positions of a token and of its next occurrence
+    lengths: tuple[float, float]  # mean norm of an embedding (times sqrt(D), as added) and of a position
+    repeated: tuple[tuple[int, int], ...]  # pairs of a token's position and its next occurrence
 
 
 @torch.inference_mode()
 def sentence_positions(checkpoint: Checkpoint, analysis: Analysis, side: str) -> SentencePositions:
-    """What the embedding makes of the source, or of the decoder's inputs, unedited; padding is left out."""
+    """Returns the cosines of the source, or of the decoder's inputs, without edits and without padding."""
     trace = (analysis.baseline or analysis).trace
     axis = trace.axis(side)  # type: ignore[arg-type]
-    kept = [i for i, token in enumerate(axis.ids) if token != PAD]
-    ids, labels = [axis.ids[i] for i in kept], tuple(axis.labels[i] for i in kept)
+    real = [i for i, token in enumerate(axis.ids) if token != PAD]
+    ids, labels = [axis.ids[i] for i in real], tuple(axis.labels[i] for i in real)
     embedding = getattr(checkpoint.model, f"{side}_embedding")
     tokens, places = torch.tensor([ids], device=checkpoint.device), torch.arange(len(ids), device=checkpoint.device)
     alone = embedding.added(tokens, places, torch.zeros(1, 1, 1, device=checkpoint.device))[0]  # [T,D]
-    added = embedding.positional(torch.zeros_like(alone)[None], places)[0]  # [T,D], zeros for rotary ones
+    added = embedding.positional(torch.zeros_like(alone)[None], places)[0]  # [T,D], zeros for rotary positions
     both = embedding.added(tokens, places)[0]  # [T,D]
     repeated = tuple((i, ids.index(token, i + 1)) for i, token in enumerate(ids) if token in ids[i + 1 :])
     lengths = float(alone.norm(dim=-1).mean()), float(added.norm(dim=-1).mean())
@@ -73,7 +73,7 @@ def sentence_positions(checkpoint: Checkpoint, analysis: Analysis, side: str) ->
 
 
 def _cosines(x: torch.Tensor) -> np.ndarray:
-    """Cosines of rows [T,D] with one another: float32 [T,T]."""
+    """Returns the cosines between rows [T,D], float32 [T,T]."""
     unit = x.double() / x.double().norm(dim=-1, keepdim=True).clamp(min=1e-12)
     cosines = (unit @ unit.T).float().cpu().numpy()
     cosines.flags.writeable = False
@@ -81,39 +81,40 @@ def _cosines(x: torch.Tensor) -> np.ndarray:
 
 
 def sides_of(trace: Trace) -> tuple[str, ...]:
-    """The sides whose tokens a model reads."""
+    """Returns the sides whose tokens the model reads."""
     return tuple(side for side, axis in zip(SIDES, (trace.source, trace.inputs), strict=True) if axis is not None)
 
 
 def variants(shift: int, sides: Sequence[str] = SIDES) -> tuple[Positions, ...]:
-    """The edits of positions that are tried on a sentence, on each side: off, shuffled, shifted by `shift` or 1, and far
-    beyond."""
+    """Returns the edits of positions to try on each side: off, shuffled, shifted by `shift` or 1, and shifted by `FAR`."""
     kinds = (("off", 0), ("shuffled", SEED), ("shifted", max(1, shift)), ("shifted", FAR))
     return tuple(Positions(side, how, amount) for side in sides for how, amount in kinds)
 
 
 def is_beyond(edit: Positions, config: ModelConfig) -> bool:
-    """Whether an edit shifts even the first token beyond the learned table, so that it can be made of no sentence."""
+    """Returns True where an edit shifts even the first token beyond the learned table."""
     limit = config.scheme.limit(config.max_positions)
     return limit is not None and edit.how == "shifted" and edit.amount >= limit
 
 
 @dataclass(frozen=True)
 class Variant:
-    """What one edit of positions does to a sentence."""
+    """The effect of one edit of positions on a sentence."""
 
-    words: tuple[str, ...]  # of what is decoded again; without a decoder the likeliest token at each place, or the label
-    changed: tuple[bool, ...]  # which of them the baseline does not have there
-    same: bool  # the translation is the baseline's
-    change: float  # of the summed log-probability of the baseline's tokens that are scored, in nats
-    tipped: str = ""  # where the translations part at what was a near-tie: that step, in words
+    words: tuple[str, ...]  # of the new translation; without a decoder the top token at each place, or the label
+    changed: tuple[bool, ...]  # True for a word that differs from the baseline
+    same: bool  # the translation equals the baseline's
+    change: float  # of the summed log-probability of the baseline's scored tokens, in nats
+    tipped: str = ""  # a sentence about the first different step, if it was a near-tie
 
 
 def try_variants(
     checkpoint: Checkpoint, request: Request, base: Analysis, edits: Sequence[Positions]
 ) -> list[Variant | ValueError]:
-    """What each edit of positions does to a sentence whose analysis without edits is `base`: decoded again and read, all as
-    one batch. A ValueError in place of a variant that cannot be, for a learned table ends before."""
+    """Returns the effect of each edit of positions on a sentence, decoded and read as one batch.
+
+    `base` is the analysis without edits. An edit beyond a learned table gives a ValueError in place of its result.
+    """
     if not edits:
         return []
     try:
@@ -121,38 +122,38 @@ def try_variants(
     except ValueError as fault:
         if len(edits) == 1:
             return [fault]
-    return [found for edit in edits for found in try_variants(checkpoint, request, base, [edit])]
+    return [result for edit in edits for result in try_variants(checkpoint, request, base, [edit])]
 
 
 def _variants(
     checkpoint: Checkpoint, request: Request, base: Analysis, edits: Sequence[Intervention]
 ) -> list[Variant | ValueError]:
     if base.trace.outputs is None:
-        return _read_anew(checkpoint, base, edits)
+        return _read_variants(checkpoint, base, edits)
     source, ids = base.trace.source and base.trace.source.ids, base.trace.outputs.ids
     tokenizer = checkpoint.target_tokenizer
     trees = decode_each(checkpoint, request, source, edits)
     read = log_probs(checkpoint, source, ids, [BASELINE, *edits])  # [1+N,T,V]
     chosen = read[:, torch.arange(len(ids)), list(ids)].cpu().numpy()  # [1+N,T]
     before, words = base.translation.split(), [tokenizer.decode(shown(tree, request).ids).split() for tree in trees]
-    found = []
+    results = []
     for n, (tree, now) in enumerate(zip(trees, words, strict=True), 1):
         own = shown(tree, request).ids
         split = first_difference(own, ids)
         tipped = ""
         if split is not None and split < min(len(own), len(ids)):
-            pair = read[[0, n], split]  # up to here both have read the same
-            if not checkpoint.config.causal:  # what was chosen was chosen without what follows
+            pair = read[[0, n], split]  # both have the same prefix
+            if not checkpoint.config.causal:  # each step was chosen without the later ones
                 pair = log_probs(checkpoint, source, ids[: split + 1], [BASELINE, edits[n - 1]])[:, -1]
             parted = turn(split, ids[split], own[split], *pair.cpu().numpy())
             tipped = parted.told(tokenizer.piece) if parted.is_tie else ""
         change = float(chosen[n, base.begun :].sum() - chosen[0, base.begun :].sum())
-        found.append(Variant(tuple(now), changed_words(before, now)[1], now == before, change, tipped))
-    return found
+        results.append(Variant(tuple(now), changed_words(before, now)[1], now == before, change, tipped))
+    return results
 
 
-def _read_anew(checkpoint: Checkpoint, base: Analysis, edits: Sequence[Intervention]) -> list[Variant | ValueError]:
-    """The same of a model that reads and writes nothing: what it says of each place, or of the whole text."""
+def _read_variants(checkpoint: Checkpoint, base: Analysis, edits: Sequence[Intervention]) -> list[Variant | ValueError]:
+    """Returns the effects for a model without a decoder: its predictions at each place, or for the full text."""
     scored, rows = base.trace.scored.ids, list(base.trace.counted)
     read = log_probs(checkpoint, base.trace.source.ids, None, [BASELINE, *edits])  # [1+N,S,V] or [1+N,1,C]
     chosen = read[:, rows, [scored[row] for row in rows]].sum(-1).tolist()  # [1+N]
@@ -164,7 +165,7 @@ def _read_anew(checkpoint: Checkpoint, base: Analysis, edits: Sequence[Intervent
 
 
 def learned_table(checkpoint: Checkpoint, side: str) -> np.ndarray:
-    """The learned positions of one side, or of the only one, float32 [R,D]; ValueError where the checkpoint has none."""
+    """Returns the learned positions of one side, or of the only one, float32 [R,D]. Raises ValueError without any."""
     if not checkpoint.config.scheme.has_table:
         raise ValueError(
             f"The checkpoint {checkpoint.name!r} has {checkpoint.config.positions} positions; expected learned."
@@ -177,16 +178,18 @@ def learned_table(checkpoint: Checkpoint, side: str) -> np.ndarray:
 
 
 def learned_checkpoint(current: str, home: Path | None = None) -> str | None:
-    """The current checkpoint where its positions are learned, else one in the folder that has such, if it can be of the same
-    family; None without."""
+    """Returns the current checkpoint if its positions are learned, else another such one, preferably of the same family.
+
+    The result is None without one.
+    """
     known = names(home)
-    found = {name: described(find(name, home)) for name in known}
-    learned = [name for name in known if _is_trained(found[name])]
-    own = family(found.get(current, {}))
-    return min(learned, key=lambda name: (name != current, family(found[name]) != own), default=None)
+    models = {name: described(find(name, home)) for name in known}
+    learned = [name for name in known if _is_trained(models[name])]
+    own = family(models.get(current, {}))
+    return min(learned, key=lambda name: (name != current, family(models[name]) != own), default=None)
 
 
 def _is_trained(model: dict[str, Any]) -> bool:
-    """Whether its positions are trained."""
+    """Returns True for a model with learned positions."""
     scheme = model.get("positions")
     return isinstance(scheme, str) and scheme in SCHEMES and SCHEMES[scheme].has_table

@@ -1,4 +1,4 @@
-"""The passes behind an analysis, computed again with everything recorded."""
+"""Recorded activations of the passes behind an analysis."""
 
 from __future__ import annotations
 
@@ -17,22 +17,25 @@ from model.trace import Axis, Probe, Site, Streams, Sublayer
 
 
 class Activations(NamedTuple):
-    """Queries, keys, values, z and patterns of every site (the batch is one), the residual stream before and after every
-    sub-layer, and the encoder's output."""
+    """Activations of one pass, with a batch of one.
+
+    These are queries, keys, values, z and patterns of every site, the residual stream around every sub-layer, and the
+    encoder's output.
+    """
 
     records: dict[Site, dict[str, Tensor]]
     streams: dict[Sublayer, Streams]
     memory: Tensor | None  # [1,S,D]; None without an encoder
-    hidden: Tensor  # [1,T,D]: what the projection reads; without a decoder [1,S,D]
-    unedited: masks.Masks  # what the masks would be without the edits
+    hidden: Tensor  # [1,T,D], the input of the projection; without a decoder [1,S,D]
+    unedited: masks.Masks  # the masks without edits
 
 
 @torch.inference_mode()
 def activations(checkpoint: Checkpoint, analysis: Analysis, site: Site | None = None, query: int = -1) -> Activations:
-    """One pass over the analysis' source and target, under its intervention.
+    """Runs the analysis' source and target through the model once, under its intervention, and records everything.
 
-    Where each step was decoded over its own prefix, the pass that chose the token of `query` (from 0), if a `site` whose
-    queries are target tokens is named: that query is its last one. Else the target is whole.
+    Where each step has its own pass and the queries of `site` are target tokens, the pass is the one that chose the token of
+    `query` (from 0). That query is then the last one. Else the pass reads the full target.
     """
     trace, probe = analysis.trace, Probe("full")
     source, outputs = (_ids(axis, checkpoint.device) for axis in (trace.source, trace.outputs))
@@ -45,28 +48,27 @@ def activations(checkpoint: Checkpoint, analysis: Analysis, site: Site | None = 
 
 
 def stepwise(analysis: Analysis, site: Site) -> bool:
-    """True where each row of a site's maps comes from a pass of its own, over the prefix that chose its token."""
+    """Returns True where each row of a site's maps comes from its own pass, over the prefix that chose its token."""
     return analysis.last is not None and site.of.queries == "target"
 
 
 def rows_of(checkpoint: Checkpoint, analysis: Analysis, site: Site) -> Iterator[tuple[slice, dict[str, Tensor]]]:
-    """Yields, for each pass behind a site's maps, the rows of the trace that it gave and its record with these queries
-    alone. One pass gives all rows, or each row has its own; its keys end at the query in decoder
-    self-attention.
+    """Yields, for each pass behind a site's maps, its rows of the trace and its record of these queries only.
 
-    `q` [1,H,R,K], `k` and `v` [1,H,S,K], `z` [1,H,R,K], `pattern` and `scores` [1,H,R,S], `mask` [1,H,R,S], and
+    One pass gives all rows, or each row has its own pass, whose keys end at the query in decoder self-attention. The record
+    has `q` [1,H,R,K], `k` and `v` [1,H,S,K], `z` [1,H,R,K], `pattern` and `scores` [1,H,R,S], `mask` [1,H,R,S], and
     `position_bias` [1,H,R,S] where the scheme of positions adds one to the scores.
     """
-    alone = stepwise(analysis, site)
-    queries = range(len(analysis.trace.queries(site))) if alone else (-1,)
+    has_own_passes = stepwise(analysis, site)
+    queries = range(len(analysis.trace.queries(site))) if has_own_passes else (-1,)
     for query in queries:
         record = dict(activations(checkpoint, analysis, site, query).records[site])
         mask = record["mask"]  # [1,(H,)T,S]
         record["mask"] = (mask if mask.ndim == 4 else mask[:, None]).expand_as(record["pattern"])  # [1,H,T,S]
-        if alone:
+        if has_own_passes:
             by_query = ("q", "z", "pattern", "scores", "mask", "position_bias")
             record |= {name: record[name][:, :, -1:] for name in by_query if name in record}
-        yield slice(query, query + 1) if alone else slice(0, None), record
+        yield slice(query, query + 1) if has_own_passes else slice(0, None), record
 
 
 def _ids(axis: Axis | None, device: torch.device) -> Tensor | None:

@@ -1,7 +1,7 @@
-"""How large a Transformer is, from its configuration alone: parameters by part, the key-value cache, patterns, operations.
+"""Size of a Transformer from its configuration: parameters by part, key-value cache, patterns and operations.
 
-Nothing is built, so that models which no machine here could hold are counted as well. B, S, T, H, D, F and V as in
-`model.config`; one number takes 4 bytes, float32.
+The module builds no model, so it also counts models larger than memory. B, S, T, H, D, F and V are as in `model.config`. One
+number takes 4 bytes, float32.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ LARGEST = {"layers": 200, "d_model": 65_536, "heads": 512, "d_ff": 524_288, "voc
 
 @dataclass(frozen=True)
 class Architecture:
-    """What decides the size of a model. `vocabulary` is that of its last embedding table, `second_vocabulary` that of the
-    source's where it has one of its own.
+    """Sizes of a model. `vocabulary` belongs to its last embedding table, `second_vocabulary` to a separate source table.
 
-    Raises ValueError, with both numbers, for a size that is not positive or too large, and heads that do not share D.
+    Raises:
+        ValueError: A size is not positive or too large, or the number of heads does not divide D.
     """
 
     family: str  # one of `FAMILIES`
@@ -32,32 +32,32 @@ class Architecture:
     vocabulary: int
     second_vocabulary: int = 0
     positions: int = 0  # rows of learned positions, in all tables together
-    segments: int = 0  # rows of a table that tells two sentences apart
+    segments: int = 0  # rows of the table that marks the two sentences
     gated: bool = False  # the feed-forward network has a third matrix
     biases: bool = True  # of all linear layers inside the layers
     norm_biases: bool = True  # a norm shifts as well as scales
-    outer_norms: int = 0  # norms that stand outside the layers
+    outer_norms: int = 0  # norms outside the layers
     tied: bool = True  # the output projection is an embedding table
     output_bias: bool = False
     transforms: int = 0  # linear layers of D x D before the output, with a bias, and a norm after each
-    poolers: int = 0  # the same that read a text as one vector, without a norm
-    choices: int = 0  # what the heads after the pooler choose from, each a row of D with a bias
-    projects: bool = True  # each token's vector goes through the output projection; else its table stands idle
+    poolers: int = 0  # such layers for a vector of the full text, without a norm
+    choices: int = 0  # outputs of the heads after the pooler, each a row of D with a bias
+    projects: bool = True  # each token's vector goes through the output projection
 
     def __post_init__(self) -> None:
         limits = {"encoder_layers": "layers", "decoder_layers": "layers", **{n: n for n in LARGEST}}
         for field in dataclasses.fields(self):
-            most = LARGEST.get(limits.get(field.name, ""))
-            least = 0 if field.name.endswith("layers") else 1
+            largest = LARGEST.get(limits.get(field.name, ""))
+            smallest = 0 if field.name.endswith("layers") else 1
             value = getattr(self, field.name)
-            if most is not None and not least <= value <= most:
-                raise ValueError(f"{field.name} is {value:,}; expected {least} to {most:,}")
+            if largest is not None and not smallest <= value <= largest:
+                raise ValueError(f"{field.name} is {value:,}; expected {smallest} to {largest:,}")
         if self.d_model % self.heads:
             wide = f"{self.heads:,} heads cannot share a width d_model of {self.d_model:,}"
             raise ValueError(f"{wide}; expected a multiple of {self.heads:,}, as {self._shared():,}")
 
     def _shared(self) -> int:
-        """The width nearest to its own that its heads can share."""
+        """Returns the width nearest to d_model that its heads can share."""
         return max(1, round(self.d_model / self.heads)) * self.heads
 
     @property
@@ -67,13 +67,13 @@ class Architecture:
         return {kind: layers[kind] for kind in FAMILIES[self.family]}
 
     def resized(self, layers: int = 0, **sizes: int) -> Architecture:
-        """With other sizes, 0 for the same; `layers` of each stack that there is. ValueError as above."""
+        """Returns a copy with other sizes, 0 for no change. `layers` applies to each stack. Raises as the constructor."""
         named = {f"{stack}_layers": layers for stack in ("encoder", "decoder") if stack in self.attentions}
         return dataclasses.replace(self, **{name: value for name, value in (named | sizes).items() if value})
 
 
 def of_config(config: ModelConfig) -> Architecture:
-    """The architecture of a model of the lab."""
+    """Returns the architecture of a model configuration."""
     stacks = [kind for kind in config.kinds if kind != "cross"]
     return Architecture(
         config.family,
@@ -99,40 +99,40 @@ def of_config(config: ModelConfig) -> Architecture:
 
 
 def parameters(of: Architecture) -> dict[str, int]:
-    """How many numbers are trained, by part; their sum is the model's. A pooler, and the heads after it, are a part where
-    there are any."""
+    """Returns the number of parameters by part. The part "pooler" includes the heads after it."""
     d, cross = of.d_model, of.attentions.get("cross", 0)
     linears = of.encoder_layers + of.decoder_layers  # feed-forward networks
     inner = 2 if of.gated else 1
     norms = 2 * (of.encoder_layers + of.decoder_layers) + cross + of.outer_norms
     norm = d * (2 if of.norm_biases else 1)
     pooled = of.poolers * (d * d + d) + of.choices * (d + 1)
-    found = {
+    parts = {
         "embeddings": (of.vocabulary + of.second_vocabulary + of.segments + of.positions) * d,
         "attention": sum(of.attentions.values()) * 4 * (d * d + d * of.biases),
         "feed-forward": linears * ((inner + 1) * d * of.d_ff + (inner * of.d_ff + d) * of.biases),
         "norms": norms * norm,
         "output": of.vocabulary * (d * (not of.tied) + of.output_bias) + of.transforms * (d * d + d + norm),
     }
-    return found | ({"pooler": pooled} if pooled else {})
+    return parts | ({"pooler": pooled} if pooled else {})
 
 
 def cache_bytes(of: Architecture) -> tuple[int, int]:
-    """Keys and values that decoding keeps: bytes for each target token, and for each source token (cross-attention). An
-    encoder alone keeps none."""
+    """Returns the bytes of cached keys and values for each target token, and for each source token (cross-attention)."""
     each = 2 * of.d_model * BYTES  # a key and a value of all heads
     return of.attentions.get("decoder", 0) * each, of.attentions.get("cross", 0) * each
 
 
 def pattern_bytes(of: Architecture, length: int) -> int:
-    """All patterns of one layer's self-attention over `length` tokens: H x L x L numbers."""
+    """Returns the bytes of one layer's self-attention patterns over `length` tokens: H x L x L numbers."""
     return of.heads * length * length * BYTES
 
 
 def multiplied(of: Architecture) -> tuple[int, int]:
-    """The weights that a source and a target token are multiplied by, 0 for a side that is not there: all matrices, the
-    output projection too where there is one to go through, no lookup in a table. What cross-attention makes keys and values
-    of are source tokens. A pooler and its heads are not of a token: they multiply one vector a text."""
+    """Returns the matrix weights that a source and a target token pass, 0 for a missing side.
+
+    They include the output projection and exclude table lookups. Source tokens pass cross-attention's key and value
+    matrices. A pooler and its heads are excluded: they read one vector a text.
+    """
     square, forward = of.d_model**2, (3 if of.gated else 2) * of.d_model * of.d_ff
     encoder, decoder, cross = (of.attentions.get(kind, 0) for kind in ("encoder", "decoder", "cross"))
     output = (of.vocabulary * of.d_model + of.transforms * square) * of.projects
@@ -141,9 +141,11 @@ def multiplied(of: Architecture) -> tuple[int, int]:
 
 
 def operations(of: Architecture, length: int) -> tuple[int, int]:
-    """Floating-point operations of a forward pass, for a source and a target token, both texts of `length` tokens: two for
-    each weight of `multiplied` (compare Kaplan et al. 2020, section 2.1), and 4 L D a layer of attention for its scores and
-    its mix, as the explicit path computes them, masked or not."""
+    """Returns the floating-point operations of a forward pass for a source and a target token, in texts of `length` tokens.
+
+    They are two for each weight of `matrix_weights` (compare Kaplan et al. 2020, section 2.1), and 4 L D a layer of
+    attention for scores and weighted sums, masked cells included.
+    """
     mixed = 4 * length * of.d_model
     encoder, decoder, cross = (of.attentions.get(kind, 0) for kind in ("encoder", "decoder", "cross"))
     source, target = multiplied(of)
@@ -152,13 +154,13 @@ def operations(of: Architecture, length: int) -> tuple[int, int]:
 
 @dataclass(frozen=True)
 class Preset:
-    """A known model: its sizes, what its authors say of its parameters, and what is counted here."""
+    """A published model: its sizes, its published number of parameters, and a note on the count."""
 
     title: str
     architecture: Architecture
     published: float  # parameters
     paper: str
-    counted: str  # what is counted, and why the two may differ, a sentence
+    counted: str  # a sentence: scope of the count, and why the two numbers may differ
 
 
 def _vaswani(d_model: int, heads: int, d_ff: int) -> Architecture:
@@ -187,11 +189,9 @@ def _gpt2(layers: int, d_model: int, heads: int) -> Architecture:
 
 
 _PAPER, _BERT, _GPT2 = "Vaswani et al. 2017, table 3", "Devlin et al. 2019, section 3", "Radford et al. 2019, as released"
-_SHARED = (
-    "One table of 37,000 rows for both languages and the output; the paper says “about 37000” and gives no exact count."
-)
-_POOLED = "With the table of segments and the pooler, without the head that fills in blanks."
-_TIED = "The output projection is the embedding table; positions are a table of 1,024 rows."
+_SHARED = "One table of 37,000 rows for both languages and the output. The paper says “about 37000”."
+_POOLED = "With the segment table and the pooler, without the masked-word head."
+_TIED = "The output projection is the embedding table. Positions are a table of 1,024 rows."
 PRESETS: dict[str, Preset] = {
     "base": Preset("Transformer base", _vaswani(512, 8, 2048), 65e6, _PAPER, _SHARED),
     "big": Preset("Transformer big", _vaswani(1024, 16, 4096), 213e6, _PAPER, _SHARED),

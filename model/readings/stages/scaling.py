@@ -1,7 +1,7 @@
-"""Why scores are divided by sqrt(d_k): what the division does to their variance, to the softmax and to its gradient.
+"""Effect of dividing scores by sqrt(d_k) on their variance, on the softmax and on its gradient.
 
 For q and k with independent components of mean 0 and variance 1, q.k has variance d_k (Vaswani et al. 2017, section 3.2.1,
-footnote 4). Here that is measured, on random vectors and on the queries and keys of a checkpoint.
+footnote 4). This module measures it on random vectors and on the queries and keys of a checkpoint.
 """
 
 from __future__ import annotations
@@ -25,17 +25,20 @@ from model.readings.stages.layer_inputs import rows_of
 from model.trace import Site
 
 WIDTHS = (4, 8, 16, 32, 64, 128, 256, 512)  # of d_k
-SETS, QUERIES = 64, 8  # so many sets of keys are drawn for each width, and so many queries for each set
-STEPS = 30  # of a bisection: 2^-30 is left of the interval
+SETS, QUERIES = 64, 8  # random sets of keys for each width, and queries for each set
+STEPS = 30  # of a bisection, which leaves 2^-30 of the interval
 
 
 @dataclass(frozen=True)
 class Numbers:
-    """Means over queries that see at least two keys; nan where there is none. All arrays have one shape.
+    """Means over the queries that see at least two keys, nan without any. All arrays have one shape.
 
-    `variance` of a query's scores over its keys; `largest` weight of its row of the pattern; `entropy` of that row in nats;
-    `gradient`: the Frobenius norm of the softmax's Jacobian diag(p) - p p^T; `spectral`: its spectral norm, the largest
-    eigenvalue. The two need not change alike.
+    Attributes:
+        variance: Of a query's scores over its keys.
+        largest: Largest weight of the query's row of the pattern.
+        entropy: Of that row, in nats.
+        gradient: Frobenius norm of the softmax's Jacobian diag(p) - p p^T.
+        spectral: Spectral norm of the Jacobian, its largest eigenvalue.
     """
 
     variance: np.ndarray
@@ -47,34 +50,35 @@ class Numbers:
 
 @dataclass(frozen=True)
 class Scaling:
-    """The same queries and keys with their products divided by sqrt(d_k), and not divided."""
+    """Statistics of the same queries and keys with and without the division by sqrt(d_k)."""
 
-    widths: tuple[int, ...]  # d_k of each entry: one a width that was drawn, or one a head
-    keys: int  # how many keys a query sees, at most
-    queries: int  # how many queries were averaged over
+    widths: tuple[int, ...]  # d_k of each entry: a random width or a head
+    keys: int  # keys that a query sees at most
+    queries: int  # queries in the mean
     divided: Numbers
     undivided: Numbers
 
     @property
     def even_gradient(self) -> float:
-        """The gradient's norm where the weight is even over all keys: sqrt(S - 1) / S."""
+        """The gradient's norm for equal weights on all keys, sqrt(S - 1) / S."""
         return math.sqrt(self.keys - 1) / self.keys
 
 
 def jacobian_norm(pattern: np.ndarray) -> np.ndarray:
-    """Frobenius norm of diag(p) - p p^T for each row p of a pattern [...,S]: [...]. It is 0 where all weight is on one key,
-    sqrt(S - 1) / S where it is even.
+    """Returns the Frobenius norm of diag(p) - p p^T for each row p of a pattern [...,S], [...].
 
-    Its square is the sum of p_i^2 (1 - p_i)^2 on the diagonal and of p_i^2 p_j^2 beside it."""
+    It is 0 for all weight on one key, sqrt(S - 1) / S for equal weights. Its square is the sum of p_i^2 (1 - p_i)^2 on the
+    diagonal and of p_i^2 p_j^2 off it.
+    """
     squares = (pattern**2).sum(-1)
     return np.sqrt(np.maximum(0.0, squares - 2 * (pattern**3).sum(-1) + squares**2))
 
 
 def spectral_norm(pattern: np.ndarray) -> np.ndarray:
-    """Largest eigenvalue of diag(p) - p p^T for each row p of a pattern [...,S], S at least 2: [...]. It is 0 where all
-    weight is on one key, 1 / S where it is even, and 0.5 at most.
+    """Returns the largest eigenvalue of diag(p) - p p^T for each row p of a pattern [...,S], S at least 2, [...].
 
-    It is the root of 1 = sum_i p_i^2 / (p_i - x) between the second largest p and the largest one, found by bisection.
+    It is 0 for all weight on one key, 1 / S for equal weights, and 0.5 at most. Bisection finds it as the root of
+    1 = sum_i p_i^2 / (p_i - x) between the second largest p and the largest one.
     """
     ordered = np.sort(pattern.astype(np.float64), axis=-1)
     low, high = ordered[..., -2].copy(), ordered[..., -1].copy()
@@ -89,7 +93,7 @@ def spectral_norm(pattern: np.ndarray) -> np.ndarray:
 
 
 def numbers(scores: np.ndarray, pattern: np.ndarray, allowed: np.ndarray) -> Numbers:
-    """Means over the queries of scores and patterns [N,T,S] whose keys are `allowed` (bool, the same shape): each [N]."""
+    """Returns means over the queries of scores and patterns [N,T,S] whose keys are `allowed` (bool [N,T,S]), each [N]."""
     weights = np.where(allowed, pattern, 0.0).astype(np.float64)
     count = allowed.sum(-1)  # [N,T]
     seen = count > 1
@@ -113,37 +117,41 @@ def numbers(scores: np.ndarray, pattern: np.ndarray, allowed: np.ndarray) -> Num
 
 @torch.inference_mode()
 def drawn(keys: int, seed: int = 0, widths: tuple[int, ...] = WIDTHS) -> Scaling:
-    """Random queries and keys with components from N(0, 1), seeded: the numbers of rows over `keys` keys for each width d_k.
+    """Returns statistics of random queries over `keys` keys for each width d_k, with components from N(0, 1).
 
-    Raises ValueError for fewer than two keys.
+    Raises:
+        ValueError: There are fewer than two keys.
     """
     if keys < 2:
         raise ValueError(f"a softmax over {keys} key is always 1; expected at least 2 keys")
     generator = torch.Generator().manual_seed(seed)
-    found = []
+    pairs = []
     for width in widths:
-        query = torch.randn(1, SETS, QUERIES, width, generator=generator)  # [B,H,T,K], sets in the place of heads
+        query = torch.randn(1, SETS, QUERIES, width, generator=generator)  # [B,H,T,K], with sets as heads
         key = torch.randn(1, SETS, keys, width, generator=generator)  # [B,H,S,K]
         allowed = torch.ones(1, 1, QUERIES, keys, dtype=torch.bool)
-        found.append([_pooled(each) for each in _both(query, key, allowed)])
-    divided, undivided = (_joined([pair[i] for pair in found]) for i in range(2))
+        pairs.append([_pooled(each) for each in _both(query, key, allowed)])
+    divided, undivided = (_joined([pair[i] for pair in pairs]) for i in range(2))
     return Scaling(tuple(widths), keys, SETS * QUERIES, divided, undivided)
 
 
 @torch.inference_mode()
 def of_site(checkpoint: Checkpoint, analysis: Analysis, site: Site) -> Scaling:
-    """A checkpoint's own queries and keys at a site: the numbers of each head, with the division and without.
+    """Returns statistics of each head's own queries and keys at a site, with and without the division.
 
-    Read from the passes that the rows of the maps come from, under the intervention; padding asks nothing. The division is
-    left out here alone: what came before is as it was. A row that an edit writes over has the same weights in both. Raises
-    ValueError for a site that the checkpoint does not have.
+    They come from the passes behind the site's rows, under the intervention, without padding queries. Only this site omits
+    the division. A row that an edit overwrites has equal weights in both.
+
+    Raises:
+        ValueError: The checkpoint has no such site.
     """
     if site not in analysis.trace.patterns:
         raise ValueError(f"This checkpoint has no layer {site.layer + 1} here; choose a lower one.")
-    trace, asked = analysis.trace, analysis.request.intervention
+    trace, intervention = analysis.trace, analysis.request.intervention
     source, shape = trace.source and trace.source.ids, trace.patterns[site].shape
     edits = {
-        scaling: edits_of(checkpoint, source, [dataclasses.replace(asked, scaling=scaling)]) for scaling in (True, False)
+        scaling: edits_of(checkpoint, source, [dataclasses.replace(intervention, scaling=scaling)])
+        for scaling in (True, False)
     }
     allowed, width = np.zeros(shape, dtype=bool), checkpoint.config.head_dim
     maps = {scaling: (np.zeros(shape), np.zeros(shape)) for scaling in (True, False)}  # scores and pattern [H,T,S]
@@ -164,17 +172,17 @@ def of_site(checkpoint: Checkpoint, analysis: Analysis, site: Site) -> Scaling:
 
 
 def _both(query: Tensor, key: Tensor, mask: Tensor) -> tuple[Numbers, Numbers]:
-    """With the division and without it, each [H], of random vectors; the batch is one."""
-    found = []
+    """Returns statistics of random vectors with and without the division, each [H]. The batch is one."""
+    results = []
     for scaling in (True, False):
         edits = SiteEdits(Edits([dataclasses.replace(BASELINE, scaling=scaling)]))
         pattern, scores = attention_weights(query.double(), key.double(), mask, edits)  # [1,H,T,S] twice
-        found.append(numbers(*(t[0].numpy() for t in (scores, pattern, mask.expand_as(pattern)))))
-    return found[0], found[1]
+        results.append(numbers(*(t[0].numpy() for t in (scores, pattern, mask.expand_as(pattern)))))
+    return results[0], results[1]
 
 
 def _pooled(each: Numbers) -> Numbers:
-    """The mean over sets, as arrays of one entry."""
+    """Returns the mean over sets, as arrays of one entry."""
     return Numbers(*(values.mean(keepdims=True) for values in _fields(each)))
 
 

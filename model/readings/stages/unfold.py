@@ -1,4 +1,4 @@
-"""One query of one head, stage by stage in the order of the formula: every number on its way through a layer."""
+"""All numbers of one query of one head on its way through a layer, stage by stage in the order of the formula."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _FORWARD, _KEYS = "MultiHeadAttention.forward", "MultiHeadAttention._keys_and_va
 
 @dataclass(frozen=True)
 class Unfolded:
-    """The stages of one site, head and query (all from 0), with the tokens: `asks` and the keys' labels."""
+    """The stages of one site, head and query (all from 0), with the labels of the query and the keys."""
 
     site: Site
     head: int
@@ -46,52 +46,57 @@ class Unfolded:
         for stage in self.stages:
             if stage.name == name:
                 return stage
-        raise KeyError(f"there is no stage {name!r}; there are {', '.join(s.name for s in self.stages)}")
+        raise KeyError(f"there is no stage {name!r}; expected one of {', '.join(s.name for s in self.stages)}")
 
 
 @torch.inference_mode()
 def unfold(checkpoint: Checkpoint, analysis: Analysis, site: Site, head: int, query: int) -> Unfolded:
-    """All stages of one head for one query, under the analysis' intervention, from the pass that its row comes from.
+    """Returns all stages of one head for one query, under the analysis' intervention, from the pass behind its row.
 
-    Raises ValueError for a site, head or query that is not there.
+    Raises:
+        ValueError: The site, head or query does not exist.
     """
     trace, model = analysis.trace, checkpoint.model
-    view = trace.view(site, head)  # ValueError for a site or a head that is not there
+    view = trace.view(site, head)  # raises ValueError for an unknown site or head
     if not 0 <= query < len(view.queries):
         raise ValueError(f"There is no query {query + 1}; this site has queries 1 to {len(view.queries)}.")
-    asked, done = analysis.request.intervention, activations(checkpoint, analysis, site, query)
+    intervention, recorded = analysis.request.intervention, activations(checkpoint, analysis, site, query)
     layer = getattr(model, site.of.stack)[site.layer]
     parts = [residual.place.part for residual in layer.residuals]
     number = parts.index(site.of.sublayer)
-    around = [Streams(*(x[0] for x in done.streams[residual.place])) for residual in layer.residuals]  # [T,D] each
-    record = {name: tensor[0] for name, tensor in done.records[site].items()}
-    plain = getattr(done.unedited, site.kind)[0, 0]  # [1|T,S]
+    around = [Streams(*(x[0] for x in recorded.streams[residual.place])) for residual in layer.residuals]  # [T,D] each
+    record = {name: tensor[0] for name, tensor in recorded.records[site].items()}
+    plain = getattr(recorded.unedited, site.kind)[0, 0]  # [1|T,S]
     side = site.of.queries
     edited = {
-        "scale": not asked.scaling,
+        "scale": not intervention.scaling,
         "mask": not torch.equal(_mask_of(record, head)[query], plain[query if len(plain) > 1 else 0]),
-        "rotate": any(isinstance(edit, Positions) and edit.side == side for edit in asked.edits),
+        "rotate": any(isinstance(edit, Positions) and edit.side == side for edit in intervention.edits),
     }
     module = getattr(layer, f"{site.of.sublayer}_attention")
-    memory = None if site.of.is_self else done.memory[0]
+    memory = None if site.of.is_self else recorded.memory[0]
     residual = (layer.residuals[number], around[number])
     keys = view.keys[: analysis.key_count(site, query)]
-    one = _Head(layer, module, *residual, record, memory, site, head, query, view.queries, keys)
-    scaling = SiteEdits(Edits([dataclasses.replace(BASELINE, scaling=asked.scaling)]))  # the one edit before the softmax
-    stages = one.stages(scaling, edited)
-    if parts[number + 1] == "ff":  # else cross-attention comes next, a site of its own
+    unfolder = _HeadStages(layer, module, *residual, record, memory, site, head, query, view.queries, keys)
+    scaling = SiteEdits(
+        Edits([dataclasses.replace(BASELINE, scaling=intervention.scaling)])
+    )  # the only edit before the softmax
+    stages = unfolder.stages(scaling, edited)
+    if parts[number + 1] == "ff":  # else cross-attention follows, a separate site
         stages += feed_forward_stages(layer.feed_forward, layer.residuals[-1], around[-1], query, view.queries[query])
     return Unfolded(site, head, query, view.queries[query], keys, tuple(stages))
 
 
 @dataclass
-class _Head:
+class _HeadStages:
+    """Computes the stages of one head for one query."""
+
     layer: nn.Module
     attention: MultiHeadAttention
     residual: Residual
-    around: Streams  # [T,D], before and after it
-    record: dict[str, Tensor]  # without the batch
-    memory: Tensor | None  # [S,D]: what cross-attention reads, None in self-attention
+    around: Streams  # [T,D], before and after the sub-layer
+    record: dict[str, Tensor]  # without the batch axis
+    memory: Tensor | None  # [S,D], the encoder's output; None in self-attention
     site: Site
     head: int
     query: int
@@ -100,47 +105,47 @@ class _Head:
 
     def __post_init__(self) -> None:
         self.x = self.around.before  # [T,D]
-        self.asks = (self.queries[self.query],)
+        self.row_label = (self.queries[self.query],)
         self.q, self.k, self.v = (self.record[name][self.head] for name in "qkv")  # [T,K], [S,K], [S,K]
         self.scores, self.pattern = (self.record[name][self.head, self.query] for name in ("scores", "pattern"))  # [S]
-        self.marked = None if self.memory is not None else self.query  # the token that asks, where it is a key too
+        self.marked = None if self.memory is not None else self.query  # the query's token, where it is a key too
 
     def stages(self, scaled: SiteEdits, edited: dict[str, bool]) -> list[Stage]:
-        """All of them up to the residual connection, in the order of the computation."""
+        """Returns the stages up to the residual connection, in the order of the computation."""
         parts = (self._input(), self._projected(edited), self._weighed(scaled, edited), [self._mixed()], self._written())
         return [stage for part in parts for stage in part]
 
     def _shape(self, name: str, letters: str) -> Shape:
-        """A tensor of this site by the letters of its axes."""
+        """Returns a tensor's shape from the letters of its axes."""
         lengths = {"B": 1, "H": self.attention.heads, "T": len(self.x), "S": len(self.keys), "K": self.q.size(-1)}
         lengths |= {"D": self.x.size(-1), "1": 1}
         return Shape(name, f"[{','.join(letters)}]", tuple(lengths[letter] for letter in letters))
 
     @property
     def _read(self) -> Tensor:
-        """What the sub-layer reads, [T,D]."""
+        """The input of the sub-layer, [T,D]."""
         return self.residual.norm(self.x) if self.residual.norm_first else self.x
 
     def _alone(self, name: str, values: Tensor) -> Table:
-        """The row of the token that asks."""
-        return Table(name, self.asks, array_of(values[self.query : self.query + 1]))
+        """Returns a table with the row of the query."""
+        return Table(name, self.row_label, array_of(values[self.query : self.query + 1]))
 
     def _input(self) -> list[Stage]:
         cross = self.memory is not None
-        streams = (self._shape("x", "BTD"), *([self._shape("memory", "BSD")] * cross))
+        streams = (self._shape("x", "BTD"), self._shape("memory", "BSD")) if cross else (self._shape("x", "BTD"),)
         name, values = ("memory", self.memory) if cross else ("x of every token", self.x)
-        arrived = Table(name, self.keys, array_of(values), marked=self.marked)
+        inputs = Table(name, self.keys, array_of(values), marked=self.marked)
         function, result = f"{type(self.layer).__name__}.forward", "crossed" if cross else "attended"
         code = (Reference("layers.py", function, result),)
-        made = [Stage("input", (self._alone("x", self.x), arrived), streams, code)]
+        stages = [Stage("input", (self._alone("x", self.x), inputs), streams, code)]
         if self.residual.norm_first:
             normed = (self._alone("x", self.x), self._alone("read", self._read))
             code = (Reference("layers.py", "Residual.forward", "read"),)
-            made.append(Stage("norm", normed, (self._shape("read", "BTD"),), code))
-        return made
+            stages.append(Stage("norm", normed, (self._shape("read", "BTD"),), code))
+        return stages
 
     def _projected(self, edited: dict[str, bool]) -> list[Stage]:
-        """Queries, keys and values; where a scheme of positions turns them, before and after it."""
+        """Returns queries, keys and values, and their rotated versions for a rotary scheme of positions."""
         shapes = (self._shape("q", "BHTK"), self._shape("k, v", "BHSK"))
         module, q, k = self.attention, self.q, self.k
         if module.scheme.has_rotation:
@@ -152,65 +157,65 @@ class _Head:
             Reference("attention.py", _FORWARD, "k"),
             Reference("attention.py", _KEYS, "k", "split"),
         )
-        made = [Stage("qkv", (*self._query_and_keys(q, k), Table("v", self.keys, array_of(self.v))), shapes, code)]
+        stages = [Stage("qkv", (*self._query_and_keys(q, k), Table("v", self.keys, array_of(self.v))), shapes, code)]
         if module.scheme.has_rotation:
             code = (Reference("attention.py", _FORWARD, "q", "rotate"), Reference("attention.py", _KEYS, "k", "rotate"))
             code += tuple(Reference("positions.py", "rotary", name) for name in ("angles", "turned"))
-            made.append(Stage("rotate", self._query_and_keys(self.q, self.k), shapes, code, edited["rotate"]))
-        return made
+            stages.append(Stage("rotate", self._query_and_keys(self.q, self.k), shapes, code, edited["rotate"]))
+        return stages
 
     def _query_and_keys(self, q: Tensor, k: Tensor) -> tuple[Table, Table]:
         return self._alone("q", q), Table("k", self.keys, array_of(k), marked=self.marked)
 
     def _weighed(self, scaled: SiteEdits, edited: dict[str, bool]) -> list[Stage]:
-        """From products to weights."""
-        keys, me, mask = self.keys, self.marked, self.record["mask"]
+        """Returns the stages from products to weights."""
+        keys, marked, mask = self.keys, self.marked, self.record["mask"]
         allowed = _mask_of(self.record, self.head)[self.query]  # [S]
-        seen = tuple(bool(cell) for cell in allowed)
+        visible = tuple(bool(cell) for cell in allowed)
         products = self.q[self.query] * self.k  # [S,K]
         sums = products.sum(-1)  # [S]
-        table = Table("q × k", keys, array_of(products), marked=me, totals=array_of(sums), total_name="q · k")
+        table = Table("q × k", keys, array_of(products), marked=marked, totals=array_of(sums), total_name="q · k")
         code = (Reference("attention.py", "attention_scores", "products"),)
-        made = [Stage("products", (table,), (self._shape("products", "BHTS"),), code)]
-        table = Table("score", keys, array_of(torch.stack((sums, self.scores), -1)), "step", marked=me)
+        stages = [Stage("products", (table,), (self._shape("products", "BHTS"),), code)]
+        table = Table("score", keys, array_of(torch.stack((sums, self.scores), -1)), "step", marked=marked)
         code = (
             Reference("attention.py", "attention_scores", "scores"),
             Reference("attention.py", "finish_scores", "edited"),
         )
-        made.append(Stage("scale", (table,), (self._shape("scores", "BHTS"),), code, edited["scale"]))
-        table = Table("score", keys, array_of(self.scores[:, None]), "score", marked=me, allowed=seen)
+        stages.append(Stage("scale", (table,), (self._shape("scores", "BHTS"),), code, edited["scale"]))
+        table = Table("score", keys, array_of(self.scores[:, None]), "score", marked=marked, allowed=visible)
         code = (Reference("attention.py", _FORWARD, "mask"), Reference("attention.py", "masked_softmax", "masked"))
         shape = self._shape("mask", "B1TS" if mask.dim() == 2 else "BHTS")
-        made.append(Stage("mask", (table,), (shape,), code, edited["mask"]))
+        stages.append(Stage("mask", (table,), (shape,), code, edited["mask"]))
         one = slice(self.query, self.query + 1)
         bias = self.record.get("position_bias")  # [H,T,S]
         bias = None if bias is None else bias[None, self.head, None, one]  # [1,1,1,S]
         plain = attention_weights(self.q[None, None, one], self.k[None, None], allowed, scaled, bias)[0][0, 0, 0]  # [S]
-        table = Table("weight", keys, array_of(self.pattern[:, None]), "weight", "weights", me, allowed=seen)
+        table = Table("weight", keys, array_of(self.pattern[:, None]), "weight", "weights", marked, allowed=visible)
         code = (
             Reference("attention.py", "masked_softmax", "pattern"),
             Reference("attention.py", "attention_weights", "pattern"),
         )
-        written_over = not torch.allclose(plain, self.pattern, atol=1e-6)
-        made.append(Stage("softmax", (table,), (self._shape("pattern", "BHTS"),), code, written_over))
-        return made
+        is_overwritten = not torch.allclose(plain, self.pattern, atol=1e-6)
+        stages.append(Stage("softmax", (table,), (self._shape("pattern", "BHTS"),), code, is_overwritten))
+        return stages
 
     def _mixed(self) -> Stage:
         parts, z = self.pattern[:, None] * self.v, self.record["z"][self.head, self.query]  # [S,K], [K]
         sums = {"totals": array_of(self.pattern), "foot": array_of(z), "foot_name": "z"}
         table = Table("weight × v", self.keys, array_of(parts), marked=self.marked, **sums)
         code = (Reference("attention.py", "attention", "z"),)
-        off = not torch.allclose(parts.sum(0), z, atol=1e-5)
-        return Stage("mix", (table,), (self._shape("z", "BHTK"),), code, off)
+        is_edited = not torch.allclose(parts.sum(0), z, atol=1e-5)
+        return Stage("mix", (table,), (self._shape("z", "BHTK"),), code, is_edited)
 
     def _written(self) -> list[Stage]:
-        """What all heads together write, and what it adds to the stream."""
+        """Returns the stages of the output projection and of the residual connection."""
         heads, h = self.attention.heads, self.head
         names = tuple(f"head {n + 1}" for n in range(heads))
         joined = self.record["z"][:, self.query]  # [H,K]
         code = (Reference("attention.py", _FORWARD, "concatenated"),)
         table = Table("z", names, array_of(joined), marked=h)
-        made = [Stage("concatenate", (table,), (self._shape("concatenated", "BTD"),), code)]
+        stages = [Stage("concatenate", (table,), (self._shape("concatenated", "BTD"),), code)]
         weight = self.attention.output.weight.unflatten(1, (heads, joined.size(-1)))  # [D,H,K]
         written = torch.einsum("dhk,hk->hd", weight, joined)  # [H,D]
         output = self.attention.output(joined.flatten())  # [D]
@@ -218,12 +223,12 @@ class _Head:
         norms = array_of(parts.norm(dim=-1))
         table = Table("W_O z", (*names, "bias"), array_of(parts), marked=h, totals=norms, total_name="norm")
         code = (Reference("attention.py", _FORWARD, "output"),)
-        made.append(Stage("project", (with_foot(table, output, "sum"),), (self._shape("output", "BTD"),), code))
+        stages.append(Stage("project", (with_foot(table, output, "sum"),), (self._shape("output", "BTD"),), code))
         x, after = (stream[self.query] for stream in self.around)  # [D]
-        return made + residual_stages("residual", self.residual, x, output, after, len(self.x))
+        return stages + residual_stages("residual", self.residual, x, output, after, len(self.x))
 
 
 def _mask_of(record: dict[str, Tensor], head: int) -> Tensor:
-    """The mask of one head, [T,S]."""
+    """Returns the mask of one head, [T,S]."""
     mask = record["mask"]  # [T,S], or [H,T,S] where heads differ
     return mask[head] if mask.dim() == 3 else mask

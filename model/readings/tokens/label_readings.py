@@ -1,12 +1,11 @@
-"""Readings that say which words of a text its label rests on, each declared once. With numpy alone.
+"""Attributions of a text's label to its words, each declared once, and the pooling of a classifier.
 
-A reading gives every word a number; a word is all of its subwords together, and control tokens are none. What has a sign
-says whether a word speaks for the label or for its rival; weights have none, and say only how much rests on a word.
+A reading gives every word, the sum of its subwords, a number. Control tokens are no words. A signed number is positive for
+the label and negative for its rival. Weights have no sign.
 
-What a classifier's pooler reads: the state of the first token, or the mean of all. With numpy alone.
-
-A head's output, pooled as the states are, is the pooled row of its pattern times the values: the row of the first token, or
-the mean of the rows of all tokens that are no padding."""
+A pooled head output is the pooled row of its pattern times the values: the first token's row, or the mean over all rows
+without padding. The module uses numpy only.
+"""
 
 from __future__ import annotations
 
@@ -21,28 +20,30 @@ from model.readings.heads.head_maps import averaged, measured
 from model.readings.tokens.word_readings import Words
 from model.trace import Site, Trace
 
-FEWEST = 3  # words of which a rank correlation says anything: of two it is 1 or -1
+FEWEST = 3  # words for a rank correlation; of two words it is always 1 or -1
 
 
 class Material(Protocol):
-    """What a reading may read."""
+    """Input of a reading."""
 
     words: Words
     trace: Trace
-    norms: Mapping[Site, np.ndarray]  # [H,S]: how large each head's value of each key is after W_O
-    pooling: np.ndarray  # [S]: the share of each token in what is pooled
+    norms: Mapping[Site, np.ndarray]  # [H,S]: norm of each head's value of each key after W_O
+    pooling: np.ndarray  # [S]: the share of each token in the pooled vector
 
     def gradient(self) -> np.ndarray:
-        """Gradient times embedding of each token, [S]; see `gradients`."""
+        """Returns gradient times embedding of each token, [S], see `label_gradient`."""
 
     def split(self) -> np.ndarray:
-        """By way of which token the heads wrote the difference of the two logits, [S]; see `label_logits`."""
+        """Returns the heads' part of the logit difference by attended token, [S], see `label_logits`."""
 
 
 @dataclass(frozen=True)
 class Reading:
-    """A reading: its name in files, what it is called on the screen, what it is, whether its numbers have a sign, and how it
-    is read: of some material to a number for each word, [W]."""
+    """A reading: its name in files, its label and meaning in the interface, and whether its numbers have a sign.
+
+    `read` returns a number for each word, [W].
+    """
 
     name: str
     label: str
@@ -52,16 +53,16 @@ class Reading:
 
 
 def _of_map(values: Callable[[Material], np.ndarray]) -> Callable[[Material], np.ndarray]:
-    return lambda seen: seen.words.sums(seen.pooling @ values(seen))
+    return lambda material: material.words.sums(material.pooling @ values(material))
 
 
-def _last(seen: Material) -> np.ndarray:
-    return measured(seen.trace, seen.norms, seen.trace.sites("encoder")[-1], None, "weights")
+def _last(material: Material) -> np.ndarray:
+    return measured(material.trace, material.norms, material.trace.sites("encoder")[-1], None, "weights")
 
 
 LABEL_READINGS: dict[str, Reading] = {
-    made.name: made
-    for made in (
+    reading.name: reading
+    for reading in (
         Reading(
             "last",
             "Weights, last layer",
@@ -74,48 +75,48 @@ LABEL_READINGS: dict[str, Reading] = {
             "Weights, all layers",
             "The attention weights, mean over all layers and heads, pooled as the classifier pools.",
             False,
-            _of_map(lambda seen: averaged(seen.trace, seen.norms, "encoder", "weights")),
+            _of_map(lambda material: averaged(material.trace, material.norms, "encoder", "weights")),
         ),
         Reading(
             "rollout",
             "Rollout",
-            "The weights of all layers multiplied, half of each kept in the residual stream (Abnar and Zuidema 2020).",
+            "The product of all layers’ weights, each averaged with the identity (Abnar and Zuidema 2020).",
             False,
-            _of_map(lambda seen: averaged(seen.trace, seen.norms, "encoder", "rollout")),
+            _of_map(lambda material: averaged(material.trace, material.norms, "encoder", "rollout")),
         ),
         Reading(
             "contribution",
             "Contribution",
             "The norm of weight times value times W_O (Kobayashi et al. 2020), mean over the layers.",
             False,
-            _of_map(lambda seen: averaged(seen.trace, seen.norms, "encoder", "contribution")),
+            _of_map(lambda material: averaged(material.trace, material.norms, "encoder", "contribution")),
         ),
         Reading(
             "sum",
             "Sum of parts",
-            "What all heads wrote into the difference of the two logits by way of a word, as the page Why splits it.",
+            "The heads’ part of the logit difference by attended word, as on the page Why.",
             True,
-            lambda seen: seen.words.sums(seen.split()),
+            lambda material: material.words.sums(material.split()),
         ),
         Reading(
             "gradient",
             "Gradient × input",
-            "The gradient of the difference of the two logits by a word’s embedding, times that embedding.",
+            "The gradient of the logit difference by a word’s embedding, times that embedding.",
             True,
-            lambda seen: seen.words.sums(seen.gradient()),
+            lambda material: material.words.sums(material.gradient()),
         ),
     )
-}  # in the order in which they are shown
+}  # in the order of the page
 
 
-POOLED = {  # what is pooled, and whose attention that makes the classifier's, by the way of pooling
-    "first": ("the state of the first token, {first}, alone", "the row of {first}, the token that is read"),
-    "mean": ("the mean of the states of all {count} tokens, each with a weight of {weight}", "the mean of all rows"),
+POOLED = {  # by pooling: a description of the pooled vector, and of its attention row
+    "first": ("the state of the first token, {first}", "the row of {first}"),
+    "mean": ("the mean of the states of all {count} tokens, each with weight {weight}", "the mean of all rows"),
 }
 
 
 def pooling_weights(config: ModelConfig, ids: Sequence[int]) -> np.ndarray:
-    """The share that each token's state has in what is pooled, [S]: they add up to 1."""
+    """Returns the share of each token's state in the pooled vector, [S]. The shares add up to 1."""
     weights = np.array([token != PAD for token in ids], dtype=np.float64)
     if config.pooling == "first":
         weights[1:] = 0
@@ -123,13 +124,13 @@ def pooling_weights(config: ModelConfig, ids: Sequence[int]) -> np.ndarray:
 
 
 def pooled_row(trace: Trace, weights: np.ndarray, site: Site, head: int | None = None) -> np.ndarray:
-    """How the pooled vector looks at each token by way of a head, or of the mean over heads where none is named: [S]."""
+    """Returns the pooled vector's attention to each token, [S], in one head or in the mean over heads."""
     return weights @ trace.view(site, head).values
 
 
 def pooling_told(config: ModelConfig, labels: Sequence[str], ids: Sequence[int]) -> tuple[str, str]:
-    """What is pooled, and whose attention is shown for it: in words, of this very text."""
+    """Returns a description of the pooled vector of this text, and one of its attention row."""
     count = sum(token != PAD for token in ids)
-    given = {"first": labels[0], "count": count, "weight": f"1/{count}"}
-    what, whose = POOLED[config.pooling]
-    return what.format(**given), whose.format(**given)
+    values = {"first": labels[0], "count": count, "weight": f"1/{count}"}
+    vector, row = POOLED[config.pooling]
+    return vector.format(**values), row.format(**values)

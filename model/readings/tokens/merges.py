@@ -1,9 +1,9 @@
-"""How a text becomes tokens, step by step: its words, and the merges that byte-pair encoding makes in each.
+"""Byte-pair encoding of a text step by step: its words, and the merges in each.
 
-Sennrich, Haddow and Birch 2016 ("Neural Machine Translation of Rare Words with Subword Units", section 3.2): a vocabulary is
-learned by joining the most frequent pair of neighbours, again and again; a new word is cut by the same merges in the order
-in which they were learned. The alphabet is the 256 bytes, not characters (Radford et al. 2019, GPT-2, section 2.2), so no
-text is unknown. Of equal pairs in a word the leftmost is joined first, one merge a step.
+Training repeatedly joins the most frequent pair of neighbours (Sennrich, Haddow and Birch 2016, "Neural Machine Translation
+of Rare Words with Subword Units", section 3.2). A new word is split by these merges, in the order of training. The alphabet
+is the 256 bytes, not characters (Radford et al. 2019, GPT-2, section 2.2), so no text is unknown. Of equal pairs in a word
+the leftmost is joined first, one merge a step.
 """
 
 from __future__ import annotations
@@ -17,28 +17,28 @@ from itertools import pairwise
 
 from model.text.tokenizer import Piece, Tokenizer
 
-Merges = dict[tuple[int, int], tuple[int, int]]  # of two neighbours' ids: the rank, and the id that they become
+Merges = dict[tuple[int, int], tuple[int, int]]  # pair of ids to its rank and the merged id
 
 
 @dataclass(frozen=True)
 class Merge:
     """Two neighbours that become one token."""
 
-    at: int  # which piece of the word is the first of the two, from 0
-    rank: int  # in the list of merges, from 1: the lower, the earlier it was learned
-    token: int  # the id that they become
+    at: int  # index of the first of the two pieces, from 0
+    rank: int  # in the list of merges, from 1, in the order of training
+    token: int  # the merged id
 
 
 @dataclass(frozen=True)
 class Word:
-    """A part of the text that merges stay within, from its bytes to its tokens."""
+    """A part of the text, from its bytes to its tokens. No merge crosses its border."""
 
-    lent: bool  # True for the word after an elision, read with a space that the text has not
+    lent: bool  # True for the word after an elision, read with an added space
     start: tuple[int, ...]  # ids of its single bytes
     merges: tuple[Merge, ...]
 
     def steps(self) -> Iterator[tuple[int, ...]]:
-        """The ids of its pieces: before any merge, and after each."""
+        """Yields the ids of the pieces before any merge, and after each merge."""
         pieces = list(self.start)
         yield tuple(pieces)
         for merge in self.merges:
@@ -47,34 +47,35 @@ class Word:
 
     @property
     def ids(self) -> tuple[int, ...]:
-        """Its tokens, once no two neighbours are in the list of merges."""
+        """The tokens of the word after all merges."""
         *_, last = self.steps()
         return last
 
 
 @dataclass(frozen=True)
 class Cut:
-    """A text on its way to tokens."""
+    """A text with its words and merges."""
 
-    text: str  # normalised, to Unicode NFC: an accent and its letter are one character
+    text: str  # normalized to Unicode NFC: an accent and its letter are one character
     words: tuple[Word, ...]
 
     @property
     def ids(self) -> tuple[int, ...]:
-        """The tokens of the whole text."""
+        """The tokens of the full text."""
         return tuple(token for word in self.words for token in word.ids)
 
 
 @functools.lru_cache(8)
 def learned(tokenizer: Tokenizer) -> Merges:
-    """A tokenizer's merges, by pair; ValueError where it has none, see `Tokenizer.merges`."""
+    """Returns a tokenizer's merges by pair. Raises ValueError without any, see `Tokenizer.merges`."""
     return tokenizer.merges()
 
 
 def cut(tokenizer: Tokenizer, text: str) -> Cut:
-    """The words of a text and the merges of each; all its tokens are those of `tokenizer.encode`.
+    """Returns the words of a text and their merges. The tokens equal `tokenizer.encode`.
 
-    Raises ValueError for a tokenizer that is no byte-level BPE.
+    Raises:
+        ValueError: The tokenizer is no byte-level BPE.
     """
     merges = learned(tokenizer)
     words = tuple(_merged(tokenizer, piece, merges) for piece in tokenizer.cut(text))
@@ -83,18 +84,19 @@ def cut(tokenizer: Tokenizer, text: str) -> Cut:
 
 def _merged(tokenizer: Tokenizer, piece: Piece, merges: Merges) -> Word:
     start = tokenizer.byte_ids(piece.read)
-    pieces, made = list(start), []
+    pieces = list(start)
+    done: list[Merge] = []
     ranks = [_rank(merges, pair) for pair in pairwise(pieces)]  # of each piece with the next
     while ranks and (best := min(ranks)) < math.inf:
-        at = ranks.index(best)
-        token = merges[pieces[at], pieces[at + 1]][1]
-        made.append(Merge(at, int(best), token))
-        pieces[at : at + 2] = [token]
-        del ranks[at]
-        for left in (at - 1, at):  # the new piece has new pairs on both sides
+        index = ranks.index(best)
+        token = merges[pieces[index], pieces[index + 1]][1]
+        done.append(Merge(index, int(best), token))
+        pieces[index : index + 2] = [token]
+        del ranks[index]
+        for left in (index - 1, index):  # the new piece forms new pairs on both sides
             if 0 <= left < len(ranks):
                 ranks[left] = _rank(merges, (pieces[left], pieces[left + 1]))
-    return Word(piece.lent, start, tuple(made))
+    return Word(piece.lent, start, tuple(done))
 
 
 def _rank(merges: Merges, pair: tuple[int, int]) -> float:

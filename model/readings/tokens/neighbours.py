@@ -1,9 +1,8 @@
-"""Which tokens lie near one another in an embedding table, by the cosine of their vectors.
+"""Nearest tokens in an embedding table by cosine, and word analogies such as king − man + woman.
 
-In a joint vocabulary a token has no language of its own: it is told by how often each side of the training data has it.
-
-king − man + woman: what the rows of an embedding table give for a sum of words (Mikolov, Yih and Zweig 2013, "Linguistic
-Regularities in Continuous Space Word Representations")."""
+In a joint vocabulary the counts of the training data on each side decide the language of a token. For analogies see Mikolov,
+Yih and Zweig 2013, "Linguistic Regularities in Continuous Space Word Representations".
+"""
 
 from __future__ import annotations
 
@@ -22,13 +21,13 @@ from model.text.tokenizer import Tokenizer
 
 Side = Literal["source", "target"]
 SIDES: tuple[Side, Side] = ("source", "target")
-RARE = 20  # a token seen less often in training has not been placed by its use
-SHARE = 0.25  # of a token's occurrences: with fewer on a side, it does not count as a token of that language
+RARE = 20  # training occurrences below which neighbours of a token mean little
+SHARE = 0.25  # smallest share of its occurrences for a token to belong to a language
 SURVEYED = 500
-BAND = 100  # tokens to each side that were seen about as often: rare tokens lie nearer to one another than frequent ones
-FEWEST = 50  # tokens of which it can be told what chance would do
-CHANCE = 0.05  # that the likest token of a table without any order would be told as standing out
-WITHOUT_SPACE = "##"  # before the label of a token that has no space in front, where the label alone would name another
+BAND = 100  # tokens of similar frequency to each side: rare tokens are nearer to one another than frequent ones
+FEWEST = 50  # smallest number of tokens for an estimate of chance
+CHANCE = 0.05  # probability that the nearest token of a random table counts as standing out
+WITHOUT_SPACE = "##"  # prefix for the label of a token without a space, where the label alone is ambiguous
 
 
 @dataclass(frozen=True)
@@ -37,15 +36,14 @@ class Neighbour:
 
     id: int
     cosine: float  # -1 to 1
-    count: int | None  # how often the training data has it on this side; None where that is not known
+    count: int | None  # occurrences in the training data on this side; None if unknown
     shared: bool  # True for a token of both languages
-    stands_out: bool | None = None  # more alike than chance makes the likest of all; None where that cannot be told
+    stands_out: bool | None = None  # nearer than chance explains; None if unknown
 
 
 @dataclass(frozen=True)
 class Survey:
-    """Of the most frequent tokens of one language alone, how many have a nearest token of the same language alone, and how
-    many have one of both languages."""
+    """Nearest tokens of the most frequent tokens of a single language: how many share it, and how many belong to both."""
 
     tokens: int
     same: int
@@ -53,18 +51,20 @@ class Survey:
 
 
 def pieces_of(tokenizer: Tokenizer, word: str, sentence: Sequence[int], counts: Sequence[int] | None) -> tuple[int, ...]:
-    """The tokens of a typed word. `·chat`, a label with its mark of a space, names one token, `##chat` the one without a
-    space, and so does the label of a token of the sentence; else the word is read as inside a sentence or as at its start,
-    whichever has fewer pieces; of as many, in small letters as inside, for without a space it would be the end of another
-    word, else as the training saw it more often. Typed text never becomes a control token.
+    """Returns the tokens of a typed word, never a control token.
 
-    Raises ValueError where nothing is left of the word, and for what is no character.
+    A label of a token of the sentence names that token. `·chat` names the token with a space in front, `##chat` the one
+    without. Any other word is split as inside a sentence or as at its start, with fewer pieces preferred. In a tie, a
+    lower-case word is read as inside a sentence, another one as the more frequent token.
+
+    Raises:
+        ValueError: The word is empty, or is not valid Unicode.
     """
     text = word.strip()
     if not text:
         raise ValueError("The word is empty: type one, or pick a token of the sentence.")
     if any("\ud800" <= char <= "\udfff" for char in text):
-        raise ValueError("The word has something in it that is no character; expected valid Unicode.")
+        raise ValueError("The word has an invalid character; expected valid Unicode.")
     first = len(CONTROL_TOKENS)
     for token in sentence:
         if token >= first and tokenizer.piece(token) == text:
@@ -81,13 +81,13 @@ def pieces_of(tokenizer: Tokenizer, word: str, sentence: Sequence[int], counts: 
 
 
 def name_of(tokenizer: Tokenizer, token: int, sentence: Sequence[int], counts: Sequence[int] | None) -> str:
-    """What `pieces_of` reads as this very token, its label where that does; not for control tokens."""
+    """Returns a text that `pieces_of` reads as this token: its label where possible. Not for control tokens."""
     label = tokenizer.piece(token)
     return label if pieces_of(tokenizer, label, sentence, counts) == (token,) else WITHOUT_SPACE + label
 
 
 def vectors(checkpoint: Checkpoint, side: Side) -> torch.Tensor:
-    """The rows of a side's table, each of length 1: [V,D]."""
+    """Returns the normalized rows of a side's table, [V,D]."""
     model = checkpoint.model
     table = (model.source_embedding if side == "source" else model.target_embedding).table.weight.detach()
     return torch.nn.functional.normalize(table.float(), dim=-1)
@@ -95,7 +95,7 @@ def vectors(checkpoint: Checkpoint, side: Side) -> torch.Tensor:
 
 @torch.inference_mode()
 def cosines(checkpoint: Checkpoint, token: int, side: Side) -> np.ndarray:
-    """Of one token's vector with every vector of the table: float32 [V]. ValueError for a token outside the table."""
+    """Returns the cosines of a token with every row of the table, float32 [V]. Raises ValueError for an unknown token."""
     rows = vectors(checkpoint, side)
     if not 0 <= token < len(rows):
         raise ValueError(f"There is no token {token}; the table has tokens 0 to {len(rows) - 1}.")
@@ -103,8 +103,11 @@ def cosines(checkpoint: Checkpoint, token: int, side: Side) -> np.ndarray:
 
 
 def language_of(counts: dict[str, tuple[int, ...]], side: Side, joint: bool) -> np.ndarray:
-    """Which tokens belong to a side: bool [V]. They were seen at least `RARE` times there; in a joint vocabulary at least a
-    quarter of their occurrences are there too, so a token may belong to both sides. Control tokens belong to none."""
+    """Returns the tokens that belong to a side, bool [V].
+
+    They occur there at least `RARE` times. In a joint vocabulary at least a quarter of their occurrences are there, so a
+    token may belong to both sides. Control tokens belong to none.
+    """
     own = np.asarray(counts[side])
     belongs = own >= RARE
     if joint:
@@ -116,27 +119,30 @@ def language_of(counts: dict[str, tuple[int, ...]], side: Side, joint: bool) -> 
 def nearest(
     checkpoint: Checkpoint, token: int, side: Side, count: int = 10
 ) -> dict[Side | Literal["unknown"], tuple[Neighbour, ...]]:
-    """The tokens nearest to one, itself and control tokens left out, most alike first: a list for each side that shares its
-    table. Hardly trained tokens are left out; where nothing is known of the training, one list of all tokens, `unknown`."""
+    """Returns the nearest tokens by cosine, one list for each side that shares the table.
+
+    The token itself, control tokens and rare tokens are excluded. Without training counts there is one list of all tokens,
+    `unknown`.
+    """
     alike, joint, counts = cosines(checkpoint, token, side), checkpoint.config.two_in_one, checkpoint.counts
     if not counts:
         everything = np.arange(len(alike)) >= len(CONTROL_TOKENS)
         return {"unknown": _ranked(alike, everything, token, count, None, None, None)}
     sides = SIDES if joint else (side,)
-    found = {}
+    lists = {}
     for each in sides:
         other = language_of(counts, SIDES[each == "source"], True) if joint else None
         belongs = language_of(counts, each, joint)
         beyond = standing_out(alike, belongs, token, counts[each])
-        found[each] = _ranked(alike, belongs, token, count, counts[each], other, beyond)
-    return found
+        lists[each] = _ranked(alike, belongs, token, count, counts[each], other, beyond)
+    return lists
 
 
 def standing_out(alike: np.ndarray, allowed: np.ndarray, token: int, seen: Sequence[int]) -> np.ndarray | None:
-    """Which of the allowed tokens are more alike to one than chance would make the likest of them: bool [V].
+    """Returns the allowed tokens whose cosine with a token is larger than chance explains, bool [V].
 
-    A cosine is held against those of the tokens that were seen about as often, by their mean and spread: it stands out where
-    normal noise would reach so far in one of 20 tables alone. None where there are too few tokens to tell.
+    The cosine is compared with the mean and spread of tokens of similar frequency. It stands out where normal noise reaches
+    that value in only one of 20 tables. None for too few tokens.
     """
     others = np.flatnonzero(allowed & (np.arange(len(alike)) != token))
     if len(others) < FEWEST:
@@ -148,9 +154,9 @@ def standing_out(alike: np.ndarray, allowed: np.ndarray, token: int, seen: Seque
     total, squares = (np.concatenate([[0.0], np.cumsum(each)]) for each in (values, values**2))
     mean, square = ((each[high] - each[low]) / (high - low) for each in (total, squares))
     spread = np.sqrt(np.maximum(square - mean**2, 1e-12))
-    found = np.zeros(len(alike), dtype=bool)
-    found[order] = (values - mean) / spread > NormalDist().inv_cdf((1 - CHANCE) ** (1 / len(order)))
-    return found
+    result = np.zeros(len(alike), dtype=bool)
+    result[order] = (values - mean) / spread > NormalDist().inv_cdf((1 - CHANCE) ** (1 / len(order)))
+    return result
 
 
 def _ranked(
@@ -177,7 +183,7 @@ def _ranked(
 
 @torch.inference_mode()
 def survey(checkpoint: Checkpoint, side: Side, count: int = SURVEYED) -> Survey | None:
-    """How far a joint table keeps its languages apart; None where it has but one, or nothing is known of the training."""
+    """Measures the separation of languages in a joint table. None for one language, or without training counts."""
     if not checkpoint.config.two_in_one or not checkpoint.counts:
         return None
     own, other = (language_of(checkpoint.counts, each, True) for each in (side, SIDES[side == "source"]))
@@ -197,17 +203,20 @@ FAMOUS = ENGLISH.analogy
 
 @dataclass(frozen=True)
 class Analogy:
-    """a − b + c, and the fourth word, which it should give. `pieces`: the tokens of each word, inside a sentence; `seen`:
-    how often training had each word, where that is known. The rest is empty unless the first three are one token each."""
+    """The nearest tokens of a − b + c, and the expected fourth word.
+
+    `pieces` has the tokens of each word inside a sentence, `seen` its training occurrences, if known. The rest is empty
+    unless each of the first three words is one token.
+    """
 
     words: tuple[str, str, str, str]
     pieces: tuple[tuple[str, ...], ...]
     seen: tuple[int, ...] | None
-    nearest: tuple[tuple[str, float], ...] = ()  # labels and cosines, the three and hardly trained tokens left out
-    itself: str = ""  # the nearest of all: often one of the three
-    rank: int | None = None  # of the fourth word, from 1, where it is one token; the three left out
-    of: int = 0  # how many tokens are ranked
-    rare: int = 0  # how many tokens are not ranked because training had them fewer than RARE times in `language`
+    nearest: tuple[tuple[str, float], ...] = ()  # labels and cosines, without the three words and rare tokens
+    itself: str = ""  # the nearest token, often one of the three
+    rank: int | None = None  # of the fourth word, from 1, without the three, if it is one token
+    of: int = 0  # number of ranked tokens
+    rare: int = 0  # number of tokens with fewer than `RARE` occurrences in `language`, not ranked
     language: str = ""
 
     @property
@@ -217,7 +226,7 @@ class Analogy:
 
 @torch.inference_mode()
 def analogy(checkpoint: Checkpoint, words: tuple[str, str, str, str] = FAMOUS, count: int = 5) -> Analogy:
-    """The sum of the rows of a source table, or of the only one, each of length 1, and what lies nearest to it."""
+    """Returns the nearest tokens of a − b + c over normalized rows of the source table, or of the only one."""
     side: Side = "source" if "encoder" in checkpoint.config.kinds else "target"
     tokenizer, seen = checkpoint.source_tokenizer, checkpoint.seen
     ids = [tuple(tokenizer.encode(f" {word}")) for word in words]

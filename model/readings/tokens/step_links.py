@@ -1,5 +1,7 @@
-"""What a step of decoding rests on, as far as attention tells: the source token that it looks at most, the word among them,
-and the word that this one looks at in the encoder. With numpy alone."""
+"""Attention links of a step of decoding: its main source token and word, and the word linked to that word in the encoder.
+
+The module uses numpy only.
+"""
 
 from __future__ import annotations
 
@@ -11,15 +13,17 @@ import numpy as np
 from model.config import END, PAD, START
 from model.trace import Trace
 
-WORTH = 0.1  # the mean weight from which on a word is worth a question
-CLEAR = 1.5  # how many times the weight of any other word one has that stands out
+WORTH = 0.1  # smallest mean weight of a word worth a question
+CLEAR = 1.5  # ratio of a standout word's weight to that of any other word
 
 
 @dataclass(frozen=True)
 class Link:
-    """Of a step: the token that it looks at most, of the source or of the only text, whatever it is, and the `word` that it
-    looks at most, None where it looks at none; weights are means of all heads of all layers. `to` is the word that stands
-    out among those that `word` looks at in the encoder, with its weight; None where none does."""
+    """The token with a step's largest weight, in the source or the only text, and the `word` with the largest weight.
+
+    `word` is None without a word. Weights are means over all heads and layers. `to` is the word with a standout encoder
+    weight from `word`, `linked` that weight. `to` is None without one.
+    """
 
     source: int
     weight: float
@@ -30,15 +34,15 @@ class Link:
 
     @property
     def asked(self) -> bool:
-        """Whether the step looks at its word enough to ask which heads do."""
+        """True where the weight on the word is large enough for a question about its heads."""
         return self.word is not None and self.on_word >= WORTH
 
 
 def step_links(trace: Trace) -> tuple[Link, ...]:
-    """One link for each step, its positions from 0. Control tokens and punctuation are no words. What lies beside a token is
-    not linked to it: most heads that look there look at whatever stands there.
+    """Returns one link for each step, with positions from 0. Control tokens and punctuation are no words.
 
-    A model without cross-attention looks at its own text: a link for each row of its self-attention, without `to`.
+    Adjacent tokens are never linked, because heads often look there regardless of the token. Without cross-attention there
+    is a link for each row of self-attention, without `to`.
     """
     cross, encoder = trace.sites("cross"), trace.sites("encoder")
     if not cross or trace.source is None:
@@ -59,19 +63,19 @@ def _words(ids: Sequence[int], labels: Sequence[str]) -> np.ndarray:
 
 
 def _link(row: np.ndarray, among: np.ndarray | None, words: np.ndarray, groups: np.ndarray) -> Link:
-    most = int(row.argmax())
-    seen = np.where(words, row, 0.0)
-    at = int(seen.argmax())
-    if not seen[at]:
-        return Link(most, float(row[most]), None, 0.0, None, 0.0)
-    to = None if among is None or seen[at] < WORTH else _standing_out(among[at], at, words, groups)
-    linked = 0.0 if to is None else float(among[at, to])
-    return Link(most, float(row[most]), at, float(row[at]), to, linked)
+    token = int(row.argmax())
+    on_words = np.where(words, row, 0.0)
+    word = int(on_words.argmax())
+    if not on_words[word]:
+        return Link(token, float(row[token]), None, 0.0, None, 0.0)
+    to = None if among is None or on_words[word] < WORTH else _standing_out(among[word], word, words, groups)
+    linked = 0.0 if to is None else float(among[word, to])
+    return Link(token, float(row[token]), word, float(row[word]), to, linked)
 
 
-def _standing_out(row: np.ndarray, at: int, words: np.ndarray, groups: np.ndarray) -> int | None:
-    """The other word, not beside `at`, that has `CLEAR` times the weight of any third one; None where there is none."""
-    others = np.where(words & (groups != groups[at]), row, 0.0)
+def _standing_out(row: np.ndarray, word: int, words: np.ndarray, groups: np.ndarray) -> int | None:
+    """Returns the word, not adjacent to `word`, with `CLEAR` times the weight of any third one, else None."""
+    others = np.where(words & (groups != groups[word]), row, 0.0)
     to = int(others.argmax())
     third = others[groups != groups[to]].max(initial=0.0)
-    return to if abs(to - at) > 1 and others[to] >= max(WORTH, CLEAR * third) else None
+    return to if abs(to - word) > 1 and others[to] >= max(WORTH, CLEAR * third) else None
