@@ -188,7 +188,7 @@ def test_missing_control_row_is_never_predicted(tmp_path):
     [
         (
             {"fields": {"heads": 4}},
-            r"does not tell .*: give --norm-first or --no-norm-first, --activation .*, --embedding-scale",
+            r"does not say .*: give --norm-first or --no-norm-first, --activation .*, --embedding-scale",
         ),
         ({"fields": TOLD | {"heads": 3}}, "d_model is 16; expected a multiple of heads, which is 3"),
         ({"fields": TOLD | {"activation": "mish"}}, "activation is 'mish'; expected one of relu, gelu"),
