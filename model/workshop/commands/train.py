@@ -84,7 +84,7 @@ def run(args: argparse.Namespace) -> int:
             ended = training_run.train(args.max_minutes)
         except (OSError, ValueError, RuntimeError) as fault:
             if training_run.stop:
-                raise Unsaved(f"asked to stop, the run could not be saved: {fault}") from fault
+                raise Unsaved(f"the stopped run could not be saved: {fault}") from fault
             raise
     if training_run.group.first:
         checkpoint = args.out / "checkpoint"
@@ -92,7 +92,8 @@ def run(args: argparse.Namespace) -> int:
             print(f"finished: the best weights are in {checkpoint}")
         else:
             so_far = f"; the best weights so far are in {checkpoint}" if checkpoint.exists() else ""
-            print(f"saved at step {training_run.progress.step} of {training_run.total}: the same command goes on{so_far}")
+            step = training_run.progress.step
+            print(f"saved at step {step} of {training_run.total}; the same command continues the run{so_far}")
     training_run.leave()
     return STOPPED + signals[0] if signals and not ended else 0
 
@@ -106,11 +107,11 @@ def _introduce(run: Run) -> None:
     where = f"{run.device}" + (f", {run.group.size} processes" if run.group.size > 1 else "")
     print(f"{run.material.told}; {run.model.parameter_count:,} parameters; on {where}; {run.total} steps")
     if run.progress.step:
-        print(f"going on at step {run.progress.step}")
+        print(f"continues at step {run.progress.step}")
     if run.total <= run.config.warmup:
         print(
-            f"the run has {run.total} steps and its warm-up {run.config.warmup}: the learning rate will still be rising at "
-            f"the end; give --warmup {max(1, run.total // 10)}, or more --epochs or data",
+            f"the run has {run.total} steps, and its warm-up {run.config.warmup}, so the learning rate never falls; give "
+            f"--warmup {max(1, run.total // 10)}, or more --epochs or data",
             file=sys.stderr,
         )
 

@@ -106,7 +106,7 @@ def ship(args: argparse.Namespace, plan: Plan) -> None:
 
     record = collected(args, plan, data_of(args))
     if record is None:
-        raise ValueError(f"{args.out} holds no run that is trained and scored; train some first")
+        raise ValueError(f"{args.out} has no scored run; train some first")
     shipped, total = {}, 0
     for each in record.variants:
         if each.name in (args.only or SHIPPED):

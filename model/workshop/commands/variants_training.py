@@ -40,7 +40,7 @@ def cost(
     device, work = options.machine(args), work_of(args.out, plan, data)
     if work is not None and found is not None:
         return variant_runs.from_runs(left, found)
-    print("Counting what a run is trained on, and measuring a few steps of each variant.", flush=True)
+    print("Counting the steps of a run, and measuring the speed of each variant.", flush=True)
     prepared = Prepared.of(args.data, args.dev, TrainConfig(**plan.train_options(SEEDS[0])))
     counted = prepared.work
     args.out.mkdir(parents=True, exist_ok=True)
@@ -108,12 +108,12 @@ def train_all(args: argparse.Namespace, plan: Plan, runs: Sequence[VariantRun], 
     for number, each in enumerate(remaining, 1):
         minutes = None if args.max_minutes is None else args.max_minutes - (time.monotonic() - began) / 60
         if minutes is not None and minutes <= 0:
-            print(f"the time is up with {len(remaining) - number + 1} of {len(runs)} runs to go: the same command goes on")
+            print(f"the time is up with {len(remaining) - number + 1} of {len(runs)} runs left; the same command continues")
             break
         if each.is_taken or not left_of([each], collected(args, plan, data)):
-            print(f"{each.variant.title}, seed {each.seed}: another process is at it, or has done it", flush=True)
+            print(f"{each.variant.title}, seed {each.seed}: another process trains it or has finished it", flush=True)
             continue
-        print(f"{each.variant.title}, seed {each.seed}: run {number} of the {len(remaining)} that were left", flush=True)
+        print(f"{each.variant.title}, seed {each.seed}: run {number} of {len(remaining)} remaining runs", flush=True)
         each.begin()
         try:
             is_done = _one(each, commands(each), minutes)
@@ -132,12 +132,12 @@ def train_all(args: argparse.Namespace, plan: Plan, runs: Sequence[VariantRun], 
         if not is_done:
             if minutes is None or time.monotonic() - began < 60 * args.max_minutes:
                 raise KeyboardInterrupt  # a signal stopped the run, which is saved
-            print(f"the time is up with {len(remaining) - number + 1} of {len(runs)} runs to go: the same command goes on")
+            print(f"the time is up with {len(remaining) - number + 1} of {len(runs)} runs left; the same command continues")
             break
         failures_in_a_row, record = 0, collected(args, plan, data)
         print(_progress(record, each, len(remaining) - number), flush=True)
     record = collected(args, plan, data)
-    print(told(record) if record else "no run has come to its end")
+    print(told(record) if record else "no run is finished")
     if failed:
         raise ValueError(f"{len(failed)} of {len(runs)} runs failed ({'; '.join(failed)}); the same command tries again")
 
@@ -167,10 +167,10 @@ def _progress(found: Variants | None, run: VariantRun, left: int) -> str:
     own = found and found.find(run.variant.name)
     scored = next((each for each in own.runs if each.seed == run.seed), None) if own else None
     if scored is None:
-        return f"{run.folder} is trained and has no scores yet"
+        return f"{run.folder} is trained, but not scored yet"
     return (
         f"{run.variant.title}, seed {run.seed}: BLEU {scored.bleu:.2f}, chrF {scored.chrf:.2f}, dev loss "
-        f"{scored.dev_loss:.4f} after {scored.steps:,} steps in {scored.minutes} min; {left} to go"
+        f"{scored.dev_loss:.4f} after {scored.steps:,} steps in {scored.minutes} min; {left} left"
     )
 
 
@@ -184,5 +184,5 @@ def told(found: Variants) -> str:
             f"{each.title:<20}{each.parameters:>11,}{bleu.mean:>8.2f}{ranges[0]}{chrf.mean:>8.2f}{ranges[1]}"
             f"{loss.mean:>10.4f}{bleu.seeds:>7}"
         )
-    lacking = [f"{len(found.missing)} of {len(found.missing) + found.runs} runs are not there yet."] if found.missing else []
+    lacking = [f"{len(found.missing)} of {len(found.missing) + found.runs} runs are missing."] if found.missing else []
     return "\n".join([*lines, found.told, *lacking])

@@ -15,7 +15,6 @@ from torch import Tensor
 from model.config import ModelConfig
 from model.io.files import shown
 from model.workshop.convert import conversion, hugging_face
-from model.workshop.convert import hugging_face as hugging_face_vocabulary
 from model.workshop.convert.conversion import Converted, ConvertError, Options
 from model.workshop.convert.hugging_face import Taken, entry
 from model.workshop.convert.row_order import control_notes, controls, rows
@@ -55,7 +54,7 @@ def convert(folder: Path, options: Options) -> Converted:
             "BertForMaskedLM or BertForPreTraining"
         )
     table = state.take("bert.embeddings.word_embeddings.weight")
-    vocabulary = hugging_face_vocabulary.read(folder, len(table), options, hugging_face_vocabulary.word_pieces)
+    vocabulary = hugging_face.read(folder, len(table), options, hugging_face.word_pieces)
     control_rows = controls(vocabulary.tokens, options.controls)
     order = rows(len(table), control_rows["pad"], control_rows["start"], control_rows["end"])
     output = state.take(f"{_HEAD}.decoder.weight", None)

@@ -104,7 +104,7 @@ def read(path: Path) -> dict[str, Tensor]:
         named = re.search(r"GLOBAL ([\w.]{1,80})", str(fault))
         content = named[1] if named else "no state dict of torch"
         raise ConvertError(
-            f"{path} holds more than weights ({content}): to read it would execute what it says. Save a state dict instead: "
+            f"{path} holds more than weights ({content}): reading it would execute code. Save a state dict instead: "
             "torch.save(model.state_dict(), ...)"
         ) from None
     except (SafetensorError, RuntimeError, EOFError, OSError, ValueError, LookupError, TypeError, AttributeError) as fault:

@@ -15,7 +15,6 @@ from torch import Tensor
 from model.config import ModelConfig
 from model.io.files import shown
 from model.workshop.convert import conversion, hugging_face
-from model.workshop.convert import hugging_face as hugging_face_vocabulary
 from model.workshop.convert.conversion import Converted, ConvertError, Options
 from model.workshop.convert.hugging_face import Taken, entry
 from model.workshop.convert.row_order import Rows, control_notes, rows
@@ -59,7 +58,7 @@ def convert(folder: Path, options: Options) -> Converted:
     for n in range(config.decoder_layers):
         tensors |= {f"decoder.{n}.{name}": each for name, each in _layer(state, f"h.{n}.").items()}
     state.check_all_taken()
-    vocabulary = hugging_face_vocabulary.read(folder, len(table), options, hugging_face_vocabulary.byte_level)
+    vocabulary = hugging_face.read(folder, len(table), options, hugging_face.byte_level)
     tokenizer = vocabulary.tokenizer(order)
     notes = (*control_notes([order], [vocabulary.tokens]), _NOTE)
     return Converted(config, tensors, tokenizer, tokenizer, options.languages or ("Text", "Continuation"), notes)

@@ -32,6 +32,7 @@ from model.workshop.convert.conversion import (
     Converter,
     ConvertError,
     Options,
+    find,
 )
 from model.workshop.evaluation.model_card import NORMS
 
@@ -84,9 +85,9 @@ def _checkpoint(converted: Converted, name: str) -> Checkpoint:
         tensor = converted.state.get(key)
         if tensor is None or tuple(tensor.shape) != shape:
             what = "is missing" if tensor is None else f"has the shape {tuple(tensor.shape)}"
-            raise ConvertError(f"of the model that was read, {key!r} {what}; expected {shape}")
+            raise ConvertError(f"in the converted model, {key!r} {what}; expected {shape}")
     if extra := sorted(set(converted.state) - set(model.state_dict())):
-        raise ConvertError(f"of the model that was read, {extra[0]!r} has no place in this program's models")
+        raise ConvertError(f"in the converted model, {extra[0]!r} has no place in this program's models")
     model = model.to_empty(device="cpu")
     model.load_state_dict({key: converted.state[key] for key in expected}, strict=False)
     if config.tied_output:
@@ -103,6 +104,7 @@ def card(made: Checkpoint, converted: Converted, origin: Path, title: str) -> st
     )
     can_score = config.family != "encoder-only" or made.source_tokenizer.mask is not None
     command = f"python -m model evaluate --checkpoint FOLDER/{made.name} --data {DATA[config.family]}"
+    weights = find(origin)
     lines = [
         f"# {made.name}",
         "",
@@ -115,7 +117,7 @@ def card(made: Checkpoint, converted: Converted, origin: Path, title: str) -> st
         + ("" if config.joint_vocab else f" of the source, {config.target_vocab:,} of the target"),
         *(f"- {line}" for line in _design(config)),
         *(f"- {note}" for note in converted.notes),
-        *(f"- SHA-256 of `{each.name}`: `{_digest(each)}`" for each in _files(origin)),
+        f"- SHA-256 of `{weights.name}`: `{_digest(weights)}`",
         "",
         "No scores are known here" + (f": `{command}` measures them." if can_score else "."),
         "The licence is that of the model it came from.",
@@ -147,12 +149,6 @@ def _design(config: ModelConfig) -> list[str]:
         f"Embeddings: {', '.join(embeddings)}",
         f"Output: {', '.join(output)}",
     ]
-
-
-def _files(origin: Path) -> list[Path]:
-    from model.workshop.convert.conversion import find
-
-    return [find(origin)]
 
 
 def _digest(path: Path) -> str:

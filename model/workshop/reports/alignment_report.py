@@ -146,9 +146,7 @@ def measure(checkpoint: Checkpoint, pairs: Sequence[Gold], progress: Callable[[i
     Raises ValueError for a model without cross-attention, and where no pair is left.
     """
     if "cross" not in checkpoint.config.kinds:
-        raise ValueError(
-            f"{checkpoint.name} is {checkpoint.config.family}: it has no cross-attention that could align words"
-        )
+        raise ValueError(f"{checkpoint.name} is {checkpoint.config.family}: it has no cross-attention to align words")
     layers, heads = checkpoint.config.decoder_layers, checkpoint.config.heads
     counts: dict[str, list[np.ndarray]] = {name: [] for name in (*ROWS, "diagonal")}  # [4,L,H] a pair, of the diagonal [4]
     for gold in pairs:

@@ -115,7 +115,7 @@ class SideFile:
         there = self._file.readline(MOST_HEADER)
         if there and there != first:
             raise ValueError(
-                f"{self.path} is from a run over {_difference(there, first)}; go on with that one, or remove the file"
+                f"{self.path} is from a run over {_difference(there, first)}; continue that run, or remove the file"
             )
         if not there:
             self._file.write(first)

@@ -121,7 +121,7 @@ def measure(
 def check_shapes(labs: Sequence[Checkpoint], names: Sequence[str]) -> None:
     """Raises ValueError unless there are at least two checkpoints of one family, with equal layers and heads."""
     if len(labs) < 2:
-        raise ValueError(f"there is {len(labs)} checkpoint; expected at least two to be held together")
+        raise ValueError(f"there is {len(labs)} checkpoint; expected at least two")
     for lab, name in zip(labs[1:], names[1:], strict=True):
         for field in ("family", "encoder_layers", "decoder_layers", "heads"):
             first, own = getattr(labs[0].config, field), getattr(lab.config, field)

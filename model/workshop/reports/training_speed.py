@@ -52,7 +52,8 @@ class Prepared:
     def of(cls, train: Path, dev: Path, config: TrainConfig) -> Prepared:
         """Reads the files and learns the vocabulary; raises DataError where a file is invalid or has no pair within the
         text limit."""
-        order = Order(task_named("translate"), Files.single(train, dev), {}, config)
+        task = task_named("translate")
+        order = Order(task, Files.single(train, dev), {}, config, languages=task.languages)
         return cls(prepare(order), config)
 
     @property

@@ -222,7 +222,7 @@ def _read(path: Path) -> dict[str, Any] | None:
     except FileNotFoundError:
         return None
     if not isinstance(values, dict):
-        raise ValueError(f"{path} is damaged: it is no object; remove it")
+        raise ValueError(f"{path} is damaged: expected a JSON object; remove the file")
     return values
 
 
@@ -266,7 +266,7 @@ def hours(count: float) -> str:
 def from_speed(left: Sequence[VariantRun], target_tokens: int, speeds: Mapping[str, float]) -> Cost:
     """Estimates by the target tokens of a run and the measured tokens per second of each variant."""
     seconds = math.fsum(target_tokens / speeds[run.variant.name] for run in left)
-    return Cost(len(left), seconds / 3600, "from the speed measured here; validating and scoring come on top")
+    return Cost(len(left), seconds / 3600, "from the speed measured here; validation and scoring take extra time")
 
 
 def from_runs(left: Sequence[VariantRun], found: Variants) -> Cost:
@@ -275,7 +275,7 @@ def from_runs(left: Sequence[VariantRun], found: Variants) -> Cost:
     every = [each for own in minutes.values() for each in own]
     total = math.fsum(_mean(minutes.get(run.variant.name) or every) for run in left)
     ended = "the run" if len(every) == 1 else f"the {len(every)} runs"
-    return Cost(len(left), total / 60, f"from the minutes of {ended} that ended; validating and scoring come on top")
+    return Cost(len(left), total / 60, f"from the minutes of {ended} that ended; validation and scoring take extra time")
 
 
 def _mean(values: Sequence[float]) -> float:

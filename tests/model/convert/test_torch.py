@@ -157,7 +157,7 @@ def damaged(name: str, folder: Path) -> Path:
         ("no transformer", r"has no encoder.layers.0.self_attn.in_proj_weight with a decoder"),
         ("unclear", "which tensor is the source embedding is not clear .* give --source-embedding NAME"),
         ("half", "m.pt is truncated or damaged"),
-        ("a pickle", r"m.pt holds more than weights \(.*\): to read it would execute what it says"),
+        ("a pickle", r"m.pt holds more than weights \(.*\): reading it would execute code"),
         ("a list", "m.pt holds a list; expected a state dict: names and tensors"),
     ],
 )
