@@ -55,8 +55,8 @@ def convert(folder: Path, options: Options) -> Converted:
         )
     table = state.take("bert.embeddings.word_embeddings.weight")
     vocabulary = hugging_face.read(folder, len(table), options, hugging_face.word_pieces)
-    control_rows = controls(vocabulary.tokens, options.controls)
-    order = rows(len(table), control_rows["pad"], control_rows["start"], control_rows["end"])
+    special_rows = controls(vocabulary.tokens, options.controls)
+    order = rows(len(table), special_rows["pad"], special_rows["start"], special_rows["end"])
     output = state.take(f"{_HEAD}.decoder.weight", None)
     bias = state.take(f"{_HEAD}.bias", None)
     twin = state.take(f"{_HEAD}.decoder.bias", None)  # the same number twice in newer files

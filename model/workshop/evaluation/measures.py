@@ -91,7 +91,7 @@ _STANDS = {
 def says(text: str) -> set[str]:
     """Returns the forms, *tu* or *vous*, that occur in a text. Typographic apostrophes count as plain ones."""
     plain = _NOUNS.sub("", unicodedata.normalize("NFC", text).lower().replace("’", "'"))
-    return {name for name, stands in _STANDS.items() if stands.search(plain)}
+    return {name for name, pattern in _STANDS.items() if pattern.search(plain)}
 
 
 def shares(texts: Sequence[str]) -> dict[str, float | int | None]:

@@ -108,7 +108,7 @@ def measure(
     """Continues the beginnings of `count` evenly spread long paragraphs, greedily and sampled; compares them with the text
     itself.
 
-    `progress` hears of each beginning. Raises ValueError where no paragraph is long enough, and for a count below 1.
+    `progress` is called after each beginning. Raises ValueError where no paragraph is long enough, and for a count below 1.
     """
     if count < 1:
         raise ValueError(f"the continuations are {count}; expected at least 1")
@@ -116,7 +116,7 @@ def measure(
     long = [ids for ids in encoded if len(ids) >= GIVEN + ADDED]
     if not long:
         longest = max(map(len, encoded), default=0)
-        raise ValueError(f"the longest paragraph has {longest} tokens; expected one of {GIVEN + ADDED} to go on with")
+        raise ValueError(f"the longest paragraph has {longest} tokens; expected one of {GIVEN + ADDED} to continue")
     chosen = [long[int(n)] for n in np.linspace(0, len(long) - 1, min(count, len(long))).round()]
     shares: dict[str, list[float]] = {"text": [], **{name: [] for name in WAYS}}
     ended = dict.fromkeys(WAYS, 0)

@@ -56,7 +56,7 @@ def measure(
     """Tests the readings on the model's greedy translation of each distinct source, at most `limit`.
 
     The scope "step" tests each token with the reading of its step; "whole" tests the translation with the sum over steps.
-    Sentences over the text limit, or with fewer than two words, are left out. `progress` hears of each sentence.
+    Sentences over the text limit, or with fewer than two words, are left out. `progress` is called after each sentence.
 
     Raises ValueError where no sentence is left, where the words have no effect, and for a model that does not translate.
     """
