@@ -57,7 +57,7 @@ def test_a_strategy_that_is_made_up_decodes_scores_and_is_an_option(shy, tiny_ch
     assert main(words) == 0
     assert len(json.loads(capsys.readouterr().out)["tokens"]) == 2
     assert main([*words[:-3], "--top-k", "3"]) == 2
-    assert "--top-k says nothing to the strategy shy; give --strategy sample" in capsys.readouterr().err
+    assert "--top-k does not apply to the strategy shy; give --strategy sample" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

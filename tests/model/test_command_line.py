@@ -148,10 +148,10 @@ def test_training_tells_what_it_does_and_goes_on(pair_files, tmp_path, capsys):
     first = capsys.readouterr().out
     assert "54 pairs; " in first
     assert "on cpu; 8 steps" in first
-    assert f"the same command goes on; the best weights so far are in {tmp_path / 'run' / 'checkpoint'}" in first
+    assert f"the same command continues the run; the best weights so far are in {tmp_path / 'run' / 'checkpoint'}" in first
     assert main(args) == 0
     second = capsys.readouterr().out
-    assert "going on at step 1" in second
+    assert "continues at step 1" in second
     assert "finished: the best weights are in" in second
     assert "other settings" in fails(capsys, *args, "--seed", "5")
 

@@ -30,9 +30,9 @@ def run(args: argparse.Namespace) -> int:
         content = read_text(args.file, checks.MAX_BYTES)
     except FileNotFoundError:
         raise FileError(f"there is no file {args.file}; expected one of checks") from None
-    asked = checks.parse(content, str(args.file))
+    parsed = checks.parse(content, str(args.file))
     lab = checks.Lab(checkpoints.load(args.checkpoint, options.machine(args)))
-    measured = [(check, check.measure(lab)) for check in asked]
+    measured = [(check, check.measure(lab)) for check in parsed]
     hold = sum(each.holds for _, each in measured)
     if args.json:
         rows = [

@@ -48,10 +48,10 @@ def run(args: argparse.Namespace) -> None:
         raise ValueError(f"--as-addressed is about {LANGUAGE}; {loaded.name} writes {loaded.languages[1]}. Leave it out")
     pairs = read_pairs(args.data)
     with tqdm(unit="pair", disable=None, leave=False) as bar:
-        found = likeliest(loaded, pairs, bar.update, args.as_addressed)
+        chosen = likeliest(loaded, pairs, bar.update, args.as_addressed)
     temporary = args.out.with_name(args.out.name + ".new")
     packed = args.out.suffix == ".gz"
     with gzip.open(temporary, "wt", encoding="utf-8") if packed else temporary.open("w", encoding="utf-8") as raw:
-        raw.writelines(f"{source}\t{target}\n" for source, target in found)
+        raw.writelines(f"{source}\t{target}\n" for source, target in chosen)
     os.replace(temporary, args.out)
-    print(f"{len(found):,} of {len(pairs):,} pairs are in {args.out}")
+    print(f"{len(chosen):,} of {len(pairs):,} pairs are in {args.out}")

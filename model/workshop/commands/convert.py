@@ -19,7 +19,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     hint = "folder of the new checkpoint; with --name, its parent folder"
     parser.add_argument("--to", type=Path, required=True, metavar="FOLDER", help=hint)
     parser.add_argument("--name", help="name of the checkpoint (default: name of the folder)")
-    kinds = "; ".join(f"{made.name}: {made.title}" for made in FOREIGN.values())
+    kinds = "; ".join(f"{each.name}: {each.title}" for each in FOREIGN.values())
     parser.add_argument("--kind", choices=tuple(FOREIGN), help=f"format of the model (default: detected). {kinds}")
     parser.add_argument(
         "--languages", nargs=2, metavar=("SOURCE", "TARGET"), help="languages of the model (default: from its files)"
@@ -31,12 +31,12 @@ def add(parser: argparse.ArgumentParser) -> None:
     for role, does in CONTROLS.items():
         hint = f"token that {does} (default: detected by usual names)"
         vocabulary.add_argument(f"--{role}-token", metavar="TOKEN", help=hint)
-    told = parser.add_argument_group("settings that a state dict lacks")
-    told.add_argument("--config", type=Path, metavar="FILE", help="JSON file with these settings")
-    options.add_choices(told, FIELDS)
+    settings = parser.add_argument_group("settings that a state dict lacks")
+    settings.add_argument("--config", type=Path, metavar="FILE", help="JSON file with these settings")
+    options.add_choices(settings, FIELDS)
     for part in TABLES:
         name = "position-table" if part == "positions" else part.replace("_", "-")
-        told.add_argument(
+        settings.add_argument(
             f"--{name}",
             dest=f"{part}_name",
             metavar="TENSOR",
@@ -48,7 +48,7 @@ def run(args: argparse.Namespace) -> None:
     from model.workshop.convert.conversion import Options
     from model.workshop.convert.registry import convert
 
-    given = Options(
+    settings = Options(
         tokenizer=args.tokenizer,
         target_tokenizer=args.target_tokenizer,
         config=args.config,
@@ -57,5 +57,5 @@ def run(args: argparse.Namespace) -> None:
         controls={role: name for role in CONTROLS if (name := getattr(args, f"{role}_token"))},
         languages=None if args.languages is None else tuple(args.languages),
     )
-    folder = convert(args.source, args.to / args.name if args.name else args.to, args.kind, given)
+    folder = convert(args.source, args.to / args.name if args.name else args.to, args.kind, settings)
     print(folder)

@@ -1,11 +1,8 @@
 """python -m model evaluate: scores a checkpoint.
 
-BLEU and chrF for translation, bits per character for a language model, accuracy for blanks and labels.
-
-python -m model evaluate, of a decoder-only model: bits a character of a text, and what counting alone needs for it.
-
-python -m model evaluate, of an encoder-only model: what it fills in and what it says follows, or the labels that it
-gives; and what counting alone makes of the same."""
+BLEU and chrF for translation, bits per character for a language model, accuracy for blanks and labels; the last two also
+with count baselines.
+"""
 
 from __future__ import annotations
 
@@ -32,25 +29,25 @@ def add_reading(group: argparse._ArgumentGroup) -> None:
 
 
 def run_reading(args: argparse.Namespace, loaded: Checkpoint, asked: Decoding) -> None:
-    """Measures and prints; with `--record` also writes metrics.json and the model card."""
+    """Scores an encoder and prints the result; with `--record` also writes metrics.json and the model card."""
     from model import checkpoint as checkpoints
     from model.workshop.corpus.corpus import file_hash
     from model.workshop.evaluation import model_card, reading_card
 
     if bool(args.baseline) != bool(args.dev):
-        given, missing = ("baseline", "dev") if args.baseline else ("dev", "baseline")
-        raise ValueError(f"--{given} is given without --{missing}; one counts the baseline, the other tunes it")
+        present, missing = ("baseline", "dev") if args.baseline else ("dev", "baseline")
+        raise ValueError(f"--{present} is given without --{missing}; one counts the baseline, the other tunes it")
     folder = checkpoints.find(args.checkpoint) if args.record else None
     began = time.perf_counter()
-    found = (_labels if loaded.config.classes else _blanks)(args, loaded)
-    found["seconds"] = round(time.perf_counter() - began, 2)
+    results = (_labels if loaded.config.classes else _blanks)(args, loaded)
+    results["seconds"] = round(time.perf_counter() - began, 2)
     if folder:
         hashes = [file_hash(path) for path in args.data]
-        entry = found | {"data_sha256": hashes[0] if len(hashes) == 1 else hashes}
+        entry = results | {"data_sha256": hashes[0] if len(hashes) == 1 else hashes}
         checkpoints.write_json(folder / "metrics.json", loaded.metrics | {args.record: entry})
         model_card.begin(folder / "README.md", loaded, reading_card.card)
-        reading_card.write(folder / "README.md", found)
-    print(json.dumps(found) if args.json else "\n".join(_lines(found)))
+        reading_card.write(folder / "README.md", results)
+    print(json.dumps(results) if args.json else "\n".join(_lines(results)))
 
 
 def _blanks(args: argparse.Namespace, loaded: Checkpoint) -> dict[str, Any]:
@@ -65,13 +62,13 @@ def _blanks(args: argparse.Namespace, loaded: Checkpoint) -> dict[str, Any]:
     def read(paths: list[Path]) -> Books:
         return Books.encode([read_sentences(path) for path in paths], loaded.source_tokenizer)
 
-    data, counted = read(args.data), (read(args.baseline), read(args.dev)) if args.baseline else None
+    data, baseline = read(args.data), (read(args.baseline), read(args.dev)) if args.baseline else None
     with tqdm(unit="blank", disable=args.json) as bar:
-        words = filled(loaded, data, counted, bar.update)
-    found = {"sentences": data.sentences, "accuracy": words["accuracy"], "words": words}
+        words = filled(loaded, data, baseline, bar.update)
+    results = {"sentences": data.sentences, "accuracy": words["accuracy"], "words": words}
     if loaded.config.follows:
-        found["follows"] = followed(loaded, data, counted)
-    return found
+        results["follows"] = followed(loaded, data, baseline)
+    return results
 
 
 def _labels(args: argparse.Namespace, loaded: Checkpoint) -> dict[str, Any]:
@@ -81,14 +78,14 @@ def _labels(args: argparse.Namespace, loaded: Checkpoint) -> dict[str, Any]:
     def read(paths: list[Path]) -> list[tuple[str, str]]:
         return [each for path in paths for each in read_labelled(path, loaded.config.classes)]
 
-    counted = (read(args.baseline), read(args.dev)) if args.baseline else None
+    baseline = (read(args.baseline), read(args.dev)) if args.baseline else None
     texts = read(args.data)
-    labels = judged(loaded, texts, counted)
+    labels = judged(loaded, texts, baseline)
     return {"sentences": len(texts), "accuracy": labels["accuracy"], "labels": labels}
 
 
 def _lines(found: dict[str, Any]) -> list[str]:
-    """The same for people: of each thing that is measured the model, its baseline and the difference."""
+    """Formats the results: each task with the model, its baseline and the difference."""
     from model.workshop.evaluation.text_card import ends
 
     lines = []
@@ -120,7 +117,7 @@ def add_text(group: argparse._ArgumentGroup) -> None:
 
 
 def run_text(args: argparse.Namespace, loaded: Checkpoint, asked: Decoding) -> None:
-    """Measures and prints; with `--record` also writes metrics.json and the model card."""
+    """Scores a language model and prints the result; with `--record` also writes metrics.json and the model card."""
     from tqdm import tqdm
 
     from model import checkpoint as checkpoints
@@ -131,31 +128,31 @@ def run_text(args: argparse.Namespace, loaded: Checkpoint, asked: Decoding) -> N
     from model.workshop.reports import text_report
 
     if bool(args.ngrams) != bool(args.dev):
-        given, missing = ("ngrams", "dev") if args.ngrams else ("dev", "ngrams")
-        raise ValueError(f"--{given} is given without --{missing}; one text counts n-grams, another chooses their order")
+        present, missing = ("ngrams", "dev") if args.ngrams else ("dev", "ngrams")
+        raise ValueError(f"--{present} is given without --{missing}; one text counts n-grams, another chooses their order")
     paragraphs, stride = read_paragraphs(args.data), STRIDE if args.stride is None else args.stride
     texts, dev = ([read_paragraphs(path) for path in paths or ()] for paths in (args.ngrams, args.dev))
     began = time.perf_counter()
     with tqdm(unit="token", disable=args.json) as bar:
-        found, costs = text_report.measure(loaded, paragraphs, stride, bar.update)
-    found["seconds"] = round(time.perf_counter() - began, 2)
+        results, costs = text_report.measure(loaded, paragraphs, stride, bar.update)
+    results["seconds"] = round(time.perf_counter() - began, 2)
     if texts:
-        counted = text_report.baseline(loaded.target_tokenizer, texts, dev, paragraphs, costs)
-        found["ngrams"] = counted | {"same_data": _is_own_data(loaded, [file_hash(path) for path in args.ngrams])}
+        baseline = text_report.baseline(loaded.target_tokenizer, texts, dev, paragraphs, costs)
+        results["ngrams"] = baseline | {"same_data": _is_own_data(loaded, [file_hash(path) for path in args.ngrams])}
     if args.continuations is not None:
         with tqdm(unit="beginning", disable=args.json) as bar:
-            found["continuations"] = text_scoring.measure(loaded, paragraphs, args.continuations, bar.update)
+            results["continuations"] = text_scoring.measure(loaded, paragraphs, args.continuations, bar.update)
     if args.record:
         folder = checkpoints.find(args.checkpoint)
-        entry = found | {"data_sha256": file_hash(args.data)}
+        entry = results | {"data_sha256": file_hash(args.data)}
         checkpoints.write_json(folder / "metrics.json", loaded.metrics | {args.record: entry})
         model_card.begin(folder / "README.md", loaded, text_card.card)
-        text_card.write(folder / "README.md", found)
-    print(json.dumps(found) if args.json else text_card.scores(found))
+        text_card.write(folder / "README.md", results)
+    print(json.dumps(results) if args.json else text_card.scores(results))
 
 
 def _is_own_data(loaded: Checkpoint, hashes: list[str]) -> bool:
-    """Whether these are the files that the checkpoint was trained on."""
+    """Returns True for the files that the checkpoint was trained on."""
     known = loaded.metrics.get("training", {}).get("data_sha256", {})
     return sorted(hashes) == sorted(digest for name, digest in known.items() if name.split()[0] == "train")
 
@@ -188,11 +185,11 @@ def run(args: argparse.Namespace) -> None:
         raise ValueError(f"--limit is {args.limit}; expected at least 1")
     if args.data is None and (args.probes is None or args.measures):
         raise ValueError("the following arguments are required: --data")
-    is_taken = args.record in WRITTEN and not (args.record == "probes" and args.data is None)
-    if args.record is not None and (not is_name(args.record) or is_taken):
+    is_reserved = args.record in WRITTEN and not (args.record == "probes" and args.data is None)
+    if args.record is not None and (not is_name(args.record) or is_reserved):
         raise ValueError(f"--record is {shown(args.record)}; expected a key such as test, and none of {', '.join(WRITTEN)}")
     evaluate_pairs.inputs(args)  # reports faults before any work
-    asked = evaluate_pairs.asked(args)
+    decoding = evaluate_pairs.asked(args)
     loaded = checkpoints.load(args.checkpoint, options.machine(args))
     known = {
         "encoder-decoder": (evaluate_pairs.run, (*OPTIONS, *READING_OPTIONS)),
@@ -200,12 +197,12 @@ def run(args: argparse.Namespace) -> None:
         "encoder-only": (run_reading, (*OF_PAIRS, *(o for o in OPTIONS if o != "dev"))),
     }
     measure, others = known[loaded.config.family]
-    if unread := list(options.given(args, others)):
-        raise ValueError(f"--{unread[0].replace('_', '-')} says nothing to {loaded.name}, which is {loaded.config.family}")
+    if unused := list(options.given(args, others)):
+        raise ValueError(f"--{unused[0].replace('_', '-')} does not apply to {loaded.name}, which is {loaded.config.family}")
     if loaded.config.family != "encoder-only" and args.data is not None:
         if len(args.data) > 1:
             raise ValueError(
-                f"--data names {len(args.data)} files; expected one, for {loaded.name} is {loaded.config.family}"
+                f"--data names {len(args.data)} files; expected one, because {loaded.name} is {loaded.config.family}"
             )
         (args.data,) = args.data
-    measure(args, loaded, asked)
+    measure(args, loaded, decoding)

@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from model.checkpoint import Checkpoint
     from model.workshop.evaluation.measures import Inputs
 
-BEAM = 4  # of --measures
+BEAM = 4  # default width of --measures
 OPTIONS = ("limit", "references", "join", "at_least", "probes", "measures", "warnings")
-CHOOSING = ("references", "join", "at_least", "warnings")  # what --measures has of its own, or leaves out
+CHOOSING = ("references", "join", "at_least", "warnings")  # options that --measures sets or excludes
 
 
 def add(group: argparse._ArgumentGroup) -> None:
@@ -51,8 +51,10 @@ def _between(text: str) -> tuple[int, int]:
 
 
 def asked(args: argparse.Namespace) -> Decoding:
-    """How tokens are chosen: as for all commands, but that a seed may also be for what is joined alone, and that --measures
-    has a beam."""
+    """Returns the decoding of the options.
+
+    A seed may also belong to --join only, and --measures uses a beam by default.
+    """
     if args.measures and args.strategy is None and args.beam is None:
         args.beam = BEAM
     draws = args.strategy is not None and strategy(args.strategy).is_random
@@ -61,7 +63,7 @@ def asked(args: argparse.Namespace) -> Decoding:
 
 
 def run(args: argparse.Namespace, loaded: Checkpoint, decoding: Decoding) -> None:
-    """Measures and prints; with `--record` also writes metrics.json and the model card."""
+    """Scores a translation model and prints the result; with `--record` also writes metrics.json and the model card."""
     from model.workshop.evaluation import probe_scores
 
     reads, writes = loaded.languages
@@ -70,32 +72,32 @@ def run(args: argparse.Namespace, loaded: Checkpoint, decoding: Decoding) -> Non
         raise ValueError(f"{loaded.name} is {' to '.join(loaded.languages)}; give --probes a FILE with sentences for it")
     files = args.probes or (own if args.measures or args.probes == [] else ())
     probes = probe_scores.read(files)  # before anything is translated
-    found = _measured(args, loaded, decoding)
+    results = _measured(args, loaded, decoding)
     if probes:
         shipped = [paths for known in LANGUAGES.values() for paths in known.probes.values()]
         is_own = {path.resolve() for path in files} in [{path.resolve() for path in paths} for paths in shipped]
-        told = {"files": [path.name for path in files], "own": is_own}
-        found["probes"] = probe_scores.measure(loaded, probes, decoding) | how(decoding) | told
+        source = {"files": [path.name for path in files], "own": is_own}
+        results["probes"] = probe_scores.measure(loaded, probes, decoding) | how(decoding) | source
     if args.record:
-        _record(args, loaded, found)
+        _record(args, loaded, results)
     if args.json:
-        print(json.dumps(found if args.measures or args.data is None else found.pop(args.record or "test") | found))
+        print(json.dumps(results if args.measures or args.data is None else results.pop(args.record or "test") | results))
     else:
-        print("\n\n".join(_told(found)))
+        print("\n\n".join(_told(results)))
 
 
 def inputs(args: argparse.Namespace) -> Inputs:
-    """What is to be translated of the data; ValueError for options that do not go together."""
+    """Returns the selection of inputs; raises ValueError for options that exclude each other."""
     from model.workshop.evaluation.measures import Inputs
 
-    if args.measures and (unread := list(options.given(args, CHOOSING))):
-        raise ValueError(f"--measures chooses by itself what is measured; leave out --{unread[0].replace('_', '-')}")
-    if args.data is None and (unread := list(options.given(args, (*CHOOSING, "limit")))):
-        raise ValueError(f"--{unread[0].replace('_', '-')} is given without --data; give both")
+    if args.measures and (unused := list(options.given(args, CHOOSING))):
+        raise ValueError(f"--measures sets its own inputs; leave out --{unused[0].replace('_', '-')}")
+    if args.data is None and (unused := list(options.given(args, (*CHOOSING, "limit")))):
+        raise ValueError(f"--{unused[0].replace('_', '-')} is given without --data; give both")
     if args.join and args.references == "all":
         raise ValueError("--join joins the first reference of each sentence; leave out --references all")
-    if args.warnings and (unread := list(options.given(args, ("join", "at_least")))):
-        raise ValueError(f"--warnings counts all sentences one by one; leave out --{unread[0].replace('_', '-')}")
+    if args.warnings and (unused := list(options.given(args, ("join", "at_least")))):
+        raise ValueError(f"--warnings counts all sentences one by one; leave out --{unused[0].replace('_', '-')}")
     if args.data is None and args.record not in (None, "probes"):
         raise ValueError(f"--record is {shown(args.record)}; of probes alone expected probes")
     seed = {} if args.seed is None else {"seed": args.seed}
@@ -103,7 +105,7 @@ def inputs(args: argparse.Namespace) -> Inputs:
 
 
 def _measured(args: argparse.Namespace, loaded: Checkpoint, decoding: Decoding) -> dict[str, Any]:
-    """The entries of metrics.json by their keys, where they are recorded under --record, or `test`."""
+    """Returns the entries of metrics.json by key. The key is that of --record, or `test`."""
     from tqdm import tqdm
 
     from model.workshop.corpus.corpus import file_hash, read_pairs
@@ -113,18 +115,18 @@ def _measured(args: argparse.Namespace, loaded: Checkpoint, decoding: Decoding) 
     if args.data is None:
         return {}
     pairs, key = read_pairs(args.data), args.record or "test"
-    told = how(decoding) | {"data": named(args.data), "data_sha256": file_hash(args.data)}
+    settings = how(decoding) | {"data": named(args.data), "data_sha256": file_hash(args.data)}
     with tqdm(unit="sentence", disable=args.json) as bar:
         if args.measures:
-            found = measures.measure_all(loaded, pairs, args.limit, decoding, bar.update)
-            return {key + measures.NAMES[name]: entry | told for name, entry in found.items()}
+            measured = measures.measure_all(loaded, pairs, args.limit, decoding, bar.update)
+            return {key + measures.NAMES[name]: entry | settings for name, entry in measured.items()}
         chosen = inputs(args)
         bar.total = len(chosen.of(pairs))
         entry = measures.measure(loaded, pairs, chosen, args.references or "first", decoding, bar.update)
-    entries = {key: entry | told}
+    entries = {key: entry | settings}
     if args.warnings:
         entries["warnings"] = warning_report.measure(loaded, pairs, args.limit, decoding=decoding) | how(decoding)
-        entries["warnings"]["data_sha256"] = told["data_sha256"]
+        entries["warnings"]["data_sha256"] = settings["data_sha256"]
     return entries
 
 
@@ -138,7 +140,7 @@ def _record(args: argparse.Namespace, loaded: Checkpoint, found: dict[str, Any])
 
     old = {args.record + name for name in measures.NAMES.values()} if args.measures else set()
     metrics = {name: entry for name, entry in loaded.metrics.items() if name not in old} | found
-    translation_card.section(metrics)  # what cannot be told is not written either
+    translation_card.section(metrics)  # entries that the card cannot show are not written
     folder = checkpoints.find(args.checkpoint)
     checkpoints.write_json(folder / "metrics.json", metrics)
     model_card.begin(folder / "README.md", loaded, translation_card.card)
@@ -148,12 +150,12 @@ def _record(args: argparse.Namespace, loaded: Checkpoint, found: dict[str, Any])
 
 
 def named(path: Path) -> str:
-    """The name of a file of pairs, without what says its format."""
+    """Returns the name of a file of pairs without the suffix of its format."""
     return re.sub(r"\.(?:tsv(?:\.gz)?|zip)$", "", path.name)
 
 
 def _told(found: dict[str, Any]) -> list[str]:
-    """The same for people, as in the card; and the probes that came out wrong."""
+    """Formats the results as in the card, and adds the wrong probes."""
     from model.workshop.evaluation import model_card, translation_card
 
     parts = [translation_card.measures(found)]
@@ -167,7 +169,7 @@ def _told(found: dict[str, Any]) -> list[str]:
 
 
 def how(decoding: Decoding) -> dict[str, Any]:
-    """The controls of decoding that the scores depend on; greedy decoding is a beam of one."""
+    """Returns the settings of decoding that affect the scores. Greedy decoding is a beam of one."""
     if strategy(decoding.strategy).is_beam:
         return {"beam": decoding.paths} | ({"alpha": decoding.alpha} if decoding.paths > 1 else {})
     return {"strategy": decoding.strategy} | decoding.settings

@@ -45,45 +45,45 @@ def run(args: argparse.Namespace) -> None:
     from model import checkpoint as checkpoints
     from model.task import task_of
 
-    drawn = options.given(args, options.CONTROLS)
-    if args.strategy is None and args.beam is None and drawn:
-        args.strategy = strategy_with(next(iter(drawn)))  # whoever gives a temperature wants tokens drawn
-    asked = dataclasses.replace(options.decoding(args), more=args.more)
+    sampling = options.given(args, options.CONTROLS)
+    if args.strategy is None and args.beam is None and sampling:
+        args.strategy = strategy_with(next(iter(sampling)))  # a temperature implies sampling
+    decoding = dataclasses.replace(options.decoding(args), more=args.more)
     loaded = checkpoints.load(args.checkpoint, options.machine(args))
     task = task_of(loaded.config.kinds, loaded.config.classes)
     if task.reads or not task.writes:
         raise ValueError(f"the checkpoint {loaded.name} is {task.family}; expected one that is decoder-only")
 
-    def asking(text: str) -> Request:
-        return Request(text, args.checkpoint, decoding=asked)
+    def make_request(text: str) -> Request:
+        return Request(text, args.checkpoint, decoding=decoding)
 
     def answer(request: Request, where: str) -> None:
         _answer(loaded, request, args.json, where)
 
-    translate.each_line(args.text, asking, answer, EMPTY | {"checkpoint": loaded.name} if args.json else None, "text")
+    translate.each_line(args.text, make_request, answer, EMPTY | {"checkpoint": loaded.name} if args.json else None, "text")
 
 
 def _answer(loaded: Checkpoint, request: Request, as_json: bool, where: str) -> None:
     from model.inference.analyse import analyse
 
     analysis = analyse(loaded, request)
-    asked_for = () if analysis.hypothesis.finished or not analysis.has_as_many_as_asked else (analysis.stopped,)
+    stop_notes = () if analysis.hypothesis.finished or not analysis.has_as_many_as_asked else (analysis.stopped,)
     if not as_json:
         print(analysis.translation, flush=True)
-        for note in (*asked_for, *analysis.notes):
-            if note not in analysis.cautions:  # what is drawn is unsure by its nature
+        for note in (*stop_notes, *analysis.notes):
+            if note not in analysis.cautions:  # sampled tokens are improbable by nature
                 print(where + note, file=sys.stderr)
         return
-    found, ids = analysis.to_dict(), analysis.trace.outputs.ids
-    begun, added = found["tokens"][: analysis.begun], found["tokens"][analysis.begun :]
+    result, ids = analysis.to_dict(), analysis.trace.outputs.ids
+    prompt, added = result["tokens"][: analysis.begun], result["tokens"][analysis.begun :]
     before = loaded.target_tokenizer.decode(ids[: analysis.begun])
-    made = {
+    fields = {
         "text": request.source,
         "continuation": analysis.translation.removeprefix(before),
         "log_prob": round(sum(each["log_prob"] for each in added), 6),
-        "text_tokens": [each["token"] for each in begun],
+        "text_tokens": [each["token"] for each in prompt],
         "tokens": added,
-        "notes": [*asked_for, *analysis.notes],
+        "notes": [*stop_notes, *analysis.notes],
     }
-    whole = EMPTY | {name: found[name] for name in ("checkpoint", "finished")} | made
-    print(json.dumps(whole, ensure_ascii=False), flush=True)
+    row = EMPTY | {name: result[name] for name in ("checkpoint", "finished")} | fields
+    print(json.dumps(row, ensure_ascii=False), flush=True)

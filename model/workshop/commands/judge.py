@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 HELP = "label a text with one of the checkpoint's labels"
 CHECKPOINT = "sentiment"
 SHOWN = 5  # labels that are printed
-EMPTY = {  # what an empty line reads as: the fields of every other line, so that a table of all lines has no holes
+EMPTY = {  # output for an empty line, with the fields of every other line
     "checkpoint": "",
     "source": "",
     "label": "",
@@ -43,22 +43,22 @@ def run(args: argparse.Namespace) -> None:
         known = f"expected one that has, as {CHECKPOINT}, or one that was trained with --task classify"
         raise ValueError(f"{loaded.name} has no labels; {known}")
 
-    def asking(text: str) -> Request:
+    def make_request(text: str) -> Request:
         return Request(text, args.checkpoint)
 
     def answer(request: Request, _: str) -> None:
         _answer(loaded, request, args.json)
 
-    each_line(args.text, asking, answer, EMPTY | {"checkpoint": loaded.name} if args.json else None, "text")
+    each_line(args.text, make_request, answer, EMPTY | {"checkpoint": loaded.name} if args.json else None, "text")
 
 
 def _answer(loaded: Checkpoint, request: Request, as_json: bool) -> None:
-    """The likeliest labels with their probabilities, in one line."""
+    """Prints the most probable labels with their probabilities in one line, or all as JSON."""
     from model.inference.analyse import analyse
 
-    found = analyse(loaded, request).to_dict()
+    result = analyse(loaded, request).to_dict()
     if as_json:
-        print(json.dumps(found, ensure_ascii=False), flush=True)
+        print(json.dumps(result, ensure_ascii=False), flush=True)
         return
-    named = list(found["labels"].items())[:SHOWN]
+    named = list(result["labels"].items())[:SHOWN]
     print("\t".join(f"{label}\t{odds['probability']:.4f}" for label, odds in named), flush=True)

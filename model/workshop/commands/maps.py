@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 from model.io.files import check_new, shown, write_new
 from model.workshop.commands import options
-from model.workshop.commands import options as asked
 
 if TYPE_CHECKING:
     from model.checkpoint import Checkpoint
@@ -28,7 +27,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("text", help="sentence (does not read standard input)")
     parser.add_argument("--out", type=Path, required=True, metavar="FILE", help=OUT)
     options.add_checkpoint(parser)
-    asked.add(parser)
+    options.add(parser)
     narrow = parser.add_argument_group("maps for .csv (default: all)")
     narrow.add_argument("--site", metavar="KIND", help="encoder, decoder or cross")
     narrow.add_argument("--layer", type=int, metavar="N", help="layer, from 1")
@@ -42,10 +41,10 @@ def run(args: argparse.Namespace) -> None:
 
     if args.out.suffix not in ENDS:
         raise ValueError(f"--out ends in {shown(args.out.suffix)}; expected one of {', '.join(ENDS)}")
-    if args.out.suffix != ".csv" and (given := [name for name in ALONE if getattr(args, name) is not None]):
-        raise ValueError(f"--{given[0]} narrows a table; give --out a name that ends in .csv, or leave it out")
+    if args.out.suffix != ".csv" and (narrowing := [name for name in ALONE if getattr(args, name) is not None]):
+        raise ValueError(f"--{narrowing[0]} narrows a table; give --out a name that ends in .csv, or leave it out")
     check_new(args.out)  # before anything is computed
-    request = asked.request(args)
+    request = options.request(args)
     loaded = checkpoints.load(args.checkpoint, options.machine(args))
     analysis = analyse(loaded, request)
     write_new(args.out, _content(args, loaded, analysis))
@@ -61,18 +60,18 @@ def _content(args: argparse.Namespace, loaded: Checkpoint, analysis: Analysis) -
 
 
 def _chosen(args: argparse.Namespace, analysis: Analysis) -> dict[Site, range]:
-    """The heads of each site that are asked for; ValueError for what this checkpoint has not."""
+    """Returns the selected heads of each site; raises ValueError where the checkpoint lacks them."""
     from model.export.csv_tables import KINDS
 
     trace = analysis.trace
     if args.site is not None and KINDS.get(args.site) not in trace.kinds:
         raise ValueError(f"--site is {shown(args.site)}; expected one of {', '.join(trace.kinds)}")
-    found = [site for kind in trace.kinds for site in trace.sites(kind) if args.site is None or kind == KINDS[args.site]]
-    layers = max(site.layer + 1 for site in found)
+    sites = [site for kind in trace.kinds for site in trace.sites(kind) if args.site is None or kind == KINDS[args.site]]
+    layers = max(site.layer + 1 for site in sites)
     if args.layer is not None and not 1 <= args.layer <= layers:
         raise ValueError(f"--layer is {shown(args.layer)}; expected 1 to {layers}")
-    heads = len(trace.patterns[found[0]])
+    heads = len(trace.patterns[sites[0]])
     if args.head is not None and not 1 <= args.head <= heads:
         raise ValueError(f"--head is {shown(args.head)}; expected 1 to {heads}")
     wanted = range(heads) if args.head is None else range(args.head - 1, args.head)
-    return {site: wanted for site in found if args.layer in (None, site.layer + 1)}
+    return {site: wanted for site in sites if args.layer in (None, site.layer + 1)}

@@ -1,8 +1,4 @@
-"""Options shared by several commands.
-
-Help texts of the config fields, for the command line; a test compares the names.
-
-Options of a request, for the commands that write a file about a sentence."""
+"""Options shared by several commands: help texts of config fields, the machine, decoding, a request."""
 
 from __future__ import annotations
 
@@ -115,8 +111,8 @@ def machine(args: argparse.Namespace) -> torch.device:
 
     if args.threads is not None:
         if not 1 <= args.threads <= MAX_THREADS:
-            least = "at least 1" if args.threads < 1 else f"at most {MAX_THREADS:,}"
-            raise ValueError(f"--threads is {shown(args.threads)}; expected {least}")
+            bound = "at least 1" if args.threads < 1 else f"at most {MAX_THREADS:,}"
+            raise ValueError(f"--threads is {shown(args.threads)}; expected {bound}")
         torch.set_num_threads(args.threads)
     return device.choose(args.device)
 
@@ -128,10 +124,10 @@ def add_decoding(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--beam", type=int, metavar="N", help=hint)
     hint = "exponent of the length penalty (default: %(default)s)"
     parser.add_argument("--alpha", type=float, default=LENGTH_PENALTY, metavar="A", help=hint)
-    drawn = parser.add_argument_group("for --strategy sample, or another that samples")
+    sampling = parser.add_argument_group("for --strategy sample, or another that samples")
     for name, (kind, does) in CONTROLS.items():
         default = getattr(Decoding, name)
-        drawn.add_argument(_option(name), type=kind, metavar="N", help=f"{does} (default: {default})")
+        sampling.add_argument(_option(name), type=kind, metavar="N", help=f"{does} (default: {default})")
 
 
 def decoding(args: argparse.Namespace) -> Decoding:
@@ -140,10 +136,10 @@ def decoding(args: argparse.Namespace) -> Decoding:
     Raises RequestError for values out of range, ValueError for options that exclude each other.
     """
     strategy = args.strategy or (Decoding.strategy if args.beam in (None, 1) else strategy_with("width"))
-    reads, drawn = STRATEGIES[strategy].controls, given(args, CONTROLS)
-    if unread := [name for name in drawn if name not in reads]:
-        other = strategy_with(unread[0])
-        raise ValueError(f"{_option(unread[0])} says nothing to the strategy {strategy}; give --strategy {other}")
+    reads, sampling = STRATEGIES[strategy].controls, given(args, CONTROLS)
+    if unused := [name for name in sampling if name not in reads]:
+        other = strategy_with(unused[0])
+        raise ValueError(f"{_option(unused[0])} does not apply to the strategy {strategy}; give --strategy {other}")
     has_width = STRATEGIES[strategy].has_width
     if not has_width and args.beam is not None and (strategy, args.beam) != (Decoding.strategy, 1):
         other = strategy_with("width")
@@ -151,7 +147,7 @@ def decoding(args: argparse.Namespace) -> Decoding:
             f"--beam is {args.beam}, and the strategy is {strategy}; give --strategy {other}, or leave out --beam"
         )
     width = {"width": args.beam} if has_width and args.beam is not None else {}
-    return Decoding(strategy, alpha=args.alpha, **width, **drawn)
+    return Decoding(strategy, alpha=args.alpha, **width, **sampling)
 
 
 def add_fields(group: argparse._ArgumentGroup, record: type, skip: tuple[str, ...] = ()) -> None:
@@ -196,12 +192,12 @@ def _option(name: str) -> str:
 def add(parser: argparse.ArgumentParser) -> None:
     add_second(parser)
     add_decoding(parser)
-    asked = parser.add_argument_group("request")
-    asked.add_argument("--target", metavar="TEXT", help="translation to read instead of the model’s own")
-    asked.add_argument("--prefix", default="", metavar="TEXT", help="forced prefix of the translation")
+    group = parser.add_argument_group("request")
+    group.add_argument("--target", metavar="TEXT", help="translation to read instead of the model’s own")
+    group.add_argument("--prefix", default="", metavar="TEXT", help="forced prefix of the translation")
     hint = "edit codes, joined as in a link: off_cross.3.5~causal-off"
-    asked.add_argument("--edits", default="", metavar="CODES", help=hint)
-    asked.add_argument("--again", action="store_true", help="decode again under the edits (default: keep the target)")
+    group.add_argument("--edits", default="", metavar="CODES", help=hint)
+    group.add_argument("--again", action="store_true", help="decode again under the edits (default: keep the target)")
 
 
 def request(args: argparse.Namespace) -> Request:

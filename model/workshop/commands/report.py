@@ -1,12 +1,8 @@
-"""python -m model report: measures a checkpoint over a corpus and stores the result for the lab.
+"""python -m model report: measures a checkpoint over a corpus.
 
-python -m model report alignment: writes the alignment error rate of every cross-attention head to metrics.json.
-
-python -m model report faithfulness: tests the readings of source words and writes faithfulness.json.
-
-python -m model report heads: effect, metrics and alignment of every head over many sentences, as CSV.
-
-python -m model report seeds: match of heads between training seeds, as JSON."""
+alignment and faithfulness write metrics.json and faithfulness.json for the lab. heads writes a table of every head as CSV.
+seeds prints the match of heads between training seeds as JSON.
+"""
 
 from __future__ import annotations
 
@@ -43,7 +39,7 @@ def add_heads(parser: argparse.ArgumentParser) -> None:
 
 
 def run_heads(args: argparse.Namespace) -> None:
-    """Reads the pairs, measures what is not known yet, writes the table; prints the heads that matter most."""
+    """Measures the sentences that the side file lacks, writes the table, and prints the heads with the largest effects."""
     from tqdm import tqdm
 
     from model import checkpoint as checkpoints
@@ -76,13 +72,13 @@ def run_heads(args: argparse.Namespace) -> None:
             rows = heads_report.measure(loaded, lines, is_reference, side, bar.update)
     names, cells = heads_report.table(loaded, lines, rows, aligned, bool(args.texts))
     write_new(out, Table("heads", tuple(names), tuple(map(tuple, cells))).csv())
-    if len(side.rows) <= len(lines):  # what is known beyond the limit took long to measure
+    if len(side.rows) <= len(lines):  # the part file may hold more sentences than the limit
         part.unlink()
     print(json.dumps({"columns": names, "rows": cells}) if args.json else _told(loaded, out, names, cells))
 
 
 def _identity(folder: Path) -> str:
-    """What tells the weights and the shape of a checkpoint from all others."""
+    """Returns a hash of the weights, tokenizers and config of a checkpoint."""
     from model.workshop.corpus.corpus import file_hash
 
     files = sorted({*folder.glob("*.safetensors"), *folder.glob("tokenizer*.json"), folder / "config.json"})
@@ -90,7 +86,7 @@ def _identity(folder: Path) -> str:
 
 
 def _told(loaded: Checkpoint, out: Path, names: list[str], cells: list[list[Cell]]) -> str:
-    """The heads whose absence costs most, for reading."""
+    """Formats the heads with the largest losses."""
     rows = [dict(zip(names, row, strict=True)) for row in cells]
     count = int(rows[0]["sentences"])
     lines = [
@@ -117,7 +113,7 @@ def add_seeds(parser: argparse.ArgumentParser) -> None:
 
 
 def run_seeds(args: argparse.Namespace) -> None:
-    """Reads the sentences, measures, prints."""
+    """Reads the sentences, matches the heads, prints the result."""
     from tqdm import tqdm
 
     from model import checkpoint as checkpoints
@@ -126,25 +122,25 @@ def run_seeds(args: argparse.Namespace) -> None:
     from model.workshop.reports.heads_report import lines_of
     from model.workshop.reports.seed_matching import check_shapes, measure
 
-    asked = args.checkpoints or []
-    if len(asked) < LEAST:
-        raise ValueError(f"--checkpoints names {len(asked)}; expected at least {LEAST}, such as runs/a/checkpoint")
+    requested = args.checkpoints or []
+    if len(requested) < LEAST:
+        raise ValueError(f"--checkpoints names {len(requested)}; expected at least {LEAST}, such as runs/a/checkpoint")
     device = options.machine(args)
-    labs = [checkpoints.load(name, device) for name in asked]
+    labs = [checkpoints.load(name, device) for name in requested]
     labels = [lab.name for lab in labs]
-    names = labels if len(set(labels)) == len(labels) else asked
+    names = labels if len(set(labels)) == len(labels) else requested
     check_shapes(labs, names)
     with_targets = len(labs[0].config.kinds) > 1
     lines = lines_of(read_pairs(args.data, with_targets=with_targets), args.limit)
     with tqdm(total=len(lines), unit="sentence", disable=args.json) as bar:
-        found = measure(labs, lines, file_hash(args.data), names, bar.update)
-    values = found.to_dict()
-    SameHeads.from_dict(json.loads(json.dumps(values)))  # what could not be read again is not told
+        result = measure(labs, lines, file_hash(args.data), names, bar.update)
+    values = result.to_dict()
+    SameHeads.from_dict(json.loads(json.dumps(values)))  # unreadable results are not printed
     print(json.dumps(values, indent=None if args.json else 1, ensure_ascii=False))
 
 
 def run_faithfulness(args: argparse.Namespace) -> None:
-    """Reads the pairs, measures, writes; prints the shares."""
+    """Reads the pairs, measures, writes faithfulness.json, prints the shares."""
     from tqdm import tqdm
 
     from model import checkpoint as checkpoints
@@ -155,14 +151,14 @@ def run_faithfulness(args: argparse.Namespace) -> None:
     pairs = read_pairs(args.data)
     loaded = checkpoints.load(args.checkpoint, options.machine(args))
     with tqdm(total=min(len(by_source(pairs)), args.limit or len(pairs)), unit="sentence", disable=args.json) as bar:
-        found = measure(loaded, pairs, file_hash(args.data), args.limit, bar.update)
-    Trust.from_dict(found.to_dict())  # what could not be read again is not written
-    checkpoints.write_json(checkpoints.find(args.checkpoint) / "faithfulness.json", found.to_dict())
-    print(json.dumps(found.to_dict()) if args.json else _faithfulness_table(loaded, found))
+        result = measure(loaded, pairs, file_hash(args.data), args.limit, bar.update)
+    Trust.from_dict(result.to_dict())  # unreadable results are not written
+    checkpoints.write_json(checkpoints.find(args.checkpoint) / "faithfulness.json", result.to_dict())
+    print(json.dumps(result.to_dict()) if args.json else _faithfulness_table(loaded, result))
 
 
 def _faithfulness_table(loaded: Checkpoint, found: Trust) -> str:
-    """The shares of both scopes, for reading."""
+    """Formats the shares of both scopes."""
     from model.readings.tokens.word_readings import READINGS
 
     labels: Mapping[str, str] = {name: reading.label for name, reading in READINGS.items()} | {"random": "Random orders"}
@@ -175,7 +171,7 @@ def _faithfulness_table(loaded: Checkpoint, found: Trust) -> str:
 
 
 def run_alignment(args: argparse.Namespace) -> None:
-    """Reads the pairs, measures and writes; prints the best heads and the diagonal."""
+    """Reads the pairs, measures, writes metrics.json, prints the best heads and the diagonal."""
     from tqdm import tqdm
 
     from model import checkpoint as checkpoints
@@ -187,14 +183,14 @@ def run_alignment(args: argparse.Namespace) -> None:
     pairs = read_gold(args.data)[: args.limit]
     loaded = checkpoints.load(args.checkpoint, options.machine(args))
     with tqdm(total=len(pairs), unit="sentence", disable=args.json) as bar:
-        found = measure(loaded, pairs, bar.update)
+        result = measure(loaded, pairs, bar.update)
     path = checkpoints.find(args.checkpoint) / "metrics.json"
-    checkpoints.write_json(path, loaded.metrics | {KEY: found.to_dict()})
-    print(json.dumps(found.to_dict()) if args.json else _table(found))
+    checkpoints.write_json(path, loaded.metrics | {KEY: result.to_dict()})
+    print(json.dumps(result.to_dict()) if args.json else _table(result))
 
 
 def _table(found: Aligned) -> str:
-    """The five best heads of each way to read a link, and the diagonal."""
+    """Formats the five best heads of each row of links, and the diagonal."""
     lines = [f"{found.sentences:,} sentence pairs, {found.sure:,} sure links; alignment error rate, 95% interval"]
     for name, rows in found.rates.items():
         each = [
@@ -241,7 +237,7 @@ def run(args: argparse.Namespace) -> None:
         raise ValueError(f"--limit is {args.limit}; expected at least 1")
     for name in ("out", "alignments", "of", "texts"):
         if args.what != "heads" and getattr(args, name) is not None:
-            raise ValueError(f"--{name} says nothing to {args.what}; leave it out, or ask for heads")
+            raise ValueError(f"--{name} does not apply to {args.what}; leave it out, or use heads")
     if (args.what == "seeds") != (args.checkpoints is not None):
         needs = "needs --checkpoints" if args.what == "seeds" else "reads one --checkpoint; leave out --checkpoints"
         raise ValueError(f"{args.what} {needs}")

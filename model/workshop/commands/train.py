@@ -25,7 +25,7 @@ WHERE_FROM = (
     "Pairs of many languages: https://www.manythings.org/anki/ (sentences of tatoeba.org; the command reads the .zip). "
     "Reserve some lines as a dev file, which chooses the best weights."
 )
-STOPPED = 128  # and the number of the signal: the exit status of a run that was stopped and has saved itself
+STOPPED = 128  # plus the signal's number: exit status of a run that a signal stopped and that is saved
 MAX_MINUTES = 1_000_000  # nearly two years
 # These follow from the task and its data.
 FIXED = ("source_vocab", "target_vocab", "family", "embedding_norm", "output_transform", "source_start")
@@ -73,51 +73,52 @@ def run(args: argparse.Namespace) -> int:
             raise ValueError(f"{option} names {shown(str(twice))} twice; name each file once")
     config = TrainConfig(**(dict(task.training) | learned))
     sizes = {"source_vocab": 260, "target_vocab": 260, "family": task.family}
-    ModelConfig(**(sizes | dict(task.model) | chosen))  # faults are told before the data is read
+    ModelConfig(**(sizes | dict(task.model) | chosen))  # reports faults before the data is read
     device = options.machine(args)
     files = Files(tuple(args.data), tuple(args.dev), args.probes)
-    made = Run(args.out, files, chosen, config, device, languages, args.init, task.name)
-    if made.group.first:
-        _introduce(made)
-    with _stopping(made) as signals:
+    training_run = Run(args.out, files, chosen, config, device, languages, args.init, task.name)
+    if training_run.group.first:
+        _introduce(training_run)
+    with _stopping(training_run) as signals:
         try:
-            ended = made.train(args.max_minutes)
+            ended = training_run.train(args.max_minutes)
         except (OSError, ValueError, RuntimeError) as fault:
-            if made.stop:
-                raise Unsaved(f"asked to stop, the run could not be saved: {fault}") from fault
+            if training_run.stop:
+                raise Unsaved(f"the stopped run could not be saved: {fault}") from fault
             raise
-    if made.group.first:
-        kept = args.out / "checkpoint"
+    if training_run.group.first:
+        checkpoint = args.out / "checkpoint"
         if ended:
-            print(f"finished: the best weights are in {kept}")
+            print(f"finished: the best weights are in {checkpoint}")
         else:
-            so_far = f"; the best weights so far are in {kept}" if kept.exists() else ""
-            print(f"saved at step {made.progress.step} of {made.total}: the same command goes on{so_far}")
-    made.leave()
+            so_far = f"; the best weights so far are in {checkpoint}" if checkpoint.exists() else ""
+            step = training_run.progress.step
+            print(f"saved at step {step} of {training_run.total}; the same command continues the run{so_far}")
+    training_run.leave()
     return STOPPED + signals[0] if signals and not ended else 0
 
 
 class Unsaved(ValueError):
-    """A run that was asked to stop failed on its way to the end."""
+    """A stopped run failed before it was saved."""
 
 
 def _introduce(run: Run) -> None:
-    """What is about to be trained, in a line; a second one for what will not come out well."""
+    """Prints the size of the training in a line, and a warning where the warm-up is too long."""
     where = f"{run.device}" + (f", {run.group.size} processes" if run.group.size > 1 else "")
     print(f"{run.material.told}; {run.model.parameter_count:,} parameters; on {where}; {run.total} steps")
     if run.progress.step:
-        print(f"going on at step {run.progress.step}")
+        print(f"continues at step {run.progress.step}")
     if run.total <= run.config.warmup:
         print(
-            f"the run has {run.total} steps and its warm-up {run.config.warmup}: the learning rate will still be rising at "
-            f"the end; give --warmup {max(1, run.total // 10)}, or more --epochs or data",
+            f"the run has {run.total} steps, and its warm-up {run.config.warmup}, so the learning rate never falls; give "
+            f"--warmup {max(1, run.total // 10)}, or more --epochs or data",
             file=sys.stderr,
         )
 
 
 @contextlib.contextmanager
 def _stopping(run: Run) -> Iterator[list[int]]:
-    """Ctrl+C and a polite kill let the step under way end and the run be saved; the list gets the numbers of the signals."""
+    """Makes Ctrl+C and SIGTERM stop the run after its current step; yields the list of received signals."""
     numbers, received = (signal.SIGINT, signal.SIGTERM), list[int]()
 
     def stop(number: int, _: FrameType | None) -> None:

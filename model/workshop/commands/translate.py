@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 HELP = "translate a sentence, or fill in its blanks"
 MAX_LINE = 1_000_000  # characters
-EMPTY = {  # what an empty line reads as: the fields of every other line, so that a table of all lines has no holes
+EMPTY = {  # output for an empty line, with the fields of every other line
     "checkpoint": "",
     "source": "",
     "translation": "",
@@ -48,7 +48,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> None:
     from model import checkpoint as checkpoints
 
-    asked = options.decoding(args)
+    decoding = options.decoding(args)
     loaded = checkpoints.load(args.checkpoint, options.machine(args))
     if loaded.config.classes:
         raise ValueError(f"{loaded.name} gives a text a label and writes none; use python -m model judge")
@@ -56,18 +56,18 @@ def run(args: argparse.Namespace) -> None:
     if loaded.config.kinds == ("encoder",):
         empty = _instead(empty | {"scored_tokens": "text"}, {"filled": "", "blanks": []})
 
-    def asking(text: str) -> Request:
+    def make_request(text: str) -> Request:
         _check_blanks(loaded, text, args.second)
-        return Request(text, args.checkpoint, second=args.second, decoding=asked)
+        return Request(text, args.checkpoint, second=args.second, decoding=decoding)
 
     def answer(request: Request, where: str) -> None:
         _answer(loaded, request, args.json, where)
 
-    each_line(args.text, asking, answer, empty if args.json else None, "sentence")
+    each_line(args.text, make_request, answer, empty if args.json else None, "sentence")
 
 
 def _check_blanks(loaded: Checkpoint, text: str, second: str) -> None:
-    """ValueError for a text of which a model that only reads has nothing to say."""
+    """Raises ValueError for a text on which an encoder has no output."""
     if loaded.config.kinds != ("encoder",) or second or not text.strip():
         return
     if loaded.source_tokenizer.mask is None:
@@ -84,14 +84,17 @@ def each_line(
     empty: dict[str, Any] | None,
     what: str,
 ) -> None:
-    """Has the text of a command answered, or, where it is -, each line of standard input; `empty` is what an empty line
-    reads as, as JSON, if that is wanted. ValueError that names the line, and where there is none."""
+    """Answers the text of a command, or for - each line of standard input.
+
+    `empty` is the JSON output for an empty line, if JSON is requested. Raises ValueError that names the line, and where
+    there is none.
+    """
     if given != "-":
         answer(asking(given), "")
         return
     written = 0
     for number, text in lines():
-        if not text.strip():  # so that line n of what is written belongs to line n of what is read
+        if not text.strip():  # keeps output lines aligned with input lines
             print(json.dumps(empty) if empty else "", flush=True)
             continue
         try:
@@ -104,7 +107,7 @@ def each_line(
 
 
 def lines() -> Iterator[tuple[int, str]]:
-    """The lines of standard input, each with its number; ValueError for one that is too long or no text."""
+    """Yields the lines of standard input with their numbers; raises ValueError for a line that is too long or not UTF-8."""
     number = 0
     while line := _read_line():
         number += 1
@@ -114,7 +117,7 @@ def lines() -> Iterator[tuple[int, str]]:
 
 
 def _read_line() -> str:
-    if sys.stdin is None:  # closed by whoever started this
+    if sys.stdin is None:  # closed by the parent process
         return ""
     try:
         return sys.stdin.readline(MAX_LINE + 1)
@@ -127,8 +130,8 @@ def _answer(loaded: Checkpoint, request: Request, as_json: bool, where: str) -> 
 
     analysis = analyse(loaded, request)
     if as_json:
-        found = analysis.to_dict() if analysis.task.writes else _filled(loaded, analysis)
-        print(json.dumps(found, ensure_ascii=False), flush=True)
+        result = analysis.to_dict() if analysis.task.writes else _filled(loaded, analysis)
+        print(json.dumps(result, ensure_ascii=False), flush=True)
         return
     print("\n".join([analysis.translation, *_read(loaded, analysis)]).strip("\n"), flush=True)
     for note in analysis.notes:
@@ -136,8 +139,7 @@ def _answer(loaded: Checkpoint, request: Request, as_json: bool, where: str) -> 
 
 
 def _filled(loaded: Checkpoint, analysis: Analysis) -> dict[str, Any]:
-    """What a model that only reads says, ready for JSON: in place of a translation the text with its blanks filled, a line a
-    sentence, and each blank."""
+    """Returns the JSON row of an encoder: the filled text, one line per sentence, and each blank."""
     from model.inference.source_reading import fillings, likeliest_text
 
     own = {"filled": "\n".join(likeliest_text(analysis, loaded)), "blanks": fillings(analysis, loaded)}
@@ -145,20 +147,19 @@ def _filled(loaded: Checkpoint, analysis: Analysis) -> dict[str, Any]:
 
 
 def _instead(row: dict[str, Any], own: dict[str, Any]) -> dict[str, Any]:
-    """The fields of a row, with others in place of the translation."""
-    found: dict[str, Any] = {}
+    """Returns a row with other fields in place of the translation."""
+    replaced: dict[str, Any] = {}
     for name, value in row.items():
-        found |= own if name == "translation" else {name: value}
-    return found
+        replaced |= own if name == "translation" else {name: value}
+    return replaced
 
 
 def _read(loaded: Checkpoint, analysis: Analysis) -> list[str]:
-    """What a model that only reads says: the text with the likeliest token in each blank, and of two sentences whether the
-    second follows the first."""
+    """Returns the filled text of an encoder, and the probability that the second sentence follows the first."""
     from model.inference.source_reading import likeliest_text
 
-    found = likeliest_text(analysis, loaded)
+    lines = likeliest_text(analysis, loaded)
     if analysis.follows is not None:
-        told = f"the second sentence follows the first: {probability(analysis.follows)}; the other way round"
-        found.append(f"{told}: {probability(analysis.turned)}")
-    return found
+        label = f"the second sentence follows the first: {probability(analysis.follows)}; the other way round"
+        lines.append(f"{label}: {probability(analysis.turned)}")
+    return lines

@@ -1,6 +1,7 @@
 """python -m model variants: trains several designs in the same way, with several seeds each.
 
-python -m model variants: what is measured beside the runs (their cost, speed and heads), and what is shipped."""
+It also measures their cost, speed and heads, and copies the shipped files.
+"""
 
 from __future__ import annotations
 
@@ -30,20 +31,20 @@ from model.workshop.commands.variants_training import BEAM, collected, cost, dat
 if TYPE_CHECKING:
     from model.workshop.reports.variant_runs import VariantRun
 
-LEAST = 2  # seeds whose heads are paired
+LEAST = 2  # trained seeds that a match of heads needs
 PREFIX = "variant-"  # of the names of shipped checkpoints
 
 
 def estimate(args: argparse.Namespace, plan: Plan, runs: Sequence[VariantRun]) -> None:
-    """How many hours the runs will take that are not there yet."""
+    """Prints the estimated hours of the remaining runs."""
     data = data_of(args)
-    found = collected(args, plan, data)
-    left = left_of(runs, found)
-    print(cost(args, plan, left, data, found).told() if left else f"All {len(runs)} runs are trained and scored.")
+    record = collected(args, plan, data)
+    remaining = left_of(runs, record)
+    print(cost(args, plan, remaining, data, record).told() if remaining else f"All {len(runs)} runs are trained and scored.")
 
 
 def speed(args: argparse.Namespace, plan: Plan, runs: Sequence[VariantRun]) -> None:
-    """How fast each variant trains; joins the record, where there is one."""
+    """Measures the training speed of each variant, and adds it to the record."""
     import torch
     from tqdm import tqdm
 
@@ -58,17 +59,17 @@ def speed(args: argparse.Namespace, plan: Plan, runs: Sequence[VariantRun]) -> N
     chosen = {each.variant.name: plan.model_options(each.variant) for each in runs}
     prepared = Prepared.of(args.data, args.dev, TrainConfig(**plan.train_options(SEEDS[0])))
     with tqdm(total=WARM + args.speed, unit="round") as bar:
-        found = tokens_per_second(chosen, prepared, args.speed, device, bar.update)
+        speeds = tokens_per_second(chosen, prepared, args.speed, device, bar.update)
     args.out.mkdir(parents=True, exist_ok=True)
-    made: dict[str, Any] = {"rounds": args.speed, "threads": torch.get_num_threads(), "device": device.type}
-    write_json(args.out / SPEED, made | {"tokens_per_second": found})
-    for name, each in found.items():
+    settings: dict[str, Any] = {"rounds": args.speed, "threads": torch.get_num_threads(), "device": device.type}
+    write_json(args.out / SPEED, settings | {"tokens_per_second": speeds})
+    for name, each in speeds.items():
         print(f"{name:<12}{each:10,.0f} target tokens a second")
     collected(args, plan, data_of(args))
 
 
 def heads(args: argparse.Namespace, plan: Plan, runs: Sequence[VariantRun]) -> None:
-    """Whether the same heads come back, of each variant with two trained seeds or more; joins the record."""
+    """Matches the heads between seeds of each variant with two trained seeds or more, and adds the result to the record."""
     from tqdm import tqdm
 
     from model import checkpoint as checkpoints
@@ -87,27 +88,27 @@ def heads(args: argparse.Namespace, plan: Plan, runs: Sequence[VariantRun]) -> N
     paired = {name: own for name, own in trained.items() if len(own) >= LEAST}
     if not paired:
         raise ValueError(f"no variant in {args.out} has {LEAST} trained seeds; train them first")
-    lines, found = lines_of(read_pairs(args.dev), args.same_heads), heads_of(args.out)
+    lines, matches = lines_of(read_pairs(args.dev), args.same_heads), heads_of(args.out)
     for name, own in paired.items():
         labs = [checkpoints.load(str(run.checkpoint), device) for run in own]
         with tqdm(total=len(lines), unit="sentence", desc=name) as bar:
-            found[name] = measure(labs, lines, file_hash(args.dev), [f"seed {run.seed}" for run in own], bar.update)
-        write_json(args.out / HEADS, {each: made.to_dict() for each, made in found.items()})
-        print(f"{name}: heads of {len(own)} seeds paired over {found[name].sentences} sentences")
+            matches[name] = measure(labs, lines, file_hash(args.dev), [f"seed {run.seed}" for run in own], bar.update)
+        write_json(args.out / HEADS, {each: match.to_dict() for each, match in matches.items()})
+        print(f"{name}: heads of {len(own)} seeds paired over {matches[name].sentences} sentences")
     collected(args, plan, data_of(args))
 
 
 def ship(args: argparse.Namespace, plan: Plan) -> None:
-    """The record and the checkpoints of one seed each, as the lab finds them in `checkpoints/`."""
+    """Copies the record, and one seed's checkpoint per variant, to `checkpoints/`."""
     from model.checkpoint import write_json
     from model.workshop.evaluation import model_card
     from model.workshop.reports.variant_runs import runs_of
 
-    found = collected(args, plan, data_of(args))
-    if found is None:
-        raise ValueError(f"{args.out} holds no run that is trained and scored; train some first")
+    record = collected(args, plan, data_of(args))
+    if record is None:
+        raise ValueError(f"{args.out} has no scored run; train some first")
     shipped, total = {}, 0
-    for each in found.variants:
+    for each in record.variants:
         if each.name in (args.only or SHIPPED):
             (run,) = runs_of(args.out, [each.name], [each.runs[0].seed])
             folder = args.ship / f"{PREFIX}{each.name}"
@@ -119,11 +120,11 @@ def ship(args: argparse.Namespace, plan: Plan) -> None:
                 model_card.rename(readme, folder.name)  # a run's card has the name of the run
             shipped[each.name] = folder.name
     args.ship.mkdir(parents=True, exist_ok=True)
-    made = dataclasses.replace(found, shipped=shipped)
-    Variants.from_dict(json.loads(json.dumps(made.to_dict())))
-    write_json(args.ship / FILE, made.to_dict())
+    shipped_record = dataclasses.replace(record, shipped=shipped)
+    Variants.from_dict(json.loads(json.dumps(shipped_record.to_dict())))
+    write_json(args.ship / FILE, shipped_record.to_dict())
     total += (args.ship / FILE).stat().st_size
-    print(f"{args.ship}: the record of {found.runs} runs, and {len(shipped)} checkpoints; {total / 1e6:.1f} MB")
+    print(f"{args.ship}: the record of {record.runs} runs, and {len(shipped)} checkpoints; {total / 1e6:.1f} MB")
 
 
 HELP = "train several designs in the same way and compare them"
@@ -189,7 +190,7 @@ def run(args: argparse.Namespace) -> None:
 
 
 def _names(text: str) -> list[str]:
-    """Names of variants with commas between."""
+    """Parses names of variants, separated by commas."""
     names = text.split(",")
     if unknown := [name for name in names if name not in VARIANTS]:
         raise argparse.ArgumentTypeError(f"there is no variant {shown(unknown[0])}: choose from {', '.join(VARIANTS)}")
@@ -197,7 +198,7 @@ def _names(text: str) -> list[str]:
 
 
 def _seeds(text: str) -> list[int]:
-    """Numbers with commas between."""
+    """Parses seeds, separated by commas."""
     try:
         return [int(each) for each in text.split(",")]
     except ValueError:
@@ -207,7 +208,7 @@ def _seeds(text: str) -> list[int]:
 
 
 def _commands(args: argparse.Namespace, plan: Plan, run: VariantRun) -> dict[str, list[str]]:
-    """The options of the two commands that a run is made of, by their names."""
+    """Returns the options of the two commands of a run, by command."""
     from model.workshop.reports.variant_runs import KEY
 
     machine = ["--device", args.device] + (["--threads", str(args.threads)] if args.threads is not None else [])

@@ -1,8 +1,8 @@
-"""BERT models in Hugging Face's form (Devlin et al. 2019): a sentence is read at once, and blanks in it are filled in.
+"""BERT models in the format of Hugging Face (Devlin et al. 2019).
 
-Post-norm without a norm at the end, learned positions, a norm after the embeddings, and before the output a linear layer
-with activation and norm. [CLS] is `<s>`, [SEP] is `</s>`, [PAD] is `<pad>`: what stands up to the first `</s>` is of BERT's
-first segment, what follows it of the second. The heads that judge two sentences come along where the files have them.
+Post-norm without a final norm, learned positions, a norm after the embeddings. The output has a linear layer with
+activation and norm. [CLS] is `<s>`, [SEP] is `</s>`, [PAD] is `<pad>`. Tokens up to the first `</s>` belong to BERT's first
+segment, later ones to the second. The pooler and the next-sentence head are converted where the files have them.
 """
 
 from __future__ import annotations
@@ -15,12 +15,11 @@ from torch import Tensor
 from model.config import ModelConfig
 from model.io.files import shown
 from model.workshop.convert import conversion, hugging_face
-from model.workshop.convert import hugging_face as hugging_face_vocabulary
 from model.workshop.convert.conversion import Converted, ConvertError, Options
 from model.workshop.convert.hugging_face import Taken, entry
 from model.workshop.convert.row_order import control_notes, controls, rows
 
-_LAYER = {  # theirs and ours
+_LAYER = {  # names in the files and here
     "attention.self.query": "self_attention.query",
     "attention.self.key": "self_attention.key",
     "attention.self.value": "self_attention.value",
@@ -31,7 +30,7 @@ _LAYER = {  # theirs and ours
     "output.LayerNorm": "residuals.1.norm",
 }
 _HEAD = "cls.predictions"
-_POOLER, _FOLLOWS = "bert.pooler.dense", "cls.seq_relationship"  # they say of two sentences whether one follows the other
+_POOLER, _FOLLOWS = "bert.pooler.dense", "cls.seq_relationship"  # they predict whether a sentence follows another
 _JUDGES = {  # whether the files have a pooler, and a next-sentence head
     (True, True): "The pooler and the next-sentence head are those of the files",
     (True, False): "The pooler is that of the files, which have no next-sentence head",
@@ -41,9 +40,9 @@ _JUDGES = {  # whether the files have a pooler, and a next-sentence head
 
 
 def convert(folder: Path, options: Options) -> Converted:
-    """A folder with config.json, weights with a language-model head, and a tokenizer.json or vocab.txt.
+    """Converts a folder with config.json, weights with a language-model head, and a tokenizer.json or vocab.txt.
 
-    Raises ConvertError that names what is missing, or what the format cannot hold.
+    Raises ConvertError that names the missing part, or the part that the format cannot hold.
     """
     values = hugging_face.read_config(folder)
     file = conversion.find(folder)
@@ -51,64 +50,70 @@ def convert(folder: Path, options: Options) -> Converted:
     state = Taken(file, _plain(read))
     if state.take(f"{_HEAD}.transform.dense.weight", None) is None:
         raise ConvertError(
-            f"{file} has no language-model head (cls.predictions): it says nothing of its tokens. Expected the weights of a "
+            f"{file} has no language-model head (cls.predictions); expected the weights of a "
             "BertForMaskedLM or BertForPreTraining"
         )
     table = state.take("bert.embeddings.word_embeddings.weight")
-    found = hugging_face_vocabulary.read(folder, len(table), options, hugging_face_vocabulary.word_pieces)
-    known = controls(found.tokens, options.controls)
-    order = rows(len(table), known["pad"], known["start"], known["end"])
+    vocabulary = hugging_face.read(folder, len(table), options, hugging_face.word_pieces)
+    special_rows = controls(vocabulary.tokens, options.controls)
+    order = rows(len(table), special_rows["pad"], special_rows["start"], special_rows["end"])
     output = state.take(f"{_HEAD}.decoder.weight", None)
     bias = state.take(f"{_HEAD}.bias", None)
     twin = state.take(f"{_HEAD}.decoder.bias", None)  # the same number twice in newer files
-    positions, segments, told = _positions(state)
+    positions, segments, segment_note = _positions(state)
     judges = state.has(f"{_POOLER}.weight"), state.has(f"{_POOLER}.weight") and state.has(f"{_FOLLOWS}.weight")
     config = _config(values, len(order), output is None or output.equal(table), segments, *judges)
-    made = {
+    tensors = {
         "source_embedding.table.weight": order.of(table),
         "source_embedding.positional.table.weight": positions,
         "projection.weight": order.of(table if output is None else output),
         "projection.bias": order.bias(bias if bias is not None else twin),
     }
-    if made["projection.bias"] is None:
-        made["projection.bias"] = table.new_zeros(len(order))
-    made |= _both(state, "bert.embeddings.LayerNorm", "source_embedding.norm")
-    made |= _both(state, f"{_HEAD}.transform.dense", "transform.dense")
-    made |= _both(state, f"{_HEAD}.transform.LayerNorm", "transform.norm")
+    if tensors["projection.bias"] is None:
+        tensors["projection.bias"] = table.new_zeros(len(order))
+    tensors |= _both(state, "bert.embeddings.LayerNorm", "source_embedding.norm")
+    tensors |= _both(state, f"{_HEAD}.transform.dense", "transform.dense")
+    tensors |= _both(state, f"{_HEAD}.transform.LayerNorm", "transform.norm")
     if segments is not None:
-        made["source_embedding.segments.weight"] = segments
+        tensors["source_embedding.segments.weight"] = segments
     for theirs, ours, there in ((_POOLER, "pooler.dense", config.pooler), (_FOLLOWS, "follows", config.follows)):
-        made |= _both(state, theirs, ours) if there else {}
+        tensors |= _both(state, theirs, ours) if there else {}
     for n in range(config.encoder_layers):
         for theirs, ours in _LAYER.items():
-            made |= _both(state, f"bert.encoder.layer.{n}.{theirs}", f"encoder.{n}.{ours}")
+            tensors |= _both(state, f"bert.encoder.layer.{n}.{theirs}", f"encoder.{n}.{ours}")
     state.check_all_taken()
-    tokenizer = found.tokenizer(order)
-    notes = (*control_notes([order], [found.tokens]), told, _JUDGES[config.pooler, f"{_FOLLOWS}.weight" in read])
-    return Converted(config, made, tokenizer, tokenizer, options.languages or ("Text", "Text"), notes)
+    tokenizer = vocabulary.tokenizer(order)
+    notes = (
+        *control_notes([order], [vocabulary.tokens]),
+        segment_note,
+        _JUDGES[config.pooler, f"{_FOLLOWS}.weight" in read],
+    )
+    return Converted(config, tensors, tokenizer, tokenizer, options.languages or ("Text", "Text"), notes)
 
 
 def _plain(state: dict[str, Tensor]) -> dict[str, Tensor]:
-    """With the names that norms have today, and without numbers of positions and a next-sentence head that has no pooler."""
-    found = {
+    """Renames norms of older files. Drops the numbers of positions, and a next-sentence head without a pooler."""
+    renamed = {
         name.replace("LayerNorm.gamma", "LayerNorm.weight").replace("LayerNorm.beta", "LayerNorm.bias"): each
         for name, each in state.items()
     }
-    lone = () if f"{_POOLER}.weight" in found else (_FOLLOWS,)
-    return {name: each for name, each in found.items() if not name.startswith(lone) and "position_ids" not in name}
+    lone = () if f"{_POOLER}.weight" in renamed else (_FOLLOWS,)
+    return {name: each for name, each in renamed.items() if not name.startswith(lone) and "position_ids" not in name}
 
 
 def _positions(state: Taken) -> tuple[Tensor, Tensor | None, str]:
-    """The learned positions [P,D] and the segments [2,D], and what is said of these; where there are not two, the first is
-    added to each position."""
+    """Returns the learned positions [P,D], the segments [2,D] and a note on them.
+
+    Without two segments, the first is added to each position.
+    """
     positions = state.take("bert.embeddings.position_embeddings.weight")
     segments = state.take("bert.embeddings.token_type_embeddings.weight", None)
     if segments is None:
         return positions, None, "The files have no table of segments"
     if len(segments) == 2:
         return positions, segments, "A sentence is read as BERT’s first segment, what follows its </s> as the second"
-    told = "It has one segment for all" if len(segments) == 1 else f"Of its {len(segments)} segments only the first is read"
-    return positions + segments[0], None, f"{told}: its vector is added to each position"
+    note = "It has one segment for all" if len(segments) == 1 else f"Of its {len(segments)} segments only the first is read"
+    return positions + segments[0], None, f"{note}: its vector is added to each position"
 
 
 def _both(state: Taken, theirs: str, ours: str) -> dict[str, Tensor]:

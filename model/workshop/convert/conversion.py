@@ -1,6 +1,4 @@
-"""What a converter is given and what it makes: every kind of model that can be brought in has the same two.
-
-Weights of other programs: tensors by name, and never anything that a pickle would do."""
+"""Options and results of converters, and the weights of other programs. Pickled code is never executed."""
 
 from __future__ import annotations
 
@@ -26,15 +24,15 @@ from model.text.tokenizer import Tokenizer
 
 
 class ConvertError(ValueError):
-    """What cannot be brought in; the text says what was found and what was expected."""
+    """A model cannot be converted. The message names the fault and the expectation."""
 
 
 @dataclass(frozen=True)
 class Options:
-    """What files do not say, and whoever converts them does.
+    """Settings that the files lack.
 
-    `fields` are those of `ModelConfig` that were given; `names` the tensors of parts that are not found by themselves (see
-    `around.PARTS`); `controls` the strings of the tokens "pad", "start" and "end" in the vocabulary.
+    `fields`: fields of `ModelConfig`; `names`: tensors of parts that are not detected (see `embeddings_and_head.PARTS`);
+    `controls`: the strings of the tokens "pad", "start" and "end" in the vocabulary.
     """
 
     tokenizer: Path | None = None  # a tokenizer.json, a word list, ...; of both languages, or of the source
@@ -48,27 +46,26 @@ class Options:
 
 @dataclass(frozen=True)
 class Converted:
-    """A model in this program's terms. `state` has at least the `named_parameters` of what `model.network.transformer.build`
-    makes, by the same names."""
+    """A converted model. `state` has at least the `named_parameters` of `model.network.transformer.build`."""
 
     config: ModelConfig
     state: dict[str, Tensor]
     source: Tokenizer
-    target: Tokenizer  # the same object where both sides are cut by the same rules
+    target: Tokenizer  # the source's object where both share one
     languages: tuple[str, str] = ("source", "target")
-    notes: tuple[str, ...] = ()  # for the model card: sentences on what was done to it
+    notes: tuple[str, ...] = ()  # for the model card: sentences on the conversion
 
 
 @dataclass(frozen=True)
 class Converter:
-    """A kind of model that can be converted. `FOREIGN` has its name and how it is recognised."""
+    """A format that can be converted. `FOREIGN` has its title and its detection."""
 
     name: str
     convert: Callable[[Path, Options], Converted]  # of a folder or a file; ConvertError where the format cannot hold it
 
     @property
     def title(self) -> str:
-        """As it stands behind "This is"."""
+        """Title of the format, to follow "This is"."""
         return foreign_checkpoints.FOREIGN[self.name].title
 
 
@@ -78,33 +75,36 @@ NAMES = ("model.safetensors", "pytorch_model.bin")  # as Hugging Face calls them
 
 
 def find(path: Path) -> Path:
-    """The file of weights that a path means: itself, or the one in the folder. ConvertError where there is not one."""
+    """Returns the file of weights of a path: the path itself, or the one in the folder.
+
+    Raises ConvertError unless there is exactly one.
+    """
     if not path.is_dir():
         return path
     for name in NAMES:
         if (path / name).is_file():
             return path / name
-    found = sorted(each for each in path.iterdir() if each.suffix in WEIGHTS)
-    if len(found) != 1:
-        several = f"has several: {', '.join(each.name for each in found[:4])}; name one" if found else "has none"
+    files = sorted(each for each in path.iterdir() if each.suffix in WEIGHTS)
+    if len(files) != 1:
+        several = f"has several: {', '.join(each.name for each in files[:4])}; name one" if files else "has none"
         raise ConvertError(f"{path} {several}; expected one file of weights ({', '.join(WEIGHTS)})")
-    return found[0]
+    return files[0]
 
 
 def read(path: Path) -> dict[str, Tensor]:
-    """Floating-point tensors by name, as float32 (float64 stays), on the CPU.
+    """Returns floating-point tensors by name, as float32 (float64 stays), on the CPU.
 
-    Raises ConvertError where the file is damaged, is no state dict, or would have to be executed; FileError where it is too
-    large or no regular file.
+    Raises ConvertError where the file is damaged, is no state dict, or needs execution; FileError where it is too large or
+    no regular file.
     """
     opened(path, MOST).close()
     try:
         values = load_file(path) if path.suffix == ".safetensors" else _unpickled(path)
     except pickle.UnpicklingError as fault:
         named = re.search(r"GLOBAL ([\w.]{1,80})", str(fault))
-        said = named[1] if named else "no state dict of torch"
+        content = named[1] if named else "no state dict of torch"
         raise ConvertError(
-            f"{path} holds more than weights ({said}): to read it would execute what it says. Save a state dict instead: "
+            f"{path} holds more than weights ({content}): reading it would execute code. Save a state dict instead: "
             "torch.save(model.state_dict(), ...)"
         ) from None
     except (SafetensorError, RuntimeError, EOFError, OSError, ValueError, LookupError, TypeError, AttributeError) as fault:
@@ -127,10 +127,10 @@ def _tensors(path: Path, values: Any) -> dict[str, Tensor]:
             values = values[name]
     if not isinstance(values, dict):
         raise ConvertError(f"{path} holds a {type(values).__name__}; expected a state dict: names and tensors")
-    found = {str(name).removeprefix("module."): each for name, each in values.items() if isinstance(each, Tensor)}
-    if not found:
+    tensors = {str(name).removeprefix("module."): each for name, each in values.items() if isinstance(each, Tensor)}
+    if not tensors:
         raise ConvertError(f"{path} holds no tensors, but {shown(list(values)[:3])}; expected a state dict")
-    if sum(each.numel() for each in found.values()) > 2 * MAX_WEIGHTS:
+    if sum(each.numel() for each in tensors.values()) > 2 * MAX_WEIGHTS:
         raise ConvertError(f"{path} holds more than {2 * MAX_WEIGHTS:,} numbers; expected at most {MAX_WEIGHTS:,} weights")
-    floating = {name: each for name, each in found.items() if each.is_floating_point()}
+    floating = {name: each for name, each in tensors.items() if each.is_floating_point()}
     return {name: each if each.dtype == torch.float64 else each.float() for name, each in floating.items()}

@@ -1,6 +1,6 @@
-"""What stands around the layers of a `torch.nn.Transformer`: embeddings, a projection, perhaps a table of positions.
+"""Parts of a model around a `torch.nn.Transformer`: embeddings, a projection, perhaps a table of positions.
 
-They are found by their shapes and usual names, or named by whoever converts them.
+They are detected by shapes and usual names, or named in the options.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from model.network.positions import POSITION_SCHEMES
 from model.workshop.convert.conversion import ConvertError, Options
 from model.workshop.convert.row_order import Rows
 
-PARTS = {  # of a model around the Transformer: what their names usually have in them
+PARTS = {  # parts of a model around the Transformer: usual substrings of their names
     "source_embedding": ("src", "source", "encoder", "input"),
     "target_embedding": ("tgt", "trg", "target", "decoder", "output"),
     "output": ("generator", "fc_out", "out", "proj", "head", "linear", "fc", "decoder"),
@@ -25,7 +25,7 @@ PARTS = {  # of a model around the Transformer: what their names usually have in
 
 
 def no_place(name: str, tensor: Tensor) -> ConvertError:
-    """What to say of a tensor that the format cannot hold."""
+    """Returns the error for a tensor that the format cannot hold."""
     return ConvertError(
         f"there is a tensor {name!r} of the shape {tuple(tensor.shape)}, for which the format has no place; expected a "
         "torch.nn.Transformer with embeddings, positions and one projection"
@@ -33,7 +33,7 @@ def no_place(name: str, tensor: Tensor) -> ConvertError:
 
 
 class Around:
-    """What stands around the Transformer: embeddings, the projection, positions."""
+    """Tensors around the Transformer: embeddings, the projection, positions."""
 
     def __init__(self, around: dict[str, Tensor], options: Options, width: int) -> None:
         self.around, self.options, self.width = around, options, width
@@ -54,12 +54,12 @@ class Around:
 
     @property
     def joint(self) -> bool:
-        """One table embeds both languages."""
+        """True where one table embeds both languages."""
         return self.source == self.target or self.around[self.source].equal(self.around[self.target])
 
     @property
     def tied(self) -> bool:
-        """The projection is the target's table."""
+        """True where the projection is the target's table."""
         return self.output == self.target or self.around[self.output].equal(self.around[self.target])
 
     def _named(self, part: str, tables: dict[str, Tensor]) -> str | None:
@@ -72,7 +72,7 @@ class Around:
         return name
 
     def _output(self, tables: dict[str, Tensor]) -> str | None:
-        """A table with a bias beside it, or one whose name has no `emb` but what projections are called."""
+        """Returns a table with a bias, or one with a name of projections and without `emb`."""
         for name in tables:
             if name.endswith("weight") and name.removesuffix("weight") + "bias" in self.around:
                 return name
@@ -91,20 +91,20 @@ class Around:
         return fit[0]
 
     def _positions(self, around: dict[str, Tensor]) -> dict[str, Tensor]:
-        """Tables of positions by name, [N,D] each."""
-        given = self.options.names.get("positions")
-        if given is not None and given not in around:
-            raise ConvertError(f"--position-table is {given!r}; expected one of {', '.join(sorted(around)[:8])}")
-        found = {}
+        """Returns the tables of positions by name, [N,D] each."""
+        chosen = self.options.names.get("positions")
+        if chosen is not None and chosen not in around:
+            raise ConvertError(f"--position-table is {chosen!r}; expected one of {', '.join(sorted(around)[:8])}")
+        tables = {}
         for name, each in around.items():
             flat = each.squeeze() if each.dim() == 3 else each
             usual = any(part.startswith(PARTS["positions"]) for part in re.split(r"[._]", name.lower()))
-            if (name == given or (given is None and usual)) and flat.dim() == 2 and flat.size(1) == self.width:
-                found[name] = flat
-        return found
+            if (name == chosen or (chosen is None and usual)) and flat.dim() == 2 and flat.size(1) == self.width:
+                tables[name] = flat
+        return tables
 
     def scheme(self, told: dict[str, Any]) -> str:
-        """Which of the schemes its positions are: told, or what the tables hold."""
+        """Returns the scheme of positions: the given one, or the one that the tables hold."""
         if not self.positions:
             if "positions" not in told:
                 raise ConvertError(
@@ -116,21 +116,23 @@ class Around:
                     "(--position-table NAME says which tensor it is)"
                 )
             return told["positions"]
-        found = {_scheme_of(each) for each in self.positions.values()}
-        if len(found) > 1 or (told.get("positions") or next(iter(found))) not in found:
+        schemes = {_scheme_of(each) for each in self.positions.values()}
+        if len(schemes) > 1 or (told.get("positions") or next(iter(schemes))) not in schemes:
             expected = told.get("positions", "one scheme")
-            raise ConvertError(f"the positions in the state dict are {' and '.join(sorted(found))}; expected {expected}")
-        return next(iter(found))
+            raise ConvertError(f"the positions in the state dict are {' and '.join(sorted(schemes))}; expected {expected}")
+        return next(iter(schemes))
 
     def state(self, config: ModelConfig, rows: tuple[Rows, ...]) -> dict[str, Tensor]:
-        """The tables by this program's names."""
+        """Returns the tensors under this program's names."""
         source, target, output = (self.around[name] for name in (self.source, self.target, self.output))
-        made = {"source_embedding.table.weight": rows[0].of(source), "target_embedding.table.weight": rows[-1].of(target)}
+        tensors = {"source_embedding.table.weight": rows[0].of(source), "target_embedding.table.weight": rows[-1].of(target)}
         if config.joint_vocab:
-            made["target_embedding.table.weight"] = made["source_embedding.table.weight"]
-        made["projection.weight"] = made["target_embedding.table.weight"] if config.tied_output else rows[-1].of(output)
+            tensors["target_embedding.table.weight"] = tensors["source_embedding.table.weight"]
+        tensors["projection.weight"] = (
+            tensors["target_embedding.table.weight"] if config.tied_output else rows[-1].of(output)
+        )
         if config.output_bias:
-            made["projection.bias"] = rows[-1].bias(self.bias)
+            tensors["projection.bias"] = rows[-1].bias(self.bias)
         if config.scheme.has_table:
             for side, words in (("source", PARTS["source_embedding"]), ("target", PARTS["target_embedding"])):
                 fit = [n for n in self.positions if len(self.positions) == 1 or any(word in n.lower() for word in words)]
@@ -138,8 +140,8 @@ class Around:
                     raise ConvertError(
                         f"which of {', '.join(self.positions)} the {side} has is not clear; expected one table"
                     )
-                made[f"{side}_embedding.positional.table.weight"] = self.positions[fit[0]]
-        return made
+                tensors[f"{side}_embedding.positional.table.weight"] = self.positions[fit[0]]
+        return tensors
 
 
 def _scheme_of(table: Tensor) -> str:

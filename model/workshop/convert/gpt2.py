@@ -1,8 +1,8 @@
-"""GPT-2 models in Hugging Face's form (Radford et al. 2019): a text is gone on with, token by token.
+"""GPT-2 models in the format of Hugging Face (Radford et al. 2019).
 
-Pre-norm with a norm at the end, learned positions, the activation that config.json names (GELU by its tanh formula in the
-published models), mostly one table for embedding and output. There is one control token, <|endoftext|>, between two texts:
-here it is both `<s>` and `</s>`, and a text begins with it.
+Pre-norm with a final norm, learned positions, the activation of config.json (mostly the tanh formula of GELU). Mostly one
+table serves embedding and output. The only control token, <|endoftext|>, separates texts: it becomes both `<s>` and `</s>`,
+and every text begins with it.
 """
 
 from __future__ import annotations
@@ -15,18 +15,17 @@ from torch import Tensor
 from model.config import ModelConfig
 from model.io.files import shown
 from model.workshop.convert import conversion, hugging_face
-from model.workshop.convert import hugging_face as hugging_face_vocabulary
 from model.workshop.convert.conversion import Converted, ConvertError, Options
 from model.workshop.convert.hugging_face import Taken, entry
 from model.workshop.convert.row_order import Rows, control_notes, rows
 
-PLAIN = {  # what the format cannot hold otherwise
+PLAIN = {  # settings that the format supports with these values only
     "scale_attn_weights": True,
     "scale_attn_by_inverse_layer_idx": False,
     "reorder_and_upcast_attn": False,
     "add_cross_attention": False,
 }
-_PARTS = {  # of a layer: theirs and ours; Conv1D keeps its matrix the other way round
+_PARTS = {  # names in the files and here; Conv1D stores its matrix transposed
     "attn.c_proj": "self_attention.output",
     "mlp.c_fc": "feed_forward.inner",
     "mlp.c_proj": "feed_forward.outer",
@@ -36,9 +35,9 @@ _NOTE = "Every text begins with `<s>`, the token that ends a text in the files"
 
 
 def convert(folder: Path, options: Options) -> Converted:
-    """A folder with config.json, weights, and a tokenizer.json or vocab.json with merges.txt.
+    """Converts a folder with config.json, weights, and a tokenizer.json or vocab.json with merges.txt.
 
-    Raises ConvertError that names what is missing, or what the format cannot hold.
+    Raises ConvertError that names the missing part, or the part that the format cannot hold.
     """
     values = hugging_face.read_config(folder)
     file = conversion.find(folder)
@@ -48,7 +47,7 @@ def convert(folder: Path, options: Options) -> Converted:
     output = state.take("lm_head.weight", None)
     tied = output is None or output.equal(table)
     config = _config(values, len(order), tied)
-    made = {
+    tensors = {
         "target_embedding.table.weight": order.of(table),
         "target_embedding.positional.table.weight": state.take("wpe.weight"),
         "projection.weight": order.of(table if output is None else output),
@@ -57,22 +56,22 @@ def convert(folder: Path, options: Options) -> Converted:
         "decoder_norm.bias": state.take("ln_f.bias"),
     }
     for n in range(config.decoder_layers):
-        made |= {f"decoder.{n}.{name}": each for name, each in _layer(state, f"h.{n}.").items()}
+        tensors |= {f"decoder.{n}.{name}": each for name, each in _layer(state, f"h.{n}.").items()}
     state.check_all_taken()
-    vocabulary = hugging_face_vocabulary.read(folder, len(table), options, hugging_face_vocabulary.byte_level)
+    vocabulary = hugging_face.read(folder, len(table), options, hugging_face.byte_level)
     tokenizer = vocabulary.tokenizer(order)
     notes = (*control_notes([order], [vocabulary.tokens]), _NOTE)
-    return Converted(config, made, tokenizer, tokenizer, options.languages or ("Text", "Continuation"), notes)
+    return Converted(config, tensors, tokenizer, tokenizer, options.languages or ("Text", "Continuation"), notes)
 
 
 def _plain(state: dict[str, Tensor]) -> dict[str, Tensor]:
-    """Without the prefix that a model with a head has, and without the masks that are kept beside some weights."""
-    found = {name.removeprefix("transformer."): each for name, each in state.items()}
-    return {name: each for name, each in found.items() if not name.endswith((".attn.bias", ".attn.masked_bias"))}
+    """Removes the prefix of models with a head, and the stored masks."""
+    renamed = {name.removeprefix("transformer."): each for name, each in state.items()}
+    return {name: each for name, each in renamed.items() if not name.endswith((".attn.bias", ".attn.masked_bias"))}
 
 
 def _rows(values: dict[str, Any], size: int) -> Rows:
-    """One token begins and ends a text; `<pad>` is as likely as it, but for a bias that silences it."""
+    """Orders the rows: one token begins and ends a text. `<pad>` shares its row and is silenced by a bias."""
     end = entry(values, "eos_token_id", int)
     if not 0 <= end < size:
         raise ConvertError(f"config.json: 'eos_token_id' is {end}; expected 0 to {size - 1}, a row of the embedding")
@@ -105,17 +104,17 @@ def _config(values: dict[str, Any], size: int, tied: bool) -> ModelConfig:
 
 
 def _layer(state: Taken, place: str) -> dict[str, Tensor]:
-    made = {}
+    tensors = {}
     for name, weight, bias in zip(
         ("query", "key", "value"),
         state.take(f"{place}attn.c_attn.weight").chunk(3, dim=1),
         state.take(f"{place}attn.c_attn.bias").chunk(3),
         strict=True,
     ):
-        made |= {f"self_attention.{name}.weight": weight.T.contiguous(), f"self_attention.{name}.bias": bias}
+        tensors |= {f"self_attention.{name}.weight": weight.T.contiguous(), f"self_attention.{name}.bias": bias}
     for theirs, ours in _PARTS.items():
-        made[f"{ours}.weight"] = state.take(f"{place}{theirs}.weight").T.contiguous()
-        made[f"{ours}.bias"] = state.take(f"{place}{theirs}.bias")
+        tensors[f"{ours}.weight"] = state.take(f"{place}{theirs}.weight").T.contiguous()
+        tensors[f"{ours}.bias"] = state.take(f"{place}{theirs}.bias")
     for theirs, ours in _NORMS.items():
-        made |= {f"{ours}.{what}": state.take(f"{place}{theirs}.{what}") for what in ("weight", "bias")}
-    return made
+        tensors |= {f"{ours}.{what}": state.take(f"{place}{theirs}.{what}") for what in ("weight", "bias")}
+    return tensors

@@ -1,7 +1,7 @@
-"""What models in Hugging Face's form have in common: config.json, names of activations, tensors that all have a place.
+"""Shared parts of the Hugging Face converters: config.json, activations, tensors, and vocabularies.
 
-Vocabularies in Hugging Face's older form: vocab.json with merges.txt (GPT-2), or vocab.txt (BERT), where there is no
-tokenizer.json."""
+The older vocabularies are vocab.json with merges.txt (GPT-2), or vocab.txt (BERT).
+"""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from model.workshop.convert import vocabulary
 from model.workshop.convert.conversion import ConvertError, Options
 from model.workshop.convert.vocabulary import MOST, Vocabulary
 
-ACTIVATIONS = {  # their names and ours
+ACTIVATIONS = {  # names in the files and here
     "relu": "relu",
     "gelu": "gelu",
     "gelu_new": "gelu_tanh",
@@ -39,7 +39,7 @@ _REQUIRED = object()
 
 
 def read_config(folder: Path) -> dict[str, Any]:
-    """The value of config.json; ConvertError where there is none."""
+    """Returns the value of config.json; raises ConvertError where there is none."""
     try:
         values = read_json(folder / "config.json", MEGABYTE)
     except FileNotFoundError:
@@ -50,7 +50,7 @@ def read_config(folder: Path) -> dict[str, Any]:
 
 
 def read_optional(path: Path) -> dict[str, Any]:
-    """The value of a JSON file, or {} where there is none that is an object."""
+    """Returns the object of a JSON file, or {} where there is none."""
     try:
         values = read_json(path, MEGABYTE)
     except (FileError, OSError):
@@ -59,23 +59,23 @@ def read_optional(path: Path) -> dict[str, Any]:
 
 
 def entry(values: dict[str, Any], name: str, kind: type) -> Any:
-    """An entry of config.json; ConvertError where it is missing or of another type."""
-    found = values.get(name)
-    if not isinstance(found, kind) or (kind is int and isinstance(found, bool)):
-        raise ConvertError(f"config.json: {name!r} is {shown(found)}; expected a value of the type {kind.__name__}")
-    return found
+    """Returns an entry of config.json; raises ConvertError where it is missing or of another type."""
+    value = values.get(name)
+    if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
+        raise ConvertError(f"config.json: {name!r} is {shown(value)}; expected a value of the type {kind.__name__}")
+    return value
 
 
 def activation(values: dict[str, Any], name: str) -> str:
-    """An activation by our name; ConvertError for one that the format does not have."""
-    found = values.get(name)
-    if not isinstance(found, str) or found not in ACTIVATIONS:
-        raise ConvertError(f"config.json: {name!r} is {shown(found)}; expected one of {', '.join(ACTIVATIONS)}")
-    return ACTIVATIONS[found]
+    """Returns an activation by this program's name; raises ConvertError for an unsupported one."""
+    value = values.get(name)
+    if not isinstance(value, str) or value not in ACTIVATIONS:
+        raise ConvertError(f"config.json: {name!r} is {shown(value)}; expected one of {', '.join(ACTIVATIONS)}")
+    return ACTIVATIONS[value]
 
 
 def made_config(**fields: Any) -> ModelConfig:
-    """A config whose faults are told as those of config.json."""
+    """Builds a config; reports its faults as those of config.json."""
     try:
         return ModelConfig(**fields)
     except ValueError as fault:
@@ -83,13 +83,13 @@ def made_config(**fields: Any) -> ModelConfig:
 
 
 class Taken:
-    """The tensors of a file, each of which must be asked for in the end: what nobody asks for has no place in the format."""
+    """Tensors of a file. Each must be read in the end, because an unread tensor has no place in the format."""
 
     def __init__(self, file: Path, state: dict[str, Tensor]) -> None:
         self.file, self._state, self._taken = file, state, set()
 
     def take(self, name: str, otherwise: Any = _REQUIRED) -> Any:
-        """A tensor, or `otherwise`; ConvertError where it is missing and nothing else is given."""
+        """Returns a tensor or the default; raises ConvertError where both are missing."""
         if name in self._state:
             self._taken.add(name)
             return self._state[name]
@@ -101,7 +101,7 @@ class Taken:
         return name in self._state
 
     def check_all_taken(self) -> None:
-        """ConvertError that names a tensor which the format has no place for."""
+        """Raises ConvertError that names a tensor without a place in the format."""
         if rest := sorted(set(self._state) - self._taken):
             shape = tuple(self._state[rest[0]].shape)
             raise ConvertError(
@@ -113,7 +113,7 @@ Older = Callable[[Path], Vocabulary]
 
 
 def read(folder: Path, size: int, options: Options, older: Older) -> Vocabulary:
-    """The vocabulary of a model with so many rows: the one that was given, tokenizer.json, or its older form.
+    """Returns the vocabulary of a model with `size` rows: the given one, tokenizer.json, or the older form.
 
     Raises ConvertError where there is none, or one of another size.
     """
@@ -121,18 +121,18 @@ def read(folder: Path, size: int, options: Options, older: Older) -> Vocabulary:
         return vocabulary.read(options.tokenizer, size)
     if (folder / "tokenizer.json").exists():
         return vocabulary.read(folder / "tokenizer.json", size)
-    found = older(folder)
-    if not size - 64 <= len(found.tokens) <= size:
+    vocab = older(folder)
+    if not size - 64 <= len(vocab.tokens) <= size:
         raise ConvertError(
-            f"{folder} has a vocabulary of {len(found.tokens):,} tokens; expected {size:,}, the rows of the "
+            f"{folder} has a vocabulary of {len(vocab.tokens):,} tokens; expected {size:,}, the rows of the "
             "model's embedding"
         )
-    found.tokens += [f"<unused {n}>" for n in range(len(found.tokens), size)]
-    return found
+    vocab.tokens += [f"<unused {n}>" for n in range(len(vocab.tokens), size)]
+    return vocab
 
 
 def byte_level(folder: Path) -> Vocabulary:
-    """vocab.json and merges.txt, as GPT-2 has them."""
+    """Reads vocab.json and merges.txt of GPT-2."""
     ids, merges = _needed(folder / "vocab.json", read_json), _needed(folder / "merges.txt", read_text)
     tokens = _in_order(folder / "vocab.json", ids)
     pairs = [tuple(line.split(" ")) for line in merges.splitlines() if line and not line.startswith("#version")]
@@ -149,17 +149,17 @@ def byte_level(folder: Path) -> Vocabulary:
 
 
 def word_pieces(folder: Path) -> Vocabulary:
-    """vocab.txt, as BERT has it; whether letters are made small stands in tokenizer_config.json."""
+    """Reads vocab.txt of BERT. tokenizer_config.json says whether letters become lower case."""
     tokens = _needed(folder / "vocab.txt", read_text).splitlines()
     if "[UNK]" not in tokens:
         raise ConvertError(f"{folder / 'vocab.txt'} has no [UNK]; expected the vocabulary of a BERT model")
-    told = read_optional(folder / "tokenizer_config.json")
-    small = told.get("do_lower_case", True) is not False
+    settings = read_optional(folder / "tokenizer_config.json")
+    small = settings.get("do_lower_case", True) is not False
     backend = Backend(models.WordPiece({token: n for n, token in enumerate(tokens)}, unk_token="[UNK]"))
     backend.normalizer = normalizers.BertNormalizer(
         lowercase=small,
-        strip_accents=told.get("strip_accents"),
-        handle_chinese_chars=told.get("tokenize_chinese_chars", True) is not False,
+        strip_accents=settings.get("strip_accents"),
+        handle_chinese_chars=settings.get("tokenize_chinese_chars", True) is not False,
     )
     backend.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
     return Vocabulary(json.loads(backend.to_str()), tokens, "wordpiece", "[UNK]")

@@ -1,14 +1,12 @@
-"""Marian models in Hugging Face's form (Junczys-Dowmunt et al. 2018; the OPUS-MT pairs of Tiedemann and Thottingal 2020).
+"""Marian models in the format of Hugging Face (Junczys-Dowmunt et al. 2018; OPUS-MT by Tiedemann and Thottingal 2020).
 
-Post-norm without a norm at the end, sinusoidal positions with all sines before all cosines, a bias on the logits. The
-activation and the scale of the embeddings are those of config.json (SiLU and the square root of d_model in the OPUS-MT
-pairs). There the decoder starts with `<pad>`, and there is no `<s>`: here `<s>` is that row, and `<pad>` one of zeros.
+Post-norm without a final norm, sinusoidal positions with all sines before all cosines, a bias on the logits. Activation and
+scale of the embeddings come from config.json (SiLU and the square root of d_model in OPUS-MT). Marian's decoder starts with
+`<pad>` and has no `<s>`: here `<s>` is that row, and `<pad>` a row of zeros.
 
-The files of SentencePiece (Kudo and Richardson 2018): pieces, scores and rewrites of a .spm or .model file.
-
-It is a protocol buffer, of which a few fields are read: the package itself is not needed.
-
-Reads the languages of a model from the codes in its folder."""
+The vocabularies are SentencePiece files (Kudo and Richardson 2018). They are protocol buffers, of which this module reads a
+few fields without the package.
+"""
 
 from __future__ import annotations
 
@@ -36,45 +34,45 @@ _PAIR = re.compile(r"opus-mt-([a-zA-Z_]+)-([a-zA-Z_]+)$")
 
 
 def of(code: Any) -> str | None:
-    """The name for a code; the code itself where it is another one, None where it is none."""
+    """Returns the language of a code; an unknown code itself; None where it is no code."""
     if not isinstance(code, str) or not re.fullmatch(r"[a-zA-Z_]{2,12}", code):
         return None
     return BY_CODE.get(code.lower(), code)
 
 
 def pair(name: Any) -> tuple[str | None, str | None]:
-    """The two languages of a model that is called `opus-mt-en-fr`, or something that ends in it."""
-    found = _PAIR.search(name) if isinstance(name, str) else None
-    return (None, None) if found is None else (of(found[1]), of(found[2]))
+    """Returns the two languages of a model whose name ends in a pair such as `opus-mt-en-fr`."""
+    match = _PAIR.search(name) if isinstance(name, str) else None
+    return (None, None) if match is None else (of(match[1]), of(match[2]))
 
 
 MOST = 64 * MEGABYTE
 NORMAL, UNKNOWN, USER_DEFINED, UNUSED, BYTE = 1, 2, 4, 5, 6  # kinds of a piece
 MODELS = {1: "unigram", 2: "BPE", 3: "word", 4: "char"}
-# Fields of the trainer's and the normaliser's record, by number: the value that is held here, and the name.
+# Fields of the trainer's and the normaliser's record, by number: the supported value, and the name.
 TRAINER = {24: (0, "treat_whitespace_as_suffix"), 35: (0, "byte_fallback")}
 NORMALIZER = {3: (1, "add_dummy_prefix"), 4: (1, "remove_extra_whitespaces"), 5: (1, "escape_whitespaces")}
 
 
 @dataclass(frozen=True)
 class Pieces:
-    """A unigram model: each piece with its score, a log-probability in nats, and the rewrites of its normaliser."""
+    """Unigram model: each piece with its score (log-probability in nats), and the rewrites of its normaliser."""
 
     scores: dict[str, float]
     charsmap: bytes
 
     def backend(self) -> dict[str, Any]:
-        """The value of a tokenizer.json of the `tokenizers` library that cuts rewritten text in the same way."""
-        least = min(self.scores.values())
+        """Returns the value of an equivalent tokenizer.json of the `tokenizers` library, for rewritten text."""
+        lowest = min(self.scores.values())
         vocabulary = [
-            [" ", least],
+            [" ", lowest],
             *([piece, score] for piece, score in self.scores.items()),
-        ]  # no text has a plain space then
+        ]  # rewritten text has no plain space
         return {"version": "1.0", "model": {"type": "Unigram", "unk_id": 0, "vocab": vocabulary, "byte_fallback": False}}
 
 
 def read(path: Path) -> Pieces:
-    """The pieces of a file; ConvertError where it is none, or cuts text by rules that cannot be held."""
+    """Returns the pieces of a file; raises ConvertError for a damaged file or unsupported rules."""
     try:
         raw = read_bytes(path, MOST)
     except FileNotFoundError:
@@ -119,34 +117,34 @@ def _check(path: Path, fields: dict[int, Any], expected: dict[int, tuple[int, st
 
 
 def _fields(raw: bytes) -> Iterator[tuple[int, Any]]:
-    """Numbers and values of a record's fields: whole numbers, or bytes."""
-    at = 0
-    while at < len(raw):
-        key, at = _whole(raw, at)
+    """Yields numbers and values of a record's fields: integers or bytes."""
+    offset = 0
+    while offset < len(raw):
+        key, offset = _whole(raw, offset)
         number, kind = key >> 3, key & 7
         if kind == 0:
-            value, at = _whole(raw, at)
+            value, offset = _whole(raw, offset)
         else:
             if kind == 2:
-                size, at = _whole(raw, at)
+                size, offset = _whole(raw, offset)
             else:
                 size = {1: 8, 5: 4}[kind] if kind in (1, 5) else len(raw) + 1
-            if at + size > len(raw):
+            if offset + size > len(raw):
                 raise IndexError("a field ends behind the file")
-            value, at = raw[at : at + size], at + size
+            value, offset = raw[offset : offset + size], offset + size
         yield number, value
 
 
 def _whole(raw: bytes, at: int) -> tuple[int, int]:
-    found = shift = 0
+    value = shift = 0
     while True:
         byte = raw[at]
-        found, shift, at = found | (byte & 0x7F) << shift, shift + 7, at + 1
+        value, shift, at = value | (byte & 0x7F) << shift, shift + 7, at + 1
         if byte < 0x80 or shift > 63:
-            return found, at
+            return value, at
 
 
-_SUBLAYERS = {  # of a layer: theirs and ours
+_SUBLAYERS = {  # names in the files and here
     "self_attn.q_proj": "self_attention.query",
     "self_attn.k_proj": "self_attention.key",
     "self_attn.v_proj": "self_attention.value",
@@ -167,9 +165,9 @@ _DECODER = _SUBLAYERS | {
 
 
 def convert(folder: Path, options: Options) -> Converted:
-    """A folder with config.json, weights, source.spm, target.spm and vocab.json (target_vocab.json where there are two).
+    """Converts a folder with config.json, weights, source.spm, target.spm and vocab.json (or with target_vocab.json).
 
-    Raises ConvertError that names what is missing, or what the format cannot hold.
+    Raises ConvertError that names the missing part, or the part that the format cannot hold.
     """
     values = hugging_face.read_config(folder)
     state = Taken(conversion.find(folder), conversion.read(conversion.find(folder)))
@@ -180,35 +178,35 @@ def convert(folder: Path, options: Options) -> Converted:
     bias = state.take("final_logits_bias", None)
     output = state.take("lm_head.weight", None)
     config = _config(values, joint, orders, tied=output is None or output.equal(target))
-    made = _stacks(state, config)
+    tensors = _stacks(state, config)
     for side in ("encoder", "decoder"):
         _check_positions(state, side, config.d_model)
-    made["source_embedding.table.weight"] = orders["source"].of(source)
-    made["target_embedding.table.weight"] = orders["target"].of(target)
-    made["projection.weight"] = orders["target"].of(target if output is None else output)
-    made["projection.bias"] = orders["target"].bias(None if bias is None else bias.flatten())
+    tensors["source_embedding.table.weight"] = orders["source"].of(source)
+    tensors["target_embedding.table.weight"] = orders["target"].of(target)
+    tensors["projection.weight"] = orders["target"].of(target if output is None else output)
+    tensors["projection.bias"] = orders["target"].bias(None if bias is None else bias.flatten())
     state.check_all_taken()
     tokens = [_tokens(folder, side, joint, orders[side]) for side in ("source", "target")]
     tokenizers = [_tokenizer(folder, side, orders[side], each) for side, each in zip(orders, tokens, strict=True)]
     notes = control_notes([orders["target"]] if joint else list(orders.values()), tokens)
-    return Converted(config, made, *tokenizers, languages=options.languages or _languages(folder, values), notes=notes)
+    return Converted(config, tensors, *tokenizers, languages=options.languages or _languages(folder, values), notes=notes)
 
 
 def _table(state: Taken, side: str, joint: bool) -> Tensor:
-    """The embedding of a side; where both share one, whatever it is called."""
+    """Returns the embedding of a side. A shared one may have any of three names."""
     names = [f"model.{side}.embed_tokens.weight"]
     if joint:
         names = ["model.shared.weight", "model.encoder.embed_tokens.weight", "model.decoder.embed_tokens.weight"]
-    found = [each for name in names if (each := state.take(name, None)) is not None]
-    if not found:
+    tables = [each for name in names if (each := state.take(name, None)) is not None]
+    if not tables:
         raise ConvertError(f"{state.file}: {names[0]!r} is missing; expected the embedding of a Marian model")
-    if any(not each.equal(found[0]) for each in found[1:]):
+    if any(not each.equal(tables[0]) for each in tables[1:]):
         raise ConvertError(f"{state.file}: {' and '.join(names[1:])} differ; expected one table, as config.json says")
-    return found[0]
+    return tables[0]
 
 
 def _rows(values: dict[str, Any], size: int) -> Rows:
-    """Marian's `<pad>` starts the decoder; another start is taken as it is."""
+    """Orders the rows. Marian's `<pad>` usually starts the decoder; another start is supported."""
     names = ("eos_token_id", "decoder_start_token_id", "pad_token_id")
     end, start, pad = (None if name == names[2] and values.get(name) is None else entry(values, name, int) for name in names)
     for name, row in zip(names, (end, start, pad), strict=True):
@@ -252,17 +250,17 @@ def _config(values: dict[str, Any], joint: bool, orders: dict[str, Rows], tied: 
 
 
 def _stacks(state: Taken, config: ModelConfig) -> dict[str, Tensor]:
-    made = {}
+    tensors = {}
     for stack, names in (("encoder", _ENCODER), ("decoder", _DECODER)):
         for n in range(getattr(config, f"{stack}_layers")):
             for theirs, ours in names.items():
                 for what in ("weight", "bias"):
-                    made[f"{stack}.{n}.{ours}.{what}"] = state.take(f"model.{stack}.layers.{n}.{theirs}.{what}")
-    return made
+                    tensors[f"{stack}.{n}.{ours}.{what}"] = state.take(f"model.{stack}.layers.{n}.{theirs}.{what}")
+    return tensors
 
 
 def _check_positions(state: Taken, side: str, width: int) -> None:
-    """The tables are formulas: they are not kept, only held against them."""
+    """Raises ConvertError unless stored positions follow the sinusoidal formula. They are not stored again."""
     table = state.take(f"model.{side}.embed_positions.weight", None)
     if table is not None and not torch.allclose(
         sinusoidal_halves(torch.arange(len(table)), width), table.float(), atol=2e-3
@@ -271,7 +269,7 @@ def _check_positions(state: Taken, side: str, width: int) -> None:
 
 
 def _tokens(folder: Path, side: str, joint: bool, order: Rows) -> list[str]:
-    """The tokens of a side's vocabulary, in the order of the model's own ids."""
+    """Returns the tokens of a side's vocabulary, in the order of the model's ids."""
     file = folder / ("vocab.json" if side == "source" or joint else "target_vocab.json")
     try:
         ids = read_json(file, MOST)
@@ -289,7 +287,7 @@ def _tokens(folder: Path, side: str, joint: bool, order: Rows) -> list[str]:
 
 
 def _tokenizer(folder: Path, side: str, order: Rows, tokens: list[str]) -> ForeignTokenizer:
-    """The pieces of a side's .spm, with the ids of its vocabulary."""
+    """Returns the tokenizer of a side's .spm, with the ids of its vocabulary."""
     pieces = read(folder / f"{side}.spm")
     unknown = "<unk>" if "<unk>" in tokens else None
     try:
@@ -301,9 +299,9 @@ def _tokenizer(folder: Path, side: str, order: Rows, tokens: list[str]) -> Forei
 
 
 def _languages(folder: Path, values: dict[str, Any]) -> tuple[str, str]:
-    """By tokenizer_config.json, else by the name of the model."""
-    told = hugging_face.read_optional(folder / "tokenizer_config.json")
-    found = [of(told.get(f"{side}_lang")) for side in ("source", "target")]
+    """Returns the languages by tokenizer_config.json, else by the name of the model."""
+    settings = hugging_face.read_optional(folder / "tokenizer_config.json")
+    languages = [of(settings.get(f"{side}_lang")) for side in ("source", "target")]
     for name in (values.get("_name_or_path"), folder.resolve().name):
-        found = [one or other for one, other in zip(found, pair(name), strict=True)]
-    return found[0] or "source", found[1] or "target"
+        languages = [one or other for one, other in zip(languages, pair(name), strict=True)]
+    return languages[0] or "source", languages[1] or "target"

@@ -1,8 +1,7 @@
-"""Models of other programs come in: `convert` reads one and writes a checkpoint's folder.
+"""Converters by name. `convert` reads a model of another program and writes a checkpoint folder.
 
-A new kind is one entry here, and one in `model.io.foreign_checkpoints`.
-
-A model that was brought in, written as a checkpoint's folder: whole, loaded once to see that it can be, or not at all."""
+A new format needs one entry here, and one in `model.io.foreign_checkpoints`.
+"""
 
 from __future__ import annotations
 
@@ -33,17 +32,18 @@ from model.workshop.convert.conversion import (
     Converter,
     ConvertError,
     Options,
+    find,
 )
 from model.workshop.evaluation.model_card import NORMS
 
-DATA = {"encoder-decoder": "FILE.tsv", "decoder-only": "FILE.txt", "encoder-only": "FILE.txt"}  # what scores a family
+DATA = {"encoder-decoder": "FILE.tsv", "decoder-only": "FILE.txt", "encoder-only": "FILE.txt"}  # data that scores a family
 
 
 def write(converted: Converted, folder: Path, origin: Path, title: str) -> Path:
-    """Makes the folder of a checkpoint, which must not be there yet, or be empty.
+    """Writes the folder of a checkpoint, which must be absent or empty. Loads it once as a test.
 
-    Raises ConvertError where it is there or cannot be called so, where weights are missing, or where what was written cannot
-    be loaded; OSError where the disk is full. Nothing is left behind then.
+    Raises ConvertError where the folder or its name is invalid, weights are missing, or the result cannot be loaded;
+    OSError where the disk is full. A failure leaves nothing behind.
     """
     folder = folder.absolute()
     if not folders.is_name(folder.name):
@@ -55,9 +55,9 @@ def write(converted: Converted, folder: Path, origin: Path, title: str) -> Path:
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
         staged = Path(tempfile.mkdtemp(prefix=f".{folder.name[:40]}.", dir=folder.parent))
-        made = _checkpoint(converted, folder.name)
-        checkpoints.save(made, staged, exact=True)
-        (staged / "README.md").write_text(card(made, converted, origin, title), encoding="utf-8")
+        checkpoint = _checkpoint(converted, folder.name)
+        checkpoints.save(checkpoint, staged, exact=True)
+        (staged / "README.md").write_text(card(checkpoint, converted, origin, title), encoding="utf-8")
         checkpoints.load(str(staged))
         if folder.is_dir():
             folder.rmdir()
@@ -70,7 +70,7 @@ def write(converted: Converted, folder: Path, origin: Path, title: str) -> Path:
     finally:
         if staged is not None:
             shutil.rmtree(staged, ignore_errors=True)
-        with contextlib.suppress(OSError):  # those that hold the checkpoint now, or somebody's file
+        with contextlib.suppress(OSError):  # a parent may hold the checkpoint, or another file
             for parent in absent:
                 parent.rmdir()
     return folder
@@ -82,12 +82,12 @@ def _checkpoint(converted: Converted, name: str) -> Checkpoint:
         model = build(config)
     expected = {key: tuple(p.shape) for key, p in model.named_parameters()}
     for key, shape in expected.items():
-        found = converted.state.get(key)
-        if found is None or tuple(found.shape) != shape:
-            what = "is missing" if found is None else f"has the shape {tuple(found.shape)}"
-            raise ConvertError(f"of the model that was read, {key!r} {what}; expected {shape}")
+        tensor = converted.state.get(key)
+        if tensor is None or tuple(tensor.shape) != shape:
+            what = "is missing" if tensor is None else f"has the shape {tuple(tensor.shape)}"
+            raise ConvertError(f"in the converted model, {key!r} {what}; expected {shape}")
     if extra := sorted(set(converted.state) - set(model.state_dict())):
-        raise ConvertError(f"of the model that was read, {extra[0]!r} has no place in this program's models")
+        raise ConvertError(f"in the converted model, {extra[0]!r} has no place in this program's models")
     model = model.to_empty(device="cpu")
     model.load_state_dict({key: converted.state[key] for key in expected}, strict=False)
     if config.tied_output:
@@ -97,13 +97,14 @@ def _checkpoint(converted: Converted, name: str) -> Checkpoint:
 
 
 def card(made: Checkpoint, converted: Converted, origin: Path, title: str) -> str:
-    """The model card: where the model came from, what it is made of, what was done to it."""
+    """Returns the model card: origin, architecture, changes of the conversion."""
     config, (source, target) = made.config, made.languages
     layers = (
         f"{config.encoder_layers} + {config.decoder_layers}" if len(config.kinds) == 3 else str(sum(config.layers.values()))
     )
     can_score = config.family != "encoder-only" or made.source_tokenizer.mask is not None
     command = f"python -m model evaluate --checkpoint FOLDER/{made.name} --data {DATA[config.family]}"
+    weights = find(origin)
     lines = [
         f"# {made.name}",
         "",
@@ -116,7 +117,7 @@ def card(made: Checkpoint, converted: Converted, origin: Path, title: str) -> st
         + ("" if config.joint_vocab else f" of the source, {config.target_vocab:,} of the target"),
         *(f"- {line}" for line in _design(config)),
         *(f"- {note}" for note in converted.notes),
-        *(f"- SHA-256 of `{each.name}`: `{_digest(each)}`" for each in _files(origin)),
+        f"- SHA-256 of `{weights.name}`: `{_digest(weights)}`",
         "",
         "No scores are known here" + (f": `{command}` measures them." if can_score else "."),
         "The licence is that of the model it came from.",
@@ -125,7 +126,7 @@ def card(made: Checkpoint, converted: Converted, origin: Path, title: str) -> st
 
 
 def _design(config: ModelConfig) -> list[str]:
-    """Lines of a card on what the layers and tables are, all of them read from the config."""
+    """Returns the card's lines on layers and tables, from the config."""
     norm = f"{'Pre' if config.norm_first else 'Post'}-norm ({NORMS[config.norm]}, epsilon {config.norm_eps:g})"
     positions = config.positions + (f", {config.max_positions:,} rows" if config.scheme.has_table else "")
     embeddings = ["multiplied by the square root of d_model" if config.embedding_scale else "not scaled"]
@@ -150,12 +151,6 @@ def _design(config: ModelConfig) -> list[str]:
     ]
 
 
-def _files(origin: Path) -> list[Path]:
-    from model.workshop.convert.conversion import find
-
-    return [find(origin)]
-
-
 def _digest(path: Path) -> str:
     with open(path, "rb") as raw:
         return hashlib.file_digest(raw, "sha256").hexdigest()
@@ -173,38 +168,40 @@ CONVERTERS: dict[str, Converter] = {
 
 
 def read(source: Path | str, kind: str | None = None, options: Options | None = None) -> Converted:
-    """A model of another program, a folder or a file, in this program's terms.
+    """Converts a model of another program, a folder or a file, in memory.
 
-    Raises ConvertError for what is not there, not known, or cannot be held; FileError for a file that cannot be read.
+    Raises ConvertError for a missing, unknown or unsupported model; FileError for an unreadable file.
     """
     path = Path(source)
     if not path.exists():
         raise ConvertError(f"There is no {path}; expected a folder or a file with a model")
-    found = kind or foreign_checkpoints.kind_of(path)
-    if found is None and "schema" in foreign_checkpoints.config_of(path):
+    detected = kind or foreign_checkpoints.kind_of(path)
+    if detected is None and "schema" in foreign_checkpoints.config_of(path):
         raise ConvertError(f"{path} is a checkpoint of this program already; it needs no conversion")
-    if found is None:
+    if detected is None:
         raise ConvertError(
             foreign_checkpoints.told(path) or f"{path} is no model that is known here; {foreign_checkpoints.expected()}"
         )
-    if found not in CONVERTERS:
-        raise ConvertError(f"the kind is {found!r}; expected one of {', '.join(CONVERTERS)}")
+    if detected not in CONVERTERS:
+        raise ConvertError(f"the kind is {detected!r}; expected one of {', '.join(CONVERTERS)}")
     own = foreign_checkpoints.config_of(path).get("model_type")
-    if found != "torch" and own not in (None, found):  # a state dict may lie beside the config.json of anything
-        raise ConvertError(foreign_checkpoints.told(path) or f"{path}: 'model_type' is {shown(own)}; expected {found!r}")
+    if detected != "torch" and own not in (None, detected):  # a state dict may have any config.json next to it
+        raise ConvertError(foreign_checkpoints.told(path) or f"{path}: 'model_type' is {shown(own)}; expected {detected!r}")
     try:
-        return CONVERTERS[found].convert(path, options or Options())
-    except (LookupError, TypeError, AttributeError, RuntimeError) as fault:  # what a file of another form leads to
-        said = f"{type(fault).__name__}: {' '.join(str(fault).split())[:200]}"
-        raise ConvertError(f"{path} is no whole {found} model ({said})") from None
+        return CONVERTERS[detected].convert(path, options or Options())
+    except (LookupError, TypeError, AttributeError, RuntimeError) as fault:  # faults of files in another form
+        message = f"{type(fault).__name__}: {' '.join(str(fault).split())[:200]}"
+        raise ConvertError(f"{path} is no whole {detected} model ({message})") from None
 
 
 def convert(source: Path | str, to: Path | str, kind: str | None = None, options: Options | None = None) -> Path:
-    """Reads a model of another program and writes it as a checkpoint into a new folder, whole or not at all; returns it.
+    """Converts a model of another program to a new checkpoint folder, and returns the folder.
 
-    Nothing that a file holds is executed: weights are read from safetensors, or by torch's loader of weights alone. Errors
-    are those of `read`, and those of `model.workshop.convert.registry.write`.
+    Code in files is never executed: weights come from safetensors, or from torch's loader of weights only. Raises the
+    errors of `read_model` and `write_checkpoint`.
     """
     path, folder = Path(source), Path(to)
-    found = kind or foreign_checkpoints.kind_of(path)
-    return write(read(path, found, options), folder, path, CONVERTERS[found].title if found in CONVERTERS else "a model")
+    detected = kind or foreign_checkpoints.kind_of(path)
+    return write(
+        read(path, detected, options), folder, path, CONVERTERS[detected].title if detected in CONVERTERS else "a model"
+    )

@@ -1,4 +1,4 @@
-"""Where the rows of an embedding go: this program's control tokens have the ids 0, 1 and 2 in every vocabulary."""
+"""Order of embedding rows: this program's control tokens have the ids 0, 1 and 2 in every vocabulary."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from torch import Tensor
 from model.config import CONTROL_TOKENS, PAD
 from model.workshop.convert.conversion import ConvertError
 
-SILENT = -100.0  # the output bias of a row that the model does not have: its probability is 0 in float32
-KNOWN = {  # what control tokens are called elsewhere
+SILENT = -100.0  # output bias of a row that the model lacks: its probability is 0 in float32
+KNOWN = {  # usual names of control tokens
     "pad": ("<pad>", "[PAD]", "<PAD>", "<blank>", "<|pad|>", "_PAD", "PAD"),
     "start": (
         "<s>",
@@ -34,8 +34,10 @@ KNOWN = {  # what control tokens are called elsewhere
 
 @dataclass(frozen=True)
 class Rows:
-    """For each row of the new table the row of the old one; None for one that the model did not have, which no probability
-    goes to. An old row may stand twice: where a model starts with its `</s>`, or with its `<pad>`."""
+    """For each new row the old row, or None for a row that the model lacks; such a row is never predicted.
+
+    An old row may occur twice, where a model starts with its `</s>` or `<pad>`.
+    """
 
     order: tuple[int | None, ...]
     silent: frozenset[int] = frozenset()  # new rows that are never predicted
@@ -44,27 +46,29 @@ class Rows:
         return len(self.order)
 
     def of(self, table: Tensor, fill: float = 0.0) -> Tensor:
-        """A table [V,...] with its rows in the new order."""
+        """Returns a table [V,...] with its rows in the new order."""
         picked = table[[row or 0 for row in self.order]].clone()
         picked[[n for n, row in enumerate(self.order) if row is None]] = fill
         return picked
 
     def bias(self, bias: Tensor | None) -> Tensor | None:
-        """An output bias [V] in the new order; None where there was none and none is needed."""
+        """Returns an output bias [V] in the new order; None where there is none and none is needed."""
         if bias is None and not self.silent:
             return None
-        made = self.of(bias) if bias is not None else torch.zeros(len(self))
-        made[sorted(self.silent)] = SILENT
-        return made
+        reordered = self.of(bias) if bias is not None else torch.zeros(len(self))
+        reordered[sorted(self.silent)] = SILENT
+        return reordered
 
     def tokens(self, tokens: Sequence[str]) -> list[str]:
-        """The vocabulary in the new order, with this program's names of the control tokens."""
+        """Returns the vocabulary in the new order, with this program's names of the control tokens."""
         others = [tokens[row] for row in self.order[len(CONTROL_TOKENS) :] if row is not None]
         return [*CONTROL_TOKENS, *(f"{each}'" if each in CONTROL_TOKENS else each for each in others)]
 
     def describe(self, tokens: Sequence[str], is_predicted: bool = True) -> str:
-        """Where the rows of the control tokens come from, for the model card; of a vocabulary that `is_predicted` also which
-        the output's bias silences."""
+        """Describes the origin of the control tokens' rows for the model card.
+
+        If `is_predicted`, names the silenced ones.
+        """
         parts = []
         for n, name in enumerate(CONTROL_TOKENS):
             row = self.order[n]
@@ -75,7 +79,7 @@ class Rows:
 
 
 def control_notes(orders: Sequence[Rows], tokens: Sequence[Sequence[str]]) -> tuple[str, ...]:
-    """Notes for the model card on the control tokens of the one vocabulary, or of the source's and the target's."""
+    """Returns notes for the model card on the control tokens of one vocabulary, or of source and target."""
     if len(orders) == 1:
         return (f"Control tokens: {orders[0].describe(tokens[0])}",)
     source, target = orders[0].describe(tokens[0], is_predicted=False), orders[1].describe(tokens[1])
@@ -83,26 +87,28 @@ def control_notes(orders: Sequence[Rows], tokens: Sequence[Sequence[str]]) -> tu
 
 
 def controls(tokens: Sequence[str], given: Mapping[str, str]) -> dict[str, int | None]:
-    """The rows of the control tokens "pad", "start" and "end" in a vocabulary: as given, else by their usual names.
+    """Returns the rows of the control tokens "pad", "start" and "end": by the given names, else by the usual ones.
 
-    Raises ConvertError for a given one that is not there, and where there is nothing that ends a sentence.
+    Raises ConvertError for a given name that is absent, and where no token ends a sentence.
     """
-    known, found = {token: n for n, token in enumerate(tokens)}, {}
+    known, rows_by_role = {token: n for n, token in enumerate(tokens)}, {}
     for role, names in KNOWN.items():
         name = given.get(role) or next((name for name in names if name in known), None)
         if name is not None and name not in known:
             raise ConvertError(f"the token {name[:40]!r}, given as --{role}-token, is not in the vocabulary")
-        found[role] = None if name is None else known[name]
-    if found["end"] is None:
+        rows_by_role[role] = None if name is None else known[name]
+    if rows_by_role["end"] is None:
         raise ConvertError(
             f"no token of the vocabulary ends a sentence (looked for {', '.join(KNOWN['end'])}); give --end-token"
         )
-    return found
+    return rows_by_role
 
 
 def rows(size: int, pad: int | None, start: int | None, end: int) -> Rows:
-    """The order of a table of so many rows: `<pad>`, `<s>`, `</s>`, then all others as they were. What is None gets a row of
-    zeros; one that stands in two places is predicted in the first place of an end, a start, a pad alone."""
+    """Returns the order of a table of `size` rows: `<pad>`, `<s>`, `</s>`, then all others.
+
+    None becomes a row of zeros. A row in two places is predicted in one of them only: as end, else as start, else as pad.
+    """
     first = (pad, start, end)
     order = (*first, *(n for n in range(size) if n not in first))
     silent = {n for n, row in enumerate(first) if row is None}

@@ -1,7 +1,7 @@
-"""State dicts of `torch.nn.Transformer`, and of a model around one: embeddings, a projection, perhaps a table of positions.
+"""State dicts of `torch.nn.Transformer`, and of a model around one with embeddings, a projection and perhaps positions.
 
-A state dict does not say how many heads there are, where the norms stand, which activation is used, and whether embeddings
-are scaled: whoever converts it does. What stands around the layers is found by `around`.
+A state dict lacks the number of heads, the place of norms, the activation and the scale of embeddings: the options must
+give them. `embeddings_and_head` detects the tensors around the layers.
 """
 
 from __future__ import annotations
@@ -22,45 +22,45 @@ from model.workshop.convert.conversion import Converted, ConvertError, Options
 from model.workshop.convert.embeddings_and_head import Around, no_place
 from model.workshop.convert.row_order import Rows
 
-TOLD = {  # fields that a state dict does not hold, and the options that tell them
+TOLD = {  # fields that a state dict lacks, and their options
     "heads": "--heads N",
     "norm_first": "--norm-first or --no-norm-first",
     "activation": "--activation relu|gelu|...",
     "embedding_scale": "--embedding-scale or --no-embedding-scale",
 }
-FREE = (*TOLD, "positions", "norm_eps", "max_positions")  # fields that may be told at all
+FREE = (*TOLD, "positions", "norm_eps", "max_positions")  # all fields that may be given
 _LAYER = re.compile(r"(^|.*\.)encoder\.layers\.0\.self_attn\.in_proj_weight")
 _INNER = re.compile(
     r"(encoder|decoder)\.(layers\.\d+\.((self_attn|multihead_attn)\.(in_proj_|out_proj\.)|linear[12]\.|norm[123]\.)|norm\.)"
     r"(weight|bias)"
 )
-_INSIDE = re.compile(r"(encoder|decoder)\.(layers|norm)\.")  # nothing there is an embedding, whatever its shape
+_INSIDE = re.compile(r"(encoder|decoder)\.(layers|norm)\.")  # tensors there are no embeddings, whatever their shape
 _LAYERS = re.compile(r"(encoder|decoder)\.layers\.(\d+)\.")
 
 
 def convert(path: Path, options: Options) -> Converted:
-    """A file with a state dict, or a folder with one and perhaps a config.json that tells `FREE` fields.
+    """Converts a file with a state dict, or a folder with one and perhaps a config.json with some of `SETTINGS`.
 
-    Raises ConvertError that names what is missing, is not told, or cannot be held.
+    Raises ConvertError that names a missing tensor or setting, or the part that the format cannot hold.
     """
     file = conversion.find(path)
     state = conversion.read(file)
-    told = _told(path, options)
+    settings = _told(path, options)
     prefix = _prefix(file, state)
     inner = {name.removeprefix(prefix): each for name, each in state.items() if name.startswith(prefix)}
     around = {name: each for name, each in state.items() if not name.startswith(prefix) or not _is_inner(name, prefix)}
     for name in sorted(around):
         if name.startswith(prefix) and _INSIDE.match(name.removeprefix(prefix)):
             raise no_place(name, around[name])
-    made = Around(around, options, inner["encoder.layers.0.linear1.weight"].size(1))
-    vocabularies, rows = _vocabularies(options, made)
-    config = _config(inner, made, told, rows)
-    notes = [f"Given at conversion: {', '.join(f'{name} = {told[name]}' for name in sorted(told))}"]
+    outer = Around(around, options, inner["encoder.layers.0.linear1.weight"].size(1))
+    vocabularies, rows = _vocabularies(options, outer)
+    config = _config(inner, outer, settings, rows)
+    notes = [f"Given at conversion: {', '.join(f'{name} = {settings[name]}' for name in sorted(settings))}"]
     notes += row_tools.control_notes(rows, [each.tokens for each in vocabularies])
     tokenizers = [each.tokenizer(order) for each, order in zip(vocabularies, rows, strict=True)]
     return Converted(
         config,
-        {**_stacks(inner, config), **made.state(config, rows)},
+        {**_stacks(inner, config), **outer.state(config, rows)},
         tokenizers[0],
         tokenizers[-1],
         options.languages or ("source", "target"),
@@ -69,36 +69,36 @@ def convert(path: Path, options: Options) -> Converted:
 
 
 def _told(path: Path, options: Options) -> dict[str, Any]:
-    """The fields that were told, on the command line before a file's; ConvertError where one is missing."""
+    """Returns the given fields; the command line overrides the file. Raises ConvertError where one is missing."""
     file = options.config or (path / "config.json" if path.is_dir() else path.with_name("config.json"))
     values: Any = {}
     if options.config or file.is_file():
         values = read_json(file, MEGABYTE)
         if not isinstance(values, dict) or (wrong := sorted(set(values) - set(FREE))):
-            found = shown(wrong[0]) if isinstance(values, dict) else f"a {type(values).__name__}"
-            raise ConvertError(f"{file} has {found}; expected an object with {', '.join(FREE)}")
-    told = values | dict(options.fields)
-    if missing := [option for name, option in TOLD.items() if name not in told]:
-        raise ConvertError(f"a state dict does not tell how its numbers are used: give {', '.join(missing)}")
-    return told
+            fault = shown(wrong[0]) if isinstance(values, dict) else f"a {type(values).__name__}"
+            raise ConvertError(f"{file} has {fault}; expected an object with {', '.join(FREE)}")
+    settings = values | dict(options.fields)
+    if missing := [option for name, option in TOLD.items() if name not in settings]:
+        raise ConvertError(f"a state dict does not say how its numbers are used: give {', '.join(missing)}")
+    return settings
 
 
 def _prefix(file: Path, state: dict[str, Tensor]) -> str:
-    """What stands before `encoder.layers` in the names of the Transformer's own tensors."""
-    found = sorted({match[1] for name in state if (match := _LAYER.fullmatch(name))})
-    if len(found) == 1 and f"{found[0]}decoder.layers.0.multihead_attn.in_proj_weight" in state:
-        return found[0]
-    what = "several Transformers" if len(found) > 1 else "no encoder.layers.0.self_attn.in_proj_weight with a decoder"
+    """Returns the prefix before `encoder.layers` in the names of the Transformer's own tensors."""
+    prefixes = sorted({match[1] for name in state if (match := _LAYER.fullmatch(name))})
+    if len(prefixes) == 1 and f"{prefixes[0]}decoder.layers.0.multihead_attn.in_proj_weight" in state:
+        return prefixes[0]
+    what = "several Transformers" if len(prefixes) > 1 else "no encoder.layers.0.self_attn.in_proj_weight with a decoder"
     raise ConvertError(f"{file} has {what} (but {', '.join(sorted(state)[:3])}...); expected one torch.nn.Transformer")
 
 
 def _is_inner(name: str, prefix: str) -> bool:
-    """True for a tensor of the Transformer itself."""
+    """Returns True for a tensor of the Transformer itself."""
     return _INNER.fullmatch(name.removeprefix(prefix)) is not None
 
 
 def _vocabularies(options: Options, made: Around) -> tuple[list[vocabulary.Vocabulary], tuple[Rows, ...]]:
-    """That of both sides, or of each, with where its rows go."""
+    """Returns the joint vocabulary, or both, each with its order of rows."""
     if options.tokenizer is None:
         raise ConvertError(
             "a state dict has no vocabulary; give --tokenizer FILE, a tokenizer.json or a list of words, one a line"
@@ -108,14 +108,14 @@ def _vocabularies(options: Options, made: Around) -> tuple[list[vocabulary.Vocab
         files *= 2
     if made.joint and len(files) == 2:
         raise ConvertError("one table embeds both languages, and there are two vocabularies; expected --tokenizer alone")
-    found, orders = [], []
+    vocabularies, orders = [], []
     for file, name in zip(files, (made.source, made.target), strict=False):
         size = len(made.around[name])
         each = vocabulary.read(file, size)
         places = row_tools.controls(each.tokens, options.controls)
-        found.append(each)
+        vocabularies.append(each)
         orders.append(row_tools.rows(size, places["pad"], places["start"], places["end"]))
-    return found, tuple(orders)
+    return vocabularies, tuple(orders)
 
 
 def _config(inner: dict[str, Tensor], made: Around, told: dict[str, Any], rows: tuple[Rows, ...]) -> ModelConfig:
@@ -147,24 +147,24 @@ def _config(inner: dict[str, Tensor], made: Around, told: dict[str, Any], rows: 
 
 
 def _reach(made: Around, scheme: str, told: dict[str, Any]) -> Any:
-    """How many positions there are: as told, or as the table has them."""
+    """Returns the number of positions: the given one, or that of the table."""
     table = next(iter(made.positions.values()), None)
-    found = told.get("max_positions", 512 if table is None else len(table))
-    if table is not None and scheme == "learned" and found != len(table):
-        raise ConvertError(f"max_positions is {shown(found)}; expected {len(table)}, the rows of the table of positions")
-    return found
+    count = told.get("max_positions", 512 if table is None else len(table))
+    if table is not None and scheme == "learned" and count != len(table):
+        raise ConvertError(f"max_positions is {shown(count)}; expected {len(table)}, the rows of the table of positions")
+    return count
 
 
 def _stacks(inner: dict[str, Tensor], config: ModelConfig) -> dict[str, Tensor]:
-    """All layers and the norms after them, by this program's names."""
-    made: dict[str, Tensor] = {}
+    """Returns all layers and final norms under this program's names."""
+    tensors: dict[str, Tensor] = {}
     for stack, parts in (("encoder", ("self",)), ("decoder", ("self", "cross"))):
         for n in range(getattr(config, f"{stack}_layers")):
             for name, tensor in _layer(inner, f"{stack}.layers.{n}.", parts):
-                made[f"{stack}.{n}.{name}"] = tensor
+                tensors[f"{stack}.{n}.{name}"] = tensor
         if config.final_norm:
-            made |= {f"{stack}_norm.{name}": each for name, each in _norm(inner, f"{stack}.norm")}
-    return made
+            tensors |= {f"{stack}_norm.{name}": each for name, each in _norm(inner, f"{stack}.norm")}
+    return tensors
 
 
 def _layer(inner: dict[str, Tensor], place: str, parts: tuple[str, ...]) -> Iterator[tuple[str, Tensor]]:
@@ -182,7 +182,7 @@ def _layer(inner: dict[str, Tensor], place: str, parts: tuple[str, ...]) -> Iter
 
 
 def _stacked(inner: dict[str, Tensor], name: str, what: str) -> tuple[Tensor, ...]:
-    """Queries', keys' and values' part of what `torch.nn.MultiheadAttention` keeps together; zeros for absent biases."""
+    """Returns the parts of queries, keys and values of `torch.nn.MultiheadAttention`; zeros for absent biases."""
     if what == "bias" and f"{name}.in_proj_bias" not in inner:
         return (torch.zeros(inner[f"{name}.in_proj_weight"].size(1)),) * 3
     return _one(inner, f"{name}.in_proj_{what}").chunk(3)

@@ -1,4 +1,4 @@
-"""Vocabularies that come with a model: a tokenizer.json of the `tokenizers` library, or a list of words, one a line."""
+"""Vocabularies of models: a tokenizer.json of the `tokenizers` library, or a list of words, one per line."""
 
 from __future__ import annotations
 
@@ -27,28 +27,30 @@ UNKNOWN = ("<unk>", "[UNK]", "<UNK>", "<|unk|>", "UNK")
 
 
 class Vocabulary:
-    """Tokens in the order of the model's own ids, and the rules by which text is cut into them."""
+    """Tokens in the order of the model's ids, and the rules of segmentation."""
 
     def __init__(self, backend: dict[str, Any], tokens: list[str], spelling: str, unknown: str | None) -> None:
         self.backend, self.tokens, self.spelling, self.unknown = backend, tokens, spelling, unknown
 
     def tokenizer(self, rows: Rows) -> ForeignTokenizer:
-        """This program's own, with ids in the order of the embedding's new rows."""
+        """Returns this program's tokenizer, with ids in the order of the embedding's new rows."""
         return ForeignTokenizer(foreign_values(self.backend, rows.tokens(self.tokens), self.spelling, self.unknown))
 
 
 def read(path: Path, size: int) -> Vocabulary:
-    """The vocabulary of a model with so many rows; ConvertError where it has another size, or rules that cannot be held."""
+    """Returns the vocabulary of a model with `size` rows; raises ConvertError for another size or unsupported rules."""
     try:
-        found = _of_library(path) if path.suffix == ".json" else _of_words(path)
+        result = _of_library(path) if path.suffix == ".json" else _of_words(path)
     except FileNotFoundError:
         raise ConvertError(f"There is no {path}; expected a tokenizer.json, or a list of words, one a line") from None
-    if len(found.tokens) > size:
-        raise ConvertError(f"{path} has {len(found.tokens):,} tokens; expected {size:,}, the rows of the model's embedding")
-    if len(found.tokens) < size and (size % 8 or len(found.tokens) <= size - 128):  # tables may be padded to a round number
-        raise ConvertError(f"{path} has {len(found.tokens):,} tokens; expected {size:,}, the rows of the model's embedding")
-    found.tokens += [f"<unused {n}>" for n in range(len(found.tokens), size)]
-    return found
+    if len(result.tokens) > size:
+        raise ConvertError(f"{path} has {len(result.tokens):,} tokens; expected {size:,}, the rows of the model's embedding")
+    if len(result.tokens) < size and (
+        size % 8 or len(result.tokens) <= size - 128
+    ):  # tables may be padded to a multiple of 8
+        raise ConvertError(f"{path} has {len(result.tokens):,} tokens; expected {size:,}, the rows of the model's embedding")
+    result.tokens += [f"<unused {n}>" for n in range(len(result.tokens), size)]
+    return result
 
 
 def _of_words(path: Path) -> Vocabulary:
@@ -108,13 +110,13 @@ def _tokens(path: Path, model: dict[str, Any], added: list[Any]) -> list[str]:
 
 
 def are_ids(values: Iterable[Any]) -> bool:
-    """True for whole numbers from 0 on, each once, in any order."""
-    found = list(values)
-    return all(type(each) is int for each in found) and sorted(found) == list(range(len(found)))
+    """Returns True for the integers from 0 on, each once, in any order."""
+    ids = list(values)
+    return all(type(each) is int for each in ids) and sorted(ids) == list(range(len(ids)))
 
 
 def _spelling(values: dict[str, Any]) -> str:
-    """One of `SPELLINGS`, by the parts of a tokenizer."""
+    """Returns one of `SPELLINGS`, by the parts of a tokenizer."""
     parts = json.dumps([values.get("pre_tokenizer"), values.get("decoder")])
     if '"ByteLevel"' in parts:
         return "bytes"

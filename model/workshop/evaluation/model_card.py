@@ -1,8 +1,4 @@
-"""The parts of a model card that are written by what was measured: how often the lab's warnings are right.
-
-Sections that the model cards of all tasks have, written from what a checkpoint knows of itself.
-
-Title, author and licence of the files that the shipped checkpoints were trained on, by their SHA-256."""
+"""Model cards: sections of all tasks, and the sources and licences of the shipped training data."""
 
 from __future__ import annotations
 
@@ -29,10 +25,10 @@ KINDS = {
 
 
 def table(warnings: dict[str, Any]) -> str:
-    """The numbers of `model.workshop.reports.warning_report.measure`, as a table; the last row is warning always."""
-    found = read({"warnings": warnings})
+    """Returns the numbers of `model.workshop.reports.warning_report.measure` as a table. Its last row always warns."""
+    calibration = read({"warnings": warnings})
     always = Worth(warnings["sentences"], warnings["bad"], warnings["sentences"], warnings["bad"])
-    rows = [(KINDS.get(name, name), worth) for name, worth in found.items()]
+    rows = [(KINDS.get(name, name), worth) for name, worth in calibration.items()]
     lines = [
         f"| {name} | {worth.warned:,} | {worth.right:,} | {worth.precision:.2f} | {worth.recall:.2f} |"
         for name, worth in [*rows, ("warning always", always)]
@@ -41,7 +37,7 @@ def table(warnings: dict[str, Any]) -> str:
 
 
 def signs_table(warnings: dict[str, Any]) -> str:
-    """The same by the number of kinds of warning that stand at a sentence."""
+    """Returns a table of bad translations by the number of kinds of warning of a sentence."""
     lines = [
         f"| {number} | {row['sentences']:,} | {row['bad']:,} | {row['bad'] / max(1, row['sentences']):.2f} |"
         for number, row in enumerate(warnings.get("signs", ()))
@@ -50,7 +46,7 @@ def signs_table(warnings: dict[str, Any]) -> str:
 
 
 def write(path: Path, warnings: dict[str, Any]) -> None:
-    """Puts the section into a model card; errors as `put`."""
+    """Writes the section on warnings into a model card. Raises the errors of `put`."""
     section = (
         f"Of {warnings['sentences']:,} sentences {warnings['bad']:,} came out badly: chrF under "
         f"{warnings['bar']:g} against the best of their references. Counted by `python -m model evaluate --warnings`.\n\n"
@@ -60,19 +56,19 @@ def write(path: Path, warnings: dict[str, Any]) -> None:
 
 
 def rename(path: Path, name: str) -> None:
-    """Makes a name the heading of a model card, where the card has a heading; errors as `put`."""
+    """Replaces the heading of a model card by a name, where the card has one. Raises the errors of `put`."""
     text = read_text(path, MOST)
     path.write_text(re.sub(r"\A# .*", lambda _: f"# {name}", text), encoding="utf-8")
 
 
 def put(path: Path, heading: str, section: str) -> None:
-    """Puts a section into a model card, in place of the one that was there; the rest stays as it is.
+    """Writes a section into a model card and replaces an older one. The rest of the card stays.
 
     Raises FileError where the card is no text, too large, or no regular file.
     """
     text = read_text(path, MOST) if os.path.lexists(path) else ""
-    before, found, after = text.partition(heading)
-    following = re.search(r"^## ", after, re.MULTILINE) if found else None
+    before, match, after = text.partition(heading)
+    following = re.search(r"^## ", after, re.MULTILINE) if match else None
     rest = after[following.start() :] if following else ""
     parts = (before, f"{heading}\n\n{section}", rest)
     path.write_text("\n\n".join(part.strip() for part in parts if part.strip()) + "\n", encoding="utf-8")
@@ -91,7 +87,7 @@ class DataSource:
     where: str = ""  # how it was obtained
 
     def describe(self) -> str:
-        """Title, authors, licence and origin, as one line."""
+        """Returns title, authors, licence and origin in one line."""
         return f"{self.title}, {self.authors}{self.where and f', {self.where}'}. Licence: {self.licence}."
 
 
@@ -125,10 +121,10 @@ SOURCES: Mapping[str, DataSource] = {  # by the first 16 hexadecimal digits of a
 
 
 def describe_sources(digests: Mapping[str, str]) -> str:
-    """A line for each source of a training's files, given as name and SHA-256; files of one source share a line."""
+    """Returns one line per source of the training files, given as names and SHA-256. Files of one source share a line."""
     names: dict[str, list[str]] = {}
     for name, digest in digests.items():
-        if name != "probes":  # these are watched and not trained on
+        if name != "probes":  # probes are not trained on
             source = SOURCES.get(digest[:16])
             names.setdefault(source.describe() if source else f"{UNKNOWN}.", []).append(f"`{name}`")
     return "\n".join(f"- {', '.join(files)}: {source}" for source, files in names.items())
@@ -136,8 +132,8 @@ def describe_sources(digests: Mapping[str, str]) -> str:
 
 FALLS = {"cosine": "cosine to zero", "noam": "the inverse root of the step"}
 NORMS = {"layernorm": "LayerNorm", "rmsnorm": "RMSNorm"}
-CURVE = 8  # rows of the table of validations, one more where what is kept lies between
-MEASURED = {  # what a validation holds: its column, and how it is written
+CURVE = 8  # rows of the table of validations; the kept one is always among them
+MEASURED = {  # field of a validation: column title, number format
     "dev_loss": ("dev loss", "{:.3f}"),
     "bits_per_character": ("bits a character", "{:.3f}"),
     "blank_loss": ("nats a blank", "{:.3f}"),
@@ -151,7 +147,10 @@ MEASURED = {  # what a validation holds: its column, and how it is written
 
 
 def what_it_is(made: Checkpoint, kind: str, layers: str, more: str = "") -> str:
-    """`kind`: what sort of model; `layers`: how many; `more`: what it has beside, from a comma on."""
+    """Returns the section on the architecture.
+
+    `kind`: type of model; `layers`: its layers; `more`: further parts, beginning with a comma.
+    """
     config = made.config
     output = (
         "whose embedding is also the output projection" if config.tied_output else "with an output projection of its own"
@@ -170,16 +169,18 @@ def what_it_is(made: Checkpoint, kind: str, layers: str, more: str = "") -> str:
 
 
 def data(metrics: Mapping[str, Any], sizes: Callable[[Mapping[str, Any]], str]) -> str:
-    """`sizes` says how much a part of the metrics is, the training and the dev files, in words of several things."""
+    """Returns the section on the data. `sizes` describes the size of a part of the metrics in words."""
     run, dev = metrics["training"], metrics["dev"]
     hashes = "\n".join(f"- SHA-256 of `{name}`: `{digest}`" for name, digest in run["data_sha256"].items())
-    told = f"Trained on {sizes(run)}; chosen by {sizes(dev)}{_chosen_by(run)}."
-    return f"## Data\n\n{told}\n\n{describe_sources(run['data_sha256'])}\n\n{hashes}"
+    text = f"Trained on {sizes(run)}; chosen by {sizes(dev)}{_chosen_by(run)}."
+    return f"## Data\n\n{text}\n\n{describe_sources(run['data_sha256'])}\n\n{hashes}"
 
 
 def _chosen_by(run: Mapping[str, Any]) -> str:
-    """A clause about the files that chose the weights: whether they were learned from too, by their SHA-256. What two
-    different files share is not looked for."""
+    """Returns a clause that says whether the dev files, by SHA-256, are also training files.
+
+    Overlap of different files is not checked.
+    """
     digests = run["data_sha256"]
     learned = {digest for name, digest in digests.items() if name.split()[0] == "train"}
     chosen = [digest in learned for name, digest in digests.items() if name.split()[0] == "dev"]
@@ -191,17 +192,19 @@ def _chosen_by(run: Mapping[str, Any]) -> str:
 
 
 def training(made: Checkpoint, more: str = "", reached: str = "") -> str:
-    """How it was trained; `more`: sentences of the task's own, each with a space before it, `reached`: what the dev loss is
-    beside nats."""
+    """Returns the section on the training.
+
+    `more`: sentences of the task, each after a space; `reached`: the dev loss in further units.
+    """
     run, dev, config = made.metrics["training"], made.metrics["dev"], made.config
-    begun = ""
+    origin = ""
     if "init" in run:
-        begun = (
+        origin = (
             f"Fine-tuned from `{run['init']}`. " if run["init"] else "Trained from scratch: all weights were drawn anew. "
         )
     decides = "the last is kept" if run.get("keep") == "last" else "dev loss decides"
     return (
-        f"## Training\n\n{begun}{run['steps']:,} steps, {run['minutes']:,} minutes. Adam (0.9, 0.98, 1e-9), linear warm-up "
+        f"## Training\n\n{origin}{run['steps']:,} steps, {run['minutes']:,} minutes. Adam (0.9, 0.98, 1e-9), linear warm-up "
         f"({run['warmup']:,} steps to {run['learning_rate']:g}), then {FALLS[run['schedule']]}; batches of at most "
         f"{run['batch_tokens']:,} tokens{_cut(run)}, {_several(run['epochs'], 'epoch')}; label smoothing "
         f"{run['label_smoothing']:g}; weight decay "
@@ -212,7 +215,7 @@ def training(made: Checkpoint, more: str = "", reached: str = "") -> str:
 
 
 def _cut(run: Mapping[str, Any]) -> str:
-    """A batch keeps its rows where words are cut anew."""
+    """A batch keeps its rows where BPE dropout changes the segmentation."""
     return " as the vocabulary cuts them" if run.get("bpe_dropout") else ""
 
 
@@ -221,7 +224,7 @@ def _several(count: int, what: str) -> str:
 
 
 def _kept(metrics: Mapping[str, Any]) -> str:
-    """Of which weights the kept ones are the mean: there may have been fewer validations than are averaged."""
+    """Describes the averaging of the kept weights. There may have been fewer validations than are averaged."""
     until = [entry for entry in metrics.get("validations", ()) if entry["step"] <= metrics["dev"]["step"]]
     count = min(metrics["training"]["average"], len(until) or metrics["training"]["average"])
     if count == 1:
@@ -230,31 +233,30 @@ def _kept(metrics: Mapping[str, Any]) -> str:
 
 
 def validations(metrics: Mapping[str, Any]) -> str:
-    """The first, the last, the one that is kept, and as many between them as fit; empty for fewer than two."""
-    found, best = metrics.get("validations", ()), metrics["dev"]["step"]
-    if len(found) < 2:
+    """Returns a table of the first, last, kept and evenly spaced validations; empty for fewer than two."""
+    entries, best = metrics.get("validations", ()), metrics["dev"]["step"]
+    if len(entries) < 2:
         return ""
-    names = [name for name in MEASURED if name in found[-1]]
-    last = len(found) - 1
-    chosen = {round(n * last / (CURVE - 1)) for n in range(CURVE)} | {n for n, e in enumerate(found) if e["step"] == best}
+    names = [name for name in MEASURED if name in entries[-1]]
+    last = len(entries) - 1
+    chosen = {round(n * last / (CURVE - 1)) for n in range(CURVE)} | {n for n, e in enumerate(entries) if e["step"] == best}
     rows = [
         f"| {entry['step']:,}{' (kept)' if entry['step'] == best else ''} | "
         + " | ".join(MEASURED[name][1].format(entry[name]) if name in entry else "" for name in names)
         + " |"
-        for entry in (found[n] for n in sorted(chosen))
+        for entry in (entries[n] for n in sorted(chosen))
     ]
     heads = " | ".join(MEASURED[name][0] for name in names)
     return "\n".join(["## Validations\n", f"| step | {heads} |", "|---" * (len(names) + 1) + "|", *rows])
 
 
 def whole(made: Checkpoint, *sections: str) -> str:
-    """A card of these sections; empty ones are left out."""
+    """Returns a card of the sections that are not empty."""
     return "\n\n".join((f"# {made.name}", *filter(None, sections)))
 
 
 def begin(path: Path, made: Checkpoint, card: Callable[[Checkpoint], str]) -> None:
-    """Writes the whole card where there is none yet, and where the checkpoint tells how it was trained: one from elsewhere
-    does not."""
+    """Writes a card where there is none, and where the checkpoint records its training."""
     if path.exists():
         return
     with contextlib.suppress(KeyError, TypeError, ValueError, AttributeError, IndexError):

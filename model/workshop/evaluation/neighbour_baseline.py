@@ -1,17 +1,13 @@
-"""What counting knows of a blank: which words stood between the same neighbours, up to two on either side.
+"""Count baselines for masked words and for sentence pairs.
 
-For nine selections of the neighbours, from none to all four, the relative frequency of each word between them, and a mixture
-of these: the weights of those selections that were seen at all are a softmax over one number each, which depends on how
-often and how variously the selection was seen. The numbers are those that foretell dev best (deleted interpolation, Jelinek
-and Mercer 1980, with neighbours on both sides).
+The baseline for a blank mixes nine distributions of the word between the same neighbours, from none to all four (two on
+either side). The weights are a softmax over the selections that occur in training. Their logits depend on how often and how
+variously a selection occurs. They minimise the loss on dev (deleted interpolation, Jelinek and Mercer 1980, with neighbours
+on both sides).
 
-Single blanks: of many sentences some whole words, each to be told from all the rest of its sentence.
-
-Words are those that the vocabulary writes as one token, and what is told is one of all such words, at the beginning of a
-sentence of those that are written without a space before them. So a model of tokens and a count of words choose among the
-same, and their log-losses can be compared.
-
-What the words of two sentences alone tell of whether the second follows the first: what they have in common."""
+Blanks are words of one token. A model and the counts choose among the same words, so their log-losses are comparable. The
+baseline for pairs reads the words that two sentences share.
+"""
 
 from __future__ import annotations
 
@@ -32,12 +28,12 @@ from model.text.tokenizer import Tokenizer
 from model.workshop.corpus.corpus import pad
 from model.workshop.corpus.sentence_pairs import Row
 
-SHARE = 0.15  # of a sentence's words, at least one
-ROWS = 64  # blanks that are computed at once
+SHARE = 0.15  # of a sentence's words are blanks, at least one
+ROWS = 64  # blanks per batch
 
 
 class Choices:
-    """The words that a blank may be: those with a space before them, and those without, by the number of each."""
+    """Words that may fill a blank: those with a space before them and those without, each with its number."""
 
     def __init__(self, tokenizer: Tokenizer) -> None:
         texts = {token: tokenizer.raw(token).decode("utf-8", errors="replace") for token in range(END + 1, tokenizer.size)}
@@ -47,13 +43,13 @@ class Choices:
         self.number = {token: n for each in self.tokens.values() for n, token in enumerate(each)}
 
     def opens(self, token: int) -> bool:
-        """Whether it is one of the words without a space before them."""
+        """Returns True for a word without a space before it."""
         return token in self.first
 
 
 @dataclass(frozen=True)
 class Blank:
-    """The word to be told, a token, and its place: the sentence that it stands in, and where among its tokens and words."""
+    """Token of the word to predict, and its place: its sentence, and its index among the tokens and the words."""
 
     token: int
     sentence: int
@@ -62,20 +58,24 @@ class Blank:
 
 
 def blanks(sentences: Sequence[Sequence[int]], tokenizer: Tokenizer, choices: Choices, key: str = "") -> list[Blank]:
-    """Blanks of sentences in tokens, drawn from `key`; none where no word is one token."""
-    found = []
+    """Returns blanks of tokenized sentences, drawn from `key`; none where no word is one token."""
+    result = []
     for number, ids in enumerate(sentences):
-        draw = random.Random(f"{key}/{number}")
+        rng = random.Random(f"{key}/{number}")
         words = tokenizer.spelled(ids)
-        known = [(at[0], word) for word, (_, at) in enumerate(words) if len(at) == 1 and ids[at[0]] in choices.number]
-        for place, word in sorted(draw.sample(known, min(len(known), max(1, round(SHARE * len(words)))))):
-            found.append(Blank(ids[place], number, place, word))
-    return found
+        known = [
+            (places[0], word)
+            for word, (_, places) in enumerate(words)
+            if len(places) == 1 and ids[places[0]] in choices.number
+        ]
+        for place, word in sorted(rng.sample(known, min(len(known), max(1, round(SHARE * len(words)))))):
+            result.append(Blank(ids[place], number, place, word))
+    return result
 
 
 @dataclass(frozen=True)
 class Told:
-    """Of N blanks the natural log-probability of the right word among all choices, and whether it is the likeliest."""
+    """Natural log-probability of the right answer for N examples, and whether it is the most probable answer."""
 
     log_probs: np.ndarray  # [N]
     right: np.ndarray  # bool [N]
@@ -90,7 +90,7 @@ def score(
     choices: Choices,
     progress: Callable[[int], object] = lambda done: None,
 ) -> Told:
-    """What a model says of each blank, which it reads as `<mask>`, the sentence alone and all else of it as it stands."""
+    """Scores a model on each blank. It reads the sentence alone, with `<mask>` in place of the word."""
     assert tokenizer.mask is not None, "there is a token for a blank"
     device, start = next(model.parameters()).device, [START] if model.config.source_start else []
     log_probs, right = np.empty(len(asked)), np.empty(len(asked), bool)
@@ -115,22 +115,22 @@ def score(
 
 
 SELECTIONS = ((), (-1,), (1,), (-2, -1), (1, 2), (-1, 1), (-2, -1, 1), (-1, 1, 2), (-2, -1, 1, 2))
-LEVELS = 8  # of how often a selection was seen: 1, 2, 4, ...; each twice, as more or fewer different words were seen
-ADDED = 0.5  # to the count of each word, whatever its neighbours
-SHRUNK = 1e-3  # what a squared number costs, against those that dev hardly tells of
+LEVELS = 8  # of counts: 1, 2, 4, ...; each twice, for many or few different words
+ADDED = 0.5  # added to the count of each word without neighbours
+SHRUNK = 1e-3  # weight of the squared logits, which regularises rare buckets
 Key = tuple[int, bool, tuple[str, ...]]
 Sentences = Sequence[Sequence[int]]
 
 
 class Counted:
-    """Counts of the sentences of a training, for the blanks that are asked of it alone."""
+    """Counts of the training sentences, for the neighbours of given blanks only."""
 
     def __init__(
         self, tokenizer: Tokenizer, choices: Choices, train: Sentences, asked: Sequence[tuple[Sentences, Blank]]
     ) -> None:
         self.tokenizer, self.choices = tokenizer, choices
         self._words: dict[tuple[int, int], list[str]] = {}
-        self._kept: list[Sentences] = []  # whose words are known
+        self._kept: list[Sentences] = []  # texts whose words are cached
         self._counts: dict[Key, Counter[int]] = {
             key: Counter()
             for sentences, blank in asked
@@ -139,9 +139,9 @@ class Counted:
         for ids in train:
             spelled = tokenizer.spelled(ids)
             words = [text for text, _ in spelled]
-            for word, (_, at) in enumerate(spelled):
-                if len(at) == 1 and (token := ids[at[0]]) in choices.number:
-                    for key in self._keys(words, Blank(token, 0, at[0], word)):
+            for word, (_, places) in enumerate(spelled):
+                if len(places) == 1 and (token := ids[places[0]]) in choices.number:
+                    for key in self._keys(words, Blank(token, 0, places[0], word)):
                         if (own := self._counts.get(key)) is not None:
                             own[choices.number[token]] += 1
 
@@ -154,22 +154,24 @@ class Counted:
         return self._words[which, number]
 
     def _keys(self, words: Sequence[str], blank: Blank) -> Iterator[Key]:
-        """The neighbours of a blank by each selection; beyond the ends stands an empty word."""
-        near = {at: words[blank.word + at] if 0 <= blank.word + at < len(words) else "" for at in (-2, -1, 1, 2)}
+        """Yields the neighbours of a blank by each selection. An empty word stands beyond the ends."""
+        near = {
+            offset: words[blank.word + offset] if 0 <= blank.word + offset < len(words) else "" for offset in (-2, -1, 1, 2)
+        }
         for n, offsets in enumerate(SELECTIONS):
-            yield n, self.choices.opens(blank.token), tuple(near[at] for at in offsets)
+            yield n, self.choices.opens(blank.token), tuple(near[offset] for offset in offsets)
 
     def counts(self, sentences: Sentences, blank: Blank) -> list[Counter[int]]:
-        """What stood between the blank's neighbours, by each selection."""
+        """Returns the counts of words between the blank's neighbours, by each selection."""
         return [self._counts[key] for key in self._keys(self._spelled(sentences, blank.sentence), blank)]
 
     def size(self, blank: Blank) -> int:
-        """How many words a blank may be."""
+        """Returns the number of words that a blank may be."""
         return len(self.choices.tokens[self.choices.opens(blank.token)])
 
 
 def _buckets(parts: Sequence[Counter[int]]) -> list[int]:
-    """Which number weights each selection; -1 for one that was never seen. Without neighbours there is always one."""
+    """Returns the bucket of each selection; -1 for one that training lacks. Without neighbours there is always one."""
     return [_bucket(own, own.total()) if n else 0 for n, own in enumerate(parts)]
 
 
@@ -178,15 +180,15 @@ def _bucket(own: Counter[int], total: int) -> int:
 
 
 class Neighbours:
-    """The mixture, tuned on blanks of dev."""
+    """Mixture of neighbour counts, tuned on blanks of dev."""
 
     def __init__(self, counted: Counted, sentences: Sentences, dev: Sequence[Blank]) -> None:
         self.counted = counted
-        found = [counted.counts(sentences, blank) for blank in dev]
-        rows = [[self._share(n, own, blank) for n, own in enumerate(each)] for each, blank in zip(found, dev, strict=True)]
+        counts = [counted.counts(sentences, blank) for blank in dev]
+        rows = [[self._share(n, own, blank) for n, own in enumerate(each)] for each, blank in zip(counts, dev, strict=True)]
         shares, buckets = (
             torch.tensor(rows, dtype=torch.float64),
-            torch.tensor([_buckets(parts) for parts in found]),
+            torch.tensor([_buckets(parts) for parts in counts]),
         )  # [N,9]
         self.numbers = torch.zeros(len(SELECTIONS), 2 * LEVELS, dtype=torch.float64, requires_grad=True)
         search = torch.optim.LBFGS([self.numbers], max_iter=60, tolerance_change=1e-7, line_search_fn="strong_wolfe")
@@ -202,31 +204,31 @@ class Neighbours:
         self.numbers.requires_grad_(False)
 
     def _share(self, selection: int, own: Counter[int], blank: Blank) -> float:
-        """The relative frequency of the right word; without neighbours no word has none."""
+        """Returns the relative frequency of the right word. Without neighbours it is smoothed, so it is never 0."""
         count, total = own[self.counted.choices.number[blank.token]], own.total()
         if not selection:
             return (count + ADDED) / (total + ADDED * self.counted.size(blank))
         return count / total if total else 0.0
 
     def _weights(self, buckets: torch.Tensor) -> torch.Tensor:
-        """Weights [N,9] of the selections by their buckets [N,9]."""
+        """Returns weights [N,9] of the selections by their buckets [N,9]."""
         known = self.numbers[torch.arange(len(SELECTIONS)), buckets.clamp(min=0)]  # [N,9]
         return known.masked_fill(buckets < 0, -torch.inf).log_softmax(-1).exp()
 
     def distribution(self, sentences: Sentences, blank: Blank) -> np.ndarray:
-        """The probability of every word that the blank may be."""
+        """Returns the probability of every word that may fill the blank."""
         parts = self.counted.counts(sentences, blank)
         weights = self._weights(torch.tensor([_buckets(parts)]))[0].tolist()
         size, plain = self.counted.size(blank), parts[0].total()
-        found = np.full(size, weights[0] * ADDED / (plain + ADDED * size))
+        probs = np.full(size, weights[0] * ADDED / (plain + ADDED * size))
         for n, (own, weight) in enumerate(zip(parts, weights, strict=True)):
             if own:
                 total = own.total() if n else plain + ADDED * size
-                found[np.fromiter(own, np.int64)] += weight / total * np.fromiter(own.values(), float)
-        return found
+                probs[np.fromiter(own, np.int64)] += weight / total * np.fromiter(own.values(), float)
+        return probs
 
     def score(self, sentences: Sentences, asked: Sequence[Blank]) -> Told:
-        """What counting says of each blank."""
+        """Scores the baseline on each blank."""
         rows = [(self.distribution(sentences, blank), self.counted.choices.number[blank.token]) for blank in asked]
         return Told(np.array([math.log(row[n]) for row, n in rows]), np.array([row.argmax() == n for row, n in rows]))
 
@@ -235,14 +237,14 @@ SIGNS = ('"', "“", "”", "?", "!", ";", "_", ":")
 
 
 class Overlap:
-    """Features of pairs; how rare a word is was counted in the sentences of a training."""
+    """Features of sentence pairs. The rarity of a word comes from the training sentences."""
 
     def __init__(self, tokenizer: Tokenizer, train: Sequence[Sequence[int]]) -> None:
         self.tokenizer, self.sentences = tokenizer, len(train)
         self.seen = Counter(word for ids in train for word in {text.lower() for text, _ in tokenizer.spelled(ids)})
 
     def features(self, rows: Sequence[Row]) -> Tensor:
-        """Of pairs `<s>` a `</s>` b `</s>`, float64 [N,F]."""
+        """Returns features of pairs `<s>` a `</s>` b `</s>`, float64 [N,F]."""
         return torch.tensor([self._pair(row.ids) for row in rows], dtype=torch.float64)
 
     def _rarity(self, words: set[str]) -> float:
@@ -270,6 +272,6 @@ class Overlap:
 
 
 def standardised(train: Tensor, *others: Tensor) -> tuple[Tensor, ...]:
-    """Features with the mean 0 and the deviation 1 that they have in the first."""
+    """Scales features to mean 0 and deviation 1 of the first tensor."""
     mean, deviation = train.mean(0), train.std(0).clamp(min=1e-9)
     return tuple((each - mean) / deviation for each in (train, *others))

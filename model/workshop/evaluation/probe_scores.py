@@ -1,4 +1,4 @@
-"""How many probes a model translates in a way that counts as right: sentences of the project's own, by kind."""
+"""Counts the project's own test sentences that a model translates correctly, by kind."""
 
 from __future__ import annotations
 
@@ -23,20 +23,22 @@ _CLOSING = "\"'’”»›) \u00a0\u202f"  # what may stand after a sentence's e
 
 @dataclass(frozen=True)
 class Probe:
-    """A sentence, and the translations that count as right. Of a name such as "idioms: rain" the kind is what stands before
-    the colon; where there is none, it is the name of the file."""
+    """Sentence with its accepted translations.
+
+    In "idioms: rain" the kind stands before the colon; without a colon it is the file's name.
+    """
 
     kind: str
     source: str
     accepted: tuple[str, ...]
 
     def is_right(self, said: str) -> bool:
-        """Whether a translation is one of those that count as right, up to `alike`."""
+        """Returns True for an accepted translation, up to `normalize`."""
         return alike(said, self.source) in {alike(each, self.source) for each in self.accepted}
 
 
 def read(paths: Sequence[Path]) -> list[Probe]:
-    """The probes of some files; errors as `read_probes`."""
+    """Reads the probes of files. Raises the errors of `read_probes`."""
     return [
         Probe(name.partition(":")[0].strip() if ":" in name else path.name, source, tuple(accepted))
         for path in paths
@@ -45,12 +47,12 @@ def read(paths: Sequence[Path]) -> list[Probe]:
 
 
 def alike(text: str, source: str) -> str:
-    """A translation without what makes no difference to its being right, nor to a reader.
+    """Removes differences of a translation that do not make it wrong.
 
-    Apostrophes, hyphens and dots (... for …) are the typewriter's, quotes of every kind are its double ones, œ is oe, every
-    kind of space is one space, and there is none before ? ! : ; % € or within quotes. A capital needs no accent. A source
-    that does not end in . ! ? or …, quotes and brackets aside, leaves its translation's full stop open. One all in lower
-    case, or with a capital at every one of its three or more words, leaves its capitals open.
+    Apostrophes, hyphens and dots (... for …) become plain ones, all quotes double ones, œ becomes oe. Every kind of space
+    becomes one space, with none before ? ! : ; % € or inside quotes. Capitals lose their accents. Where the source lacks a
+    final . ! ? or … (before quotes and brackets), the full stop is optional. Where the source is in lower case, or is a
+    title of three or more words, capitals are optional.
     """
     text = " ".join(unicodedata.normalize("NFC", text).translate(_SAME).split())  # also at no-break spaces
     text = re.sub(r" +(?=[?!:;%€])", "", text)
@@ -70,17 +72,20 @@ def measure(
     decoding: Decoding = GREEDY,
     progress: Callable[[int], None] = lambda done: None,
 ) -> dict[str, Any]:
-    """Translates the probes. Returns how many are `right`, of how many `sentences`; the same of each of the `kinds`; and
-    `wrong`: kind, source and what was said of those that are not."""
+    """Translates the probes.
+
+    Returns `right` and `sentences` in all and for each of the `kinds`; and `wrong`: kind, source and translation of the
+    wrong ones.
+    """
     model, tokenizers = checkpoint.model, (checkpoint.source_tokenizer, checkpoint.target_tokenizer)
-    said = say(model, *tokenizers, [probe.source for probe in probes], progress, decoding).texts
-    told = [(probe, text, probe.is_right(text)) for probe, text in zip(probes, said, strict=True)]
+    translations = say(model, *tokenizers, [probe.source for probe in probes], progress, decoding).texts
+    results = [(probe, text, probe.is_right(text)) for probe, text in zip(probes, translations, strict=True)]
     kinds = {
-        kind: {"right": sum(right for each, _, right in told if each.kind == kind), "sentences": count}
+        kind: {"right": sum(right for each, _, right in results if each.kind == kind), "sentences": count}
         for kind, count in _counted([probe.kind for probe in probes]).items()
     }
-    wrong = [{"kind": probe.kind, "source": probe.source, "said": text} for probe, text, right in told if not right]
-    return {"right": len(told) - len(wrong), "sentences": len(told), "kinds": kinds, "wrong": wrong}
+    wrong = [{"kind": probe.kind, "source": probe.source, "said": text} for probe, text, right in results if not right]
+    return {"right": len(results) - len(wrong), "sentences": len(results), "kinds": kinds, "wrong": wrong}
 
 
 def _counted(names: Sequence[str]) -> dict[str, int]:

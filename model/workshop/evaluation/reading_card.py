@@ -1,5 +1,4 @@
-"""The model card of an encoder that fills in blanks, or gives labels, written from what is known of it; its scores are put
-in by `evaluate --record`."""
+"""Model card of an encoder that fills in blanks or gives labels. `evaluate --record` adds its scores."""
 
 from __future__ import annotations
 
@@ -14,7 +13,7 @@ from model.workshop.evaluation import model_card
 from model.workshop.evaluation.model_card import put
 from model.workshop.evaluation.text_card import HEADING, ends
 
-RIVALS = {  # of each thing that is measured: its heading, the baseline, and what that is
+RIVALS = {  # measured task: heading, key of the baseline, its description
     "words": (
         "Single words in a blank",
         "neighbours",
@@ -26,7 +25,7 @@ RIVALS = {  # of each thing that is measured: its heading, the baseline, and wha
 
 
 def card(made: Checkpoint) -> str:
-    """The whole card, as a training leaves it."""
+    """Returns the full card after a training."""
     return model_card.whole(
         made,
         _purpose(made),
@@ -69,8 +68,8 @@ def _blanks(made: Checkpoint) -> str:
     if made.config.classes:
         return ""
     run = made.metrics["training"]
-    whole = ", whole words" if run["whole_words"] else ""
-    return f" {run['masked']:.0%} of the tokens are to be told{whole}, others in every epoch."
+    whole_words = ", whole words" if run["whole_words"] else ""
+    return f" {run['masked']:.0%} of the tokens are to be told{whole_words}, others in every epoch."
 
 
 def _limits(made: Checkpoint) -> str:
@@ -83,16 +82,16 @@ def _limits(made: Checkpoint) -> str:
 
 
 def scores(found: Mapping[str, Any]) -> str:
-    """What `evaluate` measured of each thing, as tables: the model, and a baseline where it was asked for."""
-    told = []
+    """Returns tables of the results of `evaluate`: the model, and a baseline where there is one."""
+    parts = []
     for name, (title, rival, what) in RIVALS.items():
         if name in found:
-            told.append(_measured(f"### {title}", found[name], rival, what, _told(name, found[name])))
-    return "\n\n".join(told)
+            parts.append(_measured(f"### {title}", found[name], rival, what, _told(name, found[name])))
+    return "\n\n".join(parts)
 
 
 def _told(name: str, found: Mapping[str, Any]) -> str:
-    """What was asked, in a sentence."""
+    """Describes the examples of a task in a sentence."""
     if name == "words":
         return (
             f"{found['blanks']:,} blanks, each a whole word that is one token, told from all the rest of its sentence; the "
@@ -121,18 +120,18 @@ def _row(name: str, row: Mapping[str, Any]) -> str:
 
 
 def _better(gain: Mapping[str, Any]) -> str:
-    """By how much the model is better or worse than the baseline, on the same examples; and where that is not clear."""
+    """Compares the model with the baseline on the same examples, and names the unclear differences."""
     points, nats = 100 * gain["accuracy"], gain["log_loss"]
     if not (gain["accuracy_interval"] and gain["log_loss_interval"]):
         return f"Against the baseline: accuracy {points:+.1f} points, log-loss {-nats:+.3f} nats, of one sentence alone."
-    (low, high), (least, most) = (100 * end for end in gain["accuracy_interval"]), gain["log_loss_interval"]
+    (low, high), (below, above) = (100 * end for end in gain["accuracy_interval"]), gain["log_loss_interval"]
     right = f"{abs(points):.1f} points {'more' if points >= 0 else 'fewer'} are right ({low:+.1f} to {high:+.1f})"
-    cost = f"the log-loss is {abs(nats):.3f} nats {'lower' if nats >= 0 else 'higher'} ({least:+.3f} to {most:+.3f} saved)"
-    open_ = [what for what, ends in (("accuracy", (low, high)), ("log-loss", (least, most))) if ends[0] <= 0 <= ends[1]]
+    cost = f"the log-loss is {abs(nats):.3f} nats {'lower' if nats >= 0 else 'higher'} ({below:+.3f} to {above:+.3f} saved)"
+    open_ = [what for what, ends in (("accuracy", (low, high)), ("log-loss", (below, above))) if ends[0] <= 0 <= ends[1]]
     unclear = f" The interval of the {' and of the '.join(open_)} holds 0: no difference was shown." if open_ else ""
     return f"Against the baseline, in the same samples: {right}; {cost}.{unclear}"
 
 
 def write(path: Path, found: Mapping[str, Any]) -> None:
-    """Replaces the scores of a model card; raises what `model_card.put` raises."""
+    """Replaces the scores of a model card. Raises the errors of `model_card.put`."""
     put(path, HEADING, f"Counted by `python -m model evaluate`.\n\n{scores(found)}")

@@ -1,4 +1,4 @@
-"""Of the targets that a source has, the one that a model finds likeliest: one target for each source, all of one habit."""
+"""Chooses the most probable target of each source under a model."""
 
 from __future__ import annotations
 
@@ -20,21 +20,23 @@ TOKENS = 8192  # of a batch, on a side
 def mean_log_probs(
     checkpoint: Checkpoint, pairs: Sequence[tuple[str, str]], progress: Callable[[int], object] = lambda done: None
 ) -> dict[tuple[str, str], float]:
-    """The log-probability a token, in nats, of the target of each pair, `</s>` with it, as it is read under the causal mask;
-    of pairs within the text limit. `progress` is told how many pairs are done."""
+    """Returns the mean log-probability per token, in nats, of each pair's target with `</s>`, teacher-forced.
+
+    Pairs over the text limit are left out. `progress` gets the number of finished pairs.
+    """
     model = checkpoint.model
     device = next(model.parameters()).device
     corpus = Corpus.encode(pairs, checkpoint.source_tokenizer, checkpoint.target_tokenizer)
-    found: dict[tuple[str, str], float] = {}
+    scores: dict[tuple[str, str], float] = {}
     for rows in filter(len, corpus.batches(TOKENS, 0, 0)):  # one batch of nothing where no pair is within the limit
         batch = corpus.batch(rows).to(device)
         real = batch.outputs != PAD  # [B,T]
         logits = model.project(forced(model, batch.source, batch.outputs)[real]).float()  # [N,V]
         own = logits.gather(-1, batch.outputs[real][:, None])[:, 0] - logits.logsumexp(-1)  # [N]
         each = torch.zeros(real.shape, device=device).masked_scatter_(real, own).sum(1) / real.sum(1)  # [B]
-        found |= {tuple(pairs[corpus.kept[row]]): value for row, value in zip(rows, each.tolist(), strict=True)}
+        scores |= {tuple(pairs[corpus.kept[row]]): value for row, value in zip(rows, each.tolist(), strict=True)}
         progress(len(rows))
-    return found
+    return scores
 
 
 def likeliest(
@@ -43,12 +45,11 @@ def likeliest(
     progress: Callable[[int], object] = lambda done: None,
     as_addressed: bool = False,
 ) -> list[tuple[str, str]]:
-    """Each distinct source once, in the order of the pairs, with that of its targets whose mean log-probability is highest;
-    a source with one target keeps it. Targets over the text limit are left out where there is another.
+    """Returns each distinct source once, in order, with its target of the highest mean log-probability.
 
-    `as_addressed`: of sources that have targets with *tu* and targets with *vous*, so many get the likeliest with *vous*
-    that among what is chosen there are as many *vous* to one *tu* as among all targets; first those where the model leans
-    to it most. Without it what is only a little likelier is chosen nearly always.
+    A source with one target keeps it. Targets over the text limit are used only where there is no other. `as_addressed`
+    preserves the ratio of *vous* to *tu* of all targets: among sources with both forms, *vous* goes to those where the
+    model prefers it most. Without it the slightly more probable form wins nearly always.
     """
     groups = {source: list(dict.fromkeys(targets)) for source, targets in by_source(pairs).items()}
     several = [(source, target) for source, targets in groups.items() if len(targets) > 1 for target in targets]
@@ -66,9 +67,9 @@ def _best(source: str, targets: Sequence[str], values: Mapping[tuple[str, str], 
 def _addressed(
     groups: Mapping[str, Sequence[str]], values: Mapping[tuple[str, str], float], best: Mapping[str, str]
 ) -> dict[str, str]:
-    """Sources that have targets with *tu* alone and with *vous* alone, each with one of these: `likeliest` says which."""
+    """Chooses a target of the sources that have targets with only *tu* and with only *vous*."""
     every = [says(target) for targets in groups.values() for target in targets]
-    wanted = sum("vous" in said for said in every) / max(1, sum("tu" in said for said in every))  # vous to one tu
+    wanted = sum("vous" in forms for forms in every) / max(1, sum("tu" in forms for forms in every))  # vous to one tu
     leaning: list[tuple[float, str, str, str]] = []
     for source, targets in groups.items():
         tu, vous = ([target for target in targets if says(target) == {name}] for name in ("tu", "vous"))
@@ -78,7 +79,7 @@ def _addressed(
             leaning.append((0.0 if math.isnan(gap) else gap, source, one, two))
     free = {source for _, source, _, _ in leaning}
     fixed = [says(target) for source, target in best.items() if source not in free]
-    has = {name: sum(name in said for said in fixed) for name in ("tu", "vous")}
+    has = {name: sum(name in forms for forms in fixed) for name in ("tu", "vous")}
     count = round((wanted * (has["tu"] + len(leaning)) - has["vous"]) / (1 + wanted))
     ordered = sorted(leaning, reverse=True)
     return {source: vous if place < count else tu for place, (_, source, tu, vous) in enumerate(ordered)}

@@ -1,6 +1,4 @@
-"""Scores of a checkpoint on a corpus: translate every sentence, compare with the references.
-
-The mean of what every head puts out: what a head may be replaced by, so that it says nothing of this sentence."""
+"""Scores of a checkpoint on a corpus, and the mean output of every head."""
 
 from __future__ import annotations
 
@@ -34,28 +32,31 @@ def translate(
     progress: Callable[[int], None] = lambda done: None,
     decoding: Decoding = GREEDY,
 ) -> list[Hypothesis]:
-    """The best hypothesis of each of many sentences, batched by length, in the order given.
+    """Returns the best hypothesis of each sentence, in input order; batches sentences by length.
 
-    A sentence over the text limit is cut there. `progress` is told how many sentences each batch has finished. What is drawn
-    for a sentence does not depend on the others.
+    A sentence over the text limit is truncated. `progress` gets the number of finished sentences per batch. Sampling for a
+    sentence does not depend on the others.
     """
     device = next(model.parameters()).device
     ids = [[*row[: MAX_TOKENS - 1], END] for row in source_tokenizer.encode_batch(_read(sentences))]
     order = sorted(range(len(ids)), key=lambda i: len(ids[i]))
-    found: dict[int, Hypothesis] = {}
+    hypotheses: dict[int, Hypothesis] = {}
     for start in range(0, len(order), batch_size):
         chosen = order[start : start + batch_size]
         source = pad([ids[i] for i in chosen]).to(device)
         trees = decoding.search(model, source)
-        found |= zip(chosen, (tree[0] for tree in trees), strict=True)
+        hypotheses |= zip(chosen, (tree[0] for tree in trees), strict=True)
         progress(len(chosen))
-    return [found[i] for i in range(len(ids))]
+    return [hypotheses[i] for i in range(len(ids))]
 
 
 @dataclass(frozen=True)
 class Said:
-    """What a model made of some sentences: the texts, which of them came to an end before the limit of tokens, which sources
-    were cut there, and the seconds that they all took; None where it is not known of just these."""
+    """Translations of sentences.
+
+    Texts, whether each ended before the limit of tokens, whether each source was truncated, and the seconds of all (None
+    where unknown).
+    """
 
     texts: list[str]
     ended: list[bool]
@@ -63,7 +64,7 @@ class Said:
     seconds: float | None
 
     def chosen(self, rows: Sequence[int]) -> Said:
-        """Some of them, whose own time is not known."""
+        """Returns the translations of some rows, without a time."""
         return Said(*([each[n] for n in rows] for each in (self.texts, self.ended, self.cut)), None)
 
 
@@ -75,14 +76,14 @@ def say(
     progress: Callable[[int], None] = lambda done: None,
     decoding: Decoding = GREEDY,
 ) -> Said:
-    """Translates sentences as `translate`, into text. The model's mode comes back as it was."""
+    """Translates sentences into text, as `translate`. Restores the model's mode."""
     began, was_training = time.perf_counter(), model.training
     model.eval()
     with torch.inference_mode():
-        found = translate(model, source_tokenizer, sentences, decoding=decoding, progress=progress)
+        hypotheses = translate(model, source_tokenizer, sentences, decoding=decoding, progress=progress)
     model.train(was_training)
     seconds = time.perf_counter() - began
-    texts, ended = [target_tokenizer.decode(each.ids) for each in found], [each.finished for each in found]
+    texts, ended = [target_tokenizer.decode(each.ids) for each in hypotheses], [each.finished for each in hypotheses]
     return Said(texts, ended, [len(row) >= MAX_TOKENS for row in source_tokenizer.encode_batch(_read(sentences))], seconds)
 
 
@@ -91,10 +92,10 @@ def _read(sentences: Sequence[str]) -> list[str]:
 
 
 def score(translations: Sequence[str], references: Sequence[Sequence[str]]) -> dict[str, Any]:
-    """Corpus BLEU and chrF by sacrebleu (detokenised, case kept), with BLEU's signature.
+    """Returns corpus BLEU and chrF by sacrebleu (detokenised, case kept), with BLEU's signature.
 
-    `references` holds one or more translations for each sentence; where numbers differ, missing ones are left out. Both
-    scores go from 0 to 100. Raises ValueError where there is no sentence.
+    `references` has one or more translations per sentence; the numbers may differ. Both scores go from 0 to 100. Raises
+    ValueError where there is no sentence.
     """
     if not translations:
         raise ValueError("there is no translation to score; expected at least one")
@@ -109,16 +110,16 @@ def score(translations: Sequence[str], references: Sequence[Sequence[str]]) -> d
 
 
 def scored(said: Said, references: Sequence[Sequence[str]]) -> dict[str, Any]:
-    """`score` of what was said, with `sentences`, `unfinished` (how many stopped at the limit), `cut` where sources
-    were (how many), and `seconds` where they are known."""
-    found = score(said.texts, references) | {"sentences": len(said.texts), "unfinished": said.ended.count(False)}
-    found |= {"cut": said.cut.count(True)} if any(said.cut) else {}
-    return found | ({} if said.seconds is None else {"seconds": round(said.seconds, 2)})
+    """Returns `score` of the translations, with `sentences`, `unfinished` (stopped at the limit), `cut` (truncated sources,
+    where there are some), and `seconds` where known."""
+    result = score(said.texts, references) | {"sentences": len(said.texts), "unfinished": said.ended.count(False)}
+    result |= {"cut": said.cut.count(True)} if any(said.cut) else {}
+    return result | ({} if said.seconds is None else {"seconds": round(said.seconds, 2)})
 
 
 @torch.inference_mode()
 def head_means(model: Transformer, corpus: Corpus | Windows | Rows, tokens: int = 4096) -> dict[Site, torch.Tensor]:
-    """Mean z of every head at every site, [H,K], over the positions of a corpus that are not padding (teacher-forced)."""
+    """Returns the mean z of every head at every site, [H,K], over a corpus (teacher-forced, without padding)."""
     device = next(model.parameters()).device
     sums: dict[Site, torch.Tensor] = {}
     counts: dict[Site, int] = {}

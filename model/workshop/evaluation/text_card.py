@@ -1,4 +1,4 @@
-"""The model card of a language model, written from what is known of it; its scores are put in by `evaluate --record`."""
+"""Model card of a language model. `evaluate --record` adds its scores."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ HEADING = "## Scores"
 
 
 def card(made: Checkpoint) -> str:
-    """The whole card, as a training leaves it."""
+    """Returns the full card after a training."""
     bits = made.metrics["dev"]["bits_per_character"]
     layers = f"{made.config.decoder_layers} layers"
     return model_card.whole(
@@ -51,37 +51,37 @@ def _limits() -> str:
 
 
 def ends(interval: Sequence[float] | None, form: str) -> str:
-    """An interval in words; there is none where one unit alone was measured."""
+    """Formats an interval; there is none for a single unit."""
     return "no interval: one alone" if interval is None else " to ".join(format(end, form) for end in interval)
 
 
 def scores(found: dict[str, Any]) -> str:
-    """What `evaluate` measured, as a table: the model, and counting where it was asked for."""
-    told = [
+    """Returns the results of `evaluate` as a table: the model, and n-grams where they were counted."""
+    parts = [
         f"{found['characters']:,} characters in {found['paragraphs']:,} paragraphs, {found['tokens']:,} tokens. Every token "
         f"is predicted once, with {found['context']} tokens or more before it but at the text's beginning; the end of a "
         f"paragraph is a character, and `</s>` what tells it. 95% intervals: {found['resamples']:,} bootstrap samples of "
         "paragraphs.",
         "| | bits a character | 95% |\n|---|---|---|",
     ]
-    told[1] += f"\n| the model | {found['bits_per_character']:.3f} | {ends(found['interval'], '.3f')} |"
+    parts[1] += f"\n| the model | {found['bits_per_character']:.3f} | {ends(found['interval'], '.3f')} |"
     for name, row in _counted(found):
         bits = f"{row['bits_per_character']:.3f} | {ends(row['interval'], '.3f')}"
-        told[1] += f"\n| {row['order']}-grams of {name} | {bits} |"
+        parts[1] += f"\n| {row['order']}-grams of {name} | {bits} |"
     if "ngrams" in found:
         gain = found["ngrams"]["gain"]
         sign, word = (1, "less") if gain["bits_per_character"] >= 0 else (-1, "more")
         between = ends(gain["interval"] and sorted(sign * end for end in gain["interval"]), ".3f")
-        told.append(
+        parts.append(
             "The n-grams have modified Kneser-Ney smoothing, interpolated (Chen and Goodman 1999); dev chose their orders. "
             f"The model needs {sign * gain['bits_per_character']:.3f} bits a character {word} than the better of them "
             f"({between})."
         )
-    return "\n\n".join([*told, *_continued(found)])
+    return "\n\n".join([*parts, *_continued(found)])
 
 
 def _continued(found: dict[str, Any]) -> list[str]:
-    """How its continuations fail, where that was measured."""
+    """Returns the table of repetition in continuations, where it was measured."""
     if "continuations" not in found:
         return []
     run = found["continuations"]
@@ -102,5 +102,5 @@ def _counted(found: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
 
 
 def write(path: Path, found: dict[str, Any]) -> None:
-    """Replaces the scores of a model card; raises what `model_card.put` raises."""
+    """Replaces the scores of a model card. Raises the errors of `model_card.put`."""
     put(path, HEADING, f"Counted by `python -m model evaluate`.\n\n{scores(found)}")

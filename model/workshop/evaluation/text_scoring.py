@@ -1,6 +1,4 @@
-"""How well a decoder-only model foretells a text: every token predicted once, each with much of the text before it.
-
-How a language model's continuations fail, in numbers: how much of them says the same again, beside the text itself."""
+"""Scores of a decoder-only model: bits per character of a text, and the repetition in its continuations."""
 
 from __future__ import annotations
 
@@ -20,22 +18,21 @@ from model.network.transformer import Transformer
 from model.text.tokenizer import Tokenizer
 from model.workshop.corpus.windows import characters
 
-STRIDE = 32  # tokens that a window predicts, and after which the next one begins
-ROWS = 16  # windows that are computed at once
+STRIDE = 32  # predicted tokens per window, and distance between windows
+ROWS = 16  # windows per batch
 
 
 def bits_per_character(nats: float, count: int) -> float:
-    """Of a text of so many characters that costs so many nats."""
+    """Converts the cost of a text in nats to bits per character."""
     return nats / math.log(2) / count
 
 
 @dataclass(frozen=True)
 class Scored:
-    """What each paragraph of a text costs: P of them.
+    """Costs of the P paragraphs of a text.
 
-    The text is its paragraphs with a line end behind each, and that is a character as any other: `</s>` is what tells it,
-    and its cost is counted. Bits are those of the one way in which the tokenizer cuts the text, so that the model's
-    probability of the text itself can only be higher.
+    A line end follows each paragraph and counts as a character: `</s>` predicts it. The bits are those of one segmentation,
+    so the model's probability of the text is at least as high.
     """
 
     nats: np.ndarray  # [P]
@@ -44,14 +41,16 @@ class Scored:
 
 
 def windows(tokens: int, stride: int) -> list[tuple[int, int, int]]:
-    """Start and end of each window over so many tokens, and the first one that it predicts: the window before had those that
-    come earlier. All but the first window have MAX_TOKENS - stride tokens, or more, before any that they predict."""
-    made, done = [], 0
+    """Returns start, end and first predicted token of each window over a text of `tokens` tokens.
+
+    Each later window has at least MAX_TOKENS - stride tokens before its first prediction.
+    """
+    result, done = [], 0
     while done < tokens:
         end = min(tokens, MAX_TOKENS if not done else done + stride)
-        made.append((max(0, end - MAX_TOKENS), end, done))
+        result.append((max(0, end - MAX_TOKENS), end, done))
         done = end
-    return made
+    return result
 
 
 @torch.inference_mode()
@@ -62,9 +61,9 @@ def score(
     stride: int = STRIDE,
     progress: Callable[[int], object] = lambda done: None,
 ) -> Scored:
-    """Costs of the paragraphs of one text, read in their order; a window begins with `<s>`, as in training.
+    """Returns the costs of the paragraphs of one text, in order. A window begins with `<s>`, as in training.
 
-    `progress` is told how many tokens are done. Raises ValueError for a stride that no window can have.
+    `progress` gets the number of finished tokens. Raises ValueError for a stride outside a window.
     """
     if not 1 <= stride <= MAX_TOKENS:
         raise ValueError(f"the stride is {stride}; expected 1 to {MAX_TOKENS}, the tokens of a window")
@@ -87,18 +86,18 @@ def score(
 
 
 def summed(values: np.ndarray, lengths: np.ndarray) -> np.ndarray:
-    """Sums of stretches of so many values, at least one each, one behind the other."""
+    """Returns the sums of consecutive segments of the given lengths, at least one value each."""
     return np.add.reduceat(values, np.cumsum(lengths) - lengths)
 
 
-GIVEN, ADDED, SIZE = 24, 64, 4  # tokens that are given, tokens that are added, tokens of what may come again
-LOOP = 0.5  # from here on a continuation is said to go in circles
+GIVEN, ADDED, SIZE = 24, 64, 4  # tokens of the prompt, of the continuation, of a repeated n-gram
+LOOP = 0.5  # a continuation with this share of repetition or more is a loop
 WAYS = {"greedy": Decoding(), "drawn": Decoding("sample", temperature=0.8, top_p=0.9)}
 
 
 def repeated(ids: Sequence[int], size: int = SIZE) -> float:
-    """The share of the runs of `size` tokens that have stood before: 1 - distinct / all (seq-rep-n of Welleck et al. 2020);
-    0 where there is no such run."""
+    """Returns the share of n-grams of `size` tokens that occur earlier: 1 - distinct / all (seq-rep-n of Welleck et al.
+    2020); 0 where there is none."""
     runs = [tuple(ids[n : n + size]) for n in range(len(ids) - size + 1)]
     return 1 - len(set(runs)) / len(runs) if runs else 0.0
 
@@ -106,10 +105,10 @@ def repeated(ids: Sequence[int], size: int = SIZE) -> float:
 def measure(
     checkpoint: Checkpoint, paragraphs: Sequence[str], count: int, progress: Callable[[int], object] = lambda done: None
 ) -> dict[str, Any]:
-    """Goes on with the beginnings of `count` paragraphs, spread evenly over those that are long enough, greedily and drawn;
-    the text's own continuation stands beside them. `progress` is told of each beginning.
+    """Continues the beginnings of `count` evenly spread long paragraphs, greedily and sampled; compares them with the text
+    itself.
 
-    Raises ValueError where no paragraph is long enough, and for a count below 1.
+    `progress` is called after each beginning. Raises ValueError where no paragraph is long enough, and for a count below 1.
     """
     if count < 1:
         raise ValueError(f"the continuations are {count}; expected at least 1")
@@ -117,7 +116,7 @@ def measure(
     long = [ids for ids in encoded if len(ids) >= GIVEN + ADDED]
     if not long:
         longest = max(map(len, encoded), default=0)
-        raise ValueError(f"the longest paragraph has {longest} tokens; expected one of {GIVEN + ADDED} to go on with")
+        raise ValueError(f"the longest paragraph has {longest} tokens; expected one of {GIVEN + ADDED} to continue")
     chosen = [long[int(n)] for n in np.linspace(0, len(long) - 1, min(count, len(long))).round()]
     shares: dict[str, list[float]] = {"text": [], **{name: [] for name in WAYS}}
     ended = dict.fromkeys(WAYS, 0)

@@ -1,5 +1,4 @@
-"""The model card of a model that translates, written from what is known of it; what was measured is put in by
-`evaluate --record`, as tables."""
+"""Model card of a translation model. `evaluate --record` adds its scores as tables."""
 
 from __future__ import annotations
 
@@ -18,13 +17,13 @@ from model.workshop.evaluation.model_card import put
 
 HEADING = "## Measures"
 SAID = {"said": "the model", "first": "first references", "all": "all references"}
-MADE = ("joined_share", "renamed_share", "renumbered_share", "phrase_share")  # settings that make pairs of others
-# Controls of a strategy, as rows have them; alpha has a place of its own.
+MADE = ("joined_share", "renamed_share", "renumbered_share", "phrase_share")  # settings that derive extra pairs
+# Controls of a strategy in rows; alpha is written separately.
 CONTROLS = tuple(field.name for field in fields(Decoding) if field.name not in ("strategy", "limit", "alpha", "more"))
 
 
 def card(made: Checkpoint) -> str:
-    """The whole card, as a training leaves it."""
+    """Returns the full card after a training."""
     config, metrics = made.config, made.metrics
     return model_card.whole(
         made,
@@ -43,7 +42,7 @@ def card(made: Checkpoint) -> str:
 
 
 def _sizes(of: Mapping[str, Any]) -> str:
-    """Older trainings did not tell copies from the pairs of the files."""
+    """Older trainings did not record copies apart from the pairs of the files."""
     if "pairs" not in of:
         return f"the first targets of {of['distinct_sources']:,} sentences"
     copies = of.get("copies", 0)
@@ -52,8 +51,8 @@ def _sizes(of: Mapping[str, Any]) -> str:
 
 
 def _pairs(run: Mapping[str, Any]) -> str:
-    """What is made of the pairs of the files, and when; older trainings knew less."""
-    told = {
+    """Describes the extra pairs of a training. Older trainings have fewer of these settings."""
+    sentences = {
         "typed_copies": "{every} stands again as people type it, where that changes it.",
         "joined_share": "For each pair {:g} more are made of 2 to 5 random ones, others in every epoch.",
         "renamed_share": "For each pair {:g} more have made-up names on both sides, others in every epoch.",
@@ -68,33 +67,31 @@ def _pairs(run: Mapping[str, Any]) -> str:
         "last": "The last epoch sees" if last == 1 else f"The last {last:,} epochs see" if last else "",
         "aside": "; the pairs that are made are made of all" if any(run.get(name) for name in MADE) else "",
     }
-    return "".join(f" {text.format(run[name], **words)}" for name, text in told.items() if run.get(name))
+    return "".join(f" {text.format(run[name], **words)}" for name, text in sentences.items() if run.get(name))
 
 
 def measures(metrics: Mapping[str, Any]) -> str:
-    """The scores among the entries of metrics.json as one table, then *tu* and *vous*, then the probes; what was not
-    measured is left out."""
+    """Returns the scores in metrics.json as one table, then *tu* and *vous*, then the probes; leaves out absent ones."""
     rows = {name: entry for name, entry in metrics.items() if _is_row(entry)}
     names = _names(metrics)
     return "\n\n".join(filter(None, (_scores(rows, names), _address(rows, names), _probes(metrics.get("probes")))))
 
 
 def section(metrics: Mapping[str, Any]) -> str:
-    """What stands below `HEADING`."""
-    told = (
+    """Returns the text below `HEADING`."""
+    intro = (
         "Counted by `python -m model evaluate`: scores by sacrebleu, detokenised and case kept, each distinct sentence once."
     )
-    return f"{told}\n\n{measures(metrics)}"
+    return f"{intro}\n\n{measures(metrics)}"
 
 
 def write(path: Path, metrics: Mapping[str, Any]) -> None:
-    """Replaces the scores of a model card; raises what `model_card.put` raises."""
+    """Replaces the scores of a model card. Raises the errors of `model_card.put`."""
     put(path, HEADING, section(metrics))
 
 
 def _is_row(entry: Any) -> bool:
-    """Whether an entry holds scores on a file of pairs, as `measures` gives them, and not
-    what was measured in between of a training."""
+    """Returns True for an entry with scores on a file of pairs, and False for a validation of a training."""
     if not isinstance(entry, dict) or not isinstance(entry.get("references"), str):
         return False
     counts = [entry.get(name) for name in ("sentences", "unfinished", "cut") if name in entry or name != "cut"]
@@ -110,7 +107,7 @@ def _is_row(entry: Any) -> bool:
         )
         and is_number(entry.get("alpha", 0), 0, 100)
         and isinstance(address, dict)
-        and all(who in SAID and _is_address(found) for who, found in address.items())
+        and all(who in SAID and _is_address(shares) for who, shares in address.items())
     )
 
 
@@ -124,13 +121,13 @@ def _is_address(found: Any) -> bool:
 
 
 def _names(metrics: Mapping[str, Any]) -> dict[str, str]:
-    """The names of files by their SHA-256, as far as training and scores tell them: older scores do not name theirs."""
+    """Returns the names of files by their SHA-256. Older scores do not name theirs."""
     training = metrics.get("training")
     learned = training.get("data_sha256") if isinstance(training, dict) else None
-    found = {digest: name for name, digest in learned.items()} if isinstance(learned, dict) else {}
+    by_digest = {digest: name for name, digest in learned.items()} if isinstance(learned, dict) else {}
     rows = [entry for entry in metrics.values() if _is_row(entry) and "data" in entry]
-    found |= {row.get("data_sha256"): row["data"] for row in rows}
-    return {digest: str(name) for digest, name in found.items() if isinstance(digest, str)}
+    by_digest |= {row.get("data_sha256"): row["data"] for row in rows}
+    return {digest: str(name) for digest, name in by_digest.items() if isinstance(digest, str)}
 
 
 def _scores(rows: Mapping[str, Mapping[str, Any]], names: Mapping[str, str]) -> str:
@@ -146,63 +143,63 @@ def _scores(rows: Mapping[str, Mapping[str, Any]], names: Mapping[str, str]) -> 
 
 
 def _cell(text: object) -> str:
-    """A text as it stands in a table."""
+    """Escapes a text for a table."""
     return " ".join(str(text).replace("|", r"\|").split())
 
 
 def _data(name: str, row: Mapping[str, Any], names: Mapping[str, str]) -> str:
-    """What was translated; of a file that nothing names, the name that its scores were recorded under."""
-    told = _cell(row.get("data", names.get(str(row.get("data_sha256")), name)))
+    """Describes the translated input. A file without a name gets the key of its scores."""
+    text = _cell(row.get("data", names.get(str(row.get("data_sha256")), name)))
     if row.get("of_first"):
-        told += f", first {row['of_first']:,}"
+        text += f", first {row['of_first']:,}"
     if row.get("at_least"):
-        told += f", sources of {row['at_least']} words and more"
+        text += f", sources of {row['at_least']} words and more"
     if row.get("limit"):
-        told += f", first {row['limit']:,}"
+        text += f", first {row['limit']:,}"
     if row.get("join"):
-        least, most = row["join"]
-        told += f", {least} joined" if least == most else f", {least} to {most} joined"
-        told += f" (seed {row['join_seed']})"
+        low, high = row["join"]
+        text += f", {low} joined" if low == high else f", {low} to {high} joined"
+        text += f" (seed {row['join_seed']})"
     if row.get("cut"):
-        told += f", {row['cut']:,} cut at {MAX_TOKENS} tokens"
-    return told
+        text += f", {row['cut']:,} cut at {MAX_TOKENS} tokens"
+    return text
 
 
 def _decoding(row: Mapping[str, Any]) -> str:
-    """How tokens were chosen, with the numbers that are not the default."""
+    """Describes the decoding, with the numbers that are not the default."""
     if row.get("beam") == 1:
         return "greedy"
-    told, usual = [f"beam {row['beam']}" if "beam" in row else _cell(row.get("strategy", ""))], Decoding()
+    parts, usual = [f"beam {row['beam']}" if "beam" in row else _cell(row.get("strategy", ""))], Decoding()
     if "alpha" in row and row["alpha"] != usual.alpha:
-        told.append(f"alpha {row['alpha']:g}")
-    told += [f"{name.replace('_', '-')} {_cell(row[name])}" for name in CONTROLS if name in row]
-    return ", ".join(told)
+        parts.append(f"alpha {row['alpha']:g}")
+    parts += [f"{name.replace('_', '-')} {_cell(row[name])}" for name in CONTROLS if name in row]
+    return ", ".join(parts)
 
 
 def _address(rows: Mapping[str, Mapping[str, Any]], names: Mapping[str, str]) -> str:
-    """Whom the model addresses and how, beside the references; once where the same was scored against several references."""
+    """Returns the table of forms of address, for the model and the references. Equal rows appear once."""
     lines: dict[str, None] = {}
     for name, row in rows.items():
-        for who, found in row.get("address", {}).items():
+        for who, entry in row.get("address", {}).items():
             whose = f"{SAID[who]}, {_decoding(row)}" if who == "said" else SAID[who]
-            ratio = "" if found["vous_to_tu"] is None else f"{found['vous_to_tu']:.2f}"
-            shares = " | ".join(f"{found[each]:.1%}" for each in WORDS)
-            lines[f"| {_data(name, row, names)} | {whose} | {shares} | {ratio} | {found['texts']:,} |"] = None
+            ratio = "" if entry["vous_to_tu"] is None else f"{entry['vous_to_tu']:.2f}"
+            shares = " | ".join(f"{entry[each]:.1%}" for each in WORDS)
+            lines[f"| {_data(name, row, names)} | {whose} | {shares} | {ratio} | {entry['texts']:,} |"] = None
     if not lines:
         return ""
     words = "; ".join(", ".join(f"*{word}*" for word in words) for words in WORDS.values())
-    told = f"How many texts have a word in them that says *tu* or *vous* ({words}). A text may have words of both."
+    intro = f"How many texts have a word in them that says *tu* or *vous* ({words}). A text may have words of both."
     heads = ["| data | who | *tu* | *vous* | *vous* to one *tu* | texts |", "|---|---|---|---|---|---|"]
-    return f"{told}\n\n" + "\n".join([*heads, *lines])
+    return f"{intro}\n\n" + "\n".join([*heads, *lines])
 
 
 def _is_right(found: Any) -> bool:
-    """Whether it tells how many of how many sentences are right."""
+    """Returns True where an entry counts right sentences and all sentences."""
     return isinstance(found, dict) and all(is_count(found.get(each)) for each in ("right", "sentences"))
 
 
 def _probes(found: Any) -> str:
-    """Empty for what is not as `probe_scores` gives, with `files` and whether they are `own`."""
+    """Returns the table of probes; empty for an entry that lacks the fields of `probe_scores`."""
     kinds = found.get("kinds") if _is_right(found) else None
     if not isinstance(kinds, dict) or not all(map(_is_right, kinds.values())) or not found["sentences"]:
         return ""
@@ -211,9 +208,9 @@ def _probes(found: Any) -> str:
     named = ", ".join(f"`{name}`" for name in files) if isinstance(files, list) else ""
     whose = " of the project's own" if found.get("own") is True else f" of {named}" if named else ""
     come = "comes out as a translation that counts" if found["right"] == 1 else "come out as translations that count"
-    told = (
+    intro = (
         f"Of {count} sentence{'' if count == 1 else 's'}{whose} {found['right']} {come} as right ({_decoding(found)}). "
         "Overlooked is how signs are typed (such as apostrophes, quotes, œ, and spaces before signs), a full stop where the "
         "source ends in no sign, and capitals where the source is all in lower case or a title."
     )
-    return f"{told}\n\n" + "\n".join(["| kind | right | of |", "|---|---|---|", *lines])
+    return f"{intro}\n\n" + "\n".join(["| kind | right | of |", "|---|---|---|", *lines])

@@ -1,7 +1,7 @@
-"""How well each head of cross-attention aligns words, over sentence pairs that people have aligned.
+"""Alignment error rate of every cross-attention head, over sentence pairs with hand-made word links.
 
-Teacher-forced: the model reads the given translation. The word that a head looks at most, for each target word, is its link;
-the links of all sentences are held against the sure and the possible ones (Och and Ney 2003).
+Teacher-forced on the given translation. A head links each target word to the source word with its largest weight. The links
+of all sentences are compared with the sure and possible ones (Och and Ney 2003).
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ from model.trace import Probe, Site
 RESAMPLES = 1000
 SEED = 1
 BETWEEN = " ||| "
-CLOSE = (",", ".")  # written without a space before them
+CLOSE = (",", ".")  # signs without a space before them
 
 
 @dataclass(frozen=True)
 class Gold:
-    """A sentence pair by its words, and the links between them that people made, source word first, from 0."""
+    """Sentence pair as words, with hand-made links (source word, target word) from 0."""
 
     source: tuple[str, ...]
     target: tuple[str, ...]
@@ -46,10 +46,10 @@ class Gold:
 
 
 def read_gold(folder: Path) -> list[Gold]:
-    """The pairs of a folder: `*.src-tgt` has a pair a line, its words with spaces between and ` ||| ` between the sides;
-    `*.gold` has its links, `3-4` sure and `3p4` possible, from 1.
+    """Reads the pairs of a folder.
 
-    Raises ValueError that names file and line, OSError where there is none.
+    `*.src-tgt` has one pair per line: words with spaces, and ` ||| ` between the sides. `*.gold` has the links, `3-4` sure
+    and `3p4` possible, from 1. Raises ValueError that names file and line, OSError where there is no file.
     """
     pairs, links = (_lines(folder, ending) for ending in (".src-tgt", ".gold"))
     if len(pairs) != len(links):
@@ -60,10 +60,10 @@ def read_gold(folder: Path) -> list[Gold]:
 
 
 def _lines(folder: Path, ending: str) -> list[str]:
-    found = sorted(folder.glob(f"*{ending}"))
-    if len(found) != 1:
-        raise ValueError(f"{folder} has {len(found)} files *{ending}; expected one")
-    return found[0].read_text(encoding="utf-8").splitlines()
+    files = sorted(folder.glob(f"*{ending}"))
+    if len(files) != 1:
+        raise ValueError(f"{folder} has {len(files)} files *{ending}; expected one")
+    return files[0].read_text(encoding="utf-8").splitlines()
 
 
 def _gold(pair: str, linked: str, number: int) -> Gold:
@@ -82,8 +82,10 @@ def _gold(pair: str, linked: str, number: int) -> Gold:
 
 
 def written(words: Sequence[str]) -> tuple[str, list[int]]:
-    """The words as a sentence that the model may read, and where each begins: a capital first, no space before a comma or a
-    full stop behind a word."""
+    """Joins words to a sentence, and returns the start of each word.
+
+    The first letter is a capital. A comma or full stop after a word has no space before it.
+    """
     text, starts = "", []
     for n, word in enumerate(words):
         if text and not (word in CLOSE and words[n - 1].isalnum()):
@@ -95,20 +97,23 @@ def written(words: Sequence[str]) -> tuple[str, list[int]]:
 
 
 def token_words(tokenizer: Tokenizer, words: Sequence[str]) -> tuple[list[int], list[int]]:
-    """The tokens of a sentence, and for each the word in which it begins."""
+    """Returns the tokens of a sentence, and for each the word in which it begins."""
     text, starts = written(words)
-    ids, at, owners = tokenizer.encode(text), 0, []
+    ids, position, owners = tokenizer.encode(text), 0, []
     for segment in tokenizer.segments(ids):
-        begins = at + len(segment) - len(segment.lstrip())
+        begins = position + len(segment) - len(segment.lstrip())
         owners.append(int(np.searchsorted(starts, min(begins, len(text) - 1), side="right")) - 1)
-        at += len(segment)
+        position += len(segment)
     return ids, owners
 
 
 @torch.inference_mode()
 def links_of(checkpoint: Checkpoint, gold: Gold) -> dict[str, np.ndarray] | None:
-    """The source word that each head links to each target word, [L,H,T], -1 for none: off the rows that predict a word's
-    tokens, and off those that read them. None for a pair over the text limit."""
+    """Returns the source word that each head links to each target word, [L,H,T]; -1 for none.
+
+    There is one array for the rows that predict a word's tokens, and one for the rows that read them. Returns None for a
+    pair over the text limit.
+    """
     (source, of_source), (target, of_target) = (
         token_words(tokenizer, words)
         for tokenizer, words in (
@@ -125,33 +130,31 @@ def links_of(checkpoint: Checkpoint, gold: Gold) -> dict[str, np.ndarray] | None
     pattern = np.stack([probe.array(Site("cross", layer), "pattern") for layer in layers])  # [L,H,T,S]
     keys = [*of_source, len(gold.source)]  # `</s>` is no word
     columns = list(dict.fromkeys(keys))
-    found = {}
+    links = {}
     for name, later in ROWS.items():
         weights = word_weights(pattern, range(later, len(target) + later), of_target, keys)
         best = peaks(weights, len(columns) - 1)  # [L,H,words that have a token]
         linked = np.full((*best.shape[:2], len(gold.target)), -1)
         linked[..., list(dict.fromkeys(of_target))] = np.where(best < 0, -1, np.asarray(columns)[best])
-        found[name] = linked
-    return found
+        links[name] = linked
+    return links
 
 
 def measure(checkpoint: Checkpoint, pairs: Sequence[Gold], progress: Callable[[int], None] = lambda done: None) -> Aligned:
-    """The error rate of every head of cross-attention over the pairs within the text limit, with that of the diagonal.
+    """Returns the error rate of every cross-attention head over the pairs within the text limit, and that of the diagonal.
 
     Raises ValueError for a model without cross-attention, and where no pair is left.
     """
     if "cross" not in checkpoint.config.kinds:
-        raise ValueError(
-            f"{checkpoint.name} is {checkpoint.config.family}: it has no cross-attention that could align words"
-        )
+        raise ValueError(f"{checkpoint.name} is {checkpoint.config.family}: it has no cross-attention to align words")
     layers, heads = checkpoint.config.decoder_layers, checkpoint.config.heads
     counts: dict[str, list[np.ndarray]] = {name: [] for name in (*ROWS, "diagonal")}  # [4,L,H] a pair, of the diagonal [4]
     for gold in pairs:
-        found = links_of(checkpoint, gold)
+        links = links_of(checkpoint, gold)
         progress(1)
-        if found is None:
+        if links is None:
             continue
-        for name, linked in found.items():
+        for name, linked in links.items():
             each = [_counted(row, gold) for row in linked.reshape(layers * heads, -1)]
             counts[name].append(np.array(each).T.reshape(4, layers, heads))
         counts["diagonal"].append(np.array(_counted(diagonal(len(gold.target), len(gold.source)), gold)))
@@ -159,20 +162,20 @@ def measure(checkpoint: Checkpoint, pairs: Sequence[Gold], progress: Callable[[i
         raise ValueError("no pair is within the text limit; expected at least one")
     stacked = {name: np.array(each, dtype=float) for name, each in counts.items()}  # [N,4,...]
     number = len(stacked["diagonal"])
-    drawn = np.random.default_rng(SEED).multinomial(number, np.full(number, 1 / number), RESAMPLES)  # [R,N]
-    rates = {name: _rates(stacked[name], drawn) for name in ROWS}
-    (own,) = _rates(stacked["diagonal"][..., None, None], drawn)[0]
+    samples = np.random.default_rng(SEED).multinomial(number, np.full(number, 1 / number), RESAMPLES)  # [R,N]
+    rates = {name: _rates(stacked[name], samples) for name in ROWS}
+    (own,) = _rates(stacked["diagonal"][..., None, None], samples)[0]
     sure = int(stacked["diagonal"][:, 3].sum())
     return Aligned(number, len(pairs) - number, sure, RESAMPLES, SEED, own, rates)
 
 
 def _counted(found: Sequence[int], gold: Gold) -> tuple[int, int, int, int]:
-    told = hits(found, gold.sure, gold.possible)
-    return told.links, told.on_sure, told.on_possible, told.sure
+    counts = hits(found, gold.sure, gold.possible)
+    return counts.links, counts.on_sure, counts.on_possible, counts.sure
 
 
 def _rates(counts: np.ndarray, drawn: np.ndarray) -> tuple[tuple[Rate, ...], ...]:
-    """Counts [N,4,L,H] as rates of all pairs, with the middle 95% of those of the samples drawn, [R,N]."""
+    """Returns the rates of counts [N,4,L,H] over all pairs, with the middle 95% of bootstrap samples [R,N]."""
     links, on_sure, on_possible, sure = totals = counts.sum(0)  # [4,L,H]
     rates = error_rate(*totals)
     samples = error_rate(*np.moveaxis(np.tensordot(drawn, counts, 1), 1, 0))  # [R,L,H]

@@ -1,4 +1,4 @@
-"""Which reading is true over many sentences: each one's area, with bootstrap intervals over the sentences."""
+"""Faithfulness of each reading over many sentences: its area, with bootstrap intervals over the sentences."""
 
 from __future__ import annotations
 
@@ -38,7 +38,8 @@ INTERVAL = (2.5, 97.5)  # per cent
 
 @dataclass(frozen=True)
 class _Counted:
-    """What a sentence adds: by scope the area of each reading, the random floor last, and what its words are worth, nats."""
+    """Numbers of one sentence, by scope: the area of each reading, the random floor last; and the effect of all words in
+    nats."""
 
     tokens: int
     areas: dict[str, np.ndarray]  # [N+1]
@@ -52,16 +53,17 @@ def measure(
     limit: int | None = None,
     progress: Callable[[int], None] = lambda done: None,
 ) -> Trust:
-    """Tests the readings on the model's own greedy translation of each distinct source (at most `limit`): on each of its
-    tokens, with what a reading says of this step; and on all of it, with what it says of all steps together.
+    """Tests the readings on the model's greedy translation of each distinct source, at most `limit`.
 
-    A sentence over the text limit, or of fewer than two words, is left out. `progress` hears of each sentence. Raises
-    ValueError where none is left, where the words are worth nothing, and for a model that does not translate.
+    The scope "step" tests each token with the reading of its step; "whole" tests the translation with the sum over steps.
+    Sentences over the text limit, or with fewer than two words, are left out. `progress` is called after each sentence.
+
+    Raises ValueError where no sentence is left, where the words have no effect, and for a model that does not translate.
     """
     counted = []
     for text in list(by_source(pairs))[:limit]:
-        if (found := _count(checkpoint, text)) is not None:
-            counted.append(found)
+        if (areas := _count(checkpoint, text)) is not None:
+            counted.append(areas)
         progress(1)
     if not counted:
         raise ValueError("there is no sentence of two words or more within the text limit; expected at least one")
@@ -69,25 +71,25 @@ def measure(
 
 
 def _count(checkpoint: Checkpoint, text: str) -> _Counted | None:
-    """The areas of one sentence; None where there is nothing to rank."""
+    """Returns the areas of one sentence; None where there is nothing to rank."""
     if len(text) > MAX_CHARACTERS or len(checkpoint.source_tokenizer.encode(text.strip())) >= MAX_TOKENS:
         return None
     analysis = analyse(checkpoint, Request(source=text))
-    away = TakenAway(checkpoint, analysis)
-    words, steps = len(away.words), list(range(len(analysis.trace.outputs)))
+    occlusion = TakenAway(checkpoint, analysis)
+    words, steps = len(occlusion.words), list(range(len(analysis.trace.outputs)))
     if words < 2:
         return None
-    found, grid = importances(checkpoint, analysis, away, steps, {}), points(words)
+    scores, grid = importances(checkpoint, analysis, occlusion, steps, {}), points(words)
     chance = random_orders(words, ORDERS)
-    single = [[order(values[step]) for values in found.values()] for step in steps]
-    whole = [order(values.sum(0)) for values in found.values()]
-    common = _sets([*whole, *chance], grid)
-    away.compute({step: common | _sets(orders, grid) for step, orders in zip(steps, single, strict=True)})
+    single = [[order(values[step]) for values in scores.values()] for step in steps]
+    overall = [order(values.sum(0)) for values in scores.values()]
+    common = _sets([*overall, *chance], grid)
+    occlusion.compute({step: common | _sets(orders, grid) for step, orders in zip(steps, single, strict=True)})
     areas = {
-        "step": sum(_areas(away, [*orders, *chance], grid, [step]) for step, orders in zip(steps, single, strict=True)),
-        "whole": _areas(away, [*whole, *chance], grid, steps),
+        "step": sum(_areas(occlusion, [*orders, *chance], grid, [step]) for step, orders in zip(steps, single, strict=True)),
+        "whole": _areas(occlusion, [*overall, *chance], grid, steps),
     }
-    everything = sum(away[frozenset(), step] - away[frozenset(range(words)), step] for step in steps)
+    everything = sum(occlusion[frozenset(), step] - occlusion[frozenset(range(words)), step] for step in steps)
     return _Counted(len(steps), areas, dict.fromkeys(SCOPES, everything))
 
 
@@ -96,30 +98,30 @@ def _sets(orders: Sequence[Sequence[int]], grid: np.ndarray) -> set[frozenset[in
 
 
 def _areas(away: TakenAway, orders: Sequence[Sequence[int]], grid: np.ndarray, steps: Sequence[int]) -> np.ndarray:
-    """The area of each reading's order in nats, and the mean of the random ones, which stand last: [N+1]."""
+    """Returns the area of each reading's order in nats; the mean of the random ones stands last: [N+1]."""
     curves: list[Curves] = [curves_of(away, one, grid, steps) for one in orders]
-    found = np.array([each.area(grid) for each in curves])
-    return np.append(found[: len(READINGS)], found[len(READINGS) :].mean())
+    areas = np.array([each.area(grid) for each in curves])
+    return np.append(areas[: len(READINGS)], areas[len(READINGS) :].mean())
 
 
 def _gathered(counted: Sequence[_Counted], data: str) -> Trust:
-    """The sums over all sentences, and over bootstrap samples of them, the same ones for all readings."""
-    draw = np.random.default_rng(SEED)
-    drawn = draw.integers(len(counted), size=(RESAMPLES, len(counted)))
-    weights = np.stack([np.bincount(row, minlength=len(counted)) for row in drawn])  # [R,N]: how often each is drawn
+    """Returns the sums over all sentences and over bootstrap samples, which all readings share."""
+    rng = np.random.default_rng(SEED)
+    samples = rng.integers(len(counted), size=(RESAMPLES, len(counted)))
+    weights = np.stack([np.bincount(row, minlength=len(counted)) for row in samples])  # [R,N]: draws of each sentence
     shares, leaders, names = {}, {}, list(READINGS)
     passive = [n for n, name in enumerate(names) if not READINGS[name].takes_away]
     for scope in SCOPES:
         areas = np.stack([each.areas[scope] for each in counted])  # [N,readings]
         worth = np.array([each.worth[scope] for each in counted])  # [N]
         if worth.sum() <= 0 or (weights @ worth <= 0).any():
-            raise ValueError("the source's words are worth nothing to this model: no order of them can be told from another")
-        found, sampled = areas.sum(0) / worth.sum(), weights @ areas / (weights @ worth)[:, None]
-        best = max(passive, key=lambda n: found[n])
+            raise ValueError("the source's words have no effect on this model, so no order of them can be ranked")
+        areas_per_nat, sampled = areas.sum(0) / worth.sum(), weights @ areas / (weights @ worth)[:, None]
+        best = max(passive, key=lambda n: areas_per_nat[n])
         behind = sampled[:, [best]] - sampled
         low, high = np.percentile(sampled, INTERVAL, axis=0)
         behind_low, behind_high = np.percentile(behind, INTERVAL, axis=0)
-        columns = (found, low, high, found[best] - found, behind_low, behind_high)
+        columns = (areas_per_nat, low, high, areas_per_nat[best] - areas_per_nat, behind_low, behind_high)
         rows = np.round(np.stack(columns, axis=1), 5).tolist()
         shares[scope] = {name: Share(*row) for name, row in zip([*names, RANDOM], rows, strict=True)}
         leaders[scope] = names[best]

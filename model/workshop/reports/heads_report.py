@@ -1,6 +1,6 @@
-"""Every head over a corpus, as a table: what switching it off does, what it looks at, where it acts most.
+"""Table of every head over a corpus: effect of switching it off, metrics of its pattern, strongest sentences.
 
-What is known of a sentence goes to a side file at once, so that a long run that was stopped goes on where it was.
+A side file stores each sentence at once, so a stopped run can continue.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ from model.trace import Trace
 
 SCHEMA = 2
 MOST_HEADER = 1 << 20  # bytes
-METRICS = {name: metric for name, metric in ALL.items() if not metric.of_two}  # of a sentence alone
-STRONGEST = 5  # sentences a head
+METRICS = {name: metric for name, metric in ALL.items() if not metric.of_two}  # metrics of one sentence
+STRONGEST = 5  # sentences per head
 
 
 @dataclass(frozen=True)
 class Line:
-    """A sentence of the corpus, the line where it stands first, and its target there."""
+    """Sentence of the corpus, the number of its first line, and its target there."""
 
     number: int
     source: str
@@ -42,15 +42,15 @@ class Line:
 
 
 def lines_of(pairs: Sequence[tuple[str, str]], limit: int | None = None) -> list[Line]:
-    """The first line of each distinct source, at most `limit`."""
-    found: dict[str, Line] = {}
+    """Returns the first line of each distinct source, at most `limit`."""
+    lines: dict[str, Line] = {}
     for number, (source, target) in enumerate(pairs, 1):
-        found.setdefault(source, Line(number, source, target))
-    return list(found.values())[:limit]
+        lines.setdefault(source, Line(number, source, target))
+    return list(lines.values())[:limit]
 
 
 def names(lab: Checkpoint) -> dict[str, Any]:
-    """What the numbers of a sentence are about; a side file of other heads or metrics is not gone on with."""
+    """Returns the header of a side file. A side file with other heads or metrics cannot be continued."""
     heads = [[*site, head] for site, head in heads_of(lab)]
     return {"schema": SCHEMA, "heads": heads, "metrics": list(METRICS)}
 
@@ -60,19 +60,26 @@ def _width(heads: int, metrics: int) -> int:
 
 
 def counted(lab: Checkpoint, line: Line, is_reference: bool) -> np.ndarray:
-    """The numbers of one sentence in a row: its tokens (0: over the text limit, nothing else counts), for each head E the
-    change and whether the translation changes, then for each metric and head the sum over rows and how many: [1+2E+2ME]."""
-    found = read(lab, (line.source, line.target) if is_reference else line.source, every_head(lab))
-    if found is None:
+    """Returns the numbers of one sentence, [1+2E+2ME].
+
+    The number of tokens (0 over the text limit, where nothing else counts); for each head the change, and whether the
+    translation changes; for each metric and head the sum over rows and the number of rows.
+    """
+    effects = read(lab, (line.source, line.target) if is_reference else line.source, every_head(lab))
+    if effects is None:
         return np.zeros(_width(len(heads_of(lab)), len(METRICS)))
     request = Request(source=line.source, target=line.target if is_reference else None)
     (trace,) = teacher_force(lab, *tokens_of(lab, request), [BASELINE])
-    return np.concatenate(([found.tokens], found.change, found.changed, *(part.ravel() for part in _looked(trace, lab))))
+    return np.concatenate(
+        ([effects.tokens], effects.change, effects.changed, *(part.ravel() for part in _looked(trace, lab)))
+    )
 
 
 def _looked(trace: Trace, lab: Checkpoint) -> tuple[np.ndarray, np.ndarray]:
-    """For each metric and head the sum over the rows that have such a number, and how many these are: [M,E] each. A metric
-    that does not apply to the site has no row: its mask and its tokens fix the number (see `telling`)."""
+    """Returns for each metric and head the sum over rows, and the number of rows: [M,E] each.
+
+    A metric that does not apply to the site has no row: mask and tokens fix its value (see `telling`).
+    """
     sums, counts = [], []
     for site in dict.fromkeys(site for site, _ in heads_of(lab)):
         keys = trace.keys(site)
@@ -87,10 +94,10 @@ def _looked(trace: Trace, lab: Checkpoint) -> tuple[np.ndarray, np.ndarray]:
 
 
 class SideFile:
-    """What is known of the first sentences of a corpus: a line of JSON that says of which, then a row of float64 each."""
+    """Side file of a run: a line of JSON as header, then a row of float64 per sentence."""
 
     def __init__(self, path: Path, header: dict[str, Any]) -> None:
-        """Opens it, or begins it; a row that was cut off goes. ValueError where it is about something else."""
+        """Opens or creates the file, and drops a truncated row. Raises ValueError for another header."""
         self.path, first = path, json.dumps(header, sort_keys=True).encode() + b"\n"
         width = _width(len(header["heads"]), len(header["metrics"]))
         self.rows: list[np.ndarray] = []
@@ -108,7 +115,7 @@ class SideFile:
         there = self._file.readline(MOST_HEADER)
         if there and there != first:
             raise ValueError(
-                f"{self.path} is from a run over {_difference(there, first)}; go on with that one, or remove the file"
+                f"{self.path} is from a run over {_difference(there, first)}; continue that run, or remove the file"
             )
         if not there:
             self._file.write(first)
@@ -131,11 +138,11 @@ class SideFile:
 
 
 def _difference(there: bytes, expected: bytes) -> str:
-    """What a side file is about instead, in words."""
+    """Describes the other content of a side file."""
     try:
-        found, wanted = json.loads(there), json.loads(expected)
+        stored, wanted = json.loads(there), json.loads(expected)
         what = {"data": "another corpus", "checkpoint": "another checkpoint", "of": "other targets"}
-        return next(words for key, words in what.items() if found[key] != wanted[key])
+        return next(words for key, words in what.items() if stored[key] != wanted[key])
     except (ValueError, KeyError, TypeError, StopIteration):
         return "something else"
 
@@ -147,7 +154,7 @@ def measure(
     side: SideFile,
     progress: Callable[[int], None] = lambda done: None,
 ) -> np.ndarray:
-    """The numbers of all sentences [N,...], those of the side file first, which learns of the others one by one."""
+    """Returns the numbers of all sentences [N,...]: those of the side file, then new ones, which are added to it."""
     for line in lines[len(side.rows) :]:
         side.add(counted(lab, line, is_reference))
         progress(1)
@@ -157,27 +164,27 @@ def measure(
 def table(
     lab: Checkpoint, lines: Sequence[Line], rows: np.ndarray, aligned: Aligned | None = None, with_texts: bool = False
 ) -> tuple[list[str], list[list[str | int | float | None]]]:
-    """Column names, and a row of cells for each head; None where a number does not exist.
+    """Returns column names, and a row of cells for each head; None where a number does not exist.
 
-    Each mean stands with its 95% interval over the sentences, which needs at least two, and each metric with the number of
-    sentences that have it. Raises ValueError where no sentence is within the text limit.
+    Each mean has its 95% interval over at least two sentences, and each metric the number of its sentences. Raises
+    ValueError where no sentence is within the text limit.
     """
     heads, metrics = heads_of(lab), len(METRICS)
     within = rows[:, 0] > 0
     if not within.any():
         raise ValueError("no sentence is within the text limit; expected at least one")
-    kept, numbers = rows[within], np.array([line.number for line in lines])[within]
-    parts = np.split(kept[:, 1:], np.cumsum([len(heads), len(heads), metrics * len(heads)]), axis=1)
+    scored, numbers = rows[within], np.array([line.number for line in lines])[within]
+    parts = np.split(scored[:, 1:], np.cumsum([len(heads), len(heads), metrics * len(heads)]), axis=1)
     change, changed, sums, counts = parts
     columns: dict[str, list[Any]] = {"site": [], "layer": [], "head": []}
     for site, head in heads:
         for name, value in zip(columns, (site.kind, site.layer + 1, head + 1), strict=True):
             columns[name].append(value)
-    columns |= {"sentences": [len(kept)] * len(heads), "tokens": [int(kept[:, 0].sum())] * len(heads)}
+    columns |= {"sentences": [len(scored)] * len(heads), "tokens": [int(scored[:, 0].sum())] * len(heads)}
     texts = {line.number: line.source for line in lines}
     columns["scored_tokens"] = [_scored(lab, [texts[number] for number in numbers])] * len(heads)
     columns |= _with_interval("change_nats", intervals(change))
-    columns["change_nats_per_token"] = list(change.sum(0) / kept[:, 0].sum())
+    columns["change_nats_per_token"] = list(change.sum(0) / scored[:, 0].sum())
     columns |= _with_interval("translations_changed", intervals(changed))
     for n, name in enumerate(METRICS):
         mine = slice(n * len(heads), (n + 1) * len(heads))
@@ -185,15 +192,15 @@ def table(
         columns[f"{name}_sentences"] = (counts[:, mine] > 0).sum(0).tolist()
     if aligned is not None:
         columns |= _rates(lab, aligned)
-    most = [strongest(column, numbers, STRONGEST) for column in change.T]
-    columns["strongest_lines"] = [" ".join(map(str, each)) for each in most]
+    strongest_lines = [strongest(column, numbers, STRONGEST) for column in change.T]
+    columns["strongest_lines"] = [" ".join(map(str, each)) for each in strongest_lines]
     if with_texts:
-        columns["strongest_texts"] = [" | ".join(texts[number] for number in each) for each in most]
+        columns["strongest_texts"] = [" | ".join(texts[number] for number in each) for each in strongest_lines]
     return list(columns), [[_cell(value) for value in row] for row in zip(*columns.values(), strict=True)]
 
 
 def _scored(lab: Checkpoint, texts: Sequence[str]) -> str:
-    """Names the tokens that the change sums over, as `scored_tokens` does; both names where some texts have blanks."""
+    """Names the tokens that the change sums over, as `scored_tokens`. Both names where some texts have blanks."""
     if lab.config.kinds != ("encoder",):
         return scored_tokens(lab, None)
     return " and ".join(sorted({scored_tokens(lab, source_ids(lab, text)) for text in texts}))
@@ -204,7 +211,7 @@ def _with_interval(name: str, found: np.ndarray) -> dict[str, list[Any]]:
 
 
 def _rates(lab: Checkpoint, aligned: Aligned) -> dict[str, list[Any]]:
-    """The alignment error rate of each head of cross-attention, and the row that its links were read off."""
+    """Returns the alignment error rate of each cross-attention head, and the row of its links."""
     columns: dict[str, list[Any]] = {name: [] for name in ("aer", "aer_low", "aer_high", "aer_row")}
     for site, head in heads_of(lab):
         row, rate = aligned.of(site.layer, head) if site.kind == "cross" else (None, None)
@@ -217,7 +224,7 @@ def _rates(lab: Checkpoint, aligned: Aligned) -> dict[str, list[Any]]:
 
 
 def _cell(value: Any) -> str | int | float | None:
-    """A number with as many digits as mean something."""
+    """Rounds a number to its significant digits."""
     if isinstance(value, float):
         return None if np.isnan(value) else float(f"{value:.6g}")
     return value

@@ -1,10 +1,8 @@
-"""Does the same head come back when training begins from another seed? Heads are paired by how alike their patterns are over
-many sentences, and held against chance; the named roles are looked for in each checkpoint.
+"""Matching of heads between training seeds, by the distance of their patterns over many sentences, against chance.
 
-All checkpoints read the same tokens, the target given (teacher forcing), so that their maps have the same axes. Rows that
-may look at one key alone are the same in every head, and left out.
-
-The cheapest way to pair the members of two groups of equal size, exactly."""
+The named roles are also measured in each checkpoint. All checkpoints read the same tokens with a forced target, so their
+maps have the same axes. Rows with one allowed key are equal in every head and left out.
+"""
 
 from __future__ import annotations
 
@@ -32,43 +30,43 @@ from model.workshop.reports.heads_report import Line
 
 
 def assignment(costs: np.ndarray) -> list[int]:
-    """The column for each row of [N,N], every column once, whose sum is the least.
+    """Returns the column for each row of [N,N], each column once, with the smallest sum.
 
-    The Hungarian method (Kuhn 1955) with potentials and shortest augmenting paths (Jonker and Volgenant 1987): N^3 steps at
-    most. Raises ValueError for costs that are not square, or not finite.
+    The Hungarian method (Kuhn 1955) with potentials and shortest augmenting paths (Jonker and Volgenant 1987): at most N^3
+    steps. Raises ValueError for costs that are not square, or not finite.
     """
     if costs.ndim != 2 or costs.shape[0] != costs.shape[1]:
         raise ValueError(f"the costs have the shape {costs.shape}; expected as many rows as columns")
     if not np.isfinite(costs).all():
         raise ValueError("a cost is no finite number")
     size = len(costs)
-    of_rows, of_columns = np.zeros(size + 1), np.zeros(size + 1)  # potentials; row and column 0 are where a path begins
+    of_rows, of_columns = np.zeros(size + 1), np.zeros(size + 1)  # potentials; a path begins in row and column 0
     taken_by = np.zeros(size + 1, dtype=int)  # the row, from 1, that has each column; 0: none
     for row in range(1, size + 1):
         taken_by[0], column = row, 0
-        least, came_from = np.full(size + 1, np.inf), np.zeros(size + 1, dtype=int)
+        shortest, came_from = np.full(size + 1, np.inf), np.zeros(size + 1, dtype=int)
         seen = np.zeros(size + 1, dtype=bool)
         while taken_by[column]:
             seen[column] = True
-            at = taken_by[column]
-            reduced = np.append(np.inf, costs[at - 1] - of_rows[at] - of_columns[1:])
-            nearer = ~seen & (reduced < least)
-            least[nearer], came_from[nearer] = reduced[nearer], column
-            column = int(np.where(seen, np.inf, least).argmin())
-            step = least[column]
+            current = taken_by[column]
+            reduced = np.append(np.inf, costs[current - 1] - of_rows[current] - of_columns[1:])
+            nearer = ~seen & (reduced < shortest)
+            shortest[nearer], came_from[nearer] = reduced[nearer], column
+            column = int(np.where(seen, np.inf, shortest).argmin())
+            step = shortest[column]
             of_rows[taken_by[seen]] += step
             of_columns[seen] -= step
-            least[~seen] -= step
+            shortest[~seen] -= step
         while column:
             taken_by[column], column = taken_by[came_from[column]], int(came_from[column])
-    found = np.empty(size, dtype=int)
-    found[taken_by[1:] - 1] = np.arange(size)
-    return found.tolist()
+    columns = np.empty(size, dtype=int)
+    columns[taken_by[1:] - 1] = np.arange(size)
+    return columns.tolist()
 
 
 SHUFFLES, SEED = 199, 1
 DIGITS = 5
-CROSS_ROLES = {  # what cross-attention may do over many sentences, at the bars of self-attention
+CROSS_ROLES = {  # roles of cross-attention, with the thresholds of self-attention
     role.name: role
     for role in (
         Role(
@@ -90,10 +88,9 @@ def measure(
     names: Sequence[str],
     progress: Callable[[int], None] = lambda done: None,
 ) -> SameHeads:
-    """All of it over the lines that are within the text limit. `data` is the SHA-256 of their file.
+    """Matches the heads over the lines within the text limit. `data` is the SHA-256 of their file.
 
-    Raises ValueError for fewer than two checkpoints, for checkpoints of another shape or with other tokens than the first,
-    and where no line is left.
+    Raises ValueError for fewer than two checkpoints, for other shapes or tokens than the first, and where no line is left.
     """
     check_shapes(labs, names)
     over = _Over(labs)
@@ -122,9 +119,9 @@ def measure(
 
 
 def check_shapes(labs: Sequence[Checkpoint], names: Sequence[str]) -> None:
-    """ValueError unless there are at least two checkpoints, all of one family, with as many layers and heads."""
+    """Raises ValueError unless there are at least two checkpoints of one family, with equal layers and heads."""
     if len(labs) < 2:
-        raise ValueError(f"there is {len(labs)} checkpoint; expected at least two to be held together")
+        raise ValueError(f"there is {len(labs)} checkpoint; expected at least two")
     for lab, name in zip(labs[1:], names[1:], strict=True):
         for field in ("family", "encoder_layers", "decoder_layers", "heads"):
             first, own = getattr(labs[0].config, field), getattr(lab.config, field)
@@ -133,7 +130,7 @@ def check_shapes(labs: Sequence[Checkpoint], names: Sequence[str]) -> None:
 
 
 def _traced(lab: Checkpoint, line: Line, name: str, first: Checkpoint) -> Trace | None:
-    """The pass over a line; None where it is over the text limit."""
+    """Returns the pass over a line; None where it is over the text limit."""
     source, target = _ids(lab, line)
     if (source, target) != _ids(first, line):
         raise ValueError(f"{name} reads line {line.number} as other tokens than the first; expected one vocabulary")
@@ -144,7 +141,7 @@ def _traced(lab: Checkpoint, line: Line, name: str, first: Checkpoint) -> Trace 
 
 
 def _ids(lab: Checkpoint, line: Line) -> tuple[list[int] | None, list[int] | None]:
-    """What the encoder reads and what the decoder predicts; None for a side that the model does not have."""
+    """Returns the tokens of the encoder and the decoder; None for a side that the model lacks."""
     kinds, text = lab.config.kinds, source_ids(lab, line.source)
     if "decoder" not in kinds:
         return text, None
@@ -154,18 +151,21 @@ def _ids(lab: Checkpoint, line: Line) -> tuple[list[int] | None, list[int] | Non
 
 
 def roles_of(kind: str) -> dict[str, Role]:
-    """The roles that are looked for in a kind of attention, by their names."""
+    """Returns the roles of a kind of attention, by name."""
     return ROLES if site_kind(kind).is_self else CROSS_ROLES
 
 
 def distances(one: np.ndarray, other: np.ndarray) -> np.ndarray:
-    """Total variation between each head's rows of patterns [N,R,S] and of [M,R,S], summed over the rows: [N,M]."""
+    """Returns the total variation between rows of patterns [N,R,S] and [M,R,S], summed over rows: [N,M]."""
     return np.array([np.abs(head - other).sum((1, 2), dtype=np.float64) / 2 for head in one])
 
 
 class _Over:
-    """What is known of the sentences so far: for each pair of checkpoints and kind the summed distances of all heads, layer
-    by layer, one [N,N] a sentence; how many rows these are; and for each checkpoint the sums that the roles are read off."""
+    """Sums over sentences.
+
+    For each pair of checkpoints and kind: the distances of all heads, layer by layer, one [N,N] per sentence, and the
+    number of rows. For each checkpoint: the sums for the roles.
+    """
 
     def __init__(self, labs: Sequence[Checkpoint]) -> None:
         self.labs, self.heads, self.kinds = labs, labs[0].config.heads, labs[0].config.layers
@@ -173,7 +173,7 @@ class _Over:
         self._pairs = list(itertools.combinations_with_replacement(range(len(labs)), 2))
         self._sums: dict[tuple[Pair, str], list[np.ndarray]] = {(p, kind): [] for p in self._pairs for kind in self.kinds}
         self._rows: dict[str, list[int]] = {kind: [] for kind in self.kinds}
-        self._roles: dict[tuple[int, str], np.ndarray] = {}  # [2,roles,N]: sum over rows, and how many
+        self._roles: dict[tuple[int, str], np.ndarray] = {}  # [2,roles,N]: sum over rows, and number of rows
 
     def add(self, traces: Sequence[Trace | None]) -> None:
         if None in traces:
@@ -182,19 +182,19 @@ class _Over:
         for kind in self.kinds:
             sites = traces[0].sites(kind)
             allowed = np.any([trace.masks[site] for trace in traces for site in sites], axis=0)  # [T,S]
-            told = allowed.sum(-1) > 1
-            whole = [np.concatenate([trace.patterns[site] for site in sites]) for trace in traces]  # [N,T,S] each
-            patterns = [each[:, told] for each in whole]  # [N,R,S]
-            self._rows[kind].append(int(told.sum()))
+            informative = allowed.sum(-1) > 1
+            all_patterns = [np.concatenate([trace.patterns[site] for site in sites]) for trace in traces]  # [N,T,S] each
+            patterns = [each[:, informative] for each in all_patterns]  # [N,R,S]
+            self._rows[kind].append(int(informative.sum()))
             for one, other in self._pairs:
                 self._sums[(one, other), kind].append(distances(patterns[one], patterns[other]))
-            for n, each in enumerate(whole):
+            for n, each in enumerate(all_patterns):
                 rows = Rows.of(each, traces[n].keys(sites[0]))
                 sums, counts = rows.sums(role.measure for role in roles_of(kind).values())
                 self._roles[n, kind] = self._roles.get((n, kind), 0) + np.stack([sums, counts])  # [2,roles,N]
 
     def _costs(self, pair: Pair, kind: str, layer: int | None = None) -> tuple[np.ndarray, np.ndarray]:
-        """Summed distances of the heads of a layer, or of all, for each sentence [Q,N,N], and its rows [Q]."""
+        """Returns the summed distances of the heads of a layer, or of all, per sentence [Q,N,N], and its rows [Q]."""
         mine = slice(None) if layer is None else slice(layer * self.heads, (layer + 1) * self.heads)
         return np.array(self._sums[pair, kind])[:, mine, mine], np.array(self._rows[kind])
 
@@ -204,7 +204,7 @@ class _Over:
         partners = assignment(costs)
         each = costs[np.arange(self.heads), partners]
         matched = float(each.mean())
-        drawn = shuffled(sums, rows)
+        chance = shuffled(sums, rows)
         return SiteMatch(
             *pair,
             kind,
@@ -214,13 +214,13 @@ class _Over:
             round(matched, DIGITS),
             _rounded(held_out(sums, rows)),
             round(float(costs.mean()), DIGITS),
-            round(float(drawn.mean()), DIGITS),
-            round((1 + int((drawn <= matched + 1e-12).sum())) / (1 + SHUFFLES), DIGITS),
+            round(float(chance.mean()), DIGITS),
+            round((1 + int((chance <= matched + 1e-12).sum())) / (1 + SHUFFLES), DIGITS),
             _rounded(self._own(pair, kind, layer)),
         )
 
     def _own(self, pair: Pair, kind: str, layer: int) -> float | None:
-        """How far two different heads of one checkpoint are apart, the mean over both; None where there is one head."""
+        """Returns the mean distance of different heads within one checkpoint, over both; None where there is one head."""
         if self.heads == 1:
             return None
         apart = ~np.eye(self.heads, dtype=bool)
@@ -235,16 +235,16 @@ class _Over:
         return KindMatch(*pair, kind, round(matched, DIGITS), round(same, DIGITS), round(1 / self.kinds[kind], DIGITS))
 
     def roles(self) -> list[RoleFound]:
-        """Every role in every kind of attention."""
-        found = []
+        """Returns every role in every kind of attention."""
+        roles = []
         for kind in self.kinds:
             for number, role in enumerate(roles_of(kind).values()):
                 best = [self._best(self._roles[n, kind][:, number], role.bar) for n in range(len(self.labs))]
-                found.append(RoleFound(role.name, role.bar, kind, tuple(best)))
-        return found
+                roles.append(RoleFound(role.name, role.bar, kind, tuple(best)))
+        return roles
 
     def _best(self, found: np.ndarray, bar: float) -> Best:
-        """Of sums and counts [2,N] the head with the largest share; a role of which a site says nothing has none."""
+        """Returns the head with the largest share of sums and counts [2,N]. A head with too few rows has no share."""
         sums, counts = found
         shares = np.where(counts >= ROWS, sums / np.maximum(1, counts), -1.0)
         layer, head = divmod(int(shares.argmax()), self.heads)
@@ -257,12 +257,12 @@ def _rounded(value: float | None) -> float | None:
 
 
 def mean(sums: np.ndarray, rows: np.ndarray) -> np.ndarray:
-    """Sums [Q,N,N] over the rows of each sentence as the mean over all rows: [N,N]; 0 where there is no row."""
+    """Returns the mean over all rows of sums [Q,N,N] per sentence: [N,N]; 0 where there is no row."""
     return sums.sum(0) / max(1, int(rows.sum()))
 
 
 def held_out(sums: np.ndarray, rows: np.ndarray) -> float | None:
-    """The mean distance of pairs that were chosen on the other half of the sentences [Q,N,N]; None for one sentence."""
+    """Returns the mean distance of pairs chosen on the other half of the sentences [Q,N,N]; None for one sentence."""
     if len(sums) < 2:
         return None
     halves = [mean(sums[start::2], rows[start::2]) for start in (0, 1)]
@@ -271,18 +271,18 @@ def held_out(sums: np.ndarray, rows: np.ndarray) -> float | None:
 
 
 def shuffled(sums: np.ndarray, rows: np.ndarray) -> np.ndarray:
-    """The least mean distance where the other's heads are shuffled anew in every sentence [Q,N,N]: [SHUFFLES]."""
-    drawn, size = np.random.default_rng(SEED), sums.shape[1]
-    own, found = np.arange(size), []
+    """Returns the smallest mean distance after shuffling the other's heads in each sentence [Q,N,N]: [SHUFFLES]."""
+    rng, size = np.random.default_rng(SEED), sums.shape[1]
+    own, means = np.arange(size), []
     for _ in range(SHUFFLES):
-        order = drawn.permuted(np.tile(own, (len(sums), 1)), axis=1)  # [Q,N]
+        order = rng.permuted(np.tile(own, (len(sums), 1)), axis=1)  # [Q,N]
         costs = mean(np.take_along_axis(sums, order[:, None], axis=2), rows)
-        found.append(costs[own, assignment(costs)].mean())
-    return np.array(found)
+        means.append(costs[own, assignment(costs)].mean())
+    return np.array(means)
 
 
 def _circle(sites: Sequence[SiteMatch], kind: str, count: int, heads: int) -> Circle:
-    """How many heads of a kind come to the same head directly and over a third checkpoint."""
+    """Returns the share of heads that match the same head directly and over a third checkpoint."""
     partners = {(each.one, each.other, each.layer): each.partners for each in sites if each.kind == kind}
     layers = sorted({layer for _, _, layer in partners})
     closed = [

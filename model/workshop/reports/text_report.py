@@ -1,4 +1,4 @@
-"""A language model held against counting: bits a character of both on the same text, with intervals over its paragraphs."""
+"""Bits per character of a language model and of n-gram baselines on the same text, with intervals over paragraphs."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ from model.workshop.evaluation.text_scoring import (
 )
 
 LINE_END = b"\n"
-Symbols = Callable[[str], Sequence[int]]  # of a paragraph, its end among them
-ORDERS = {"bytes": 10, "tokens": 6}  # the highest order of each kind that is tried
+Symbols = Callable[[str], Sequence[int]]  # symbols of a paragraph with its end
+ORDERS = {"bytes": 10, "tokens": 6}  # highest order of each kind
 
 
 def measure(
@@ -32,20 +32,20 @@ def measure(
     stride: int = STRIDE,
     progress: Callable[[int], object] = lambda done: None,
 ) -> tuple[dict[str, Any], Scored]:
-    """What a checkpoint's model makes of a text: the numbers that are told, and the costs behind them."""
-    found = score(checkpoint.model, checkpoint.target_tokenizer, paragraphs, stride, progress)
-    told = {
+    """Returns the scores of a model on a text, and the costs of the paragraphs."""
+    costs = score(checkpoint.model, checkpoint.target_tokenizer, paragraphs, stride, progress)
+    result = {
         "paragraphs": len(paragraphs),
-        "tokens": int(found.tokens.sum()),
-        "characters": int(found.characters.sum()),
-        "nats_per_token": round(float(found.nats.sum() / found.tokens.sum()), 4),
-        **_bits(found.nats, found.characters),
+        "tokens": int(costs.tokens.sum()),
+        "characters": int(costs.characters.sum()),
+        "nats_per_token": round(float(costs.nats.sum() / costs.tokens.sum()), 4),
+        **_bits(costs.nats, costs.characters),
         "stride": stride,
         "context": MAX_TOKENS - stride,
         "resamples": RESAMPLES,
         "seed": SEED,
     }
-    return told, found
+    return result, costs
 
 
 def baseline(
@@ -55,39 +55,41 @@ def baseline(
     paragraphs: Sequence[str],
     model: Scored,
 ) -> dict[str, Any]:
-    """n-gram models of bytes and of tokens, counted in `texts`, on the same text: of each kind the order that foretells
-    `dev` best, and what `model` spends less than the better of them, in bits a character."""
+    """Returns the scores of n-gram models of bytes and of tokens, counted in `texts`, on the same text.
+
+    `dev` chooses the order of each kind. The gain compares `model` with the better kind, in bits per character.
+    """
     kinds: dict[str, tuple[Symbols, int]] = {
         "bytes": (lambda text: text.encode() + LINE_END, 256),
         "tokens": (lambda text: (*tokenizer.encode(text), END), tokenizer.size),
     }
-    found, nats = {}, {}
+    results, nats = {}, {}
     for name, (symbols, size) in kinds.items():
-        counted = NGrams([_stream(text, symbols)[0] for text in texts], size, ORDERS[name])
-        on_dev = np.sum([_costs(counted, text, symbols).sum(axis=1) for text in dev], axis=0)  # [order]
+        ngrams = NGrams([_stream(text, symbols)[0] for text in texts], size, ORDERS[name])
+        on_dev = np.sum([_costs(ngrams, text, symbols).sum(axis=1) for text in dev], axis=0)  # [order]
         order = int(on_dev.argmin())
-        nats[name] = _costs(counted, paragraphs, symbols)[order]
+        nats[name] = _costs(ngrams, paragraphs, symbols)[order]
         length = sum(characters(text) for file in dev for text in file)
-        found[name] = {"order": order + 1} | _bits(nats[name], model.characters)
-        found[name]["dev"] = [round(bits_per_character(cost, length), 4) for cost in on_dev.tolist()]
-    best = min(found, key=lambda name: found[name]["bits_per_character"])
+        results[name] = {"order": order + 1} | _bits(nats[name], model.characters)
+        results[name]["dev"] = [round(bits_per_character(cost, length), 4) for cost in on_dev.tolist()]
+    best = min(results, key=lambda name: results[name]["bits_per_character"])
     gained = _bits(nats[best] - model.nats, model.characters)
-    return {"best": best, **found, "gain": gained}
+    return {"best": best, **results, "gain": gained}
 
 
 def _costs(counted: NGrams, paragraphs: Sequence[str], symbols: Symbols) -> np.ndarray:
-    """Nats of each paragraph by the model of each order: [order, P]."""
+    """Returns the nats of each paragraph by the model of each order: [order, P]."""
     stream, lengths = _stream(paragraphs, symbols)
     return np.stack([summed(-np.log(row), lengths) for row in counted.probabilities(stream)])
 
 
 def _stream(paragraphs: Sequence[str], symbols: Symbols) -> tuple[np.ndarray, np.ndarray]:
-    """The symbols of a text, and how many each paragraph has."""
+    """Returns the symbols of a text, and their number per paragraph."""
     rows = [np.array(list(symbols(text))) for text in paragraphs]
     return np.concatenate(rows), np.array([len(row) for row in rows])
 
 
 def _bits(nats: np.ndarray, counts: np.ndarray) -> dict[str, Any]:
-    """Bits a character of paragraphs [P], and the middle 95% of samples of them; None for one alone."""
+    """Returns bits per character of paragraphs [P], and the middle 95% of samples; None for one paragraph."""
     mean, low, high = (round(float(each), 4) for each in intervals(nats / np.log(2), counts))
     return {"bits_per_character": mean, "interval": [low, high] if len(nats) > 1 else None}

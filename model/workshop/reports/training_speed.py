@@ -1,5 +1,7 @@
-"""How fast several models train, in turn: each makes a step on the same batch before the next batch comes, so that whatever
-else the machine does meets all of them alike."""
+"""Training speed of several models.
+
+Each trains on the same batch before the next batch, so all share other load equally.
+"""
 
 from __future__ import annotations
 
@@ -28,11 +30,11 @@ from model.workshop.training.preparation import (
 from model.workshop.training.run_folder import Files
 from model.workshop.training.tasks import task_named
 
-WARM = 2  # rounds that do not count: memory is taken for the first time, kernels are chosen
+WARM = 2  # rounds that do not count, for allocation and choice of kernels
 
 
 class Work(NamedTuple):
-    """What one whole run is trained on."""
+    """Size of one full run."""
 
     pairs: int
     steps: int
@@ -41,15 +43,17 @@ class Work(NamedTuple):
 
 @dataclass(frozen=True)
 class Prepared:
-    """Files as they are trained on."""
+    """Data and settings of a run."""
 
     material: Material
     config: TrainConfig
 
     @classmethod
     def of(cls, train: Path, dev: Path, config: TrainConfig) -> Prepared:
-        """Reads them, and learns the vocabulary; DataError where a file is bad, or has no pair within the text limit."""
-        order = Order(task_named("translate"), Files.single(train, dev), {}, config)
+        """Reads the files and learns the vocabulary; raises DataError where a file is invalid or has no pair within the
+        text limit."""
+        task = task_named("translate")
+        order = Order(task, Files.single(train, dev), {}, config, languages=task.languages)
         return cls(prepare(order), config)
 
     @property
@@ -68,8 +72,10 @@ def tokens_per_second(
     device: torch.device,
     progress: Callable[[int], None] = lambda done: None,
 ) -> dict[str, float]:
-    """Target tokens a second of a whole training step, the median over rounds, for each model by its name. `options` are
-    fields of a `ModelConfig`, without the vocabulary."""
+    """Returns the target tokens per second of a full training step, the median over rounds, by name.
+
+    `options` has fields of `ModelConfig` without the vocabulary.
+    """
     keep_freed_memory()
     material, config = prepared.material, prepared.config
     corpus, batches = material.epochs.corpus(0), material.epochs.batches(0)
@@ -78,20 +84,25 @@ def tokens_per_second(
     for name, fields in options.items():
         torch.manual_seed(config.seed)
         steps[name] = _step(build(ModelConfig(**sizes, **fields)).to(device), corpus, config, device)
-    found = {name: [] for name in options}
+    speeds_by_name = {name: [] for name in options}
     for number in range(WARM + rounds):
         indices = batches[number % len(batches)]
-        names = list(options)[number % len(options) :] + list(options)[: number % len(options)]  # each is first in turn
+        names = (
+            list(options)[number % len(options) :] + list(options)[: number % len(options)]
+        )  # rotates, so each is first equally often
         for name in names:
             began = time.perf_counter()
             tokens = steps[name](indices)
-            found[name].append(tokens / (time.perf_counter() - began))
+            speeds_by_name[name].append(tokens / (time.perf_counter() - began))
         progress(1)
-    return {name: round(statistics.median(speeds[WARM:]), 1) for name, speeds in found.items()}
+    return {name: round(statistics.median(speeds[WARM:]), 1) for name, speeds in speeds_by_name.items()}
 
 
 def _step(model: nn.Module, corpus: Examples, config: TrainConfig, device: torch.device) -> Callable[[Sequence[int]], int]:
-    """A step of training as the trainer makes it; returns the target tokens of the batch, once all is computed."""
+    """Returns a training step as in the trainer.
+
+    The step returns the batch's target tokens after the device has finished.
+    """
     objective, optimizer, precision = Objective(model, config.label_smoothing), adam(model, config), products(config, device)
     model.train()
     for group in optimizer.param_groups:

@@ -1,7 +1,4 @@
-"""What the runs of the variants have come to: each in a folder of its own, read from the files that training and scoring
-have left there.
-
-What the runs of the variants will cost: counted work over a measured speed, or what those that ended took."""
+"""Runs of the variants: their state and scores, read from the files of each run's folder, and their estimated cost."""
 
 from __future__ import annotations
 
@@ -41,7 +38,7 @@ MOST_RECORD = 8 * MEGABYTE  # of the heads of all variants
 
 @dataclass(frozen=True)
 class VariantRun:
-    """One run that is asked for: a variant with a seed, in a folder of its own."""
+    """One requested run: a variant with a seed, in its folder."""
 
     variant: Variant
     seed: int
@@ -49,17 +46,17 @@ class VariantRun:
 
     @property
     def checkpoint(self) -> Path:
-        """Where its best weights are."""
+        """Folder of its best weights."""
         return self.folder / "checkpoint"
 
     @property
     def is_trained(self) -> bool:
-        """Whether it has been trained to its end: the means of the heads are measured last."""
+        """True after the end of the training, which measures the means of the heads last."""
         return (self.checkpoint / "means.safetensors").is_file()
 
     @property
     def is_taken(self) -> bool:
-        """Whether another process is training it now."""
+        """True while another process trains it."""
         if not self.folder.is_dir():
             return False
         try:
@@ -69,17 +66,17 @@ class VariantRun:
             return True
 
     def fail(self, why: str) -> None:
-        """Keeps why it failed, in its folder, until it is tried again."""
+        """Stores the reason of a failure in the folder until the next try."""
         self.folder.mkdir(parents=True, exist_ok=True)
         write_json(self.folder / FAILED, {"why": why})
 
     def begin(self) -> None:
-        """Forgets why it failed."""
+        """Removes the reason of an earlier failure."""
         (self.folder / FAILED).unlink(missing_ok=True)
 
     @property
     def missing(self) -> Missing:
-        """What is to be known of it while it has no scores: the step is the last one that its log has."""
+        """State of a run without scores. The step is the last one in its log."""
         name, step = self.variant.name, max((entry["step"] for entry in self._log()), default=0)
         try:
             why = read_json(self.folder / FAILED, MEGABYTE)["why"]
@@ -90,29 +87,29 @@ class VariantRun:
 
     @property
     def losses(self) -> tuple[tuple[int, float], ...]:
-        """The dev loss at each validation so far, with its step."""
+        """Dev loss at each validation so far, with its step."""
         return tuple((each["step"], each["dev_loss"]) for each in self._log() if isinstance(each.get("dev_loss"), float))
 
     def _log(self) -> list[dict[str, Any]]:
-        """The lines of its log that are whole; none where there is no log."""
+        """Returns the complete lines of its log; none where there is no log."""
         try:
             lines = read_bytes(self.folder / "log.jsonl", MAX_LOG).splitlines()
         except (FileNotFoundError, FileError):
             return []
-        found = []
+        entries = []
         for line in lines:
             try:
                 entry = parsed(line)
             except ValueError:
                 continue
             if isinstance(entry, dict) and is_count(entry.get("step")):
-                found.append(entry)
-        return found
+                entries.append(entry)
+        return entries
 
     def scores(self, plan: Plan, data: Mapping[str, str], decoding: Mapping[str, Any]) -> dict[str, Any] | None:
-        """What its metrics.json says, if it is trained and scored on these data, decoded in this way; else None.
+        """Returns metrics.json of a run that is trained and scored on these data with this decoding, else None.
 
-        Raises ValueError where the run was made, or begun, with other settings or other data.
+        Raises ValueError where the run has other settings or other data.
         """
         if not self.is_trained:
             self._check_begun(plan, data)
@@ -130,15 +127,15 @@ class VariantRun:
         return metrics if all(scored.get(name) == value for name, value in decoding.items()) else None
 
     def _check_begun(self, plan: Plan, data: Mapping[str, str]) -> None:
-        """The settings of a run that is not at its end; what else may be wrong with it the trainer says."""
+        """Checks the settings of an unfinished run. The trainer reports its other faults."""
         try:
-            begun = read_json(self.folder / "settings.json", MEGABYTE)
-            parts = [dict(begun[name]) for name in ("model", "training", "data")]
+            settings = read_json(self.folder / "settings.json", MEGABYTE)
+            parts = [dict(settings[name]) for name in ("model", "training", "data")]
         except (FileNotFoundError, FileError, KeyError, TypeError, ValueError):
             return
         wanted = plan.model_options(self.variant), plan.train_options(self.seed), {k: data[k] for k in ("train", "dev")}
-        for part, own, found in zip(("model", "training", "data"), wanted, parts, strict=True):
-            self._same(part, own, found)
+        for part, own, stored in zip(("model", "training", "data"), wanted, parts, strict=True):
+            self._same(part, own, stored)
 
     def _same(self, part: str, wanted: Mapping[str, Any], found: Mapping[str, Any]) -> None:
         for name, value in wanted.items():
@@ -150,7 +147,7 @@ class VariantRun:
 
 
 def runs_of(out: Path, names: Iterable[str], seeds: Iterable[int]) -> list[VariantRun]:
-    """All runs of some variants, seed by seed: where this is stopped early, what is there can be compared."""
+    """Returns all runs of variants, seed by seed, so that an early stop leaves comparable runs."""
     names = list(names)
     return [VariantRun(VARIANTS[name], seed, out / f"{name}-{seed}") for seed in seeds for name in names]
 
@@ -158,22 +155,21 @@ def runs_of(out: Path, names: Iterable[str], seeds: Iterable[int]) -> list[Varia
 def collect(
     runs: Iterable[VariantRun], out: Path, plan: Plan, data: Mapping[str, str], decoding: Mapping[str, Any]
 ) -> Variants | None:
-    """The record of those that are trained and scored, with those that are not, and with what was measured beside them: the
-    speeds, the heads, how much a run is trained on. None where no run is scored."""
-    found: dict[str, list[tuple[VariantRun, dict[str, Any]]]] = {}
+    """Returns the record of scored runs, missing runs, speeds, heads and the work of a run; None where no run is scored."""
+    scored: dict[str, list[tuple[VariantRun, dict[str, Any]]]] = {}
     missing, seeds = [], []
     for run in runs:
         seeds += [run.seed] if run.seed not in seeds else []
         if (metrics := run.scores(plan, data, decoding)) is not None:
-            found.setdefault(run.variant.name, []).append((run, metrics))
+            scored.setdefault(run.variant.name, []).append((run, metrics))
         else:
             missing.append(run.missing)
-    if not found:
+    if not scored:
         return None
     speed = speed_of(out)
     speeds = speed.pop("tokens_per_second") if speed else {}
-    measured = tuple(_measured(VARIANTS[n], plan, found[n], speeds.get(n)) for n in VARIANTS if n in found)
-    tests = [metrics[KEY] for each in found.values() for _, metrics in each]
+    measured = tuple(_measured(VARIANTS[n], plan, scored[n], speeds.get(n)) for n in VARIANTS if n in scored)
+    tests = [metrics[KEY] for each in scored.values() for _, metrics in each]
     work = work_of(out, plan, data) or {"steps": None, "target_tokens": None}
     return Variants(
         base=BASE,
@@ -193,15 +189,15 @@ def collect(
 
 
 def speed_of(out: Path) -> dict[str, Any] | None:
-    """What `speed.json` holds; None where there is none. ValueError where it is damaged."""
-    found = _read(out / SPEED)
-    if found is not None and not isinstance(found.get("tokens_per_second"), dict):
+    """Returns the content of `speed.json`, or None where there is none. Raises ValueError where it is damaged."""
+    values = _read(out / SPEED)
+    if values is not None and not isinstance(values.get("tokens_per_second"), dict):
         raise ValueError(f"{out / SPEED} has no tokens_per_second; measure again with --speed")
-    return found
+    return values
 
 
 def heads_of(out: Path) -> dict[str, SameHeads]:
-    """What `same_heads.json` holds, by the names of the variants. ValueError where it is damaged."""
+    """Returns the content of `same_heads.json` by variant. Raises ValueError where it is damaged."""
     try:
         return {name: SameHeads.from_dict(each) for name, each in (_read(out / HEADS) or {}).items()}
     except ValueError as fault:
@@ -209,25 +205,25 @@ def heads_of(out: Path) -> dict[str, SameHeads]:
 
 
 def work_of(out: Path, plan: Plan, data: Mapping[str, str]) -> dict[str, Any] | None:
-    """What `work.json` says of one whole run, where it was counted for this plan and these data; else None."""
-    found = _read(out / WORK) or {}
-    counts = all(is_count(found.get(name)) for name in ("steps", "target_tokens", "pairs"))
-    return found if counts and found.get("of") == work_key(plan, data) else None
+    """Returns `work.json` where it was counted for this plan and these data, else None."""
+    values = _read(out / WORK) or {}
+    counts = all(is_count(values.get(name)) for name in ("steps", "target_tokens", "pairs"))
+    return values if counts and values.get("of") == work_key(plan, data) else None
 
 
 def work_key(plan: Plan, data: Mapping[str, str]) -> dict[str, Any]:
-    """What the work of a run depends on."""
+    """Returns the settings on which the work of a run depends."""
     return dict(plan.training) | {"train": data["train"]}
 
 
 def _read(path: Path) -> dict[str, Any] | None:
     try:
-        found = read_json(path, MOST_RECORD)
+        values = read_json(path, MOST_RECORD)
     except FileNotFoundError:
         return None
-    if not isinstance(found, dict):
-        raise ValueError(f"{path} is damaged: it is no object; remove it")
-    return found
+    if not isinstance(values, dict):
+        raise ValueError(f"{path} is damaged: expected a JSON object; remove the file")
+    return values
 
 
 def _measured(variant: Variant, plan: Plan, runs: list[tuple[VariantRun, dict[str, Any]]], speed: float | None) -> Measured:
@@ -248,7 +244,7 @@ def _measured(variant: Variant, plan: Plan, runs: list[tuple[VariantRun, dict[st
 
 
 class Cost(NamedTuple):
-    """How many runs are left, how many hours they are thought to take, and what this is known from."""
+    """Number of remaining runs, their estimated hours, and the basis of the estimate."""
 
     runs: int
     hours: float
@@ -260,7 +256,7 @@ class Cost(NamedTuple):
 
 
 def hours(count: float) -> str:
-    """A span of time in words."""
+    """Formats a duration."""
     if count < 1:
         minutes = max(1, round(60 * count))
         return f"{minutes} minute{'' if minutes == 1 else 's'}"
@@ -268,18 +264,18 @@ def hours(count: float) -> str:
 
 
 def from_speed(left: Sequence[VariantRun], target_tokens: int, speeds: Mapping[str, float]) -> Cost:
-    """By the target tokens of a run, and how many of them a second each variant was measured to train on."""
+    """Estimates by the target tokens of a run and the measured tokens per second of each variant."""
     seconds = math.fsum(target_tokens / speeds[run.variant.name] for run in left)
-    return Cost(len(left), seconds / 3600, "from the speed measured here; validating and scoring come on top")
+    return Cost(len(left), seconds / 3600, "from the speed measured here; validation and scoring take extra time")
 
 
 def from_runs(left: Sequence[VariantRun], found: Variants) -> Cost:
-    """By the minutes of the runs that have ended: of the same variant, else of all."""
+    """Estimates by the minutes of finished runs of the same variant, else of all."""
     minutes = {each.name: [run.minutes for run in each.runs] for each in found.variants}
     every = [each for own in minutes.values() for each in own]
     total = math.fsum(_mean(minutes.get(run.variant.name) or every) for run in left)
     ended = "the run" if len(every) == 1 else f"the {len(every)} runs"
-    return Cost(len(left), total / 60, f"from the minutes of {ended} that ended; validating and scoring come on top")
+    return Cost(len(left), total / 60, f"from the minutes of {ended} that ended; validation and scoring take extra time")
 
 
 def _mean(values: Sequence[float]) -> float:

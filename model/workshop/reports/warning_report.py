@@ -1,6 +1,6 @@
-"""How often the lab's warnings are right: the sentences that they stand at, against those that came out badly.
+"""Precision of the lab's warnings: sentences with a warning against bad translations.
 
-A translation came out badly where its chrF, against the best of the sentence's references, is under `BAD`.
+A translation is bad if its chrF, against the best of the sentence's references, is under `BAD_CHRF`.
 """
 
 from __future__ import annotations
@@ -31,18 +31,17 @@ def measure(
     progress: Callable[[int], None] = lambda done: None,
     decoding: Decoding = GREEDY,
 ) -> dict[str, Any]:
-    """Translates the distinct sources (at most `limit`) and counts how often each kind of warning stands, and is right.
+    """Translates the distinct sources (at most `limit`), and counts each kind of warning and its hits.
 
-    Returns `bar`, `sentences`, `bad`; `rules`: for each kind `warned` and `right`; and `signs`: the `sentences` at which no
-    kind stands, one, two..., and how many of them came out `bad`. A kind that needs what the checkpoint does not hold is
-    left out.
+    Returns `bar`, `sentences`, `bad`; `rules`: for each kind `warned` and `right`; and `signs`: the `sentences` with no,
+    one, two... kinds of warning, and the number of `bad` ones. A kind whose data the checkpoint lacks is left out.
     """
     groups = list(by_source(pairs).items())[:limit]
-    found = translate(checkpoint.model, checkpoint.source_tokenizer, [s for s, _ in groups], 64, progress, decoding)
+    hypotheses = translate(checkpoint.model, checkpoint.source_tokenizer, [s for s, _ in groups], 64, progress, decoding)
     chrf, bad, kinds = CHRF(), [], []
-    for (source, references), hypothesis in zip(groups, found, strict=True):
-        said = checkpoint.target_tokenizer.decode(hypothesis.ids)
-        bad.append(max(chrf.sentence_score(said, [each]).score for each in references) < BAD)
+    for (source, references), hypothesis in zip(groups, hypotheses, strict=True):
+        translation = checkpoint.target_tokenizer.decode(hypothesis.ids)
+        bad.append(max(chrf.sentence_score(translation, [each]).score for each in references) < BAD)
         ids = [*checkpoint.source_tokenizer.encode(source[:MAX_CHARACTERS])[: MAX_TOKENS - 1], END]
         (trace,) = teacher_force(checkpoint, ids, hypothesis.ids, [BASELINE])
         kinds.append(cautions.kinds(trace, checkpoint.source_tokenizer, checkpoint.seen))

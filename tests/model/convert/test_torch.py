@@ -157,7 +157,7 @@ def damaged(name: str, folder: Path) -> Path:
         ("no transformer", r"has no encoder.layers.0.self_attn.in_proj_weight with a decoder"),
         ("unclear", "which tensor is the source embedding is not clear .* give --source-embedding NAME"),
         ("half", "m.pt is truncated or damaged"),
-        ("a pickle", r"m.pt holds more than weights \(.*\): to read it would execute what it says"),
+        ("a pickle", r"m.pt holds more than weights \(.*\): reading it would execute code"),
         ("a list", "m.pt holds a list; expected a state dict: names and tensors"),
     ],
 )
@@ -188,7 +188,7 @@ def test_missing_control_row_is_never_predicted(tmp_path):
     [
         (
             {"fields": {"heads": 4}},
-            r"does not tell .*: give --norm-first or --no-norm-first, --activation .*, --embedding-scale",
+            r"does not say .*: give --norm-first or --no-norm-first, --activation .*, --embedding-scale",
         ),
         ({"fields": TOLD | {"heads": 3}}, "d_model is 16; expected a multiple of heads, which is 3"),
         ({"fields": TOLD | {"activation": "mish"}}, "activation is 'mish'; expected one of relu, gelu"),

@@ -104,7 +104,7 @@ def test_a_model_that_goes_in_circles_is_told_beside_its_text(tokenizer, monkeyp
     assert found["repeated"]["text"] == pytest.approx((repeated(ids) + repeated(other)) / 2, abs=1e-4)
     assert found["ended"]["greedy"] == 1  # `</s>` is the first
     assert found["repeated"]["drawn"] < found["repeated"]["text"]
-    with pytest.raises(ValueError, match=r"^the longest paragraph has \d+ tokens; expected one of 88 to go on with$"):
+    with pytest.raises(ValueError, match=r"^the longest paragraph has \d+ tokens; expected one of 88 to continue$"):
         measure(lab, ["Short."], 2)
     with pytest.raises(ValueError, match=r"^the continuations are 0; expected at least 1$"):
         measure(lab, [text], 0)

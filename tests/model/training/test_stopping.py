@@ -109,7 +109,7 @@ def test_ctrl_c_saves_the_run_and_sets_the_status(pair_files, tmp_path, monkeypa
     assert saved(tmp_path)["progress"]["step"] == 3
     assert "saved at step 3 of" in capsys.readouterr().out
     assert main([*words, "--max-minutes", "0"]) == 0
-    assert "going on at step 3" in capsys.readouterr().out
+    assert "continues at step 3" in capsys.readouterr().out
 
 
 def limit_files() -> None:
@@ -199,6 +199,6 @@ def test_two_processes_resume_and_refuse_another_count(pair_files, tmp_path, cap
     assert "saved at step 1 of" in told
     assert main(distributed_command(pair_files, parts, dropout=0.2)) == 2
     assert "holds a run with other settings (processes: was 2, now 1)" in capsys.readouterr().err
-    assert "going on at step 1" in together(distributed_command(pair_files, parts, dropout=0.2), tmp_path, 2)
+    assert "continues at step 1" in together(distributed_command(pair_files, parts, dropout=0.2), tmp_path, 2)
     weights = [folder / "checkpoint" / "model.safetensors" for folder in (whole, parts)]
     assert weights[0].read_bytes() == weights[1].read_bytes()

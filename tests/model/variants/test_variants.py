@@ -143,7 +143,7 @@ def test_variants_train_score_and_resume(asked, tmp_path, capsys, monkeypatch):
     assert main([*asked, *chosen]) == 0
     told = capsys.readouterr().out
     assert "1 run is left: about 1 minute, from the speed measured here" in told
-    assert "As today, seed 3: BLEU" in told and "; 0 to go" in told
+    assert "As today, seed 3: BLEU" in told and "; 0 left" in told
     found = read(out / FILE)
     assert [(each.name, [run.seed for run in each.runs]) for each in found.variants] == [("modern", [3])]
     assert found.variants[0].model["d_ff"] == 11
