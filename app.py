@@ -1,4 +1,4 @@
-"""The frame around all pages: page configuration, stylesheet, navigation, sidebar."""
+"""Draws the frame of all pages: page configuration, stylesheet, navigation, sidebar."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ import streamlit as st
 
 from viz import theme
 from viz.classroom import lecture, present, room_panel, talk_prefetch
-from viz.classroom import present as back
 from viz.classroom.talk_strip import talk_strip
 from viz.frame import show, sidebar
 from viz.frame.reconnect import reconnect
@@ -30,7 +29,7 @@ with st.sidebar:
     below = st.container()
 
 
-def beside() -> None:
+def draw_sidebar() -> None:
     with below:
         sidebar.chosen()
         if not session.current().lecture:
@@ -41,14 +40,14 @@ def beside() -> None:
         lecture.mounted()
         room_panel.mounted()
         reconnect()
-    back.bar()
+    present.bar()
 
 
-def foot() -> None:
+def draw_foot() -> None:
     lesson_strip()
     talk_strip()
 
 
-show.run(page, foot, beside)
+show.run(page, draw_foot, draw_sidebar)
 session.end_run()
 talk_prefetch.next_stop(session.current())

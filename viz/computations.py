@@ -1,11 +1,7 @@
-"""What is read off an analysis or off a checkpoint's weights, computed once for all sessions of the process.
+"""Cached readings and experiments of all pages, shared by all sessions of the process.
 
-Torch is imported here, on first use, as in `viz.cache`.
-
-What becomes of an answer where something is hidden, padded, patched or switched off, computed once for all sessions of
-the process.
-
-Torch is imported here, on first use, as in `viz.cache`."""
+Torch is imported on first use, as in `viz.cache`.
+"""
 
 from __future__ import annotations
 
@@ -41,7 +37,7 @@ if TYPE_CHECKING:
 
 @kept(512)
 def value_norms(request: Request, device: str) -> dict[Site, np.ndarray]:
-    """The norm of every head's value of every key after W_O; see `model.readings.tokens.token_attribution`."""
+    """Returns the norm of every head's value of every key after W_O."""
     from model.readings.tokens.token_attribution import value_norms as compute
 
     return compute(cache.checkpoint(request.checkpoint, device), cache.analyse(request, device))
@@ -49,7 +45,7 @@ def value_norms(request: Request, device: str) -> dict[Site, np.ndarray]:
 
 @kept(256)
 def unfold(request: Request, device: str, site: Site, head: int, query: int) -> Unfolded:
-    """One query of one head, stage by stage; see `model.readings.stages.unfold`."""
+    """Returns one query of one head, stage by stage."""
     from model.readings.stages.unfold import unfold as compute
 
     return compute(cache.checkpoint(request.checkpoint, device), cache.analyse(request, device), site, head, query)
@@ -57,7 +53,7 @@ def unfold(request: Request, device: str, site: Site, head: int, query: int) -> 
 
 @kept(512)
 def score_writers(request: Request, device: str, site: Site, head: int, query: int, key: int) -> ScoreWriters:
-    """One score of a head, split over who wrote what asks and what answers; see `model.readings.logits.score_writers`."""
+    """Returns one score of a head, split by the writers of query and key."""
     from model.readings.logits.score_writers import score_writers as compute
 
     return compute(cache.checkpoint(request.checkpoint, device), cache.analyse(request, device), site, head, query, key)
@@ -65,7 +61,7 @@ def score_writers(request: Request, device: str, site: Site, head: int, query: i
 
 @kept(512)
 def scaling(request: Request, device: str, site: Site) -> Scaling:
-    """The heads of a site with the division by sqrt(d_k) and without; see `model.readings.stages.scaling`."""
+    """Returns the heads of a site with the division by sqrt(d_k) and without."""
     from model.readings.stages.scaling import of_site as compute
 
     return compute(cache.checkpoint(request.checkpoint, device), cache.analyse(request, device), site)
@@ -73,7 +69,7 @@ def scaling(request: Request, device: str, site: Site) -> Scaling:
 
 @kept(64)
 def other_patterns(request: Request, device: str, site: Site, width: int) -> OtherPatterns:
-    """What linear attention and a window would look at; see `model.readings.stages.other_patterns`."""
+    """Returns the patterns of linear attention and of a window."""
     from model.readings.stages.other_patterns import other_patterns as compute
 
     return compute(cache.checkpoint(request.checkpoint, device), cache.analyse(request, device), site, width)
@@ -81,7 +77,7 @@ def other_patterns(request: Request, device: str, site: Site, width: int) -> Oth
 
 @kept(128)
 def key_values(request: Request, device: str) -> KeyValues:
-    """What every layer keeps of the text so far, and what that saves; see `model.readings.stages.cache_sizes`."""
+    """Returns the size of each layer's KV cache, and the work that it saves."""
     from model.readings.stages.cache_sizes import key_values as compute
 
     return compute(cache.checkpoint(request.checkpoint, device), cache.analyse(request, device))
@@ -89,7 +85,7 @@ def key_values(request: Request, device: str) -> KeyValues:
 
 @kept(256)
 def random_scaling(keys: int, width: int) -> Scaling:
-    """The same of random vectors over so many keys, a given width among those that are drawn."""
+    """Returns the scaling of random vectors over `keys` keys, for several widths and `width`."""
     from model.readings.stages.scaling import WIDTHS, drawn
 
     return drawn(keys, widths=tuple(sorted({*WIDTHS, width})))
@@ -97,7 +93,7 @@ def random_scaling(keys: int, width: int) -> Scaling:
 
 @kept(cache.MAX_BYTES // 2, weigh=lambda lens: lens.nbytes)
 def lens(request: Request, device: str) -> Lens:
-    """What each decoder layer would say, RequestError where that is too large; see `model.readings.logits.logit_lens`."""
+    """Returns the logit lens of each decoder layer. Raises RequestError if it is too large."""
     from model.readings.logits.logit_lens import lens as compute
 
     return compute(cache.checkpoint(request.checkpoint, device), cache.analyse(request, device), cache.MAX_BYTES)
@@ -105,7 +101,7 @@ def lens(request: Request, device: str) -> Lens:
 
 @kept(512)
 def direct_logits(request: Request, device: str, step: int, token: int, rival: int) -> DirectLogits:
-    """What wrote the difference of two logits at a step (from 0), or of two labels; see `choice_logits`."""
+    """Returns the direct logit attribution of two tokens at a step (from 0), or of two labels."""
     from model.readings.logits.choice_logits import of_choice as compute
 
     return compute(cache.checkpoint(request.checkpoint, device), cache.analyse(request, device), step, token, rival)
@@ -113,7 +109,7 @@ def direct_logits(request: Request, device: str, step: int, token: int, rival: i
 
 @kept(1024)
 def neighbours(name: str, device: str, token: int, side: Side) -> dict[str, tuple[Neighbour, ...]]:
-    """The nearest tokens in each language that shares a table; see `model.readings.tokens.neighbours`."""
+    """Returns the nearest tokens in each language that shares a table."""
     from model.readings.tokens.neighbours import nearest as compute
 
     return compute(cache.checkpoint(name, device), token, side)
@@ -121,7 +117,7 @@ def neighbours(name: str, device: str, token: int, side: Side) -> dict[str, tupl
 
 @kept(16)
 def analogy(name: str, device: str) -> Analogy:
-    """The famous sum of words in a checkpoint's table; see `model.readings.tokens.neighbours`."""
+    """Returns the classic word analogy in a checkpoint's table."""
     from model.readings.tokens.neighbours import analogy as compute
 
     return compute(cache.checkpoint(name, device))
@@ -129,7 +125,7 @@ def analogy(name: str, device: str) -> Analogy:
 
 @kept(16)
 def survey(name: str, device: str, side: Side) -> Survey | None:
-    """How far a joint table keeps its languages apart; see `model.readings.tokens.neighbours`."""
+    """Returns how far a joint table separates its languages."""
     from model.readings.tokens.neighbours import survey as compute
 
     return compute(cache.checkpoint(name, device), side)
@@ -137,7 +133,7 @@ def survey(name: str, device: str, side: Side) -> Survey | None:
 
 @kept(64)
 def position_numbers(scheme: str, count: int, width: int, base: float, shift: int) -> PositionNumbers:
-    """Sinusoidal or rotary positions, measured; see `model.readings.positions.position_numbers`."""
+    """Returns measurements of sinusoidal or rotary positions."""
     from model.readings.positions.position_numbers import scheme_numbers as compute
 
     return compute(scheme, count, width, base, shift)
@@ -145,7 +141,7 @@ def position_numbers(scheme: str, count: int, width: int, base: float, shift: in
 
 @kept(64)
 def learned_numbers(name: str, device: str, side: str, count: int, shift: int) -> PositionNumbers:
-    """The learned positions of one side of a checkpoint, measured; see `model.readings.positions.position_numbers`."""
+    """Returns measurements of the learned positions of one side of a checkpoint."""
     from model.readings.positions.position_numbers import learned_numbers as compute
     from model.readings.positions.sentence_positions import learned_table
 
@@ -155,23 +151,23 @@ def learned_numbers(name: str, device: str, side: str, count: int, shift: int) -
 
 @kept(256)
 def sentence_positions(request: Request, device: str, side: str) -> SentencePositions:
-    """What positions do to the likeness of a sentence's tokens; see `model.readings.positions.sentence_positions`."""
+    """Returns the effect of positions on the similarity of a sentence's tokens."""
     from model.readings.positions.sentence_positions import sentence_positions as compute
 
     return compute(cache.checkpoint(request.checkpoint, device), cache.analyse(request, device), side)
 
 
-LONG_TO_HIDE = 200  # characters whose words are hidden one by one: forty words, which are some 2,000 tokens
+LONG_TO_HIDE = 200  # characters: forty words, hidden one by one, are about 2,000 tokens
 
 
 def _hides_much(request: Request, *args: Any) -> bool:
-    """True where hiding each word reads thousands of tokens: their number grows with the square of the text."""
+    """True if hiding each word is long work, which grows with the square of the text."""
     return len(request.source) > LONG_TO_HIDE
 
 
 @kept(512, is_long=_hides_much)
 def label_test(request: Request, device: str, label: int, rival: int) -> LabelTest:
-    """What hiding each word does to the label of a text, and what other readings say; see `model.experiments.label_test`."""
+    """Returns the effect of hiding each word on a label, and other readings."""
     from model.experiments.label_test import label_test as compute
 
     return compute(cache.checkpoint(request.checkpoint, device), cache.analyse(request, device), label, rival)
@@ -181,8 +177,10 @@ def label_test(request: Request, device: str, label: int, rival: int) -> LabelTe
 def faithfulness(
     request: Request, device: str, step: int, rival: int, scope: Scope, progress: Callable[[float], None]
 ) -> Tested:
-    """Which reading of the source words is true of a step (from 0), or of the whole target; see
-    `model.experiments.faithfulness`. `progress` hears the share that is done, where it is not kept already."""
+    """Returns the faithfulness of each reading at a step (from 0) or for the whole target.
+
+    `progress` gets the share done, if not cached.
+    """
     from model.experiments.faithfulness import tested as compute
 
     return compute(
@@ -192,31 +190,31 @@ def faithfulness(
 
 @kept(1024)
 def position_variants(request: Request, device: str, shift: int) -> tuple[tuple[Positions, Variant | ValueError], ...]:
-    """What each edit of positions would do to a request without edits; see `model.readings.positions.sentence_positions`."""
+    """Returns the effect of each edit of positions on a request without edits."""
     from model.readings.positions.sentence_positions import sides_of, try_variants, variants
 
     edits = variants(shift, sides_of(cache.analyse(request, device).trace))
-    found = try_variants(cache.checkpoint(request.checkpoint, device), request, cache.analyse(request, device), edits)
-    return tuple(zip(edits, found, strict=True))
+    results = try_variants(cache.checkpoint(request.checkpoint, device), request, cache.analyse(request, device), edits)
+    return tuple(zip(edits, results, strict=True))
 
 
 def _target(request: Request, device: str) -> tuple[int, ...] | None:
-    """The target of a request without edits, which the page has decoded already; None for a model without a decoder."""
+    """Returns the target of a request without edits; None for a model without a decoder."""
     outputs = cache.analyse(request, device).trace.outputs
     return None if outputs is None else outputs.ids
 
 
 @kept(2048)
 def mask_effects(request: Request, device: str) -> dict[str, Effect]:
-    """What each mask switch would do to a request without edits; see `model.experiments.effects`."""
+    """Returns the effect of each mask switch on a request without edits."""
     from model.experiments.effects import mask_effects as compute
 
     return compute(cache.checkpoint(request.checkpoint, device), request, _target(request, device))
 
 
-@kept(cache.MAX_BYTES // 8, weigh=lambda found: found.nbytes if found else 1)
+@kept(cache.MAX_BYTES // 8, weigh=lambda each: each.nbytes if each else 1)
 def target_padding(request: Request, device: str) -> TargetPadding | None:
-    """The target with the padding of its batch; see `model.experiments.target_padding`."""
+    """Returns the target with the padding of its batch."""
     from model.experiments.target_padding import target_padding as compute
 
     return compute(cache.checkpoint(request.checkpoint, device), cache.analyse(request, device))
@@ -224,7 +222,7 @@ def target_padding(request: Request, device: str) -> TargetPadding | None:
 
 @kept(512, beside=("progress",), is_long=lambda *args: True)
 def head_effects(request: Request, device: str, progress: Callable[[float], None]) -> tuple[HeadEffect, ...]:
-    """What it costs to switch each head off; `progress` hears the share that is done, where it is not kept already."""
+    """Returns the effect of ablating each head. `progress` gets the share done, if not cached."""
     from model.experiments.effects import head_effects as compute
 
     return compute(cache.checkpoint(request.checkpoint, device), request, progress, _target(request, device))
@@ -232,7 +230,7 @@ def head_effects(request: Request, device: str, progress: Callable[[float], None
 
 @kept(256)
 def patch_question(request: Request, other: Request, device: str, step: int | None) -> Question:
-    """What patching measures between two requests without edits, at a step from 0; see `model.experiments.patching`."""
+    """Returns the question of patching between two requests without edits, at a step from 0."""
     from model.experiments.patching import ask
 
     ids = cache.analyse(request, device).trace.source
@@ -242,7 +240,7 @@ def patch_question(request: Request, other: Request, device: str, step: int | No
 
 @kept(64, beside=("progress",), is_long=lambda *args: True)
 def patching(request: Request, other: Request, device: str, step: int | None, progress: Callable[[float], None]) -> Patching:
-    """What every single patch does; `progress` hears the share that is done, where it is not kept already."""
+    """Returns the effect of every single patch. `progress` gets the share done, if not cached."""
     from model.experiments.patching import patch_all
 
     question = patch_question(request, other, device, step)
@@ -251,7 +249,7 @@ def patching(request: Request, other: Request, device: str, step: int | None, pr
 
 @kept(256, is_long=lambda *args: True)
 def leak_test(request: Request, device: str) -> LeakReport:
-    """Whether anything sees what it must not; see `model.experiments.leaks`."""
+    """Returns the leak test of a request."""
     from model.experiments.leaks import leak_test as compute
 
     return compute(cache.checkpoint(request.checkpoint, device), request)
@@ -259,7 +257,7 @@ def leak_test(request: Request, device: str) -> LeakReport:
 
 @kept(256, is_long=lambda *args: True)
 def answer(name: str, request: Request, device: str) -> Answer:
-    """The measured answer of a ready experiment; ValueError where there is none of this name."""
+    """Returns the measured answer of a ready experiment. Raises ValueError for an unknown name."""
     from model.experiments.ready_questions import EXPERIMENTS
 
     for known in EXPERIMENTS:

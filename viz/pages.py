@@ -1,4 +1,4 @@
-"""The pages of the lab, each declared once: its name, its title, and the question that it answers."""
+"""The pages of the lab: name, title and question of each."""
 
 from __future__ import annotations
 
@@ -13,24 +13,24 @@ ROOT = Path(__file__).resolve().parent.parent
 
 @dataclass(frozen=True)
 class Page:
-    """A page. Its name is the last part of its address; its folder is called the same, and holds its `page.py`."""
+    """A page. Its name is the last part of its address and names its folder, which holds `page.py`."""
 
     name: str
     title: str
     question: str
-    of_a_kind: bool = False  # what it shows belongs to one kind of attention
-    of_a_head: bool = True  # to one layer and head
-    of_a_step: bool = True
-    of_a_sentence: bool = True  # of the visitor's; else the page has things of its own to show
-    of_a_choice: bool = False  # it asks of a token that was chosen over another: of a text that is judged, of its label
+    of_a_kind: bool = False  # shows one kind of attention
+    of_a_head: bool = True  # shows one layer and head
+    of_a_step: bool = True  # shows one step
+    of_a_sentence: bool = True  # shows the visitor's sentence
+    of_a_choice: bool = False  # asks about the choice of a token or label
 
     @property
     def file(self) -> str:
-        """The file that draws the page, as it is found from the folder of app.py."""
+        """Returns the path of the page's file from the folder of app.py."""
         return f"viz/{self.name.replace('-', '_')}/page.py"
 
 
-PAGES = (  # in the order of the navigation; a visitor arrives at the first
+PAGES = (  # in the order of the navigation
     Page("translate", TRANSLATES.title, TRANSLATES.question),
     Page("heads", "Heads", "What does every head do on this sentence?", of_a_kind=True),
     Page("inside", "Inside", "How is one number made?", of_a_kind=True),
@@ -45,12 +45,12 @@ PAGES = (  # in the order of the navigation; a visitor arrives at the first
 
 
 def place(page: Page) -> str:
-    """Where a page stands in the lab: the first at its root."""
+    """Returns the path of a page's address; empty for the first page."""
     return "" if page.name == PAGES[0].name else page.name
 
 
 def of(task: Task) -> tuple[Page, ...]:
-    """The pages as they are called for a task: the first after what the checkpoint does."""
+    """Returns the pages with the titles and questions of a task."""
     first = dataclasses.replace(PAGES[0], title=task.title, question=task.question)
     if not task.judges:
         return (first, *PAGES[1:])
@@ -59,7 +59,7 @@ def of(task: Task) -> tuple[Page, ...]:
 
 
 def find(name: str) -> Page:
-    """The page of a name; ValueError where there is none."""
+    """Returns the page of a name. Raises ValueError for an unknown name."""
     for page in PAGES:
         if page.name == name:
             return page
@@ -67,6 +67,6 @@ def find(name: str) -> Page:
 
 
 def unknown_address(name: str) -> str:
-    """One sentence for a visitor who came to an address at which no page stands."""
+    """Returns the message for an unknown address."""
     titles = ", ".join(page.title for page in PAGES[:-1])
-    return f"There is no page at /{name}; {PAGES[0].title} is shown. The pages are {titles} and {PAGES[-1].title}."
+    return f"There is no page at /{name}. {PAGES[0].title} is shown. The pages are {titles} and {PAGES[-1].title}."

@@ -15,13 +15,13 @@ from model.trace import SITE_KINDS
 Mode = Literal["light", "dark"]
 SANS = '"Source Sans", "Source Sans 3", "Source Sans Pro", system-ui, sans-serif'
 MONO = '"Source Code Pro", ui-monospace, Menlo, monospace'
-HUES = {"encoder": "#0072b2", "decoder": "#d55e00", "cross": "#009e73"}  # Okabe and Ito, one a kind of site
+HUES = {"encoder": "#0072b2", "decoder": "#d55e00", "cross": "#009e73"}  # Okabe and Ito; one for each kind of site
 SITE_NAMES = {kind: kind.capitalize() for kind in SITE_KINDS}
 
 
 @dataclass(frozen=True)
 class Palette:
-    """One theme's colours, by what they are for."""
+    """The colours of one theme, by purpose."""
 
     page: str
     field: str
@@ -44,7 +44,7 @@ class Palette:
     cross: str = HUES["cross"]
 
     def css_variables(self) -> dict[str, str]:
-        """Custom properties for a component: `--lab-ink` and so on."""
+        """Returns custom properties for a component: `--lab-ink` and so on."""
         return {f"--lab-{name.replace('_', '-')}": value for name, value in asdict(self).items()}
 
 
@@ -83,13 +83,13 @@ PALETTES: dict[Mode, Palette] = {
     ),
 }
 _DARK_TIPS = {"encoder": "#8fd0f7", "decoder": "#ffbd8a", "cross": "#7fe6c2"}
-_TINTED: dict[Mode, float] = {"light": 0.55, "dark": 0.45}  # how far up the scale a text's background goes
-_DARK_HUE_AT = 0.6  # in the dark theme the hue is reached here, and a tint at 1: else small weights drown
+_TINTED: dict[Mode, float] = {"light": 0.55, "dark": 0.45}  # largest share of the scale behind text
+_DARK_HUE_AT = 0.6  # the dark scale reaches its hue here, so that small weights stay visible
 
 
 @cache
 def scale(kind: str, mode: Mode, steps: int = 33) -> tuple[str, ...]:
-    """Colours of equally spaced weights from 0 to 1 for a kind of site: from the page's background to its hue."""
+    """Returns colours of equally spaced weights from 0 to 1, from the page's background to the hue of a kind of site."""
     page, hue = PALETTES[mode].page, HUES[kind]
     weights = np.linspace(0, 1, steps)
     if mode == "light":
@@ -103,21 +103,21 @@ def scale(kind: str, mode: Mode, steps: int = 33) -> tuple[str, ...]:
 
 @cache
 def tints(kind: str, mode: Mode, steps: int = 33) -> tuple[str, ...]:
-    """Colours of the same weights behind a text in ink: the lower part of the scale, over which it keeps its contrast."""
+    """Returns background colours of equally spaced weights: the lower part of the scale, where text keeps its contrast."""
     full = scale(kind, mode, 101)
     return tuple(full[round(100 * _TINTED[mode] * float(w))] for w in np.linspace(0, 1, steps))
 
 
 @cache
 def diverging(mode: Mode, steps: int = 33) -> tuple[str, ...]:
-    """Colours of equally spaced differences from -1 to 1: the hue of a loss, the page's background, the hue of a gain."""
+    """Returns colours of equally spaced differences from -1 (loss) over 0 (page background) to 1 (gain)."""
     colours = PALETTES[mode]
     values = np.linspace(-1, 1, steps)
     return tuple(_mix(colours.page, colours.loss if v < 0 else colours.gain, abs(float(v))) for v in values)
 
 
 def plotly_scale(kind: str, mode: Mode) -> list[list[float | str]]:
-    """The same as a Plotly colour scale; `difference` is a kind too."""
+    """Returns a Plotly colour scale for a kind of site, or for `difference`."""
     colours = diverging(mode) if kind == "difference" else scale(kind, mode)
     return [[i / (len(colours) - 1), c] for i, c in enumerate(colours)]
 
@@ -139,7 +139,7 @@ _TO_LAB = np.array(
 
 
 def _mix(one: str, two: str, share: float) -> str:
-    """The colour `share` of the way from one to two, in OKLab."""
+    """Returns the colour at `share` between two colours, in OKLab."""
     a, b = _oklab(one), _oklab(two)
     lms = np.linalg.solve(_TO_LAB, a + (b - a) * min(1.0, max(0.0, share))) ** 3
     linear = np.clip(np.linalg.solve(_TO_LMS, lms), 0, 1)
@@ -154,12 +154,12 @@ def _oklab(colour: str) -> np.ndarray:
 
 
 def chart_layout(mode: Mode, height: int, **margin: int) -> dict[str, Any]:
-    """What every figure's layout begins with: no template, this theme's colours and type; margins l, t, r, b in pixels."""
+    """Returns the base layout of a figure: colours and type of the theme; margins l, t, r, b in pixels."""
     colours = PALETTES[mode]
     return {
         "template": {"data": {"scatter": [{"type": "scatter"}]}},  # none of Plotly's own
         "height": height,
-        "meta": {"height": height},  # by which `chart_labels.js` knows how much larger it is drawn
+        "meta": {"height": height},  # `chart_labels.js` derives the enlargement from it
         "margin": margin,
         "paper_bgcolor": colours.page,
         "plot_bgcolor": colours.page,
@@ -171,27 +171,26 @@ def chart_layout(mode: Mode, height: int, **margin: int) -> dict[str, Any]:
 
 @cache
 def stylesheet(mode: Mode) -> str:
-    """The rules that all pages share, then those of each page in the order of their folders; with this theme's colours as
-    custom properties."""
+    """Returns the theme's colours as custom properties, the shared rules, then the rules of each page."""
     return f"<style>{_variables(mode)}\n{_rules()}</style>"
 
 
-has_first_page = False  # whether browsers got `first_stylesheet` with the page itself, as `viz.server.serve` has it
+has_first_page = False  # True if the server sends `first_stylesheet` with the page
 
 
 def needed_rules(mode: Mode) -> str:
-    """What a run has to send of the stylesheet: its colours, and the rules where the browser does not have them yet."""
+    """Returns the part of the stylesheet that a run sends: the colours, and the rules if the browser lacks them."""
     return f"<style>{_variables(mode)}</style>" if has_first_page else stylesheet(mode)
 
 
 @cache
 def mark() -> str:
-    """The lab's mark as an address that holds it all: Streamlit would read its file at every run."""
+    """Returns the logo as a data URL: Streamlit would read its file at every run."""
     return f"data:image/svg+xml;base64,{b64encode((Path(__file__).parent / 'mark.svg').read_bytes()).decode()}"
 
 
 def first_stylesheet() -> str:
-    """The same before a theme is known: in the colours that the visitor's system prefers."""
+    """Returns the stylesheet for an unknown theme, in the colours that the visitor's system prefers."""
     return f"<style>{_variables('light')}@media (prefers-color-scheme: dark){{{_variables('dark')}}}\n{_rules()}</style>"
 
 

@@ -1,4 +1,4 @@
-"""Components without a browser: what they are mounted with, and what happens where their scripts report something."""
+"""Components without a browser: their data, and events as their scripts report them."""
 
 from __future__ import annotations
 
@@ -40,6 +40,6 @@ class Mounted:
         self.events.update(events or {})
 
     def report(self, name: str, value: Any) -> None:
-        """What the script says under a name."""
-        self._patch.setattr(session, "component_value", lambda key, asked: value if asked == name else None)
+        """Reports a value under a name, as the script does."""
+        self._patch.setattr(session, "component_value", lambda key, event: value if event == name else None)
         mount._report("any", name, *self.events[name])()

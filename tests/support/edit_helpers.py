@@ -1,4 +1,4 @@
-"""What tests of edits share: codes of every kind, a kind that is made up, and the way through the editor's questions."""
+"""Helpers for tests of edits: codes of every kind, an invented kind, and answers to the editor's questions."""
 
 from __future__ import annotations
 
@@ -21,12 +21,14 @@ SWITCHED = tuple(each.code.format(2) for each in SWITCHES.values() if each is no
 EXAMPLES = (*itertools.chain(*(each.EXAMPLES for each in KINDS.values())), *SWITCHED)
 NAMED = DONOR.code.format(tiny.OTHER)
 ONE_EACH = (*(each.EXAMPLES[0] for each in KINDS.values()), *SWITCHED)
-_PLACES = [Place(k, *at) for k in ("encoder", "decoder", "cross") for at in ((), *itertools.product((0, 1), (None, 0, 1)))]
+_PLACES = [
+    Place(k, *where) for k in ("encoder", "decoder", "cross") for where in ((), *itertools.product((0, 1), (None, 0, 1)))
+]
 
 
 @dataclass(frozen=True)
 class Noise(AtHeads):
-    """A kind that is declared here and nowhere else: heads put out half as much."""
+    """An invented kind of edit: heads output half as much."""
 
     place: Place
 
@@ -56,7 +58,7 @@ class Noise(AtHeads):
 
 @contextlib.contextmanager
 def declared(cls: type[Edit] = Noise) -> Iterator[type[Edit]]:
-    """A kind of edit for as long as the block lasts."""
+    """Registers a kind of edit within the block."""
     kind(cls)
     try:
         yield cls
@@ -65,25 +67,25 @@ def declared(cls: type[Edit] = Noise) -> Iterator[type[Edit]]:
 
 
 def asked_by() -> dict[str, Callable[[bool], edit.Form]]:
-    """The form behind every example."""
+    """Returns the form of each example."""
     switched = {code: FORMS["window" not in code].form for code in SWITCHED} | {NAMED: FORMS[2].form}
     return {code: each.form for each in KINDS.values() for code in each.EXAMPLES} | switched
 
 
 def answers(form: Callable[[bool], edit.Form], code: str, given: tuple = ()) -> list[tuple[edit.Question, Any]] | None:
-    """Questions and answers that lead to a code, or None."""
-    asked, question = form(True), None
+    """Returns questions and answers that lead to a code, or None."""
+    questions, question = form(True), None
     try:
-        question = next(asked)
+        question = next(questions)
         for _, answer in given:
-            question = asked.send(answer)
+            question = questions.send(answer)
     except StopIteration as end:
         return list(given) if end.value == code else None
     except EditError:
         return None
     for answer in _choices(question):
-        if found := answers(form, code, (*given, (question, answer))):
-            return found
+        if path := answers(form, code, (*given, (question, answer))):
+            return path
     return None
 
 

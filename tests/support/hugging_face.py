@@ -1,6 +1,6 @@
-"""Small BERT and GPT-2 models in Hugging Face's form, of weights that are drawn here, and what `transformers` makes of them.
+"""Small random BERT and GPT-2 models in Hugging Face's format, with recorded outputs of `transformers`.
 
-`python -m tests.support.hugging_face` records that again where `transformers` is installed.
+`python -m tests.support.hugging_face` records them again if `transformers` is installed.
 """
 
 from __future__ import annotations
@@ -98,18 +98,18 @@ def _gpt2_shapes() -> dict[str, tuple[int, ...]]:
 
 
 def drawn(kind: str) -> dict[str, torch.Tensor]:
-    """Weights that are the same with every version of every library."""
+    """Returns weights that are equal in every version of every library."""
     shapes, random = {"bert": _bert_shapes, "gpt2": _gpt2_shapes}[kind](), np.random.RandomState(7)
-    made = {}
+    weights = {}
     for name, shape in sorted(shapes.items()):
         values = 0.4 * random.standard_normal(shape)
         is_norm = any(part in name for part in ("LayerNorm.weight", "ln_1.weight", "ln_2.weight", "ln_f.weight"))
-        made[name] = torch.from_numpy((values + is_norm).astype(np.float32))
-    return made
+        weights[name] = torch.from_numpy((values + is_norm).astype(np.float32))
+    return weights
 
 
 def config(kind: str) -> dict[str, Any]:
-    """What config.json says."""
+    """Returns the values of config.json."""
     if kind == "bert":
         return dict(BERT)
     last = len(byte_vocabulary())
@@ -117,7 +117,7 @@ def config(kind: str) -> dict[str, Any]:
 
 
 def save(kind: str, folder: Path) -> Path:
-    """The whole folder of a model, as it is downloaded."""
+    """Writes the folder of a model, as it is downloaded."""
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "config.json").write_text(json.dumps(config(kind)), encoding="utf-8")
     save_file(drawn(kind), folder / "model.safetensors")
@@ -142,26 +142,26 @@ def ids(kind: str) -> list[int]:
 
 @torch.inference_mode()
 def of_transformers(kind: str) -> dict[str, np.ndarray]:
-    """Logits [T,V] and attentions [L,H,T,T] of `transformers` itself."""
+    """Returns logits [T,V] and attentions [L,H,T,T] of `transformers` itself."""
     import transformers
 
     values = {name: value for name, value in config(kind).items() if name != "model_type"}
-    made = {"bert": ("BertConfig", "BertForMaskedLM"), "gpt2": ("GPT2Config", "GPT2LMHeadModel")}[kind]
-    settings = getattr(transformers, made[0])(**values, attn_implementation="eager")
-    model = getattr(transformers, made[1])(settings).eval()
+    names = {"bert": ("BertConfig", "BertForMaskedLM"), "gpt2": ("GPT2Config", "GPT2LMHeadModel")}[kind]
+    settings = getattr(transformers, names[0])(**values, attn_implementation="eager")
+    model = getattr(transformers, names[1])(settings).eval()
     missing, unexpected = model.load_state_dict(drawn(kind), strict=False)
     assert not unexpected and all("decoder" in name or "lm_head" in name or "position_ids" in name for name in missing)
     model.tie_weights()
     if kind == "bert":
         model.cls.predictions.decoder.bias = model.cls.predictions.bias
-    found = model(torch.tensor([ids(kind)]), output_attentions=True)
-    return {"logits": found.logits[0].numpy(), "attentions": torch.cat(found.attentions).numpy()}
+    output = model(torch.tensor([ids(kind)]), output_attentions=True)
+    return {"logits": output.logits[0].numpy(), "attentions": torch.cat(output.attentions).numpy()}
 
 
 def recorded(kind: str) -> dict[str, np.ndarray]:
-    """The same, as it was recorded."""
-    with np.load(RECORDED) as kept:
-        return {name: kept[f"{kind}.{name}"] for name in ("logits", "attentions")}
+    """Returns the recorded logits and attentions."""
+    with np.load(RECORDED) as arrays:
+        return {name: arrays[f"{kind}.{name}"] for name in ("logits", "attentions")}
 
 
 if __name__ == "__main__":

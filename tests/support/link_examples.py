@@ -1,4 +1,4 @@
-"""What the fields of a view may be in a link: their values, and one link with all of them."""
+"""Example values of the view's fields in a link, and one link with all fields."""
 
 from __future__ import annotations
 

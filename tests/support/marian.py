@@ -1,6 +1,6 @@
-"""A small Marian model in Hugging Face's form, and what `transformers` computes with it, kept in marian.npz.
+"""A small Marian model in Hugging Face's format, with outputs of `transformers` in marian.npz.
 
-`python -m tests.support.marian write` records it again where transformers and sentencepiece are installed.
+`python -m tests.support.marian write` records them again if transformers and sentencepiece are installed.
 """
 
 from __future__ import annotations
@@ -43,13 +43,13 @@ def make(folder: Path, rule: str = "nmt_nfkc", seed: int = 0, **changes: Any) ->
     config = MarianConfig(
         vocab_size=len(ids), activation_function="swish", scale_embedding=True, init_std=0.3, **SIZES, **special, **changes
     )
-    made = MarianMTModel(config).eval()
+    model = MarianMTModel(config).eval()
     with torch.no_grad():
-        made.final_logits_bias.normal_()[0, 0] -= 3  # a sentence that ends at once would tell little
-        for parameter in made.parameters():
+        model.final_logits_bias.normal_()[0, 0] -= 3  # a sentence that ends at once would tell little
+        for parameter in model.parameters():
             if parameter.dim() == 1:
                 parameter.add_(0.3 * torch.randn_like(parameter))
-    made.save_pretrained(folder)
+    model.save_pretrained(folder)
     (folder / "tokenizer_config.json").write_text('{"source_lang": "en", "target_lang": "deu"}', encoding="utf-8")
 
 
@@ -67,7 +67,7 @@ def train(file: Path, texts: list[str], rule: str = "nmt_nfkc", **more: Any) -> 
 
 
 def peer(folder: Path) -> dict[str, np.ndarray]:
-    """What transformers makes of the texts: ids, and of the first two with a target logits, attentions, greedy and beam."""
+    """Returns outputs of transformers: ids; for the first two texts with a target logits, attentions, greedy and beam."""
     from transformers import MarianMTModel, MarianTokenizer
 
     model = MarianMTModel.from_pretrained(str(folder), attn_implementation="eager").eval()

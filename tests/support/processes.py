@@ -1,4 +1,4 @@
-"""The command line in processes of its own that have torch imported already: they fork from one server that has it."""
+"""Runs the command line in processes forked from a server that has imported torch."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def _run(words: list[str], told: Path, environment: dict[str, str], first: Calla
 
 
 class Started:
-    """`python -m model WORDS`, and what it has written to either stream."""
+    """A running `python -m model WORDS` with its output."""
 
     def __init__(self, words: list[str], told: Path, first: Callable[[], None] | None = None, **environment: str) -> None:
         self.told = told
@@ -39,7 +39,7 @@ class Started:
         self.process.start()
 
     def ended(self) -> int:
-        """The exit status; negative where a signal ended it."""
+        """Returns the exit status; negative after a signal."""
         self.process.join(PATIENCE)
         assert self.process.exitcode is not None, f"still running after {PATIENCE} s: {self.text()}"
         return self.process.exitcode
@@ -49,7 +49,7 @@ class Started:
 
 
 def together(words: list[str], folder: Path, count: int) -> str:
-    """The same words in several processes that know of each other, as torchrun starts them; what the first has written."""
+    """Runs a command in several distributed processes, as torchrun does, and returns the output of the first."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]

@@ -81,8 +81,8 @@ def passes(name: str) -> Iterator[tuple[str, np.ndarray, dict[str, np.ndarray]]]
         with torch.inference_mode():
             logits = model(SOURCE, TARGET, seen, Pass(Edits([edit], means), probe))[0]
         records = tiny.records(probe)
-        kept = {f"{s.kind}.{s.layer}.{key}": records[s][key][0].numpy() for s in sorted(records) for key in ORDER[s.kind]}
-        yield codes, logits.numpy(), kept
+        arrays = {f"{s.kind}.{s.layer}.{key}": records[s][key][0].numpy() for s in sorted(records) for key in ORDER[s.kind]}
+        yield codes, logits.numpy(), arrays
 
 
 def explicit() -> AbstractContextManager:
@@ -91,7 +91,7 @@ def explicit() -> AbstractContextManager:
 
 
 def decodings(name: str) -> Iterator[tuple[str, list[Any]]]:
-    """What greedy decoding, beams and sampling find of two sentences, with the cache and without, under some edits."""
+    """Yields the hypotheses of greedy decoding, beam search and sampling for two sentences, with and without the cache."""
     model, source = tiny.lively(**VARIANTS[name]), tiny.padded([6, 4], 6)
     means = tiny.means(model.config)
     for codes in ("", "off_cross.1", "target-positions_shuffled-3", "causal-off", "block_dec_3-2"):
@@ -101,8 +101,8 @@ def decodings(name: str) -> Iterator[tuple[str, list[Any]]]:
             yield f"greedy {codes} {cached}", [(h.ids, h.log_probs) for h in greedy(model, source, **more)]
             trees = beam(model, source, 3, 1.0, **more)
             yield f"beam {codes} {cached}", [(h.ids, h.log_probs) for tree in trees for h in (*tree, *tree.pruned)]
-            found = sample(model, source, 5, 0.9, 20, 0.9, **more)
-            yield f"sample {codes} {cached}", [(h.ids, h.log_probs) for h in found]
+            samples = sample(model, source, 5, 0.9, 20, 0.9, **more)
+            yield f"sample {codes} {cached}", [(h.ids, h.log_probs) for h in samples]
 
 
 def analyses() -> Iterator[tuple[str, dict[str, np.ndarray]]]:
@@ -113,12 +113,12 @@ def analyses() -> Iterator[tuple[str, dict[str, np.ndarray]]]:
         for codes in EDITS:
             for mode in ("given", "again"):
                 for how in ("greedy", "beam", "sample") if mode == "again" else ("greedy",):
-                    asked = Decoding(how, limit=6, width=2, seed=3)
+                    decoding = Decoding(how, limit=6, width=2, seed=3)
                     edit = tiny.edited(*codes.split())
-                    request = Request("The red fox sees a lamp.", decoding=asked, mode=mode, intervention=edit)
-                    found = analyse(lab, request)
+                    request = Request("The red fox sees a lamp.", decoding=decoding, mode=mode, intervention=edit)
+                    analysis = analyse(lab, request)
                     arrays = {}
-                    for title, trace in (("", found.trace), ("whole ", found.whole)):
+                    for title, trace in (("", analysis.trace), ("whole ", analysis.whole)):
                         for what in ("patterns", "scores", "masks", "head_masks"):
                             arrays |= {f"{title}{what} {s}": a for s, a in sorted(getattr(trace, what).items())}
                         arrays |= {f"{title}log_probs": trace.log_probs, f"{title}totals": trace.log_totals}
@@ -128,31 +128,31 @@ def analyses() -> Iterator[tuple[str, dict[str, np.ndarray]]]:
 
 def projected(arrays: dict[str, np.ndarray]) -> np.ndarray:
     """One number an array: a seeded weighted sum."""
-    found = []
+    sums = []
     for number, array in enumerate(arrays.values()):
         weights = np.random.default_rng(number).standard_normal(array.size)
-        found.append(float(np.where(np.isfinite(array.ravel()), array.ravel(), 0.0) @ weights))
-    return np.array(found)
+        sums.append(float(np.where(np.isfinite(array.ravel()), array.ravel(), 0.0) @ weights))
+    return np.array(sums)
 
 
 def present() -> tuple[dict[str, np.ndarray], dict[str, Any]]:
     """Returns the values, and the names and shapes of the weights and the hypotheses of every search."""
     values: dict[str, np.ndarray] = {}
-    told: dict[str, Any] = {"decodings": {}, "weights": {}}
+    structure: dict[str, Any] = {"decodings": {}, "weights": {}}
     for name, changes in VARIANTS.items():
-        told["weights"][name] = {key: list(t.shape) for key, t in tiny.model(**changes).state_dict().items()}
+        structure["weights"][name] = {key: list(t.shape) for key, t in tiny.model(**changes).state_dict().items()}
         logits, sums = [], []
-        for _, row, kept in passes(name):
+        for _, row, arrays in passes(name):
             logits.append(row)
-            sums.append(projected(kept))
+            sums.append(projected(arrays))
         values[f"logits {name}"], values[f"sums {name}"] = np.stack(logits), np.stack(sums)
-        told["decodings"][name] = {
-            key: [[list(ids), [round(p, 9) for p in log_probs]] for ids, log_probs in found]
-            for key, found in decodings(name)
+        structure["decodings"][name] = {
+            key: [[list(ids), [round(p, 9) for p in log_probs]] for ids, log_probs in hypotheses]
+            for key, hypotheses in decodings(name)
         }
     for key, arrays in analyses():
         values[f"analysis {key}"] = projected(arrays)
-    return values, told
+    return values, structure
 
 
 def recorded(file: Path = FILE) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
@@ -165,16 +165,20 @@ def recorded(file: Path = FILE) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
 def main(command: str, file: Path = FILE) -> int:
     torch.set_num_threads(1)
     with explicit():
-        values, told = present()
+        values, structure = present()
     if command == "write":
-        text = np.frombuffer(json.dumps(told, separators=(",", ":")).encode(), np.uint8)
+        text = np.frombuffer(json.dumps(structure, separators=(",", ":")).encode(), np.uint8)
         np.savez_compressed(file, told=text, **values)
         print(f"{file.stat().st_size:,} bytes")
         return 0
-    before, told_before = recorded(file)
+    before, structure_before = recorded(file)
     different = [key for key in before if key not in values or not np.array_equal(before[key], values[key], equal_nan=True)]
-    different += [part for part in told_before if told[part] != told_before[part]]
-    print(f"{len(different)} of {len(before) + len(told_before)} groups differ from {file.name}", *different[:20], sep="\n")
+    different += [part for part in structure_before if structure[part] != structure_before[part]]
+    print(
+        f"{len(different)} of {len(before) + len(structure_before)} groups differ from {file.name}",
+        *different[:20],
+        sep="\n",
+    )
     return int(bool(different))
 
 

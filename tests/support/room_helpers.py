@@ -1,4 +1,4 @@
-"""Asks the routes of rooms as a browser does, without a server."""
+"""Sends requests to the routes of rooms as a browser does, without a server."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ ASKED = {"kind": "next", "text": "What comes next?", "options": ["il", "elle"], 
 
 
 def run(made):
-    """What a coroutine gives, in a thread of its own: a browser's event loop may be about in this one."""
-    with ThreadPoolExecutor(1) as beside:
-        return beside.submit(lambda: asyncio.run(made)).result()
+    """Runs a coroutine in another thread, since this one may have a browser's event loop."""
+    with ThreadPoolExecutor(1) as executor:
+        return executor.submit(lambda: asyncio.run(made)).result()
 
 
 async def sent(app, path, said=None, secret=None, who="10.0.0.1", kind="application/json", more=(), host=b"lab:1"):
-    """Status, headers and body of one request."""
+    """Returns status, headers and body of one request."""
     messages = []
     body = [{"type": "http.request", "body": b"" if said is None else json.dumps(said).encode()}]
     own = [(b"authorization", f"Bearer {secret}".encode())] if secret else []
@@ -37,28 +37,28 @@ async def sent(app, path, said=None, secret=None, who="10.0.0.1", kind="applicat
         messages.append(message)
 
     await app(scope | {"query_string": b"", "client": (who, 1), "root_path": ""}, receive, send)
-    given = {name.decode(): value.decode() for name, value in messages[0]["headers"]}
-    return messages[0]["status"], given, b"".join(message.get("body", b"") for message in messages)
+    response_headers = {name.decode(): value.decode() for name, value in messages[0]["headers"]}
+    return messages[0]["status"], response_headers, b"".join(message.get("body", b"") for message in messages)
 
 
 async def ask(app, path, *args, **named):
-    """Status and body of one request, read as JSON where it is an object."""
+    """Returns status and body of one request; a JSON object is parsed."""
     status, _, body = await sent(app, path, *args, **named)
     text = body.decode()
     return status, json.loads(text) if text[:1] == "{" else text
 
 
 async def opened(app, address="/heads?layer=3"):
-    status, made = await ask(app, "/rooms", {"address": address})
+    status, content = await ask(app, "/rooms", {"address": address})
     assert status == 201
-    return f"/rooms/{made['code']}", made["secret"]
+    return f"/rooms/{content['code']}", content["secret"]
 
 
 def events_of(path, secret=None):
-    """The scope in which a browser asks for what a room's followers are sent."""
+    """Returns the ASGI scope of a request for a room's event stream."""
     headers = [(b"authorization", f"Bearer {secret}".encode())] if secret else []
-    asked = {"type": "http", "method": "GET", "path": f"{path}/events", "headers": headers, "client": ("10.0.0.2", 1)}
-    return asked | {"query_string": b"", "root_path": ""}
+    scope = {"type": "http", "method": "GET", "path": f"{path}/events", "headers": headers, "client": ("10.0.0.2", 1)}
+    return scope | {"query_string": b"", "root_path": ""}
 
 
 async def following(rooms, path, events, secret=None):
@@ -77,13 +77,13 @@ async def following(rooms, path, events, secret=None):
 
 
 async def until(holds):
-    """Waits for a state; after a minute it is said which one never came."""
+    """Waits up to a minute for a condition; the AssertionError names it."""
     try:
         async with asyncio.timeout(60):
             while not holds():
                 await asyncio.sleep(0.005)
     except TimeoutError:
-        raise AssertionError(f"This did not come: {_source(holds)}") from None
+        raise AssertionError(f"This did not become true: {_source(holds)}") from None
 
 
 def _source(holds):

@@ -1,4 +1,4 @@
-"""What the panel of *Save* offers on a page, made and looked at."""
+"""Makes and checks the files that the panel *Save* offers."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ def make_offers(lab: Lab, name: str, task: Task, wanted: Collection[str], parts:
         if (label := offer["label"]) in wanted:
             made_of.add(label)
             lab.at.session_state[save.ASKED] = (number, "7")
-            made = lab.run()._mounted(".save")["made"]
-            assert "fault" not in made, (name, label, made)
+            answer = lab.run()._mounted(".save")["made"]
+            assert "fault" not in answer, (name, label, answer)
             if label.startswith("One"):
                 page = next(page for page in pages.of(task) if page.name == name)
-                file = b64decode(made["bytes"]).decode()
+                file = b64decode(answer["bytes"]).decode()
                 assert f"<h1>{page.title}</h1><p>{html.escape(page.question)}</p>" in file
                 assert name != "translate" or all(f'class="part-{part}"' in file for part in parts)
     assert made_of == set(wanted), (name, sorted(made_of))

@@ -87,7 +87,7 @@ def damaged_bytes(draw: st.DrawFn, content: bytes) -> bytes:
     """The content cut, changed, doubled or filled with noise at one place."""
     place, length = draw(st.integers(0, len(content))), draw(st.sampled_from((1, 1, 2, 8, 100, 5000)))
     noise = draw(st.binary(min_size=1, max_size=9) | st.sampled_from((bytes(length), b"\xff" * length)))
-    made = (
+    results = (
         content[:place],
         content[:place] + noise + content[place:],
         content[:place] + noise + content[place + length :],
@@ -95,7 +95,7 @@ def damaged_bytes(draw: st.DrawFn, content: bytes) -> bytes:
         content[:place] + content[max(0, place - length) :],
         noise,
     )
-    return draw(st.sampled_from(made))
+    return draw(st.sampled_from(results))
 
 
 @st.composite

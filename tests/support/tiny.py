@@ -56,14 +56,14 @@ NORMS: list[dict] = [  # what a walk back through the norms has to know
 
 
 def _pairs() -> list[tuple[str, str]]:
-    made = []
+    pairs = []
     for adjective, described in _ADJECTIVES.items():
         for subject, subjekt in _NOUNS.items():
             for verb, verba in _VERBS.items():
                 for thing, objekt in list(_NOUNS.items())[:2]:
                     target = f"Lo {subjekt} {described} {verba} una {objekt}."
-                    made.append((f"The {adjective} {subject} {verb} a {thing}.", target))
-    return made
+                    pairs.append((f"The {adjective} {subject} {verb} a {thing}.", target))
+    return pairs
 
 
 PAIRS = _pairs()
@@ -124,27 +124,27 @@ def model(seed: int = 0, dtype: torch.dtype = torch.float64, **changes: Any) -> 
     """Returns a seeded model in eval mode. Biases and norms are random too, so that a forgotten one shows."""
     random = np.random.default_rng([SALT, seed])
     with numpy_initialisation(random):
-        made = build(config(**changes)).to(dtype)
-        for parameter in made.parameters():
+        network = build(config(**changes)).to(dtype)
+        for parameter in network.parameters():
             if parameter.dim() == 1:
                 parameter.add_(normal(random, *parameter.shape, std=0.3))
-    return made.requires_grad_(True).eval()
+    return network.requires_grad_(True).eval()
 
 
 def lively(seed: int = 0, dtype: torch.dtype = torch.float64, **changes: Any) -> Transformer:
     """A model whose greedy choice depends on the context, and which ends some sentences by itself."""
-    made = model(seed, dtype, **({"tied_output": False} | changes))
+    network = model(seed, dtype, **({"tied_output": False} | changes))
     with torch.no_grad():
-        for name, parameter in made.named_parameters():
+        for name, parameter in network.named_parameters():
             if parameter.dim() == 1:
                 parameter.copy_(torch.ones_like(parameter) if name.endswith("norm.weight") else 0 * parameter)
             if name.endswith(("attention.output.weight", "attention.value.weight")):
                 parameter.mul_(2)
-        made.projection.weight.mul_(4)
-        made.projection.weight[END].mul_(1.5)
-        if made.projection.bias is not None:
-            made.projection.bias.copy_(normal(np.random.default_rng(seed), *made.projection.bias.shape))
-    return made.requires_grad_(False)
+        network.projection.weight.mul_(4)
+        network.projection.weight[END].mul_(1.5)
+        if network.projection.bias is not None:
+            network.projection.bias.copy_(normal(np.random.default_rng(seed), *network.projection.bias.shape))
+    return network.requires_grad_(False)
 
 
 def ids(*shape: int, seed: int = 0, vocab: int = VOCAB) -> torch.Tensor:
@@ -154,23 +154,23 @@ def ids(*shape: int, seed: int = 0, vocab: int = VOCAB) -> torch.Tensor:
 
 def target_ids(*shape: int, seed: int = 1, vocab: int = VOCAB) -> torch.Tensor:
     """Random decoder inputs: `<s>` in front."""
-    drawn = ids(*shape, seed=seed, vocab=vocab)
-    drawn[:, 0] = START
-    return drawn
+    tokens = ids(*shape, seed=seed, vocab=vocab)
+    tokens[:, 0] = START
+    return tokens
 
 
 def padded(rows: list[int], length: int, seed: int = 0, vocab: int = VOCAB) -> torch.Tensor:
     """Random ids [B, length] of which row b keeps the first rows[b], then `<pad>`."""
-    drawn = ids(len(rows), length, seed=seed, vocab=vocab)
-    return drawn.masked_fill(torch.arange(length)[None] >= torch.tensor(rows)[:, None], PAD)
+    tokens = ids(len(rows), length, seed=seed, vocab=vocab)
+    return tokens.masked_fill(torch.arange(length)[None] >= torch.tensor(rows)[:, None], PAD)
 
 
 def edited(*codes: str) -> Intervention:
     """The intervention that some codes make together; patches take from OTHER."""
-    made = BASELINE
+    intervention = BASELINE
     for code in codes:
-        made = made.with_edit(code)
-    return dataclasses.replace(made, donor=made.donor or OTHER) if made.takes else made
+        intervention = intervention.with_edit(code)
+    return dataclasses.replace(intervention, donor=intervention.donor or OTHER) if intervention.takes else intervention
 
 
 def edits(rows: Sequence[Intervention], means: Mapping[Site, torch.Tensor] | None = None) -> Edits:
@@ -184,16 +184,18 @@ def sites(config: ModelConfig) -> list[Site]:
 
 
 def records(probe: Probe) -> dict[Site, dict[str, torch.Tensor]]:
-    """What a full probe kept, with the residual stream of each site's sub-layer, and of the feed-forward network after it:
-    `residual_in`, `residual_mid` where one follows, `residual_out`."""
-    found = {site: dict(record) for site, record in probe.records.items()}
+    """Returns the records of a full probe with the residual streams `residual_in`, `residual_mid` and `residual_out`.
+
+    `residual_mid` exists if a feed-forward network follows the attention.
+    """
+    by_site = {site: dict(record) for site, record in probe.records.items()}
     for (stack, layer, part), streams in probe.streams.items():
-        cross = stack == "decoder" and Site("cross", layer) in found
+        cross = stack == "decoder" and Site("cross", layer) in by_site
         site = Site("cross" if cross and part != "self" else stack, layer)
         last = part == "ff" or (cross and part == "self")
         names = ("residual_mid" if part == "ff" else "residual_in", "residual_out" if last else "residual_mid")
-        found[site] |= dict(zip(names, streams, strict=True))
-    return found
+        by_site[site] |= dict(zip(names, streams, strict=True))
+    return by_site
 
 
 def means(config: ModelConfig, seed: int = 5) -> dict[Site, torch.Tensor]:
@@ -203,7 +205,7 @@ def means(config: ModelConfig, seed: int = 5) -> dict[Site, torch.Tensor]:
 
 
 def with_means(checkpoint: Checkpoint) -> Checkpoint:
-    """The same checkpoint with made-up means."""
+    """Returns the checkpoint with invented means."""
     return dataclasses.replace(checkpoint, means=means(checkpoint.config))
 
 
@@ -216,18 +218,18 @@ def logits(
     means: Mapping[Site, torch.Tensor] | None = None,
 ) -> torch.Tensor:
     """One pass [B,T,V] under no intervention, one for all rows, or one a row."""
-    made = edits(rows or (BASELINE,), means)
-    seen = masks.build(model.config, source, target, made.rows)
-    return model(source, target, seen, Pass(made, probe, given=given(model, made, target, target.device)))
+    applied = edits(rows or (BASELINE,), means)
+    seen = masks.build(model.config, source, target, applied.rows)
+    return model(source, target, seen, Pass(applied, probe, given=given(model, applied, target, target.device)))
 
 
 def checkpoint(tokenizer: Tokenizer, seed: int = 12, dtype: torch.dtype = torch.float32, **changes: Any) -> Checkpoint:
     """An untrained checkpoint over a vocabulary; with two vocabularies, both sides have the same tokens."""
     sizes = {"source_vocab": tokenizer.size, "target_vocab": tokenizer.size}
-    made = lively(seed, dtype, **(sizes | changes))
+    network = lively(seed, dtype, **(sizes | changes))
     counts = (1000,) * tokenizer.size
     both = {"source": counts, "target": counts}
-    return Checkpoint("tiny", made.config, made, tokenizer, tokenizer, ("English", "Made-up"), {"bleu": 1.0}, both)
+    return Checkpoint("tiny", network.config, network, tokenizer, tokenizer, ("English", "Made-up"), {"bleu": 1.0}, both)
 
 
 def with_seen(checkpoint: Checkpoint, words: Mapping[str, int], source: int = 20, target: int = 20) -> Checkpoint:
@@ -239,5 +241,5 @@ def with_seen(checkpoint: Checkpoint, words: Mapping[str, int], source: int = 20
 def classifier(tokenizer: Tokenizer, classes: Sequence[str] = ("calm", "glad", "sad"), **changes: Any) -> Checkpoint:
     """An untrained checkpoint that gives a text one of some labels; it pools the mean of all tokens unless told."""
     judges = {"family": "encoder-only", "decoder_layers": 0, "source_start": True, "pooler": True, "pooling": "mean"}
-    made = checkpoint(tokenizer, **(judges | {"classes": tuple(classes), "tied_output": True} | changes))
-    return dataclasses.replace(made, languages=("Text", "Text"), metrics={})
+    loaded = checkpoint(tokenizer, **(judges | {"classes": tuple(classes), "tied_output": True} | changes))
+    return dataclasses.replace(loaded, languages=("Text", "Text"), metrics={})

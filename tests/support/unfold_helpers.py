@@ -52,7 +52,7 @@ def asked(checkpoint: Checkpoint, *codes: str, text: str = TEXT, target: str | N
 
 
 def recorded(checkpoint: Checkpoint, analysis: Analysis) -> dict[Site, dict[str, np.ndarray]]:
-    """What a full probe records in a pass of its own."""
+    """Returns the records of a full probe of a separate pass."""
     trace, edit, config = analysis.whole, analysis.request.intervention, checkpoint.config
     source = torch.tensor([trace.source.ids])
     target = torch.tensor([[START, *trace.outputs.ids[:-1]]])
@@ -60,7 +60,7 @@ def recorded(checkpoint: Checkpoint, analysis: Analysis) -> dict[Site, dict[str,
     probe = Probe("full")
     with torch.inference_mode():
         checkpoint.model(source, target, seen, Pass(Edits([edit], checkpoint.means), probe))
-    return {site: {name: t[0].numpy() for name, t in found.items()} for site, found in tiny.records(probe).items()}
+    return {site: {name: t[0].numpy() for name, t in arrays.items()} for site, arrays in tiny.records(probe).items()}
 
 
 def everywhere(checkpoint: Checkpoint, analysis: Analysis):
@@ -70,8 +70,8 @@ def everywhere(checkpoint: Checkpoint, analysis: Analysis):
         for head in range(checkpoint.config.heads):
             for query in range(len(analysis.whole.queries(site))):
                 with mock.patch("model.readings.stages.unfold.activations", lambda *_: done):
-                    found = unfold(checkpoint, analysis, site, head, query)
-                yield found
+                    unfolded = unfold(checkpoint, analysis, site, head, query)
+                yield unfolded
 
 
 def some(u: Unfolded) -> bool:
@@ -135,10 +135,10 @@ def follow(checkpoint: Checkpoint, u: Unfolded, scaling: bool = True, turn: Call
         np.testing.assert_array_equal(arrived[t], x)
         read, offered = x, arrived
     if config.norm_first:
-        before, (shown,) = tables(u, "norm")
+        before, (normed,) = tables(u, "norm")
         np.testing.assert_array_equal(before[0], x)
         read = norm(checkpoint, residual.norm, x)
-        np.testing.assert_allclose(shown, read, **CLOSE)
+        np.testing.assert_allclose(normed, read, **CLOSE)
         offered = arrived if u.site.kind == "cross" else norm(checkpoint, residual.norm, arrived)
     (q,), k, v = tables(u, "qkv")
     np.testing.assert_allclose(q, linear(attention.query, read)[part], **CLOSE)
@@ -204,12 +204,12 @@ def _follow_output(checkpoint: Checkpoint, u: Unfolded, x: np.ndarray, weights: 
         before, (read,) = tables(u, "ff_norm")
         np.testing.assert_allclose(before[0], stream, **CLOSE)
         np.testing.assert_allclose(read, norm(checkpoint, last.norm, stream), **CLOSE)
-    ((inner,),), ((active,),), ((made,),) = (tables(u, f"ff_{name}") for name in ("inner", "active", "output"))
+    ((inner,),), ((active,),), ((outer,),) = (tables(u, f"ff_{name}") for name in ("inner", "active", "output"))
     np.testing.assert_allclose(inner, linear(network.inner, read), **CLOSE)
     gate = inner if network.gate is None else linear(network.gate, read)
     np.testing.assert_allclose(active, activation(config.activation, gate) * (1 if network.gate is None else inner), **CLOSE)
-    np.testing.assert_allclose(made, linear(network.outer, active), **CLOSE)
-    added_to(checkpoint, u, "ff_residual", stream, made, last)
+    np.testing.assert_allclose(outer, linear(network.outer, active), **CLOSE)
+    added_to(checkpoint, u, "ff_residual", stream, outer, last)
 
 
 def added_to(checkpoint: Checkpoint, u: Unfolded, name: str, x: np.ndarray, output: np.ndarray, residual) -> np.ndarray:

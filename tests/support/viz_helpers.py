@@ -1,4 +1,4 @@
-"""What the tests of the pages and figures share: the app without a browser, and a figure as the browser reads it."""
+"""Helpers for tests of pages and figures: the app without a browser, and figures as the browser reads them."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _DIGITS = str.maketrans("⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "-0123456789")
 
 
 class Lab:
-    """One visitor: opens a link, types, switches, and reads what stands on the page. No run may end in an exception."""
+    """One visitor who opens a link, types, clicks and reads the page. An exception in a run fails the test."""
 
     def __init__(self, page: str | None = None, **link: str) -> None:
         self.at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=TIMEOUT)
@@ -90,9 +90,9 @@ class Lab:
 
     @property
     def awaited(self) -> list[str]:
-        """What has not been computed, for nobody has looked; without the content of popovers."""
+        """Names of lazy parts that have not been seen, without the content of popovers."""
         ids = [c.proto.id for c in self.at.get("bidi_component") if c.proto.component_name.endswith(".wanted")]
-        names = [found.rpartition("-wanted ")[2] for found in ids]
+        names = [each.rpartition("-wanted ")[2] for each in ids]
         return [name for name in names if not name.startswith(inside(""))]
 
     @property
@@ -104,8 +104,8 @@ class Lab:
             for child in getattr(node, "children", {}).values():
                 yield from below(child)
 
-        found = (re.fullmatch(r"\$\$ID-\w+-(.+)", each) for each in below(self.at._tree))
-        return {re.sub(r"[^\w-]", "-", each[1]) for each in found if each}
+        matches = (re.fullmatch(r"\$\$ID-\w+-(.+)", each) for each in below(self.at._tree))
+        return {re.sub(r"[^\w-]", "-", each[1]) for each in matches if each}
 
     @property
     def box(self) -> str:
@@ -122,8 +122,8 @@ class Lab:
 
     def sentences(self, kind: str) -> list[str]:
         """The text of the elements of a class."""
-        found = [text for text in self.html if re.match(rf'<\w+ class="{kind}"', text)]
-        return [html.unescape(re.sub(r"<[^>]+>", "", text)) for text in found]
+        texts = [text for text in self.html if re.match(rf'<\w+ class="{kind}"', text)]
+        return [html.unescape(re.sub(r"<[^>]+>", "", text)) for text in texts]
 
     @property
     def faults(self) -> list[str]:
@@ -135,44 +135,44 @@ class Lab:
 
     @property
     def timeline(self) -> dict[str, Any] | None:
-        """What the timeline was given; None where there is none."""
+        """Data of the timeline, or None."""
         return self._mounted("timeline")
 
     @property
     def switchboard(self) -> dict[str, Any] | None:
-        """What the switchboard was given; None where there is none."""
+        """Data of the switchboard, or None."""
         return self._mounted("switchboard")
 
     @property
     def all_heads(self) -> dict[str, Any] | None:
-        """What the view of all heads was given, its thumbnails included; None where there is none."""
-        told, shown = self._mounted(".all_heads"), self._mounted(".thumbnails")
-        assert (told or {}).get("grids") == (shown or {}).get("id")
-        return told and {**told, "grids": shown["grids"]}
+        """Data of the view of all heads with its thumbnails, or None."""
+        data, thumbnails = self._mounted(".all_heads"), self._mounted(".thumbnails")
+        assert (data or {}).get("grids") == (thumbnails or {}).get("id")
+        return data and {**data, "grids": thumbnails["grids"]}
 
     @property
     def stages(self) -> dict[str, Any] | None:
-        """What the view of one head unfolded was given; None where there is none."""
+        """Data of the stages of one head, or None."""
         return self._mounted(".stages")
 
     @property
     def writers(self) -> dict[str, Any] | None:
-        """What the matrix of the writers of a score was given; None where there is none."""
+        """Data of the matrix of score writers, or None."""
         return self._mounted(".writers")
 
     @property
     def tokens(self) -> dict[str, Any] | None:
-        """What the view of words and their tokens was given; None where there is none."""
+        """Data of the tokenizer view, or None."""
         return self._mounted(".tokens")
 
     @property
     def sum(self) -> dict[str, Any] | None:
-        """What the view of a difference and its parts was given; None where there is none."""
+        """Data of the logit sum, or None."""
         return self._mounted(".sum")
 
     @property
     def side_by_side(self) -> dict[str, Any] | None:
-        """What the view of two passes beside each other was given; None where there is none."""
+        """Data of the side-by-side view, or None."""
         return self._mounted(".side_by_side")
 
     def _mounted(self, name: str, key: str = "") -> dict[str, Any] | None:
@@ -246,7 +246,7 @@ def read(text: str) -> str:
 
 
 def hover(figure: go.Figure, row: int, column: int) -> str:
-    """What Plotly writes when the pointer rests on a cell of a heatmap."""
+    """Returns Plotly's hover text of a cell of a heatmap."""
     heat = figure.data[0]
     text = heat.hovertemplate.replace("<extra></extra>", "").replace("<br>", "\n")
     cell = "" if heat.customdata is None else str(heat.customdata[row][column])

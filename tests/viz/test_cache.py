@@ -324,7 +324,7 @@ def test_a_page_s_record_does_not_hold_the_arrays(monkeypatch, tiny_checkpoint):
 
 def test_a_figure_may_not_capture_variables():
     mode = "dark"
-    with pytest.raises(ValueError, match="captures mode; expected a function that draws from its arguments alone"):
+    with pytest.raises(ValueError, match="captures mode; expected a function without captured variables"):
         result_cache.cached_figure(lambda request, device: mode)
 
 

@@ -56,7 +56,7 @@ def test_only_its_session_sees_an_upload(session, saved):
         session(other)
         assert name not in cache.checkpoint_names()
         assert cache.languages(name, "cpu") == ("Sentence", "Translation")
-        with pytest.raises(CheckpointError, match="Bring the same zip here") as fault:
+        with pytest.raises(CheckpointError, match="Upload the same zip") as fault:
             cache.checkpoint(name, "cpu")
         assert "/" not in str(fault.value)
     session("two")
@@ -85,10 +85,10 @@ def test_the_number_of_uploads_is_limited(session, saved, tiny_checkpoint, tmp_p
         save(dataclasses.replace(tiny_checkpoint, languages=("A", str(number))), saved)
         uploads.bring(packed(saved), "mine.zip")
     session("one")
-    with pytest.raises(ValueError, match="You have brought 2 checkpoints"):
+    with pytest.raises(ValueError, match="You have uploaded 2 checkpoints"):
         uploads.bring(packed(saved), "mine.zip")
     session("four")
-    with pytest.raises(ValueError, match="Visitors have brought 4 checkpoints"):
+    with pytest.raises(ValueError, match="Visitors have uploaded 4 checkpoints"):
         uploads.bring(packed(saved), "mine.zip")
     assert len(folders(tmp_path)) == 4
     session("four", leaves="two")

@@ -1,6 +1,4 @@
-"""What every page does: it takes the view from the link, computes what it draws, says what is wrong, and writes the link.
-
-What a visitor reads while others are served first."""
+"""One run of a page: reads the view from the link, computes, draws, reports faults and writes the link."""
 
 from __future__ import annotations
 
@@ -35,29 +33,28 @@ if TYPE_CHECKING:
 
 @contextmanager
 def queue() -> Iterator[None]:
-    """Says how many stand before, where something waits for its turn; a run whose visitor has left ends at that moment."""
+    """Shows how many requests are ahead while this run waits; the run of a visitor who left ends there."""
     with st.container(key="queue"):
         place = st.empty()
 
-    def told(before: int) -> None:
+    def show_waiting(ahead: int) -> None:
         with place:
-            if before:
-                site_texts.write(f'<p class="lab-note">Many are at work here: waiting, {before} before you.</p>')
+            if ahead:
+                count = "1 request is" if ahead == 1 else f"{ahead} requests are"
+                site_texts.write(f'<p class="lab-note">Busy. {count} ahead of yours.</p>')
             else:
                 place.empty()
 
-    with work_queue.hearing(told):
+    with work_queue.hearing(show_waiting):
         yield
 
 
-WIDTHS = (352, 508, 96)  # of title, sentence and link in the head of a page
-UNFORESEEN = (
-    "Something went wrong that the lab did not foresee ({}). What you typed is kept: try another checkpoint or sentence."
-)
+WIDTHS = (352, 508, 96)  # of title, sentence and link
+UNFORESEEN = "Unexpected error ({}). Your input is kept. Try another checkpoint or sentence."
 
 
 def title_row(view: View, page: pages.Page, widths: tuple[int, int, int] = WIDTHS) -> Places:
-    """The head of a page whose sentence stands beside its title."""
+    """Draws the head of a page: title and sentence side by side."""
     controls.title_row(view, page.title, page.question, widths)
     body = st.container()
     return Places(body, body)
@@ -77,14 +74,19 @@ def show(
     in_lecture: Callable[[Shown], None] | None = None,
     of_sentence: Callable[[View], bool] = lambda view: True,
 ) -> None:
-    """One run of the page of a name.
+    """Runs the page of a name.
 
-    `head` draws what stands there before anything is computed. `compute` finds what the page needs beside its data, and may
-    raise ValueError as they do. `steps_of` has the steps that the view may look at, and `look` what it looks at where its
-    link leaves that open. Where the sentence or the checkpoint fails, `without` draws what needs neither; else `draw` the
-    page; in lecture mode `in_lecture`, which has a place for controls and one large thing, and the box of the visitor's
-    sentence where what is shown is `of_sentence`. `tables` and `python` give the
-    numbers of what is shown, and the lines that compute them, once they are asked for.
+    Args:
+        draw: draws the page.
+        head: draws the head before anything is computed.
+        compute: returns the page's own result; may raise ValueError.
+        steps_of: returns the trace whose steps the view may show.
+        choose_view: fills what the link leaves open.
+        draw_without: draws the parts that need neither sentence nor checkpoint, after a fault.
+        tables: returns the numbers of the page, on request.
+        python: returns the code that computes them, on request.
+        in_lecture: draws one large picture with a place for controls in lecture mode.
+        of_sentence: True if lecture mode shows the box of the sentence.
     """
     visit.leave()
     view, faults = session.open_view(name)
@@ -97,14 +99,14 @@ def show(
     else:
         session.spare()
     panel = save.place()
-    large = view.lecture and in_lecture is not None
+    is_lecture = view.lecture and in_lecture is not None
     page = next(page for page in pages.of(task) if page.name == name)
-    places = present.head(view, page, of_sentence(view)) if large else head(view, page)
+    places = present.head(view, page, of_sentence(view)) if is_lecture else head(view, page)
     try:
         with places.body, site_texts.waiting():
             page_data = cache.page_data(view)
-            analysis = page_data.analysis  # kept from here to the end of the run
-            found = compute(page_data)
+            analysis = page_data.analysis  # holds a reference until the end of the run
+            result = compute(page_data)
     except ValueError as fault:
         with places.notes:
             site_texts.sentence_notes((), faults)
@@ -117,20 +119,22 @@ def show(
         session.settle(view)
         return
     steps = len(steps_of(analysis).places)
-    session.fitted(page_data.view)  # not the step: it gives way to what is written of the text, whatever the checkpoint has
+    session.fitted(page_data.view)  # without the step, which depends on the text
     view = look(page_data.view.within(steps), page_data)
-    told = (*faults, *page_data.faults)
-    shown = Shown(view, page_data, found, told, session.theme_mode(), places, tables, python)
-    lecture.shown(shown, steps)
-    room_panel.shown(shown)
-    (in_lecture if large and in_lecture else draw)(shown)
-    save.fill(panel, view, analysis, saved_files.offers(shown, name))
+    faults = (*faults, *page_data.faults)
+    context = Shown(view, page_data, result, faults, session.theme_mode(), places, tables, python)
+    lecture.shown(context, steps)
+    room_panel.shown(context)
+    (in_lecture if is_lecture and in_lecture else draw)(context)
+    save.fill(panel, view, analysis, saved_files.offers(context, name))
     session.settle(view)
 
 
 def run(page: StreamlitPage, foot: Callable[[], None], sidebar: Callable[[], None]) -> None:
-    """One run of a page with its foot, and then the sidebar, whatever becomes of the page: another checkpoint can be chosen.
-    A fault that nobody foresaw is logged, and told in one sentence; where errors are shown it is raised."""
+    """Runs a page, its foot and the sidebar. The sidebar also appears after a fault of the page.
+
+    An unexpected exception is logged and shown as one sentence; in debug mode it is raised.
+    """
     unforeseen = None
     try:
         with queue():
@@ -151,13 +155,13 @@ def run(page: StreamlitPage, foot: Callable[[], None], sidebar: Callable[[], Non
 
 
 def shows_errors() -> bool:
-    """True for who works on the pages: an error stands on the page with its traceback."""
+    """True in debug mode: the page shows tracebacks."""
     return st.get_option("client.showErrorDetails") == "full"
 
 
 @cache_of_process
 def _pages(home: Path, declared: tuple[pages.Page, ...]) -> tuple[StreamlitPage, ...]:
-    """All pages, whose files are looked for once."""
+    """Returns all pages; their files are looked up once."""
     first, *others = declared
     return (
         st.Page(home / first.file, title=first.title, url_path="", default=True),
@@ -166,11 +170,10 @@ def _pages(home: Path, declared: tuple[pages.Page, ...]) -> tuple[StreamlitPage,
 
 
 def navigation(home: Path) -> StreamlitPage:
-    """The navigation over all pages, and the page of this run. An address that is none of theirs gets a page for one run,
-    out of sight, which leads to the first."""
+    """Draws the navigation and returns the page of this run. A hidden page handles an unknown address."""
     task = cache.task(session.arriving(), session.current().device)
-    found = [copy(page) for page in _pages(home, pages.of(task))]  # a run marks the page that it may call
+    entries = [copy(page) for page in _pages(home, pages.of(task))]  # a run marks its page
     if (name := visit.lost()) and "/" not in name:
         back = partial(visit.lead_back, name)
-        found.append(st.Page(back, title=name, url_path=name, visibility="hidden"))
-    return st.navigation(found)
+        entries.append(st.Page(back, title=name, url_path=name, visibility="hidden"))
+    return st.navigation(entries)

@@ -1,11 +1,4 @@
-"""The sidebar: which checkpoint answers, how good it is, and where it runs.
-
-The control under the choice of a checkpoint: what cannot be chosen and why, and a checkpoint of one's own as a zip.
-
-Watches on every page: tells the server when the visitor changes the theme, for figures are coloured there; fits the
-labels of charts to their size; takes the keyboard into what opens over the page, and back.
-
-All terms and their meanings, in a popover."""
+"""The sidebar: choice, facts and upload of checkpoints, the watcher of the theme, and the list of terms."""
 
 from __future__ import annotations
 
@@ -31,45 +24,42 @@ TRIED, GOOD, FAULT = "zips tried", "zips brought", "fault of a zip"  # kept for 
 
 
 def control(view: View) -> None:
-    """What CHECKPOINTS names in vain, and, where the server takes uploads, the way to bring one."""
+    """Draws the unusable folders of CHECKPOINTS and, if uploads are enabled, the upload of a checkpoint."""
     unusable = cache.unusable()
     for sentence in unusable[:SHOWN_UNUSABLE]:
         site_texts.note(sentence, warn=True)
     if len(unusable) > SHOWN_UNUSABLE:
         site_texts.note(f"And {len(unusable) - SHOWN_UNUSABLE} more.", warn=True)
     if view.checkpoint in uploads.mine():
-        site_texts.note(
-            "Seen by this session alone, and gone with it. Whoever opens your link has to bring the same zip there."
-        )
-        st.button("Take it away", key="take away", type="tertiary", on_click=_take_away, args=(view.checkpoint,))
+        site_texts.note("Only this session sees it. Others must upload the same zip to open your link.")
+        st.button("Remove it", key="take away", type="tertiary", on_click=_take_away, args=(view.checkpoint,))
     if not uploads.is_on():
         return
-    brought = session.kept(GOOD) or 0  # another popover after each that was good: it is closed
-    most = uploads.most_mb()
+    brought = session.kept(GOOD) or 0  # a new key after each upload closes the popover
+    max_mb = uploads.most_mb()
     with st.popover("Bring your own …", type="tertiary", key=f"bring {brought}"), st.container(width=WIDTH):
         if fault := session.kept(FAULT):
             site_texts.fault(fault)
         file = st.file_uploader(
-            f"A checkpoint as a zip, up to {most} MB",
+            f"A checkpoint as a zip, up to {max_mb} MB",
             type="zip",
-            max_upload_size=most,
+            max_upload_size=max_mb,
             key=f"zip {session.kept(TRIED) or 0}",
             on_change=session.hear,
         )
         site_texts.note(
-            "The folder of a trained or converted model: config.json, tokenizer, model.safetensors. Only you see it, and "
-            "it is gone when you leave."
+            "Zip the folder with config.json, tokenizer and model.safetensors. Only you see it, until you leave."
         )
     if file is not None:
         _bring(view, file)
 
 
 def _bring(view: View, file: UploadedFile) -> None:
-    """Unpacks and loads what has been uploaded, and shows it; where that fails says why. Both begin a new run."""
+    """Unpacks, loads and shows an upload, or stores the error message; then starts a new run."""
     with st.spinner("Unpacking and checking"):
         name, fault = _tried(file, view.device)
     _forget_bytes(file)
-    session.keep(TRIED, (session.kept(TRIED) or 0) + 1)  # a new widget, which holds no file
+    session.keep(TRIED, (session.kept(TRIED) or 0) + 1)  # a new, empty widget
     session.keep(FAULT, fault)
     if not fault:
         session.keep(GOOD, (session.kept(GOOD) or 0) + 1)
@@ -79,7 +69,7 @@ def _bring(view: View, file: UploadedFile) -> None:
 
 
 def _tried(file: UploadedFile, device: str) -> tuple[str, str]:
-    """The name of the checkpoint in a zip, or why there is none."""
+    """Returns the name of the checkpoint in a zip and an error message; one of them is empty."""
     name = ""
     try:
         name = uploads.bring(file, file.name)
@@ -94,7 +84,7 @@ def _tried(file: UploadedFile, device: str) -> tuple[str, str]:
 
 
 def _forget_bytes(file: UploadedFile) -> None:
-    """Frees what Streamlit holds of a file: it would keep it as long as the session."""
+    """Frees the bytes that Streamlit would keep as long as the session."""
     from streamlit import runtime
     from streamlit.runtime.scriptrunner import get_script_run_ctx
 
@@ -104,17 +94,17 @@ def _forget_bytes(file: UploadedFile) -> None:
 
 
 def _take_away(name: str) -> None:
-    """Goes back to the first checkpoint, and takes one away that was brought; a callback."""
+    """Deletes an upload and returns to the default checkpoint; a callback."""
     session.change(checkpoint=View.checkpoint)
     uploads.drop(name)
 
 
 def chosen() -> None:
-    """Which checkpoint answers, how good it is, and where it runs; a choice where there are several."""
+    """Draws the choices of checkpoint and device, and the facts of the checkpoint."""
     view = session.current()
     folders, devices = cache.checkpoint_names(), ("auto", *cache.devices())
     if folders != (view.checkpoint,):
-        options = tuple(dict.fromkeys((*folders, view.checkpoint)))  # one that is not there can be left again
+        options = tuple(dict.fromkeys((*folders, view.checkpoint)))  # includes a missing one, so that it can be left
         bound = session.bind("checkpoint", "checkpoint", view.checkpoint)
         st.selectbox("Checkpoint", options, format_func=uploads.shown, **bound)
     control(view)
@@ -123,12 +113,12 @@ def chosen() -> None:
         st.selectbox("Device", options, **session.bind("device", "device", view.device))
     try:
         _facts(cache.checkpoint(view.checkpoint, view.device))
-    except Exception:  # the page says what is wrong with it, and another can be chosen
+    except Exception:  # the page reports the fault
         return
 
 
 def _facts(loaded: Checkpoint) -> None:
-    """How large a checkpoint is, how good, and where it runs."""
+    """Draws size, score and device of a checkpoint."""
     config, metrics = loaded.config, loaded.metrics
     score = scored(metrics.get("test_all_references") or metrics.get("test"))
     count = loaded.model.parameter_count
@@ -146,7 +136,7 @@ def _facts(loaded: Checkpoint) -> None:
 
 
 def scored(test: dict[str, Any] | None) -> str:
-    """What was measured of a checkpoint on a test set, in a sentence."""
+    """Returns the test score of a checkpoint as a sentence."""
     if not test:
         return "Not scored on a test set."
     if "accuracy" in test:
@@ -163,12 +153,15 @@ _COMPONENT = mount.Component(__file__, name="watch")
 
 
 def watch(mode: theme.Mode) -> None:
-    """Mounts the watcher; where the browser shows another theme than `mode`, the script runs again with that one."""
+    """Mounts the watcher. A theme other than `mode` in the browser starts a new run.
+
+    Its script also fits the labels of charts and moves the keyboard focus into popovers.
+    """
     events = {"mode": (mount.one_of(theme.PALETTES), session.set_theme)}
     _COMPONENT.mount("watch", {"mode": mode}, events, default={"mode": mode})
 
 
 def terms_list() -> None:
-    """Mounts the button that opens them."""
+    """Draws the button that opens the list of terms."""
     with st.popover("Terms", width="stretch"):
         site_texts.write(terms.listed())

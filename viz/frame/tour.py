@@ -1,9 +1,9 @@
-"""The tour: five stops on the first page, offered once to who is new, and begun by the button in the sidebar at any time."""
+"""The tour: five stops on the first page, offered once to new visitors and started by a button in the sidebar."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
 from viz import cache, pages
 from viz.kit import mount
@@ -12,7 +12,7 @@ from viz.state import navigation, session
 
 @dataclass(frozen=True)
 class Stop:
-    """A stop: what is pointed at, by the first of some selectors that finds something in sight, and what is said of it."""
+    """A stop of the tour. It points at the first visible element of `at`, a list of CSS selectors."""
 
     title: str
     text: str
@@ -22,40 +22,39 @@ class Stop:
 STOPS = (  # in their order, all on the first page
     Stop(
         "Your sentence",
-        "Type a sentence and press Enter, or take one of the examples. You watch the model work on it.",
+        "Type a sentence and press Enter, or choose an example.",
         (".st-key-input_row",),
     ),
     Stop(
         "One token at a time",
-        "Play, or step with the arrow keys: one token at a time. The lines show what it looks at meanwhile.",
+        "Press Play, or step with the arrow keys. The lines show the tokens that each step looks at.",
         (".st-key-timeline",),
     ),
     Stop(
         "Why this word?",
-        "What else it might have said there, with the probability of each. Click one to put it there.",
+        "These are the top next tokens with their probabilities. Click one to force it.",
         (".st-key-candidates",),
     ),
     Stop(
         "Inside the heads",
-        "Every layer and every head has a map of who looks at whom: choose one here. The maps are below.",
+        "Each head has a map: each row is one token looking at the others. Choose a head here. The maps are below.",
         (".st-key-picks",),
     ),
     Stop(
         "Break it",
-        "The other pages take it apart: switch heads and masks off, and see what becomes of what it says. Lessons tell "
-        "you where to begin.",
+        "On the other pages you switch heads and masks off and see what changes. Lessons show where to begin.",
         ('[data-testid="stSidebarNav"]', '[data-testid="stExpandSidebarButton"]'),
     ),
 )
-JUDGED = {  # in the place of these, where a text is judged
+JUDGED = {  # replacements for a classifier
     1: Stop(
         "The text and its label",
-        "Step through the text with the arrow keys. The colour is how much of each token the model takes in.",
+        "Step through the text with the arrow keys. The colour shows the attention to each token.",
         (".st-key-judged",),
     ),
     2: Stop(
         "Which words decide?",
-        "Each word is hidden in turn, and the model runs again. Below stand other readings, and how far they agree.",
+        "The model runs again with each word hidden. Below, other readings are compared with the result.",
         (".st-key-word-table",),
     ),
 }
@@ -64,16 +63,19 @@ _INVITATION = mount.Component(__file__, '<div class="tour-invitation"></div>', n
 
 
 def tour(on_lesson: Callable[[], None], key: str = "tour") -> None:
-    """Mounts the button that begins the tour, on whatever page; it leads to the first one. `on_lesson` is called, before the
-    next run, where the first lesson is chosen at its end."""
+    """Mounts the button that starts the tour on the first page. `on_lesson` is the callback of the last stop."""
     first, here = pages.PAGES[0].name, navigation.page()
     view = session.current()
     own = JUDGED if cache.task(view.checkpoint, view.device).judges else {}
-    data = {"stops": [asdict(own.get(n, stop)) for n, stop in enumerate(STOPS)], "here": here == first}
+    stops = [own.get(n, stop) for n, stop in enumerate(STOPS)]
+    data = {
+        "stops": [{"title": each.title, "text": each.text, "at": each.at} for each in stops],
+        "here": here == first,
+    }
     go = (mount.pressed, lambda: None if here == first else navigation.go_to(first))
     _TOUR.mount(key, data, {"go": go, "lesson": (mount.pressed, on_lesson)})
 
 
 def invitation(key: str = "tour_invitation") -> None:
-    """Mounts the one line that offers the tour; who has seen it once is not asked again."""
+    """Mounts the line that offers the tour once."""
     _INVITATION.mount(key, {})

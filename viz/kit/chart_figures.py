@@ -1,7 +1,7 @@
-"""A Plotly figure as plain data: its own builders check every property, which takes 24 ms a map; here nothing is checked but
-in the tests, where every figure is.
+"""Plotly figures as plain data, and the chart of probabilities before and after an edit.
 
-The probability of each target token, before and after an edit."""
+Plotly's builders check every property, 24 ms for a map. The tests check every figure instead.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from viz import theme
 
 
 class Figure(go.Figure):
-    """A finished figure. Streamlit asks for its values at every run: they are copied out once."""
+    """A finished figure. Streamlit reads its values at every run, so they are copied once."""
 
     def to_dict(self) -> dict[str, Any]:
         return self._values
@@ -28,7 +28,7 @@ class Figure(go.Figure):
 
 
 class Drawing:
-    """Collects traces and layout; the methods are those of a Plotly figure, without underscores in names."""
+    """Collects traces and layout, with the methods of a Plotly figure."""
 
     def __init__(self, *traces: dict[str, Any]) -> None:
         self.data = list(traces)
@@ -68,7 +68,7 @@ class Drawing:
 
 
 def heatmap(**properties: Any) -> dict[str, Any]:
-    """A heatmap whose cells are counted from 0, without a bar that explains its colours."""
+    """Returns a heatmap trace with cells counted from 0 and without a colour bar."""
     return {"type": "heatmap", "x0": 0, "dx": 1, "y0": 0, "dy": 1, "showscale": False} | properties
 
 
@@ -81,10 +81,14 @@ def change_chart(
     height: int = 220,
     chosen: int | None = None,
 ) -> go.Figure:
-    """Hollow: before; filled: after; a stem in the hue of a loss or a gain. Steps from `comparable` on are greyed out.
+    """Returns a chart of probabilities before (hollow) and after (filled), joined by a stem in the hue of loss or gain.
 
-    `labels` and `before` cover all T steps of the baseline, `after` at least the first `comparable` of them; both are
-    probabilities. `chosen` is the step that is looked at. Raises ValueError where `after` is too short.
+    Args:
+        labels, before: all T steps of the baseline.
+        after: at least the first `comparable` steps; later steps are greyed out.
+        chosen: the chosen step.
+
+    Raises ValueError if `after` is too short.
     """
     if len(after) < comparable or len(labels) != len(before):
         raise ValueError(f"{len(labels)} labels, {len(before)} and {len(after)} values for {comparable} comparable steps")
@@ -116,13 +120,13 @@ def change_chart(
 
 
 def _grey_out(drawing: Drawing, comparable: int, count: int, colours: theme.Palette) -> None:
-    """What cannot be compared, and why."""
+    """Greys out the steps without a comparison and says why."""
     drawing.add_vrect(x0=comparable - 0.5, x1=count - 0.5, fillcolor=colours.mute, line={"width": 0}, layer="below")
     narrow = (count - comparable) / count < 0.3
     drawing.add_annotation(
         x=(comparable + count) / 2 - 0.5,
         y=0.5,
-        text="no comparison" if narrow else "the prefixes differ:<br>no comparison",
+        text="no comparison" if narrow else "different prefixes:<br>no comparison",
         textangle=-90 if narrow else 0,
         showarrow=False,
         font={"color": colours.ink2, "size": 12},

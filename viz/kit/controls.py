@@ -1,6 +1,4 @@
-"""Groups of widgets and texts that more than one page uses.
-
-A button that copies the link of the view."""
+"""Widgets and texts of several pages: sentence box, examples, choices of layer, head and step, and the copied link."""
 
 from __future__ import annotations
 
@@ -37,20 +35,19 @@ _COMPONENT = mount.Component(__file__, '<div class="copy"><button type="button">
 
 
 def copy_link(key: str = "copy_link") -> None:
-    """Mounts the button."""
+    """Mounts the button that copies the link of the view."""
     _COMPONENT.mount(key, {})
 
 
 SHOWN_EXAMPLES = 3
-MORE_EXAMPLES = "more examples"  # a popover's key; its content is drawn once it was open
+MORE_EXAMPLES = "more examples"  # key of a popover
 MEAN = "mean"
-BLANK_FIRST = next(iter(ENGLISH.with_blanks.values()))[0]  # what opens with a model that fills in
-MOST_BESIDE = 8  # layers or heads whose buttons share a row with others
+BLANK_FIRST = next(iter(ENGLISH.with_blanks.values()))[0]  # the opening text of a masked model
+MOST_BESIDE = 8  # buttons of layers or heads that share a row with others
 
 
 def opening(view: View) -> str:
-    """The text of a view; where it is one that the lab opens with, that of its checkpoint: a ready example. Only for a text
-    that nobody has stated."""
+    """Returns the text of a view, or the opening text of its checkpoint if the view has any opening text."""
     if view.source not in _openings():
         return view.source
     task, reads = cache.task(view.checkpoint, view.device), record_of(cache.declared_languages(view.checkpoint)[0])
@@ -64,18 +61,18 @@ def opening(view: View) -> str:
 
 
 def _openings() -> set[str]:
-    """Every text that the lab opens with, in every language."""
-    found = set()
+    """Returns the opening texts of all languages."""
+    texts = set()
     for each in LANGUAGES.values():
-        found |= {each.first_sentence, each.first_prompt, *(text for text, _ in list(each.with_blanks.values())[:1])}
-        found |= {example.sentence for example in judged_examples(each.name)[:1]}
-    return found - {""}
+        texts |= {each.first_sentence, each.first_prompt, *(text for text, _ in list(each.with_blanks.values())[:1])}
+        texts |= {example.sentence for example in judged_examples(each.name)[:1]}
+    return texts - {""}
 
 
 def sentence_box(view: View, language: str) -> tuple[DeltaGenerator, DeltaGenerator]:
-    """The sentence, with ready examples above it. The text stays whatever happens to it.
+    """Draws the sentence box with examples above it.
 
-    Returns the places of the language's name and of the number of tokens, for both may only be known later.
+    Returns the places of the language's name and of the number of tokens, which may be known later.
     """
     languages = cache.declared_languages(view.checkpoint)
     task = cache.task(view.checkpoint, view.device)
@@ -95,21 +92,21 @@ def sentence_box(view: View, language: str) -> tuple[DeltaGenerator, DeltaGenera
         elif ready:
             _examples(ready, told=task.judges or goes_on or languages[1] in (None, *reads.examples))
         else:
-            site_texts.label(f"Ready examples are {' and '.join(name for name in LANGUAGES if examples(name))} only.")
+            site_texts.label(f"Examples exist only in {' and '.join(name for name in LANGUAGES if examples(name))}.")
         st.button("Lessons", key="to the lessons", type="tertiary", on_click=navigation.go_to, args=("lessons",))
     plain_box(view)
     return heading, count
 
 
 def _blanks(reads: Language) -> None:
-    """Ready texts for a model that fills in."""
+    """Draws the examples of a masked model."""
     for name, (source, second) in reads.with_blanks.items():
         change = {"source": source, "second": second}
         st.button(name, key=f"example {name}", type="tertiary", help=source, on_click=session.change, kwargs=change)
 
 
 def _examples(ready: Sequence[Example], told: bool) -> None:
-    """The first few, and the others behind a button; `told`: with what each teaches, which is a matter of both languages."""
+    """Draws the first examples, and the others in a popover. `with_lessons` adds the lesson of each."""
     for each in ready[:SHOWN_EXAMPLES]:
         _example(each, each.name, told)
     with lazy.popover(f"{len(ready) - SHOWN_EXAMPLES} more", MORE_EXAMPLES, type="tertiary") as is_open:
@@ -124,41 +121,40 @@ def _examples(ready: Sequence[Example], told: bool) -> None:
 
 
 def taught(view: View) -> None:
-    """What a ready example teaches, under it, where the translation is the one that it speaks of: the shipped model's own,
-    without edits. Not while guessing, for it would give words away."""
+    """Draws the lesson of an example, which holds for the shipped model without edits. Guessing hides it."""
     changed = view.intervention or view.branches or view.path or view.target is not None or view.is_random
     own = view.checkpoint == View.checkpoint and not changed
     known, reads = lesson(view.source), cache.declared_languages(view.checkpoint)[0]
     if known and reads not in (None, written := language_of(view.source)):
-        site_texts.note(f"This sentence is {written}, and the checkpoint was trained to read {reads}.", warn=True)
-    elif own and not view.guess and (told := known):
-        site_texts.write(f'<p class="lab-note lab-lesson">{html.escape(told[:1].upper() + told[1:])}.</p>')
+        site_texts.note(f"This sentence is {written}. The checkpoint was trained on {reads}.", warn=True)
+    elif own and known and not view.guess:
+        site_texts.write(f'<p class="lab-note lab-lesson">{html.escape(known[:1].upper() + known[1:])}.</p>')
 
 
 def plain_box(view: View) -> None:
-    """The sentence, and a button for those who look for one."""
+    """Draws the sentence box and its button."""
     with st.container(key="input_row", horizontal=True, gap=None):
         usual, task = cache.usual_length(view.checkpoint, view.device), cache.task(view.checkpoint, view.device)
-        hint = f"A {task.text} of up to {MAX_TOKENS} tokens" + (f"; up to {usual} are usual in training" if usual else "")
+        hint = f"A {task.text} of up to {MAX_TOKENS} tokens" + (f" (trained mostly on up to {usual})" if usual else "")
         st.text_input(
             task.box, placeholder=hint, label_visibility="collapsed", **session.bind("source", "source", view.source)
         )
-        st.button(task.verb, key="translate", on_click=session.hear)  # what was typed comes by itself
+        st.button(task.verb, key="translate", on_click=session.hear)  # the box sends its text itself
     if cache.reads_two(view.checkpoint, view.device) and (view.second or not view.lecture):
         with st.container(key="second_row"):
             st.text_input(
                 "Second sentence",
-                placeholder="A second sentence, if you like: does it follow?",
+                placeholder="Optional second sentence: does it follow?",
                 label_visibility="collapsed",
                 **session.bind("second", "second", view.second),
             )
-    elif view.second.strip() and not view.lecture:  # it is kept for a checkpoint that reads two
+    elif view.second.strip() and not view.lecture:  # kept for a checkpoint that reads two sentences
         change = {"second": ""}
-        st.button("Leave the second sentence out", key="without second", on_click=session.change, kwargs=change)
+        st.button("Remove the second sentence", key="without second", on_click=session.change, kwargs=change)
 
 
 def title_row(view: View, title: str, question: str, widths: tuple[int, int, int]) -> None:
-    """The head of a page whose sentence stands beside its title: both, and the link to copy."""
+    """Draws the head of a page: title, sentence and the button that copies the link."""
     with st.container(key="title_row"):
         left, box, link = st.columns(widths, vertical_alignment="center", gap="small")
         with left:
@@ -172,7 +168,7 @@ def title_row(view: View, title: str, question: str, widths: tuple[int, int, int
 
 
 def _sentence_pick(view: View) -> None:
-    """Which of the text's sentences is looked at."""
+    """Draws the choice of one sentence of the text."""
     with st.container(key="sentence_pick", horizontal=True, vertical_alignment="center", gap="small"):
         count, chosen = len(view.sentences), min(view.sentence, len(view.sentences))
         site_texts.label("sentence")
@@ -187,12 +183,12 @@ def _sentence_pick(view: View) -> None:
 
 
 def plain_label(text: str) -> str:
-    """Text for a button's label, which is Markdown otherwise."""
+    """Escapes a text for a button's label, which is Markdown."""
     return "".join(f"\\{c}" if c in "\\`*_{}[]()<>#+-.!|$~:&" else c for c in text)
 
 
 def given_target(view: View) -> None:
-    """Where the target is given: says so, and offers the way back."""
+    """Says that the target is given, and offers to return to the model's own."""
     if view.target is not None:
         with st.container(key="given", horizontal=True, vertical_alignment="center"):
             site_texts.label("The target is given.")
@@ -216,7 +212,7 @@ def _example(each: Example, label: str, told: bool) -> None:
 
 
 def layer_and_head(view: View, layers: int, config: ModelConfig, task: Task) -> None:
-    """Which layer and head is shown, and what of them: attention, mask, or, where any are chosen, how the tokens are."""
+    """Draws the choices of picture, layer and head."""
     with st.container(key="picks", horizontal=True, vertical_alignment="center", gap="small"):
         st.segmented_control(
             "Show",
@@ -234,7 +230,7 @@ def layer_and_head(view: View, layers: int, config: ModelConfig, task: Task) -> 
 
 
 def kind_pick(view: View, kinds: Sequence[str]) -> None:
-    """Which of the kinds of attention that a checkpoint has; where it has one, its name."""
+    """Draws the choice of the kind of attention, or the name of the only one."""
     if len(kinds) == 1:
         site_texts.site_title(kinds[0], theme.SITE_NAMES[kinds[0]])
         return
@@ -249,7 +245,7 @@ def kind_pick(view: View, kinds: Sequence[str]) -> None:
 
 
 def in_one_piece(name: str, count: int) -> AbstractContextManager[object]:
-    """The place of a label with so many buttons: of many, they break the line together, and not between the two."""
+    """Returns the container of a label and its buttons. Many buttons wrap to the next line together with the label."""
     if count <= MOST_BESIDE:
         return nullcontext()
     return st.container(key=f"wide_{name}", horizontal=True, vertical_alignment="center", gap="small", width="content")
@@ -270,18 +266,18 @@ def layer_pick(view: View, layers: int) -> None:
 def head_pick(view: View, heads: int) -> None:
     with in_one_piece("head", heads):
         site_texts.label("head", "head")
-        shown = MEAN if view.head is None else str(view.head)
+        chosen = MEAN if view.head is None else str(view.head)
         st.segmented_control(
             "Head",
             [MEAN, *map(str, range(1, heads + 1))],
             required=True,
             label_visibility="collapsed",
-            **session.bind("head", "head", shown, lambda name: None if name == MEAN else int(name)),
+            **session.bind("head", "head", chosen, lambda name: None if name == MEAN else int(name)),
         )
 
 
 def modes(view: View) -> None:
-    """Given target, or decode again."""
+    """Draws the choice of the mode: given target or decode again."""
     st.segmented_control(
         "Mode",
         ["given", "again"],
@@ -293,23 +289,23 @@ def modes(view: View) -> None:
 
 
 def way_out(view: View) -> None:
-    """Where a text of too many sentences can be read as one: that. Where branches may be too many: without."""
+    """Draws buttons that recover from faults: read a text of too many sentences as one, or remove branches."""
     if view.split and len(view.sentences) > MAX_SENTENCES and _fits_as_one(view):
         st.button("Read the text as one sentence", on_click=session.change, kwargs={"split": False})
     if view.branches:
         back = {"branches": (), "path": ()}
-        st.button("Take the branches back", key="without branches", on_click=session.change, kwargs=back)
+        st.button("Remove the branches", key="without branches", on_click=session.change, kwargs=back)
 
 
 def _fits_as_one(view: View) -> bool:
-    """Whether a model that reads sentence by sentence could read the text as one."""
+    """True if a model that reads sentence by sentence can read the text as one."""
     if not cache.task(view.checkpoint, view.device).splits:
         return False
     return len(source_ids(cache.checkpoint(view.checkpoint, view.device), view.source)) <= MAX_TOKENS
 
 
 def step_slider(view: View, labels: Sequence[str], stops: Sequence[int] = ()) -> None:
-    """The step that is looked at, of all that have a label; or of some of them, from 1, of which the view's is one."""
+    """Draws a slider over all labelled steps, or over `stops` (from 1), which include the view's step."""
     names = {n: f"{n} {labels[n - 1]}" for n in stops or range(1, len(labels) + 1)}
     step = min(view.step, len(labels))
     if len(names) > 1:
@@ -323,5 +319,5 @@ def step_slider(view: View, labels: Sequence[str], stops: Sequence[int] = ()) ->
 
 
 def picture(name: str) -> dict[str, object]:
-    """A chart's settings: the panel of *Save* calls it by this name, and is the one way to save it."""
+    """Returns the settings of a chart. The panel *Save* shows its name and alone saves it."""
     return {"displaylogo": False, "modeBarButtonsToRemove": ["toImage"], "toImageButtonOptions": {"filename": name}}

@@ -1,4 +1,4 @@
-"""What is edited, in words, with a way to take each edit back."""
+"""The list of edits, each with a button that removes it."""
 
 from __future__ import annotations
 
@@ -16,26 +16,24 @@ if TYPE_CHECKING:
 
 
 def chips(parts: Sequence[tuple[str, str]], aside: Sequence[str] = ()) -> None:
-    """A button for each edit that takes it back; `aside` holds the codes of those that cannot be made here."""
+    """Draws a button for each edit that removes it; `aside` holds the codes of impossible edits."""
     for code, text in parts:
-        label = _plain(text + " (set aside)" if code in aside else text)
-        st.button(
-            f"{label} ×", key=f"edit {code}", help="Take this edit back", on_click=navigation.toggle_edit, args=(code,)
-        )
+        label = _plain(text + " (not possible here)" if code in aside else text)
+        st.button(f"{label} ×", key=f"edit {code}", help="Remove this edit", on_click=navigation.toggle_edit, args=(code,))
 
 
 def _plain(text: str) -> str:
-    """Text for a button's label, which is Markdown otherwise; it begins with a capital."""
+    """Returns a text for a button's label, escaped, with a capital first."""
     return controls.plain_label(text[:1].upper() + text[1:])
 
 
 def other_edits(view: View, analysis: Analysis, masks: bool = True) -> None:
-    """On a page without the editor: what is edited, with a way to take each back; without `masks` all but the two masks."""
+    """Draws the edits of a page without the editor; without `masks` all but the two mask switches."""
     _listed((view.intervention if masks else view.edits).parts(analysis.labels))
 
 
 def rescue(view: View) -> None:
-    """Where nothing can be shown: the edits with a way to take each back, for one of them may be why."""
+    """Draws the edits after a fault, since one of them may be its cause."""
     _listed(view.intervention.parts())
 
 

@@ -1,8 +1,4 @@
-"""The examples that are offered: sentences with what they teach, texts to judge, and beginnings for a model that goes on.
-
-`model.text.languages` names their files.
-
-Measured reasons: what an edit does to a token that a text explains."""
+"""Examples: sentences with lessons, texts to classify, and prompts. `model.text.languages` names their files."""
 
 from __future__ import annotations
 
@@ -16,7 +12,7 @@ from model.text.languages import LANGUAGES, record_of
 
 @dataclass(frozen=True)
 class Reason:
-    """An edit that backs a text. Where the text does not name `after`, it differs from `before` by 0.1 or more."""
+    """A measured edit behind an explanation. `after` differs from `before` by 0.1 or more, unless the text names it."""
 
     edits: str  # codes of a link, with ~ between
     token: str  # of the unedited translation, where it first stands
@@ -37,8 +33,10 @@ def hidden(word: int) -> str:
 
 @dataclass(frozen=True)
 class Example:
-    """A sentence, what it teaches in a few words, the French token that shows it, the translations that are right, and what
-    was measured for a reason that it gives: the last three are empty for one that is gone on with."""
+    """A sentence with its lesson, the token that shows it, accepted translations and measured reasons.
+
+    The last three are empty for a prompt or a text to classify.
+    """
 
     name: str
     sentence: str
@@ -50,8 +48,7 @@ class Example:
 
 @cache
 def examples(reads: str | None = None, writes: str | None = None) -> tuple[Example, ...]:
-    """Returns the examples in a language, in the order in which they are offered; those for a translation into another
-    language where there are such, else all have the translations of the first."""
+    """Returns the examples in a language, for a target language if it has its own, else for the first one."""
     known = record_of(reads).examples
     return read_examples(known.get(writes or "", next(iter(known.values())))) if known else ()
 
@@ -68,13 +65,13 @@ def _example(name: str, sentence: str, lesson: str, token: str, accepted: str, r
 
 @cache
 def judged_examples(reads: str | None = None) -> tuple[Example, ...]:
-    """Those of a classifier, whose labels may be any: what each asks in the place of what it teaches."""
+    """Returns the examples of a classifier, with a question in place of the lesson."""
     return _named(record_of(reads).judged)
 
 
 @cache
 def prompts(reads: str | None = None) -> tuple[Example, ...]:
-    """The beginnings, in the order in which they are offered; errors as `read_examples`."""
+    """Returns the prompts. Raises as `read_examples`."""
     return _named(record_of(reads).prompts)
 
 
@@ -95,7 +92,7 @@ def _lines(file: Path, expected: int, optional: int = 0) -> Iterator[list[str]]:
 
 
 def lesson(sentence: str) -> str | None:
-    """What a sentence teaches, where it is an example."""
+    """Returns the lesson of an example, or None."""
     return next((each.lesson for name in LANGUAGES for each in examples(name) if each.sentence == sentence.strip()), None)
 
 

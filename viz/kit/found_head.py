@@ -1,4 +1,4 @@
-"""The head that links two tokens best, as fields of the view: who asks for it goes to the page that already shows it."""
+"""The head with the strongest link between two tokens, as fields of the view."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from viz.state.view import View
 
 
 def found_head(request: Request, view: View, find: tuple[str, int, int]) -> dict[str, Any]:
-    """The fields that show the head which links two tokens best; none where there are no such tokens."""
+    """Returns the fields that show the head with the strongest link between two tokens; none for missing tokens."""
     kind, query, key = find
     try:
         layer, head = strongest(cache.analyse(request, view.device).trace, Pair(kind, query - 1, key - 1), view.merge)

@@ -55,12 +55,12 @@ def difference_map(
     labelled: bool = True,
     step_row: bool = False,
 ) -> go.Figure:
-    """After minus before [T,S], coloured symmetrically about 0 up to the largest change; what both forbid is blank."""
+    """Returns a map of after minus before [T,S], coloured symmetrically about 0; cells that both masks forbid are blank."""
     values = np.where(allowed, values, np.nan).astype(np.float32)
-    most = max(0.01, float(np.nanmax(np.abs(values)))) if allowed.any() else 1.0
+    limit = max(0.01, float(np.nanmax(np.abs(values)))) if allowed.any() else 1.0
     hover = "<b>%{y}</b> looks at <b>%{x}</b><br>change %{z:.6f}<extra></extra>"
     scale = theme.plotly_scale("difference", mode)
-    heat = heatmap(z=values, zmin=-most, zmax=most, colorscale=scale, hovertemplate=hover)
+    heat = heatmap(z=values, zmin=-limit, zmax=limit, colorscale=scale, hovertemplate=hover)
     return _map(heat, allowed, queries, keys, mode, width, height, None, labelled, step_row)
 
 
@@ -74,7 +74,7 @@ def mask_map(
     former: np.ndarray | None = None,
     step_row: bool = False,
 ) -> go.Figure:
-    """The mask [T,S] of a site: allowed cells filled, forbidden ones blank; all else as in `attention_map`."""
+    """Returns a map of a mask [T,S]: allowed cells filled, forbidden ones blank; other arguments as `attention_map`."""
     values = np.where(allowed, 1.0, np.nan).astype(np.float32)
     colour = theme.PALETTES[mode].bar
     hover = "<b>%{y}</b> may look at <b>%{x}</b><extra></extra>"
@@ -97,7 +97,7 @@ def _map(
     rows, columns = allowed.shape
     if (rows, columns) != (len(queries), len(keys)):
         raise ValueError(
-            f"a map of {rows} x {columns} with {len(queries)} and {len(keys)} labels; expected one a row and column"
+            f"a map of {rows} x {columns} with {len(queries)} and {len(keys)} labels; expected one for each row and column"
         )
     colours = theme.PALETTES[mode]
     longest_query = max(map(len, queries))
@@ -143,12 +143,12 @@ def _map(
 
 
 def _label(token: str) -> str:
-    """A token for an axis, where hovering reads it too; escaped, for `<s>` would vanish as markup."""
+    """Returns a token for an axis, escaped since `<s>` would vanish as markup."""
     return html.escape(token, quote=False)
 
 
 def _outline(allowed: np.ndarray) -> dict[str, list[float | None]]:
-    """The border between allowed and forbidden cells, as one broken line."""
+    """Returns the border between allowed and forbidden cells as one broken line."""
     framed = np.pad(allowed, 1)
     x: list[float | None] = []
     y: list[float | None] = []

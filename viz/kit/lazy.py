@@ -1,4 +1,4 @@
-"""What is computed once somebody looks at its place: after all that was asked for, and never for who does not look."""
+"""Lazy computation: a part of a page is computed once its place is visible."""
 
 from __future__ import annotations
 
@@ -16,29 +16,31 @@ _COMPONENT = mount.Component(__file__, '<span class="wanted" aria-hidden="true">
 
 
 def is_wanted(name: str, *what: Hashable) -> bool:
-    """Whether the place of `name` has been seen since it is to hold `what`, which is told apart by its `repr`. Where it has
-    not, what asks for it is mounted here: once it is in sight the page runs again."""
-    asked = hashlib.blake2b(repr(what).encode(), digest_size=8).hexdigest()
-    if session.kept(_kept(name)) == asked:
+    """True if the visitor has seen the place of `name` with the content `what`, compared by `repr`.
+
+    Otherwise it mounts a sentinel, which starts a new run once it is visible.
+    """
+    digest = hashlib.blake2b(repr(what).encode(), digest_size=8).hexdigest()
+    if session.kept(_kept(name)) == digest:
         return True
-    seen = (mount.text, lambda told: session.ask(_kept(name), told))
-    _COMPONENT.mount(f"wanted {name}", {"what": asked}, {"seen": seen}, height=1)
+    seen = (mount.text, lambda value: session.ask(_kept(name), value))
+    _COMPONENT.mount(f"wanted {name}", {"what": digest}, {"seen": seen}, height=1)
     return False
 
 
 @contextmanager
 def popover(label: str, key: str, **options: Any) -> Iterator[bool]:
-    """A popover, and whether to draw its content: once it has been open. Another `key` closes it.
+    """Draws a popover and yields True once it has been open. Another `key` closes it.
 
-    The server does not hear when it opens or closes. A click on a page in the navigation also closes it; that event would
-    name the old page, arrive after the change of page and cancel it.
+    The server gets no event of opening or closing. A click in the navigation also closes a popover; that event would name
+    the old page and cancel the change of page.
     """
     with st.popover(label, key=key, **options):
         yield is_wanted(inside(key))
 
 
 def inside(key: str) -> str:
-    """The name under which the content of a popover is wanted."""
+    """Returns the lazy name of a popover's content."""
     return f"inside {key}"
 
 

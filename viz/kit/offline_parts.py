@@ -1,6 +1,4 @@
-"""What a file that needs no server is made of: components with what they draw, and what can be chosen there.
-
-A component's script, after all that it imports, as one text: for the browser of the lab, and for a file."""
+"""Parts of an HTML file that needs no server: components with data, choices, and scripts joined with their imports."""
 
 from __future__ import annotations
 
@@ -18,7 +16,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Drawn:
-    """A component: its name, its markup and style, and its script as an expression that gives its function."""
+    """The files of a component; `script` is an expression that returns its function."""
 
     name: str
     html: str
@@ -36,8 +34,10 @@ class Part:
 
 @dataclass(frozen=True)
 class Choice:
-    """What can be chosen in the file: fields of the view that change together, and for each view that can be asked for the
-    one that is drawn for it. What is drawn otherwise than by the view itself must not depend on the theme."""
+    """A choice in the file: fields of the view that change together, and the drawn view for each chosen view.
+
+    A replaced view must not depend on the theme.
+    """
 
     fields: tuple[str, ...]
     views: Mapping[View, View]
@@ -45,7 +45,7 @@ class Choice:
 
 @dataclass(frozen=True)
 class Pick:
-    """A row of buttons above a part, or a list: a field of the view, and its values with their texts."""
+    """A row of buttons, or a list, above a part: a field of the view and its values with their texts."""
 
     field: str
     label: str
@@ -56,25 +56,29 @@ class Pick:
 
 @dataclass(frozen=True)
 class Taken:
-    """How a page is taken along.
+    """The export of a page to an HTML file.
 
-    `look` has the view that is shown where the page's own has something that is not there, and `compute` what is needed
-    beside the page's data. `parts` makes the components of a view in a theme, in their order; `told` has sentences above
-    them, as our own markup. `choices` and `picks` are what can be chosen; what is chosen is kept as a difference from the
-    parts of `base`, a view like the one that is shown. `also`: fields that an event of a component sets beside its own.
-    `plain`: fields that the components change themselves, and that are in the link. `led`: fields that who shows the page to
-    others can set while it is seen, by their names in the data of its components, and the values that each may have; none:
-    whole numbers. `holds`: whether the file shows what the page shows of a view. `large`: of each picture that a lecture
-    shows alone, in the order of the view's `large`, where it stands in the file: the part, and a selector within it.
-    `large_of`: the same, where it depends on what the checkpoint does.
-    `rounded`: names of packed numbers in the parts, or of what holds them, that are printed with five decimals at most.
+    Fields:
+        parts: returns the components of a view in a theme, in order.
+        compute: returns the page's own result.
+        default_view: returns the shown view if the page's own one has something missing.
+        base: returns the view whose parts other choices differ from.
+        notes: returns sentences above the parts, as markup.
+        choices, picks: return the choices of the reader and their buttons.
+        extra_fields: fields that an event of a component also sets.
+        component_fields: link fields that components change themselves.
+        remote_fields: fields that a lecturer can set remotely, with their allowed values; no values: whole numbers.
+        can_show: True if the file can show a view.
+        lecture_pictures: part and selector of each picture of lecture mode, in the order of the view's `large`.
+        lecture_pictures_of: the same, if it depends on the checkpoint's task.
+        rounded: names of packed numbers with five decimals at most.
     """
 
     parts: Callable[[PageData, Any, View, Mode], tuple[Part, ...]]
     compute: Callable[[PageData], Any] = lambda page_data: None
-    look: Callable[[PageData], View] = lambda page_data: page_data.view  # what is shown where the view has something else
+    look: Callable[[PageData], View] = lambda page_data: page_data.view
     base: Callable[[View], View] = lambda view: view
-    told: Callable[[PageData, Any], tuple[str, ...]] = lambda page_data, found: ()
+    told: Callable[[PageData, Any], tuple[str, ...]] = lambda page_data, result: ()
     choices: Callable[[PageData], tuple[Choice, ...]] = lambda page_data: ()
     picks: Callable[[PageData], tuple[Pick, ...]] = lambda page_data: ()
     also: Mapping[str, Mapping[str, Any]] | None = None
@@ -95,7 +99,7 @@ export default (given) => attentionLabMain({ ...given, data: JSON.parse(new Text
 
 
 def joined(script: Path, before: list[Path] | None = None) -> str:
-    """A script after all that it imports, each once, as the one text that the browser gets: no file can be fetched there."""
+    """Returns a script after its imports, each once, as one text, since the browser cannot fetch files."""
     before = [] if before is None else before
     before.append(script.resolve())
     text = script.read_text(encoding="utf-8")
@@ -105,10 +109,10 @@ def joined(script: Path, before: list[Path] | None = None) -> str:
 
 
 def unpacking(script: str) -> str:
-    """A joined script that reads its payload from bytes, as `packed` makes them."""
+    """Returns a joined script that reads its payload from the bytes of `packed`."""
     return _MAIN.sub("const attentionLabMain = function", script) + _UNPACKED
 
 
 def in_a_file(script: str) -> str:
-    """A joined script that stands beside those of other components, each in a function of its own."""
+    """Returns a joined script in its own function, for a file with several components."""
     return f"(() => {{\n{_MAIN.sub('const attentionLabMain = function', script)}\nreturn attentionLabMain;\n}})()"

@@ -1,4 +1,4 @@
-"""What a page draws, once it is known."""
+"""The context of one run of a page."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Places:
-    """Where a page says what is wrong, and where its body begins."""
+    """The places of a page's notes and of its body."""
 
     notes: DeltaGenerator
     body: DeltaGenerator
@@ -27,29 +27,29 @@ class Places:
 
 @dataclass(frozen=True)
 class LecturePlaces(Places):
-    """The same in lecture mode, with a place for a page's controls in the one line at the top."""
+    """The places in lecture mode, with a bar for controls at the top."""
 
     bar: DeltaGenerator
 
 
 @dataclass(frozen=True)
 class Shown:
-    """What a page draws, once it is known."""
+    """Everything that a page draws from: view, data, its own result, faults, theme and places."""
 
-    view: View  # fitted to its checkpoint, at a step that there is
+    view: View  # clamped to its checkpoint and steps
     page_data: cache.PageData
-    found: Any  # what the page computes beside it, or None
-    faults: tuple[str, ...]  # of the link, and of what in the view does not fit, a sentence each
+    found: Any  # the page's own result, or None
+    faults: tuple[str, ...]  # a sentence for each fault of the link or the view
     mode: theme.Mode
     places: Places
-    tables: Callable[[Shown], tuple[Table, ...]] | None = None  # the numbers of what is shown, once they are asked for
-    python: Callable[[Shown], str] | None = None  # the lines that compute them; None where a page has none
+    tables: Callable[[Shown], tuple[Table, ...]] | None = None  # returns the numbers of the page, on request
+    python: Callable[[Shown], str] | None = None  # returns the code that computes them
 
     @property
     def analysis(self) -> Analysis:
         return self.page_data.analysis
 
     def notes(self) -> None:
-        """What was wrong, what is to be known of the translation, and what is edited, each with a way to take it back."""
+        """Draws faults, notes on the translation, and the edits."""
         site_texts.sentence_notes(self.analysis.notes, self.faults, self.analysis.cautions)
         edit_list.other_edits(self.view, self.analysis)

@@ -1,4 +1,4 @@
-"""Which of two sentences a token belongs to, on the axes of maps: `A:dog`, `B:it`. Those of one stay as they are."""
+"""Axis labels with the sentence of each token, `A:dog`, `B:it`, for models that read two sentences."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ NAMES = ("A", "B")
 
 
 def marked(labels: Sequence[str], axis: Axis | None, places: Sequence[int] | None = None) -> list[str]:
-    """Labels with the sentence that each belongs to; `places` of the axis, where these are not all of it."""
+    """Returns labels with the sentence of each token; `places` are their positions if some are missing."""
     if axis is None or not axis.sentences:
         return list(labels)
     of = [axis.sentences[place] for place in (range(len(labels)) if places is None else places)]
@@ -20,15 +20,15 @@ def marked(labels: Sequence[str], axis: Axis | None, places: Sequence[int] | Non
 
 
 def queries(trace: Trace, site: Site) -> list[str]:
-    """The labels of a site's rows."""
+    """Returns the labels of a site's rows."""
     return marked(trace.queries(site), trace.source if site.of.queries == "source" else None)
 
 
 def keys(trace: Trace, site: Site) -> list[str]:
-    """The labels of a site's columns."""
+    """Returns the labels of a site's columns."""
     return marked(trace.keys(site), trace.source if site.of.keys == "source" else None)
 
 
 def seen(view: Map, trace: Trace, site: Site) -> Map:
-    """A map of a site with both."""
+    """Returns a map of a site with these labels."""
     return dataclasses.replace(view, queries=tuple(queries(trace, site)), keys=tuple(keys(trace, site)))

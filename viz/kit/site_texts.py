@@ -1,4 +1,4 @@
-"""What several pages say in words: headings, faults and notes, both translations, maps; and the markup around them."""
+"""Texts of several pages with their markup: headings, faults, notes, translations, and descriptions of maps."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ if TYPE_CHECKING:
     from model.trace import Site, View
 
 EMPTY = '<span class="lab-note">(empty: it ends at once)</span>'
-SHOWN_TURNS = 3  # decisions that are told one by one
+SHOWN_TURNS = 3  # changed decisions that are listed
 
 
 @dataclass(frozen=True)
 class _Markup:
-    """Markup that Streamlit takes as it is: of a text it would ask the disk whether it is a file."""
+    """Markup for Streamlit, which would look for a file named like a plain text."""
 
     text: str
 
@@ -44,12 +44,12 @@ class _Markup:
 
 
 def write(markup: str, inline: bool = False) -> None:
-    """Our own markup; whatever a visitor typed must have been escaped by `html.escape`. Inline: as wide as its text."""
+    """Writes markup. Typed text must be escaped by `html.escape`. `inline`: as wide as its text."""
     st.html(_Markup(markup), width="content" if inline else "stretch")
 
 
 def label(text: str, *names: str, doubt: bool = False, title: str = "") -> None:
-    """A short text in a row of controls; the terms of these names tell their meanings, `title` says more on hover."""
+    """Writes a short text in a row of controls, with explained terms `names` and a tooltip `title`."""
     more = f' title="{html.escape(title)}"' if title else ""
     write(f'<span class="lab-note{" doubt" if doubt else ""}"{more}>{terms.marked(text, *names)}</span>', inline=True)
 
@@ -59,17 +59,17 @@ def heading(title: str, question: str) -> None:
 
 
 def fault(sentence: str) -> None:
-    """One sentence that says what is wrong and what to do."""
+    """Writes an error message."""
     write(f'<div class="lab-fault" role="alert">{html.escape(sentence)}</div>')
 
 
 def note(sentence: str, *names: str, warn: bool = False) -> None:
-    """A sentence in small type; the terms of these names tell their meanings."""
+    """Writes a sentence in small type, with explained terms `names`."""
     write(f'<p class="lab-note{" warn" if warn else ""}">{terms.marked(sentence, *names)}</p>')
 
 
 def legend(theme_mode: theme.Mode, kinds: Sequence[str]) -> None:
-    """The colour scales of these kinds of site, from 0 to 1."""
+    """Writes the colour scales of these kinds of site, from 0 to 1."""
     bars = "".join(
         f'<i style="background:linear-gradient(90deg,{",".join(theme.scale(kind, theme_mode, 9))})"></i>' for kind in kinds
     )
@@ -77,22 +77,22 @@ def legend(theme_mode: theme.Mode, kinds: Sequence[str]) -> None:
 
 
 def language(name: str) -> None:
-    """The heading of a sentence's side."""
+    """Writes the name of a language as a heading."""
     write(f'<h2 class="lab-label">{html.escape(name)}</h2>', inline=True)
 
 
 def language_code(name: str) -> str:
-    """The code of a language for screen readers, empty where the name is not known."""
+    """Returns the code of a language for screen readers; empty for an unknown name."""
     return code_of(name)
 
 
 def both_translations(analysis: Analysis, checkpoint: Checkpoint, given: bool = False, where: str = "below") -> None:
-    """The baseline's and the edited translation; tokens that changed are underlined above and boxed below."""
+    """Writes the baseline's and the edited translation; changed tokens are underlined above and boxed below."""
     base, code = analysis.baseline or analysis, language_code(checkpoint.languages[1])
     ids = _said(base), _said(analysis)
     both = zip(ids, changed_words(*ids), ("was", "is"), strict=True)
     was, now = (marked(checkpoint.answers.segments(i), changed, name) for i, changed, name in both)
-    same = f'<p class="lab-note">the same tokens, given: their probabilities are {where}</p>'
+    same = f'<p class="lab-note">same tokens (given target); their probabilities are {where}</p>'
     write(
         f'<div class="lab-both"><span>Baseline</span><p lang="{code}">{was or EMPTY}</p><span>Edited</span>'
         + (same if given else f'<p lang="{code}">{now or EMPTY}</p>')
@@ -101,20 +101,20 @@ def both_translations(analysis: Analysis, checkpoint: Checkpoint, given: bool = 
 
 
 def _said(analysis: Analysis) -> tuple[int, ...]:
-    """The tokens that were written; of a model that writes nothing the likeliest at each place, or the label."""
+    """Returns the written tokens; of a model that writes nothing, the top token at each position, or the label."""
     trace = analysis.trace
     return answered(trace) if trace.outputs is None else trace.outputs.ids
 
 
 def marked(segments: Sequence[str], changed: Sequence[bool], name: str) -> str:
-    """Pieces of a text as markup, each run of changed ones in a `mark` of a class; the text is escaped."""
-    found = []
+    """Returns pieces of a text as escaped markup, with each run of changed ones in a `mark` of a class."""
+    parts = []
     for off, run in itertools.groupby(zip(segments, changed, strict=True), key=lambda pair: pair[1]):
         text = "".join(segment for segment, _ in run)
         bare = text.lstrip()
         space = text[: len(text) - len(bare)]
-        found.append(f'{space}<mark class="{name}">{html.escape(bare)}</mark>' if off and bare else html.escape(text))
-    return "".join(found).strip()
+        parts.append(f'{space}<mark class="{name}">{html.escape(bare)}</mark>' if off and bare else html.escape(text))
+    return "".join(parts).strip()
 
 
 def change_alt(analysis: Analysis) -> str:
@@ -124,100 +124,100 @@ def change_alt(analysis: Analysis) -> str:
 
 
 def site_title(kind: str, title: str | None = None) -> None:
-    """A heading with the hue of a kind of site."""
+    """Writes a heading with the hue of a kind of site."""
     name = title or theme.SITE_NAMES[kind]
     write(f'<h3 class="lab-site"><i style="background:{theme.HUES[kind]}"></i>{name}</h3>', inline=title is not None)
 
 
 def signed(value: float) -> None:
-    """A change in nats, in the hue of a loss or a gain."""
+    """Writes a change in nats, in the hue of a loss or a gain."""
     hue = "loss" if value < 0 else "gain"
     write(f'<b class="lab-number {hue}">{numbers.nats(value)}</b>', inline=True)
 
 
 def ties(analysis: Analysis, tokenizer: Tokenizer | Labels) -> None:
-    """The steps of a translation that hardly anything decides, if there are any."""
+    """Writes the steps with near-ties, if any."""
     inner = analysis.trace.inner
-    found = [(n, tie) for n, tie in enumerate(near_ties(analysis.trace.log_probs), 1) if tie and n - 1 in inner]
-    if not found:
+    steps = [(n, tie) for n, tie in enumerate(near_ties(analysis.trace.log_probs), 1) if tie and n - 1 in inner]
+    if not steps:
         return
-    at = "step" if analysis.task.writes else "place"
-    told = [
-        ("" if analysis.task.judges else f"{at} {n}, ")
+    place = "step" if analysis.task.writes else "position"
+    listed = [
+        ("" if analysis.task.judges else f"{place} {n}, ")
         + " against ".join(f"{tokenizer.piece(c.id).removeprefix('·') or '·'} {c.probability:.3f}" for c in tie)
-        for n, tie in found[:SHOWN_TURNS]
+        for n, tie in steps[:SHOWN_TURNS]
     ]
-    more = f" and {len(found) - SHOWN_TURNS} more" if len(found) > SHOWN_TURNS else ""
-    which = "A near-tie" if len(found) == 1 else "Near-ties"
-    note(f"{which} without any edit, which {'takes' if len(found) == 1 else 'take'} little to tip: {'; '.join(told)}{more}.")
+    more = f" and {len(steps) - SHOWN_TURNS} more" if len(steps) > SHOWN_TURNS else ""
+    which = "Near-tie" if len(steps) == 1 else "Near-ties"
+    note(f"{which} before any edit: {'; '.join(listed)}{more}.")
 
 
 def turned(analysis: Analysis, tokenizer: Tokenizer | Labels) -> None:
-    """The decisions that the edits turn, and which of them were near-ties."""
-    found = turns(analysis)
-    at = "Step" if analysis.task.writes else "Place"
-    where = "The label: " if analysis.task.judges else f"{at} {{}}: "
-    told = [f"{where.format(each.step + 1)}{each.told(tokenizer.piece)}." for each in found[:SHOWN_TURNS]]
-    more = [f"And {len(found) - SHOWN_TURNS} more."] if len(found) > SHOWN_TURNS else []
-    meant = [f"({NEAR_TIE[:1].upper()}{NEAR_TIE[1:]}.)"] if any(each.is_tie for each in found[:SHOWN_TURNS]) else []
-    if found:
-        note(" ".join([*told, *more, *meant]))
+    """Writes the decisions that the edits change, and which of them were near-ties."""
+    decisions = turns(analysis)
+    place = "Step" if analysis.task.writes else "Position"
+    where = "Label: " if analysis.task.judges else f"{place} {{}}: "
+    listed = [f"{where.format(each.step + 1)}{each.told(tokenizer.piece)}." for each in decisions[:SHOWN_TURNS]]
+    more = [f"And {len(decisions) - SHOWN_TURNS} more."] if len(decisions) > SHOWN_TURNS else []
+    meant = [f"({NEAR_TIE[:1].upper()}{NEAR_TIE[1:]}.)"] if any(each.is_tie for each in decisions[:SHOWN_TURNS]) else []
+    if decisions:
+        note(" ".join([*listed, *more, *meant]))
 
 
 def verdict(analysis: Analysis, unedited: str = "Nothing is edited") -> None:
-    """What the edits did, in one large line; `unedited` where there are none."""
+    """Writes the effect of the edits in one large line; `unedited` without edits."""
     write(verdict_line(analysis, unedited))
 
 
 def of_task(fault: str, task: Task) -> str:
-    """What is wrong with the text, which is called what the task calls it."""
+    """Returns an error message with the task's word for the text."""
     begins = "The sentence "
     return f"The {task.text} {fault.removeprefix(begins)}" if fault.startswith(begins) else fault
 
 
 def verdict_line(analysis: Analysis, unedited: str = "Nothing is edited") -> str:
-    """The same as markup."""
+    """Returns the effect of the edits as markup."""
     return f'<p class="lab-verdict" role="status">{html.escape(said_of(analysis, unedited))}</p>'
 
 
 def said_of(analysis: Analysis, unedited: str = "Nothing is edited") -> str:
-    """The same as plain text."""
+    """Returns the effect of the edits as plain text."""
     base = analysis.baseline
     if base is None:
-        said = unedited
+        text = unedited
     elif analysis.task.judges:
-        said = _judged_anew(analysis, base)
+        text = _judged_anew(analysis, base)
     elif analysis.request.mode == "given":
         before, after = (numbers.decimal(a.log_prob) for a in (base, analysis))
-        said = f"Summed {analysis.scored} {before} → {after}"
+        text = f"Summed {analysis.scored} {before} → {after}"
     else:
         gone, new = map(sum, changed_words(base.trace.outputs.ids, analysis.trace.outputs.ids))
-        said = (
+        text = (
             f"{gone} of {len(base.trace.outputs)} tokens {'changes' if gone == 1 else 'change'}"
             if gone
-            else f"The {analysis.task.made} stays as it is"
+            else f"The {analysis.task.made} does not change"
         )
         if new > gone:
             more = f"{new - gone} {'token is' if new - gone == 1 else 'tokens are'} added"
-            said = f"{said}, {more}" if gone else more
+            text = f"{text}, {more}" if gone else more
         elif new < gone:
-            said += f", {gone - new} of them to nothing" if new else ": to nothing"
+            text += f", {gone - new} of them removed" if new else ": all removed"
         if any(each.is_tie for each in turns(analysis)):
-            said += ", by tipping a near-tie"
-    return said
+            text += " (a near-tie)"
+    return text
 
 
 def _judged_anew(analysis: Analysis, base: Analysis) -> str:
-    """What the edits did to the label of a text."""
+    """Returns the effect of the edits on the label of a text."""
     (label,), (was,), (now,) = base.trace.predicted.ids, base.trace.predicted.labels, analysis.trace.predicted.labels
     if was == now:
         return f"The label stays “{was}”: {analysis.change.before[label]:.3f} → {analysis.change.after[label]:.3f}"
-    tie = ", by tipping a near-tie" if any(each.is_tie for each in turns(analysis)) else ""
-    return f"The label turns: “{was}” → “{now}”{tie}"
+    tie = " (a near-tie)" if any(each.is_tie for each in turns(analysis)) else ""
+    return f"The label changes: “{was}” → “{now}”{tie}"
 
 
 def map_alt(seen: View, site: Site, head: int | None, show: str) -> str:
-    """A map in words."""
+    """Returns the text alternative of a map."""
     if show == "mask":
         return f"Mask of {site.kind} attention: {int(seen.allowed.sum())} of {seen.allowed.size} cells allowed."
     which = "mean over heads" if head is None else f"head {head + 1}"
@@ -231,29 +231,30 @@ def map_alt(seen: View, site: Site, head: int | None, show: str) -> str:
 def sentence_notes(
     notes: Sequence[str], faults: Sequence[str], cautions: Sequence[str] = (), in_a_box: bool = False
 ) -> None:
-    """Under the sentence: what was wrong with the link, and what to know of its translation; `cautions` are those of the
-    notes that say how doubtful it is: the first is shown, the others open under it. In a box that scrolls the keyboard gets
-    to each."""
+    """Writes the faults of the link and the notes on the translation.
+
+    Notes that are `cautions` fold under the first of them. `in_a_box` makes each note focusable in a box that scrolls.
+    """
     stop = ' tabindex="0"' if in_a_box else ""
     for sentence in (*faults, *(note for note in notes if note not in cautions)):
         warns = "" if sentence == OF_EACH_STEP else " warn"
         write(f'<p class="lab-note{warns}"{stop}>{html.escape(sentence)}</p>')
     if cautions:
         verdict, *signs = map(html.escape, cautions)
-        told = "".join(f"<p>{sign}</p>" for sign in signs)
-        write(f'<details class="lab-note doubt"><summary>{verdict}</summary>{told}</details>')
+        rest = "".join(f"<p>{sign}</p>" for sign in signs)
+        write(f'<details class="lab-note doubt"><summary>{verdict}</summary>{rest}</details>')
 
 
 @contextmanager
 def waiting() -> Iterator[None]:
-    """Says what is going on while something takes its time."""
-    with st.container(key="waiting"), ExitStack() as said:
+    """Shows a spinner while something is computed."""
+    with st.container(key="waiting"), ExitStack() as stack:
 
-        def begun() -> None:
+        def show_spinner() -> None:
             view = session.current()
             doing = cache.task(view.checkpoint, view.device).doing
-            what = doing if cache.is_ready() else "Loading the model: this happens once, and takes a few seconds"
-            said.enter_context(st.spinner(what, show_time=True))
+            what = doing if cache.is_ready() else "Loading the model, once. This takes a few seconds"
+            stack.enter_context(st.spinner(what, show_time=True))
 
-        with beginning(begun):
+        with beginning(show_spinner):
             yield

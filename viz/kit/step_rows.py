@@ -1,4 +1,4 @@
-"""Keeps the row of the step outlined in the maps of a page, in the browser: a figure's spec knows no step."""
+"""Outlines the row of the step in the maps of a page, in the browser, so that figures do not depend on the step."""
 
 from __future__ import annotations
 
@@ -8,6 +8,6 @@ _COMPONENT = mount.Component(__file__, '<span class="step-rows" hidden></span>')
 
 
 def step_rows(step: int, follow: bool) -> None:
-    """Mounts the script that moves the step rows of `heatmap_figures` to the step (from 1); with `follow` it listens
-    to the timeline of the page, which tells every step at once."""
+    """Mounts the script that moves the step rows of `heatmap_figures` to the step (from 1); `follow` makes it
+    follow the timeline of the page."""
     _COMPONENT.mount("step rows", {"step": step, "follow": follow}, height=1)

@@ -1,4 +1,4 @@
-"""*Save*: one control at the same place on every page. The browser draws the pictures; the server makes what is offered."""
+"""The panel *Save* of every page. The browser draws pictures, the server makes the other files."""
 
 from __future__ import annotations
 
@@ -29,34 +29,34 @@ if TYPE_CHECKING:
     from viz.state.view import View
 
 ASKED = "save asked"
-STEPS = 65  # of a scale: a colour between two is as good as either
+STEPS = 65  # of a colour scale
 _COMPONENT = mount.Component(__file__, '<div class="save" data-picture-skip></div>')
 
 
 def place() -> DeltaGenerator:
-    """Mounts the button, in a place that moves nothing; returns where its panel goes."""
+    """Mounts the button and returns the place of its panel."""
     with st.container(key="save"):
         return st.popover("Save", key="save panel")
 
 
 def fill(where: DeltaGenerator, view: View, analysis: Analysis | None, offers: Sequence[Offer] = ()) -> None:
-    """The panel, once the view is known; what was asked for of its offers is made now."""
-    said = caption(view, pages.find(navigation.page()), analysis)
-    asked = session.kept(ASKED)
+    """Mounts the panel, once the view is known, and makes the requested file."""
+    text = caption(view, pages.find(navigation.page()), analysis)
+    request = session.kept(ASKED)
     session.keep(ASKED, None)
     data = {
         "mode": session.theme_mode(),
-        "caption": said.lines,
-        "names": said.names,
+        "caption": text.lines,
+        "names": text.names,
         "offers": listed(offers),
-        "made": _answer(offers, *asked) if asked else None,
+        "made": _answer(offers, *request) if request else None,
     }
     with where:
         _COMPONENT.mount("save_files", _themes(), {"make": (mount.whole(0, 99), _ask)}, beside=data)
 
 
 def _answer(offers: Sequence[Offer], which: int, number: str) -> dict[str, Any]:
-    """What was asked for, where the view that is shown by now offers as much."""
+    """Returns the requested file, if the current view still offers it."""
     return made(offers[which], number) if which < len(offers) else failed(CHANGED, number)
 
 
@@ -66,7 +66,7 @@ def _ask(number: int) -> None:
 
 @cache
 def _themes() -> Payload:
-    """The colours of both themes, each in the same order: by which a picture changes from one to the other."""
+    """Returns the colours of both themes in the same order, so that a picture can change its theme."""
     return Payload(themes={mode: _colours(mode) for mode in theme.PALETTES})
 
 

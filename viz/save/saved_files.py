@@ -1,8 +1,4 @@
-"""What the server makes of a view: its numbers, the whole analysis, the page as one file, Python, and checks.
-
-Files that the server makes of a view, beside the pictures that the browser draws: each is made when it is asked for.
-
-What a saved picture says of itself: the lines under it, and the parts of its file's name."""
+"""Files of a view made on request: numbers, analysis, HTML, Python, checks; and the captions of saved pictures."""
 
 from __future__ import annotations
 
@@ -40,14 +36,14 @@ NAMED_WORDS = 6  # of the sentence, in a file's name
 
 @dataclass(frozen=True)
 class Caption:
-    """The lines under a picture, and what comes after the picture in its file's name."""
+    """The lines under a picture, and the parts of its file name."""
 
     lines: tuple[str, ...]
     names: tuple[str, ...]
 
 
 def caption(view: View, page: Page, analysis: Analysis | None) -> Caption:
-    """Of a view on a page; where nothing could be read of it, of what was asked."""
+    """Returns the caption of a view on a page; without an analysis, of its input."""
     source = analysis.request.source if analysis else view.source
     words = " ".join(source.split()[:NAMED_WORDS])
     checkpoint = uploads.shown(view.checkpoint)
@@ -70,24 +66,26 @@ def caption(view: View, page: Page, analysis: Analysis | None) -> Caption:
     if page.of_a_step:
         steps = analysis.trace.places
         step = min(view.step, len(steps))
-        at = "step" if analysis.task.writes else "place"
-        facts.append(f"{at} {step} of {len(steps)}")
-        names.append(f"{at}{step}")
+        place = "step" if analysis.task.writes else "place"
+        facts.append(f"{place} {step} of {len(steps)}")
+        names.append(f"{place}{step}")
     edits = analysis.request.intervention
     facts.append(f"edits: {edits.describe()}" if edits else "no edits")
-    told = analysis.task.writes and not view.guess  # what is to be guessed stands in no picture either
-    said = f"“{source}” → “{analysis.translation}”" if told else f"“{source}”"
-    said += f" “{analysis.request.second}”" if analysis.request.second else ""
-    return Caption((said, " · ".join(facts)), (*names, words))
+    title = f"“{source}”"
+    if analysis.task.writes and not view.guess:  # a picture must not reveal what is to be guessed
+        title += f" → “{analysis.translation}”"
+    if analysis.request.second:
+        title += f" “{analysis.request.second}”"
+    return Caption((title, " · ".join(facts)), (*names, words))
 
 
-NUMBERS, PAGE, COPIED = "Numbers", "Page", "Lines to copy"  # the groups in which they are offered
-CHANGED = "This view has changed: ask again."
-FAULT = "This could not be made ({}). Nothing was saved; what you typed is kept."
+NUMBERS, PAGE, COPIED = "Numbers", "Page", "Lines to copy"  # groups of offers
+CHANGED = "This view has changed. Try again."
+FAULT = "Saving failed ({}). Nothing was saved, and your input is kept."
 
 
 class File(NamedTuple):
-    """A file as the browser saves it."""
+    """A file for the browser to save."""
 
     name: str
     mime: str
@@ -96,8 +94,10 @@ class File(NamedTuple):
 
 @dataclass(frozen=True)
 class Offer:
-    """A file to be had: what its button says, and what makes it, which may raise ValueError with one sentence. `copied`: its
-    text goes to the clipboard instead of a file."""
+    """An offered file: the label of its button and the function that makes it, which may raise ValueError.
+
+    The text of a `copied` offer goes to the clipboard.
+    """
 
     label: str
     make: Callable[[], File]
@@ -106,12 +106,12 @@ class Offer:
 
 
 def listed(offers: Sequence[Offer]) -> list[dict[str, str]]:
-    """What the panel shows of them."""
+    """Returns groups and labels of offers for the panel."""
     return [{"group": offer.group, "label": offer.label} for offer in offers]
 
 
 def made(offer: Offer, number: str) -> dict[str, Any]:
-    """An offer's file for the browser, or one sentence that says why there is none; `number` tells it from all others."""
+    """Returns an offer's file for the browser, or an error message; `number` identifies the answer."""
     try:
         file = offer.make()
     except (ValueError, OSError) as fault:
@@ -124,9 +124,9 @@ def made(offer: Offer, number: str) -> dict[str, Any]:
 
 
 def failed(fault: str, number: str) -> dict[str, str]:
-    """What is answered in place of a file: a sentence, with a large letter first and one full stop at its end."""
-    told = fault.strip().rstrip(".") or "This could not be made"
-    return {"number": number, "fault": f"{told[0].upper()}{told[1:]}."}
+    """Returns an error message in place of a file, with a capital first and a full stop."""
+    sentence = fault.strip().rstrip(".") or "This could not be made"
+    return {"number": number, "fault": f"{sentence[0].upper()}{sentence[1:]}."}
 
 
 LONGEST = 80  # letters of a file's name without its end
@@ -134,36 +134,36 @@ CSV, ZIP, JSON, HTML, TEXT = "text/csv", "application/zip", "application/json", 
 
 
 def offers(shown: Shown, name: str) -> tuple[Offer, ...]:
-    """All that can be had of a view on the page of a name."""
+    """Returns the offers of a page."""
     page = pages.find(name)
     stem = stem_of(caption(shown.view, page, shown.analysis).names)
 
     def analysis(end: str, mime: str) -> Callable[[], File]:
         return lambda: File(stem + end, mime, analysis_file(shown.analysis.request, shown.view.device, end))
 
-    found = [] if shown.tables is None else [Offer("What is shown, as CSV", lambda: _csv(shown, stem))]
-    found += [
+    every = [] if shown.tables is None else [Offer("What is shown, as CSV", lambda: _csv(shown, stem))]
+    every += [
         Offer("Whole analysis, npz", analysis(".npz", ZIP)),
         Offer("Whole analysis, JSON", analysis(".json", JSON)),
     ]
     if name in html_export.names():
-        found.append(Offer("One HTML file, works offline", lambda: _html(shown, name, stem), PAGE))
+        every.append(Offer("One HTML file, works offline", lambda: _html(shown, name, stem), PAGE))
     if python := shown.python:
         checkpoint = shown.view.checkpoint
-        found.append(Offer("Python", lambda: _text(f"{stem}.py", _here(checkpoint, python(shown))), COPIED, True))
-    found.append(Offer("Checks", lambda: _checks(shown, page, stem), COPIED, True))
-    return tuple(found)
+        every.append(Offer("Python", lambda: _text(f"{stem}.py", _here(checkpoint, python(shown))), COPIED, True))
+    every.append(Offer("Checks", lambda: _checks(shown, page, stem), COPIED, True))
+    return tuple(every)
 
 
 def stem_of(names: tuple[str, ...]) -> str:
-    """The name of a file of some parts, without its end: small letters of ASCII and digits, with - between."""
+    """Returns a file name without suffix: lower-case ASCII letters and digits, with - between."""
     plain = unicodedata.normalize("NFKD", "-".join(("attention", *names)))
-    kept = re.sub(r"[\u0300-\u036f'’]", "", plain).lower()
-    return re.sub(r"[^a-z0-9]+", "-", kept).strip("-")[:LONGEST].strip("-")
+    letters = re.sub(r"[\u0300-\u036f'’]", "", plain).lower()
+    return re.sub(r"[^a-z0-9]+", "-", letters).strip("-")[:LONGEST].strip("-")
 
 
 def _csv(shown: Shown, stem: str) -> File:
-    """One table as it is, several in a zip."""
+    """Returns one table as CSV, several as a zip."""
     assert shown.tables is not None
     tables = shown.tables(shown)
     if len(tables) == 1:
@@ -185,8 +185,7 @@ def _checks(shown: Shown, page: pages.Page, stem: str) -> File:
 
 
 def _here(name: str, text: str) -> str:
-    """The lines as they run elsewhere. An uploaded checkpoint is known to this session alone, elsewhere by the path of its
-    folder. A lab that serves other machines does not tell them where its folders are."""
+    """Returns code that runs elsewhere: an uploaded checkpoint by a path, and no folders of a shared server."""
     if uploads.is_uploaded(name):
         path = f"./{uploads.shown(name).partition(' (zip')[0]}"
         text = f"# {path!r} stands for the folder that was uploaded: unpack its zip there, or name another path\n" + text
@@ -195,7 +194,7 @@ def _here(name: str, text: str) -> str:
 
 
 def _without_folders(text: str) -> str:
-    """The lines with a path of the reader's own in place of each folder of the lab, which a comment explains."""
+    """Returns the code with a placeholder path, and a comment, for each folder of the lab."""
     for name, place in (*folders.survey().places.items(), *run_listing.survey().items()):
         path = f"./{name}"
         for own in {repr(str(place)), repr(str(place.resolve()))}:

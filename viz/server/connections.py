@@ -1,7 +1,6 @@
-"""Limits for connections, so that nobody who opens many and says nothing keeps others out.
+"""Limits for connections: per network, per time of a request, and for connections without a request.
 
-An address has a number of connections, a request has a time to arrive, and of the connections that wait for their first
-request only the latest are kept.
+They keep a client with many silent connections from blocking others.
 """
 
 from __future__ import annotations
@@ -22,9 +21,9 @@ from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIO
 
 from viz.state.hosts import network_of
 
-MAX_CONNECTIONS = 2000  # of one process; beyond them a visitor is told to come back (503)
-MAX_OF_ADDRESS = 1200  # of one network address: a hall of 150 may sit behind one, and a browser opens 8
-MAX_SILENT = 500  # waiting for their first request; the next one closes the oldest
+MAX_CONNECTIONS = 2000  # of one process; more get status 503
+MAX_OF_ADDRESS = 1200  # of one network: 150 people may share one, and a browser opens 8
+MAX_SILENT = 500  # without a request; the next one closes the oldest
 HEAD_SECONDS = 10.0  # until the head of a request is here
 BODY_SECONDS = 30.0  # without a byte of a request's body
 CROWDED = "Your network has too many connections to this lab. Close some of its pages, or use another network."
@@ -39,12 +38,12 @@ class Limits:
     silent: int = MAX_SILENT
     head_seconds: float = HEAD_SECONDS
     body_seconds: float = BODY_SECONDS
-    proxies: Container[str | None] = ()  # addresses that are trusted to say who asks: one stands for many visitors
+    proxies: Container[str | None] = ()  # trusted addresses, each of many visitors
     counts: Counter[str] = field(default_factory=Counter)  # connections by network address
     waiting: dict[LimitedProtocol, None] = field(default_factory=dict)  # for their first request, the oldest first
 
     def enter(self, host: str) -> bool:
-        """Counts a connection from an address; False where the address has as many as it may."""
+        """Counts a connection of an address; False if its network has reached the limit."""
         if self._is_proxy(host):
             return True
         if self.counts[network_of(host)] >= self.of_address:
@@ -53,7 +52,7 @@ class Limits:
         return True
 
     def leave(self, host: str) -> None:
-        """Takes back what `enter` counted."""
+        """Reverts `enter`."""
         if self._is_proxy(host):
             return
         self.counts[network_of(host)] -= 1
@@ -68,12 +67,12 @@ class Limits:
 
 
 class LimitedProtocol(H11Protocol):
-    """uvicorn's HTTP connection under `Limits`."""
+    """uvicorn's HTTP connection under `ConnectionLimits`."""
 
     limits: Limits
-    _host: str | None = None  # counted under this address; None where it is not, or a websocket has taken over
+    _host: str | None = None  # counted address; None if uncounted or taken over by a websocket
     _timer: asyncio.TimerHandle | None = None
-    _awaits = ""  # "head" or "body" of a request, for so long as the timer says
+    _awaits = ""  # "head" or "body" of a request, until the timer ends
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
@@ -118,7 +117,7 @@ class LimitedProtocol(H11Protocol):
         self.limits.waiting.pop(self, None)
 
     def _look(self, before: str) -> None:
-        """Awaits what the client still has to send; the time for a head that it was to send `before` goes on."""
+        """Sets the timer for the part that the client still has to send; a running timer for a head goes on."""
         if self.transport.is_closing() or self.transport.get_protocol() is not self:
             return
         if self.cycle is not None:
@@ -131,7 +130,7 @@ class LimitedProtocol(H11Protocol):
             self._expect("head")
 
     def _expect(self, what: str) -> None:
-        """Closes the connection unless it is here in time; the empty string awaits nothing."""
+        """Closes the connection unless the part arrives in time; the empty string awaits nothing."""
         if self._timer is not None:
             self._timer.cancel()
         self._awaits, self._timer = what, None
@@ -140,14 +139,14 @@ class LimitedProtocol(H11Protocol):
             self._timer = self.loop.call_later(seconds, self._give_up)
 
     def _give_up(self) -> None:
-        if self.flow.read_paused:  # the lab is slow, not the visitor
+        if self.flow.read_paused:  # the server is slow, not the client
             self._expect(self._awaits)
         else:
             self.transport.abort()
 
 
 class LimitedWebSocket(WebSocketsSansIOProtocol):
-    """uvicorn's websocket, which counts as long as it is open."""
+    """uvicorn's websocket, which is counted while it is open."""
 
     limits: Limits | None = None
     host: str | None = None
@@ -160,8 +159,8 @@ class LimitedWebSocket(WebSocketsSansIOProtocol):
 
 
 def limited(config: Config, **limits: Any) -> Config:
-    """The configuration of a server under limits; `limits` are those of `Limits` that differ from its own."""
+    """Returns the configuration with limited protocols; `limits` are arguments of `ConnectionLimits`."""
     proxies = ProxyHeadersMiddleware(config.app, config.forwarded_allow_ips).trusted_hosts  # type: ignore[arg-type]
-    kept = Limits(proxies=proxies, **limits)
-    config.http, config.ws = type("Http", (LimitedProtocol,), {"limits": kept}), LimitedWebSocket
+    shared = Limits(proxies=proxies, **limits)
+    config.http, config.ws = type("Http", (LimitedProtocol,), {"limits": shared}), LimitedWebSocket
     return config

@@ -1,8 +1,8 @@
-"""What stands in the very page that a browser fetches first: the stylesheet, so that what comes later finds its place and
-nothing jumps; the script that loses nothing while a server starts anew, which must be there before the first socket; and
-where others find this lab, for links that are copied.
+"""Additions to the first HTML page, and the health routes.
 
-Two routes for who runs the lab: /healthz, the process answers; /readyz, its model is loaded and no visitor need wait."""
+The page gets the stylesheet, so that nothing jumps; the reconnecting script, before the first websocket; and the lab's
+address for copied links. /healthz says that the process answers, /readyz that the model is loaded.
+"""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ if TYPE_CHECKING:
 
 BODY = b"<body>"
 SCRIPT = Path(__file__).with_name("reconnect.js")
-ASKED_ANEW = (b"accept-encoding", b"if-none-match", b"if-modified-since")  # else the page would come packed, or not at all
+ASKED_ANEW = (b"accept-encoding", b"if-none-match", b"if-modified-since")  # else the page comes compressed, or not at all
 OF_THE_FILE = (b"content-length", b"etag", b"last-modified")
 
 
 def with_stylesheet(app: ASGIApp) -> ASGIApp:
-    """Adds stylesheet and script to every page of HTML that `app` answers with; all else that it answers is passed on."""
+    """Adds stylesheet and script to each HTML page of `app`; other responses stay unchanged."""
     shared = hosts.shared_address()
     where = f'<meta name="attention-lab-shared" content="{html.escape(shared)}">' if shared else ""
     added = f"{theme.first_stylesheet()}{where}<script>{SCRIPT.read_text(encoding='utf-8')}</script>".encode()
 
-    async def shown(scope: Scope, receive: Receive, send: Send) -> None:
+    async def with_additions(scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http" or scope["method"] != "GET" or b"text/html" not in _header(scope, b"accept"):
             await app(scope, receive, send)
             return
@@ -53,7 +53,7 @@ def with_stylesheet(app: ASGIApp) -> ASGIApp:
         headers = [(name, value) for name, value in scope["headers"] if name not in ASKED_ANEW]
         await app({**scope, "headers": headers}, receive, answer)
 
-    return shown
+    return with_additions
 
 
 def _header(message: Scope | Message, name: bytes) -> bytes:
@@ -65,13 +65,13 @@ STARTING = "starting: the model is being loaded"
 
 @dataclass
 class Readiness:
-    """What keeps this process from serving visitors at once; empty once nothing does."""
+    """The reason why the server is not ready; empty once it is."""
 
     fault: str = STARTING
 
 
 def with_health(app: ASGIApp, readiness: Readiness) -> ASGIApp:
-    """Answers the two routes, 200 with "ok" or 503 with what is missing; all else is passed on."""
+    """Answers the two routes with 200 "ok" or 503 and the reason; other requests pass."""
 
     async def answered(scope: Scope, receive: Receive, send: Send) -> None:
         path = scope["path"] if scope["type"] == "http" else ""

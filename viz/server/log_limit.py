@@ -1,7 +1,4 @@
-"""Keeps the log short.
-
-Input that cannot be read is one line, a traceback stands there once in full, and a kind of line has a limit per minute.
-"""
+"""Limits the log: one line for unreadable input, one traceback of each kind, and a number of lines per minute."""
 
 from __future__ import annotations
 
@@ -35,10 +32,7 @@ RECEIVER = ("streamlit/web/server/starlette/starlette_websocket.py", "_websocket
 
 
 class LogLimit(logging.Filter):
-    """Lets a record of the log through, shortens it, or leaves it out.
-
-    What is left out is counted, and the count is logged when the minute is over.
-    """
+    """Passes, shortens or drops a log record. The number of dropped lines is logged after each minute."""
 
     def __init__(
         self, most: int = LINES_A_MINUTE, seconds: float = MINUTE, now: Callable[[], float] = time.monotonic
@@ -48,7 +42,7 @@ class LogLimit(logging.Filter):
         self._lock = threading.Lock()
         # When the minute of a kind began, its lines, and how many of them were left out.
         self._windows: LRUCache[tuple[object, ...], list[float]] = LRUCache(MAX_KINDS)
-        self._logged: LRUCache[tuple[object, ...], bool] = LRUCache(MAX_KINDS)  # tracebacks that stand in the log
+        self._logged: LRUCache[tuple[object, ...], bool] = LRUCache(MAX_KINDS)  # tracebacks in the log
 
     def filter(self, record: logging.LogRecord) -> bool:
         if getattr(record, "is_count", False):
@@ -64,14 +58,14 @@ class LogLimit(logging.Filter):
         return self._counts(kind, record)
 
     def _is_logged(self, kind: tuple[object, ...]) -> bool:
-        """True where the log has a traceback of this kind; from now on it has."""
+        """True if the log has a traceback of this kind; marks it as logged."""
         with self._lock:
             is_logged = kind in self._logged
             self._logged[kind] = True
         return is_logged
 
     def _counts(self, kind: tuple[object, ...], record: logging.LogRecord) -> bool:
-        """Counts a line of a kind; False where the minute has enough of them."""
+        """Counts a line of a kind; False beyond the limit of the minute."""
         with self._lock:
             window = self._windows.get(kind)
             if window is None or self.now() - window[0] >= self.seconds:
@@ -82,9 +76,9 @@ class LogLimit(logging.Filter):
             window[2] += 1
             is_first = window[2] == 1
         if is_first:
-            shown = record.getMessage()[:MAX_LINE]
+            message = record.getMessage()[:MAX_LINE]
             left = max(0.0, window[0] + self.seconds - self.now())
-            later = threading.Timer(left, self._log_count, (record.name, record.levelno, window, shown))
+            later = threading.Timer(left, self._log_count, (record.name, record.levelno, window, message))
             later.daemon = True
             later.start()
         return False
@@ -94,7 +88,7 @@ class LogLimit(logging.Filter):
 
 
 def is_unreadable_input(fault: BaseException) -> bool:
-    """True for a fault that a library found in what a browser sent, and none of the lab's own code after it."""
+    """True for an exception of a library that read a browser's input, with no frame of the lab after it."""
     frames = [frame.f_code for frame, _ in traceback.walk_tb(fault.__traceback__)]
     for number, code in enumerate(reversed(frames)):
         if code.co_filename.startswith(OWN):
@@ -108,13 +102,13 @@ def is_unreadable_input(fault: BaseException) -> bool:
 
 
 def in_a_line(fault: BaseException) -> str:
-    """Type and text of a fault: one line, of a bounded length, without control characters."""
+    """Returns type and text of an exception in one short line without control characters."""
     text = "".join(char if char.isprintable() else " " for char in str(fault)[: 2 * MAX_LINE])
     return f"{type(fault).__name__}: {' '.join(text.split())}"[:MAX_LINE]
 
 
 def _place(fault: BaseException | None) -> tuple[str, int] | None:
-    """The last line of code of a fault's traceback."""
+    """Returns file and line of the last frame of a traceback."""
     lines = list(traceback.walk_tb(fault.__traceback__)) if fault else []
     return (lines[-1][0].f_code.co_filename, lines[-1][1]) if lines else None
 
@@ -125,7 +119,7 @@ def _shorten(record: logging.LogRecord, message: str, *values: str) -> None:
 
 
 def install(limit: LogLimit) -> None:
-    """Puts every logger of the process under a limit, also those that libraries make later."""
+    """Adds the limit to all loggers of the process, including later ones."""
 
     class Limited(logging.getLoggerClass()):  # type: ignore[misc]
         def __init__(self, name: str, level: int = logging.NOTSET) -> None:

@@ -1,28 +1,20 @@
-"""python -m viz.server: the lab, served by one tuned process.
+"""python -m viz.server: serves the lab in one tuned process.
 
-Against `streamlit run app.py`: no Nagle stall, no compression of websocket frames on the way to a browser beside it, a
-garbage collector that no longer walks through the imported libraries after every run (frozen once all is warm), and a
-stylesheet that goes out once, with the page itself.
-ALLOWED_HOSTS names what else the lab may be called, with commas between (see `viz.state.hosts`).
-LAB_ADDRESS is what others type to find the lab, http://192.168.1.20:8501 say, for QR codes and copied links; where the lab
-is open to the network (HOST=0.0.0.0) it is found, but in a container or behind a proxy.
-FORWARDED_ALLOW_IPS names the proxies, with commas between, that are trusted to say who asks and by which scheme (default:
-this machine). The limit of connections per address does not apply to them: see `viz.server.connections`.
-CHECKPOINTS names folders with checkpoints of your own, with colons between (semicolons on Windows).
-RUNS names folders with runs of `python -m model train`, likewise; those in the folder `runs` beside app.py need no name.
-UPLOADS=1 lets visitors bring a checkpoint as a zip, UPLOADS=0 does not; else they may where the lab serves this machine
-alone: HOST is its own address, and ALLOWED_HOSTS and LAB_ADDRESS name nothing.
-UPLOAD_MB bounds the megabytes of such a zip (300).
-KEEP_MB bounds the memory for all that is kept of sentences (512). The process takes at most as much, 600 MB, and 20 MB for
-each visitor whose text of 128 tokens is drawn at the same moment.
-REDIS_URL names a Redis that several processes of the lab share, for their rooms: redis://HOST:PORT/0. Else rooms are kept
-in this process.
-LAB_DEBUG=1 is for who works on the pages: an error stands on the page with its traceback, which a visitor does not see.
+Compared with `streamlit run app.py` it has no Nagle delay, no compression of websocket frames and a frozen garbage collector
+after the warm-up, and it sends the stylesheet with the page. Environment variables:
 
-Settings of the C library that give memory back: few arenas, and blocks of their own for arrays.
-
-By default glibc makes eight arenas a core and raises the size from which a block is mapped on its own. An array that is
-freed then leaves a hole that stays with the process."""
+ALLOWED_HOSTS: more host names of the lab, comma-separated (see `viz.state.hosts`).
+LAB_ADDRESS: the lab's address for others, such as http://192.168.1.20:8501, for QR codes and copied links. With HOST=0.0.0.0
+    the server detects it, except in a container or behind a proxy.
+FORWARDED_ALLOW_IPS: trusted proxies, comma-separated (default: this machine). They have no connection limit.
+CHECKPOINTS: folders with your own checkpoints, colon-separated (semicolons on Windows).
+RUNS: folders with training runs, likewise; the folder `runs` beside app.py is always read.
+UPLOADS: 1 enables uploads of checkpoints, 0 disables them. Default: enabled if only this machine can reach the lab.
+UPLOAD_MB: largest zip in megabytes (300).
+KEEP_MB: memory of the caches in megabytes (512). The process takes 600 MB more, and 20 MB for each run at the same time.
+REDIS_URL: a Redis server for rooms shared by several processes, redis://HOST:PORT/0. Default: rooms in this process.
+LAB_DEBUG: 1 shows tracebacks on the page.
+"""
 
 from __future__ import annotations
 
@@ -62,12 +54,15 @@ if TYPE_CHECKING:
     from viz.classroom.rooms.routes import Rooms
 
 ARENAS = 2
-OWN_BLOCK = 256 * 1024  # bytes: the maps of a long text, and nothing that a run allocates often
+OWN_BLOCK = 256 * 1024  # bytes: the maps of a long text are larger
 _MMAP_THRESHOLD, _ARENA_MAX = -3, -8  # of malloc.h
 
 
 def give_back() -> bool:
-    """Sets this for the process, before its threads begin. False where the C library is not glibc."""
+    """Makes glibc return freed memory: few arenas, and large arrays in blocks of their own. False without glibc.
+
+    By default freed arrays leave holes that stay with the process. Call this before threads start.
+    """
     with contextlib.suppress(AttributeError, OSError, TypeError):
         set_option = ctypes.CDLL(None).mallopt
         return bool(set_option(_ARENA_MAX, ARENAS)) and bool(set_option(_MMAP_THRESHOLD, OWN_BLOCK))
@@ -77,14 +72,13 @@ def give_back() -> bool:
 ROOT = Path(__file__).resolve().parents[2]
 
 
-MAX_FRAME = 4 * 1024 * 1024  # bytes from a browser at once: a sentence box holds far less
-LEAST_KEPT = 128  # MB: twice what the longest sentence takes
-MAX_TOLD = 20  # folders that hold no checkpoint
+MAX_FRAME = 4 * 1024 * 1024  # bytes of a websocket frame
+LEAST_KEPT = 128  # MB: twice the longest sentence
+MAX_TOLD = 20  # printed folders without a checkpoint
 
 
 def warm_up(server: uvicorn.Server, readiness: Readiness) -> None:
-    """Once the page can be read: imports torch, loads the checkpoint and answers the first view, then takes all that from
-    the collector's rounds and says that it is ready."""
+    """Loads torch and the checkpoint, answers the first view, freezes the garbage collector and reports ready."""
     while not server.started:
         time.sleep(0.02)
     if has_screen():
@@ -104,29 +98,29 @@ def warm_up(server: uvicorn.Server, readiness: Readiness) -> None:
         print(f"The lab is open, but: {fault}", file=sys.stderr)
     gc.collect()
     gc.freeze()
-    gc.collect()  # forgets how much there was: else what is left of sessions stays until a quarter as much has come anew
+    gc.collect()  # resets the collector's count, so that it frees old sessions soon
 
 
 def has_screen() -> bool:
-    """True where a person at this machine would see a browser open."""
+    """True if a person at this machine would see a browser open."""
     desktop = sys.platform in ("darwin", "win32") or os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")
     return bool(desktop) and sys.stdout.isatty()
 
 
 def fault_of(host: str, number: int) -> str | None:
-    """Why the address cannot be listened on, or None."""
+    """Returns the message for an unusable address, or None."""
     try:
         family, kind, protocol, _, where = socket.getaddrinfo(host, number, type=socket.SOCK_STREAM)[0]
         with socket.socket(family, kind, protocol) as probe:
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             probe.bind(where)
     except OSError as fault:
-        return f"{site(host, number)} cannot be used ({fault.strerror}); give another PORT= or HOST=."
+        return f"{site(host, number)} cannot be used ({fault.strerror}). Set another PORT= or HOST=."
     return None
 
 
 def show_errors(wanted: str) -> None:
-    """Where LAB_DEBUG is 1 errors are shown in full. ValueError for what is neither 1, 0 nor nothing."""
+    """Shows tracebacks if LAB_DEBUG is 1. Raises ValueError unless it is 1, 0 or empty."""
     if wanted not in ("", "0", "1"):
         raise ValueError(f"LAB_DEBUG is {wanted!r}; expected 1, 0 or nothing.")
     if wanted == "1":
@@ -136,30 +130,30 @@ def show_errors(wanted: str) -> None:
 
 
 def check_kept(wanted: str) -> None:
-    """ValueError where KEEP_MB is neither nothing nor a number that holds the largest sentence."""
+    """Raises ValueError unless KEEP_MB is empty or large enough for the longest sentence."""
     fits = wanted.isascii() and wanted.isdigit() and len(wanted) < 9 and int(wanted) >= LEAST_KEPT
     if wanted and not fits:
         raise ValueError(f"KEEP_MB is {wanted[:40]!r}; expected megabytes of memory, {LEAST_KEPT} or more, or nothing.")
 
 
 def more_files() -> None:
-    """As many open files as the system allows: a session takes four, and one who left is kept for two minutes."""
+    """Raises the limit of open files: a session takes four, for two minutes after its end."""
     with contextlib.suppress(ImportError, OSError, ValueError):  # no such limit on this system
         import resource
 
-        _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
-        resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+        _, hard_limit = resource.getrlimit(resource.RLIMIT_NOFILE)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (hard_limit, hard_limit))
 
 
 def say_what_is_unusable() -> None:
-    """A line for each folder of CHECKPOINTS without a checkpoint. Where they lie is fixed, wherever this runs on."""
+    """Prints a line for each folder of CHECKPOINTS without a checkpoint, and makes these paths absolute."""
     if own := named():
         os.environ["CHECKPOINTS"] = os.pathsep.join(map(str, own))
         print(*survey().unusable[:MAX_TOLD], sep="\n", end="\n" if survey().unusable else "", file=sys.stderr)
 
 
 def set_uploads(host: str) -> None:
-    """Whether visitors may bring checkpoints, and of what size. ValueError for variables that say something else."""
+    """Enables or disables uploads and sets their size. Raises ValueError for wrong variables."""
     from streamlit import config
 
     from viz.state import uploads
@@ -172,8 +166,7 @@ def set_uploads(host: str) -> None:
 
 
 def settled(host: str, number: int) -> tuple[str | None, Rooms]:
-    """What the environment says, made so: where others find the lab, and its rooms. ValueError, one sentence, where it says
-    something else."""
+    """Applies the environment variables and returns the shared address and the rooms. Raises ValueError for a wrong one."""
     show_errors(os.environ.get("LAB_DEBUG", ""))
     check_kept(os.environ.get("KEEP_MB", ""))
     set_uploads(host)
@@ -184,19 +177,19 @@ def settled(host: str, number: int) -> tuple[str | None, Rooms]:
 
 
 def say_less() -> None:
-    """Of what libraries write, only what somebody can use."""
+    """Mutes log lines of libraries that nobody can act on."""
     logging.getLogger("streamlit").setLevel(logging.WARNING)
     logging.getLogger("uvicorn.error").addFilter(lambda record: "without completing response" not in record.getMessage())
 
 
 def ending(handle_exit: Callable[..., None], closing: asyncio.Event) -> Callable[..., None]:
-    """What is called when the server is told to stop: streams that would never end are ended first."""
+    """Returns a handler for the stop signal, which first closes endless streams."""
 
-    def told(*signal: Any) -> None:
+    def handle(*signal: Any) -> None:
         closing.set()
         handle_exit(*signal)
 
-    return told
+    return handle
 
 
 def port(text: str) -> int:
@@ -216,8 +209,8 @@ def main() -> int:
         return 2
     say_what_is_unusable()
     give_back()
-    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # best for small arrays, and fair among visitors
-    os.environ.setdefault("TORCHINDUCTOR_CACHE_DIR", str(ROOT))  # else torch tries a file, and fails where the disk is full
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # best for small arrays, fair among visitors
+    os.environ.setdefault("TORCHINDUCTOR_CACHE_DIR", str(ROOT))  # else torch writes a file and fails on a full disk
     os.chdir(ROOT if (ROOT / ".streamlit").is_dir() else ROOT / "viz")  # where .streamlit/config.toml lies
     sys.path.insert(0, str(ROOT))
     try:
@@ -260,10 +253,10 @@ def main() -> int:
     if shared:
         print(f"In this network: {shared}", flush=True)
     if uploads.is_on():
-        print(f"Checkpoints can be brought as a zip of up to {uploads.most_mb()} MB (UPLOADS=0: not).", flush=True)
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # what a stop is asked with when it is not Ctrl+C
+        print(f"Uploads are on: checkpoints as a zip up to {uploads.most_mb()} MB (UPLOADS=0 disables them).", flush=True)
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # a stop without Ctrl+C
     with contextlib.suppress(KeyboardInterrupt):
         server.run()
     uploads.clear()
     sys.stdout.flush()
-    os._exit(0)  # threads may still compute; nothing is to be saved, and the end of the interpreter trips over them
+    os._exit(0)  # running threads would break the interpreter's shutdown

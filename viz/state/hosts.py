@@ -1,7 +1,7 @@
-"""Which names the lab answers to, which pages it lets in, and at what address others find it.
+"""Allowed host names, allowed origins, and the lab's address for other machines.
 
-A page elsewhere may point a name of its own at this machine (DNS rebinding) and would then be of the same origin as the lab.
-What protects is the Host header: it carries that name. An address in digits needs no name server, so it is always let in.
+A foreign page may point its own name at this machine (DNS rebinding) and would share the lab's origin. The check of the
+Host header prevents this. IP addresses need no name server, so they are always allowed.
 """
 
 from __future__ import annotations
@@ -19,16 +19,18 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Receive, Scope, Send
 
-ALONE = "This lab answers on this computer alone. To open it to the room, stop it and start it with HOST=0.0.0.0 make run."
-NOT_FOUND = "This lab's address in the network is not known here: start it with LAB_ADDRESS=, what others type to find it."
-OTHER_SCHEME = (
-    "A page of %s was refused, because the lab serves %s. If a proxy ends TLS, let it send X-Forwarded-Proto and name it in "
-    "FORWARDED_ALLOW_IPS, or start the lab with LAB_ADDRESS=%s."
+ALONE = "This lab answers only on this computer. To open it to the room, restart it with HOST=0.0.0.0 make run."
+NOT_FOUND = (
+    "Other machines cannot reach this address. Restart with `make run HOST=0.0.0.0 LAB_ADDRESS=http://<this machine>:8501`."
 )
-ANYWHERE = {"0.0.0.0": "192.0.2.1", "::": "2001:db8::1"}  # addresses to listen on, and one that is nobody's, far away
-CONTAINERS = ("/.dockerenv", "/run/.containerenv")  # there the address of this machine is nobody else's
+OTHER_SCHEME = (
+    "A page of %s was refused: the lab serves %s. If a proxy ends TLS, let it send X-Forwarded-Proto and name it in "
+    "FORWARDED_ALLOW_IPS. Or start the lab with LAB_ADDRESS=%s."
+)
+ANYWHERE = {"0.0.0.0": "192.0.2.1", "::": "2001:db8::1"}  # listening addresses, each with an unused remote one
+CONTAINERS = ("/.dockerenv", "/run/.containerenv")  # files of a container, whose address is private
 BRIDGES = ("docker", "br-", "veth", "virbr", "lo")  # interfaces that lead to no other machine
-SIOCGIFADDR = 0x8915  # Linux: what address an interface has
+SIOCGIFADDR = 0x8915  # Linux: get the address of an interface
 HOST = re.compile(r"([\w.-]+|\[[\da-f:.]+\])(?::(\d{1,5}))?", re.ASCII)  # of a Host header in lower case: name, port
 PORTS = {"http": 80, "https": 443}
 _shared: str | None = None
@@ -36,8 +38,7 @@ _is_open = False  # to other machines
 
 
 def shared_address() -> str | None:
-    """Where others find this lab, such as http://192.168.1.20:8501; None where it answers this machine alone, or where that
-    is not known: see `why_not_shared`."""
+    """Returns the lab's address for others, such as http://192.168.1.20:8501, or None: see `sharing_help`."""
     return _shared
 
 
@@ -47,14 +48,14 @@ def is_shared() -> bool:
 
 
 def why_not_shared() -> str:
-    """What to do where there is no `shared_address`, one sentence or two."""
+    """Returns a message that says how to get a `shared_address`."""
     return NOT_FOUND if _is_open else ALONE
 
 
 def share(host: str, port: int, wanted: str = "") -> str | None:
-    """Finds and keeps `shared_address` for where the lab listens; `wanted` (LAB_ADDRESS) is taken for it where it is given.
+    """Determines and stores `shared_address`: `wanted` (LAB_ADDRESS) if set, else the listening address.
 
-    Raises ValueError, one sentence, for a `wanted` that is no address of a site.
+    Raises ValueError for a `wanted` that is no http(s) address.
     """
     global _shared, _is_open
     here, _is_open = host.strip("[]"), not is_this_machine(host)
@@ -63,8 +64,8 @@ def share(host: str, port: int, wanted: str = "") -> str | None:
             raise ValueError(f"LAB_ADDRESS is {wanted[:60]!r}; expected what others type, such as http://192.168.1.20:8501.")
         _shared = wanted.rstrip("/").lower()
     else:
-        found = next(_addresses(here), None) if here in ANYWHERE else here if _is_open else None
-        _shared = found and site(found, port)
+        address = next(_addresses(here), None) if here in ANYWHERE else here if _is_open else None
+        _shared = address and site(address, port)
     return _shared
 
 
@@ -73,12 +74,12 @@ def site(host: str, port: int) -> str:
 
 
 def address_for_others(scheme: str, host: str) -> str | None:
-    """What others type who see the screen of a browser that knows this lab by a Host header."""
+    """Returns the address to show others, for a browser that reached the lab with this Host header."""
     return shared_address() if is_this_machine(name_of(host)) else f"{scheme}://{host}"
 
 
 def is_this_machine(name: str) -> bool:
-    """True for names and addresses by which a machine knows itself alone."""
+    """True for loopback names and addresses."""
     try:
         return ipaddress.ip_address(name.strip("[]")).is_loopback
     except ValueError:
@@ -86,16 +87,15 @@ def is_this_machine(name: str) -> bool:
 
 
 def _addresses(listening: str) -> Iterator[str]:
-    """This machine's addresses in its network, the likeliest first. Nothing is sent: a socket for datagrams that is told
-    whom it is for only looks up by which address it would go."""
+    """Yields this machine's network addresses, the most likely first. Connecting a datagram socket sends nothing."""
     if any(Path(mark).exists() for mark in CONTAINERS):
         return
     family = socket.AF_INET6 if ":" in listening else socket.AF_INET
     with contextlib.suppress(OSError), socket.socket(family, socket.SOCK_DGRAM) as probe:
         probe.connect((ANYWHERE[listening], 9))
-        if not ipaddress.ip_address(found := probe.getsockname()[0]).is_loopback:
-            yield found
-    if family == socket.AF_INET:  # a network that leads nowhere else, as of a phone that is a hotspot, may have no such way
+        if not ipaddress.ip_address(address := probe.getsockname()[0]).is_loopback:
+            yield address
+    if family == socket.AF_INET:  # a network without internet, such as a hotspot, may have no route
         yield from _of_interfaces()
 
 
@@ -107,13 +107,13 @@ def _of_interfaces() -> Iterator[str]:
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
         for _, name in socket.if_nameindex():
             with contextlib.suppress(OSError):
-                told = fcntl.ioctl(probe.fileno(), SIOCGIFADDR, struct.pack("256s", name.encode()[:15]))
+                reply = fcntl.ioctl(probe.fileno(), SIOCGIFADDR, struct.pack("256s", name.encode()[:15]))
                 if not name.startswith(BRIDGES):
-                    yield socket.inet_ntoa(told[20:24])
+                    yield socket.inet_ntoa(reply[20:24])
 
 
 def name_of(host: str) -> str:
-    """The name in a Host header, in lower case, without its port and the brackets of an IPv6 address."""
+    """Returns the name in a Host header in lower case, without port and IPv6 brackets."""
     host = host.strip().lower()
     if host.startswith("["):
         return host[1:].partition("]")[0]
@@ -121,18 +121,18 @@ def name_of(host: str) -> str:
 
 
 def own_names(host: str, more: str = "") -> frozenset[str]:
-    """What this machine is called, where the lab listens, and the names of a list with commas (ALLOWED_HOSTS)."""
+    """Returns this machine's names, the listening address, and the names of a comma-separated list (ALLOWED_HOSTS)."""
     here = socket.gethostname()
     names = {"localhost", host, here, f"{here}.local", socket.getfqdn(), *more.split(",")}
-    return frozenset(found for name in names if (found := name_of(name)))
+    return frozenset(each for name in names if (each := name_of(name)))
 
 
 def is_let_in(host: str, names: Iterable[str]) -> bool:
-    """True for an address in digits, for one of the names, and for what ends in .localhost; False for a malformed header."""
-    found = HOST.fullmatch(host.strip().lower())
-    if found is None or int(found[2] or 0) > 65535:
+    """True for an IP address, one of the names, or a name ending in .localhost; False for a malformed header."""
+    match = HOST.fullmatch(host.strip().lower())
+    if match is None or int(match[2] or 0) > 65535:
         return False
-    name = found[1].rstrip(".")
+    name = match[1].rstrip(".")
     try:
         ipaddress.IPv6Address(name[1:-1]) if name.startswith("[") else ipaddress.IPv4Address(name)
         return True
@@ -141,18 +141,18 @@ def is_let_in(host: str, names: Iterable[str]) -> bool:
 
 
 def origin_of(scheme: str, host: str) -> tuple[str, str, int] | None:
-    """Scheme, name and port of a site; None for what is no site of the web."""
-    found = HOST.fullmatch(host.strip().lower())
-    if scheme not in PORTS or found is None:
+    """Returns scheme, name and port of a site, or None for anything else."""
+    match = HOST.fullmatch(host.strip().lower())
+    if scheme not in PORTS or match is None:
         return None
-    return scheme, found[1].rstrip("."), int(found[2] or PORTS[scheme])
+    return scheme, match[1].rstrip("."), int(match[2] or PORTS[scheme])
 
 
 def is_from_elsewhere(scope: Scope) -> bool:
-    """True where a page of another origin has a visitor's browser ask: scheme, name and port are compared.
+    """True for a request from a page of another origin, by scheme, name and port.
 
-    The scheme is that of the connection, or what a trusted proxy says (X-Forwarded-Proto). A page of LAB_ADDRESS is one of
-    this lab as well, if the Host header has its name and port.
+    The scheme comes from the connection or a trusted proxy (X-Forwarded-Proto). A page of LAB_ADDRESS also counts as the
+    lab's own, if the Host header has its name and port.
     """
     headers = dict(scope["headers"])
     if b"origin" not in headers:
@@ -173,7 +173,7 @@ def is_from_elsewhere(scope: Scope) -> bool:
 
 
 def network_of(host: str) -> str:
-    """An address; of IPv6 the part that a household is given, because each machine there has addresses without end."""
+    """Returns an address; of IPv6 its /64 network, since one machine has many addresses there."""
     if ":" not in host:
         return host
     try:
@@ -183,7 +183,7 @@ def network_of(host: str) -> str:
 
 
 def only_known(app: ASGIApp, names: frozenset[str]) -> ASGIApp:
-    """Turns away requests for names that are not this machine's, with a sentence that says what to do."""
+    """Rejects requests with a foreign Host header; the response says what to do."""
 
     async def checked(scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] not in ("http", "websocket"):
@@ -193,21 +193,20 @@ def only_known(app: ASGIApp, names: frozenset[str]) -> ASGIApp:
             return await app(scope, receive, send)
         if scope["type"] == "websocket":
             return await send({"type": "websocket.close", "code": 1008})
-        shown = "".join(char for char in name_of(host) if char.isascii() and (char.isalnum() or char in "-._"))[:80]
-        told = f"This lab does not answer to the name {shown!r}. If it is yours, start the lab with ALLOWED_HOSTS={shown}.\n"
+        own = "".join(char for char in name_of(host) if char.isascii() and (char.isalnum() or char in "-._"))[:80]
+        message = f"This lab does not answer to the name {own!r}. If it is yours, start the lab with ALLOWED_HOSTS={own}.\n"
         headers = [(b"content-type", b"text/plain; charset=utf-8")]
         await send({"type": "http.response.start", "status": 400, "headers": headers})
-        await send({"type": "http.response.body", "body": told.encode()})
+        await send({"type": "http.response.body", "body": message.encode()})
 
     return checked
 
 
 def same_origin(app: ASGIApp) -> ASGIApp:
-    """Lets in a page that was served from the very address that it now asks, whatever name the visitors know it by, and
-    turns away the websocket of any other page.
+    """Accepts pages of the lab's own origin under any allowed name, and rejects websockets of other pages.
 
-    Streamlit knows this machine by its addresses alone: it would turn away who types its name in a lecture hall, and let in
-    the pages of every other server on this machine.
+    Streamlit compares addresses only. It would reject visitors who typed this machine's name, and accept pages of every
+    other server on this machine.
     """
 
     async def checked(scope: Scope, receive: Receive, send: Send) -> None:

@@ -1,4 +1,4 @@
-"""What one page alone shows of the view: a record for each page that has fields of its own, and what they choose among."""
+"""The view's fields of single pages: a record for each page, and the options of its fields."""
 
 from __future__ import annotations
 
@@ -25,17 +25,17 @@ PIECES = (
     "position",
     "source",
     "target",
-)  # what of the sum is chosen: one of a layer's heads, its feed-forward network..., what came by way of a token (`key`)
-TESTED = ("step", "whole")  # what readings are tested on: the token of a step, or the whole target
+)  # the chosen part of the sum: a head, a feed-forward network, ..., or all that came through a token (`key`)
+TESTED = ("step", "whole")  # readings are tested on the token of a step, or on the whole target
 CUTS = ("source", "target", "typed")  # whose words are cut into tokens
-DIFFERS = ("word", "sentence", "checkpoint", "edits", "head", "hypothesis", "step")  # what Compare may set side by side
+DIFFERS = ("word", "sentence", "checkpoint", "edits", "head", "hypothesis", "step")  # what may differ on Compare
 COMPARED = ("maps", "patching")  # parts of the page Compare
 OF_VARIANTS = ("scores", "curves", "maps", "heads")  # parts of the page Variants
-VARIANTS_BY = ("design", "speed", "parameters")  # what their scores are drawn over
-MAX_BESIDE = 4  # variants whose maps stand beside one another
+VARIANTS_BY = ("design", "speed", "parameters")  # horizontal axis of their scores
+MAX_BESIDE = 4  # variants with maps side by side
 MAX_NEAR = 32  # width of the window that the part Length tries
 MAX_PE_WIDTH, MAX_PE_BASE, MAX_PE_COUNT, MAX_PE_SHIFT = 1024, 1e6, 512, 128
-SIZES = ("own", *PRESETS)  # whose size is told: the checkpoint's own, or that of a known model
+SIZES = ("own", *PRESETS)  # the checkpoint's own size, or that of a known model
 SIZED = ("size_layers", "size_width", "size_heads", "size_ff", "size_vocab")  # fields of a size
 
 _PATCHED = ("patched", "patched_step")  # between two sentences
@@ -55,7 +55,7 @@ def metrics() -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class HeadsFields:
-    """What the page Heads shows."""
+    """Fields of the page Heads."""
 
     order: str = declared("position", "order", values.one_of(orders))  # of the heads: by a number, or by similarity
     measure: str = declared("weights", "measure", values.choice(*MEASURES))  # of one head's map
@@ -70,17 +70,17 @@ class HeadsFields:
 
 @dataclass(frozen=True)
 class InsideFields:
-    """What the page Inside shows."""
+    """Fields of the page Inside."""
 
     part: str = declared("stages", "part", values.choice(*PARTS))
     stage: int = declared(1, "stage", values.number(1, 99))  # of one head unfolded
-    token: int = declared(1, "token", values.number(1, 999))  # which source token asks, in the encoder
-    key: int = declared(0, "key", values.number(0, 999))  # whose score is taken apart; 0: that of the largest weight
-    near: str = declared("", "near", values.word())  # whose neighbours are looked up; empty: the predicted token's
+    token: int = declared(1, "token", values.number(1, 999))  # the source token of the query, in the encoder
+    key: int = declared(0, "key", values.number(0, 999))  # the key whose score is split; 0: the one with the largest weight
+    near: str = declared("", "near", values.word())  # the token whose neighbours are listed; empty: the predicted one
     cut: str = declared("source", "cut", values.choice(*CUTS))
     cut_word: int = declared(0, "cut_word", values.number(0, 999))  # of those words; 0: the one of the most tokens
     cut_merges: int = declared(0, "cut_merges", values.number(0, 9999))  # how many of its merges are made
-    cut_text: str = declared("", "cut_text", _TRIED)  # what is typed to be cut
+    cut_text: str = declared("", "cut_text", _TRIED)  # the typed text to tokenize
     near_width: int = declared(4, "near_w", values.number(1, MAX_NEAR))  # of the window that is tried
     size: str = declared("own", "size", values.choice(*SIZES), drops=SIZED)
     size_layers: int = declared(0, "size_n", values.number(0, LARGEST["layers"]))  # of each stack; 0, as below: as it has
@@ -93,7 +93,7 @@ class InsideFields:
 
 @dataclass(frozen=True)
 class PositionsFields:
-    """What the page Positions draws."""
+    """Fields of the page Positions."""
 
     scheme: str = declared("", "scheme", values.one_of(lambda: tuple(SCHEMES)))  # empty: the checkpoint's own
     pe_width: int = declared(0, "pe_d", values.even(2, MAX_PE_WIDTH))  # of the positions; 0: as the checkpoint has it
@@ -105,7 +105,7 @@ class PositionsFields:
 
 @dataclass(frozen=True)
 class WhyFields:
-    """What the page Why compares."""
+    """Fields of the page Why."""
 
     rival: int | None = declared(None, "rival", values.number_or("next", 0, 999_999))  # a token; None: the likeliest other
     why: str = declared("sum", "why", values.choice(*WHY))
@@ -116,14 +116,14 @@ class WhyFields:
 
 @dataclass(frozen=True)
 class CompareFields:
-    """What the page Compare sets beside the view: one thing is another one, all else is the view's."""
+    """Fields of the page Compare: the one thing that differs from the view on the other side."""
 
     differs: str = declared("word", "differs", values.choice(*DIFFERS), drops=_PATCHED)
     compared: str = declared("maps", "compare", values.choice(*COMPARED))
     swap: int = declared(
         0, "swap", values.number(0, 999), drops=_PATCHED
-    )  # which word gives way; 0: that of an example, if it is there
-    swap_to: str = declared("", "swap_to", values.word(), drops=_PATCHED)  # what stands in its place; empty: the example's
+    )  # the replaced word; 0: that of an example, if present
+    swap_to: str = declared("", "swap_to", values.word(), drops=_PATCHED)  # the replacement; empty: the example's
     other_text: str = declared("", "other_text", values.long_text(), drops=_PATCHED)
     other_checkpoint: str = declared("", "other_checkpoint", values.folder())  # empty: the first other one
     other_layer: int = declared(0, "other_layer", values.number(0, 999))  # 0: the view's
@@ -131,16 +131,16 @@ class CompareFields:
     other_path: tuple[int, ...] = declared((), "other_path", values.path())  # empty: the best other one
     other_step: int = declared(0, "other_step", values.number(0, 999))  # 0: the next one
     patched: Intervention = declared(BASELINE, "patched", values.patches())  # noqa: RUF009
-    # patched: what is put in of the other sentence; nothing: the piece that brings the most
-    patched_step: int = declared(0, "patched_step", values.number(0, 999), drops=("patched",))  # 0: where the two part
+    # patched: activations from the other sentence; empty: the piece with the largest effect
+    patched_step: int = declared(0, "patched_step", values.number(0, 999), drops=("patched",))  # 0: the first difference
 
 
 @dataclass(frozen=True)
 class TrainingFields:
-    """What the page Training shows."""
+    """Fields of the page Training."""
 
     run: str = declared("", "run", values.folder(), drops=("trained", "probe"))  # empty: the checkpoint's own history
-    probe: int = declared(1, "probe", values.number(1, 99))  # which of the sentences that were watched
+    probe: int = declared(1, "probe", values.number(1, 99))  # the number of a watched sentence
     trained: int | None = declared(None, "trained", values.number_or("last", 0, 999_999))  # the step of the training
     grown: str = declared("previous", "grown", values.one_of(metrics))  # the number of every head, over the steps
     reach: float = declared(0.5, "reach", values.decimal(0, 1))  # the threshold of that number
@@ -148,14 +148,13 @@ class TrainingFields:
 
 @dataclass(frozen=True)
 class VariantsFields:
-    """What the page Variants shows. Its kind of attention, layer and head are those of the variants, whatever checkpoint the
-    other pages look at."""
+    """Fields of the page Variants. Its layer and head belong to the variants, not to the view's checkpoint."""
 
     of_variants: str = declared("scores", "about", values.choice(*OF_VARIANTS))
     variants_score: str = declared("bleu", "score", values.choice(*SCORES))
     variants_by: str = declared("design", "by", values.choice(*VARIANTS_BY))
     beside: tuple[str, ...] = declared((), "beside", values.several(lambda: tuple(VARIANTS), MAX_BESIDE))
-    # beside: whose maps; none: those of the first that are there
+    # beside: the variants with maps; empty: the first available ones
     beside_kind: str = declared("cross", "beside_kind", values.choice(*KINDS))
     beside_layer: int = declared(2, "beside_layer", values.number(1, 99))
     beside_head: int | None = declared(1, "beside_head", values.number_or("mean", 1, 99))

@@ -1,6 +1,6 @@
-"""What is computed or drawn once for all visitors: a place for each kind of it, declared where it is computed.
+"""Caches of results and figures for all visitors, one for each cached function.
 
-All places together hold at most `KEEP_MB`: what was used the longest ago goes first, wherever it is kept.
+All caches together hold at most `KEEP_MB`. The least recently used result of all caches goes first.
 """
 
 from __future__ import annotations
@@ -18,37 +18,37 @@ from collections.abc import Callable, Hashable
 from typing import Any, TypeVar
 from weakref import WeakValueDictionary
 
+import cachetools
 import numpy as np
-from cachetools import LRUCache, cached
 
 from viz.state.work_queue import turn
 
-KEEP_MB = int(os.environ.get("KEEP_MB") or 512)  # of all that is kept of sentences; `viz.server.serve` checks it
+KEEP_MB = int(os.environ.get("KEEP_MB") or 512)  # checked by `viz.server.serve`
 MAX_KEPT = KEEP_MB * 1024 * 1024  # bytes
 MAX_DRAWN = MAX_KEPT // 4  # bytes
-BASE_MB, RUN_MB = 600, 20  # of a process with four checkpoints; of a run that draws a text of 128 tokens
+BASE_MB, RUN_MB = 600, 20  # a process with four checkpoints; a run that draws 128 tokens
 F = TypeVar("F", bound=Callable[..., Any])
 
-_forget: list[Callable[[], None]] = []  # empties each place in which something is kept
-_forget_of: list[Callable[[str], None]] = []  # the same of what a checkpoint's name stands in the key of
+_forget: list[Callable[[], None]] = []  # empties each cache
+_forget_of: list[Callable[[str], None]] = []  # removes a checkpoint's results from each cache
 
 
 def written(values: Any) -> str:
-    """Values as JSON in as few signs as it can be."""
+    """Returns values as compact JSON."""
     return json.dumps(values, separators=(",", ":"))
 
 
 def most_mb(runs: int, kept_mb: int = KEEP_MB) -> int:
-    """The bound for a process, where so many runs draw texts of 128 tokens at the same time; see `benchmarks.memory`."""
+    """Returns the memory bound of a process while `runs` runs draw texts of 128 tokens; see `benchmarks.memory`."""
     return BASE_MB + kept_mb + RUN_MB * runs
 
 
 class Ledger:
-    """The bytes of what is kept in all places, in the order of its last use."""
+    """The bytes of all cached results, in the order of their last use."""
 
     def __init__(self, most: int) -> None:
         self.most, self.total = most, 0
-        self._changing = threading.Lock()  # nothing else is locked while it is held
+        self._changing = threading.Lock()  # the holder takes no other lock
         self._weights: OrderedDict[tuple[Place, Hashable], int] = OrderedDict()
 
     def add(self, place: Place, key: Hashable, weight: int) -> None:
@@ -66,7 +66,7 @@ class Ledger:
             self.total -= self._weights.pop((place, key), 0)
 
     def shrink(self) -> None:
-        """Takes out of their places what was used the longest ago, until the rest fits. Called while no place is locked."""
+        """Removes the least recently used results until the rest fits. The caller holds no lock of a cache."""
         while True:
             with self._changing:
                 if self.total <= self.most or not self._weights:
@@ -77,15 +77,14 @@ class Ledger:
                 place.pop(key, None)
 
 
-class Place(LRUCache):
-    """Where one kind of result is kept, and its part in the ledger of all places. A result that had to go is found again
-    while a run still draws from it."""
+class Place(cachetools.LRUCache):
+    """The results of one function, counted in a ledger. An evicted result is still found while a run uses it."""
 
     __hash__ = object.__hash__
     __eq__ = object.__eq__
 
     def __init__(self, size: int, weigh: Callable[[Any], int] | None = None, ledger: Ledger | None = None) -> None:
-        """`size` is of results, or of bytes where `weigh` tells those of one."""
+        """`size` counts results, or bytes if `getsizeof` returns the bytes of one."""
         super().__init__(size)
         self.changing, self._weigh, self._ledger, self._last = threading.Condition(), weigh, ledger, 0
         self._in_use: WeakValueDictionary[Hashable, Any] = WeakValueDictionary()
@@ -95,21 +94,21 @@ class Place(LRUCache):
         return self._last
 
     def __getitem__(self, key: Hashable) -> Any:
-        found = super().__getitem__(key)
+        value = super().__getitem__(key)
         if self._ledger is not None:
             self._ledger.use(self, key)
-        return found
+        return value
 
     def __contains__(self, key: Hashable) -> bool:
         return super().__contains__(key) or key in self._in_use
 
     def __missing__(self, key: Hashable) -> Any:
-        self[key] = found = self._in_use[key]
-        return found
+        self[key] = value = self._in_use[key]
+        return value
 
     def __setitem__(self, key: Hashable, value: Any) -> None:
-        super().__setitem__(key, value)  # ValueError for what is larger than the place
-        with contextlib.suppress(TypeError):  # of a dict, say, there is no weak reference
+        super().__setitem__(key, value)  # ValueError for a value larger than the cache
+        with contextlib.suppress(TypeError):  # a dict has no weak reference
             self._in_use[key] = value
         if self._ledger is not None:
             self._ledger.add(self, key, self._last if self._weigh else weight(value))
@@ -120,7 +119,7 @@ class Place(LRUCache):
             self._ledger.remove(self, key)
 
     def drop(self, key: Hashable) -> None:
-        """Takes out what is no longer true."""
+        """Removes an outdated result."""
         self._in_use.pop(key, None)
         if super().__contains__(key):
             del self[key]
@@ -134,7 +133,7 @@ LEDGER = Ledger(MAX_KEPT)
 
 
 class Payload(dict[str, Any]):
-    """What a component is given. It does not change, so it is written out as JSON once, however often it is mounted."""
+    """The data of a component. It never changes, so it is serialized once."""
 
     @functools.cached_property
     def text(self) -> str:
@@ -142,7 +141,7 @@ class Payload(dict[str, Any]):
 
     @property
     def nbytes(self) -> int:
-        """Bytes of what is written out."""
+        """Bytes of the serialized data."""
         return len(self.text)
 
 
@@ -154,80 +153,85 @@ def kept(
     newest: str = "",
     ledger: Ledger | None = LEDGER,
 ) -> Callable[[F], F]:
-    """Keeps what a function computes for all visitors, under all its arguments but those that stand `beside`.
+    """Caches a function's results for all visitors. Concurrent calls with equal arguments share one computation.
 
-    `size` counts results, or bytes where `weigh` tells those of one; what was asked for the longest ago goes first. The
-    bytes of a result count in the `ledger`, whatever `size` counts; None is for what is no matter of sentences. Who asks
-    for what is being computed waits for it; else it is computed in its turn (`work_queue`), among the long ones where
-    `is_long` says so of the arguments. Where an argument is named as `newest`, a result for another value of it takes the
-    place of the one before. `known` of the result gives what is kept already, or None. `forget` empties all that
-    is declared in this way.
+    The decorated function has `known(...)`, which returns the cached result or None, and `cache_clear()`.
+
+    Args:
+        size: results, or bytes if `getsizeof` is given; the least recently used go first.
+        getsizeof: returns the bytes of a result.
+        ignore: arguments that are not part of the key.
+        is_long: True, of the arguments, for a computation of the queue of long work (see `work_queue`).
+        replace_on: an argument; a result for another value of it replaces the former one.
+        ledger: counts the bytes of the results; None for results that do not depend on sentences.
     """
 
-    def declared(function: F) -> F:
-        room = Place(size, weigh, ledger)
+    def decorate(function: F) -> F:
+        cache = Place(size, weigh, ledger)
         arguments = [name for name in inspect.signature(function).parameters if name not in beside]
-        made = cached(room, key=_key(function, beside), condition=room.changing)(function)
-        _forget.append(made.cache_clear)
-        _forget_of.append(functools.partial(_without, room, made.cache_condition))
+        compute = cachetools.cached(cache, key=_key(function, beside), condition=cache.changing)(function)
+        _forget.append(compute.cache_clear)
+        _forget_of.append(functools.partial(_without, cache, compute.cache_condition))
 
-        @functools.wraps(made)
-        def asked(*args: Any, **named: Any) -> Any:
-            with made.cache_condition:
-                known = made.cache_key(*args, **named) in room
-            if known:
-                found = made(*args, **named)
+        @functools.wraps(compute)
+        def lookup(*args: Any, **named: Any) -> Any:
+            with compute.cache_condition:
+                is_known = compute.cache_key(*args, **named) in cache
+            if is_known:
+                result = compute(*args, **named)
                 if ledger is not None:
                     ledger.shrink()
-                return found
-            with turn(is_long(*args, **named)):  # first the place, then the computation: whoever is waited for has one
-                found = made(*args, **named)
+                return result
+            with turn(is_long(*args, **named)):  # the slot comes first, so whoever others wait for has one
+                result = compute(*args, **named)
             if ledger is not None:
                 ledger.shrink()
             if newest:
-                with made.cache_condition:
-                    _only(room, made.cache_key(*args, **named), arguments.index(newest))
-            return found
+                with compute.cache_condition:
+                    _only(cache, compute.cache_key(*args, **named), arguments.index(newest))
+            return result
 
         def known(*args: Any, **named: Any) -> Any:
-            with made.cache_condition:  # a look into the cache reorders it
-                return room.get(made.cache_key(*args, **named))
+            with compute.cache_condition:  # a lookup reorders the cache
+                return cache.get(compute.cache_key(*args, **named))
 
-        asked.cache_clear = made.cache_clear  # type: ignore[attr-defined]
-        asked.known = known  # type: ignore[attr-defined]
-        return asked
+        lookup.cache_clear = compute.cache_clear  # type: ignore[attr-defined]
+        lookup.known = known  # type: ignore[attr-defined]
+        return lookup
 
-    return declared
+    return decorate
 
 
 def cached_figure(build: F) -> F:
-    """Keeps what a function draws, under the function and all its arguments, in one place for all figures: most runs change
-    one thing of many. What decides how a figure looks must be an argument; a function that captures anything is refused.
-    A dict that it returns is a component's `Payload`.
+    """Caches the figures of a function in one cache of all figures. A returned dict becomes a `Payload`.
+
+    Raises ValueError for a function with captured variables, which the key would miss.
     """
     if build.__closure__:
         names = ", ".join(build.__code__.co_freevars)
-        raise ValueError(f"{build.__qualname__} captures {names}; expected a function that draws from its arguments alone.")
+        raise ValueError(f"{build.__qualname__} captures {names}; expected a function without captured variables.")
     key = _key(build)
 
     @functools.wraps(build)
-    def drawn(*args: Any, **named: Any) -> Any:
-        made = build(*args, **named)
-        return Payload(made) if isinstance(made, dict) else made
+    def payload_or_figure(*args: Any, **named: Any) -> Any:
+        figure = build(*args, **named)
+        return Payload(figure) if isinstance(figure, dict) else figure
 
-    kept_figure = cached(_figures, key=lambda *args, **named: (build, *key(*args, **named)), condition=_drawing)(drawn)
+    cached_build = cachetools.cached(_figures, key=lambda *args, **named: (build, *key(*args, **named)), condition=_drawing)(
+        payload_or_figure
+    )
 
-    @functools.wraps(kept_figure)
-    def asked(*args: Any, **named: Any) -> Any:
-        found = kept_figure(*args, **named)
+    @functools.wraps(cached_build)
+    def lookup(*args: Any, **named: Any) -> Any:
+        figure = cached_build(*args, **named)
         LEDGER.shrink()
-        return found
+        return figure
 
-    return asked
+    return lookup
 
 
 def _key(function: Callable, beside: tuple[str, ...] = ()) -> Callable[..., tuple[Hashable, ...]]:
-    """The values of a call's arguments in the order of their names, however they are passed."""
+    """Returns a function that gives the values of a call's arguments in the order of the signature."""
     signature = inspect.signature(function)
 
     def key(*args: Hashable, **named: Hashable) -> tuple[Hashable, ...]:
@@ -239,8 +243,7 @@ def _key(function: Callable, beside: tuple[str, ...] = ()) -> Callable[..., tupl
 
 
 def weight(value: Any) -> int:
-    """About how many bytes a result takes: a figure, a payload, or records with arrays and texts. What it holds twice counts
-    once."""
+    """Estimates the bytes of a result: a figure, a payload, or records of arrays and texts. Shared objects count once."""
     return _weight(value, set())
 
 
@@ -258,7 +261,7 @@ def _weight(value: Any, seen: set[int]) -> int:
         if isinstance(value, list | tuple) and value and isinstance(value[0], float | int | None):  # numbers
             return 64 + 32 * len(value)
         return 64 + sum(8 + _weight(each, seen) for each in value)
-    if hasattr(value, "to_plotly_json"):  # which would copy it all
+    if hasattr(value, "to_plotly_json"):  # the method would copy all values
         return _weight(value._data, seen) + _weight(value._layout, seen)
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return 64 + (_all_of(value.__dict__, seen) if hasattr(value, "__dict__") else 0)
@@ -280,31 +283,31 @@ def _forget_figures() -> None:
         _figures.clear()
 
 
-def _only(room: Place, key: tuple[Hashable, ...], at: int) -> None:
-    """Takes out what is kept under keys that differ from this one at that place alone."""
-    for other in {*room, *room._in_use}:
+def _only(cache: Place, key: tuple[Hashable, ...], at: int) -> None:
+    """Removes results whose keys differ from this one only at `position`."""
+    for other in {*cache, *cache._in_use}:
         if other != key and (*other[:at], *other[at + 1 :]) == (*key[:at], *key[at + 1 :]):
-            room.drop(other)
+            cache.drop(other)
 
 
-def _without(room: Place, changing: threading.Condition, checkpoint: str) -> None:
-    """Takes out what was asked of a checkpoint: by its name, or by a request that names it."""
+def _without(cache: Place, changing: threading.Condition, checkpoint: str) -> None:
+    """Removes the results of a checkpoint, by its name or by a request that names it."""
     with changing:
-        for key in {*room, *room._in_use}:
+        for key in {*cache, *cache._in_use}:
             if any(checkpoint in (part, getattr(part, "checkpoint", None)) for part in key):
-                room.drop(key)
+                cache.drop(key)
 
 
 _forget_of.append(functools.partial(_without, _figures, _drawing))
 
 
 def forget() -> None:
-    """Empties all that is kept."""
+    """Empties all caches."""
     for empty in _forget:
         empty()
 
 
 def forget_of(checkpoint: str) -> None:
-    """Empties all that is kept of a checkpoint that is gone."""
+    """Removes all results of a deleted checkpoint."""
     for empty in _forget_of:
         empty(checkpoint)

@@ -1,7 +1,7 @@
-"""Checkpoints that visitors bring as a zip. Each belongs to the session that brought it: no other one sees it, and it goes
-when that session goes, when the server stops, or, after a crash, when the next server starts.
+"""Checkpoints that visitors upload as a zip. Only the session that uploaded one sees it.
 
-A name carries a part of the SHA-256 of the files, so a link to it is right wherever the same zip is brought again.
+It is deleted when that session ends, when the server stops, or, after a crash, when the next server starts. A name carries
+a part of the SHA-256 of the files, so a link works wherever the same zip is uploaded again.
 """
 
 from __future__ import annotations
@@ -28,20 +28,20 @@ from model.io.folders import is_name
 from viz.state.result_cache import forget_of
 
 PREFIX, LOCK = "attention-lab-uploads-", "lock"
-UPLOAD_MB = 300  # of a zip, and of what it unpacks to; UPLOAD_MB in the environment says otherwise
+UPLOAD_MB = 300  # default limit of a zip, packed and unpacked
 MOST_MB = 4096
 MAX_AT_ONCE = 4  # of all sessions
 MAX_OF_SESSION = 2
-ALL_TOGETHER = 2  # times the largest size: bytes of all sessions, of which as many again are taken where they are loaded
-LEFT = 150.0  # seconds until one who has left does not come back: Streamlit keeps a session for two minutes
-ROUND = 10.0  # seconds between two looks
+ALL_TOGETHER = 2  # times the largest size: bytes of all sessions
+LEFT = 150.0  # seconds without a session; Streamlit keeps one for two minutes
+ROUND = 10.0  # seconds between two sweeps
 LONGEST_STEM = 48  # characters
 _NAME = re.compile(r"(.+) \(zip ([0-9a-f]{4})[0-9a-f]{8}\)")
 
 
 @dataclass
 class Upload:
-    """What a session has brought."""
+    """A checkpoint that a session uploaded."""
 
     session: str
     name: str
@@ -58,7 +58,7 @@ _unpacking = threading.Lock()
 
 
 def serves_others(host: str, allowed: str) -> bool:
-    """Whether others than this machine can reach the lab: by the address that it listens on, or by names it answers to."""
+    """True if other machines can reach the lab, by its listening address or by allowed names."""
     try:
         own = ipaddress.ip_address(host.strip("[]")).is_loopback
     except ValueError:
@@ -67,9 +67,9 @@ def serves_others(host: str, allowed: str) -> bool:
 
 
 def switch(wanted: str, size: str, host: str, allowed: str) -> bool:
-    """Whether uploads are taken, by UPLOADS, else by whom the lab serves; kept in the environment for all that follows.
+    """Enables or disables uploads and returns the choice: by UPLOADS, else enabled on a lab of one machine.
 
-    Raises ValueError for what UPLOADS and UPLOAD_MB cannot be.
+    Raises ValueError for wrong values of UPLOADS or UPLOAD_MB.
     """
     if wanted not in ("", "0", "1"):
         raise ValueError(f"UPLOADS is {wanted[:40]!r}; expected 1, 0 or nothing.")
@@ -81,60 +81,60 @@ def switch(wanted: str, size: str, host: str, allowed: str) -> bool:
 
 
 def is_on() -> bool:
-    """Whether uploads are taken."""
+    """True if visitors may upload checkpoints."""
     return os.environ.get("UPLOADS") == "1"
 
 
 def most_mb() -> int:
-    """The most megabytes of a zip."""
+    """Returns the largest size of a zip in megabytes."""
     return int(os.environ.get("UPLOAD_MB") or UPLOAD_MB)
 
 
 def is_uploaded(name: str) -> bool:
-    """True for a name as `bring` gives them: it is known to one session, if to any."""
+    """True for a name that `upload` gives."""
     return _NAME.fullmatch(name) is not None
 
 
 def shown(name: str) -> str:
-    """A checkpoint's name as it is read: of one that was brought, four signs of its sum tell it from others."""
-    return f"{found[1]} (zip {found[2]})" if (found := _NAME.fullmatch(name)) else name
+    """Returns a checkpoint's name for display; of an uploaded one with four characters of its hash."""
+    return f"{match[1]} (zip {match[2]})" if (match := _NAME.fullmatch(name)) else name
 
 
 def mine() -> dict[str, Path]:
-    """The folders of what this run's session has brought, by their names."""
+    """Returns the folders of this session's uploads, by name."""
     session = _session()
     with _changing:
         return {each.name: each.folder for each in _uploads if each.session == session} if session else {}
 
 
 def unknown(name: str) -> str:
-    """The sentence for an uploaded checkpoint that this session has not brought."""
-    what = f"The checkpoint “{shown(name)[:90]}” was brought as a zip, and only the session that brought it can see it."
+    """Returns the message for a checkpoint that this session has not uploaded."""
+    what = f"The checkpoint “{shown(name)[:90]}” was uploaded as a zip. Only that session can see it."
     if not is_on():
-        return f"{what} This server takes none: start one with UPLOADS=1, or choose another checkpoint."
-    return f"{what} Bring the same zip here, at the left under “Checkpoint”, and the link is right again."
+        return f"{what} This server takes no uploads. Start one with UPLOADS=1, or choose another checkpoint."
+    return f"{what} Upload the same zip on the left under “Checkpoint”."
 
 
 def bring(raw: BinaryIO, file_name: str) -> str:
-    """Unpacks a zip for this run's session, and gives the name that the checkpoint has from now on. It is not loaded yet.
+    """Unpacks a zip for this session and returns the checkpoint's name. It does not load the checkpoint.
 
-    Raises ValueError with one sentence; nothing is left behind then.
+    Raises ValueError with one sentence, and then leaves no files behind.
     """
     session = _session()
     stem = _stem(file_name)
     if not (is_on() and session):
-        raise ValueError("This server takes no uploads: start it with UPLOADS=1 where you want them.")
-    most = most_mb() * MEGABYTE
+        raise ValueError("This server takes no uploads. Start it with UPLOADS=1 to allow them.")
+    max_bytes = most_mb() * MEGABYTE
     with _unpacking:
         try:
-            _check_room(session, most)
+            _check_room(session, max_bytes)
             folder = Path(tempfile.mkdtemp(dir=_root()))
         except OSError:
             raise ValueError(f"{file_name[-90:]} cannot be unpacked: the server's disk is full or locked.") from None
         try:
-            digest = unpack(raw, folder, most)
+            digest = unpack(raw, folder, max_bytes)
             name = f"{stem} (zip {digest[:12]})"
-            _add(Upload(session, name, folder, digest, sum(path.stat().st_size for path in folder.iterdir())), most)
+            _add(Upload(session, name, folder, digest, sum(path.stat().st_size for path in folder.iterdir())), max_bytes)
         except BaseException as fault:
             shutil.rmtree(folder, ignore_errors=True)
             if isinstance(fault, FileError):
@@ -145,14 +145,14 @@ def bring(raw: BinaryIO, file_name: str) -> str:
 
 
 def _add(found: Upload, most: int) -> None:
-    """Makes an upload known; one that its session has brought before takes the place of that. Raises FileError."""
+    """Registers an upload, in place of an equal one of its session. Raises FileError."""
     with _changing:
         same = [each for each in _uploads if each.name == found.name]
         if any(each.digest != found.digest for each in same):
-            raise FileError("cannot be told from another checkpoint; give the zip another name")
+            raise FileError("has the same name as another checkpoint; rename the zip")
         again = [each for each in same if each.session == found.session]
         if found.nbytes + sum(each.nbytes for each in _uploads if each not in again) > ALL_TOGETHER * most:
-            raise FileError("finds no room beside what visitors have brought; try again later")
+            raise FileError("does not fit beside the other uploads; try again later")
         for each in again:
             _uploads.remove(each)
             shutil.rmtree(each.folder, ignore_errors=True)
@@ -160,13 +160,13 @@ def _add(found: Upload, most: int) -> None:
 
 
 def drop(name: str) -> None:
-    """Takes away what this run's session has brought under a name."""
+    """Deletes an upload of this session."""
     session = _session()
     _remove([each for each in _uploads if each.name == name and each.session == session])
 
 
 def sweep(patience: float = LEFT) -> None:
-    """Takes away what sessions have brought that left longer ago."""
+    """Deletes the uploads of sessions that ended at least `patience` seconds ago."""
     now, gone = time.monotonic(), []
     with _changing:
         for each in _uploads:
@@ -178,7 +178,7 @@ def sweep(patience: float = LEFT) -> None:
 
 
 def clear() -> None:
-    """Takes away all, with the folder that it lies in: the server stops."""
+    """Deletes all uploads and their folder, when the server stops."""
     _remove(list(_uploads))
     if _root.cache_info().currsize:
         shutil.rmtree(_root(), ignore_errors=True)
@@ -186,7 +186,7 @@ def clear() -> None:
 
 
 def clear_left_over() -> None:
-    """Takes away what servers have left that ended without a chance to clear up."""
+    """Deletes uploads that crashed servers left."""
     try:
         left = list(Path(tempfile.gettempdir()).glob(f"{PREFIX}*"))
     except OSError:  # no place that could be written to
@@ -201,7 +201,7 @@ def clear_left_over() -> None:
 
 @cache
 def _root() -> Path:
-    """The folder of this process's uploads, which its user alone may look into; locked until the process ends."""
+    """Returns the private folder of this process's uploads, locked until the process ends."""
     place = Path(tempfile.mkdtemp(prefix=PREFIX))
     _locks.append(FileLock(place / LOCK))
     _locks[-1].acquire(blocking=False)
@@ -209,16 +209,14 @@ def _root() -> Path:
 
 
 def _check_room(session: str, most: int) -> None:
-    """ValueError where there are too many, or too large ones, together with another of the largest size."""
+    """Raises ValueError if one more upload of the largest size would be too many or too much."""
     own = [each for each in _uploads if each.session == session]
     if len(own) >= MAX_OF_SESSION:
-        raise ValueError(f"You have brought {len(own)} checkpoints, and there is no room for more: take one away first.")
+        raise ValueError(f"You have uploaded {len(own)} checkpoints, the limit. Remove one first.")
     if len(_uploads) >= MAX_AT_ONCE:
         sweep(0)
     if len(_uploads) >= MAX_AT_ONCE:
-        raise ValueError(
-            f"Visitors have brought {len(_uploads)} checkpoints, as many as there is room for: try again later."
-        )
+        raise ValueError(f"Visitors have uploaded {len(_uploads)} checkpoints, the limit. Try again later.")
     free = shutil.disk_usage(_root()).free
     if free < most:
         raise ValueError(f"The server's disk has {free // MEGABYTE:,} MB left; expected {most // MEGABYTE:,} MB for a zip.")
@@ -232,12 +230,12 @@ def _remove(gone: list[Upload]) -> None:
         left = {each.name for each in _uploads}
     for each in gone:
         shutil.rmtree(each.folder, ignore_errors=True)
-    for name in {each.name for each in gone} - left:  # another session may have brought the very same files
+    for name in {each.name for each in gone} - left:  # another session may have uploaded the same files
         forget_of(name)
 
 
 def _stem(file_name: str) -> str:
-    """What a zip is called, as the beginning of a checkpoint's name."""
+    """Returns a zip's name as the beginning of a checkpoint's name."""
     base = re.split(r"[/\\]", file_name)[-1]
     plain = "".join(char if char.isprintable() else " " for char in base.removesuffix(".zip"))
     stem = " ".join(plain.split()).lstrip(".")[:LONGEST_STEM].strip()
@@ -245,7 +243,7 @@ def _stem(file_name: str) -> str:
 
 
 def _session() -> str | None:
-    """The session of this run; None outside of one."""
+    """Returns the session of this run, or None outside a run."""
     from streamlit.runtime.scriptrunner import get_script_run_ctx
 
     context = get_script_run_ctx(suppress_warning=True)
@@ -260,14 +258,14 @@ def _is_there(session: str) -> bool:
 
 @cache
 def _watch() -> None:
-    """Looks from now on who has left."""
+    """Starts a thread that deletes the uploads of ended sessions."""
 
     def look() -> None:
         while True:
             time.sleep(ROUND)
             try:
                 sweep()
-            except Exception:  # else nobody looks any more
-                logging.getLogger(__name__).exception("What visitors have left could not be taken away")
+            except Exception:  # the thread must go on
+                logging.getLogger(__name__).exception("Uploads of ended sessions could not be deleted")
 
     threading.Thread(target=look, name="uploads", daemon=True).start()

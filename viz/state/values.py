@@ -1,4 +1,4 @@
-"""How values are written in a link and read from one: what may stand there, and the sentence for what may not."""
+"""Values of a link: readers and writers, with the error message of each."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ MAX_TRIED = 300  # characters of a text that is cut into tokens
 
 @dataclass(frozen=True)
 class Value:
-    """`read` makes the value of a text, or raises ValueError with what is expected; `write` makes the text again."""
+    """A kind of value. `read` parses a text, or raises ValueError with what is expected; `write` serializes."""
 
     read: Callable[[str], Any]
     write: Callable[[Any], str] = str
-    free: bool = False  # outside a link any text, of whatever length: it is kept, and a sentence says what is wrong with it
+    free: bool = False  # outside a link, any text is allowed
 
     def holds(self, value: Any) -> bool:
-        """True for a value that a link would give back as it is: a browser may send anything in its place."""
+        """True for a value that survives a link unchanged. A browser may send anything."""
         if self.free:
             return isinstance(value, str)
         try:
@@ -42,7 +42,7 @@ class Value:
 
 
 class PartlyRead(ValueError):
-    """Some of a text holds, `value`; for the rest there is a sentence each."""
+    """A partly readable text: `value` holds the readable part, `faults` a sentence for each other part."""
 
     def __init__(self, value: Any, faults: list[str]) -> None:
         super().__init__(*faults)
@@ -62,12 +62,12 @@ def even(low: int, high: int) -> Value:
     def read(text: str) -> int:
         expected = f"an even number from {low} to {high}"
         try:
-            found = number(low, high).read(text)
+            value = number(low, high).read(text)
         except ValueError:
             raise ValueError(expected) from None
-        if found % 2:
+        if value % 2:
             raise ValueError(expected)
-        return found
+        return value
 
     return Value(read)
 
@@ -81,7 +81,7 @@ def number_or(word: str, low: int, high: int) -> Value:
         except ValueError as expected:
             raise ValueError(f"{word} or {expected}") from None
 
-    return Value(read, lambda found: word if found is None else str(found))
+    return Value(read, lambda value: word if value is None else str(value))
 
 
 def decimal(low: float, high: float, above: bool = False) -> Value:
@@ -116,7 +116,7 @@ def zero_or_decimal(low: float, high: float) -> Value:
 
 
 def _shortest(value: float) -> str:
-    """A number as short as it can be without becoming another."""
+    """Returns the shortest text of a number that reads back equal."""
     short = f"{value:g}"
     return short if float(short) == value else repr(value)
 
@@ -127,7 +127,7 @@ def choice(*names: str) -> Value:
 
 
 def one_of(names: Callable[[], Sequence[str]]) -> Value:
-    """One of the names that there are when a link is read: what is registered later counts."""
+    """One of the names registered when the link is read."""
 
     def read(text: str) -> str:
         if text not in names():
@@ -138,36 +138,36 @@ def one_of(names: Callable[[], Sequence[str]]) -> Value:
 
 
 def several(names: Callable[[], Sequence[str]], most: int) -> Value:
-    """At most so many of some names, each once, with `~` between; none is an empty tuple."""
+    """At most `max_count` of some names, each once, with `~` between; may be empty."""
 
     def read(text: str) -> tuple[str, ...]:
-        found = tuple(filter(None, text.split(SEPARATOR)))
-        if len(found) > most or len(set(found)) < len(found) or not set(found) <= set(names()):
+        chosen = tuple(filter(None, text.split(SEPARATOR)))
+        if len(chosen) > most or len(set(chosen)) < len(chosen) or not set(chosen) <= set(names()):
             raise ValueError(f"at most {most} of {', '.join(names())} with {SEPARATOR} between")
-        return found
+        return chosen
 
     return Value(read, SEPARATOR.join)
 
 
 def switch(on: str, off: str | None = None) -> Value:
-    """True or false, by a word for each; without a word for false it cannot be asked for."""
+    """True or false, by a word for each. Without `off`, a link can only state True."""
     words = {word: value for word, value in ((on, True), (off, False)) if word is not None}
     return Value(lambda text: words[choice(*words).read(text)], lambda value: on if value else str(off))
 
 
 def text(longest: int, expected: str, free: bool = False) -> Value:
-    """A text of at most so many characters, in a link; if it is `free`, there alone."""
+    """A text of at most `longest` characters in a link; a `free` text has no limit elsewhere."""
 
-    def read(found: str) -> str:
-        if len(found) > longest:
+    def read(text: str) -> str:
+        if len(text) > longest:
             raise ValueError(expected)
-        return found
+        return text
 
     return Value(read, free=free)
 
 
 def long_text() -> Value:
-    """A text that is read or translated, or the other one of two."""
+    """A source, target or second text."""
     return text(MAX_LINK_TEXT, f"at most {MAX_LINK_TEXT} characters", free=True)
 
 
@@ -176,12 +176,12 @@ def word() -> Value:
 
 
 def folder() -> Value:
-    """The name of a checkpoint's folder, which leads nowhere else."""
+    """The name of a checkpoint's folder, which cannot be a path."""
 
-    def read(found: str) -> str:
-        if not found.isprintable() or not found.strip(" .") or set(found) & set("/\\") or len(found) > MAX_NAME:
+    def read(text: str) -> str:
+        if not text.isprintable() or not text.strip(" .") or set(text) & set("/\\") or len(text) > MAX_NAME:
             raise ValueError("the name of a checkpoint")
-        return found
+        return text
 
     return Value(read)
 
@@ -189,20 +189,20 @@ def folder() -> Value:
 def name(expected: str) -> Value:
     """The name of an experiment or a lesson."""
 
-    def read(found: str) -> str:
-        plain = found.replace("-", "").replace("_", "").replace(".", "").isalnum()
-        if not plain or found.startswith(".") or len(found) > MAX_NAME:
+    def read(text: str) -> str:
+        plain = text.replace("-", "").replace("_", "").replace(".", "").isalnum()
+        if not plain or text.startswith(".") or len(text) > MAX_NAME:
             raise ValueError(expected)
-        return found
+        return text
 
     return Value(read)
 
 
 def together(expected: str, *parts: Value) -> Value:
-    """Several values with `_` between, each read as it would be alone."""
+    """Several values with `_` between."""
 
-    def read(found: str) -> tuple:
-        texts = found.split("_")
+    def read(text: str) -> tuple:
+        texts = text.split("_")
         if len(texts) != len(parts):
             raise ValueError(f"{expected} with _ between")
         return tuple(part.read(each) for part, each in zip(parts, texts, strict=True))
@@ -211,36 +211,36 @@ def together(expected: str, *parts: Value) -> Value:
 
 
 def edits() -> Value:
-    """The codes of edits; PartlyRead names those that cannot be made, and keeps the others."""
+    """The codes of edits; PartlyRead names the impossible ones and keeps the others."""
 
-    def read(found: str) -> Intervention:
-        made, faults = BASELINE, []
-        for code in found.split(SEPARATOR, MAX_EDITS)[:MAX_EDITS]:
+    def read(text: str) -> Intervention:
+        result, faults = BASELINE, []
+        for code in text.split(SEPARATOR, MAX_EDITS)[:MAX_EDITS]:
             try:
-                if code.startswith("window-") and made.window is not None and code != f"window-{made.window}":
+                if code.startswith("window-") and result.window is not None and code != f"window-{result.window}":
                     raise EditError(f"“{code[:40]}” is a second window; expected one.")
-                if code.startswith("donor_") and made.donor:
+                if code.startswith("donor_") and result.donor:
                     raise EditError(f"“{code[:40]}” is a second sentence to take from; expected one.")
-                made = made.with_edit(code)
+                result = result.with_edit(code)
             except EditError as wrong:
                 faults.append(f"{wrong} The link's “{code[:40]}” is left out.")
-        if found.count(SEPARATOR) >= MAX_EDITS:
+        if text.count(SEPARATOR) >= MAX_EDITS:
             faults.append(f"A link carries at most {MAX_EDITS} edits; the rest is left out.")
         if faults:
-            raise PartlyRead(made, faults)
-        return made
+            raise PartlyRead(result, faults)
+        return result
 
-    return Value(read, lambda made: SEPARATOR.join(code for code, _ in made.parts()))
+    return Value(read, lambda result: SEPARATOR.join(code for code, _ in result.parts()))
 
 
 def patches() -> Value:
-    """The codes of patches alone; the sentence that they take from is said elsewhere."""
+    """The codes of patches, without their donor sentence."""
 
-    def read(found: str) -> Intervention:
-        made = edits().read(found)
-        if made != dataclasses.replace(BASELINE, edits=made.edits) or not all(edit.takes for edit in made.edits):
+    def read(text: str) -> Intervention:
+        result = edits().read(text)
+        if result != dataclasses.replace(BASELINE, edits=result.edits) or not all(edit.takes for edit in result.edits):
             raise ValueError(f"codes of patches with {SEPARATOR} between")
-        return made
+        return result
 
     return Value(read, edits().write)
 
@@ -248,8 +248,8 @@ def patches() -> Value:
 def path() -> Value:
     """Tokens by their numbers, with a dash between."""
 
-    def read(found: str) -> tuple[int, ...]:
-        parts = found.split("-")
+    def read(text: str) -> tuple[int, ...]:
+        parts = text.split("-")
         known = all(p.isascii() and p.isdigit() and len(p) < 7 and int(p) >= END for p in parts)
         if not known or len(parts) > MAX_TOKENS or str(END) in parts[:-1]:
             raise ValueError(f"up to {MAX_TOKENS} numbers of tokens with a dash between, </s> at the end alone")
@@ -261,8 +261,8 @@ def path() -> Value:
 def paths() -> Value:
     """Several beginnings of a translation."""
 
-    def read(found: str) -> tuple[tuple[int, ...], ...]:
-        parts = found.split(SEPARATOR)
+    def read(text: str) -> tuple[tuple[int, ...], ...]:
+        parts = text.split(SEPARATOR)
         if len(parts) > MAX_BRANCHES:
             raise ValueError(f"at most {MAX_BRANCHES} branches")
         branches = tuple(dict.fromkeys(map(path().read, parts)))

@@ -1,4 +1,4 @@
-"""What is looked at, as one frozen value; what one page alone shows of it is declared in `viz.state.page_fields`."""
+"""The view: one frozen value with all that changes a picture. `viz.state.page_fields` declares fields of single pages."""
 
 from __future__ import annotations
 
@@ -30,40 +30,40 @@ from viz.state.page_fields import (
 )
 
 FIRST_SENTENCE = ENGLISH.first_sentence
-FIRST_PROMPT = ENGLISH.first_prompt  # for a model that goes on with a text
+FIRST_PROMPT = ENGLISH.first_prompt  # for a language model
 USUAL_MORE = 40  # tokens that it adds
 MAX_WIDTH = 8  # of a beam on the pages
 MAX_TEMPERATURE = 2.0  # on the pages
 MAX_TOP_K = 99_999
 MAX_UNCACHED = 512  # tokens of branches times paths of a beam, decoded again without the causal mask
-YOURS = "yours"  # a translation that the visitor gives
+YOURS = "yours"  # the visitor's own translation
 SHOWN = ("attention", "mask", "decoding", "cache")
 SCOPES = ("all", "layer", "head")
-ROWS = ("steps", "shifted", "training")  # one target row; inputs above outputs; the same as in training
+ROWS = ("steps", "shifted", "training")  # one target row; inputs above outputs; as in training
 
 _TEMPERATURE = values.zero_or_decimal(MIN_TEMPERATURE, MAX_TEMPERATURE)
 _ROOM = values.text(12, "the code of a room")
 _TALK = values.text(values.MAX_LINK_TEXT, f"a playlist of at most {values.MAX_LINK_TEXT} characters")
-_OTHER = ("swap", "other_path", "other_step", "patched", "patched_step")  # of the other side of a comparison
-_MEASURED = ("experiment",)  # its answer was measured on another view
+_OTHER = ("swap", "other_path", "other_step", "patched", "patched_step")  # other side of a comparison
+_MEASURED = ("experiment",)  # measured on the former view
 _OF_A_SENTENCE = ("step", "target", "branches", "path", "find", "asked", "cut", "cut_word", "cut_merges", "rival", "key")
 _OF_A_SENTENCE += _OTHER
 
 
 def strategies() -> tuple[str, ...]:
-    """The names of the ways in which a translation is found; the visitor's own is the last."""
+    """Returns the names of the decoding strategies; the visitor's own translation is the last."""
     return (*STRATEGIES, YOURS)
 
 
 @dataclass(frozen=True)
 class _Sentence:
-    """What all pages look at: the sentence, the step, the site, the edits. Layers, heads and steps count from 1."""
+    """Fields of all pages: sentence, step, site, edits. Layers, heads and steps count from 1."""
 
     source: str = declared(
         FIRST_SENTENCE,
         "text",
         values.long_text(),
-        stated_with="more",  # a model that goes on opens with another text
+        stated_with="more",  # a language model opens with another text
         undo="step",
         renews=("sentence", *_OF_A_SENTENCE),
         drops=(*_MEASURED, "own_text"),
@@ -107,7 +107,7 @@ class _Sentence:
 
 @dataclass(frozen=True)
 class _Decoding:
-    """How tokens are chosen. The hypothesis that was looked at belongs to the tree of one strategy."""
+    """Fields of decoding. The chosen hypothesis (`path`) belongs to the search tree of one strategy."""
 
     strategy: str = declared("greedy", "decode", values.one_of(strategies), drops=("path",))
     width: int = declared(4, "width", values.number(1, MAX_WIDTH), drops=("path",))
@@ -121,18 +121,18 @@ class _Decoding:
     rows: str = declared("steps", "rows", values.choice(*ROWS))  # of the timeline
     more: int = declared(0, "more", values.number(0, MAX_TOKENS), drops=("path",))  # tokens added to a text; 0: as usual
     guess: bool = declared(False, "guess", values.switch("first"))  # predict first
-    asked: str = declared("", "asked", values.word())  # a word whose probability in a blank is told
+    asked: str = declared("", "asked", values.word())  # a word whose probability in a blank is shown
 
 
 @dataclass(frozen=True)
 class _Lecture:
-    """How the lab is shown to a class, and what is followed."""
+    """Fields of lecture mode, playlists and rooms."""
 
-    lecture: bool = declared(False, "lecture", values.switch("on", "off"))  # one thing large, driven by keys
+    lecture: bool = declared(False, "lecture", values.switch("on", "off"))  # one large picture, driven by keys
     large: int = declared(1, "large", values.number(1, 9))  # which of a page's large pictures
     talk: str = declared("", "talk", _TALK)  # a playlist: the name of a ready one, or one packed
     stop: int = declared(0, "stop", values.number(0, 99))  # of the playlist; 0: none of them yet
-    room: str = declared("", "room", _ROOM)  # the room that was left to explore
+    room: str = declared("", "room", _ROOM)  # the room that the visitor left to explore
 
 
 OF_A_LECTURE = tuple(field.name for field in dataclasses.fields(_Lecture))
@@ -151,9 +151,9 @@ class View(
     _Decoding,
     _Sentence,
 ):
-    """Everything that changes the picture: what all pages share, and a record for each page that has fields of its own.
+    """Everything that changes a picture: the fields of all pages, and a record of fields for single pages.
 
-    A new field is declared in one of these records; link, history and what a change of it brings about follow from that.
+    A new field is declared in one of these records. Link, undo and dependent fields follow from the declaration.
     """
 
     @property
@@ -163,8 +163,10 @@ class View(
 
     @property
     def decoding(self) -> Decoding:
-        """How tokens are chosen; RequestError for values out of range. What the strategy does not use stays out; beside a
-        translation that the visitor gives stands the greedy one."""
+        """Returns the decoding settings that the strategy uses; greedy for the visitor's own translation.
+
+        Raises RequestError for values out of range.
+        """
         if self.strategy == YOURS:
             return Decoding(more=self.more)
         return Decoding(self.strategy, more=self.more, **self._settings)
@@ -181,7 +183,7 @@ class View(
 
     @property
     def controls(self) -> Decoding | None:
-        """What sampling draws by, or None."""
+        """Returns the sampling settings without the seed, or None."""
         if not self.is_random or self.target is not None:
             return None
         return Decoding(self.strategy, **{name: value for name, value in self._settings.items() if name != "seed"})
@@ -193,7 +195,7 @@ class View(
 
     @property
     def place(self) -> Place:
-        """What a click on the mask matrix edits."""
+        """Returns the place that a click on the mask matrix edits."""
         layer = None if self.scope == "all" else self.layer - 1
         head = None if self.scope != "head" or self.head is None else self.head - 1
         return Place(self.kind, layer, head)  # type: ignore[arg-type]
@@ -276,12 +278,12 @@ class View(
 
 
 def _up_to(what: str, count: int) -> str:
-    """How many layers or heads a checkpoint has, by their numbers."""
+    """Returns the range of layers or heads as words: 'layers 1 to 3'."""
     return f"one {what}" if count == 1 else f"{what}s 1 to {count}"
 
 
 def _lacking(kind: str, kinds: tuple[str, ...]) -> str:
-    """A sentence for a kind of attention that a checkpoint does not have."""
+    """Returns the message for a kind of attention that the checkpoint lacks."""
     return f"This checkpoint has no {site_kind(kind).name}: {site_kind(kinds[0]).name} is shown."
 
 
@@ -298,5 +300,5 @@ def with_intervention(intervention: Intervention) -> dict[str, Any]:
 
 
 def unedited(request: Request) -> Request:
-    """The same request without its edits: the key of what does not depend on them."""
+    """Returns the request without edits: the cache key of results that do not depend on them."""
     return dataclasses.replace(request, intervention=BASELINE, mode="given")

@@ -1,7 +1,6 @@
-"""How much is computed at once, and who waits.
+"""Queues of computations: short work has a slot for each processor core, long work has one slot.
 
-Short work has a place for each processor core, long work one of its own: whoever asks for much waits for others who did, and
-nobody else does. Who waits more than a second hears how many stand before; who has left is not computed for.
+A visitor who waits for more than a second learns how many requests are ahead. A visitor who has left gets no computation.
 """
 
 from __future__ import annotations
@@ -12,11 +11,11 @@ import threading
 from collections import deque
 from collections.abc import Callable, Iterator
 
-PATIENCE = 1.0  # seconds until one who waits is told, and between two looks whether somebody is still there
+PATIENCE = 1.0  # seconds between two reports to a waiting thread
 
 
 class Turns:
-    """Places for one kind of work, taken in the order of asking."""
+    """Slots for one kind of work, given in the order of the requests."""
 
     def __init__(self, places: int) -> None:
         self._free = places
@@ -25,10 +24,14 @@ class Turns:
 
     @contextlib.contextmanager
     def turn(self, told: Callable[[int], None]) -> Iterator[None]:
-        """Holds a place. `told` hears every second how many are before, and 0 when that is over; what it raises ends it."""
-        has_told = self._wait(told)
+        """Holds a slot.
+
+        While it waits, `on_wait` gets the number of requests ahead each second, and 0 at the end. An exception of `on_wait`
+        ends the wait.
+        """
+        has_reported = self._wait(told)
         try:
-            if has_told:
+            if has_reported:
                 told(0)
             yield
         finally:
@@ -37,8 +40,8 @@ class Turns:
                 self._changed.notify_all()
 
     def _wait(self, told: Callable[[int], None]) -> bool:
-        """Waits for a place; True where anything was told."""
-        me, has_told = object(), False
+        """Waits for a slot; True if `on_wait` was called."""
+        me, has_reported = object(), False
         with self._changed:
             self._queue.append(me)
         try:
@@ -46,10 +49,10 @@ class Turns:
                 with self._changed:
                     if self._changed.wait_for(lambda: self._free and self._queue[0] is me, PATIENCE):
                         self._free -= 1
-                        return has_told
-                    before = self._queue.index(me) + 1  # those who wait, and who is at work
+                        return has_reported
+                    before = self._queue.index(me) + 1  # the waiting ones and the one at work
                 told(before)
-                has_told = True
+                has_reported = True
         finally:
             with self._changed:
                 self._queue.remove(me)
@@ -57,42 +60,42 @@ class Turns:
 
 
 SHORT, LONG = Turns(os.cpu_count() or 1), Turns(1)
-MEASURING = Turns(1)  # what times the machine itself: two at once would disturb each other
+MEASURING = Turns(1)  # timings, which would disturb each other
 _mine = threading.local()
 
 
 @contextlib.contextmanager
 def hearing(told: Callable[[int], None]) -> Iterator[None]:
-    """What this thread waits for meanwhile is told to `told`; see `Turns.turn`."""
-    before, _mine.told = getattr(_mine, "told", None), told
+    """Reports the waits of this thread to `on_wait`; see `WorkQueue.slot`."""
+    before, _mine.on_wait = getattr(_mine, "on_wait", None), told
     try:
         yield
     finally:
-        _mine.told = before
+        _mine.on_wait = before
 
 
 @contextlib.contextmanager
 def beginning(begun: Callable[[], None]) -> Iterator[None]:
-    """Calls `begun` once, where this thread has something to compute meanwhile: what is kept already takes no time."""
-    _mine.begun = begun
+    """Calls `on_start` once if this thread computes something that is not cached."""
+    _mine.on_start = begun
     try:
         yield
     finally:
-        _mine.begun = None
+        _mine.on_start = None
 
 
 @contextlib.contextmanager
 def turn(long: bool) -> Iterator[None]:
-    """A place for what this thread computes; a part of what holds one already needs none."""
-    if getattr(_mine, "held", False):
+    """Holds a slot for a computation of this thread. A nested computation uses the slot of the outer one."""
+    if getattr(_mine, "has_slot", False):
         yield
         return
-    if begun := getattr(_mine, "begun", None):
-        _mine.begun = None
-        begun()
-    with (LONG if long else SHORT).turn(getattr(_mine, "told", None) or (lambda before: None)):
-        _mine.held = True
+    if on_start := getattr(_mine, "on_start", None):
+        _mine.on_start = None
+        on_start()
+    with (LONG if long else SHORT).turn(getattr(_mine, "on_wait", None) or (lambda before: None)):
+        _mine.has_slot = True
         try:
             yield
         finally:
-            _mine.held = False
+            _mine.has_slot = False

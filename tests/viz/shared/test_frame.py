@@ -57,7 +57,7 @@ def test_a_declared_page_works_like_every_page(made_up):
     assert lab.link == {"step": str(last)}
     lab.at.button(key="away").click()
     assert lab.run().all_heads  # a way to another page is followed
-    assert "bare" not in lab.at.session_state  # with its link, so one step back leads here again
+    assert "view_per_page" not in lab.at.session_state  # with its link, so one step back leads here again
     assert lab.go(made_up).box == lab.box
 
 

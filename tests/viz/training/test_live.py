@@ -33,7 +33,7 @@ class Rerun(Exception):
 @pytest.fixture
 def rerun(monkeypatch):
     def asked():
-        assert live.st.session_state.pop("touched")  # an older link does not win
+        assert live.st.session_state.pop("user_event")  # an older link does not win
         raise Rerun
 
     monkeypatch.setattr(live.st, "rerun", asked)

@@ -142,7 +142,7 @@ def test_a_missing_path_falls_back_to_the_best():
     assert "given up" in page.warnings[0]
     page = lab(decode="beam", path="300-301-302")
     assert (shown(page), page.faults) == (asked.tree[0].ids, [])
-    assert page.warnings == ["The path that was chosen is not in this tree: the best one is shown."]
+    assert page.warnings == ["The chosen path is not in this tree. The best one is shown."]
     assert "path" not in page.link
 
 
