@@ -1,6 +1,4 @@
-"""Pages of the lab as outputs of a cell: the HTML file of a view in a frame of its own.
-
-Plotly figures of an analysis, with the tokens of both axes."""
+"""Notebook outputs: pages of the lab as HTML frames, and attention maps as Plotly figures."""
 
 from __future__ import annotations
 
@@ -22,21 +20,21 @@ if TYPE_CHECKING:
     from model.checkpoint import Checkpoint
     from model.inference.analysis import Analysis
 
-HEIGHTS = {"translate": 940, "heads": 1100}  # px, in which most sentences need no scrolling
+HEIGHTS = {"translate": 940, "heads": 1100}  # px; most sentences need no scrolling
 
 
 @dataclass(frozen=True, repr=False)
 class Frame:
-    """A page as one HTML file, shown in a frame. The frame reaches neither the notebook nor the network."""
+    """A page as one HTML file in a sandboxed frame without access to the notebook or the network."""
 
     file: bytes
     height: int  # px
     title: str
 
     def _repr_html_(self) -> str:
-        held = html.escape(self.file.decode())
+        document = html.escape(self.file.decode())
         return (
-            f'<iframe title="{html.escape(self.title)}" srcdoc="{held}" sandbox="allow-scripts" width="100%" '
+            f'<iframe title="{html.escape(self.title)}" srcdoc="{document}" sandbox="allow-scripts" width="100%" '
             f'height="{self.height}" style="border: 0"></iframe>'
         )
 
@@ -44,7 +42,7 @@ class Frame:
         return f"<{self.title}: {len(self.file):,} bytes>"
 
     def save(self, path: str | Path) -> Path:
-        """Writes the file; FileError where there is one already, no folder, or no room."""
+        """Writes the file; raises FileError if it exists or cannot be written."""
         write_new(Path(path), self.file)
         return Path(path)
 
@@ -58,10 +56,10 @@ def show(
     step: int = 0,
     height: int | None = None,
 ) -> Frame:
-    """The translation step by step, with what may come next, and the three maps of any layer and head (None: the mean).
+    """Returns the Translate page: decoding steps, top next tokens, and the maps of a layer and head (None: mean).
 
-    `checkpoint` is the one that made the analysis; where it is left out, the one of its name is loaded. Raises ValueError
-    for a layer, head or step that is not there.
+    `checkpoint` is the checkpoint of the analysis (default: loaded by name). Raises ValueError for a layer, head or step
+    that does not exist.
     """
     fields = {"layer": layer + 1, "head": None if head is None else head + 1, "step": step + 1}
     return _framed("translate", analysis, checkpoint, fields, height)
@@ -76,8 +74,10 @@ def heads(
     step: int = 0,
     height: int | None = None,
 ) -> Frame:
-    """All heads at once, and one of them large: lines from token to token, its map, its numbers. `site` is the encoder's
-    first layer where it is left out; all else as in `show`."""
+    """Returns the Heads page: all heads, and one head with lines, map and numbers.
+
+    `site` defaults to the first layer of the first kind of attention. Other arguments are as in `show`.
+    """
     site = site or Site(analysis.trace.kinds[0], 0)
     fields = {"kind": site.kind, "layer": site.layer + 1, "head": None if head is None else head + 1, "step": step + 1}
     return _framed("heads", analysis, checkpoint, fields, height)
@@ -102,34 +102,36 @@ def _loaded(name: str) -> Checkpoint:
     try:
         return load(name)
     except CheckpointError as fault:
-        raise CheckpointError(f"{fault} Where it was loaded by a path, give it as the second argument.") from None
+        raise CheckpointError(f"{fault} Pass a checkpoint that you loaded by path as the second argument.") from None
 
 
 CELL = 24  # px
-ROOM = 150  # px beside the cells: labels and title
+ROOM = 150  # px for labels and title
 LEAST, MOST = 320, 900
 
 
 def attention_map(
     analysis: Analysis, site: Site, head: int | None = None, mode: theme.Mode = "light", cell: int = CELL
 ) -> go.Figure:
-    """The pattern of a head on a scale from 0 to 1: a row asks, a column answers. Layer and head count from 0; None is the
-    mean over heads. What the mask forbids is blank. Cells are `cell` pixels wide, where that leaves the figure bearable.
+    """Returns the attention map of a head on a scale from 0 to 1; rows are queries, columns are keys.
 
-    Raises ValueError for a site or a head that is not there.
+    Layer and head count from 0; None is the mean over heads. Masked cells are blank. `cell` is the cell width in px, within
+    the limits of the figure size. Raises ValueError for a site or head that does not exist.
     """
     trace = analysis.trace
     if site not in trace.patterns:
-        raise ValueError(f"There is no {site.of.name} in layer {site.layer}; expected one of {len(trace.sites(site.kind))}.")
+        raise ValueError(
+            f"There is no {site.of.name} in layer {site.layer}; it has {len(trace.sites(site.kind))} layers, from 0."
+        )
     count = len(trace.patterns[site])
     if head is not None and not 0 <= head < count:
         raise ValueError(f"There is no head {head}; expected one of 0 to {count - 1}, or None for their mean.")
     seen = trace.view(site, head)
     width, height = (min(MOST, max(LEAST, ROOM + cell * len(side))) for side in (seen.keys, seen.queries))
     sizes = {"width": width, "height": height, "mode": mode}
-    made = heatmap_figures.attention_map(seen.values, seen.allowed, seen.queries, seen.keys, site.kind, **sizes)
-    drawn = go.Figure(made)
+    figure = heatmap_figures.attention_map(seen.values, seen.allowed, seen.queries, seen.keys, site.kind, **sizes)
+    figure = go.Figure(figure)
     which = "mean over heads" if head is None else f"head {head}"
     title = f"{site.of.name[:1].upper()}{site.of.name[1:]}, layer {site.layer}, {which}"
-    top = (drawn.layout.margin.t or 0) + 40
-    return drawn.update_layout(width=width, height=height, margin_t=top, title={"text": title, "x": 0.02, "font_size": 15})
+    top = (figure.layout.margin.t or 0) + 40
+    return figure.update_layout(width=width, height=height, margin_t=top, title={"text": title, "x": 0.02, "font_size": 15})
