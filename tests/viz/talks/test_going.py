@@ -94,7 +94,7 @@ def test_the_current_stop_survives_moves(session):
 def test_a_file_that_is_no_talk_changes_nothing(session):
     before = session["view"]
     playlist._told(playlist._open)(b"{}")
-    assert session["view"] == before and "is no talk" in session[playlist.TOLD]
+    assert session["view"] == before and "is not a talk" in session[playlist.TOLD]
     playlist._told(playlist._open)(file_of(Talk("Other", TALK.stops[:1])))
     assert lines(session) == ["one"]
     playlist._told(talk_navigation.say)(1, "x" * 500)

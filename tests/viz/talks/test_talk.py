@@ -110,7 +110,7 @@ BAD = [
     (written(talk=True), "version True; this lab reads version 1"),
     (written(title="x" * 81), "has 81 characters; expected at most 80"),
     (written(stops=[{}] * 61), "no list of at most"),
-    (written(stops=[{"page": "heads"}, 3]), "stop 2 is no record"),
+    (written(stops=[{"page": "heads"}, 3]), "stop 2 is not an object"),
     (written(stops=[{"line": "x" * 401}]), "stop 1: its line has 401 characters"),
     (written(stops=[{"view": {"text": "\ud800"}}]), "stop 1: its view is no valid text"),
     (b" " * (MAX_FILE + 1), "at most 262,144"),
@@ -150,9 +150,9 @@ def test_any_file_is_a_talk_or_one_sentence(more):
     ids=["empty", "sign", "noise", "cut", "letter", "long", "bomb"],
 )
 def test_a_broken_link_is_told(text):
-    with pytest.raises(TalkError, match="cannot be read: it has been cut off"):
+    with pytest.raises(TalkError, match="The talk in this link is damaged"):
         unpacked(text)
-    assert known.found(text) == (None, "The link's talk cannot be read: it has been cut off or changed on the way.")
+    assert known.found(text) == (None, "The talk in this link is damaged. Copy the complete link again.")
 
 
 def test_what_is_wrong_with_a_stop_is_told_at_the_stop():
@@ -169,5 +169,5 @@ def test_what_is_wrong_with_a_stop_is_told_at_the_stop():
 def test_a_talk_is_known_by_its_name():
     assert known.found("") == (None, "")
     assert known.found("masks")[0].title == "Masks"
-    assert known.found("nothing")[1].startswith("There is no talk “nothing”; expected one of 20-minutes, ")
+    assert known.found("nothing")[1].startswith("There is no talk “nothing”; expected 20-minutes, ")
     assert known.found(packed(TALK)) == (TALK, "")

@@ -4,7 +4,7 @@ import { button, element, percent } from "../../kit/mount.js";
 import { percent100, scored } from "../bet_parts.js";
 import { counted, meant, parted, shares } from "./follow_parts.js";
 
-const OPEN = "You can change it until the answer is shown.";
+const OPEN = "You can change it until the answer.";
 
 // `vote` sends a word for a question and gives a sentence where it was not taken; `kept` remembers what this browser chose, and
 // how often it was right.
@@ -86,8 +86,8 @@ export function bets(box, { vote, kept, longest, closed }) {
   // Judged is what the room took; a vote that is still on its way is judged once it has.
   function answer() {
     const parts = shares(question), part = parts.find(({ right }) => right).share, right = sure === question.answer;
-    const missed = late && late !== sure ? `Your bet on “${late}” did not arrive in time.` : "";
-    const verdict = !sure ? missed || "You did not bet this time." : right ? `You were right${question.voted > 1 ? `, as ${percent100(part)} of the class` : ""}.` : [`You said “${sure}”.`, missed].filter(Boolean).join(" ");
+    const missed = late && late !== sure ? `Your bet on “${late}” came too late.` : "";
+    const verdict = !sure ? missed || "You did not bet this time." : right ? `You were right${question.voted > 1 ? `, like ${percent100(part)} of the class` : ""}.` : [`You said “${sure}”.`, missed].filter(Boolean).join(" ");
     const rows = element("ul", "shares"), total = scored(last, sure ? kept.judged(question.number, right) : null), key = element("p", "key");
     for (const [name, text] of [["class", "the class"], ["model", question.kind === "head" ? "the weight" : "the model"]]) key.append(element("i", name), text);
     rows.append(...parts.map(share));
