@@ -2,7 +2,6 @@ import plotly.graph_objects as go
 import pytest
 
 from viz.kit.chart_figures import Drawing
-from viz.offline import fonts
 from viz.state import hosts
 
 
@@ -24,9 +23,3 @@ def no_address_is_shared(monkeypatch):
     """A server that another test started says nothing about the address of this one."""
     monkeypatch.setattr(hosts, "_is_open", False)
     monkeypatch.setattr(hosts, "_shared", None)
-
-
-@pytest.fixture(autouse=True)
-def fonts_are_not_cut(monkeypatch):
-    """It takes a second; the browser tests look at real ones."""
-    monkeypatch.setattr(fonts, "_subset", lambda file, more: b"".join(char.encode() for char in sorted(more)))

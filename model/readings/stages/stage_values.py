@@ -18,7 +18,7 @@ from torch import Tensor
 from model.network.layers import FeedForward, Residual
 from model.trace import Streams
 
-HERE = Path(__file__).parent.parent / "network"
+HERE = Path(__file__).parents[2] / "network"
 
 
 @dataclass(frozen=True)

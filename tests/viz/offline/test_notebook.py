@@ -8,10 +8,10 @@ import nbformat
 import numpy as np
 import pytest
 from nbclient import NotebookClient
-from viz.notebook import heads, show
 
 from model import Request, Site, analyse
 from viz.offline import notebook
+from viz.offline.notebook import heads, show
 
 ROOT = Path(__file__).resolve().parents[3]
 TOUR = ROOT / "docs" / "notebook.ipynb"
