@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from model.checkpoint import Checkpoint
     from model.inference.analysis import Analysis
 
-NOT_SENT = "It is only on the big screen. You can open it in the lab."
+NOT_SENT = "It is only on the big screen, and in the lab."
 
 
 def names() -> tuple[str, ...]:

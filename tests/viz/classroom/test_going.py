@@ -120,7 +120,7 @@ def _params(stop):
 
 def test_a_link_without_a_talk_says_so():
     strip = Lab(talk="~cut", stop="3")._mounted("talk_strip")
-    assert strip["count"] == 0 and "cut off or changed" in strip["faults"][0]
+    assert strip["count"] == 0 and "damaged" in strip["faults"][0]
     assert Lab(talk="masks", stop="99")._mounted("talk_strip")["number"] == 11
     assert Lab(stop="3")._mounted("talk_strip") is None
 

@@ -82,7 +82,7 @@ test("the result says how many were right, what the model gave, and what else wa
   const most = { voted: 90, answer: "il", votes: { il: 45, car: 0, a: 9, b: 6 }, others: 30 }; // words that are not told one by one
   assert.equal(elsewhere(counted(question, most)), "45 said other words.");
   assert.deepEqual(counted(question, most).rows.map(({ share }) => share), [0, 0.5]);
-  assert.equal(have(0, 9), "Nobody has voted yet");
+  assert.equal(have(0, 9), "No votes yet");
   assert.equal(have(1, 9), "1 of 9 have voted");
   assert.equal(have(1, 1), "1 has voted");
   assert.equal(have(9, 3), "9 have voted"); // some have left since
