@@ -87,7 +87,7 @@ test("the result says how many were right, what the model gave, and what else wa
   assert.equal(have(1, 1), "1 has voted");
   assert.equal(have(9, 3), "9 have voted"); // some have left since
   assert.equal(scored({ asked: 1, people: 1, model: 0.5 }), "");
-  assert.match(scored({ asked: 2, people: 0.9, model: 1.2 }), /^Score after 2 questions: class 45%, model 60% /);
+  assert.match(scored({ asked: 2, people: 0.9, model: 1.2 }), /^Score after 2 questions: class 45% \(votes\), model 60% /);
 });
 
 test("the lecturer's page answers signs of life, not more often than every ten seconds", async (t) => {

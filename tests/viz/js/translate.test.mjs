@@ -38,7 +38,7 @@ test("a guess is judged by the whole piece first, then by how it begins", () => 
   const rows = [["·ch", 1, 0, 0, 0.6], ["·chat", 2, 0, 0, 0.25], ["l", 3, 0, 0, 0.1]];
   assert.equal(judged(rows, " Chat "), "“Chat” is its number 2, with probability 0.250.");
   assert.equal(judged(rows, "chien"), "“ch”, with which your guess begins, is its number 1, with probability 0.600.");
-  assert.equal(judged(rows, "le"), "“le” is not among its 3 likeliest.");
+  assert.equal(judged(rows, "le"), "“le” is not among its top 3 tokens.");
 });
 
 test("a meter shows what an edit took or gave", () => {
