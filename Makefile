@@ -6,7 +6,7 @@ PYTHON ?= python3
 VENV := .venv
 PIP := $(VENV)/bin/python -m pip --disable-pip-version-check
 
-NUMERIC := network convert decoding edits readings
+NUMERIC := network workshop/convert decoding edits readings
 
 .PHONY: run check numeric test lint browser fuzz screenshots
 run: $(VENV)/.run

@@ -1,4 +1,4 @@
-"""The command line: python -m model translate, maps, evaluate... Each command is a module of model/commands, or of viz."""
+"""The command line: python -m model translate, maps, evaluate... The commands are in model/workshop/commands, or in viz."""
 
 from __future__ import annotations
 

@@ -121,7 +121,7 @@ def test_a_phone_follows_bets_and_comes_back(lab, phone):
     assert page.get_by_role("link", name="My view").get_attribute("href") == f"/?step=4&room={lecturer.code}"
     lecturer.does("end")
     page.get_by_role("heading", name="The lecture has ended.").wait_for()
-    assert page.get_by_role("link", name="Go on in the lab").get_attribute("href") == "/?step=4"
+    assert page.get_by_role("link", name="Open the lab").get_attribute("href") == "/?step=4"
 
 
 HOLDS = """async ([code, holds]) => {

@@ -29,7 +29,7 @@ def test_a_talk_goes_by_one_key(visit):
         assert box["y"] + box["height"] <= 720 and page.evaluate("scrollY") == 0
     page.keyboard.press("PageDown")
     idle(page)
-    assert page.locator(".talk-strip .said").inner_text() == "This is the last stop: arrows step."
+    assert page.locator(".talk-strip .said").inner_text() == "This is the last stop."
     page.go_back()
     idle(page)
     assert page.locator(".talk-strip .line").inner_text() == talk.stops[-2].line
@@ -57,8 +57,8 @@ def test_stops_are_added_on_every_page(visit):
             assert found.pop("talk") and found == link | {"stop": str(number - 1)}
             assert page.get_by_role("textbox", name="Sentence to translate").input_value() == text
         page.get_by_role("button", name="Present").click()
-        page.get_by_role("textbox", name="Line for what you see now").fill(name)
-        page.get_by_role("button", name="Keep this view").click()
+        page.get_by_role("textbox", name="Line for this view").fill(name)
+        page.get_by_role("button", name="Add this view").click()
         page.locator(".playlist .stops > li").nth(number - 1).wait_for()
         idle(page)
     kept = known.found(query(page)["talk"])[0]

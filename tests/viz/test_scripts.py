@@ -20,7 +20,7 @@ from viz.kit import mount
 
 SCRIPTS = sorted((ROOT / "viz").rglob("*.js"))
 MAINS = [path for path in SCRIPTS if "export default" in path.read_text(encoding="utf-8")]
-SHARED = (ROOT / "viz" / "shared" / "mount.js").resolve()
+SHARED = (ROOT / "viz" / "kit" / "mount.js").resolve()
 NODE = Path(playwright.__file__).parent / "driver" / "node"  # the one that the browser tests bring along
 
 # What the scripts call the things that are in a payload, and where these are; `*` stands for each.
@@ -188,5 +188,5 @@ def test_the_browser_makes_no_markup_from_text(script):
 
 def test_text_is_written_as_text():
     assert len(SCRIPTS) >= 8
-    shared = (ROOT / "viz" / "shared" / "mount.js").read_text(encoding="utf-8")
+    shared = (ROOT / "viz" / "kit" / "mount.js").read_text(encoding="utf-8")
     assert shared.count("node.textContent = text") == 2

@@ -1,18 +1,18 @@
-// What a key means in a lecture, on any keyboard, and the list of keys. Nothing here knows the page.
+// Keys in a lecture: their meaning on any keyboard layout, and the list of keys.
 
 export const FIXED = { b: "blank", ".": "blank", f: "full", "?": "list", l: "leave", "[": "before", "]": "after", "<": "before", ">": "after", "/": "typing", u: "undo" };
-export const MODIFIERS = ["Shift", "Control", "Alt", "AltGraph", "Meta", "CapsLock", "NumLock", "Fn"]; // alone they mean nothing
+export const MODIFIERS = ["Shift", "Control", "Alt", "AltGraph", "Meta", "CapsLock", "NumLock", "Fn"]; // ignored alone
 const PRINTED = { ArrowRight: "→", ArrowLeft: "←", ArrowUp: "↑", ArrowDown: "↓" };
 
-// The modifiers that count. A sign that is typed with AltGr, which Windows tells as Ctrl and Alt, is a sign like others.
+// The active modifiers, without those of AltGr, which Windows reports as Ctrl and Alt.
 export function held(event) {
   const sign = event.getModifierState?.("AltGraph") && event.key?.length === 1;
   return { altKey: event.altKey && !sign, ctrlKey: event.ctrlKey && !sign, metaKey: event.metaKey };
 }
 
-// [what, which] for a key that is pressed without Ctrl, Alt or Meta; null where it means nothing. First what is printed on it: a key
-// of the page, then one of all pages. A digit that is typed chooses a layer, and 0 the next head; the same key in its other state
-// (Shift where digits are typed without, no Shift on French keyboards) chooses a head, unless it types a sign that means something.
+// [action, number] of a key without Ctrl, Alt or Meta; null without a meaning. Keys of the page come before keys of all pages.
+// A typed digit chooses a layer, 0 the next head. The same key in its other state (Shift, or no Shift on French keyboards)
+// chooses a head, unless it types a character with a meaning.
 export function meaning({ key, code }, own) {
   if (own.includes(key)) return ["own", key];
   if (Object.hasOwn(FIXED, key)) return [FIXED[key]];
@@ -21,7 +21,7 @@ export function meaning({ key, code }, own) {
   return digit ? ["head", Number(digit)] : null;
 }
 
-// Layer and head after a choice, or one sentence that says what there is.
+// Layer and head after a choice, or a message with the valid numbers.
 export function chosenPlace([what, number], { layers, heads, layer, head }) {
   if (what === "head on") return { layer, head: head === heads ? 0 : (head || 0) + 1 };
   const most = what === "layer" ? layers : heads;
@@ -32,14 +32,14 @@ export function chosenPlace([what, number], { layers, heads, layer, head }) {
 const printed = (name) => PRINTED[name] || (/^[A-Z]$/.test(name) ? `Shift ${name}` : name);
 const upTo = (count) => (count > 1 ? `1 … ${Math.min(9, count)}` : "1");
 
-// [keys, what they do] of what there is on the page: its own keys stand first, and in place of what they mean elsewhere.
+// [keys, action] of all keys of the page; its own keys come first and replace general meanings.
 export function listed({ keys, steps, layers, heads, talk }) {
   const own = keys.map(([name, does]) => [printed(name), does]), taken = new Set(own.flatMap(([names]) => names.split(/[ ,]+/))), arrows = taken.has("→");
   return [...own, ...[
-    [steps && !arrows, "→ ←", "a step on, a step back"], [steps && !taken.has("space"), "space", "a step on"], [steps && !taken.has("Home"), "Home, End", "the first step, the last one"],
-    [talk, "Page down, page up", "the next stop of the playlist, the one before: a clicker sends these"], [!talk && (steps || arrows), "Page down, page up", "the same as → ←: a clicker sends these"],
-    [layers, upTo(layers), "a layer"], [layers && heads, `Shift ${upTo(heads)}`, "a head"], [layers && heads, "0", "the next head"], [layers && heads, "Shift 0", "the mean over heads"],
-    [true, "< > or [ ]", "the page before, the next one"], [true, "/", "type another sentence"], [true, "j", "how to join the room"], [true, "q", "ask the class, then the answer"],
-    [true, "b or .", "blank the screen"], [true, "f", "full screen"], [true, "Esc or u", "take the last change back"], [true, "l", "lecture mode on and off"], [true, "?", "this list"],
+    [steps && !arrows, "→ ←", "next step, previous step"], [steps && !taken.has("space"), "space", "next step"], [steps && !taken.has("Home"), "Home, End", "first step, last step"],
+    [talk, "Page down, page up", "next stop, previous stop (clicker keys)"], [!talk && (steps || arrows), "Page down, page up", "same as → ← (clicker keys)"],
+    [layers, upTo(layers), "choose a layer"], [layers && heads, `Shift ${upTo(heads)}`, "choose a head"], [layers && heads, "0", "next head"], [layers && heads, "Shift 0", "mean over heads"],
+    [true, "< > or [ ]", "previous page, next page"], [true, "/", "type another sentence"], [true, "j", "show how to join"], [true, "q", "ask the class, then show the answer"],
+    [true, "b or .", "blank the screen"], [true, "f", "full screen"], [true, "Esc or u", "undo the last change"], [true, "l", "lecture mode on or off"], [true, "?", "this list"],
   ].filter(([is]) => is).map(([, ...line]) => line)];
 }

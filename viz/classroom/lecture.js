@@ -1,31 +1,31 @@
-// What stands over the page in a lecture: keys, the blank screen, the list of keys, the ring around what is pointed at. It is there
-// outside of lecture mode too, for the key that begins one. Nothing here makes markup from text: textContent only.
+// Lecture mode: keys, the blank screen, the list of keys, the ring around the pointed thing. It is also mounted outside lecture
+// mode, for the key that starts it. Texts go through textContent only.
 
 import { element, followStep, free, isNews, mounted, unmounted } from "../kit/mount.js";
 import { beside, moves, presses } from "../kit/page_keys.js";
 import { chosenPlace, held, listed, meaning, MODIFIERS } from "./keys.js";
 import { nameAt, rectOf } from "../kit/pointing.js";
 
-export const BLANK = "attention-lab-blank", POINTER = "attention-lab-pointer"; // what follows the lecturer listens to these
-const OFFERED = "attention-lab-key"; // a key that something over the page may take
-const SAID_MS = 1800, FOLLOWED_MS = 100; // between two looks at where a ringed thing has gone
+export const BLANK = "attention-lab-blank", POINTER = "attention-lab-pointer"; // the room listens to these
+const OFFERED = "attention-lab-key"; // a key that an overlay can take
+const SAID_MS = 1800, FOLLOWED_MS = 100; // FOLLOWED_MS: between two updates of the ring
 const NEXT = { PageDown: 1, PageUp: -1 }, STEPS = { ArrowLeft: -1, ArrowRight: 1, " ": 1 };
 
 export default function ({ data, parentElement, setTriggerValue }) {
   const { root, state, first } = mounted({ data, parentElement }, ".lecture", { memory: { told: [] }, way: { told: [] } });
   Object.assign(state, { data, report: setTriggerValue });
   if (first) begin(state);
-  document.documentElement.toggleAttribute("data-lab-lecture", data.on); // rules ask for this: `:has` at the root is looked for at every change of the page
+  document.documentElement.toggleAttribute("data-lab-lecture", data.on); // for CSS rules; `:has` at the root would be slow
   noted(data.on);
-  if (isNews(state.memory, data.step) || state.of !== data.of) state.step = data.step; // else the lecturer may be steps ahead
+  if (isNews(state.memory, data.step) || state.of !== data.of) state.step = data.step; // else the browser may be ahead of the server
   state.of = data.of;
   if (isNews(state.way, data.stop)) state.stop = data.stop; // as with steps
-  else if (state.stop !== data.stop && state.stop <= data.stops) setTriggerValue("go", state.stop); // it was told while the server was at work, which hears no more then
+  else if (state.stop !== data.stop && state.stop <= data.stops) setTriggerValue("go", state.stop); // sent again: a busy server ignores events
   if (!data.on) { shut(state); blank(state, false); point(state, ""); }
   return () => { end(state); unmounted(root); };
 }
 
-// How many lines are taken from the stage for what there is to say, which the page has drawn by now.
+// Reserves lines for the notes above the stage.
 function noted(on) {
   const place = on && document.querySelector(".st-key-lecture_notes"), root = document.documentElement;
   if (place && place.querySelector(".lab-note, .lab-fault")) root.dataset.labNoted = String(Math.min(2, place.childElementCount));
@@ -41,7 +41,7 @@ function begin(state) {
   state.late = (event) => { if (state.data.on && !event.defaultPrevented && stepped(state, event)) event.preventDefault(); };
   state.moved = (event) => { if (state.data.on) point(state, nameAt(event)); };
   state.left = () => point(state, "");
-  window.addEventListener("keydown", state.pressed, true); // before what takes keys of its own
+  window.addEventListener("keydown", state.pressed, true); // before other key handlers
   window.addEventListener("keydown", state.late);
   document.addEventListener("mousemove", state.moved, { passive: true });
   document.documentElement.addEventListener("mouseleave", state.left);
@@ -61,16 +61,16 @@ function end(state) {
 
 // -- keys ----------------------------------------------------------------------------------------------------------
 
-// Whether a key was taken before all others: those that have one meaning wherever the keyboard is.
+// True if the key has a fixed meaning and was handled.
 function handled(state, event) {
   const { data } = state, at = event.composedPath()[0], { key } = event, keys = held(event), plain = free(keys, at);
   if (!data.on) return plain && key === "l" && (state.report("lecture", true), true);
-  if (keys.ctrlKey || keys.metaKey || MODIFIERS.includes(key)) return false; // the browser's
-  if (state.dark) return blank(state, false), true; // any key brings the picture back
+  if (keys.ctrlKey || keys.metaKey || MODIFIERS.includes(key)) return false; // browser shortcuts
+  if (state.dark) return blank(state, false), true; // any key ends the blank screen
   if (state.sheet) return reading(state, key), true;
-  if (!document.dispatchEvent(new CustomEvent(OFFERED, { detail: event, cancelable: true }))) return true; // a room's
+  if (!document.dispatchEvent(new CustomEvent(OFFERED, { detail: event, cancelable: true }))) return true; // handled by the room
   if (key === "Escape") return escaped(state, at);
-  if (key === "Enter" && at.closest?.(".st-key-lecture_bar input")) setTimeout(() => at.blur(), 50); // what follows is meant for the page
+  if (key === "Enter" && at.closest?.(".st-key-lecture_bar input")) setTimeout(() => at.blur(), 50); // later keys are for the page
   if (!plain || (key in STEPS && moves(at))) return false;
   if (key in NEXT) return onward(state, NEXT[key]);
   const meant = meaning(event, data.keys.map(([name]) => name));
@@ -91,12 +91,12 @@ function onward(state, by) {
   if (state.data.talk) {
     const { stops } = state.data, wanted = state.stop + by, to = Math.max(Math.min(1, stops), Math.min(stops, wanted));
     if (to !== state.stop) { state.stop = to; state.way.told.push(to); }
-    state.report("go", Math.max(0, wanted)); // where to, not how far: of many presses one report arrives
+    state.report("go", Math.max(0, wanted)); // absolute, because only the last of many reports arrives
   } else document.dispatchEvent(new KeyboardEvent("keydown", { key: by > 0 ? "ArrowRight" : "ArrowLeft", bubbles: true, composed: true, cancelable: true }));
   return true;
 }
 
-// Whether a step was made that no other player on the page has made.
+// True if the key moved to another step.
 function stepped(state, event) {
   const { steps, only, what } = state.data, at = event.composedPath()[0], [first, last] = only.length ? [only[0], only.at(-1)] : [1, steps];
   if (!steps || !free(event, at) || (event.key === " " ? presses(at) : moves(at))) return false;
@@ -124,13 +124,13 @@ function escaped(state, at) {
 }
 
 function undone(state) {
-  say(state, state.data.undo ? "the last change is taken back" : "There is nothing to take back.");
+  say(state, state.data.undo ? "last change undone" : "nothing to undo");
   if (state.data.undo) state.report("undo", true);
 }
 
 function full() {
   if (document.fullscreenElement) document.exitFullscreen();
-  else document.documentElement.requestFullscreen?.().then(() => navigator.keyboard?.lock?.(["Escape"])).catch(() => {}); // else Escape would only leave it
+  else document.documentElement.requestFullscreen?.().then(() => navigator.keyboard?.lock?.(["Escape"])).catch(() => {}); // else Escape only leaves full screen
 }
 
 function typing() {
@@ -139,7 +139,7 @@ function typing() {
   box?.select();
 }
 
-// -- what stands over the page -------------------------------------------------------------------------------------
+// -- overlays ------------------------------------------------------------------------------------------------------
 
 function say(state, text) {
   state.said.textContent = text;
@@ -151,7 +151,7 @@ function say(state, text) {
 function blank(state, on) {
   if (Boolean(state.dark) === on) return;
   if (on) {
-    state.dark = document.body.appendChild(element("div", "lab-blank", "any key brings the picture back"));
+    state.dark = document.body.appendChild(element("div", "lab-blank", "any key shows the page again"));
     state.dark.setAttribute("role", "status");
     state.dark.onclick = () => blank(state, false);
   } else { state.dark.remove(); state.dark = null; }
@@ -171,7 +171,7 @@ function list(state) {
   close.focus();
 }
 
-// A key while the list stands there: it closes, or moves the list; the focus stays within.
+// A key while the list is open: closes or scrolls it; the focus stays inside.
 function reading(state, key) {
   if (["Escape", "?", "Enter", " "].includes(key)) shut(state);
   else if (key === "Tab") state.sheet.querySelector("button").focus();
@@ -193,7 +193,7 @@ function point(state, name) {
   ring(state);
 }
 
-function ring(state) { // it stays with what it stands around, which may move or be drawn anew
+function ring(state) { // follows the pointed thing, which can move
   const box = state.pointed && rectOf(state.pointed);
   state.ring.hidden = !box;
   if (box) Object.assign(state.ring.style, { left: `${box.left}px`, top: `${box.top}px`, width: `${box.width}px`, height: `${box.height}px` });

@@ -1,13 +1,8 @@
-"""Lecture mode: its keys, and what they bring about. What a page adds to them it says with `key`.
+"""Lecture mode: the keys, the notes above the picture, the picture buttons and enlarged charts.
 
-The keys that pages may take in a lecture, each with the one meaning that it has on every page.
-
-What must be known of what is shown, in few lines: signs of doubt wait for the page itself.
-
-Which of a page's large pictures is shown: its buttons in the bar, and the way to the next one.
-
-A chart in lecture mode: drawn as on the page, and then enlarged as a whole, with what is pointed at. (Within what the
-stylesheet zooms, Plotly would look for the pointer elsewhere than it is; a transform it knows.)"""
+Each key has one meaning on every page. A page adds its keys with `add_key`. Charts are enlarged by a CSS transform, because
+Plotly misplaces the pointer under CSS zoom.
+"""
 
 from __future__ import annotations
 
@@ -31,90 +26,89 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Letter:
-    """A key by the name that a browser gives it, and what it means wherever it is taken."""
+    """A key by its browser name, with its meaning on every page."""
 
     key: str
     means: str
 
 
 PICTURE = Letter("v", "the next picture of the page")
-INNER = Letter("y", "another picture within this one")
-NEXT = Letter("n", "the next of what is walked through")
-PREVIOUS = Letter("p", "the one before")
+INNER = Letter("y", "another part of this picture")
+NEXT = Letter("n", "the next item")
+PREVIOUS = Letter("p", "the previous item")
 KIND = Letter("k", "the next kind, of attention or of positions")
 CAUSAL = Letter("m", "the causal mask")
 PADDING = Letter("M", "the padding mask")
 PREDICT = Letter("g", "predict first")
-MODE = Letter("d", "the given target, or decoding again")
-CHOSEN_BY = Letter("c", "how tokens are chosen")
-AGAIN = Letter("C", "draw the tokens again")
-ROWS = Letter("r", "how the rows of tokens stand")
-SENTENCE = Letter("s", "the next sentence of the text")
+MODE = Letter("d", "given target or decode again")
+CHOSEN_BY = Letter("c", "decoding strategy")
+AGAIN = Letter("C", "sample again")
+ROWS = Letter("r", "arrangement of the rows")
+SENTENCE = Letter("s", "the next sentence")
 SHOWS = Letter("t", "weights or masks")
-WORDS = Letter("w", "pieces of words, or whole words")
-ORDER = Letter("o", "the order of the heads")
+WORDS = Letter("w", "tokens or words")
+ORDER = Letter("o", "order of the heads")
 EXPERIMENT = Letter("e", "the next experiment")
-EARLIER = Letter("E", "the experiment before")
-ANSWER = Letter("a", "what the answer speaks of, or its counterpart")
-REACH = Letter("z", "how far a click reaches")
+EARLIER = Letter("E", "the previous experiment")
+ANSWER = Letter("a", "the answer or its counterpart")
+REACH = Letter("z", "scope of a click")
 DIFFERS = Letter("x", "what differs")
-FURTHEST = Letter("h", "the head where both differ most")
+FURTHEST = Letter("h", "the head that differs most")
 PAIR = Letter("i", "the next pair of dimensions")
 MORE = Letter("+", "shift by one more")
 LESS = Letter("-", "shift by one less")
-RIGHT = Letter("ArrowRight", "one further")
-LEFT = Letter("ArrowLeft", "one back")
-LET_GO = Letter("Backspace", "let go of what is looked for")
+RIGHT = Letter("ArrowRight", "next")
+LEFT = Letter("ArrowLeft", "previous")
+LET_GO = Letter("Backspace", "clear the search")
 
 EVERY = tuple(value for value in list(globals().values()) if isinstance(value, Letter))
-WALK = f"{NEXT.key}, {PREVIOUS.key}"  # as a page tells that a component takes both
+WALK = f"{NEXT.key}, {PREVIOUS.key}"  # both keys, for a component that handles them
 
 
-CHANGED = "the last change"  # as it is called wherever it can be taken back
+CHANGED = "the last change"  # the object of "undo" in every text
 _COMPONENT = mount.Component(__file__, '<div class="lecture"></div>')
-_FACTS, _FOUND = "lecture facts", "lecture keys found"  # session keys: what this run shows, and the keys it has found so far
-_KEYS = (
-    "lecture keys"  # session key: those of the last whole run, which the browser knows; its presses come in during the next
-)
+# Session keys: the values and the keys of this run; the keys of the last complete run, which the browser still sends.
+_FACTS, _FOUND, _KEYS = "lecture facts", "lecture keys found", "lecture keys"
 Key = tuple[str, str, Callable[[], None], bool]
 
 
 def begin() -> None:
-    """Forgets what another run has said."""
+    """Clears the keys and values of the previous run."""
     session.keep(_FACTS, {})
     session.keep(_FOUND, [])
 
 
 def key(letter: Letter, does: str, call: Callable[[], None], quiet: bool = False) -> None:
-    """A key of this page in lecture mode, and what it does here, as the list of keys tells it; `call` is a callback of the
-    session. `quiet`: what it does is seen, so that it is not said as well."""
+    """Adds a key of this page in lecture mode; `does` describes it in the list of keys.
+
+    `call` is a session callback. A `quiet` key shows no message, because its effect is visible.
+    """
     _add((letter.key, does, call, quiet))
 
 
 def walk(after: str, before: str, call: Callable[[int], None]) -> None:
-    """The two keys that walk through something: `call` gets 1 or -1."""
+    """Adds the next and previous keys; `call` gets 1 or -1."""
     key(NEXT, after, lambda: call(1), quiet=True)
     key(PREVIOUS, before, lambda: call(-1), quiet=True)
 
 
 def tells(keys: str, does: str) -> None:
-    """Keys that a component of this page takes by itself, for the list of keys; they stand there in place of what these
-    mean elsewhere."""
+    """Lists keys that a component of this page handles; they replace their general meaning in the list."""
     _add((keys, does, lambda: None, True))
 
 
 def has(letter: Letter) -> bool:
-    """Whether this run has a key so far."""
+    """Returns True if this run has added the key."""
     return any(name == letter.key for name, *_ in session.kept(_FOUND) or [])
 
 
 def picture(view: View, count: int) -> int:
-    """Which of a page's large pictures is shown, from 1; the first where the link names one that there is not."""
+    """Returns the number of the large picture, from 1; the first if the link names one that does not exist."""
     return view.large if view.large <= count else 1
 
 
 def shown(shown: Shown, steps: int) -> None:
-    """Says what there is to be chosen by key on the page of this run."""
+    """Stores the steps, layers and heads that keys can choose on this page."""
     view, page, config = shown.view, pages.find(navigation.page()), shown.page_data.loaded.config
     facts: dict[str, Any] = {"step": view.step, "steps": steps if page.of_a_step else 0}
     if page.of_a_head:
@@ -123,12 +117,12 @@ def shown(shown: Shown, steps: int) -> None:
 
 
 def only(steps: Sequence[int], what: str) -> None:
-    """Says which steps (from 1) the arrow keys go through, where the page has not each of them, and what they are called."""
+    """Limits the arrow keys to some steps (from 1); `what` names them in messages."""
     session.keep(_FACTS, session.kept(_FACTS) | {"only": list(steps), "what": what})
 
 
 def mounted() -> None:
-    """Mounts what takes the keys, on every page and once it is drawn: one of them begins a lecture."""
+    """Mounts the key handler on every page, after the page is drawn; one key starts a lecture."""
     view = session.current()
     session.keep(_KEYS, session.kept(_FOUND) or [])
     talk = talk_navigation.talk_of(view)
@@ -165,13 +159,13 @@ def _add(made: Key) -> None:
 
 
 def _call(name: str) -> None:
-    """What a key of the page does that the browser shows; nothing for one that it has no more."""
+    """Calls the callback of a key; ignores a key that the page no longer has."""
     if call := next((call for own, _, call, _ in _own() if own == name), None):
         call()
 
 
 def _place(told: Any) -> tuple[int, int | None] | None:
-    """A layer, and a head or the mean over them."""
+    """Returns a layer and a head; None as head is the mean over heads. None for an invalid payload."""
     layer, head = mount.whole(1, 999)(told["layer"]), told["head"]
     is_mean = head is None or (head == 0 and not isinstance(head, bool))
     number = None if is_mean else mount.whole(1, 999)(head)
@@ -180,18 +174,18 @@ def _place(told: Any) -> tuple[int, int | None] | None:
 
 
 def _turn(by: int) -> None:
-    """To the page beside this one, in the order of the navigation."""
+    """Goes to the next or previous page in the order of the navigation."""
     names = [page.name for page in pages.PAGES]
     navigation.go_to(names[(names.index(navigation.page()) + by) % len(names)])
 
 
 def _is_changed(view: View) -> bool:
-    """Whether something was tried that can be taken back."""
+    """Returns True if the view has a change that can be undone."""
     return bool(view.intervention or view.pad or view.branches)
 
 
 def _undo() -> None:
-    """Takes the last change back; where none is remembered, as after a link with edits, all edits and branches."""
+    """Undoes the last change; clears all edits and branches if there is no history (a link with edits)."""
     if session.next_step("undo"):
         session.step_back("undo")
     else:
@@ -200,17 +194,16 @@ def _undo() -> None:
 
 
 def draw(shown: Shown) -> None:
-    """Faults, what is to be known of the translation, and what is edited."""
+    """Draws the faults, notes about the translation, and the edits."""
     analysis, edits = shown.analysis, shown.analysis.request.intervention
     with shown.places.notes:
         site_texts.sentence_notes([note for note in analysis.notes if note not in analysis.cautions], shown.faults)
         if edits:
-            told = edits.describe(analysis.labels)
-            site_texts.note(f"Edited: {told}. Esc or u takes {CHANGED} back.")
+            site_texts.note(f"Edited: {edits.describe(analysis.labels)}. Esc or u: undo {CHANGED}.")
 
 
 def pick(names: Sequence[str], large: int) -> None:
-    """The buttons; pictures count from 1."""
+    """Draws the picture buttons; pictures count from 1."""
     st.segmented_control(
         "Picture",
         range(1, len(names) + 1),
@@ -222,29 +215,29 @@ def pick(names: Sequence[str], large: int) -> None:
 
 
 def turn(count: int) -> None:
-    """To the next of so many pictures, after the last to the first; called from callbacks."""
+    """Shows the next of `count` pictures, cyclically. For callbacks."""
     session.change(large=picture(session.current(), count) % count + 1)
 
 
-WIDTH, HEIGHT = 1240, 666  # px at 720 lines: of the page below its bar
-SCALES = {1.7: "17", 1.9: "19"}  # how many times as large a chart is drawn there, and how the stylesheet calls it
+WIDTH, HEIGHT = 1240, 666  # px of the page below its bar, on a screen of 720 lines
+SCALES = {1.7: "17", 1.9: "19"}  # enlargement of a chart: its suffix in the stylesheet
 
 
 def place(scale: float) -> Any:
-    """The place of charts that are enlarged so many times."""
+    """Returns a container whose charts are enlarged by `scale`."""
     return st.container(key=f"hall_chart_{SCALES[scale]}")
 
 
 def height(left: float, scale: float) -> int:
-    """How high a chart is made to be, in its own pixels, where at 720 lines so many are left for it."""
+    """Returns the height of a chart in px before enlargement; `left` is the free height on 720 lines."""
     return round(left / scale)
 
 
 def width(scale: float, beside: int = 1) -> int:
-    """How wide it then is on a screen as wide as most are, `beside` one another."""
+    """Returns the width in px before enlargement of one of several charts in a row."""
     return round(WIDTH / beside / scale)
 
 
 def draw_chart(title: str, key: str, figure: Any, alt: str, **more: Any) -> None:
-    """The chart; `more` goes to Streamlit."""
+    """Draws the chart; `more` goes to Streamlit."""
     st.plotly_chart(figure, theme=None, key=key, config=controls.picture(title) | {"displayModeBar": False}, alt=alt, **more)

@@ -1,5 +1,4 @@
-// The playlist behind *Present*: which talk is on, its stops with their lines, and what can be had of it. Nothing here makes
-// markup from text: textContent only.
+// Playlist in *Present*: the current talk, its stops with lines, and its link and file. Texts go through textContent only.
 
 import { button, element, focusOf, mounted, refocus, unmounted } from "../kit/mount.js";
 import { copied, linkFor, sharedAddress } from "../kit/copy_link_parts.js";
@@ -10,9 +9,9 @@ const TOLD_MS = 1500; // ms
 const AS_LINK = "Copy as one link";
 const OFFERED = "attention-lab-key"; // as viz/classroom/lecture.js has it: a key before the lecture takes it
 const OPENER = '[data-testid="stPopoverButton"][aria-expanded="true"]';
-const MAKING = "Making it…";
+const MAKING = "Creating the file …";
 
-let typed = ""; // a line that is not kept yet, for when the panel is open again
+let typed = ""; // a line not stored yet, kept while the panel is closed
 
 export default function ({ data, parentElement, setTriggerValue }) {
   const { root, state, first } = mounted({ data, parentElement }, ".playlist", { told: "" }), focused = focusOf(parentElement);
@@ -27,14 +26,14 @@ export default function ({ data, parentElement, setTriggerValue }) {
   for (const node of root.querySelectorAll(".of-talk > button:not(.open)")) node.disabled = !data.stops.length;
   if (data.long) root.querySelector(".link").disabled = true;
   tell(root, data.told || data.long, Boolean(data.told));
-  if (data.stops.length > (state.count ?? data.stops.length)) root.querySelector(".new").value = typed = ""; // it is kept now
-  if (data.stops.length && !state.count) requestAnimationFrame(() => root.scrollIntoView({ block: "start" })); // the list is in sight, the room above it
+  if (data.stops.length > (state.count ?? data.stops.length)) root.querySelector(".new").value = typed = ""; // stored now
+  if (data.stops.length && !state.count) requestAnimationFrame(() => root.scrollIntoView({ block: "start" })); // scrolls the list into view
   state.count = data.stops.length;
   receive(root, state);
   return () => { document.removeEventListener(OFFERED, state.key); delete document.documentElement.dataset.labMaking; unmounted(root); };
 }
 
-// One press closes the panel, wherever in it the keyboard is; what was typed there is told first.
+// Escape closes the panel; blur sends the typed text first.
 function escape(event, parentElement) {
   const opener = event.detail.key === "Escape" && document.querySelector(OPENER);
   if (!opener) return;
@@ -49,10 +48,10 @@ function build(root, state) {
   choice.onchange = () => state.report("choose", choice.value);
   Object.assign(title, { type: "text", maxLength: 80, ariaLabel: "Title of the playlist" });
   title.onchange = () => state.report("rename", title.value);
-  Object.assign(line, { rows: 1, value: typed, maxLength: 400, placeholder: "A line for what you see now", ariaLabel: "Line for what you see now" });
+  Object.assign(line, { rows: 1, value: typed, maxLength: 400, placeholder: "Line for this view", ariaLabel: "Line for this view" });
   line.oninput = () => { typed = line.value; };
   const keep = element("div", "keep"), files = element("div", "row of-talk"), opened = element("input", "opened");
-  keep.append(line, button("kept", "Keep this view", () => state.report("keep", line.value)));
+  keep.append(line, button("kept", "Add this view", () => state.report("keep", line.value)));
   const ask = (which) => () => { tell(root, MAKING); document.documentElement.dataset.labMaking = ""; state.waits = true; state.report("make", which); };
   files.append(button("link", AS_LINK, () => link(root, state)), button("file", "Save as a file", ask("talk")));
   Object.assign(opened, { type: "file", accept: ".json,application/json", hidden: true });
@@ -60,7 +59,7 @@ function build(root, state) {
   files.append(button("open", "Open a file …", () => opened.click()), opened);
   const said = element("p", "told");
   said.setAttribute("role", "status");
-  const which = element("div", "which"), foot = element("div", "foot"), keys = element("p", "keys", "In lecture mode page keys go from stop to stop, arrows step.");
+  const which = element("div", "which"), foot = element("div", "foot"), keys = element("p", "keys", "In lecture mode: page keys change the stop, arrows the step.");
   which.append(choice, title);
   foot.append(keep, said, files);
   root.replaceChildren(element("h3", "name", "Playlist"), which, keys, element("ol", "stops"), foot);
@@ -121,11 +120,11 @@ async function open(root, state, field) {
   const [file] = field.files;
   field.value = "";
   if (!file) return;
-  if (file.size > MAX_FILE) { tell(root, "This file is too large for a playlist: at most 256 kB.", true); return; }
+  if (file.size > MAX_FILE) { tell(root, "This file is too large. The limit is 256 kB.", true); return; }
   state.report("open", await file.text());
 }
 
-// What the server has made since it was asked is saved, once; or it says why it could not.
+// Saves the file that the server made, once, or shows its error.
 function receive(root, state) {
   const { made } = state.data;
   if (!made || made.number === state.had) return;

@@ -1,4 +1,4 @@
-"""The playlist in *Present*: which talk is on, its stops, what is kept of the page; as a link or a file."""
+"""Playlist in *Present*: the current talk, its stops, and the talk as a link or a file."""
 
 from __future__ import annotations
 
@@ -30,16 +30,16 @@ from viz.save.saved_files import (
 from viz.state import session
 from viz.state.view import View
 
-ASKED, TOLD = "talk asked", "talk told"  # session keys: which file was asked for; what could not be done, for one run
+ASKED, TOLD = "talk asked", "talk told"  # session keys for one run: the requested file, the error message
 FILES = ("talk",)
 EXCERPT = 60  # letters of a stop's sentence
 _COMPONENT = mount.Component(__file__, '<section class="playlist"></section>')
 
 
 def playlist(view: View) -> None:
-    """Mounts the list; what was asked for of its files is made now."""
+    """Mounts the list, and makes a requested file."""
     talk, fault = known.found(view.talk)
-    asked, told = session.kept(ASKED), session.kept(TOLD)
+    requested, message = session.kept(ASKED), session.kept(TOLD)
     session.keep(ASKED, None)
     session.keep(TOLD, None)
     data = {
@@ -48,10 +48,10 @@ def playlist(view: View) -> None:
         "title": talk.title if talk else "",
         "stops": [_listed(talk, number) for number in range(1, len(talk.stops) + 1)] if talk else [],
         "stop": view.stop,
-        "told": told or fault,
+        "told": message or fault,
         "long": too_long(view.talk),
         "link": _link(talk, view) if talk else "",
-        "made": _made(talk, *asked) if talk and asked else None,
+        "made": _made(talk, *requested) if talk and requested else None,
     }
     number = mount.whole(1, MAX_STOPS)
     events: dict[str, mount.Event] = {
@@ -69,7 +69,7 @@ def playlist(view: View) -> None:
 
 
 def _offered(view: View) -> list[list[str]]:
-    """Names and titles of the talks that can be put on; the one that was last changed here is the first."""
+    """Returns names and titles of the available talks; the talk last edited here comes first."""
     mine = view.talk if view.talk.startswith(OWN) else session.kept(talk_navigation.MINE)
     own = known.found(mine)[0] if mine else None
     ready = [[name, talk.title] for name, talk in known.ready().items()]
@@ -79,12 +79,12 @@ def _offered(view: View) -> list[list[str]]:
 def _listed(talk: Talk, number: int) -> dict[str, Any]:
     stop = talk.stops[number - 1]
     text = stop.view.source
-    shown = text if len(text) <= EXCERPT else f"{text[:EXCERPT]}…"
-    return {"page": stop.place.title, "text": shown, "line": stop.line, "faults": list(stop.faults)}
+    excerpt = text if len(text) <= EXCERPT else f"{text[:EXCERPT]}…"
+    return {"page": stop.place.title, "text": excerpt, "line": stop.line, "faults": list(stop.faults)}
 
 
 def _link(talk: Talk, view: View) -> str:
-    """The address at which the talk begins, in lecture mode, whose keys go on from there; the browser completes it."""
+    """Returns the relative address of the first stop in lecture mode."""
     stop = talk.at(1)
     first = {"stop": "1"} if stop else {}
     return stop.address(talk=view.talk, lecture="on", **first) if stop else ""
@@ -97,7 +97,7 @@ def _made(talk: Talk, which: str, number: str) -> dict[str, Any]:
 
 
 def _told(change: Callable[..., None]) -> Callable[..., None]:
-    """The same; what it refuses is told in the list, and what was typed stays there."""
+    """Wraps a change: a TalkError becomes a message in the list, and the typed text stays."""
 
     def changed(*args: Any) -> None:
         try:
@@ -109,10 +109,10 @@ def _told(change: Callable[..., None]) -> Callable[..., None]:
 
 
 def _file(told: Any) -> tuple[bytes] | None:
-    """The text of a file that was opened: of one that is too large, its beginning."""
+    """Returns the bytes of an opened file, cut after the size limit."""
     return (told[: MAX_FILE + 1].encode("utf-8", "replace"),) if isinstance(told, str) else None
 
 
 def _open(raw: bytes) -> None:
-    """Puts on the talk of a file."""
+    """Loads the talk of a file."""
     talk_navigation.put_on(read(raw))

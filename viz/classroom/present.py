@@ -1,8 +1,7 @@
-"""*Present*: all that a lecturer needs, in one panel: in the sidebar, and in lecture mode at the end of the one line.
+"""*Present* panel, the header of a page in lecture mode, and the link back to a lecture.
 
-The head of a page in lecture mode: one line, and below it the place of the one thing that is shown.
-
-The way back to the lecture, over every page, for who has left it to look around."""
+The panel is in the sidebar, and at the end of the header in lecture mode.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +21,7 @@ KEYS = "Keys: arrows step, 1 to 9 choose a layer, Shift 1 to 9 a head, ? lists t
 
 
 def panel(view: View) -> None:
-    """The button, and what it opens."""
+    """Draws the button and its popover."""
     if view.lecture:
         room_panel.sign()
     with lazy.popover("Present", talk_navigation.panel_key(), width="content" if view.lecture else "stretch") as is_open:
@@ -35,7 +34,7 @@ def panel(view: View) -> None:
 
 
 def _lecture(view: View) -> None:
-    """The switch of lecture mode."""
+    """Draws the switch of lecture mode."""
     st.toggle("Lecture mode (key l)", **session.bind("lecture mode", "lecture", view.lecture, write=_switch))
     site_texts.note(KEYS)
 
@@ -46,7 +45,7 @@ def _switch(on: bool) -> None:
 
 
 def head(view: View, page: pages.Page, of_sentence: bool = True) -> LecturePlaces:
-    """The title, the sentence where the page is of it, a place for the page's own controls, and *Present*."""
+    """Draws the title, the sentence (if the page has one), a container for controls, and *Present*."""
     with st.container(key="lecture_bar", horizontal=True, vertical_alignment="center", gap="small"):
         site_texts.write(f'<header class="lab-hall-title"><h1>{html.escape(page.title)}</h1></header>', inline=True)
         if of_sentence:
@@ -58,12 +57,12 @@ def head(view: View, page: pages.Page, of_sentence: bool = True) -> LecturePlace
 
 
 def bar() -> None:
-    """One line over the page; nothing for who came from no room."""
+    """Draws a line above the page for a visitor who came from a room."""
     try:
         code = html.escape(code_of(session.current().room))
     except ValueError:
         return
     st.html(
-        '<p class="lab-left"><span>You left the lecture.</span> <span class="more">Look around as you like.</span> '
+        '<p class="lab-left"><span>You left the lecture.</span> <span class="more">Explore freely.</span> '
         f'<a href="/follow/{code}" target="_self">Back to the lecture</a></p>'
     )

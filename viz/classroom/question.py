@@ -1,4 +1,4 @@
-"""A question to a class, as it is sent to it."""
+"""Question to a class, as the browser receives it."""
 
 from __future__ import annotations
 
@@ -6,22 +6,24 @@ from dataclasses import dataclass
 
 
 class NoQuestion(ValueError):
-    """There is nothing to ask of this view; one sentence says why."""
+    """This view allows no question; the message says why."""
 
 
 @dataclass(frozen=True)
 class Question:
-    """A question with what the model makes of each answer; `gave` says what it makes of the right one, `note` how that came
-    about, where that is not plain."""
+    """A question with the model's probability (or weight) of each option.
+
+    `gave` describes the value of the right answer. `note` explains that answer if it is not simply the top one.
+    """
 
     kind: str  # "next" or "head"
-    asks: str  # in a few words
-    before: str  # what stands before the gap that is asked about
-    gap: str  # its sign; empty where there is none
+    asks: str  # short form of the question
+    before: str  # text before the gap
+    gap: str  # sign of the gap; may be empty
     after: str
-    text: str  # both in one line, for who sees nothing else
-    about: str  # the sentence that is worked on, where the gap is not in it
-    options: tuple[str, ...]  # in an order that tells nothing
+    text: str  # question and gap in one line
+    about: str  # the source sentence, if the gap is not in it
+    options: tuple[str, ...]  # in an order that does not reveal the answer
     model: tuple[float, ...]  # probability, or weight, of each
     answer: str
     gave: str
@@ -29,5 +31,5 @@ class Question:
 
 
 def rounded(share: float) -> float:
-    """What is sent of a share: nothing that is not 0 becomes 0."""
+    """Rounds a share to 6 significant digits, so that only 0 becomes 0."""
     return float(f"{share:.6g}")

@@ -1,5 +1,5 @@
-// The lecturer's room: this browser holds its secret, shows it every move of the page, and asks its class. It draws nothing in its
-// own place; its sheets stand over the page. Nothing here makes markup from text: textContent only.
+// The lecturer's room: this browser holds its secret, sends every move of the page, and asks the class. It draws only overlays.
+// Texts go through textContent only.
 
 import { followStep, free, mounted, toldStep, unmounted } from "../kit/mount.js";
 import { ALONE, linkFor, sharedAddress } from "../kit/copy_link_parts.js";
@@ -11,8 +11,8 @@ import { asked, following } from "./room_stream.js";
 import { keeps, onAsked, tellRoom } from "./room_told.js";
 
 const BLANK = "attention-lab-blank", POINTER = "attention-lab-pointer", KEY = "attention-lab-key"; // of the lecture's script
-const LOST = "The lab does not know the room any more: it has ended, or the lab was started anew. Open a new one.";
-const AWAY = "The room cannot be reached; trying again.";
+const LOST = "This room has ended. Open a new one.";
+const AWAY = "The room cannot be reached. Trying again.";
 const USED = ["pointerdown", "keydown", "focus"];
 const room = keeps("room"), tab = keeps("room-tab");
 
@@ -26,7 +26,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
   return () => { end(state); unmounted(root); };
 }
 
-// The step that the page is at: a timeline may be ahead of the server.
+// The current step; the timeline may be ahead of the server.
 function stepOf({ step }) {
   return (step && globalThis.attentionLabRoots?.get("timeline")?.isConnected && toldStep()?.step) || step;
 }
@@ -44,7 +44,7 @@ function begin(state) {
     onAsked((what) => ({ open, end: close, join: () => state.join.toggle(), ask: () => state.bets.go() })[what](state)),
   ];
   listen(document, POINTER, ({ detail }) => {
-    const pointer = detail.name.startsWith("room") ? "" : detail.name; // nobody else has these
+    const pointer = detail.name.startsWith("room") ? "" : detail.name; // visible to the lecturer only
     if (pointer === state.pointer) return;
     state.pointer = pointer;
     out(state, { pointer });
@@ -71,7 +71,7 @@ function end(state) {
   state.bets.drop();
 }
 
-// -- which tab shows: of several with one secret the one last used -------------------------------------------------
+// -- the active tab: the last used one of several with one secret --------------------------------------------------
 
 const shows = (state) => state.held && state.mine && document.visibilityState === "visible" && !state.data.exploring;
 
@@ -111,7 +111,7 @@ function forget(state, said) {
 function out(state, change) { if (shows(state)) state.out.show(change); }
 
 function showNow(state) {
-  if (!shows(state) || state.bets.isUnheard()) return; // nobody sees the step that is asked about before the question
+  if (!shows(state) || state.bets.isUnheard()) return; // the step must not show before the question
   const { page, query, longest, whole, tooLong } = state.data, address = addressOf({ page, query, step: state.data.step && state.step });
   const refused = whole && address.length <= longest ? "" : tooLong;
   if (refused !== state.refused) { state.refused = refused; tell(state); }

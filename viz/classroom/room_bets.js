@@ -1,4 +1,4 @@
-// The class bets: one card over the page, from the question to its answer beside the model's.
+// The class bets: one card over the page, from the question to the answers of class and model.
 
 import { REVEAL } from "../kit/mount.js";
 import { asked } from "./room_stream.js";
@@ -6,22 +6,22 @@ import { card } from "./room_card.js";
 import { isTaken } from "./room_join.js";
 import { keeps } from "./room_told.js";
 
-const AGAIN = 1500; // ms until what did not arrive is said again
-const ON = ["q", "Enter", " ", "ArrowRight", "ArrowDown", "PageDown"]; // a step on: the answer, then the page
-const DONE = [204, 400, 403, 404]; // there is nothing to be said again: done, no question open, or no room
-const ENDED = "The room has ended: nobody can vote any more.", UNHEARD = "The room cannot be reached: nobody can vote yet.", UNTOLD = "The room cannot be reached: the votes are not here yet.";
+const AGAIN = 1500; // ms before a failed request is repeated
+const ON = ["q", "Enter", " ", "ArrowRight", "ArrowDown", "PageDown"]; // next: the answer, then the page
+const DONE = [204, 400, 403, 404]; // no repetition: done, no open question, or no room
+const ENDED = "The room has ended. Voting is closed.", UNHEARD = "The room cannot be reached. Voting is not open yet.", UNTOLD = "The room cannot be reached. The votes are missing.";
 const keptBet = keeps("bet");
 const pause = () => new Promise((done) => { setTimeout(done, AGAIN); });
 
-// `state.held` is the room, `state.told` what it last said, `state.report` speaks to the server, `state.showNow` tells the room
-// where the page is.
+// `state.held` is the room, `state.told` its last state, `state.report` sends events to the server, `state.showNow` sends the
+// page's address to the room.
 export function betting(state) {
   let bet = null; // number: of what was asked; phase: "wait", "open" or "shown"; made: the question; room: its number there; since: the room's version by then
   let left = 0, ends = 0, ended = Promise.resolve(); // a question left before it was made; those that the room is told to close
   const shown = card({ on: go, back: close });
   return { isOpen: () => Boolean(bet), isUnheard: () => Boolean(bet) && bet.since === Infinity, go, made, told, pressed, drop };
 
-  // On: asks, reveals, closes. Nothing is revealed that has not been asked.
+  // Next phase: asks, reveals or closes.
   function go() {
     if (!bet) ask();
     else if (bet.phase === "open") { if (bet.since !== Infinity) reveal(); }
@@ -33,13 +33,13 @@ export function betting(state) {
     bet = { number: 1 + Math.floor(Math.random() * 2 ** 30), phase: "wait", made: null, since: Infinity };
     draw();
     const timeline = globalThis.attentionLabRoots?.get("timeline");
-    timeline?.querySelector(".play[aria-label^=Pause]")?.click(); // it would play on
-    if (!state.held) made({ number: bet.number, fault: state.data.served ? "No room is open yet: open one under Present, and the class can vote." : state.data.notServed });
+    timeline?.querySelector(".play[aria-label^=Pause]")?.click(); // stops the animation
+    if (!state.held) made({ number: bet.number, fault: state.data.served ? "No room is open. Open one under Present." : state.data.notServed });
     else state.report("ask", { number: bet.number, step: state.data.step ? state.step : 0, hidden: Boolean(timeline?.isConnected && timeline.dataset.hidden) });
     state.tell();
   }
 
-  // What the server made of it.
+  // The question from the server.
   function made(question) {
     if (question && question.number === left) { left = 0; put(question, false); }
     if (!bet || !question || bet.made || question.number !== bet.number) return;
@@ -61,7 +61,7 @@ export function betting(state) {
     }
   }
 
-  // What the room knows by now: the stream may be behind.
+  // Reads the room's state, because the stream may be late.
   async function look() {
     const mine = bet, held = state.held;
     while (bet === mine && held && held === state.held) {
@@ -78,7 +78,7 @@ export function betting(state) {
     }
   }
 
-  // The room has the question: its number there is known, and who follows sees it and not the page.
+  // The room has the question: stores its number. Followers see it instead of the page.
   function heard(mine, now) {
     Object.assign(mine, { since: now.version, room: now.question?.number });
     keep();
@@ -105,7 +105,7 @@ export function betting(state) {
       if (bet !== mine) return;
       mine.fault = gone(status) ? ENDED : DONE.includes(status) ? "" : UNTOLD;
       draw();
-      if (!mine.fault) await look(); // 400: it is known there already, or the question is closed
+      if (!mine.fault) await look(); // 400: already revealed, or closed
       if (mine.fault !== UNTOLD) return;
       await pause();
     }
@@ -113,7 +113,7 @@ export function betting(state) {
 
   function close() { leave(true); }
 
-  // `tells` the room that the question is over.
+  // `tells`: also closes the question in the room.
   function leave(tells) {
     const mine = bet, { made: question, phase, number } = mine;
     drop();
@@ -124,7 +124,7 @@ export function betting(state) {
     state.tell();
   }
 
-  // The room closes it, as often as it has to be told; what was being posted arrives first.
+  // Closes the question in the room, with repetitions, after a pending post.
   function end(held, posted) {
     ends += 1;
     keptBet.set(null);
@@ -137,7 +137,7 @@ export function betting(state) {
     });
   }
 
-  // The page as it was before the question; after the answer at its step, where it stands open.
+  // Restores the page: before the question, or after the answer at its step.
   function put({ guess, step, back }, known) {
     if (known) document.dispatchEvent(new CustomEvent(REVEAL, { detail: { step: state.step } }));
     state.report("close", { guess, step: (known ? step : back) || 0 });
@@ -150,7 +150,7 @@ export function betting(state) {
 
   function keep() { keptBet.set({ code: state.held.code, bet: { ...bet, told: null, posted: null } }); }
 
-  // A question that was open when this page was loaded anew; the room closes one that nobody here knows.
+  // Restores the open question after a reload; closes an unknown question in the room.
   function restore(now) {
     if (ends) return;
     const before = keptBet.get(), mine = before?.code === state.held?.code ? before?.bet : null, there = now.question;

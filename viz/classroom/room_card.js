@@ -1,11 +1,11 @@
-// A question as the hall sees it: its answers and how many have voted, then the class beside the model.
+// The card of a question: options and the number of votes, then the answers of class and model.
 
 import { button, element, percent } from "../kit/mount.js";
 import { onward, picture, typed } from "./room_join.js";
 import { scored } from "./bet_parts.js";
 import { counted, elsewhere, follow, have, result, spaced } from "./room_parts.js";
 
-// `on` leads from the question to its answer and back to the page, `back` to the page at once.
+// `on` goes to the answer and then to the page, `back` directly to the page.
 export function card({ on, back }) {
   let box = null, before = null;
   return { draw, close, onward: () => onward(box) };
@@ -28,7 +28,7 @@ export function card({ on, back }) {
     before?.focus?.({ preventScroll: true });
   }
 
-  // `bet` as room_bets.js has it; `now` what is known of the room.
+  // `bet` is the state of room_bets.js, `now` the state of the room.
   function draw(bet, now) {
     if (!bet) return;
     if (!box) open();
@@ -42,7 +42,7 @@ export function card({ on, back }) {
     if (news) find("gap").replaceChildren(...(over ? [] : gapped(made, phase === "shown")));
     find("fault").textContent = bet.fault ?? "";
     find("on").textContent = over ? "Close" : phase === "open" ? "Show the answer" : "Back to the page";
-    find("back").textContent = phase === "open" ? "Take the question back" : "";
+    find("back").textContent = phase === "open" ? "Cancel the question" : "";
     find("back").hidden = phase !== "open" || over;
     find("said").setAttribute("aria-live", phase === "shown" ? "polite" : "off"); // not each vote
     if (!over) answers(bet, now, news);
@@ -69,12 +69,12 @@ export function card({ on, back }) {
   }
 }
 
-// The text with its gap, or with the answer in it.
+// The text with its gap or the answer.
 function gapped({ before: left, gap, after: right, answer }, known) {
   return gap ? [left, known ? element("u", "", answer.replace(/^…/, "")) : gap, right] : [];
 }
 
-// Who comes late joins while the others think.
+// QR code and address for late followers.
 function join({ code, link, alone }) {
   if (!code || alone) return [];
   return [picture(code, link), element("p", "link", typed(link)), element("p", "code", spaced(code)), element("p", "count")];

@@ -5,10 +5,10 @@ import { follow, spaced } from "./room_parts.js";
 
 const SHUT = ["j", "Escape", "Enter", " ", "ArrowRight", "ArrowLeft", "PageDown", "PageUp"];
 
-// Whether a key goes no further than a sheet over the page: blank, full screen and the browser's own mean the same as ever.
+// True if an overlay keeps a key; keys for blank, full screen and the browser pass through.
 export const isTaken = (key) => (key.length === 1 ? !"bf.".includes(key) : /^(Arrow|Page|Home|End|Enter|Escape)/.test(key));
 
-// `state.now` is what is known of the room.
+// `state.now` is the current state of the room.
 export function joining(state) {
   let sheet = null, back = null;
   const made = { isOpen: () => Boolean(sheet), close, draw, toggle, pressed };
@@ -44,7 +44,7 @@ export function joining(state) {
     const { code, link, alone, followers, lost } = state.now, qr = sheet.querySelector(".qr"), how = sheet.querySelector(".how");
     if (!code) {
       qr.replaceChildren();
-      how.replaceChildren(element("p", "to", lost || (state.data.served ? "No room is open yet: open one under Present." : state.data.notServed)));
+      how.replaceChildren(element("p", "to", lost || (state.data.served ? "No room is open. Open one under Present." : state.data.notServed)));
       return;
     }
     if (sheet.dataset.code !== code + link) {
@@ -54,21 +54,21 @@ export function joining(state) {
       how.replaceChildren(...(alone ? [sign, element("p", "to", alone)] : [element("p", "to", "Join with a phone or a laptop:"), place, element("p", "to", "with the code"), sign]), element("p", "count"));
       sheet.classList.toggle("alone", Boolean(alone));
     }
-    how.querySelector(".count").textContent = followers ? follow(followers) : "Nobody follows yet";
+    how.querySelector(".count").textContent = followers ? follow(followers) : "No followers yet";
   }
 }
 
-// The keyboard stays within a sheet: on to its next button.
+// Moves the focus to the next button of an overlay.
 export function onward(sheet) {
   const all = [...sheet.querySelectorAll("button:not([hidden])")], now = all.indexOf(document.activeElement);
   all[(now + 1) % all.length].focus({ preventScroll: true });
   return true;
 }
 
-// What is typed to come to where the code is asked for.
+// The address to type for the form of the code.
 export const typed = (link) => link.replace(/^https?:\/\//, "").replace(/\/[^/]*$/, "");
 
-// The QR code of the address at which a room is followed.
+// The QR code of the followers' address.
 export function picture(code, link) {
   const image = element("img");
   image.alt = `QR code of ${link}`;

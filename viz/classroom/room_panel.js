@@ -1,4 +1,4 @@
-// The room's part of *Present*. What is done there is done by the script of the room itself.
+// The room's part of *Present*; room.js does the actions.
 
 import { button, element, focusOf, mounted, refocus, unmounted } from "../kit/mount.js";
 import { copied } from "../kit/copy_link_parts.js";
@@ -7,7 +7,7 @@ import { follow, spaced } from "./room_parts.js";
 import { askFor, followRoom, roomNow } from "./room_told.js";
 
 const SAID_MS = 1500;
-const HINT = "A question is about the next token. On Translate press g first: it hides what comes.";
+const HINT = "Press g to hide the next token, then q to ask.";
 const COPY_LINK = "Copy link", END = "End", SURE = "End it for all?";
 
 export default function ({ data, parentElement }) {
@@ -23,7 +23,7 @@ function draw(root, state, parentElement) {
   if (!state.data.served) parts.push(element("p", "", state.data.notServed));
   else if (!now.code) {
     if (now.lost) parts.push(told(now.lost));
-    parts.push(element("p", "", "Phones and laptops follow what you show, step by step, and can bet on the next word."), act("Open a room", "open", true));
+    parts.push(element("p", "", "Phones and laptops see your page and bet on the next word."), act("Open a room", "open", true));
   } else parts.push(...opened(state, now));
   root.replaceChildren(...parts);
   refocus(root, focused);
@@ -38,10 +38,10 @@ function opened(state, { code, link, alone, followers, fault }) {
   side.append(address);
   if (alone) side.append(element("p", "alone", alone));
   else top.append(picture(code, link));
-  side.append(element("p", "count", followers ? follow(followers) : "Nobody follows yet"));
+  side.append(element("p", "count", followers ? follow(followers) : "No followers yet"));
   top.append(side);
   if (!alone) row.append(copy(link));
-  row.append(act("Show it large (j)", "join"), act("Ask the class (q)", "ask"), ending(state));
+  row.append(act("Show large (j)", "join"), act("Ask the class (q)", "ask"), ending(state));
   return [top, ...(fault ? [told(fault)] : []), row, element("p", "hint", HINT)];
 }
 

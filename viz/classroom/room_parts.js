@@ -1,11 +1,11 @@
-// What is told of a room, in words and numbers. Pure: no page and no server.
+// Texts and numbers of a room. Pure functions.
 
 import { tallied } from "./bet_parts.js";
 
 export const spaced = (code) => `${code.slice(0, 3)} ${code.slice(3)}`;
 export const follow = (count) => (count === undefined ? "" : `${count} follow${count === 1 ? "s" : ""}`);
 
-// Path and query of what is shown; `step` 0 where there is none.
+// Path and query of the current page; `step` 0 means none.
 export function addressOf({ page, query, step }) {
   const words = new URLSearchParams(query);
   words.delete("step");
@@ -13,7 +13,7 @@ export function addressOf({ page, query, step }) {
   return `/${page}${words.size ? `?${words}` : ""}`;
 }
 
-// The events that a stream has brought so far, and the rest of its text, which is not whole yet.
+// The complete events of a stream so far, and the rest of its text.
 export function eventsOf(text) {
   const parts = text.replaceAll("\r\n", "\n").split("\n\n"), rest = parts.pop();
   const events = parts.map((part) => {
@@ -27,19 +27,19 @@ export function eventsOf(text) {
   return [events.filter(({ data }) => data), rest];
 }
 
-// How many have voted, and for what; `known` once the answer is.
+// Votes by option; `known` after the answer.
 export const counted = (question, told) => ({ ...tallied(question, told ?? {}), known: told?.answer !== undefined });
 
-export const have = (voted, from) => (voted ? `${voted}${from > voted ? ` of ${from}` : ""} ${voted === 1 && !(from > voted) ? "has" : "have"} voted` : "Nobody has voted yet");
+export const have = (voted, from) => (voted ? `${voted}${from > voted ? ` of ${from}` : ""} ${voted === 1 && !(from > voted) ? "has" : "have"} voted` : "No votes yet");
 
-// What came of it, in one sentence with its numbers.
+// The result as one sentence.
 export function result(question, told) {
   const { rows, voted, known } = counted(question, told), { votes } = rows.find(({ right }) => right);
   const begins = voted && known ? `${votes} of ${voted} said` : "The answer is";
   return `${begins} “${question.answer}”${voted && known ? ";" : ":"} ${question.gave}.`;
 }
 
-// The words that were no option, as one sentence; empty where there were none.
+// Votes for other words as one sentence, or empty.
 export function elsewhere({ others, word }) {
   if (!others) return "";
   return word ? `${others} said “${word}”.` : `${others} said other words.`;

@@ -1,9 +1,9 @@
-// What is shown goes to the room: the latest of each kind, one request at a time, and no more than ten a second.
+// Sends the view to the room: the latest value of each kind, one request at a time, at most ten a second.
 
 const PAUSE_MS = 100; // ms
-const RETRY_MS = [1000, 2000, 4000, 8000]; // ms until a request that failed is made again
+const RETRY_MS = [1000, 2000, 4000, 8000]; // ms before a failed request is repeated
 
-// `send` gets what has changed and says whether that has arrived, or never will; `later` is setTimeout.
+// `send` gets the changes and returns true if they arrived or never can; `later` is setTimeout.
 export function sending({ send, later = (call, ms) => setTimeout(call, ms), now = () => performance.now() }) {
   let wanted = {}, planned = false, busy = false, failed = 0, free = 0;
   const plan = () => {

@@ -1,4 +1,4 @@
-// The code and how many follow, in the one line of lecture mode.
+// The code and the number of followers, in the bar of lecture mode.
 
 import { button, mounted, unmounted } from "../kit/mount.js";
 import { follow, spaced } from "./room_parts.js";

@@ -1,13 +1,13 @@
-// The room's own events, and what is said to it. Both name the secret, which stands in no address.
+// Events and requests of the lecturer's room. Both send the secret in a header, never in an address.
 
 import { eventsOf } from "./room_parts.js";
 
 const SILENT = 40_000; // ms: the room gives a sign of life every 15 s
-const SIGN = 10_000; // ms between two signs that this page is open
+const SIGN = 10_000; // ms between two signs of life
 const WAIT_MS = [1000, 2000, 4000, 8000]; // ms
 const PATIENCE = 10_000; // ms
 
-// One request: its status (0 where the server could not be reached), and what it said.
+// One request: its status (0 if the server is unreachable) and text.
 export async function asked({ code, secret }, what, said) {
   const headers = { "Content-Type": "application/json", Authorization: `Bearer ${secret}` };
   try {
@@ -18,13 +18,12 @@ export async function asked({ code, secret }, what, said) {
   }
 }
 
-// Follows a room until it is ended: `told` hears what it shows, `away` that it cannot be reached (or can again), `gone` that it
-// is no more.
+// Follows a room until it ends: calls `told` with its state, `away` with true or false for the connection, `gone` at the end.
 export function following(held, { told, away, gone }) {
   let ended = false, tries = 0, stop = null, again = null, silence = null, signed = performance.now();
   const alive = () => { clearTimeout(silence); silence = setTimeout(() => stop?.abort(), SILENT); };
 
-  // Answers what the room sends, because a connection may be dead without either side knowing. A timer would sleep in a hidden tab.
+  // Answers the room, because a connection can die unnoticed. A timer would sleep in a hidden tab.
   function sign() {
     if (performance.now() - signed < SIGN) return;
     signed = performance.now();
@@ -41,7 +40,7 @@ export function following(held, { told, away, gone }) {
     } catch { /* tried again */ }
     clearTimeout(silence);
     if (ended) return;
-    if (tries) away(true); // once may happen to anybody
+    if (tries) away(true); // a single failure is not reported
     again = setTimeout(open, WAIT_MS[Math.min(tries, WAIT_MS.length - 1)]);
     tries += 1;
   }

@@ -1,7 +1,7 @@
-// How the parts of a room hear of one another: one script knows it and shows it, others draw it and say what is to be done.
+// State and actions of the room, shared between its components by events.
 
 const ROOM = "attention-lab-room", DO = "attention-lab-room-do";
-const unkept = (globalThis.attentionLabKept ??= new Map()); // where the browser refuses to keep anything
+const unkept = (globalThis.attentionLabKept ??= new Map()); // fallback without local storage
 
 export const roomNow = () => globalThis.attentionLabRoom ?? {};
 
@@ -10,7 +10,7 @@ export function tellRoom(now) {
   document.dispatchEvent(new CustomEvent(ROOM));
 }
 
-export function followRoom(listen) { // returns what ends it
+export function followRoom(listen) { // returns a function that stops it
   const heard = () => listen(roomNow());
   document.addEventListener(ROOM, heard);
   return () => document.removeEventListener(ROOM, heard);
@@ -18,13 +18,13 @@ export function followRoom(listen) { // returns what ends it
 
 export const askFor = (what) => document.dispatchEvent(new CustomEvent(DO, { detail: what }));
 
-export function onAsked(handle) { // returns what ends it
+export function onAsked(handle) { // returns a function that stops it
   const heard = ({ detail }) => handle(detail);
   document.addEventListener(DO, heard);
   return () => document.removeEventListener(DO, heard);
 }
 
-// What this browser keeps, under a name: a value, or null.
+// A value in local storage, or null.
 export function keeps(name) {
   const key = `attention-lab-${name}`;
   return {

@@ -1,8 +1,7 @@
-"""A lecture as one frozen value: its stops in their order, each a page, the view that is shown there, and a line to say.
+"""Talk: an ordered list of stops, each with a page, a view and a line for the lecturer.
 
-A talk as text: in a link, packed, and as a readable file. What comes back is checked like any other outside input.
-
-Which talk a view names: a ready one, or one's own."""
+A talk is text: compressed in a link, or a readable JSON file. Both are checked on reading.
+"""
 
 from __future__ import annotations
 
@@ -25,19 +24,19 @@ from viz.state.view import OF_A_LECTURE, View
 
 MAX_STOPS = 60
 MAX_TITLE, MAX_LINE = 80, 400  # characters
-MAX_VIEW = 20_000  # characters of a stop's query: more than any link of the lab
-# What is of the visit: no stop brings it along, least of all what somebody has typed.
+MAX_VIEW = 20_000  # characters of a stop's query: longer than any link of the lab
+# Fields of the visit, which no stop stores.
 AROUND = (*(name for name in OF_A_LECTURE if name != "large"), "device", "lesson", "own_text")
 UNTITLED = "My lecture"
 
 
 class TalkError(ValueError):
-    """One sentence that says what is wrong with a talk."""
+    """Error in a talk; the message is one sentence."""
 
 
 @dataclass(frozen=True)
 class Stop:
-    """A kept view. `query` is that of its link; what is wrong with it is told at the stop, and the rest of it holds."""
+    """A stored view. `query` is the query of its link; the stop lists its faults, and the rest applies."""
 
     page: str
     query: str
@@ -45,7 +44,7 @@ class Stop:
 
     @property
     def place(self) -> pages.Page:
-        """The page that is shown: the first one where there is none of its name."""
+        """The page; the first page if no page has this name."""
         return next((page for page in pages.PAGES if page.name == self.page), pages.PAGES[0])
 
     @property
@@ -54,12 +53,12 @@ class Stop:
 
     @property
     def faults(self) -> tuple[str, ...]:
-        """What could not be read of it, a sentence each."""
+        """One sentence for each part of the stop that could not be read."""
         wrong = () if self.place.name == self.page else (pages.unknown_address(_short(self.page)),)
         return (*wrong, *_read(self.query)[1])
 
     def address(self, **more: str) -> str:
-        """Its link from the lab's own address, with more parameters."""
+        """Returns the link relative to the lab's address, with more parameters."""
         query = urlencode(link(self.view) | more)
         name = "" if self.place == pages.PAGES[0] else self.place.name
         return name + (f"?{query}" if query else "")
@@ -67,37 +66,37 @@ class Stop:
 
 @dataclass(frozen=True)
 class Talk:
-    """A title, and stops that count from 1."""
+    """A title and stops, which count from 1."""
 
     title: str = UNTITLED
     stops: tuple[Stop, ...] = ()
 
     def __post_init__(self) -> None:
-        """Raises TalkError for more than a talk may hold."""
+        """Raises TalkError for too many stops."""
         if len(self.stops) > MAX_STOPS:
             raise TalkError(f"A talk has at most {MAX_STOPS} stops; this one would have {len(self.stops)}.")
 
     def at(self, number: int) -> Stop | None:
-        """The stop of a number, or None."""
+        """Returns the stop of a number, or None."""
         return self.stops[number - 1] if 1 <= number <= len(self.stops) else None
 
     def titled(self, title: str) -> Talk:
         return dataclasses.replace(self, title=plain(title, MAX_TITLE, "The title") or UNTITLED)
 
     def with_stop(self, stop: Stop, after: int | None = None) -> Talk:
-        """With one more: behind that of a number, or at the end."""
-        at = len(self.stops) if after is None else min(after, len(self.stops))
-        return dataclasses.replace(self, stops=(*self.stops[:at], stop, *self.stops[at:]))
+        """Returns the talk with one more stop: after a number, or at the end."""
+        index = len(self.stops) if after is None else min(after, len(self.stops))
+        return dataclasses.replace(self, stops=(*self.stops[:index], stop, *self.stops[index:]))
 
     def with_line(self, number: int, line: str) -> Talk:
-        """With another line at a stop; the same talk where there is no such stop, here and below."""
+        """Returns the talk with another line at a stop; an unknown stop changes nothing, here and below."""
         if (stop := self.at(number)) is None:
             return self
-        said = dataclasses.replace(stop, line=plain(line, MAX_LINE, f"The line of stop {number}"))
-        return dataclasses.replace(self, stops=(*self.stops[: number - 1], said, *self.stops[number:]))
+        changed = dataclasses.replace(stop, line=plain(line, MAX_LINE, f"The line of stop {number}"))
+        return dataclasses.replace(self, stops=(*self.stops[: number - 1], changed, *self.stops[number:]))
 
     def moved(self, number: int, to: int) -> Talk:
-        """With a stop at another place."""
+        """Returns the talk with a stop at another position."""
         if (stop := self.at(number)) is None or self.at(to) is None:
             return self
         return self.without(number).with_stop(stop, after=to - 1)
@@ -109,26 +108,26 @@ class Talk:
 
 
 def keep(page: str, view: View, line: str) -> Stop:
-    """The stop that shows a view on a page. TalkError for a line that is too long, or a view that no link holds."""
+    """Returns a stop with this page and view. Raises TalkError if the line or the view is too long."""
     declared = fields(View)
     bare = dataclasses.replace(view, **{name: getattr(View, name) for name in AROUND if name in declared})
     query = urlencode(link(bare))
     if len(query) > MAX_VIEW or _read(query) != (bare, ()):
-        raise TalkError("This view is too long to be kept: its text does not fit into a link.")
+        raise TalkError("This view is too long for a stop. Shorten its text.")
     return Stop(pages.find(page).name, query, plain(line, MAX_LINE, "The line"))
 
 
 def plain(text: str, most: int, name: str) -> str:
-    """A text on one line; TalkError where it is too long, or no text."""
-    found = " ".join("".join(char if char.isprintable() else " " for char in text).split())
-    if len(found) > most:
-        raise TalkError(f"{name} has {len(found):,} characters; expected at most {most}.")
-    return found
+    """Returns the text on one line; raises TalkError if it is too long."""
+    line = " ".join("".join(char if char.isprintable() else " " for char in text).split())
+    if len(line) > most:
+        raise TalkError(f"{name} has {len(line):,} characters; expected at most {most}.")
+    return line
 
 
 @lru_cache(512)
 def _read(query: str) -> tuple[View, tuple[str, ...]]:
-    """The view of a query, without what belongs to the visit, and what could not be read."""
+    """Returns the view of a query without fields of the visit, and the faults."""
     around = {fields(View)[name].parameter for name in AROUND if name in fields(View)}
     params = dict(parse_qsl(query, keep_blank_values=True))
     return parse({name: text for name, text in params.items() if name not in around})
@@ -138,64 +137,61 @@ def _short(name: str) -> str:
     return name if len(name) <= 40 else f"{name[:40]}…"
 
 
-OWN = "~"  # begins a talk of one's own; a ready one is told by its name
+OWN = "~"  # prefix of a packed talk; a ready talk is identified by its name
 SCHEMA = 1
 MAX_FILE = 256 * 1024  # bytes, packed or not
 _PACKED = re.compile(r"~[A-Za-z0-9_-]*")
 
 
 def packed(talk: Talk) -> str:
-    """The talk as text for a link, however long that is; see `too_long`."""
+    """Returns the talk as text for a link, of any length; see `too_long`."""
     text = json.dumps(_values(talk), ensure_ascii=False, separators=(",", ":")).encode()
     deflater = zlib.compressobj(9, wbits=-15)
     return OWN + base64.urlsafe_b64encode(deflater.compress(text) + deflater.flush()).decode().rstrip("=")
 
 
 def too_long(text: str) -> str:
-    """One sentence for a packed talk that no link holds; empty for one that a link does."""
+    """Returns a message if a packed talk is too long for a link, else an empty text."""
     if len(text) <= MAX_LINK_TEXT:
         return ""
-    return (
-        f"This talk is too long for a link ({len(text):,} characters; at most {MAX_LINK_TEXT:,}): save it as a file, "
-        "and open that file where it is to be shown."
-    )
+    return f"Too long for a link: {len(text):,} characters (limit {MAX_LINK_TEXT:,}). Save the talk as a file instead."
 
 
 def unpacked(text: str) -> Talk:
-    """The talk of a link's text; TalkError where it is none."""
+    """Returns the talk of a link's text; raises TalkError for invalid text."""
     if not _PACKED.fullmatch(text) or len(text) > 2 * MAX_FILE:
-        raise TalkError("The link's talk cannot be read: it has been cut off or changed on the way.")
+        raise TalkError("The talk in this link is damaged. Copy the complete link again.")
     inflater = zlib.decompressobj(wbits=-15)
     try:
         raw = inflater.decompress(base64.urlsafe_b64decode(text[1:] + "=" * (-(len(text) - 1) % 4)), MAX_FILE + 1)
     except (ValueError, zlib.error):
         raw = b""
     if not inflater.eof or len(raw) > MAX_FILE:
-        raise TalkError("The link's talk cannot be read: it has been cut off or changed on the way.")
+        raise TalkError("The talk in this link is damaged. Copy the complete link again.")
     return read(raw, "The link's talk")
 
 
 def file_of(talk: Talk) -> bytes:
-    """The talk as a file that can be read and written by hand."""
+    """Returns the talk as indented JSON."""
     return f"{json.dumps(_values(talk), ensure_ascii=False, indent=2)}\n".encode()
 
 
 def read(raw: bytes, name: str = "This file") -> Talk:
-    """The talk of a file; TalkError, one sentence, where it is none. What is wrong with a view is told at its stop."""
+    """Returns the talk of a file; raises TalkError for an invalid file. Faults of a view are listed at its stop."""
     if len(raw) > MAX_FILE:
-        raise TalkError(f"{name} has {len(raw):,} bytes; a talk has at most {MAX_FILE:,}.")
+        raise TalkError(f"{name} has {len(raw):,} bytes; expected at most {MAX_FILE:,}.")
     try:
-        found = json.loads(raw.decode("utf-8-sig"))
+        values = json.loads(raw.decode("utf-8-sig"))
     except (ValueError, RecursionError):
-        raise TalkError(f"{name} is no talk: it is not JSON.") from None
-    if not isinstance(found, dict) or "talk" not in found:
-        raise TalkError(f"{name} is no talk: it lacks “talk”, the version of its form.")
-    if type(found["talk"]) is not int or found["talk"] != SCHEMA:  # true is no number
-        raise TalkError(f"{name} is a talk of version {ascii(found['talk'])[:20]}; this lab reads version {SCHEMA}.")
-    stops = found.get("stops", [])
+        raise TalkError(f"{name} is not a talk: expected JSON.") from None
+    if not isinstance(values, dict) or "talk" not in values:
+        raise TalkError(f"{name} is not a talk: the key “talk” (schema version) is missing.")
+    if type(values["talk"]) is not int or values["talk"] != SCHEMA:  # True is no number
+        raise TalkError(f"{name} has version {ascii(values['talk'])[:20]}; expected version {SCHEMA}.")
+    stops = values.get("stops", [])
     if not isinstance(stops, list) or len(stops) > MAX_STOPS:
-        raise TalkError(f"{name} has no list of at most {MAX_STOPS} stops.")
-    title = _text(found.get("title", ""), MAX_TITLE, f"{name}: the title")
+        raise TalkError(f"{name}: “stops” is not a list of at most {MAX_STOPS} stops.")
+    title = _text(values.get("title", ""), MAX_TITLE, f"{name}: the title")
     return Talk(title, tuple(_stop(stop, f"{name}: stop {n}") for n, stop in enumerate(stops, 1))).titled(title)
 
 
@@ -210,15 +206,15 @@ def _params(stop: Stop) -> list[tuple[str, str]]:
 
 def _stop(found: Any, name: str) -> Stop:
     if not isinstance(found, dict):
-        raise TalkError(f"{name} is no record with line, page and view.")
+        raise TalkError(f"{name} is not an object with line, page and view.")
     view = found.get("view", {})
     if not isinstance(view, dict) or not all(_is_plain(text) for text in view.values()):
-        raise TalkError(f"{name}: its view is no record of parameters of a link.")
+        raise TalkError(f"{name}: its view is not an object of link parameters.")
     page = _text(found.get("page", ""), MAX_TITLE, f"{name}: its page")
     try:
         query = urlencode({key: str(text) for key, text in view.items()})
     except UnicodeEncodeError:
-        raise TalkError(f"{name}: its view is no valid text.") from None
+        raise TalkError(f"{name}: its view is not valid text.") from None
     if len(query) > MAX_VIEW:
         raise TalkError(f"{name}: its view has {len(query):,} characters; expected at most {MAX_VIEW:,}.")
     return Stop(page, query, _text(found.get("line", ""), MAX_LINE, f"{name}: its line"))
@@ -226,7 +222,7 @@ def _stop(found: Any, name: str) -> Stop:
 
 def _text(found: Any, most: int, name: str) -> str:
     if not isinstance(found, str):
-        raise TalkError(f"{name} is no text.")
+        raise TalkError(f"{name} is not text.")
     return plain(found, most, name)
 
 
@@ -240,19 +236,19 @@ HOME = Path(__file__).with_name("ready")
 
 @cache
 def ready() -> dict[str, Talk]:
-    """The talks that the lab brings along, by their names."""
+    """Returns the talks shipped with the lab, by name."""
     return {name: read((HOME / f"{name}.json").read_bytes(), name) for name in READY}
 
 
 @lru_cache(64)
 def found(text: str) -> tuple[Talk | None, str]:
-    """The talk of a view's `talk`, or None, and one sentence where it cannot be had."""
+    """Returns the talk of a view's `talk`, or None and a message."""
     if not text:
         return None, ""
     if not text.startswith(OWN):
         if talk := ready().get(text):
             return talk, ""
-        return None, f"There is no talk “{text[:40]}”; expected one of {', '.join(READY)}, or a link that holds one."
+        return None, f"There is no talk “{text[:40]}”; expected {', '.join(READY)} or a link with a talk."
     try:
         return unpacked(text), ""
     except TalkError as fault:

@@ -1,8 +1,8 @@
-"""What the next stop of a talk shows is computed before anybody goes there, so that the key is answered at once.
+"""Prefetch: computes the next stop of a talk before the lecturer goes there.
 
-Beside its `page.py` a page's folder may hold an `ahead.py`, whose `ahead(page_data, mode)` computes what the page draws
-first; without it the view is analysed. All of it is kept where the page will look for it. One stop at a time is worked on,
-in the turn of long work: nobody waits for it, and where many would have something computed, the oldest wish is left out.
+A page's folder may have an `ahead.py` with `ahead(page_data, mode)`, which computes the first picture; otherwise the view is
+analysed. Results go to the page's own caches. One stop is computed at a time, as long work. If many wait, the oldest is
+dropped.
 """
 
 from __future__ import annotations
@@ -18,21 +18,21 @@ from viz.classroom import talk_navigation
 from viz.state import session, uploads, work_queue
 from viz.state.view import View
 
-MOST = 8  # stops that wait to be computed
-DONE = 32  # that were computed last, and are so still, unless much else was since
+MOST = 8  # stops in the queue
+DONE = 32  # recently computed stops, which are not computed again
 Asked = tuple[pages.Page, View, theme.Mode]
 
 
 def next_stop(view: View) -> None:
-    """Has the stop computed that follows in the talk of a view, if there is one; returns at once."""
+    """Queues the next stop of the view's talk, if there is one; returns at once."""
     talk = talk_navigation.talk_of(view)
     stop = talk.at(view.stop + 1) if talk else None
-    if stop is not None and not uploads.is_uploaded(stop.view.checkpoint):  # what was uploaded belongs to a session
+    if stop is not None and not uploads.is_uploaded(stop.view.checkpoint):  # an upload belongs to one session
         _WORK.ask((stop.place, talk_navigation.at_stop(view, view.stop + 1), session.theme_mode()))
 
 
 def compute(page: pages.Page, view: View, mode: theme.Mode) -> None:
-    """Computes what a page shows of a view; ValueError where there is nothing to be shown."""
+    """Computes a page's data for a view; raises ValueError for an invalid view."""
     page_data = cache.page_data(view)
     if module := _module(page):
         import_module(module).ahead(page_data, mode)
@@ -44,7 +44,7 @@ def _module(page: pages.Page) -> str | None:
 
 
 class _Work:
-    """Computes what is asked for in a thread of its own, the latest first."""
+    """Computes queued stops in one thread, the latest first."""
 
     def __init__(self) -> None:
         self._waiting: deque[Asked] = deque(maxlen=MOST)
@@ -64,7 +64,7 @@ class _Work:
                 self._thread.start()
 
     def rest(self, seconds: float) -> bool:
-        """Waits until nothing is left to be computed; False where that takes longer."""
+        """Waits until the queue is empty; returns False after a timeout."""
         with self._changed:
             return self._changed.wait_for(lambda: self._now is None and not self._waiting, seconds)
 
@@ -72,18 +72,18 @@ class _Work:
         while True:
             with self._changed:
                 self._changed.wait_for(lambda: self._waiting)
-                self._now = asked = self._waiting.pop()
+                self._now = job = self._waiting.pop()
             try:
                 with work_queue.turn(long=True):
-                    compute(*asked)
-            except ValueError:  # the stop itself says what is wrong
+                    compute(*job)
+            except ValueError:  # the stop shows the message
                 pass
             except Exception:
                 logging.getLogger(__name__).exception("A stop could not be computed ahead")
             finally:
                 with self._changed:
                     self._now = None
-                    self._done.append(asked)
+                    self._done.append(job)
                     self._changed.notify_all()
 
 

@@ -1,16 +1,16 @@
-// The stop of the talk that is on: its line, which of how many it is, and the ways on.
+// Strip of the current talk: the line of the stop, its number, and the buttons.
 
 import { button, element, focusOf, mounted, onResize, refocus, unmounted } from "../kit/mount.js";
 
-const ENDS = { first: "This is the first stop.", last: "This is the last stop: arrows step." };
+const ENDS = { first: "This is the first stop.", last: "This is the last stop." };
 
 export default function ({ data, parentElement, setTriggerValue }) {
   const { root, state } = mounted({ data, parentElement }, ".talk-strip"), focused = focusOf(parentElement), { number, count } = data;
   const line = element("p", "line", data.line || (number || !count ? "" : data.title)), place = element("p", "place"), words = element("div", "words");
   const where = number ? `${number} of ${count}` : count ? `${count} stops` : "";
   place.append(element("b", "", where), ...(data.large ? [] : [` ${data.title}`]));
-  const alone = number === 1 && count === 1 ? "Page keys now go from stop to stop, arrows step." : "";
-  const said = element("p", "said", data.ended ? ENDS[data.ended] : number || !count ? alone : data.large ? "Page down begins." : "Next begins.");
+  const alone = number === 1 && count === 1 ? "Page keys change the stop, arrows the step." : "";
+  const said = element("p", "said", data.ended ? ENDS[data.ended] : number || !count ? alone : data.large ? "Page down starts." : "Next starts.");
   said.setAttribute("role", "status");
   words.append(...(data.large ? [line] : [place, line]), ...data.faults.map((fault) => element("p", "fault", fault)), said);
   const way = (name, text, does, off) => Object.assign(button(name, data.large ? text.replace(/\w+| /g, "") : text, does), { disabled: off, ariaLabel: text.replace(/[‹›]/g, "").trim() });

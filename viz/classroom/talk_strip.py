@@ -1,4 +1,4 @@
-"""The strip of the talk that is on: what is said at this stop, and the ways on; in lecture mode the line stands large."""
+"""Strip of the current talk: the line of this stop, and buttons for the next and previous stop."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _COMPONENT = mount.Component(__file__, '<section class="talk-strip"></section>')
 
 
 def talk_strip() -> None:
-    """Mounts the strip at the foot of any page while a talk is on, once the page is drawn."""
+    """Mounts the strip at the foot of a page while a talk is selected."""
     ended = session.kept(talk_navigation.ENDED)
     session.keep(talk_navigation.ENDED, None)
     view = session.current()
@@ -33,10 +33,10 @@ def talk_strip() -> None:
 
 
 def told(talk: Talk, view: View) -> dict[str, Any]:
-    """What the script needs of the stop that is on."""
+    """Returns the script's data for the current stop."""
     number, count = min(view.stop, len(talk.stops)), len(talk.stops)
     stop = talk.at(number)
-    empty = "" if count else "This talk has no stops yet: Present keeps what you see as one."
+    empty = "" if count else "This talk has no stops yet. Add this view under Present."
     faults = stop.faults if stop else filter(None, (empty, too_long(view.talk)))
     return {
         "large": view.lecture,

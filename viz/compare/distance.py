@@ -211,13 +211,13 @@ def unlike(pair: Pair, found: Most | None) -> tuple[str, str]:
     if found.value == 0:
         return "Every head looks at the same on both sides.", ""
     what = MEASURE.get(pair.differs, USUAL)
-    lead = "Furthest from the first head:" if pair.differs == "head" else "Furthest apart:"
-    return lead, f"{found.value:.2f} {what}. Strong colour: far apart. Click a head for its maps."
+    lead = "Least like the first head:" if pair.differs == "head" else "The head that differs most:"
+    return lead, f"{found.value:.2f} {what}. Strong colour: large difference. Click a head for its maps."
 
 
 def most_unlike(found: Most | None) -> str:
     """Where the two sides differ most, in a few words; empty where no head can be named."""
-    return f"Furthest apart: {place(found.site, found.head)}, {found.value:.2f}" if found and found.value else ""
+    return f"Differs most: {place(found.site, found.head)}, {found.value:.2f}" if found and found.value else ""
 
 
 def partner_text(pair: Pair) -> str:

@@ -213,7 +213,7 @@ def travels(found: Patching, labels: Labels) -> str:
             stops.append((at, []))
         stops[-1][1].append(f"{f'layer {layers}' if layers else 'embedding'} {percent(float(row[at]))}")
     told = [f"“{labels.query('encoder', at)}” ({', '.join(each)})" for at, each in stops]
-    return f"Which word of the encoder carries the most of it: {' → '.join(told)}."
+    return f"Encoder position with the largest share, layer by layer: {' → '.join(told)}."
 
 
 def compared(first: Analysis, second: Analysis, patched: Analysis | None, tokenizer: Tokenizer, code: str) -> str:

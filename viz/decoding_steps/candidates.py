@@ -82,10 +82,10 @@ def payload(
         "told": {},  # by step: how likely that word is
         "comes": "What comes next?",
         "open": None,  # everywhere a click does what `act` says; a list: at these steps alone
-        "title": "Likeliest next tokens",
-        "act": "Click: go on from here with this token instead",
-        "word": ["Or type a word", "Go on", "Put this word here, and let the model go on from it"],
-        "hint": "Click a token to go on with it, or ask why.",
+        "title": "Top next tokens",
+        "act": "Click: force this token and continue",
+        "word": ["Or type a word", "Go on", "Force this word and continue"],
+        "hint": "Click a token to force it, or ask why it was chosen.",
     }
 
 
@@ -113,7 +113,7 @@ def reasons(data: dict[str, Any]) -> list[list[Any] | None]:
     return found
 
 
-COMPONENT = mount.Component(__file__, '<div class="candidates"></div>', picture="Likeliest next tokens")
+COMPONENT = mount.Component(__file__, '<div class="candidates"></div>', picture="Top next tokens")
 
 
 def candidates(

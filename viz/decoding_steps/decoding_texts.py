@@ -135,11 +135,11 @@ def change_heading(analysis: Analysis) -> None:
         what = f"the {analysis.scored} changes by {change} nats; {_likeliest(turns(analysis), len(before.inner))}"
         how = f"One pass over the same {made}: what the model thinks of each token now."
     elif before.outputs.ids == after.outputs.ids:
-        what, how = f"the {made} does not change", "Every token was chosen anew under the edits."
+        what, how = f"the {made} does not change", "The model chose every token again under the edits."
     else:
         tie = ", a near-tie before" if any(each.is_tie for each in turns(analysis)) else ""
         what = f"the {made}s part at step {analysis.comparable}{tie}"
-        how = "Every token was chosen anew under the edits; once they part, there is nothing to compare."
+        how = "The model chose every token again under the edits. After the first difference nothing is compared."
     site_texts.write(f'<h2 class="lab-label lab-rule">With {html.escape(edits)}: {html.escape(what)}</h2>')
     each = "each label" if analysis.task.judges else "each of the baseline's tokens"
     each += ", in a blank of the one that it fills in" * bool(before.blanks)
@@ -148,30 +148,30 @@ def change_heading(analysis: Analysis) -> None:
 
 def given_change(scored: str, before: str, after: str, turned: int, steps: int) -> str:
     """Describes the effect of edits on a given text: what is `scored`, and the steps that would choose otherwise."""
-    other = f"another token likeliest at {turned} of {steps} steps" if turned else "each step would choose the same"
-    return f"{scored} {before} → {after}; {other}"
+    if turned:
+        top = f"At {turned} of {steps} steps the model would now choose another token."
+    else:
+        top = "The top token stays the same at every step."
+    return f"{scored} {before} → {after}. {top}"
 
 
 def map_caption(analysis: Analysis, show: str, blank: bool, padded: int) -> None:
     """How the maps are read; `blank`: the mask forbids cells of theirs, `padded`: so many rows are padding of the batch."""
     if show == "mask":
-        same = (
-            "some layers or heads have masks of their own"
-            if analysis.trace.head_masks or not analysis.trace.same_masks
-            else "the mask is the same in every layer and head"
-        )
-        filled = "Filled cells may attend, blank ones may not" if blank else "Every cell may attend"
+        differs = analysis.trace.head_masks or not analysis.trace.same_masks
+        scope = "not the same in all layers and heads" if differs else "the same in every layer and head"
+        cells = "Blank cells are masked" if blank else "No cell is masked"
         if blank and analysis.row_note:
-            filled += ", or their token is not written yet"
-        sentence = f"A row asks, a column answers. {filled}; {same}."
+            cells += " or not written yet"
+        sentence = f"Each row shows where one token may look. {cells}. Masks: {scope}."
     else:
-        sentence = "A row asks, a column answers: each row shares out a weight of 1."
+        sentence = "Each row is one token looking at the others. Its weights add up to 1."
         if blank:
-            later = ", or their token is not written yet" if analysis.row_note else ""
-            sentence += f" The mask forbids the blank cells{later}."
+            later = " or not written yet" if analysis.row_note else ""
+            sentence += f" Blank cells are masked{later}."
     if padded:
         rows = "The target's last row is" if padded == 1 else f"The target's last {padded} rows are"
-        sentence += f" {rows} padding of the batch: what is computed there is thrown away."
+        sentence += f" {rows} padding of the batch. Their results are not used."
     if analysis.row_note:
         sentence += f" {analysis.row_note}"
     site_texts.note(sentence, "mask", "layer", "head")
@@ -186,4 +186,4 @@ def token_count(analysis: Analysis, begun: int) -> tuple[str, str]:
         return f"{size} of {MAX_TOKENS} tokens", room if analysis.begun else ""
     known = seen.lengths["source"]
     mark = "⚠ " if size > known.most else ""
-    return f"{mark}{size} tokens; usual ≤ {known.most}", f"Of {known.sentences:,}: {known.told()}. "
+    return f"{mark}{size} tokens (trained mostly on up to {known.most})", f"Of {known.sentences:,}: {known.told()}. "

@@ -133,6 +133,6 @@ export default function ({ data, parentElement }) {
       return `“${nth(map.keys, j)}” ${row[j].toFixed(2)} (${map.title.toLowerCase()})`;
     });
     const row = maps.find((map) => map.follows)?.queries[state.step - 1];
-    return found.length ? `“${row}” looks most at ${found.join(", ")}` : "A row asks, a column answers. Blank cells are not seen.";
+    return found.length ? `“${row}” looks most at ${found.join(", ")}` : "Each row shows where one token looks. Blank cells are masked.";
   }
 }

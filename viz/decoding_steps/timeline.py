@@ -24,19 +24,19 @@ if TYPE_CHECKING:
 
 ROWS = {  # how the target's rows are arranged: the word on the switch, what the rows are then, and what the word means
     "steps": (
-        "One row",
+        "As it writes",
         "Decoder self-attention",
-        "The target stands in one row: each token that is written is the next one that is read.",
+        "One row: each written token is the next one that the decoder reads.",
     ),
     "shifted": (
-        "Shifted",
-        "One by one: what a column says below, the next column reads above",
-        "Two rows: above what the decoder reads, below what it predicts. What it reads is what it wrote, shifted by one.",
+        "Input above output",
+        "Step by step: the next column reads what this column writes",
+        "Upper row: what the decoder reads. Lower row: what it predicts, shifted by one.",
     ),
     "training": (
-        "Training",
-        "At once: the reference, shifted right by one, is read by every column; none waits for another",
-        "The same rows as in training: the right target is given at once, and every column predicts its next token.",
+        "As in training",
+        "All at once: every column reads the reference, shifted right by one",
+        "Training gives the correct target at once, and every column predicts its next token.",
     ),
 }
 
@@ -86,7 +86,7 @@ def payload(
         "segments": tokenizer.segments(ids),
         "cross": [[]] * len(ids) if cross is None else _rows(cross.values),
         "crossAllowed": [[]] * len(ids) if cross is None else cross.allowed.astype(int).tolist(),
-        "above": "" if cross is None else f"Source, with the cross-attention of this row ({where(layer, head)})",
+        "above": "" if cross is None else f"Source tokens that this step looks at ({where(layer, head)})",
         "decoder": _rows(decoder.values),
         "allowed": decoder.allowed.astype(int).tolist(),
         "probability": _rows(np.exp(trace.token_log_probs)),

@@ -54,7 +54,7 @@ function linesLayout({ queries, keys }, place) {
 export function tokenLines(map, grid, place = null) {
   const scroll = element("div", "lines"), said = spoken("told"), { queries, keys, values } = map, sides = [keys, queries];
   const title = element("h3", "", "Token to token");
-  title.append(element("small", "", map.rough ? "weights above 0.08" : "left is looked at, right asks"));
+  title.append(element("small", "", map.rough ? "weights above 0.08" : "Tokens on the right look at tokens on the left."));
   const { most, pitch, font, width, from, to, shown, height, every } = linesLayout(map, place);
   const svg = drawing("svg", { viewBox: `0 0 ${width} ${height}`, height });
   reachable(svg, "lines", `Lines of ${queries.length} queries on the right to ${keys.length} keys on the left; a thick line is much weight. Arrow keys go from token to token${map.pick ? ", Enter on one of each side finds the heads that link them" : ""}.`);

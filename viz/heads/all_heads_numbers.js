@@ -57,7 +57,7 @@ function strip({ name, label, digits }, grid, own, choose) {
 
 export function numbers(metrics, grid, at, settings, agreement, choose) {
   const box = element("section", ""), title = element("h3", "", "On this sentence"), list = element("div", "numbers"), own = meant(grid, at);
-  title.append(element("small", "", grid.places.length === 1 ? "the site’s only head" : `beside the site’s ${grid.places.length} heads`));
+  title.append(element("small", "", grid.places.length === 1 ? "the site’s only head" : at.index === null ? `of the site’s ${grid.places.length} heads` : `compared with the site’s other ${grid.places.length - 1} heads`));
   const marked = own.map((each) => each && (at.index !== null || at.layer !== null));
   for (const metric of metrics.filter((each) => grid.numbers[each.name])) {
     const { label, unit, meaning, digits } = metric, values = grid.numbers[metric.name], track = strip(metric, grid, marked, choose);
@@ -75,7 +75,7 @@ export function numbers(metrics, grid, at, settings, agreement, choose) {
   box.append(settings);
   if (agreement) {
     const agree = element("p", "agree"), told = (value) => (value === null ? "–" : minus(value.toFixed(2)));
-    agree.append("Rank correlation of this head’s weights with its contributions ", element("b", "", told(agreement.contribution)), ", with the rollout ", element("b", "", told(agreement.rollout)), ": where they disagree, no one of them is the whole story.");
+    agree.append("Rank correlation of weights with contributions: ", element("b", "", told(agreement.contribution)), "; with the rollout: ", element("b", "", told(agreement.rollout)), ".");
     box.append(agree);
   }
   return box;

@@ -17,7 +17,7 @@ export function arranged(grid, { find, order, metrics }) {
     return { places: find.order, named: true, notes: say(find.weights, 2), told: `${nth(grid.queries, find.query)} on ${nth(grid.keys, find.key)}, most first` };
   }
   if (order === "position") return { places: own, named: false, notes: null, told: "" };
-  if (!grid.orders[order]) return { places: own, named: false, notes: null, told: `“${metrics.find((metric) => metric.name === order).label}” says nothing here` };
+  if (!grid.orders[order]) return { places: own, named: false, notes: null, told: `“${metrics.find((metric) => metric.name === order).label}” is not defined here` };
   return { places: grid.orders[order], named: true, notes: grid.numbers[order] ? say(grid.numbers[order], 2) : null, told: "" };
 }
 

@@ -214,9 +214,7 @@ def _lists(view: View, loaded: Checkpoint, token: int, side: Side, sentence: Seq
     )
     counts = total_counts(loaded, side)
     if counts and counts[token] < RARE and token >= len(CONTROL_TOKENS):
-        site_texts.note(
-            "That is too rare for training to have placed it by its use: these neighbours tell little.", warn=True
-        )
+        site_texts.note("This token was rare in training, so its neighbours mean little.", warn=True)
     with st.container(key=f"near_lists_{side}"):
         for column, (language, near) in zip(st.columns(max(2, len(found)), gap="medium"), found.items(), strict=False):
             with column:
@@ -287,7 +285,7 @@ def told(near: Neighbour, language: str) -> str:
     """What is known of a neighbour beside its cosine."""
     if near.count is None:
         return ""
-    chance = {True: "; stands out", False: "; no more alike than chance", None: ""}[near.stands_out]
+    chance = {True: "; stands out", False: "; not more similar than chance", None: ""}[near.stands_out]
     return f"seen {numbers.times(near.count)} in {language}{'; a token of both languages' if near.shared else ''}{chance}"
 
 
@@ -296,12 +294,11 @@ def chance(listed: Sequence[Neighbour]) -> str:
     known = [each.stands_out for each in listed if each.stands_out is not None]
     if not known:
         return ""
-    judged = "judged by those that training saw about as often"
     if not any(known):
-        return f"None of these stands out: chance alone would make some token as alike, {judged}. They tell little."
+        return "None of these is more similar than chance. They mean little."
     if all(known):
-        return f"All of these are more alike than chance would make any token, {judged}."
-    return f"Filled: more alike than chance would make any token, {judged}. Hollow: no more than that."
+        return "All of these are more similar than chance."
+    return "Filled: more similar than chance. Hollow: not."
 
 
 def seen(loaded: Checkpoint, token: int, side: Side) -> str:

@@ -61,7 +61,7 @@ def draw_embeddings(shown: Shown) -> None:
     listed = [each for one in near.values() for each in one]
     counts = embeddings_part.total_counts(loaded, side)
     rare = bool(counts) and token >= len(CONTROL_TOKENS) and counts[token] < RARE  # type: ignore[index]
-    few = "That is too rare for training to have placed it by its use: these neighbours tell little."
+    few = "This token was rare in training, so its neighbours mean little."
     site_texts.note(
         few if rare else embeddings_part.chance(listed) or "Each bar is the cosine between two rows of the table."
     )

@@ -16,7 +16,7 @@ export default function ({ data, parentElement }) {
   const { root, state } = mounted({ data, parentElement }, ".change"), list = element("ol");
   const note = element("p", "note", data.edited ? "Hollow: before. Filled: after." : "Nothing is edited.");
   data.labels.forEach((label, n) => list.append(row(label, data.before[n], data.edited ? data.after[n] : null, n + 1)));
-  if (data.after.length < data.before.length) note.append(data.large ? " Once they have parted: before alone." : " Where the translations have parted, nothing is compared.");
+  if (data.after.length < data.before.length) note.append(data.large ? " After the first difference only the old value is shown." : " After the first difference nothing is compared.");
   root.replaceChildren(element("h2", "", data.edited && data.what === "token" ? "Probability of the baseline’s token" : `Probability of each ${data.what}`), note, list);
   if (data.large) {
     fill();

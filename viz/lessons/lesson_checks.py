@@ -1,8 +1,4 @@
-"""Whether a lesson is solved: found in the visitor's own view and in what was computed for it, and told with its numbers.
-
-A check is asked with `Seen` and answers with a `Verdict`; what a check needs of a lesson's sentence is given to it where the
-lesson is declared.
-"""
+"""Checks of lessons: each takes the visitor's view and its results (`Seen`) and returns a `Verdict` with numbers."""
 
 from __future__ import annotations
 
@@ -25,16 +21,16 @@ from viz.state.view import unedited
 if TYPE_CHECKING:
     from model.inference.analysis import Analysis
 
-LEAST_CHANGE = 0.5  # nats: below, a translation has hardly become less likely
-MOST = 0.8  # of a head's weight
-DOUBTED = 0.5  # mean probability: below, a decoder does not believe a translation
-LIKELY = 200  # tokens of a step that are looked through for a word
-SAME = 1e-6  # probabilities nearer than this are one
+LEAST_CHANGE = 0.5  # nats: minimum loss of a translation
+MOST = 0.8  # minimum weight of a head, and minimum mean probability
+DOUBTED = 0.5  # mean probability below which a decoder doubts a translation
+LIKELY = 200  # top tokens of a step that are searched for a word
+SAME = 1e-6  # probabilities closer than this count as equal
 
 
 @dataclass(frozen=True)
 class Seen:
-    """The page that is shown, by its name, and what it shows."""
+    """The current page by name, and its data."""
 
     page: str
     data: cache.PageData
@@ -45,13 +41,13 @@ class Seen:
 
     @property
     def edits(self) -> Intervention:
-        """What is edited, as far as it can be made here."""
+        """The edits that apply here."""
         return self.data.request.intervention
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """Solved or not, and the sentence with the number that shows it."""
+    """Result of a check, with one sentence that contains the number."""
 
     solved: bool
     said: str
@@ -61,106 +57,107 @@ Check = Callable[[Seen], Verdict]
 
 
 def least_sure(seen: Seen) -> Verdict:
-    """The step that is looked at is the one whose token is the least likely."""
+    """Checks that the current step has the least likely token."""
     trace = seen.analysis.trace
-    shown, step = trace.probabilities, min(seen.data.view.step, len(trace.outputs)) - 1
-    here = f"Step {step + 1} writes “{trace.outputs.labels[step]}” with probability {shown[step]:.2f}"
-    if shown[step] <= shown.min() + SAME:
-        return Verdict(True, f"{here}, the lowest of {len(shown)} steps.")
-    lower = int((shown < shown[step] - SAME).sum())
-    return Verdict(False, f"{here}; {_count(lower, 'step is', 'steps are')} less sure.")
+    probabilities, step = trace.probabilities, min(seen.data.view.step, len(trace.outputs)) - 1
+    here = f"Step {step + 1} writes “{trace.outputs.labels[step]}” with probability {probabilities[step]:.2f}"
+    if probabilities[step] <= probabilities.min() + SAME:
+        return Verdict(True, f"{here}, the lowest of {len(probabilities)} steps.")
+    lower = int((probabilities < probabilities[step] - SAME).sum())
+    return Verdict(False, f"{here}. {_count(lower, 'step is', 'steps are')} lower.")
 
 
 def at_softmax(seen: Seen) -> Verdict:
-    """The stage of a head that is shown is the one in which scores become weights."""
+    """Checks that the current stage of a head is the softmax."""
     view, trace = seen.data.view, seen.analysis.trace
     if seen.page != "inside" or view.part != "stages":
-        return Verdict(False, "The stages are on the page Inside, under One head.")
+        return Verdict(False, "Go to the page Inside, One head.")
     site = Site(view.kind, min(view.layer, seen.data.loaded.config.layers[view.kind]) - 1)  # type: ignore[arg-type]
-    asked = view.token if site_kind(view.kind).queries == "source" else view.step
-    query = min(asked, len(trace.queries(site))) - 1
+    token = view.token if site_kind(view.kind).queries == "source" else view.step
+    query = min(token, len(trace.queries(site))) - 1
     stages = computations.unfold(seen.data.request, view.device, site, (view.head or 1) - 1, query).stages
     number = min(view.stage, len(stages))
     if (name := stages[number - 1].name) != "softmax":
         first = [stage.name for stage in stages].index("softmax") + 1
-        return Verdict(False, f"Stage {number} of {len(stages)} comes {'before' if number < first else 'after'} it.")
+        distance = _count(abs(first - number), "stage", "stages")
+        if number > first:
+            return Verdict(False, f"Stage {number} of {len(stages)}: you are past it. Go back {distance}.")
+        return Verdict(False, f"Stage {number} of {len(stages)}: you are not there yet. Go on {distance}.")
     seen_row = trace.view(site, (view.head or 1) - 1)
     row, best = seen_row.values[query], int(seen_row.values[query].argmax())
-    said = f"Stage {number}, {name}: {len(row)} weights that add up to {row.sum():.2f}; the largest, {row[best]:.2f}, is on"
-    return Verdict(True, f"{said} “{seen_row.keys[best]}”.")
+    total = f"Stage {number}, {name}: {len(row)} weights that add up to {row.sum():.2f}."
+    return Verdict(True, f"{total} The largest is on “{seen_row.keys[best]}” ({row[best]:.2f}).")
 
 
 def reads(source: str, target: str) -> Check:
-    """The cross-attention head that is chosen puts most of its weight on one token while another is written."""
+    """Returns a check: the chosen cross-attention head looks mostly at `source` while the model writes `target`."""
 
     def check(seen: Seen) -> Verdict:
         view, trace = seen.data.view, seen.analysis.trace
         outputs, keys = trace.predicted.labels, trace.source.labels
         if target not in outputs or source not in keys:
-            return Verdict(False, f"“{source}” and “{target}” are not both in this sentence: start over.")
+            return Verdict(False, f"“{source}” or “{target}” is missing here. Start over.")
         if view.kind != "cross" or view.head is None:
             return Verdict(False, "Choose one head of cross-attention.")
         step = min(view.step, len(outputs)) - 1
         if outputs[step] != target:
-            return Verdict(False, f"Step {step + 1} writes “{outputs[step]}”: go to “{target}”.")
+            return Verdict(False, f"Step {step + 1} writes “{outputs[step]}”. Go to “{target}”.")
         layer = min(view.layer, seen.data.loaded.config.layers["cross"])
         row = trace.view(Site("cross", layer - 1), view.head - 1).values[step]
         weight = float(row[keys.index(source)])
-        said = f"Layer {layer}, head {view.head} puts {weight:.2f} of its weight on “{source}” as it writes “{target}”"
-        return Verdict(weight >= MOST, f"{said}." if weight >= MOST else f"{said}; at least {MOST} is wanted.")
+        result = f"Layer {layer}, head {view.head}: weight {weight:.2f} on “{source}” when it writes “{target}”."
+        return Verdict(weight >= MOST, result if weight >= MOST else f"{result} Needed: {MOST} or more.")
 
     return check
 
 
 def speaks_most(target: str, against: str) -> Check:
-    """On the page Why, the head is chosen that speaks most for one token against another one."""
+    """Returns a check: on Why, the chosen head favours `target` over `against` most."""
 
     def check(seen: Seen) -> Verdict:
         view, trace = seen.data.view, seen.analysis.trace
         step = min(view.step, len(trace.outputs)) - 1
         if trace.outputs.labels[step] != target:
-            return Verdict(False, f"Step {step + 1} writes “{trace.outputs.labels[step]}”: go to “{target}”.")
+            return Verdict(False, f"Step {step + 1} writes “{trace.outputs.labels[step]}”. Go to “{target}”.")
         if seen.page != "why" or view.piece != "head" or view.head is None or view.kind == "encoder":
-            return Verdict(False, "Click a head on the page Why: in the bars, or in the grid.")
+            return Verdict(False, "On the page Why, click a head in the bars or the grid.")
         row, token = trace.log_probs[step].copy(), trace.outputs.ids[step]
         row[token] = -np.inf
         fits = view.rival is not None and view.rival != token and view.rival < len(row)
         rival = view.rival if fits else int(row.argmax())
         other = seen.data.loaded.target_tokenizer.piece(rival).removeprefix("·")
         if other != against:
-            return Verdict(False, f"Here “{target}” stands against “{other}”: choose “{against}” after “and not”.")
+            return Verdict(False, f"Compared here: “{target}” and “{other}”. Choose “{against}” after “and not”.")
         parts = computations.direct_logits(seen.data.request, view.device, step, token, rival)
         site = Site(view.kind, min(view.layer, seen.data.loaded.config.layers[view.kind]) - 1)  # type: ignore[arg-type]
         value, most = parts.head(site, view.head - 1), max(parts.heads(kind).max() for kind in parts.by_kind)
-        said = (
-            f"Layer {site.layer + 1}, head {view.head} writes {format.signed(value)} nats for “{target}” against “{other}”"
-        )
+        result = f"Layer {site.layer + 1}, head {view.head}: {format.signed(value)} nats for “{target}” over “{other}”"
         solved = value >= most - SAME
-        return Verdict(solved, f"{said}, the most of all heads." if solved else f"{said}; another head writes more.")
+        return Verdict(solved, f"{result}, the most of all heads." if solved else f"{result}. Another head has more.")
 
     return check
 
 
 def less_likely(wanted: Intervention) -> Check:
-    """Exactly one part of the mechanism is switched off, and the same translation is less likely by it."""
+    """Returns a check: only the wanted edit is on, and the same translation is less likely."""
 
     def check(seen: Seen) -> Verdict:
         base = seen.analysis.baseline
         if seen.edits == BASELINE or base is None:
-            return Verdict(False, "Nothing is edited yet.")
+            return Verdict(False, "There is no edit yet.")
         if seen.edits != wanted:
-            return Verdict(False, f"Wanted alone: {wanted.describe()}. Here: {seen.edits.describe(seen.analysis.labels)}.")
+            return Verdict(False, f"Needed: only {wanted.describe()}. Here: {seen.edits.describe(seen.analysis.labels)}.")
         if seen.analysis.request.mode != "given":
-            return Verdict(False, "Choose Given target: the same translation is compared.")
+            return Verdict(False, "Choose Given target, to compare the same translation.")
         before, after = base.log_prob, seen.analysis.log_prob
-        said = f"Summed {base.scored} {format.decimal(before)} → {format.decimal(after)}"
-        return Verdict(before - after >= LEAST_CHANGE, f"{said}." if before > after else f"{said}: no less likely.")
+        result = f"Summed {base.scored}: {format.decimal(before)} → {format.decimal(after)}."
+        return Verdict(before - after >= LEAST_CHANGE, result if before > after else f"{result} Not less likely.")
 
     return check
 
 
 def changes(kind: type[Edit], fits: Callable[[Edit], bool], wanted: str) -> Check:
-    """A single edit of a kind, which fits, makes the model write another translation."""
+    """Returns a check: one fitting edit changes the translation."""
 
     def check(seen: Seen) -> Verdict:
         fault = _not_single(seen, kind, fits, wanted)
@@ -170,7 +167,7 @@ def changes(kind: type[Edit], fits: Callable[[Edit], bool], wanted: str) -> Chec
 
 
 def word_becomes(old: str, new: str) -> Check:
-    """A single blocked cell turns one word of the translation into another."""
+    """Returns a check: one blocked cell turns the word `old` into `new`."""
 
     def check(seen: Seen) -> Verdict:
         fault = _not_single(
@@ -180,7 +177,7 @@ def word_becomes(old: str, new: str) -> Check:
             return Verdict(False, fault)
         before, after = seen.analysis.baseline, seen.analysis
         if old not in _words(before.translation):
-            return Verdict(False, f"The unedited translation has no “{old}”: start over.")
+            return Verdict(False, f"The unedited translation has no “{old}”. Start over.")
         labels = [label.lower() for label in before.trace.predicted.labels]
         step = labels.index(old) if old in labels else None
         numbers = ""
@@ -193,61 +190,61 @@ def word_becomes(old: str, new: str) -> Check:
 
 
 def beats_greedy(seen: Seen) -> Verdict:
-    """Beam search has found a translation that is likelier than the greedy one."""
+    """Checks that beam search finds a likelier translation than greedy search."""
     if seen.edits != BASELINE:
-        return Verdict(False, "Something is edited: take it back first.")
+        return Verdict(False, "There is an edit. Undo it first.")
     if not seen.data.request.decoding.has_width or seen.analysis.request.target is not None:
         return Verdict(False, "Choose Beam under Decoding.")
     if seen.data.request.path or seen.data.request.branches:
-        return Verdict(False, "Another path than the best is shown: go back to the best.")
+        return Verdict(False, "This is not the best path. Go back to it.")
     plain = dataclasses.replace(unedited(seen.data.request), decoding=Decoding())
     greedy = cache.analyse(plain, seen.data.view.device)
     sums = [each.log_prob for each in (seen.analysis, greedy)]
     width = seen.data.request.decoding.width
-    said = f"Beam of {width}: log-probability {format.decimal(sums[0])}, greedy {format.decimal(sums[1])}"
-    return Verdict(sums[0] > sums[1] + 0.01, f"{said}.")
+    result = f"Log-probability: beam of {width} {format.decimal(sums[0])}, greedy {format.decimal(sums[1])}."
+    return Verdict(sums[0] > sums[1] + 0.01, result)
 
 
 def sharper(seen: Seen) -> Verdict:
-    """The division by sqrt(d_k) is left out in the whole model, alone."""
+    """Checks that the only edit removes the division by sqrt(d_k)."""
     view = seen.data.view
     site = Site(view.kind, min(view.layer, seen.data.loaded.config.layers[view.kind]) - 1)  # type: ignore[arg-type]
-    found = computations.scaling(unedited(seen.data.request), view.device, site)
-    before, after = (float(each.largest.mean()) for each in (found.divided, found.undivided))
-    which = f"The heads’ mean largest weight ({site.of.name}, layer {site.layer + 1})"
+    sizes = computations.scaling(unedited(seen.data.request), view.device, site)
+    before, after = (float(each.largest.mean()) for each in (sizes.divided, sizes.undivided))
+    label = f"Mean largest weight ({site.of.name}, layer {site.layer + 1})"
     if seen.edits != Intervention(scaling=False):
-        return Verdict(False, f"{which} is {before:.2f} with the division.")
-    return Verdict(after > before, f"{which} goes from {before:.2f} to {after:.2f}.")
+        return Verdict(False, f"{label}: {before:.2f} with the division.")
+    return Verdict(after > before, f"{label}: {before:.2f} → {after:.2f}.")
 
 
 def believes_anything(seen: Seen) -> Verdict:
-    """A translation is given which the checkpoint finds likely, and its peer, trained with the causal mask, does not."""
+    """Checks that the checkpoint finds a given translation likely, and its peer with a causal mask does not."""
     if seen.edits != BASELINE:
-        return Verdict(False, "Something is edited: take it back first.")
+        return Verdict(False, "There is an edit. Undo it first.")
     if seen.data.request.target is None:
         alone = seen.analysis.translation
-        return Verdict(False, f"On its own it writes {f'“{alone}”' if alone else 'nothing'}. Give it a translation.")
+        return Verdict(False, f"Alone it writes {f'“{alone}”' if alone else 'nothing'}. Give it a translation.")
     peer = dataclasses.replace(unedited(seen.data.request), checkpoint=seen.data.loaded.peer or "")
     try:
         other = cache.analyse(peer, seen.data.view.device)
     except ValueError as fault:
         return Verdict(False, str(fault))
     own, masked = (float(each.trace.probabilities.mean()) for each in (seen.analysis, other))
-    said = f"It finds the tokens of “{seen.data.request.target}” {own:.0%} likely on average, {peer.checkpoint} {masked:.0%}"
+    result = f"Mean token probability: {own:.0%} here, {masked:.0%} with {peer.checkpoint}."
     if masked > DOUBTED:
-        return Verdict(False, f"{said}: give it one that is wrong.")
-    return Verdict(own >= MOST, f"{said}." if own < MOST else f"{said}: it reads each token off its own input.")
+        return Verdict(False, f"{result} Type a wrong translation.")
+    return Verdict(own >= MOST, result if own < MOST else f"{result} It copies each token from its own input.")
 
 
 def hardly_known(seen: Seen) -> Verdict:
-    """The sentence has a word that the model was hardly trained on."""
+    """Checks that the sentence has a word that was rare in training."""
     trace, rare = seen.analysis.trace, seen.analysis.rare_words
     worst = int(trace.probabilities.argmin())
-    least = f"least sure of “{trace.outputs.labels[worst]}”, {trace.probabilities[worst]:.2f}"
+    least = f"Lowest probability: “{trace.outputs.labels[worst]}” {trace.probabilities[worst]:.2f}."
     if not rare:
-        return Verdict(False, f"It was trained on every word of this one; {least}.")
-    told = ", ".join(f"“{word}”" for word in rare[:3])
-    return Verdict(True, f"Hardly trained on {told}: “{seen.analysis.translation}”, {least}.")
+        return Verdict(False, f"No word here was rare in training. {least}")
+    words = ", ".join(f"“{word}”" for word in rare[:3])
+    return Verdict(True, f"Rare in training: {words}. Translation: “{seen.analysis.translation}”. {least}")
 
 
 def _count(number: int, one: str, many: str) -> str:
@@ -259,35 +256,35 @@ def _words(text: str) -> list[str]:
 
 
 def _probabilities(seen: Seen, step: int, words: Sequence[str]) -> str:
-    """What each of some words would have got at a step: `il 0.61, elle 0.22`."""
+    """Returns the probabilities of words at a step: `il 0.61, elle 0.22`."""
     row = seen.analysis.trace.log_probs[step]
     likely = np.argsort(-row)[:LIKELY].tolist()
-    found: dict[str, float] = {}
+    by_word: dict[str, float] = {}
     for token, label in zip(likely, seen.data.loaded.target_tokenizer.pieces(likely), strict=True):
-        found.setdefault(label.lower(), float(np.exp(row[token])))
-    return ", ".join(f"{word} {found.get(word, 0.0):.2f}" for word in words)
+        by_word.setdefault(label.lower(), float(np.exp(row[token])))
+    return ", ".join(f"{word} {by_word.get(word, 0.0):.2f}" for word in words)
 
 
 def _not_single(seen: Seen, kind: type[Edit], fits: Callable[[Edit], bool], wanted: str) -> str:
-    """Why the edits are no single one that fits; empty where they are."""
+    """Returns a message unless there is exactly one fitting edit."""
     edits = seen.edits
     if edits == BASELINE:
-        return f"Nothing is edited yet; wanted is {wanted}."
+        return f"There is no edit yet. Needed: {wanted}."
     plain = edits == Intervention(edits=edits.edits)
     if not plain or len(edits.edits) != 1 or not isinstance(edits.edits[0], kind) or not fits(edits.edits[0]):
-        return f"Wanted is {wanted} alone. Here: {edits.describe(seen.analysis.labels)}."
+        return f"Needed: only {wanted}. Here: {edits.describe(seen.analysis.labels)}."
     if seen.analysis.request.mode != "again" or seen.analysis.baseline is None:
-        return "Choose Decode again: the tokens are chosen anew under the edit."
+        return "Choose Decode again, to translate again with the edit."
     return ""
 
 
 def _changed(analysis: Analysis) -> Verdict:
-    """Whether another translation is written, with the first token that is another."""
+    """Checks that the translation changed, and names the first changed token."""
     base = analysis.baseline
     if analysis.trace.predicted.ids == base.trace.predicted.ids:
         least = float(np.exp(analysis.baseline_token_log_probs).min())
-        return Verdict(False, f"The translation stays: each of its tokens keeps a probability of {least:.2f} or more.")
+        return Verdict(False, f"The translation stays the same. Lowest token probability: {least:.2f}.")
     step = analysis.comparable - 1
     was, now = (each.trace.predicted.labels[step] for each in (base, analysis))
     p = float(np.exp(analysis.baseline_token_log_probs[step])), float(analysis.trace.probabilities[step])
-    return Verdict(True, f"“{was}” {p[0]:.2f} gives way to “{now}” {p[1]:.2f}: “{analysis.translation}”")
+    return Verdict(True, f"“{was}” ({p[0]:.2f}) becomes “{now}” ({p[1]:.2f}): “{analysis.translation}”")

@@ -50,7 +50,7 @@ def found(lesson: Lesson, view: View) -> Verdict:
     try:
         data = cache.page_data(view)
     except ValueError:
-        return Verdict(False, "There is nothing to look at yet.")
+        return Verdict(False, "There is no result yet.")
     return lesson.verdict(Seen(navigation.page(), data))
 
 
@@ -79,7 +79,7 @@ def told(lesson: Lesson, verdict: Verdict) -> dict[str, object]:
 def _unknown(name: str) -> dict[str, object]:
     shown = name if len(name) <= 40 else name[:40] + "..."
     ways = {"previous": None, "next": None, "again": False, "other": ""}
-    said = {"question": f"There is no lesson “{shown}”: the page Lessons has them all.", "task": "", "said": ""}
+    said = {"question": f"There is no lesson “{shown}”. The page Lessons lists all.", "task": "", "said": ""}
     return {"name": "", "place": "", "solved": False} | said | ways
 
 

@@ -1,4 +1,4 @@
-"""The lessons, each declared once: a question, where it begins, what to do, and how the lab finds that it is solved."""
+"""Lessons, each declared once: question, start, task and check."""
 
 from __future__ import annotations
 
@@ -17,8 +17,10 @@ from viz.state.view import View
 
 @dataclass(frozen=True)
 class Lesson:
-    """A lesson. `start`: the parameters of the link at which it begins, beside those that follow from the other fields.
-    `own`: whether it is about its own sentence alone; `given`: whether a translation may be given."""
+    """A lesson. `start` holds link parameters of its start that do not follow from other fields.
+
+    `own`: only its own sentence counts. `given`: a given translation is allowed.
+    """
 
     name: str
     question: str
@@ -34,27 +36,26 @@ class Lesson:
 
     @property
     def view(self) -> View:
-        """Where it begins. Raises ValueError for a parameter that cannot be read."""
-        begun = {**dict(self.start), "lesson": self.name, "checkpoint": self.checkpoint}
-        view, faults = parse(begun)
+        """Returns the view at its start. Raises ValueError for an invalid parameter."""
+        view, faults = parse({**dict(self.start), "lesson": self.name, "checkpoint": self.checkpoint})
         if faults:
-            raise ValueError(f"The lesson {self.name!r} begins nowhere: {faults[0]}")
+            raise ValueError(f"The start of lesson {self.name!r} is invalid: {faults[0]}")
         return view
 
     @property
     def href(self) -> str:
-        """The link to where it begins, from any page."""
+        """Returns the link to its start, from any page."""
         place = "" if self.page == pages.PAGES[0].name else self.page
         return f"./{place}?{urlencode(link(self.view))}"
 
     def verdict(self, seen: Seen) -> Verdict:
-        """Whether what is shown solves it."""
+        """Returns the verdict on the current view."""
         if seen.data.loaded.name != self.checkpoint:
-            return Verdict(False, f"This lesson is about {self.checkpoint}; {seen.data.loaded.name} is on.")
+            return Verdict(False, f"This lesson needs {self.checkpoint}. The current checkpoint is {seen.data.loaded.name}.")
         if self.own and seen.data.request.source.strip() != self.view.source:
-            return Verdict(False, f"This lesson is about “{self.view.source}”: start over.")
+            return Verdict(False, f"This lesson needs “{self.view.source}”. Start over.")
         if seen.data.request.target is not None and not self.given:
-            return Verdict(False, "A translation is given: let the model translate.")
+            return Verdict(False, "The translation is given. Let the model translate.")
         return self.check(seen)
 
 
@@ -70,17 +71,17 @@ TABLE = "We sold the table because it was too small."
 LESSONS = (  # in the order in which they are taken
     Lesson(
         "unsure",
-        "Where is it least sure of itself?",
-        "Press → and watch the probabilities: stop at the step whose token is the least likely.",
+        "Where is the model least sure?",
+        "Press → and watch the probabilities. Stop at the step with the lowest one.",
         "translate",
         _starts("The children are eating an apple."),
         lesson_checks.least_sure,
-        touch="Tap Play and watch the probabilities: stop at the step whose token is the least likely.",
+        touch="Tap Play and watch the probabilities. Stop at the step with the lowest one.",
     ),
     Lesson(
         "formula",
         "Where do scores become weights?",
-        "Walk through the stages of one head, to the one that turns scores into weights that add up to 1.",
+        "Go through the stages of one head. Find the stage that turns scores into weights with sum 1.",
         "inside",
         _starts(CAT, part="stages", kind="encoder", layer="1", head="1", token="3", stage="1"),
         lesson_checks.at_softmax,
@@ -88,8 +89,8 @@ LESSONS = (  # in the order in which they are taken
     Lesson(
         "heads",
         "Who reads “car” to write “une”?",
-        "A car is feminine in French, so it is “une”, not “un”, and “voiture” is not written yet. Find a head of "
-        "cross-attention that puts most of its weight on “car” at the step that writes “une”.",
+        "“Voiture” is feminine, so the model writes “une” before it. Find a head of cross-attention that looks "
+        "mostly at “car” when it writes “une”.",
         "heads",
         _starts(RED, kind="cross", layer="3", head="2", step="4"),
         lesson_checks.reads("car", "une"),
@@ -97,19 +98,18 @@ LESSONS = (  # in the order in which they are taken
     ),
     Lesson(
         "order",
-        "Does it need to know the order?",
-        "With Add edit, switch the positions of the source off. Who sleeps on what now?",
+        "Does the model need the word order?",
+        "With Add edit, switch off the positions of the source. Who sleeps on what now?",
         "what-if",
         _starts(CAT, mode="again"),
         lesson_checks.changes(
-            Positions, lambda edit: edit.side == "source", "one edit: the positions of the source, off, shuffled or shifted"
+            Positions, lambda edit: edit.side == "source", "one edit of the source positions (off, shuffled or shifted)"
         ),
     ),
     Lesson(
         "mask",
         "What does the causal mask hide?",
-        "Switch the causal mask off: the decoder sees words that it was never meant to see yet. How likely does it find "
-        "the same translation now?",
+        "Switch off the causal mask, so that the decoder sees later words. How likely is the same translation now?",
         "translate",
         _starts(CAT),
         lesson_checks.less_likely(Intervention(causal_mask=False)),
@@ -117,29 +117,28 @@ LESSONS = (  # in the order in which they are taken
     Lesson(
         "beam",
         "Can a wider search find a better translation?",
-        "Token by token it writes “elle”, in a near-tie with “il”. Under Decoding choose Beam: is there a likelier "
-        "translation?",
+        "Greedy search writes “elle”, in a near-tie with “il”. Choose Beam under Decoding. Is its translation likelier?",
         "translate",
         _starts(TIRED, show="decoding"),
         lesson_checks.beats_greedy,
     ),
     Lesson(
         "ablation",
-        "Which heads can it not spare?",
-        "With Add edit, switch off all heads of one layer, then of another instead, until the translation changes. Which "
-        "word gives way? Begin with cross-attention.",
+        "Which heads does the model need?",
+        "With Add edit, switch off all heads of one layer. Try other layers until the translation changes. "
+        "Start with cross-attention.",
         "what-if",
         _starts(CAT, mode="again"),
         lesson_checks.changes(
             Ablate,
             lambda edit: edit.place.layer is not None and edit.place.head is None,
-            "one edit: all heads of one layer off",
+            "one edit that switches off all heads of one layer",
         ),
     ),
     Lesson(
         "cell",
         "Which cell does “elle” need?",
-        "The model writes “elle” for “it”. Make it write “il” by blocking a single cell.",
+        "The model writes “elle” for “it”. Block one cell so that it writes “il”.",
         "what-if",
         _starts(TABLE, mode="again", kind="cross", step="8"),
         lesson_checks.word_becomes("elle", "il"),
@@ -147,9 +146,9 @@ LESSONS = (  # in the order in which they are taken
     ),
     Lesson(
         "why",
-        "Which head speaks most for “elle”?",
-        "The difference between “elle” and “il” is a sum of parts. Find the head that speaks most for “elle”, and click it: "
-        "what becomes of the difference without it?",
+        "Which head favours “elle” most?",
+        "The logit difference of “elle” and “il” is a sum of parts. Click the head with the largest part for “elle”. "
+        "How large is the difference without it?",
         "why",
         _starts(TABLE, step="8", head="mean"),
         lesson_checks.speaks_most("elle", "il"),
@@ -157,7 +156,7 @@ LESSONS = (  # in the order in which they are taken
     Lesson(
         "scale",
         "Why divide by √dₖ?",
-        "Leave the division out in the whole model, with the button under the table: what becomes of the largest weight?",
+        "Click the button under the table to remove the division. How does the largest weight change?",
         "inside",
         _starts(CAT, part="scale", kind="encoder", layer="1", head="mean"),
         lesson_checks.sharper,
@@ -165,8 +164,8 @@ LESSONS = (  # in the order in which they are taken
     Lesson(
         "peek",
         "Can a decoder cheat?",
-        "This model was trained without the causal mask: its decoder saw the word that it had to guess. Under Yours, "
-        "give it a French sentence that means something else. How likely does it find that?",
+        "This model was trained without the causal mask, so its decoder saw the answers. Under Yours, type a French "
+        "sentence with another meaning. How likely is it to the model?",
         "translate",
         _starts(RED, show="decoding", decode="yours"),
         lesson_checks.believes_anything,
@@ -175,9 +174,8 @@ LESSONS = (  # in the order in which they are taken
     ),
     Lesson(
         "fails",
-        "Where does it fail?",
-        "It has read simple sentences only. Type one with a word that it can hardly have met, an animal from far away "
-        "perhaps.",
+        "Where does the model fail?",
+        "The model has read only simple sentences. Type one with a rare word, such as an exotic animal.",
         "translate",
         _starts("I saw a cat."),
         lesson_checks.hardly_known,
@@ -187,5 +185,5 @@ LESSONS = (  # in the order in which they are taken
 
 
 def find(name: str) -> Lesson | None:
-    """The lesson of a name, or None."""
+    """Returns the lesson of a name, or None."""
     return next((lesson for lesson in LESSONS if lesson.name == name), None)

@@ -45,11 +45,11 @@ def head(view: View, page: pages.Page) -> Places:
     """The title, and what is to be expected."""
     site_texts.heading(page.title, page.question)
     site_texts.note(
-        f"{len(LESSONS)} questions of a minute or two. Each opens where it is answered and is checked by the numbers of "
-        "what you did. Only this browser remembers which you have solved."
+        f"{len(LESSONS)} questions of a minute or two, checked by your own numbers. "
+        "Only this browser remembers the solved ones."
     )
     if cache.task(view.checkpoint, view.device).family != TRANSLATES.family:
-        site_texts.note(f"The lessons are about translation: they open {View.checkpoint}.")
+        site_texts.note(f"The lessons are about translation. They open {View.checkpoint}.")
     notes = st.container()
     return Places(notes, notes)
 

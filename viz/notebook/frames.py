@@ -1,4 +1,4 @@
-"""Pages of the lab as outputs of a cell: the HTML file of a view in a frame of its own."""
+"""Notebook outputs: pages of the lab as HTML frames."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ if TYPE_CHECKING:
     from model.checkpoint import Checkpoint
     from model.inference.analysis import Analysis
 
-HEIGHTS = {"translate": 940, "heads": 1100}  # px, in which most sentences need no scrolling
+HEIGHTS = {"translate": 940, "heads": 1100}  # px; most sentences need no scrolling
 
 
 @dataclass(frozen=True, repr=False)
 class Frame:
-    """A page as one HTML file, shown in a frame. The frame reaches neither the notebook nor the network."""
+    """A page as one HTML file in a sandboxed frame without access to the notebook or the network."""
 
     file: bytes
     height: int  # px
     title: str
 
     def _repr_html_(self) -> str:
-        held = html.escape(self.file.decode())
+        document = html.escape(self.file.decode())
         return (
-            f'<iframe title="{html.escape(self.title)}" srcdoc="{held}" sandbox="allow-scripts" width="100%" '
+            f'<iframe title="{html.escape(self.title)}" srcdoc="{document}" sandbox="allow-scripts" width="100%" '
             f'height="{self.height}" style="border: 0"></iframe>'
         )
 
@@ -38,7 +38,7 @@ class Frame:
         return f"<{self.title}: {len(self.file):,} bytes>"
 
     def save(self, path: str | Path) -> Path:
-        """Writes the file; FileError where there is one already, no folder, or no room."""
+        """Writes the file; raises FileError if it exists or cannot be written."""
         write_new(Path(path), self.file)
         return Path(path)
 
@@ -52,10 +52,10 @@ def show(
     step: int = 0,
     height: int | None = None,
 ) -> Frame:
-    """The translation step by step, with what may come next, and the three maps of any layer and head (None: the mean).
+    """Returns the Translate page: decoding steps, top next tokens, and the maps of a layer and head (None: mean).
 
-    `checkpoint` is the one that made the analysis; where it is left out, the one of its name is loaded. Raises ValueError
-    for a layer, head or step that is not there.
+    `checkpoint` is the checkpoint of the analysis (default: loaded by name). Raises ValueError for a layer, head or step
+    that does not exist.
     """
     fields = {"layer": layer + 1, "head": None if head is None else head + 1, "step": step + 1}
     return _framed("translate", analysis, checkpoint, fields, height)
@@ -70,8 +70,10 @@ def heads(
     step: int = 0,
     height: int | None = None,
 ) -> Frame:
-    """All heads at once, and one of them large: lines from token to token, its map, its numbers. `site` is the encoder's
-    first layer where it is left out; all else as in `show`."""
+    """Returns the Heads page: all heads, and one head with lines, map and numbers.
+
+    `site` defaults to the first layer of the first kind of attention. Other arguments are as in `show`.
+    """
     site = site or Site(analysis.trace.kinds[0], 0)
     fields = {"kind": site.kind, "layer": site.layer + 1, "head": None if head is None else head + 1, "step": step + 1}
     return _framed("heads", analysis, checkpoint, fields, height)
@@ -96,4 +98,4 @@ def _loaded(name: str) -> Checkpoint:
     try:
         return load(name)
     except CheckpointError as fault:
-        raise CheckpointError(f"{fault} Where it was loaded by a path, give it as the second argument.") from None
+        raise CheckpointError(f"{fault} Pass a checkpoint that you loaded by path as the second argument.") from None

@@ -1,8 +1,8 @@
-"""The HTML of a file that needs no server. Typed text is escaped in the head, and stands nowhere else but deflated; the
-page's own policy lets nothing in but what it holds: no script or style from elsewhere, and no request. Texts take the
-system's typeface.
+"""HTML file of a page that needs no server.
 
-Values as a file holds them: what differs from the first of its kind, long texts once, numbers in few bytes."""
+Typed text is escaped in the header and compressed elsewhere. The content security policy allows only the file's own script
+and style, and no request. Views are stored as differences, long texts once, numbers as compressed integers.
+"""
 
 from __future__ import annotations
 
@@ -36,15 +36,14 @@ from viz.state.links import link
 from viz.state.view import OF_A_LECTURE, View
 from viz.theme import Mode
 
-STEPS = 1e5  # of a number that is printed with five decimals
-LONG = 120  # characters of a text that is kept once
-REFERENCE = "$"  # the key of a dict that stands for a text or for numbers
+STEPS = 1e5  # integer units of a number with five decimals
+LONG = 120  # characters from which a text is stored once
+REFERENCE = "$"  # key of a dict that refers to a text or to numbers
 Patch = list[tuple[list[str | int], Any]]
 
 
 def difference(one: Any, other: Any, path: tuple[str | int, ...] = ()) -> Patch:
-    """What has to be set in one value to make it the other: each a path, and what stands there. Lists of plain values are
-    set whole."""
+    """Returns the changes from one value to the other, as paths and new values. Lists of scalars are replaced as one."""
     if one == other:
         return []
     if isinstance(one, dict) and isinstance(other, dict) and one.keys() == other.keys():
@@ -60,7 +59,7 @@ def difference(one: Any, other: Any, path: tuple[str | int, ...] = ()) -> Patch:
 
 
 class Packing:
-    """Collects the long texts and the numbers of values; `rounded` are names of packed numbers, or of what holds them."""
+    """Collects long texts and numbers of values; `rounded` are the names of packed numbers, or of their parents."""
 
     def __init__(self, rounded: frozenset[str] = frozenset()) -> None:
         self._rounded = rounded
@@ -68,14 +67,14 @@ class Packing:
         self._numbers: dict[bytes, int] = {}
 
     def packed(self, value: Any, path: tuple[str | int, ...] = ()) -> Any:
-        """The value at a path with references instead of what is collected."""
+        """Returns the value at a path with references instead of long texts and numbers."""
         if isinstance(value, dict):
             assert REFERENCE not in value
             return {key: self.packed(each, (*path, key)) for key, each in value.items()}
         if isinstance(value, list | tuple):
-            whole = _steps(value)
-            if whole is not None:
-                return {REFERENCE: ["rows", self._kept(whole), whole.shape[1]]}
+            rows = _steps(value)
+            if rows is not None:
+                return {REFERENCE: ["rows", self._kept(rows), rows.shape[1]]}
             return value if value and isinstance(value[0], int | float) else [self.packed(each, path) for each in value]
         if isinstance(value, str) and len(value) > LONG:
             if self._rounded.intersection(path[-2:]):
@@ -85,40 +84,41 @@ class Packing:
         return value
 
     def _kept(self, whole: np.ndarray) -> int:
+        """Returns the index of an array of integers, the same for equal arrays."""
         return self._numbers.setdefault(whole.astype("<i4").tobytes(), len(self._numbers))
 
     def patch(self, patch: Patch) -> list[list[Any]]:
-        """The same of a patch."""
+        """Returns a patch with references instead of long texts and numbers."""
         return [[path, self.packed(value, tuple(path))] for path, value in patch]
 
     def texts(self) -> list[str]:
-        """The long texts, in the order of their numbers."""
+        """Returns the long texts in the order of their indices."""
         return list(self._texts)
 
     def numbers(self) -> tuple[list[int], bytes]:
-        """How many numbers were kept each time; all of them in units of 1 / `STEPS`, as int32, byte by byte in planes."""
-        whole = np.frombuffer(b"".join(self._numbers), np.uint8)
-        return [len(each) // 4 for each in self._numbers], whole.reshape(-1, 4).T.tobytes()
+        """Returns the lengths of all arrays, and their values in units of 1 / `STEPS` as int32 in byte planes."""
+        raw = np.frombuffer(b"".join(self._numbers), np.uint8)
+        return [len(each) // 4 for each in self._numbers], raw.reshape(-1, 4).T.tobytes()
 
 
 def _steps(value: Any) -> np.ndarray | None:
-    """Rows of numbers in units of 1 / `STEPS`, where they are many and none has more decimals; else None."""
+    """Returns rows of numbers in units of 1 / `STEPS`; None for few numbers or more decimals."""
     if len(value) < 2 or not all(isinstance(row, list) and len(row) == len(value[0]) for row in value):
         return None
     if len(value) * len(value[0]) < LONG // 2 or not all(type(each) in (int, float) for row in value for each in row):
         return None
     numbers = np.asarray(value, dtype=float)
-    whole = np.rint(numbers * STEPS)
-    return whole if np.abs(whole).max() < 2**31 and (whole / STEPS == numbers).all() else None
+    rounded = np.rint(numbers * STEPS)
+    return rounded if np.abs(rounded).max() < 2**31 and (rounded / STEPS == numbers).all() else None
 
 
 def deflated(raw: bytes) -> str:
-    """Bytes as few as can be, as base64."""
+    """Returns compressed bytes as base64."""
     return base64.b64encode(zlib.compress(raw, 9)).decode()
 
 
 def written(value: Any) -> bytes:
-    """A JSON value, deflated later."""
+    """Returns a value as compact JSON."""
     return json.dumps(value, separators=(",", ":"), ensure_ascii=False, allow_nan=False).encode()
 
 
@@ -127,20 +127,20 @@ LONGEST_TITLE = 80  # characters
 
 
 def document(page: pages.Page, taken: Taken, page_data: PageData) -> bytes:
-    """The file of a page's view, in UTF-8: the same view gives the same bytes."""
-    here = dataclasses.replace(page_data.view, **{name: getattr(View, name) for name in OF_A_LECTURE})  # a file is in none
-    page_data, asked = dataclasses.replace(page_data, view=here), link(here)
+    """Returns the HTML file of a page's view in UTF-8; equal views give equal bytes."""
+    here = dataclasses.replace(page_data.view, **{name: getattr(View, name) for name in OF_A_LECTURE})  # no lecture mode
+    page_data, link_of_view = dataclasses.replace(page_data, view=here), link(here)
     page_data = dataclasses.replace(page_data, view=taken.look(page_data))
-    view, found = page_data.view, taken.compute(page_data)
-    drawn = {mode: taken.parts(page_data, found, taken.base(view), mode) for mode in get_args(Mode)}
-    values = {mode: {part.drawn.name: _plain(part) for part in parts} for mode, parts in drawn.items()}
+    view, computed = page_data.view, taken.compute(page_data)
+    parts_of = {mode: taken.parts(page_data, computed, taken.base(view), mode) for mode in get_args(Mode)}
+    values = {mode: {part.drawn.name: _plain(part) for part in parts} for mode, parts in parts_of.items()}
     packing = Packing(taken.rounded)
 
     def patched(other: View) -> list[Any]:
-        parts = taken.parts(page_data, found, other, "light")
+        parts = taken.parts(page_data, computed, other, "light")
         return packing.patch(difference(values["light"], {part.drawn.name: _plain(part) for part in parts}))
 
-    whole = {
+    content = {
         "page": pages.place(page),
         "link": link(view),
         "parts": packing.packed(values["light"]),
@@ -150,55 +150,55 @@ def document(page: pages.Page, taken: Taken, page_data: PageData) -> bytes:
         "picks": [dataclasses.asdict(pick) for pick in taken.picks(page_data)],
         "also": dict(taken.also or {}),
         "plain": {name: fields(View)[name].parameter for name in taken.plain},
-        "asked": asked,
+        "asked": link_of_view,
         "defaults": _defaults(),
         "led": _led(taken.led(page_data)),
         "large": taken.large_of(page_data) if taken.large_of else taken.large,
         "steps": len(page_data.analysis.trace.places),
         "at": "step" if page_data.analysis.task.writes else "place",
     }
-    chosen = {name for choice in whole["choices"] for name in choice["fields"]}
-    whole["state"] = {name: getattr(view, name) for name in sorted({*chosen, *taken.plain, *whole["led"]})}
+    chosen = {name for choice in content["choices"] for name in choice["fields"]}
+    content["state"] = {name: getattr(view, name) for name in sorted({*chosen, *taken.plain, *content["led"]})}
     counts, numbers = packing.numbers()
-    whole |= {"counts": counts, "texts": packing.texts()}
-    parts = [part.drawn for part in drawn["light"]]
-    head = _head(page, page_data, "".join(taken.told(page_data, found)))
+    content |= {"counts": counts, "texts": packing.texts()}
+    parts = [part.drawn for part in parts_of["light"]]
+    head = _head(page, page_data, "".join(taken.told(page_data, computed)))
     title = f"{page.title}: {_cut(page_data.request.source.strip())}"
-    data = {"view": written(whole), "numbers": numbers}
+    data = {"view": written(content), "numbers": numbers}
     return _html(page.name, title, head, parts, data).encode()
 
 
 def _plain(part: Part) -> dict[str, Any]:
-    """The values of a part as JSON has them: without tuples."""
+    """Returns the values of a part as JSON values, without tuples."""
     return json.loads(json.dumps(dict(part.data)))
 
 
 def _choice(choice: Choice, patched: Any) -> dict[str, Any]:
-    """By the values of its fields, as JSON: which patch makes a view that can be asked for, and what its link says."""
-    written_by = {name: fields(View)[name] for name in choice.fields}
+    """Returns the options of a choice: by the JSON of its fields, the index of a patch and the link parameters."""
+    declared = {name: fields(View)[name] for name in choice.fields}
     numbers: dict[View, int] = {}
     patches: list[Any] = []
     options = {}
-    for asked, shown in choice.views.items():
-        if shown not in numbers:
-            numbers[shown] = len(patches)
-            patches.append(patched(shown))
-        told = link(asked)
-        params = {field.parameter: told.get(field.parameter) for field in written_by.values()}
-        key = json.dumps([getattr(asked, name) for name in choice.fields], separators=(",", ":"))
-        options[key] = [numbers[shown], params]
+    for requested, view in choice.views.items():
+        if view not in numbers:
+            numbers[view] = len(patches)
+            patches.append(patched(view))
+        query = link(requested)
+        params = {field.parameter: query.get(field.parameter) for field in declared.values()}
+        key = json.dumps([getattr(requested, name) for name in choice.fields], separators=(",", ":"))
+        options[key] = [numbers[view], params]
     return {"fields": list(choice.fields), "options": options, "patches": patches}
 
 
 @cache
 def _defaults() -> dict[str, str]:
-    """What a link may leave out, by its parameters."""
+    """Returns the default values by link parameter."""
     plain = {name: getattr(View, name) for name in fields(View) if isinstance(getattr(View, name), bool | int | float | str)}
     return {fields(View)[name].parameter: fields(View)[name].value.write(value) for name, value in plain.items()}
 
 
 def _led(led: Mapping[str, tuple[Any, ...]]) -> dict[str, Any]:
-    """By a field's name: its parameter, its default, and its values by what a link says of them; none: whole numbers."""
+    """Returns, by field, its parameter, default, and values by their text in a link; no values means whole numbers."""
     return {
         name: {
             "parameter": fields(View)[name].parameter,
@@ -211,7 +211,7 @@ def _led(led: Mapping[str, tuple[Any, ...]]) -> dict[str, Any]:
 
 @cache
 def _script(parts: tuple[Drawn, ...]) -> str:
-    """All scripts as one: each component in a function of its own, so that no name meets another; and what draws them."""
+    """Returns all scripts as one: a function for each component, and the code that draws them."""
     components = ",\n".join(f"{json.dumps(each.name)}: {each.script}" for each in parts)
     text = joined(HERE / "offline.js")
     script = f'(() => {{\n"use strict";\nconst components = {{\n{components}\n}};\n{text}\nstart(components);\n}})();'
@@ -237,14 +237,14 @@ def _cut(text: str) -> str:
 
 
 def policy(script: str, style: str) -> str:
-    """What a file lets in: its own script and style."""
+    """Returns the content security policy of a file: its own script and style."""
     return (
         f"default-src 'none'; script-src '{_hash(script)}'; style-src '{_hash(style)}'; base-uri 'none'; form-action 'none'"
     )
 
 
 def _markup(parts: Iterable[Drawn]) -> str:
-    """The markup and style of each component, from which a script draws it."""
+    """Returns the markup and style of each component."""
     return "".join(
         f'<template id="markup-{each.name}">{each.html}</template>'
         f'<script type="text/plain" id="style-{each.name}">{each.css}</script>\n'
@@ -253,7 +253,7 @@ def _markup(parts: Iterable[Drawn]) -> str:
 
 
 def _held(data: Mapping[str, bytes]) -> str:
-    """Data by their ids, deflated: nothing in them is markup."""
+    """Returns compressed data by id, free of markup."""
     return "".join(f'<script type="text/plain" id="{each}">{deflated(raw)}</script>\n' for each, raw in data.items())
 
 
@@ -275,7 +275,7 @@ def _html(name: str, title: str, head: str, parts: list[Drawn], data: Mapping[st
 <main>
 {places}</main>
 </div>
-<noscript><p>This file is drawn by a script that it holds; scripts are switched off here.</p></noscript>
+<noscript><p>This file needs JavaScript. It is switched off here.</p></noscript>
 {_markup(parts)}{_held(data)}<script>{script}</script>
 </body>
 </html>
@@ -287,19 +287,18 @@ def _hash(text: str) -> str:
 
 
 def _head(page: pages.Page, page_data: PageData, told: str) -> str:
-    """What is shown: the sentence and what came of it, by which checkpoint, how it was decoded, under which edits; and the
-    link of the view."""
+    """Returns the header: sentence, output, checkpoint, decoding, edits, and the link of the view."""
     analysis, request = page_data.analysis, page_data.request
     languages = page_data.loaded.languages
-    said = {languages[0]: request.source.strip()}
+    texts = {languages[0]: request.source.strip()}
     if request.second:
-        said = {"Sentence A": request.source.strip(), "Sentence B": request.second}
+        texts = {"Sentence A": request.source.strip(), "Sentence B": request.second}
     if analysis.trace.outputs is not None:
-        said[languages[1] if languages[1] != languages[0] else f"{languages[1]}, written"] = (
+        texts[languages[1] if languages[1] != languages[0] else f"{languages[1]}, written"] = (
             analysis.translation.strip() or "(empty: it ends at once)"
         )
     sentences = "".join(
-        f"<div><dt>{html.escape(name)}</dt><dd>{html.escape(text)}</dd></div>" for name, text in said.items()
+        f"<div><dt>{html.escape(name)}</dt><dd>{html.escape(text)}</dd></div>" for name, text in texts.items()
     )
     pair = [f"B follows A: <b>{format.probability(analysis.follows)}</b>"] if analysis.follows is not None else []
     facts = [*pair, f"Checkpoint <b>{html.escape(uploads.shown(analysis.checkpoint))}</b>", html.escape(analysis.how)]
@@ -311,8 +310,8 @@ def _head(page: pages.Page, page_data: PageData, told: str) -> str:
     query = urlencode(link(page_data.view))
     address = pages.place(page) + (f"?{query}" if query else "")
     way = f'In a lab: <code id="link">{html.escape(address)}</code>'
-    if request.prefix:  # no link says it
-        way = f'It began as asked: “{html.escape(request.prefix)}”.<code id="link" hidden></code>'
+    if request.prefix:  # links have no prefix
+        way = f'Prompt: “{html.escape(request.prefix)}”.<code id="link" hidden></code>'
     return f"""<header>
 <div class="top">
 <h1>{html.escape(page.title)}</h1><p>{html.escape(page.question)}</p>

@@ -1,6 +1,6 @@
-"""python -m model export: a view of a sentence as one HTML file that needs no server.
+"""Command `python -m model export`: writes a page about a sentence as one HTML file that needs no server.
 
-`model.__main__` starts this command by its name, because the lab's components stand above the model.
+`model.__main__` loads this module by name, because `model` must not import `viz`.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 
 def _site(text: str) -> str:
-    """A kind of attention by its name or its code, as `maps` takes it."""
+    """Returns a kind of attention by name or code, as in `maps`."""
     from model.export.csv_tables import KINDS
 
     if text not in KINDS:
@@ -45,7 +45,7 @@ def _site(text: str) -> str:
 
 
 def _number(what: str, also: str = "") -> Callable[[str], int]:
-    """Reads a number that counts from 1; how many there are, the checkpoint says."""
+    """Returns a parser of numbers from 1; the checkpoint sets the maximum."""
 
     def read(text: str) -> int:
         if not (text.isascii() and text.isdigit() and len(text) < 10 and int(text)):
@@ -67,11 +67,11 @@ def run(args: argparse.Namespace) -> None:
     check_new(args.html)  # before anything is computed
     html_export.page_of(args.page)
     request = asked.request(args)
-    given = {field: getattr(args, name) for name, field in VIEW.items() if getattr(args, name, None) is not None}
+    selection = {field: getattr(args, name) for name, field in VIEW.items() if getattr(args, name, None) is not None}
     if getattr(args, "head", 0) is None:
-        given["head"] = None
+        selection["head"] = None
     loaded = checkpoints.load(args.checkpoint, options.machine(args))
-    view = html_export.view_of(request, loaded.name, args.view, **given)
+    view = html_export.view_of(request, loaded.name, args.view, **selection)
     analysis = analyse(loaded, request)
     write_new(args.html, html_export.file_of(args.page, html_export.page_data_of(loaded, analysis, view)))
     print(analysis.translation or args.html)

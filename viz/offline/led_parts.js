@@ -1,15 +1,15 @@
-// What of a view that is led can be shown in a document that is there already.
+// Decides if a document can show a view by remote control.
 
-// Parameters of a link that change nothing of what such a document draws.
+// Link parameters without effect on a document.
 export const UNSEEN = ["lecture", "large", "talk", "stop", "room", "lesson", "guess"];
 
 const alike = (one, other, names) => names.every((name) => one[name] === other[name]);
 
-// Parameters without those that say what holds without them, or nothing.
+// Parameters without defaults and nulls.
 const plain = (query, defaults) => Object.fromEntries(Object.entries(query).filter(([name, text]) => text !== null && text !== defaults[name]));
 
-// The fields of a document by what a query asks for, where it was made for the query `made`; null where another one is
-// needed. `view` is what the document holds.
+// The fields of a document (made for the query `made`) for a wanted query; null if another document is needed. `view` is the
+// document's content.
 export function asked(wanted, made, view) {
   const query = plain(wanted, view.defaults), base = plain(made, view.defaults);
   const led = Object.values(view.led).map(({ parameter }) => parameter);
@@ -32,7 +32,7 @@ export function asked(wanted, made, view) {
   return found;
 }
 
-// A value by what a link says of it, whole numbers up to `most`; null for none that it may have.
+// A value from the text of a link, whole numbers up to `most`; null for an invalid text.
 function value(text, { default: otherwise, values }, most) {
   if (text === undefined) return otherwise;
   if (Object.keys(values).length) return values[text] ?? null;

@@ -1,28 +1,28 @@
-// The ring around what the lecturer points at, wherever it stands in this layout.
+// The ring around the thing under the lecturer's pointer.
 
 import { element } from "../kit/mount.js";
 import { rectOf } from "../kit/pointing.js";
 
-const EVERY = 200; // ms: what is ringed may move or be drawn anew
-const RESTS = 400; // ms on one thing, after which it is brought into sight
-const OWN = 4000; // ms after its reader has moved the page, in which it stays where it is
+const EVERY = 200; // ms between two updates of the ring
+const RESTS = 400; // ms on one thing before it is scrolled into view
+const OWN = 4000; // ms without scrolling after the reader moved the page
 const MOVES = ["wheel", "touchmove", "keydown", "pointerdown"];
 
-// A component that stands in the lecture alone has another one in its place here, which calls the same things the same.
+// A component of lecture mode has a replacement here with the same names of things.
 function boxOf(name) {
   const roots = globalThis.attentionLabRoots ?? new Map(), what = name.slice(name.indexOf("|"));
   if (roots.has(name.slice(0, -what.length))) return rectOf(name);
   return [...roots.keys()].map((other) => rectOf(other + what)).find(Boolean) ?? null;
 }
 
-// Brings a box into sight, with so many pixels above it; at once for those who asked for stillness.
+// Scrolls a box into view, `above` pixels from the top; without animation for reduced motion.
 function scrollDown(box, above) {
   const behavior = matchMedia("(prefers-reduced-motion: reduce)").matches ? "auto" : "smooth";
   window.scrollBy({ top: box.top - Math.max(24, above), behavior });
 }
 
-// Gives what brings that into sight which the lecturer shows alone; `places` as `viz/kit/offline_parts.py` has them. Where one guesses first
-// and the page `hides` what comes, it is the first.
+// Returns a function that scrolls to the lecturer's large picture; `places` come from viz/kit/offline_parts.py. While the page
+// `hides` later tokens, that is the first picture.
 export function bringer(places, hides) {
   let shown = "";
   return ({ lecture, large = "1", guess }) => {
@@ -34,7 +34,7 @@ export function bringer(places, hides) {
   };
 }
 
-// Gives what points at a thing by its name; at nothing by none.
+// Returns a function that moves the ring to a thing by name; no name hides it.
 export function ring() {
   const node = document.body.appendChild(element("div", "ring"));
   let name = "", timer = null, rest = null, moved = -Infinity;

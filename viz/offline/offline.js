@@ -1,5 +1,5 @@
-// A file that needs no server: mounts the lab's components with the data that stands beside this script, and answers what can
-// be chosen from what was computed for it. Nothing here makes markup from text: textContent only.
+// Script of an HTML file without a server: mounts the lab's components with stored data, and switches between precomputed
+// views. Texts go through textContent only.
 
 import { button, element } from "../kit/mount.js";
 import { rowsOf } from "../kit/packed.js";
@@ -7,14 +7,14 @@ import { led } from "./led.js";
 
 const STEPS = 1e5; // of a rounded number
 const SETTLES = 4; // frames until what is printed is drawn
-const TOO_OLD = "This browser is too old to draw this file: Firefox 113, Chrome 80 or Safari 16.4 can, or later ones.";
+const TOO_OLD = "This browser is too old. Use Firefox 113, Chrome 80, Safari 16.4 or later.";
 
 async function inflated(id) {
   const bytes = Uint8Array.from(atob(document.getElementById(id).textContent.trim()), (char) => char.charCodeAt(0));
   return new Uint8Array(await new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"))).arrayBuffer());
 }
 
-// Numbers that were split into planes of bytes.
+// Numbers from byte planes.
 function numbersOf(planes, from, count) {
   const whole = planes.length / 4;
   return Array.from({ length: count }, (_, n) => {
@@ -23,7 +23,7 @@ function numbersOf(planes, from, count) {
   });
 }
 
-// The same as the components read them: float32, base64.
+// Numbers as the components read them: float32, base64.
 function packedNumbers(numbers) {
   let text = "";
   const bytes = new Uint8Array(Float32Array.from(numbers).buffer);
@@ -31,7 +31,7 @@ function packedNumbers(numbers) {
   return btoa(text);
 }
 
-// What gives a value with its long texts and numbers in the place of their references.
+// Returns a function that replaces references by texts and numbers.
 function restoring({ texts, counts }, planes) {
   const starts = [0];
   for (const count of counts) starts.push(starts.at(-1) + count);
@@ -45,8 +45,7 @@ function restoring({ texts, counts }, planes) {
   };
 }
 
-// A copy of a value with another one at a path, or the value itself where there is no such path; what is not on the way is
-// shared.
+// A copy of a value with another value at a path; the value itself if the path does not exist. Other parts are shared.
 function set(value, [key, ...rest], other) {
   if (value === null || typeof value !== "object" || !(key in value)) return value;
   const copy = Array.isArray(value) ? [...value] : { ...value };
@@ -55,7 +54,7 @@ function set(value, [key, ...rest], other) {
 }
 
 export async function start(components) {
-  const said = document.getElementById("said"), leader = led(); // which is heard from the beginning
+  const said = document.getElementById("said"), leader = led(); // listens from the start
   if (!globalThis.DecompressionStream || !("adoptedStyleSheets" in document)) { said.textContent = TOO_OLD; return; }
   const view = JSON.parse(new TextDecoder().decode(await inflated("view"))), restored = restoring(view, await inflated("numbers"));
   const chosen = { ...view.state }, system = matchMedia("(prefers-color-scheme: dark)"), roots = {}, picks = [];
@@ -63,7 +62,7 @@ export async function start(components) {
 
   const keyOf = (fields) => JSON.stringify(fields.map((field) => chosen[field]));
 
-  function data() { // of all parts, as they are chosen, in the theme
+  function data() { // data of all parts for the chosen fields and theme
     const key = JSON.stringify([mode, ...view.choices.map(({ fields }) => keyOf(fields))]);
     if (key === last.key) return last.all;
     let all = view.parts;
@@ -74,10 +73,10 @@ export async function start(components) {
     return all;
   }
 
-  const takes = (part, field) => field in view.led && typeof part[field] === typeof chosen[field]; // what else has its name is no value of it
+  const takes = (part, field) => field in view.led && typeof part[field] === typeof chosen[field]; // another type is another thing
   const moved = (part) => Object.fromEntries(Object.keys(chosen).filter((field) => takes(part, field) && chosen[field] !== view.state[field]).map((field) => [field, chosen[field]]));
 
-  function draw(fields = null) { // all parts, or those that take one of some fields
+  function draw(fields = null) { // all parts, or those with one of the fields
     document.documentElement.dataset.theme = mode;
     document.documentElement.classList.toggle("guessing", leader.on && Boolean(chosen.guess));
     const all = data(), style = view.styles[mode];
@@ -90,7 +89,7 @@ export async function start(components) {
     address();
   }
 
-  function told(event, value) { // fields of the view that the file can change, or has to put into the link
+  function told(event, value) { // fields that the file can change or puts into the link
     const fields = value !== null && typeof value === "object" ? value : { [event]: value };
     if (!Object.keys(fields).every((field) => field in chosen)) return;
     const before = { ...chosen };
@@ -100,20 +99,20 @@ export async function start(components) {
     if (Object.keys(chosen).some((field) => chosen[field] !== before[field])) leader.looks();
   }
 
-  function shown(before) { // what has changed; a part that changed a field itself need not be told, but where it is led
+  function shown(before) { // redraws after a change; a part that made the change itself is skipped, unless controlled
     const changed = Object.keys(chosen).filter((field) => chosen[field] !== before[field]);
     if (view.choices.some(({ fields: own }) => own.some((field) => changed.includes(field)))) draw();
     else if (leader.on && changed.length) draw(changed);
     else address();
   }
 
-  function take(fields) { // what who leads this document wants to be seen
+  function take(fields) { // a change by remote control
     const before = { ...chosen };
     Object.assign(chosen, fields);
     shown(before);
   }
 
-  function address() { // the link of what is seen, for a lab
+  function address() { // the link of the view for a lab
     const params = { ...view.link };
     for (const { fields, options } of view.choices) for (const [name, text] of Object.entries(options[keyOf(fields)][1])) { if (text === null) delete params[name]; else params[name] = text; }
     for (const [field, name] of Object.entries(view.plain)) if (chosen[field] !== view.state[field]) params[name] = String(chosen[field]);
@@ -157,11 +156,11 @@ export async function start(components) {
   turn(mode);
   const print = document.getElementById("print"), frame = () => new Promise((done) => { requestAnimationFrame(() => setTimeout(done)); });
   print.hidden = false;
-  print.onclick = async () => { // in the light theme, as wide as the paper
+  print.onclick = async () => { // light theme, width of the paper
     const seen = mode, page = document.documentElement;
     page.classList.add("printing");
     turn("light");
-    for (let n = 0; n < SETTLES; n += 1) await frame(); // canvases are drawn after their boxes have their size
+    for (let n = 0; n < SETTLES; n += 1) await frame(); // canvases draw after layout
     globalThis.print();
     page.classList.remove("printing");
     turn(seen);

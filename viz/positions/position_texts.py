@@ -178,15 +178,13 @@ def limits(view: View, found: PositionNumbers, name: str, seen: Lengths | None) 
         f" The shift by {view.pe_shift} leads out of the picture; the map holds there too." if view.pe_shift >= count else ""
     )
     if seen is None:
-        unknown = f"how long the training texts of {whose} were is not kept with it"
+        unknown = f"{whose} has no record of its training lengths"
         dashed = f" The dashed line is the text limit, {end} tokens." if count > end else far
-        return [(f"The formula has a value for every position; {unknown}.{dashed}", False)]
+        return [(f"The formula has a value for every position. {unknown}.{dashed}", False)]
     if count > end:
-        known = f"{whose}: in the counted epoch of training, 99% of the sentences have at most {seen.most} tokens"
-        beyond = f"the longest has {end}, so none reaches position {end} (below the dashed line)."
-        return [(f"The formula goes on for ever; {known}, {beyond}", False)]
-    none = f"the counted epoch of training has none from {end} on"
-    return [(f"The formula has a value for every position; {none}.{far}", False)]
+        known = f"{whose}, counted training epoch: 99% of the sentences have at most {seen.most} tokens"
+        return [(f"{known}. The longest has {end} (dashed line).", False)]
+    return [(f"No sentence of the counted training epoch was longer than {end} tokens.{far}", False)]
 
 
 def _reached(found: PositionNumbers, seen: Lengths | None) -> list[str]:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from model.experiments.target_padding import TargetPadding
     from model.inference.analysis import Analysis
 
-HOW = {"given": "Given target: the {} stays.", "again": "Decode again: it is chosen anew."}
+HOW = {"given": "Given target: keep this {} and score it again.", "again": "Decode again: write the {} again."}
 QUESTION = "peek"  # the ready experiment on what becomes of a decoder that has no causal mask
 
 
@@ -72,13 +72,13 @@ def _whose(analysis: Analysis) -> str:
 def causal_text(effect: Effect, view: View, causal: bool, analysis: Analysis) -> str:
     """The causal mask: why there is one, and what it changes to switch it off; markup."""
     if not causal:
-        return "This decoder was trained without a causal mask: it sees every token it is given. There is none to switch."
+        return "This decoder was trained without a causal mask. It sees every given token."
     if view.causal_mask:
-        seen = f"Training shows the whole {analysis.task.made}; the mask keeps it from being read off."
-        why = ". Token by token there would be no future to see" if view.mode == "again" else ""
+        seen = f"In training the model gets the whole {analysis.task.made}. The mask hides the tokens it must still predict."
+        why = ". While writing, there are no later tokens" if view.mode == "again" else ""
         return f"{seen}<br>{_measured(effect, True, view, '', why, analysis)}"
     if view.mode == "given" or analysis.baseline is None:
-        seen = "The decoder sees later tokens, which training never let it."
+        seen = "The decoder sees later tokens. In training it never did."
         return f"{seen}<br>{_measured(effect, False, view, '', '', analysis)}"
     return decoded_anew(effect, view, analysis)
 
@@ -88,13 +88,13 @@ def decoded_anew(effect: Effect, view: View, analysis: Analysis) -> str:
     before, after = analysis.baseline.log_prob, analysis.log_prob
     same = analysis.baseline.trace.outputs.ids == analysis.trace.outputs.ids
     edits = " (with all edits)" if view.intervention != Intervention(causal_mask=False) else ""
-    what = terms.term("log-probability", "log-probability")
+    what = terms.term("log-probability", "Log-probability")
     what += _whose(analysis)
     return (
-        "Token by token there is no future to see; earlier tokens just see those written since, which training never let "
-        f"them.<br>The {analysis.task.made} {'stays' if same else 'changes'}{edits}: {what} {numbers.decimal(before)} → "
-        f"<b>{numbers.decimal(after)}</b>. Given the whole target, it would change by <b>{numbers.nats(effect.change)}</b> "
-        f"{terms.term('nats')}."
+        "While writing, there are no later tokens. Earlier rows now see what was written after them.<br>"
+        f"The {analysis.task.made} {'stays the same' if same else 'changes'}{edits}. {what}: "
+        f"{numbers.decimal(before)} → <b>{numbers.decimal(after)}</b>. With the given target: change of "
+        f"<b>{numbers.nats(effect.change)}</b> {terms.term('nats')}."
     )
 
 
@@ -139,16 +139,31 @@ def pads(count: int) -> str:
     return f"{count} pad" if count == 1 else f"{count} pads"
 
 
+def _ratio(change: float) -> str:
+    """Returns a change of a log-probability as a ratio of probabilities; empty below a factor of 2."""
+    if abs(change) < math.log(2):
+        return ""
+    factor = math.exp(min(abs(change), math.log(1e12)))
+    for size, name in ((1e12, "over a trillion"), (1e9, "billion"), (1e6, "million")):
+        if factor >= size * 0.9995:
+            words = name if size == 1e12 else f"{factor / size:.0f} {name}"
+            break
+    else:
+        words = f"{factor:.1f}" if factor < 9.95 else f"{factor:,.0f}"
+    return f" ({words} times {'less' if change < 0 else 'more'} likely)"
+
+
 def _measured(
     effect: Effect, on: bool, view: View, extra: str, why: str, analysis: Analysis | None = None, whose: str = ""
 ) -> str:
     """The change of the target's log-probability with its reason, and the token that loses the most."""
     hue = "loss" if effect.change < 0 else "gain"
     given = " (given the target)" if view.mode == "again" else ""
-    what = terms.term("log-probability", "log-probability" if on else "Log-probability")
+    what = terms.term("log-probability", "log-probability")
     what += whose or (_whose(analysis) if analysis else "")
-    begins = f"If off{extra}, {what} changes by" if on else f"{what} changes by"
-    text = f'{begins} <b class="{hue}">{numbers.nats(effect.change)}</b> {terms.term("nats")}{given}{why}. '
+    begins = f"If off{extra}: change in {what}" if on else f"Change in {what}"
+    change = f'<b class="{hue}">{numbers.nats(effect.change)}</b> {terms.term("nats")}{_ratio(effect.change)}'
+    text = f"{begins} {change}{given}{why}. "
     losses = effect.losses()
     if not losses:
         return text + f"No {effect.unit}’s probability falls by more than 0.1."

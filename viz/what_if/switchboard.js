@@ -152,7 +152,7 @@ export default function ({ data, parentElement, setTriggerValue, offline }) {
   function grids(place) {
     const box = pictured(element("section", "heads"), "Which head matters here");
     box.setAttribute("aria-label", "Heads");
-    box.append(element("h3", "", "Which head matters here?"), element("p", "sub", `By how many nats the ${data.scored} changes when it alone is off.`));
+    box.append(element("h3", "", "Which head matters here?"), element("p", "sub", `Pink: less likely without this head. Blue: more likely. (Change in ${data.scored}, nats.)`));
     const most = Math.max(0.01, ...data.grids.flatMap((g) => g.changes.flat().map(Math.abs))), known = data.grids.every((g) => g.changes.flat().every((change) => change !== null));
     for (const grid of data.grids) {
       box.append(element("h4", "", grid.name));
@@ -168,7 +168,7 @@ export default function ({ data, parentElement, setTriggerValue, offline }) {
           button.type = "button";
           button.dataset.focus = grid.codes[layer][head];
           if (high) button.style.height = `${high}px`;
-          const told = (when) => (known ? `${data.scored} changes by ${signed(change, "+")} nats when ${when}` : "not measured yet");
+          const told = (when) => (known ? `${data.scored} ${signed(change, "+")} nats when ${when}` : "not measured yet");
           if (known) button.dataset.change = change;
           button.setAttribute("aria-pressed", off);
           button.setAttribute("aria-label", `${name}: ${told("off")}${off ? ", off now" : ""}`);

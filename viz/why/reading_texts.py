@@ -23,7 +23,7 @@ CARE = (
     "gaps, are the floor: 0 on average. Occlusion takes words away itself: it knows some of the answers beforehand."
 )
 
-NO_MANY = "Over many sentences this has not been measured: it is told of this text alone."
+NO_MANY = "Measured on this sentence only."
 
 
 def verdict(found: Tested, what: str) -> str:
@@ -91,8 +91,8 @@ def dev_verdict(trust: Trust | None, scope: str, checkpoint: str) -> str:
 
     if trust is None:
         return (
-            "Over many sentences this has not been measured for this checkpoint: python -m model report faithfulness "
-            f"--checkpoint {checkpoint} --data FILE does it."
+            "This checkpoint has no measurement over many sentences. Run: python -m model report faithfulness "
+            f"--checkpoint {checkpoint} --data FILE"
         )
     over = f"Over {trust.sentences:,} dev sentences ({trust.tokens:,} tokens)"
     if trust.worth[scope] < LEAST_RANGE:

@@ -106,7 +106,7 @@ export function words(data, choose, shade) {
       line.append(token);
     });
     const sentence = element("div"), which = data.tokens.length > 1 ? `${piece} words` : "words"; // of a text that stands alone
-    sentence.append(element("h3", "", `By way of ${which}: ${two(total)} nats`), line);
+    sentence.append(element("h3", "", `Contribution of ${which}: ${two(total)} nats`), line);
     part.append(sentence);
   }
   return part;

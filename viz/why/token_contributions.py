@@ -44,8 +44,8 @@ def kind_of(piece: str, trace: Trace) -> str:
 
 def title(piece: str, trace: Trace) -> str:
     """What is shown of a side's tokens."""
-    tokens = "tokens" if trace.outputs is None else "text tokens" if trace.source is None else f"{piece} tokens"
-    return f"By way of {tokens}, all heads of {SITE_KINDS[kind_of(piece, trace)].name}"
+    token = "token" if trace.outputs is None else "text token" if trace.source is None else f"{piece} token"
+    return f"What each {token} contributed (all heads of {SITE_KINDS[kind_of(piece, trace)].name})"
 
 
 def parts(found: DirectLogits, trace: Trace, piece: str) -> tuple[tuple[str, ...], np.ndarray] | None:

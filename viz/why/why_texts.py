@@ -24,16 +24,19 @@ def answer(found: DirectLogits, pieces: tuple[str, str], log_probs: tuple[float,
     token, rival = (f'<span class="lab-mono">{html.escape(piece)}</span>' for piece in pieces)
     first, second = (html.escape(numbers.probability(math.exp(each))) for each in log_probs)
     nats, logits = terms.term("nats"), terms.term("logit", "logits")
-    difference = f"their {logits} differ by <b>{numbers.signed(found.difference, 3)}</b> {nats}"
-    return f'<p class="lab-why">{token} {first} and {rival} {second}: {difference}.</p>'
+    difference = f"difference of {logits} <b>{numbers.signed(found.difference, 3)}</b> {nats}"
+    ratio = math.exp(min(abs(found.difference), 30.0))
+    times = "over a million" if ratio > 1e6 else f"{ratio:.2f}" if ratio < 9.995 else f"{ratio:,.0f}"
+    likelier = token if found.difference >= 0 else rival
+    return f'<p class="lab-why">{token} {first}, {rival} {second}: {likelier} is {times} times as likely ({difference}).</p>'
 
 
 def no_blank(page_data: PageData, found: DirectLogits) -> str:
     """Of a model that fills in, that its text has nothing to fill in, and what is compared instead: a sentence."""
     if not chosen_tokens.fills_in(page_data) or chosen_tokens.blanks(page_data):
         return ""
-    here = f"Here the token that stands at place {found.step + 1} is held against another one."
-    return f"No blank: type {SIGN} where a word is to be filled in. {here}" if _has_blanks(page_data) else here
+    here = f"Compared here: the token at place {found.step + 1} and another one."
+    return f"This text has no blank. Replace a word with {SIGN}. {here}" if _has_blanks(page_data) else here
 
 
 def which_blank(page_data: PageData, found: DirectLogits) -> str:

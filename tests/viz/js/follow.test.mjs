@@ -74,10 +74,10 @@ test("the class and the model are told as shares, and words of one's own are not
   assert.equal(shares({ ...one, voted: 4, others: 1 }).at(-1).word, "other words");
   assert.deepEqual(tallied(one, one).rows, shares(one).slice(0, 1)); // the beamer tells the same
   assert.deepEqual([0, 0.001, 0.5, 0.999, 1].map(percent100), ["0%", "< 1%", "50%", "> 99%", "100%"]);
-  assert.deepEqual([0, 1, 31].map(counted), ["Nobody has voted yet", "1 has voted", "31 have voted"]);
+  assert.deepEqual([0, 1, 31].map(counted), ["No votes yet", "1 has voted", "31 have voted"]);
   assert.equal(scored({ asked: 1, people: 1, model: 1 }), "");
-  assert.match(scored({ asked: 2, people: 1, model: 0.5 }), /2 questions: class 50%, model 25% .*\)\.$/);
-  assert.match(scored({ asked: 3, people: 1, model: 0.5 }, { bets: 2, right: 1 }), /You were right in 1 of 2\.$/);
+  assert.match(scored({ asked: 2, people: 1, model: 0.5 }), /2 questions: class 50% \(votes\), model 25% .*\)\.$/);
+  assert.match(scored({ asked: 3, people: 1, model: 0.5 }, { bets: 2, right: 1 }), /You: 1 of 2 right\.$/);
 });
 
 const VIEW = {

@@ -43,7 +43,7 @@ test("a vote that the room did not take is not judged, one that arrives late is 
   assert.equal(verdict(), "You said “b”."); // the second one is under way
   sent[1]("The answer is known by now.");
   await turn();
-  assert.equal(verdict(), "You said “b”. Your bet on “a” did not arrive in time.");
+  assert.equal(verdict(), "You said “b”. Your bet on “a” came too late.");
   const other = phone();
   other.tap("a");
   other.show(SHOWN);

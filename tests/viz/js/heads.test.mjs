@@ -38,7 +38,7 @@ test("heads that link two tokens stand before each other by their weight, with n
 test("an order names the thumbnails, by their numbers where it has some; one that says nothing of a site leaves it as it is", () => {
   assert.deepEqual(arranged(grid, { find: null, order: "near", metrics }), { places: [1, 2, 0], named: true, notes: ["0.10", "0.30", "0.20"], told: "" });
   assert.deepEqual(arranged(grid, { find: null, order: "alike", metrics }), { places: [0, 2, 1], named: true, notes: null, told: "" });
-  assert.deepEqual(arranged(grid, { find: null, order: "far", metrics }), { places: [0, 1, 2], named: false, notes: null, told: "“Far” says nothing here" });
+  assert.deepEqual(arranged(grid, { find: null, order: "far", metrics }), { places: [0, 1, 2], named: false, notes: null, told: "“Far” is not defined here" });
 });
 
 test("a name has room below its thumbnail, however many heads stand beside each other", () => {

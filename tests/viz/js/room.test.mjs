@@ -82,12 +82,12 @@ test("the result says how many were right, what the model gave, and what else wa
   const most = { voted: 90, answer: "il", votes: { il: 45, car: 0, a: 9, b: 6 }, others: 30 }; // words that are not told one by one
   assert.equal(elsewhere(counted(question, most)), "45 said other words.");
   assert.deepEqual(counted(question, most).rows.map(({ share }) => share), [0, 0.5]);
-  assert.equal(have(0, 9), "Nobody has voted yet");
+  assert.equal(have(0, 9), "No votes yet");
   assert.equal(have(1, 9), "1 of 9 have voted");
   assert.equal(have(1, 1), "1 has voted");
   assert.equal(have(9, 3), "9 have voted"); // some have left since
   assert.equal(scored({ asked: 1, people: 1, model: 0.5 }), "");
-  assert.match(scored({ asked: 2, people: 0.9, model: 1.2 }), /^Score after 2 questions: class 45%, model 60% /);
+  assert.match(scored({ asked: 2, people: 0.9, model: 1.2 }), /^Score after 2 questions: class 45% \(votes\), model 60% /);
 });
 
 test("the lecturer's page answers signs of life, not more often than every ten seconds", async (t) => {

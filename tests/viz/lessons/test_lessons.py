@@ -64,7 +64,7 @@ def test_the_model_is_clear_about_a_lesson(name):
     if name == "peek":  # it is about a translation that is given: what must be clear is who believes it
         wrong, right = (shown(lesson, target=text) for text in (SOLVED[name]["target"], "Elle a acheté une voiture rouge."))
         means = [float(s.analysis.trace.probabilities.mean()) for s in (wrong, right)]
-        assert min(means) - lesson_checks.MOST > CLEAR and "give it one that is wrong" in lesson.verdict(right).said
+        assert min(means) - lesson_checks.MOST > CLEAR and "Type a wrong translation" in lesson.verdict(right).said
         return
     if name == "beam":  # it is about a choice that is not clear: what must be clear is which translation is likelier
         sums = [float(s.analysis.trace.token_log_probs.sum()) for s in (shown(lesson), shown(lesson, **SOLVED[name]))]
@@ -108,7 +108,7 @@ def test_another_change_does_not_solve_it(name, link):
 def test_a_lesson_needs_its_checkpoint():
     lesson = find("unsure")
     assert lesson.verdict(shown(lesson, checkpoint="en-fr-learned", step="5")) == Verdict(
-        False, "This lesson is about en-fr; en-fr-learned is on."
+        False, "This lesson needs en-fr. The current checkpoint is en-fr-learned."
     )
 
 

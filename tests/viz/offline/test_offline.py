@@ -249,7 +249,7 @@ def test_a_file_from_the_command_line(home, tmp_path, capsys):
         (["--html", "{}/nowhere/fox.html"], "there is no folder"),
         (
             ["--html", "{}/fox.html", "--page", "lessons"],
-            "There is no page 'lessons' that makes a file; expected one of tran",
+            "Page 'lessons' cannot be exported; expected one of tran",
         ),
         (["--html", "{}/fox.html", "--head", "0"], "the head is '0'; expected a number from 1, or mean"),
         (["--html", "{}/fox.html", "--layer", "9"], "There is no layer 9; expected one of 1 to "),

@@ -1,6 +1,6 @@
-"""Who asks for a room, and how often: faults with their sentences, limits, and what a request says.
+"""Access to rooms: error messages, rate limits of a network, and JSON requests.
 
-All limits of an address are those of one process: where several serve a lab, each of them allows as much.
+Each process counts its own limits.
 """
 
 from __future__ import annotations
@@ -27,30 +27,30 @@ from viz.classroom.rooms.store import (
 from viz.state.hosts import network_of
 
 MAX_BODY = 4 * MAX_ADDRESS  # bytes
-PATIENCE = 30.0  # s until a request has to be here
-WRONG_A_MINUTE = 60  # codes that are no room's, from one address: a class may sit behind one
+PATIENCE = 30.0  # s until a request must have arrived
+WRONG_A_MINUTE = 60  # wrong codes from one network, which a class may share
 OPENED_A_MINUTE = 20
-MAX_ALIVE = 20  # rooms that were opened from one address and have not ended
-MAX_STREAMS = 300  # of one room from one address: a hall may sit behind one, and nobody fills a room alone
-MAX_VOTERS = 500  # on one question from one address
-MAX_MET = 20_000  # rooms by the addresses that know their codes
+MAX_ALIVE = 20  # open rooms from one network
+MAX_STREAMS = 300  # followers of one room from one network
+MAX_VOTERS = 500  # voters on one question from one network
+MAX_MET = 20_000  # remembered pairs of network and room
 
-GONE = "No room has this code, or it has ended: ask your lecturer for the code on the screen."
-ROOM_FULL = f"This room is full: {MAX_FOLLOWERS} follow it already."
-LAB_FULL = "There are as many rooms as this lab keeps, and all of them are in use: end one, or try again in ten minutes."
-AWAY = "The place where this lab keeps its rooms does not answer: try again in a moment."
-TOO_OFTEN = "Too many tries from this address: wait a minute."
-TOO_MANY = f"{MAX_ALIVE} rooms that were opened from this address are still open: end one of them first."
-CROWDED = "As many devices as one address may have follow this room already: use another network, or look at the screen."
-VOTED = "As many have voted from this address as one address may: the screen shows the answer."
-NOT_YOURS = "Only who opened this room can move it: this page does not hold its secret."
-ELSEWHERE = "Only the lab's own pages may ask for this."
-NO_JSON = "The request is no JSON object of a size that a room takes."
-NO_PLACE = "There is nothing at this address."
+GONE = "No open room has this code. Check the code on the lecturer's screen."
+ROOM_FULL = f"This room is full. It has {MAX_FOLLOWERS} followers."
+LAB_FULL = "All rooms of this lab are in use. End one, or try again in ten minutes."
+AWAY = "The store of rooms does not answer. Try again in a moment."
+TOO_OFTEN = "Too many attempts from this network. Wait a minute."
+TOO_MANY = f"This network has {MAX_ALIVE} open rooms. End one first."
+CROWDED = "This network has reached its follower limit. Use another network."
+VOTED = "This network has reached its vote limit."
+NOT_YOURS = "Only the lecturer can control this room. This page lacks its secret."
+ELSEWHERE = "This address accepts requests from the lab's own pages only."
+NO_JSON = f"The request is not a JSON object of at most {MAX_BODY:,} bytes."
+NO_PLACE = "This address does not exist."
 
 
 class Refused(Exception):
-    """A fault with the sentence that the browser shows."""
+    """A refused request, with the message for the browser."""
 
     def __init__(self, status: int, sentence: str) -> None:
         super().__init__(sentence)
@@ -58,7 +58,7 @@ class Refused(Exception):
 
 
 def refusal(fault: Exception, opening: bool = False) -> tuple[int, str]:
-    """Status and sentence of a fault; what nobody foresaw is raised."""
+    """Returns status and message of an error; raises an unexpected error."""
     match fault:
         case Refused():
             return fault.status, str(fault)
@@ -74,61 +74,61 @@ def refusal(fault: Exception, opening: bool = False) -> tuple[int, str]:
 
 
 class Often:
-    """How often an address did something in the last minute."""
+    """Counts events of each network in the last minute."""
 
     def __init__(self, most: int, now: Callable[[], float] = time.monotonic) -> None:
-        self.most, self.now = most, now
+        self.limit, self.now = most, now
         self._when: dict[str, deque[float]] = {}
 
     def too_often(self, address: str) -> bool:
         times = self._when.get(address, ())
         while times and self.now() - times[0] > 60:
             times.popleft()
-        return len(times) >= self.most
+        return len(times) >= self.limit
 
     def count(self, address: str) -> None:
         for known in [name for name, times in self._when.items() if not times or self.now() - times[-1] > 60]:
             del self._when[known]
-        self._when.setdefault(address, deque(maxlen=self.most)).append(self.now())
+        self._when.setdefault(address, deque(maxlen=self.limit)).append(self.now())
 
     def take_back(self, address: str) -> None:
-        """The last one was none."""
+        """Removes the last event."""
         if times := self._when.get(address):
             times.pop()
 
 
 class Door:
-    """Lets in who knows a room's code, or its secret, and keeps who tries from finding any.
+    """Checks codes and secrets of rooms, and limits wrong attempts of each network.
 
-    The address that counts is that of the connection, or what a trusted proxy says of it: uvicorn puts it there. Who is
-    behind the address of a guesser is not shut out of a room that was met from there before: that one is known there.
+    The network is that of the connection, or the one a trusted proxy reports (uvicorn sets it). A network that exceeds the
+    limit still reaches the rooms that it has used before.
     """
 
     def __init__(self, store: Store) -> None:
         self.store = store
         self.wrong, self.opened = Often(WRONG_A_MINUTE), Often(OPENED_A_MINUTE)
         self._met: LRUCache[tuple[str, str], bool] = LRUCache(MAX_MET)
-        self._alive: LRUCache[str, set[object]] = LRUCache(MAX_MET)  # codes, and what stands for rooms to come
+        self._alive: LRUCache[str, set[object]] = LRUCache(MAX_MET)  # codes, and placeholders of rooms being opened
         self._sought: dict[tuple[str, str], asyncio.Task[Room]] = {}
 
     async def open(self, request: Request) -> dict[str, str]:
-        """A new room at the address that is asked for: its code and secret. It counts before anything is waited for."""
-        who, place = address_of(request), object()
+        """Opens a room at the requested address and returns its code and secret. Counts before the first await."""
+        who, placeholder = address_of(request), object()
         if self.opened.too_often(who):
             raise Refused(429, TOO_OFTEN)
         self.opened.count(who)
-        told = await said(request)
-        held = self._alive.setdefault(who, set())
-        held.add(place)
+        values = await said(request)
+        rooms = self._alive.setdefault(who, set())
+        rooms.add(placeholder)
         try:
-            if len(held) > MAX_ALIVE:
-                await self._forget_ended(held)
-            if len(held) > MAX_ALIVE:
+            if len(rooms) > MAX_ALIVE:
+                await self._forget_ended(rooms)
+            if len(rooms) > MAX_ALIVE:
                 raise Refused(429, TOO_MANY)
-            room, secret = await self.store.open(told.get("address", "/"))
-            held.add(room.code)
+            room, secret = await self.store.open(values.get("address", "/"))
+            rooms.add(room.code)
         finally:
-            held.discard(place)
+            rooms.discard(placeholder)
         self._met[who, room.code] = True
         return {"code": room.code, "secret": secret}
 
@@ -140,7 +140,7 @@ class Door:
                 held.discard(code)
 
     async def room(self, request: Request) -> Room:
-        """The room of a request's code; Gone, Away, Refused, ValueError."""
+        """Returns the room of a request's code; raises Gone, Away, Refused or ValueError."""
         who, typed = address_of(request), request.path_params["code"]
         code = _plain(typed)
         if (who, code) in self._met:
@@ -149,13 +149,13 @@ class Door:
         if (sought := self._sought.get(key)) is None:
             if self.wrong.too_often(who):
                 raise Refused(429, TOO_OFTEN)
-            self.wrong.count(who)  # before it is waited for: of many tries at once no more are answered than may be
+            self.wrong.count(who)  # before the await, so that parallel attempts count
             sought = self._sought[key] = asyncio.create_task(self._tried(who, typed))
             sought.add_done_callback(lambda done: (self._sought.pop(key), done.cancelled() or done.exception()))
-        return await asyncio.shield(sought)  # a class that comes with one code at once is one try
+        return await asyncio.shield(sought)  # parallel requests with one code are one attempt
 
     async def _tried(self, who: str, typed: str) -> Room:
-        """The room of what somebody tries, which is no wrong one then; nor is it where nothing was learned."""
+        """Returns the room of a typed code; only a wrong code stays counted."""
         try:
             room = await self.store.get(code_of(typed))
         except (Gone, ValueError):
@@ -168,7 +168,7 @@ class Door:
         return room
 
     async def own(self, request: Request) -> Room:
-        """The same for who holds its secret: who does is never taken for a guesser."""
+        """Returns the room if the request holds its secret, which bypasses the limit of wrong codes; raises Refused."""
         kind, _, secret = request.headers.get("authorization", "").partition(" ")
         try:
             room = await self.store.get(code_of(request.path_params["code"]))
@@ -182,8 +182,10 @@ class Door:
 
 
 class Crowd:
-    """How many of one room are behind one address, so that nobody alone fills it. What comes from this very machine is not
-    counted: it is a proxy that does not say whose it is."""
+    """Limits followers and voters of one room from one network.
+
+    Requests from this machine are not counted, because they come from a proxy that hides the network.
+    """
 
     def __init__(self) -> None:
         self._streams: Counter[tuple[str, str]] = Counter()
@@ -191,7 +193,7 @@ class Crowd:
 
     @contextlib.asynccontextmanager
     async def following(self, store: Store, who: str, code: str) -> AsyncIterator[None]:
-        """Counts a follower of a room as long as it is entered; Gone, Full, Refused."""
+        """Counts a follower while the context is open; raises Gone, Full or Refused."""
         if self._streams[who, code] >= MAX_STREAMS and not _is_here(who):
             raise Refused(429, CROWDED)
         self._streams[who, code] += 1
@@ -205,7 +207,7 @@ class Crowd:
 
     @contextlib.contextmanager
     def voting(self, who: str, room: Room, voter: Any) -> Iterator[None]:
-        """Counts who votes for the first time on a question, unless what is done meanwhile fails; Refused."""
+        """Counts a first vote on a question, unless the body fails; raises Refused."""
         question = room.question
         if question is None or not isinstance(voter, str) or voter in question.votes or _is_here(who):
             yield
@@ -233,12 +235,12 @@ def _plain(typed: str) -> str:
 
 
 def address_of(request: Request) -> str:
-    """Who asks, as a network."""
+    """Returns the network of a request."""
     return network_of(request.client.host if request.client else "")
 
 
 async def said(request: Request) -> dict[str, Any]:
-    """The JSON object of a request's body; a form of another page cannot send this kind. Refused."""
+    """Returns the JSON object of a request's body; raises Refused. Forms of other pages cannot send JSON."""
     body = b""
     try:
         async with asyncio.timeout(PATIENCE):
@@ -251,9 +253,9 @@ async def said(request: Request) -> dict[str, Any]:
     if not request.headers.get("content-type", "").startswith("application/json"):
         raise Refused(415, NO_JSON)
     try:
-        found = json.loads(body or b"{}")
+        values = json.loads(body or b"{}")
     except (ValueError, RecursionError):
         raise Refused(400, NO_JSON) from None
-    if not isinstance(found, dict):
+    if not isinstance(values, dict):
         raise Refused(400, NO_JSON)
-    return found
+    return values

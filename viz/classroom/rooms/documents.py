@@ -1,4 +1,4 @@
-"""The page that a room shows, as one document for all who follow: made once, and kept for the next who comes."""
+"""Documents of rooms: the current page as one HTML file, cached for all followers."""
 
 from __future__ import annotations
 
@@ -31,20 +31,20 @@ from viz.state.work_queue import turn
 if TYPE_CHECKING:
     from model.checkpoint import Checkpoint
 
-MOST = 8  # documents that are kept, packed: of 70 to 200 kB
-OF_THE_LECTURER = (*OF_A_LECTURE, "lesson", "guess")  # fields that no document shows
-OWN = "The lecture is at a checkpoint that its lecturer brought as a zip, which is not sent along: look at the screen."
-NO_FILE = f"The lecture is at {{}}, {html_export.NOT_SENT}"
-UNFORESEEN = "This page could not be made for you: look at the screen, or open it in the lab."
+MOST = 8  # cached documents, 70 to 200 kB each
+OF_THE_LECTURER = (*OF_A_LECTURE, "lesson", "guess")  # fields without effect on a document
+OWN = "This page uses the lecturer's own checkpoint. It is only on the big screen."
+NO_FILE = f"The lecture shows {{}}. {html_export.NOT_SENT}"
+UNFORESEEN = "This page could not be created. Open it in the lab."
 STYLE = (
     ":root{color-scheme:light dark}body{font:18px/1.5 system-ui,sans-serif;max-width:32em;margin:15vh auto;padding:0 24px}"
     "a{color:inherit}"
 )
-SCRIPT = 'parent.postMessage({lab:"none"},"*")'  # to the page around it: nothing here can be led
+SCRIPT = 'parent.postMessage({lab:"none"},"*")'  # tells the outer page that this document cannot be controlled
 
 
 class NoDocument(Exception):
-    """Why there is no document of an address, one sentence."""
+    """An address has no document; the message says why."""
 
     def __init__(self, sentence: str, address: str) -> None:
         super().__init__(sentence)
@@ -53,7 +53,7 @@ class NoDocument(Exception):
 
 @dataclasses.dataclass(frozen=True)
 class Document:
-    """A page of HTML, packed with gzip."""
+    """An HTML page, compressed with gzip."""
 
     packed: bytes
     tag: str
@@ -61,7 +61,7 @@ class Document:
     device: str = ""
 
     def holds(self) -> bool:
-        """True as long as the checkpoint that it was made of is the one of its name."""
+        """Returns True while its checkpoint is still the loaded one."""
         loaded = self.of()
         return loaded is not None and cache.holds(loaded, self.device)
 
@@ -70,68 +70,68 @@ class Documents:
     """The documents of all rooms of a process."""
 
     def __init__(self) -> None:
-        self._kept: LRUCache[tuple[str, View], Document] = LRUCache(MOST)
-        self._known: LRUCache[str, tuple[str, View]] = LRUCache(64)  # which of them an address shows
+        self._cache: LRUCache[tuple[str, View], Document] = LRUCache(MOST)
+        self._known: LRUCache[str, tuple[str, View]] = LRUCache(64)  # document of an address
         self._changing = threading.Lock()
         self._turns: weakref.WeakValueDictionary[str, asyncio.Lock] = weakref.WeakValueDictionary()
-        self._begun: set[asyncio.Task[None]] = set()
+        self._tasks: set[asyncio.Task[None]] = set()
         self._threads = ThreadPoolExecutor(2, "documents")
 
     async def of(self, code: str, address: Callable[[], Awaitable[str]]) -> Document:
-        """What a room shows once it is its turn: one is made at a time, and who waited has that one, or a newer one.
+        """Returns the document of a room; one is made at a time, and waiting requests share the newest one.
 
-        Raises NoDocument where its page makes none, and what `address` raises.
+        Raises NoDocument if the page has no document, and the errors of `address`.
         """
         lock = self._turns.setdefault(code, asyncio.Lock())
         async with lock:
-            shown = await address()
-            if found := self._at(shown):
-                return found
+            current = await address()
+            if document := self._at(current):
+                return document
             try:
-                return await asyncio.get_running_loop().run_in_executor(self._threads, self._made, shown)
+                return await asyncio.get_running_loop().run_in_executor(self._threads, self._made, current)
             except ValueError as fault:
-                raise NoDocument(str(fault), shown) from None
-            except Exception as fault:  # it is told in one sentence, as on the pages
+                raise NoDocument(str(fault), current) from None
+            except Exception as fault:  # followers see one sentence
                 logging.getLogger(__name__).error("A document could not be made", exc_info=fault)
-                raise NoDocument(UNFORESEEN, shown) from None
+                raise NoDocument(UNFORESEEN, current) from None
 
     def begin(self, code: str, address: Callable[[], Awaitable[str]]) -> None:
-        """Makes what a room shows before anybody asks."""
+        """Prepares the document of a room in the background."""
 
-        async def made() -> None:
+        async def prepare() -> None:
             with contextlib.suppress(NoDocument, Gone, Away):
                 await self.of(code, address)
 
-        self._begun.add(task := asyncio.create_task(made()))
-        task.add_done_callback(self._begun.discard)
+        self._tasks.add(task := asyncio.create_task(prepare()))
+        task.add_done_callback(self._tasks.discard)
 
     def _at(self, address: str) -> Document | None:
         with self._changing:
-            found = self._kept.get(self._known.get(address, ("", View())))
-        return found if found and found.holds() else None
+            document = self._cache.get(self._known.get(address, ("", View())))
+        return document if document and document.holds() else None
 
     def _made(self, address: str) -> Document:
-        """In a thread: the document of an address, which another one may share."""
+        """Returns the document of an address, cached by its view. Runs in a thread."""
         name, view = asked(address)
         page_data = cache.page_data(view)
         page_data = dataclasses.replace(page_data, view=page_data.view.within(len(page_data.analysis.trace.places)))
         identity = name, html_export.same_for(name, page_data)
         with self._changing:
             self._known[address] = identity
-            found = self._kept.get(identity)
-        if found and found.holds():
-            return found
+            document = self._cache.get(identity)
+        if document and document.holds():
+            return document
         with turn(long=False):
             packed = gzip.compress(html_export.file_of(name, page_data), 5, mtime=0)
         tag = hashlib.sha256(packed).hexdigest()[:32]
-        made = Document(packed, tag, weakref.ref(page_data.loaded), page_data.view.device)
+        document = Document(packed, tag, weakref.ref(page_data.loaded), page_data.view.device)
         with self._changing:
-            self._kept[identity] = made
-        return made
+            self._cache[identity] = document
+        return document
 
 
 def asked(address: str) -> tuple[str, View]:
-    """The page of an address that can be sent along, and its view; ValueError, one sentence, for another one."""
+    """Returns page name and view of an address; raises ValueError if the page has no HTML file."""
     parts = urlsplit(address)
     name = parts.path.strip("/") or pages.PAGES[0].name
     if name not in html_export.names():
@@ -144,14 +144,14 @@ def asked(address: str) -> tuple[str, View]:
 
 
 def in_the_lab(address: str, code: str) -> str:
-    """The address without what is the lecturer's alone, and with the way back to the room of a code."""
+    """Returns the address without the lecturer's private parameters, with the code of the room."""
     parts, private = urlsplit(address), {fields(View)[name].parameter for name in OF_A_LECTURE}
     query = [(name, text) for name, text in parse_qsl(parts.query, keep_blank_values=True) if name not in private]
     return f"{parts.path}?{urlencode([*query, (fields(View)['room'].parameter, code)])}"
 
 
 def sentence_page(sentence: str, address: str = "", code: str = "") -> Document:
-    """A small page that says why there is no other, with a link into the lab where an address is given."""
+    """Returns a small page with a message, and a link into the lab if an address is given."""
     link = (
         f'<p><a href="{html.escape(in_the_lab(address, code))}" target="_blank" rel="noopener">Open it in the lab</a></p>'
         if address
@@ -167,7 +167,7 @@ def sentence_page(sentence: str, address: str = "", code: str = "") -> Document:
 
 
 def sentence_policy() -> str:
-    """What the small page may do."""
+    """Returns the content security policy of the small page."""
     style, script = (base64.b64encode(hashlib.sha256(each.encode()).digest()).decode() for each in (STYLE, SCRIPT))
     return (
         f"default-src 'none'; style-src 'sha256-{style}'; script-src 'sha256-{script}'; base-uri 'none'; form-action 'none'"

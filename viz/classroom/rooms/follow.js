@@ -1,5 +1,4 @@
-// The page of who follows a lecture: a code is asked for, or what its lecturer shows is shown. Nothing here makes markup from
-// text: textContent only.
+// Page of a follower: the form of the code, or the lecturer's page. Texts go through textContent only.
 
 import { remember, remembered } from "../../kit/remember.js";
 import { codeOf, labLink, placeOf, seen, standing, typedIn } from "./follow_parts.js";
@@ -9,14 +8,14 @@ import { follow } from "./follow_stream.js";
 
 const find = (selector) => document.querySelector(selector);
 const told = JSON.parse(document.body.dataset.told), typed = typedIn(location.pathname), code = codeOf(typed, told);
-const WRONG = `A room’s code has ${told.length} letters and digits, as it stands on the screen; look again.`;
-const AWAY = "The connection is away. What you see stays, and it comes back by itself.";
-const LECTURER_AWAY = "The lecturer is not connected. You see what was shown last.";
+const WRONG = `A code has ${told.length} letters and digits. Check the screen.`;
+const AWAY = "No connection. Trying again.";
+const LECTURER_AWAY = "The lecturer is not connected. You see the last page.";
 const ENDED = "The lecture has ended.";
-const LOST = "The lecture has ended, or the lab was started anew."; // a server that was knows no room of before
-const ASK = " If the lecture goes on, its screen shows a new code.";
-const LATE = 800; // ms after which a page that does not stand yet is said to be on its way
-const NOT_SENT = "Your bet did not get through: try once more.";
+const LOST = "The lecture has ended, or the lab was restarted."; // a restarted server knows no old room
+const ASK = " If the lecture continues, its screen shows a new code.";
+const LATE = 800; // ms before "loading" is shown
+const NOT_SENT = "Your bet was not sent. Try again.";
 
 if (code) room();
 else door();
@@ -39,11 +38,11 @@ function door(sentence = "") {
   };
 }
 
-async function refused(asked) { // the server's sentence; none where the room is there
+async function refused(asked) { // the server's message; empty if the room exists
   try {
     const answer = await fetch(`/rooms/${asked}`, { cache: "no-store" });
     return answer.ok ? "" : (await answer.text()).slice(0, 300);
-  } catch { return "The lab cannot be reached: look whether this device has a network, and try again."; }
+  } catch { return "The lab cannot be reached. Check your network and try again."; }
 }
 
 // -- the room --------------------------------------------------------------------------------------------------------
@@ -76,11 +75,11 @@ function room() {
     answered = revealed ? answered || view : "";
     tell();
     if (paused) return;
-    late ??= setTimeout(() => { parts.where.textContent = `${told.pages[placeOf(now.address).page] || "The next page"} is on its way …`; }, LATE);
+    late ??= setTimeout(() => { parts.where.textContent = `Loading: ${told.pages[placeOf(now.address).page] || "next page"} …`; }, LATE);
     shows.show(now.address, now.pointer);
   }
 
-  function tell() { // all that stands around the document
+  function tell() { // all texts around the document
     const { page, query } = placeOf(now?.address ?? "/");
     const at = now ? [title || told.pages[page] || "", query.step && `${place} ${query.step}`, query.layer && `layer ${query.layer}${query.head ? `, head ${query.head}`.replace("head mean", "mean") : ""}`].filter(Boolean) : [];
     const state = standing({ stream, paused, away: now?.away });
@@ -94,16 +93,16 @@ function room() {
     find(".stage").inert = card || Boolean(now?.blank);
   }
 
-  function ownWay() { // what somebody looked at on their own is found again
+  function ownWay() { // link to the follower's own last view
     try {
       const from = new URL(document.referrer);
       if (from.origin === location.origin && from.searchParams.get("room") === code) remember(`own-${code}`, from.pathname + from.search);
-    } catch { /* nobody came from the lab */ }
+    } catch { /* no referrer */ }
     const own = remembered(`own-${code}`);
     if (!own?.startsWith("/") || own.startsWith("//")) return;
     parts.own.href = own;
     parts.own.hidden = false;
-    parts.own.title = "What you looked at on your own";
+    parts.own.title = "Your own last view";
   }
 
   function over(sentence) {
@@ -111,7 +110,7 @@ function room() {
     find(".over").hidden = false;
     const last = find(".last");
     find(".said").textContent = now ? (sentence ? LOST : ENDED) : sentence || ENDED;
-    find(".more").textContent = now ? `The lab is open to you as it was shown last.${sentence ? ASK : ""}` : "";
+    find(".more").textContent = now ? `You can open the last page in the lab.${sentence ? ASK : ""}` : "";
     last.hidden = !now;
     if (now) last.href = labLink(now.address, code).replace(/[?&]room=\w+$/, "");
     find(".again").className = now ? "again" : "again main";
@@ -126,9 +125,9 @@ function room() {
   }
 }
 
-function own(name) { // what this browser has bet, and what of it was right: { number: [word, right] }
+function own(name) { // the bets of this browser: { number: [word, right] }
   let all = {};
-  try { all = JSON.parse(remembered(name) ?? "{}"); } catch { /* somebody else wrote it */ }
+  try { all = JSON.parse(remembered(name) ?? "{}"); } catch { /* invalid value */ }
   const keep = (number, word, right) => { all[number] = [word, right]; remember(name, JSON.stringify(all)); };
   return {
     get: (number) => all[number]?.[0] ?? "",
@@ -141,7 +140,7 @@ function own(name) { // what this browser has bet, and what of it was right: { n
   };
 }
 
-function voter() { // a random number of this browser: nobody's name
+function voter() { // a random number instead of a name
   const known = remembered("voter");
   if (known) return known;
   const made = [...crypto.getRandomValues(new Uint8Array(16))].map((byte) => byte.toString(16).padStart(2, "0")).join("");

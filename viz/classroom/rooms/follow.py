@@ -1,7 +1,7 @@
-"""The page of who follows a lecture: it holds what the lecturer shows, and asks Streamlit for nothing.
+"""Page for followers of a lecture, served without Streamlit.
 
-GET /follow         asks for a room's code
-GET /follow/CODE    what its lecturer shows
+GET /follow         form for a room's code
+GET /follow/CODE    the lecturer's current page
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ POLICY = (
 )
 KINDS = {"css": "text/css", "js": "text/javascript", "svg": "image/svg+xml"}
 HEADERS = {"content-security-policy": POLICY, "x-content-type-options": "nosniff"}
-KEPT = {"cache-control": "public, max-age=31536000, immutable"}  # its address names its content
+KEPT = {"cache-control": "public, max-age=31536000, immutable"}  # the address contains a hash of the content
 
 
 def routes() -> list[Route]:
-    """All that the page is made of."""
+    """Returns the routes of the page and its files."""
     return [
         *(Route(f"/follow/follow.{kind}", _file(text, KINDS[kind]), methods=["GET"]) for kind, text in _files().items()),
         Route("/follow", _page, methods=["GET"]),
@@ -51,7 +51,7 @@ async def _page(request: Request) -> Response:
     try:
         code = code_of(typed) if typed else ""
     except ValueError:
-        code = typed  # the page says what is wrong with it
+        code = typed  # the page shows the error
     if code != typed:
         return RedirectResponse(f"/follow/{code}", headers=HEADERS)
     return Response(_document(), media_type="text/html", headers=HEADERS | {"cache-control": "no-cache"})
@@ -66,8 +66,8 @@ def _file(text: str, kind: str):
 
 @cache
 def _document() -> str:
-    """The page; it is the same for every room."""
-    told = {
+    """Returns the HTML, the same for every room."""
+    settings = {
         "letters": LETTERS,
         "length": LENGTH,
         "longest": MAX_WORD,
@@ -76,19 +76,19 @@ def _document() -> str:
     text = (HERE / "follow.html").read_text(encoding="utf-8")
     for kind, content in _files().items():
         text = text.replace(f"follow.{kind}", f"/follow/follow.{kind}?{hashlib.sha256(content.encode()).hexdigest()[:12]}")
-    return text.replace("{told}", html.escape(json.dumps(told)))
+    return text.replace("{told}", html.escape(json.dumps(settings)))
 
 
 @cache
 def _files() -> dict[str, str]:
-    """What the page loads, by the ending of its name."""
+    """Returns the files of the page by suffix."""
     script = f'"use strict";\n(() => {{\n{joined(HERE / "follow.js")}\n}})();\n'
     mark = (HERE.parents[1] / "mark.svg").read_text(encoding="utf-8")
     return {"css": _style(), "js": script, "svg": mark}
 
 
 def _style() -> str:
-    """The stylesheet, in the lab's colours and typeface."""
+    """Returns the stylesheet with the lab's colours and typeface."""
     palettes = [theme.PALETTES[mode].css_variables() for mode in get_args(theme.Mode)]
     light, dark = (";".join(f"{name}:{value}" for name, value in palette.items()) for palette in palettes)
     colours = f":root{{{light}}}@media (prefers-color-scheme:dark){{:root{{{dark}}}}}\n"
@@ -96,9 +96,9 @@ def _style() -> str:
 
 
 def _typeface() -> str:
-    """The lab's own, from where Streamlit serves it; the system's where it is not there."""
-    found = find_spec("streamlit")
-    media = Path(found.origin).parent / "static" / "static" / "media" if found and found.origin else None
+    """Returns the font rule for Streamlit's typeface; empty if the file is missing."""
+    spec = find_spec("streamlit")
+    media = Path(spec.origin).parent / "static" / "static" / "media" if spec and spec.origin else None
     file = next(iter(sorted(media.glob("SourceSansVF-Upright*.woff2"))), None) if media else None
     if not file:
         return ""

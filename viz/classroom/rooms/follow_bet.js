@@ -4,18 +4,17 @@ import { button, element, percent } from "../../kit/mount.js";
 import { percent100, scored } from "../bet_parts.js";
 import { counted, meant, parted, shares } from "./follow_parts.js";
 
-const OPEN = "You can change it until the answer is shown.";
+const OPEN = "You can change it until the answer.";
 
-// `vote` sends a word for a question and gives a sentence where it was not taken; `kept` remembers what this browser chose, and
-// how often it was right.
+// `vote` sends a word and returns an error message or an empty text; `kept` stores the bets of this browser.
 export function bets(box, { vote, kept, longest, closed }) {
-  let question = null, chosen = "", sure = "", late = "", said = "", sends = 0, took = 0, last = null, closedFor = 0; // sure: what the room took
+  let question = null, chosen = "", sure = "", late = "", said = "", sends = 0, took = 0, last = null, closedFor = 0; // sure: the accepted word
   const speak = element("p", "unseen"), take = () => { if (!box.contains(document.activeElement)) box.focus({ preventScroll: true }); };
   box.tabIndex = -1;
   speak.setAttribute("aria-live", "polite");
   box.after(speak);
   return {
-    // Whether the card is in front: an open question, and its answer until the lecturer goes on.
+    // Returns true while the card covers the page: an open question, or its answer until the lecturer continues.
     show(now, score, onward) {
       if (now && now.number !== question?.number && now.answer === undefined) begin(now);
       if (!now || now.number !== question?.number) { question = null; box.hidden = true; return false; }
@@ -28,7 +27,7 @@ export function bets(box, { vote, kept, longest, closed }) {
       last = score;
       if (revealed) { if (news) answer(); }
       else box.querySelector(".voted").textContent = counted(now.voted);
-      if (opens || news) take(); // what is behind it cannot have the keyboard
+      if (opens || news) take(); // the page behind must not have the focus
       return true;
     },
   };
@@ -83,11 +82,11 @@ export function bets(box, { vote, kept, longest, closed }) {
     box.querySelector(".voted").textContent = counted(question.voted);
   }
 
-  // Judged is what the room took; a vote that is still on its way is judged once it has.
+  // Judges the accepted word; a vote on its way is judged on arrival.
   function answer() {
     const parts = shares(question), part = parts.find(({ right }) => right).share, right = sure === question.answer;
-    const missed = late && late !== sure ? `Your bet on “${late}” did not arrive in time.` : "";
-    const verdict = !sure ? missed || "You did not bet this time." : right ? `You were right${question.voted > 1 ? `, as ${percent100(part)} of the class` : ""}.` : [`You said “${sure}”.`, missed].filter(Boolean).join(" ");
+    const missed = late && late !== sure ? `Your bet on “${late}” came too late.` : "";
+    const verdict = !sure ? missed || "You did not bet this time." : right ? `You were right${question.voted > 1 ? `, like ${percent100(part)} of the class` : ""}.` : [`You said “${sure}”.`, missed].filter(Boolean).join(" ");
     const rows = element("ul", "shares"), total = scored(last, sure ? kept.judged(question.number, right) : null), key = element("p", "key");
     for (const [name, text] of [["class", "the class"], ["model", question.kind === "head" ? "the weight" : "the model"]]) key.append(element("i", name), text);
     rows.append(...parts.map(share));
@@ -103,7 +102,7 @@ export function bets(box, { vote, kept, longest, closed }) {
     const row = element("li", right ? "right" : ""), name = element("span", "name", word), bars = element("div", "bars");
     for (const [kind, part] of [["class", people], ["model", model]]) {
       const line = element("div", `line ${kind}`), bar = element("i");
-      if (part === null) continue; // nobody asked the model for that word
+      if (part === null) continue; // no probability for other words
       bar.style.setProperty("--share", part);
       bar.setAttribute("role", "img");
       bar.setAttribute("aria-label", kind);

@@ -1,18 +1,18 @@
-// What the page of a follower reads from addresses, codes and numbers. Pure: tested without a browser.
+// Addresses, codes and numbers of the followers' page. Pure functions.
 
 import { UNSEEN } from "../../offline/led_parts.js";
 import { tallied } from "../bet_parts.js";
 
-const LECTURE = ["lecture", "large", "talk", "stop"]; // parameters of the lecturer alone
-const WAITS = [1, 2, 4, 8, 12]; // s, between two tries to reach the lab
+const LECTURE = ["lecture", "large", "talk", "stop"]; // private parameters of the lecturer
+const WAITS = [1, 2, 4, 8, 12]; // s between two attempts to reach the lab
 
-// What somebody typed, as a code of a room; null where it cannot be one.
+// Typed text as a code, or null.
 export function codeOf(typed, { letters, length }) {
   const code = typed.toUpperCase().replace(/[\s–—-]/g, "");
   return code.length === length && [...code].every((letter) => letters.includes(letter)) ? code : null;
 }
 
-// An address of a room, on this very site; that of the first page for one that leads out of it.
+// A URL on this site; the first page for any other address.
 export function local(address) {
   const home = "http://lab";
   try {
@@ -22,19 +22,19 @@ export function local(address) {
   return new URL(home);
 }
 
-// What stands behind /follow/ in an address, as it was typed; what cannot be read stays as it is.
+// The text after /follow/ in an address, decoded if possible.
 export function typedIn(pathname) {
   const part = pathname.split("/")[2] ?? "";
   try { return decodeURIComponent(part); } catch { return part; }
 }
 
-// The page of an address, as its last part, and its query.
+// The page name and query of an address.
 export function placeOf(address) {
   const { pathname, searchParams } = local(address);
   return { page: pathname.replace(/^\/+|\/+$/g, ""), query: Object.fromEntries(searchParams) };
 }
 
-// The same view in the lab, for somebody who left a room to look around.
+// The address of the view in the lab, for a follower who explores.
 export function labLink(address, code) {
   const url = local(address);
   for (const name of LECTURE) url.searchParams.delete(name);
@@ -42,7 +42,7 @@ export function labLink(address, code) {
   return url.pathname + url.search;
 }
 
-// An address without what changes nothing of what is seen: that of another view is another one.
+// An address without parameters that do not change the picture; a key of the view.
 export function seen(address) {
   const url = local(address);
   for (const name of UNSEEN) url.searchParams.delete(name);
@@ -50,29 +50,29 @@ export function seen(address) {
   return url.pathname + url.search;
 }
 
-// What a phone says of a room, in a word or two: how the stream is, whether its owner looks around, whether the lecturer is away.
+// The state of the page in a word or two.
 export function standing({ stream, paused, away }) {
   if (stream !== "live") return stream === "joins" ? "joining" : "away";
   if (paused) return "paused";
   return away ? "no lecturer" : "live";
 }
 
-// In how many seconds to try again, after so many tries: a hall full of phones does not come back at once. `chance` from 0 to 1.
+// Seconds before the next attempt; random, so that phones do not return together. `chance` is from 0 to 1.
 export const delay = (tries, chance) => WAITS[Math.min(tries, WAITS.length - 1)] * (0.75 + 0.5 * chance);
 
-// What was typed, or the answer that it means: nobody loses for a capital letter.
+// The typed word, or the option equal to it without regard to case.
 export function meant(typed, options) {
   const word = typed.trim().replace(/[’ʼ]/g, "'"), plain = (text) => text.replace(/^…/, "").toLocaleLowerCase();
   return options.find((option) => plain(option) === plain(word)) ?? word;
 }
 
-// A question as its question mark parts it: what is asked, and what it is asked about.
+// A question, split after its question mark.
 export const parted = (text) => /^(.*?\?) (.+)$/s.exec(text)?.slice(1) ?? [text, ""];
 
-// For each answer how many of the class, which share of it and of the model, were for it; last the words that nobody offered.
+// Votes and shares of each option, last the other words.
 export function shares(question) {
   const { rows, others, share, word } = tallied(question, question);
   return others ? [...rows, { word: word || "other words", votes: others, share, model: null, right: false }] : rows;
 }
 
-export const counted = (count) => (count === 0 ? "Nobody has voted yet" : count === 1 ? "1 has voted" : `${count} have voted`);
+export const counted = (count) => (count === 0 ? "No votes yet" : count === 1 ? "1 has voted" : `${count} have voted`);

@@ -1,14 +1,14 @@
-// What the lecturer shows: documents in frames. One that can show what is asked for does so at once; else another one is
-// loaded behind it, and comes to the front when it has drawn.
+// The lecturer's page: documents in frames. A loaded document shows the view if it can; otherwise another one is loaded behind it
+// and comes to the front once it is drawn.
 
 import { element } from "../../kit/mount.js";
 import { placeOf, seen } from "./follow_parts.js";
 
-const KEPT = 4; // documents: who goes back has them at once
-const MUTE = 6000; // ms after it came, by which a document has answered; what has not is shown as it is
+const KEPT = 4; // loaded documents
+const MUTE = 6000; // ms before a document without an answer is shown as it is
 const MAY = "allow-scripts allow-forms allow-popups allow-popups-to-escape-sandbox";
 
-// `shown` gets the title of the document in front and what its steps are called, `touched` is called when its reader looks around there.
+// `shown` gets the title of the front document and the name of its steps; `touched` is called when its reader changes it.
 export function stage(box, code, { shown, touched }) {
   let frames = [], front = null, wanted = null, round = 0, away = false;
   window.addEventListener("message", ({ source, data }) => {
@@ -20,7 +20,7 @@ export function stage(box, code, { shown, touched }) {
   });
   return {
     show(address, pointer) { wanted = { address, pointer, view: seen(address) }; seek(); },
-    reachable(is) { // what could not be loaded is loaded anew
+    reachable(is) { // reloads failed documents
       const back = away && is;
       away = !is;
       if (!back || !wanted) return;
@@ -29,15 +29,15 @@ export function stage(box, code, { shown, touched }) {
     },
   };
 
-  // Asks a document; `own` where it was made for what is wanted. Its origin is its own alone, so there is none to name.
+  // Sends the view to a document; `own`: the document was made for it. A sandboxed frame has no origin to name.
   function ask(frame, own = false) {
     frame.asked = round;
     clearTimeout(frame.timer);
-    if (frame.speaks) frame.timer = setTimeout(() => { frame.speaks = false; frame.view = ""; if (frame.asked === round) next(); }, MUTE); // it is stuck
+    if (frame.speaks) frame.timer = setTimeout(() => { frame.speaks = false; frame.view = ""; if (frame.asked === round) next(); }, MUTE); // stuck
     frame.node.contentWindow.postMessage({ lab: "show", n: round, own, ...placeOf(wanted.address), pointer: wanted.pointer }, "*");
   }
 
-  function seek() { // asks the document in front, then the others that are there
+  function seek() { // tries the front document, then the others
     round += 1;
     next();
   }
@@ -48,13 +48,13 @@ export function stage(box, code, { shown, touched }) {
     const mute = frames.find(({ arrived, speaks, view }) => arrived && !speaks && view === wanted.view);
     if (frame) ask(frame);
     else if (mute) bring(mute, "");
-    else if (frames.every(({ arrived }) => arrived)) load(); // one after the other: what is wanted by then comes next
+    else if (frames.every(({ arrived }) => arrived)) load(); // one load at a time
   }
 
   function load() {
     const node = element("iframe"), frame = { node, view: wanted.view, page: placeOf(wanted.address).page, speaks: false, arrived: false, asked: 0 };
     node.setAttribute("sandbox", MAY);
-    node.title = "What the lecturer shows";
+    node.title = "The lecturer’s page";
     node.className = "behind";
     node.onload = () => {
       ask(frame);
@@ -77,7 +77,7 @@ export function stage(box, code, { shown, touched }) {
     else next();
   }
 
-  function arrive(frame) { // a page that says nothing, or the browser's own that the lab was not reached
+  function arrive(frame) { // a page without an answer, or the browser's error page
     clearTimeout(frame.timer);
     if (frame.arrived) return;
     if (away) { drop(frame); return; }

@@ -1,21 +1,20 @@
-// The stream of what a room shows. It comes back by itself: after a network that was away, a phone that slept, a server that
-// was started anew.
+// Stream of a room's state. It reconnects after a lost network, a sleeping phone or a server restart.
 
 import { delay } from "./follow_parts.js";
 
-const SILENT = 40_000; // ms without an event after which it is looked whether there should have been one
-const SLEPT = 15_000; // ms out of sight, after which a stream may be dead without knowing it
-const LATER = 20_000; // ms, where the lab says that there is no room now
-const TRIED = 3; // streams that did not begin though the room is there: then it is asked why
+const SILENT = 40_000; // ms without an event before a check
+const SLEPT = 15_000; // ms hidden, after which a stream may be dead
+const LATER = 20_000; // ms before a refused request is repeated
+const TRIED = 3; // failed streams of an existing room before the reason is requested
 
-// `told` gets what the room shows, `stands` how the stream is ("live", "away", "refused", "over") and the server's sentence.
+// `told` gets the room's state, `stands` the stream's state ("live", "away", "refused", "over") and the server's message.
 export function follow(code, { told, stands }) {
   const at = `/rooms/${code}`;
   let source = null, timer = null, tries = 0, failed = 0, version = -1, heard = 0, hidden = 0, over = false;
 
   function hear(news) {
     heard = performance.now();
-    if (news.version < version) return; // an answer that was overtaken
+    if (news.version < version) return; // an older answer
     version = news.version;
     told(news);
   }
@@ -41,7 +40,7 @@ export function follow(code, { told, stands }) {
     clearTimeout(timer);
   }
 
-  function lose() { // what went wrong an EventSource does not say
+  function lose() { // an EventSource gives no reason
     close();
     stands("away", "");
     again(1000 * delay(tries++, Math.random()));
@@ -52,7 +51,7 @@ export function follow(code, { told, stands }) {
     timer = setTimeout(look, ms);
   }
 
-  async function look() { // asks once, and opens the stream where there is none
+  async function look() { // asks once, and opens the stream if there is none
     if (over) return;
     let answer, sentence = "";
     try {
@@ -87,7 +86,7 @@ export function follow(code, { told, stands }) {
     heard = performance.now();
     const known = version;
     await look();
-    if (source && version > known) open(); // the stream did not say so: it is dead
+    if (source && version > known) open(); // the stream missed it: it is dead
   }, SILENT / 4);
   look();
 }

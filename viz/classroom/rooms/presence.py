@@ -1,7 +1,7 @@
-"""Presence of a room's lecturer: the room tells its followers when the lecturer is away.
+"""Presence of the lecturer: followers see when the lecturer is away.
 
-The lecturer's browser holds a stream, and answers each of its signs of life. A lecturer who closes the page is away after
-`GRACE`, one whose network or computer sleeps after `SILENCE` and `LOOK`.
+The lecturer's browser holds a stream and answers its signs of life. After the page is closed, the lecturer is away after
+`GRACE`; after a lost network, after `SILENCE` plus `LOOK`.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from typing import Any
 
 from viz.classroom.rooms.store import Away, Gone, Store
 
-GRACE = 10.0  # s from the end of the lecturer's last stream: a page that is loaded again is back by then
-SILENCE = 40.0  # s without a sign of the lecturer's browser, which gives one at least every 25 s
-LOOK = 10.0  # s between two looks at a room
+GRACE = 10.0  # s after the lecturer's last stream; a reloaded page is back by then
+SILENCE = 40.0  # s without a sign of the lecturer's browser, which sends one every 25 s
+LOOK = 10.0  # s between two checks of a room
 
 
 class Presence:
-    """Looks after the rooms that have a stream at this process."""
+    """Tracks the lecturers of all rooms with a stream in this process."""
 
     def __init__(self, store: Store, now: Callable[[], float] = time.time) -> None:
         self.store, self.now = store, now
@@ -31,12 +31,12 @@ class Presence:
         self._tasks: set[asyncio.Task[None]] = set()
 
     async def hear(self, code: str) -> None:
-        """Keeps that the lecturer's browser gave a sign; Gone, Away."""
+        """Records a sign of the lecturer's browser; raises Gone or Away."""
         await self.store.change(code, lambda room: room.hears(self.now()))
 
     @contextlib.asynccontextmanager
     async def streaming(self, code: str, is_lecturer: bool = False) -> AsyncIterator[None]:
-        """Counts a stream of a room as long as it is entered; Gone, Away."""
+        """Counts a stream while the context is open; raises Gone or Away."""
         await (self.hear(code) if is_lecturer else self._look(code))
         self._streams[code] += 1
         self._lecturers[code] += is_lecturer
@@ -56,7 +56,7 @@ class Presence:
                     self._begin(self._leave(code, self.now()))
 
     async def _leave(self, code: str, since: float) -> None:
-        """Says that the lecturer is away, unless there was a sign since the last stream ended."""
+        """Marks the lecturer as away, unless a sign came after the last stream ended."""
         await asyncio.sleep(GRACE)
         if not self._lecturers[code]:
             with contextlib.suppress(Gone, Away):

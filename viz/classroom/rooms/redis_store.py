@@ -1,9 +1,7 @@
-"""Rooms in Redis, for several processes that serve one lab: each knows every room, and is told of every change.
+"""Store of rooms in Redis, shared by several processes.
 
-What counts or compares is done in Redis itself, by a script, so that no two processes come between each other. Each process
-has one connection by which it is told, however many follow there.
-
-What Redis itself does with rooms, as one step that no other process comes between."""
+Counting and comparing happen in Redis scripts, which are atomic. Each process has one subscription for changes.
+"""
 
 from __future__ import annotations
 
@@ -42,8 +40,8 @@ from viz.classroom.rooms.store import (
 if TYPE_CHECKING:
     from redis.asyncio import Redis
 
-# KEYS: room, rooms. ARGV: text, s to live, code, when moved, which have ended by now, most rooms,
-# which are idle by now, since when others live, where all keys begin, told.
+# KEYS: room, rooms. ARGV: text, s to live, code, time of the last move, ended before, maximum of rooms,
+# idle before, other processes alive since, prefix of keys, channel.
 OPEN = """
 redis.call('ZREMRANGEBYSCORE', KEYS[2], '-inf', ARGV[5])
 if redis.call('EXISTS', KEYS[1]) == 1 then return 'taken' end
@@ -51,8 +49,8 @@ if redis.call('ZCARD', KEYS[2]) >= tonumber(ARGV[6]) then
     local left = nil
     for _, code in ipairs(redis.call('ZRANGEBYSCORE', KEYS[2], '-inf', ARGV[7])) do
         local count = 0
-        for _, told in ipairs(redis.call('HVALS', ARGV[9] .. 'followers:' .. code)) do
-            local here, when = string.match(told, '(%d+) (%S+)')
+        for _, entry in ipairs(redis.call('HVALS', ARGV[9] .. 'followers:' .. code)) do
+            local here, when = string.match(entry, '(%d+) (%S+)')
             if tonumber(when) >= tonumber(ARGV[8]) then count = count + tonumber(here) end
         end
         if count == 0 then left = code break end
@@ -66,7 +64,7 @@ redis.call('SET', KEYS[1], ARGV[1], 'EX', ARGV[2])
 redis.call('ZADD', KEYS[2], ARGV[4], ARGV[3])
 return 'done'
 """
-# KEYS: room, rooms. ARGV: text before, text, s to live, code, when moved, where to tell or nothing.
+# KEYS: room, rooms. ARGV: old text, new text, s to live, code, time of the last move, channel or nothing.
 CHANGE = """
 if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
 redis.call('SET', KEYS[1], ARGV[2], 'EX', ARGV[3])
@@ -74,13 +72,13 @@ redis.call('ZADD', KEYS[2], ARGV[5], ARGV[4])
 if ARGV[6] ~= '' then redis.call('PUBLISH', ARGV[6], ARGV[4]) end
 return 1
 """
-# KEYS: followers. ARGV: process, how many there, now, since when others live, most or nothing, s to keep.
+# KEYS: followers. ARGV: process, its followers, now, other processes alive since, limit or nothing, s to keep.
 COUNT = """
 local others = 0
-local found = redis.call('HGETALL', KEYS[1])
-for n = 1, #found, 2 do
-    local count, when = string.match(found[n + 1], '(%d+) (%S+)')
-    if found[n] ~= ARGV[1] and tonumber(when) >= tonumber(ARGV[4]) then others = others + tonumber(count) end
+local entries = redis.call('HGETALL', KEYS[1])
+for n = 1, #entries, 2 do
+    local count, when = string.match(entries[n + 1], '(%d+) (%S+)')
+    if entries[n] ~= ARGV[1] and tonumber(when) >= tonumber(ARGV[4]) then others = others + tonumber(count) end
 end
 if ARGV[5] ~= '' and others + tonumber(ARGV[2]) > tonumber(ARGV[5]) then return 0 end
 redis.call('HSET', KEYS[1], ARGV[1], ARGV[2] .. ' ' .. ARGV[3])
@@ -89,19 +87,19 @@ return 1
 """
 
 
-HERE = "attention-lab:"  # all keys begin with it
-TOLD = f"{HERE}told"  # where a change is told, by the room's code
-COUNTED = "count of "  # before the code of a room that has more or fewer followers
-LIVES = 60  # s after which the followers of a process that has not been heard of count no more
+HERE = "attention-lab:"  # prefix of all keys
+TOLD = f"{HERE}told"  # channel of changes; a message is a room's code
+COUNTED = "count of "  # prefix of a message about the number of followers
+LIVES = 60  # s without a sign after which a process and its followers no longer count
 PATIENCE = 3.0  # s for an answer of Redis
-CONNECTIONS = 32  # of one process, at most
-AGAIN = 0.5  # s until one that does not answer is asked again
-RETRY = 2.0  # s until the room that a watcher has to be shown is asked for again
-TRIES = 100  # of a change that another one came before
+CONNECTIONS = 32  # maximum of one process
+AGAIN = 0.5  # s before a new subscription after a failure
+RETRY = 2.0  # s before a failed read of a room is repeated
+TRIES = 100  # attempts at a change while other processes change the room
 
 
 def _asked(method: Callable[..., Awaitable[Any]]) -> Callable[..., Any]:
-    """A method that raises Away where Redis does not answer."""
+    """Wraps a method: it raises Away if Redis does not answer."""
 
     @wraps(method)
     async def answered(*args: Any, **named: Any) -> Any:
@@ -116,17 +114,17 @@ def _asked(method: Callable[..., Awaitable[Any]]) -> Callable[..., Any]:
 
 
 class RedisStore:
-    """The same as `MemoryStore`, in keys that begin with `attention-lab:`."""
+    """Store with the interface of `MemoryStore`, in keys that begin with `attention-lab:`."""
 
     def __init__(self, client: Redis, now: Callable[[], float] = time.time) -> None:
         self.client, self.now = client, now
         self.process = uuid.uuid4().hex
-        self._here: dict[str, int] = {}  # followers at this process
+        self._here: dict[str, int] = {}  # followers in this process
         self._watchers: dict[str, set[asyncio.Event]] = defaultdict(set)
-        self._counters: dict[str, set[asyncio.Event]] = defaultdict(set)  # of them those who hear of counts
-        self._fetched: dict[str, asyncio.Task[Room]] = {}  # what all who watch a room here are shown
+        self._counters: dict[str, set[asyncio.Event]] = defaultdict(set)  # watchers that also receive counts
+        self._fetched: dict[str, asyncio.Task[Room]] = {}  # current room, read once for all watchers in this process
         self._changing: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
-        self._waiting: set[str] = set()  # what is told later
+        self._waiting: set[str] = set()  # messages to publish later
         self._listening: asyncio.Task[None] | None = None
         self._tasks: set[asyncio.Task[Any]] = set()
 
@@ -153,7 +151,7 @@ class RedisStore:
             raise Gone
         try:
             room = Room.unpacked(text)
-        except ValueError:  # of a lab that was before, or comes
+        except ValueError:  # written by another version of the lab
             raise Gone from None
         if room.ended(self.now()):
             raise Gone
@@ -162,7 +160,7 @@ class RedisStore:
     @_asked
     async def change(self, code: str, change: Change, quiet: bool = False) -> Room:
         lock = self._changing.setdefault(code, asyncio.Lock())
-        async with lock:  # only another process comes between
+        async with lock:  # only other processes can interfere
             for _ in range(TRIES):
                 before, text = await self._read(code)
                 room = change(before)
@@ -175,15 +173,15 @@ class RedisStore:
                     if is_new and quiet:
                         self._later(code)
                     return room
-        raise Away  # a room that changes that often is not to be had
+        raise Away  # the room changes too often
 
     @_asked
     async def end(self, code: str) -> None:
-        async with self.client.pipeline() as all_:
-            all_.delete(_key("room", code), _key("followers", code))
-            all_.zrem(_key("rooms"), code)
-            all_.publish(TOLD, code)
-            await all_.execute()
+        async with self.client.pipeline() as commands:
+            commands.delete(_key("room", code), _key("followers", code))
+            commands.zrem(_key("rooms"), code)
+            commands.publish(TOLD, code)
+            await commands.execute()
 
     @contextlib.asynccontextmanager
     async def follow(self, code: str) -> AsyncIterator[None]:
@@ -198,71 +196,72 @@ class RedisStore:
             self._here[code] -= 1
             if not self._here[code]:
                 del self._here[code]
-            with contextlib.suppress(Away):  # then it is said with the next sign of life
+            with contextlib.suppress(Away):  # the next sign of life repeats it
                 await asyncio.shield(self._beside(self._count(code)))
             self._later(COUNTED + code)
 
     @_asked
     async def _count(self, code: str, most: int | str = "") -> bool:
-        """Says how many follow at this process, and that it lives; False where there would be more than `most` in all."""
+        """Stores the number of followers in this process; returns False if the total would exceed `limit`."""
         values = (self.process, self._here.get(code, 0), self.now(), self.now() - LIVES, most, SILENCE)
         return bool(await self.client.eval(COUNT, 1, _key("followers", code), *values))
 
     @_asked
     async def followers(self, code: str) -> int:
-        found = await self.client.hgetall(_key("followers", code))
-        told = [value.split() for value in found.values()]
-        return sum(int(count) for count, when in told if self.now() - float(when) < LIVES)
+        values = await self.client.hgetall(_key("followers", code))
+        entries = [value.split() for value in values.values()]
+        return sum(int(count) for count, when in entries if self.now() - float(when) < LIVES)
 
     async def changes(self, code: str, every: float, counts: bool = False) -> AsyncIterator[Room | None]:
         if self._listening is None or self._listening.done():
             self._listening = asyncio.create_task(self._listen())
-        with watching(code, self._watchers, *[self._counters] * counts) as told:
-            shown, owed = -1, True  # the version that was yielded, and whether there is a room to be yielded
-            told.set()
+        watchers = [self._watchers, self._counters] if counts else [self._watchers]
+        with watching(code, *watchers) as changed:
+            version, pending = -1, True  # the version last yielded; True if a new room is to be yielded
+            changed.set()
             try:
                 while True:
-                    is_told = await within(min(every, RETRY) if owed else every, told)
+                    is_changed = await within(min(every, RETRY) if pending else every, changed)
                     try:
-                        room = await (self._shared(code) if is_told or owed else self.get(code))
+                        room = await (self._shared(code) if is_changed or pending else self.get(code))
                     except Away:
-                        owed = owed or is_told
+                        pending = pending or is_changed
                         yield None
                         continue
-                    if room.version != shown or (counts and is_told):
-                        shown = room.version
+                    if room.version != version or (counts and is_changed):
+                        version = room.version
                         yield room
-                    elif not is_told:
+                    elif not is_changed:
                         yield None
-                    owed = False
+                    pending = False
             finally:
-                if self._watchers[code] == {told}:
+                if self._watchers[code] == {changed}:
                     self._fetched.pop(code, None)
 
     async def _shared(self, code: str) -> Room:
-        """What all who watch a room here are shown; where it could not be fetched, it is asked for again, once for all."""
+        """Returns the room, read once for all watchers in this process; repeats a failed read."""
         fetched = self._fetched.get(code)
         if fetched is None or (fetched.done() and (fetched.cancelled() or fetched.exception())):
             fetched = self._fetched[code] = self._beside(self.get(code))
         return await asyncio.shield(fetched)
 
-    # -- what this process is told ------------------------------------------------------------------------------------
+    # -- messages from other processes --------------------------------------------------------------------------------
 
     async def _listen(self) -> None:
-        """Wakes who watches a room that changed, wherever it did; once Redis is back after it was away, all of them."""
+        """Wakes the watchers of each changed room; all watchers after Redis was unavailable."""
         from redis.exceptions import RedisError
 
         while True:
             try:
-                async with self.client.pubsub(ignore_subscribe_messages=True) as told:
-                    await told.subscribe(TOLD)
+                async with self.client.pubsub(ignore_subscribe_messages=True) as subscription:
+                    await subscription.subscribe(TOLD)
                     for code in list(self._watchers):
                         self._wake(code)
-                    await self._hear(told)
+                    await self._hear(subscription)
             except (RedisError, OSError, Away):
                 pass
-            except Exception as fault:  # whoever follows here hears nothing without it
-                logging.getLogger(__name__).error("What Redis tells could not be read", exc_info=fault)
+            except Exception as fault:  # the subscription must continue
+                logging.getLogger(__name__).error("A message of Redis could not be read", exc_info=fault)
             await asyncio.sleep(AGAIN)
 
     async def _hear(self, told: Any) -> None:
@@ -277,20 +276,20 @@ class RedisStore:
                     await self._count(code)
 
     def _wake(self, news: str) -> None:
-        """All who watch a room here are shown what is fetched once; of a count those alone who hear of counts."""
+        """Wakes the watchers of a room, which is read once; a message about counts wakes only those that receive counts."""
         code = news.removeprefix(COUNTED)
         if code != news:
-            for told in self._counters.get(code, ()):
-                told.set()
+            for event in self._counters.get(code, ()):
+                event.set()
             return
         if code not in self._watchers:
             return
         self._fetched[code] = self._beside(self.get(code))
-        for told in self._watchers[code]:
-            told.set()
+        for event in self._watchers[code]:
+            event.set()
 
     def _later(self, news: str) -> None:
-        """Tells of all that changes meanwhile at once."""
+        """Publishes a message after `LATER`, once for all changes until then."""
         if news not in self._waiting:
             self._waiting.add(news)
             self._beside(self._tell(news))
@@ -301,7 +300,7 @@ class RedisStore:
         await self.client.publish(TOLD, news)
 
     def _beside(self, made: Any) -> asyncio.Task[Any]:
-        """A task that is kept until it is done, and whose fault is told to who asks for it alone."""
+        """Starts a task and references it until it is done; only an awaiting caller sees its error."""
         self._tasks.add(task := asyncio.ensure_future(made))
         task.add_done_callback(self._tasks.discard)
         task.add_done_callback(lambda done: done.cancelled() or done.exception())
@@ -313,9 +312,9 @@ def _key(what: str, code: str = "") -> str:
 
 
 def connected(url: str) -> RedisStore:
-    """The store in the Redis of an address; says on stderr where it does not answer yet: it is asked again with each room.
+    """Returns the store in the Redis at a URL; prints a warning to stderr if Redis does not answer yet.
 
-    Raises ValueError, one sentence, where the address is none.
+    Raises ValueError for an invalid URL.
     """
     try:
         import redis
@@ -323,7 +322,7 @@ def connected(url: str) -> RedisStore:
         from redis.asyncio.retry import Retry
         from redis.backoff import NoBackoff
     except ImportError:
-        raise ValueError("REDIS_URL is set, but the package redis is not installed: install requirements.txt.") from None
+        raise ValueError("REDIS_URL needs the package redis. Install requirements.txt.") from None
     waits = {"socket_connect_timeout": PATIENCE, "socket_timeout": PATIENCE}
     more = {"max_connections": CONNECTIONS, "timeout": PATIENCE, "retry": Retry(NoBackoff(), 1)}
     try:
@@ -331,11 +330,11 @@ def connected(url: str) -> RedisStore:
         with redis.Redis.from_url(url, **waits) as probe:
             probe.ping()
     except (ValueError, TypeError):
-        raise ValueError("REDIS_URL is no address of a Redis; expected one such as redis://localhost:6379/0.") from None
+        raise ValueError("REDIS_URL is not a Redis URL; expected a form like redis://localhost:6379/0.") from None
     except redis.exceptions.AuthenticationError:
-        raise ValueError("REDIS_URL: the Redis there does not take this name and password.") from None
+        raise ValueError("REDIS_URL: Redis refuses this name and password.") from None
     except (redis.exceptions.RedisError, OSError) as fault:
-        where = pool.connection_kwargs
-        at = where.get("path") or f"{where.get('host', 'localhost')}:{where.get('port', 6379)}"
-        print(f"No Redis answers at {at} ({type(fault).__name__}): rooms can be opened once one does.", file=sys.stderr)
+        options = pool.connection_kwargs
+        place = options.get("path") or f"{options.get('host', 'localhost')}:{options.get('port', 6379)}"
+        print(f"No Redis answers at {place} ({type(fault).__name__}). Rooms need it.", file=sys.stderr)
     return RedisStore(redis.asyncio.Redis(connection_pool=pool))

@@ -1,4 +1,4 @@
-"""A room: what its lecturer shows, and what its class bets. Nobody's name is in it."""
+"""Room: the lecturer's current view and the bets of the class. It stores no names."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from collections import Counter
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
-LETTERS = "23456789ABCDEFGHJKMNPQRSTUVWXYZ"  # none that is read as another one
-LENGTH = 6  # 31^6 codes: at 60 wrong ones a minute (`asking`) one of 200 rooms is found after weeks; it ends within hours
-SILENCE = 6 * 3600  # s after which a room that nobody moved has ended
+LETTERS = "23456789ABCDEFGHJKMNPQRSTUVWXYZ"  # no letters that look alike
+LENGTH = 6  # 31^6 codes: at 60 wrong attempts a minute, finding one of 200 rooms takes weeks; rooms last hours
+SILENCE = 6 * 3600  # s without a move after which a room has ended
 MAX_ADDRESS = 8000  # characters of a page's address
-ADDRESS = re.compile(r"(/[!-\[\]-~]*?)(?:[?#][!-\[\]-~]*)?")  # in ASCII, without spaces and backslashes; first its path
-SCHEMA = 2  # of a packed room: another one with each change of its fields
+ADDRESS = re.compile(r"(/[!-\[\]-~]*?)(?:[?#][!-\[\]-~]*)?")  # ASCII without spaces and backslashes; group 1 is the path
+SCHEMA = 2  # version of a packed room; changes with its fields
 MAX_POINTER = 300
 MAX_OPTIONS = 12
 MAX_WORD = 40
-MAX_VOTES = 1000  # on one question: twice as many as may follow
-MAX_TOLD = 30  # different words among the votes that are told: the answers that were offered, and the most frequent others
+MAX_VOTES = 1000  # on one question: twice the limit of followers
+MAX_TOLD = 30  # different words in the result: all options and the most frequent other words
 
 
 def new_code() -> str:
@@ -29,178 +29,178 @@ def new_code() -> str:
 
 
 def code_of(typed: str) -> str:
-    """What somebody typed, as a code: in capitals, without spaces and dashes. ValueError where it cannot be one."""
+    """Returns typed text as a code: in capitals, without spaces and dashes. Raises ValueError."""
     code = "".join(letter for letter in typed.upper() if letter not in " -")
     if len(code) != LENGTH or set(code) - set(LETTERS):
-        raise ValueError(f"A room's code has {LENGTH} letters and digits, such as {LETTERS[-2]}{LETTERS[:5]}; look again.")
+        raise ValueError(f"A room's code has {LENGTH} letters and digits, such as {LETTERS[-2]}{LETTERS[:5]}. Check it.")
     return code
 
 
 def new_secret() -> str:
-    """What lets its holder move a room: 192 bits."""
+    """Returns a lecturer's secret with 192 random bits."""
     return secrets.token_urlsafe(24)
 
 
 def sealed(secret: str) -> str:
-    """What is kept of a secret: it opens nothing."""
+    """Returns the hash of a secret, which is stored instead of it."""
     return hashlib.sha256(secret.encode()).hexdigest()
 
 
 @dataclass(frozen=True)
 class Question:
-    """What the class bets on: one of some answers, or a word of one's own."""
+    """Question to the class: some options, or any other word."""
 
     number: int
     kind: str  # "next": the token of a step; "head": the head that links two words
     text: str
     options: tuple[str, ...]
-    model: tuple[float, ...]  # how probable each of them is to the model; nobody is told before the answer
-    answer: str | None = None  # once it is revealed
-    votes: dict[str, str] = field(default_factory=dict)  # by the random number of a browser
-    over: bool = False  # nobody is shown it any more
+    model: tuple[float, ...]  # probability of each option; hidden until the answer
+    answer: str | None = None  # after it is revealed
+    votes: dict[str, str] = field(default_factory=dict)  # word by the random number of a browser
+    over: bool = False  # closed: no longer on any screen
 
     def told(self) -> dict[str, Any]:
-        """What everybody may know. With the answer: `votes`, how many were for each word (those for what was offered are
-        all there; a word without votes is not), and `others`, how many were for words that are not told. The sum of all is
-        `voted`."""
-        shown = {"number": self.number, "kind": self.kind, "text": self.text, "options": list(self.options)}
-        shown |= {"voted": len(self.votes)}
+        """Returns the public values. After the answer they include `votes` by word and `others`, the votes for words
+        that are not listed. Options are always listed if they have votes. The sum is `voted`."""
+        values = {"number": self.number, "kind": self.kind, "text": self.text, "options": list(self.options)}
+        values |= {"voted": len(self.votes)}
         if self.answer is None:
-            return shown
+            return values
         counts = Counter(self.votes.values()).most_common()
         of_own = [word for word, _ in counts if word not in self.options][: MAX_TOLD - len(self.options)]
         votes = {word: count for word, count in counts if word in {*self.options, *of_own}}
         others = len(self.votes) - sum(votes.values())
-        return shown | {"answer": self.answer, "votes": votes, "others": others, "model": list(self.model)}
+        return values | {"answer": self.answer, "votes": votes, "others": others, "model": list(self.model)}
 
 
 @dataclass(frozen=True)
 class Score:
-    """How much of the class's votes, and of the model's probability, lay on the answers so far."""
+    """Number of questions so far, with the class's share of votes and the model's probability on their answers (sums)."""
 
     asked: int = 0
     people: float = 0.0
     model: float = 0.0
 
+    def to_json(self) -> dict[str, Any]:
+        return {"asked": self.asked, "people": self.people, "model": self.model}
+
 
 @dataclass(frozen=True)
 class Room:
-    """All that a room is. Times are seconds since 1970."""
+    """State of a room. Times are seconds since 1970."""
 
     code: str
-    seal: str  # of the lecturer's secret
-    address: str  # path and query of the page that the lecturer is on
+    seal: str  # hash of the lecturer's secret
+    address: str  # path and query of the lecturer's page
     moved: float
     version: int = 0  # grows with every change
-    pointer: str = ""  # what the lecturer points at, in the words of the page
+    pointer: str = ""  # name of the thing under the lecturer's pointer
     blank: bool = False
     question: Question | None = None
     score: Score = Score()
-    heard: float = 0.0  # when the lecturer's browser last gave a sign that was no move
+    heard: float = 0.0  # time of the last sign of the lecturer's browser that was not a move
     away: bool = False  # the lecturer is not connected
 
     def opens(self, secret: str) -> bool:
-        """True for the lecturer's secret; takes as long for every other one."""
+        """Returns True for the lecturer's secret, in constant time."""
         return hmac.compare_digest(self.seal, sealed(secret))
 
     def ended(self, now: float) -> bool:
         return now - self.moved > SILENCE
 
     def hears(self, now: float) -> Room:
-        """The room after a sign of its lecturer's browser. It is a change for its followers where the lecturer was away."""
+        """Returns the room after a sign of the lecturer's browser; a new version if the lecturer was away."""
         return replace(self, heard=now, away=False, version=self.version + self.away)
 
     def is_silent(self, since: float) -> bool:
-        """True where the lecturer counts as connected, and neither moved nor gave a sign since a time."""
+        """Returns True if a connected lecturer neither moved nor gave a sign since a time."""
         return not self.away and max(self.moved, self.heard) <= since
 
     def misses(self, since: float) -> Room:
-        """The room without its lecturer; the same room where it is not silent since then."""
+        """Returns the room with its lecturer away; unchanged if the lecturer is not silent."""
         return replace(self, away=True, version=self.version + 1) if self.is_silent(since) else self
 
     def told(self, lecturer: bool = False) -> dict[str, Any]:
-        """What its followers are sent, and its lecturer."""
-        shown = {"version": self.version, "address": self.address, "pointer": self.pointer, "blank": self.blank}
-        shown |= {"away": self.away}
+        """Returns the values that followers and the lecturer receive."""
+        values = {"version": self.version, "address": self.address, "pointer": self.pointer, "blank": self.blank}
+        values |= {"away": self.away}
         question = self.question.told() if self.question and not self.question.over else None
-        return shown | {"question": question, "score": asdict(self.score)} | ({"lecturer": True} if lecturer else {})
+        return values | {"question": question, "score": self.score.to_json()} | ({"lecturer": True} if lecturer else {})
 
     def shows(self, change: dict[str, Any], now: float) -> Room:
-        """The room after its lecturer moved: `address`, `pointer` or `blank`, each if it is given. ValueError for others."""
+        """Returns the room with a new `address`, `pointer` or `blank`; raises ValueError for anything else."""
         _known(change, {"address", "pointer", "blank"})
         address, pointer = change.get("address", self.address), change.get("pointer", self.pointer)
         if not _is_address(address):
-            raise ValueError(f"address is no address of a page; expected one that begins with /, of {MAX_ADDRESS} at most.")
+            raise ValueError(f"address is not the address of a page; expected /… with at most {MAX_ADDRESS} characters.")
         if not _is_text(pointer, MAX_POINTER):
-            raise ValueError(f"pointer is no valid text of at most {MAX_POINTER} characters.")
+            raise ValueError(f"pointer is not a valid text of at most {MAX_POINTER} characters.")
         if not isinstance(change.get("blank", False), bool):
             raise ValueError("blank is neither true nor false.")
         blank = change.get("blank", self.blank)
         return replace(self, address=address, pointer=pointer, blank=blank, version=self.version + 1, moved=now, away=False)
 
     def asks(self, kind: Any, text: Any, options: Any, model: Any, now: float) -> Room:
-        """The room with a new question; ValueError where it is none."""
+        """Returns the room with a new question; raises ValueError."""
         if kind not in ("next", "head") or not _is_text(text, MAX_POINTER) or not text:
-            raise ValueError(
-                f"A question is of the kind next or head, and has a valid text of at most {MAX_POINTER} characters."
-            )
+            raise ValueError(f"A question needs the kind next or head, and a text of at most {MAX_POINTER} characters.")
         if not _are_words(options) or not 2 <= len(set(options)) == len(options) <= MAX_OPTIONS:
-            raise ValueError(f"A question has 2 to {MAX_OPTIONS} different answers of at most {MAX_WORD} characters.")
+            raise ValueError(f"A question needs 2 to {MAX_OPTIONS} different options of at most {MAX_WORD} characters.")
         if not isinstance(model, list) or len(model) != len(options) or not all(map(_is_share, model)):
-            raise ValueError("Every answer has a probability from 0 to 1.")
+            raise ValueError("Each option needs a probability from 0 to 1.")
         number = self.question.number + 1 if self.question else 1
-        asked = Question(number, kind, text, tuple(options), tuple(map(float, model)))
-        return replace(self, question=asked, version=self.version + 1, moved=now, away=False)
+        question = Question(number, kind, text, tuple(options), tuple(map(float, model)))
+        return replace(self, question=question, version=self.version + 1, moved=now, away=False)
 
     def votes(self, voter: Any, number: Any, word: Any) -> Room:
-        """The room with somebody's vote, which may be changed until the answer is known; ValueError where it is none."""
+        """Returns the room with a vote, which may change until the answer is revealed; raises ValueError."""
         question = self.question
-        if type(number) is not int:  # true is no number
-            raise ValueError("number is no whole number; expected that of the question.")
+        if type(number) is not int:  # True is no number
+            raise ValueError("number is not a whole number; expected the number of the question.")
         if question is None or question.over or question.number != number:
-            raise ValueError("This question is over; wait for the next one.")
+            raise ValueError("This question is over. Wait for the next one.")
         if question.answer is not None:
-            raise ValueError("The answer is known by now; wait for the next question.")
+            raise ValueError("The answer is already shown. Wait for the next question.")
         if not _is_text(voter, 64) or len(voter) < 8:
-            raise ValueError("The vote comes from no browser; load the page again.")
+            raise ValueError("The vote has no browser number. Reload the page.")
         if not _are_words([word]):
             raise ValueError(f"A vote is a word of at most {MAX_WORD} characters.")
         if voter not in question.votes and len(question.votes) >= MAX_VOTES:
-            raise ValueError(f"{MAX_VOTES:,} have voted already, which is as many as a question takes.")
-        kept = replace(question, votes=question.votes | {voter: word.strip()})
-        return replace(self, question=kept, version=self.version + 1)
+            raise ValueError(f"This question has reached its limit of {MAX_VOTES:,} votes.")
+        question = replace(question, votes=question.votes | {voter: word.strip()})
+        return replace(self, question=question, version=self.version + 1)
 
     def reveals(self, answer: Any, now: float) -> Room:
-        """The room with its question answered, and the score with it."""
+        """Returns the room with its question answered and the new score; raises ValueError."""
         question = self.question
         if question is None or question.over or question.answer is not None:
-            raise ValueError("No question is open; ask one first.")
+            raise ValueError("No question is open. Ask one first.")
         if answer not in question.options:
-            raise ValueError("The answer is none of those that were offered.")
+            raise ValueError("The answer is not one of the options.")
         people = Counter(question.votes.values())[answer] / max(1, len(question.votes))
         model = question.model[question.options.index(answer)]
         score = Score(self.score.asked + 1, self.score.people + people, self.score.model + model)
-        kept = replace(question, answer=answer)
-        return replace(self, question=kept, score=score, version=self.version + 1, moved=now, away=False)
+        question = replace(question, answer=answer)
+        return replace(self, question=question, score=score, version=self.version + 1, moved=now, away=False)
 
     def closes(self, now: float) -> Room:
-        """The room after its lecturer has gone on: the question stands on nobody's screen, answered or not."""
-        kept = self.question and replace(self.question, over=True)
-        return replace(self, question=kept, version=self.version + 1, moved=now, away=False)
+        """Returns the room with its question closed, answered or not."""
+        question = self.question and replace(self.question, over=True)
+        return replace(self, question=question, version=self.version + 1, moved=now, away=False)
 
     def packed(self) -> str:
-        return json.dumps(asdict(self) | {"schema": SCHEMA})
+        return json.dumps(asdict(self) | {"score": self.score.to_json(), "schema": SCHEMA})
 
     @classmethod
     def unpacked(cls, text: str) -> Room:
-        """Inverse of `packed`; ValueError for what another version of the lab packed."""
+        """Returns the room of a packed text; raises ValueError for another version."""
         values = json.loads(text)
         if not isinstance(values, dict) or values.pop("schema", None) != SCHEMA:
-            raise ValueError("This room was kept by another version of the lab.")
+            raise ValueError("This room is from another version of the lab.")
         if question := values["question"]:
             question["options"], question["model"] = tuple(question["options"]), tuple(question["model"])
             values["question"] = Question(**question)
-        return cls(**values | {"score": Score(**values["score"])})
+        return cls(**values | {"score": Score(*(values["score"][name] for name in ("asked", "people", "model")))})
 
 
 def _known(change: dict[str, Any], names: set[str]) -> None:
@@ -209,15 +209,15 @@ def _known(change: dict[str, Any], names: set[str]) -> None:
 
 
 def _is_address(value: Any) -> bool:
-    """True for a path and query as a browser writes them: nothing in it leads to another site, or out of a line."""
-    found = ADDRESS.fullmatch(value) if isinstance(value, str) and len(value) <= MAX_ADDRESS else None
-    if found is None or "//" in found[1]:  # what begins with two is an address of another site, and /.// becomes it
+    """Returns True for a path and query on this site, as a browser writes them."""
+    match = ADDRESS.fullmatch(value) if isinstance(value, str) and len(value) <= MAX_ADDRESS else None
+    if match is None or "//" in match[1]:  # // leads to another site, and browsers turn /.// into it
         return False
-    return not {".", ".."} & set(found[1].lower().replace("%2e", ".").split("/"))
+    return not {".", ".."} & set(match[1].lower().replace("%2e", ".").split("/"))
 
 
 def _is_text(value: Any, most: int) -> bool:
-    """True for a text of bounded length that can be sent: half of a surrogate pair has no encoding."""
+    """Returns True for a text of bounded length without lone surrogates, which have no encoding."""
     return isinstance(value, str) and len(value) <= most and not any("\ud800" <= char <= "\udfff" for char in value)
 
 

@@ -1,23 +1,20 @@
-"""The routes of rooms, beside Streamlit's: who follows holds one stream of events, and costs no run of a page.
+"""Routes of rooms. A follower holds one stream of events and causes no Streamlit run.
 
 POST /rooms                 {address} -> {code, secret}
-GET  /rooms/CODE            what is shown now
-GET  /rooms/CODE/events     the same as a stream of events: at once, at every change, and a comment every 15 s
-GET  /rooms/CODE/page       the page that is shown now, as one document
-GET  /rooms/CODE/qr.svg     the address at which the room is followed
-POST /rooms/CODE/show       {address | pointer | blank}; the lecturer alone, as the next five
+GET  /rooms/CODE            current state
+GET  /rooms/CODE/events     stream of events: the state at once and at every change, and a comment every 15 s
+GET  /rooms/CODE/page       current page as one HTML document
+GET  /rooms/CODE/qr.svg     QR code of the followers' address
+POST /rooms/CODE/show       {address | pointer | blank}; lecturer only, like the next five
 POST /rooms/CODE/ask        {kind, text, options, model}
 POST /rooms/CODE/reveal     {answer}
-POST /rooms/CODE/close      {}; the question goes from every screen
-POST /rooms/CODE/here       {}; a sign that the lecturer's page is open
+POST /rooms/CODE/close      {}; removes the question from every screen
+POST /rooms/CODE/here       {}; the lecturer's page is still open
 POST /rooms/CODE/end        {}
 POST /rooms/CODE/vote       {voter, number, word}
 
-The lecturer's requests carry `Authorization: Bearer SECRET`. Faults are 4xx, or 503, with one sentence.
-
-What `viz.server.serve` mounts beside Streamlit: the routes of rooms, and the page of those who follow one.
-
-An address as a QR code, drawn here."""
+The lecturer's requests carry `Authorization: Bearer SECRET`. Errors are 4xx or 503, with one sentence.
+"""
 
 from __future__ import annotations
 
@@ -58,18 +55,18 @@ from viz.classroom.rooms.store import MemoryStore, Store
 from viz.classroom.rooms.stream import Events
 from viz.state import hosts
 
-QUIET = 4  # modules of white around it: cameras need them, and on a dark page more than ever
+QUIET = 4  # white modules around a QR code, which cameras need
 
 
 def svg(address: str) -> bytes:
-    """A picture in black on white, of whatever size it is shown at."""
+    """Returns a QR code as SVG, black on white, without a size."""
     import segno
 
-    made = io.BytesIO()
+    picture = io.BytesIO()
     segno.make(address, error="m", micro=False).save(
-        made, kind="svg", border=QUIET, light="white", omitsize=True, xmldecl=False, svgclass=None, lineclass=None
+        picture, kind="svg", border=QUIET, light="white", omitsize=True, xmldecl=False, svgclass=None, lineclass=None
     )
-    return made.getvalue()
+    return picture.getvalue()
 
 
 Answer = Callable[[Request], Awaitable[Response]]
@@ -80,17 +77,17 @@ class Rooms:
     """The routes over one store."""
 
     def __init__(self, store: Store, more: Sequence[Route] = ()) -> None:
-        """`more` are routes that are answered beside them, at /follow."""
+        """Creates the routes; `more` are the routes of the followers' page."""
         self.store, self.door, self.crowd, self.documents = store, Door(store), Crowd(), Documents()
         self.presence = Presence(store)
-        self.closing = asyncio.Event()  # the server is to stop, and who follows comes back when it is there again
+        self.closing = asyncio.Event()  # the server stops; followers reconnect later
         moves: dict[str, Callable[[Room, dict[str, Any]], Room]] = {
-            "show": lambda room, said: room.shows(said, time.time()),
-            "ask": lambda room, said: room.asks(*(said.get(k) for k in ("kind", "text", "options", "model")), time.time()),
-            "reveal": lambda room, said: room.reveals(said.get("answer"), time.time()),
-            "close": lambda room, said: room.closes(time.time()),
+            "show": lambda room, values: room.shows(values, time.time()),
+            "ask": lambda room, values: room.asks(*map(values.get, ("kind", "text", "options", "model")), time.time()),
+            "reveal": lambda room, values: room.reveals(values.get("answer"), time.time()),
+            "close": lambda room, values: room.closes(time.time()),
         }
-        at = "/rooms/{code}"
+        base = "/rooms/{code}"
         gets = {"": self.look, "/events": self.events, "/page": self.page, "/qr.svg": self.qr}
         posts = {f"/{name}": self._move(move) for name, move in moves.items()} | {
             "/here": self.here,
@@ -100,15 +97,15 @@ class Rooms:
         self.router = Router(
             [
                 Route("/rooms", _answered(self.open), methods=["POST"]),
-                *(_get(at + name, does) for name, does in gets.items()),
-                *(Route(at + name, _answered(does), methods=["POST"]) for name, does in posts.items()),
+                *(_get(base + name, does) for name, does in gets.items()),
+                *(Route(base + name, _answered(does), methods=["POST"]) for name, does in posts.items()),
                 *more,
             ],
             default=PlainTextResponse(NO_PLACE, 404),
         )
 
     def over(self, app: ASGIApp) -> ASGIApp:
-        """Answers the routes of rooms, and hands all else to `app`."""
+        """Wraps `app`: answers the routes of rooms and passes on everything else."""
 
         async def answered(scope: Scope, receive: Receive, send: Send) -> None:
             path = scope["path"] if scope["type"] == "http" else ""
@@ -121,9 +118,9 @@ class Rooms:
         return answered
 
     async def open(self, request: Request) -> Response:
-        made = await self.door.open(request)
-        self.documents.begin(made["code"], lambda: self._address(made["code"]))  # who comes finds it made
-        return JSONResponse(made, 201)
+        room = await self.door.open(request)
+        self.documents.begin(room["code"], lambda: self._address(room["code"]))  # ready before the first follower
+        return JSONResponse(room, 201)
 
     async def look(self, request: Request) -> Response:
         return JSONResponse((await self.door.room(request)).told(), headers={"cache-control": "no-store"})
@@ -137,16 +134,16 @@ class Rooms:
         return Response(status_code=204)
 
     async def vote(self, request: Request) -> Response:
-        room, told = await self.door.room(request), await said(request)
-        vote = [told.get(name) for name in ("voter", "number", "word")]
-        with self.crowd.voting(address_of(request), room, told.get("voter")):
+        room, values = await self.door.room(request), await said(request)
+        vote = [values.get(name) for name in ("voter", "number", "word")]
+        with self.crowd.voting(address_of(request), room, values.get("voter")):
             await self.store.change(room.code, lambda room: room.votes(*vote), quiet=True)
         return Response(status_code=204)
 
     def _move(self, move: Callable[[Room, dict[str, Any]], Room]) -> Answer:
         async def moved(request: Request) -> Response:
-            room, told = await self.door.own(request), await said(request)
-            await self.store.change(room.code, lambda room: move(room, told))
+            room, values = await self.door.own(request), await said(request)
+            await self.store.change(room.code, lambda room: move(room, values))
             return Response(status_code=204)
 
         return moved
@@ -160,13 +157,13 @@ class Rooms:
 
     @contextlib.asynccontextmanager
     async def _following(self, who: str, code: str, is_lecturer: bool) -> AsyncIterator[None]:
-        """Counts a stream as long as it is entered; Gone, Full, Away, Refused."""
+        """Counts a stream while the context is open; raises Gone, Full, Away or Refused."""
         counted = contextlib.nullcontext() if is_lecturer else self.crowd.following(self.store, who, code)
         async with counted, self.presence.streaming(code, is_lecturer):
             yield
 
     async def page(self, request: Request) -> Response:
-        """Who follows can have nothing computed but what the room shows at this moment."""
+        """Returns the document of the room's current page. Followers cannot request any other computation."""
         try:
             code = (await self.door.room(request)).code
             return _document(request, await self.documents.of(code, lambda: self._address(code)))
@@ -181,11 +178,11 @@ class Rooms:
 
     async def qr(self, request: Request) -> Response:
         room = await self.door.room(request)
-        found = hosts.address_for_others(request.url.scheme, request.headers.get("host", ""))
-        if found is None:
+        address = hosts.address_for_others(request.url.scheme, request.headers.get("host", ""))
+        if address is None:
             return PlainTextResponse(hosts.why_not_shared(), 409)
         headers = {"cache-control": "no-store", "content-security-policy": "default-src 'none'"}
-        return Response(_picture(f"{found}/follow/{room.code}"), media_type="image/svg+xml", headers=headers)
+        return Response(_picture(f"{address}/follow/{room.code}"), media_type="image/svg+xml", headers=headers)
 
 
 @lru_cache(64)
@@ -194,7 +191,7 @@ def _picture(address: str) -> bytes:
 
 
 def _get(path: str, does: Answer) -> Route:
-    """A route without the HEAD that would open a stream for nobody."""
+    """Returns a GET route without HEAD, which would open a stream."""
     route = Route(path, _answered(does), methods=["GET"])
     route.methods = {"GET"}
     return route
@@ -212,7 +209,7 @@ def _answered(does: Answer) -> Answer:
 
 
 def _document(request: Request, made: Document, status: int = 200, sentence: bool = False) -> Response:
-    """A document as a browser takes it into a frame without an origin; 304 where it has it."""
+    """Returns a document for a sandboxed frame; 304 if the browser has it."""
     headers = {
         "content-security-policy": f"{FRAMED}; {sentence_policy()}" if sentence else FRAMED,
         "cache-control": "no-cache",
@@ -227,11 +224,11 @@ def _document(request: Request, made: Document, status: int = 200, sentence: boo
     return Response(made.packed, status, headers | {"content-encoding": "gzip"}, "text/html; charset=utf-8")
 
 
-is_mounted = False  # whether this process answers the routes, as `viz.server.serve` has it
+is_mounted = False  # set by `viz.server.serve` if this process answers the routes
 
 
 def rooms(redis_url: str) -> Rooms:
-    """The routes over a store: this process alone, or the Redis of an address (REDIS_URL). ValueError for what is none."""
+    """Returns the routes over a store: memory, or the Redis at a URL. Raises ValueError for an invalid URL."""
     return Rooms(_store(redis_url), more=follow.routes())
 
 

@@ -1,4 +1,4 @@
-"""Where rooms are kept: in this process, or in a Redis that several share."""
+"""Stores of rooms: the interface, and the store in the memory of one process."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from viz.classroom.rooms.room import (
 
 MAX_ROOMS = 200
 MAX_FOLLOWERS = 500  # of one room
-LATER = 0.5  # s: a class that votes tells everybody twice a second how many have, and one that comes its lecturer
-IDLE = 600  # s after which a room that nobody follows gives way to a new one, where the lab is full
+LATER = 0.5  # s between two messages about votes or followers
+IDLE = 600  # s without a move after which a room without followers can be replaced in a full lab
 Change = Callable[[Room], Room]
 
 
@@ -28,52 +28,56 @@ class Gone(Exception):
 
 
 class Full(Exception):
-    """There are as many rooms, or followers of one, as there may be."""
+    """The limit of rooms, or of followers of a room, is reached."""
 
 
 class Away(Exception):
-    """The place where rooms are kept does not answer."""
+    """The store does not answer."""
 
 
 class Store(Protocol):
-    """What a place for rooms can do. All that changes a room goes through `change`, one after the other. Where it does not
-    answer, each of them raises Away."""
+    """Interface of a store. All changes of a room go through `change`, in sequence. Every method can raise Away."""
 
     async def open(self, address: str) -> tuple[Room, str]:
-        """A new room at an address, and its secret, which is kept nowhere. Where there are as many as may be, the one that
-        nobody has moved for the longest gives way, if that is `IDLE` and nobody follows it; Full."""
+        """Returns a new room and its secret, which is not stored.
+
+        In a full lab the room that is idle longest (at least `IDLE`) and has no followers ends. Raises Full.
+        """
 
     async def get(self, code: str) -> Room:
-        """Raises Gone."""
+        """Returns the room of a code; raises Gone."""
 
     async def change(self, code: str, change: Change, quiet: bool = False) -> Room:
-        """The room after a change, which every watcher is told of, within `LATER` of it where it is `quiet`, and not at all
-        where the version stays; Gone, and what `change` raises."""
+        """Returns the changed room and wakes its watchers if the version is new; after `LATER` if `quiet`.
+
+        Raises Gone and the errors of `change`.
+        """
 
     async def end(self, code: str) -> None:
-        """Its watchers are told, too."""
+        """Ends a room and wakes its watchers."""
 
     def follow(self, code: str) -> contextlib.AbstractAsyncContextManager[None]:
-        """Counts a follower as long as it is entered; Gone, Full."""
+        """Counts a follower while the context is open; raises Gone or Full."""
 
     async def followers(self, code: str) -> int: ...
 
     def changes(self, code: str, every: float, counts: bool = False) -> AsyncIterator[Room | None]:
-        """The room at once, and at each change (several at once are one); None after so many seconds without, or while it
-        cannot be asked for. With `counts` the same room again, within `LATER`, where there are more or fewer followers:
-        a hall that comes wakes nobody but its lecturer. Gone."""
+        """Yields the room at once and at each change; None after `every` seconds without one, or while the store is away.
+
+        With `counts`, also yields the room when its number of followers changes, within `LATER`. Raises Gone.
+        """
 
 
 class MemoryStore:
-    """Rooms of one process; they end with it."""
+    """Store in the memory of one process."""
 
     def __init__(self, now: Callable[[], float] = time.time) -> None:
         self.now = now
         self._rooms: dict[str, Room] = {}
         self._followers: dict[str, int] = defaultdict(int)
         self._watchers: dict[str, set[asyncio.Event]] = defaultdict(set)
-        self._counters: dict[str, set[asyncio.Event]] = defaultdict(set)  # of them those who hear of counts
-        self._waiting: set[tuple[str, bool]] = set()  # rooms of which is told later: whether it is their count alone
+        self._counters: dict[str, set[asyncio.Event]] = defaultdict(set)  # watchers that also receive counts
+        self._waiting: set[tuple[str, bool]] = set()  # rooms with a pending message; True if it is only about counts
 
     async def open(self, address: str) -> tuple[Room, str]:
         for ended in [code for code, room in self._rooms.items() if room.ended(self.now())]:
@@ -132,50 +136,51 @@ class MemoryStore:
         return self._followers.get(code, 0)
 
     async def changes(self, code: str, every: float, counts: bool = False) -> AsyncIterator[Room | None]:
-        with watching(code, self._watchers, *[self._counters] * counts) as told:
+        watchers = [self._watchers, self._counters] if counts else [self._watchers]
+        with watching(code, *watchers) as changed:
             room = await self.get(code)
             yield room
             while True:
-                is_told, before = await within(every, told), room.version
+                is_changed, before = await within(every, changed), room.version
                 room = await self.get(code)
-                if not is_told:
+                if not is_changed:
                     yield None
                 elif counts or room.version != before:
                     yield room
 
     def _tell(self, code: str) -> None:
-        for told in self._watchers.get(code, ()):
-            told.set()
+        for event in self._watchers.get(code, ()):
+            event.set()
 
     def _later(self, code: str, count: bool = False) -> None:
-        """Tells once of all that changes meanwhile: the watchers, or those who hear of counts."""
+        """Wakes watchers after `LATER`, once for all changes until then."""
         if (code, count) not in self._waiting:
             self._waiting.add((code, count))
             asyncio.get_running_loop().call_later(LATER, self._tell_now, code, count)
 
     def _tell_now(self, code: str, count: bool) -> None:
         self._waiting.discard((code, count))
-        for told in (self._counters if count else self._watchers).get(code, ()):
-            told.set()
+        for event in (self._counters if count else self._watchers).get(code, ()):
+            event.set()
 
 
 @contextlib.contextmanager
 def watching(code: str, *where: dict[str, set[asyncio.Event]]) -> Iterator[asyncio.Event]:
-    """What is set as long as it is entered wherever a room's watchers are told."""
-    told = asyncio.Event()
+    """Registers an event as a watcher of a room while the context is open."""
+    event = asyncio.Event()
     for each in where:
-        each[code].add(told)
+        each[code].add(event)
     try:
-        yield told
+        yield event
     finally:
         for each in where:
-            each[code].discard(told)
+            each[code].discard(event)
             if not each[code]:
                 del each[code]
 
 
 async def within(seconds: float, told: asyncio.Event) -> bool:
-    """True once it is told, and takes that back; False where it was not in so many seconds."""
+    """Waits for an event and clears it; returns False after a timeout."""
     try:
         async with asyncio.timeout(seconds):
             await told.wait()

@@ -1,4 +1,4 @@
-"""A stream of events: what a room shows, at once and at every change."""
+"""Stream of events with the state of a room, at once and at every change."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from viz.classroom.rooms.store import (
 )
 
 ALIVE = 15.0  # s between two signs of life
-PAUSE = 0.1  # s between two events to one browser: what changed in between comes with the next
-STUCK = 60.0  # s after which one who takes nothing is given up: its network is gone, and nobody said so
+PAUSE = 0.1  # s between two events to one browser
+STUCK = 60.0  # s after which a browser that accepts nothing is dropped
 _TEXTS: LRUCache[tuple[str, int], str] = LRUCache(MAX_ROOMS)
 HEADERS = {"content-type": "text/event-stream; charset=utf-8", "cache-control": "no-store", "x-accel-buffering": "no"}
 
 
 class Events(Response):
-    """The events of a room; `following` is left when they end, however they do."""
+    """Response with the events of a room; it closes `following` in every case."""
 
     has_begun = False
 
@@ -39,8 +39,8 @@ class Events(Response):
         closing: asyncio.Event,
         is_lecturer: bool = False,
     ) -> None:
-        """`following` has been entered. The lecturer, who is no follower, hears how many there are. `closing` ends the
-        stream: the server is to stop."""
+        """Creates the response. `following` is already entered. The lecturer's events include the number of followers.
+        `closing` ends the stream when the server stops."""
         self.store, self.code, self.following, self.closing = store, code, following, closing
         self.is_lecturer = is_lecturer
         super().__init__(headers=HEADERS)
@@ -61,7 +61,7 @@ class Events(Response):
             await send({"type": "http.response.body", "body": b""})
 
     async def _send(self, send: Send) -> bool:
-        """Sends until the room ends; False where nobody takes it."""
+        """Sends until the room ends; returns False if the browser accepts nothing."""
         await send({"type": "http.response.start", "status": 200, "headers": self.raw_headers})
         self.has_begun = True
         async with contextlib.aclosing(self._texts()) as texts:
@@ -81,17 +81,17 @@ class Events(Response):
                     if room is None:
                         yield ": alive\n\n"
                         continue
-                    told = await self._counted(room) if self.is_lecturer else text_of(room)
-                    if told == sent:
+                    text = await self._counted(room) if self.is_lecturer else text_of(room)
+                    if text == sent:
                         continue
-                    sent = told
-                    yield f"id: {room.version}\ndata: {told}\n\n"
+                    sent = text
+                    yield f"id: {room.version}\ndata: {text}\n\n"
                     await asyncio.sleep(PAUSE)
         except Gone:
             yield "event: ended\ndata: {}\n\n"
 
     async def _counted(self, room: Room) -> str:
-        """What its lecturer is sent."""
+        """Returns the lecturer's JSON, with the number of followers."""
         followers = 0
         with contextlib.suppress(Away):
             followers = await self.store.followers(self.code)
@@ -99,7 +99,7 @@ class Events(Response):
 
 
 def text_of(room: Room) -> str:
-    """What its followers are sent, as JSON: made once for all of them."""
+    """Returns the followers' JSON, created once for all of them."""
     key = room.seal, room.version
     if (text := _TEXTS.get(key)) is None:
         text = _TEXTS[key] = json.dumps(room.told())
@@ -107,7 +107,7 @@ def text_of(room: Room) -> str:
 
 
 async def _left(receive: Receive) -> bool:
-    """Waits until the browser has left: False, it is not there."""
+    """Waits until the browser disconnects, then returns False."""
     while (await receive())["type"] != "http.disconnect":
         pass
     return False

@@ -94,7 +94,7 @@ def test_the_current_stop_survives_moves(session):
 def test_a_file_that_is_no_talk_changes_nothing(session):
     before = session["view"]
     playlist._told(playlist._open)(b"{}")
-    assert session["view"] == before and "is no talk" in session[playlist.TOLD]
+    assert session["view"] == before and "is not a talk" in session[playlist.TOLD]
     playlist._told(playlist._open)(file_of(Talk("Other", TALK.stops[:1])))
     assert lines(session) == ["one"]
     playlist._told(talk_navigation.say)(1, "x" * 500)
@@ -120,7 +120,7 @@ def _params(stop):
 
 def test_a_link_without_a_talk_says_so():
     strip = Lab(talk="~cut", stop="3")._mounted("talk_strip")
-    assert strip["count"] == 0 and "cut off or changed" in strip["faults"][0]
+    assert strip["count"] == 0 and "damaged" in strip["faults"][0]
     assert Lab(talk="masks", stop="99")._mounted("talk_strip")["number"] == 11
     assert Lab(stop="3")._mounted("talk_strip") is None
 

@@ -26,7 +26,7 @@ def test_votes_are_hidden_until_the_answer():
 
     before, late, after = run(story())
     assert before["voted"] == 4 and not {"answer", "votes", "model"} & set(before)  # nobody sees what the others chose
-    assert late == (400, "The answer is known by now; wait for the next question.")
+    assert late == (400, "The answer is already shown. Wait for the next question.")
     assert after["question"]["votes"] == {"il": 3, "chat": 1} and after["question"]["model"] == [0.45, 0.44]
     assert after["score"] == {"asked": 1, "people": 0.75, "model": 0.45}
 
@@ -47,7 +47,7 @@ def test_a_question_has_a_limit_of_votes(monkeypatch):
     made = Room("KX234Z", "seal", "/", 1.0).asks(*ASKED.values(), 2.0)
     for n in range(40):
         made = made.votes(f"voter{n:03}", 1, f"word {n}")
-    with pytest.raises(ValueError, match="40 have voted already"):
+    with pytest.raises(ValueError, match="limit of 40 votes"):
         made.votes("one more voter", 1, "il")
     made = made.votes("voter000", 1, "il").votes("voter001", 1, "il").reveals("il", 3.0)
     told = made.told()["question"]

@@ -283,9 +283,7 @@ def test_who_followed_at_a_process_that_died_counts_no_more(server):
 
 @pytest.mark.parametrize("url", ["localhost:6379", "http://localhost", "redis://localhost:x", "redis://localhost?db=a"])
 def test_a_bad_redis_address_is_one_sentence(url):
-    with pytest.raises(
-        ValueError, match=r"^REDIS_URL is no address of a Redis; expected one such as redis://localhost:6379/0\.$"
-    ):
+    with pytest.raises(ValueError, match=r"^REDIS_URL is not a Redis URL; expected a form like redis://localhost:6379/0\.$"):
         redis_store.connected(url)
 
 

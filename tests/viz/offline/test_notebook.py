@@ -47,7 +47,7 @@ def test_a_figure_has_the_tokens_of_both_axes(analysis, head):
 
 
 def test_a_figure_of_what_is_not_there(analysis):
-    with pytest.raises(ValueError, match="no cross-attention in layer 7; expected one of 2"):
+    with pytest.raises(ValueError, match="no cross-attention in layer 7; it has 2 layers"):
         figure.attention_map(analysis, Site("cross", 7))
     with pytest.raises(ValueError, match="no head 2; expected one of 0 to 1"):
         figure.attention_map(analysis, Site("cross", 0), 2)

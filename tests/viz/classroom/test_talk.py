@@ -98,21 +98,21 @@ def test_what_is_too_much_is_refused():
         Talk(stops=(Stop("heads", ""),) * MAX_STOPS).with_stop(Stop("heads", ""))
     with pytest.raises(TalkError, match="stop 2 has 401 characters; expected at most 400"):
         TALK.with_line(2, "x" * (MAX_LINE + 1))
-    with pytest.raises(TalkError, match="too long to be kept"):
+    with pytest.raises(TalkError, match="too long for a stop"):
         keep("heads", View(source="x" * (MAX_LINK_TEXT + 1)), "")
 
 
 BAD = [
-    (b"\xff\xfe", "is not JSON"),
-    (b"[" * 100_000, "is not JSON"),
-    (b"[]", "lacks “talk”"),
-    (written(talk=2), "version 2; this lab reads version 1"),
-    (written(talk=True), "version True; this lab reads version 1"),
+    (b"\xff\xfe", "expected JSON"),
+    (b"[" * 100_000, "expected JSON"),
+    (b"[]", "key “talk”"),
+    (written(talk=2), "version 2; expected version 1"),
+    (written(talk=True), "version True; expected version 1"),
     (written(title="x" * 81), "has 81 characters; expected at most 80"),
-    (written(stops=[{}] * 61), "no list of at most"),
-    (written(stops=[{"page": "heads"}, 3]), "stop 2 is no record"),
+    (written(stops=[{}] * 61), "not a list of at most"),
+    (written(stops=[{"page": "heads"}, 3]), "stop 2 is not an object"),
     (written(stops=[{"line": "x" * 401}]), "stop 1: its line has 401 characters"),
-    (written(stops=[{"view": {"text": "\ud800"}}]), "stop 1: its view is no valid text"),
+    (written(stops=[{"view": {"text": "\ud800"}}]), "stop 1: its view is not valid text"),
     (b" " * (MAX_FILE + 1), "at most 262,144"),
 ]
 
@@ -150,9 +150,9 @@ def test_any_file_is_a_talk_or_one_sentence(more):
     ids=["empty", "sign", "noise", "cut", "letter", "long", "bomb"],
 )
 def test_a_broken_link_is_told(text):
-    with pytest.raises(TalkError, match="cannot be read: it has been cut off"):
+    with pytest.raises(TalkError, match="The talk in this link is damaged"):
         unpacked(text)
-    assert known.found(text) == (None, "The link's talk cannot be read: it has been cut off or changed on the way.")
+    assert known.found(text) == (None, "The talk in this link is damaged. Copy the complete link again.")
 
 
 def test_what_is_wrong_with_a_stop_is_told_at_the_stop():
@@ -169,5 +169,5 @@ def test_what_is_wrong_with_a_stop_is_told_at_the_stop():
 def test_a_talk_is_known_by_its_name():
     assert known.found("") == (None, "")
     assert known.found("masks")[0].title == "Masks"
-    assert known.found("nothing")[1].startswith("There is no talk “nothing”; expected one of 20-minutes, ")
+    assert known.found("nothing")[1].startswith("There is no talk “nothing”; expected 20-minutes, ")
     assert known.found(packed(TALK)) == (TALK, "")

@@ -16,20 +16,21 @@ from viz.state.page_fields import PARTS
 
 MADE_UP = """
 import streamlit as st
-from viz import visit
-from viz.shared import frame, texts
+from viz.frame import show
+from viz.kit import site_texts
+from viz.state import navigation
 
 def draw(shown):
     with shown.places.body:
         shown.notes()
-        texts.note(f"{shown.found} at step {shown.view.step}")
-        st.button("Away", key="away", on_click=visit.go_to, args=("heads",))
+        site_texts.note(f"{shown.found} at step {shown.view.step}")
+        st.button("Away", key="away", on_click=navigation.go_to, args=("heads",))
 
 def without(view, places):
     with places.body:
-        texts.note("drawn all the same")
+        site_texts.note("drawn all the same")
 
-frame.show("made-up", draw, compute=lambda page_data: page_data.loaded.name, without=without)
+show.show("made-up", draw, compute=lambda page_data: page_data.loaded.name, without=without)
 """
 
 

@@ -105,6 +105,6 @@ ELSEWHERE = [("inside", {"part": "map"}), ("why", {"why": "readings"}), ("compar
 
 @pytest.mark.parametrize(("name", "part"), ELSEWHERE)
 def test_a_part_without_document_is_refused(shown, name, part):
-    with pytest.raises(ValueError, match=r"^The lecture is at a part of “.*”, which is not sent along"):
+    with pytest.raises(ValueError, match=r"^The lecture shows a part of “.*”. It is only on the big screen"):
         html_export.same_for(name, shown(**part))
     html_export.same_for(name, shown())

@@ -106,10 +106,10 @@ def test_two_steps_share_a_document_where_possible(makes_documents, name, query,
 @pytest.mark.parametrize(
     ("address", "told"),
     [
-        ("/positions?text=<b>&amp;", "“Positions”, which is not sent along"),
-        ("/nowhere/at/all", "a page, which is not sent along"),
+        ("/positions?text=<b>&amp;", "“Positions”. It is only on the big screen"),
+        ("/nowhere/at/all", "a page. It is only on the big screen"),
         ("/heads?checkpoint=none", "There is no checkpoint"),
-        ("/heads?checkpoint=mine+%28zip+0123456789ab%29", "brought as a zip, which is not sent along"),
+        ("/heads?checkpoint=mine+%28zip+0123456789ab%29", "own checkpoint. It is only on the big screen"),
     ],
 )
 def test_a_page_without_a_document_is_one_sentence(address, told):

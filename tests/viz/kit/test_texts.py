@@ -89,7 +89,7 @@ LEAST = 0.1  # of probability: an edit that changes less is no reason
 TEXTS = [
     *((f"example {each.name}", each.sentence, each.lesson, each.reasons) for each in examples()),
     *((f"lesson {each.name}", each.view.source, f"{each.question} {each.task}", each.reasons) for each in LESSONS),
-    *((f"question {each.name}", each.sentence, each.question, ()) for each in EXPERIMENTS),
+    *((f"question {each.name}", each.sentence_in("English") or "", each.question, ()) for each in EXPERIMENTS),
 ]
 LINES = [(f"{name} {n}", stop) for name, talk in known.ready().items() for n, stop in enumerate(talk.stops, 1)]
 GIVEN = [(name, source, text, reason) for name, source, text, reasons in TEXTS for reason in reasons]
