@@ -87,7 +87,7 @@ def processor_seconds(process: int) -> float:
 def lab(processor: int | None = None, **environment: str) -> Iterator[tuple[int, subprocess.Popen[bytes]]]:
     """A lab of its own whose model is loaded: its port and process; on one processor alone where that is named."""
     port = free_port()
-    command = [sys.executable, "-m", "viz.server.serve", "--port", str(port)]
+    command = [sys.executable, "-m", "viz.server", "--port", str(port)]
     if processor is not None:
         command = ["taskset", "--cpu-list", str(processor), *command]  # it becomes the lab: the process is the same
     with served(command, port, "/readyz", **environment) as process:
