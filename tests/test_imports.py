@@ -29,7 +29,7 @@ ROWS = (
         *("viz.translate", "viz.heads", "viz.inside", "viz.positions", "viz.what_if", "viz.why", "viz.compare"),
         *("viz.lessons", "viz.training", "viz.variants", "viz.server.serve"),
     ),
-    ("viz.frame", "viz.judge"),
+    ("viz.frame", "viz.judge", "viz.notebook"),
     ("viz.classroom", "viz.server"),
     ("viz.classroom.rooms", "viz.save", "viz.fill"),
     ("viz.offline", "viz.decoding_steps"),

@@ -12,7 +12,7 @@ from typing import Any
 from model.io.files import MEGABYTE, FileError, read_json
 from model.io.foreign_checkpoints import FOREIGN, kind_of
 
-_HERE = Path(__file__).resolve().parents[1]
+_HERE = Path(__file__).resolve().parents[1]  # the package
 _INSTALLED = _HERE / "checkpoints"
 SHIPPED = _INSTALLED if _INSTALLED.is_dir() else _HERE.parent / "checkpoints"
 """The folder of the shipped checkpoints: in the package where it is installed, beside it in the project."""

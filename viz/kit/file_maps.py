@@ -76,7 +76,9 @@ def _map(title: str, seen: Map, kind: str, values: np.ndarray, scale: str, most:
     }
 
 
-CHANGE_LIST = mount.Component(__file__, '<div class="change"></div>', picture="Probability of each token", name="file_change")
+CHANGE_COMPONENT = mount.Component(
+    __file__, '<div class="change"></div>', picture="Probability of each token", name="file_change"
+)
 
 
 def of(analysis: Analysis, step: int) -> dict[str, Any]:
@@ -97,9 +99,9 @@ def of(analysis: Analysis, step: int) -> dict[str, Any]:
 
 def change_part(analysis: Analysis, step: int) -> Part:
     """The same for a file."""
-    return CHANGE_LIST.part(of(analysis, step))
+    return CHANGE_COMPONENT.part(of(analysis, step))
 
 
 def large_change(shown: dict[str, Any], key: str) -> None:
     """The list over the place that lecture mode has for it."""
-    CHANGE_LIST.mount(key, shown, beside={"large": True})
+    CHANGE_COMPONENT.mount(key, shown, beside={"large": True})

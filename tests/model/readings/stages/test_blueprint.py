@@ -205,12 +205,13 @@ def test_statements_are_located_by_the_assigned_name(tmp_path, function, name, c
 
 
 def test_lines_of_the_attention_formula_are_located():
-    products, scores, scaled = find(Reference("attention.py", "attention", "products")) + find(
-        Reference("attention.py", "attention", "scores")
+    products, scores, scaled = (
+        find(Reference("attention.py", function, name))[0]
+        for function, name in (("attention_scores", "products"), ("attention_scores", "scores"), ("finish_scores", "edited"))
     )
     assert products.text.startswith("products = query @ key.transpose(-2, -1)")
     assert scores.text.startswith("scores = products / math.sqrt(query.size(-1))")
-    assert scaled.text.startswith("scores = edits.scale(")
+    assert scaled.text.startswith("edited = edits.scale(")
     rows = (HERE / "attention.py").read_text(encoding="utf-8").splitlines()
     for lines in (products, scores, scaled):
         assert rows[lines.number - 1].strip() == lines.text

@@ -1,6 +1,4 @@
-"""Pages of the lab as outputs of a cell: the HTML file of a view in a frame of its own.
-
-Plotly figures of an analysis, with the tokens of both axes."""
+"""Pages of the lab as outputs of a cell: the HTML file of a view in a frame of its own."""
 
 from __future__ import annotations
 
@@ -10,12 +8,8 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import plotly.graph_objects as go
-
 from model.io.files import write_new
 from model.trace import Site
-from viz import theme
-from viz.kit import heatmap_figures
 from viz.offline import html_export
 
 if TYPE_CHECKING:
@@ -103,33 +97,3 @@ def _loaded(name: str) -> Checkpoint:
         return load(name)
     except CheckpointError as fault:
         raise CheckpointError(f"{fault} Where it was loaded by a path, give it as the second argument.") from None
-
-
-CELL = 24  # px
-ROOM = 150  # px beside the cells: labels and title
-LEAST, MOST = 320, 900
-
-
-def attention_map(
-    analysis: Analysis, site: Site, head: int | None = None, mode: theme.Mode = "light", cell: int = CELL
-) -> go.Figure:
-    """The pattern of a head on a scale from 0 to 1: a row asks, a column answers. Layer and head count from 0; None is the
-    mean over heads. What the mask forbids is blank. Cells are `cell` pixels wide, where that leaves the figure bearable.
-
-    Raises ValueError for a site or a head that is not there.
-    """
-    trace = analysis.trace
-    if site not in trace.patterns:
-        raise ValueError(f"There is no {site.of.name} in layer {site.layer}; expected one of {len(trace.sites(site.kind))}.")
-    count = len(trace.patterns[site])
-    if head is not None and not 0 <= head < count:
-        raise ValueError(f"There is no head {head}; expected one of 0 to {count - 1}, or None for their mean.")
-    seen = trace.view(site, head)
-    width, height = (min(MOST, max(LEAST, ROOM + cell * len(side))) for side in (seen.keys, seen.queries))
-    sizes = {"width": width, "height": height, "mode": mode}
-    made = heatmap_figures.attention_map(seen.values, seen.allowed, seen.queries, seen.keys, site.kind, **sizes)
-    drawn = go.Figure(made)
-    which = "mean over heads" if head is None else f"head {head}"
-    title = f"{site.of.name[:1].upper()}{site.of.name[1:]}, layer {site.layer}, {which}"
-    top = (drawn.layout.margin.t or 0) + 40
-    return drawn.update_layout(width=width, height=height, margin_t=top, title={"text": title, "x": 0.02, "font_size": 15})

@@ -10,8 +10,7 @@ import pytest
 from nbclient import NotebookClient
 
 from model import Request, Site, analyse
-from viz.offline import notebook
-from viz.offline.notebook import heads, show
+from viz.notebook import figure, heads, show
 
 ROOT = Path(__file__).resolve().parents[3]
 TOUR = ROOT / "docs" / "notebook.ipynb"
@@ -38,7 +37,7 @@ def test_a_frame_holds_the_page(analysis, tiny_checkpoint, tmp_path):
 
 @pytest.mark.parametrize("head", [None, 1])
 def test_a_figure_has_the_tokens_of_both_axes(analysis, head):
-    drawn, seen = notebook.attention_map(analysis, Site("decoder", 0), head), analysis.trace.view(Site("decoder", 0), head)
+    drawn, seen = figure.attention_map(analysis, Site("decoder", 0), head), analysis.trace.view(Site("decoder", 0), head)
     assert [html.unescape(text) for text in drawn.layout.yaxis.ticktext] == list(seen.queries)
     assert [html.unescape(text) for text in drawn.layout.xaxis.ticktext] == list(seen.keys)
     assert drawn.layout.xaxis.showticklabels and drawn.layout.yaxis.showticklabels
@@ -49,9 +48,9 @@ def test_a_figure_has_the_tokens_of_both_axes(analysis, head):
 
 def test_a_figure_of_what_is_not_there(analysis):
     with pytest.raises(ValueError, match="no cross-attention in layer 7; expected one of 2"):
-        notebook.attention_map(analysis, Site("cross", 7))
+        figure.attention_map(analysis, Site("cross", 7))
     with pytest.raises(ValueError, match="no head 2; expected one of 0 to 1"):
-        notebook.attention_map(analysis, Site("cross", 0), 2)
+        figure.attention_map(analysis, Site("cross", 0), 2)
 
 
 def test_the_tour_runs_and_keeps_no_outputs():
