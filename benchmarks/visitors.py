@@ -88,7 +88,7 @@ def processor_seconds(process: int) -> float:
 def lab(processor: int | None = None, **environment: str) -> Iterator[tuple[int, subprocess.Popen[bytes]]]:
     """Starts a lab with its model loaded, on one processor where given. Yields its port and process."""
     port = free_port()
-    command = [sys.executable, "-m", "viz.server.serve", "--port", str(port)]
+    command = [sys.executable, "-m", "viz.server", "--port", str(port)]
     if processor is not None:
         command = ["taskset", "--cpu-list", str(processor), *command]  # it becomes the lab: the process is the same
     with served(command, port, "/readyz", **environment) as process:

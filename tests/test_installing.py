@@ -51,7 +51,7 @@ def test_the_checkpoints_lie_where_they_are_looked_for():
 
 
 def test_the_page_finds_its_configuration():
-    source = (ROOT / "viz" / "server.py").read_text(encoding="utf-8")
+    source = (ROOT / "viz" / "server" / "serve.py").read_text(encoding="utf-8")
     assert WHEEL["sources"][".streamlit"] == "viz/.streamlit"
     assert 'os.chdir(ROOT if (ROOT / ".streamlit").is_dir() else ROOT / "viz")' in source
 

@@ -41,7 +41,7 @@ def free_port() -> int:
 def start_server(port: int | None = None) -> tuple[subprocess.Popen, str]:
     """The lab on a port of 127.0.0.1 (a free one where none is given), once it answers, and its address."""
     port = port or free_port()
-    command = [sys.executable, "-m", "viz.server.serve", "--port", str(port)]
+    command = [sys.executable, "-m", "viz.server", "--port", str(port)]
     server = subprocess.Popen(command, cwd=ROOT, env={**os.environ, "HOST": "127.0.0.1"})
     url = f"http://127.0.0.1:{port}"
     deadline = time.monotonic() + 300

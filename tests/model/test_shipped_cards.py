@@ -8,12 +8,7 @@ import re
 import pytest
 
 from model.io.folders import CONFIG, SHIPPED
-from model.workshop.evaluation import (
-    model_card,
-    reading_card,
-    text_card,
-    translation_card,
-)
+from model.workshop.evaluation import model_card, reading_card, text_card, translation_card
 from model.workshop.evaluation.model_card import UNKNOWN, describe_sources
 from model.workshop.training.recording import Recording
 

@@ -35,21 +35,9 @@ from viz.state.page_fields import (
     readings,
 )
 from viz.state.values import MAX_BRANCHES, MAX_TRIED, MAX_WORD
-from viz.state.view import (
-    MAX_TEMPERATURE,
-    MAX_TOP_K,
-    MAX_WIDTH,
-    ROWS,
-    SCOPES,
-    SHOWN,
-    strategies,
-)
+from viz.state.view import MAX_TEMPERATURE, MAX_TOP_K, MAX_WIDTH, ROWS, SCOPES, SHOWN, strategies
 
-TEXTS = (
-    "مرحبا بالعالم 你好 😀\u200d\u202e",
-    "</s> <pad> <script>alert(1)</script> &amp; &lt;",
-    "a=b&c=d;e%20f+g#h",
-)
+TEXTS = ("مرحبا بالعالم 你好 😀\u200d\u202e", "</s> <pad> <script>alert(1)</script> &amp; &lt;", "a=b&c=d;e%20f+g#h")
 # parameter of the link: field of the view, values that it may have, the least and the largest among them
 FIELDS = {
     "text": ("source", ("", "Nine owls — «déjà vu» & 100 % + #1?", "  two spaces,\ta tab and\na line  ", *TEXTS)),

@@ -99,7 +99,7 @@ def python(shown: Shown) -> str:
         code.add(
             "difference = common_difference(first, second)",
             "where both have the same tokens",
-            model__readings__comparison=("common_difference",),
+            model__readings__heads__trace_comparison=("common_difference",),
         )
     return code.text
 

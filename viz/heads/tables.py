@@ -90,10 +90,12 @@ def python(shown: Shown) -> str:
     kind = view.kind if view.kind in trace.kinds else trace.kinds[0]
     code = Code.of(shown.analysis.request, view.device)
     code.add("trace = analysis.trace")
-    code.add("norms = value_norms(checkpoint, analysis)", model__readings__contributions=("value_norms",))
+    code.add("norms = value_norms(checkpoint, analysis)", model__readings__tokens__token_attribution=("value_norms",))
     site = _site(trace, view, kind)
     if view.average:
-        code.add(f"values = averaged(trace, norms, {kind!r}, {view.measure!r})", model__readings__head_maps=("averaged",))
+        code.add(
+            f"values = averaged(trace, norms, {kind!r}, {view.measure!r})", model__readings__heads__head_maps=("averaged",)
+        )
         code.add(
             f"allowed = np.any([trace.masks[site] for site in trace.sites({kind!r})], axis=0)",
             numpy=("np",),
@@ -102,14 +104,14 @@ def python(shown: Shown) -> str:
         code.add(
             f"values = measured(trace, norms, {code.site(site)}, {_head(view)}, {view.measure!r})",
             f"layer {site.layer + 1}, {'mean over heads' if view.head is None else f'head {view.head}'}",
-            model__readings__head_maps=("measured",),
+            model__readings__heads__head_maps=("measured",),
         )
         code.add(f"allowed = trace.mask({code.site(site)}, {_head(view)})")
     if view.merge:
         code.add(f"queries, keys = trace.axis({site.of.queries!r}).words, trace.axis({site.of.keys!r}).words")
-        code.add("values = merged(values, queries, keys)", "pieces into words", model__readings__patterns=("merged",))
+        code.add("values = merged(values, queries, keys)", "pieces into words", model__readings__heads__patterns=("merged",))
     code.add("# of every head of a layer, by the name of the metric: [H]")
-    code.uses(model__readings__head_metrics=("head_metrics",))
+    code.uses(model__readings__heads__head_metrics=("head_metrics",))
     code.add("numbers = {")
     code.add("    site: head_metrics(")
     code.add("        trace.patterns[site],")

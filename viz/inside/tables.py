@@ -69,7 +69,7 @@ def _stages_code(shown: Shown) -> Code:
     code.add(
         f"unfolded = unfold(checkpoint, analysis, {code.site(site)}, {head}, {query})",
         f"layer {site.layer + 1}, head {head + 1}, “{shown.analysis.trace.queries(site)[query]}”".replace("\n", " "),
-        model__readings__unfold=("unfold",),
+        model__readings__stages__unfold=("unfold",),
     )
     code.add("stages = {stage.name: {table.name: table.values for table in stage.tables} for stage in unfolded.stages}")
     return code
@@ -99,7 +99,7 @@ def _writers_code(shown: Shown) -> Code:
     code.add(
         f"found = score_writers(checkpoint, analysis, {code.site(site)}, {', '.join(map(str, at))})",
         "head, query and key, from 0",
-        model__readings__score_writers=("score_writers",),
+        model__readings__logits__score_writers=("score_writers",),
     )
     code.add("values = found.values", "found.asks by found.answers; they add up to found.score")
     return code
@@ -128,14 +128,15 @@ def _map_code(shown: Shown) -> Code:
     code.add("trace = analysis.trace")
     code.add(
         "blocks = blueprint(checkpoint, max(1, len(trace.source or ())), max(1, len(trace.inputs or ())))",
-        model__readings__blueprint=("blueprint",),
+        model__readings__stages__blueprint=("blueprint",),
     )
     code.add("each = {block.key: block.parameters for block in blocks}")
     preset, sizes = shown.view.size in PRESETS, asked(shown.view)
     of = f"PRESETS[{shown.view.size!r}].architecture" if preset else "of_config(checkpoint.config)"
     changed = f".resized({', '.join(f'{name}={value}' for name, value in sizes.items())})" if sizes else ""
     code.add(
-        f"sizes = parameters({of}{changed})", model__readings__sizes=("PRESETS" if preset else "of_config", "parameters")
+        f"sizes = parameters({of}{changed})",
+        model__readings__stages__model_sizes=("PRESETS" if preset else "of_config", "parameters"),
     )
     return code
 
@@ -157,7 +158,7 @@ def _scale(shown: Shown) -> tuple[Table, ...]:
 def _scale_code(shown: Shown) -> Code:
     site, _, _ = _place(shown)
     code = _ask(shown)
-    code.add(f"found = of_site(checkpoint, analysis, {code.site(site)})", model__readings__scaling=("of_site",))
+    code.add(f"found = of_site(checkpoint, analysis, {code.site(site)})", model__readings__stages__scaling=("of_site",))
     code.add("divided, undivided = found.divided, found.undivided", "variance, largest, entropy, gradient, spectral: [H]")
     return code
 
@@ -186,7 +187,7 @@ def _length_code(shown: Shown) -> Code:
     code.add(
         f"found = other_patterns(checkpoint, analysis, {code.site(site)}, {shown.view.near_width})",
         "of all heads, and a window of that width",
-        model__readings__other_patterns=("other_patterns",),
+        model__readings__stages__other_patterns=("other_patterns",),
     )
     code.add(f"linear = found.linear.values[{head}]")
     if site.of.is_self:
@@ -214,7 +215,7 @@ def _lens(shown: Shown) -> tuple[Table, ...]:
 
 def _lens_code(shown: Shown) -> Code:
     code = _ask(shown)
-    code.add("found = lens(checkpoint, analysis)", model__readings__logit_lens=("lens",))
+    code.add("found = lens(checkpoint, analysis)", model__readings__logits__logit_lens=("lens",))
     code.add("probability, rank, top = found.probability, found.rank, found.top", "[layers + 1, steps]")
     return code
 
@@ -260,7 +261,7 @@ def _embeddings_code(shown: Shown) -> Code:
     code.add(
         f"found = [nearest(checkpoint, token, side) for side, token in {list(found.items())!r}]",
         "by language",
-        model__readings__neighbours=("nearest",),
+        model__readings__tokens__neighbours=("nearest",),
     )
     code.add("cosines = [each.cosine for lists in found for near in lists.values() for each in near]")
     return code

@@ -12,7 +12,6 @@ from streamlit.delta_generator import DeltaGenerator
 
 from model.config import MAX_TOKENS
 from model.inference.request import MAX_SENTENCES
-from model.inference.source_reading import source_ids
 from model.text.languages import ENGLISH, LANGUAGES, Language, record_of
 from viz import cache, theme
 from viz.kit import lazy, mount, site_texts
@@ -301,6 +300,8 @@ def _fits_as_one(view: View) -> bool:
     """True if a model that reads sentence by sentence can read the text as one."""
     if not cache.task(view.checkpoint, view.device).splits:
         return False
+    from model.inference.source_reading import source_ids  # imports torch
+
     return len(source_ids(cache.checkpoint(view.checkpoint, view.device), view.source)) <= MAX_TOKENS
 
 

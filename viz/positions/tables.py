@@ -73,18 +73,21 @@ def python(shown: Shown) -> str:
         if scheme.checkpoint != view.checkpoint:
             which = "learned"
             code.load(scheme.checkpoint, view.device, which)
-        code.add(f"table = learned_table({which}, {scheme.side!r})", model__readings__sentence_positions=("learned_table",))
+        code.add(
+            f"table = learned_table({which}, {scheme.side!r})",
+            model__readings__positions__sentence_positions=("learned_table",),
+        )
         longest = f"{which}.seen and {which}.seen.lengths[{scheme.side!r}].longest"
         code.add(
             f"found = learned_numbers(table, {scheme.count}, {scheme.shift}, {longest})",
-            model__readings__position_numbers=("learned_numbers",),
+            model__readings__positions__position_numbers=("learned_numbers",),
         )
     elif scheme is not None:
         of = f"{scheme.name!r}, {scheme.count}, {scheme.width}, {scheme.base!r}, {scheme.shift}"
         code.add(
             f"found = scheme_numbers({of})",
             "how many, how wide, base, shift",
-            model__readings__position_numbers=("scheme_numbers",),
+            model__readings__positions__position_numbers=("scheme_numbers",),
         )
     if scheme is not None:
         code.add("encodings, by_distance = found.values, found.mean")
@@ -94,6 +97,6 @@ def python(shown: Shown) -> str:
     code.add(
         f"tokens = sentence_positions(checkpoint, analysis, {side_of(view)!r})",
         "alone, positions and both: cosines",
-        model__readings__sentence_positions=("sentence_positions",),
+        model__readings__positions__sentence_positions=("sentence_positions",),
     )
     return code.text

@@ -68,12 +68,12 @@ def python(shown: Shown) -> str:
         return code.text
     function = "of_run" if is_run else "of_checkpoint"
     if not is_run and name_or_path(name) == place.name:
-        code.uses(model__folders=("SHIPPED",))
+        code.uses(model__io__folders=("SHIPPED",))
         where = f"SHIPPED / {place.name!r}"
     else:
         code.uses(pathlib=("Path",))
         where = f"Path({name if uploads.is_uploaded(name) else str(place)!r})"
-    code.add(f"history = {function}({where}, {uploads.shown(name)!r})", model__training__history=(function,))
+    code.add(f"history = {function}({where}, {uploads.shown(name)!r})", model__workshop__training__history=(function,))
     code.add("losses = [(entry['step'], entry['dev_loss']) for entry in history.validations]")
     history, _ = histories.history(name)
     if history.recording is not None:
@@ -81,6 +81,6 @@ def python(shown: Shown) -> str:
         code.add(
             f"by_head = {{kind: scores(history.recording, kind, {view.grown!r}) for kind in {kinds!r}}}",
             "steps, layers, heads",
-            model__experiments__grown=("scores",),
+            model__workshop__training__head_emergence=("scores",),
         )
     return code.text

@@ -143,7 +143,7 @@ def python(shown: Shown) -> str:
         code.add("print(analysis.follows, analysis.turned)", "that B follows A; that A follows B")
     if shows_cache(shown):
         kept = "bytes after a step, from 1: kept.nbytes(step)"
-        code.add("kept = key_values(checkpoint, analysis)", kept, model__readings__key_values=("key_values",))
+        code.add("kept = key_values(checkpoint, analysis)", kept, model__readings__stages__cache_sizes=("key_values",))
     code.add("print(analysis.translation)")
     return code.text
 

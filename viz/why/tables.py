@@ -78,7 +78,7 @@ def python(shown: Shown) -> str:
         code.add(
             f"found = label_logits(checkpoint, analysis, {token}, {rival})",
             "numbers of the label and of its rival",
-            model__readings__label_logits=("label_logits",),
+            model__readings__logits__choice_logits=("label_logits",),
         )
         return _parts_code(code)
     if chosen_tokens.shows_readings(shown.view, shown.page_data):
@@ -94,13 +94,13 @@ def python(shown: Shown) -> str:
         code.add(
             f"found = blank_logits(checkpoint, analysis, {step}, {token}, {rival})",
             "place from 0, ids of the token and of its rival",
-            model__readings__blank_logits=("blank_logits",),
+            model__readings__logits__choice_logits=("blank_logits",),
         )
         return _parts_code(code)
     code.add(
         f"found = direct_logits(checkpoint, analysis, {step}, {token}, {rival})",
         "step from 0, ids of the token and of its rival",
-        model__readings__direct_logits=("direct_logits",),
+        model__readings__logits__direct_logits=("direct_logits",),
     )
     return _parts_code(code)
 

@@ -19,13 +19,7 @@ from model.decoding.strategy import Decoding
 from model.experiments.effects import head_effects, mask_effects
 from model.experiments.leaks import leak_test
 from model.export.code import Code
-from model.export.csv_tables import (
-    CELLS,
-    Table,
-    cells_table,
-    map_table,
-    steps_table,
-)
+from model.export.csv_tables import CELLS, Table, cells_table, map_table, steps_table
 from model.inference.analyse import analyse
 from model.inference.request import Request
 from tests.support import tiny

@@ -15,13 +15,7 @@ import numpy as np
 import pytest
 
 from model.decoding.strategy import Decoding
-from model.export import (
-    Exported,
-    analysis_files,
-    read,
-    schema,
-    write,
-)
+from model.export import Exported, analysis_files, read, schema, write
 from model.inference.analyse import analyse
 from model.inference.request import Request
 from model.trace import Site

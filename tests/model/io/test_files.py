@@ -11,14 +11,7 @@ from pathlib import Path
 import pytest
 
 from model.io import numbers
-from model.io.files import (
-    FileError,
-    opened,
-    parsed,
-    read_bytes,
-    read_text,
-    shown,
-)
+from model.io.files import FileError, opened, parsed, read_bytes, read_text, shown
 from model.io.limits import is_number
 
 

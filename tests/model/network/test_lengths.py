@@ -7,16 +7,7 @@ import torch
 
 from model.network import masks
 from model.network.attention import attention
-from model.network.extrapolation import (
-    WAYS,
-    WIDTH,
-    feature_map,
-    full,
-    fused,
-    linear,
-    linear_pattern,
-    window,
-)
+from model.network.extrapolation import WAYS, WIDTH, feature_map, full, fused, linear, linear_pattern, window
 
 LENGTHS = (1, 2, 7, 64, WIDTH, WIDTH + 1, 300)
 CLOSE = {torch.float64: 1e-10, torch.float32: 1e-5}

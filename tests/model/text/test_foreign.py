@@ -11,14 +11,7 @@ from tokenizers import Tokenizer as Backend
 from tokenizers import models, pre_tokenizers
 
 from model.config import CONTROL_TOKENS, END
-from model.text.foreign_tokenizer import (
-    MOST_BYTES,
-    SPELLINGS,
-    Charsmap,
-    ForeignTokenizer,
-    foreign_values,
-    load,
-)
+from model.text.foreign_tokenizer import MOST_BYTES, SPELLINGS, Charsmap, ForeignTokenizer, foreign_values, load
 from model.workshop.convert import marian as sentencepiece
 from model.workshop.convert import vocabulary
 from model.workshop.convert.conversion import ConvertError

@@ -11,12 +11,7 @@ from model.__main__ import main
 from model.checkpoint import load
 from model.config import ModelConfig
 from model.network.transformer import build
-from model.variants.designs import (
-    BASE,
-    PLAN,
-    SEEDS,
-    VARIANTS,
-)
+from model.variants.designs import BASE, PLAN, SEEDS, VARIANTS
 from model.variants.record import FILE, SCORES, Measured, Missing, Seeded, Variants, read
 from model.workshop.commands import variants_training
 from model.workshop.reports.variant_runs import Cost, runs_of

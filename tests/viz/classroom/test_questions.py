@@ -14,13 +14,7 @@ from model.inference.decisions import is_near
 from model.inference.request import Request
 from model.trace import Site
 from tests.support import tiny
-from viz.classroom.questions import (
-    GAP,
-    LEAST,
-    MOST,
-    NoQuestion,
-    question,
-)
+from viz.classroom.questions import GAP, LEAST, MOST, NoQuestion, question
 from viz.classroom.rooms.room import Room
 from viz.state.view import View
 

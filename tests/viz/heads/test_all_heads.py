@@ -10,15 +10,7 @@ import pytest
 from model.inference.analyse import analyse
 from model.inference.request import Request
 from model.readings.heads.head_maps import MEASURES, measured
-from model.readings.heads.head_metrics import (
-    METRICS,
-    Metric,
-    head_metrics,
-    order,
-    order_label,
-    orders,
-    telling,
-)
+from model.readings.heads.head_metrics import METRICS, Metric, head_metrics, order, order_label, orders, telling
 from model.readings.tokens.token_attribution import value_norms
 from model.trace import KINDS, Site
 from tests.support import tiny

@@ -131,7 +131,7 @@ def test_the_largest_map_is_light_enough_to_send():
 @pytest.mark.parametrize("page", [TRANSLATE, WHAT_IF])
 def test_the_frame_of_the_step_is_moved_by_the_script(page):
     (frame,) = through_json(draw(step_row=True))["layout"]["shapes"]
-    assert f'NAME = "{frame["name"]}"' in (ROOT / "viz" / "shared" / "step_rows.js").read_text(encoding="utf-8")
+    assert f'NAME = "{frame["name"]}"' in (ROOT / "viz" / "kit" / "step_rows.js").read_text(encoding="utf-8")
     one, four = (Lab(page, text="The dog sleeps.", kind="cross", step=step).charts for step in ("1", "4"))
     assert one[:3] == four[:3]
     named = [[shape.get("name") for shape in chart["layout"].get("shapes", ())] for chart in one[:3]]

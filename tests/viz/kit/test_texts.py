@@ -16,9 +16,8 @@ from model.inference.request import Request
 from tests.support.viz_helpers import ROOT
 from viz.classroom import talk as known
 from viz.frame.sidebar import scored
-from viz.kit import examples as module
 from viz.kit import terms
-from viz.kit.examples import Reason, examples, lesson
+from viz.kit.examples import Reason, examples, lesson, read_examples
 from viz.lessons.lessons import LESSONS
 from viz.state.view import FIRST_SENTENCE
 
@@ -49,7 +48,7 @@ def test_every_term_that_is_marked_anywhere_is_in_the_glossary():
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in TAKERS):
                 continue
-            if ast.unparse(node.func.value) in ("texts", "terms"):
+            if ast.unparse(node.func.value) in ("site_texts", "terms"):
                 names = node.args[:1] if node.func.attr == "term" else node.args[1:]
                 marked |= {name.value for name in names if isinstance(name, ast.Constant)}
     assert len(marked) >= 10
@@ -74,11 +73,11 @@ def test_the_first_screen_shows_an_example():
     assert lesson("Seven owls.") is None
 
 
-def test_a_line_that_lacks_something_is_named(tmp_path, monkeypatch):
-    monkeypatch.setattr(module, "FILE", tmp_path / "examples.txt")
-    module.FILE.write_text("# what is what\nname\tA sentence.\tlesson\t\tUne phrase.\n", encoding="utf-8")
+def test_a_line_that_lacks_something_is_named(tmp_path):
+    path = tmp_path / "examples.txt"
+    path.write_text("# what is what\nname\tA sentence.\tlesson\t\tUne phrase.\n", encoding="utf-8")
     with pytest.raises(ValueError, match=r"^examples\.txt, line 2, has 4 fields; expected 5 with a tab between$"):
-        examples.__wrapped__()
+        read_examples(path)
 
 
 # Words of a claim about what the model goes by.

@@ -8,13 +8,7 @@ from model import Request, analyse
 from tests.support.viz_helpers import HEADS, Lab
 from viz import pages
 from viz.save import save
-from viz.save.saved_files import (
-    CHANGED,
-    FAULT,
-    Offer,
-    caption,
-    made,
-)
+from viz.save.saved_files import CHANGED, FAULT, Offer, caption, made
 from viz.state.view import View
 
 

@@ -26,7 +26,7 @@ from viz.server.serve import MAX_FRAME
 
 def ended(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
     """A server that is expected to end by itself."""
-    command = [sys.executable, "-m", "viz.server.serve", *arguments]
+    command = [sys.executable, "-m", "viz.server", *arguments]
     return subprocess.run(
         command, cwd=ROOT, env=os.environ | environment, capture_output=True, text=True, timeout=300, check=False
     )
@@ -116,7 +116,7 @@ def server(tmp_path_factory) -> Iterator[tuple[subprocess.Popen[str], int]]:
     (home / ".streamlit").mkdir()
     (home / ".streamlit" / "config.toml").write_text("[server]\ndisconnectedSessionTTL = 0\n")
     started = subprocess.Popen(
-        [sys.executable, "-m", "viz.server.serve"],
+        [sys.executable, "-m", "viz.server"],
         cwd=ROOT,
         env=os.environ | {"PORT": str(port), "HOST": "", "HOME": str(home)},
         stdout=subprocess.PIPE,

@@ -5,13 +5,7 @@ import socket
 import pytest
 
 from viz.state import hosts
-from viz.state.hosts import (
-    is_from_elsewhere,
-    is_let_in,
-    only_known,
-    own_names,
-    same_origin,
-)
+from viz.state.hosts import is_from_elsewhere, is_let_in, only_known, own_names, same_origin
 
 NAMES = own_names("127.0.0.1", "lab.example, Attention.Example:8501")
 

@@ -14,18 +14,8 @@ from tests.support.link_examples import FIELDS, GOOD
 from viz.state import values
 from viz.state.fields import declared, fields
 from viz.state.links import link, parse
-from viz.state.values import (
-    MAX_BRANCH_TOKENS,
-    MAX_BRANCHES,
-    MAX_LINK_TEXT,
-    SEPARATOR,
-)
-from viz.state.view import (
-    MAX_TEMPERATURE,
-    MAX_WIDTH,
-    View,
-    can_hold,
-)
+from viz.state.values import MAX_BRANCH_TOKENS, MAX_BRANCHES, MAX_LINK_TEXT, SEPARATOR
+from viz.state.view import MAX_TEMPERATURE, MAX_WIDTH, View, can_hold
 
 QUICK = settings(derandomize=True, deadline=None, max_examples=150)
 FULL = "-".join(["9"] * MAX_TOKENS)

@@ -16,12 +16,7 @@ from viz import cache
 from viz.decoding_steps import decoding_controls
 from viz.kit import mount
 from viz.kit.examples import prompts
-from viz.state.view import (
-    FIRST_PROMPT,
-    FIRST_SENTENCE,
-    USUAL_MORE,
-    View,
-)
+from viz.state.view import FIRST_PROMPT, FIRST_SENTENCE, USUAL_MORE, View
 from viz.translate import kv_cache
 
 TEXT = "The red fox sees a lamp."

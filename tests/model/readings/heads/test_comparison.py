@@ -10,13 +10,7 @@ import pytest
 from model.config import END
 from model.inference.analyse import analyse
 from model.inference.request import Request
-from model.readings.heads.alignment import (
-    diagonal,
-    error_rate,
-    head_peaks,
-    hits,
-    peaks,
-)
+from model.readings.heads.alignment import diagonal, error_rate, head_peaks, hits, peaks
 from model.readings.heads.trace_comparison import align, common_difference, row_distances
 from model.text.alignments import ROWS
 from model.trace import Axis, Site, Trace, View

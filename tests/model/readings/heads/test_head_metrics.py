@@ -14,13 +14,7 @@ from model.readings.heads.head_metrics import (
     register,
     telling,
 )
-from model.readings.heads.patterns import (
-    heaviest,
-    is_punctuation,
-    merged,
-    rank_correlation,
-    rollout,
-)
+from model.readings.heads.patterns import heaviest, is_punctuation, merged, rank_correlation, rollout
 
 RANDOM = np.random.default_rng(0)
 

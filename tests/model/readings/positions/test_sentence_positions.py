@@ -15,14 +15,7 @@ from model.edits.intervention import Intervention
 from model.inference.decisions import turns
 from model.inference.request import Request
 from model.network.positions import sinusoidal
-from model.readings.positions.sentence_positions import (
-    FAR,
-    SIDES,
-    learned_table,
-    sentence_positions,
-    try_variants,
-    variants,
-)
+from model.readings.positions.sentence_positions import FAR, SIDES, learned_table, sentence_positions, try_variants, variants
 from tests.support import tiny
 
 SENTENCE = "The fox sees the fox."

@@ -16,12 +16,7 @@ from torch import nn
 from model.network import masks
 from model.network.context import Pass
 from model.readings.stages.blueprint import Block, blueprint
-from model.readings.stages.stage_values import (
-    HERE,
-    Lines,
-    Reference,
-    find,
-)
+from model.readings.stages.stage_values import HERE, Lines, Reference, find
 from model.trace import Probe, Site
 from tests.support import tiny
 

@@ -9,12 +9,7 @@ import pytest
 
 from model.inference.analyse import analyse
 from model.inference.request import Request
-from model.readings.stages.scaling import (
-    jacobian_norm,
-    numbers,
-    of_site,
-    spectral_norm,
-)
+from model.readings.stages.scaling import jacobian_norm, numbers, of_site, spectral_norm
 from model.trace import KINDS, Site
 from tests.support import tiny
 

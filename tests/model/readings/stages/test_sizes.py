@@ -20,13 +20,7 @@ from model.network.context import Cache, Pass, shifted
 from model.network.transformer import build
 from model.readings.stages.blueprint import blueprint
 from model.readings.stages.cache_sizes import key_values
-from model.readings.stages.model_sizes import (
-    PRESETS,
-    multiplied,
-    of_config,
-    operations,
-    parameters,
-)
+from model.readings.stages.model_sizes import PRESETS, multiplied, of_config, operations, parameters
 from model.workshop.training.tasks import READS
 from tests.support import tiny
 

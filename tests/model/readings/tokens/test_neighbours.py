@@ -13,13 +13,7 @@ import torch
 from model.checkpoint import find
 from model.config import CONTROL_TOKENS
 from model.readings.tokens.merges import cut, learned
-from model.readings.tokens.neighbours import (
-    RARE,
-    cosines,
-    language_of,
-    nearest,
-    survey,
-)
+from model.readings.tokens.neighbours import RARE, cosines, language_of, nearest, survey
 from model.text.tokenizer import Tokenizer
 from tests.support import tiny
 

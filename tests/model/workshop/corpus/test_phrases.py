@@ -7,12 +7,7 @@ import pytest
 from model.config import TrainConfig
 from model.workshop.corpus import phrases
 from model.workshop.corpus.corpus import Corpus, DataError
-from model.workshop.corpus.phrases import (
-    SOURCE,
-    TARGET,
-    Phrases,
-    _consistent,
-)
+from model.workshop.corpus.phrases import SOURCE, TARGET, Phrases, _consistent
 from model.workshop.tasks.translation import Epochs
 
 NOUNS = {"cat": "chat", "dog": "chien", "bird": "coq", "wolf": "loup", "horse": "cheval", "bear": "ours"}

@@ -8,15 +8,8 @@ import pytest
 
 from model.config import END
 from model.decoding.hypotheses import Hypothesis
-from model.workshop.evaluation import (
-    measures,
-    probe_scores,
-    scoring,
-    translation_card,
-)
-from model.workshop.evaluation import (
-    measures as address,
-)
+from model.workshop.evaluation import measures, probe_scores, scoring, translation_card
+from model.workshop.evaluation import measures as address
 from model.workshop.evaluation.measures import Inputs
 
 PAIRS = [(f"{n} {'word ' * (n % 7)}end.", f"{n} {how} fin.") for n in range(23) for how in ("une", "deux")]

@@ -15,15 +15,7 @@ from model.network import masks
 from model.workshop.evaluation import text_scoring
 from model.workshop.evaluation import text_scoring as continuations
 from model.workshop.evaluation.count_baselines import INSTEAD, NGrams, discounts
-from model.workshop.evaluation.text_scoring import (
-    ADDED,
-    GIVEN,
-    bits_per_character,
-    measure,
-    repeated,
-    score,
-    windows,
-)
+from model.workshop.evaluation.text_scoring import ADDED, GIVEN, bits_per_character, measure, repeated, score, windows
 from model.workshop.reports import text_report
 from tests.support import tiny
 

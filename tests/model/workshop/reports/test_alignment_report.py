@@ -9,20 +9,9 @@ import pytest
 
 from model import checkpoint as checkpoints
 from model.__main__ import main
-from model.text.alignments import (
-    KEY,
-    Aligned,
-    Rate,
-    read,
-)
+from model.text.alignments import KEY, Aligned, Rate, read
 from model.workshop.reports import alignment_report
-from model.workshop.reports.alignment_report import (
-    Gold,
-    measure,
-    read_gold,
-    token_words,
-    written,
-)
+from model.workshop.reports.alignment_report import Gold, measure, read_gold, token_words, written
 
 PAIRS = ("The red fox sees a lamp . ||| Lo varun roji mira una lumel .", "The boat . ||| Lo nefa .")
 LINKS = ("1-1 2-3 3p2 4-4 6-6 7-7", "1-1 2-2 3-3")

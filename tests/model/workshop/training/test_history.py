@@ -18,13 +18,7 @@ from model.trace import Probe
 from model.workshop.evaluation import scoring
 from model.workshop.training import run_listing
 from model.workshop.training.head_emergence import first_reached
-from model.workshop.training.history import (
-    LOG,
-    PROBES,
-    SETTINGS,
-    of_checkpoint,
-    of_run,
-)
+from model.workshop.training.history import LOG, PROBES, SETTINGS, of_checkpoint, of_run
 from model.workshop.training.loss import learning_rate
 from model.workshop.training.warm_start import Before
 from tests.support import tiny

@@ -9,12 +9,7 @@ from hypothesis import strategies as st
 from tests.support.room_helpers import ASKED, ask, opened, run
 from viz.classroom.rooms import access
 from viz.classroom.rooms import room as rooms
-from viz.classroom.rooms.access import (
-    GONE,
-    NOT_YOURS,
-    TOO_OFTEN,
-    WRONG_A_MINUTE,
-)
+from viz.classroom.rooms.access import GONE, NOT_YOURS, TOO_OFTEN, WRONG_A_MINUTE
 from viz.classroom.rooms.room import Room, code_of, new_code
 from viz.classroom.rooms.routes import Rooms
 from viz.classroom.rooms.store import Gone, MemoryStore

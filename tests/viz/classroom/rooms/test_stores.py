@@ -12,12 +12,7 @@ import pytest
 from tests.support.room_helpers import run, until
 from viz.classroom.rooms import redis_store, store
 from viz.classroom.rooms.room import SILENCE
-from viz.classroom.rooms.store import (
-    Away,
-    Full,
-    Gone,
-    MemoryStore,
-)
+from viz.classroom.rooms.store import Away, Full, Gone, MemoryStore
 
 REDIS = shutil.which("redis-server")
 GUARD = '"$@" & read _; kill $!; wait'  # it ends with these tests, however they do
