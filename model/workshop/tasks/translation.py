@@ -8,7 +8,7 @@ from functools import lru_cache
 
 from model.config import TrainConfig
 from model.text.corpus_stats import Seen
-from model.text.languages import record_of
+from model.text.languages import PAIR, record_of
 from model.text.tokenizer import Tokenizer
 from model.workshop.corpus.bpe_dropout import Dropout, Dropped
 from model.workshop.corpus.corpus import (
@@ -108,7 +108,7 @@ def prepare(order: Order) -> Material:
     """Prepares the pairs of all files, with copies as people type them. Dev has the first target of each source."""
     files, (dev,), config = order.files.train, order.files.dev, order.config
     read = [pair for path in files for pair in read_pairs(path)]
-    reads, writes = order.languages
+    reads, writes = order.languages or PAIR
     shipped = next((path for path in record_of(reads).probes.get(writes, ()) if path.exists()), None)
     probes = order.files.probes or shipped
     watched = read_probes(probes) if probes else []

@@ -82,7 +82,7 @@ def test_without_an_end_it_must_still_be_finite():
     assert not is_number(math.inf, 0, math.inf) and is_number(1e308, 0, math.inf)
 
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from viz.state import navigation
 from viz.state import session as state
 from viz.state.view import View
 
-HOME = Path(lecture.__file__).parents[2]
+HOME = Path(lecture.__file__).parents[1]
 HAS_STEPS = {TRANSLATE, HEADS, INSIDE, WHAT_IF, WHY, COMPARE}
 HAS_HEADS = {TRANSLATE, HEADS, INSIDE, WHAT_IF, COMPARE, TRAINING}
 
@@ -61,7 +61,7 @@ def test_two_quick_presses_of_a_switch_count_twice(monkeypatch, page, letter):
 
 def test_a_letter_has_one_meaning():
     keys = [letter.key for letter in letters.EVERY]
-    fixed = re.search(r"FIXED = \{(.*?)\};", (HOME / "shared/lecture/keys.js").read_text(encoding="utf-8"))
+    fixed = re.search(r"FIXED = \{(.*?)\};", (HOME / "classroom/keys.js").read_text(encoding="utf-8"))
     taken = set(re.findall(r'"?(\S)"?: "', fixed[1])) | set("jq0123456789")
     assert {"b", "u", "/"} <= taken and len(set(keys)) == len(keys) and not taken & set(keys)
     assert len({letter.means for letter in letters.EVERY}) == len(keys)

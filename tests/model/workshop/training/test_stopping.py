@@ -160,7 +160,7 @@ def test_two_runs_in_one_folder_are_one_too_many(pair_files, tmp_path, capsys):
     assert main(command(pair_files, tmp_path, "--max-minutes", "0")) == 0
 
 
-ROOT = Path(__file__).resolve().parents[3]
+ROOT = Path(__file__).resolve().parents[4]
 DISTRIBUTED_BRIEF = tiny.MODEL | tiny.TRAINING | {"epochs": 3, "log_every": 1, "validate_every": 5, "save_minutes": 1e-9}
 STILL = {"dropout": 0.0, "attention_dropout": 0.0}
 

@@ -73,7 +73,7 @@ def test_server_and_page_agree_on_hidden_fields():
 
 
 def test_exploring_drops_the_fields_of_the_lecture():
-    own = named("LECTURE", "rooms", "follow_parts.js")
+    own = named("LECTURE", "classroom", "rooms", "follow_parts.js")
     assert sorted([*own, "room"]) == sorted(fields(View)[name].parameter for name in OF_A_LECTURE)
     query = "&".join(f"{name}=1" for name in (*own, "room", "layer"))
     assert documents.in_the_lab(f"/heads?{query}", "KX234Z") == "/heads?layer=1&room=KX234Z"
