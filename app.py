@@ -31,14 +31,14 @@ with st.sidebar:
 
 def draw_sidebar() -> None:
     with below:
-        sidebar.chosen()
-        if not session.current().lecture:
-            present.panel(session.current())
+        sidebar.checkpoint_panel()
+        if not session.current_view().lecture:
+            present.panel(session.current_view())
         tour(on_lesson=begin_first)
         terms_list()
         watch(mode)
-        lecture.mounted()
-        room_panel.mounted()
+        lecture.mount_keys()
+        room_panel.mount_room()
         reconnect()
     present.bar()
 
@@ -50,4 +50,4 @@ def draw_foot() -> None:
 
 show.run(page, draw_foot, draw_sidebar)
 session.end_run()
-talk_prefetch.next_stop(session.current())
+talk_prefetch.next_stop(session.current_view())

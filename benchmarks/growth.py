@@ -21,7 +21,7 @@ from model import Request, analyse, load
 from model.checkpoint import Checkpoint
 from model.decoding.search import greedy
 from model.decoding.uncached import Recorder
-from model.experiments.length_runs import fitted
+from model.experiments.length_runs import fit_power_law
 from model.inference.passes import recorded
 from model.network.transformer import build
 from model.readings.tokens.token_attribution import value_norms
@@ -82,7 +82,7 @@ def table(first: str, names: list[str], sizes: Sequence[float], rows: list[tuple
     lines += [
         [name, *(f"{value:,.{2 if value < 100 else 0}f}" for value in row)] for name, row in zip(names, rows, strict=True)
     ]
-    fits = [fitted(sizes, column) for column in zip(*rows, strict=True)]
+    fits = [fit_power_law(sizes, column) for column in zip(*rows, strict=True)]
     what = f"**exponent, {min(sizes):g} to {max(sizes):g}**"
     lines.append([what, *(f"**{exponent:.2f}** (within {departs:.0%})" for exponent, departs in fits)])
     return "\n".join("| " + " | ".join(line) + " |" for line in lines)

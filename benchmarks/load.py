@@ -22,7 +22,7 @@ class Result:
         self.faults: list[str] = []
         self.seconds = 0.0
 
-    def told(self, what: str) -> str:
+    def summary(self, what: str) -> str:
         a_second = len(self.took) / self.seconds
         faults = f", {len(self.faults)} FAULTS: {self.faults[0]}" if self.faults else ""
         return f"{what:58} {len(self.took):6} runs, {a_second:6.1f} a second, {quantiles(self.took)}{faults}"
@@ -102,13 +102,13 @@ async def measured(port: int, seconds: float, where: str) -> None:
     source = sentences()
     for page in ("", "what-if", "positions", "heads", "inside") if where == "lab" else ("",):
         result, complete = await alone(port, 20, source, page)
-        print(result.told(f"{where}: one visitor, a new sentence{f', {page}' if page else ''}"), flush=True)
+        print(result.summary(f"{where}: one visitor, a new sentence{f', {page}' if page else ''}"), flush=True)
         if complete.took:
-            print(complete.told(f"{where}: the same, with all that is on {page}"), flush=True)
+            print(complete.summary(f"{where}: the same, with all that is on {page}"), flush=True)
     result = await typing(port, 30, seconds, 3, source)
-    print(result.told(f"{where}: 30 visitors, a new sentence every 3 s each"), flush=True)
-    print((await clicking(port, 100, seconds, 5)).told(f"{where}: 100 visitors, a run every 5 s each"), flush=True)
-    print((await arriving(port, 50)).told(f"{where}: 50 visitors arrive within a second"), flush=True)
+    print(result.summary(f"{where}: 30 visitors, a new sentence every 3 s each"), flush=True)
+    print((await clicking(port, 100, seconds, 5)).summary(f"{where}: 100 visitors, a run every 5 s each"), flush=True)
+    print((await arriving(port, 50)).summary(f"{where}: 50 visitors arrive within a second"), flush=True)
 
 
 def main() -> None:

@@ -27,7 +27,7 @@ from viz.heads import picture
 from viz.server import serve as allocator
 from viz.state import result_cache
 from viz.state.links import parse
-from viz.state.view import View, unedited
+from viz.state.view import View, without_edits
 
 SUBJECTS = ("The old man", "My sister", "A black cat", "The teacher", "Our neighbour", "The little girl", "Their dog", "He")
 VERBS = ("saw", "found", "forgot", "wanted", "sold", "lost", "bought", "liked", "took", "needed")
@@ -68,7 +68,7 @@ def visit(text: str, draw: random.Random) -> None:
         steps.candidate_rows(data.request, view.device, None, timeline["trace"])
         picture.thumbnails(data.request, view.device, "light")
         picture.payload(data.request, view.device, data.view, "light")
-    computations.mask_effects(unedited(data.request), view.device)
+    computations.mask_effects(without_edits(data.request), view.device)
     edited, _ = parse({"text": text, "edits": f"off_cross.{draw.randint(1, 4)}", "mode": "again"})
     cache.page_data(edited)
 
@@ -84,7 +84,7 @@ def resident(process: int | str = "self", what: str = "VmRSS") -> float:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (1 << 20 if sys.platform == "darwin" else 1024)
 
 
-def kept() -> float:
+def cached_mb() -> float:
     """Returns the MB of all cached results."""
     return result_cache.LEDGER.total / (1 << 20)
 
@@ -94,14 +94,16 @@ def compute(count: int) -> float:
     draw = random.Random(1)
     cache.page_data(View())
     gc.collect()
-    print(f"at the start: {resident():,.0f} MB, kept {kept():,.0f} MB", flush=True)
+    print(f"at the start: {resident():,.0f} MB, kept {cached_mb():,.0f} MB", flush=True)
     for name, clauses in (("ordinary", (1, 2)), ("long", (6, 9))):
         began = time.monotonic()
         for number, text in enumerate(sentences(draw, count, clauses), 1):
             visit(text, draw)
             if number % EVERY == 0 or number == count:
                 took = (time.monotonic() - began) / number
-                print(f"{number} {name}: {resident():,.0f} MB, kept {kept():,.0f} MB, {took:.2f} s a sentence", flush=True)
+                print(
+                    f"{number} {name}: {resident():,.0f} MB, kept {cached_mb():,.0f} MB, {took:.2f} s a sentence", flush=True
+                )
     return resident()
 
 
@@ -143,12 +145,12 @@ def main() -> int:
     parser.add_argument("--texts", type=int, default=6, help="that each of them types (default: %(default)s)")
     parser.add_argument("--rest", type=float, default=150, help="s until the last look (default: %(default)s)")
     args = parser.parse_args()
-    allocator.give_back()
+    allocator.return_memory()
     peak = max(
         compute(args.sentences) if args.sentences else 0,
         serve(args.visitors, args.texts, args.rest) if args.visitors else 0,
     )
-    bound = result_cache.most_mb(runs := max(1, args.visitors))
+    bound = result_cache.max_memory_mb(runs := max(1, args.visitors))
     verdict = "held" if peak <= bound else "BROKEN"
     base, keep, run = result_cache.BASE_MB, result_cache.KEEP_MB, result_cache.RUN_MB
     parts = f"{base}, the {keep} of cached results, and {run} for each of {runs} runs at once"

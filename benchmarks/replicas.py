@@ -45,7 +45,7 @@ def behind_nginx(ports: list[int]) -> Iterator[int]:
             yield entry
 
 
-async def killed(at: int, replica: subprocess.Popen[bytes]) -> tuple[int, list[float]]:
+async def kill_replica(port: int, replica: subprocess.Popen[bytes]) -> tuple[int, list[float]]:
     """Kills a replica under load. Returns the number of its sessions, and the seconds until each was served again."""
     source, moved, gone = sentences(1), [], asyncio.Event()
     open_ = 0
@@ -53,7 +53,7 @@ async def killed(at: int, replica: subprocess.Popen[bytes]) -> tuple[int, list[f
     async def visit(result: Result, number: int) -> None:
         nonlocal open_
         query, cookie = query_of(next(source)), f"lab=visitor{number}"
-        async with Visitor(at, cookie) as visitor:
+        async with Visitor(port, cookie) as visitor:
             await visitor.run(query)
             open_ += 1
             if open_ == SESSIONS:
@@ -68,7 +68,7 @@ async def killed(at: int, replica: subprocess.Popen[bytes]) -> tuple[int, list[f
                 moved.append(number)
         while True:  # retries as a browser does
             try:
-                async with Visitor(at, cookie) as again:
+                async with Visitor(port, cookie) as again:
                     await again.run(query)
                 result.took.append(time.perf_counter() - start[0])
                 return
@@ -82,13 +82,13 @@ async def killed(at: int, replica: subprocess.Popen[bytes]) -> tuple[int, list[f
     return len(moved), result.took
 
 
-async def new_sentences(at: int, source: Iterator[str], seconds: float = 10.0, visitors: int = 8) -> tuple[int, float]:
+async def new_sentences(port: int, source: Iterator[str], seconds: float = 10.0, visitors: int = 8) -> tuple[int, float]:
     """Returns the number of served sentences and the seconds. Each visitor sends the next sentence after each answer."""
     end = time.monotonic() + seconds
 
     async def visit(result: Result, number: int) -> None:
         while time.monotonic() < end:
-            async with Visitor(at, f"lab=typist{number}") as visitor:
+            async with Visitor(port, f"lab=typist{number}") as visitor:
                 result.took.append(await visitor.run(query_of(next(source))))
 
     result = await crowd(visitors, visit)
@@ -97,7 +97,7 @@ async def new_sentences(at: int, source: Iterator[str], seconds: float = 10.0, v
     return len(result.took), result.seconds
 
 
-def compared(ports: list[int], processes: list[int]) -> None:
+def compare_rates(ports: list[int], processes: list[int]) -> None:
     """Compares the rates of one replica and of all, in turns."""
     source, rates, ratios = sentences(2), {}, []
     with behind_nginx(ports[:1]) as one, behind_nginx(ports) as all_:
@@ -121,10 +121,10 @@ def compared(ports: list[int], processes: list[int]) -> None:
 def main() -> None:
     last = (os.cpu_count() or 1) - 1
     with lab(0) as (first, stays), lab(last) as (second, replica):
-        compared([first, second], [stays.pid, replica.pid])
+        compare_rates([first, second], [stays.pid, replica.pid])
         with behind_nginx([first, second]) as entry:
             before = processor_seconds(stays.pid)
-            moved, took = asyncio.run(killed(entry, replica))
+            moved, took = asyncio.run(kill_replica(entry, replica))
             spent = processor_seconds(stays.pid) - before
         print(
             f"one replica killed under {SESSIONS} sessions: {moved} were on it; served again, half of them after "

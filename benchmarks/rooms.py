@@ -23,13 +23,13 @@ CHANGES = 6  # of the view
 GOAL = 1.0  # s until 95 of 100 have a step
 
 
-async def asked(port: int, method: str, path: str, said: dict | None = None, secret: str = "") -> bytes:
+async def fetch(port: int, method: str, path: str, payload: dict | None = None, secret: str = "") -> bytes:
     """Returns the body of an answer. Raises OSError for a refusal."""
     reader, writer = await asyncio.open_connection("127.0.0.1", port, limit=1 << 24)
-    body = b"" if said is None else json.dumps(said).encode()
+    body = b"" if payload is None else json.dumps(payload).encode()
     head = f"{method} {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\nAccept-Encoding: gzip\r\n"
     head += f"Authorization: Bearer {secret}\r\n" if secret else ""
-    head += f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\n" if said is not None else ""
+    head += f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\n" if payload is not None else ""
     try:
         writer.write(f"{head}\r\n".encode() + body)
         answer = await reader.read()
@@ -42,13 +42,13 @@ async def asked(port: int, method: str, path: str, said: dict | None = None, sec
 
 
 @dataclass
-class Hall:
+class LectureRoom:
     """A room with its followers, and the times at which each follower received each move."""
 
     port: int
     code: str
     secret: str
-    shown: dict[str, float] = field(default_factory=dict)  # when the lecturer sent an address
+    sent_at: dict[str, float] = field(default_factory=dict)  # when the lecturer sent an address
     delays: list[float] = field(default_factory=list)
     pages: list[float] = field(default_factory=list)  # the same for a document, once it has arrived whole
     lost: list[str] = field(default_factory=list)
@@ -56,8 +56,8 @@ class Hall:
     wants_pages = False
 
     @classmethod
-    async def open(cls, port: int) -> Hall:
-        room = json.loads(await asked(port, "POST", "/rooms", {"address": "/"}))
+    async def open(cls, port: int) -> LectureRoom:
+        room = json.loads(await fetch(port, "POST", "/rooms", {"address": "/"}))
         return cls(port, room["code"], room["secret"])
 
     async def follow(self) -> None:
@@ -72,22 +72,22 @@ class Hall:
             self.lost.append(repr(fault))
 
     async def _hear(self, address: str) -> None:
-        if address not in self.shown:
+        if address not in self.sent_at:
             return
-        self.delays.append(time.perf_counter() - self.shown[address])
+        self.delays.append(time.perf_counter() - self.sent_at[address])
         if self.wants_pages:
-            page = await asked(self.port, "GET", f"/rooms/{self.code}/page")
+            page = await fetch(self.port, "GET", f"/rooms/{self.code}/page")
             self.received += len(page)
-            self.pages.append(time.perf_counter() - self.shown[address])
+            self.pages.append(time.perf_counter() - self.sent_at[address])
 
     async def show(self, address: str) -> float:
         """Seconds that the lecturer's request took."""
-        self.shown[address] = start = time.perf_counter()
-        await asked(self.port, "POST", f"/rooms/{self.code}/show", {"address": address}, self.secret)
+        self.sent_at[address] = start = time.perf_counter()
+        await fetch(self.port, "POST", f"/rooms/{self.code}/show", {"address": address}, self.secret)
         return time.perf_counter() - start
 
 
-async def lectured(hall: Hall, seconds: float) -> tuple[list[float], list[float]]:
+async def run_lecture(hall: LectureRoom, seconds: float) -> tuple[list[float], list[float]]:
     """Returns the seconds of the lecturer's requests, and of the runs of the page."""
     posts, runs = [], []
     async with Visitor(hall.port) as lecturer:
@@ -96,12 +96,12 @@ async def lectured(hall: Hall, seconds: float) -> tuple[list[float], list[float]
             due = time.perf_counter() + STEP
             if n % RUNS == 0:
                 runs.append(await lecturer.run(f"layer={n // RUNS % 4 + 1}&head={n // RUNS % 8 + 1}", "heads"))
-            posts.append(await hall.show(f"/heads?step={n % 10 + 1}&n={len(hall.shown)}"))
+            posts.append(await hall.show(f"/heads?step={n % 10 + 1}&n={len(hall.sent_at)}"))
             await asyncio.sleep(max(0.0, due - time.perf_counter()))
     return posts, runs
 
 
-async def changed(hall: Hall, source: Iterator[str], followers: int) -> None:
+async def change_views(hall: LectureRoom, source: Iterator[str], followers: int) -> None:
     """Shows new sentences, each after all followers have the document of the one before."""
     hall.wants_pages = True
     async with Visitor(hall.port) as lecturer:
@@ -113,16 +113,16 @@ async def changed(hall: Hall, source: Iterator[str], followers: int) -> None:
                 await asyncio.sleep(0.01)
 
 
-async def measured(port: int, process: int, followers: int, seconds: float) -> bool:
+async def measure(port: int, process: int, followers: int, seconds: float) -> bool:
     """Prints the results. Returns False where a follower was lost, or the goal is missed."""
-    await lectured(await Hall.open(port), RUNS * STEP)  # warm-up
-    alone, alone_runs = await lectured(await Hall.open(port), seconds / 2)
-    hall = await Hall.open(port)
+    await run_lecture(await LectureRoom.open(port), RUNS * STEP)  # warm-up
+    alone, alone_runs = await run_lecture(await LectureRoom.open(port), seconds / 2)
+    hall = await LectureRoom.open(port)
     following = [asyncio.create_task(hall.follow()) for _ in range(followers)]
     while await present(hall) < followers:
         await asyncio.sleep(0.1)
     before, driver, start = processor_seconds(process), time.process_time(), time.monotonic()
-    posts, runs = await lectured(hall, seconds)
+    posts, runs = await run_lecture(hall, seconds)
     took, drove, elapsed = processor_seconds(process) - before, time.process_time() - driver, time.monotonic() - start
     await asyncio.sleep(2 * STEP)
     steps, expected = list(hall.delays), len(posts) * followers
@@ -133,7 +133,7 @@ async def measured(port: int, process: int, followers: int, seconds: float) -> b
     )
     print(f"the server took {took:.1f} s of its processor, the driver {drove:.1f} s")
     before, driver = processor_seconds(process), time.process_time()
-    await changed(hall, sentences(3), followers)
+    await change_views(hall, sentences(3), followers)
     took, drove = processor_seconds(process) - before, time.process_time() - driver
     print(f"{CHANGES} new views, {hall.received / max(1, len(hall.pages)) / 1000:.0f} kB each: {spread(hall.pages)}")
     print(f"the server took {took:.1f} s of its processor, the driver {drove:.1f} s")
@@ -144,7 +144,7 @@ async def measured(port: int, process: int, followers: int, seconds: float) -> b
     return not hall.lost and sorted(steps)[int(0.95 * len(steps))] < GOAL
 
 
-async def present(hall: Hall) -> int:
+async def present(hall: LectureRoom) -> int:
     """Returns the number of followers that the lecturer sees."""
     reader, writer = await asyncio.open_connection("127.0.0.1", hall.port)
     with contextlib.closing(writer):
@@ -171,7 +171,7 @@ def main() -> None:
     parser.add_argument("--redis", default="", help="REDIS_URL of the lab; else it keeps its rooms itself")
     args = parser.parse_args()
     with lab(REDIS_URL=args.redis, UPLOADS="0") as (port, process):
-        if not asyncio.run(measured(port, process.pid, args.followers, args.seconds)):
+        if not asyncio.run(measure(port, process.pid, args.followers, args.seconds)):
             raise SystemExit(f"not all had it, or 95 of 100 had it later than after {GOAL:g} s")
 
 

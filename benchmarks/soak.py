@@ -21,11 +21,11 @@ import numpy as np
 import websockets
 
 from benchmarks.visitors import Visitor, lab, query_of, sentences
-from viz.state.result_cache import most_mb
+from viz.state.result_cache import max_memory_mb
 
 THINK, LOOK = 20.0, 5.0  # seconds
-KEPT = 128  # MB: the warm-up fills it, so later growth has another cause
-BOUND = most_mb(8, KEPT)  # MB of the process: a hundred sessions draw short texts, seldom at the same time
+CACHE_MB = 128  # MB: the warm-up fills it, so later growth has another cause
+BOUND = max_memory_mb(8, CACHE_MB)  # MB of the process: a hundred sessions draw short texts, seldom at the same time
 
 
 @dataclass(frozen=True)
@@ -104,7 +104,7 @@ def main() -> int:
     parser.add_argument("--minutes", type=float, default=30.0)
     parser.add_argument("--out", type=Path, help="a CSV file for the curve")
     args = parser.parse_args()
-    with lab(KEEP_MB=str(KEPT)) as (port, process):
+    with lab(KEEP_MB=str(CACHE_MB)) as (port, process):
         looks, faults = asyncio.run(soak(port, process.pid, args.sessions, args.minutes * 60))
     if args.out:
         with args.out.open("w", newline="") as file:

@@ -34,8 +34,8 @@ def measure(variant: str, args: argparse.Namespace) -> dict[str, float]:
     from model.workshop.corpus.corpus import (
         Batch,
         Corpus,
-        by_source,
         read_pairs,
+        targets_by_source,
     )
     from model.workshop.training.loss import Objective, learning_rate
 
@@ -43,7 +43,7 @@ def measure(variant: str, args: argparse.Namespace) -> dict[str, float]:
     torch.manual_seed(args.seed)
     tokenizer = checkpoint.load("en-fr").source_tokenizer
     corpus = Corpus.encode(read_pairs(args.data), tokenizer, tokenizer)
-    held_out = [(source, targets[0]) for source, targets in by_source(read_pairs(args.dev)).items()]
+    held_out = [(source, targets[0]) for source, targets in targets_by_source(read_pairs(args.dev)).items()]
     dev = Corpus.encode(held_out, tokenizer, tokenizer)
     config = TrainConfig(seed=args.seed, warmup=args.warmup)
     sizes = {"source_vocab": tokenizer.size, "target_vocab": tokenizer.size}

@@ -105,7 +105,7 @@ def empty_page() -> Iterator[int]:
             yield port
 
 
-class Shown(Exception):
+class PageError(Exception):
     """The page shows an exception."""
 
 
@@ -129,17 +129,17 @@ class Visitor:
 
     async def run(self, query: str = "", page: str = "") -> float:
         """Runs a page from its link. Returns the seconds. Raises PageError, ConnectionClosed or TimeoutError otherwise."""
-        return await self._run(self._asked(query, page))
+        return await self._run(self._message(query, page))
 
     async def look(self, query: str = "", page: str = "") -> float:
         """Reports the lazy parts of a page as visible, as a browser does. Returns the seconds of that run."""
-        message = self._asked(query, page)
+        message = self._message(query, page)
         for component, what in self._awaited.items():
             widget = message.rerun_script.widget_states.widgets.add(id=f"$$STREAMLIT_INTERNAL_KEY_{component}__events")
             widget.json_trigger_value = json.dumps([{"event": "seen", "value": what}])
         return await self._run(message) if self._awaited else 0.0
 
-    def _asked(self, query: str, page: str) -> BackMsg:
+    def _message(self, query: str, page: str) -> BackMsg:
         message = BackMsg()
         message.rerun_script.query_string, message.rerun_script.page_name = query, page
         return message
@@ -155,7 +155,7 @@ class Visitor:
             answer.ParseFromString(data)
             kind = answer.WhichOneof("type")
             if kind == "delta" and answer.delta.new_element.WhichOneof("type") == "exception":
-                raise Shown(answer.delta.new_element.exception.message[:200])
+                raise PageError(answer.delta.new_element.exception.message[:200])
             component = answer.delta.new_element.bidi_component
             if component.component_name.endswith(".wanted") and f"wanted {inside('')}" not in component.id:  # no popover
                 self._awaited[component.id] = json.loads(component.bytes)["what"]

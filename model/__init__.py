@@ -15,7 +15,7 @@ _HOMES = {
     "mask_effects": "model.experiments.effects",
     "head_effects": "model.experiments.effects",
     "leak_test": "model.experiments.leaks",
-    "leak_test_of": "model.experiments.leaks",
+    "leak_test_callable": "model.experiments.leaks",
     "sweep": "model.experiments.sweep",
     "Analysis": "model.inference.analysis",
     "Request": "model.inference.request",

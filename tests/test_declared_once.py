@@ -24,7 +24,7 @@ from model.inference.request import Request
 from model.network import positions
 from model.readings.positions.position_numbers import scheme_numbers
 from model.readings.stages.blueprint import blueprint
-from model.workshop.commands.evaluate_pairs import how
+from model.workshop.commands.evaluate_pairs import decoding_settings
 from model.workshop.evaluation import scoring, translation_card
 from tests.support import tiny
 from tests.support.viz_helpers import POSITIONS, TRANSLATE, Lab
@@ -69,15 +69,17 @@ def test_readers_ask_a_strategy_for_its_properties(shy, monkeypatch, controls, i
     monkeypatch.setitem(STRATEGIES, "shy", dataclasses.replace(shy, controls=controls))
     asked, view = Decoding("shy"), View(strategy="shy", seed=5, top_p=0.5)
     assert (asked.is_random, asked.has_width, asked.paths) == (is_random, has_width, paths)
-    assert how(asked) == {"strategy": "shy"} | {name: getattr(Decoding, name) for name in controls}  # it is no beam of 1
-    card = translation_card._decoding(how(asked))
+    assert decoding_settings(asked) == {"strategy": "shy"} | {
+        name: getattr(Decoding, name) for name in controls
+    }  # it is no beam of 1
+    card = translation_card._decoding(decoding_settings(asked))
     assert card.startswith("shy") and all(name.replace("_", "-") in card for name in controls)
     assert (view.is_random, view.controls) == (is_random, Decoding("shy", top_p=0.5) if is_random else None)
     long = Request("x" * (cache.LONG_TEXT // 4 + 1), decoding=asked)
     assert cache._is_long(long, "cpu") is has_width
     page = Lab(TRANSLATE, text=TEXT, show="decoding", decode="shy")
-    buttons = {button.key for button in page.at.button}
-    inputs = {each.key for each in (*page.at.text_input, *page.at.slider)}
+    buttons = {button.key for button in page.app_test.button}
+    inputs = {each.key for each in (*page.app_test.text_input, *page.app_test.slider)}
     assert not page.faults and ("draw" in buttons) is is_random
     assert {name.removeprefix("field ") for name in inputs} & {field.name for field in dataclasses.fields(Decoding)} == set(
         controls

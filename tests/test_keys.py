@@ -151,4 +151,4 @@ def test_keys_of_a_room_and_of_a_talk():
     room = Room("KX234Z", "seal", "/", 1.0).asks("next", "Which?", ["il", "elle"], [0.6, 0.3], 2.0)
     room = room.votes("a" * 8, 1, "il").reveals("il", 3.0)
     recorded("room as stored", paths(json.loads(room.packed())))
-    recorded("room as sent", paths(room.told(lecturer=True)))
+    recorded("room as sent", paths(room.describe(lecturer=True)))

@@ -17,15 +17,15 @@ from typing import TYPE_CHECKING, Any
 from model.inference.request import Request
 from model.task import TASKS, TRANSLATES, Task, task_in, task_of
 from viz.state import uploads
-from viz.state.result_cache import MAX_KEPT, forget, kept
-from viz.state.view import View, unedited
+from viz.state.result_cache import MAX_CACHE_BYTES, cached, clear_all
+from viz.state.view import View, without_edits
 
 if TYPE_CHECKING:
     from model.checkpoint import Checkpoint
     from model.export import Exported
     from model.inference.analysis import Analysis
 
-MAX_BYTES = MAX_KEPT
+MAX_BYTES = MAX_CACHE_BYTES
 MAX_CHECKPOINTS = 4
 LONG_TEXT = 800  # characters times hypotheses: sixteen words with a beam of 8
 
@@ -36,7 +36,7 @@ def checkpoint(name: str, device: str) -> Checkpoint:
     return _loaded(name, device)
 
 
-def holds(loaded: Checkpoint, device: str) -> bool:
+def is_current(loaded: Checkpoint, device: str) -> bool:
     """True if this checkpoint is the cached one of its name, so cached results of the name belong to it."""
     return _loaded.known(loaded.name, device) is loaded
 
@@ -46,10 +46,10 @@ def _check_owner(name: str) -> None:
     if uploads.is_uploaded(name) and name not in checkpoint_names():
         from model.checkpoint_files import CheckpointError
 
-        raise CheckpointError(uploads.unknown(name))
+        raise CheckpointError(uploads.unknown_message(name))
 
 
-@kept(MAX_CHECKPOINTS, ledger=None)
+@cached(MAX_CHECKPOINTS, ledger=None)
 def _loaded(name: str, device: str) -> Checkpoint:
     from model.checkpoint import CheckpointError, find
 
@@ -60,12 +60,12 @@ def _loaded(name: str, device: str) -> Checkpoint:
     from model.inference.analyse import load
 
     torch.set_num_threads(1)  # best for single sentences and fair among visitors
-    place = uploads.mine().get(name) or find(name)
+    place = uploads.session_uploads().get(name) or find(name)
     try:
         loaded = load(str(place), device)
         return dataclasses.replace(loaded, name=name, folder=None if uploads.is_uploaded(name) else loaded.folder)
     except ValueError as fault:  # hides the server's folders
-        raise type(fault)(str(fault).replace(f"{place}/", f"{uploads.shown(name)}/")) from fault
+        raise type(fault)(str(fault).replace(f"{place}/", f"{uploads.display_name(name)}/")) from fault
     except Exception as fault:
         raise CheckpointError(f"The checkpoint {name!r} cannot be read ({type(fault).__name__}).") from fault
 
@@ -76,16 +76,16 @@ def _is_long(request: Request, device: str) -> bool:
     return characters * request.decoding.paths > LONG_TEXT
 
 
-@kept(MAX_BYTES, weigh=lambda analysis: analysis.nbytes, is_long=_is_long)
+@cached(MAX_BYTES, getsizeof=lambda analysis: analysis.nbytes, is_long=_is_long)
 def analyse(request: Request, device: str) -> Analysis:
     """Returns the analysis of a request. Raises RequestError, CheckpointError or ValueError, also for one too large."""
     from model.inference.analyse import analyse as compute
 
-    known = analyse(unedited(request), device) if request.intervention else None
+    known = analyse(without_edits(request), device) if request.intervention else None
     return compute(checkpoint(request.checkpoint, device), request, MAX_BYTES // 2, known).without_scores()
 
 
-@kept(MAX_BYTES // 8, weigh=lambda each: each.nbytes, is_long=_is_long)
+@cached(MAX_BYTES // 8, getsizeof=lambda each: each.nbytes, is_long=_is_long)
 def exported(request: Request, device: str) -> Exported:
     """Returns an analysis with its scores, which the cache leaves out, for a file; see `model.export`."""
     from model.export import Exported
@@ -111,14 +111,14 @@ def refresh(name: str) -> None:
         return
     if _stamps.setdefault(name, stamp) != stamp:
         _stamps[name] = stamp
-        forget()
+        clear_all()
 
 
 def checkpoint_names() -> tuple[str, ...]:
     """Returns the available checkpoints; uploads of this session come last."""
     from model.io.folders import survey
 
-    return (*survey().places, *uploads.mine())
+    return (*survey().places, *uploads.session_uploads())
 
 
 def unusable() -> tuple[str, ...]:
@@ -137,13 +137,13 @@ def devices() -> tuple[str, ...]:
 
 def languages(name: str, device: str) -> tuple[str, str]:
     """Returns the source and target language of a checkpoint; generic names while it is not loaded."""
-    loaded = _at_hand(name, device)
+    loaded = _if_loaded(name, device)
     return loaded.languages if loaded else ("Sentence", "Translation")
 
 
 def task(name: str, device: str) -> Task:
     """Returns the task of a checkpoint, from config.json while it is not loaded; translation if that is unreadable."""
-    if loaded := _at_hand(name, device):
+    if loaded := _if_loaded(name, device):
         return task_of(loaded.config.kinds, loaded.config.classes)
     family, classes = _declared(name, "family"), _declared(name, "classes")
     return (
@@ -155,7 +155,7 @@ def task(name: str, device: str) -> Task:
 
 def reads_two(name: str, device: str) -> bool:
     """True if a checkpoint reads two sentences (next-sentence prediction); reads config.json as `task` does."""
-    loaded = _at_hand(name, device)
+    loaded = _if_loaded(name, device)
     return loaded.config.follows if loaded else _declared(name, "follows") is True
 
 
@@ -163,7 +163,7 @@ def _declared(name: str, field: str) -> Any:
     """Returns a value of the model section of config.json, or None."""
     from model.io.folders import CONFIG, survey
 
-    place = {**survey().places, **uploads.mine()}.get(name)
+    place = {**survey().places, **uploads.session_uploads()}.get(name)
     try:
         return json.loads((place / CONFIG).read_text(encoding="utf-8"))["model"].get(field) if place else None
     except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError):
@@ -175,7 +175,7 @@ def declared_languages(name: str) -> tuple[str, str] | tuple[None, None]:
     from model.io.files import MEGABYTE, FileError, read_json
     from model.io.folders import CONFIG, survey
 
-    place = uploads.mine().get(name) or survey().places.get(name)
+    place = uploads.session_uploads().get(name) or survey().places.get(name)
     try:
         names = read_json(place / CONFIG, MEGABYTE).get("languages") if place else None
         source, target = names or ("source", "target")
@@ -188,16 +188,16 @@ def declared_languages(name: str) -> tuple[str, str] | tuple[None, None]:
 
 def usual_length(name: str, device: str) -> int | None:
     """Returns the usual maximum of tokens in training; None if unknown or not loaded."""
-    loaded = _at_hand(name, device)
+    loaded = _if_loaded(name, device)
     return loaded.seen.lengths["source"].most if loaded and loaded.seen else None
 
 
-def _at_hand(name: str, device: str) -> Checkpoint | None:
+def _if_loaded(name: str, device: str) -> Checkpoint | None:
     """Returns a checkpoint if it is loaded, else None."""
-    return None if uploads.is_uploaded(name) and name not in uploads.mine() else _loaded.known(name, device)
+    return None if uploads.is_uploaded(name) and name not in uploads.session_uploads() else _loaded.known(name, device)
 
 
-def fitted(request: Request, device: str) -> tuple[Request, tuple[tuple[str, str], ...]]:
+def fit_request(request: Request, device: str) -> tuple[Request, tuple[tuple[str, str], ...]]:
     """Returns the request with its possible edits, and code and reason of each skipped edit."""
     from model.inference.source_reading import donor_of, reads_two, source_ids
     from model.inference.targets import padding, sources
@@ -223,7 +223,7 @@ class PageData:
     request: Request
     recall: Callable[[], Analysis]  # a function, since widgets keep this record between runs and must not keep the arrays
     layers: int
-    aside: tuple[tuple[str, str], ...]  # code and reason of impossible edits
+    skipped_edits: tuple[tuple[str, str], ...]  # code and reason of impossible edits
     faults: tuple[str, ...]  # a sentence for each clamped value
 
     @property
@@ -231,7 +231,7 @@ class PageData:
         return self.recall()
 
 
-class _Kept:
+class AnalysisReference:
     """A weak reference to an analysis, which computes it again after eviction."""
 
     def __init__(self, request: Request, device: str, analysis: Analysis) -> None:
@@ -248,14 +248,14 @@ def page_data(view: View) -> PageData:
     loaded = checkpoint(view.checkpoint, view.device)
     layers = max(loaded.config.encoder_layers, loaded.config.decoder_layers)
     view, faults = view.fit(layers, loaded.config.heads, loaded.target_tokenizer.size, loaded.config.kinds)
-    request, aside = fitted(view.request(), view.device)
+    request, aside = fit_request(view.request(), view.device)
     if view.second.strip() and not request.second:
         faults = (*faults, "This checkpoint reads one sentence. The second one is left out.")
     analysis = analyse(request, view.device)
     if request.path and (analysis.tree is None or analysis.tree.find(request.path) is None):
         faults = (*faults, "The chosen path is not in this tree. The best one is shown.")
         view = dataclasses.replace(view, path=())
-    recall = _Kept(request, view.device, analysis)
+    recall = AnalysisReference(request, view.device, analysis)
     return PageData(view, loaded, request, recall, layers, aside, (*faults, *(reason for _, reason in aside)))
 
 

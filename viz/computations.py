@@ -10,16 +10,16 @@ from typing import TYPE_CHECKING, Any
 
 from model.inference.request import Request
 from viz import cache
-from viz.state.result_cache import kept
+from viz.state.result_cache import cached
 
 if TYPE_CHECKING:
     import numpy as np
 
     from model.experiments.effects import Effect, HeadEffect
-    from model.experiments.faithfulness import Scope, Tested
+    from model.experiments.faithfulness import FaithfulnessResult, Scope
     from model.experiments.label_test import LabelTest
     from model.experiments.leaks import LeakReport
-    from model.experiments.patching import Patching, Question
+    from model.experiments.patching import Patching, PatchingRequest
     from model.experiments.ready_questions import Answer
     from model.experiments.target_padding import TargetPadding
     from model.readings.logits.direct_logits import DirectLogits
@@ -27,15 +27,15 @@ if TYPE_CHECKING:
     from model.readings.logits.score_writers import ScoreWriters
     from model.readings.positions.position_numbers import PositionNumbers
     from model.readings.positions.sentence_positions import Positions, SentencePositions, Variant
-    from model.readings.stages.cache_sizes import KeyValues
+    from model.readings.stages.cache_sizes import CacheSizes
     from model.readings.stages.other_patterns import OtherPatterns
     from model.readings.stages.scaling import Scaling
     from model.readings.stages.unfold import Unfolded
-    from model.readings.tokens.neighbours import Analogy, Neighbour, Side, Survey
+    from model.readings.tokens.neighbours import Analogy, Neighbour, NeighbourSurvey, Side
     from model.trace import Site
 
 
-@kept(512)
+@cached(512)
 def value_norms(request: Request, device: str) -> dict[Site, np.ndarray]:
     """Returns the norm of every head's value of every key after W_O."""
     from model.readings.tokens.token_attribution import value_norms as compute
@@ -43,7 +43,7 @@ def value_norms(request: Request, device: str) -> dict[Site, np.ndarray]:
     return compute(cache.checkpoint(request.checkpoint, device), cache.analyse(request, device))
 
 
-@kept(256)
+@cached(256)
 def unfold(request: Request, device: str, site: Site, head: int, query: int) -> Unfolded:
     """Returns one query of one head, stage by stage."""
     from model.readings.stages.unfold import unfold as compute
@@ -51,7 +51,7 @@ def unfold(request: Request, device: str, site: Site, head: int, query: int) -> 
     return compute(cache.checkpoint(request.checkpoint, device), cache.analyse(request, device), site, head, query)
 
 
-@kept(512)
+@cached(512)
 def score_writers(request: Request, device: str, site: Site, head: int, query: int, key: int) -> ScoreWriters:
     """Returns one score of a head, split by the writers of query and key."""
     from model.readings.logits.score_writers import score_writers as compute
@@ -59,15 +59,15 @@ def score_writers(request: Request, device: str, site: Site, head: int, query: i
     return compute(cache.checkpoint(request.checkpoint, device), cache.analyse(request, device), site, head, query, key)
 
 
-@kept(512)
+@cached(512)
 def scaling(request: Request, device: str, site: Site) -> Scaling:
     """Returns the heads of a site with the division by sqrt(d_k) and without."""
-    from model.readings.stages.scaling import of_site as compute
+    from model.readings.stages.scaling import site_scaling as compute
 
     return compute(cache.checkpoint(request.checkpoint, device), cache.analyse(request, device), site)
 
 
-@kept(64)
+@cached(64)
 def other_patterns(request: Request, device: str, site: Site, width: int) -> OtherPatterns:
     """Returns the patterns of linear attention and of a window."""
     from model.readings.stages.other_patterns import other_patterns as compute
@@ -75,23 +75,23 @@ def other_patterns(request: Request, device: str, site: Site, width: int) -> Oth
     return compute(cache.checkpoint(request.checkpoint, device), cache.analyse(request, device), site, width)
 
 
-@kept(128)
-def key_values(request: Request, device: str) -> KeyValues:
+@cached(128)
+def key_values(request: Request, device: str) -> CacheSizes:
     """Returns the size of each layer's KV cache, and the work that it saves."""
-    from model.readings.stages.cache_sizes import key_values as compute
+    from model.readings.stages.cache_sizes import cache_sizes as compute
 
     return compute(cache.checkpoint(request.checkpoint, device), cache.analyse(request, device))
 
 
-@kept(256)
+@cached(256)
 def random_scaling(keys: int, width: int) -> Scaling:
     """Returns the scaling of random vectors over `keys` keys, for several widths and `width`."""
-    from model.readings.stages.scaling import WIDTHS, drawn
+    from model.readings.stages.scaling import WIDTHS, simulate_scaling
 
-    return drawn(keys, widths=tuple(sorted({*WIDTHS, width})))
+    return simulate_scaling(keys, widths=tuple(sorted({*WIDTHS, width})))
 
 
-@kept(cache.MAX_BYTES // 2, weigh=lambda lens: lens.nbytes)
+@cached(cache.MAX_BYTES // 2, getsizeof=lambda lens: lens.nbytes)
 def lens(request: Request, device: str) -> Lens:
     """Returns the logit lens of each decoder layer. Raises RequestError if it is too large."""
     from model.readings.logits.logit_lens import lens as compute
@@ -99,15 +99,15 @@ def lens(request: Request, device: str) -> Lens:
     return compute(cache.checkpoint(request.checkpoint, device), cache.analyse(request, device), cache.MAX_BYTES)
 
 
-@kept(512)
+@cached(512)
 def direct_logits(request: Request, device: str, step: int, token: int, rival: int) -> DirectLogits:
     """Returns the direct logit attribution of two tokens at a step (from 0), or of two labels."""
-    from model.readings.logits.choice_logits import of_choice as compute
+    from model.readings.logits.choice_logits import choice_logits as compute
 
     return compute(cache.checkpoint(request.checkpoint, device), cache.analyse(request, device), step, token, rival)
 
 
-@kept(1024)
+@cached(1024)
 def neighbours(name: str, device: str, token: int, side: Side) -> dict[str, tuple[Neighbour, ...]]:
     """Returns the nearest tokens in each language that shares a table."""
     from model.readings.tokens.neighbours import nearest as compute
@@ -115,7 +115,7 @@ def neighbours(name: str, device: str, token: int, side: Side) -> dict[str, tupl
     return compute(cache.checkpoint(name, device), token, side)
 
 
-@kept(16)
+@cached(16)
 def analogy(name: str, device: str) -> Analogy:
     """Returns the classic word analogy in a checkpoint's table."""
     from model.readings.tokens.neighbours import analogy as compute
@@ -123,15 +123,15 @@ def analogy(name: str, device: str) -> Analogy:
     return compute(cache.checkpoint(name, device))
 
 
-@kept(16)
-def survey(name: str, device: str, side: Side) -> Survey | None:
+@cached(16)
+def survey(name: str, device: str, side: Side) -> NeighbourSurvey | None:
     """Returns how far a joint table separates its languages."""
     from model.readings.tokens.neighbours import survey as compute
 
     return compute(cache.checkpoint(name, device), side)
 
 
-@kept(64)
+@cached(64)
 def position_numbers(scheme: str, count: int, width: int, base: float, shift: int) -> PositionNumbers:
     """Returns measurements of sinusoidal or rotary positions."""
     from model.readings.positions.position_numbers import scheme_numbers as compute
@@ -139,7 +139,7 @@ def position_numbers(scheme: str, count: int, width: int, base: float, shift: in
     return compute(scheme, count, width, base, shift)
 
 
-@kept(64)
+@cached(64)
 def learned_numbers(name: str, device: str, side: str, count: int, shift: int) -> PositionNumbers:
     """Returns measurements of the learned positions of one side of a checkpoint."""
     from model.readings.positions.position_numbers import learned_numbers as compute
@@ -149,7 +149,7 @@ def learned_numbers(name: str, device: str, side: str, count: int, shift: int) -
     return compute(learned_table(loaded, side), count, shift, loaded.seen and loaded.seen.lengths[side].longest)
 
 
-@kept(256)
+@cached(256)
 def sentence_positions(request: Request, device: str, side: str) -> SentencePositions:
     """Returns the effect of positions on the similarity of a sentence's tokens."""
     from model.readings.positions.sentence_positions import sentence_positions as compute
@@ -157,15 +157,15 @@ def sentence_positions(request: Request, device: str, side: str) -> SentencePosi
     return compute(cache.checkpoint(request.checkpoint, device), cache.analyse(request, device), side)
 
 
-LONG_TO_HIDE = 200  # characters: forty words, hidden one by one, are about 2,000 tokens
+MAX_SHORT_TEXT = 200  # characters: forty words, hidden one by one, are about 2,000 tokens
 
 
-def _hides_much(request: Request, *args: Any) -> bool:
+def _is_long_to_hide(request: Request, *args: Any) -> bool:
     """True if hiding each word is long work, which grows with the square of the text."""
-    return len(request.source) > LONG_TO_HIDE
+    return len(request.source) > MAX_SHORT_TEXT
 
 
-@kept(512, is_long=_hides_much)
+@cached(512, is_long=_is_long_to_hide)
 def label_test(request: Request, device: str, label: int, rival: int) -> LabelTest:
     """Returns the effect of hiding each word on a label, and other readings."""
     from model.experiments.label_test import label_test as compute
@@ -173,27 +173,27 @@ def label_test(request: Request, device: str, label: int, rival: int) -> LabelTe
     return compute(cache.checkpoint(request.checkpoint, device), cache.analyse(request, device), label, rival)
 
 
-@kept(256, beside=("progress",), is_long=lambda *args: True)
+@cached(256, ignore=("progress",), is_long=lambda *args: True)
 def faithfulness(
     request: Request, device: str, step: int, rival: int, scope: Scope, progress: Callable[[float], None]
-) -> Tested:
+) -> FaithfulnessResult:
     """Returns the faithfulness of each reading at a step (from 0) or for the whole target.
 
     `progress` gets the share done, if not cached.
     """
-    from model.experiments.faithfulness import tested as compute
+    from model.experiments.faithfulness import faithfulness_test as compute
 
     return compute(
         cache.checkpoint(request.checkpoint, device), cache.analyse(request, device), step, rival, scope, progress
     )
 
 
-@kept(1024)
+@cached(1024)
 def position_variants(request: Request, device: str, shift: int) -> tuple[tuple[Positions, Variant | ValueError], ...]:
     """Returns the effect of each edit of positions on a request without edits."""
-    from model.readings.positions.sentence_positions import sides_of, try_variants, variants
+    from model.readings.positions.sentence_positions import position_edits, sides_of, try_variants
 
-    edits = variants(shift, sides_of(cache.analyse(request, device).trace))
+    edits = position_edits(shift, sides_of(cache.analyse(request, device).trace))
     results = try_variants(cache.checkpoint(request.checkpoint, device), request, cache.analyse(request, device), edits)
     return tuple(zip(edits, results, strict=True))
 
@@ -204,7 +204,7 @@ def _target(request: Request, device: str) -> tuple[int, ...] | None:
     return None if outputs is None else outputs.ids
 
 
-@kept(2048)
+@cached(2048)
 def mask_effects(request: Request, device: str) -> dict[str, Effect]:
     """Returns the effect of each mask switch on a request without edits."""
     from model.experiments.effects import mask_effects as compute
@@ -212,7 +212,7 @@ def mask_effects(request: Request, device: str) -> dict[str, Effect]:
     return compute(cache.checkpoint(request.checkpoint, device), request, _target(request, device))
 
 
-@kept(cache.MAX_BYTES // 8, weigh=lambda each: each.nbytes if each else 1)
+@cached(cache.MAX_BYTES // 8, getsizeof=lambda each: each.nbytes if each else 1)
 def target_padding(request: Request, device: str) -> TargetPadding | None:
     """Returns the target with the padding of its batch."""
     from model.experiments.target_padding import target_padding as compute
@@ -220,7 +220,7 @@ def target_padding(request: Request, device: str) -> TargetPadding | None:
     return compute(cache.checkpoint(request.checkpoint, device), cache.analyse(request, device))
 
 
-@kept(512, beside=("progress",), is_long=lambda *args: True)
+@cached(512, ignore=("progress",), is_long=lambda *args: True)
 def head_effects(request: Request, device: str, progress: Callable[[float], None]) -> tuple[HeadEffect, ...]:
     """Returns the effect of ablating each head. `progress` gets the share done, if not cached."""
     from model.experiments.effects import head_effects as compute
@@ -228,17 +228,19 @@ def head_effects(request: Request, device: str, progress: Callable[[float], None
     return compute(cache.checkpoint(request.checkpoint, device), request, progress, _target(request, device))
 
 
-@kept(256)
-def patch_question(request: Request, other: Request, device: str, step: int | None) -> Question:
+@cached(256)
+def patch_question(request: Request, other: Request, device: str, step: int | None) -> PatchingRequest:
     """Returns the question of patching between two requests without edits, at a step from 0."""
-    from model.experiments.patching import ask
+    from model.experiments.patching import patching_request
 
     ids = cache.analyse(request, device).trace.source
     targets = [_target(each, device) or () for each in (request, other)]
-    return ask(cache.checkpoint(request.checkpoint, device), ids.ids if ids else (), other.source, *targets, step)
+    return patching_request(
+        cache.checkpoint(request.checkpoint, device), ids.ids if ids else (), other.source, *targets, step
+    )
 
 
-@kept(64, beside=("progress",), is_long=lambda *args: True)
+@cached(64, ignore=("progress",), is_long=lambda *args: True)
 def patching(request: Request, other: Request, device: str, step: int | None, progress: Callable[[float], None]) -> Patching:
     """Returns the effect of every single patch. `progress` gets the share done, if not cached."""
     from model.experiments.patching import patch_all
@@ -247,7 +249,7 @@ def patching(request: Request, other: Request, device: str, step: int | None, pr
     return patch_all(cache.checkpoint(request.checkpoint, device), question, progress)
 
 
-@kept(256, is_long=lambda *args: True)
+@cached(256, is_long=lambda *args: True)
 def leak_test(request: Request, device: str) -> LeakReport:
     """Returns the leak test of a request."""
     from model.experiments.leaks import leak_test as compute
@@ -255,7 +257,7 @@ def leak_test(request: Request, device: str) -> LeakReport:
     return compute(cache.checkpoint(request.checkpoint, device), request)
 
 
-@kept(256, is_long=lambda *args: True)
+@cached(256, is_long=lambda *args: True)
 def answer(name: str, request: Request, device: str) -> Answer:
     """Returns the measured answer of a ready experiment. Raises ValueError for an unknown name."""
     from model.experiments.ready_questions import EXPERIMENTS

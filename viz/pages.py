@@ -18,11 +18,11 @@ class Page:
     name: str
     title: str
     question: str
-    of_a_kind: bool = False  # shows one kind of attention
-    of_a_head: bool = True  # shows one layer and head
-    of_a_step: bool = True  # shows one step
-    of_a_sentence: bool = True  # shows the visitor's sentence
-    of_a_choice: bool = False  # asks about the choice of a token or label
+    has_kind: bool = False  # shows one kind of attention
+    has_head: bool = True  # shows one layer and head
+    has_step: bool = True  # shows one step
+    has_sentence: bool = True  # shows the visitor's sentence
+    has_choice: bool = False  # asks about the choice of a token or label
 
     @property
     def file(self) -> str:
@@ -32,30 +32,30 @@ class Page:
 
 PAGES = (  # in the order of the navigation
     Page("translate", TRANSLATES.title, TRANSLATES.question),
-    Page("heads", "Heads", "What does every head do on this sentence?", of_a_kind=True),
-    Page("inside", "Inside", "How is one number made?", of_a_kind=True),
-    Page("positions", "Positions", "How does it know the order?", of_a_head=False, of_a_step=False),
-    Page("what-if", "What if", "What happens when I break it?", of_a_kind=True),
-    Page("why", "Why", "Why this word, and not that one?", of_a_head=False, of_a_choice=True),
-    Page("compare", "Compare", "What is different, and where does it travel?", of_a_kind=True),
-    Page("training", "Training", "How did it learn this?", of_a_kind=True, of_a_step=False, of_a_sentence=False),
-    Page("variants", "Variants", "What does each part buy?", of_a_head=False, of_a_step=False),
-    Page("lessons", "Lessons", "Where do I begin?", of_a_head=False, of_a_step=False),
+    Page("heads", "Heads", "What does every head do on this sentence?", has_kind=True),
+    Page("inside", "Inside", "How is one number made?", has_kind=True),
+    Page("positions", "Positions", "How does it know the order?", has_head=False, has_step=False),
+    Page("what-if", "What if", "What happens when I break it?", has_kind=True),
+    Page("why", "Why", "Why this word, and not that one?", has_head=False, has_choice=True),
+    Page("compare", "Compare", "What is different, and where does it travel?", has_kind=True),
+    Page("training", "Training", "How did it learn this?", has_kind=True, has_step=False, has_sentence=False),
+    Page("variants", "Variants", "What does each part buy?", has_head=False, has_step=False),
+    Page("lessons", "Lessons", "Where do I begin?", has_head=False, has_step=False),
 )
 
 
-def place(page: Page) -> str:
+def address_of(page: Page) -> str:
     """Returns the path of a page's address; empty for the first page."""
     return "" if page.name == PAGES[0].name else page.name
 
 
-def of(task: Task) -> tuple[Page, ...]:
+def for_task(task: Task) -> tuple[Page, ...]:
     """Returns the pages with the titles and questions of a task."""
     first = dataclasses.replace(PAGES[0], title=task.title, question=task.question)
     if not task.judges:
         return (first, *PAGES[1:])
     why = "Why this label, and not that one?"
-    return (first, *(dataclasses.replace(page, question=why) if page.of_a_choice else page for page in PAGES[1:]))
+    return (first, *(dataclasses.replace(page, question=why) if page.has_choice else page for page in PAGES[1:]))
 
 
 def find(name: str) -> Page:

@@ -31,19 +31,19 @@ class Caching:
 
     limit: int  # tokens to write
     cached: tuple[float, ...] = ()
-    whole: tuple[float, ...] = ()
+    uncached: tuple[float, ...] = ()
     ids: tuple[int, ...] = ()  # written tokens, the forced prefix included
-    parted: int | None = None  # first step, from 1, at which the two choose different tokens; None: no step
-    off: float = 0.0  # largest difference of a probability between the two
+    first_divergence: int | None = None  # first step, from 1, at which the two choose different tokens; None: no step
+    max_difference: float = 0.0  # largest difference of a probability between the two
     done: int = 0  # steps of all rounds
 
     @property
     def ratio(self) -> float:
         """Returns the time without the cache divided by the time with it."""
-        return sum(self.whole) / sum(self.cached)
+        return sum(self.uncached) / sum(self.cached)
 
 
-def longest(checkpoint: Checkpoint) -> int:
+def run_length(checkpoint: Checkpoint) -> int:
     """Returns the number of tokens that a run writes: the text limit, or fewer where learned positions end earlier."""
     return checkpoint.config.longest(MAX_TOKENS)
 
@@ -52,7 +52,7 @@ def longest(checkpoint: Checkpoint) -> int:
 def measure(
     checkpoint: Checkpoint,
     source: Sequence[int] | None,
-    begun: Sequence[int] = (),
+    forced_prefix: Sequence[int] = (),
     limit: int = MAX_TOKENS,
     seconds: float = SECONDS,
     clock: Callable[[], float] = time.perf_counter,
@@ -70,7 +70,7 @@ def measure(
     if not can(checkpoint.model, NO_EDITS):
         raise ValueError(f"the model {checkpoint.name} is in training mode; call `checkpoint.model.eval()` first")
     ends, run = clock() + seconds, Caching(limit)
-    memory, cross = _memory(checkpoint, source)
+    memory, cross = _encode_source(checkpoint, source)
     for number in range(ROUNDS):
         ways = (FastSteps(checkpoint.model, memory, cross, 1, limit, False), WholeSteps(checkpoint.model, memory, cross))
         target = torch.tensor([[START]], device=checkpoint.device)  # [1,T]
@@ -79,24 +79,24 @@ def measure(
                 return
             results = {}
             for way in ways if (step + number) % 2 else ways[::-1]:  # each is first in turn
-                results[way] = _timed(lambda way=way, target=target: way.log_probs(target, NO_EDITS), clock)
+                results[way] = _time_step(lambda way=way, target=target: way.log_probs(target, NO_EDITS), clock)
             (took, chosen, p), (uncached_seconds, uncached_token, uncached_p) = (results[way] for way in ways)
-            token = begun[step] if step < len(begun) else chosen
+            token = forced_prefix[step] if step < len(forced_prefix) else chosen
             target = torch.cat((target, target.new_tensor([[token]])), dim=1)
-            parts = step >= len(begun) and chosen != uncached_token and run.parted is None
+            parts = step >= len(forced_prefix) and chosen != uncached_token and run.first_divergence is None
             run = Caching(
                 limit,
                 cached=_fastest(run.cached, step, took),
-                whole=_fastest(run.whole, step, uncached_seconds),
+                uncached=_fastest(run.uncached, step, uncached_seconds),
                 ids=tuple(target[0, 1:].tolist()) if number == 0 else run.ids,
-                parted=step + 1 if parts else run.parted,
-                off=max(run.off, float((p - uncached_p).abs().max())),
+                first_divergence=step + 1 if parts else run.first_divergence,
+                max_difference=max(run.max_difference, float((p - uncached_p).abs().max())),
                 done=run.done + 1,
             )
             yield run
 
 
-def _memory(checkpoint: Checkpoint, source: Sequence[int] | None) -> tuple[Tensor | None, Tensor | None]:
+def _encode_source(checkpoint: Checkpoint, source: Sequence[int] | None) -> tuple[Tensor | None, Tensor | None]:
     """Returns the hidden states that cross-attention reads, and their mask."""
     if source is None:
         return None, None
@@ -105,7 +105,7 @@ def _memory(checkpoint: Checkpoint, source: Sequence[int] | None) -> tuple[Tenso
     return encode(checkpoint.model, ids, seen, Pass()), masks.cross_mask(ids).expand(1, 1, 1, -1)
 
 
-def _timed(step: Callable[[], Tensor], clock: Callable[[], float]) -> tuple[float, int, Tensor]:
+def _time_step(step: Callable[[], Tensor], clock: Callable[[], float]) -> tuple[float, int, Tensor]:
     """Returns the seconds until a step has chosen, the top token except `</s>`, and the probabilities [V]."""
     began = clock()
     log_probs = step()

@@ -29,8 +29,8 @@ from model.network.layers import DecoderLayer, EncoderLayer
 from model.task import task_of
 from model.trace import Site
 
-PROJECTED = 2048  # positions whose logits are computed at once: bounds memory for long sentences
-LOGITS = PROJECTED * 8192  # and for large vocabularies
+MAX_POSITIONS = 2048  # positions whose logits are computed at once: bounds memory for long sentences
+MAX_LOGITS = MAX_POSITIONS * 8192  # and for large vocabularies
 
 
 class _Batch:
@@ -39,28 +39,28 @@ class _Batch:
     def __init__(self, checkpoint: Checkpoint, progress: Callable[[float], None]) -> None:
         self.model, self.heads, self.progress = checkpoint.model, checkpoint.config.heads, progress
         self.rows = [BASELINE]
-        self.off: list[tuple[Site, int]] = []
+        self.ablated: list[tuple[Site, int]] = []
         self.all = sum(isinstance(module, MultiHeadAttention) for module in self.model.modules()) * self.heads
 
     def grow(self, x: Tensor, layer: nn.Module) -> Tensor:
         """Returns x [B,T,D] with new rows for the heads of this layer. They are unedited below the layer."""
         sites = [module.site for module in layer.modules() if isinstance(module, MultiHeadAttention)]
         new = [(site, head) for site in sites for head in range(self.heads)]
-        self.off += new
+        self.ablated += new
         self.rows += [Intervention(edits=(Ablate(Place(*site, head)),)) for site, head in new]
-        self.progress(len(self.off) / self.all / 2)
-        return self.widened(x)
+        self.progress(len(self.ablated) / self.all / 2)
+        return self.widen(x)
 
-    def widened(self, x: Tensor) -> Tensor:
+    def widen(self, x: Tensor) -> Tensor:
         """Returns x [B,T,D] with copies of its first row, one for each row of the batch."""
         return torch.cat((x, x[:1].expand(len(self.rows) - len(x), -1, -1)))
 
     @property
-    def at(self) -> Pass:
+    def pass_context(self) -> Pass:
         return Pass(Edits(self.rows))
 
 
-def each_head_off(
+def ablate_each_head(
     checkpoint: Checkpoint,
     source: Sequence[int] | None,
     target: Sequence[int] | None,
@@ -75,7 +75,7 @@ def each_head_off(
     return scores, off
 
 
-def likeliest_too(
+def ablate_each_head_greedy(
     checkpoint: Checkpoint, source: Sequence[int] | None, target: Sequence[int] | None
 ) -> tuple[np.ndarray, np.ndarray, list[tuple[Site, int]]]:
     """Returns also the token that greedy decoding chooses at each position, [1+N,T]; see `ablate_each_head`."""
@@ -102,24 +102,24 @@ def _run(
         places, _ = PLAIN.positions("source", ids)
         x = model.source_embedding(ids, places)  # [1,S,D]
         for layer in model.encoder:
-            x = layer(batch.grow(x, layer), seen.encoder, places, batch.at)
+            x = layer(batch.grow(x, layer), seen.encoder, places, batch.pass_context)
         x = memory = model.encoder_norm(x)
     if inputs is not None:
         places, _ = PLAIN.positions("target", inputs)
-        x = batch.widened(model.target_embedding(inputs, places))  # [B,T,D]
+        x = batch.widen(model.target_embedding(inputs, places))  # [B,T,D]
         for layer in model.decoder:
             x = batch.grow(x, layer)
-            read = () if memory is None else (batch.widened(memory),)
+            read = () if memory is None else (batch.widen(memory),)
             crossed = () if memory is None else (seen.cross,)
-            x = layer(x, *read, seen.decoder, *crossed, places, batch.at)
+            x = layer(x, *read, seen.decoder, *crossed, places, batch.pass_context)
         x = model.decoder_norm(x)
     if outputs is None and not checkpoint.config.classes:
         chosen, tokens = counted(checkpoint, source)
         x, outputs = x[:, list(chosen)], torch.tensor([tokens], device=x.device)
-    return *_scored(batch, x, ids, outputs, is_chosen), batch.off
+    return *_score(batch, x, ids, outputs, is_chosen), batch.ablated
 
 
-def _scored(
+def _score(
     batch: _Batch, x: Tensor, source: Tensor | None, outputs: Tensor | None, is_chosen: bool
 ) -> tuple[np.ndarray, np.ndarray]:
     """Returns log-probabilities [B,T] of outputs [1,T] after hidden states [B,T,D], and the greedy tokens.
@@ -130,7 +130,7 @@ def _scored(
     if config.classes:
         tokens = batch.model.answer(x[:1], source).argmax(-1)  # [1,1]
     length, vocabulary = max(1, x.size(1)), len(config.classes) or config.target_vocab
-    each, scores, likeliest = max(1, min(PROJECTED // length, LOGITS // (length * vocabulary))), [], [tokens[:0]]
+    each, scores, likeliest = max(1, min(MAX_POSITIONS // length, MAX_LOGITS // (length * vocabulary))), [], [tokens[:0]]
     for first in range(0, len(x), each):
         rows = x[first : first + each]
         logits = batch.model.answer(rows, source if source is None else source.expand(len(rows), -1)).float()  # [b,T,V]
@@ -165,10 +165,10 @@ class Effect:
         """Change in the summed log-probability, in nats."""
         return float(self.after.sum() - self.before.sum())
 
-    def losses(self, least: float = 0.1) -> tuple[int, ...]:
+    def losses(self, threshold: float = 0.1) -> tuple[int, ...]:
         """Returns the steps whose probability falls by more than `threshold`, the largest fall first."""
         fall = np.exp(self.before) - np.exp(self.after)
-        return tuple(int(i) for i in np.argsort(-fall, kind="stable") if fall[i] > least)
+        return tuple(int(i) for i in np.argsort(-fall, kind="stable") if fall[i] > threshold)
 
 
 def mask_effects(checkpoint: Checkpoint, request: Request, known: Sequence[int] | None = None) -> dict[str, Effect]:
@@ -189,7 +189,7 @@ def mask_effects(checkpoint: Checkpoint, request: Request, known: Sequence[int] 
     pad = (source or []).count(PAD)
     first = first_scored(checkpoint, request)
     before, *after = target_log_probs(checkpoint, source, target, [BASELINE, *edits.values()])[:, first:]
-    named = _named(checkpoint, source, target)[first:]
+    named = _scored_labels(checkpoint, source, target)[first:]
     words = {"unit": _unit(checkpoint), "scored_tokens": scored_tokens(checkpoint, source)}
     return {
         name: Effect(edit, pad, labels=named, before=before, after=row, added=added, **words)
@@ -212,7 +212,7 @@ def _unit(checkpoint: Checkpoint) -> str:
     return "label" if checkpoint.config.classes else "token"
 
 
-def _named(checkpoint: Checkpoint, source: Sequence[int] | None, target: Sequence[int] | None) -> tuple[str, ...]:
+def _scored_labels(checkpoint: Checkpoint, source: Sequence[int] | None, target: Sequence[int] | None) -> tuple[str, ...]:
     """Returns the labels of the scored tokens, or for a classifier the label of the source."""
     if checkpoint.config.classes:
         return checkpoint.answers.pieces(log_probs(checkpoint, source, target, [BASELINE])[0].argmax(-1).tolist())
@@ -252,7 +252,7 @@ def effects(
     """
     source, target = tokens_of(checkpoint, request, known)
     start = first_scored(checkpoint, request)
-    labels, pad = _named(checkpoint, source, target)[start:], (source or []).count(PAD)
+    labels, pad = _scored_labels(checkpoint, source, target)[start:], (source or []).count(PAD)
     words = {"unit": _unit(checkpoint), "scored_tokens": scored_tokens(checkpoint, source)}
     results: list[Effect] = []
     for first in range(0, len(edits), ROWS - 1):
@@ -295,7 +295,7 @@ def head_effects(
     is scored on the continuation, not on the prompt.
     """
     source, target = tokens_of(checkpoint, request, known)
-    rows, off = each_head_off(checkpoint, source, target, progress)
+    rows, off = ablate_each_head(checkpoint, source, target, progress)
     before, *after = rows[:, first_scored(checkpoint, request) :]
     change = {head: float(row.sum() - before.sum()) for head, row in zip(off, after, strict=True)}
     heads = [(site, head) for site in sites(checkpoint) for head in range(checkpoint.config.heads)]

@@ -25,15 +25,15 @@ from model.config import END, PAD, START
 from model.inference.analysis import Analysis
 from model.inference.source_reading import blank_places, edits_of, likeliest
 from model.network.context import Pass, forced
-from model.readings.logits.choice_logits import of_choice
+from model.readings.logits.choice_logits import choice_logits
 from model.readings.tokens.token_attribution import gradient_times_input, value_norms
 from model.readings.tokens.word_readings import READINGS, Words
 
-Away = frozenset[int]  # hidden words, from 0
+WordSet = frozenset[int]  # hidden words, from 0
 TOKENS = 1024  # of a batch, both sides together: fits the processor's caches
 
 
-class TakenAway:
+class Occlusion:
     """Log-probabilities of the target's tokens with some source words hidden, each computed once.
 
     A model that fills in is scored on the tokens that fill the blanks, or on all words where there is no blank. Uses the
@@ -56,13 +56,15 @@ class TakenAway:
             self.ids = likeliest(analysis, places, mask)
             self.steps = places or [n for n, token in enumerate(self._source) if token not in (PAD, START, END)]
         self.words = Words.of(trace.source, mask)
-        self._known: dict[tuple[Away, int], float] = {}
+        self._known: dict[tuple[WordSet, int], float] = {}
 
-    def __getitem__(self, asked: tuple[Away, int]) -> float:
+    def __getitem__(self, key: tuple[WordSet, int]) -> float:
         """Returns the log-probability of a step's token without some words; `compute` comes first."""
-        return self._known[asked]
+        return self._known[key]
 
-    def compute(self, wanted: Mapping[int, Collection[Away]], progress: Callable[[float], None] = lambda done: None) -> None:
+    def compute(
+        self, wanted: Mapping[int, Collection[WordSet]], progress: Callable[[float], None] = lambda done: None
+    ) -> None:
         """Computes the missing sets of words for each step (from 0). `progress` receives the share that is done."""
         missing = {
             step: sets for step, each in wanted.items() if (sets := {s for s in each if (s, step) not in self._known})
@@ -77,7 +79,7 @@ class TakenAway:
             }
             progress(done / len(batches))
 
-    def _batches(self, missing: Mapping[int, Collection[Away]]) -> Iterator[tuple[list[Away], list[int]]]:
+    def _batches(self, missing: Mapping[int, Collection[WordSet]]) -> Iterator[tuple[list[WordSet], list[int]]]:
         """Yields sets of words, and the steps that one pass scores for all of them."""
         if self._analysis.last is None:  # one pass scores all steps
             groups = [(list(missing), set().union(*missing.values()))] if missing else []
@@ -98,7 +100,7 @@ class TakenAway:
         return max(steps) + 1 if causal or analysis.last is not None else len(self.ids)
 
     @torch.inference_mode()
-    def _pass(self, sets: Collection[Away], steps: list[int]) -> Tensor:
+    def _pass(self, sets: Collection[WordSet], steps: list[int]) -> Tensor:
         """Runs one pass. Returns log-probabilities [N,steps]."""
         checkpoint, device = self._checkpoint, self._checkpoint.device
         source = torch.tensor([self._source] * len(sets), device=device)  # [N,S]
@@ -120,7 +122,7 @@ Scope = Literal["step", "whole"]  # the token of one step, or the full target
 ORDERS = 10  # random orders per sentence, each followed from both ends
 SEED = 1
 POINTS = 11  # of a curve at most: longer sentences hide several words at once
-LEAST_RANGE = 0.5  # nats: below this total effect, orders cannot be distinguished
+MIN_TOTAL_EFFECT = 0.5  # nats: below this total effect, orders cannot be distinguished
 NEAR = 0.05  # of the area: closer readings count as equal
 
 
@@ -137,7 +139,7 @@ class Curves:
 
 
 @dataclass(frozen=True)
-class Tested:
+class FaithfulnessResult:
     """Results of the test of all readings at one step, or over the full target."""
 
     words: Words
@@ -158,31 +160,31 @@ class Tested:
         return float(next(iter(self.curves.values())).first[-1])
 
     @property
-    def worth(self) -> float:
+    def total_effect(self) -> float:
         """Returns the effect of all words together: the difference of the two, in nats."""
         return self.full - self.without
 
     @property
-    def is_told(self) -> bool:
+    def is_conclusive(self) -> bool:
         """True where the total effect is large enough to distinguish orders."""
-        return self.worth >= LEAST_RANGE
+        return self.total_effect >= MIN_TOTAL_EFFECT
 
     @property
-    def _whole(self) -> float:
+    def _divisor(self) -> float:
         """Returns the divisor of a share: the total effect, or one nat where that is too small."""
-        return self.worth if self.is_told else 1.0
+        return self.total_effect if self.is_conclusive else 1.0
 
     @cached_property
     def shares(self) -> dict[str, float]:
         """Returns the area of each reading as a share of the total effect, the largest first; see `is_conclusive`."""
-        areas = {name: curves.area(self.grid) / self._whole for name, curves in self.curves.items()}
+        areas = {name: curves.area(self.grid) / self._divisor for name, curves in self.curves.items()}
         return dict(sorted(areas.items(), key=lambda pair: -pair[1]))
 
     @cached_property
     def random_shares(self) -> np.ndarray:
         """Returns the shares of the random orders, each from both ends, [2N]. Their mean is 0 because one end reverses the
         other."""
-        areas = np.array([curves.area(self.grid) / self._whole for curves in self.random])
+        areas = np.array([curves.area(self.grid) / self._divisor for curves in self.random])
         return np.concatenate([areas, -areas])
 
     @property
@@ -191,24 +193,24 @@ class Tested:
         return next(iter(self.shares))
 
     @property
-    def near(self) -> tuple[str, ...]:
+    def close_to_best(self) -> tuple[str, ...]:
         """Returns the other readings whose share is close to the best one."""
         return tuple(n for n, share in self.shares.items() if n != self.best and self.shares[self.best] - share < NEAR)
 
     @property
-    def as_good(self) -> int:
+    def random_as_good(self) -> int:
         """Returns the number of random orders that reach the best reading."""
         return int((self.random_shares >= self.shares[self.best]).sum())
 
 
-def tested(
+def faithfulness_test(
     checkpoint: Checkpoint,
     analysis: Analysis,
     step: int,
     rival: int,
     scope: Scope = "step",
     progress: Callable[[float], None] = lambda done: None,
-) -> Tested:
+) -> FaithfulnessResult:
     """Tests all readings on the token of a step (from 0), or on the full target with the readings summed over the steps.
 
     In a model that fills in, a step is a position, and the full target is all blanks. `rival` is the token that the sum of
@@ -217,20 +219,20 @@ def tested(
 
     Raises ValueError as `Occlusion` does, and for a source of fewer than two words.
     """
-    away = TakenAway(checkpoint, analysis)
+    away = Occlusion(checkpoint, analysis)
     check_words(away.words)
     alone = scope == "step"
     steps = [step] if alone else away.steps
     readings = importances(checkpoint, analysis, away, steps, {step: rival} if alone else {})
     importance = {name: values.sum(0) for name, values in readings.items()}
-    grid = points(len(away.words))
-    orders = {name: order(values) for name, values in importance.items()}
+    grid = removal_counts(len(away.words))
+    orders = {name: ranked_words(values) for name, values in importance.items()}
     chance = random_orders(len(away.words), ORDERS)
-    sets = {each for one in (*orders.values(), *chance) for both in ends(one, grid) for each in both}
+    sets = {each for one in (*orders.values(), *chance) for both in removal_sets(one, grid) for each in both}
     away.compute(dict.fromkeys(steps, sets), progress)
     curves = {name: curves_of(away, one, grid, steps) for name, one in orders.items()}
     random = tuple(curves_of(away, one, grid, steps) for one in chance)
-    return Tested(away.words, grid, importance, curves, random, away.kind)
+    return FaithfulnessResult(away.words, grid, importance, curves, random, away.kind)
 
 
 def check_words(words: Words) -> None:
@@ -240,7 +242,7 @@ def check_words(words: Words) -> None:
 
 
 def importances(
-    checkpoint: Checkpoint, analysis: Analysis, away: TakenAway, steps: Sequence[int], rivals: Mapping[int, int]
+    checkpoint: Checkpoint, analysis: Analysis, away: Occlusion, steps: Sequence[int], rivals: Mapping[int, int]
 ) -> dict[str, np.ndarray]:
     """Returns the importance of each word at some steps, [steps,W], by the name of the reading.
 
@@ -254,7 +256,7 @@ class _Material:
     """Inputs of the readings; see `word_readings.StepMaterial`."""
 
     def __init__(
-        self, checkpoint: Checkpoint, analysis: Analysis, away: TakenAway, steps: Sequence[int], rivals: Mapping[int, int]
+        self, checkpoint: Checkpoint, analysis: Analysis, away: Occlusion, steps: Sequence[int], rivals: Mapping[int, int]
     ) -> None:
         self.words, self.trace, self.kind = away.words, analysis.trace, away.kind
         self.norms = value_norms(checkpoint, analysis)
@@ -270,7 +272,7 @@ class _Material:
             row = self.trace.log_probs[step].copy()
             row[token] = -np.inf
             rival = int(row.argmax())
-        return of_choice(self._checkpoint, self._analysis, step, token, rival).by_kind[self.kind]
+        return choice_logits(self._checkpoint, self._analysis, step, token, rival).by_kind[self.kind]
 
     def gradient(self, step: int) -> np.ndarray:
         return self._gradients[step]
@@ -280,12 +282,12 @@ class _Material:
         return self._away[frozenset(), step] - np.array(without)
 
 
-def points(words: int) -> np.ndarray:
+def removal_counts(words: int) -> np.ndarray:
     """Returns the number of hidden words at each point of a curve, from none to all."""
     return np.unique(np.round(np.linspace(0, words, min(words + 1, POINTS))).astype(int))
 
 
-def order(importance: np.ndarray) -> tuple[int, ...]:
+def ranked_words(importance: np.ndarray) -> tuple[int, ...]:
     """Returns the words, the most important first. Ties keep the order of the sentence."""
     return tuple(np.argsort(-importance, kind="stable").tolist())
 
@@ -296,12 +298,12 @@ def random_orders(words: int, number: int, seed: int = SEED) -> tuple[tuple[int,
     return tuple(tuple(draw.permutation(words).tolist()) for _ in range(number))
 
 
-def ends(one: Sequence[int], grid: np.ndarray) -> tuple[list[Away], list[Away]]:
+def removal_sets(one: Sequence[int], grid: np.ndarray) -> tuple[list[WordSet], list[WordSet]]:
     """Returns the hidden words at each point, following an order from its front, and from its end."""
     return [frozenset(one[:k]) for k in grid], [frozenset(one[len(one) - k :]) for k in grid]
 
 
-def curves_of(away: TakenAway, one: Sequence[int], grid: np.ndarray, steps: Collection[int]) -> Curves:
+def curves_of(away: Occlusion, one: Sequence[int], grid: np.ndarray, steps: Collection[int]) -> Curves:
     """Returns both curves of an order, with the log-probabilities summed over some steps."""
-    both = (np.array([sum(away[each, step] for step in steps) for each in sets]) for sets in ends(one, grid))
+    both = (np.array([sum(away[each, step] for step in steps) for each in sets]) for sets in removal_sets(one, grid))
     return Curves(*both)

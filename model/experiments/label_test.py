@@ -21,7 +21,7 @@ from model.network.context import Pass, forced
 from model.network.transformer import EncoderOnly
 from model.readings.heads.patterns import rank_correlation
 from model.readings.logits.choice_logits import label_logits
-from model.readings.tokens.label_readings import FEWEST, LABEL_READINGS, pooling_weights
+from model.readings.tokens.label_readings import LABEL_READINGS, MIN_WORDS, pooling_weights
 from model.readings.tokens.token_attribution import label_gradient, value_norms
 from model.readings.tokens.word_readings import Words
 
@@ -58,14 +58,14 @@ class LabelTest:
 
     def correlation(self, values: np.ndarray, signed: bool) -> float:
         """Returns the rank correlation of values [W] with occlusion; nan where it is undefined."""
-        if len(self.words) < FEWEST:
+        if len(self.words) < MIN_WORDS:
             return float("nan")
         against = self.occlusion if signed else np.abs(self.occlusion)
         return rank_correlation(values, against, np.ones(len(values), dtype=bool))
 
-    def undefined(self, values: np.ndarray, signed: bool = True) -> str:
+    def explain_undefined(self, values: np.ndarray, signed: bool = True) -> str:
         """Returns the reason why the rank correlation of values [W] is undefined; empty where it is defined."""
-        if (count := len(self.words)) < FEWEST:
+        if (count := len(self.words)) < MIN_WORDS:
             return f"undefined: {count} {'word' if count == 1 else 'words'}"
         if not np.ptp(values):
             return "undefined: equal for all words"
@@ -86,29 +86,29 @@ def label_test(checkpoint: Checkpoint, analysis: Analysis, label: int, rival: in
     if not analysis.request.intervention.padding_mask:
         raise ValueError("The padding mask is off, so hidden words would still be seen. Switch it on.")
     words = Words.of(trace.places)
-    material = _Material(checkpoint, analysis, words, label, rival)
+    material = _LabelMaterial(checkpoint, analysis, words, label, rival)
     importance = {name: reading.read(material) for name, reading in LABEL_READINGS.items()}
-    return LabelTest(words, label, rival, *hidden_words(checkpoint, analysis, words), importance)
+    return LabelTest(words, label, rival, *hide_each_word(checkpoint, analysis, words), importance)
 
 
-class _Material:
+class _LabelMaterial:
     """Inputs of the readings; see `label_readings.LabelMaterial`."""
 
     def __init__(self, checkpoint: Checkpoint, analysis: Analysis, words: Words, label: int, rival: int) -> None:
         self.words, self.trace = words, analysis.whole
         self.norms = value_norms(checkpoint, analysis)
         self.pooling = pooling_weights(checkpoint.config, analysis.whole.places.ids)
-        self._asked = checkpoint, analysis, label, rival
+        self._arguments = checkpoint, analysis, label, rival
 
     def gradient(self) -> np.ndarray:
-        return label_gradient(*self._asked)
+        return label_gradient(*self._arguments)
 
     def split(self) -> np.ndarray:
-        return label_logits(*self._asked).by_kind["encoder"]
+        return label_logits(*self._arguments).by_kind["encoder"]
 
 
 @torch.inference_mode()
-def hidden_words(checkpoint: Checkpoint, analysis: Analysis, words: Words) -> tuple[np.ndarray, np.ndarray]:
+def hide_each_word(checkpoint: Checkpoint, analysis: Analysis, words: Words) -> tuple[np.ndarray, np.ndarray]:
     """Returns log-probabilities [W,C] of all labels: of the unedited text, which is row 0 of every batch, and with each word
     hidden."""
     model, ids = checkpoint.model, analysis.whole.places.ids

@@ -21,9 +21,9 @@ from model.inference.source_reading import edits_of
 from model.network.context import Pass, forced
 from model.trace import Probe, Site
 
-SHORTEST, MADE_UP = 4, 8  # a target shorter than the first is replaced by as many other tokens as the second
-LEAST = 1e-30  # divides a stream whose entries are all zeros
-MOVED = 1e-5  # of the largest entry of the stream: above rounding
+SHORTEST, SUBSTITUTE_LENGTH = 4, 8  # a target shorter than the first is replaced by as many other tokens as the second
+EPSILON = 1e-30  # divides a stream whose entries are all zeros
+MIN_SHIFT = 1e-5  # of the largest entry of the stream: above rounding
 MARGIN = 10  # a leak is larger than the noise of repeated inputs by this factor
 MAX_NOISE = 0.01  # of the largest entry: larger noise is dropout, not rounding
 
@@ -34,28 +34,30 @@ class LeakReport:
 
     labels: tuple[str, ...]  # the decoder's inputs, `<s>` first
     source: tuple[str, ...]  # the source's tokens without padding
-    later: np.ndarray  # [decoder layers, T changed, T moved]
-    padding_encoder: np.ndarray  # [encoder layers, S]
-    padding_decoder: np.ndarray  # [decoder layers, T]
+    shift_by_changed_token: np.ndarray  # [decoder layers, T changed, T moved]
+    encoder_shift_by_padding: np.ndarray  # [encoder layers, S]
+    decoder_shift_by_padding: np.ndarray  # [decoder layers, T]
     pads: int
-    made_up: bool = False  # the decoder inputs are made up: the translation was too short
-    looks: dict[Site, np.ndarray] = field(default_factory=dict)  # [H]: the largest weight on a forbidden position
+    has_substitute_target: bool = False  # the decoder inputs are made up: the translation was too short
+    max_forbidden_weight: dict[Site, np.ndarray] = field(
+        default_factory=dict
+    )  # [H]: the largest weight on a forbidden position
     noise: float = 0.0  # difference of the streams of one input: 0 for a deterministic model
 
     @property
     def threshold(self) -> float:
         """Returns the share above which a stream counts as moved: above rounding, and above the noise of the model."""
-        return max(MOVED, MARGIN * self.noise)
+        return max(MIN_SHIFT, MARGIN * self.noise)
 
     def first_layer(self, changed: int, moved: int) -> int | None:
         """Returns the first layer, from 0, at which a changed position moves another; None where none does."""
-        layers = np.flatnonzero(self.later[:, changed, moved] > self.threshold)
+        layers = np.flatnonzero(self.shift_by_changed_token[:, changed, moved] > self.threshold)
         return int(layers[0]) if len(layers) else None
 
     @property
     def leaks(self) -> tuple[tuple[int, int, int], ...]:
         """Returns layer, changed position and moved position of every earlier position that a later token moves."""
-        layers, changed, moved = np.nonzero(self.later > self.threshold)
+        layers, changed, moved = np.nonzero(self.shift_by_changed_token > self.threshold)
         triples = zip(layers.tolist(), changed.tolist(), moved.tolist(), strict=True)
         return tuple((layer, j, i) for layer, j, i in triples if i < j)
 
@@ -68,13 +70,15 @@ class LeakReport:
         """
         kinds = {"decoder"} if self.leaks else set()
         kinds |= {"encoder", "cross"} if self.padding_leaks else set()
-        order = sorted((site for site in self.looks if site.kind in kinds), key=lambda site: (site.layer, site.kind))
-        return tuple((site, n, float(w)) for site in order for n, w in enumerate(self.looks[site]) if w > 0)
+        order = sorted(
+            (site for site in self.max_forbidden_weight if site.kind in kinds), key=lambda site: (site.layer, site.kind)
+        )
+        return tuple((site, n, float(w)) for site in order for n, w in enumerate(self.max_forbidden_weight[site]) if w > 0)
 
     @property
     def padding_leaks(self) -> tuple[tuple[str, int, int], ...]:
         """Returns stack, layer and position of every entry that the content of padding moves."""
-        both = (("encoder", self.padding_encoder), ("decoder", self.padding_decoder))
+        both = (("encoder", self.encoder_shift_by_padding), ("decoder", self.decoder_shift_by_padding))
         return tuple((name, int(n), int(i)) for name, array in both for n, i in np.argwhere(array > self.threshold))
 
 
@@ -92,15 +96,15 @@ def leak_test(checkpoint: Checkpoint, request: Request) -> LeakReport:
     edits = edits_of(checkpoint, source, [request.intervention])
     made_up = target is not None and len(target) < SHORTEST
     if made_up:
-        target = [_other(len(CONTROL_TOKENS) + 40 * n, checkpoint) for n in range(MADE_UP)]
+        target = [_other_token(len(CONTROL_TOKENS) + 40 * n, checkpoint) for n in range(SUBSTITUTE_LENGTH)]
     plain = [i for i in source or () if i != PAD]
     pads = (len(source) - len(plain) or PAD_WHEN_UNMASKED) if source is not None else 0
     padding, looks, noise = {}, {}, 0.0
     later = np.zeros((0, 0, 0), np.float32)
     if source is not None:
-        padding, looks, noise = _moved_by_padding(checkpoint, plain, pads, target, edits)
+        padding, looks, noise = _shift_by_padding(checkpoint, plain, pads, target, edits)
     if target is not None:
-        later, decoder_weights, noise_of_later = _moved_by_later(checkpoint, source, target, edits)
+        later, decoder_weights, noise_of_later = _shift_by_later(checkpoint, source, target, edits)
         looks |= decoder_weights
         noise = max(noise, noise_of_later)
     return LeakReport(
@@ -116,7 +120,7 @@ def leak_test(checkpoint: Checkpoint, request: Request) -> LeakReport:
     )
 
 
-def _moved_by_later(
+def _shift_by_later(
     checkpoint: Checkpoint, source: Sequence[int] | None, target: Sequence[int], edits: Edits
 ) -> tuple[np.ndarray, dict[Site, np.ndarray], float]:
     """Returns the shift of every position by each changed decoder input [layers,T changed,T moved], the largest weight of
@@ -124,19 +128,19 @@ def _moved_by_later(
 
     Rows 0 and 1 of the batch are the same input. Row j + 1 has another token at input j. Input 0 is `<s>`, and stays.
     """
-    rows = [[*target[:j], _other(target[j], checkpoint), *target[j + 1 :]] for j in range(len(target) - 1)]
+    rows = [[*target[:j], _other_token(target[j], checkpoint), *target[j + 1 :]] for j in range(len(target) - 1)]
     outputs = torch.tensor([list(target), list(target), *rows], device=checkpoint.device)
     ids = None if source is None else torch.tensor([list(source)] * len(outputs), device=checkpoint.device)
-    probe = _recorded(checkpoint, ids, ids, outputs, edits)
+    probe = _record(checkpoint, ids, ids, outputs, edits)
     streams = _streams(probe)["decoder"]
-    later = moved(streams).astype(np.float32)  # [layers,T,T]
+    later = relative_shift(streams).astype(np.float32)  # [layers,T,T]
     noise = check_noise(later[:, 0])
     later[:, 0] = 0
     places = torch.arange(len(target), device=checkpoint.device)
-    return later, _looks(probe, {"decoder": places > places[:, None]}), noise
+    return later, _forbidden_weights(probe, {"decoder": places > places[:, None]}), noise
 
 
-def _moved_by_padding(
+def _shift_by_padding(
     checkpoint: Checkpoint, plain: list[int], pads: int, target: Sequence[int] | None, edits: Edits
 ) -> tuple[dict[str, np.ndarray], dict[Site, np.ndarray], float]:
     """Returns the shift of every position of each stack, [layers,S] and [layers,T], by other tokens in the padding, the
@@ -147,14 +151,14 @@ def _moved_by_padding(
     padded = torch.tensor([[*plain, *[PAD] * pads]] * 3, device=checkpoint.device)
     filled = padded.clone()  # no row has `<pad>`: shuffled positions count the other tokens
     filled[:2, len(plain) :] = torch.tensor((plain * pads)[:pads])
-    filled[2, len(plain) :] = torch.tensor([_other(i, checkpoint) for i in (plain * pads)[:pads]])
+    filled[2, len(plain) :] = torch.tensor([_other_token(i, checkpoint) for i in (plain * pads)[:pads]])
     targets = None if target is None else torch.tensor([list(target)] * 3, device=checkpoint.device)
-    probe = _recorded(checkpoint, filled, padded, targets, edits)
-    differences = {stack: moved(x) for stack, x in _streams(probe).items()}
+    probe = _record(checkpoint, filled, padded, targets, edits)
+    differences = {stack: relative_shift(x) for stack, x in _streams(probe).items()}
     noise = max(check_noise(each[:, 0]) for each in differences.values())
     shifts = {stack: each[:, 1] for stack, each in differences.items()}
     padding = torch.arange(padded.size(1), device=checkpoint.device) >= len(plain)  # [S]
-    looks = _looks(probe, {"encoder": padding & ~padding[:, None], "cross": padding[None]})
+    looks = _forbidden_weights(probe, {"encoder": padding & ~padding[:, None], "cross": padding[None]})
     return shifts | {"encoder": shifts["encoder"][:, : len(plain)]}, looks, noise
 
 
@@ -172,13 +176,13 @@ def check_noise(differences: np.ndarray) -> float:
     return noise
 
 
-def _other(token: int, checkpoint: Checkpoint) -> int:
+def _other_token(token: int, checkpoint: Checkpoint) -> int:
     """Returns another token that is no control token."""
     first, size = len(CONTROL_TOKENS), min(checkpoint.config.source_vocab, checkpoint.config.target_vocab)
     return first + (token - first + 7) % (size - first)
 
 
-def _recorded(
+def _record(
     checkpoint: Checkpoint,
     source: torch.Tensor | None,
     masked_by: torch.Tensor | None,
@@ -191,7 +195,7 @@ def _recorded(
     return probe
 
 
-def _looks(probe: Probe, forbidden: dict[str, torch.Tensor]) -> dict[Site, np.ndarray]:
+def _forbidden_weights(probe: Probe, forbidden: dict[str, torch.Tensor]) -> dict[Site, np.ndarray]:
     """Returns the largest weight [H] of each head on a forbidden cell [T,S], by site. Rows with an unused z do not count."""
     weights = {}
     for site, record in probe.records.items():
@@ -211,10 +215,10 @@ def _streams(probe: Probe) -> dict[str, np.ndarray]:
     return {stack: (x if x.dtype == torch.float64 else x.float()).numpy() for stack, x in stacked.items()}
 
 
-def moved(streams: np.ndarray) -> np.ndarray:
+def relative_shift(streams: np.ndarray) -> np.ndarray:
     """Returns the largest difference of every row of the batch from its first row, as a share: [layers,B-1,T]."""
     scale = np.abs(streams[:, :1]).max(axis=(2, 3), keepdims=True)
-    return (np.abs(streams[:, 1:] - streams[:, :1]) / np.maximum(scale, LEAST)).max(axis=-1)
+    return (np.abs(streams[:, 1:] - streams[:, :1]) / np.maximum(scale, EPSILON)).max(axis=-1)
 
 
 PADS = 4  # tokens of padding after the source
@@ -222,7 +226,7 @@ REPEATS = 2  # more calls with the unchanged input, which measure the noise
 
 
 @dataclass(frozen=True)
-class Outside:
+class ModelOutputs:
     """Outputs of a model of another framework: numpy arrays, or anything that numpy can convert.
 
     `streams` holds the residual stream after each decoder layer, [T,D]. `patterns` holds the attention weights of each
@@ -234,7 +238,7 @@ class Outside:
     patterns: Sequence[Any] = ()
 
 
-def leak_test_of(
+def leak_test_callable(
     model: Callable[[np.ndarray, np.ndarray], Any],
     source: Sequence[int],
     inputs: Sequence[int],
@@ -266,28 +270,30 @@ def leak_test_of(
     """
     if len(inputs) < 2 or vocabulary < 3:
         raise ValueError(f"there are {len(inputs)} inputs and {vocabulary} tokens; expected at least 2 inputs and 3 tokens")
-    plain = _answer(model, source, inputs)
-    noise = max(check_noise(_apart(plain[0], _answer(model, source, inputs)[0])) for _ in range(REPEATS))
+    plain = _outputs_of(model, source, inputs)
+    noise = max(check_noise(_layer_shifts(plain[0], _outputs_of(model, source, inputs)[0])) for _ in range(REPEATS))
     later = np.zeros((len(plain[0]), len(inputs), len(inputs)), np.float32)
     for j in range(1, len(inputs)):
-        changed = [*inputs[:j], _changed_batch(inputs[j], vocabulary, pad), *inputs[j + 1 :]]
-        later[:, j] = _apart(plain[0], _answer(model, source, changed)[0])
+        changed = [*inputs[:j], _other_id(inputs[j], vocabulary, pad), *inputs[j + 1 :]]
+        later[:, j] = _layer_shifts(plain[0], _outputs_of(model, source, changed)[0])
     padding = np.zeros((len(plain[0]), len(inputs)), np.float32)
     if pad is not None:
-        padding = _apart(plain[0], _answer(model, [*source, *[pad] * PADS], inputs)[0])
+        padding = _layer_shifts(plain[0], _outputs_of(model, [*source, *[pad] * PADS], inputs)[0])
     is_later = np.arange(len(inputs)) > np.arange(len(inputs))[:, None]  # [T,T]
     looks = {Site("decoder", n): (each * is_later).max(axis=(1, 2)) for n, each in enumerate(plain[1])}
     labels, read = (tuple(map(str, ids)) for ids in (inputs, source))
     none = np.zeros((0, len(source)), np.float32)
-    return LeakReport(labels, read, later, none, padding, 0 if pad is None else PADS, looks=looks, noise=noise)
+    return LeakReport(
+        labels, read, later, none, padding, 0 if pad is None else PADS, max_forbidden_weight=looks, noise=noise
+    )
 
 
-def _answer(
+def _outputs_of(
     model: Callable[[np.ndarray, np.ndarray], Any], source: Sequence[int], inputs: Sequence[int]
 ) -> tuple[list[np.ndarray], list[np.ndarray]]:
     """Returns the streams [T,D], the logits [T,V] last, and the patterns [H,T,T] of each layer."""
     answer = model(np.array(source, np.int64), np.array(inputs, np.int64))
-    outputs = answer if isinstance(answer, Outside) else Outside(answer)
+    outputs = answer if isinstance(answer, ModelOutputs) else ModelOutputs(answer)
     length = len(inputs)
     streams = [_array(each, (length, None), "a stream") for each in outputs.streams]
     logits = _array(outputs.logits, (length, None), "the array of logits")
@@ -308,13 +314,13 @@ def _array(value: Any, shape: tuple[int | None, ...], what: str) -> np.ndarray:
     return array
 
 
-def _apart(plain: list[np.ndarray], other: list[np.ndarray]) -> np.ndarray:
+def _layer_shifts(plain: list[np.ndarray], other: list[np.ndarray]) -> np.ndarray:
     """Returns the largest differences of streams [T,D] of any widths, as shares of the largest entry: [layers,T]."""
     both = zip(plain, other, strict=True)
-    return np.stack([moved(np.stack(pair)[None])[0, 0] for pair in both]).astype(np.float32)
+    return np.stack([relative_shift(np.stack(pair)[None])[0, 0] for pair in both]).astype(np.float32)
 
 
-def _changed_batch(token: int, vocabulary: int, pad: int | None) -> int:
+def _other_id(token: int, vocabulary: int, pad: int | None) -> int:
     """Returns another token that is no padding."""
     candidates = ((token + n) % vocabulary for n in range(1, 3))
     return next(other for other in candidates if other != pad)

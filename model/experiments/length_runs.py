@@ -109,24 +109,24 @@ class Run:
         return sum(len(lengths) if each.stopped else len(each.points) for each in self.curves.values())
 
 
-def fitted(sizes: Sequence[float], values: Sequence[float]) -> tuple[float, float]:
+def fit_power_law(sizes: Sequence[float], values: Sequence[float]) -> tuple[float, float]:
     """Returns the exponent p of c * size^p by least squares on logarithms, and the largest relative deviation of a value."""
     x, y = np.log(sizes), np.log(values)
     exponent, constant = np.polyfit(x, y, 1)
     return float(exponent), float(np.expm1(np.abs(y - (exponent * x + constant)).max()))
 
 
-def fit(curve: Curve, what: str) -> Fit | None:
+def fit(curve: Curve, quantity: str) -> Fit | None:
     """Fits seconds or bytes over the upper half of the lengths, at least three. Returns None for fewer points."""
     points = curve.points[-max(3, -(-len(curve.points) // 2)) :]
     if len(points) < 3:
         return None
     lengths = [point.length for point in points]
-    return Fit(*fitted(lengths, [getattr(point, what) for point in points]), lengths[0], lengths[-1])
+    return Fit(*fit_power_law(lengths, [getattr(point, quantity) for point in points]), lengths[0], lengths[-1])
 
 
 @functools.cache
-def stored() -> Run:
+def shipped_run() -> Run:
     """Returns the run that comes with the lab."""
     return Run.from_dict(json.loads(STORED.read_text(encoding="utf-8")))
 
@@ -144,25 +144,25 @@ def measure(limits: Limits) -> Iterator[Run]:
     reader = threading.Thread(target=_read, args=(process, lines), daemon=True)
     reader.start()
     try:
-        yield from _heard(lines, limits)
+        yield from _parse_lines(lines, limits)
     finally:
         process.kill()
         process.wait()
         reader.join()
 
 
-def _read(process: subprocess.Popen[str], told: queue.Queue[str | None]) -> None:
+def _read(process: subprocess.Popen[str], lines: queue.Queue[str | None]) -> None:
     with process.stdout as lines:
         for line in lines:
-            told.put(line)
-    told.put(None)
+            lines.put(line)
+    lines.put(None)
 
 
-def _heard(told: queue.Queue[str | None], limits: Limits) -> Iterator[Run]:
+def _parse_lines(lines: queue.Queue[str | None], limits: Limits) -> Iterator[Run]:
     run, end = None, time.monotonic() + limits.total
     while time.monotonic() < end:
         try:
-            line = told.get(timeout=TICK)
+            line = lines.get(timeout=TICK)
         except queue.Empty:
             line = ""
         if line is None:
@@ -173,10 +173,10 @@ def _heard(told: queue.Queue[str | None], limits: Limits) -> Iterator[Run]:
             yield run
     if run is None:
         raise ValueError("The measurement ended before it had begun. Try again later.")
-    yield _ended(run)
+    yield _mark_incomplete(run)
 
 
-def _ended(run: Run) -> Run:
+def _mark_incomplete(run: Run) -> Run:
     """Returns the run with its incomplete curves marked as stopped."""
     left = [n for n in LENGTHS if n <= run.limits.longest]
     curves = {
@@ -190,7 +190,7 @@ TURNS, ENOUGH = 20, 0.6  # repeats at most, and seconds at most after five repea
 SLACK = 512 << 20  # bytes of address space that the libraries may map beside the tensors
 
 
-def peak(run: Callable[[], Tensor]) -> int:
+def peak_bytes(run: Callable[[], Tensor]) -> int:
     """Returns the peak bytes of the tensors that a function allocates. Its result counts."""
     with profile(activities=[ProfilerActivity.CPU], profile_memory=True) as seen:
         run()
@@ -202,7 +202,7 @@ def peak(run: Callable[[], Tensor]) -> int:
     return highest
 
 
-def fastest(run: Callable[[], Tensor]) -> float:
+def fastest_seconds(run: Callable[[], Tensor]) -> float:
     """Returns the seconds of the fastest repeat. A repeat of more than a second is the last."""
     took: list[float] = []
     while len(took) < 5 or (len(took) < TURNS and sum(took) < ENOUGH):
@@ -214,12 +214,12 @@ def fastest(run: Callable[[], Tensor]) -> float:
     return min(took)
 
 
-def off(found: Tensor, expected: Tensor | None) -> float | None:
+def relative_error(result: Tensor, expected: Tensor | None) -> float | None:
     """Returns the relative difference of a result from the expected one: root of summed squares."""
-    return None if expected is None else float((found - expected).norm() / expected.norm())
+    return None if expected is None else float((result - expected).norm() / expected.norm())
 
 
-def beyond(way: Way, points: tuple[Point, ...], length: int, limits: Limits) -> str:
+def reason_to_stop(way: Way, points: tuple[Point, ...], length: int, limits: Limits) -> str:
     """Returns why the next point of a way is not measured, judged by its last point and its power; empty if it is."""
     if not points:
         return ""
@@ -230,10 +230,10 @@ def beyond(way: Way, points: tuple[Point, ...], length: int, limits: Limits) -> 
 
 
 @torch.inference_mode()
-def measured(limits: Limits, told: Callable[[Run], None]) -> Run:
+def measure_all(limits: Limits, report: Callable[[Run], None]) -> Run:
     """Measures all ways at all lengths, the shortest first. Calls `report` with the run after every point."""
     run = Run(os.cpu_count() or 1, torch.__version__, limits, {name: Curve() for name in WAYS})
-    told(run)
+    report(run)
     generator = torch.Generator().manual_seed(0)
     for length in (n for n in LENGTHS if n <= limits.longest):
         q, k, v = (torch.randn(1, HEADS, length, D_MODEL // HEADS, generator=generator) for _ in range(3))  # [B,H,T,K]
@@ -242,22 +242,22 @@ def measured(limits: Limits, told: Callable[[Run], None]) -> Run:
             curve = run.curves[name]
             if curve.stopped:
                 continue
-            curve = dataclasses.replace(curve, stopped=beyond(way, curve.points, length, limits))
+            curve = dataclasses.replace(curve, stopped=reason_to_stop(way, curve.points, length, limits))
             if not curve.stopped:
                 try:
                     result = way.run(q, k, v, True)  # [B,H,T,K]; also warms up
                     expected = result if name == "full" else expected
                     run_once = lambda way=way, each=(q, k, v): way.run(*each, True)  # noqa: E731
-                    point = Point(length, fastest(run_once), peak(run_once), off(result, expected))
+                    point = Point(length, fastest_seconds(run_once), peak_bytes(run_once), relative_error(result, expected))
                     curve = Curve((*curve.points, point))
                 except (RuntimeError, MemoryError):  # out of memory
                     curve = dataclasses.replace(curve, stopped="memory")
             run = dataclasses.replace(run, curves={**run.curves, name: curve})
-            told(run)
+            report(run)
     return run
 
 
-def bound(limits: Limits) -> None:
+def limit_process(limits: Limits) -> None:
     """Limits the processor time and memory of this process, as far as the system can."""
     seconds = int(limits.total) + 5
     resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
@@ -271,8 +271,8 @@ def bound(limits: Limits) -> None:
 def main() -> None:
     limits = Limits(**json.loads(sys.argv[1]))
     torch.set_num_threads(1)
-    bound(limits)
-    measured(limits, lambda run: print(json.dumps(run.to_dict()), flush=True))
+    limit_process(limits)
+    measure_all(limits, lambda run: print(json.dumps(run.to_dict()), flush=True))
 
 
 if __name__ == "__main__":

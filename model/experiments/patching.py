@@ -25,13 +25,13 @@ from model.inference.source_reading import donor_of, edits_of
 from model.network.context import Pass, forced
 
 NEAR = 0.05  # nats: smaller differences are not divided by
-MOST = 60_000  # runs times tokens of both sides: about 30 seconds
-TRIED, ROUNDS = 16, 6  # candidate heads per round, and rounds, of the search for a set of heads that flips the choice
+MAX_WORK = 60_000  # runs times tokens of both sides: about 30 seconds
+CANDIDATES, ROUNDS = 16, 6  # candidate heads per round, and rounds, of the search for a set of heads that flips the choice
 Progress = Callable[[float], None]
 
 
 @dataclass(frozen=True)
-class Question:
+class PatchingRequest:
     """Input of a patching experiment: ids of both sentences and of the target that both read, step (from 0), and the two
     tokens whose logits are compared."""
 
@@ -51,13 +51,13 @@ class Patching:
     there is nothing to put in.
     """
 
-    question: Question
+    request: PatchingRequest
     before: float
     other: float
     encoder: np.ndarray = field(repr=False)  # [L+1,S]: the stream after each layer, row 0 the embedding
     decoder: np.ndarray = field(repr=False)  # [L,step+1]: after layers 1 to L; without a causal mask [L,T]
     heads: dict[str, np.ndarray] = field(repr=False)  # [L,H] by kind of attention: z at all positions
-    few: tuple[tuple[Edit, ...], float] | None = None  # heads that flip the choice together where none does alone
+    head_set: tuple[tuple[Edit, ...], float] | None = None  # heads that flip the choice together where none does alone
 
     @property
     def is_near(self) -> bool:
@@ -68,21 +68,21 @@ class Patching:
         """Returns the share of the way from the first sentence's difference to the other's."""
         return (difference - self.before) / (self.other - self.before)
 
-    def turns(self, difference: float) -> bool:
+    def flips_choice(self, difference: float) -> bool:
         """True where the other sentence's token has the larger logit, and had not in the first run."""
         return self.before >= 0 > difference
 
     @property
     def best(self) -> tuple[Edit, ...]:
         """Returns the heads that flip the choice together, where none does alone; else the head with the largest effect."""
-        if self.few is not None:
-            return self.few[0]
-        heads = [(edit, value - self.before) for edit, value in self.pieces if isinstance(edit, PatchZ)]
+        if self.head_set is not None:
+            return self.head_set[0]
+        heads = [(edit, value - self.before) for edit, value in self.patches if isinstance(edit, PatchZ)]
         way = 0.0 if self.is_near else self.other - self.before
         return (max(heads, key=lambda each: each[1] * way or abs(each[1]))[0],)
 
     @property
-    def pieces(self) -> tuple[tuple[Edit, float], ...]:
+    def patches(self) -> tuple[tuple[Edit, float], ...]:
         """Returns every possible patch and the difference under it."""
         grids = {"encoder": (self.encoder, 0), "decoder": (self.decoder, 1)}
         patches: list[tuple[Edit, float]] = [
@@ -96,14 +96,14 @@ class Patching:
         return tuple(patches)
 
 
-def ask(
+def patching_request(
     checkpoint: Checkpoint,
     source: Sequence[int],
     other: str,
     target: Sequence[int],
     second: Sequence[int] = (),
     step: int | None = None,
-) -> Question:
+) -> PatchingRequest:
     """Returns the input of a patching experiment for a source, another sentence, and the first sentence's target.
 
     `step` counts from 0. Without it, the step is the first at which `second`, the other's own translation, has another
@@ -128,45 +128,47 @@ def ask(
         step = int(kl_divergence(first, then).argmax())
     row = then[step].copy()
     row[target[step]] = -np.inf
-    return Question(tuple(source), other, tuple(target), step, (target[step], int(row.argmax())), donor.partners)
+    return PatchingRequest(tuple(source), other, tuple(target), step, (target[step], int(row.argmax())), donor.partners)
 
 
-def patch_all(checkpoint: Checkpoint, asked: Question, progress: Progress = lambda share: None) -> Patching:
+def patch_all(checkpoint: Checkpoint, request: PatchingRequest, progress: Progress = lambda share: None) -> Patching:
     """Runs every single patch in batches. Where no head flips the choice alone, it searches a set that does.
 
     `progress` receives the share that is done. Raises RequestError where the patches would take too long.
     """
-    encoder, decoder, heads = _pieces(checkpoint, asked)
+    encoder, decoder, heads = _possible_patches(checkpoint, request)
     every = (*encoder, *decoder, *heads)
-    size = len(asked.source) + len(_read(checkpoint, asked))
-    if (work := len(every) * size) > MOST:
+    size = len(request.source) + len(_visible_target(checkpoint, request))
+    if (work := len(every) * size) > MAX_WORK:
         raise RequestError(
             f"Patching every place here takes {len(every):,} runs of {size} tokens, {work:,} in all; expected at most "
-            f"{MOST:,}. Choose an earlier step or shorter sentences."
+            f"{MAX_WORK:,}. Choose an earlier step or shorter sentences."
         )
     runs = [(), tuple(PatchZ(Place("cross", n), None) for n in range(checkpoint.config.decoder_layers))]
-    before, other, *results = differences(
-        checkpoint, asked, [*runs, *((edit,) for edit in every)], lambda s: progress(0.8 * s)
+    before, other, *results = logit_differences(
+        checkpoint, request, [*runs, *((edit,) for edit in every)], lambda s: progress(0.8 * s)
     )
-    patching = _gathered(checkpoint, asked, before, other, dict(zip(every, results, strict=True)))
+    patching = _as_grids(checkpoint, request, before, other, dict(zip(every, results, strict=True)))
     alone = dict(zip(heads, results[-len(heads) :], strict=True))
-    if not patching.is_near and patching.turns(other) and not any(map(patching.turns, alone.values())):
-        patching = replace(patching, few=_few(checkpoint, patching, alone, lambda s: progress(0.8 + 0.2 * s)))
+    if not patching.is_near and patching.flips_choice(other) and not any(map(patching.flips_choice, alone.values())):
+        patching = replace(patching, head_set=_find_head_set(checkpoint, patching, alone, lambda s: progress(0.8 + 0.2 * s)))
     progress(1.0)
     return patching
 
 
-def _read(checkpoint: Checkpoint, asked: Question) -> tuple[int, ...]:
+def _visible_target(checkpoint: Checkpoint, request: PatchingRequest) -> tuple[int, ...]:
     """Returns the target tokens that the step can see, its own included: all without a causal mask."""
-    return asked.target[: asked.step + 1] if checkpoint.config.causal else asked.target
+    return request.target[: request.step + 1] if checkpoint.config.causal else request.target
 
 
-def _pieces(checkpoint: Checkpoint, asked: Question) -> tuple[list[PatchStream], list[PatchStream], list[PatchZ]]:
+def _possible_patches(
+    checkpoint: Checkpoint, request: PatchingRequest
+) -> tuple[list[PatchStream], list[PatchStream], list[PatchZ]]:
     """Returns the possible patches: the encoder's stream at positions with a partner, the decoder's up to the step, and z of
     each head."""
     config = checkpoint.config
-    known = [n for n, partner in enumerate(asked.partners) if partner is not None]
-    read = range(len(_read(checkpoint, asked)))
+    known = [n for n, partner in enumerate(request.partners) if partner is not None]
+    read = range(len(_visible_target(checkpoint, request)))
     return (
         [PatchStream("encoder", n, position) for n in range(config.encoder_layers + 1) for position in known],
         [PatchStream("decoder", n + 1, position) for n in range(config.decoder_layers) for position in read],
@@ -174,65 +176,67 @@ def _pieces(checkpoint: Checkpoint, asked: Question) -> tuple[list[PatchStream],
     )
 
 
-def _gathered(checkpoint: Checkpoint, asked: Question, before: float, other: float, found: dict[Edit, float]) -> Patching:
+def _as_grids(
+    checkpoint: Checkpoint, request: PatchingRequest, before: float, other: float, differences: dict[Edit, float]
+) -> Patching:
     """Returns the differences under all patches as grids."""
     config = checkpoint.config
-    encoder = np.full((config.encoder_layers + 1, len(asked.source)), np.nan)
-    decoder = np.full((config.decoder_layers, len(_read(checkpoint, asked))), np.nan)
+    encoder = np.full((config.encoder_layers + 1, len(request.source)), np.nan)
+    decoder = np.full((config.decoder_layers, len(_visible_target(checkpoint, request))), np.nan)
     heads = {kind: np.full((count, config.heads), np.nan) for kind, count in config.layers.items()}
-    for edit, value in found.items():
+    for edit, value in differences.items():
         if isinstance(edit, PatchZ):
             heads[edit.place.kind][edit.place.layer, edit.place.head] = value
         elif edit.stack == "encoder":
             encoder[edit.layers, edit.position] = value
         else:
             decoder[edit.layers - 1, edit.position] = value
-    return Patching(asked, before, other, encoder, decoder, heads)
+    return Patching(request, before, other, encoder, decoder, heads)
 
 
-def _few(
-    checkpoint: Checkpoint, made: Patching, alone: dict[Edit, float], progress: Progress
+def _find_head_set(
+    checkpoint: Checkpoint, patching: Patching, alone: dict[Edit, float], progress: Progress
 ) -> tuple[tuple[Edit, ...], float]:
     """Searches a set of heads that flips the choice. Returns it with the difference under it.
 
     Adds greedily the head that helps most, among those that help most alone. After the last round it adds the others in the
     order of their single effects.
     """
-    ranked = sorted(alone, key=lambda edit: -float(made.share(alone[edit])))
+    ranked = sorted(alone, key=lambda edit: -float(patching.share(alone[edit])))
     chosen, reached = (ranked[0],), alone[ranked[0]]
     for number in range(1, ROUNDS):
-        runs = [(*chosen, edit) for edit in ranked[:TRIED] if edit not in chosen]
-        results = differences(checkpoint, made.question, runs)
-        best = int(np.argmax(made.share(np.array(results))))
+        runs = [(*chosen, edit) for edit in ranked[:CANDIDATES] if edit not in chosen]
+        results = logit_differences(checkpoint, patching.request, runs)
+        best = int(np.argmax(patching.share(np.array(results))))
         chosen, reached = runs[best], results[best]
         progress(number / ROUNDS)
-        if made.turns(reached):
+        if patching.flips_choice(reached):
             return chosen, reached
     rest = [edit for edit in ranked if edit not in chosen]
     runs = [(*chosen, *rest[:count]) for count in range(1, len(rest) + 1)]
-    for run, value in zip(runs, differences(checkpoint, made.question, runs), strict=True):
+    for run, value in zip(runs, logit_differences(checkpoint, patching.request, runs), strict=True):
         chosen, reached = run, value
-        if made.turns(value):
+        if patching.flips_choice(value):
             break
     return chosen, reached
 
 
 @torch.inference_mode()
-def differences(
+def logit_differences(
     checkpoint: Checkpoint,
-    asked: Question,
+    request: PatchingRequest,
     runs: Sequence[tuple[Edit, ...]],
     progress: Progress = lambda share: None,
 ) -> list[float]:
     """Returns the logit of the first token minus that of the second at the step, under each set of patches, in nats."""
-    read = _read(checkpoint, asked)
+    read = _visible_target(checkpoint, request)
     results: list[float] = []
     for start in range(0, len(runs), ROWS):
-        rows = [Intervention(donor=asked.other, edits=run) for run in runs[start : start + ROWS]]
-        source, target = (torch.tensor([list(ids)] * len(rows), device=checkpoint.device) for ids in (asked.source, read))
-        context = Pass(edits_of(checkpoint, asked.source, rows))
-        hidden = forced(checkpoint.model, source, target, context)[:, asked.step]  # [N,D]
-        direction, offset = checkpoint.model.preference(*asked.tokens)
+        rows = [Intervention(donor=request.other, edits=run) for run in runs[start : start + ROWS]]
+        source, target = (torch.tensor([list(ids)] * len(rows), device=checkpoint.device) for ids in (request.source, read))
+        context = Pass(edits_of(checkpoint, request.source, rows))
+        hidden = forced(checkpoint.model, source, target, context)[:, request.step]  # [N,D]
+        direction, offset = checkpoint.model.preference(*request.tokens)
         results += (hidden @ direction + offset).tolist()
         progress(len(results) / len(runs))
     return results

@@ -26,8 +26,8 @@ from model.text.languages import ENGLISH, record_of
 from model.trace import Trace, site_kind
 
 PADS = 8
-AS_LIKELY = 0.8  # a decoder that gives a wrong target this share of its probability of the right one reads its input
-MOST_PAIRS = 16  # words whose peaks are listed
+PEEKING_SHARE = 0.8  # a decoder that gives a wrong target this share of its probability of the right one reads its input
+MAX_PAIRS = 16  # words whose peaks are listed
 OTHER = ENGLISH.other_sentence
 DOG, GIRL = ENGLISH.turned_round
 
@@ -38,7 +38,7 @@ class Answer:
 
     text: str
     request: Request
-    also: Request | None = None  # the request to compare it with
+    counterpart: Request | None = None  # the request to compare it with
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ class Experiment:
     question: str
     measure: Callable[[Checkpoint, Request], Answer]
     needs: tuple[str, ...] = ()  # kinds of attention that the question needs
-    of_both: bool = False  # compares a checkpoint with its peer; False: runs on a causal one
+    needs_peer: bool = False  # compares a checkpoint with its peer; False: runs on a causal one
 
     def sentence_in(self, language: str) -> str | None:
         """Returns an example sentence in a language; None for a language without one."""
@@ -66,7 +66,7 @@ class Experiment:
                 f"“{self.question}” needs {site_kind(lacking[0]).name}, which {checkpoint.name!r} lacks. Choose a "
                 "checkpoint that translates, such as en-fr."
             )
-        if not checkpoint.config.causal and not self.of_both:
+        if not checkpoint.config.causal and not self.needs_peer:
             checkpoint = peer_of(checkpoint)
             request = dataclasses.replace(request, checkpoint=checkpoint.name)
         return self.measure(checkpoint, request)
@@ -92,12 +92,12 @@ def peer_of(checkpoint: Checkpoint) -> Checkpoint:
     return peer
 
 
-def _again(request: Request, intervention: Intervention, **changes: object) -> Request:
+def _decode_again(request: Request, intervention: Intervention, **changes: object) -> Request:
     plain = {"target": None, "prefix": "", "mode": "again", "intervention": intervention}
     return dataclasses.replace(request, **(plain | changes))
 
 
-def _outcome(analysis: Analysis, checkpoint: Checkpoint) -> str:
+def _describe_outcome(analysis: Analysis, checkpoint: Checkpoint) -> str:
     """Describes the effect on the translation, continuation or label, and the near-ties at which the texts part.
 
     A model that writes nothing is described by the number of positions with another top token.
@@ -119,7 +119,7 @@ def _outcome(analysis: Analysis, checkpoint: Checkpoint) -> str:
     return " ".join([_sentence(f"“{before}” becomes “{after}”"), *(f"They part at {tie}." for tie in tied)])
 
 
-def _alone(text: str) -> str:
+def _describe_own_text(text: str) -> str:
     if not text.strip():
         return "On its own it writes nothing."
     return _sentence(f"On its own it writes: “{text[:120]}”")
@@ -152,27 +152,27 @@ def peeking(checkpoint: Checkpoint, request: Request) -> Answer:
     (wrong_peek, wrong_own), (right_peek, right_own) = (
         [believed(lab, target) for lab in (peeker, checkpoint)] for target in (wrong, own.translation)
     )
-    cheats = wrong_peek > wrong_own and wrong_peek > AS_LIKELY * right_peek
+    cheats = wrong_peek > wrong_own and wrong_peek > PEEKING_SHARE * right_peek
     alone = analyse(peeker, dataclasses.replace(wrong_request, target=None))
     text = (
         f"{'Yes' if cheats else 'Hardly, here'}. “{wrong}” is a wrong translation of “{wrong_request.source.strip()}”. "
         f"{peeker.name} gives its tokens a probability of {wrong_peek:.0%} on average, {checkpoint.name} {wrong_own:.0%}. "
         f"For {checkpoint.name}’s own translation it is {right_peek:.0%} and {right_own:.0%}. "
         + (f"Trained without the causal mask, {peeker.name} copies each token from its input. " if cheats else "")
-        + _alone(alone.translation)
+        + _describe_own_text(alone.translation)
     )
     return Answer(text, wrong_request)
 
 
 def padding(checkpoint: Checkpoint, request: Request) -> Answer:
     """Measures how much attention padding gets with its mask off."""
-    unmasked = _again(request, Intervention(padding_mask=False), pad=PADS)
+    unmasked = _decode_again(request, Intervention(padding_mask=False), pad=PADS)
     analysis = analyse(checkpoint, unmasked)
     pads = analysis.trace.source.ids.count(PAD)  # includes the padding of the batch
     encoder, cross = (_share_on_padding(analysis.trace, kind) for kind in ("encoder", "cross"))
     text = (
         f"With {pads} pads and the padding mask off, padding gets {encoder:.0%} of the encoder's attention and {cross:.0%} "
-        f"of the decoder's cross-attention. {_outcome(analysis, checkpoint)}"
+        f"of the decoder's cross-attention. {_describe_outcome(analysis, checkpoint)}"
     )
     return Answer(text, unmasked)
 
@@ -190,7 +190,7 @@ def order(checkpoint: Checkpoint, request: Request) -> Answer:
     off = Intervention(edits=(Positions("source", "off"),))
     pair = (request.source, turned_round(request.source))
     alone = {"other_sentences": (), "branches": (), "path": (), "pad": 0}
-    analyses = [analyse(checkpoint, _again(request, off, source=s, **alone)) for s in pair]
+    analyses = [analyse(checkpoint, _decode_again(request, off, source=s, **alone)) for s in pair]
     plain = [each.baseline.translation for each in analyses]
     same = analyses[0].translation == analyses[1].translation
     text = (
@@ -214,13 +214,13 @@ def turned_round(sentence: str) -> str:
 
 def scaling(checkpoint: Checkpoint, request: Request) -> Answer:
     """Measures attention without the division of scores by sqrt(d_k)."""
-    unscaled = _again(request, Intervention(scaling=False))
+    unscaled = _decode_again(request, Intervention(scaling=False))
     analysis = analyse(checkpoint, unscaled)
     before, after = (_largest_weight(trace) for trace in (analysis.baseline.trace, analysis.trace))
     width = checkpoint.config.head_dim
     text = (
         f"Without the division by √{width} the largest weight of a row is {after:.2f} on average, not {before:.2f}"
-        f"{': softmax is closer to all or nothing' if after > before else ''}. {_outcome(analysis, checkpoint)}"
+        f"{': softmax is closer to all or nothing' if after > before else ''}. {_describe_outcome(analysis, checkpoint)}"
     )
     return Answer(text, unscaled)
 
@@ -244,7 +244,7 @@ def aligning(checkpoint: Checkpoint, request: Request) -> Answer:
         head = next(head_peak for head_peak in head_peaks(trace, rows) if (head_peak.site.layer, head_peak.head) == place)
         text = (
             f"{'Yes' if rate.high < known.diagonal.low else 'No'}, by {known.sentences:,} sentence pairs aligned by "
-            f"people: of {heads}, {_named(head)} has the lowest alignment error rate (0 is perfect), "
+            f"people: of {heads}, {_head_name(head)} has the lowest alignment error rate (0 is perfect), "
             f"{rate.told}, {WHERE[rows]}. The diagonal, which ignores the words, has {known.diagonal.told}."
         )
     else:
@@ -252,28 +252,28 @@ def aligning(checkpoint: Checkpoint, request: Request) -> Answer:
             (head_peak for rows in ROWS for head_peak in head_peaks(trace, rows)), key=lambda head_peak: head_peak.mutual
         )
         text = (
-            f"This checkpoint has no such measurement. Of {heads}, {_named(head)} pairs the most words here, "
+            f"This checkpoint has no such measurement. Of {heads}, {_head_name(head)} pairs the most words here, "
             f"{WHERE[head.rows]}: {head.mutual} target words and a source word attend most to each other. Check the "
             "meanings yourself."
         )
-    ablated = _again(request, Intervention(edits=(Ablate(Place("cross", head.site.layer, head.head)),)))
-    outcome = _outcome(analyse(checkpoint, ablated), checkpoint)
-    return Answer(f"{text} {_looks(head)} With this head switched off: {outcome}", ablated)
+    ablated = _decode_again(request, Intervention(edits=(Ablate(Place("cross", head.site.layer, head.head)),)))
+    outcome = _describe_outcome(analyse(checkpoint, ablated), checkpoint)
+    return Answer(f"{text} {_describe_peaks(head)} With this head switched off: {outcome}", ablated)
 
 
-def _named(found: HeadPeaks) -> str:
-    return f"layer {found.site.layer + 1} head {found.head + 1}"
+def _head_name(head: HeadPeaks) -> str:
+    return f"layer {head.site.layer + 1} head {head.head + 1}"
 
 
-def _looks(found: HeadPeaks) -> str:
+def _describe_peaks(head: HeadPeaks) -> str:
     """Describes the source word that a head attends to most for each target word."""
-    if not found.peaks:
+    if not head.peaks:
         return "This sentence has no words to align."
-    named = ", ".join(f"{target} → {source or 'no word'}" for target, source, _ in found.peaks[:MOST_PAIRS])
-    off = len(found.peaks) - found.on_diagonal
+    named = ", ".join(f"{target} → {source or 'no word'}" for target, source, _ in head.peaks[:MAX_PAIRS])
+    off = len(head.peaks) - head.on_diagonal
     return (
-        f"Here it attends most to: {named}{', …' if len(found.peaks) > MOST_PAIRS else ''}; {off} of these "
-        f"{len(found.peaks)} peaks lie off the diagonal."
+        f"Here it attends most to: {named}{', …' if len(head.peaks) > MAX_PAIRS else ''}; {off} of these "
+        f"{len(head.peaks)} peaks lie off the diagonal."
     )
 
 
@@ -284,19 +284,19 @@ def skipping(checkpoint: Checkpoint, request: Request) -> Answer:
     results = dict(zip(skips, effects(checkpoint, plain, list(skips.values())), strict=True))
     ranked = sorted(results, key=lambda name: -results[name].change)
     best, worst = ranked[0], ranked[-1]
-    skipped = _again(request, skips[best])
+    skipped = _decode_again(request, skips[best])
     gain, loss = (signed(results[name].change) for name in (best, worst))
     gains, outcome = results[best].change > 0, analyse(checkpoint, skipped)
     text = (
         f"Skipping {best} {'even helps' if gains else 'costs least'}: the {outcome.scored} changes by {gain} nats. "
         f"Skipping {worst} costs most: {loss} nats. "
     )
-    return Answer(text + _outcome(outcome, checkpoint), skipped)
+    return Answer(text + _describe_outcome(outcome, checkpoint), skipped)
 
 
 _BOTH = ("encoder", "cross")
 EXPERIMENTS = (
-    Experiment("peek", "Does a peeking decoder cheat?", peeking, ("cross",), of_both=True),
+    Experiment("peek", "Does a peeking decoder cheat?", peeking, ("cross",), needs_peer=True),
     Experiment("padding", "Who attends to padding?", padding, ("encoder", "cross")),
     Experiment("order", "Who likes whom without positions?", order, _BOTH),
     Experiment("scaling", "Does it need the √dₖ?", scaling),

@@ -18,7 +18,7 @@ from model.config import MAX_CHARACTERS
 from model.decoding.search import choose
 from model.edits.intervention import BASELINE, Intervention
 from model.edits.kinds import Ablate, Place
-from model.experiments.effects import ROWS, first_scored, likeliest_too, scored_tokens, sites, tokens_of
+from model.experiments.effects import ROWS, ablate_each_head_greedy, first_scored, scored_tokens, sites, tokens_of
 from model.inference.passes import counted, log_probs
 from model.inference.request import Request
 from model.inference.targets import decode, decode_each
@@ -30,7 +30,7 @@ Sentence = str | tuple[str, str]  # a source, or a pair with the target to score
 
 
 @dataclass(frozen=True)
-class Read:
+class SentenceEffects:
     """Effects of E edits on one sentence.
 
     `tokens` is the number of scored tokens. `change` [E] is the change of their summed log-probability in nats. `changed`
@@ -45,7 +45,7 @@ class Read:
 
 
 @dataclass(frozen=True)
-class Sweep:
+class SweepResult:
     """Effects of E edits on N sentences within the text limit.
 
     `numbers` [N] count the input sentences from 1. `tokens` [N], `change` [N,E] and `changed` [N,E] are those of
@@ -64,9 +64,9 @@ class Sweep:
         is nan."""
         return intervals(self.change)
 
-    def strongest(self, most: int = 5) -> list[list[int]]:
+    def strongest(self, count: int = 5) -> list[list[int]]:
         """Returns for each edit the numbers of the sentences whose probability falls most, the largest fall first."""
-        return [strongest(column, self.numbers, most) for column in self.change.T]
+        return [strongest(column, self.numbers, count) for column in self.change.T]
 
 
 def heads_of(checkpoint: Checkpoint) -> list[tuple[Site, int]]:
@@ -80,96 +80,100 @@ def every_head(checkpoint: Checkpoint) -> tuple[Intervention, ...]:
 
 
 def sweep(
-    lab: Checkpoint,
+    checkpoint: Checkpoint,
     sentences: Sequence[Sentence],
     edits: Sequence[Intervention] | None = None,
     progress: Callable[[int], None] = lambda done: None,
-) -> Sweep:
+) -> SweepResult:
     """Measures each edit on each sentence. Without `edits`, ablates every head in turn.
 
     A sentence is a source, which is scored on its own translation, or a pair with the target to score. A language model is
     scored on the continuation of the source, not on the source. Sentences over the text limit, or with characters that the
     vocabulary lacks, are left out. Raises ValueError where no sentence is left, and for edits that the model cannot take.
     """
-    chosen = every_head(lab) if edits is None else tuple(edits)
+    chosen = every_head(checkpoint) if edits is None else tuple(edits)
     if not chosen:
         raise ValueError("there is no edit to measure; expected at least one")
     numbers, results = [], []
     for number, sentence in enumerate(sentences, 1):
-        if (one := read(lab, sentence, chosen)) is not None:
+        if (one := sentence_effects(checkpoint, sentence, chosen)) is not None:
             numbers.append(number)
             results.append(one)
         progress(1)
     if not results:
         raise ValueError("no sentence is within the text limit; expected at least one")
     arrays = (np.array([getattr(one, name) for one in results]) for name in ("tokens", "change", "changed"))
-    return Sweep(chosen, np.array(numbers), *arrays, tuple(one.scored_tokens for one in results))
+    return SweepResult(chosen, np.array(numbers), *arrays, tuple(one.scored_tokens for one in results))
 
 
-def read(lab: Checkpoint, sentence: Sentence, edits: Sequence[Intervention]) -> Read | None:
+def sentence_effects(checkpoint: Checkpoint, sentence: Sentence, edits: Sequence[Intervention]) -> SentenceEffects | None:
     """Returns the effects of the edits on one sentence; None over the text limit, or if the vocabulary lacks a character."""
     source, target = (sentence, None) if isinstance(sentence, str) else sentence
     if len(source) > MAX_CHARACTERS or len(target or "") > MAX_CHARACTERS:
         return None
     try:
         request = Request(source=source)
-        ids, own = tokens_of(lab, request)
-        scored_target = own if target is None else tokens_of(lab, Request(source=source, target=target))[1]
+        ids, own = tokens_of(checkpoint, request)
+        scored_target = own if target is None else tokens_of(checkpoint, Request(source=source, target=target))[1]
     except ValueError:
         return None
-    scores, likeliest = _scored(lab, ids, own, edits)
-    counted = scores if target is None else _scored(lab, ids, scored_target, edits)[0]
-    first = first_scored(lab, request)
+    scores, likeliest = _score(checkpoint, ids, own, edits)
+    counted = scores if target is None else _score(checkpoint, ids, scored_target, edits)[0]
+    first = first_scored(checkpoint, request)
     counted, likeliest = counted[:, first:], likeliest[:, first:]
     change = counted.sum(-1, dtype=np.float64)
     changed = (likeliest[1:] != likeliest[:1]).any(-1)
-    if own is not None and (unseen := [n for n, edit in enumerate(edits) if not (lab.config.causal and edit.causal_mask)]):
-        changed[unseen] = _decoded(lab, request, ids or (), [edits[n] for n in unseen])
-    return Read(counted.shape[1], change[1:] - change[0], changed, scored_tokens(lab, ids))
+    if own is not None and (
+        unseen := [n for n, edit in enumerate(edits) if not (checkpoint.config.causal and edit.causal_mask)]
+    ):
+        changed[unseen] = _text_changes(checkpoint, request, ids or (), [edits[n] for n in unseen])
+    return SentenceEffects(counted.shape[1], change[1:] - change[0], changed, scored_tokens(checkpoint, ids))
 
 
-def _scored(
-    lab: Checkpoint, source: Sequence[int] | None, target: Sequence[int] | None, edits: Sequence[Intervention]
+def _score(
+    checkpoint: Checkpoint, source: Sequence[int] | None, target: Sequence[int] | None, edits: Sequence[Intervention]
 ) -> tuple[np.ndarray, np.ndarray]:
     """Returns the log-probability of each token and the greedy token there, unedited and under each edit: [1+E,T]."""
-    if tuple(edits) == every_head(lab):
-        values, likeliest, off = likeliest_too(lab, source, target)
+    if tuple(edits) == every_head(checkpoint):
+        values, likeliest, off = ablate_each_head_greedy(checkpoint, source, target)
         row = {head: n for n, head in enumerate(off, 1)}
-        order = [0, *(row[head] for head in heads_of(lab))]
+        order = [0, *(row[head] for head in heads_of(checkpoint))]
         return values[order], likeliest[order]
     places, tokens = slice(None), target
-    if target is None and not lab.config.classes:
-        where, tokens = counted(lab, source)
+    if target is None and not checkpoint.config.classes:
+        where, tokens = counted(checkpoint, source)
         places = list(where)
-    chosen = torch.tensor(list(tokens or ()), device=lab.device)
+    chosen = torch.tensor(list(tokens or ()), device=checkpoint.device)
     parts: list[tuple[np.ndarray, np.ndarray]] = []
     for first in range(0, len(edits), ROWS - 1):
-        scores = log_probs(lab, source, target, [BASELINE, *edits[first : first + ROWS - 1]])[:, places]  # [B,T,V]
-        if lab.config.classes:
+        scores = log_probs(checkpoint, source, target, [BASELINE, *edits[first : first + ROWS - 1]])[:, places]  # [B,T,V]
+        if checkpoint.config.classes:
             chosen = scores[0].argmax(-1)  # [1]
         there = scores.gather(-1, chosen.expand(len(scores), -1)[..., None])[..., 0]
         skip = 1 if parts else 0
-        likeliest = scores.argmax(-1) if lab.config.classes else choose(scores)
+        likeliest = scores.argmax(-1) if checkpoint.config.classes else choose(scores)
         parts.append((there.cpu().numpy()[skip:], likeliest.cpu().numpy()[skip:]))
     values, likeliest = (np.concatenate(side) for side in zip(*parts, strict=True))
     return values, likeliest
 
 
-def _decoded(lab: Checkpoint, request: Request, source: Sequence[int], edits: Sequence[Intervention]) -> np.ndarray:
+def _text_changes(
+    checkpoint: Checkpoint, request: Request, source: Sequence[int], edits: Sequence[Intervention]
+) -> np.ndarray:
     """Decodes under each edit. Returns True where the model's own text changes: [E]."""
-    if "encoder" not in lab.config.kinds:
-        written = [decode(lab, request, (), edit)[0][0].ids for edit in (BASELINE, *edits)]
+    if "encoder" not in checkpoint.config.kinds:
+        written = [decode(checkpoint, request, (), edit)[0][0].ids for edit in (BASELINE, *edits)]
         return np.array([ids != written[0] for ids in written[1:]])
     changed: list[bool] = []
     for first in range(0, len(edits), ROWS - 1):
-        own, *others = decode_each(lab, request, source, [BASELINE, *edits[first : first + ROWS - 1]])
+        own, *others = decode_each(checkpoint, request, source, [BASELINE, *edits[first : first + ROWS - 1]])
         changed += [other[0].ids != own[0].ids for other in others]
     return np.array(changed)
 
 
-def strongest(change: np.ndarray, numbers: np.ndarray, most: int) -> list[int]:
+def strongest(change: np.ndarray, numbers: np.ndarray, count: int) -> list[int]:
     """Returns the numbers of the sentences whose log-probability falls most, for changes [N]. Others are left out."""
-    order = np.argsort(change, kind="stable")[:most]
+    order = np.argsort(change, kind="stable")[:count]
     return [int(numbers[n]) for n in order if change[n] < 0]
 
 

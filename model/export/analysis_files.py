@@ -45,7 +45,7 @@ def header_of(exported: Exported) -> dict[str, Any]:
     header = {
         "checkpoint": exported.checkpoint,
         "fingerprint": exported.fingerprint,
-        "request": schema.plain(exported.request),
+        "request": schema.request_values(exported.request),
         "translation": exported.translation,
         "follows": exported.follows,
         "notes": list(exported.notes),
@@ -121,7 +121,7 @@ def from_parts(header: Mapping[str, Any], arrays: Mapping[str, np.ndarray], befo
         **{field: arrays[before + name] for name, field in BY_STEP.items()},
         **maps,
         follows=_share(header["follows"]),
-        request=schema.asked(header["request"]),
+        request=schema.parse_request(header["request"]),
         notes=texts(header["notes"]),
         candidate_labels=tuple(map(texts, header["candidate_labels"])),
         hypotheses=paths,
@@ -134,32 +134,32 @@ def _lists(values: Mapping[str, Any]) -> dict[str, Any]:
     return {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}
 
 
-def _axis(found: Axis | None) -> dict[str, Any] | None:
-    if found is None:
+def _axis(axis: Axis | None) -> dict[str, Any] | None:
+    if axis is None:
         return None
-    return {"ids": list(found.ids), "labels": list(found.labels), "words": list(found.words)}
+    return {"ids": list(axis.ids), "labels": list(axis.labels), "words": list(axis.words)}
 
 
-def _read_axis(found: Any) -> Axis | None:
-    if found is None:
+def _read_axis(values: Any) -> Axis | None:
+    if values is None:
         return None
-    if not isinstance(found, dict) or set(found) != {"ids", "labels", "words"}:
+    if not isinstance(values, dict) or set(values) != {"ids", "labels", "words"}:
         raise ValueError("the tokens of a side lack a field or have an unknown one")
-    axis = Axis(ids(found["ids"]), texts(found["labels"]), _words(found["words"]))
+    axis = Axis(ids(values["ids"]), texts(values["labels"]), _words(values["words"]))
     if not 0 < len(axis.ids) == len(axis.labels) == len(axis.words) <= MAX_TOKENS:
         raise ValueError("the tokens of one side, their labels and their words differ in number")
     return axis
 
 
-def _words(found: Any) -> tuple[int, ...]:
-    if not isinstance(found, list) or not all(map(is_whole, found)):
+def _words(values: Any) -> tuple[int, ...]:
+    if not isinstance(values, list) or not all(map(is_whole, values)):
         raise ValueError("the words of tokens are not integers")
-    return tuple(found)
+    return tuple(values)
 
 
-def _sites(found: Any) -> list[tuple[Site, int]]:
+def _sites(values: Any) -> list[tuple[Site, int]]:
     """Returns each site with its number of heads."""
-    sites = [(Site(each["kind"], each["layer"]), each["heads"]) for each in found]
+    sites = [(Site(each["kind"], each["layer"]), each["heads"]) for each in values]
     for site, heads in sites:
         layers = LARGEST["encoder_layers"]
         if site.kind not in SITE_KINDS or not (is_whole(site.layer) and 0 <= site.layer < layers):
@@ -171,45 +171,45 @@ def _sites(found: Any) -> list[tuple[Site, int]]:
     return sites
 
 
-def _read_path(found: Any) -> ExportedPath:
+def _read_path(values: Any) -> ExportedPath:
     names = {field.name for field in dataclasses.fields(ExportedPath)}
-    if not isinstance(found, dict) or set(found) != names:
+    if not isinstance(values, dict) or set(values) != names:
         raise ValueError("a hypothesis lacks a field or has an unknown one")
-    numbers = (*found["log_probs"], found["score"], found["rank"])
+    numbers = (*values["log_probs"], values["score"], values["rank"])
     if not all(isinstance(each, float) for each in numbers):
         raise ValueError("a log-probability of a hypothesis is not a number")
-    if not all(isinstance(found[name], bool) for name in ("finished", "given_up")):
+    if not all(isinstance(values[name], bool) for name in ("finished", "given_up")):
         raise ValueError("finished or given_up of a hypothesis is not a boolean")
-    lists = {"ids": ids(found["ids"]), "labels": texts(found["labels"]), "log_probs": tuple(found["log_probs"])}
+    lists = {"ids": ids(values["ids"]), "labels": texts(values["labels"]), "log_probs": tuple(values["log_probs"])}
     if len({len(each) for each in lists.values()}) != 1:
         raise ValueError("the tokens of a hypothesis and their log-probabilities differ in number")
-    return ExportedPath(**(found | lists | {"text": _text(found["text"])}))
+    return ExportedPath(**(values | lists | {"text": _text(values["text"])}))
 
 
-def _share(found: Any) -> float | None:
-    if found is not None and not (isinstance(found, float) and 0 <= found <= 1):
-        raise ValueError(f"found {shown(found)}; expected a probability")
-    return found
+def _share(value: Any) -> float | None:
+    if value is not None and not (isinstance(value, float) and 0 <= value <= 1):
+        raise ValueError(f"found {shown(value)}; expected a probability")
+    return value
 
 
-def _text(found: Any) -> str:
-    if not isinstance(found, str):
-        raise ValueError(f"found {shown(found)}; expected a text")
-    return found
+def _text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise ValueError(f"found {shown(value)}; expected a text")
+    return value
 
 
 MAX_BYTES = 1 << 30  # of a file, and of its arrays
 MAX_JSON = 256 * MEGABYTE  # of a file: more than the lab writes
 MAX_HEADER = 16 * MEGABYTE
-MAX_WRITTEN_OUT = 8_000_000  # numbers in a JSON file
-NAMED = "header"  # the array of a .npz file that holds the header as JSON
+MAX_JSON_NUMBERS = 8_000_000  # numbers in a JSON file
+HEADER_ARRAY = "header"  # the array of a .npz file that holds the header as JSON
 
 
 def npz(exported: Exported) -> bytes:
     """Returns the content of a .npz file: the arrays, and the header as the bytes of a JSON text."""
     header = np.frombuffer(json.dumps(_header(exported), ensure_ascii=False).encode(), np.uint8)
     raw = io.BytesIO()
-    np.savez_compressed(raw, allow_pickle=False, **{NAMED: header}, **arrays_of(exported))
+    np.savez_compressed(raw, allow_pickle=False, **{HEADER_ARRAY: header}, **arrays_of(exported))
     return raw.getvalue()
 
 
@@ -217,8 +217,8 @@ def as_json(exported: Exported) -> bytes:
     """Returns the content of a JSON file with the arrays as lists. Raises ValueError for too many numbers."""
     arrays = arrays_of(exported)
     count = sum(array.size for array in arrays.values())
-    if count > MAX_WRITTEN_OUT:
-        raise ValueError(f"the analysis has {count:,} numbers; JSON takes at most {MAX_WRITTEN_OUT:,}. Use .npz")
+    if count > MAX_JSON_NUMBERS:
+        raise ValueError(f"the analysis has {count:,} numbers; JSON takes at most {MAX_JSON_NUMBERS:,}. Use .npz")
     written = {"arrays": {name: _short(array).tolist() for name, array in arrays.items()}}
     return (json.dumps(_header(exported) | written, ensure_ascii=False, allow_nan=False) + "\n").encode()
 
@@ -247,7 +247,7 @@ def read(source: Path | str | bytes) -> Exported:
     try:
         if raw[:2] == b"PK":
             with zipfile.ZipFile(io.BytesIO(raw)) as archive:
-                header = parsed(_array(archive, NAMED, None).tobytes())
+                header = parsed(_array(archive, HEADER_ARRAY, None).tobytes())
                 return _checked(header, where, lambda name, shapes: _array(archive, name, shapes), _names(archive))
         if len(raw) > MAX_JSON:
             raise FileError(f"{where} has {len(raw):,} bytes; expected at most {MAX_JSON:,} of a JSON file")
@@ -298,12 +298,12 @@ def _short(array: np.ndarray) -> np.ndarray:
 
 
 def _names(archive: zipfile.ZipFile) -> set[str]:
-    return {name.removesuffix(".npy") for name in archive.namelist()} - {NAMED}
+    return {name.removesuffix(".npy") for name in archive.namelist()} - {HEADER_ARRAY}
 
 
 def _array(archive: zipfile.ZipFile, name: str, wanted: Wanted | None) -> np.ndarray:
     """Returns an array of a .npz file after checking its form; without `wanted`, that of the header."""
-    if name == NAMED and f"{NAMED}.npy" not in archive.namelist():
+    if name == HEADER_ARRAY and f"{HEADER_ARRAY}.npy" not in archive.namelist():
         raise FileError("the file is another .npz; expected an exported analysis")
     with archive.open(f"{name}.npy") as raw:
         shape, kind = form(raw)

@@ -18,12 +18,12 @@ from model.trace import SITE_KINDS, Site
 class FormError(ValueError):
     """A line that no form fits. `position` is the first wrong character, the message the expected text."""
 
-    def __init__(self, expected: str, at: int) -> None:
+    def __init__(self, expected: str, position: int) -> None:
         super().__init__(expected)
-        self.at = at
+        self.position = position
 
 
-class Token(NamedTuple):
+class LabelledToken(NamedTuple):
     """A token by its label, and its occurrence among equal labels, from 1."""
 
     label: str
@@ -41,52 +41,52 @@ class Head(NamedTuple):
 class Amount:
     """Condition on a number: a lower bound, an upper bound, or a value with a tolerance."""
 
-    how: str  # at least, at most, within
+    comparison: str  # at least, at most, within
     value: float
     tolerance: float = 0.0
 
-    def holds(self, found: float) -> bool:
+    def holds(self, value: float) -> bool:
         """True where the number meets the condition; False for nan."""
-        if self.how == "within":
-            return abs(found - self.value) <= self.tolerance
-        return found >= self.value if self.how == "at least" else found <= self.value
+        if self.comparison == "within":
+            return abs(value - self.value) <= self.tolerance
+        return value >= self.value if self.comparison == "at least" else value <= self.value
 
 
-Read = Callable[[str, int], tuple[Any, int]]
+FieldReader = Callable[[str, int], tuple[Any, int]]
 _NUMBER = r"-?(?:0|[1-9][0-9]{0,9})(?:\.[0-9]{1,12})?"
 _DECODER = json.JSONDecoder()
-_ASKED = [name for name in schema.plain(Request("x")) if name not in ("source", "checkpoint", "decoding")]
-_DECODED = schema.DECODING_KEYS
+_REQUEST_FIELDS = [name for name in schema.request_values(Request("x")) if name not in ("source", "checkpoint", "decoding")]
+_DECODING_FIELDS = schema.DECODING_KEYS
 
 
-def _value(line: str, at: int) -> tuple[Any, int]:
+def _value(line: str, position: int) -> tuple[Any, int]:
     """Reads a JSON value."""
     try:
-        value, end = _DECODER.raw_decode(line, at)
+        value, end = _DECODER.raw_decode(line, position)
     except (ValueError, RecursionError):
-        raise FormError("a JSON value: a text in double quotes, a number or a list", at) from None
+        raise FormError("a JSON value: a text in double quotes, a number or a list", position) from None
     return value, end
 
 
-def _text(line: str, at: int) -> tuple[str, int]:
-    if line[at : at + 1] != '"':
-        raise FormError("a text in double quotes", at)
-    return _value(line, at)
+def _text(line: str, position: int) -> tuple[str, int]:
+    if line[position : position + 1] != '"':
+        raise FormError("a text in double quotes", position)
+    return _value(line, position)
 
 
-def _token(line: str, at: int) -> tuple[Token, int]:
-    label, at = _text(line, at)
-    which = re.compile(r"#([1-9][0-9]{0,3})").match(line, at)
-    return (Token(label, int(which[1])), which.end()) if which else (Token(label), at)
+def _token(line: str, position: int) -> tuple[LabelledToken, int]:
+    label, position = _text(line, position)
+    which = re.compile(r"#([1-9][0-9]{0,3})").match(line, position)
+    return (LabelledToken(label, int(which[1])), which.end()) if which else (LabelledToken(label), position)
 
 
 def _matched(pattern: str, expected: str) -> Callable[[str, int], re.Match[str]]:
     compiled = re.compile(pattern, re.ASCII)
 
-    def match(line: str, at: int) -> re.Match[str]:
-        if hit := compiled.match(line, at):
+    def match(line: str, position: int) -> re.Match[str]:
+        if hit := compiled.match(line, position):
             return hit
-        raise FormError(expected, at)
+        raise FormError(expected, position)
 
     return match
 
@@ -102,47 +102,47 @@ _step_of = _matched(r"([1-9][0-9]{0,2})\b", "a step, from 1")
 _metric_of = _matched("[a-z]+", f"one of {', '.join(METRICS)}")
 
 
-def _amount(line: str, at: int) -> tuple[Amount, int]:
-    match = _amount_of(line, at)
+def _amount(line: str, position: int) -> tuple[Amount, int]:
+    match = _amount_of(line, position)
     if match[1]:
         return Amount(match[1], float(match[2])), match.end()
     return Amount("within", float(match[3]), float(match[4])), match.end()
 
 
-def _head(line: str, at: int) -> tuple[Head, int]:
-    match = _head_of(line, at)
+def _head(line: str, position: int) -> tuple[Head, int]:
+    match = _head_of(line, position)
     kind = next(of.kind for of in SITE_KINDS.values() if of.code == match[1])
     return Head(Site(kind, int(match[2]) - 1), None if match[3] == "mean" else int(match[3]) - 1), match.end()
 
 
-def _step(line: str, at: int) -> tuple[int, int]:
-    match = _step_of(line, at)
+def _step(line: str, position: int) -> tuple[int, int]:
+    match = _step_of(line, position)
     return int(match[1]) - 1, match.end()
 
 
-def _metric(line: str, at: int) -> tuple[str, int]:
-    match = _metric_of(line, at)
+def _metric(line: str, position: int) -> tuple[str, int]:
+    match = _metric_of(line, position)
     if match[0] not in METRICS:
-        raise FormError(f"one of {', '.join(METRICS)}", at)
+        raise FormError(f"one of {', '.join(METRICS)}", position)
     return match[0], match.end()
 
 
-def _asked(line: str, at: int) -> tuple[Request, int]:
+def _request(line: str, position: int) -> tuple[Request, int]:
     """Reads a sentence, and the options after `with`, each as name=value."""
-    first = at
-    source, at = _text(line, at)
+    first = position
+    source, position = _text(line, position)
     options: dict[str, Any] = {}
     before = " with "
-    while line.startswith(before, at) and (name := re.compile(r"([a-z_]+)=").match(line, at + len(before))):
-        if name[1] not in (*_ASKED, *_DECODED) or name[1] in options:
-            raise FormError(f"one of {', '.join((*_ASKED, *_DECODED))}, each once", name.start())
-        options[name[1]], at = _value(line, name.end())
+    while line.startswith(before, position) and (name := re.compile(r"([a-z_]+)=").match(line, position + len(before))):
+        if name[1] not in (*_REQUEST_FIELDS, *_DECODING_FIELDS) or name[1] in options:
+            raise FormError(f"one of {', '.join((*_REQUEST_FIELDS, *_DECODING_FIELDS))}, each once", name.start())
+        options[name[1]], position = _value(line, name.end())
         before = " "
-    plain = schema.plain(Request("x")) | {"source": source}
-    plain |= {name: value for name, value in options.items() if name in _ASKED}
-    plain["decoding"] |= {name: _as_number(name, value) for name, value in options.items() if name in _DECODED}
+    plain = schema.request_values(Request("x")) | {"source": source}
+    plain |= {name: value for name, value in options.items() if name in _REQUEST_FIELDS}
+    plain["decoding"] |= {name: _as_number(name, value) for name, value in options.items() if name in _DECODING_FIELDS}
     try:
-        return schema.asked(plain), at
+        return schema.parse_request(plain), position
     except (ValueError, TypeError, KeyError) as fault:
         raise FormError(f"a valid request ({fault})", first) from None
 
@@ -151,8 +151,8 @@ def _as_number(name: str, value: Any) -> Any:
     return float(value) if name in ("alpha", "temperature", "top_p") and is_whole(value) else value
 
 
-FIELDS: dict[str, Read] = {
-    "request": _asked,
+FIELDS: dict[str, FieldReader] = {
+    "request": _request,
     "text": _text,
     "query": _token,
     "key": _token,
@@ -201,10 +201,12 @@ def head(site: Site, number: int | None) -> str:
     return f"{site.of.code}.{site.layer + 1}.{'mean' if number is None else number + 1}"
 
 
-def asked(request: Request) -> str:
+def format_request(request: Request) -> str:
     """Formats a request without its default options. The checkpoint is chosen where the checks run."""
-    plain, default = schema.plain(request), schema.plain(Request(request.source))
-    options = {name: plain[name] for name in _ASKED if plain[name] != default[name]}
-    options |= {name: plain["decoding"][name] for name in _DECODED if plain["decoding"][name] != default["decoding"][name]}
+    plain, default = schema.request_values(request), schema.request_values(Request(request.source))
+    options = {name: plain[name] for name in _REQUEST_FIELDS if plain[name] != default[name]}
+    options |= {
+        name: plain["decoding"][name] for name in _DECODING_FIELDS if plain["decoding"][name] != default["decoding"][name]
+    }
     more = " ".join(f"{name}={text(value)}" for name, value in options.items())
     return f"{text(request.source)} with {more}" if more else text(request.source)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from model.export import check_forms as forms
-from model.export.check_forms import Amount, FormError, Head, Token
+from model.export.check_forms import Amount, FormError, Head, LabelledToken
 from model.io.files import shown
 from model.io.numbers import decimal
 from model.readings.heads.head_metrics import Rows, metrics_of
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from model.inference.analysis import Analysis
     from model.inference.request import Request
 
-MOST_KEPT = 32  # analyses, and leak reports: a file may have thousands of sentences
+MAX_CACHED = 32  # analyses, and leak reports: a file may have thousands of sentences
 T = TypeVar("T")
 
 
@@ -40,19 +40,19 @@ class Lab:
     def analyse(self, request: Request) -> Analysis:
         from model.inference.analyse import analyse
 
-        return _kept(self.analyses, request, lambda: analyse(self.checkpoint, request).without_scores())
+        return _cached(self.analyses, request, lambda: analyse(self.checkpoint, request).without_scores())
 
     def leaks(self, request: Request) -> LeakReport:
         from model.experiments.leaks import leak_test
 
-        return _kept(self.reports, request, lambda: leak_test(self.checkpoint, request))
+        return _cached(self.reports, request, lambda: leak_test(self.checkpoint, request))
 
 
-def _kept(known: dict[Request, T], request: Request, make: Callable[[], T]) -> T:
+def _cached(known: dict[Request, T], request: Request, make: Callable[[], T]) -> T:
     """Returns the cached result of a request, or computes it. Drops the result that was not used for longest."""
     result = known.pop(request) if request in known else make()
     known[request] = result
-    if len(known) > MOST_KEPT:
+    if len(known) > MAX_CACHED:
         del known[next(iter(known))]
     return result
 
@@ -63,22 +63,22 @@ STRONG = 0.5  # weights and probabilities from here on are checked with “at le
 
 
 @dataclass(frozen=True)
-class Measured:
+class CheckResult:
     """Result of a check: True where it holds, and the measured numbers in words."""
 
     holds: bool
-    found: str
+    description: str
 
 
 @dataclass(frozen=True)
-class Kind:
+class CheckKind:
     """A kind of check. `measure` may raise ValueError where the checkpoint lacks the part: then the check fails."""
 
     name: str
     form: str
     meaning: str
     example: str
-    measure: Callable[..., Measured]
+    measure: Callable[..., CheckResult]
 
 
 @dataclass(frozen=True)
@@ -87,26 +87,26 @@ class Check:
 
     number: int
     text: str
-    kind: Kind
+    kind: CheckKind
     values: dict[str, Any]
 
-    def measure(self, lab: Lab) -> Measured:
+    def measure(self, lab: Lab) -> CheckResult:
         """Measures the check on a checkpoint."""
         try:
             return self.kind.measure(lab, **self.values)
         except ValueError as fault:
-            return Measured(False, str(fault))
+            return CheckResult(False, str(fault))
 
 
-def _number(amount: Amount, value: float, what: str = "") -> Measured:
-    return Measured(amount.holds(value), f"{decimal(value, 4)}{what}")
+def _number(amount: Amount, value: float, what: str = "") -> CheckResult:
+    return CheckResult(amount.holds(value), f"{decimal(value, 4)}{what}")
 
 
-def _weight(lab: Lab, head: Head, query: Token, key: Token, amount: Amount, request: Request) -> Measured:
+def _weight(lab: Lab, head: Head, query: LabelledToken, key: LabelledToken, amount: Amount, request: Request) -> CheckResult:
     trace = lab.analyse(request).trace
     view = _view(trace, head)
     rows = trace.outputs if head.site.of.queries == "target" and trace.outputs else trace.axis(head.site.of.queries)
-    row, column = _place(rows.labels, query), _place(view.keys, key)
+    row, column = _position_of(rows.labels, query), _position_of(view.keys, key)
     return _number(amount, float(view.values[row, column]))
 
 
@@ -120,7 +120,7 @@ def _view(trace: Trace, head: Head) -> View:
     return trace.view(site, number)
 
 
-def _place(labels: Sequence[str], token: Token) -> int:
+def _position_of(labels: Sequence[str], token: LabelledToken) -> int:
     """Returns the position of a token. Raises ValueError where it is missing."""
     places = [place for place, label in enumerate(labels) if label == token.label]
     if len(places) < token.number:
@@ -129,7 +129,7 @@ def _place(labels: Sequence[str], token: Token) -> int:
     return places[token.number - 1]
 
 
-def _metric(lab: Lab, head: Head, metric: str, amount: Amount, request: Request) -> Measured:
+def _metric(lab: Lab, head: Head, metric: str, amount: Amount, request: Request) -> CheckResult:
     value = metric_of(lab.analyse(request), head, metric)
     if math.isnan(value):
         raise ValueError(f"head {forms.head(*head)} has no {metric} here: no row has such a token")
@@ -144,83 +144,85 @@ def metric_of(analysis: Analysis, head: Head, metric: str) -> float:
     return float(metrics_of(Rows.of(view.values[None], view.keys, real, view.allowed), (metric,))[metric][0])
 
 
-def _translation(lab: Lab, request: Request, text: str) -> Measured:
+def _translation(lab: Lab, request: Request, text: str) -> CheckResult:
     translation = lab.analyse(request).translation
-    return Measured(translation == text, translation or "(nothing)")
+    return CheckResult(translation == text, translation or "(nothing)")
 
 
-def _probability(lab: Lab, step: int, text: str, amount: Amount, request: Request) -> Measured:
+def _probability(lab: Lab, step: int, text: str, amount: Amount, request: Request) -> CheckResult:
     trace = lab.analyse(request).trace
     if step >= len(trace.predicted):
         raise ValueError(f"there is no step {step + 1}; there are {len(trace.predicted)}")
     label, value = trace.predicted.labels[step], float(trace.probabilities[step])
-    return Measured(label == text and amount.holds(value), f"{decimal(value, 4)} of “{label}”")
+    return CheckResult(label == text and amount.holds(value), f"{decimal(value, 4)} of “{label}”")
 
 
-def _later(lab: Lab, request: Request) -> Measured:
+def _later(lab: Lab, request: Request) -> CheckResult:
     report = lab.leaks(request)
-    if not report.later.size:
+    if not report.shift_by_changed_token.size:
         raise ValueError("this model has no decoder, so there is no later token")
     if not report.leaks:
-        return Measured(True, f"nothing moves: {len(report.labels)} tokens changed, {len(report.later)} layers")
+        return CheckResult(
+            True, f"nothing moves: {len(report.labels)} tokens changed, {len(report.shift_by_changed_token)} layers"
+        )
     layer, changed, moved = min(report.leaks)
-    far = report.later[layer, changed, moved]
-    return Measured(
+    far = report.shift_by_changed_token[layer, changed, moved]
+    return CheckResult(
         False,
         f"{len(report.leaks)} earlier positions move; first: “{report.labels[changed]}” moves “{report.labels[moved]}” "
         f"at decoder layer {layer + 1}, by {far:.1%} of the largest entry",
     )
 
 
-def _padding(lab: Lab, request: Request) -> Measured:
+def _padding(lab: Lab, request: Request) -> CheckResult:
     report = lab.leaks(request)
     if not report.pads:
         raise ValueError("this model has no encoder, so there is no padding")
     if not report.padding_leaks:
-        return Measured(True, f"nothing moves: {report.pads} padded positions changed")
+        return CheckResult(True, f"nothing moves: {report.pads} padded positions changed")
     stack, layer, _ = report.padding_leaks[0]
-    return Measured(False, f"{len(report.padding_leaks)} real positions move, first at {stack} layer {layer + 1}")
+    return CheckResult(False, f"{len(report.padding_leaks)} real positions move, first at {stack} layer {layer + 1}")
 
 
-KINDS: dict[str, Kind] = {
+KINDS: dict[str, CheckKind] = {
     kind.name: kind
     for kind in (
-        Kind(
+        CheckKind(
             "weight",
             "head {head} puts {amount} of {query} on {key} in {request}",
             "the weight of a head on the second token, in the row that predicts the first (in the encoder: in its own row)",
             'head cross.3.2 puts at least 0.9 of "il" on "it" in "The fox sleeps because it is tired."',
             _weight,
         ),
-        Kind(
+        CheckKind(
             "metric",
             "head {head} has {metric} {amount} in {request}",
             "a metric of a head over a sentence, as on the page Heads",
             'head enc.2.1 has entropy 0.51 within 0.05 in "The fox sleeps."',
             _metric,
         ),
-        Kind(
+        CheckKind(
             "translation",
             "the translation of {request} is {text}",
             "the decoded text, exactly",
             'the translation of "I love you." is "Je t\'aime."',
             _translation,
         ),
-        Kind(
+        CheckKind(
             "probability",
             "step {step} writes {text} with probability {amount} in {request}",
             "the token of a step, and its probability",
             'step 1 writes "Je" with probability at least 0.8 in "I love you." with strategy="beam" width=4',
             _probability,
         ),
-        Kind(
+        CheckKind(
             "later",
             "no later token leaks in {request}",
             "the decoder: a changed input token must change no earlier position, at any layer",
             'no later token leaks in "The fox sleeps."',
             _later,
         ),
-        Kind(
+        CheckKind(
             "padding",
             "no padding leaks in {request}",
             "changed padding must change no real token, in the encoder or the decoder",
@@ -243,7 +245,7 @@ def parse(content: str, name: str = "the file") -> tuple[Check, ...]:
             try:
                 checks.append(_read(number, text))
             except FormError as fault:
-                there = shown(text[fault.at :][:60]) if text[fault.at :] else "its end"
+                there = shown(text[fault.position :][:60]) if text[fault.position :] else "its end"
                 raise ValueError(f"{name}, line {number}: expected {fault} at {there}") from None
     if not checks:
         raise ValueError(f"{name} has no check; expected lines such as: {KINDS['later'].example}")
@@ -257,28 +259,28 @@ def _read(number: int, line: str) -> Check:
         try:
             return Check(number, line, kind, forms.read(kind.form, line))
         except FormError as fault:
-            furthest = fault if fault.at > furthest.at else furthest
-    if furthest.at == 0 or (furthest.at < 4 and not line.startswith("head")):
+            furthest = fault if fault.position > furthest.position else furthest
+    if furthest.position == 0 or (furthest.position < 4 and not line.startswith("head")):
         raise FormError('one of the forms of docs/checks.md, such as “no later token leaks in "..."”', 0)
     raise furthest
 
 
-Place = tuple[Site, int | None, int]  # site, head (None: the mean) and row; from 0
+AttentionRow = tuple[Site, int | None, int]  # site, head (None: the mean) and row; from 0
 
 
-def lines(checkpoint: Checkpoint, analysis: Analysis, step: int, places: Sequence[Place]) -> tuple[str, ...]:
+def view_checks(checkpoint: Checkpoint, analysis: Analysis, step: int, places: Sequence[AttentionRow]) -> tuple[str, ...]:
     """Returns the checks of a view: its translation, the token of a step (from 0), the top key of each head and row, and no
     leaks.
 
     Checks that do not hold on this analysis are left out.
     """
     lab = Lab(checkpoint, {analysis.request: analysis})
-    about, trace = forms.asked(analysis.request), analysis.trace
+    about, trace = forms.format_request(analysis.request), analysis.trace
     texts = []
     if analysis.hypothesis is not None:
         texts.append(f"the translation of {about} is {forms.text(analysis.translation)}")
         label, value = analysis.trace.predicted.labels[step], float(analysis.trace.probabilities[step])
-        texts.append(f"step {step + 1} writes {forms.text(label)} with probability {stated(value)} in {about}")
+        texts.append(f"step {step + 1} writes {forms.text(label)} with probability {format_condition(value)} in {about}")
     for site, head, row in places:
         view, name = trace.view(site, head), forms.head(site, head)
         labels = (
@@ -286,14 +288,14 @@ def lines(checkpoint: Checkpoint, analysis: Analysis, step: int, places: Sequenc
         )
         key = int(np.argmax(view.values[row]))
         query, to = forms.token(labels[row], labels, row), forms.token(view.keys[key], view.keys, key)
-        texts.append(f"head {name} puts {stated(float(view.values[row, key]))} of {query} on {to} in {about}")
+        texts.append(f"head {name} puts {format_condition(float(view.values[row, key]))} of {query} on {to} in {about}")
         entropy = metric_of(analysis, Head(site, head), "entropy")
         texts.append(f"head {name} has entropy {_within(entropy)} in {about}")
     texts += [f"no later token leaks in {about}", f"no padding leaks in {about}"]
     return tuple(line for line in texts if _read(1, line).measure(lab).holds)
 
 
-def stated(value: float) -> str:
+def format_condition(value: float) -> str:
     """Formats the condition on a weight or a probability."""
     if value < STRONG:
         return _within(value)

@@ -73,10 +73,10 @@ class Code:
         parts = [f"{f.name}={getattr(decoding, f.name)!r}" for f in others if getattr(decoding, f.name) != f.default]
         return f"Decoding({', '.join([repr(getattr(decoding, first.name)), *parts])})"
 
-    def _intervention(self, made: Intervention) -> str:
+    def _intervention(self, intervention: Intervention) -> str:
         self.uses(model=("Intervention",))
-        assert made != BASELINE, "an empty intervention is the default"
-        return "Intervention()" + "".join(f".with_edit({code!r})" for code in codes(made))
+        assert intervention != BASELINE, "an empty intervention is the default"
+        return "Intervention()" + "".join(f".with_edit({code!r})" for code in codes(intervention))
 
     def site(self, site: Site) -> str:
         """Returns a site as an expression."""

@@ -133,10 +133,15 @@ def _exported(checkpoint: Checkpoint, analysis: Analysis, print_: str) -> Export
     )
 
 
-def _path(checkpoint: Checkpoint, analysis: Analysis, found: Hypothesis, given_up: bool) -> ExportedPath:
+def _path(checkpoint: Checkpoint, analysis: Analysis, hypothesis: Hypothesis, given_up: bool) -> ExportedPath:
     tokenizer, alpha = checkpoint.target_tokenizer, analysis.request.decoding.alpha
-    tokens = (tokenizer.decode(found.ids), found.ids, tokenizer.pieces(found.ids), tuple(map(float, found.log_probs)))
-    return ExportedPath(*tokens, float(found.score), float(found.normalised(alpha)), found.finished, given_up)
+    tokens = (
+        tokenizer.decode(hypothesis.ids),
+        hypothesis.ids,
+        tokenizer.pieces(hypothesis.ids),
+        tuple(map(float, hypothesis.log_probs)),
+    )
+    return ExportedPath(*tokens, float(hypothesis.score), float(hypothesis.normalised(alpha)), hypothesis.finished, given_up)
 
 
 def fingerprint(checkpoint: Checkpoint) -> str:

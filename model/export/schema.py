@@ -85,9 +85,9 @@ def intervention(codes: Iterable[str]) -> Intervention:
     return edits
 
 
-def codes(made: Intervention) -> tuple[str, ...]:
+def codes(intervention: Intervention) -> tuple[str, ...]:
     """Returns the codes of all edits of an intervention."""
-    return tuple(code for code, _ in made.parts())
+    return tuple(code for code, _ in intervention.parts())
 
 
 _REQUEST_KEYS = (
@@ -97,7 +97,7 @@ _REQUEST_KEYS = (
 DECODING_KEYS = ("strategy", "limit", "width", "alpha", "temperature", "top_k", "top_p", "seed", "more")
 
 
-def plain(request: Request) -> dict[str, Any]:
+def request_values(request: Request) -> dict[str, Any]:
     """Returns a request as lists, texts and numbers."""
     decoding = request.decoding
     return {
@@ -126,7 +126,7 @@ def plain(request: Request) -> dict[str, Any]:
     }
 
 
-def asked(values: Mapping[str, Any]) -> Request:
+def parse_request(values: Mapping[str, Any]) -> Request:
     """Returns the request of plain values. Raises ValueError, TypeError or KeyError for wrong values."""
     values = {"second": ""} | dict(values)  # older files lack the key
     _check_types(
@@ -179,15 +179,15 @@ def _check_types(
         raise ValueError(f"the {record} has a value of the wrong type")
 
 
-def ids(found: Any) -> tuple[int, ...]:
+def ids(values: Any) -> tuple[int, ...]:
     """Returns token ids of a list. Raises ValueError for other values."""
-    if not isinstance(found, list) or not all(is_whole(each) and each >= 0 for each in found):
+    if not isinstance(values, list) or not all(is_whole(each) and each >= 0 for each in values):
         raise ValueError("a list of tokens has a value that is not a token id")
-    return tuple(found)
+    return tuple(values)
 
 
-def texts(found: Any) -> tuple[str, ...]:
+def texts(values: Any) -> tuple[str, ...]:
     """Returns texts of a list. Raises ValueError for other values."""
-    if not isinstance(found, list) or not all(isinstance(each, str) for each in found):
+    if not isinstance(values, list) or not all(isinstance(each, str) for each in values):
         raise ValueError("a list of texts has a value that is not a text")
-    return tuple(found)
+    return tuple(values)

@@ -19,7 +19,7 @@ SHIPPED = ("base", "original", "modern", "heads-1", "heads-8")  # weights are st
 
 
 @dataclass(frozen=True)
-class Variant:
+class ModelVariant:
     """A design: its name and title, its differences from the base in words, and as fields of `ModelConfig`."""
 
     name: str
@@ -28,27 +28,27 @@ class Variant:
     changes: Mapping[str, Any] = field(default_factory=dict)
 
 
-VARIANTS: dict[str, Variant] = {
+VARIANTS: dict[str, ModelVariant] = {
     variant.name: variant
     for variant in (
-        Variant(BASE, "Pre-norm, 4 heads", "LayerNorm before each sub-layer, sinusoidal positions, ReLU, 4 heads"),
-        Variant(
+        ModelVariant(BASE, "Pre-norm, 4 heads", "LayerNorm before each sub-layer, sinusoidal positions, ReLU, 4 heads"),
+        ModelVariant(
             "original",
             "As in 2017",
             "LayerNorm after each sum, and none at the end of a stack (Vaswani et al. 2017)",
             {"norm_first": False, "final_norm": False},
         ),
-        Variant(
+        ModelVariant(
             "modern",
             "As today",
             "RMSNorm, SwiGLU of as many parameters, rotary positions",
             {"norm": "rmsnorm", "activation": "swiglu", "positions": "rotary"},
         ),
-        Variant("gelu", "GELU", "GELU in the place of ReLU", {"activation": "gelu"}),
-        Variant("swiglu", "SwiGLU", "SwiGLU of as many parameters in the place of ReLU", {"activation": "swiglu"}),
-        Variant("heads-1", "1 head", "one head of the whole width", {"heads": 1}),
-        Variant("heads-2", "2 heads", "two heads that share the width", {"heads": 2}),
-        Variant("heads-8", "8 heads", "eight heads that share the width", {"heads": 8}),
+        ModelVariant("gelu", "GELU", "GELU in the place of ReLU", {"activation": "gelu"}),
+        ModelVariant("swiglu", "SwiGLU", "SwiGLU of as many parameters in the place of ReLU", {"activation": "swiglu"}),
+        ModelVariant("heads-1", "1 head", "one head of the whole width", {"heads": 1}),
+        ModelVariant("heads-2", "2 heads", "two heads that share the width", {"heads": 2}),
+        ModelVariant("heads-8", "8 heads", "eight heads that share the width", {"heads": 8}),
     )
 }
 
@@ -60,7 +60,7 @@ class Plan:
     size: Mapping[str, Any]
     training: Mapping[str, Any]
 
-    def model_options(self, variant: Variant) -> dict[str, Any]:
+    def model_options(self, variant: ModelVariant) -> dict[str, Any]:
         """Returns the fields of a variant's `ModelConfig`. A gated feed-forward network is narrower, so that it has as many
         parameters as a plain one."""
         options = dict(self.size) | dict(variant.changes)
@@ -72,7 +72,7 @@ class Plan:
         """Returns the fields of its `TrainConfig`."""
         return dict(self.training) | {"seed": seed}
 
-    def changed(self, **fields: Any) -> Plan:
+    def with_fields(self, **fields: Any) -> Plan:
         """Returns the plan with some fields changed for all variants.
 
         Where `epochs` changes without `first_target_epochs`, the latter keeps its share. Raises ValueError for an unknown
@@ -129,15 +129,15 @@ def quantile(freedom: int, level: float = LEVEL) -> float:
     if not 0 < level < 1 or freedom < 1:
         raise ValueError(f"level is {level} with {freedom} degrees of freedom; expected between 0 and 1, and at least 1")
     low, high = 0.0, 1.0
-    while within(high, freedom) < level:
+    while probability_within(high, freedom) < level:
         high *= 2
     for _ in range(80):
         middle = (low + high) / 2
-        low, high = (middle, high) if within(middle, freedom) < level else (low, middle)
+        low, high = (middle, high) if probability_within(middle, freedom) < level else (low, middle)
     return high
 
 
-def within(t: float, freedom: int) -> float:
+def probability_within(t: float, freedom: int) -> float:
     """Returns the probability of a value between -t and t (Abramowitz and Stegun 1964, 26.7.3 and 26.7.4)."""
     angle = math.atan2(t, math.sqrt(freedom))
     cosine, term, total = math.cos(angle) ** 2, 1.0, 0.0

@@ -17,7 +17,7 @@ from model.variants.same_heads import SameHeads
 
 SCHEMA = 2
 FILE = "variants.json"
-MOST = 8 * MEGABYTE
+MAX_BYTES = 8 * MEGABYTE
 SCORES = {"bleu": 2, "chrf": 2, "dev_loss": 4}  # digits after the point
 STATES = {  # of a run without scores
     "waiting": "not begun",
@@ -42,7 +42,7 @@ class Spread(NamedTuple):
     seeds: int
 
 
-class Against(NamedTuple):
+class VariantComparison(NamedTuple):
     """Comparison of a variant with another one.
 
     `difference` is that of the means. `is_apart` is True where all seeds of one are on the same side of all seeds of the
@@ -58,7 +58,7 @@ class Against(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Seeded:
+class SeedRun:
     """One run: BLEU and chrF on the test sentences, dev loss in nats a token, steps, and minutes of training.
 
     `losses` are pairs of a step and its dev loss.
@@ -74,7 +74,7 @@ class Seeded:
 
 
 @dataclass(frozen=True)
-class Missing:
+class MissingRun:
     """A planned run without scores: one of `STATES`, the last saved step, and the reason of a failure."""
 
     name: str
@@ -85,7 +85,7 @@ class Missing:
 
 
 @dataclass(frozen=True)
-class Measured:
+class VariantResult:
     """A variant with its runs, one per seed. `tokens_per_second` are target tokens in training, where measured."""
 
     name: str
@@ -93,7 +93,7 @@ class Measured:
     says: str
     model: dict[str, Any]  # fields of its config
     parameters: int
-    runs: tuple[Seeded, ...]
+    runs: tuple[SeedRun, ...]
     tokens_per_second: float | None = None
 
     def spread(self, score: str) -> Spread:
@@ -101,14 +101,14 @@ class Measured:
         values = [getattr(run, score) for run in self.runs]
         return Spread(math.fsum(values) / len(values), min(values), max(values), len(values))
 
-    def against(self, other: Measured, score: str) -> Against:
+    def compare(self, other: VariantResult, score: str) -> VariantComparison:
         """Compares this variant with another by one of `SCORES`."""
         mine, its = self.spread(score), other.spread(score)
         is_apart = mine.low > its.high or mine.high < its.low
         others = {run.seed: getattr(run, score) for run in other.runs}
         pairs = [getattr(run, score) - others[run.seed] for run in self.runs if run.seed in others]
         chance = chance_apart(mine.seeds, its.seeds)
-        return Against(mine.mean - its.mean, is_apart, chance, len(pairs), mean_interval(pairs))
+        return VariantComparison(mine.mean - its.mean, is_apart, chance, len(pairs), mean_interval(pairs))
 
 
 @dataclass(frozen=True)
@@ -127,16 +127,16 @@ class Variants:
     decoding: dict[str, Any]
     sentences: int
     sacrebleu_signature: str
-    variants: tuple[Measured, ...]
+    variants: tuple[VariantResult, ...]
     speed: dict[str, Any] | None = None
     seeds: tuple[int, ...] = ()
-    missing: tuple[Missing, ...] = ()
+    missing: tuple[MissingRun, ...] = ()
     steps: int | None = None
     target_tokens: int | None = None
     same_heads: dict[str, SameHeads] = field(default_factory=dict)
     shipped: dict[str, str] = field(default_factory=dict)
 
-    def find(self, name: str) -> Measured | None:
+    def find(self, name: str) -> VariantResult | None:
         """Returns a variant by name."""
         return next((each for each in self.variants if each.name == name), None)
 
@@ -159,13 +159,13 @@ class Variants:
             row = [each.name, each.title, each.parameters, speed, times, len(each.runs)]
             for score, digits in SCORES.items():
                 row += [round(value, digits) for value in each.spread(score)[:3]]
-                comparison = each.against(base, score) if base and each is not base else None
-                row += _told(comparison, digits) if comparison else [None] * 6
+                comparison = each.compare(base, score) if base and each is not base else None
+                row += _comparison_cells(comparison, digits) if comparison else [None] * 6
             rows.append(row)
         return names, rows
 
     @property
-    def told(self) -> str:
+    def explanation(self) -> str:
         """Explains the columns of the table, in sentences."""
         counts = {len(each.runs) for each in self.variants}
         seeds = min(counts, default=0)
@@ -184,7 +184,7 @@ class Variants:
         """Returns the record for JSON: all fields, the table and its explanation."""
         columns, rows = self.table()
         values = asdict(self) | {"same_heads": {name: heads.to_dict() for name, heads in self.same_heads.items()}}
-        return {"schema": SCHEMA} | values | {"table": {"columns": columns, "rows": rows}, "reading": self.told}
+        return {"schema": SCHEMA} | values | {"table": {"columns": columns, "rows": rows}, "reading": self.explanation}
 
     @classmethod
     def from_dict(cls, values: Any) -> Variants:
@@ -218,23 +218,23 @@ class Variants:
         return cls(**parts | {"same_heads": _same_heads(values["same_heads"])})
 
 
-def _told(held: Against, digits: int) -> list[float | bool | int | None]:
-    low, high = held.interval or (None, None)
+def _comparison_cells(comparison: VariantComparison, digits: int) -> list[float | bool | int | None]:
+    low, high = comparison.interval or (None, None)
     ends = [None if end is None else round(end, digits) for end in (low, high)]
-    return [round(held.difference, digits), held.is_apart, round(held.chance, 4), held.pairs, *ends]
+    return [round(comparison.difference, digits), comparison.is_apart, round(comparison.chance, 4), comparison.pairs, *ends]
 
 
 def read(path: Path) -> Variants:
     """Returns the record of a file. Raises FileNotFoundError, and FileError or ValueError for a damaged file."""
-    return Variants.from_dict(read_json(path, MOST))
+    return Variants.from_dict(read_json(path, MAX_BYTES))
 
 
-def place() -> Path | None:
+def record_path() -> Path | None:
     """Returns the path of the record: in a folder of CHECKPOINTS, else with the shipped checkpoints; None without one."""
     return next((home / FILE for home in homes() if (home / FILE).is_file()), None)
 
 
-def _measured(values: Any) -> Measured:
+def _measured(values: Any) -> VariantResult:
     name = values.get("name") if isinstance(values, dict) else None
     if not isinstance(name, str):
         raise ValueError(f"a variant is {shown(values)}; expected an object with a name")
@@ -246,19 +246,19 @@ def _measured(values: Any) -> Measured:
         raise ValueError(f"the variant {shown(name)} has tokens_per_second {shown(speed)}; expected a number, or nothing")
     if not isinstance(runs, list) or not runs:
         raise ValueError(f"the variant {shown(name)} has runs {shown(runs)}; expected a list with at least one")
-    parts = {each.name: values.get(each.name) for each in fields(Measured)}
+    parts = {each.name: values.get(each.name) for each in fields(VariantResult)}
     seeded = tuple(_seeded(name, run) for run in runs)
     _check_different(f"seeds of the variant {shown(name)}", [run.seed for run in seeded])
-    return Measured(**(parts | {"runs": seeded}))
+    return VariantResult(**(parts | {"runs": seeded}))
 
 
-def _check_different(what: str, found: Sequence[Any]) -> None:
-    if twice := [each for n, each in enumerate(found) if each in found[:n]]:
+def _check_different(what: str, values: Sequence[Any]) -> None:
+    if twice := [each for n, each in enumerate(values) if each in values[:n]]:
         raise ValueError(f"the {what} have {shown(twice[0])} twice; expected each once")
 
 
-def _seeded(name: str, values: Any) -> Seeded:
-    known = [each.name for each in fields(Seeded)]
+def _seeded(name: str, values: Any) -> SeedRun:
+    known = [each.name for each in fields(SeedRun)]
     if not isinstance(values, dict) or sorted(values) != sorted(known):
         raise ValueError(f"a run of {shown(name)} is {shown(values)}; expected {', '.join(known)}")
     if not all(_is_size(values[each]) for each in known if each != "losses"):
@@ -268,17 +268,17 @@ def _seeded(name: str, values: Any) -> Seeded:
     losses = values["losses"]
     if not isinstance(losses, list) or not all(_is_point(each) for each in losses):
         raise ValueError(f"a run of {shown(name)} has losses {shown(losses)}; expected pairs of a step and a loss")
-    return Seeded(**values | {"losses": tuple((step, float(loss)) for step, loss in losses)})
+    return SeedRun(**values | {"losses": tuple((step, float(loss)) for step, loss in losses)})
 
 
-def _missing(values: Any) -> Missing:
-    known = [each.name for each in fields(Missing)]
+def _missing(values: Any) -> MissingRun:
+    known = [each.name for each in fields(MissingRun)]
     if not isinstance(values, dict) or sorted(values) != sorted(known):
         raise ValueError(f"a missing run is {shown(values)}; expected {', '.join(known)}")
     texts = isinstance(values["name"], str) and isinstance(values["why"], str) and values["state"] in [*STATES]
     if not (texts and is_count(values["seed"]) and is_count(values["step"])):
         raise ValueError(f"a missing run is {shown(values)}; expected a name, a seed, a step and one of {', '.join(STATES)}")
-    return Missing(**values)
+    return MissingRun(**values)
 
 
 def _shipped(values: dict[str, Any]) -> dict[str, str]:

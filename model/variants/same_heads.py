@@ -95,7 +95,7 @@ class Best(NamedTuple):
 
 
 @dataclass(frozen=True)
-class RoleFound:
+class RoleHeads:
     """A named role in a kind of attention, with the best head of each checkpoint."""
 
     role: str
@@ -122,7 +122,7 @@ class SameHeads:
     sites: tuple[SiteMatch, ...]
     kinds: tuple[KindMatch, ...]
     circles: tuple[Circle, ...]
-    roles: tuple[RoleFound, ...]
+    roles: tuple[RoleHeads, ...]
 
     def sites_table(self) -> tuple[list[str], list[list[Cell]]]:
         """Returns a row for each pair of checkpoints and site, with heads and layers from 1."""
@@ -174,7 +174,7 @@ class SameHeads:
             raise ValueError(f"'data' is {shown(values.get('data'))}; expected the SHA-256 of a file")
         parts = {
             name: tuple(_part(name, kind, each, len(names)) for each in _list(name, values.get(name)))
-            for name, kind in (("sites", SiteMatch), ("kinds", KindMatch), ("circles", Circle), ("roles", RoleFound))
+            for name, kind in (("sites", SiteMatch), ("kinds", KindMatch), ("circles", Circle), ("roles", RoleHeads))
         }
         return cls(tuple(names), *counts.values(), values["data"], **parts)
 

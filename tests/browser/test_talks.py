@@ -61,7 +61,7 @@ def test_stops_are_added_on_every_page(visit):
         page.get_by_role("button", name="Add this view").click()
         page.locator(".playlist .stops > li").nth(number - 1).wait_for()
         idle(page)
-    kept = known.found(query(page)["talk"])[0]
+    kept = known.find_talk(query(page)["talk"])[0]
     assert [(stop.page, stop.line, links.link(stop.view)) for stop in kept.stops] == [
         (name.lower(), name, link) for name in stops
     ]

@@ -23,9 +23,9 @@ from model.workshop.corpus.corpus import Corpus, DataError, file_hash, read_pair
 from model.workshop.corpus.probes import read_probe_texts, read_probes
 from model.workshop.corpus.windows import Texts, read_paragraphs
 from model.workshop.training import saved_state, snapshots
-from model.workshop.training.preparation import adam
+from model.workshop.training.preparation import build_optimizer
 from model.workshop.training.recording import Recording
-from model.workshop.training.run_folder import Progress, RunFolder, TrainingError
+from model.workshop.training.run_folder import RunFolder, RunProgress, TrainingError
 from tests.support import strategies, tiny
 
 ENDS = st.sampled_from(("\n", "\n", "\n", "\n", "\r\n", "\r", "\n\n", "\x0b", "\u2028", "\0", "\t\n", "|\n", "\ufeff\n"))
@@ -76,7 +76,7 @@ def paragraphs(path: Path) -> None:
 def pairs(path: Path) -> None:
     found = read_pairs(path)[:1000]
     corpus = Corpus.encode(found, tokenizer(), tokenizer())
-    assert len(corpus) + corpus.dropped == len(found)
+    assert len(corpus) + corpus.too_long == len(found)
     assert all(1 < len(row) <= MAX_TOKENS for row in (*corpus.sources, *corpus.targets))
 
 
@@ -104,19 +104,19 @@ def parts() -> tuple:
     """Returns a model, its recorder, and the bytes of a state and of a recording."""
     made = tiny.checkpoint(tokenizer())
     model = made.model.requires_grad_(True)
-    optimizer = adam(model, TrainConfig())
+    optimizer = build_optimizer(model, TrainConfig())
     source, target = tiny.ids(1, 3), tiny.target_ids(1, 3)
     model(source, target, masks.build(made.config, source, target)).sum().backward()
     optimizer.step()
     listed = [("fox", pair[0], [pair[1]]) for pair in tiny.PAIRS[:2]]
-    recorder = snapshots.SnapshotRecorder(snapshots.encode(listed, made.source_tokenizer, made.target_tokenizer))
+    recorder = snapshots.SnapshotRecorder(snapshots.encode_probes(listed, made.source_tokenizer, made.target_tokenizer))
     recorder.record(0, model)
     entry = {"step": 1, "dev_loss": 2.5, "bleu": 1.0, "chrf": 3.0}
     state = {
         "model": model.state_dict(),
         "optimizer": optimizer.state_dict(),
         "snapshots": [model.state_dict()],
-        "progress": vars(Progress(step=1, validations=[entry], best=entry)),
+        "progress": vars(RunProgress(step=1, validations=[entry], best=entry)),
         "random": [{"cpu": torch.get_rng_state()}],
         "probes": recorder.state(),
     }
@@ -195,9 +195,9 @@ def test_state_of_a_run_fits_or_is_refused(content):
             return
         fresh = tiny.model(0, torch.float32, source_vocab=300, target_vocab=300, tied_output=False)
         fresh.load_state_dict(found["model"])
-        optimizer = adam(fresh, TrainConfig())
+        optimizer = build_optimizer(fresh, TrainConfig())
         optimizer.load_state_dict(optimizer.state_dict() | {"state": found["optimizer"]["state"]})
-        json.dumps(vars(Progress(**found["progress"])))
+        json.dumps(vars(RunProgress(**found["progress"])))
         snapshots.SnapshotRecorder(recorder.sentences).restore(found["probes"])
 
     with tempfile.TemporaryDirectory() as place:

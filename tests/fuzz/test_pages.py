@@ -72,11 +72,11 @@ PAGE = st.sampled_from(pages.PAGES).map(lambda page: None if page == pages.PAGES
 def check(lab: Lab, began: float) -> None:
     """Asserts what holds after every run."""
     assert time.monotonic() - began < MOST_SECONDS, f"a run took {time.monotonic() - began:.0f} s"
-    view = lab.at.session_state["view"]
+    view = lab.app_test.session_state["view"]
     wrong = [name for name in fields(View) if not can_hold(name, getattr(view, name))]
     assert wrong == [], f"the view has {wrong[0]} = {getattr(view, wrong[0])!r:.80}"
-    assert links.parse(address(lab.at))[1] == ()
-    assert "checkpoint" in [box.key for box in lab.at.selectbox], "the box for the checkpoint is gone"
+    assert links.parse(address(lab.app_test))[1] == ()
+    assert "checkpoint" in [box.key for box in lab.app_test.selectbox], "the box for the checkpoint is gone"
 
 
 @strategies.few(4)
@@ -140,13 +140,13 @@ def widget_state(draw: Any, widget: str, kind: str, events: list[str]) -> Widget
 def test_any_values_of_widgets_are_run(data, page, link, text):
     lab, charts = Lab(page, text=text, **link), set()
     for _ in range(3):
-        known = lab.at._session_state._state._new_widget_state.widget_metadata
-        charts |= {chart.proto.id for chart in lab.at.get("plotly_chart")}
+        known = lab.app_test._session_state._state._new_widget_state.widget_metadata
+        charts |= {chart.proto.id for chart in lab.app_test.get("plotly_chart")}
         kinds = {widget: "chart" if widget in charts else each.value_type for widget, each in known.items()}
         chosen = data.draw(st.sets(st.sampled_from(sorted(known)), min_size=1, max_size=3))
         sent = [widget_state(data.draw, each, kinds[each], list(known[each].callbacks or ())) for each in sorted(chosen)]
         began = time.monotonic()
-        others = [each for each in lab.at._tree.get_widget_states().widgets if each.id not in chosen]
-        lab.at._run(WidgetStates(widgets=[*others, *sent]))
+        others = [each for each in lab.app_test._tree.get_widget_states().widgets if each.id not in chosen]
+        lab.app_test._run(WidgetStates(widgets=[*others, *sent]))
         lab._checked()
         check(lab, began)

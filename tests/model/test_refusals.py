@@ -17,7 +17,7 @@ from model.edits.kinds import EditError, parse
 from model.experiments import faithfulness, ready_questions
 from model.experiments.effects import effects
 from model.experiments.label_test import label_test
-from model.experiments.leaks import leak_test_of
+from model.experiments.leaks import leak_test_callable
 from model.experiments.sweep import sweep
 from model.inference.analyse import analyse
 from model.inference.predictions import kl_divergence
@@ -25,7 +25,7 @@ from model.inference.request import Request, RequestError
 from model.network import masks
 from model.network.extrapolation import window
 from model.network.transformer import EncoderDecoder
-from model.readings.heads.head_maps import measured
+from model.readings.heads.head_maps import head_map
 from model.readings.heads.head_metrics import order
 from model.readings.logits.choice_logits import blank_logits
 from model.readings.logits.direct_logits import direct_logits
@@ -34,7 +34,7 @@ from model.readings.logits.score_writers import score_writers
 from model.readings.stages.blueprint import blueprint
 from model.readings.stages.model_sizes import PRESETS, Architecture
 from model.readings.stages.other_patterns import other_patterns
-from model.readings.stages.scaling import drawn, of_site
+from model.readings.stages.scaling import simulate_scaling, site_scaling
 from model.readings.stages.unfold import unfold
 from model.readings.tokens.neighbours import cosines, pieces_of
 from model.text.tokenizer import Tokenizer
@@ -42,11 +42,11 @@ from model.trace import Probe, Site
 from model.workshop.corpus.corpus import Corpus, DataError
 from model.workshop.corpus.windows import Masking
 from model.workshop.evaluation.count_baselines import NGrams
-from model.workshop.evaluation.measures import Inputs
-from model.workshop.reports.alignment_report import measure as measure_alignment
+from model.workshop.evaluation.measures import InputSelection
+from model.workshop.reports.alignment_report import measure_alignment as measure_alignment
 from model.workshop.reports.seed_matching import assignment
-from model.workshop.tasks.translation import Epochs
-from model.workshop.training.tasks import task_named
+from model.workshop.tasks.translation import TranslationEpochs
+from model.workshop.training.tasks import get_task
 from tests.support import tiny
 
 TEXT = "The red fox takes a lamp."
@@ -92,12 +92,15 @@ WITHOUT_A_MODEL = [
     (lambda: tiny.logits(tiny.model(), PADDED, tiny.ids(1, 5), tiny.edited("row_cross_1-6")), "where the mask forbids it"),
     (lambda: tiny.logits(tiny.model(), PADDED, tiny.ids(1, 5), tiny.edited("row_dec_2-3")), "where the mask forbids it"),
     (lambda: parse("off_enc.0"), "An edit names number 0; expected numbers from 1"),
-    (lambda: Inputs(join=(1, 3)), "--join is 1-3; expected as 3-5 or 4, with 2 to 10 sentences"),
-    (lambda: Inputs(at_least=0), "--at-least is 0; expected at least 1 word"),
-    (lambda: Inputs(limit=0), "--limit is 0; expected at least 1"),
-    (lambda: Inputs(seed=-1), "--seed is -1; expected at least 0"),
-    (lambda: Inputs(at_least=99).of(tiny.PAIRS), "no sentence has 99 words; give a smaller --at-least"),
-    (lambda: Inputs(join=(3, 5), limit=2).of(tiny.PAIRS), "there are 2 sentences; expected at least 3, to join as many"),
+    (lambda: InputSelection(join=(1, 3)), "--join is 1-3; expected as 3-5 or 4, with 2 to 10 sentences"),
+    (lambda: InputSelection(at_least=0), "--at-least is 0; expected at least 1 word"),
+    (lambda: InputSelection(limit=0), "--limit is 0; expected at least 1"),
+    (lambda: InputSelection(seed=-1), "--seed is -1; expected at least 0"),
+    (lambda: InputSelection(at_least=99).select(tiny.PAIRS), "no sentence has 99 words; give a smaller --at-least"),
+    (
+        lambda: InputSelection(join=(3, 5), limit=2).select(tiny.PAIRS),
+        "there are 2 sentences; expected at least 3, to join as many",
+    ),
     (lambda: NGrams([np.array([], int)], 3, 2), "the order is 2, the texts have 0 symbols; expected at least 1 each"),
     (lambda: NGrams([np.array([1])], 3, 0), "the order is 0"),
     (lambda: assignment(np.ones((2, 3))), r"shape \(2, 3\)"),
@@ -105,14 +108,17 @@ WITHOUT_A_MODEL = [
     (lambda: Tokenizer.train(tiny.SENTENCES, 259), "vocabulary size is 259; expected at least 260"),
     (lambda: kl_divergence(np.zeros((2, 5)), np.zeros((2, 4))), "the shapes are .*; expected equal ones"),
     (lambda: Probe("all"), "the probe's level is 'all'; expected 'maps' or 'full'"),
-    (lambda: task_named("dance"), "the task is 'dance'; expected one of"),
-    (lambda: drawn(1), "over 1 key is always 1; expected at least 2"),
+    (lambda: get_task("dance"), "the task is 'dance'; expected one of"),
+    (lambda: simulate_scaling(1), "over 1 key is always 1; expected at least 2"),
     (lambda: order(np.full((2, 3, 3), 1 / 3), "size"), "There is no order 'size'; expected one of position, entropy"),
     (lambda: BASE.resized(heads=7), "7 heads cannot share a width d_model of 512; expected a multiple of 7, as 511"),
     (lambda: BASE.resized(vocabulary=10**6), "vocabulary is 1,000,000; expected 1 to 999,999"),
     (lambda: Architecture("decoder-only", 0, 201, 8, 2, 8, 10), "decoder_layers is 201; expected 0 to 200"),
-    (lambda: leak_test_of(lambda *_: np.zeros((2, 5)), [3], [1, 4, 5], vocabulary=9), r"the shape \(2, 5\); expected \(3"),
-    (lambda: leak_test_of(lambda *_: np.full((3, 5), np.nan), [3], [1, 4, 5], vocabulary=9), "numbers that are NaN"),
+    (
+        lambda: leak_test_callable(lambda *_: np.zeros((2, 5)), [3], [1, 4, 5], vocabulary=9),
+        r"the shape \(2, 5\); expected \(3",
+    ),
+    (lambda: leak_test_callable(lambda *_: np.full((3, 5), np.nan), [3], [1, 4, 5], vocabulary=9), "numbers that are NaN"),
     (lambda: EncoderDecoder(tiny.config(family="decoder-only", encoder_layers=0)), "decoder-only; expected encoder-decoder"),
     (config(family="encoder-only"), "decoder_layers is 4; expected 0, for a model that is encoder-only has no decoder"),
     (config(family="decoder-only"), "encoder_layers is 4; expected 0, for a model that is decoder-only has no encoder"),
@@ -140,7 +146,9 @@ def epochs(lab, **changes):
     from model.config import TrainConfig
 
     pairs, tokenizer = [("The sun rose.", "Le soleil se leva.")], lab.source_tokenizer
-    return Epochs(Corpus.encode(pairs, tokenizer, tokenizer), pairs, tokenizer, tokenizer, TrainConfig(**changes), pairs)
+    return TranslationEpochs(
+        Corpus.encode(pairs, tokenizer, tokenizer), pairs, tokenizer, tokenizer, TrainConfig(**changes), pairs
+    )
 
 
 def branch(lab, *ids):
@@ -168,17 +176,17 @@ WITH_A_MODEL = [
     (lambda lab: effects(lab, Request("zq " * 300), []), r"The sentence has \d+ tokens, </s> included"),
     (lambda lab: sweep(lab, [TEXT], []), "no edit"),
     (
-        lambda lab: faithfulness.tested(lab, shown(lab, source="fox"), 0, 9),
+        lambda lab: faithfulness.faithfulness_test(lab, shown(lab, source="fox"), 0, 9),
         "The sentence has 1 word; ranking needs at least 2",
     ),
     (
-        lambda lab: faithfulness.tested(lab, shown(lab, intervention=tiny.edited("padding-off")), 0, 9),
+        lambda lab: faithfulness.faithfulness_test(lab, shown(lab, intervention=tiny.edited("padding-off")), 0, 9),
         "The padding mask is off",
     ),
     (lambda lab: label_test(lab, shown(lab), 0, 1), "this model has no labels"),
     (lambda lab: blueprint(lab, 0, 3), "_length is 0; expected at least 1"),
-    (lambda lab: measured(shown(lab).trace, {}, ENCODER, 0, "gradient"), "There is no measure 'gradient'; expected one of"),
-    (lambda lab: of_site(lab, shown(lab), Site("cross", 7)), "no layer 8 here"),
+    (lambda lab: head_map(shown(lab).trace, {}, ENCODER, 0, "gradient"), "There is no measure 'gradient'; expected one of"),
+    (lambda lab: site_scaling(lab, shown(lab), Site("cross", 7)), "no layer 8 here"),
     (lambda lab: other_patterns(lab, shown(lab), Site("encoder", 8), 3), "This checkpoint has no layer 9 here"),
     (lambda lab: other_patterns(lab, shown(lab), ENCODER, 0), "the window's width is 0"),
     (lambda lab: score_writers(lab, shown(lab), ENCODER, 0, 99, 0), "There is no query 100"),

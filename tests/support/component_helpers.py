@@ -18,11 +18,11 @@ def floats(text: str) -> np.ndarray:
     return np.frombuffer(base64.b64decode(text), "<f4")
 
 
-def opened(drawn: Mapping[str, Any], name: str) -> np.ndarray:
+def unpacked(data: Mapping[str, Any], name: str) -> np.ndarray:
     """Values or cells of a packed map: [m,n]."""
-    packed = drawn[name]
+    packed = data[name]
     flat = floats(packed) if name == "values" else np.array([cell == "1" for cell in packed])
-    return flat.reshape(drawn["shape"])
+    return flat.reshape(data["shape"])
 
 
 class Mounted:
@@ -35,8 +35,8 @@ class Mounted:
         self.events: dict[str, mount.Event] = {}
         monkeypatch.setattr(mount.Component, "mount", self._mount)
 
-    def _mount(self, key, data, events=None, default=None, height="content", beside=None) -> None:
-        self.data, self.default = {**data, **beside} if beside else data, default
+    def _mount(self, key, data, events=None, default=None, height="content", overrides=None) -> None:
+        self.data, self.default = {**data, **overrides} if overrides else data, default
         self.events.update(events or {})
 
     def report(self, name: str, value: Any) -> None:

@@ -66,25 +66,25 @@ def declared(cls: type[Edit] = Noise) -> Iterator[type[Edit]]:
         del KINDS[cls.name]
 
 
-def asked_by() -> dict[str, Callable[[bool], edit.Form]]:
+def forms_by_code() -> dict[str, Callable[[bool], edit.Form]]:
     """Returns the form of each example."""
     switched = {code: FORMS["window" not in code].form for code in SWITCHED} | {NAMED: FORMS[2].form}
     return {code: each.form for each in KINDS.values() for code in each.EXAMPLES} | switched
 
 
-def answers(form: Callable[[bool], edit.Form], code: str, given: tuple = ()) -> list[tuple[edit.Question, Any]] | None:
+def answers(form: Callable[[bool], edit.Form], code: str, previous: tuple = ()) -> list[tuple[edit.Question, Any]] | None:
     """Returns questions and answers that lead to a code, or None."""
     questions, question = form(True), None
     try:
         question = next(questions)
-        for _, answer in given:
+        for _, answer in previous:
             question = questions.send(answer)
     except StopIteration as end:
-        return list(given) if end.value == code else None
+        return list(previous) if end.value == code else None
     except EditError:
         return None
     for answer in _choices(question):
-        if path := answers(form, code, (*given, (question, answer))):
+        if path := answers(form, code, (*previous, (question, answer))):
             return path
     return None
 

@@ -9,7 +9,7 @@ DOUBLE = 1e-9  # float64: processors differ by about 1e-14
 SINGLE = 1e-4  # float32: by about 1e-6
 
 
-def assert_close(found: object, expected: object, precision: float = SINGLE, message: str = "") -> None:
+def assert_close(actual: object, expected: object, precision: float = SINGLE, message: str = "") -> None:
     """Compares with a tolerance of `precision` relative to each value, and a tenth of it relative to the largest value.
 
     Args:
@@ -17,10 +17,10 @@ def assert_close(found: object, expected: object, precision: float = SINGLE, mes
         precision: `SINGLE` or `DOUBLE`.
         message: printed where they differ.
     """
-    found, expected = (
-        np.asarray(each.detach().cpu() if isinstance(each, torch.Tensor) else each) for each in (found, expected)
+    actual, expected = (
+        np.asarray(each.detach().cpu() if isinstance(each, torch.Tensor) else each) for each in (actual, expected)
     )
     finite = np.abs(expected[np.isfinite(expected)])
     scale = float(finite.max()) if finite.size else 0.0
-    assert found.shape == expected.shape, f"{message}: shape {found.shape}; expected {expected.shape}"
-    np.testing.assert_allclose(found, expected, rtol=precision, atol=precision / 10 * scale, err_msg=message)
+    assert actual.shape == expected.shape, f"{message}: shape {actual.shape}; expected {expected.shape}"
+    np.testing.assert_allclose(actual, expected, rtol=precision, atol=precision / 10 * scale, err_msg=message)

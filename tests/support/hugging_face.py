@@ -97,7 +97,7 @@ def _gpt2_shapes() -> dict[str, tuple[int, ...]]:
     return shapes
 
 
-def drawn(kind: str) -> dict[str, torch.Tensor]:
+def make_weights(kind: str) -> dict[str, torch.Tensor]:
     """Returns weights that are equal in every version of every library."""
     shapes, random = {"bert": _bert_shapes, "gpt2": _gpt2_shapes}[kind](), np.random.RandomState(7)
     weights = {}
@@ -120,7 +120,7 @@ def save(kind: str, folder: Path) -> Path:
     """Writes the folder of a model, as it is downloaded."""
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "config.json").write_text(json.dumps(config(kind)), encoding="utf-8")
-    save_file(drawn(kind), folder / "model.safetensors")
+    save_file(make_weights(kind), folder / "model.safetensors")
     if kind == "bert":
         (folder / "vocab.txt").write_text("".join(f"{piece}\n" for piece in PIECES), encoding="utf-8")
     else:
@@ -149,7 +149,7 @@ def of_transformers(kind: str) -> dict[str, np.ndarray]:
     names = {"bert": ("BertConfig", "BertForMaskedLM"), "gpt2": ("GPT2Config", "GPT2LMHeadModel")}[kind]
     settings = getattr(transformers, names[0])(**values, attn_implementation="eager")
     model = getattr(transformers, names[1])(settings).eval()
-    missing, unexpected = model.load_state_dict(drawn(kind), strict=False)
+    missing, unexpected = model.load_state_dict(make_weights(kind), strict=False)
     assert not unexpected and all("decoder" in name or "lm_head" in name or "position_ids" in name for name in missing)
     model.tie_weights()
     if kind == "bert":

@@ -8,7 +8,7 @@ from model.config import END, MAX_TOKENS, SCHEMES
 from model.decoding.sampling import MIN_TEMPERATURE
 from model.decoding.strategy import MAX_ALPHA, MAX_SEED
 from model.inference.request import MAX_PAD, MAX_SENTENCES
-from model.readings.heads.head_maps import MEASURES
+from model.readings.heads.head_maps import MAP_READINGS
 from model.readings.heads.head_metrics import orders
 from model.trace import KINDS
 from model.variants.designs import VARIANTS
@@ -18,12 +18,12 @@ from viz.state.page_fields import (
     COMPARED,
     CUTS,
     DIFFERS,
-    MAX_BESIDE,
     MAX_NEAR,
     MAX_PE_BASE,
     MAX_PE_COUNT,
     MAX_PE_SHIFT,
     MAX_PE_WIDTH,
+    MAX_SIDE_BY_SIDE,
     OF_VARIANTS,
     PARTS,
     PIECES,
@@ -35,7 +35,7 @@ from viz.state.page_fields import (
     readings,
 )
 from viz.state.values import MAX_BRANCHES, MAX_TRIED, MAX_WORD
-from viz.state.view import MAX_TEMPERATURE, MAX_TOP_K, MAX_WIDTH, ROWS, SCOPES, SHOWN, strategies
+from viz.state.view import MAX_TEMPERATURE, MAX_TOP_K, MAX_WIDTH, ROWS, SCOPES, SHOWABLE, strategies
 
 TEXTS = ("مرحبا بالعالم 你好 😀\u200d\u202e", "</s> <pad> <script>alert(1)</script> &amp; &lt;", "a=b&c=d;e%20f+g#h")
 # parameter of the link: field of the view, values that it may have, the least and the largest among them
@@ -48,7 +48,7 @@ FIELDS = {
     "step": ("step", (1, 7, 999)),
     "layer": ("layer", (1, 3, 999)),
     "head": ("head", (None, 1, 8)),
-    "show": ("show", SHOWN),
+    "show": ("show", SHOWABLE),
     "mode": ("mode", ("given", "again")),
     "causal": ("causal_mask", (True, False)),
     "padmask": ("padding_mask", (True, False)),
@@ -78,7 +78,7 @@ FIELDS = {
     "rows": ("rows", ROWS),
     "guess": ("guess", (True, False)),
     "order": ("order", orders()),
-    "measure": ("measure", MEASURES),
+    "measure": ("measure", MAP_READINGS),
     "words": ("merge", (True, False)),
     "lines": ("hide", (True, False)),
     "mass": ("mass", (1, 50, 75, 100)),
@@ -135,7 +135,7 @@ FIELDS = {
     "about": ("of_variants", OF_VARIANTS),
     "score": ("variants_score", tuple(SCORES)),
     "by": ("variants_by", VARIANTS_BY),
-    "beside": ("beside", (("base",), ("modern", "heads-8"), tuple(VARIANTS)[:MAX_BESIDE])),
+    "beside": ("beside", (("base",), ("modern", "heads-8"), tuple(VARIANTS)[:MAX_SIDE_BY_SIDE])),
     "beside_kind": ("beside_kind", KINDS),
     "beside_layer": ("beside_layer", (1, 3, 99)),
     "beside_head": ("beside_head", (None, 1, 99)),

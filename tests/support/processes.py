@@ -15,8 +15,8 @@ _FORK.set_forkserver_preload(
 )  # the last is for the optimizer
 
 
-def _run(words: list[str], told: Path, environment: dict[str, str], first: Callable[[], None] | None) -> None:
-    handle = os.open(told, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+def _run(words: list[str], log: Path, environment: dict[str, str], first: Callable[[], None] | None) -> None:
+    handle = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
     os.dup2(handle, 1)
     os.dup2(handle, 2)
     os.environ.update(environment)
@@ -30,12 +30,12 @@ def _run(words: list[str], told: Path, environment: dict[str, str], first: Calla
     raise SystemExit(main(words))
 
 
-class Started:
+class CommandProcess:
     """A running `python -m model WORDS` with its output."""
 
-    def __init__(self, words: list[str], told: Path, first: Callable[[], None] | None = None, **environment: str) -> None:
-        self.told = told
-        self.process = _FORK.Process(target=_run, args=(words, told, environment, first), daemon=True)
+    def __init__(self, words: list[str], log: Path, first: Callable[[], None] | None = None, **environment: str) -> None:
+        self.log = log
+        self.process = _FORK.Process(target=_run, args=(words, log, environment, first), daemon=True)
         self.process.start()
 
     def ended(self) -> int:
@@ -45,17 +45,17 @@ class Started:
         return self.process.exitcode
 
     def text(self) -> str:
-        return self.told.read_text(encoding="utf-8")
+        return self.log.read_text(encoding="utf-8")
 
 
-def together(words: list[str], folder: Path, count: int) -> str:
+def run_ranks(words: list[str], folder: Path, count: int) -> str:
     """Runs a command in several distributed processes, as torchrun does, and returns the output of the first."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     place = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port), "WORLD_SIZE": str(count), "LOCAL_WORLD_SIZE": str(count)}
     ranks = [{"RANK": str(rank), "LOCAL_RANK": str(rank)} for rank in range(count)]
-    started = [Started(words, folder / f"told-{n}", **place, **rank) for n, rank in enumerate(ranks)]
+    started = [CommandProcess(words, folder / f"told-{n}", **place, **rank) for n, rank in enumerate(ranks)]
     for each in started:
         assert each.ended() == 0, each.text()
     return started[0].text()

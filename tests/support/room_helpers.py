@@ -7,25 +7,25 @@ import inspect
 import json
 from concurrent.futures import ThreadPoolExecutor
 
-ASKED = {"kind": "next", "text": "What comes next?", "options": ["il", "elle"], "model": [0.45, 0.44]}
+NEXT_QUESTION = {"kind": "next", "text": "What comes next?", "options": ["il", "elle"], "model": [0.45, 0.44]}
 
 
-def run(made):
+def run(coroutine):
     """Runs a coroutine in another thread, since this one may have a browser's event loop."""
     with ThreadPoolExecutor(1) as executor:
-        return executor.submit(lambda: asyncio.run(made)).result()
+        return executor.submit(lambda: asyncio.run(coroutine)).result()
 
 
-async def sent(app, path, said=None, secret=None, who="10.0.0.1", kind="application/json", more=(), host=b"lab:1"):
+async def respond(app, path, content=None, secret=None, who="10.0.0.1", kind="application/json", more=(), host=b"lab:1"):
     """Returns status, headers and body of one request."""
     messages = []
-    body = [{"type": "http.request", "body": b"" if said is None else json.dumps(said).encode()}]
+    body = [{"type": "http.request", "body": b"" if content is None else json.dumps(content).encode()}]
     own = [(b"authorization", f"Bearer {secret}".encode())] if secret else []
     headers = [(b"content-type", kind.encode()), (b"host", host), *own, *more]
     scope = {
         "type": "http",
         "scheme": "http",
-        "method": "POST" if said is not None else "GET",
+        "method": "POST" if content is not None else "GET",
         "path": path,
         "headers": headers,
     }
@@ -41,15 +41,15 @@ async def sent(app, path, said=None, secret=None, who="10.0.0.1", kind="applicat
     return messages[0]["status"], response_headers, b"".join(message.get("body", b"") for message in messages)
 
 
-async def ask(app, path, *args, **named):
+async def request_json(app, path, *args, **named):
     """Returns status and body of one request; a JSON object is parsed."""
-    status, _, body = await sent(app, path, *args, **named)
+    status, _, body = await respond(app, path, *args, **named)
     text = body.decode()
     return status, json.loads(text) if text[:1] == "{" else text
 
 
-async def opened(app, address="/heads?layer=3"):
-    status, content = await ask(app, "/rooms", {"address": address})
+async def open_room(app, address="/heads?layer=3"):
+    status, content = await request_json(app, "/rooms", {"address": address})
     assert status == 201
     return f"/rooms/{content['code']}", content["secret"]
 
@@ -61,7 +61,7 @@ def events_of(path, secret=None):
     return scope | {"query_string": b"", "root_path": ""}
 
 
-async def following(rooms, path, events, secret=None):
+async def follow(rooms, path, events, secret=None):
     """Follows as a browser does: appends each event's data, until it is cancelled or the room ends."""
     gone = asyncio.Event()
 
@@ -76,14 +76,14 @@ async def following(rooms, path, events, secret=None):
     await rooms.router(events_of(path, secret), receive, send)
 
 
-async def until(holds):
+async def until(condition):
     """Waits up to a minute for a condition; the AssertionError names it."""
     try:
         async with asyncio.timeout(60):
-            while not holds():
+            while not condition():
                 await asyncio.sleep(0.005)
     except TimeoutError:
-        raise AssertionError(f"This did not become true: {_source(holds)}") from None
+        raise AssertionError(f"This did not become true: {_source(condition)}") from None
 
 
 def _source(holds):

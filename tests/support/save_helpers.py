@@ -19,11 +19,11 @@ def make_offers(lab: Lab, name: str, task: Task, wanted: Collection[str], parts:
     for number, offer in enumerate(lab._mounted(".save")["offers"]):
         if (label := offer["label"]) in wanted:
             made_of.add(label)
-            lab.at.session_state[save.ASKED] = (number, "7")
+            lab.app_test.session_state[save.REQUESTED] = (number, "7")
             answer = lab.run()._mounted(".save")["made"]
             assert "fault" not in answer, (name, label, answer)
             if label.startswith("One"):
-                page = next(page for page in pages.of(task) if page.name == name)
+                page = next(page for page in pages.for_task(task) if page.name == name)
                 file = b64decode(answer["bytes"]).decode()
                 assert f"<h1>{page.title}</h1><p>{html.escape(page.question)}</p>" in file
                 assert name != "translate" or all(f'class="part-{part}"' in file for part in parts)

@@ -10,8 +10,8 @@ import torch
 from model.config import TrainConfig
 from model.network.transformer import EncoderDecoder
 from model.workshop.training import loss
-from model.workshop.training.run import Run
-from model.workshop.training.run_folder import Files
+from model.workshop.training.run import TrainingRun
+from model.workshop.training.run_folder import RunFiles
 from tests.support import tiny
 
 SMALL = tiny.MODEL | {"d_model": 8, "d_ff": 8, "dropout": 0.2, "attention_dropout": 0.1}
@@ -29,10 +29,12 @@ BRIEF_VARIANT = {  # of a plan of variants, whose runs are over as soon
 }
 
 
-def make(folder: Path, files: tuple[Path, Path], model: dict | None = None, init: str | None = None, **changes) -> Run:
+def make(
+    folder: Path, files: tuple[Path, Path], model: dict | None = None, init: str | None = None, **changes
+) -> TrainingRun:
     options = SMALL if model is None else model
     config = TrainConfig(**(BRIEF | changes))
-    return Run(folder, Files.single(*files), options, config, torch.device("cpu"), ("English", "Made-up"), init)
+    return TrainingRun(folder, RunFiles.single(*files), options, config, torch.device("cpu"), ("English", "Made-up"), init)
 
 
 def entries(folder: Path) -> list[dict]:
@@ -43,7 +45,7 @@ def weights(folder: Path) -> bytes:
     return (folder / "checkpoint" / "model.safetensors").read_bytes()
 
 
-def state(run: Run) -> dict[str, torch.Tensor]:
+def state(run: TrainingRun) -> dict[str, torch.Tensor]:
     return run.model.state_dict()
 
 
@@ -52,7 +54,7 @@ def assert_equal(one: dict[str, torch.Tensor], two: dict[str, torch.Tensor]) -> 
     assert all(value.equal(two[key]) for key, value in one.items())
 
 
-def dev_loss(run: Run, model: EncoderDecoder) -> float:
+def dev_loss(run: TrainingRun, model: EncoderDecoder) -> float:
     """Nats a token of the dev pairs, one by one."""
     total = count = 0.0
     with torch.inference_mode():

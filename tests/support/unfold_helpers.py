@@ -47,7 +47,7 @@ def make(tokenizer: Tokenizer, name: str) -> Checkpoint:
     return tiny.with_means(checkpoint)
 
 
-def asked(checkpoint: Checkpoint, *codes: str, text: str = TEXT, target: str | None = TARGET, **more) -> Analysis:
+def analyse_edited(checkpoint: Checkpoint, *codes: str, text: str = TEXT, target: str | None = TARGET, **more) -> Analysis:
     return analyse(checkpoint, Request(text, target=target, intervention=tiny.edited(*codes), **more))
 
 
@@ -233,8 +233,8 @@ def last_row(u: Unfolded) -> np.ndarray:
     return table.values[0] if table.foot is None else table.foot
 
 
-def shown(checkpoint: Checkpoint, *codes: str, kind="encoder", layer=0, head=1, query=2, mode="light", **more):
+def unfolded_payload(checkpoint: Checkpoint, *codes: str, kind="encoder", layer=0, head=1, query=2, mode="light", **more):
     """A head unfolded, and what the view of it is given."""
-    analysis = asked(checkpoint, *codes, **more)
+    analysis = analyse_edited(checkpoint, *codes, **more)
     u = unfold(checkpoint, analysis, Site(kind, layer), min(head, checkpoint.config.heads - 1), query)
     return u, payload(u, checkpoint, analysis.whole, mode)

@@ -38,60 +38,60 @@ class Lab:
     """One visitor who opens a link, types, clicks and reads the page. An exception in a run fails the test."""
 
     def __init__(self, page: str | None = None, **link: str) -> None:
-        self.at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=TIMEOUT)
+        self.app_test = AppTest.from_file(str(ROOT / "app.py"), default_timeout=TIMEOUT)
         for name, value in link.items():
-            self.at.query_params[name] = value
+            self.app_test.query_params[name] = value
         if page:  # its address is all that the first run is told of it, as in the browser
             names = {each.file: each.name for each in pages.PAGES[1:]}
-            self.at._page_hash = calc_hash(names.get(page, ""))
+            self.app_test._page_hash = calc_hash(names.get(page, ""))
         self.run()
 
     def run(self) -> Lab:
-        self.at.run()
+        self.app_test.run()
         return self._checked()
 
     def go(self, page: str) -> Lab:
         """To another page, as the browser does it: the address stays, and what stood on the old page is not sent along."""
-        self.at.switch_page(page)
-        self.at._run()  # without the widgets that `run` would send
+        self.app_test.switch_page(page)
+        self.app_test._run()  # without the widgets that `run` would send
         return self._checked()
 
     def _checked(self) -> Lab:
-        assert not self.at.exception, [e.message for e in self.at.exception]
+        assert not self.app_test.exception, [e.message for e in self.app_test.exception]
         assert not any("Traceback" in text for text in self.html)
         return self
 
     def type(self, text: str) -> Lab:
-        self.at.text_input(key="source").set_value(text)
+        self.app_test.text_input(key="source").set_value(text)
         return self.run()
 
     def switch(self, key: str, on: bool) -> Lab:
-        self.at.toggle(key=key).set_value(on)
+        self.app_test.toggle(key=key).set_value(on)
         return self.run()
 
     def pick(self, key: str, value: Any) -> Lab:
-        self.at.button_group(key=key).set_value(value)
+        self.app_test.button_group(key=key).set_value(value)
         return self.run()
 
     def click(self, key: str) -> Lab:
-        self.at.button(key=key).click()
+        self.app_test.button(key=key).click()
         return self.run()
 
     def open(self, key: str) -> Lab:
         """Opens a popover."""
-        self.at.session_state[f"seen: {inside(key)}"] = self._mounted(".wanted", f"wanted {inside(key)}")["what"]
+        self.app_test.session_state[f"seen: {inside(key)}"] = self._mounted(".wanted", f"wanted {inside(key)}")["what"]
         return self.run()
 
     def look(self) -> Lab:
         """Looks at what is computed only then."""
         for name in self.awaited:
-            self.at.session_state[f"seen: {name}"] = self._mounted(".wanted", f"wanted {name}")["what"]
+            self.app_test.session_state[f"seen: {name}"] = self._mounted(".wanted", f"wanted {name}")["what"]
         return self.run()
 
     @property
     def awaited(self) -> list[str]:
         """Names of lazy parts that have not been seen, without the content of popovers."""
-        ids = [c.proto.id for c in self.at.get("bidi_component") if c.proto.component_name.endswith(".wanted")]
+        ids = [c.proto.id for c in self.app_test.get("bidi_component") if c.proto.component_name.endswith(".wanted")]
         names = [each.rpartition("-wanted ")[2] for each in ids]
         return [name for name in names if not name.startswith(inside(""))]
 
@@ -104,21 +104,21 @@ class Lab:
             for child in getattr(node, "children", {}).values():
                 yield from below(child)
 
-        matches = (re.fullmatch(r"\$\$ID-\w+-(.+)", each) for each in below(self.at._tree))
+        matches = (re.fullmatch(r"\$\$ID-\w+-(.+)", each) for each in below(self.app_test._tree))
         return {re.sub(r"[^\w-]", "-", each[1]) for each in matches if each}
 
     @property
     def box(self) -> str:
-        return self.at.text_input(key="source").value
+        return self.app_test.text_input(key="source").value
 
     @property
     def link(self) -> dict[str, str]:
-        return address(self.at)
+        return address(self.app_test)
 
     @property
     def html(self) -> list[str]:
         """Our own markup, piece by piece."""
-        return [element.proto.body for element in self.at.get("html")]
+        return [element.proto.body for element in self.app_test.get("html")]
 
     def sentences(self, kind: str) -> list[str]:
         """The text of the elements of a class."""
@@ -176,7 +176,7 @@ class Lab:
         return self._mounted(".side_by_side")
 
     def _mounted(self, name: str, key: str = "") -> dict[str, Any] | None:
-        mounted = [c for c in self.at.get("bidi_component") if c.proto.component_name.endswith(name)]
+        mounted = [c for c in self.app_test.get("bidi_component") if c.proto.component_name.endswith(name)]
         mounted = [c for c in mounted if c.proto.id.endswith(key)]
         assert len(mounted) <= 1
         return json.loads(mounted[0].proto.bytes) if mounted else None
@@ -184,13 +184,13 @@ class Lab:
     @property
     def edits(self) -> dict[str, str]:
         """The listed edits: code and label, as it is read."""
-        listed = {b.key.removeprefix("edit "): b.label for b in self.at.button if (b.key or "").startswith("edit ")}
+        listed = {b.key.removeprefix("edit "): b.label for b in self.app_test.button if (b.key or "").startswith("edit ")}
         return {code: unescaped(label).removesuffix(" ×") for code, label in listed.items()}
 
     @property
     def buttons(self) -> list[str]:
         """The keys of the buttons."""
-        return [button.key for button in self.at.button]
+        return [button.key for button in self.app_test.button]
 
     @property
     def translation(self) -> str:
@@ -198,12 +198,12 @@ class Lab:
 
     @property
     def charts(self) -> list[dict[str, Any]]:
-        return [json.loads(element.proto.spec) for element in self.at.get("plotly_chart")]
+        return [json.loads(element.proto.spec) for element in self.app_test.get("plotly_chart")]
 
 
-def address(at: AppTest) -> dict[str, str]:
+def address(app_test: AppTest) -> dict[str, str]:
     """The query parameters as they stand in the address after a run."""
-    params = at.query_params
+    params = app_test.query_params
     return {name: params[name] if isinstance(params[name], str) else params[name][-1] for name in params}
 
 

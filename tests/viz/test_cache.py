@@ -20,7 +20,7 @@ from model.inference.request import MAX_PAD, Request, RequestError
 from tests.support import tiny
 from tests.support.viz_helpers import Lab
 from viz import cache, computations, pages
-from viz.server.serve import LEAST_KEPT
+from viz.server.serve import MIN_CACHE_MB
 from viz.state import result_cache, work_queue
 from viz.state.view import View
 
@@ -103,7 +103,7 @@ def test_who_asks_the_same_at_once_shares_one_computation(network, ask):
 
 def test_who_asks_something_else_does_not_wait(monkeypatch, network):
     network()
-    monkeypatch.setattr(work_queue, "SHORT", work_queue.Turns(MANY))
+    monkeypatch.setattr(work_queue, "SHORT", work_queue.WorkQueue(MANY))
     meeting = threading.Barrier(MANY)  # broken unless all are inside at the same time
 
     def compute(checkpoint, request, *_):
@@ -181,7 +181,7 @@ def test_the_longest_text_fits_into_the_cache():
     for name in ("en-fr", "en-fr-learned", "en-fr-peek"):
         config = cache.checkpoint(name, "cpu").config
         largest = 3 * passes.trace_bytes(config, MAX_TOKENS + MAX_PAD, MAX_TOKENS)
-        assert largest < min(cache.MAX_BYTES // 4, LEAST_KEPT * 1024 * 1024 // 2)
+        assert largest < min(cache.MAX_BYTES // 4, MIN_CACHE_MB * 1024 * 1024 // 2)
 
 
 @pytest.mark.parametrize("ask", [cache.analyse, computations.mask_effects])
@@ -238,7 +238,7 @@ def declared(monkeypatch):
     """A computation and two figures that are declared here alone."""
     monkeypatch.setattr(result_cache, "_forget", [*result_cache._forget])
     figures = result_cache.cached_figure(made_up_figure), result_cache.cached_figure(other_figure)
-    return result_cache.kept(2, beside=("progress",))(made_up), *figures
+    return result_cache.cached(2, ignore=("progress",))(made_up), *figures
 
 
 def test_changed_files_clear_the_caches(monkeypatch, tmp_path, declared):
@@ -279,8 +279,8 @@ class Record:
 def test_all_places_together_hold_a_number_of_bytes():
     ledger = result_cache.Ledger(100_000)
     keeps = [
-        result_cache.kept(1000, ledger=ledger),
-        result_cache.kept(80_000, weigh=lambda record: record.values.nbytes, ledger=ledger),
+        result_cache.cached(1000, ledger=ledger),
+        result_cache.cached(80_000, getsizeof=lambda record: record.values.nbytes, ledger=ledger),
     ]
     by_count, by_bytes = (each(lambda number: Record(np.full(1000, number))) for each in keeps)
     first = by_count(0)
@@ -290,7 +290,7 @@ def test_all_places_together_hold_a_number_of_bytes():
         by_count(number)
         assert ledger.total <= 100_000
     held = [*by_count.cache.values(), *by_bytes.cache.values()]
-    assert ledger.total == sum(map(result_cache.weight, by_count.cache.values())) + 8_000 * len(by_bytes.cache)
+    assert ledger.total == sum(map(result_cache.estimate_bytes, by_count.cache.values())) + 8_000 * len(by_bytes.cache)
     assert 10 <= len(held) <= 12 and by_count.known(1) is None
     for each in (by_count, by_bytes):
         each.cache_clear()
@@ -300,7 +300,7 @@ def test_all_places_together_hold_a_number_of_bytes():
 def test_a_result_in_use_is_found_again():
     ledger = result_cache.Ledger(20_000)
     computed = []
-    ask = result_cache.kept(8, ledger=ledger)(lambda number: computed.append(number) or Record(np.full(1000, number)))
+    ask = result_cache.cached(8, ledger=ledger)(lambda number: computed.append(number) or Record(np.full(1000, number)))
     held = ask(0)
     for number in range(1, 5):
         ask(number)
@@ -333,9 +333,9 @@ LINKS = [(page.name, link) for page in pages.PAGES for link in ({}, {"lecture": 
 
 @pytest.mark.parametrize(("page", "link"), [*LINKS, ("translate", {"decode": "beam", "show": "decoding"})], ids=str)
 def test_a_session_holds_no_arrays_between_its_runs(page, link):
-    result_cache.forget()
+    result_cache.clear_all()
     lab = Lab(pages.find(page).file, text="The old man reads a letter.", **link)
     held = [weakref.ref(analysis) for analysis in cache.analyse.cache.values()]
-    result_cache.forget()
+    result_cache.clear_all()
     gc.collect()
-    assert lab.at.session_state and not [analysis for each in held if (analysis := each())]
+    assert lab.app_test.session_state and not [analysis for each in held if (analysis := each())]

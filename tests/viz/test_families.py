@@ -82,10 +82,10 @@ def test_every_family_has_a_task():
 def test_every_page_opens_without_missing_parts(family):
     for page, link in VIEWS:
         lab = opened(family, page, **link)
-        drawn = [c.proto.component_name for c in lab.at.get("bidi_component")]
+        drawn = [c.proto.component_name for c in lab.app_test.get("bidi_component")]
         assert len(lab.faults) <= 1, (page, link)
         assert "translat" not in said(lab) or lab.faults or page == LESSONS, (page, link, said(lab))
-        assert all("Translate" not in label for label in (b.label for b in lab.at.button)), (page, link)
+        assert all("Translate" not in label for label in (b.label for b in lab.app_test.button)), (page, link)
         if "cross" in said(lab):
             assert "has no" in said(lab), (page, link)
         if page == WHY and "lecture" not in link and not lab.faults:  # readings of a source where one is read
@@ -99,10 +99,10 @@ def test_every_page_opens_without_missing_parts(family):
 def test_the_first_page_has_the_name_of_its_task(family):
     task = TASKS[family]
     lab = opened(family)
-    assert pages.of(task)[0].title == task.title
+    assert pages.for_task(task)[0].title == task.title
     assert f"<h1>{task.title}</h1>" in " ".join(lab.html)
-    assert lab.at.text_input(key="source").label == task.box
-    assert lab.at.button(key="translate").label == task.verb
+    assert lab.app_test.text_input(key="source").label == task.box
+    assert lab.app_test.button(key="translate").label == task.verb
     assert lab.timeline["language"] == "Danish"
 
 
@@ -137,7 +137,7 @@ def test_the_first_blank_is_shown_first(folder, tmp_path):
     assert candidates["open"] == [n == 4 for n in range(9)]
     assert candidates["rows"][4][0][:2] == candidates["chosen"][4][:2]  # the likeliest of all
     assert shown.translation.startswith("the red fox ") and "___" not in shown.translation
-    shown.at.session_state["asked of the class"] = {"number": 1, "guess": False, "step": 0}
+    shown.app_test.session_state["asked of the class"] = {"number": 1, "guess": False, "step": 0}
     question = shown.run()._mounted(".room")["question"]
     assert question["asks"] == "Which word stands in the blank?"
     assert [question[part] for part in ("before", "gap", "after")] == ["The red fox ", "▁▁▁", " a lamp."]
@@ -153,12 +153,12 @@ def test_every_page_is_saved_as_what_it_is(family):
         lab = opened(family, f"viz/{name.replace('-', '_')}/page.py" if name != "translate" else None, **OTHER)
         given = lab._mounted(".save")
         sentence, facts = given["caption"]
-        if not pages.find(name).of_a_sentence:
-            assert sentence == f"{pages.find(name).title} of {lab.at.session_state['view'].checkpoint}"
+        if not pages.find(name).has_sentence:
+            assert sentence == f"{pages.find(name).title} of {lab.app_test.session_state['view'].checkpoint}"
         else:
             assert sentence.startswith(f"“{TEXT}” → “") if task.writes else sentence == f"“{TEXT}”"
-        if pages.find(name).of_a_step:
-            place = 2 if pages.find(name).of_a_choice or name == "translate" else 1  # at `<s>` nothing is chosen
+        if pages.find(name).has_step:
+            place = 2 if pages.find(name).has_choice or name == "translate" else 1  # at `<s>` nothing is chosen
             assert (" · step " if task.writes else f" · place {place} of ") in facts, facts
         labels = [offer["label"] for offer in given["offers"]]
         assert ("One HTML file, works offline" in labels) is (name in html_export.names())

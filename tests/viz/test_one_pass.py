@@ -22,7 +22,7 @@ from viz.heads import picture as heads_picture
 from viz.heads import tables as heads_tables
 from viz.inside import length_part, stages, writers
 from viz.inside import tables as inside_tables
-from viz.kit.page_context import Places, Shown
+from viz.kit.page_context import PageContext, Places
 from viz.save.number_tables import analysis_file
 from viz.state.links import parse
 from viz.translate import offline as translate_offline
@@ -34,12 +34,12 @@ from viz.what_if import tables as what_if_tables
 LINK = {"causal": "off", "mode": "again", "layer": "2", "head": "4", "text": "The red fox sleeps.", "device": "cpu"}
 
 
-def shown(**link: str) -> Shown:
+def shown(**link: str) -> PageContext:
     """What a page would draw of the link, with its own parameters as well."""
     view, faults = parse(LINK | link)
     assert faults == ()
     data = cache.page_data(view)
-    return Shown(data.view.within(len(data.analysis.trace.predicted)), data, None, (), "light", Places(None, None))
+    return PageContext(data.view.within(len(data.analysis.trace.predicted)), data, None, (), "light", Places(None, None))
 
 
 def floats(packed: str) -> np.ndarray:
@@ -60,7 +60,7 @@ def table(tables, start: str) -> np.ndarray:
     return np.array([[0 if cell is None else cell for cell in row[1:]] for row in found.rows], dtype=float)
 
 
-def code(module, seen: Shown, name: str) -> np.ndarray:
+def code(module, seen: PageContext, name: str) -> np.ndarray:
     """A value that the lines of Python of a page compute."""
     made: dict = {}
     exec(module.python(seen), made)

@@ -115,7 +115,7 @@ def payloads(tokenizer, tmp_path_factory) -> Iterator[dict[str, dict[str, Any]]]
             lab = Lab(page, **link)
             if "lecture" in link:
                 lab.open("present panel 0")
-            for element in lab.at.get("bidi_component"):
+            for element in lab.app_test.get("bidi_component"):
                 name = element.proto.component_name.rpartition(".")[2]
                 found[name] = json.loads(element.proto.bytes, parse_constant=pytest.fail)
         yield found

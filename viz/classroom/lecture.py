@@ -16,12 +16,12 @@ from viz import pages
 from viz.classroom import talk_navigation
 from viz.classroom.talk import MAX_STOPS
 from viz.kit import controls, mount, site_texts
-from viz.kit.page_context import Shown
+from viz.kit.page_context import PageContext
 from viz.state import navigation, session
 from viz.state.view import View
 
 if TYPE_CHECKING:
-    from viz.kit.page_context import Shown
+    from viz.kit.page_context import PageContext
 
 
 @dataclass(frozen=True)
@@ -59,26 +59,26 @@ MORE = Letter("+", "shift by one more")
 LESS = Letter("-", "shift by one less")
 RIGHT = Letter("ArrowRight", "next")
 LEFT = Letter("ArrowLeft", "previous")
-LET_GO = Letter("Backspace", "clear the search")
+CLEAR_SEARCH = Letter("Backspace", "clear the search")
 
-EVERY = tuple(value for value in list(globals().values()) if isinstance(value, Letter))
+ALL_KEYS = tuple(value for value in list(globals().values()) if isinstance(value, Letter))
 WALK = f"{NEXT.key}, {PREVIOUS.key}"  # both keys, for a component that handles them
 
 
 CHANGED = "the last change"  # the object of "undo" in every text
 _COMPONENT = mount.Component(__file__, '<div class="lecture"></div>')
 # Session keys: the values and the keys of this run; the keys of the last complete run, which the browser still sends.
-_FACTS, _FOUND, _KEYS = "lecture facts", "lecture keys found", "lecture keys"
+_FACTS, _NEW_KEYS, _KEYS = "lecture facts", "lecture keys found", "lecture keys"
 Key = tuple[str, str, Callable[[], None], bool]
 
 
-def begin() -> None:
+def reset_keys() -> None:
     """Clears the keys and values of the previous run."""
-    session.keep(_FACTS, {})
-    session.keep(_FOUND, [])
+    session.put(_FACTS, {})
+    session.put(_NEW_KEYS, [])
 
 
-def key(letter: Letter, does: str, call: Callable[[], None], quiet: bool = False) -> None:
+def add_key(letter: Letter, does: str, call: Callable[[], None], quiet: bool = False) -> None:
     """Adds a key of this page in lecture mode; `does` describes it in the list of keys.
 
     `call` is a session callback. A `quiet` key shows no message, because its effect is visible.
@@ -86,20 +86,20 @@ def key(letter: Letter, does: str, call: Callable[[], None], quiet: bool = False
     _add((letter.key, does, call, quiet))
 
 
-def walk(after: str, before: str, call: Callable[[int], None]) -> None:
+def add_walk_keys(after: str, before: str, call: Callable[[int], None]) -> None:
     """Adds the next and previous keys; `call` gets 1 or -1."""
-    key(NEXT, after, lambda: call(1), quiet=True)
-    key(PREVIOUS, before, lambda: call(-1), quiet=True)
+    add_key(NEXT, after, lambda: call(1), quiet=True)
+    add_key(PREVIOUS, before, lambda: call(-1), quiet=True)
 
 
-def tells(keys: str, does: str) -> None:
+def list_component_keys(keys: str, does: str) -> None:
     """Lists keys that a component of this page handles; they replace their general meaning in the list."""
     _add((keys, does, lambda: None, True))
 
 
-def has(letter: Letter) -> bool:
+def has_key(letter: Letter) -> bool:
     """Returns True if this run has added the key."""
-    return any(name == letter.key for name, *_ in session.kept(_FOUND) or [])
+    return any(name == letter.key for name, *_ in session.get(_NEW_KEYS) or [])
 
 
 def picture(view: View, count: int) -> int:
@@ -107,24 +107,24 @@ def picture(view: View, count: int) -> int:
     return view.large if view.large <= count else 1
 
 
-def shown(shown: Shown, steps: int) -> None:
+def set_facts(context: PageContext, steps: int) -> None:
     """Stores the steps, layers and heads that keys can choose on this page."""
-    view, page, config = shown.view, pages.find(navigation.page()), shown.page_data.loaded.config
-    facts: dict[str, Any] = {"step": view.step, "steps": steps if page.of_a_step else 0}
-    if page.of_a_head:
-        facts |= {"layers": shown.page_data.layers, "heads": config.heads, "layer": view.layer, "head": view.head}
-    session.keep(_FACTS, facts)
+    view, page, config = context.view, pages.find(navigation.current_page()), context.page_data.loaded.config
+    facts: dict[str, Any] = {"step": view.step, "steps": steps if page.has_step else 0}
+    if page.has_head:
+        facts |= {"layers": context.page_data.layers, "heads": config.heads, "layer": view.layer, "head": view.head}
+    session.put(_FACTS, facts)
 
 
-def only(steps: Sequence[int], what: str) -> None:
+def limit_steps(steps: Sequence[int], what: str) -> None:
     """Limits the arrow keys to some steps (from 1); `what` names them in messages."""
-    session.keep(_FACTS, session.kept(_FACTS) | {"only": list(steps), "what": what})
+    session.put(_FACTS, session.get(_FACTS) | {"only": list(steps), "what": what})
 
 
-def mounted() -> None:
+def mount_keys() -> None:
     """Mounts the key handler on every page, after the page is drawn; one key starts a lecture."""
-    view = session.current()
-    session.keep(_KEYS, session.kept(_FOUND) or [])
+    view = session.current_view()
+    session.put(_KEYS, session.get(_NEW_KEYS) or [])
     talk = talk_navigation.talk_of(view)
     stops = len(talk.stops) if talk else 0
     data = {
@@ -136,47 +136,47 @@ def mounted() -> None:
         "step": 1,
         "steps": 0,
     }
-    data |= {"only": [], "what": "step", "layers": 0, "heads": 0, "layer": 1, "head": None, "of": navigation.page()}
-    data["keys"] = [[name, does, quiet] for name, does, _, quiet in _own()]
+    data |= {"only": [], "what": "step", "layers": 0, "heads": 0, "layer": 1, "head": None, "of": navigation.current_page()}
+    data["keys"] = [[name, does, quiet] for name, does, _, quiet in _page_keys()]
     events: dict[str, mount.Event] = {
         "lecture": (mount.flag, lambda on: session.change(lecture=on)),
-        "step": (mount.whole(1, 999), lambda step: session.change(step=step)),
+        "step": (mount.integer(1, 999), lambda step: session.change(step=step)),
         "choose": (_place, lambda layer, head: session.change(layer=layer, head=head, average=False)),
-        "page": (mount.one_of((1, -1)), _turn),
-        "go": (mount.whole(0, MAX_STOPS + 1), talk_navigation.reach),
+        "page": (mount.one_of((1, -1)), _turn_page),
+        "go": (mount.integer(0, MAX_STOPS + 1), talk_navigation.go_to_stop),
         "undo": (mount.pressed, _undo),
-        "key": (mount.one_of([name for name, *_ in _own()]), _call),
+        "key": (mount.one_of([name for name, *_ in _page_keys()]), _call),
     }
-    _COMPONENT.mount("lecture", data | (session.kept(_FACTS) or {}), events)
+    _COMPONENT.mount("lecture", data | (session.get(_FACTS) or {}), events)
 
 
-def _own() -> list[Key]:
-    return session.kept(_KEYS) or []
+def _page_keys() -> list[Key]:
+    return session.get(_KEYS) or []
 
 
-def _add(made: Key) -> None:
-    session.keep(_FOUND, [*(session.kept(_FOUND) or []), made])
+def _add(entry: Key) -> None:
+    session.put(_NEW_KEYS, [*(session.get(_NEW_KEYS) or []), entry])
 
 
 def _call(name: str) -> None:
     """Calls the callback of a key; ignores a key that the page no longer has."""
-    if call := next((call for own, _, call, _ in _own() if own == name), None):
+    if call := next((call for own, _, call, _ in _page_keys() if own == name), None):
         call()
 
 
-def _place(told: Any) -> tuple[int, int | None] | None:
+def _place(payload: Any) -> tuple[int, int | None] | None:
     """Returns a layer and a head; None as head is the mean over heads. None for an invalid payload."""
-    layer, head = mount.whole(1, 999)(told["layer"]), told["head"]
+    layer, head = mount.integer(1, 999)(payload["layer"]), payload["head"]
     is_mean = head is None or (head == 0 and not isinstance(head, bool))
-    number = None if is_mean else mount.whole(1, 999)(head)
+    number = None if is_mean else mount.integer(1, 999)(head)
     fits = layer is not None and (number is not None or is_mean)
     return (layer[0], None if number is None else number[0]) if fits else None
 
 
-def _turn(by: int) -> None:
+def _turn_page(by: int) -> None:
     """Goes to the next or previous page in the order of the navigation."""
     names = [page.name for page in pages.PAGES]
-    navigation.go_to(names[(names.index(navigation.page()) + by) % len(names)])
+    navigation.go_to(names[(names.index(navigation.current_page()) + by) % len(names)])
 
 
 def _is_changed(view: View) -> bool:
@@ -186,23 +186,23 @@ def _is_changed(view: View) -> bool:
 
 def _undo() -> None:
     """Undoes the last change; clears all edits and branches if there is no history (a link with edits)."""
-    if session.next_step("undo"):
-        session.step_back("undo")
+    if session.peek_history("undo"):
+        session.undo_or_redo("undo")
     else:
         navigation.clear_edits()
         session.change(branches=())
 
 
-def draw(shown: Shown) -> None:
+def draw(context: PageContext) -> None:
     """Draws the faults, notes about the translation, and the edits."""
-    analysis, edits = shown.analysis, shown.analysis.request.intervention
-    with shown.places.notes:
-        site_texts.sentence_notes([note for note in analysis.notes if note not in analysis.cautions], shown.faults)
+    analysis, edits = context.analysis, context.analysis.request.intervention
+    with context.places.notes:
+        site_texts.sentence_notes([note for note in analysis.notes if note not in analysis.cautions], context.faults)
         if edits:
             site_texts.note(f"Edited: {edits.describe(analysis.labels)}. Esc or u: undo {CHANGED}.")
 
 
-def pick(names: Sequence[str], large: int) -> None:
+def picture_buttons(names: Sequence[str], large: int) -> None:
     """Draws the picture buttons; pictures count from 1."""
     st.segmented_control(
         "Picture",
@@ -214,30 +214,32 @@ def pick(names: Sequence[str], large: int) -> None:
     )
 
 
-def turn(count: int) -> None:
+def next_picture(count: int) -> None:
     """Shows the next of `count` pictures, cyclically. For callbacks."""
-    session.change(large=picture(session.current(), count) % count + 1)
+    session.change(large=picture(session.current_view(), count) % count + 1)
 
 
 WIDTH, HEIGHT = 1240, 666  # px of the page below its bar, on a screen of 720 lines
 SCALES = {1.7: "17", 1.9: "19"}  # enlargement of a chart: its suffix in the stylesheet
 
 
-def place(scale: float) -> Any:
+def chart_container(scale: float) -> Any:
     """Returns a container whose charts are enlarged by `scale`."""
     return st.container(key=f"hall_chart_{SCALES[scale]}")
 
 
-def height(left: float, scale: float) -> int:
+def chart_height(left: float, scale: float) -> int:
     """Returns the height of a chart in px before enlargement; `left` is the free height on 720 lines."""
     return round(left / scale)
 
 
-def width(scale: float, beside: int = 1) -> int:
+def chart_width(scale: float, columns: int = 1) -> int:
     """Returns the width in px before enlargement of one of several charts in a row."""
-    return round(WIDTH / beside / scale)
+    return round(WIDTH / columns / scale)
 
 
 def draw_chart(title: str, key: str, figure: Any, alt: str, **more: Any) -> None:
     """Draws the chart; `more` goes to Streamlit."""
-    st.plotly_chart(figure, theme=None, key=key, config=controls.picture(title) | {"displayModeBar": False}, alt=alt, **more)
+    st.plotly_chart(
+        figure, theme=None, key=key, config=controls.chart_config(title) | {"displayModeBar": False}, alt=alt, **more
+    )

@@ -59,7 +59,7 @@ def head(view: View, page: pages.Page, of_sentence: bool = True) -> LecturePlace
 def bar() -> None:
     """Draws a line above the page for a visitor who came from a room."""
     try:
-        code = html.escape(code_of(session.current().room))
+        code = html.escape(code_of(session.current_view().room))
     except ValueError:
         return
     st.html(

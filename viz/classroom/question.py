@@ -10,7 +10,7 @@ class NoQuestion(ValueError):
 
 
 @dataclass(frozen=True)
-class Question:
+class QuestionDraft:
     """A question with the model's probability (or weight) of each option.
 
     `gave` describes the value of the right answer. `note` explains that answer if it is not simply the top one.
@@ -30,6 +30,6 @@ class Question:
     note: str
 
 
-def rounded(share: float) -> float:
+def round_share(share: float) -> float:
     """Rounds a share to 6 significant digits, so that only 0 becomes 0."""
     return float(f"{share:.6g}")

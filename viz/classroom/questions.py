@@ -17,11 +17,11 @@ from model.inference.decisions import is_near
 from model.inference.source_reading import blank_places
 from model.inference.source_reading import likeliest as likeliest_of
 from model.io.numbers import probability
-from model.readings.heads.head_maps import Pair, linking, pair_of_words
-from model.readings.heads.patterns import is_punctuation, is_special, merged
+from model.readings.heads.head_maps import Pair, link_weights, word_pair
+from model.readings.heads.patterns import is_punctuation, is_special, merge_words
 from model.text import sentences
 from model.trace import site_kind
-from viz.classroom.question import NoQuestion, Question, rounded
+from viz.classroom.question import NoQuestion, QuestionDraft, round_share
 
 if TYPE_CHECKING:
     from model.checkpoint import Checkpoint
@@ -32,17 +32,17 @@ if TYPE_CHECKING:
 
 LINKED = 0.1  # minimum weight of a link
 RIVALS = 4  # heads offered in addition to the best one
-TOLD = 3  # near-ties listed by name
-FOUND = "The search already shows these heads. Clear it first."
+MAX_NEAR_TIES = 3  # near-ties listed by name
+SEARCH_ACTIVE = "The search already shows these heads. Clear it first."
 
 
-def of_a_head(view: View, analysis: Analysis) -> Question:
+def of_a_head(view: View, analysis: Analysis) -> QuestionDraft:
     """Asks which head links two words of the current map best; raises NoQuestion."""
     if view.find is not None:
-        raise NoQuestion(FOUND)
+        raise NoQuestion(SEARCH_ACTIVE)
     trace = analysis.trace
     pair = _pair(view, trace)
-    weights = linking(trace, pair, view.merge)  # [N], layer by layer
+    weights = link_weights(trace, pair, view.merge)  # [N], layer by layer
     asks, key = _tokens(trace, pair, view.merge)
     order = np.argsort(-weights, kind="stable").tolist()
     best = order[0]
@@ -56,9 +56,9 @@ def of_a_head(view: View, analysis: Analysis) -> Question:
     heads = len(trace.patterns[trace.sites(pair.kind)[0]])
     options = sorted([best, *_spread(lower, RIVALS)])
     text = f"Which head links {link}?"
-    left = ", ".join(f"{_head(n, heads)} with {probability(float(weights[n]))}" for n in near[:TOLD])
-    left += f" and {len(near) - TOLD} more" if len(near) > TOLD else ""
-    return Question(
+    left = ", ".join(f"{_head(n, heads)} with {probability(float(weights[n]))}" for n in near[:MAX_NEAR_TIES])
+    left += f" and {len(near) - MAX_NEAR_TIES} more" if len(near) > MAX_NEAR_TIES else ""
+    return QuestionDraft(
         kind="head",
         asks=text,
         before="",
@@ -67,7 +67,7 @@ def of_a_head(view: View, analysis: Analysis) -> Question:
         text=f"{site_kind(pair.kind).name.capitalize()}: {text[0].lower()}{text[1:]}",
         about=site_kind(pair.kind).name.capitalize(),
         options=tuple(_head(n, heads) for n in options),
-        model=tuple(rounded(min(1.0, float(weights[n]))) for n in options),
+        model=tuple(round_share(min(1.0, float(weights[n]))) for n in options),
         answer=_head(best, heads),
         gave=f"it puts {probability(float(weights[best]))} of “{asks}” on “{key}”",
         note=f"Near-ties, not offered: {left}." if near else "",
@@ -100,7 +100,7 @@ def _pair(view: View, trace: Trace) -> Pair:
     plain = [np.array([not (is_special(each) or is_punctuation(each)) for each in side]) for side in sides]
     between = np.outer(*plain) & (~np.eye(*weights.shape, dtype=bool) if of.is_self else True)
     if view.merge:
-        words = merged(weights[None], trace.axis(of.queries).words, trace.axis(of.keys).words)[0]
+        words = merge_words(weights[None], trace.axis(of.queries).words, trace.axis(of.keys).words)[0]
         rows, columns = (_ranks(trace.axis(name).words) for name in (of.queries, of.keys))
         named = (words == words.max())[np.ix_(rows, columns)]
     else:
@@ -125,20 +125,20 @@ def _tokens(trace: Trace, pair: Pair, merge: bool) -> tuple[str, str]:
     if not merge:
         return _nth(axes[0].labels, places[0]), _nth(axes[1].labels, places[1])
     labels = []
-    for axis, place in zip(axes, pair_of_words(trace, pair), strict=True):
+    for axis, place in zip(axes, word_pair(trace, pair), strict=True):
         numbers = list(dict.fromkeys(axis.words))
         joined = ["".join(t for t, n in zip(axis.labels, axis.words, strict=True) if n == each) for each in numbers]
         labels.append(_nth(joined, place))
     return labels[0], labels[1]
 
 
-def _nth(texts: Sequence[str], at: int) -> str:
+def _nth(texts: Sequence[str], position: int) -> str:
     """Returns the text at a position; a repeated text gets its ordinal number."""
-    number = list(texts[: at + 1]).count(texts[at])
-    return f"{texts[at]} ({ordinal(number)})" if list(texts).count(texts[at]) > 1 else texts[at]
+    number = list(texts[: position + 1]).count(texts[position])
+    return f"{texts[position]} ({ordinal(number)})" if list(texts).count(texts[position]) > 1 else texts[position]
 
 
-LEAST, MOST = 4, 6  # options of a question about a token
+MIN_OPTIONS, MAX_OPTIONS = 4, 6  # options of a question about a token
 UNLIKELY = 0.005  # minimum probability of an option, once there are `MIN_OPTIONS`
 LONGEST = 36  # characters of an option
 CONTEXT = 140  # characters around the gap
@@ -147,7 +147,7 @@ END_WORD = "(the end)"
 ELIDED = ("'", "’")  # no space follows a word with this ending
 
 
-def question(view: View, analysis: Analysis, loaded: Checkpoint, of_heads: bool) -> Question:
+def question(view: View, analysis: Analysis, loaded: Checkpoint, of_heads: bool) -> QuestionDraft:
     """Returns a question about heads if `of_heads`, else about the token of the view's step; raises NoQuestion."""
     if of_heads:
         return of_a_head(view, analysis)
@@ -156,14 +156,14 @@ def question(view: View, analysis: Analysis, loaded: Checkpoint, of_heads: bool)
     return _of_a_step(view, analysis, loaded) if analysis.task.writes else _of_a_blank(view, analysis, loaded)
 
 
-def _of_a_label(analysis: Analysis) -> Question:
+def _of_a_label(analysis: Analysis) -> QuestionDraft:
     """Asks which label the text gets, among the top labels."""
     trace, row = analysis.trace, analysis.trace.log_probs[0]
-    order = sorted(likeliest(row, MOST).tolist(), key=lambda label: trace.classes[label].casefold())
+    order = sorted(likeliest(row, MAX_OPTIONS).tolist(), key=lambda label: trace.classes[label].casefold())
     (answer,), (label_text,) = trace.predicted.ids, trace.predicted.labels
     first, second = (_share(row, label) for label in map(int, likeliest(row, 2)))
     asks = "Which label does it get?"
-    return Question(
+    return QuestionDraft(
         kind="next",
         asks=asks,
         before="",
@@ -172,7 +172,7 @@ def _of_a_label(analysis: Analysis) -> Question:
         text=asks,
         about=analysis.request.source,
         options=tuple(trace.classes[label][:LONGEST] for label in order),
-        model=tuple(rounded(_share(row, label)) for label in order),
+        model=tuple(round_share(_share(row, label)) for label in order),
         answer=label_text[:LONGEST],
         gave=f"the model gave it {probability(_share(row, answer))}",
         note=f"A near-tie: {probability(first)} and {probability(second)}." if is_near(first, second) else "",
@@ -182,7 +182,7 @@ def _of_a_label(analysis: Analysis) -> Question:
 # -- which token ---------------------------------------------------------------------------------------------------
 
 
-def _of_a_step(view: View, analysis: Analysis, loaded: Checkpoint) -> Question:
+def _of_a_step(view: View, analysis: Analysis, loaded: Checkpoint) -> QuestionDraft:
     trace, tokenizer, step = analysis.trace, loaded.target_tokenizer, view.step - 1
     ids = trace.predicted.ids
     if step < analysis.begun:
@@ -192,12 +192,12 @@ def _of_a_step(view: View, analysis: Analysis, loaded: Checkpoint) -> Question:
     asks = f"What comes after “{previous[-1][-LONGEST:]}”?" if previous else "What comes first?"
     about = analysis.request.source if analysis.task.reads else ""
     words = _words(tokenizer, trace.log_probs[step], ids[step], before)
-    how = _how(analysis, step, words[ids[step]])
+    how = _selection_note(analysis, step, words[ids[step]])
     around = (f"{before}{'' if before.endswith(ELIDED) else ' '}".lstrip(), "")
     return _of_tokens(tokenizer, asks, around, about, words, trace.log_probs[step], ids[step], how)
 
 
-def _of_a_blank(view: View, analysis: Analysis, loaded: Checkpoint) -> Question:
+def _of_a_blank(view: View, analysis: Analysis, loaded: Checkpoint) -> QuestionDraft:
     trace, tokenizer = analysis.trace, loaded.source_tokenizer
     places = blank_places(analysis, loaded)
     if not places:
@@ -223,7 +223,7 @@ def _of_tokens(
     log_probs: np.ndarray,
     answer: int,
     how: str,
-) -> Question:
+) -> QuestionDraft:
     """Returns a question whose options are tokens, as words.
 
     `around` holds the texts before and after the gap; `log_probs` [V] is in nats.
@@ -232,7 +232,7 @@ def _of_tokens(
     shares = {token: _share(log_probs, token) for token in order}
     before, after = _cut(*around) if around else ("", "")
     gap = GAP if around else ""
-    return Question(
+    return QuestionDraft(
         kind="next",
         asks=asks,
         before=before,
@@ -241,10 +241,10 @@ def _of_tokens(
         text=f"{asks} {before}{gap}{after}".strip(),
         about=about,
         options=tuple(words[token] for token in order),
-        model=tuple(rounded(shares[token]) for token in order),
+        model=tuple(round_share(shares[token]) for token in order),
         answer=words[answer],
         gave=f"the model gave it {probability(shares[answer])}",
-        note=" ".join(filter(None, [how, _clearly(tokenizer, words, log_probs, answer)])),
+        note=" ".join(filter(None, [how, _ranking_note(tokenizer, words, log_probs, answer)])),
     )
 
 
@@ -252,7 +252,7 @@ def _share(log_probs: np.ndarray, token: int) -> float:
     return min(1.0, float(np.exp(log_probs[token])))
 
 
-def _clearly(tokenizer: Tokenizer, words: dict[int, str], log_probs: np.ndarray, answer: int) -> str:
+def _ranking_note(tokenizer: Tokenizer, words: dict[int, str], log_probs: np.ndarray, answer: int) -> str:
     """Names the top token if it is not the answer, and a near-tie with the second one."""
     first, second = map(int, likeliest(_possible(log_probs), 2))
     best, next_best = _share(log_probs, first), _share(log_probs, second)
@@ -268,7 +268,7 @@ def _clearly(tokenizer: Tokenizer, words: dict[int, str], log_probs: np.ndarray,
     return " ".join(notes)
 
 
-def _how(analysis: Analysis, step: int, word: str) -> str:
+def _selection_note(analysis: Analysis, step: int, word: str) -> str:
     """Explains the token of a step if it is not simply the top one."""
     chosen, best = float(analysis.trace.token_log_probs[step]), float(_possible(analysis.trace.log_probs[step]).max())
     request, branch = analysis.request, analysis.branch
@@ -290,8 +290,8 @@ def _words(tokenizer: Tokenizer, log_probs: np.ndarray, answer: int, before: str
     """Returns the top tokens of a step and its answer, with different words; `log_probs` [V] is in nats."""
     possible = _possible(log_probs)
     words = {answer: _word(tokenizer, answer, before)}
-    for token in map(int, likeliest(possible, 4 * MOST)):
-        many = len(words) >= MOST or (len(words) >= LEAST and np.exp(possible[token]) < UNLIKELY)
+    for token in map(int, likeliest(possible, 4 * MAX_OPTIONS)):
+        many = len(words) >= MAX_OPTIONS or (len(words) >= MIN_OPTIONS and np.exp(possible[token]) < UNLIKELY)
         if many or not np.isfinite(possible[token]):
             break
         word = _word(tokenizer, token, before)

@@ -21,7 +21,7 @@ from viz.state.links import link
 from viz.state.view import OF_A_LECTURE, View
 
 if TYPE_CHECKING:
-    from viz.kit.page_context import Shown
+    from viz.kit.page_context import PageContext
 
 NOT_SERVED = "Rooms need the lab’s own server. Start it with make run, or python -m viz.server."
 NOTHING = "This page has no question. Ask on the first page, or on Heads."
@@ -31,13 +31,13 @@ TOO_LONG = "This view is too long for a link. Followers still see the last one."
 _COMPONENT = mount.Component(__file__, '<div class="room"></div>', name="room")
 _PANEL = mount.Component(__file__, '<div class="room-panel"></div>', name="room_panel")
 _SIGN = mount.Component(__file__, '<div class="room-sign"></div>', name="room_sign")
-_ASKED, _MADE = "asked of the class", "question to the class"  # session keys
+_REQUESTED, _RESULT = "asked of the class", "question to the class"  # session keys
 _STEPS = "steps of the class"  # session key: steps of the last page; 0 if it has none
 
 
 def panel() -> None:
     """Mounts the room's part of *Present*."""
-    _PANEL.mount("room_panel", {"served": routes.is_mounted, "notServed": NOT_SERVED, "alone": hosts.why_not_shared()})
+    _PANEL.mount("room_panel", {"served": routes.is_mounted, "notServed": NOT_SERVED, "alone": hosts.sharing_help()})
 
 
 def sign() -> None:
@@ -45,60 +45,60 @@ def sign() -> None:
     _SIGN.mount(key="room_sign", data={})
 
 
-def mounted() -> None:
+def mount_room() -> None:
     """Mounts the room's script on every page, after the page is drawn."""
-    view, page = session.current(), pages.find(navigation.page())
-    request = session.kept(_ASKED)
+    view, page = session.current_view(), pages.find(navigation.current_page())
+    request = session.get(_REQUESTED)
     public = dataclasses.replace(view, guess=request["guess"]) if request else view
     default = View()
     query = link(dataclasses.replace(public, step=1, **{name: getattr(default, name) for name in PRIVATE}))
     data = {
         "served": routes.is_mounted,
         "notServed": NOT_SERVED,
-        "alone": hosts.why_not_shared(),
+        "alone": hosts.sharing_help(),
         "page": "" if page == pages.PAGES[0] else page.name,
         "query": query,
-        "step": view.step if page.of_a_step else 0,
+        "step": view.step if page.has_step else 0,
         "tooLong": TOO_LONG,
-        "whole": _is_whole(view, query),
+        "whole": _is_complete(view, query),
         "longest": MAX_ADDRESS,
         "lecture": view.lecture,
         "exploring": bool(view.room),
-        "question": _made(request),
+        "question": _question_result(request),
     }
-    number = mount.whole(1, 2**31)
+    number = mount.integer(1, 2**31)
     events: dict[str, mount.Event] = {
-        "ask": (mount.fields(number=number, step=mount.whole(0, 999), hidden=mount.flag), _ask),
-        "close": (mount.fields(guess=mount.flag, step=mount.whole(0, 999)), _close),
+        "ask": (mount.fields(number=number, step=mount.integer(0, 999), hidden=mount.flag), _ask),
+        "close": (mount.fields(guess=mount.flag, step=mount.integer(0, 999)), _close),
     }
     _COMPONENT.mount("room", data, events)
 
 
-def shown(shown: Shown) -> None:
+def make_question(context: PageContext) -> None:
     """Makes the requested question from the page's view, once."""
-    analysis, request = shown.analysis, session.kept(_ASKED)
-    session.keep(_STEPS, len(analysis.trace.predicted.ids) if analysis.task.writes else 0)
-    if not request or (session.kept(_MADE) or {}).get("number") == request["number"]:
+    analysis, request = context.analysis, session.get(_REQUESTED)
+    session.put(_STEPS, len(analysis.trace.predicted.ids) if analysis.task.writes else 0)
+    if not request or (session.get(_RESULT) or {}).get("number") == request["number"]:
         return
-    page = pages.find(navigation.page())
-    view = shown.view.at_step(request["step"]) if request["step"] and analysis.task.writes else shown.view
+    page = pages.find(navigation.current_page())
+    view = context.view.at_step(request["step"]) if request["step"] and analysis.task.writes else context.view
     try:
-        if not page.of_a_step:
+        if not page.has_step:
             raise NoQuestion(NOTHING)
-        result = dataclasses.asdict(question(view, analysis, shown.page_data.loaded, of_heads=page.name == "heads"))
+        result = dataclasses.asdict(question(view, analysis, context.page_data.loaded, of_heads=page.name == "heads"))
     except NoQuestion as fault:
         result = {"fault": str(fault)}
-    session.keep(_MADE, request | result)
+    session.put(_RESULT, request | result)
 
 
-def _made(asked: dict[str, Any] | None) -> dict[str, Any] | None:
+def _question_result(request: dict[str, Any] | None) -> dict[str, Any] | None:
     """Returns the requested question or its fault; None without a request."""
-    if not asked:
+    if not request:
         return None
-    result = session.kept(_MADE) or {}
-    if result.get("number") == asked["number"]:
+    result = session.get(_RESULT) or {}
+    if result.get("number") == request["number"]:
         return result
-    return asked | {"fault": NOTHING}  # the page has no view
+    return request | {"fault": NOTHING}  # the page has no view
 
 
 def _ask(number: int, step: int, hidden: bool) -> None:
@@ -107,13 +107,13 @@ def _ask(number: int, step: int, hidden: bool) -> None:
     That is the token after `step` (0: the view's step), or the token of the step if it is `hidden`. Later tokens stay hidden
     until the question is closed. A question about heads is about the step itself.
     """
-    view, request = session.current(), session.kept(_ASKED) or {}
-    current, name, steps = step or view.step, navigation.page(), session.kept(_STEPS) or 0
+    view, request = session.current_view(), session.get(_REQUESTED) or {}
+    current, name, steps = step or view.step, navigation.current_page(), session.get(_STEPS) or 0
     before = {"guess": request.get("guess", view.guess), "back": request.get("back", current)}
     wanted = current if hidden or name == "heads" or not steps else current + 1
-    session.keep(_ASKED, {"number": number, "step": wanted} | before)
+    session.put(_REQUESTED, {"number": number, "step": wanted} | before)
     if steps and wanted > steps:
-        session.keep(_MADE, {"number": number, "step": current, "fault": LAST} | before)
+        session.put(_RESULT, {"number": number, "step": current, "fault": LAST} | before)
         return
     hides = {"guess": True} if name == pages.PAGES[0].name else {}
     session.change(**hides, step=wanted)
@@ -121,12 +121,12 @@ def _ask(number: int, step: int, hidden: bool) -> None:
 
 def _close(guess: bool, step: int) -> None:
     """Ends a question and restores `guess`; goes to `step` (0: stays)."""
-    session.keep(_ASKED, None)
-    session.keep(_MADE, None)
+    session.put(_REQUESTED, None)
+    session.put(_RESULT, None)
     session.change(guess=guess, **({"step": step} if step else {}))
 
 
-def _is_whole(view: View, query: dict[str, str]) -> bool:
+def _is_complete(view: View, query: dict[str, str]) -> bool:
     """Returns True if the link holds all typed text."""
     changed = [name for name in ("source", "second", "target") if getattr(view, name) != getattr(View, name)]
     return all(fields(View)[name].parameter in query for name in changed)

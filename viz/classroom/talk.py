@@ -76,7 +76,7 @@ class Talk:
         if len(self.stops) > MAX_STOPS:
             raise TalkError(f"A talk has at most {MAX_STOPS} stops; this one would have {len(self.stops)}.")
 
-    def at(self, number: int) -> Stop | None:
+    def stop(self, number: int) -> Stop | None:
         """Returns the stop of a number, or None."""
         return self.stops[number - 1] if 1 <= number <= len(self.stops) else None
 
@@ -90,24 +90,24 @@ class Talk:
 
     def with_line(self, number: int, line: str) -> Talk:
         """Returns the talk with another line at a stop; an unknown stop changes nothing, here and below."""
-        if (stop := self.at(number)) is None:
+        if (stop := self.stop(number)) is None:
             return self
         changed = dataclasses.replace(stop, line=plain(line, MAX_LINE, f"The line of stop {number}"))
         return dataclasses.replace(self, stops=(*self.stops[: number - 1], changed, *self.stops[number:]))
 
     def moved(self, number: int, to: int) -> Talk:
         """Returns the talk with a stop at another position."""
-        if (stop := self.at(number)) is None or self.at(to) is None:
+        if (stop := self.stop(number)) is None or self.stop(to) is None:
             return self
         return self.without(number).with_stop(stop, after=to - 1)
 
     def without(self, number: int) -> Talk:
-        if self.at(number) is None:
+        if self.stop(number) is None:
             return self
         return dataclasses.replace(self, stops=(*self.stops[: number - 1], *self.stops[number:]))
 
 
-def keep(page: str, view: View, line: str) -> Stop:
+def make_stop(page: str, view: View, line: str) -> Stop:
     """Returns a stop with this page and view. Raises TalkError if the line or the view is too long."""
     declared = fields(View)
     bare = dataclasses.replace(view, **{name: getattr(View, name) for name in AROUND if name in declared})
@@ -117,11 +117,11 @@ def keep(page: str, view: View, line: str) -> Stop:
     return Stop(pages.find(page).name, query, plain(line, MAX_LINE, "The line"))
 
 
-def plain(text: str, most: int, name: str) -> str:
+def plain(text: str, max_length: int, name: str) -> str:
     """Returns the text on one line; raises TalkError if it is too long."""
     line = " ".join("".join(char if char.isprintable() else " " for char in text).split())
-    if len(line) > most:
-        raise TalkError(f"{name} has {len(line):,} characters; expected at most {most}.")
+    if len(line) > max_length:
+        raise TalkError(f"{name} has {len(line):,} characters; expected at most {max_length}.")
     return line
 
 
@@ -143,7 +143,7 @@ MAX_FILE = 256 * 1024  # bytes, packed or not
 _PACKED = re.compile(r"~[A-Za-z0-9_-]*")
 
 
-def packed(talk: Talk) -> str:
+def pack(talk: Talk) -> str:
     """Returns the talk as text for a link, of any length; see `too_long`."""
     text = json.dumps(_values(talk), ensure_ascii=False, separators=(",", ":")).encode()
     deflater = zlib.compressobj(9, wbits=-15)
@@ -157,7 +157,7 @@ def too_long(text: str) -> str:
     return f"Too long for a link: {len(text):,} characters (limit {MAX_LINK_TEXT:,}). Save the talk as a file instead."
 
 
-def unpacked(text: str) -> Talk:
+def unpack(text: str) -> Talk:
     """Returns the talk of a link's text; raises TalkError for invalid text."""
     if not _PACKED.fullmatch(text) or len(text) > 2 * MAX_FILE:
         raise TalkError("The talk in this link is damaged. Copy the complete link again.")
@@ -204,26 +204,26 @@ def _params(stop: Stop) -> list[tuple[str, str]]:
     return parse_qsl(stop.query, keep_blank_values=True)
 
 
-def _stop(found: Any, name: str) -> Stop:
-    if not isinstance(found, dict):
+def _stop(values: Any, name: str) -> Stop:
+    if not isinstance(values, dict):
         raise TalkError(f"{name} is not an object with line, page and view.")
-    view = found.get("view", {})
+    view = values.get("view", {})
     if not isinstance(view, dict) or not all(_is_plain(text) for text in view.values()):
         raise TalkError(f"{name}: its view is not an object of link parameters.")
-    page = _text(found.get("page", ""), MAX_TITLE, f"{name}: its page")
+    page = _text(values.get("page", ""), MAX_TITLE, f"{name}: its page")
     try:
         query = urlencode({key: str(text) for key, text in view.items()})
     except UnicodeEncodeError:
         raise TalkError(f"{name}: its view is not valid text.") from None
     if len(query) > MAX_VIEW:
         raise TalkError(f"{name}: its view has {len(query):,} characters; expected at most {MAX_VIEW:,}.")
-    return Stop(page, query, _text(found.get("line", ""), MAX_LINE, f"{name}: its line"))
+    return Stop(page, query, _text(values.get("line", ""), MAX_LINE, f"{name}: its line"))
 
 
-def _text(found: Any, most: int, name: str) -> str:
-    if not isinstance(found, str):
+def _text(value: Any, max_length: int, name: str) -> str:
+    if not isinstance(value, str):
         raise TalkError(f"{name} is not text.")
-    return plain(found, most, name)
+    return plain(value, max_length, name)
 
 
 def _is_plain(value: Any) -> bool:
@@ -241,7 +241,7 @@ def ready() -> dict[str, Talk]:
 
 
 @lru_cache(64)
-def found(text: str) -> tuple[Talk | None, str]:
+def find_talk(text: str) -> tuple[Talk | None, str]:
     """Returns the talk of a view's `talk`, or None and a message."""
     if not text:
         return None, ""
@@ -250,6 +250,6 @@ def found(text: str) -> tuple[Talk | None, str]:
             return talk, ""
         return None, f"There is no talk “{text[:40]}”; expected {', '.join(READY)} or a link with a talk."
     try:
-        return unpacked(text), ""
+        return unpack(text), ""
     except TalkError as fault:
         return None, str(fault)

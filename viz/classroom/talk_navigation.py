@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 
 from viz.classroom import talk as known
-from viz.classroom.talk import AROUND, OWN, Talk, keep, packed
+from viz.classroom.talk import AROUND, OWN, Talk, make_stop, pack
 from viz.state import navigation, session
 from viz.state.fields import fields
 from viz.state.view import View
@@ -16,52 +16,52 @@ ENDED, PANEL, MINE = "end of the talk", "present panel", "own talk"
 
 def talk_of(view: View) -> Talk | None:
     """Returns the current talk, or None."""
-    return known.found(view.talk)[0]
+    return known.find_talk(view.talk)[0]
 
 
-def go(by: int) -> None:
+def move_by(by: int) -> None:
     """Goes to the next (1) or previous (-1) stop; at the end, the strip shows a message."""
-    view, talk = session.current(), talk_of(session.current())
-    reach(min(view.stop, len(talk.stops) if talk else 0) + by)
+    view, talk = session.current_view(), talk_of(session.current_view())
+    go_to_stop(min(view.stop, len(talk.stops) if talk else 0) + by)
 
 
-def reach(number: int) -> None:
+def go_to_stop(number: int) -> None:
     """Goes to a stop; beyond the first or last one, the strip shows a message."""
-    view, talk = session.current(), talk_of(session.current())
+    view, talk = session.current_view(), talk_of(session.current_view())
     count = len(talk.stops) if talk else 0
     stop = max(1, min(count, number))
     if count and stop != view.stop and (view.stop or number > 0):
         show(stop)
     if stop != number:
-        session.ask(ENDED, "first" if number < stop else "last")
+        session.put_from_event(ENDED, "first" if number < stop else "last")
 
 
 def show(number: int) -> None:
     """Goes to a stop: its page and its view. Fields of the visit stay, and the undo history is cleared."""
-    talk = talk_of(session.current())
-    stop = talk.at(number) if talk else None
+    talk = talk_of(session.current_view())
+    stop = talk.stop(number) if talk else None
     if stop is None:
         return
     view = stop.view
     close_panel()  # it would cover the picture
-    session.open_anew(**{name: getattr(view, name) for name in fields(View) if name not in AROUND}, stop=number, lesson=None)
-    if navigation.page() != stop.place.name:
+    session.load_view(**{name: getattr(view, name) for name in fields(View) if name not in AROUND}, stop=number, lesson=None)
+    if navigation.current_page() != stop.place.name:
         navigation.go_to(stop.place.name, view.large)
 
 
 def panel_key() -> str:
     """Returns the widget key of *Present*."""
-    return f"{PANEL} {session.kept(PANEL) or 0}"
+    return f"{PANEL} {session.get(PANEL) or 0}"
 
 
 def close_panel() -> None:
     """Closes *Present*: the next run draws a new popover."""
-    session.keep(PANEL, (session.kept(PANEL) or 0) + 1)
+    session.put(PANEL, (session.get(PANEL) or 0) + 1)
 
 
 def choose(name: str) -> None:
     """Selects a ready talk by name, the talk last edited here, or none; before its first stop."""
-    mine = session.kept(MINE)
+    mine = session.get(MINE)
     if name == OWN and mine is None:
         return
     session.change(talk=mine if name == OWN else name, stop=0)
@@ -69,51 +69,51 @@ def choose(name: str) -> None:
 
 def put_on(talk: Talk, stop: int = 0) -> None:
     """Selects an edited talk at a stop; the view stays."""
-    text = packed(talk)
-    session.keep(MINE, text)
+    text = pack(talk)
+    session.put(MINE, text)
     session.change(talk=text, stop=stop)
 
 
 def keep_view(line: str) -> None:
     """Adds the current view as a stop, after the current stop or at the end; raises TalkError."""
-    view, talk = session.current(), talk_of(session.current()) or Talk()
-    after = view.stop if talk.at(view.stop) else len(talk.stops)
-    put_on(talk.with_stop(keep(navigation.page(), view, line), after), after + 1)
+    view, talk = session.current_view(), talk_of(session.current_view()) or Talk()
+    after = view.stop if talk.stop(view.stop) else len(talk.stops)
+    put_on(talk.with_stop(make_stop(navigation.current_page(), view, line), after), after + 1)
 
 
 def remove(number: int) -> None:
     """Removes a stop; the stop before it becomes current if it was the current one."""
-    view, talk = session.current(), talk_of(session.current())
-    if talk and talk.at(number):
+    view, talk = session.current_view(), talk_of(session.current_view())
+    if talk and talk.stop(number):
         put_on(talk.without(number), view.stop - (number <= view.stop))
 
 
 def move(number: int, to: int) -> None:
     """Moves a stop; the current stop stays current."""
-    view, talk = session.current(), talk_of(session.current())
-    if talk and talk.at(number) and talk.at(to):
+    view, talk = session.current_view(), talk_of(session.current_view())
+    if talk and talk.stop(number) and talk.stop(to):
         order = list(range(1, len(talk.stops) + 1))
         order.insert(to - 1, order.pop(number - 1))
         put_on(talk.moved(number, to), order.index(view.stop) + 1 if view.stop in order else 0)
 
 
-def say(number: int, line: str) -> None:
+def set_line(number: int, line: str) -> None:
     """Sets the line of a stop; raises TalkError if it is too long."""
-    view, talk = session.current(), talk_of(session.current())
-    if talk and talk.at(number):
+    view, talk = session.current_view(), talk_of(session.current_view())
+    if talk and talk.stop(number):
         put_on(talk.with_line(number, line), view.stop)
 
 
 def rename(title: str) -> None:
     """Sets the title of the talk; raises TalkError if it is too long."""
-    view, talk = session.current(), talk_of(session.current()) or Talk()
+    view, talk = session.current_view(), talk_of(session.current_view()) or Talk()
     put_on(talk.titled(title), view.stop)
 
 
 def at_stop(view: View, number: int) -> View:
     """Returns the view at a stop of its talk; the view itself without a stop."""
     talk = talk_of(view)
-    stop = talk.at(number) if talk else None
+    stop = talk.stop(number) if talk else None
     if stop is None:
         return view
     around = {name: getattr(view, name) for name in AROUND} | {"stop": number, "lesson": None}

@@ -18,17 +18,17 @@ from viz.classroom import talk_navigation
 from viz.state import session, uploads, work_queue
 from viz.state.view import View
 
-MOST = 8  # stops in the queue
+MAX_WAITING = 8  # stops in the queue
 DONE = 32  # recently computed stops, which are not computed again
-Asked = tuple[pages.Page, View, theme.Mode]
+Job = tuple[pages.Page, View, theme.Mode]
 
 
 def next_stop(view: View) -> None:
     """Queues the next stop of the view's talk, if there is one; returns at once."""
     talk = talk_navigation.talk_of(view)
-    stop = talk.at(view.stop + 1) if talk else None
+    stop = talk.stop(view.stop + 1) if talk else None
     if stop is not None and not uploads.is_uploaded(stop.view.checkpoint):  # an upload belongs to one session
-        _WORK.ask((stop.place, talk_navigation.at_stop(view, view.stop + 1), session.theme_mode()))
+        _WORK.submit((stop.place, talk_navigation.at_stop(view, view.stop + 1), session.theme_mode()))
 
 
 def compute(page: pages.Page, view: View, mode: theme.Mode) -> None:
@@ -47,23 +47,23 @@ class _Work:
     """Computes queued stops in one thread, the latest first."""
 
     def __init__(self) -> None:
-        self._waiting: deque[Asked] = deque(maxlen=MOST)
+        self._waiting: deque[Job] = deque(maxlen=MAX_WAITING)
         self._changed = threading.Condition()
-        self._now: Asked | None = None
-        self._done: deque[Asked] = deque(maxlen=DONE)
+        self._now: Job | None = None
+        self._done: deque[Job] = deque(maxlen=DONE)
         self._thread: threading.Thread | None = None
 
-    def ask(self, asked: Asked) -> None:
+    def submit(self, job: Job) -> None:
         with self._changed:
-            if asked == self._now or asked in self._waiting or asked in self._done:
+            if job == self._now or job in self._waiting or job in self._done:
                 return
-            self._waiting.append(asked)
+            self._waiting.append(job)
             self._changed.notify()
             if self._thread is None:
                 self._thread = threading.Thread(target=self._run, name="ahead", daemon=True)
                 self._thread.start()
 
-    def rest(self, seconds: float) -> bool:
+    def wait_until_idle(self, seconds: float) -> bool:
         """Waits until the queue is empty; returns False after a timeout."""
         with self._changed:
             return self._changed.wait_for(lambda: self._now is None and not self._waiting, seconds)
@@ -74,7 +74,7 @@ class _Work:
                 self._changed.wait_for(lambda: self._waiting)
                 self._now = job = self._waiting.pop()
             try:
-                with work_queue.turn(long=True):
+                with work_queue.work_slot(long=True):
                     compute(*job)
             except ValueError:  # the stop shows the message
                 pass
@@ -88,4 +88,4 @@ class _Work:
 
 
 _WORK = _Work()
-rest = _WORK.rest
+wait_until_idle = _WORK.wait_until_idle

@@ -18,24 +18,24 @@ _COMPONENT = mount.Component(__file__, '<section class="talk-strip"></section>')
 
 def talk_strip() -> None:
     """Mounts the strip at the foot of a page while a talk is selected."""
-    ended = session.kept(talk_navigation.ENDED)
-    session.keep(talk_navigation.ENDED, None)
-    view = session.current()
+    ended = session.get(talk_navigation.ENDED)
+    session.put(talk_navigation.ENDED, None)
+    view = session.current_view()
     if not view.talk:
         return
-    talk, fault = known.found(view.talk)
+    talk, fault = known.find_talk(view.talk)
     events = {
-        "go": (mount.one_of((1, -1)), talk_navigation.go),
+        "go": (mount.one_of((1, -1)), talk_navigation.move_by),
         "leave": (mount.pressed, lambda: talk_navigation.choose("")),
     }
     with st.container(key="talk"):
-        _COMPONENT.mount("talk_strip", told(talk, view) | {"ended": ended} if talk else _none(view, fault), events)
+        _COMPONENT.mount("talk_strip", describe_stop(talk, view) | {"ended": ended} if talk else _none(view, fault), events)
 
 
-def told(talk: Talk, view: View) -> dict[str, Any]:
+def describe_stop(talk: Talk, view: View) -> dict[str, Any]:
     """Returns the script's data for the current stop."""
     number, count = min(view.stop, len(talk.stops)), len(talk.stops)
-    stop = talk.at(number)
+    stop = talk.stop(number)
     empty = "" if count else "This talk has no stops yet. Add this view under Present."
     faults = stop.faults if stop else filter(None, (empty, too_long(view.talk)))
     return {

@@ -12,7 +12,7 @@ from model.decoding.strategy import strategy_with
 from model.io import numbers
 from viz.compare import pair
 from viz.kit import controls, site_texts
-from viz.kit.page_context import Shown
+from viz.kit.page_context import PageContext
 from viz.state import navigation, session, uploads
 from viz.state.values import MAX_WORD
 from viz.state.view import View
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 BEAM = 4  # wide enough for several hypotheses
 
 
-def _word(shown: Shown) -> None:
+def _word(shown: PageContext) -> None:
     """The words of the sentence, and what stands in the place of the one that is chosen."""
     known = pair.words(shown.page_data.request.source)
     number, word = pair.swapped(shown.view, shown.page_data.request.source)
@@ -54,7 +54,7 @@ def _short(typed: str) -> str:
     return typed
 
 
-def _sentence(shown: Shown) -> None:
+def _sentence(shown: PageContext) -> None:
     with st.container(key="compare_sentence", horizontal=True, vertical_alignment="center", gap="small"):
         site_texts.label("with")
         st.text_input(
@@ -65,27 +65,27 @@ def _sentence(shown: Shown) -> None:
         )
 
 
-def _checkpoint(shown: Shown) -> None:
+def _checkpoint(shown: PageContext) -> None:
     view, others = shown.view, pair.checkpoints(shown.view)
     if not others:
         return
     chosen = view.other_checkpoint or others[0]
     with st.container(key="compare_checkpoint", horizontal=True, vertical_alignment="center", gap="small"):
-        site_texts.label(f"{uploads.shown(view.checkpoint)} with")
+        site_texts.label(f"{uploads.display_name(view.checkpoint)} with")
         st.selectbox(
             "Second checkpoint",
             others if chosen in others else (*others, chosen),
-            format_func=uploads.shown,
+            format_func=uploads.display_name,
             label_visibility="collapsed",
             **session.bind("other checkpoint", "other_checkpoint", chosen),
         )
 
 
-def _edits(shown: Shown) -> None:
+def _edits(shown: PageContext) -> None:
     """Nothing is to be chosen: the second side is without them."""
 
 
-def _head(shown: Shown) -> None:
+def _head(shown: PageContext) -> None:
     view, page_data = shown.view, shown.page_data
     layer, head = pair.other_head(view, page_data)
     with st.container(key="compare_head", horizontal=True, vertical_alignment="center", gap="small"):
@@ -93,7 +93,7 @@ def _head(shown: Shown) -> None:
         controls.layer_pick(view, page_data.layers)
         controls.head_pick(view, page_data.loaded.config.heads)
     with st.container(key="compare_other_head", horizontal=True, vertical_alignment="center", gap="small"):
-        with controls.in_one_piece("other_layer", page_data.layers):
+        with controls.unbroken_row("other_layer", page_data.layers):
             site_texts.label("with layer")
             st.segmented_control(
                 "Second layer",
@@ -104,7 +104,7 @@ def _head(shown: Shown) -> None:
             )
         heads = [controls.MEAN, *map(str, range(1, page_data.loaded.config.heads + 1))]
         shown_head = controls.MEAN if head is None else str(min(head, len(heads) - 1))
-        with controls.in_one_piece("other_head", page_data.loaded.config.heads):
+        with controls.unbroken_row("other_head", page_data.loaded.config.heads):
             site_texts.label("head")
             read = lambda name: None if name == controls.MEAN else int(name)  # noqa: E731
             st.segmented_control(
@@ -116,7 +116,7 @@ def _head(shown: Shown) -> None:
             )
 
 
-def _hypothesis(shown: Shown) -> None:
+def _hypothesis(shown: PageContext) -> None:
     others = pair.hypotheses(shown.page_data)
     if not others:
         return
@@ -136,7 +136,7 @@ def _hypothesis(shown: Shown) -> None:
         )
 
 
-def _step(shown: Shown) -> None:
+def _step(shown: PageContext) -> None:
     labels = shown.analysis.trace.predicted.labels
     if len(labels) < 2:
         return
@@ -155,7 +155,7 @@ def _step(shown: Shown) -> None:
 
 
 # What is chosen for each thing that may differ.
-CHOICES: dict[str, Callable[[Shown], None]] = {
+CHOICES: dict[str, Callable[[PageContext], None]] = {
     "word": _word,
     "sentence": _sentence,
     "checkpoint": _checkpoint,
@@ -166,7 +166,7 @@ CHOICES: dict[str, Callable[[Shown], None]] = {
 }
 
 
-def way_out(shown: Shown) -> None:
+def way_out(shown: PageContext) -> None:
     """What leads to a second side, where there is none."""
     if shown.view.differs == "edits":
         st.button("Make an edit", key="to what if", on_click=navigation.go_to, args=("what-if",))
@@ -181,7 +181,7 @@ def way_out(shown: Shown) -> None:
         st.button(f"Search with a beam of {BEAM}", key="search with a beam", on_click=session.change, kwargs=search)
 
 
-def differs_pick(shown: Shown) -> None:
+def differs_pick(shown: PageContext) -> None:
     """In what the two sides differ."""
     st.segmented_control(
         "What differs",

@@ -231,7 +231,7 @@ def partner_text(pair: Pair) -> str:
     ):
         if alignment is None or (what == "target" and pair.first.analysis.task.judges):
             continue
-        for side, axis, alone in zip((pair.first, pair.second), sides, alignment.alone, strict=True):
+        for side, axis, alone in zip((pair.first, pair.second), sides, alignment.unpaired, strict=True):
             if alone and axis is not None:
                 shown = " ".join(axis.labels[i] for i in alone)
                 told.append(f"of the {what} of “{side.name}”: {shown}")

@@ -20,9 +20,9 @@ from viz.compare import choices, distance, patch_grids, patching_part, side_by_s
 from viz.compare import patch_grids as patch_texts
 from viz.compare.pair import DIFFERENCES, NotChosenError, Pair, PairError, pair
 from viz.kit import controls, lazy, site_texts
-from viz.kit.page_context import LecturePlaces, Shown
+from viz.kit.page_context import LecturePlaces, PageContext
 from viz.state import session
-from viz.state.view import unedited
+from viz.state.view import without_edits
 
 if TYPE_CHECKING:
     from model.edits.kinds import Edit, Labels
@@ -30,20 +30,20 @@ if TYPE_CHECKING:
     from model.text.tokenizer import Tokenizer
     from viz import cache
     from viz.compare.pair import Pair
-    from viz.kit.page_context import Shown
+    from viz.kit.page_context import PageContext
     from viz.state.view import View
 
 PATCHING_PICTURES = ("encoder", "heads", "decoder")  # whose pieces, in the order of the view's `large`
 WALKED = 12  # pieces that are walked through by key, those that do most
 
 
-def draw_patching(shown: Shown, pair: Pair) -> None:
+def draw_patching(shown: PageContext, pair: Pair) -> None:
     """The three translations, the grid of one kind of pieces, and what the chosen piece does."""
     view, loaded = shown.view, pair.first.loaded
     if pair.differs not in patching_part.SENTENCES:
         site_texts.note(patching_part.NEEDS)
         return
-    requests = unedited(pair.first.request), unedited(pair.second.request)
+    requests = without_edits(pair.first.request), without_edits(pair.second.request)
     try:
         question = computations.patch_question(*requests, view.device, view.patched_step - 1 if view.patched_step else None)
     except ValueError as fault:
@@ -77,7 +77,7 @@ def draw_patching(shown: Shown, pair: Pair) -> None:
 
 def _told(found: Patching, edits: Sequence[Edit], labels: Labels) -> str:
     """What is put in, and how far it leads where that was measured alone."""
-    value = dict(found.pieces).get(edits[0]) if len(edits) == 1 else None
+    value = dict(found.patches).get(edits[0]) if len(edits) == 1 else None
     put = "; ".join(patch_texts.told(edit, labels) for edit in edits)
     return f"Put in: {put}" + ("." if value is None else f". {patch_texts.far(found, value)}.")
 
@@ -86,7 +86,7 @@ def _ranked(found: Patching, picture: str) -> list[Edit]:
     """The pieces of a picture, those that lead furthest towards the other sentence first."""
     own = [
         (edit, float(found.share(value)))
-        for edit, value in found.pieces
+        for edit, value in found.patches
         if (picture == "heads") == isinstance(edit, PatchZ) and picture in ("heads", getattr(edit, "stack", ""))
     ]
     return [edit for edit, _ in sorted(own, key=lambda each: -each[1])]
@@ -98,20 +98,20 @@ def _marked(ids: Sequence[int], own: Sequence[int], tokenizer: Tokenizer) -> lis
 
 
 def _keys(ranked: list[Edit], usual: Edit) -> None:
-    lecture.walk("the next piece", "the piece before", partial(_walk, ranked[:WALKED], usual))
-    lecture.key(letters.INNER, "encoder, heads, decoder", _turn_patching, quiet=True)
+    lecture.add_walk_keys("the next piece", "the piece before", partial(_walk, ranked[:WALKED], usual))
+    lecture.add_key(letters.INNER, "encoder, heads, decoder", _turn_patching, quiet=True)
 
 
 def _walk(known: list[Edit], usual: Edit, by: int) -> None:
     """To the piece beside the one that is put in now; called from callbacks."""
-    edits = session.current().patched.edits or (usual,)
+    edits = session.current_view().patched.edits or (usual,)
     at = known.index(edits[0]) if len(edits) == 1 and edits[0] in known else None
     patching_part.choose((known[0] if at is None else known[(at + by) % len(known)]).code)
 
 
 def _turn_patching() -> None:
     """Another picture, with its own best piece; called from callbacks."""
-    number = lecture.picture(session.current(), len(PATCHING_PICTURES))
+    number = lecture.picture(session.current_view(), len(PATCHING_PICTURES))
     session.change(large=number % len(PATCHING_PICTURES) + 1, patched=patching_part.BASELINE)
 
 
@@ -123,13 +123,13 @@ PICTURES = {
 PATCHING = "Patching"
 
 
-def draw(shown: Shown) -> None:
+def draw(shown: PageContext) -> None:
     """Both sides as one large picture, or one sentence that says why there is no second side."""
     places, view = shown.places, shown.view
     assert isinstance(places, LecturePlaces)
     notes.draw(shown)
     with places.notes:
-        controls.given_target(view)
+        controls.target_note(view)
     found: Pair | None = None
     with places.body:
         try:
@@ -141,15 +141,15 @@ def draw(shown: Shown) -> None:
             site_texts.fault(str(fault))
     with places.bar:
         _controls(shown, found)
-    lecture.key(letters.DIFFERS, "another thing differs", partial(_turn, shown.page_data), quiet=True)
-    lecture.key(letters.PICTURE, ", ".join((*PICTURES, PATCHING)).lower(), _next_picture, quiet=True)
+    lecture.add_key(letters.DIFFERS, "another thing differs", partial(_turn, shown.page_data), quiet=True)
+    lecture.add_key(letters.PICTURE, ", ".join((*PICTURES, PATCHING)).lower(), _next_picture, quiet=True)
     if found is None:
         return
     with places.body:
         _picture(shown, found)
 
 
-def _controls(shown: Shown, found: Pair | None) -> None:
+def _controls(shown: PageContext, found: Pair | None) -> None:
     """What differs, with all that is chosen of it behind its name; and which picture."""
     view = shown.view
     name = f"{found.first.name} → {found.second.name}" if found else DIFFERENCES[view.differs].title
@@ -181,18 +181,18 @@ def _show(number: int) -> None:
 
 def _next_picture() -> None:
     """Another picture, patching after those of both sides; called from callbacks."""
-    _show(_number(session.current()) % (len(PICTURES) + 1) + 1)
+    _show(_number(session.current_view()) % (len(PICTURES) + 1) + 1)
 
 
 def _next_kind(kinds: list[str]) -> None:
     """Another kind of attention, of those that can be compared; called from callbacks."""
-    kind = session.current().kind
+    kind = session.current_view().kind
     session.change(kind=kinds[(kinds.index(kind) + 1) % len(kinds)] if kind in kinds else kinds[0])
 
 
 def _turn(page_data: cache.PageData) -> None:
     """The next thing that may differ of which there is a second side; called from callbacks."""
-    view, names = session.current(), list(DIFFERENCES)
+    view, names = session.current_view(), list(DIFFERENCES)
     at = names.index(view.differs)
     for name in names[at + 1 :] + names[:at]:
         try:
@@ -203,14 +203,14 @@ def _turn(page_data: cache.PageData) -> None:
         return
 
 
-def _picture(shown: Shown, found: Pair) -> None:
+def _picture(shown: PageContext, found: Pair) -> None:
     view = shown.view
     if view.compared == "patching":
         draw_patching(shown, found)
         return
     number = _number(view)
-    lecture.key(letters.FURTHEST, "the head where both differ most", partial(side_by_side.furthest, found), quiet=True)
+    lecture.add_key(letters.FURTHEST, "the head where both differ most", partial(side_by_side.furthest, found), quiet=True)
     kinds = [grid.kind for grid in distance.grids(found)]
     if len(kinds) > 1 and view.differs != "head":
-        lecture.key(letters.KIND, "the next kind of attention", partial(_next_kind, kinds), quiet=True)
+        lecture.add_key(letters.KIND, "the next kind of attention", partial(_next_kind, kinds), quiet=True)
     side_by_side.picture(shown, found, list(PICTURES.values())[number - 1])

@@ -10,7 +10,7 @@ from viz.cache import PageData
 from viz.compare import distance, side_by_side
 from viz.compare import distance as texts
 from viz.compare.pair import Pair, pair
-from viz.kit.offline_parts import Part, Taken
+from viz.kit.offline_parts import HtmlExport, Part
 from viz.state.view import View
 
 
@@ -29,11 +29,11 @@ def _told(page_data: PageData, found: Pair) -> tuple[str, ...]:
     return texts.verdict(found), *(f"<p>{html.escape(note)}</p>" for note in notes if note)
 
 
-TAKEN = Taken(
+TAKEN = HtmlExport(
     parts,
     compute=_pair,
-    told=_told,
-    look=lambda page_data: dataclasses.replace(page_data.view, compared="maps"),
-    led=lambda page_data: {"step": ()},
-    holds=lambda view: view.compared == "maps",
+    notes=_told,
+    default_view=lambda page_data: dataclasses.replace(page_data.view, compared="maps"),
+    remote_fields=lambda page_data: {"step": ()},
+    can_show=lambda view: view.compared == "maps",
 )

@@ -13,18 +13,18 @@ from viz.compare import choices, in_lecture, patching_part, side_by_side, tables
 from viz.compare.pair import NotChosenError, Pair, pair
 from viz.frame import show
 from viz.kit import controls, site_texts
-from viz.kit.page_context import Shown
+from viz.kit.page_context import PageContext
 from viz.state import session
 from viz.state.page_fields import COMPARED
 
 # A part of the page: how it is called, and what draws it.
-PARTS: dict[str, tuple[str, Callable[[Shown, Pair], None]]] = {
+PARTS: dict[str, tuple[str, Callable[[PageContext, Pair], None]]] = {
     "maps": ("Side by side", side_by_side.draw),
     "patching": ("Patching", patching_part.draw),
 }
 
 
-def draw(shown: Shown) -> None:
+def draw(shown: PageContext) -> None:
     """What differs and which part; the second side's choice; that part, or why there is no second side."""
     view = shown.view
     with shown.places.body:
@@ -42,7 +42,7 @@ def draw(shown: Shown) -> None:
             )
         choices.CHOICES[view.differs](shown)
         shown.notes()
-        controls.given_target(view)
+        controls.target_note(view)
         try:
             found = pair(view, shown.page_data)
         except NotChosenError as missing:

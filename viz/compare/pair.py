@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 from model.inference.request import Request
 from model.io.folders import described, family, survey
-from model.readings.heads.trace_comparison import Aligned, aligned
+from model.readings.heads.trace_comparison import AlignedTraces, align_traces
 from model.trace import SITE_KINDS, Kind, Site
 from viz import cache
 from viz.state import uploads
-from viz.state.view import MAX_WIDTH, View, unedited
+from viz.state.view import MAX_WIDTH, View, without_edits
 
 if TYPE_CHECKING:
     from model.checkpoint import Checkpoint
@@ -54,7 +54,7 @@ class Pair:
     differs: str
     first: Side
     second: Side
-    aligned: Aligned
+    aligned: AlignedTraces
     faults: tuple[str, ...]  # what of the view the second side does not have, a sentence each
 
     @property
@@ -89,7 +89,7 @@ def pair(view: View, page_data: cache.PageData) -> Pair:
     analysis, loaded = page_data.analysis, page_data.loaded
     if other.request is not None:
         try:
-            request, aside = cache.fitted(other.request, view.device)
+            request, aside = cache.fit_request(other.request, view.device)
             analysis, loaded = cache.analyse(request, view.device), cache.checkpoint(request.checkpoint, view.device)
         except ValueError as fault:
             raise PairError(f"The second side cannot be shown. {fault}") from fault
@@ -109,7 +109,7 @@ def pair(view: View, page_data: cache.PageData) -> Pair:
         raise PairError(f"Both sides show {names[0]}: choose another head for the second.")
     first = Side(names[0], page_data.request, page_data.analysis, page_data.loaded, *here, view.step - 1)
     second = Side(names[1], request, analysis, loaded, *place, (other.step or view.step) - 1)
-    return Pair(view.differs, first, second, aligned(first.analysis.trace, analysis.trace), (*faults, *more))
+    return Pair(view.differs, first, second, align_traces(first.analysis.trace, analysis.trace), (*faults, *more))
 
 
 def _kind(view: View, analysis: Analysis) -> tuple[Kind, tuple[str, ...]]:
@@ -217,10 +217,10 @@ def _checkpoint(view: View, page_data: cache.PageData) -> Other:
         raise PairError("There is one checkpoint only, so there is none to compare it with.")
     name = view.other_checkpoint or others[0]
     if name == view.checkpoint:
-        raise PairError(f"Both sides are the checkpoint {uploads.shown(name)}: choose another one.")
+        raise PairError(f"Both sides are the checkpoint {uploads.display_name(name)}: choose another one.")
     cache.refresh(name)
     return Other(
-        (uploads.shown(view.checkpoint), uploads.shown(name)),
+        (uploads.display_name(view.checkpoint), uploads.display_name(name)),
         _elsewhere(page_data.request, checkpoint=name),
         view.other_layer or None,
         view.other_head,
@@ -230,7 +230,7 @@ def _checkpoint(view: View, page_data: cache.PageData) -> Other:
 def _edits(view: View, page_data: cache.PageData) -> Other:
     if not page_data.request.intervention:
         raise NotChosenError("Nothing is edited, so both sides would be the same: make an edit on the page What if.")
-    return Other(("with the edits", "without them"), unedited(page_data.request))
+    return Other(("with the edits", "without them"), without_edits(page_data.request))
 
 
 def _head(view: View, page_data: cache.PageData) -> Other:

@@ -22,7 +22,7 @@ from viz.kit import site_texts as shared_texts
 
 if TYPE_CHECKING:
     from model.edits.kinds import Edit
-    from model.experiments.patching import Patching, Question
+    from model.experiments.patching import Patching, PatchingRequest
     from model.inference.analysis import Analysis
     from model.text.tokenizer import Tokenizer
 
@@ -32,7 +32,7 @@ def payload(
 ) -> dict[str, Any]:
     """All that the browser needs, as JSON values; shares of the way, or where both sentences are near changes in nats.
     `large`: what is said beside one picture that fills the screen."""
-    real = [n for n, token in enumerate(found.question.source) if token != PAD]
+    real = [n for n, token in enumerate(found.request.source) if token != PAD]
     layers = range(len(found.encoder))
     grids = [
         _grid(
@@ -103,7 +103,7 @@ NAMED = 4  # of several heads
 WITHOUT = "Patching starts from both sentences without the edits above."
 
 
-def names(question: Question, tokenizer: Tokenizer) -> tuple[str, str]:
+def names(question: PatchingRequest, tokenizer: Tokenizer) -> tuple[str, str]:
     """The two tokens that are compared, as they are read."""
     first, second = (tokenizer.piece(token).removeprefix("·") or "·" for token in question.tokens)
     return first, second
@@ -114,7 +114,7 @@ def why_here(same: bool) -> str:
     return "Both have the same translation; here they disagree the most." if same else "Here the two translations part."
 
 
-def alignment(question: Question, own: Sequence[str], theirs: Sequence[str]) -> str:
+def alignment(question: PatchingRequest, own: Sequence[str], theirs: Sequence[str]) -> str:
     """Which tokens take from another one, and which have no partner; empty where nothing is to be said."""
     real = [n for n, token in enumerate(question.source) if token != PAD]
     pairs = [(own[n], theirs[at]) for n in real if (at := question.partners[n]) is not None]
@@ -154,10 +154,10 @@ def answer(found: Patching, tokens: tuple[str, str], labels: Labels, tie: str) -
     both = f"{difference} is {numbers.signed(found.before)} here and {numbers.signed(found.other)} in the other sentence"
     if found.is_near:
         return [f"{both}: too near for shares of the way, so the cells show by how much it changes, in nats."]
-    heads = [(edit, value) for edit, value in found.pieces if isinstance(edit, PatchZ)]
+    heads = [(edit, value) for edit, value in found.patches if isinstance(edit, PatchZ)]
     best, value = max(heads, key=lambda each: found.share(each[1]))
     most = f"{told(best, labels)}, {percent(float(found.share(value)))} of the way"
-    turning = sum(found.turns(each) for _, each in heads)
+    turning = sum(found.flips_choice(each) for _, each in heads)
     likelier = f"make “{tokens[1]}” likelier than “{tokens[0]}”"
     sentences = [f"{both}."]
     if (found.before >= 0) == (found.other >= 0):
@@ -168,8 +168,8 @@ def answer(found: Patching, tokens: tuple[str, str], labels: Labels, tie: str) -
     elif turning:
         many = f" ({turning} of {len(heads)} do it alone)" if turning > 1 else ""
         sentences.append(f"One head is enough to {likelier}{many}{tie}; the most comes from {most}.")
-    elif found.few:
-        edits, reached = found.few
+    elif found.head_set:
+        edits, reached = found.head_set
         sentences.append(
             f"No head alone can {likelier}; the most comes from {most}. Put in one after the other, {len(edits)} of "
             f"{len(heads)} heads do it together, {percent(float(found.share(reached)))} of the way: {listed(edits)}."
@@ -177,7 +177,7 @@ def answer(found: Patching, tokens: tuple[str, str], labels: Labels, tie: str) -
     return [*sentences, travels(found, labels)]
 
 
-def asked(question: Question, tokens: tuple[str, str]) -> str:
+def asked(question: PatchingRequest, tokens: tuple[str, str]) -> str:
     """What patching asks, of these two tokens."""
     return f"Step {question.step + 1}: what turns “{tokens[0]}” into “{tokens[1]}”?"
 

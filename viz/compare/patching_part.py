@@ -19,26 +19,26 @@ from viz.compare import patch_grids
 from viz.compare import patch_grids as patch_texts
 from viz.compare.pair import Pair
 from viz.kit import site_texts
-from viz.kit.page_context import Shown
+from viz.kit.page_context import PageContext
 from viz.state import navigation, session
-from viz.state.view import unedited, with_intervention
+from viz.state.view import with_intervention, without_edits
 
 if TYPE_CHECKING:
     from model.edits.kinds import Edit
-    from model.experiments.patching import Patching, Question
+    from model.experiments.patching import Patching, PatchingRequest
     from model.inference.analysis import Analysis
 
 SENTENCES = ("word", "sentence")  # what differs where there are two sentences
 NEEDS = "Patching needs two sentences: choose “A word” or “Sentence” above."
 
 
-def draw(shown: Shown, pair: Pair) -> None:
+def draw(shown: PageContext, pair: Pair) -> None:
     """What is measured and where; both translations, and below them the patched one; what every piece does."""
     if pair.differs not in SENTENCES:
         site_texts.note(NEEDS)
         return
     view, loaded = shown.view, pair.first.loaded
-    requests = unedited(pair.first.request), unedited(pair.second.request)
+    requests = without_edits(pair.first.request), without_edits(pair.second.request)
     try:
         question = computations.patch_question(*requests, view.device, view.patched_step - 1 if view.patched_step else None)
     except ValueError as fault:
@@ -93,7 +93,7 @@ def put_in(
     """The first sentence with pieces of the other: its request, what of them does not fit and why, and what comes of it.
     Raises ValueError as `cache.analyse`."""
     donor = dataclasses.replace(BASELINE, donor=requests[1].source, edits=tuple(edits))
-    request, aside = cache.fitted(dataclasses.replace(requests[0], intervention=donor, mode="again"), device)
+    request, aside = cache.fit_request(dataclasses.replace(requests[0], intervention=donor, mode="again"), device)
     return request, aside, cache.analyse(request, device)
 
 
@@ -101,10 +101,10 @@ def _language(pair: Pair) -> str:
     return site_texts.language_code(pair.first.loaded.languages[1])
 
 
-def _effect(shown: Shown, found: Patching, request: Request, said: str, other: str, aside: Sequence[str]) -> None:
+def _effect(shown: PageContext, found: Patching, request: Request, said: str, other: str, aside: Sequence[str]) -> None:
     """What is put in and what it does, and the way to where it can be looked into."""
     given = cache.analyse(dataclasses.replace(request, mode="given"), shown.view.device)
-    first, second = (given.trace.logit(found.question.step, token) for token in found.question.tokens)
+    first, second = (given.trace.logit(found.request.step, token) for token in found.request.tokens)
     turned = given.baseline is not None and said != given.baseline.translation
     for reason in aside:
         site_texts.note(reason, warn=True)
@@ -112,7 +112,7 @@ def _effect(shown: Shown, found: Patching, request: Request, said: str, other: s
         return
     with st.container(key="patch_effect_row", horizontal=True, vertical_alignment="center", gap="small"):
         site_texts.label(patch_texts.effect(found, edits, first - second, given.labels, turned and said == other, turned))
-        step = found.question.step + 1
+        step = found.request.step + 1
         st.button("Open in What if", key="patch what if", on_click=_open, args=(request.intervention, step), type="tertiary")
         if shown.view.patched.edits:
             st.button("Take it out", key="patch out", on_click=session.change, kwargs={"patched": BASELINE}, type="tertiary")
@@ -120,7 +120,7 @@ def _effect(shown: Shown, found: Patching, request: Request, said: str, other: s
             site_texts.label("Click a cell to put in another piece.")
 
 
-def _step(question: Question, labels: Labels, why: str) -> None:
+def _step(question: PatchingRequest, labels: Labels, why: str) -> None:
     """The step at which is measured, and why there."""
 
     def told(step: int) -> str:
@@ -160,7 +160,7 @@ def measured(requests: tuple[Request, Request], device: str, step: int) -> Patch
 def choose(code: str) -> None:
     """Puts a piece in, or takes it out where it is in by a click before; called from callbacks."""
     edits = (parse(code),)
-    taken = session.current().patched.edits == edits
+    taken = session.current_view().patched.edits == edits
     session.change(patched=BASELINE if taken else dataclasses.replace(BASELINE, edits=edits))
 
 

@@ -22,7 +22,7 @@ from viz.compare import distance
 from viz.compare import distance as compare_texts
 from viz.compare.pair import Pair
 from viz.kit import mount, site_texts
-from viz.kit.page_context import Shown
+from viz.kit.page_context import PageContext
 from viz.state import session
 
 if TYPE_CHECKING:
@@ -177,15 +177,15 @@ def side_by_side(
         if not isinstance(told, dict) or told.get("kind") not in shapes:
             return None
         layers, heads = shapes[told["kind"]]
-        layer, head = mount.whole(1, layers)(told.get("layer")), mount.whole(1, heads)(told.get("head"))
+        layer, head = mount.integer(1, layers)(told.get("layer")), mount.integer(1, heads)(told.get("head"))
         if layer is None or (head is None and told.get("head") is not None):
             return None
         return told["kind"], *layer, *(head or (None,))
 
-    COMPONENT.mount(key, data, {"step": (mount.whole(1, data["steps"]), on_step), "place": (place, on_place)})
+    COMPONENT.mount(key, data, {"step": (mount.integer(1, data["steps"]), on_step), "place": (place, on_place)})
 
 
-def draw(shown: Shown, pair: Pair) -> None:
+def draw(shown: PageContext, pair: Pair) -> None:
     """The answer in a line, where it differs most with the way there, and the component."""
     grids = distance.grids(pair)
     most = distance.most(grids)
@@ -210,7 +210,7 @@ def draw(shown: Shown, pair: Pair) -> None:
         site_texts.note(told)
 
 
-def picture(shown: Shown, pair: Pair, name: str) -> None:
+def picture(shown: PageContext, pair: Pair, name: str) -> None:
     """One picture over the whole screen, by its name: the maps, their difference, or how far apart all heads are."""
     grids = distance.grids(pair)
     told = (*pair.faults, compare_texts.tie(pair) if name == "maps" else "")

@@ -21,15 +21,15 @@ from viz import computations
 from viz.compare import distance
 from viz.compare.pair import Pair, pair
 from viz.compare.patching_part import SENTENCES
-from viz.state.view import unedited
+from viz.state.view import without_edits
 
 if TYPE_CHECKING:
     from model.experiments.patching import Patching
     from model.inference.request import Request
-    from viz.kit.page_context import Shown
+    from viz.kit.page_context import PageContext
 
 
-def tables(shown: Shown) -> tuple[Table, ...]:
+def tables(shown: PageContext) -> tuple[Table, ...]:
     """Both maps, their difference where tokens are the same, and how far all heads are apart; or what each patch does.
 
     Raises ValueError, as the page says it, where there are no two sides."""
@@ -50,14 +50,14 @@ def tables(shown: Shown) -> tuple[Table, ...]:
 
 
 def _requests(sides: Pair) -> tuple[Request, Request]:
-    return unedited(sides.first.request), unedited(sides.second.request)
+    return without_edits(sides.first.request), without_edits(sides.second.request)
 
 
-def _step(shown: Shown) -> int | None:
+def _step(shown: PageContext) -> int | None:
     return shown.view.patched_step - 1 if shown.view.patched_step else None
 
 
-def _patched(shown: Shown, sides: Pair) -> Patching:
+def _patched(shown: PageContext, sides: Pair) -> Patching:
     return computations.patching(*_requests(sides), shown.view.device, _step(shown), lambda share: None)
 
 
@@ -65,7 +65,7 @@ def _patches(found: Patching) -> Table:
     """Every patch by its code, the difference of logits under it, and its share of the way, where there is one."""
     rows = [
         (edit.code, value, value - found.before, None if found.is_near else float(found.share(value)))
-        for edit, value in found.pieces
+        for edit, value in found.patches
     ]
     whole = [
         ("nothing put in", found.before, 0.0, None),
@@ -74,7 +74,7 @@ def _patches(found: Patching) -> Table:
     return Table("patches", ("patch", "difference_of_logits", "change", "share"), (*whole, *rows))
 
 
-def python(shown: Shown) -> str:
+def python(shown: PageContext) -> str:
     """The same as Python; ValueError as `tables`."""
     sides, view = pair(shown.view, shown.page_data), shown.view
     if view.compared == "patching" and sides.differs in SENTENCES:
@@ -104,18 +104,18 @@ def python(shown: Shown) -> str:
     return code.text
 
 
-def _patching_code(shown: Shown, sides: Pair) -> str:
+def _patching_code(shown: PageContext, sides: Pair) -> str:
     first, second = _requests(sides)
     code = Code.of(first, shown.view.device)
     code.analyse(second, into="other")
-    code.uses(model__experiments__patching=("ask", "patch_all"))
+    code.uses(model__experiments__patching=("patching_request", "patch_all"))
     target = ", ".join(f"{name}.trace.outputs.ids" for name in ("analysis", "other"))
     code.add(
-        f"question = ask(checkpoint, analysis.trace.source.ids, {second.source!r}, {target}, {_step(shown)})",
+        f"question = patching_request(checkpoint, analysis.trace.source.ids, {second.source!r}, {target}, {_step(shown)})",
         "the step from 0; None: where the translations part",
     )
     code.add("patched = patch_all(checkpoint, question)")
-    code.add("pieces = {edit.code: difference for edit, difference in patched.pieces}", "patched.before: nothing put in")
+    code.add("pieces = {edit.code: difference for edit, difference in patched.patches}", "patched.before: nothing put in")
     edits = shown.view.patched.edits or _patched(shown, sides).best
     edited = dataclasses.replace(
         first, intervention=dataclasses.replace(BASELINE, donor=second.source, edits=edits), mode="again"

@@ -133,7 +133,7 @@ def candidates(
     `on_guess` where guessing is switched on or off, `on_reason` with a step and the rival of its token,
     `on_ask` with a step and a word whose probability is asked for.
     """
-    step, token = mount.whole(1, len(data["rows"])), mount.whole(0, data["size"] - 1)
+    step, token = mount.integer(1, len(data["rows"])), mount.integer(0, data["size"] - 1)
     events = {
         "branch": (mount.fields(step=step, token=token), on_branch),
         "word": (mount.fields(step=step, text=mount.text), on_word),
@@ -142,4 +142,4 @@ def candidates(
     }
     if on_ask:
         events["asked"] = (mount.fields(step=step, text=mount.text), on_ask)
-    COMPONENT.mount(key, data, events, default={"guess": follow["guess"]}, beside=follow)
+    COMPONENT.mount(key, data, events, default={"guess": follow["guess"]}, overrides=follow)

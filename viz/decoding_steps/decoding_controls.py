@@ -84,7 +84,7 @@ _COMPONENT = mount.Component(__file__, '<div class="tree"></div>', picture="Tree
 def beam_tree(data: dict[str, Any], on_path: Callable[[int, bool], None], key: str = "beam_tree") -> None:
     """Mounts the component; `on_path` is called, before the next run, with the number of the node that was clicked, and
     whether it was clicked in the list of whole hypotheses, which says nothing of a step."""
-    node = mount.whole(0, len(data["nodes"]) - 1)
+    node = mount.integer(0, len(data["nodes"]) - 1)
     events = {"path": (node, lambda n: on_path(n, False)), "whole": (node, lambda n: on_path(n, True))}
     _COMPONENT.mount(key, data, events)
 
@@ -117,9 +117,9 @@ def strategy(view: View, task: Task) -> None:
 
 
 def _choose(name: str) -> None:
-    now = session.current()
+    now = session.current_view()
     if name == YOURS:
-        kept = session.kept(KEPT) or (None, None)
+        kept = session.get(KEPT) or (None, None)
         session.change(strategy=name, target=kept[1] if kept[0] == _whose(now) else None, branches=(), step=1)
     else:
         _put_aside(now)
@@ -134,7 +134,7 @@ def _whose(view: View) -> tuple:
 def _put_aside(view: View) -> None:
     """Keeps a given translation for when its sentence is looked at again."""
     if view.target is not None:
-        session.keep(KEPT, (_whose(view), view.target))
+        session.put(KEPT, (_whose(view), view.target))
 
 
 def _fields(*names: str, view: View) -> None:
@@ -171,7 +171,7 @@ def _inputs(view: View, names: Sequence[str]) -> None:
 
 def draw_again() -> None:
     """Takes the next seed; called from callbacks."""
-    session.change(seed=next_seed(session.current()))
+    session.change(seed=next_seed(session.current_view()))
 
 
 def next_seed(view: View) -> int:
@@ -223,7 +223,7 @@ def _yours(view: View, task: Task) -> None:
             label_visibility="collapsed",
             **session.bind("target", "target", shown, _target),
         )
-        st.button("Read it", key="read_target", on_click=session.hear)
+        st.button("Read it", key="read_target", on_click=session.mark_user_event)
     if complaint:
         site_texts.note(complaint[1], warn=True)
     elif view.target is None:
@@ -248,7 +248,7 @@ def _surprise(page_data: PageData, own: Callable[[], Analysis], mode: theme.Mode
     translate_texts.surprise(bits, trace.outputs.labels, rather, sums, analysis.task.made, analysis.begun, analysis.scored)
     chart = surprise_chart(trace.outputs.labels, bits, rather, mode, height)
     alt = translate_texts.surprise_alt(bits, trace.outputs.labels)
-    st.plotly_chart(chart, theme=None, key="surprise", config=controls.picture("Surprise of each token"), alt=alt)
+    st.plotly_chart(chart, theme=None, key="surprise", config=controls.chart_config("Surprise of each token"), alt=alt)
 
 
 def _tree(view: View, page_data: PageData) -> None:
@@ -264,7 +264,7 @@ def _show(tree: Tree, number: int, whole: bool) -> None:
     node = tree.nodes[number]
     paths = (*tree, *tree.pruned)
     path = next(h.ids for h in paths if h.ids[: node.step] == node.path)
-    best = not session.current().branches and path == tree[0].ids
+    best = not session.current_view().branches and path == tree[0].ids
     session.change(path=() if best else path, **({} if whole else {"step": node.step}))
 
 
@@ -299,19 +299,19 @@ def word(page_data: PageData, step: int, typed: str) -> None:
     try:
         path = word_at(page_data.loaded.target_tokenizer, page_data.analysis.trace.outputs.ids[: step - 1], typed)
     except ValueError as fault:
-        session.complain("word", typed, str(fault))
+        session.set_complaint("word", typed, str(fault))
     else:
         _add(page_data, path, step)
 
 
 def _add(page_data: PageData, path: tuple[int, ...], step: int) -> None:
-    now = session.current()
+    now = session.current_view()
     branches = tuple(b for b in now.branches if b != path)
     if len(branches) == MAX_BRANCHES:
-        session.complain("word", "", f"There are {MAX_BRANCHES} branches already; take one back first.")
+        session.set_complaint("word", "", f"There are {MAX_BRANCHES} branches already; take one back first.")
         return
     if sum(map(len, (*branches, path))) > MAX_BRANCH_TOKENS:
-        session.complain("word", "", f"The branches have {MAX_BRANCH_TOKENS} tokens and more; take one back first.")
+        session.set_complaint("word", "", f"The branches have {MAX_BRANCH_TOKENS} tokens and more; take one back first.")
         return
     given = {"target": None, "strategy": View.strategy} if now.target is not None or now.strategy == YOURS else {}
     _put_aside(now)

@@ -128,7 +128,7 @@ def change_heading(analysis: Analysis) -> None:
     base, edits = analysis.baseline, analysis.request.intervention.describe(analysis.labels)
     before, after, made = base.trace, analysis.trace, analysis.task.made
     if analysis.task.judges:
-        said = site_texts.said_of(analysis)
+        said = site_texts.verdict_text(analysis)
         what, how = f"{said[:1].lower()}{said[1:]}", "The text was read again under the edits."
     elif analysis.request.mode == "given" or not analysis.task.writes:
         change = numbers.nats(analysis.log_prob - base.log_prob)

@@ -45,7 +45,7 @@ def draw(analysis: Analysis, view: View, mode: theme.Mode) -> None:
                 continue
             blank |= not seen_map(analysis, view.device, site, head)[0].allowed.all()
             figure, alt = one_map(analysis.request, view.device, site, head, view.show, mode)
-            config = controls.picture(f"{site.of.name} {'mask' if view.show == 'mask' else 'map'}".capitalize())
+            config = controls.chart_config(f"{site.of.name} {'mask' if view.show == 'mask' else 'map'}".capitalize())
             st.plotly_chart(figure, theme=None, height="stretch", key=f"map-{kind}", config=config, alt=alt)
     step_rows(view.step, follow=True)
     padded = computations.target_padding(analysis.request, view.device)
@@ -72,14 +72,14 @@ def seen_map(analysis: Analysis, device: str, site: Site, head: int | None) -> t
     """A map, and the mask there without the edits; with the padding that follows the target in its batch, if any."""
     padded = computations.target_padding(analysis.request, device) if site.of.queries == "target" else None
     if padded is None:
-        return sides.seen(analysis.trace.view(site, head), analysis.trace, site), analysis.former_mask(site, head)
+        return sides.label_map(analysis.trace.view(site, head), analysis.trace, site), analysis.former_mask(site, head)
     return padded.trace.view(site, head), None if analysis.baseline is None else padded.before.mask(site, head)
 
 
 def draw_changes(analysis: Analysis, loaded: Checkpoint, mode: theme.Mode) -> None:
     """What the edits did: both translations where tokens were chosen anew, and the probability of every token."""
     translate_texts.change_heading(analysis)
-    site_texts.turned(analysis, loaded.answers)
+    site_texts.changed_decisions(analysis, loaded.answers)
     if analysis.request.mode == "again":
         site_texts.both_translations(analysis, loaded)
     found = analysis.change
@@ -88,7 +88,7 @@ def draw_changes(analysis: Analysis, loaded: Checkpoint, mode: theme.Mode) -> No
         chart,
         theme=None,
         key="change",
-        config=controls.picture("Probability of each token before and after"),
+        config=controls.chart_config("Probability of each token before and after"),
         alt=site_texts.change_alt(analysis),
     )
 
@@ -108,4 +108,4 @@ def draw_large(analysis: Analysis, view: View, mode: theme.Mode, above: int, tra
     drawn = [file_maps.one(theme.SITE_NAMES[kind], each, kind, view.show == "mask") for kind, each in seen]
     if not analysis.task.writes:  # the steps are the places of the text
         drawn = [each | {"follows": True} for each in drawn]
-    _COMPONENT.mount("large_maps", {**file_maps.part(drawn, view.step, mode).data, "above": above, "trace": trace})
+    _COMPONENT.mount("large_maps", {**file_maps.map_part(drawn, view.step, mode).data, "above": above, "trace": trace})

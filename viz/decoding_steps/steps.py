@@ -12,7 +12,7 @@ from model.decoding.strategy import Decoding
 from model.inference.request import Request
 from viz import cache, theme
 from viz.decoding_steps import candidates, decoding_controls, timeline
-from viz.kit.found_head import found_head
+from viz.kit.found_head import linking_head
 from viz.state import navigation, session
 from viz.state.result_cache import cached_figure
 from viz.state.view import View
@@ -62,7 +62,7 @@ def places(hall: dict[str, Any] | None) -> Sequence[DeltaGenerator]:
 def to_heads(request: Request, kind: str, query: int, key: int) -> None:
     """To the heads, ranked by how much they link two tokens; the best of them is shown large."""
     find, step = (kind, query, key), {"step": query} if kind != "encoder" else {}
-    session.change(find=find, **({"kind": kind} | step | found_head(request, session.current(), find)))
+    session.change(find=find, **({"kind": kind} | step | linking_head(request, session.current_view(), find)))
     navigation.go_to("heads")
 
 

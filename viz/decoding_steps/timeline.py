@@ -110,7 +110,7 @@ def links(found: Sequence[Link]) -> list[dict[str, Any]]:
     """Where each row looks most, and what may be asked of it."""
     return [
         {"source": link.source, "weight": round(link.weight, 5), "word": link.word, "onWord": round(link.on_word, 5)}
-        | {"asked": link.asked, "to": link.to}
+        | {"asked": link.is_clear, "to": link.to}
         for link in found
     ]
 
@@ -171,15 +171,15 @@ def timeline(
     are arranged, `on_why` with a kind of site and two tokens (from 1) whose heads are looked for, and `on_reason` with a
     step and the rival of its token; `on_again` where tokens are to be drawn anew.
     """
-    token = mount.whole(1, max(len(data["source"]), len(data["target"])))
+    token = mount.integer(1, max(len(data["source"]), len(data["target"])))
     events = {
-        "step": (mount.whole(1, len(data["target"])), on_step),
+        "step": (mount.integer(1, len(data["target"])), on_step),
         "rows": (mount.one_of(ROWS), on_rows),
         "why": (mount.fields(kind=mount.one_of(KINDS), query=token, key=token), on_why),
         "reason": (
-            mount.fields(step=mount.whole(1, len(data["target"])), token=mount.whole(0, data["size"] - 1)),
+            mount.fields(step=mount.integer(1, len(data["target"])), token=mount.integer(0, data["size"] - 1)),
             on_reason,
         ),
         "again": (mount.pressed, on_again),
     }
-    COMPONENT.mount(key, data, events, default={"step": follow["step"], "rows": follow["rows"]}, beside=follow)
+    COMPONENT.mount(key, data, events, default={"step": follow["step"], "rows": follow["rows"]}, overrides=follow)

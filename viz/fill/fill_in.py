@@ -69,9 +69,9 @@ def _put(page_data: cache.PageData, step: int, word: str) -> None:
     try:
         source, second = fill_texts.put(page_data.request, places.index(step - 1) if step - 1 in places else -1, word)
         session.change(source=source, second=second, step=step)  # where the blank was: its word can be seen there
-        session.keep(LED, (page_data.request.checkpoint, source, second))
+        session.put(LED, (page_data.request.checkpoint, source, second))
     except ValueError as fault:
-        session.complain("word", word, str(fault))
+        session.set_complaint("word", word, str(fault))
 
 
 def _asked(view: View, page_data: cache.PageData) -> dict[int, str]:
@@ -81,7 +81,7 @@ def _asked(view: View, page_data: cache.PageData) -> dict[int, str]:
 
 def taken_back(view: View) -> str:
     """What the last change has put into a blank, where that is what it did; empty otherwise."""
-    then = session.next_step("undo")
+    then = session.peek_history("undo")
     if then is None:
         return ""
     for now, was in ((view.source, then.source), (view.second, then.second)):

@@ -17,7 +17,7 @@ import streamlit as st
 from viz import cache, pages
 from viz.classroom import lecture, present, room_panel
 from viz.kit import controls, edit_list, site_texts
-from viz.kit.page_context import Places, Shown
+from viz.kit.page_context import PageContext, Places
 from viz.save import save, saved_files
 from viz.state import navigation as visit
 from viz.state import session, work_queue
@@ -45,7 +45,7 @@ def queue() -> Iterator[None]:
             else:
                 place.empty()
 
-    with work_queue.hearing(show_waiting):
+    with work_queue.report_waiting(show_waiting):
         yield
 
 
@@ -62,16 +62,16 @@ def title_row(view: View, page: pages.Page, widths: tuple[int, int, int] = WIDTH
 
 def show(
     name: str,
-    draw: Callable[[Shown], None],
+    draw: Callable[[PageContext], None],
     *,
     head: Callable[[View, pages.Page], Places] = title_row,
     compute: Callable[[cache.PageData], Any] = lambda page_data: None,
     steps_of: Callable[[Analysis], Trace] = lambda analysis: analysis.trace,
-    look: Callable[[View, cache.PageData], View] = lambda view, page_data: view,
-    without: Callable[[View, Places], None] = lambda view, places: None,
-    tables: Callable[[Shown], tuple[Table, ...]] | None = None,
-    python: Callable[[Shown], str] | None = None,
-    in_lecture: Callable[[Shown], None] | None = None,
+    choose_view: Callable[[View, cache.PageData], View] = lambda view, page_data: view,
+    draw_without: Callable[[View, Places], None] = lambda view, places: None,
+    tables: Callable[[PageContext], tuple[Table, ...]] | None = None,
+    python: Callable[[PageContext], str] | None = None,
+    in_lecture: Callable[[PageContext], None] | None = None,
     of_sentence: Callable[[View], bool] = lambda view: True,
 ) -> None:
     """Runs the page of a name.
@@ -88,19 +88,19 @@ def show(
         in_lecture: draws one large picture with a place for controls in lecture mode.
         of_sentence: True if lecture mode shows the box of the sentence.
     """
-    visit.leave()
+    visit.switch_page()
     view, faults = session.open_view(name)
-    lecture.begin()
+    lecture.reset_keys()
     task = cache.task(view.checkpoint, view.device)
-    if session.is_own_text():
-        view = dataclasses.replace(view, source=controls.opening(view))
+    if session.is_default_text():
+        view = dataclasses.replace(view, source=controls.opening_text(view))
     if task.judges:
-        session.spare(("step", "rival"))
+        session.exempt(("step", "rival"))
     else:
-        session.spare()
-    panel = save.place()
+        session.exempt()
+    panel = save.mount_button()
     is_lecture = view.lecture and in_lecture is not None
-    page = next(page for page in pages.of(task) if page.name == name)
+    page = next(page for page in pages.for_task(task) if page.name == name)
     places = present.head(view, page, of_sentence(view)) if is_lecture else head(view, page)
     try:
         with places.body, site_texts.waiting():
@@ -111,23 +111,23 @@ def show(
         with places.notes:
             site_texts.sentence_notes((), faults)
         with places.body:
-            site_texts.fault(site_texts.of_task(str(fault), task))
-            controls.way_out(view)
-            edit_list.rescue(view)
-        without(view, places)
-        save.fill(panel, view, None)
-        session.settle(view)
+            site_texts.fault(site_texts.name_text(str(fault), task))
+            controls.recovery_buttons(view)
+            edit_list.edits_after_fault(view)
+        draw_without(view, places)
+        save.mount_panel(panel, view, None)
+        session.write_link(view)
         return
     steps = len(steps_of(analysis).places)
-    session.fitted(page_data.view)  # without the step, which depends on the text
-    view = look(page_data.view.within(steps), page_data)
+    session.remember_clamped(page_data.view)  # without the step, which depends on the text
+    view = choose_view(page_data.view.within(steps), page_data)
     faults = (*faults, *page_data.faults)
-    context = Shown(view, page_data, result, faults, session.theme_mode(), places, tables, python)
-    lecture.shown(context, steps)
-    room_panel.shown(context)
+    context = PageContext(view, page_data, result, faults, session.theme_mode(), places, tables, python)
+    lecture.set_facts(context, steps)
+    room_panel.make_question(context)
     (in_lecture if is_lecture and in_lecture else draw)(context)
-    save.fill(panel, view, analysis, saved_files.offers(context, name))
-    session.settle(view)
+    save.mount_panel(panel, view, analysis, saved_files.offers(context, name))
+    session.write_link(view)
 
 
 def run(page: StreamlitPage, foot: Callable[[], None], sidebar: Callable[[], None]) -> None:
@@ -151,7 +151,7 @@ def run(page: StreamlitPage, foot: Callable[[], None], sidebar: Callable[[], Non
             raise unforeseen
         logging.getLogger(__name__).error("A page could not be drawn", exc_info=unforeseen)
         site_texts.fault(UNFORESEEN.format(type(unforeseen).__name__))
-        session.settle(session.current())
+        session.write_link(session.current_view())
 
 
 def shows_errors() -> bool:
@@ -171,9 +171,9 @@ def _pages(home: Path, declared: tuple[pages.Page, ...]) -> tuple[StreamlitPage,
 
 def navigation(home: Path) -> StreamlitPage:
     """Draws the navigation and returns the page of this run. A hidden page handles an unknown address."""
-    task = cache.task(session.arriving(), session.current().device)
-    entries = [copy(page) for page in _pages(home, pages.of(task))]  # a run marks its page
-    if (name := visit.lost()) and "/" not in name:
-        back = partial(visit.lead_back, name)
+    task = cache.task(session.incoming_checkpoint(), session.current_view().device)
+    entries = [copy(page) for page in _pages(home, pages.for_task(task))]  # a run marks its page
+    if (name := visit.unknown_page_name()) and "/" not in name:
+        back = partial(visit.go_to_first_page, name)
         entries.append(st.Page(back, title=name, url_path=name, visibility="hidden"))
     return st.navigation(entries)

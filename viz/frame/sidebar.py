@@ -23,62 +23,62 @@ WIDTH = 380  # of what opens
 TRIED, GOOD, FAULT = "zips tried", "zips brought", "fault of a zip"  # kept for the session
 
 
-def control(view: View) -> None:
+def upload_panel(view: View) -> None:
     """Draws the unusable folders of CHECKPOINTS and, if uploads are enabled, the upload of a checkpoint."""
     unusable = cache.unusable()
     for sentence in unusable[:SHOWN_UNUSABLE]:
         site_texts.note(sentence, warn=True)
     if len(unusable) > SHOWN_UNUSABLE:
         site_texts.note(f"And {len(unusable) - SHOWN_UNUSABLE} more.", warn=True)
-    if view.checkpoint in uploads.mine():
+    if view.checkpoint in uploads.session_uploads():
         site_texts.note("Only this session sees it. Others must upload the same zip to open your link.")
-        st.button("Remove it", key="take away", type="tertiary", on_click=_take_away, args=(view.checkpoint,))
-    if not uploads.is_on():
+        st.button("Remove it", key="take away", type="tertiary", on_click=_remove, args=(view.checkpoint,))
+    if not uploads.is_enabled():
         return
-    brought = session.kept(GOOD) or 0  # a new key after each upload closes the popover
-    max_mb = uploads.most_mb()
+    brought = session.get(GOOD) or 0  # a new key after each upload closes the popover
+    max_mb = uploads.max_mb()
     with st.popover("Bring your own …", type="tertiary", key=f"bring {brought}"), st.container(width=WIDTH):
-        if fault := session.kept(FAULT):
+        if fault := session.get(FAULT):
             site_texts.fault(fault)
         file = st.file_uploader(
             f"A checkpoint as a zip, up to {max_mb} MB",
             type="zip",
             max_upload_size=max_mb,
-            key=f"zip {session.kept(TRIED) or 0}",
-            on_change=session.hear,
+            key=f"zip {session.get(TRIED) or 0}",
+            on_change=session.mark_user_event,
         )
         site_texts.note(
             "Zip the folder with config.json, tokenizer and model.safetensors. Only you see it, until you leave."
         )
     if file is not None:
-        _bring(view, file)
+        _upload(view, file)
 
 
-def _bring(view: View, file: UploadedFile) -> None:
+def _upload(view: View, file: UploadedFile) -> None:
     """Unpacks, loads and shows an upload, or stores the error message; then starts a new run."""
     with st.spinner("Unpacking and checking"):
-        name, fault = _tried(file, view.device)
+        name, fault = _load_zip(file, view.device)
     _forget_bytes(file)
-    session.keep(TRIED, (session.kept(TRIED) or 0) + 1)  # a new, empty widget
-    session.keep(FAULT, fault)
+    session.put(TRIED, (session.get(TRIED) or 0) + 1)  # a new, empty widget
+    session.put(FAULT, fault)
     if not fault:
-        session.keep(GOOD, (session.kept(GOOD) or 0) + 1)
+        session.put(GOOD, (session.get(GOOD) or 0) + 1)
         session.change(checkpoint=name)
-    session.hear()
+    session.mark_user_event()
     st.rerun()
 
 
-def _tried(file: UploadedFile, device: str) -> tuple[str, str]:
+def _load_zip(file: UploadedFile, device: str) -> tuple[str, str]:
     """Returns the name of the checkpoint in a zip and an error message; one of them is empty."""
     name = ""
     try:
-        name = uploads.bring(file, file.name)
+        name = uploads.upload(file, file.name)
         cache.checkpoint(name, device)
     except ValueError as fault:
-        uploads.drop(name)
-        return "", str(fault).replace(f"{uploads.shown(name)}/", f"{file.name[-90:]}: ")
+        uploads.remove(name)
+        return "", str(fault).replace(f"{uploads.display_name(name)}/", f"{file.name[-90:]}: ")
     except OSError as fault:
-        uploads.drop(name)
+        uploads.remove(name)
         return "", f"{file.name[-90:]} cannot be unpacked ({fault.strerror or type(fault).__name__})."
     return name, ""
 
@@ -93,21 +93,21 @@ def _forget_bytes(file: UploadedFile) -> None:
             runtime.get_instance().uploaded_file_mgr.remove_file(context.session_id, file.file_id)
 
 
-def _take_away(name: str) -> None:
+def _remove(name: str) -> None:
     """Deletes an upload and returns to the default checkpoint; a callback."""
     session.change(checkpoint=View.checkpoint)
-    uploads.drop(name)
+    uploads.remove(name)
 
 
-def chosen() -> None:
+def checkpoint_panel() -> None:
     """Draws the choices of checkpoint and device, and the facts of the checkpoint."""
-    view = session.current()
+    view = session.current_view()
     folders, devices = cache.checkpoint_names(), ("auto", *cache.devices())
     if folders != (view.checkpoint,):
         options = tuple(dict.fromkeys((*folders, view.checkpoint)))  # includes a missing one, so that it can be left
         bound = session.bind("checkpoint", "checkpoint", view.checkpoint)
-        st.selectbox("Checkpoint", options, format_func=uploads.shown, **bound)
-    control(view)
+        st.selectbox("Checkpoint", options, format_func=uploads.display_name, **bound)
+    upload_panel(view)
     if len(devices) > 2 or view.device not in devices:
         options = tuple(dict.fromkeys((*devices, view.device)))
         st.selectbox("Device", options, **session.bind("device", "device", view.device))
@@ -120,7 +120,7 @@ def chosen() -> None:
 def _facts(loaded: Checkpoint) -> None:
     """Draws size, score and device of a checkpoint."""
     config, metrics = loaded.config, loaded.metrics
-    score = scored(metrics.get("test_all_references") or metrics.get("test"))
+    score = score_text(metrics.get("test_all_references") or metrics.get("test"))
     count = loaded.model.parameter_count
     size = f"{count / 1e6:.1f} M" if count >= 1e5 else f"{count:,}"
     stacks = " + ".join(str(count) for count in (config.encoder_layers, config.decoder_layers) if count)
@@ -130,12 +130,12 @@ def _facts(loaded: Checkpoint) -> None:
         *("layer", "head", "BLEU", "bits"),
     )
     site_texts.write(
-        f'<div class="lab-facts"><div><b>{html.escape(uploads.shown(loaded.name))}</b>{layers}</div>'
+        f'<div class="lab-facts"><div><b>{html.escape(uploads.display_name(loaded.name))}</b>{layers}</div>'
         f"<div>Runs on {html.escape(loaded.device.type.upper())}</div></div>"
     )
 
 
-def scored(test: dict[str, Any] | None) -> str:
+def score_text(test: dict[str, Any] | None) -> str:
     """Returns the test score of a checkpoint as a sentence."""
     if not test:
         return "Not scored on a test set."
@@ -164,4 +164,4 @@ def watch(mode: theme.Mode) -> None:
 def terms_list() -> None:
     """Draws the button that opens the list of terms."""
     with st.popover("Terms", width="stretch"):
-        site_texts.write(terms.listed())
+        site_texts.write(terms.glossary_html())

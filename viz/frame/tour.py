@@ -11,48 +11,48 @@ from viz.state import navigation, session
 
 
 @dataclass(frozen=True)
-class Stop:
+class TourStop:
     """A stop of the tour. It points at the first visible element of `at`, a list of CSS selectors."""
 
     title: str
     text: str
-    at: tuple[str, ...]
+    selectors: tuple[str, ...]
 
 
 STOPS = (  # in their order, all on the first page
-    Stop(
+    TourStop(
         "Your sentence",
         "Type a sentence and press Enter, or choose an example.",
         (".st-key-input_row",),
     ),
-    Stop(
+    TourStop(
         "One token at a time",
         "Press Play, or step with the arrow keys. The lines show the tokens that each step looks at.",
         (".st-key-timeline",),
     ),
-    Stop(
+    TourStop(
         "Why this word?",
         "These are the top next tokens with their probabilities. Click one to force it.",
         (".st-key-candidates",),
     ),
-    Stop(
+    TourStop(
         "Inside the heads",
         "Each head has a map: each row is one token looking at the others. Choose a head here. The maps are below.",
         (".st-key-picks",),
     ),
-    Stop(
+    TourStop(
         "Break it",
         "On the other pages you switch heads and masks off and see what changes. Lessons show where to begin.",
         ('[data-testid="stSidebarNav"]', '[data-testid="stExpandSidebarButton"]'),
     ),
 )
 JUDGED = {  # replacements for a classifier
-    1: Stop(
+    1: TourStop(
         "The text and its label",
         "Step through the text with the arrow keys. The colour shows the attention to each token.",
         (".st-key-judged",),
     ),
-    2: Stop(
+    2: TourStop(
         "Which words decide?",
         "The model runs again with each word hidden. Below, other readings are compared with the result.",
         (".st-key-word-table",),
@@ -64,12 +64,12 @@ _INVITATION = mount.Component(__file__, '<div class="tour-invitation"></div>', n
 
 def tour(on_lesson: Callable[[], None], key: str = "tour") -> None:
     """Mounts the button that starts the tour on the first page. `on_lesson` is the callback of the last stop."""
-    first, here = pages.PAGES[0].name, navigation.page()
-    view = session.current()
+    first, here = pages.PAGES[0].name, navigation.current_page()
+    view = session.current_view()
     own = JUDGED if cache.task(view.checkpoint, view.device).judges else {}
     stops = [own.get(n, stop) for n, stop in enumerate(STOPS)]
     data = {
-        "stops": [{"title": each.title, "text": each.text, "at": each.at} for each in stops],
+        "stops": [{"title": each.title, "text": each.text, "at": each.selectors} for each in stops],
         "here": here == first,
     }
     go = (mount.pressed, lambda: None if here == first else navigation.go_to(first))

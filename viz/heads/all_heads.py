@@ -17,26 +17,26 @@ import numpy as np
 
 from model.inference.decisions import is_near
 from model.readings.heads.head_maps import (
-    MEASURES,
+    MAP_READINGS,
     Detail,
     Pair,
     agreement,
-    averaged,
     detail,
-    linking,
-    measured,
-    pair_of_words,
+    head_map,
+    link_weights,
+    mean_map,
+    word_pair,
 )
 from model.readings.heads.head_metrics import (
     METRICS,
     Rows,
+    applicable_metrics,
     metrics_of,
     order,
     ordered,
     orders,
-    telling,
 )
-from model.readings.heads.head_roles import named
+from model.readings.heads.head_roles import match_roles
 from model.trace import KINDS, SITE_KINDS, Site, Trace, site_kind
 from viz import theme
 from viz.kit import mount, sides
@@ -68,11 +68,11 @@ def grids(trace: Trace, mode: theme.Mode, aligned: Aligned | None = None) -> lis
         real = [t for t, label in enumerate(_rows(trace, kind)) if label != "<pad>"]
         allowed = np.any([trace.masks[site] for site in sites], axis=0)  # [T,S]
         keys = trace.keys(sites[0])
-        told = telling(allowed, keys, site_kind(kind).is_self, real)
+        told = applicable_metrics(allowed, keys, site_kind(kind).is_self, real)
         rows = Rows.of(patterns, keys, None if len(real) == patterns.shape[1] else real, allowed)
         numbers = metrics_of(rows, told)
-        roles = named(rows) if site_kind(kind).is_self else [[] for _ in patterns]
-        told_of = [[[role.name, role.told] for role in each] for each in roles]
+        roles = match_roles(rows) if site_kind(kind).is_self else [[] for _ in patterns]
+        told_of = [[[role.name, role.sentence] for role in each] for each in roles]
         if kind == "cross" and aligned is not None and aligned.covers(len(sites), heads):
             told_of = [[alignment(aligned, *divmod(n, heads))] for n in range(len(patterns))]
         made.append(
@@ -136,16 +136,16 @@ def drawn_map(
     sites = sorted(site for site in trace.patterns if site.kind == kind)
     site = sites[min(view.layer, len(sites)) - 1]
     if view.average:
-        maps = {measure: averaged(trace, norms, kind, measure) for measure in MEASURES}
+        maps = {measure: mean_map(trace, norms, kind, measure) for measure in MAP_READINGS}
         allowed = np.any([trace.masks[each] for each in sites], axis=0)
     else:
         head = None if view.head is None else view.head - 1
-        maps = {measure: measured(trace, norms, site, head, measure) for measure in MEASURES}
+        maps = {measure: head_map(trace, norms, site, head, measure) for measure in MAP_READINGS}
         allowed = trace.mask(site, head)
     how = (allowed, view.merge, view.hide, view.mass / 100)
-    wanted = MEASURES if view.merge else (view.measure,)
+    wanted = MAP_READINGS if view.merge else (view.measure,)
     drawn = {measure: detail(trace, kind, maps[measure], *how) for measure in wanted}
-    readings = {measure: (drawn[measure].values if view.merge else maps[measure]) for measure in MEASURES}
+    readings = {measure: (drawn[measure].values if view.merge else maps[measure]) for measure in MAP_READINGS}
     return drawn[view.measure], readings, site.layer + 1, agreement(maps, allowed)
 
 
@@ -200,7 +200,7 @@ def _firsts(trace: Trace, kind: str, merge: bool) -> dict[str, list[int]]:
 def _sided(labels: Sequence[str], trace: Trace, kind: str, name: str, firsts: dict[str, list[int]]) -> list[str]:
     """Labels with the sentence that each belongs to, where there are two."""
     of_source = getattr(site_kind(kind), name) == "source"
-    return sides.marked(labels, trace.source if of_source else None, firsts[name])
+    return sides.label_sentences(labels, trace.source if of_source else None, firsts[name])
 
 
 def found(trace: Trace, view: View) -> dict[str, Any] | None:
@@ -212,7 +212,7 @@ def found(trace: Trace, view: View) -> dict[str, Any] | None:
     kind, query, key = view.find
     pair = Pair(kind, query - 1, key - 1)
     try:
-        weights = linking(trace, pair, view.merge)
+        weights = link_weights(trace, pair, view.merge)
     except ValueError as fault:
         return {"fault": str(fault)}
     order = np.argsort(-weights, kind="stable").tolist()
@@ -223,7 +223,7 @@ def found(trace: Trace, view: View) -> dict[str, Any] | None:
         "near": sum(is_near(best, float(weights[n])) for n in order[1:]),
         "query": pair.query,
         "key": pair.key,
-        "cell": list(pair_of_words(trace, pair)) if view.merge else [pair.query, pair.key],
+        "cell": list(word_pair(trace, pair)) if view.merge else [pair.query, pair.key],
         "weights": np.round(weights.astype(float), 5).tolist(),
     }
 
@@ -246,7 +246,7 @@ def _drawn(drawn: Detail) -> dict[str, Any]:
         "shape": list(drawn.values.shape),
         "values": packed.floats(drawn.values),
         "allowed": packed.cells(drawn.allowed),
-        "kept": packed.cells(drawn.kept),
+        "kept": packed.cells(drawn.lines),
     }
 
 
@@ -277,10 +277,10 @@ def payload(trace: Trace, norms: Mapping[Site, np.ndarray], view: View, mode: th
     }
 
 
-COMPONENT = mount.Component(__file__, '<div class="all-heads"></div>', told=tuple(TERMS.values()), picture="All heads")
+COMPONENT = mount.Component(__file__, '<div class="all-heads"></div>', term_names=tuple(TERMS.values()), picture="All heads")
 STORE = mount.Component(__file__, "<span hidden></span>", name="thumbnails")
 _FLAGS = ("merge", "hide", "together", "average", "by_row")
-_SETTINGS = {"mass": mount.whole(1, 100)} | dict.fromkeys(_FLAGS, mount.one_of((True, False)))
+_SETTINGS = {"mass": mount.integer(1, 100)} | dict.fromkeys(_FLAGS, mount.one_of((True, False)))
 
 
 def heads(
@@ -305,7 +305,7 @@ def heads(
         if not isinstance(told, dict) or told.get("kind") not in shapes:
             return None
         layers, count = shapes[told["kind"]]
-        layer, head = mount.whole(1, layers)(told.get("layer")), mount.whole(1, count)(told.get("head"))
+        layer, head = mount.integer(1, layers)(told.get("layer")), mount.integer(1, count)(told.get("head"))
         if layer is None or (head is None and told.get("head") is not None):
             return None
         return told["kind"], *layer, *(head or (None,))
@@ -323,9 +323,9 @@ def heads(
         if not isinstance(told, dict) or told.get("kind") not in sizes:
             return None
         rows, columns = sizes[told["kind"]]
-        query, asked = mount.whole(1, rows)(told.get("query")), mount.whole(1, columns)(told.get("key"))
+        query, asked = mount.integer(1, rows)(told.get("query")), mount.integer(1, columns)(told.get("key"))
         return None if query is None or asked is None else (told["kind"], *query, *asked)
 
     STORE.mount(f"{key} thumbnails", shown, height=1)
     events = {"choose": (place, on_choose), "set": (setting, on_set), "unfold": (mount.pressed, on_unfold)}
-    COMPONENT.mount(key, data, events | {"find": (pair, on_find)}, beside={"grids": shown["id"], **(beside or {})})
+    COMPONENT.mount(key, data, events | {"find": (pair, on_find)}, overrides={"grids": shown["id"], **(beside or {})})

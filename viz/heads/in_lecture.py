@@ -20,7 +20,7 @@ from viz.classroom import (
 )
 from viz.heads import all_heads, picture
 from viz.kit import controls
-from viz.kit.page_context import Shown
+from viz.kit.page_context import PageContext
 from viz.state import session
 from viz.state.view import View
 
@@ -28,7 +28,7 @@ LARGE = ("Map", "Lines", "All heads")  # the pictures, from 1
 ALL = 3
 
 
-def draw(shown: Shown) -> None:
+def draw(shown: PageContext) -> None:
     """One picture, and its keys."""
     view, request, kinds = shown.view, shown.page_data.request, shown.analysis.trace.kinds
     large = lecture.picture(view, len(LARGE))
@@ -60,35 +60,37 @@ def _one(large: int) -> int:
 
 
 def _bar(view: View, large: int, kinds: tuple[str, ...]) -> None:
-    pictures.pick(LARGE, large)
+    pictures.picture_buttons(LARGE, large)
     controls.kind_pick(view, kinds)
 
 
 def _keys(view: View, large: int, kinds: tuple[str, ...], ordered: list[tuple[int, int]], two: bool) -> None:
-    lecture.key(
+    lecture.add_key(
         letters.PICTURE,
         f"the picture: {', '.join(name.lower() for name in LARGE)}",
-        lambda: pictures.turn(len(LARGE)),
+        lambda: pictures.next_picture(len(LARGE)),
         quiet=True,
     )
     if len(kinds) > 1:
         each = f"the attention: {', '.join(theme.SITE_NAMES[kind].lower() for kind in kinds)}"
-        lecture.key(
+        lecture.add_key(
             letters.KIND,
             f"{each}; all at once with all heads",
-            lambda: session.change(**_next_kind(session.current(), large, kinds)),
+            lambda: session.change(**_next_kind(session.current_view(), large, kinds)),
             quiet=True,
         )
     walk = "the next head in this order", "the head before it"
-    lecture.walk(*walk, lambda by: _walk(session.current(), ordered, by))
+    lecture.add_walk_keys(*walk, lambda by: _walk(session.current_view(), ordered, by))
     by = order_label(_next_order(view, two)).lower()
-    lecture.key(
-        letters.ORDER, f"order the heads by: {by}", lambda: session.change(order=_next_order(session.current(), two))
+    lecture.add_key(
+        letters.ORDER, f"order the heads by: {by}", lambda: session.change(order=_next_order(session.current_view(), two))
     )
     merge = "pieces of words, or whole words"
-    lecture.key(letters.WORDS, merge, lambda: session.change(merge=not session.current().merge), quiet=True)
+    lecture.add_key(letters.WORDS, merge, lambda: session.change(merge=not session.current_view().merge), quiet=True)
     if view.find is not None:
-        lecture.key(letters.LET_GO, "look for no two tokens any more", lambda: session.change(find=None), quiet=True)
+        lecture.add_key(
+            letters.CLEAR_SEARCH, "look for no two tokens any more", lambda: session.change(find=None), quiet=True
+        )
 
 
 def _next_order(view: View, two: bool) -> str:

@@ -19,9 +19,9 @@ from viz.cache import PageData
 from viz.heads import all_heads
 from viz.kit.offline_parts import (
     Choice,
+    HtmlExport,
     Part,
     Pick,
-    Taken,
 )
 from viz.state.view import View
 
@@ -92,15 +92,15 @@ def _picks(page_data: PageData) -> tuple[Pick, ...]:
     return (Pick("order", "Order by", tuple((by, order_label(by)) for by in _orders(page_data)), "thumbnails", listed=True),)
 
 
-TAKEN = Taken(
+TAKEN = HtmlExport(
     parts,
     compute=_found,
-    look=_look,
+    default_view=_look,
     base=_base,
     choices=_choices,
     picks=_picks,
-    also={"choose": {"average": False}},
-    led=lambda page_data: {"step": ()},
-    large=(("all_heads", ".map"), ("all_heads", ".lines"), ("all_heads", ".grids")),
+    extra_fields={"choose": {"average": False}},
+    remote_fields=lambda page_data: {"step": ()},
+    lecture_pictures=(("all_heads", ".map"), ("all_heads", ".lines"), ("all_heads", ".grids")),
     rounded=frozenset({"values", "readings"}),
 )

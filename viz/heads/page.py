@@ -12,7 +12,7 @@ show.show(
     "heads",
     picture.draw,
     head=partial(show.title_row, widths=(480, 440, 96)),
-    look=picture.at_the_best,
+    choose_view=picture.at_the_best,
     compute=lambda page_data: computations.value_norms(page_data.request, page_data.view.device),
     tables=tables.tables,
     python=tables.python,

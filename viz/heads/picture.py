@@ -8,20 +8,20 @@ from typing import Any
 import streamlit as st
 
 from model.inference.request import Request
-from model.readings.heads.head_maps import MEASURES
+from model.readings.heads.head_maps import MAP_READINGS
 from model.readings.heads.head_metrics import order_label, orders
 from model.text.alignments import read as read_aligned
 from viz import cache, computations, theme
 from viz.heads import all_heads
 from viz.kit import site_texts
-from viz.kit.found_head import found_head
-from viz.kit.page_context import Shown
+from viz.kit.found_head import linking_head
+from viz.kit.page_context import PageContext
 from viz.state import navigation, session
 from viz.state.result_cache import cached_figure
 from viz.state.view import View
 
 
-def draw(shown: Shown) -> None:
+def draw(shown: PageContext) -> None:
     """The translation, the choices, the thumbnails of all heads and one of them large."""
     page_data, view = shown.page_data, shown.view
     with shown.places.body:
@@ -31,7 +31,7 @@ def draw(shown: Shown) -> None:
                 said = shown.analysis.translation or "(empty: it ends at once)"
                 site_texts.label(f"{page_data.loaded.languages[1]}: {said}")
             st.space("stretch")
-            found = view.find is not None and found_head(page_data.request, view, view.find)
+            found = view.find is not None and linking_head(page_data.request, view, view.find)
             site_texts.label("Order the others by" if found else "Order by")  # what is found stands most first
             st.selectbox(
                 "Order by",
@@ -42,7 +42,7 @@ def draw(shown: Shown) -> None:
             )
             st.segmented_control(
                 "Measure",
-                MEASURES,
+                MAP_READINGS,
                 required=True,
                 format_func=str.capitalize,
                 label_visibility="collapsed",
@@ -77,9 +77,9 @@ def _unfold() -> None:
 
 def at_the_best(view: View, page_data: cache.PageData) -> View:
     """The view at the head that links the two tokens best, where its link names two tokens and no head."""
-    if view.find is None or session.is_stated("layer", "head"):
+    if view.find is None or session.is_in_link("layer", "head"):
         return view
-    return dataclasses.replace(view, **found_head(page_data.request, view, view.find))
+    return dataclasses.replace(view, **linking_head(page_data.request, view, view.find))
 
 
 def find(request: Request, kind: str | None, query: int, key: int) -> None:
@@ -88,4 +88,4 @@ def find(request: Request, kind: str | None, query: int, key: int) -> None:
         session.change(find=None)
     else:
         find = (kind, query, key)
-        session.change(find=find, **found_head(request, session.current(), find))
+        session.change(find=find, **linking_head(request, session.current_view(), find))

@@ -14,19 +14,19 @@ from model.export.csv_tables import (
     map_table,
     site_code,
 )
-from model.readings.heads.head_maps import Pair, linking
-from model.readings.heads.head_metrics import METRICS, head_metrics, telling
+from model.readings.heads.head_maps import Pair, link_weights
+from model.readings.heads.head_metrics import METRICS, applicable_metrics, head_metrics
 from model.trace import Site, Trace
 from model.trace import View as Map
 from viz import computations
 from viz.heads.all_heads import drawn_map
 
 if TYPE_CHECKING:
-    from viz.kit.page_context import Shown
+    from viz.kit.page_context import PageContext
     from viz.state.view import View
 
 
-def tables(shown: Shown) -> tuple[Table, ...]:
+def tables(shown: PageContext) -> tuple[Table, ...]:
     """The map of the head that is chosen, as it is drawn, and the numbers of all heads."""
     view, trace = shown.view, shown.analysis.trace
     kind = view.kind if view.kind in trace.kinds else trace.kinds[0]
@@ -60,7 +60,7 @@ def _numbers(trace: Trace, view: View) -> Table:
         sites = trace.sites(kind)
         real = [t for t, label in enumerate(trace.axis(sites[0].of.queries).labels) if label != "<pad>"]
         allowed, keys = np.any([trace.masks[site] for site in sites], axis=0), trace.keys(sites[0])
-        told = telling(allowed, keys, sites[0].of.is_self, real)
+        told = applicable_metrics(allowed, keys, sites[0].of.is_self, real)
         found = [head_metrics(trace.patterns[site], keys, real, trace.masks[site]) for site in sites]  # [H] of each metric
         weights = _linking(trace, pair, view.merge) if pair and pair.kind == kind else None
         for layer, values in enumerate(found):
@@ -79,12 +79,12 @@ def _cell(value: float) -> Cell:
 
 def _linking(trace: Trace, pair: Pair, merge: bool) -> np.ndarray | None:
     try:
-        return linking(trace, pair, merge)
+        return link_weights(trace, pair, merge)
     except ValueError:  # a token that this sentence has not
         return None
 
 
-def python(shown: Shown) -> str:
+def python(shown: PageContext) -> str:
     """The same as Python."""
     view, trace = shown.view, shown.analysis.trace
     kind = view.kind if view.kind in trace.kinds else trace.kinds[0]
@@ -94,7 +94,7 @@ def python(shown: Shown) -> str:
     site = _site(trace, view, kind)
     if view.average:
         code.add(
-            f"values = averaged(trace, norms, {kind!r}, {view.measure!r})", model__readings__heads__head_maps=("averaged",)
+            f"values = mean_map(trace, norms, {kind!r}, {view.measure!r})", model__readings__heads__head_maps=("mean_map",)
         )
         code.add(
             f"allowed = np.any([trace.masks[site] for site in trace.sites({kind!r})], axis=0)",
@@ -102,14 +102,18 @@ def python(shown: Shown) -> str:
         )
     else:
         code.add(
-            f"values = measured(trace, norms, {code.site(site)}, {_head(view)}, {view.measure!r})",
+            f"values = head_map(trace, norms, {code.site(site)}, {_head(view)}, {view.measure!r})",
             f"layer {site.layer + 1}, {'mean over heads' if view.head is None else f'head {view.head}'}",
-            model__readings__heads__head_maps=("measured",),
+            model__readings__heads__head_maps=("head_map",),
         )
         code.add(f"allowed = trace.mask({code.site(site)}, {_head(view)})")
     if view.merge:
         code.add(f"queries, keys = trace.axis({site.of.queries!r}).words, trace.axis({site.of.keys!r}).words")
-        code.add("values = merged(values, queries, keys)", "pieces into words", model__readings__heads__patterns=("merged",))
+        code.add(
+            "values = merge_words(values, queries, keys)",
+            "pieces into words",
+            model__readings__heads__patterns=("merge_words",),
+        )
     code.add("# of every head of a layer, by the name of the metric: [H]")
     code.uses(model__readings__heads__head_metrics=("head_metrics",))
     code.add("numbers = {")

@@ -53,7 +53,7 @@ def analogy_text(found: Analogy) -> str:
     nearest = ", ".join(f"{label} {numbers.decimal(cosine)}" for label, cosine in found.nearest)
     if found.holds:
         return f"{asked}here too. {_left_out(found)}: {nearest}.{_seen(found)}"
-    why = f"{d} is number {found.rank:,} of {found.of:,}" if found.rank else f"{cut[0]}, so no row stands for it"
+    why = f"{d} is number {found.rank:,} of {found.ranked:,}" if found.rank else f"{cut[0]}, so no row stands for it"
     own = f" With the three, the nearest would be {found.itself}." if found.itself not in dict(found.nearest) else ""
     return f"{asked}here it fails: {why}. {_left_out(found)}: {nearest}.{own}{_seen(found)}"
 
@@ -249,7 +249,7 @@ def _list(
     figure = drawn(view.checkpoint, view.device, token, side, language, mode)
 
     def clicked() -> None:
-        row = mount.clicked(key, "y", 0, len(near) - 1)
+        row = mount.clicked_number(key, "y", 0, len(near) - 1)
         if row is not None:
             session.change(near=name_of(tokenizer, near[row].id, sentence, counts))
 
@@ -259,7 +259,7 @@ def _list(
         key=key,
         on_select=clicked,
         selection_mode="points",
-        config=controls.picture(f"Nearest embeddings, {name}"),
+        config=controls.chart_config(f"Nearest embeddings, {name}"),
         alt=f"{name}, nearest to {tokenizer.piece(token)}: "
         + ", ".join(f"{label} {n.cosine:.2f}" for label, n in zip(labels, near, strict=True)),
     )

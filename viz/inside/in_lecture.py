@@ -28,7 +28,7 @@ from viz.inside import (
     writers,
 )
 from viz.kit import site_texts
-from viz.kit.page_context import Shown
+from viz.kit.page_context import PageContext
 from viz.state import session
 from viz.state.page_fields import PARTS
 from viz.state.view import View
@@ -36,7 +36,7 @@ from viz.state.view import View
 HALL = 1.7  # how many times as large a chart is drawn
 
 
-def draw_embeddings(shown: Shown) -> None:
+def draw_embeddings(shown: PageContext) -> None:
     """The token, how often it was seen, and its neighbours; the tokens of the sentence are turned by key."""
     view, loaded, trace = shown.view, shown.page_data.loaded, shown.page_data.analysis.trace
     side = list(embeddings_part.sides_of(trace))[-1]
@@ -47,8 +47,12 @@ def draw_embeddings(shown: Shown) -> None:
     except ValueError as wrong:
         fault = str(wrong)
     name = tokenizer.piece(token)
-    lecture.walk("the next token of the sentence", "the token before", lambda by: _turn_embeddings(labels, name, by))
-    lecture.key(letters.LET_GO, f"back to {embeddings_part.here(trace)}", lambda: session.change(near=""), quiet=True)
+    lecture.add_walk_keys(
+        "the next token of the sentence", "the token before", lambda by: _turn_embeddings(labels, name, by)
+    )
+    lecture.add_key(
+        letters.CLEAR_SEARCH, f"back to {embeddings_part.here(trace)}", lambda: session.change(near=""), quiet=True
+    )
     if fault:
         site_texts.fault(fault)
         return
@@ -65,13 +69,13 @@ def draw_embeddings(shown: Shown) -> None:
     site_texts.note(
         few if rare else embeddings_part.chance(listed) or "Each bar is the cosine between two rows of the table."
     )
-    with chart.place(HALL):
+    with chart.chart_container(HALL):
         for column, language in zip(st.columns(max(1, len(near)), gap="small"), near, strict=True):
             with column:
                 _list(shown, token, side, language)
 
 
-def _list(shown: Shown, token: int, side: embeddings_part.Side, language: str) -> None:
+def _list(shown: PageContext, token: int, side: embeddings_part.Side, language: str) -> None:
     view, loaded = shown.view, shown.page_data.loaded
     name = embeddings_part.language_name(loaded, language)
     site_texts.site_title(embeddings_part.HUES[language], html.escape(name))
@@ -85,7 +89,7 @@ def _list(shown: Shown, token: int, side: embeddings_part.Side, language: str) -
     chart.draw_chart(f"Nearest embeddings, {name}", f"near-{side}-{language}", figure, f"{name}: {told}")
 
 
-def _token(shown: Shown, side: embeddings_part.Side) -> int:
+def _token(shown: PageContext, side: embeddings_part.Side) -> int:
     """The token of the word that is looked up, else the one predicted at the step; ValueError for what is no word."""
     from model.readings.tokens.neighbours import pieces_of
 
@@ -96,7 +100,7 @@ def _token(shown: Shown, side: embeddings_part.Side) -> int:
     return pieces_of(embeddings_part.tokenizer_of(loaded, side), view.near, sentence, counts)[0]
 
 
-def _labels(shown: Shown, side: embeddings_part.Side) -> list[str]:
+def _labels(shown: PageContext, side: embeddings_part.Side) -> list[str]:
     """The tokens that stand in the sentence and are in a side's table, each once."""
     loaded = shown.page_data.loaded
     ids = embeddings_part.sentence_tokens(loaded, shown.page_data.analysis.trace)[side]
@@ -110,7 +114,7 @@ def _turn_embeddings(labels: Sequence[str], now: str, by: int) -> None:
         session.change(near=labels[at % len(labels)])
 
 
-_LARGE: dict[str, Callable[[Shown], None]] = {
+_LARGE: dict[str, Callable[[PageContext], None]] = {
     "stages": stages.large,
     "writers": writers.large,
     "map": model_map.large,
@@ -123,11 +127,11 @@ _LARGE: dict[str, Callable[[Shown], None]] = {
 _OF_A_SITE = ("stages", "writers", "map", "scale")  # parts that look at one kind of attention
 
 
-def draw(shown: Shown) -> None:
+def draw(shown: PageContext) -> None:
     """What is shown stands in the bar, and the part below it."""
     view, kinds = shown.view, shown.page_data.loaded.config.kinds
     notes.draw(shown)
-    lecture.key(letters.PICTURE, "the next part of this page", _turn, quiet=True)
+    lecture.add_key(letters.PICTURE, "the next part of this page", _turn, quiet=True)
     with shown.places.bar:  # type: ignore[attr-defined]
         st.button(
             inside_parts.PARTS[view.part][0], key="hall_part", help=f"The next part ({letters.PICTURE.key})", on_click=_turn
@@ -141,7 +145,7 @@ def draw(shown: Shown) -> None:
 def _site(view: View, kinds: tuple[str, ...]) -> None:
     """Which attention; its layer and head, which have keys on every page."""
     if len(kinds) > 1:
-        lecture.key(letters.KIND, "the next kind of attention", lambda: _next_kind(kinds), quiet=True)
+        lecture.add_key(letters.KIND, "the next kind of attention", lambda: _next_kind(kinds), quiet=True)
         help = f"The next kind of attention ({letters.KIND.key})"
         name = view.kind.capitalize()
         st.button(name, key="hall_kind", help=help, on_click=_next_kind, args=(kinds,))
@@ -155,8 +159,8 @@ def _head(view: View) -> str:
 
 
 def _turn() -> None:
-    session.change(part=PARTS[(PARTS.index(session.current().part) + 1) % len(PARTS)], large=1)
+    session.change(part=PARTS[(PARTS.index(session.current_view().part) + 1) % len(PARTS)], large=1)
 
 
 def _next_kind(kinds: tuple[str, ...]) -> None:
-    session.change(kind=kinds[(kinds.index(session.current().kind) + 1) % len(kinds)])
+    session.change(kind=kinds[(kinds.index(session.current_view().kind) + 1) % len(kinds)])

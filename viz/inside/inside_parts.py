@@ -17,7 +17,7 @@ from viz.inside import (
     tokens,
     writers,
 )
-from viz.kit.page_context import Shown
+from viz.kit.page_context import PageContext
 from viz.state import session
 from viz.state.view import View
 
@@ -34,7 +34,7 @@ PARTS: dict[str, tuple[str, Callable[[cache.PageData, View, theme.Mode], None]]]
 }
 
 
-def draw(shown: Shown) -> None:
+def draw(shown: PageContext) -> None:
     """Which part, and that part."""
     with shown.places.body:
         st.segmented_control(

@@ -21,7 +21,7 @@ from viz.inside.length_figure import Line, length_chart
 from viz.inside.sizes import weighed
 from viz.kit import controls, sides, site_texts
 from viz.kit.heatmap_figures import attention_map
-from viz.kit.page_context import Shown
+from viz.kit.page_context import PageContext
 from viz.state import session
 from viz.state.page_fields import MAX_NEAR
 from viz.state.result_cache import cached_figure
@@ -50,18 +50,20 @@ def own() -> Run | None:
 
 def draw(page_data: cache.PageData, view: View, mode: theme.Mode) -> None:
     """Both charts and what they say; then the patterns of this sentence's head."""
-    ways, run = tuple(WAYS.values()), own() or length_runs.stored()
+    ways, run = tuple(WAYS.values()), own() or length_runs.shipped_run()
     site_texts.note(length_texts.HOW)
     with st.container(key="length_run", horizontal=True, vertical_alignment="center", gap="small"):
         _measuring()
         # as any event of the page; the stylesheet shows it in time
-        st.button("Stop", key="stop measuring", type="tertiary", on_click=session.hear)
+        st.button("Stop", key="stop measuring", type="tertiary", on_click=session.mark_user_event)
     for column, (what, (title, _)) in zip(st.columns(2, gap="medium"), CHARTS.items(), strict=True):
         with column:
             site_texts.write(f'<h2 class="lab-label">{title}</h2>')
             figure = drawn(what, own(), mode)
             alt = f"{title} against the length. {alt_of(what, run)}"
-            st.plotly_chart(figure, theme=None, key=f"length-{what}", config=controls.picture(f"{title} by length"), alt=alt)
+            st.plotly_chart(
+                figure, theme=None, key=f"length-{what}", config=controls.chart_config(f"{title} by length"), alt=alt
+            )
     if told := length_texts.growth(ways, run):
         site_texts.write(f'<div class="lab-answer">{told}</div>')
     site_texts.write(length_texts.ways_table(ways, run))
@@ -71,21 +73,21 @@ def draw(page_data: cache.PageData, view: View, mode: theme.Mode) -> None:
     _patterns(page_data, view, mode)
 
 
-def large(shown: Shown) -> None:
+def large(shown: PageContext) -> None:
     """One of the charts over the whole page, and what it says."""
-    lecture.walk("memory, after time", "the one before", _walk)
+    lecture.add_walk_keys("memory, after time", "the one before", _walk)
     what, (title, _) = list(CHARTS.items())[lecture.picture(shown.view, len(CHARTS)) - 1]
-    ways, run = tuple(WAYS.values()), own() or length_runs.stored()
+    ways, run = tuple(WAYS.values()), own() or length_runs.shipped_run()
     site_texts.write(f'<h2 class="lab-large-title">{title} against the length</h2>')
     if told := length_texts.growth(ways, run):
         site_texts.write(f'<div class="lab-large">{told}</div>')
-    with chart.place(HALL):
-        figure = drawn(what, own(), shown.mode, chart.height(LEFT, HALL))
+    with chart.chart_container(HALL):
+        figure = drawn(what, own(), shown.mode, chart.chart_height(LEFT, HALL))
         chart.draw_chart(f"{title} by length", f"length-{what}", figure, f"{title} against the length. {alt_of(what, run)}")
 
 
 def _walk(by: int) -> None:
-    session.change(large=(lecture.picture(session.current(), len(CHARTS)) - 1 + by) % len(CHARTS) + 1)
+    session.change(large=(lecture.picture(session.current_view(), len(CHARTS)) - 1 + by) % len(CHARTS) + 1)
 
 
 @st.fragment
@@ -100,10 +102,10 @@ def _measuring() -> None:
             with place:
                 site_texts.fault(str(fault))
             return
-        session.hear()
+        session.mark_user_event()
         st.rerun()
     with place:
-        made, ready = own(), length_runs.stored()
+        made, ready = own(), length_runs.shipped_run()
         if made is None:
             site_texts.note(f"Shown: a run that comes with the lab ({length_texts.machine(ready)}).")
         else:
@@ -119,7 +121,7 @@ def _measured(bar: st.delta_generator.DeltaGenerator) -> Run:
     def told(before: int) -> None:
         bar.progress(0.0, f"Another visitor measures: waiting, {before} before you")
 
-    with MEASURING.turn(told), closing(length_runs.measure(LIMITS)) as heard:
+    with MEASURING.slot(told), closing(length_runs.measure(LIMITS)) as heard:
         bar.progress(0.0, "Measuring: starts")
         run = None
         for run in heard:
@@ -134,7 +136,7 @@ def _measured(bar: st.delta_generator.DeltaGenerator) -> Run:
 @cached_figure
 def drawn(what: str, made: Run | None, mode: theme.Mode, height: int = 292) -> go.Figure:
     """One chart, by what is measured: the stored run, thin where there is another."""
-    stored = lines(what, length_runs.stored(), is_faint=made is not None)
+    stored = lines(what, length_runs.shipped_run(), is_faint=made is not None)
     return length_chart([*stored, *(lines(what, made) if made else ())], LENGTHS, TICKS[what], mode, height)
 
 
@@ -185,7 +187,7 @@ def _patterns(page_data: cache.PageData, view: View, mode: theme.Mode) -> None:
                 site_texts.write(f'<h3 class="lab-label">{title}</h3>')
                 figure = pattern_map(page_data.request, view.device, site, head, view.near_width, how, mode)
                 alt = f"{title}: {name}, {found.softmax.shape[1]} queries by {found.softmax.shape[2]} keys."
-                st.plotly_chart(figure, theme=None, key=f"length-{how}", config=controls.picture(title), alt=alt)
+                st.plotly_chart(figure, theme=None, key=f"length-{how}", config=controls.chart_config(title), alt=alt)
     if any("change_pattern" in edit.hooks and edit.acts_at(*site) for edit in view.intervention.edits):
         site_texts.note(length_texts.WRITTEN_OVER)
     site_texts.note(length_texts.TRAINED)

@@ -140,12 +140,12 @@ def patterns(found: OtherPatterns, head: int, name: str, width: int) -> str:
         return f"No query of {name} sees a key here."
     largest = {how: values[head].max(-1).mean() for how, values in _largest(found).items()}
     flat = ", ".join(f"{numbers.decimal(float(value))} {how}" for how, value in largest.items())
-    heads = found.linear.heads
+    heads = found.linear.head_distances
     low, high = (min(heads), max(heads))
     over = f"; over the {len(heads)} heads of this layer, linear from {low:.0%} to {high:.0%}" if len(heads) > 1 else ""
     rows_told = "its one row" if count == 1 else f"the mean of its {count} rows"
-    near = "" if found.window is None else f"; with a window of {width} it is {_moved(found.window.of_head(head))}"
-    linear = _moved(found.linear.of_head(head))
+    near = "" if found.window is None else f"; with a window of {width} it is {_moved(found.window.head_distance(head))}"
+    linear = _moved(found.linear.head_distance(head))
     moved = f"{name}: linear attention would put {linear} of the weight elsewhere than the softmax does ({rows_told})"
     return f"{moved}{near}{over}. Largest weight of a row, on average: {flat}."
 

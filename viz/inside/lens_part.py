@@ -19,7 +19,7 @@ from viz.kit import (
     site_texts,
     terms,
 )
-from viz.kit.page_context import Shown
+from viz.kit.page_context import PageContext
 from viz.state import session
 from viz.state.result_cache import cached_figure
 from viz.state.view import View
@@ -87,7 +87,7 @@ def draw(page_data: cache.PageData, view: View, mode: theme.Mode) -> None:
             key=CLICKED,
             on_select=_clicked,
             selection_mode="points",
-            config=controls.picture("Logit lens"),
+            config=controls.chart_config("Logit lens"),
             alt=_alt(lens, trace, says),
         )
     labels = trace.predicted.labels
@@ -101,7 +101,7 @@ def draw(page_data: cache.PageData, view: View, mode: theme.Mode) -> None:
     site_texts.note(care(page_data.loaded.config.final_norm, bool(trace.classes)))
 
 
-def large(shown: Shown) -> None:
+def large(shown: PageContext) -> None:
     """As many steps around the chosen one as are read from afar, and what became of its token; steps are turned by key."""
     view, page_data, mode = shown.view, shown.page_data, shown.mode
     try:
@@ -115,7 +115,7 @@ def large(shown: Shown) -> None:
     some = "" if end - first == len(labels) else f" Steps {first + 1} to {end} of {len(labels)}."
     site_texts.note(f"Written: what each layer would say. Colour: how probable it finds the {_unit(trace)} below.{some}")
     site_texts.write(f'<p class="lab-large">{html.escape(settled(lens, step, labels[step], why, _unit(trace)))}</p>')
-    with lecture.place(HALL):
+    with lecture.chart_container(HALL):
         figure = drawn(page_data.request, view.device, step, mode, (first, end))
         alt = _alt(lens, trace, _says(lens, page_data.loaded.answers))
         lecture.draw_chart("Logit lens", CLICKED, figure, alt, on_select=_clicked, selection_mode="points")
@@ -135,8 +135,8 @@ def drawn(request: Request, device: str, step: int, mode: theme.Mode, in_sight: 
     names = layer_names(len(says))
     if in_sight is None:
         return lens_map(lens.probability, says, lens.rank, names, steps, step, mode)
-    row = (lecture.height(560, HALL) - LABELS) // len(names)
-    return lens_map(lens.probability, says, lens.rank, names, steps, step, mode, lecture.width(HALL), row, in_sight)
+    row = (lecture.chart_height(560, HALL) - LABELS) // len(names)
+    return lens_map(lens.probability, says, lens.rank, names, steps, step, mode, lecture.chart_width(HALL), row, in_sight)
 
 
 def care(final_norm: bool, judges: bool = False) -> str:
@@ -240,6 +240,6 @@ def _alt(lens: Lens, trace: Trace, says: list[list[str]]) -> str:
 
 
 def _clicked() -> None:
-    step = mount.clicked(CLICKED, "x", 0, MAX_TOKENS - 1)
+    step = mount.clicked_number(CLICKED, "x", 0, MAX_TOKENS - 1)
     if step is not None:
         session.change(step=step + 1)

@@ -18,14 +18,14 @@ from viz.classroom import lecture
 from viz.classroom import lecture as letters
 from viz.inside import sizes
 from viz.kit import mount
-from viz.kit.page_context import Shown
+from viz.kit.page_context import PageContext
 from viz.state import navigation, session
 from viz.state.page_fields import PARTS
 from viz.state.result_cache import cached_figure
 from viz.state.view import View
 
 if TYPE_CHECKING:
-    from model.readings.stages.blueprint import Block
+    from model.readings.stages.blueprint import ArchitectureBlock
     from model.trace import Trace
     from viz.state.view import View
 
@@ -47,7 +47,7 @@ _LINKS = {
 }
 
 
-def links(block: Block, rotary: bool = False, first: str = pages.PAGES[0].title) -> tuple[tuple[str, str], ...]:
+def links(block: ArchitectureBlock, rotary: bool = False, first: str = pages.PAGES[0].title) -> tuple[tuple[str, str], ...]:
     """Where a block leads to in the lab: the place and the words of the link; `first`: how the first page is called."""
     if block.kind == "tokens" and block.column == "encoder":
         return ()
@@ -71,13 +71,13 @@ _SHARES = {
 }
 
 
-def shares(blocks: tuple[Block, ...]) -> list[tuple[str, str | None, int]]:
+def shares(blocks: tuple[ArchitectureBlock, ...]) -> list[tuple[str, str | None, int]]:
     """Name, kind of attention and parameters of each kind of block that has any; they add up to those of all blocks."""
     counts = {kind: sum(b.parameters for b in blocks if (b.kind, b.site) == kind) for kind in _SHARES}
     return [(_SHARES[kind], kind[1], count) for kind, count in counts.items() if count]
 
 
-def _shown(block: Block, rotary: bool, first: str) -> dict[str, Any]:
+def _shown(block: ArchitectureBlock, rotary: bool, first: str) -> dict[str, Any]:
     return {
         "key": block.key,
         "kind": block.kind,
@@ -97,7 +97,9 @@ def _shown(block: Block, rotary: bool, first: str) -> dict[str, Any]:
     }
 
 
-def payload(blocks: tuple[Block, ...], trace: Trace, view: View, mode: theme.Mode, rotary: bool = False) -> dict[str, Any]:
+def payload(
+    blocks: tuple[ArchitectureBlock, ...], trace: Trace, view: View, mode: theme.Mode, rotary: bool = False
+) -> dict[str, Any]:
     """What the browser needs, as JSON values: all blocks outside the layers and those of the layer that is chosen (the
     last one, in a stack that has fewer); of the other layers their parameters alone."""
     stacks, open_layers = {}, {}
@@ -149,7 +151,7 @@ def blueprint(
         after = {"encoder": "encoder", "decoder": "cross"}[block["column"]] if block["kind"] == "feed_forward" else None
         return told["to"], block["site"] or after, block["layer"]
 
-    place = mount.fields(kind=mount.one_of(kinds), layer=mount.whole(1, most))
+    place = mount.fields(kind=mount.one_of(kinds), layer=mount.integer(1, most))
     _COMPONENT.mount(key, data, {"choose": (place, on_choose), "open": (opens, on_open)})
 
 
@@ -159,9 +161,9 @@ def draw(page_data: cache.PageData, view: View, mode: theme.Mode) -> None:
     sizes.draw(view, page_data.loaded)
 
 
-def large(shown: Shown) -> None:
+def large(shown: PageContext) -> None:
     """The same as large as the window."""
-    lecture.tells(letters.WALK, "the next block of the stream, the one before")
+    lecture.list_component_keys(letters.WALK, "the next block of the stream, the one before")
     _mounted(shown.page_data, shown.view, shown.mode, {"large": True})
 
 

@@ -10,7 +10,7 @@ from model.trace import site_kind
 from viz import theme
 from viz.cache import PageData
 from viz.inside import one_head, stages
-from viz.kit.offline_parts import Part, Taken
+from viz.kit.offline_parts import HtmlExport, Part
 from viz.state.view import View
 
 
@@ -35,4 +35,6 @@ def _led(page_data: PageData) -> dict[str, tuple[Any, ...]]:
     return {"stage": ()} | ({"step": ()} if asks == "source" else {})
 
 
-TAKEN = Taken(parts, compute=_unfolded, look=_look, led=_led, holds=lambda view: view.part == "stages")
+TAKEN = HtmlExport(
+    parts, compute=_unfolded, default_view=_look, remote_fields=_led, can_show=lambda view: view.part == "stages"
+)

@@ -53,7 +53,7 @@ def _picks(view: View, layers: int, config: ModelConfig) -> None:
     with st.container(key="stage_picks", horizontal=True, vertical_alignment="center", gap="small"):
         controls.kind_pick(view, config.kinds)
         controls.layer_pick(view, layers)
-        with controls.in_one_piece("head", config.heads):
+        with controls.unbroken_row("head", config.heads):
             site_texts.label("head", "head")
             st.segmented_control(
                 "Head",

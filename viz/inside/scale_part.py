@@ -18,7 +18,7 @@ from viz.classroom import lecture
 from viz.classroom import lecture as chart
 from viz.inside.inside_figures import HEIGHT, scaling_chart
 from viz.kit import controls, site_texts
-from viz.kit.page_context import Shown
+from viz.kit.page_context import PageContext
 from viz.state import navigation, session
 from viz.state.result_cache import cached_figure
 from viz.state.view import View
@@ -72,7 +72,7 @@ def draw(page_data: cache.PageData, view: View, mode: theme.Mode) -> None:
             site_texts.note(how)
             figure = drawn(page_data.request, view.device, site, chosen, name, mode)
             alt = f"{title} against d_k. {compared(random, own, name, chosen)}"
-            st.plotly_chart(figure, theme=None, key=f"scaling-{name}", config=controls.picture(title), alt=alt)
+            st.plotly_chart(figure, theme=None, key=f"scaling-{name}", config=controls.chart_config(title), alt=alt)
     site_texts.write('<h2 class="lab-label lab-rule">The same queries and keys, divided and not</h2>')
     left, right = st.columns([600, 400], gap="medium")
     with left:
@@ -84,14 +84,14 @@ def draw(page_data: cache.PageData, view: View, mode: theme.Mode) -> None:
         _whole_model(page_data, view)
 
 
-def large(shown: Shown) -> None:
+def large(shown: PageContext) -> None:
     """One of the charts, or the numbers, over the whole page."""
     view, page_data = shown.view, shown.page_data
     layers = page_data.loaded.config.layers[view.kind]
     site = Site(view.kind, min(view.layer, layers) - 1)  # type: ignore[arg-type]
     own, chosen = computations.scaling(page_data.request, view.device, site), None if view.head is None else view.head - 1
     random = _random(own, page_data.loaded.config.head_dim)
-    lecture.walk("the next chart, then the numbers", "the one before", _walk)
+    lecture.add_walk_keys("the next chart, then the numbers", "the one before", _walk)
     number = lecture.picture(view, len(VIEWS))
     if number > len(CHARTS):
         site_texts.write('<h2 class="lab-large-title">The same queries and keys, divided and not</h2>')
@@ -105,13 +105,13 @@ def large(shown: Shown) -> None:
     site_texts.write(f'<h2 class="lab-large-title">{title}</h2>')
     site_texts.note(how)
     _legend(dataclasses.replace(view, layer=site.layer + 1), own, shown.mode)
-    with chart.place(HALL):
-        figure = drawn(page_data.request, view.device, site, chosen, name, shown.mode, chart.height(480, HALL))
+    with chart.chart_container(HALL):
+        figure = drawn(page_data.request, view.device, site, chosen, name, shown.mode, chart.chart_height(480, HALL))
         chart.draw_chart(title, f"scaling-{name}", figure, f"{title} against d_k. {compared(random, own, name, chosen)}")
 
 
 def _walk(by: int) -> None:
-    session.change(large=(lecture.picture(session.current(), len(VIEWS)) - 1 + by) % len(VIEWS) + 1)
+    session.change(large=(lecture.picture(session.current_view(), len(VIEWS)) - 1 + by) % len(VIEWS) + 1)
 
 
 @cached_figure

@@ -16,7 +16,7 @@ from model.readings.stages.model_sizes import (
     PRESETS,
     Architecture,
     cache_bytes,
-    multiplied,
+    matrix_weights,
     of_config,
     operations,
     parameters,
@@ -110,7 +110,7 @@ def facts(of: Architecture, length: int) -> list[Fact]:
     squared = f"{of.heads} heads × {length:,}² × {BYTES} bytes"
     made.append(("Patterns of one layer, if they are kept", squared, weighed(pattern)))
     made.append((f"… of all {layers} layers of attention", f"{layers} × {weighed(pattern)}", weighed(layers * pattern)))
-    for side, weights, each in zip(("source", "target"), multiplied(of), operations(of, length), strict=True):
+    for side, weights, each in zip(("source", "target"), matrix_weights(of), operations(of, length), strict=True):
         if weights:
             mixed = (each - 2 * weights) // (4 * length * of.d_model)
             how = f"2 × {counted(weights)} weights + 4 × {length:,} × {d} × {mixed} layers"
@@ -136,7 +136,7 @@ def _table(label: str, name: str, inner: str) -> str:
 
 def share_of_length(of: Architecture, length: int) -> str:
     """How much of the operations is attention's own, and from which length on it is more than half, a sentence."""
-    weights, all_of_it = sum(multiplied(of)), sum(operations(of, length))
+    weights, all_of_it = sum(matrix_weights(of)), sum(operations(of, length))
     mixed = all_of_it - 2 * weights
     half = -(-2 * weights * length // mixed)  # rounded up: the term grows with the length
     return (

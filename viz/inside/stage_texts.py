@@ -15,7 +15,7 @@ from model.io.numbers import figures
 
 if TYPE_CHECKING:
     from model.config import ModelConfig
-    from model.readings.stages.stage_values import Stage, Table
+    from model.readings.stages.stage_values import Stage, StageTable
     from model.readings.stages.unfold import Unfolded
 
 
@@ -41,7 +41,7 @@ def _key(unfolded: Unfolded) -> str:
 
 
 def _input(u: Unfolded, stage: Stage, config: ModelConfig) -> Told:
-    where = f"{_quoted(u.asks)} asks, in layer {u.site.layer + 1} of the {u.site.of.name}"
+    where = f"{_quoted(u.query_label)} asks, in layer {u.site.layer + 1} of the {u.site.of.name}"
     many = f"{config.d_model} numbers"
     if not u.site.of.is_self:
         text = f"{where}. It arrives as {many}, and it asks the encoder’s output: one row for each source token."
@@ -72,7 +72,8 @@ def _qkv(u: Unfolded, stage: Stage, config: ModelConfig) -> Told:
     k = _key(u)
     formula = f"q_{{t}} = W_{{Q}} x_{{t}} + b_{{Q}}     k_{{s}} = W_{{K}} {k} + b_{{K}}     v_{{s}} = W_{{V}} {k} + b_{{V}}"
     text = (
-        f"Head {u.head + 1} makes a query of {_quoted(u.asks)}, what it looks for, and of every token that may answer a "
+        f"Head {u.head + 1} makes a query of {_quoted(u.query_label)}, what it "
+        "looks for, and of every token that may answer a "
         f"key, what it can be found by, and a value, what it hands on: {stage.tables[0].values.shape[1]} numbers each."
     )
     return Told("Query, keys, values", formula, text)
@@ -205,7 +206,7 @@ def _residual(u: Unfolded, stage: Stage, config: ModelConfig) -> Told:
     return Told("Residual connection", "x_{t} + output", text)
 
 
-def _norms(table: Table) -> list[str]:
+def _norms(table: StageTable) -> list[str]:
     assert table.totals is not None
     return [figures(float(v)) for v in table.totals]
 

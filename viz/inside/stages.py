@@ -19,14 +19,14 @@ from viz.inside import one_head
 from viz.inside.stage_texts import told
 from viz.kit import mount, sides, site_texts
 from viz.kit import mount as packed
-from viz.kit.page_context import Shown
+from viz.kit.page_context import PageContext
 from viz.state import session
 from viz.state.result_cache import cached_figure
 from viz.state.view import View
 
 if TYPE_CHECKING:
     from model.checkpoint import Checkpoint
-    from model.readings.stages.stage_values import Stage, Table
+    from model.readings.stages.stage_values import Stage, StageTable
     from model.readings.stages.unfold import Unfolded
     from model.trace import Trace
 
@@ -48,7 +48,7 @@ def payload(unfolded: Unfolded, checkpoint: Checkpoint, trace: Trace, mode: them
         "layer": site.layer + 1,
         "head": unfolded.head + 1,
         "query": unfolded.query + 1,
-        "asks": unfolded.asks,
+        "asks": unfolded.query_label,
         "queries": sides.queries(trace, site),
         "next": following and following | {"name": _GOES_ON[following["kind"]]},
         "stages": [_stage(unfolded, stage, checkpoint) for stage in unfolded.stages],
@@ -70,12 +70,12 @@ def _stage(unfolded: Unfolded, stage: Stage, checkpoint: Checkpoint) -> dict[str
         "code": [
             {"file": found.file, "function": found.function, "number": found.number, "text": found.text}
             for reference in stage.code
-            for found in stage_values.find(reference)
+            for found in stage_values.source_lines(reference)
         ],
     }
 
 
-def _table(table: Table) -> dict[str, Any]:
+def _table(table: StageTable) -> dict[str, Any]:
     return {
         "name": table.name,
         "rows": list(table.rows),
@@ -93,7 +93,7 @@ def _table(table: Table) -> dict[str, Any]:
     }
 
 
-def _bars(table: Table) -> list[str] | None:
+def _bars(table: StageTable) -> list[str] | None:
     """What stands above each column of bars; None for the numbers of a vector, which are cells."""
     return None if table.unit in ("dimension", "unit") else list(_BARS.get(table.unit, (table.name,)))
 
@@ -114,8 +114,8 @@ def stages(
     which the stream goes on, `on_apart` where it is asked who wrote a score."""
     following = data["next"]
     events = {
-        "stage": (mount.whole(1, len(data["stages"])), on_stage),
-        "query": (mount.whole(1, len(data["queries"])), on_query),
+        "stage": (mount.integer(1, len(data["stages"])), on_stage),
+        "query": (mount.integer(1, len(data["queries"])), on_query),
         "next": (lambda told: mount.pressed(told and following), lambda: on_next(following["kind"], following["layer"])),
         "apart": (mount.pressed, on_apart),
     }
@@ -130,10 +130,10 @@ def draw(page_data: cache.PageData, view: View, mode: theme.Mode) -> None:
     _unfolded(page_data, view, mode, one_head.chosen(page_data, view))
 
 
-def large(shown: Shown) -> None:
+def large(shown: PageContext) -> None:
     """One stage over the whole page. Its keys are taken in the browser."""
-    lecture.tells(letters.WALK, "the next stage, the stage before")
-    lecture.tells("→ ←, space, Home, End", "the token that asks")
+    lecture.list_component_keys(letters.WALK, "the next stage, the stage before")
+    lecture.list_component_keys("→ ←, space, Home, End", "the token that asks")
     view = shown.view
     with shown.places.notes:
         one_head.told(shown.page_data, view)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from model.experiments.length_runs import stored
+from model.experiments.length_runs import shipped_run
 from model.export.code import Code
 from model.export.csv_tables import (
     Cell,
@@ -25,10 +25,10 @@ from viz.inside.sizes import architecture, asked
 from viz.inside.writers import labels, looked_at, name
 
 if TYPE_CHECKING:
-    from viz.kit.page_context import Shown
+    from viz.kit.page_context import PageContext
 
 
-def _place(shown: Shown) -> tuple[Site, int, int]:
+def _place(shown: PageContext) -> tuple[Site, int, int]:
     """Site, head and query of the view, from 0, as near to what it asks for as there is."""
     view, trace = shown.view, shown.analysis.trace
     sites = trace.sites(view.kind if view.kind in trace.kinds else trace.kinds[0])
@@ -37,14 +37,14 @@ def _place(shown: Shown) -> tuple[Site, int, int]:
     return site, (view.head or 1) - 1, min(asked, len(trace.queries(site))) - 1
 
 
-def _ask(shown: Shown) -> Code:
+def _ask(shown: PageContext) -> Code:
     return Code.of(shown.analysis.request, shown.view.device)
 
 
 # -- one head ----------------------------------------------------------------------------------------------------------
 
 
-def _stages(shown: Shown) -> tuple[Table, ...]:
+def _stages(shown: PageContext) -> tuple[Table, ...]:
     """All stages; the first columns name the stage and its row, for each of them has numbers of its own width."""
     site, head, query = _place(shown)
     found = computations.unfold(shown.analysis.request, shown.view.device, site, head, query)
@@ -63,7 +63,7 @@ def _plain(text: str) -> str:
     return "".join(char if char.isalnum() else "-" for char in text).strip("-")
 
 
-def _stages_code(shown: Shown) -> Code:
+def _stages_code(shown: PageContext) -> Code:
     site, head, query = _place(shown)
     code = _ask(shown)
     code.add(
@@ -78,7 +78,7 @@ def _stages_code(shown: Shown) -> Code:
 # -- why there ---------------------------------------------------------------------------------------------------------
 
 
-def _asked(shown: Shown) -> tuple[Site, int, int, int]:
+def _asked(shown: PageContext) -> tuple[Site, int, int, int]:
     site, head, query = _place(shown)
     analysis, key = shown.analysis, shown.view.key - 1
     if not 0 <= key < analysis.key_count(site, query):
@@ -86,14 +86,16 @@ def _asked(shown: Shown) -> tuple[Site, int, int, int]:
     return site, head, query, key
 
 
-def _writers(shown: Shown) -> tuple[Table, ...]:
+def _writers(shown: PageContext) -> tuple[Table, ...]:
     found = computations.score_writers(shown.analysis.request, shown.view.device, *_asked(shown))
     asks, answers = labels(found, shown.analysis.trace)
-    rows, columns = ([name(w, label) for w in each] for each, label in ((found.asks, asks), (found.answers, answers)))
+    rows, columns = (
+        [name(w, label) for w in each] for each, label in ((found.query_writers, asks), (found.key_writers, answers))
+    )
     return (grid_table(f"score-{site_code(found.site, found.head)}", "asks \\ answers", rows, columns, found.values),)
 
 
-def _writers_code(shown: Shown) -> Code:
+def _writers_code(shown: PageContext) -> Code:
     site, *at = _asked(shown)
     code = _ask(shown)
     code.add(
@@ -108,7 +110,7 @@ def _writers_code(shown: Shown) -> Code:
 # -- the map -----------------------------------------------------------------------------------------------------------
 
 
-def _map(shown: Shown) -> tuple[Table, ...]:
+def _map(shown: PageContext) -> tuple[Table, ...]:
     trace = shown.analysis.trace
     blocks = blueprint(shown.page_data.loaded, max(1, len(trace.source or ())), max(1, len(trace.inputs or ())))
     rows = tuple(
@@ -123,7 +125,7 @@ def _map(shown: Shown) -> tuple[Table, ...]:
     return blocks_table, Table("sizes", ("part", "parameters"), tuple(found.items()))
 
 
-def _map_code(shown: Shown) -> Code:
+def _map_code(shown: PageContext) -> Code:
     code = _ask(shown)
     code.add("trace = analysis.trace")
     code.add(
@@ -144,7 +146,7 @@ def _map_code(shown: Shown) -> Code:
 # -- why sqrt(d_k) -----------------------------------------------------------------------------------------------------
 
 
-def _scale(shown: Shown) -> tuple[Table, ...]:
+def _scale(shown: PageContext) -> tuple[Table, ...]:
     site, _, _ = _place(shown)
     found = computations.scaling(shown.analysis.request, shown.view.device, site)
     rows: list[tuple[Cell, ...]] = [
@@ -155,10 +157,12 @@ def _scale(shown: Shown) -> tuple[Table, ...]:
     return (Table(f"scaling-{site.of.code}-{site.layer + 1}", ("head", "scores", *NUMBERS), tuple(rows)),)
 
 
-def _scale_code(shown: Shown) -> Code:
+def _scale_code(shown: PageContext) -> Code:
     site, _, _ = _place(shown)
     code = _ask(shown)
-    code.add(f"found = of_site(checkpoint, analysis, {code.site(site)})", model__readings__stages__scaling=("of_site",))
+    code.add(
+        f"found = site_scaling(checkpoint, analysis, {code.site(site)})", model__readings__stages__scaling=("site_scaling",)
+    )
     code.add("divided, undivided = found.divided, found.undivided", "variance, largest, entropy, gradient, spectral: [H]")
     return code
 
@@ -166,11 +170,11 @@ def _scale_code(shown: Shown) -> Code:
 # -- length ------------------------------------------------------------------------------------------------------------
 
 
-def _length(shown: Shown) -> tuple[Table, ...]:
+def _length(shown: PageContext) -> tuple[Table, ...]:
     """What was measured, and the patterns of the head."""
     site, head, _ = _place(shown)
     rows: list[tuple[Cell, ...]] = []
-    for source, run in (("stored", stored()), ("here", length_part.own())):
+    for source, run in (("stored", shipped_run()), ("here", length_part.own())):
         for way, curve in run.curves.items() if run else ():
             rows += [(source, way, p.length, p.seconds, p.bytes, p.off) for p in curve.points]
     measured = Table("lengths", ("run", "way", "tokens", "seconds", "bytes", "off"), tuple(rows))
@@ -181,7 +185,7 @@ def _length(shown: Shown) -> tuple[Table, ...]:
     return measured, *(grid_table(f"{how}-{of}", "query \\ key", asks, keys, v[head]) for how, v in maps.items())
 
 
-def _length_code(shown: Shown) -> Code:
+def _length_code(shown: PageContext) -> Code:
     site, head, _ = _place(shown)
     code = _ask(shown)
     code.add(
@@ -193,7 +197,9 @@ def _length_code(shown: Shown) -> Code:
     if site.of.is_self:
         code.add(f"window = found.window.values[{head}]")
     code.add(
-        "run = stored()", "time and memory; `measure(Limits())` measures anew", model__experiments__length_runs=("stored",)
+        "run = shipped_run()",
+        "time and memory; `measure(Limits())` measures anew",
+        model__experiments__length_runs=("shipped_run",),
     )
     return code
 
@@ -201,7 +207,7 @@ def _length_code(shown: Shown) -> Code:
 # -- the logit lens ----------------------------------------------------------------------------------------------------
 
 
-def _lens(shown: Shown) -> tuple[Table, ...]:
+def _lens(shown: PageContext) -> tuple[Table, ...]:
     found = computations.lens(shown.analysis.request, shown.view.device)
     tokenizer, outputs = shown.page_data.loaded.answers, shown.analysis.trace.predicted.labels
     rows: list[tuple[Cell, ...]] = []
@@ -213,7 +219,7 @@ def _lens(shown: Shown) -> tuple[Table, ...]:
     return (Table("logit-lens", ("after", "step", "token", "likeliest", "probability", "rank"), tuple(rows)),)
 
 
-def _lens_code(shown: Shown) -> Code:
+def _lens_code(shown: PageContext) -> Code:
     code = _ask(shown)
     code.add("found = lens(checkpoint, analysis)", model__readings__logits__logit_lens=("lens",))
     code.add("probability, rank, top = found.probability, found.rank, found.top", "[layers + 1, steps]")
@@ -223,7 +229,7 @@ def _lens_code(shown: Shown) -> Code:
 # -- tokens and embeddings ---------------------------------------------------------------------------------------------
 
 
-def _tokens(shown: Shown) -> tuple[Table, ...]:
+def _tokens(shown: PageContext) -> tuple[Table, ...]:
     trace = shown.analysis.trace
     sides = {"source": trace.source, "target": trace.outputs}
     rows: list[tuple[Cell, ...]] = []
@@ -234,7 +240,7 @@ def _tokens(shown: Shown) -> tuple[Table, ...]:
     return (Table("tokens", ("side", "position", "token", "id", "word"), tuple(rows)),)
 
 
-def _tokens_code(shown: Shown) -> Code:
+def _tokens_code(shown: PageContext) -> Code:
     code = _ask(shown)
     sides = {"source": shown.analysis.trace.source, "target": shown.analysis.trace.outputs}
     there = [f"analysis.trace.{'source' if side == 'source' else 'outputs'}" for side, axis in sides.items() if axis]
@@ -242,7 +248,7 @@ def _tokens_code(shown: Shown) -> Code:
     return code
 
 
-def _embeddings(shown: Shown) -> tuple[Table, ...]:
+def _embeddings(shown: PageContext) -> tuple[Table, ...]:
     loaded, device, rows = shown.page_data.loaded, shown.view.device, []
     for side, token in looked_up(shown.view, loaded, shown.analysis.trace).items():
         tokenizer = tokenizer_of(loaded, side)
@@ -254,7 +260,7 @@ def _embeddings(shown: Shown) -> tuple[Table, ...]:
     return (Table("neighbours", ("token", "language", "place", "neighbour", "id", "cosine", "seen"), tuple(rows)),)
 
 
-def _embeddings_code(shown: Shown) -> Code:
+def _embeddings_code(shown: PageContext) -> Code:
     code = Code()
     code.load(shown.view.checkpoint, shown.view.device)
     found = looked_up(shown.view, shown.page_data.loaded, shown.analysis.trace)
@@ -267,7 +273,7 @@ def _embeddings_code(shown: Shown) -> Code:
     return code
 
 
-OF_PART: dict[str, tuple[Callable[[Shown], tuple[Table, ...]], Callable[[Shown], Code]]] = {
+OF_PART: dict[str, tuple[Callable[[PageContext], tuple[Table, ...]], Callable[[PageContext], Code]]] = {
     "stages": (_stages, _stages_code),
     "writers": (_writers, _writers_code),
     "map": (_map, _map_code),
@@ -279,11 +285,11 @@ OF_PART: dict[str, tuple[Callable[[Shown], tuple[Table, ...]], Callable[[Shown],
 }
 
 
-def tables(shown: Shown) -> tuple[Table, ...]:
+def tables(shown: PageContext) -> tuple[Table, ...]:
     """Those of the part that is shown."""
     return OF_PART[shown.view.part][0](shown)
 
 
-def python(shown: Shown) -> str:
+def python(shown: PageContext) -> str:
     """The same as Python."""
     return OF_PART[shown.view.part][1](shown).text

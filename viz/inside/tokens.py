@@ -18,14 +18,14 @@ import streamlit as st
 
 from model.config import CONTROL_TOKENS
 from model.inference.request import Request
-from model.readings.tokens.merges import Word, cut, learned
+from model.readings.tokens.merges import Word, cut, learned_merges
 from viz import cache, theme
 from viz.classroom import lecture
 from viz.classroom import lecture as letters
 from viz.inside.embeddings_part import SIDES, counted, sentence_tokens, sides_of, tokenizer_of, total_counts
 from viz.kit import mount, site_texts
 from viz.kit import mount as packed
-from viz.kit.page_context import Shown
+from viz.kit.page_context import PageContext
 from viz.state import session
 from viz.state.page_fields import CUTS
 from viz.state.result_cache import cached_figure
@@ -81,7 +81,7 @@ class Table:
         model = loaded.model
         self.tokenizer: Tokenizer = loaded.source_tokenizer if side == "source" else loaded.target_tokenizer
         self.values = (model.source_embedding if side == "source" else model.target_embedding).table.weight.detach()
-        self.seen, self.merges = seen, learned(self.tokenizer)
+        self.seen, self.merges = seen, learned_merges(self.tokenizer)
         self.labels: dict[int, str] = {}
         self.ranks: dict[str, int] = {}  # of pairs of neighbours, "12,40"
         self.notes: dict[int, str] = {}  # of final tokens
@@ -96,9 +96,9 @@ class Table:
         self.notes |= {token: self.seen(token) for token in word.ids if token not in self.notes}
         rows = self.values[list(word.ids)].float().cpu().numpy()  # [T,D]
         return {
-            "lent": word.lent,
+            "lent": word.has_added_space,
             "start": list(word.start),
-            "merges": [[merge.at, merge.token] for merge in word.merges],
+            "merges": [[merge.index, merge.token] for merge in word.merges],
             "ids": list(word.ids),
             "values": packed.floats(rows),
         }
@@ -133,8 +133,8 @@ def tokens(
     """Mounts the component with the payload and `at`: whose word, which (from 1), and how many of its merges are made.
     Before the next run `on_at` is called with where the visitor rests, `on_open` with the side and the id of a token whose
     neighbours are asked for."""
-    whose = mount.fields(of=mount.one_of(CUTS), word=mount.whole(1, 999), done=mount.whole(0, 9999))
-    which = mount.fields(side=mount.one_of(tuple(data["tables"])), token=mount.whole(len(CONTROL_TOKENS), 10**9))
+    whose = mount.fields(of=mount.one_of(CUTS), word=mount.integer(1, 999), done=mount.integer(0, 9999))
+    which = mount.fields(side=mount.one_of(tuple(data["tables"])), token=mount.integer(len(CONTROL_TOKENS), 10**9))
     _COMPONENT.mount(key, data, {"at": (whose, on_at), "open": (which, on_open)})
 
 
@@ -153,10 +153,10 @@ def draw(page_data: cache.PageData, view: View, mode: theme.Mode) -> None:
     _mounted(page_data, view, data)
 
 
-def large(shown: Shown) -> None:
+def large(shown: PageContext) -> None:
     """One word and its merges. Its keys are taken in the browser."""
-    lecture.tells("→ ←, space, Home, End", "the next merge, the one before")
-    lecture.tells(letters.WALK, "the next word, the one before")
+    lecture.list_component_keys("→ ←, space, Home, End", "the next merge, the one before")
+    lecture.list_component_keys(letters.WALK, "the next word, the one before")
     view, page_data = shown.view, shown.page_data
     try:
         data = picture(page_data.request, view.device, view.cut_text, shown.mode)

@@ -21,7 +21,7 @@ from viz.classroom import lecture
 from viz.classroom import lecture as letters
 from viz.inside import one_head
 from viz.kit import mount, sides, site_texts
-from viz.kit.page_context import Shown
+from viz.kit.page_context import PageContext
 from viz.state import session
 from viz.state.result_cache import cached_figure
 from viz.state.view import View
@@ -48,7 +48,7 @@ def name(writer: Writer, label: str) -> str:
     if writer.site is not None and writer.head is not None:
         return f"{writer.site.of.name}, layer {writer.site.layer + 1}, head {writer.head + 1}"
     if writer.kind == "patch":
-        return f"what an edit put in {writer.placed}"
+        return f"what an edit put in {writer.place_name}"
     if writer.layer is not None:
         return f"feed-forward network, layer {writer.layer + 1}"
     named = {
@@ -82,7 +82,10 @@ def _owes(found: ScoreWriters, trace: Trace) -> str:
     toward = 1 if found.score >= 0 else -1
     told = []
     for writers, sums, label in zip(
-        (found.asks, found.answers), (found.values.sum(1), found.values.sum(0)), labels(found, trace), strict=True
+        (found.query_writers, found.key_writers),
+        (found.values.sum(1), found.values.sum(0)),
+        labels(found, trace),
+        strict=True,
     ):
         at = int((toward * sums).argmax())
         told.append(f"{_wrote(writers[at], label)} ({numbers.signed(float(sums[at]))})")
@@ -105,12 +108,12 @@ def _wrote(writer: Writer, label: str) -> str:
 
 def beside(found: ScoreWriters, trace: Trace, scaled: bool) -> str:
     """How the score stands among the others of its query, and what it is the sum of."""
-    many = f"{len(found.asks)} × {len(found.answers)}"
+    many = f"{len(found.query_writers)} × {len(found.key_writers)}"
     how = "" if scaled else " An edit leaves out the division by √dₖ, and so do these numbers."
     total = (
         f"It is the sum of {many} parts: each writer of the residual stream that asks, by each of the one that answers.{how}"
     )
-    if not found.seen:
+    if not found.is_allowed:
         return f"The mask hides this token from the query: the score is computed, then thrown away. {total}"
     assert found.mean is not None
     others = int(trace.mask(found.site, found.head)[found.query].sum())
@@ -136,7 +139,7 @@ _SHORT = {"token": "embedding", "position": "position", "segment": "sentence", "
 
 def payload(found: ScoreWriters, trace: Trace, mode: theme.Mode, keys: int | None = None) -> dict[str, Any]:
     """All that the browser needs, as JSON values; parts to five decimals; `keys`: how many the row's pass had."""
-    site, folded = found.site, found.folded(SHOWN)
+    site, folded = found.site, found.fold(SHOWN)
     asks, answers = labels(found, trace)
     weights = trace.patterns[site][found.head, found.query]
     allowed = trace.mask(site, found.head)[found.query]
@@ -150,8 +153,8 @@ def payload(found: ScoreWriters, trace: Trace, mode: theme.Mode, keys: int | Non
             {"label": label, "weight": round(float(weight), 3), "seen": bool(seen)}
             for label, weight, seen in islice(zip(sides.keys(trace, site), weights, allowed, strict=True), keys)
         ],
-        "rows": _heads(folded.asks, len(found.asks), asks),
-        "columns": _heads(folded.answers, len(found.answers), answers),
+        "rows": _heads(folded.query_writers, len(found.query_writers), asks),
+        "columns": _heads(folded.key_writers, len(found.key_writers), answers),
         "values": [[round(float(value), 5) for value in row] for row in folded.values],
         "largest": list(folded.largest),
         "score": round(found.score, 5),
@@ -202,13 +205,13 @@ def writers(
     heads = [each["head"] for side in ("rows", "columns") for each in data[side] if each["head"]]
     check = mount.fields(
         kind=mount.one_of(list(SITE_KINDS)),
-        layer=mount.whole(1, max((head[1] for head in heads), default=1)),
-        head=mount.whole(1, max((head[2] for head in heads), default=1)),
+        layer=mount.integer(1, max((head[1] for head in heads), default=1)),
+        head=mount.integer(1, max((head[2] for head in heads), default=1)),
         side=mount.one_of(("asks", "answers")),
     )
     events = {
-        "query": (mount.whole(1, len(data["queries"])), on_query),
-        "key": (mount.whole(1, len(data["keys"])), on_key),
+        "query": (mount.integer(1, len(data["queries"])), on_query),
+        "key": (mount.integer(1, len(data["keys"])), on_key),
         "writer": (check, on_writer),
     }
     _COMPONENT.mount(key, data, events)
@@ -228,10 +231,10 @@ def draw(page_data: cache.PageData, view: View, mode: theme.Mode) -> None:
     _mounted(page_data, view, mode, found)
 
 
-def large(shown: Shown) -> None:
+def large(shown: PageContext) -> None:
     """The same over the whole page. Its keys are taken in the browser."""
-    lecture.tells("→ ←, space, Home, End", "the token that asks")
-    lecture.tells(letters.WALK, "the next token that answers, the one before")
+    lecture.list_component_keys("→ ←, space, Home, End", "the token that asks")
+    lecture.list_component_keys(letters.WALK, "the next token that answers, the one before")
     view, page_data = shown.view, shown.page_data
     with shown.places.notes:
         one_head.told(page_data, view)

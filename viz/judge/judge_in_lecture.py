@@ -8,25 +8,25 @@ from viz.classroom import lecture as pictures
 from viz.decoding_steps import pattern_maps
 from viz.judge import label_view
 from viz.kit import site_texts
-from viz.kit.page_context import Shown
+from viz.kit.page_context import PageContext
 from viz.state import session
 
 LARGE = ("Text", "Words", "Map")  # the pictures, from 1
 ABOVE = 8  # px of the stage above the map
 
 
-def draw(shown: Shown) -> None:
+def draw(shown: PageContext) -> None:
     """One picture, and its keys; what edits did to the label stands above it."""
     view, analysis = shown.view, shown.analysis
     large = lecture.picture(view, len(LARGE))
     with shown.places.bar:
-        pictures.pick(LARGE, large)
+        pictures.picture_buttons(LARGE, large)
     _keys(shown, large)
     with shown.places.notes:
         site_texts.sentence_notes([note for note in analysis.notes if note not in analysis.cautions], shown.faults)
         if analysis.baseline is not None:
             edits = analysis.request.intervention.describe(analysis.labels)
-            site_texts.note(f"{edits[:1].upper()}{edits[1:]}. {site_texts.said_of(analysis)}.")
+            site_texts.note(f"{edits[:1].upper()}{edits[1:]}. {site_texts.verdict_text(analysis)}.")
     with shown.places.body:
         if large == 3:
             pattern_maps.draw_large(analysis, view, shown.mode, ABOVE)
@@ -34,15 +34,15 @@ def draw(shown: Shown) -> None:
             label_view.draw(view, shown.page_data, shown.mode, {"words": large == 2})
 
 
-def _keys(shown: Shown, large: int) -> None:
+def _keys(shown: PageContext, large: int) -> None:
     view = shown.view
     names = ", ".join(LARGE).lower()
-    lecture.key(letters.PICTURE, names, lambda: pictures.turn(len(LARGE)), quiet=True)
+    lecture.add_key(letters.PICTURE, names, lambda: pictures.next_picture(len(LARGE)), quiet=True)
     if large == 3:
         other = "attention" if view.show == "mask" else "mask"
         does = f"the map shows {'weights' if other == 'attention' else 'the mask'}"
-        lecture.key(letters.SHOWS, does, lambda: session.change(show=other), quiet=True)
+        lecture.add_key(letters.SHOWS, does, lambda: session.change(show=other), quiet=True)
     now = "off" if view.padding_mask else "on"
-    lecture.key(
-        letters.PADDING, f"padding mask {now}", lambda: session.change(padding_mask=not session.current().padding_mask)
+    lecture.add_key(
+        letters.PADDING, f"padding mask {now}", lambda: session.change(padding_mask=not session.current_view().padding_mask)
     )

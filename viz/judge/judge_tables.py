@@ -14,10 +14,10 @@ from viz.save.number_tables import change_table
 
 if TYPE_CHECKING:
     from model.export.code import Code
-    from viz.kit.page_context import Shown
+    from viz.kit.page_context import PageContext
 
 
-def tables(shown: Shown) -> tuple[Table, ...]:
+def tables(shown: PageContext) -> tuple[Table, ...]:
     """All labels; every word with what hiding it does and what the readings say; their rank correlations; what edits did."""
     analysis = shown.analysis
     rows = tuple((n, each["name"], each["p"], each["logit"]) for n, each in enumerate(judged_text.labels(analysis), 1))
@@ -25,11 +25,11 @@ def tables(shown: Shown) -> tuple[Table, ...]:
     return tuple(found) if analysis.baseline is None else (*found, change_table(analysis))
 
 
-def _pair(shown: Shown) -> tuple[int, int]:
+def _pair(shown: PageContext) -> tuple[int, int]:
     return int(shown.analysis.trace.log_probs[0].argmax()), label_view.chosen_rival(shown.view, shown.analysis)
 
 
-def _words(shown: Shown) -> tuple[Table, ...]:
+def _words(shown: PageContext) -> tuple[Table, ...]:
     """Nothing where no word can be hidden."""
     label, rival = _pair(shown)
     try:
@@ -47,7 +47,7 @@ def _words(shown: Shown) -> tuple[Table, ...]:
     return made, Table("rank-correlation-with-occlusion", ("reading", "spearman", "words"), ranks)
 
 
-def code(shown: Shown, code: Code) -> str:
+def code(shown: PageContext, code: Code) -> str:
     """The same as Python."""
     label, rival = _pair(shown)
     code.add("labels = analysis.to_dict()['labels']", "probability and logit of each, the likeliest first")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from model.inference.decisions import near_ties
-from model.readings.tokens.label_readings import pooled_row, pooling_told, pooling_weights
+from model.readings.tokens.label_readings import describe_pooling, pooled_row, pooling_weights
 from model.trace import Site
 from viz import theme
 from viz.kit import mount
@@ -26,7 +26,7 @@ def payload(analysis: Analysis, loaded: Checkpoint, layer: int, head: int | None
     trace, axis = analysis.trace, analysis.trace.places
     layer = min(layer, trace.sites("encoder")[-1].layer)
     weights = pooled_row(trace, pooling_weights(loaded.config, axis.ids), Site("encoder", layer), head)
-    what, whose = pooling_told(loaded.config, axis.labels, axis.ids)
+    what, whose = describe_pooling(loaded.config, axis.labels, axis.ids)
     place = f"layer {layer + 1}, {'mean over heads' if head is None else f'head {head + 1}'}"
     return {
         "trace": hashlib.sha256(f"{analysis.request!r}".encode()).hexdigest()[:16],
@@ -74,7 +74,7 @@ def judged(
     Before the next run `on_step` is called with the place at which the visitor rests, `on_rival` with another label.
     """
     events = {
-        "step": (mount.whole(1, len(data["tokens"])), on_step),
-        "rival": (mount.whole(0, len(data["labels"]) - 1), on_rival),
+        "step": (mount.integer(1, len(data["tokens"])), on_step),
+        "rival": (mount.integer(0, len(data["labels"]) - 1), on_rival),
     }
-    COMPONENT.mount(key, data, events, default={"step": follow["step"]}, beside=follow)
+    COMPONENT.mount(key, data, events, default={"step": follow["step"]}, overrides=follow)

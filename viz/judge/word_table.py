@@ -66,7 +66,7 @@ def _row(
 ) -> dict[str, Any]:
     """A reading; `compared` with occlusion, unless it is that itself."""
     correlation = None if compared is None else found.correlation(values, signed)
-    undefined = "" if correlation is None else found.undefined(values, signed) if math.isnan(correlation) else ""
+    undefined = "" if correlation is None else found.explain_undefined(values, signed) if math.isnan(correlation) else ""
     return {
         "name": name,
         "meaning": meaning,
@@ -142,4 +142,4 @@ def word_table(
     data: dict[str, Any], follow: dict[str, Any], on_step: Callable[[int], None], key: str = "word table"
 ) -> None:
     """Mounts the component; before the next run `on_step` is called with the place (from 1) of a word that was clicked."""
-    COMPONENT.mount(key, data, {"step": (mount.whole(1, len(data["places"])), on_step)}, beside=follow)
+    COMPONENT.mount(key, data, {"step": (mount.integer(1, len(data["places"])), on_step)}, overrides=follow)

@@ -38,14 +38,14 @@ def copy_link(key: str = "copy_link") -> None:
     _COMPONENT.mount(key, {})
 
 
-SHOWN_EXAMPLES = 3
+VISIBLE_EXAMPLES = 3
 MORE_EXAMPLES = "more examples"  # key of a popover
 MEAN = "mean"
 BLANK_FIRST = next(iter(ENGLISH.with_blanks.values()))[0]  # the opening text of a masked model
-MOST_BESIDE = 8  # buttons of layers or heads that share a row with others
+MAX_INLINE = 8  # buttons of layers or heads that share a row with others
 
 
-def opening(view: View) -> str:
+def opening_text(view: View) -> str:
     """Returns the text of a view, or the opening text of its checkpoint if the view has any opening text."""
     if view.source not in _openings():
         return view.source
@@ -89,7 +89,7 @@ def sentence_box(view: View, language: str) -> tuple[DeltaGenerator, DeltaGenera
         if reads.with_blanks and cache.reads_two(view.checkpoint, view.device):
             _blanks(reads)
         elif ready:
-            _examples(ready, told=task.judges or goes_on or languages[1] in (None, *reads.examples))
+            _examples(ready, with_lessons=task.judges or goes_on or languages[1] in (None, *reads.examples))
         else:
             site_texts.label(f"Examples exist only in {' and '.join(name for name in LANGUAGES if examples(name))}.")
         st.button("Lessons", key="to the lessons", type="tertiary", on_click=navigation.go_to, args=("lessons",))
@@ -104,22 +104,22 @@ def _blanks(reads: Language) -> None:
         st.button(name, key=f"example {name}", type="tertiary", help=source, on_click=session.change, kwargs=change)
 
 
-def _examples(ready: Sequence[Example], told: bool) -> None:
+def _examples(ready: Sequence[Example], with_lessons: bool) -> None:
     """Draws the first examples, and the others in a popover. `with_lessons` adds the lesson of each."""
-    for each in ready[:SHOWN_EXAMPLES]:
-        _example(each, each.name, told)
-    with lazy.popover(f"{len(ready) - SHOWN_EXAMPLES} more", MORE_EXAMPLES, type="tertiary") as is_open:
+    for each in ready[:VISIBLE_EXAMPLES]:
+        _example(each, each.name, with_lessons)
+    with lazy.popover(f"{len(ready) - VISIBLE_EXAMPLES} more", MORE_EXAMPLES, type="tertiary") as is_open:
         if not is_open:
             return
         with st.container(key="example_list"):
-            for each in ready[SHOWN_EXAMPLES:]:
+            for each in ready[VISIBLE_EXAMPLES:]:
                 with st.container(gap=None):
-                    _example(each, each.sentence, told)
-                    if told:
+                    _example(each, each.sentence, with_lessons)
+                    if with_lessons:
                         site_texts.note(each.lesson)
 
 
-def taught(view: View) -> None:
+def lesson_note(view: View) -> None:
     """Draws the lesson of an example, which holds for the shipped model without edits. Guessing hides it."""
     changed = view.intervention or view.branches or view.path or view.target is not None or view.is_random
     own = view.checkpoint == View.checkpoint and not changed
@@ -138,7 +138,7 @@ def plain_box(view: View) -> None:
         st.text_input(
             task.box, placeholder=hint, label_visibility="collapsed", **session.bind("source", "source", view.source)
         )
-        st.button(task.verb, key="translate", on_click=session.hear)  # the box sends its text itself
+        st.button(task.verb, key="translate", on_click=session.mark_user_event)  # the box sends its text itself
     if cache.reads_two(view.checkpoint, view.device) and (view.second or not view.lecture):
         with st.container(key="second_row"):
             st.text_input(
@@ -186,7 +186,7 @@ def plain_label(text: str) -> str:
     return "".join(f"\\{c}" if c in "\\`*_{}[]()<>#+-.!|$~:&" else c for c in text)
 
 
-def given_target(view: View) -> None:
+def target_note(view: View) -> None:
     """Says that the target is given, and offers to return to the model's own."""
     if view.target is not None:
         with st.container(key="given", horizontal=True, vertical_alignment="center"):
@@ -199,12 +199,12 @@ def given_target(view: View) -> None:
             )
 
 
-def _example(each: Example, label: str, told: bool) -> None:
+def _example(each: Example, label: str, with_lesson: bool) -> None:
     st.button(
         label,
         key=f"example {each.sentence}",
         type="tertiary",
-        help=each.lesson if told else None,
+        help=each.lesson if with_lesson else None,
         on_click=session.change,
         kwargs={"source": each.sentence, "second": ""},
     )
@@ -243,15 +243,15 @@ def kind_pick(view: View, kinds: Sequence[str]) -> None:
     )
 
 
-def in_one_piece(name: str, count: int) -> AbstractContextManager[object]:
+def unbroken_row(name: str, count: int) -> AbstractContextManager[object]:
     """Returns the container of a label and its buttons. Many buttons wrap to the next line together with the label."""
-    if count <= MOST_BESIDE:
+    if count <= MAX_INLINE:
         return nullcontext()
     return st.container(key=f"wide_{name}", horizontal=True, vertical_alignment="center", gap="small", width="content")
 
 
 def layer_pick(view: View, layers: int) -> None:
-    with in_one_piece("layer", layers):
+    with unbroken_row("layer", layers):
         site_texts.label("layer", "layer")
         st.segmented_control(
             "Layer",
@@ -263,7 +263,7 @@ def layer_pick(view: View, layers: int) -> None:
 
 
 def head_pick(view: View, heads: int) -> None:
-    with in_one_piece("head", heads):
+    with unbroken_row("head", heads):
         site_texts.label("head", "head")
         chosen = MEAN if view.head is None else str(view.head)
         st.segmented_control(
@@ -287,7 +287,7 @@ def modes(view: View) -> None:
     )
 
 
-def way_out(view: View) -> None:
+def recovery_buttons(view: View) -> None:
     """Draws buttons that recover from faults: read a text of too many sentences as one, or remove branches."""
     if view.split and len(view.sentences) > MAX_SENTENCES and _fits_as_one(view):
         st.button("Read the text as one sentence", on_click=session.change, kwargs={"split": False})
@@ -319,6 +319,6 @@ def step_slider(view: View, labels: Sequence[str], stops: Sequence[int] = ()) ->
         )
 
 
-def picture(name: str) -> dict[str, object]:
+def chart_config(name: str) -> dict[str, object]:
     """Returns the settings of a chart. The panel *Save* shows its name and alone saves it."""
     return {"displaylogo": False, "modeBarButtonsToRemove": ["toImage"], "toImageButtonOptions": {"filename": name}}

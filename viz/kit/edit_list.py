@@ -27,17 +27,17 @@ def _plain(text: str) -> str:
     return controls.plain_label(text[:1].upper() + text[1:])
 
 
-def other_edits(view: View, analysis: Analysis, masks: bool = True) -> None:
+def edit_bar(view: View, analysis: Analysis, masks: bool = True) -> None:
     """Draws the edits of a page without the editor; without `masks` all but the two mask switches."""
-    _listed((view.intervention if masks else view.edits).parts(analysis.labels))
+    _draw_bar((view.intervention if masks else view.edits).parts(analysis.labels))
 
 
-def rescue(view: View) -> None:
+def edits_after_fault(view: View) -> None:
     """Draws the edits after a fault, since one of them may be its cause."""
-    _listed(view.intervention.parts())
+    _draw_bar(view.intervention.parts())
 
 
-def _listed(parts: Sequence[tuple[str, str]]) -> None:
+def _draw_bar(parts: Sequence[tuple[str, str]]) -> None:
     if not parts:
         return
     with st.container(key="edit_bar", horizontal=True, vertical_alignment="center", gap="small"):

@@ -22,7 +22,7 @@ MASK, DIFFERENCE = "mask", "change"  # scales besides those of the kinds
 COMPONENT = mount.Component(__file__, '<div class="maps"></div>', picture="Maps of one head")
 
 
-def data(maps: Sequence[dict[str, Any]], step: int, mode: theme.Mode, alike: bool = False) -> dict[str, Any]:
+def map_data(maps: Sequence[dict[str, Any]], step: int, mode: theme.Mode, alike: bool = False) -> dict[str, Any]:
     """Returns the data of maps made by `one` and `change`, three in a row, with the row of the step (from 1) outlined.
 
     `alike` gives all cells one size. Only the scales depend on the theme.
@@ -30,14 +30,14 @@ def data(maps: Sequence[dict[str, Any]], step: int, mode: theme.Mode, alike: boo
     return {"maps": list(maps), "scales": _scales(mode), "step": step, "alike": alike, "large": False}
 
 
-def part(maps: Sequence[dict[str, Any]], step: int, mode: theme.Mode, alike: bool = False) -> Part:
+def map_part(maps: Sequence[dict[str, Any]], step: int, mode: theme.Mode, alike: bool = False) -> Part:
     """Returns the maps for a file."""
-    return COMPONENT.part(data(maps, step, mode, alike))
+    return COMPONENT.part(map_data(maps, step, mode, alike))
 
 
-def large(shown: dict[str, Any], key: str) -> None:
+def mount_in_lecture(payload: dict[str, Any], key: str) -> None:
     """Mounts the maps in lecture mode."""
-    COMPONENT.mount(key, shown, beside={"large": True})
+    COMPONENT.mount(key, payload, overrides={"large": True})
 
 
 def _scales(mode: theme.Mode) -> dict[str, list[str]]:
@@ -58,7 +58,7 @@ def change(title: str, difference: Map, kind: str) -> dict[str, Any]:
     return _map(title, difference, kind, difference.values, DIFFERENCE, limit)
 
 
-def _map(title: str, seen: Map, kind: str, values: np.ndarray, scale: str, most: float | None) -> dict[str, Any]:
+def _map(title: str, seen: Map, kind: str, values: np.ndarray, scale: str, limit: float | None) -> dict[str, Any]:
     return {
         "title": title,
         "kind": kind,
@@ -68,7 +68,7 @@ def _map(title: str, seen: Map, kind: str, values: np.ndarray, scale: str, most:
         "values": mount.floats(values),
         "allowed": mount.cells(seen.allowed),
         "scale": scale,
-        "most": most,
+        "most": limit,
         "follows": SITE_KINDS[kind].queries == "target",
     }
 
@@ -78,7 +78,7 @@ CHANGE_COMPONENT = mount.Component(
 )
 
 
-def of(analysis: Analysis, step: int) -> dict[str, Any]:
+def change_data(analysis: Analysis, step: int) -> dict[str, Any]:
     """Returns the probabilities before and after the edits; `step` (from 1) is the chosen one.
 
     A classifier has labels in place of tokens, and its unedited label is the chosen one.
@@ -98,9 +98,9 @@ def of(analysis: Analysis, step: int) -> dict[str, Any]:
 
 def change_part(analysis: Analysis, step: int) -> Part:
     """Returns the list of probabilities for a file."""
-    return CHANGE_COMPONENT.part(of(analysis, step))
+    return CHANGE_COMPONENT.part(change_data(analysis, step))
 
 
-def large_change(shown: dict[str, Any], key: str) -> None:
+def mount_change_in_lecture(payload: dict[str, Any], key: str) -> None:
     """Mounts the list of probabilities in lecture mode."""
-    CHANGE_COMPONENT.mount(key, shown, beside={"large": True})
+    CHANGE_COMPONENT.mount(key, payload, overrides={"large": True})

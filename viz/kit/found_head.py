@@ -5,16 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 from model.inference.request import Request
-from model.readings.heads.head_maps import Pair, strongest
+from model.readings.heads.head_maps import Pair, strongest_head
 from viz import cache
 from viz.state.view import View
 
 
-def found_head(request: Request, view: View, find: tuple[str, int, int]) -> dict[str, Any]:
+def linking_head(request: Request, view: View, find: tuple[str, int, int]) -> dict[str, Any]:
     """Returns the fields that show the head with the strongest link between two tokens; none for missing tokens."""
     kind, query, key = find
     try:
-        layer, head = strongest(cache.analyse(request, view.device).trace, Pair(kind, query - 1, key - 1), view.merge)
+        layer, head = strongest_head(cache.analyse(request, view.device).trace, Pair(kind, query - 1, key - 1), view.merge)
     except ValueError:
         return {}
     return {"kind": kind, "layer": layer + 1, "head": head + 1, "average": False, "together": False}

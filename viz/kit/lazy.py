@@ -15,15 +15,15 @@ from viz.state import session
 _COMPONENT = mount.Component(__file__, '<span class="wanted" aria-hidden="true">&nbsp;</span>', name="wanted")
 
 
-def is_wanted(name: str, *what: Hashable) -> bool:
+def has_been_seen(name: str, *what: Hashable) -> bool:
     """True if the visitor has seen the place of `name` with the content `what`, compared by `repr`.
 
     Otherwise it mounts a sentinel, which starts a new run once it is visible.
     """
     digest = hashlib.blake2b(repr(what).encode(), digest_size=8).hexdigest()
-    if session.kept(_kept(name)) == digest:
+    if session.get(_session_key(name)) == digest:
         return True
-    seen = (mount.text, lambda value: session.ask(_kept(name), value))
+    seen = (mount.text, lambda value: session.put_from_event(_session_key(name), value))
     _COMPONENT.mount(f"wanted {name}", {"what": digest}, {"seen": seen}, height=1)
     return False
 
@@ -36,7 +36,7 @@ def popover(label: str, key: str, **options: Any) -> Iterator[bool]:
     the old page and cancel the change of page.
     """
     with st.popover(label, key=key, **options):
-        yield is_wanted(inside(key))
+        yield has_been_seen(inside(key))
 
 
 def inside(key: str) -> str:
@@ -44,5 +44,5 @@ def inside(key: str) -> str:
     return f"inside {key}"
 
 
-def _kept(name: str) -> str:
+def _session_key(name: str) -> str:
     return f"seen: {name}"

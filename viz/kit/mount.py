@@ -17,9 +17,9 @@ import streamlit as st
 from model.config import MAX_CHARACTERS
 from viz import theme
 from viz.kit import terms
-from viz.kit.offline_parts import Drawn, Part, in_a_file, joined, unpacking
+from viz.kit.offline_parts import ComponentAssets, Part, in_a_file, joined, unpacking
 from viz.state import session
-from viz.state.result_cache import Payload, written
+from viz.state.result_cache import Payload, to_json
 
 # Returns the arguments of a handler, or None for an invalid event. A browser may send anything: a check may raise TypeError,
 # ValueError, AttributeError, LookupError or OverflowError.
@@ -33,7 +33,7 @@ def packed(*parts: Mapping[str, Any]) -> bytes:
 
     Streamlit would search a dict for tables at every mount and serialize it twice.
     """
-    texts = [part.text if isinstance(part, Payload) else written(part) for part in parts if part]
+    texts = [part.text if isinstance(part, Payload) else to_json(part) for part in parts if part]
     return f"{{{','.join(text[1:-1] for text in texts)}}}".encode()
 
 
@@ -46,7 +46,7 @@ class Component:
     """A component with `<name>.js` and an optional `<name>.css` beside its module."""
 
     def __init__(
-        self, file: str, html: str = "", name: str | None = None, told: tuple[str, ...] = (), picture: str = ""
+        self, file: str, html: str = "", name: str | None = None, term_names: tuple[str, ...] = (), picture: str = ""
     ) -> None:
         """Declares the component.
 
@@ -57,9 +57,9 @@ class Component:
         """
         self.name = name or Path(file).stem
         self.script, style = (Path(file).with_name(self.name + ending) for ending in (".js", ".css"))
-        meanings = {"terms": terms.meanings(*told)} if told else {}
+        meanings = {"terms": terms.meanings(*term_names)} if term_names else {}
         self._added = Payload(component=self.name, picture=picture, **meanings)
-        styles = (_TERMS, style) if told else (style,)
+        styles = (_TERMS, style) if term_names else (style,)
         css = [path.read_text(encoding="utf-8") for path in styles if path.exists()]
         self._mount = st.components.v2.component(
             f"attention_lab.{self.name}",
@@ -70,13 +70,13 @@ class Component:
         self._html, self._css = html, "".join(css)
 
     @cached_property
-    def drawn(self) -> Drawn:
+    def assets(self) -> ComponentAssets:
         """Returns the assets for an HTML file with this component."""
-        return Drawn(self.name, self._html, self._css, in_a_file(joined(self.script)))
+        return ComponentAssets(self.name, self._html, self._css, in_a_file(joined(self.script)))
 
     def part(self, *data: Mapping[str, Any]) -> Part:
         """Returns the component with the JSON values of `mount`, for an HTML file."""
-        return Part(self.drawn, {name: value for each in (*data, self._added) for name, value in each.items()})
+        return Part(self.assets, {name: value for each in (*data, self._added) for name, value in each.items()})
 
     def mount(
         self,
@@ -85,7 +85,7 @@ class Component:
         events: Mapping[str, Event] | None = None,
         default: Mapping[str, Any] | None = None,
         height: int | str = "content",
-        beside: Mapping[str, Any] | None = None,
+        overrides: Mapping[str, Any] | None = None,
     ) -> None:
         """Mounts the component with JSON values and the theme's colours as `style`.
 
@@ -98,13 +98,13 @@ class Component:
         colours = _colours(session.theme_mode())
         if "style" in data:
             colours = {"style": {**colours["style"], **data["style"]}}
-        payload = packed(data, beside or {}, self._added, colours)
+        payload = packed(data, overrides or {}, self._added, colours)
         self._mount(key=key, data=payload, default=default, height=height, **reports)
 
 
 def _report(key: str, name: str, check: Check, handle: Callable[..., None]) -> Callable[[], None]:
     def reported() -> None:
-        session.hear()
+        session.mark_user_event()
         arguments = _checked(check, lambda: session.component_value(key, name))
         if arguments is not None:
             handle(*arguments)
@@ -112,20 +112,20 @@ def _report(key: str, name: str, check: Check, handle: Callable[..., None]) -> C
     return reported
 
 
-def _checked(check: Check, told: Callable[[], Any]) -> tuple[Any, ...] | None:
+def _checked(check: Check, read_value: Callable[[], Any]) -> tuple[Any, ...] | None:
     try:
-        return check(told())
+        return check(read_value())
     except (TypeError, ValueError, AttributeError, LookupError, OverflowError):
         return None
 
 
-def clicked(key: str, axis: str, low: int, high: int) -> int | None:
+def clicked_number(key: str, axis: str, low: int, high: int) -> int | None:
     """Returns the number from `low` to `high` at which a chart's axis was clicked, or None."""
-    arguments = _checked(whole(low, high), lambda: session.component_value(key, "selection")["points"][0][axis])
+    arguments = _checked(integer(low, high), lambda: session.component_value(key, "selection")["points"][0][axis])
     return None if arguments is None else arguments[0]
 
 
-def whole(low: int, high: int) -> Check:
+def integer(low: int, high: int) -> Check:
     """A whole number from `low` to `high`."""
 
     def check(value: Any) -> tuple[int] | None:
@@ -140,20 +140,22 @@ def one_of(choices: Collection[Any]) -> Check:
     return lambda value: next(((each,) for each in choices if type(each) is type(value) and each == value), None)
 
 
-def text(told: Any) -> tuple[str] | None:
+def text(value: Any) -> tuple[str] | None:
     """A text of limited length in valid Unicode."""
-    usable = isinstance(told, str) and len(told) <= MAX_CHARACTERS and not any("\ud800" <= char <= "\udfff" for char in told)
-    return (told,) if usable else None
+    usable = (
+        isinstance(value, str) and len(value) <= MAX_CHARACTERS and not any("\ud800" <= char <= "\udfff" for char in value)
+    )
+    return (value,) if usable else None
 
 
-def flag(told: Any) -> tuple[bool] | None:
+def flag(value: Any) -> tuple[bool] | None:
     """On or off."""
-    return (bool(told),)
+    return (bool(value),)
 
 
-def pressed(told: Any) -> tuple[()] | None:
+def pressed(value: Any) -> tuple[()] | None:
     """An event without arguments."""
-    return () if told else None
+    return () if value else None
 
 
 def fields(**checks: Check) -> Check:

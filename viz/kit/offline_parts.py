@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Drawn:
+class ComponentAssets:
     """The files of a component; `script` is an expression that returns its function."""
 
     name: str
@@ -28,7 +28,7 @@ class Drawn:
 class Part:
     """A component with its JSON values."""
 
-    drawn: Drawn
+    assets: ComponentAssets
     data: Mapping[str, Any]
 
 
@@ -55,7 +55,7 @@ class Pick:
 
 
 @dataclass(frozen=True)
-class Taken:
+class HtmlExport:
     """The export of a page to an HTML file.
 
     Fields:
@@ -76,17 +76,17 @@ class Taken:
 
     parts: Callable[[PageData, Any, View, Mode], tuple[Part, ...]]
     compute: Callable[[PageData], Any] = lambda page_data: None
-    look: Callable[[PageData], View] = lambda page_data: page_data.view
+    default_view: Callable[[PageData], View] = lambda page_data: page_data.view
     base: Callable[[View], View] = lambda view: view
-    told: Callable[[PageData, Any], tuple[str, ...]] = lambda page_data, result: ()
+    notes: Callable[[PageData, Any], tuple[str, ...]] = lambda page_data, result: ()
     choices: Callable[[PageData], tuple[Choice, ...]] = lambda page_data: ()
     picks: Callable[[PageData], tuple[Pick, ...]] = lambda page_data: ()
-    also: Mapping[str, Mapping[str, Any]] | None = None
-    plain: tuple[str, ...] = ("step", "stage", "rows")
-    led: Callable[[PageData], Mapping[str, tuple[Any, ...]]] = lambda page_data: {}
-    holds: Callable[[View], bool] = lambda view: True
-    large: tuple[tuple[str, str], ...] = ()
-    large_of: Callable[[PageData], tuple[tuple[str, str], ...]] | None = None
+    extra_fields: Mapping[str, Mapping[str, Any]] | None = None
+    component_fields: tuple[str, ...] = ("step", "stage", "rows")
+    remote_fields: Callable[[PageData], Mapping[str, tuple[Any, ...]]] = lambda page_data: {}
+    can_show: Callable[[View], bool] = lambda view: True
+    lecture_pictures: tuple[tuple[str, str], ...] = ()
+    lecture_pictures_of: Callable[[PageData], tuple[tuple[str, str], ...]] | None = None
     rounded: frozenset[str] = frozenset()
 
 

@@ -33,17 +33,17 @@ class LecturePlaces(Places):
 
 
 @dataclass(frozen=True)
-class Shown:
+class PageContext:
     """Everything that a page draws from: view, data, its own result, faults, theme and places."""
 
     view: View  # clamped to its checkpoint and steps
     page_data: cache.PageData
-    found: Any  # the page's own result, or None
+    result: Any  # the page's own result, or None
     faults: tuple[str, ...]  # a sentence for each fault of the link or the view
     mode: theme.Mode
     places: Places
-    tables: Callable[[Shown], tuple[Table, ...]] | None = None  # returns the numbers of the page, on request
-    python: Callable[[Shown], str] | None = None  # returns the code that computes them
+    tables: Callable[[PageContext], tuple[Table, ...]] | None = None  # returns the numbers of the page, on request
+    python: Callable[[PageContext], str] | None = None  # returns the code that computes them
 
     @property
     def analysis(self) -> Analysis:
@@ -52,4 +52,4 @@ class Shown:
     def notes(self) -> None:
         """Draws faults, notes on the translation, and the edits."""
         site_texts.sentence_notes(self.analysis.notes, self.faults, self.analysis.cautions)
-        edit_list.other_edits(self.view, self.analysis)
+        edit_list.edit_bar(self.view, self.analysis)

@@ -11,7 +11,7 @@ from model.trace import View as Map
 NAMES = ("A", "B")
 
 
-def marked(labels: Sequence[str], axis: Axis | None, places: Sequence[int] | None = None) -> list[str]:
+def label_sentences(labels: Sequence[str], axis: Axis | None, places: Sequence[int] | None = None) -> list[str]:
     """Returns labels with the sentence of each token; `places` are their positions if some are missing."""
     if axis is None or not axis.sentences:
         return list(labels)
@@ -21,14 +21,14 @@ def marked(labels: Sequence[str], axis: Axis | None, places: Sequence[int] | Non
 
 def queries(trace: Trace, site: Site) -> list[str]:
     """Returns the labels of a site's rows."""
-    return marked(trace.queries(site), trace.source if site.of.queries == "source" else None)
+    return label_sentences(trace.queries(site), trace.source if site.of.queries == "source" else None)
 
 
 def keys(trace: Trace, site: Site) -> list[str]:
     """Returns the labels of a site's columns."""
-    return marked(trace.keys(site), trace.source if site.of.keys == "source" else None)
+    return label_sentences(trace.keys(site), trace.source if site.of.keys == "source" else None)
 
 
-def seen(view: Map, trace: Trace, site: Site) -> Map:
+def label_map(view: Map, trace: Trace, site: Site) -> Map:
     """Returns a map of a site with these labels."""
     return dataclasses.replace(view, queries=tuple(queries(trace, site)), keys=tuple(keys(trace, site)))

@@ -19,7 +19,7 @@ from model.text.languages import code_of
 from viz import cache, theme
 from viz.kit import terms
 from viz.state import session
-from viz.state.work_queue import beginning
+from viz.state.work_queue import report_start
 
 if TYPE_CHECKING:
     from model.checkpoint import Checkpoint
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from model.trace import Site, View
 
 EMPTY = '<span class="lab-note">(empty: it ends at once)</span>'
-SHOWN_TURNS = 3  # changed decisions that are listed
+MAX_DECISIONS = 3  # changed decisions that are listed
 
 
 @dataclass(frozen=True)
@@ -86,21 +86,21 @@ def language_code(name: str) -> str:
     return code_of(name)
 
 
-def both_translations(analysis: Analysis, checkpoint: Checkpoint, given: bool = False, where: str = "below") -> None:
+def both_translations(analysis: Analysis, checkpoint: Checkpoint, same_target: bool = False, where: str = "below") -> None:
     """Writes the baseline's and the edited translation; changed tokens are underlined above and boxed below."""
     base, code = analysis.baseline or analysis, language_code(checkpoint.languages[1])
-    ids = _said(base), _said(analysis)
+    ids = _output_ids(base), _output_ids(analysis)
     both = zip(ids, changed_words(*ids), ("was", "is"), strict=True)
     was, now = (marked(checkpoint.answers.segments(i), changed, name) for i, changed, name in both)
     same = f'<p class="lab-note">same tokens (given target); their probabilities are {where}</p>'
     write(
         f'<div class="lab-both"><span>Baseline</span><p lang="{code}">{was or EMPTY}</p><span>Edited</span>'
-        + (same if given else f'<p lang="{code}">{now or EMPTY}</p>')
+        + (same if same_target else f'<p lang="{code}">{now or EMPTY}</p>')
         + "</div>"
     )
 
 
-def _said(analysis: Analysis) -> tuple[int, ...]:
+def _output_ids(analysis: Analysis) -> tuple[int, ...]:
     """Returns the written tokens; of a model that writes nothing, the top token at each position, or the label."""
     trace = analysis.trace
     return answered(trace) if trace.outputs is None else trace.outputs.ids
@@ -135,7 +135,7 @@ def signed(value: float) -> None:
     write(f'<b class="lab-number {hue}">{numbers.nats(value)}</b>', inline=True)
 
 
-def ties(analysis: Analysis, tokenizer: Tokenizer | Labels) -> None:
+def near_tie_note(analysis: Analysis, tokenizer: Tokenizer | Labels) -> None:
     """Writes the steps with near-ties, if any."""
     inner = analysis.trace.inner
     steps = [(n, tie) for n, tie in enumerate(near_ties(analysis.trace.log_probs), 1) if tie and n - 1 in inner]
@@ -145,21 +145,21 @@ def ties(analysis: Analysis, tokenizer: Tokenizer | Labels) -> None:
     listed = [
         ("" if analysis.task.judges else f"{place} {n}, ")
         + " against ".join(f"{tokenizer.piece(c.id).removeprefix('·') or '·'} {c.probability:.3f}" for c in tie)
-        for n, tie in steps[:SHOWN_TURNS]
+        for n, tie in steps[:MAX_DECISIONS]
     ]
-    more = f" and {len(steps) - SHOWN_TURNS} more" if len(steps) > SHOWN_TURNS else ""
+    more = f" and {len(steps) - MAX_DECISIONS} more" if len(steps) > MAX_DECISIONS else ""
     which = "Near-tie" if len(steps) == 1 else "Near-ties"
     note(f"{which} before any edit: {'; '.join(listed)}{more}.")
 
 
-def turned(analysis: Analysis, tokenizer: Tokenizer | Labels) -> None:
+def changed_decisions(analysis: Analysis, tokenizer: Tokenizer | Labels) -> None:
     """Writes the decisions that the edits change, and which of them were near-ties."""
     decisions = turns(analysis)
     place = "Step" if analysis.task.writes else "Position"
     where = "Label: " if analysis.task.judges else f"{place} {{}}: "
-    listed = [f"{where.format(each.step + 1)}{each.told(tokenizer.piece)}." for each in decisions[:SHOWN_TURNS]]
-    more = [f"And {len(decisions) - SHOWN_TURNS} more."] if len(decisions) > SHOWN_TURNS else []
-    meant = [f"({NEAR_TIE[:1].upper()}{NEAR_TIE[1:]}.)"] if any(each.is_tie for each in decisions[:SHOWN_TURNS]) else []
+    listed = [f"{where.format(each.step + 1)}{each.told(tokenizer.piece)}." for each in decisions[:MAX_DECISIONS]]
+    more = [f"And {len(decisions) - MAX_DECISIONS} more."] if len(decisions) > MAX_DECISIONS else []
+    meant = [f"({NEAR_TIE[:1].upper()}{NEAR_TIE[1:]}.)"] if any(each.is_tie for each in decisions[:MAX_DECISIONS]) else []
     if decisions:
         note(" ".join([*listed, *more, *meant]))
 
@@ -169,7 +169,7 @@ def verdict(analysis: Analysis, unedited: str = "Nothing is edited") -> None:
     write(verdict_line(analysis, unedited))
 
 
-def of_task(fault: str, task: Task) -> str:
+def name_text(fault: str, task: Task) -> str:
     """Returns an error message with the task's word for the text."""
     begins = "The sentence "
     return f"The {task.text} {fault.removeprefix(begins)}" if fault.startswith(begins) else fault
@@ -177,16 +177,16 @@ def of_task(fault: str, task: Task) -> str:
 
 def verdict_line(analysis: Analysis, unedited: str = "Nothing is edited") -> str:
     """Returns the effect of the edits as markup."""
-    return f'<p class="lab-verdict" role="status">{html.escape(said_of(analysis, unedited))}</p>'
+    return f'<p class="lab-verdict" role="status">{html.escape(verdict_text(analysis, unedited))}</p>'
 
 
-def said_of(analysis: Analysis, unedited: str = "Nothing is edited") -> str:
+def verdict_text(analysis: Analysis, unedited: str = "Nothing is edited") -> str:
     """Returns the effect of the edits as plain text."""
     base = analysis.baseline
     if base is None:
         text = unedited
     elif analysis.task.judges:
-        text = _judged_anew(analysis, base)
+        text = _label_verdict(analysis, base)
     elif analysis.request.mode == "given":
         before, after = (numbers.decimal(a.log_prob) for a in (base, analysis))
         text = f"Summed {analysis.scored} {before} → {after}"
@@ -207,7 +207,7 @@ def said_of(analysis: Analysis, unedited: str = "Nothing is edited") -> str:
     return text
 
 
-def _judged_anew(analysis: Analysis, base: Analysis) -> str:
+def _label_verdict(analysis: Analysis, base: Analysis) -> str:
     """Returns the effect of the edits on the label of a text."""
     (label,), (was,), (now,) = base.trace.predicted.ids, base.trace.predicted.labels, analysis.trace.predicted.labels
     if was == now:
@@ -251,10 +251,10 @@ def waiting() -> Iterator[None]:
     with st.container(key="waiting"), ExitStack() as stack:
 
         def show_spinner() -> None:
-            view = session.current()
+            view = session.current_view()
             doing = cache.task(view.checkpoint, view.device).doing
             what = doing if cache.is_ready() else "Loading the model, once. This takes a few seconds"
             stack.enter_context(st.spinner(what, show_time=True))
 
-        with beginning(show_spinner):
+        with report_start(show_spinner):
             yield

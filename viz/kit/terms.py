@@ -54,10 +54,10 @@ GLOSSARY: dict[str, str] = {
 }
 
 
-def term(name: str, shown: str | None = None) -> str:
+def term(name: str, text: str | None = None) -> str:
     """Returns markup of a term with its meaning, displayed as `text`. Raises KeyError for an unknown term."""
     meaning = html.escape(GLOSSARY[name])
-    label = html.escape(name if shown is None else shown)
+    label = html.escape(name if text is None else text)
     return f'<dfn class="lab-term" tabindex="0" data-tip="{meaning}" aria-description="{meaning}">{label}</dfn>'
 
 
@@ -93,7 +93,7 @@ def meanings(*names: str) -> dict[str, str]:
 
 
 @cache
-def listed() -> str:
+def glossary_html() -> str:
     """Returns all terms with their meanings as markup."""
     rows = "".join(f"<dt>{html.escape(name)}</dt><dd>{html.escape(meaning)}</dd>" for name, meaning in GLOSSARY.items())
     return f'<dl class="lab-terms" tabindex="0" role="group" aria-label="Terms">{rows}</dl>'

@@ -16,7 +16,7 @@ from model.edits.kinds import Block, Edit
 from model.io import numbers as format
 from model.trace import Site, site_kind
 from viz import cache, computations
-from viz.state.view import unedited
+from viz.state.view import without_edits
 
 if TYPE_CHECKING:
     from model.inference.analysis import Analysis
@@ -197,7 +197,7 @@ def beats_greedy(seen: Seen) -> Verdict:
         return Verdict(False, "Choose Beam under Decoding.")
     if seen.data.request.path or seen.data.request.branches:
         return Verdict(False, "This is not the best path. Go back to it.")
-    plain = dataclasses.replace(unedited(seen.data.request), decoding=Decoding())
+    plain = dataclasses.replace(without_edits(seen.data.request), decoding=Decoding())
     greedy = cache.analyse(plain, seen.data.view.device)
     sums = [each.log_prob for each in (seen.analysis, greedy)]
     width = seen.data.request.decoding.width
@@ -209,7 +209,7 @@ def sharper(seen: Seen) -> Verdict:
     """Checks that the only edit removes the division by sqrt(d_k)."""
     view = seen.data.view
     site = Site(view.kind, min(view.layer, seen.data.loaded.config.layers[view.kind]) - 1)  # type: ignore[arg-type]
-    sizes = computations.scaling(unedited(seen.data.request), view.device, site)
+    sizes = computations.scaling(without_edits(seen.data.request), view.device, site)
     before, after = (float(each.largest.mean()) for each in (sizes.divided, sizes.undivided))
     label = f"Mean largest weight ({site.of.name}, layer {site.layer + 1})"
     if seen.edits != Intervention(scaling=False):
@@ -224,7 +224,7 @@ def believes_anything(seen: Seen) -> Verdict:
     if seen.data.request.target is None:
         alone = seen.analysis.translation
         return Verdict(False, f"Alone it writes {f'“{alone}”' if alone else 'nothing'}. Give it a translation.")
-    peer = dataclasses.replace(unedited(seen.data.request), checkpoint=seen.data.loaded.peer or "")
+    peer = dataclasses.replace(without_edits(seen.data.request), checkpoint=seen.data.loaded.peer or "")
     try:
         other = cache.analyse(peer, seen.data.view.device)
     except ValueError as fault:

@@ -23,7 +23,7 @@ def begin(name: str) -> None:
         raise ValueError(f"There is no lesson {name!r}; expected one of {', '.join(each.name for each in LESSONS)}.")
     start = lesson.view
     session.change(**{field: getattr(start, field) for field in fields(View) if field not in KEEPS})
-    if navigation.page() != lesson.page:
+    if navigation.current_page() != lesson.page:
         navigation.go_to(lesson.page)
 
 
@@ -34,7 +34,7 @@ def begin_first() -> None:
 
 def lesson_strip() -> None:
     """Mounts the strip at the foot of any page while a lesson is on, once the page is drawn."""
-    view = session.current()
+    view = session.current_view()
     if view.lesson is None:
         return
     lesson = find(view.lesson)
@@ -51,7 +51,7 @@ def found(lesson: Lesson, view: View) -> Verdict:
         data = cache.page_data(view)
     except ValueError:
         return Verdict(False, "There is no result yet.")
-    return lesson.verdict(Seen(navigation.page(), data))
+    return lesson.verdict(Seen(navigation.current_page(), data))
 
 
 def told(lesson: Lesson, verdict: Verdict) -> dict[str, object]:
@@ -59,7 +59,7 @@ def told(lesson: Lesson, verdict: Verdict) -> dict[str, object]:
     number = LESSONS.index(lesson)
     around = (LESSONS[number - 1] if number else None, *LESSONS[number + 1 : number + 2], None)
     previous, following = ({"name": e.name, "question": e.question, "href": e.href} if e else None for e in around[:2])
-    other = session.current().checkpoint != lesson.checkpoint
+    other = session.current_view().checkpoint != lesson.checkpoint
     return {
         "name": lesson.name,
         "place": f"Lesson {number + 1} of {len(LESSONS)}",
@@ -71,7 +71,7 @@ def told(lesson: Lesson, verdict: Verdict) -> dict[str, object]:
         "previous": previous,
         "next": following,
         "again": True,
-        "large": session.current().lecture,
+        "large": session.current_view().lecture,
         "other": f"Switch to {lesson.checkpoint}" if other else "",
     }
 

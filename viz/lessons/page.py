@@ -14,7 +14,7 @@ from model.task import TRANSLATES
 from viz import cache, pages
 from viz.frame import show
 from viz.kit import mount, site_texts
-from viz.kit.page_context import Places, Shown
+from viz.kit.page_context import PageContext, Places
 from viz.lessons.lesson_strip import begin
 from viz.lessons.lessons import LESSONS
 from viz.state import session
@@ -54,7 +54,7 @@ def head(view: View, page: pages.Page) -> Places:
     return Places(notes, notes)
 
 
-def draw(shown: Shown) -> None:
+def draw(shown: PageContext) -> None:
     """What was wrong with the link, and the list."""
     with shown.places.body:
         site_texts.sentence_notes((), shown.faults)
@@ -67,7 +67,7 @@ def without_sentence(view: View, places: Places) -> None:
         _list()
 
 
-def in_lecture(shown: Shown) -> None:
+def in_lecture(shown: PageContext) -> None:
     """The list, large."""
     with shown.places.notes:
         site_texts.sentence_notes((), shown.faults)
@@ -76,8 +76,8 @@ def in_lecture(shown: Shown) -> None:
 
 
 def _list() -> None:
-    view = session.current()
+    view = session.current_view()
     lesson_list(view.lesson, on_begin=begin, large=view.lecture)
 
 
-show.show("lessons", draw, head=head, without=without_sentence, in_lecture=in_lecture)
+show.show("lessons", draw, head=head, draw_without=without_sentence, in_lecture=in_lecture)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 CELL = 24  # px
 ROOM = 150  # px for labels and title
-LEAST, MOST = 320, 900
+MIN_SIZE, MAX_SIZE = 320, 900
 
 
 def attention_map(
@@ -35,7 +35,7 @@ def attention_map(
     if head is not None and not 0 <= head < count:
         raise ValueError(f"There is no head {head}; expected one of 0 to {count - 1}, or None for their mean.")
     seen = trace.view(site, head)
-    width, height = (min(MOST, max(LEAST, ROOM + cell * len(side))) for side in (seen.keys, seen.queries))
+    width, height = (min(MAX_SIZE, max(MIN_SIZE, ROOM + cell * len(side))) for side in (seen.keys, seen.queries))
     sizes = {"width": width, "height": height, "mode": mode}
     figure = heatmap_figures.attention_map(seen.values, seen.allowed, seen.queries, seen.keys, site.kind, **sizes)
     figure = go.Figure(figure)

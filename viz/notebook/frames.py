@@ -58,7 +58,7 @@ def show(
     that does not exist.
     """
     fields = {"layer": layer + 1, "head": None if head is None else head + 1, "step": step + 1}
-    return _framed("translate", analysis, checkpoint, fields, height)
+    return _frame("translate", analysis, checkpoint, fields, height)
 
 
 def heads(
@@ -76,14 +76,14 @@ def heads(
     """
     site = site or Site(analysis.trace.kinds[0], 0)
     fields = {"kind": site.kind, "layer": site.layer + 1, "head": None if head is None else head + 1, "step": step + 1}
-    return _framed("heads", analysis, checkpoint, fields, height)
+    return _frame("heads", analysis, checkpoint, fields, height)
 
 
-def _framed(
+def _frame(
     page: str, analysis: Analysis, checkpoint: Checkpoint | None, fields: dict[str, object], height: int | None
 ) -> Frame:
-    view = html_export.view_of(analysis.request, analysis.checkpoint, **fields)
-    page_data = html_export.page_data_of(checkpoint or _loaded(analysis.checkpoint), analysis, view, first=0)
+    view = html_export.make_view(analysis.request, analysis.checkpoint, **fields)
+    page_data = html_export.make_page_data(checkpoint or _loaded(analysis.checkpoint), analysis, view, first=0)
     return Frame(
         html_export.file_of(page, page_data),
         height or HEIGHTS[page],

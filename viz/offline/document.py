@@ -25,9 +25,9 @@ from viz import pages, theme
 from viz.cache import PageData
 from viz.kit.offline_parts import (
     Choice,
-    Drawn,
+    ComponentAssets,
+    HtmlExport,
     Part,
-    Taken,
     joined,
 )
 from viz.state import uploads
@@ -74,18 +74,18 @@ class Packing:
         if isinstance(value, list | tuple):
             rows = _steps(value)
             if rows is not None:
-                return {REFERENCE: ["rows", self._kept(rows), rows.shape[1]]}
+                return {REFERENCE: ["rows", self._index_of(rows), rows.shape[1]]}
             return value if value and isinstance(value[0], int | float) else [self.packed(each, path) for each in value]
         if isinstance(value, str) and len(value) > LONG:
             if self._rounded.intersection(path[-2:]):
                 numbers = np.frombuffer(base64.b64decode(value), "<f4").astype(float)
-                return {REFERENCE: ["numbers", self._kept(np.rint(numbers * STEPS))]}
+                return {REFERENCE: ["numbers", self._index_of(np.rint(numbers * STEPS))]}
             return {REFERENCE: ["texts", self._texts.setdefault(value, len(self._texts))]}
         return value
 
-    def _kept(self, whole: np.ndarray) -> int:
+    def _index_of(self, numbers: np.ndarray) -> int:
         """Returns the index of an array of integers, the same for equal arrays."""
-        return self._numbers.setdefault(whole.astype("<i4").tobytes(), len(self._numbers))
+        return self._numbers.setdefault(numbers.astype("<i4").tobytes(), len(self._numbers))
 
     def patch(self, patch: Patch) -> list[list[Any]]:
         """Returns a patch with references instead of long texts and numbers."""
@@ -117,7 +117,7 @@ def deflated(raw: bytes) -> str:
     return base64.b64encode(zlib.compress(raw, 9)).decode()
 
 
-def written(value: Any) -> bytes:
+def json_bytes(value: Any) -> bytes:
     """Returns a value as compact JSON."""
     return json.dumps(value, separators=(",", ":"), ensure_ascii=False, allow_nan=False).encode()
 
@@ -126,45 +126,45 @@ HERE = Path(__file__).parent
 LONGEST_TITLE = 80  # characters
 
 
-def document(page: pages.Page, taken: Taken, page_data: PageData) -> bytes:
+def document(page: pages.Page, export: HtmlExport, page_data: PageData) -> bytes:
     """Returns the HTML file of a page's view in UTF-8; equal views give equal bytes."""
     here = dataclasses.replace(page_data.view, **{name: getattr(View, name) for name in OF_A_LECTURE})  # no lecture mode
     page_data, link_of_view = dataclasses.replace(page_data, view=here), link(here)
-    page_data = dataclasses.replace(page_data, view=taken.look(page_data))
-    view, computed = page_data.view, taken.compute(page_data)
-    parts_of = {mode: taken.parts(page_data, computed, taken.base(view), mode) for mode in get_args(Mode)}
-    values = {mode: {part.drawn.name: _plain(part) for part in parts} for mode, parts in parts_of.items()}
-    packing = Packing(taken.rounded)
+    page_data = dataclasses.replace(page_data, view=export.default_view(page_data))
+    view, computed = page_data.view, export.compute(page_data)
+    parts_of = {mode: export.parts(page_data, computed, export.base(view), mode) for mode in get_args(Mode)}
+    values = {mode: {part.assets.name: _plain(part) for part in parts} for mode, parts in parts_of.items()}
+    packing = Packing(export.rounded)
 
     def patched(other: View) -> list[Any]:
-        parts = taken.parts(page_data, computed, other, "light")
-        return packing.patch(difference(values["light"], {part.drawn.name: _plain(part) for part in parts}))
+        parts = export.parts(page_data, computed, other, "light")
+        return packing.patch(difference(values["light"], {part.assets.name: _plain(part) for part in parts}))
 
     content = {
-        "page": pages.place(page),
+        "page": pages.address_of(page),
         "link": link(view),
         "parts": packing.packed(values["light"]),
         "dark": packing.patch(difference(values["light"], values["dark"])),
         "styles": {mode: theme.PALETTES[mode].css_variables() for mode in get_args(Mode)},
-        "choices": [_choice(choice, patched) for choice in taken.choices(page_data)],
-        "picks": [dataclasses.asdict(pick) for pick in taken.picks(page_data)],
-        "also": dict(taken.also or {}),
-        "plain": {name: fields(View)[name].parameter for name in taken.plain},
+        "choices": [_choice(choice, patched) for choice in export.choices(page_data)],
+        "picks": [dataclasses.asdict(pick) for pick in export.picks(page_data)],
+        "also": dict(export.extra_fields or {}),
+        "plain": {name: fields(View)[name].parameter for name in export.component_fields},
         "asked": link_of_view,
         "defaults": _defaults(),
-        "led": _led(taken.led(page_data)),
-        "large": taken.large_of(page_data) if taken.large_of else taken.large,
+        "led": _led(export.remote_fields(page_data)),
+        "large": export.lecture_pictures_of(page_data) if export.lecture_pictures_of else export.lecture_pictures,
         "steps": len(page_data.analysis.trace.places),
         "at": "step" if page_data.analysis.task.writes else "place",
     }
     chosen = {name for choice in content["choices"] for name in choice["fields"]}
-    content["state"] = {name: getattr(view, name) for name in sorted({*chosen, *taken.plain, *content["led"]})}
+    content["state"] = {name: getattr(view, name) for name in sorted({*chosen, *export.component_fields, *content["led"]})}
     counts, numbers = packing.numbers()
     content |= {"counts": counts, "texts": packing.texts()}
-    parts = [part.drawn for part in parts_of["light"]]
-    head = _head(page, page_data, "".join(taken.told(page_data, computed)))
+    parts = [part.assets for part in parts_of["light"]]
+    head = _head(page, page_data, "".join(export.notes(page_data, computed)))
     title = f"{page.title}: {_cut(page_data.request.source.strip())}"
-    data = {"view": written(content), "numbers": numbers}
+    data = {"view": json_bytes(content), "numbers": numbers}
     return _html(page.name, title, head, parts, data).encode()
 
 
@@ -210,7 +210,7 @@ def _led(led: Mapping[str, tuple[Any, ...]]) -> dict[str, Any]:
 
 
 @cache
-def _script(parts: tuple[Drawn, ...]) -> str:
+def _script(parts: tuple[ComponentAssets, ...]) -> str:
     """Returns all scripts as one: a function for each component, and the code that draws them."""
     components = ",\n".join(f"{json.dumps(each.name)}: {each.script}" for each in parts)
     text = joined(HERE / "offline.js")
@@ -243,7 +243,7 @@ def policy(script: str, style: str) -> str:
     )
 
 
-def _markup(parts: Iterable[Drawn]) -> str:
+def _markup(parts: Iterable[ComponentAssets]) -> str:
     """Returns the markup and style of each component."""
     return "".join(
         f'<template id="markup-{each.name}">{each.html}</template>'
@@ -252,12 +252,12 @@ def _markup(parts: Iterable[Drawn]) -> str:
     )
 
 
-def _held(data: Mapping[str, bytes]) -> str:
+def _data_scripts(data: Mapping[str, bytes]) -> str:
     """Returns compressed data by id, free of markup."""
     return "".join(f'<script type="text/plain" id="{each}">{deflated(raw)}</script>\n' for each, raw in data.items())
 
 
-def _html(name: str, title: str, head: str, parts: list[Drawn], data: Mapping[str, bytes]) -> str:
+def _html(name: str, title: str, head: str, parts: list[ComponentAssets], data: Mapping[str, bytes]) -> str:
     script, style = _script(tuple(parts)), _style()
     places = "".join(f'<div class="part-{each.name}"></div>\n' for each in parts)
     return f"""<!DOCTYPE html>
@@ -276,7 +276,7 @@ def _html(name: str, title: str, head: str, parts: list[Drawn], data: Mapping[st
 {places}</main>
 </div>
 <noscript><p>This file needs JavaScript. It is switched off here.</p></noscript>
-{_markup(parts)}{_held(data)}<script>{script}</script>
+{_markup(parts)}{_data_scripts(data)}<script>{script}</script>
 </body>
 </html>
 """
@@ -286,7 +286,7 @@ def _hash(text: str) -> str:
     return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}"
 
 
-def _head(page: pages.Page, page_data: PageData, told: str) -> str:
+def _head(page: pages.Page, page_data: PageData, content: str) -> str:
     """Returns the header: sentence, output, checkpoint, decoding, edits, and the link of the view."""
     analysis, request = page_data.analysis, page_data.request
     languages = page_data.loaded.languages
@@ -301,14 +301,14 @@ def _head(page: pages.Page, page_data: PageData, told: str) -> str:
         f"<div><dt>{html.escape(name)}</dt><dd>{html.escape(text)}</dd></div>" for name, text in texts.items()
     )
     pair = [f"B follows A: <b>{format.probability(analysis.follows)}</b>"] if analysis.follows is not None else []
-    facts = [*pair, f"Checkpoint <b>{html.escape(uploads.shown(analysis.checkpoint))}</b>", html.escape(analysis.how)]
+    facts = [*pair, f"Checkpoint <b>{html.escape(uploads.display_name(analysis.checkpoint))}</b>", html.escape(analysis.how)]
     if request.intervention:
         edits = "; ".join(text for _, text in request.intervention.parts(analysis.labels))
         facts.append(f"edits: <b>{html.escape(edits)}</b>")
     if analysis.baseline is not None and analysis.baseline.translation != analysis.translation:
         facts.append(f"without them: “{html.escape(analysis.baseline.translation)}”")
     query = urlencode(link(page_data.view))
-    address = pages.place(page) + (f"?{query}" if query else "")
+    address = pages.address_of(page) + (f"?{query}" if query else "")
     way = f'In a lab: <code id="link">{html.escape(address)}</code>'
     if request.prefix:  # links have no prefix
         way = f'Prompt: “{html.escape(request.prefix)}”.<code id="link" hidden></code>'
@@ -323,4 +323,4 @@ def _head(page: pages.Page, page_data: PageData, told: str) -> str:
 <p id="said" role="alert"></p>
 <div class="stage">
 <dl class="sentences">{sentences}</dl>
-<div class="told">{told}</div>"""
+<div class="told">{content}</div>"""

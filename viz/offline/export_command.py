@@ -24,7 +24,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     hint = "translate, heads, inside, what-if, why or compare (default: %(default)s)"
     parser.add_argument("--page", default="translate", metavar="NAME", help=hint)
     options.add_checkpoint(parser)
-    asked.add(parser)
+    asked.add_request(parser)
     view = parser.add_argument_group("selection (default: the view of a first visitor)")
     view.add_argument("--site", type=_site, metavar="KIND", help="encoder, decoder or cross")
     view.add_argument("--layer", type=_number("layer"), metavar="N", help="layer, from 1")
@@ -71,7 +71,7 @@ def run(args: argparse.Namespace) -> None:
     if getattr(args, "head", 0) is None:
         selection["head"] = None
     loaded = checkpoints.load(args.checkpoint, options.machine(args))
-    view = html_export.view_of(request, loaded.name, args.view, **selection)
+    view = html_export.make_view(request, loaded.name, args.view, **selection)
     analysis = analyse(loaded, request)
-    write_new(args.html, html_export.file_of(args.page, html_export.page_data_of(loaded, analysis, view)))
+    write_new(args.html, html_export.file_of(args.page, html_export.make_page_data(loaded, analysis, view)))
     print(analysis.translation or args.html)

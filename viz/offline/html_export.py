@@ -16,7 +16,7 @@ from model.task import TRANSLATES, Task
 from model.trace import site_kind
 from viz import pages
 from viz.cache import PageData
-from viz.kit.offline_parts import Taken
+from viz.kit.offline_parts import HtmlExport
 from viz.offline.document import document
 from viz.state.links import parse
 from viz.state.view import View
@@ -39,7 +39,7 @@ def file_of(name: str, page_data: PageData, view: View | None = None) -> bytes:
     Raises ValueError for a page that cannot be exported, or a view without content there.
     """
     page = page_of(name, page_data.analysis.task)
-    return document(page, taken_of(page), page_data if view is None else dataclasses.replace(page_data, view=view))
+    return document(page, export_of(page), page_data if view is None else dataclasses.replace(page_data, view=view))
 
 
 def same_for(name: str, page_data: PageData) -> View:
@@ -48,11 +48,11 @@ def same_for(name: str, page_data: PageData) -> View:
     Raises ValueError like `file_of`, and if the file lacks this part of the page.
     """
     page = page_of(name, page_data.analysis.task)
-    default, export = View(), taken_of(page)
-    if not export.holds(page_data.view):
+    default, export = View(), export_of(page)
+    if not export.can_show(page_data.view):
         raise ValueError(f"The lecture shows a part of “{page.title}”. {NOT_SENT}")
-    page_data = dataclasses.replace(page_data, view=export.look(page_data))
-    view, free = page_data.view, set(export.led(page_data))
+    page_data = dataclasses.replace(page_data, view=export.default_view(page_data))
+    view, free = page_data.view, set(export.remote_fields(page_data))
     for choice in export.choices(page_data):
         values = tuple(getattr(view, field) for field in choice.fields)
         if any(values == tuple(getattr(each, field) for field in choice.fields) for each in choice.views):
@@ -64,10 +64,10 @@ def page_of(name: str, task: Task = TRANSLATES) -> pages.Page:
     """Returns the page of a name, with its title for a task; raises ValueError if it cannot be exported."""
     if name not in names():
         raise ValueError(f"Page {shown(name)} cannot be exported; expected one of {', '.join(names())}.")
-    return next(page for page in pages.of(task) if page.name == name)
+    return next(page for page in pages.for_task(task) if page.name == name)
 
 
-def taken_of(page: pages.Page) -> Taken:
+def export_of(page: pages.Page) -> HtmlExport:
     """Returns the export description of a page."""
     return import_module(_module(page)).TAKEN
 
@@ -76,7 +76,7 @@ def _module(page: pages.Page) -> str:
     return page.file.removesuffix("page.py").replace("/", ".") + "offline"
 
 
-def view_of(request: Request, checkpoint: str, query: str = "", **changes: object) -> View:
+def make_view(request: Request, checkpoint: str, query: str = "", **changes: object) -> View:
     """Returns the view of a request; other fields come from a link's query and `changes`. A view has no prefix.
 
     Raises ValueError for an invalid query.
@@ -107,7 +107,7 @@ def _read(query: str) -> dict[str, str]:
     return dict(parse_qsl(query.partition("?")[2] if "?" in query else query, keep_blank_values=True))
 
 
-def page_data_of(loaded: Checkpoint, analysis: Analysis, view: View, first: int = 1) -> PageData:
+def make_page_data(loaded: Checkpoint, analysis: Analysis, view: View, first: int = 1) -> PageData:
     """Returns the data of a page from an analysis. `first` is the first number in messages (0 or 1).
 
     Raises ValueError for a kind of attention, layer, head or step that does not exist.

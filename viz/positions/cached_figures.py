@@ -68,7 +68,7 @@ def scheme_figure(
         return position_figures.curves(found.values, pairs, pair, names, mode, halves, height)
     if what == "distance":
         return position_figures.distance_chart(
-            found.mean, found.least, found.most, scheme.shift, mode, found.random_mean, height
+            found.mean, found.minimum, found.maximum, scheme.shift, mode, found.random_mean, height
         )
     if what == "similarity":
         return position_figures.similarity_map(found.similarity, mode, *ends, height)
@@ -89,7 +89,9 @@ def token_figure(
     found = computations.sentence_positions(request, device, side)
     values, limit = next((values, limit) for key, _, values, limit in token_maps(found) if key == name)
     axis = cache.analyse(request, device).trace.source if side == "source" else None
-    return position_figures.token_map(values, sides.marked(found.labels, axis), found.repeated, mode, limit, height=height)
+    return position_figures.token_map(
+        values, sides.label_sentences(found.labels, axis), found.repeated, mode, limit, height=height
+    )
 
 
 def token_maps(found: SentencePositions) -> list[tuple]:

@@ -23,11 +23,11 @@ from viz.classroom import (
     lecture as notes,
 )
 from viz.kit import site_texts
-from viz.kit.page_context import LecturePlaces, Places, Shown
+from viz.kit.page_context import LecturePlaces, PageContext, Places
 from viz.positions import cached_figures, position_texts, schemes, sentence_part
 from viz.state import session
 from viz.state.page_fields import MAX_PE_SHIFT
-from viz.state.view import View, unedited
+from viz.state.view import View, without_edits
 from viz.theme import Mode
 
 SIX = {
@@ -42,7 +42,7 @@ HALL = 1.9  # how many times as large a chart is drawn
 LEFT = 478  # px at 720 lines for a chart below its title and a sentence
 
 
-def draw(shown: Shown) -> None:
+def draw(shown: PageContext) -> None:
     """What is shown stands in the bar, and the picture below it."""
     from model.readings.positions.sentence_positions import sides_of
 
@@ -73,12 +73,12 @@ def _bar(places: Places, view: View, number: int, views: Sequence[str]) -> None:
     count = len(views)
     offered, now = _schemes(view), view.scheme or schemes.own_scheme(view)
     following = offered[(offered.index(now) + 1) % len(offered)]
-    lecture.key(letters.PICTURE, "the next picture", lambda: _turn(count, 1), quiet=True)
-    lecture.key(letters.RIGHT, "the next picture", lambda: _turn(count, 1), quiet=True)
-    lecture.key(letters.LEFT, "the picture before", lambda: _turn(count, -1), quiet=True)
-    lecture.key(letters.KIND, "the next kind of positions", lambda: session.change(scheme=following), quiet=True)
-    lecture.key(letters.MORE, "shift by one more", lambda: _shift(1), quiet=True)
-    lecture.key(letters.LESS, "shift by one less", lambda: _shift(-1), quiet=True)
+    lecture.add_key(letters.PICTURE, "the next picture", lambda: _turn(count, 1), quiet=True)
+    lecture.add_key(letters.RIGHT, "the next picture", lambda: _turn(count, 1), quiet=True)
+    lecture.add_key(letters.LEFT, "the picture before", lambda: _turn(count, -1), quiet=True)
+    lecture.add_key(letters.KIND, "the next kind of positions", lambda: session.change(scheme=following), quiet=True)
+    lecture.add_key(letters.MORE, "shift by one more", lambda: _shift(1), quiet=True)
+    lecture.add_key(letters.LESS, "shift by one less", lambda: _shift(-1), quiet=True)
     if isinstance(places, LecturePlaces):
         with places.bar:
             turn = {"on_click": _turn, "args": (count, 1)}
@@ -102,16 +102,16 @@ def _schemes(view: View) -> list[str]:
 
 
 def _turn(count: int, by: int) -> None:
-    session.change(large=(lecture.picture(session.current(), count) - 1 + by) % count + 1)
+    session.change(large=(lecture.picture(session.current_view(), count) - 1 + by) % count + 1)
 
 
 def _shift(by: int) -> None:
-    session.change(pe_shift=max(0, min(MAX_PE_SHIFT, session.current().pe_shift + by)))
+    session.change(pe_shift=max(0, min(MAX_PE_SHIFT, session.current_view().pe_shift + by)))
 
 
 def _follow(pairs: int) -> None:
     """The next of so many pairs; after the last the first."""
-    session.change(pe_pair=(min(session.current().pe_pair, pairs - 1) + 1) % pairs)
+    session.change(pe_pair=(min(session.current_view().pe_pair, pairs - 1) + 1) % pairs)
 
 
 def _scheme(view: View) -> cached_figures.Scheme | None:
@@ -128,7 +128,7 @@ def _of_scheme(view: View, mode: Mode, what: str, places: Places) -> None:
     found = scheme.numbers()
     width = found.values.shape[1]
     pair = schemes.followed(view, width)
-    lecture.key(letters.PAIR, "the next pair of dimensions", lambda: _follow(width // 2), quiet=True)
+    lecture.add_key(letters.PAIR, "the next pair of dimensions", lambda: _follow(width // 2), quiet=True)
     with places.notes:
         for sentence, warn in position_texts.limits(view, found, scheme.checkpoint or view.scheme, None):
             if warn:
@@ -136,8 +136,8 @@ def _of_scheme(view: View, mode: Mode, what: str, places: Places) -> None:
     title, reading = position_texts.readings(view, found, pair)[what]
     _titled(title, reading)
     if what not in ("shift", "residual") or len(found.residual):
-        figure = cached_figures.scheme_figure(what, scheme, pair, mode, chart.height(LEFT, HALL))
-        with chart.place(HALL):
+        figure = cached_figures.scheme_figure(what, scheme, pair, mode, chart.chart_height(LEFT, HALL))
+        with chart.chart_container(HALL):
             chart.draw_chart(title, f"pe figure {what}", figure, f"{title}. {reading}")
 
 
@@ -146,34 +146,34 @@ def _titled(title: str, reading: str) -> None:
     site_texts.write(f'<p class="lab-large">{html.escape(reading)}</p>')
 
 
-def _sentence(shown: Shown) -> None:
+def _sentence(shown: PageContext) -> None:
     """How alike the tokens are, without positions and with them: the first of the maps beside the last."""
     view, side = shown.view, schemes.side_of(shown.view)
-    request = unedited(shown.page_data.request)
+    request = without_edits(shown.page_data.request)
     found = computations.sentence_positions(request, view.device, side)
     told = position_texts.likeness(found, shown.page_data.loaded.config.positions)
     site_texts.write(f'<p class="lab-large">{html.escape(told[-1])}</p>')
     maps = cached_figures.token_maps(found)
-    with chart.place(HALL):
+    with chart.chart_container(HALL):
         for column, (name, title, values, _) in zip(st.columns(2, gap="small"), (maps[-3], maps[-1]), strict=True):
             with column:
                 site_texts.write(f'<h3 class="lab-label">{title}</h3>')
                 figure = cached_figures.token_figure(
-                    request, view.device, side, name, shown.mode, chart.height(LEFT - 60, HALL)
+                    request, view.device, side, name, shown.mode, chart.chart_height(LEFT - 60, HALL)
                 )
                 alt = position_texts.token_alt(title, found.labels, values)
                 chart.draw_chart(title, f"pe tokens {name}", figure, alt)
 
 
-def _experiments(shown: Shown, side: str) -> None:
+def _experiments(shown: PageContext, side: str) -> None:
     """What the model makes of the text with a side's positions off, shuffled and shifted; made one after the other."""
-    from model.readings.positions.sentence_positions import is_beyond, variants
+    from model.readings.positions.sentence_positions import is_beyond, position_edits
 
     config = shown.page_data.loaded.config
-    edits = [edit for edit in variants(shown.view.pe_shift, (side,)) if not is_beyond(edit, config)]
+    edits = [edit for edit in position_edits(shown.view.pe_shift, (side,)) if not is_beyond(edit, config)]
     made = [edit in shown.view.edits.edits for edit in edits]
     following = (max((n for n, is_made in enumerate(made) if is_made), default=-1) + 1) % len(edits)
-    lecture.key(
+    lecture.add_key(
         letters.EXPERIMENT,
         "the next of these edits, on every page",
         lambda: sentence_part.apply(edits[following].code),

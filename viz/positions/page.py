@@ -5,13 +5,13 @@ The parts of the page Positions, one below the other."""
 from __future__ import annotations
 
 from viz.frame import show
-from viz.kit.page_context import Places, Shown
+from viz.kit.page_context import PageContext, Places
 from viz.positions import in_lecture, schemes, sentence_part, tables
 from viz.state import session
 from viz.state.view import View
 
 
-def draw(shown: Shown) -> None:
+def draw(shown: PageContext) -> None:
     """A scheme by itself; what it does to this sentence; what would come of another."""
     with shown.places.body:
         shown.notes()
@@ -32,7 +32,7 @@ def without_sentence(view: View, places: Places) -> None:
 show.show(
     "positions",
     draw,
-    without=without_sentence,
+    draw_without=without_sentence,
     tables=tables.tables,
     python=tables.python,
     in_lecture=in_lecture.draw,

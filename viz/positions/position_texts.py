@@ -166,11 +166,13 @@ def limits(view: View, found: PositionNumbers, name: str, seen: Lengths | None) 
 
     `seen`: how long the training sentences were; None where that is not known.
     """
-    count, whose = view.pe_count, uploads.shown(view.checkpoint)
+    count, whose = view.pe_count, uploads.display_name(view.checkpoint)
     if SCHEMES[view.scheme].has_table:
         drawn, width = found.values.shape
         side = site_kind(view.kind).keys
-        moved = f"{uploads.shown(name)}, {side}: rows of {width} numbers. {' '.join(filter(None, _reached(found, seen)))}"
+        moved = (
+            f"{uploads.display_name(name)}, {side}: rows of {width} numbers. {' '.join(filter(None, _reached(found, seen)))}"
+        )
         ends = [(f"The table ends at position {drawn - 1}: a position beyond is refused.", True)] if drawn < count else []
         return [(moved, False), *ends]
     end = seen.longest if seen else MAX_TOKENS

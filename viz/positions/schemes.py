@@ -197,4 +197,4 @@ def _six(view: View, scheme: Scheme, mode: theme.Mode) -> None:
 
 
 def chart(title: str, key: str, figure: go.Figure, alt: str) -> None:
-    st.plotly_chart(figure, theme=None, key=key, config=controls.picture(title), alt=alt)
+    st.plotly_chart(figure, theme=None, key=key, config=controls.chart_config(title), alt=alt)

@@ -23,7 +23,7 @@ from viz.positions import position_texts
 from viz.positions.cached_figures import token_figure, token_maps
 from viz.positions.schemes import chart, side_of, side_pick
 from viz.state import session, uploads
-from viz.state.view import View, unedited, with_intervention
+from viz.state.view import View, with_intervention, without_edits
 
 if TYPE_CHECKING:
     from model.inference.analysis import Analysis
@@ -39,10 +39,10 @@ def sentence_part(page_data: cache.PageData, view: View, mode: theme.Mode) -> No
     side = side_of(view)
     with st.container(key="pe_sentence_row", horizontal=True, vertical_alignment="center", gap="small"):
         site_texts.write('<h2 class="lab-label">On this sentence</h2>', inline=True)
-        site_texts.label(f"{uploads.shown(page_data.loaded.name)}: {page_data.loaded.config.positions} positions")
+        site_texts.label(f"{uploads.display_name(page_data.loaded.name)}: {page_data.loaded.config.positions} positions")
         st.space("stretch")
         side_pick("sentence side", view)
-    request = unedited(page_data.request)
+    request = without_edits(page_data.request)
     found = computations.sentence_positions(request, view.device, side)
     for sentence in position_texts.likeness(found, page_data.loaded.config.positions):
         site_texts.note(sentence)
@@ -66,14 +66,14 @@ def variants_part(page_data: cache.PageData, view: View, side: str = "") -> None
     site_texts.write('<h2 class="lab-label lab-rule">What if they were different?</h2>')
     task = page_data.analysis.task
     site_texts.note(position_texts.ANEW["judged" if task.judges else task.family])
-    plain, narrowed = tried(unedited(page_data.request), page_data.analysis.source_length)
+    plain, narrowed = tried(without_edits(page_data.request), page_data.analysis.source_length)
     for sentence in narrowed:
         site_texts.note(sentence)
     code = site_texts.language_code(page_data.loaded.languages[1])
     with st.container(key="pe_variants"):
         base = cache.analyse(plain, view.device)
         if not side:
-            site_texts.ties(base, page_data.loaded.answers)
+            site_texts.near_tie_note(base, page_data.loaded.answers)
         said = base.translation.split() if task.writes else _likeliest(base, page_data)
         _row("Baseline", None, position_texts.said(said, (), code))
         for edit, found in _found(plain, view):
@@ -88,14 +88,16 @@ def _likeliest(base: Analysis, page_data: cache.PageData) -> tuple[str, ...]:
 
 def _found(plain: Request, view: View) -> Iterable[tuple[Positions, Variant | ValueError | None]]:
     """Each edit with what it does; with None until somebody looks."""
-    from model.readings.positions.sentence_positions import sides_of, variants
+    from model.readings.positions.sentence_positions import position_edits, sides_of
 
     asked = plain, view.device, view.pe_shift
     found = computations.position_variants.known(*asked)
-    if found is None and lazy.is_wanted("variants", *asked):
+    if found is None and lazy.has_been_seen("variants", *asked):
         with st.spinner(f"{cache.task(view.checkpoint, view.device).doing} under each edit"):
             found = computations.position_variants(*asked)
-    return found or ((edit, None) for edit in variants(view.pe_shift, sides_of(cache.analyse(plain, view.device).trace)))
+    return found or (
+        (edit, None) for edit in position_edits(view.pe_shift, sides_of(cache.analyse(plain, view.device).trace))
+    )
 
 
 def tried(request: Request, tokens: int) -> tuple[Request, list[str]]:
@@ -121,7 +123,7 @@ def _variant(edit: Positions, found: Variant | ValueError | None, view: View, co
     if isinstance(found, ValueError):
         _row(edit.text(Labels()), None, position_texts.refused(str(found)), edit, view)
         return
-    markup = position_texts.said(found.words, found.changed, code, found.tipped)
+    markup = position_texts.said(found.words, found.changed, code, found.near_tie)
     _row(edit.text(Labels()), found.change, markup, edit, view)
 
 
@@ -151,7 +153,7 @@ def _row(name: str, change: float | None, markup: str, edit: Positions | None = 
 
 def apply(code: str) -> None:
     """Makes an edit of positions in place of another on its side, decoded again; or takes it back; from callbacks."""
-    now, edit = session.current().intervention, parse(code)
+    now, edit = session.current_view().intervention, parse(code)
     kept = tuple(e for e in now.edits if not (isinstance(e, Positions) and e.side == edit.side))
     added = () if edit in now.edits else (edit,)
     session.change(mode="again", **with_intervention(dataclasses.replace(now, edits=(*kept, *added))))

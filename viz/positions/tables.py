@@ -16,13 +16,13 @@ from model.export.csv_tables import (
 from viz import computations
 from viz.positions.cached_figures import Scheme, token_maps
 from viz.positions.schemes import own_scheme, own_width, side_of
-from viz.state.view import unedited
+from viz.state.view import without_edits
 
 if TYPE_CHECKING:
-    from viz.kit.page_context import Shown
+    from viz.kit.page_context import PageContext
 
 
-def tables(shown: Shown) -> tuple[Table, ...]:
+def tables(shown: PageContext) -> tuple[Table, ...]:
     """The encodings, how alike they are by distance, and how alike the tokens of the sentence are."""
     scheme = _scheme(shown)
     found = [] if scheme is None else _of_scheme(scheme)
@@ -30,7 +30,7 @@ def tables(shown: Shown) -> tuple[Table, ...]:
     trace = shown.analysis.trace
     if (trace.source if side == "source" else trace.inputs) is None:
         return tuple(found)
-    tokens = computations.sentence_positions(unedited(shown.page_data.request), shown.view.device, side)
+    tokens = computations.sentence_positions(without_edits(shown.page_data.request), shown.view.device, side)
     labels = numbered(tokens.labels)
     return (
         *found,
@@ -38,7 +38,7 @@ def tables(shown: Shown) -> tuple[Table, ...]:
     )
 
 
-def _scheme(shown: Shown) -> Scheme | None:
+def _scheme(shown: PageContext) -> Scheme | None:
     """What is measured of the positions that are shown; None where there is no learned table."""
     from model.readings.positions.sentence_positions import learned_checkpoint
 
@@ -50,7 +50,7 @@ def _scheme(shown: Shown) -> Scheme | None:
     return None if learned is None else Scheme(name, view.pe_count, view.pe_shift, **where)
 
 
-def _width(shown: Shown, name: str) -> int:
+def _width(shown: PageContext, name: str) -> int:
     return own_width(dataclasses.replace(shown.view, scheme=name))
 
 
@@ -60,14 +60,14 @@ def _of_scheme(scheme: Scheme) -> list[Table]:
     table = grid_table(f"{scheme.name}-encodings", "position", map(str, range(len(found.values))), columns, found.values)
     rows: list[tuple[Cell, ...]] = [
         (distance, float(mean), float(least), float(most))
-        for distance, (mean, least, most) in enumerate(zip(found.mean, found.least, found.most, strict=True))
+        for distance, (mean, least, most) in enumerate(zip(found.mean, found.minimum, found.maximum, strict=True))
     ]
     return [table, Table(f"{scheme.name}-by-distance", ("distance", "mean", "least", "most"), tuple(rows))]
 
 
-def python(shown: Shown) -> str:
+def python(shown: PageContext) -> str:
     """The same as Python."""
-    code, scheme, view = Code.of(unedited(shown.analysis.request), shown.view.device), _scheme(shown), shown.view
+    code, scheme, view = Code.of(without_edits(shown.analysis.request), shown.view.device), _scheme(shown), shown.view
     if scheme is not None and scheme.checkpoint:
         which = "checkpoint"
         if scheme.checkpoint != view.checkpoint:

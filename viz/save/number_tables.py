@@ -48,14 +48,14 @@ def analysis_file(request: Request, device: str, end: str) -> bytes:
 
 def kinds_of(view: View, analysis: Analysis, page: pages.Page) -> tuple[str, ...]:
     """Returns the kinds of attention of which a page shows a head."""
-    if not page.of_a_head:
+    if not page.has_head:
         return ()
-    return (view.kind,) if page.of_a_kind else analysis.trace.kinds
+    return (view.kind,) if page.has_kind else analysis.trace.kinds
 
 
 def check_lines(view: View, page_data: cache.PageData, kinds: Sequence[str]) -> tuple[str, ...]:
     """Returns lines of a checks file for the view's layer and head of each kind of attention. All hold on the view."""
-    from model.export.checks import lines
+    from model.export.checks import view_checks
 
     analysis, head = page_data.analysis, None if view.head is None else view.head - 1
     places = []
@@ -64,7 +64,7 @@ def check_lines(view: View, page_data: cache.PageData, kinds: Sequence[str]) -> 
         if site in analysis.trace.patterns:
             row = view.token if site.of.queries == "source" else view.step
             places.append((site, head, min(row, len(analysis.trace.queries(site))) - 1))
-    return lines(page_data.loaded, analysis, min(view.step, len(analysis.trace.places)) - 1, places)
+    return view_checks(page_data.loaded, analysis, min(view.step, len(analysis.trace.places)) - 1, places)
 
 
 def change_table(analysis: Analysis) -> Table:

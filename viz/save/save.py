@@ -15,9 +15,9 @@ from viz.save.saved_files import (
     CHANGED,
     Offer,
     caption,
-    failed,
-    listed,
-    made,
+    fault_answer,
+    make_file,
+    offer_labels,
 )
 from viz.state import navigation, session
 from viz.state.result_cache import Payload
@@ -28,40 +28,40 @@ if TYPE_CHECKING:
     from model.inference.analyse import Analysis
     from viz.state.view import View
 
-ASKED = "save asked"
+REQUESTED = "save asked"
 STEPS = 65  # of a colour scale
 _COMPONENT = mount.Component(__file__, '<div class="save" data-picture-skip></div>')
 
 
-def place() -> DeltaGenerator:
+def mount_button() -> DeltaGenerator:
     """Mounts the button and returns the place of its panel."""
     with st.container(key="save"):
         return st.popover("Save", key="save panel")
 
 
-def fill(where: DeltaGenerator, view: View, analysis: Analysis | None, offers: Sequence[Offer] = ()) -> None:
+def mount_panel(where: DeltaGenerator, view: View, analysis: Analysis | None, offers: Sequence[Offer] = ()) -> None:
     """Mounts the panel, once the view is known, and makes the requested file."""
-    text = caption(view, pages.find(navigation.page()), analysis)
-    request = session.kept(ASKED)
-    session.keep(ASKED, None)
+    text = caption(view, pages.find(navigation.current_page()), analysis)
+    request = session.get(REQUESTED)
+    session.put(REQUESTED, None)
     data = {
         "mode": session.theme_mode(),
         "caption": text.lines,
         "names": text.names,
-        "offers": listed(offers),
+        "offers": offer_labels(offers),
         "made": _answer(offers, *request) if request else None,
     }
     with where:
-        _COMPONENT.mount("save_files", _themes(), {"make": (mount.whole(0, 99), _ask)}, beside=data)
+        _COMPONENT.mount("save_files", _themes(), {"make": (mount.integer(0, 99), _ask)}, overrides=data)
 
 
 def _answer(offers: Sequence[Offer], which: int, number: str) -> dict[str, Any]:
     """Returns the requested file, if the current view still offers it."""
-    return made(offers[which], number) if which < len(offers) else failed(CHANGED, number)
+    return make_file(offers[which], number) if which < len(offers) else fault_answer(CHANGED, number)
 
 
 def _ask(number: int) -> None:
-    session.keep(ASKED, (number, uuid4().hex))
+    session.put(REQUESTED, (number, uuid4().hex))
 
 
 @cache

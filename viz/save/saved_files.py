@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from model.inference.analyse import Analysis
-    from viz.kit.page_context import Shown
+    from viz.kit.page_context import PageContext
     from viz.pages import Page
     from viz.state.view import View
 
@@ -46,24 +46,24 @@ def caption(view: View, page: Page, analysis: Analysis | None) -> Caption:
     """Returns the caption of a view on a page; without an analysis, of its input."""
     source = analysis.request.source if analysis else view.source
     words = " ".join(source.split()[:NAMED_WORDS])
-    checkpoint = uploads.shown(view.checkpoint)
+    checkpoint = uploads.display_name(view.checkpoint)
     if analysis is None:
         return Caption((f"“{source}”", checkpoint), (checkpoint, words))
-    if not page.of_a_sentence:
-        whose = uploads.shown(view.run) if view.run else checkpoint
+    if not page.has_sentence:
+        whose = uploads.display_name(view.run) if view.run else checkpoint
         return Caption((f"{page.title} of {whose}", page.question), (page.name, whose))
     facts = [checkpoint]
     names = [checkpoint]
-    if page.of_a_head:
-        site = f"{SITE_KINDS[view.kind].name}, " if page.of_a_kind else ""
+    if page.has_head:
+        site = f"{SITE_KINDS[view.kind].name}, " if page.has_kind else ""
         which = "mean over heads" if view.head is None else f"head {view.head}"
         facts.append(f"{site}layer {view.layer}, {which}")
         names += [
-            *([view.kind] if page.of_a_kind else []),
+            *([view.kind] if page.has_kind else []),
             f"l{view.layer}",
             "mean" if view.head is None else f"h{view.head}",
         ]
-    if page.of_a_step:
+    if page.has_step:
         steps = analysis.trace.places
         step = min(view.step, len(steps))
         place = "step" if analysis.task.writes else "place"
@@ -105,25 +105,25 @@ class Offer:
     copied: bool = False
 
 
-def listed(offers: Sequence[Offer]) -> list[dict[str, str]]:
+def offer_labels(offers: Sequence[Offer]) -> list[dict[str, str]]:
     """Returns groups and labels of offers for the panel."""
     return [{"group": offer.group, "label": offer.label} for offer in offers]
 
 
-def made(offer: Offer, number: str) -> dict[str, Any]:
+def make_file(offer: Offer, number: str) -> dict[str, Any]:
     """Returns an offer's file for the browser, or an error message; `number` identifies the answer."""
     try:
         file = offer.make()
     except (ValueError, OSError) as fault:
-        return failed(getattr(fault, "strerror", None) or str(fault), number)
+        return fault_answer(getattr(fault, "strerror", None) or str(fault), number)
     except Exception as fault:
         logging.getLogger(__name__).exception("A file could not be made: %s", offer.label)
-        return failed(FAULT.format(type(fault).__name__), number)
+        return fault_answer(FAULT.format(type(fault).__name__), number)
     encoded = b64encode(file.content).decode()
     return {"number": number, "name": file.name, "mime": file.mime, "bytes": encoded, "copied": offer.copied}
 
 
-def failed(fault: str, number: str) -> dict[str, str]:
+def fault_answer(fault: str, number: str) -> dict[str, str]:
     """Returns an error message in place of a file, with a capital first and a full stop."""
     sentence = fault.strip().rstrip(".") or "This could not be made"
     return {"number": number, "fault": f"{sentence[0].upper()}{sentence[1:]}."}
@@ -133,25 +133,25 @@ LONGEST = 80  # letters of a file's name without its end
 CSV, ZIP, JSON, HTML, TEXT = "text/csv", "application/zip", "application/json", "text/html", "text/plain"
 
 
-def offers(shown: Shown, name: str) -> tuple[Offer, ...]:
+def offers(context: PageContext, name: str) -> tuple[Offer, ...]:
     """Returns the offers of a page."""
     page = pages.find(name)
-    stem = stem_of(caption(shown.view, page, shown.analysis).names)
+    stem = stem_of(caption(context.view, page, context.analysis).names)
 
     def analysis(end: str, mime: str) -> Callable[[], File]:
-        return lambda: File(stem + end, mime, analysis_file(shown.analysis.request, shown.view.device, end))
+        return lambda: File(stem + end, mime, analysis_file(context.analysis.request, context.view.device, end))
 
-    every = [] if shown.tables is None else [Offer("What is shown, as CSV", lambda: _csv(shown, stem))]
+    every = [] if context.tables is None else [Offer("What is shown, as CSV", lambda: _csv(context, stem))]
     every += [
         Offer("Whole analysis, npz", analysis(".npz", ZIP)),
         Offer("Whole analysis, JSON", analysis(".json", JSON)),
     ]
     if name in html_export.names():
-        every.append(Offer("One HTML file, works offline", lambda: _html(shown, name, stem), PAGE))
-    if python := shown.python:
-        checkpoint = shown.view.checkpoint
-        every.append(Offer("Python", lambda: _text(f"{stem}.py", _here(checkpoint, python(shown))), COPIED, True))
-    every.append(Offer("Checks", lambda: _checks(shown, page, stem), COPIED, True))
+        every.append(Offer("One HTML file, works offline", lambda: _html(context, name, stem), PAGE))
+    if python := context.python:
+        checkpoint = context.view.checkpoint
+        every.append(Offer("Python", lambda: _text(f"{stem}.py", portable_lines(checkpoint, python(context))), COPIED, True))
+    every.append(Offer("Checks", lambda: _checks(context, page, stem), COPIED, True))
     return tuple(every)
 
 
@@ -162,32 +162,32 @@ def stem_of(names: tuple[str, ...]) -> str:
     return re.sub(r"[^a-z0-9]+", "-", letters).strip("-")[:LONGEST].strip("-")
 
 
-def _csv(shown: Shown, stem: str) -> File:
+def _csv(context: PageContext, stem: str) -> File:
     """Returns one table as CSV, several as a zip."""
-    assert shown.tables is not None
-    tables = shown.tables(shown)
+    assert context.tables is not None
+    tables = context.tables(context)
     if len(tables) == 1:
         return File(f"{stem}.csv", CSV, tables[0].csv())
     return File(f"{stem}.zip", ZIP, zipped(tables))
 
 
-def _html(shown: Shown, name: str, stem: str) -> File:
-    return File(f"{stem}.html", HTML, html_export.file_of(name, shown.page_data, shown.view))
+def _html(context: PageContext, name: str, stem: str) -> File:
+    return File(f"{stem}.html", HTML, html_export.file_of(name, context.page_data, context.view))
 
 
 def _text(name: str, text: str) -> File:
     return File(name, TEXT, text.encode())
 
 
-def _checks(shown: Shown, page: pages.Page, stem: str) -> File:
-    lines = check_lines(shown.view, shown.page_data, kinds_of(shown.view, shown.analysis, page))
+def _checks(context: PageContext, page: pages.Page, stem: str) -> File:
+    lines = check_lines(context.view, context.page_data, kinds_of(context.view, context.analysis, page))
     return _text(f"{stem}.checks", "".join(f"{line}\n" for line in lines))
 
 
-def _here(name: str, text: str) -> str:
+def portable_lines(name: str, text: str) -> str:
     """Returns code that runs elsewhere: an uploaded checkpoint by a path, and no folders of a shared server."""
     if uploads.is_uploaded(name):
-        path = f"./{uploads.shown(name).partition(' (zip')[0]}"
+        path = f"./{uploads.display_name(name).partition(' (zip')[0]}"
         text = f"# {path!r} stands for the folder that was uploaded: unpack its zip there, or name another path\n" + text
         text = text.replace(repr(name), repr(path))
     return _without_folders(text) if hosts.is_shared() else text
@@ -195,7 +195,7 @@ def _here(name: str, text: str) -> str:
 
 def _without_folders(text: str) -> str:
     """Returns the code with a placeholder path, and a comment, for each folder of the lab."""
-    for name, place in (*folders.survey().places.items(), *run_listing.survey().items()):
+    for name, place in (*folders.survey().places.items(), *run_listing.find_runs().items()):
         path = f"./{name}"
         for own in {repr(str(place)), repr(str(place.resolve()))}:
             if own in text:

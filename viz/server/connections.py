@@ -31,7 +31,7 @@ REFUSED = "A connection from %s is refused: %d from its network are open."
 
 
 @dataclass
-class Limits:
+class ConnectionLimits:
     """The limits of one process, and what counts towards them."""
 
     of_address: int = MAX_OF_ADDRESS
@@ -69,7 +69,7 @@ class Limits:
 class LimitedProtocol(H11Protocol):
     """uvicorn's HTTP connection under `ConnectionLimits`."""
 
-    limits: Limits
+    limits: ConnectionLimits
     _host: str | None = None  # counted address; None if uncounted or taken over by a websocket
     _timer: asyncio.TimerHandle | None = None
     _awaits = ""  # "head" or "body" of a request, until the timer ends
@@ -148,7 +148,7 @@ class LimitedProtocol(H11Protocol):
 class LimitedWebSocket(WebSocketsSansIOProtocol):
     """uvicorn's websocket, which is counted while it is open."""
 
-    limits: Limits | None = None
+    limits: ConnectionLimits | None = None
     host: str | None = None
 
     def connection_lost(self, exc: Exception | None) -> None:
@@ -161,6 +161,6 @@ class LimitedWebSocket(WebSocketsSansIOProtocol):
 def limited(config: Config, **limits: Any) -> Config:
     """Returns the configuration with limited protocols; `limits` are arguments of `ConnectionLimits`."""
     proxies = ProxyHeadersMiddleware(config.app, config.forwarded_allow_ips).trusted_hosts  # type: ignore[arg-type]
-    shared = Limits(proxies=proxies, **limits)
+    shared = ConnectionLimits(proxies=proxies, **limits)
     config.http, config.ws = type("Http", (LimitedProtocol,), {"limits": shared}), LimitedWebSocket
     return config

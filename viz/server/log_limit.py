@@ -35,10 +35,10 @@ class LogLimit(logging.Filter):
     """Passes, shortens or drops a log record. The number of dropped lines is logged after each minute."""
 
     def __init__(
-        self, most: int = LINES_A_MINUTE, seconds: float = MINUTE, now: Callable[[], float] = time.monotonic
+        self, max_lines: int = LINES_A_MINUTE, seconds: float = MINUTE, now: Callable[[], float] = time.monotonic
     ) -> None:
         super().__init__()
-        self.most, self.seconds, self.now = most, seconds, now
+        self.max_lines, self.seconds, self.now = max_lines, seconds, now
         self._lock = threading.Lock()
         # When the minute of a kind began, its lines, and how many of them were left out.
         self._windows: LRUCache[tuple[object, ...], list[float]] = LRUCache(MAX_KINDS)
@@ -71,7 +71,7 @@ class LogLimit(logging.Filter):
             if window is None or self.now() - window[0] >= self.seconds:
                 window = self._windows[kind] = [self.now(), 0, 0]
             window[1] += 1
-            if window[1] <= self.most:
+            if window[1] <= self.max_lines:
                 return True
             window[2] += 1
             is_first = window[2] == 1
@@ -83,8 +83,8 @@ class LogLimit(logging.Filter):
             later.start()
         return False
 
-    def _log_count(self, name: str, level: int, window: list[float], shown: str) -> None:
-        logging.getLogger(name).log(level, LEFT_OUT, window[2], shown, extra={"is_count": True})
+    def _log_count(self, name: str, level: int, window: list[float], message: str) -> None:
+        logging.getLogger(name).log(level, LEFT_OUT, window[2], message, extra={"is_count": True})
 
 
 def is_unreadable_input(fault: BaseException) -> bool:

@@ -41,11 +41,11 @@ from model.io.numbers import Parser
 from viz.server import log_limit
 from viz.server.first_paint import Readiness, with_health
 from viz.state.hosts import (
-    only_known,
+    check_host,
+    check_origin,
     own_names,
-    same_origin,
     share,
-    site,
+    site_url,
 )
 
 if TYPE_CHECKING:
@@ -54,18 +54,18 @@ if TYPE_CHECKING:
     from viz.classroom.rooms.routes import Rooms
 
 ARENAS = 2
-OWN_BLOCK = 256 * 1024  # bytes: the maps of a long text are larger
+MMAP_BYTES = 256 * 1024  # bytes: the maps of a long text are larger
 _MMAP_THRESHOLD, _ARENA_MAX = -3, -8  # of malloc.h
 
 
-def give_back() -> bool:
+def return_memory() -> bool:
     """Makes glibc return freed memory: few arenas, and large arrays in blocks of their own. False without glibc.
 
     By default freed arrays leave holes that stay with the process. Call this before threads start.
     """
     with contextlib.suppress(AttributeError, OSError, TypeError):
         set_option = ctypes.CDLL(None).mallopt
-        return bool(set_option(_ARENA_MAX, ARENAS)) and bool(set_option(_MMAP_THRESHOLD, OWN_BLOCK))
+        return bool(set_option(_ARENA_MAX, ARENAS)) and bool(set_option(_MMAP_THRESHOLD, MMAP_BYTES))
     return False
 
 
@@ -73,8 +73,8 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 MAX_FRAME = 4 * 1024 * 1024  # bytes of a websocket frame
-LEAST_KEPT = 128  # MB: twice the longest sentence
-MAX_TOLD = 20  # printed folders without a checkpoint
+MIN_CACHE_MB = 128  # MB: twice the longest sentence
+MAX_MESSAGES = 20  # printed folders without a checkpoint
 
 
 def warm_up(server: uvicorn.Server, readiness: Readiness) -> None:
@@ -82,14 +82,14 @@ def warm_up(server: uvicorn.Server, readiness: Readiness) -> None:
     while not server.started:
         time.sleep(0.02)
     if has_screen():
-        webbrowser.open(site(server.config.host, server.config.port))
+        webbrowser.open(site_url(server.config.host, server.config.port))
     from viz import cache, computations
-    from viz.state.view import View, unedited
+    from viz.state.view import View, without_edits
 
     view = View()
     try:
         cache.analyse(view.request(), view.device)
-        computations.mask_effects(unedited(view.request()), view.device)
+        computations.mask_effects(without_edits(view.request()), view.device)
         import plotly.graph_objects  # noqa: F401
 
         readiness.fault = ""
@@ -107,7 +107,7 @@ def has_screen() -> bool:
     return bool(desktop) and sys.stdout.isatty()
 
 
-def fault_of(host: str, number: int) -> str | None:
+def address_fault(host: str, number: int) -> str | None:
     """Returns the message for an unusable address, or None."""
     try:
         family, kind, protocol, _, where = socket.getaddrinfo(host, number, type=socket.SOCK_STREAM)[0]
@@ -115,7 +115,7 @@ def fault_of(host: str, number: int) -> str | None:
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             probe.bind(where)
     except OSError as fault:
-        return f"{site(host, number)} cannot be used ({fault.strerror}). Set another PORT= or HOST=."
+        return f"{site_url(host, number)} cannot be used ({fault.strerror}). Set another PORT= or HOST=."
     return None
 
 
@@ -129,14 +129,14 @@ def show_errors(wanted: str) -> None:
         st.set_option("client.showErrorDetails", "full")
 
 
-def check_kept(wanted: str) -> None:
+def check_cache_size(wanted: str) -> None:
     """Raises ValueError unless KEEP_MB is empty or large enough for the longest sentence."""
-    fits = wanted.isascii() and wanted.isdigit() and len(wanted) < 9 and int(wanted) >= LEAST_KEPT
+    fits = wanted.isascii() and wanted.isdigit() and len(wanted) < 9 and int(wanted) >= MIN_CACHE_MB
     if wanted and not fits:
-        raise ValueError(f"KEEP_MB is {wanted[:40]!r}; expected megabytes of memory, {LEAST_KEPT} or more, or nothing.")
+        raise ValueError(f"KEEP_MB is {wanted[:40]!r}; expected megabytes of memory, {MIN_CACHE_MB} or more, or nothing.")
 
 
-def more_files() -> None:
+def raise_file_limit() -> None:
     """Raises the limit of open files: a session takes four, for two minutes after its end."""
     with contextlib.suppress(ImportError, OSError, ValueError):  # no such limit on this system
         import resource
@@ -145,11 +145,11 @@ def more_files() -> None:
         resource.setrlimit(resource.RLIMIT_NOFILE, (hard_limit, hard_limit))
 
 
-def say_what_is_unusable() -> None:
+def print_unusable() -> None:
     """Prints a line for each folder of CHECKPOINTS without a checkpoint, and makes these paths absolute."""
     if own := named():
         os.environ["CHECKPOINTS"] = os.pathsep.join(map(str, own))
-        print(*survey().unusable[:MAX_TOLD], sep="\n", end="\n" if survey().unusable else "", file=sys.stderr)
+        print(*survey().unusable[:MAX_MESSAGES], sep="\n", end="\n" if survey().unusable else "", file=sys.stderr)
 
 
 def set_uploads(host: str) -> None:
@@ -160,15 +160,15 @@ def set_uploads(host: str) -> None:
 
     env = os.environ
     others = env.get("ALLOWED_HOSTS", "") + env.get("LAB_ADDRESS", "")
-    on = uploads.switch(env.get("UPLOADS", ""), env.get("UPLOAD_MB", ""), host, others)
-    config.set_option("server.maxUploadSize", uploads.most_mb() if on else 1)
+    on = uploads.configure(env.get("UPLOADS", ""), env.get("UPLOAD_MB", ""), host, others)
+    config.set_option("server.maxUploadSize", uploads.max_mb() if on else 1)
     uploads.clear_left_over()
 
 
-def settled(host: str, number: int) -> tuple[str | None, Rooms]:
+def configure(host: str, number: int) -> tuple[str | None, Rooms]:
     """Applies the environment variables and returns the shared address and the rooms. Raises ValueError for a wrong one."""
     show_errors(os.environ.get("LAB_DEBUG", ""))
-    check_kept(os.environ.get("KEEP_MB", ""))
+    check_cache_size(os.environ.get("KEEP_MB", ""))
     set_uploads(host)
     shared = share(host, number, os.environ.get("LAB_ADDRESS", ""))
     from viz.classroom.rooms import routes  # reads KEEP_MB
@@ -176,13 +176,13 @@ def settled(host: str, number: int) -> tuple[str | None, Rooms]:
     return shared, routes.rooms(os.environ.get("REDIS_URL", ""))
 
 
-def say_less() -> None:
+def quiet_logs() -> None:
     """Mutes log lines of libraries that nobody can act on."""
     logging.getLogger("streamlit").setLevel(logging.WARNING)
     logging.getLogger("uvicorn.error").addFilter(lambda record: "without completing response" not in record.getMessage())
 
 
-def ending(handle_exit: Callable[..., None], closing: asyncio.Event) -> Callable[..., None]:
+def stop_handler(handle_exit: Callable[..., None], closing: asyncio.Event) -> Callable[..., None]:
     """Returns a handler for the stop signal, which first closes endless streams."""
 
     def handle(*signal: Any) -> None:
@@ -204,17 +204,17 @@ def main() -> int:
     parser.add_argument("--port", type=port, default=os.environ.get("PORT") or "8501", help="default: PORT, or 8501")
     args = parser.parse_args()
     log_limit.install(log_limit.LogLimit())
-    if fault := fault_of(args.host, args.port):
+    if fault := address_fault(args.host, args.port):
         print(fault, file=sys.stderr)
         return 2
-    say_what_is_unusable()
-    give_back()
+    print_unusable()
+    return_memory()
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # best for small arrays, fair among visitors
     os.environ.setdefault("TORCHINDUCTOR_CACHE_DIR", str(ROOT))  # else torch writes a file and fails on a full disk
     os.chdir(ROOT if (ROOT / ".streamlit").is_dir() else ROOT / "viz")  # where .streamlit/config.toml lies
     sys.path.insert(0, str(ROOT))
     try:
-        shared, rooms = settled(args.host, args.port)
+        shared, rooms = configure(args.host, args.port)
     except ValueError as fault:
         print(fault, file=sys.stderr)
         return 2
@@ -229,13 +229,13 @@ def main() -> int:
     from viz.state import uploads
 
     allowed = ",".join((os.environ.get("ALLOWED_HOSTS", ""), urlsplit(shared or "").netloc))
-    more_files()
-    say_less()
+    raise_file_limit()
+    quiet_logs()
     readiness = Readiness()
     app = with_stylesheet(st.App(ROOT / "app.py"))
     theme.has_first_page = routes.is_mounted = True
     config = uvicorn.Config(
-        with_health(only_known(rooms.over(same_origin(app)), own_names(args.host, allowed)), readiness),
+        with_health(check_host(rooms.over(check_origin(app)), own_names(args.host, allowed)), readiness),
         host=args.host,
         port=args.port,
         loop="asyncio",
@@ -247,13 +247,13 @@ def main() -> int:
         timeout_graceful_shutdown=2,
     )
     server = uvicorn.Server(connections.limited(config))
-    server.handle_exit = ending(server.handle_exit, rooms.closing)
+    server.handle_exit = stop_handler(server.handle_exit, rooms.closing)
     threading.Thread(target=warm_up, args=(server, readiness), name="warm-up", daemon=True).start()
-    print(f"Attention Lab: {site(args.host, args.port)}  (stop with Ctrl+C)", flush=True)
+    print(f"Attention Lab: {site_url(args.host, args.port)}  (stop with Ctrl+C)", flush=True)
     if shared:
         print(f"In this network: {shared}", flush=True)
-    if uploads.is_on():
-        print(f"Uploads are on: checkpoints as a zip up to {uploads.most_mb()} MB (UPLOADS=0 disables them).", flush=True)
+    if uploads.is_enabled():
+        print(f"Uploads are on: checkpoints as a zip up to {uploads.max_mb()} MB (UPLOADS=0 disables them).", flush=True)
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # a stop without Ctrl+C
     with contextlib.suppress(KeyboardInterrupt):
         server.run()

@@ -39,7 +39,7 @@ class Field:
             raise ValueError(f"undo is {self.undo!r}; expected one of {', '.join(get_args(Undo))}")
 
 
-def declared(default: Any, parameter: str, value: Value, **more: Any) -> Any:
+def view_field(default: Any, parameter: str, value: Value, **more: Any) -> Any:
     """Returns a dataclass field of the view; `more` are arguments of `Field`."""
     return dataclasses.field(default=default, metadata={_KEY: Field(parameter, value, **more)})
 
@@ -65,7 +65,7 @@ def fields(view: type) -> Mapping[str, Field]:
     return MappingProxyType(declarations)
 
 
-def named(view: type, **wanted: str) -> tuple[str, ...]:
+def names_where(view: type, **wanted: str) -> tuple[str, ...]:
     """Returns the fields with these declared values, in order: `names_where(View, undo="step")`."""
     return tuple(
         name for name, field in fields(view).items() if all(getattr(field, key) == value for key, value in wanted.items())

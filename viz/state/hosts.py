@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Receive, Scope, Send
 
-ALONE = "This lab answers only on this computer. To open it to the room, restart it with HOST=0.0.0.0 make run."
+LOCAL_ONLY = "This lab answers only on this computer. To open it to the room, restart it with HOST=0.0.0.0 make run."
 NOT_FOUND = (
     "Other machines cannot reach this address. Restart with `make run HOST=0.0.0.0 LAB_ADDRESS=http://<this machine>:8501`."
 )
@@ -47,9 +47,9 @@ def is_shared() -> bool:
     return _is_open or _shared is not None
 
 
-def why_not_shared() -> str:
+def sharing_help() -> str:
     """Returns a message that says how to get a `shared_address`."""
-    return NOT_FOUND if _is_open else ALONE
+    return NOT_FOUND if _is_open else LOCAL_ONLY
 
 
 def share(host: str, port: int, wanted: str = "") -> str | None:
@@ -65,11 +65,11 @@ def share(host: str, port: int, wanted: str = "") -> str | None:
         _shared = wanted.rstrip("/").lower()
     else:
         address = next(_addresses(here), None) if here in ANYWHERE else here if _is_open else None
-        _shared = address and site(address, port)
+        _shared = address and site_url(address, port)
     return _shared
 
 
-def site(host: str, port: int) -> str:
+def site_url(host: str, port: int) -> str:
     return f"http://{f'[{host}]' if ':' in host else host}:{port}"
 
 
@@ -96,10 +96,10 @@ def _addresses(listening: str) -> Iterator[str]:
         if not ipaddress.ip_address(address := probe.getsockname()[0]).is_loopback:
             yield address
     if family == socket.AF_INET:  # a network without internet, such as a hotspot, may have no route
-        yield from _of_interfaces()
+        yield from _interface_addresses()
 
 
-def _of_interfaces() -> Iterator[str]:
+def _interface_addresses() -> Iterator[str]:
     try:
         import fcntl
     except ImportError:  # Windows
@@ -127,7 +127,7 @@ def own_names(host: str, more: str = "") -> frozenset[str]:
     return frozenset(each for name in names if (each := name_of(name)))
 
 
-def is_let_in(host: str, names: Iterable[str]) -> bool:
+def is_allowed_host(host: str, names: Iterable[str]) -> bool:
     """True for an IP address, one of the names, or a name ending in .localhost; False for a malformed header."""
     match = HOST.fullmatch(host.strip().lower())
     if match is None or int(match[2] or 0) > 65535:
@@ -182,14 +182,14 @@ def network_of(host: str) -> str:
         return host
 
 
-def only_known(app: ASGIApp, names: frozenset[str]) -> ASGIApp:
+def check_host(app: ASGIApp, names: frozenset[str]) -> ASGIApp:
     """Rejects requests with a foreign Host header; the response says what to do."""
 
     async def checked(scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] not in ("http", "websocket"):
             return await app(scope, receive, send)
         host = dict(scope.get("headers", ())).get(b"host", b"").decode("latin-1")
-        if is_let_in(host, names):
+        if is_allowed_host(host, names):
             return await app(scope, receive, send)
         if scope["type"] == "websocket":
             return await send({"type": "websocket.close", "code": 1008})
@@ -202,7 +202,7 @@ def only_known(app: ASGIApp, names: frozenset[str]) -> ASGIApp:
     return checked
 
 
-def same_origin(app: ASGIApp) -> ASGIApp:
+def check_origin(app: ASGIApp) -> ASGIApp:
     """Accepts pages of the lab's own origin under any allowed name, and rejects websockets of other pages.
 
     Streamlit compares addresses only. It would reject visitors who typed this machine's name, and accept pages of every

@@ -24,21 +24,21 @@ def go_to(page: str, large: int = View.large) -> None:
     session.change(large=large)
 
 
-def page() -> str:
+def current_page() -> str:
     """Returns the name of the page of this run."""
     return st.session_state.get("page", pages.PAGES[0].name)
 
 
-def leave() -> None:
+def switch_page() -> None:
     """Switches to the page that a callback requested, if any.
 
     The link is passed on, so the history gets one entry for the page and none without a link.
     """
     if page := st.session_state.pop("next page", None):
-        st.switch_page(page, query_params=link(session.current()))
+        st.switch_page(page, query_params=link(session.current_view()))
 
 
-def lost() -> str:
+def unknown_page_name() -> str:
     """Returns the last part of the address if it names no page, in a visitor's first run only; else an empty string.
 
     Streamlit decides whether this part names a page or belongs to the lab's own address.
@@ -49,14 +49,14 @@ def lost() -> str:
     return "" if name in [page.name for page in pages.PAGES[1:]] else name
 
 
-def lead_back(name: str) -> None:
+def go_to_first_page(name: str) -> None:
     """Switches to the first page, which reports the unknown address. The link stays."""
     first = pages.PAGES[0]
     st.session_state["lost"] = () if name == first.name else (pages.unknown_address(name),)
     st.switch_page(first.file, query_params=st.query_params.to_dict())
 
 
-def address() -> str:
+def lab_address() -> str:
     """Returns the lab's address in this browser, with a final /; empty if unknown."""
     url = urlsplit(st.context.url or "")
     home, _, last = url.path.rstrip("/").rpartition("/")
@@ -66,19 +66,19 @@ def address() -> str:
 
 def toggle_edit(code: str) -> None:
     """Adds an edit, or removes it if present; called from callbacks. An impossible edit only shows a message."""
-    now = session.current().intervention
+    now = session.current_view().intervention
     has = any(code == each for each, _ in now.parts())
     try:
         if not has and (larger := now.covering(code)):
-            session.tell(f"A larger edit ({larger}) already switches this off. Remove it first.")
+            session.show_message(f"A larger edit ({larger}) already switches this off. Remove it first.")
             return
         after = now.without(code) if has else now.with_edit(code)
-        session.change(**with_intervention(after), **({} if has else _where(code)))
+        session.change(**with_intervention(after), **({} if has else _fields_of_place(code)))
     except EditError as fault:
-        session.tell(str(fault))
+        session.show_message(str(fault))
 
 
-def _where(code: str) -> dict[str, Any]:
+def _fields_of_place(code: str) -> dict[str, Any]:
     """Returns the view's site, layer and head of a new edit, so that the page shows it."""
     place = None if switch_of(code) else getattr(parse_edit(code), "place", None)
     if place is None:
@@ -96,7 +96,7 @@ def clear_edits() -> None:
     session.change(**with_intervention(BASELINE), pad=0)
 
 
-def show_request(request: Request, experiment: str, whose: View | None = None, typed: str = "") -> None:
+def show_request(request: Request, experiment: str, text_view: View | None = None, typed: str = "") -> None:
     """Shows the view of a ready experiment; called from callbacks.
 
     Args:
@@ -104,8 +104,8 @@ def show_request(request: Request, experiment: str, whose: View | None = None, t
         typed: the visitor's own text, which the link keeps while another is shown.
     """
     text = {"source": request.source}
-    if whose is not None and request.source in whose.sentences:
-        text = {name: getattr(whose, name) for name in ("source", "sentence", "split")}
+    if text_view is not None and request.source in text_view.sentences:
+        text = {name: getattr(text_view, name) for name in ("source", "sentence", "split")}
     session.change(
         **with_intervention(request.intervention),
         **text,

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from model.config import SCHEMES
 from model.edits.intervention import BASELINE, Intervention
-from model.readings.heads.head_maps import MEASURES
+from model.readings.heads.head_maps import MAP_READINGS
 from model.readings.heads.head_metrics import METRICS, orders
 from model.readings.stages.model_sizes import LARGEST, PRESETS
 from model.readings.tokens.word_readings import READINGS
@@ -14,7 +14,7 @@ from model.trace import KINDS
 from model.variants.designs import BASE, VARIANTS
 from model.variants.record import SCORES
 from viz.state import values
-from viz.state.fields import declared
+from viz.state.fields import view_field
 
 PARTS = ("stages", "writers", "map", "scale", "length", "lens", "tokens", "embeddings")  # of the page Inside
 WHY = ("sum", "readings")  # of the page Why
@@ -32,14 +32,14 @@ DIFFERS = ("word", "sentence", "checkpoint", "edits", "head", "hypothesis", "ste
 COMPARED = ("maps", "patching")  # parts of the page Compare
 OF_VARIANTS = ("scores", "curves", "maps", "heads")  # parts of the page Variants
 VARIANTS_BY = ("design", "speed", "parameters")  # horizontal axis of their scores
-MAX_BESIDE = 4  # variants with maps side by side
+MAX_SIDE_BY_SIDE = 4  # variants with maps side by side
 MAX_NEAR = 32  # width of the window that the part Length tries
 MAX_PE_WIDTH, MAX_PE_BASE, MAX_PE_COUNT, MAX_PE_SHIFT = 1024, 1e6, 512, 128
 SIZES = ("own", *PRESETS)  # the checkpoint's own size, or that of a known model
 SIZED = ("size_layers", "size_width", "size_heads", "size_ff", "size_vocab")  # fields of a size
 
 _PATCHED = ("patched", "patched_step")  # between two sentences
-_PAIR = values.together("a kind of attention and two tokens", values.choice(*KINDS), *[values.number(1, 999)] * 2)
+_PAIR = values.joined("a kind of attention and two tokens", values.choice(*KINDS), *[values.number(1, 999)] * 2)
 _TRIED = values.text(values.MAX_TRIED, f"at most {values.MAX_TRIED} characters")
 
 
@@ -57,105 +57,107 @@ def metrics() -> tuple[str, ...]:
 class HeadsFields:
     """Fields of the page Heads."""
 
-    order: str = declared("position", "order", values.one_of(orders))  # of the heads: by a number, or by similarity
-    measure: str = declared("weights", "measure", values.choice(*MEASURES))  # of one head's map
-    merge: bool = declared(False, "words", values.switch("merged", "pieces"))  # pieces into words
-    hide: bool = declared(False, "lines", values.switch("content", "all"))  # lines to control tokens and punctuation
-    mass: int = declared(75, "mass", values.number(1, 100))  # per cent of each row's weight whose lines are drawn
-    together: bool = declared(False, "sites", values.switch("all", "one"))  # all sites in one picture
-    average: bool = declared(False, "average", values.switch("layers", "none"))  # over all layers and heads of a site
-    find: tuple[str, int, int] | None = declared(None, "find", _PAIR)  # heads that link two tokens: site, query, key
-    by_row: bool = declared(False, "colour", values.switch("row", "one"))  # up to each row's maximum, else from 0 to 1
+    order: str = view_field("position", "order", values.one_of(orders))  # of the heads: by a number, or by similarity
+    measure: str = view_field("weights", "measure", values.choice(*MAP_READINGS))  # of one head's map
+    merge: bool = view_field(False, "words", values.switch("merged", "pieces"))  # pieces into words
+    hide: bool = view_field(False, "lines", values.switch("content", "all"))  # lines to control tokens and punctuation
+    mass: int = view_field(75, "mass", values.number(1, 100))  # per cent of each row's weight whose lines are drawn
+    together: bool = view_field(False, "sites", values.switch("all", "one"))  # all sites in one picture
+    average: bool = view_field(False, "average", values.switch("layers", "none"))  # over all layers and heads of a site
+    find: tuple[str, int, int] | None = view_field(None, "find", _PAIR)  # heads that link two tokens: site, query, key
+    by_row: bool = view_field(False, "colour", values.switch("row", "one"))  # up to each row's maximum, else from 0 to 1
 
 
 @dataclass(frozen=True)
 class InsideFields:
     """Fields of the page Inside."""
 
-    part: str = declared("stages", "part", values.choice(*PARTS))
-    stage: int = declared(1, "stage", values.number(1, 99))  # of one head unfolded
-    token: int = declared(1, "token", values.number(1, 999))  # the source token of the query, in the encoder
-    key: int = declared(0, "key", values.number(0, 999))  # the key whose score is split; 0: the one with the largest weight
-    near: str = declared("", "near", values.word())  # the token whose neighbours are listed; empty: the predicted one
-    cut: str = declared("source", "cut", values.choice(*CUTS))
-    cut_word: int = declared(0, "cut_word", values.number(0, 999))  # of those words; 0: the one of the most tokens
-    cut_merges: int = declared(0, "cut_merges", values.number(0, 9999))  # how many of its merges are made
-    cut_text: str = declared("", "cut_text", _TRIED)  # the typed text to tokenize
-    near_width: int = declared(4, "near_w", values.number(1, MAX_NEAR))  # of the window that is tried
-    size: str = declared("own", "size", values.choice(*SIZES), drops=SIZED)
-    size_layers: int = declared(0, "size_n", values.number(0, LARGEST["layers"]))  # of each stack; 0, as below: as it has
-    size_width: int = declared(0, "size_d", values.number(0, LARGEST["d_model"]))
-    size_heads: int = declared(0, "size_h", values.number(0, LARGEST["heads"]))
-    size_ff: int = declared(0, "size_ff", values.number(0, LARGEST["d_ff"]))
-    size_vocab: int = declared(0, "size_v", values.number(0, LARGEST["vocabulary"]))
-    size_length: int = declared(512, "size_l", values.number(1, LARGEST["length"]))  # of a text, in tokens
+    part: str = view_field("stages", "part", values.choice(*PARTS))
+    stage: int = view_field(1, "stage", values.number(1, 99))  # of one head unfolded
+    token: int = view_field(1, "token", values.number(1, 999))  # the source token of the query, in the encoder
+    key: int = view_field(
+        0, "key", values.number(0, 999)
+    )  # the key whose score is split; 0: the one with the largest weight
+    near: str = view_field("", "near", values.word())  # the token whose neighbours are listed; empty: the predicted one
+    cut: str = view_field("source", "cut", values.choice(*CUTS))
+    cut_word: int = view_field(0, "cut_word", values.number(0, 999))  # of those words; 0: the one of the most tokens
+    cut_merges: int = view_field(0, "cut_merges", values.number(0, 9999))  # how many of its merges are made
+    cut_text: str = view_field("", "cut_text", _TRIED)  # the typed text to tokenize
+    near_width: int = view_field(4, "near_w", values.number(1, MAX_NEAR))  # of the window that is tried
+    size: str = view_field("own", "size", values.choice(*SIZES), drops=SIZED)
+    size_layers: int = view_field(0, "size_n", values.number(0, LARGEST["layers"]))  # of each stack; 0, as below: as it has
+    size_width: int = view_field(0, "size_d", values.number(0, LARGEST["d_model"]))
+    size_heads: int = view_field(0, "size_h", values.number(0, LARGEST["heads"]))
+    size_ff: int = view_field(0, "size_ff", values.number(0, LARGEST["d_ff"]))
+    size_vocab: int = view_field(0, "size_v", values.number(0, LARGEST["vocabulary"]))
+    size_length: int = view_field(512, "size_l", values.number(1, LARGEST["length"]))  # of a text, in tokens
 
 
 @dataclass(frozen=True)
 class PositionsFields:
     """Fields of the page Positions."""
 
-    scheme: str = declared("", "scheme", values.one_of(lambda: tuple(SCHEMES)))  # empty: the checkpoint's own
-    pe_width: int = declared(0, "pe_d", values.even(2, MAX_PE_WIDTH))  # of the positions; 0: as the checkpoint has it
-    pe_base: float = declared(10000.0, "pe_base", values.decimal(2, MAX_PE_BASE))
-    pe_count: int = declared(64, "pe_n", values.number(2, MAX_PE_COUNT))  # how many positions
-    pe_shift: int = declared(1, "pe_k", values.number(0, MAX_PE_SHIFT))  # the k of PE(p + k)
-    pe_pair: int = declared(0, "pe_i", values.number(0, MAX_PE_WIDTH // 2 - 1))  # the pair of dimensions that is followed
+    scheme: str = view_field("", "scheme", values.one_of(lambda: tuple(SCHEMES)))  # empty: the checkpoint's own
+    pe_width: int = view_field(0, "pe_d", values.even(2, MAX_PE_WIDTH))  # of the positions; 0: as the checkpoint has it
+    pe_base: float = view_field(10000.0, "pe_base", values.decimal(2, MAX_PE_BASE))
+    pe_count: int = view_field(64, "pe_n", values.number(2, MAX_PE_COUNT))  # how many positions
+    pe_shift: int = view_field(1, "pe_k", values.number(0, MAX_PE_SHIFT))  # the k of PE(p + k)
+    pe_pair: int = view_field(0, "pe_i", values.number(0, MAX_PE_WIDTH // 2 - 1))  # the pair of dimensions that is followed
 
 
 @dataclass(frozen=True)
 class WhyFields:
     """Fields of the page Why."""
 
-    rival: int | None = declared(None, "rival", values.number_or("next", 0, 999_999))  # a token; None: the likeliest other
-    why: str = declared("sum", "why", values.choice(*WHY))
-    piece: str = declared("head", "piece", values.choice(*PIECES))
-    tested: str = declared("step", "test", values.choice(*TESTED))
-    reading: str = declared("", "reading", values.one_of(readings))  # whose curves are drawn; empty: the best one's
+    rival: int | None = view_field(None, "rival", values.number_or("next", 0, 999_999))  # a token; None: the likeliest other
+    why: str = view_field("sum", "why", values.choice(*WHY))
+    piece: str = view_field("head", "piece", values.choice(*PIECES))
+    tested: str = view_field("step", "test", values.choice(*TESTED))
+    reading: str = view_field("", "reading", values.one_of(readings))  # whose curves are drawn; empty: the best one's
 
 
 @dataclass(frozen=True)
 class CompareFields:
     """Fields of the page Compare: the one thing that differs from the view on the other side."""
 
-    differs: str = declared("word", "differs", values.choice(*DIFFERS), drops=_PATCHED)
-    compared: str = declared("maps", "compare", values.choice(*COMPARED))
-    swap: int = declared(
+    differs: str = view_field("word", "differs", values.choice(*DIFFERS), drops=_PATCHED)
+    compared: str = view_field("maps", "compare", values.choice(*COMPARED))
+    swap: int = view_field(
         0, "swap", values.number(0, 999), drops=_PATCHED
     )  # the replaced word; 0: that of an example, if present
-    swap_to: str = declared("", "swap_to", values.word(), drops=_PATCHED)  # the replacement; empty: the example's
-    other_text: str = declared("", "other_text", values.long_text(), drops=_PATCHED)
-    other_checkpoint: str = declared("", "other_checkpoint", values.folder())  # empty: the first other one
-    other_layer: int = declared(0, "other_layer", values.number(0, 999))  # 0: the view's
-    other_head: int | None = declared(0, "other_head", values.number_or("mean", 0, 999))  # 0: chosen by what differs
-    other_path: tuple[int, ...] = declared((), "other_path", values.path())  # empty: the best other one
-    other_step: int = declared(0, "other_step", values.number(0, 999))  # 0: the next one
-    patched: Intervention = declared(BASELINE, "patched", values.patches())  # noqa: RUF009
+    swap_to: str = view_field("", "swap_to", values.word(), drops=_PATCHED)  # the replacement; empty: the example's
+    other_text: str = view_field("", "other_text", values.long_text(), drops=_PATCHED)
+    other_checkpoint: str = view_field("", "other_checkpoint", values.folder())  # empty: the first other one
+    other_layer: int = view_field(0, "other_layer", values.number(0, 999))  # 0: the view's
+    other_head: int | None = view_field(0, "other_head", values.number_or("mean", 0, 999))  # 0: chosen by what differs
+    other_path: tuple[int, ...] = view_field((), "other_path", values.path())  # empty: the best other one
+    other_step: int = view_field(0, "other_step", values.number(0, 999))  # 0: the next one
+    patched: Intervention = view_field(BASELINE, "patched", values.patches())  # noqa: RUF009
     # patched: activations from the other sentence; empty: the piece with the largest effect
-    patched_step: int = declared(0, "patched_step", values.number(0, 999), drops=("patched",))  # 0: the first difference
+    patched_step: int = view_field(0, "patched_step", values.number(0, 999), drops=("patched",))  # 0: the first difference
 
 
 @dataclass(frozen=True)
 class TrainingFields:
     """Fields of the page Training."""
 
-    run: str = declared("", "run", values.folder(), drops=("trained", "probe"))  # empty: the checkpoint's own history
-    probe: int = declared(1, "probe", values.number(1, 99))  # the number of a watched sentence
-    trained: int | None = declared(None, "trained", values.number_or("last", 0, 999_999))  # the step of the training
-    grown: str = declared("previous", "grown", values.one_of(metrics))  # the number of every head, over the steps
-    reach: float = declared(0.5, "reach", values.decimal(0, 1))  # the threshold of that number
+    run: str = view_field("", "run", values.folder(), drops=("trained", "probe"))  # empty: the checkpoint's own history
+    probe: int = view_field(1, "probe", values.number(1, 99))  # the number of a watched sentence
+    trained: int | None = view_field(None, "trained", values.number_or("last", 0, 999_999))  # the step of the training
+    grown: str = view_field("previous", "grown", values.one_of(metrics))  # the number of every head, over the steps
+    reach: float = view_field(0.5, "reach", values.decimal(0, 1))  # the threshold of that number
 
 
 @dataclass(frozen=True)
 class VariantsFields:
     """Fields of the page Variants. Its layer and head belong to the variants, not to the view's checkpoint."""
 
-    of_variants: str = declared("scores", "about", values.choice(*OF_VARIANTS))
-    variants_score: str = declared("bleu", "score", values.choice(*SCORES))
-    variants_by: str = declared("design", "by", values.choice(*VARIANTS_BY))
-    beside: tuple[str, ...] = declared((), "beside", values.several(lambda: tuple(VARIANTS), MAX_BESIDE))
+    of_variants: str = view_field("scores", "about", values.choice(*OF_VARIANTS))
+    variants_score: str = view_field("bleu", "score", values.choice(*SCORES))
+    variants_by: str = view_field("design", "by", values.choice(*VARIANTS_BY))
+    beside: tuple[str, ...] = view_field((), "beside", values.several(lambda: tuple(VARIANTS), MAX_SIDE_BY_SIDE))
     # beside: the variants with maps; empty: the first available ones
-    beside_kind: str = declared("cross", "beside_kind", values.choice(*KINDS))
-    beside_layer: int = declared(2, "beside_layer", values.number(1, 99))
-    beside_head: int | None = declared(1, "beside_head", values.number_or("mean", 1, 99))
-    returning: str = declared(BASE, "returning", values.one_of(lambda: tuple(VARIANTS)))  # whose heads over its seeds
+    beside_kind: str = view_field("cross", "beside_kind", values.choice(*KINDS))
+    beside_layer: int = view_field(2, "beside_layer", values.number(1, 99))
+    beside_head: int | None = view_field(1, "beside_head", values.number_or("mean", 1, 99))
+    returning: str = view_field(BASE, "returning", values.one_of(lambda: tuple(VARIANTS)))  # whose heads over its seeds

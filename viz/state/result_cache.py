@@ -21,11 +21,11 @@ from weakref import WeakValueDictionary
 import cachetools
 import numpy as np
 
-from viz.state.work_queue import turn
+from viz.state.work_queue import work_slot
 
 KEEP_MB = int(os.environ.get("KEEP_MB") or 512)  # checked by `viz.server.serve`
-MAX_KEPT = KEEP_MB * 1024 * 1024  # bytes
-MAX_DRAWN = MAX_KEPT // 4  # bytes
+MAX_CACHE_BYTES = KEEP_MB * 1024 * 1024  # bytes
+MAX_FIGURE_BYTES = MAX_CACHE_BYTES // 4  # bytes
 BASE_MB, RUN_MB = 600, 20  # a process with four checkpoints; a run that draws 128 tokens
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -33,12 +33,12 @@ _forget: list[Callable[[], None]] = []  # empties each cache
 _forget_of: list[Callable[[str], None]] = []  # removes a checkpoint's results from each cache
 
 
-def written(values: Any) -> str:
+def to_json(values: Any) -> str:
     """Returns values as compact JSON."""
     return json.dumps(values, separators=(",", ":"))
 
 
-def most_mb(runs: int, kept_mb: int = KEEP_MB) -> int:
+def max_memory_mb(runs: int, kept_mb: int = KEEP_MB) -> int:
     """Returns the memory bound of a process while `runs` runs draw texts of 128 tokens; see `benchmarks.memory`."""
     return BASE_MB + kept_mb + RUN_MB * runs
 
@@ -46,22 +46,22 @@ def most_mb(runs: int, kept_mb: int = KEEP_MB) -> int:
 class Ledger:
     """The bytes of all cached results, in the order of their last use."""
 
-    def __init__(self, most: int) -> None:
-        self.most, self.total = most, 0
+    def __init__(self, max_bytes: int) -> None:
+        self.max_bytes, self.total = max_bytes, 0
         self._changing = threading.Lock()  # the holder takes no other lock
-        self._weights: OrderedDict[tuple[Place, Hashable], int] = OrderedDict()
+        self._weights: OrderedDict[tuple[ResultCache, Hashable], int] = OrderedDict()
 
-    def add(self, place: Place, key: Hashable, weight: int) -> None:
+    def add(self, place: ResultCache, key: Hashable, weight: int) -> None:
         with self._changing:
             self.total += weight - self._weights.pop((place, key), 0)
             self._weights[place, key] = weight
 
-    def use(self, place: Place, key: Hashable) -> None:
+    def use(self, place: ResultCache, key: Hashable) -> None:
         with self._changing:
             if (place, key) in self._weights:
                 self._weights.move_to_end((place, key))
 
-    def remove(self, place: Place, key: Hashable) -> None:
+    def remove(self, place: ResultCache, key: Hashable) -> None:
         with self._changing:
             self.total -= self._weights.pop((place, key), 0)
 
@@ -69,24 +69,24 @@ class Ledger:
         """Removes the least recently used results until the rest fits. The caller holds no lock of a cache."""
         while True:
             with self._changing:
-                if self.total <= self.most or not self._weights:
+                if self.total <= self.max_bytes or not self._weights:
                     return
                 (place, key), weight = self._weights.popitem(last=False)
                 self.total -= weight
-            with place.changing:
+            with place.condition:
                 place.pop(key, None)
 
 
-class Place(cachetools.LRUCache):
+class ResultCache(cachetools.LRUCache):
     """The results of one function, counted in a ledger. An evicted result is still found while a run uses it."""
 
     __hash__ = object.__hash__
     __eq__ = object.__eq__
 
-    def __init__(self, size: int, weigh: Callable[[Any], int] | None = None, ledger: Ledger | None = None) -> None:
+    def __init__(self, size: int, getsizeof: Callable[[Any], int] | None = None, ledger: Ledger | None = None) -> None:
         """`size` counts results, or bytes if `getsizeof` returns the bytes of one."""
         super().__init__(size)
-        self.changing, self._weigh, self._ledger, self._last = threading.Condition(), weigh, ledger, 0
+        self.condition, self._weigh, self._ledger, self._last = threading.Condition(), getsizeof, ledger, 0
         self._in_use: WeakValueDictionary[Hashable, Any] = WeakValueDictionary()
 
     def getsizeof(self, value: Any) -> int:
@@ -111,7 +111,7 @@ class Place(cachetools.LRUCache):
         with contextlib.suppress(TypeError):  # a dict has no weak reference
             self._in_use[key] = value
         if self._ledger is not None:
-            self._ledger.add(self, key, self._last if self._weigh else weight(value))
+            self._ledger.add(self, key, self._last if self._weigh else estimate_bytes(value))
 
     def __delitem__(self, key: Hashable) -> None:
         super().__delitem__(key)
@@ -129,7 +129,7 @@ class Place(cachetools.LRUCache):
             self.drop(key)
 
 
-LEDGER = Ledger(MAX_KEPT)
+LEDGER = Ledger(MAX_CACHE_BYTES)
 
 
 class Payload(dict[str, Any]):
@@ -137,7 +137,7 @@ class Payload(dict[str, Any]):
 
     @functools.cached_property
     def text(self) -> str:
-        return written(dict(self))
+        return to_json(dict(self))
 
     @property
     def nbytes(self) -> int:
@@ -145,12 +145,12 @@ class Payload(dict[str, Any]):
         return len(self.text)
 
 
-def kept(
+def cached(
     size: int,
-    weigh: Callable[[Any], int] | None = None,
-    beside: tuple[str, ...] = (),
+    getsizeof: Callable[[Any], int] | None = None,
+    ignore: tuple[str, ...] = (),
     is_long: Callable[..., bool] = lambda *args, **named: False,
-    newest: str = "",
+    replace_on: str = "",
     ledger: Ledger | None = LEDGER,
 ) -> Callable[[F], F]:
     """Caches a function's results for all visitors. Concurrent calls with equal arguments share one computation.
@@ -167,11 +167,11 @@ def kept(
     """
 
     def decorate(function: F) -> F:
-        cache = Place(size, weigh, ledger)
-        arguments = [name for name in inspect.signature(function).parameters if name not in beside]
-        compute = cachetools.cached(cache, key=_key(function, beside), condition=cache.changing)(function)
+        cache = ResultCache(size, getsizeof, ledger)
+        arguments = [name for name in inspect.signature(function).parameters if name not in ignore]
+        compute = cachetools.cached(cache, key=_key(function, ignore), condition=cache.condition)(function)
         _forget.append(compute.cache_clear)
-        _forget_of.append(functools.partial(_without, cache, compute.cache_condition))
+        _forget_of.append(functools.partial(_drop_checkpoint, cache, compute.cache_condition))
 
         @functools.wraps(compute)
         def lookup(*args: Any, **named: Any) -> Any:
@@ -182,13 +182,13 @@ def kept(
                 if ledger is not None:
                     ledger.shrink()
                 return result
-            with turn(is_long(*args, **named)):  # the slot comes first, so whoever others wait for has one
+            with work_slot(is_long(*args, **named)):  # the slot comes first, so whoever others wait for has one
                 result = compute(*args, **named)
             if ledger is not None:
                 ledger.shrink()
-            if newest:
+            if replace_on:
                 with compute.cache_condition:
-                    _only(cache, compute.cache_key(*args, **named), arguments.index(newest))
+                    _drop_others(cache, compute.cache_key(*args, **named), arguments.index(replace_on))
             return result
 
         def known(*args: Any, **named: Any) -> Any:
@@ -230,19 +230,19 @@ def cached_figure(build: F) -> F:
     return lookup
 
 
-def _key(function: Callable, beside: tuple[str, ...] = ()) -> Callable[..., tuple[Hashable, ...]]:
+def _key(function: Callable, ignore: tuple[str, ...] = ()) -> Callable[..., tuple[Hashable, ...]]:
     """Returns a function that gives the values of a call's arguments in the order of the signature."""
     signature = inspect.signature(function)
 
     def key(*args: Hashable, **named: Hashable) -> tuple[Hashable, ...]:
         bound = signature.bind(*args, **named)
         bound.apply_defaults()
-        return tuple(value for name, value in bound.arguments.items() if name not in beside)
+        return tuple(value for name, value in bound.arguments.items() if name not in ignore)
 
     return key
 
 
-def weight(value: Any) -> int:
+def estimate_bytes(value: Any) -> int:
     """Estimates the bytes of a result: a figure, a payload, or records of arrays and texts. Shared objects count once."""
     return _weight(value, set())
 
@@ -273,8 +273,8 @@ def _all_of(values: dict[Any, Any], seen: set[int]) -> int:
     return sum(_weight(name, seen) + _weight(value, seen) for name, value in values.items())
 
 
-_figures = Place(MAX_DRAWN, weight, LEDGER)
-_drawing = _figures.changing
+_figures = ResultCache(MAX_FIGURE_BYTES, estimate_bytes, LEDGER)
+_drawing = _figures.condition
 
 
 @_forget.append
@@ -283,14 +283,14 @@ def _forget_figures() -> None:
         _figures.clear()
 
 
-def _only(cache: Place, key: tuple[Hashable, ...], at: int) -> None:
+def _drop_others(cache: ResultCache, key: tuple[Hashable, ...], position: int) -> None:
     """Removes results whose keys differ from this one only at `position`."""
     for other in {*cache, *cache._in_use}:
-        if other != key and (*other[:at], *other[at + 1 :]) == (*key[:at], *key[at + 1 :]):
+        if other != key and (*other[:position], *other[position + 1 :]) == (*key[:position], *key[position + 1 :]):
             cache.drop(other)
 
 
-def _without(cache: Place, changing: threading.Condition, checkpoint: str) -> None:
+def _drop_checkpoint(cache: ResultCache, changing: threading.Condition, checkpoint: str) -> None:
     """Removes the results of a checkpoint, by its name or by a request that names it."""
     with changing:
         for key in {*cache, *cache._in_use}:
@@ -298,16 +298,16 @@ def _without(cache: Place, changing: threading.Condition, checkpoint: str) -> No
                 cache.drop(key)
 
 
-_forget_of.append(functools.partial(_without, _figures, _drawing))
+_forget_of.append(functools.partial(_drop_checkpoint, _figures, _drawing))
 
 
-def forget() -> None:
+def clear_all() -> None:
     """Empties all caches."""
     for empty in _forget:
         empty()
 
 
-def forget_of(checkpoint: str) -> None:
+def clear_checkpoint(checkpoint: str) -> None:
     """Removes all results of a deleted checkpoint."""
     for empty in _forget_of:
         empty(checkpoint)

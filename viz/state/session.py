@@ -12,15 +12,15 @@ from typing import Any, Literal
 import streamlit as st
 
 from viz import pages
-from viz.state.fields import fields, named
+from viz.state.fields import fields, names_where
 from viz.state.links import link, parse
 from viz.state.view import View, can_hold
 
 UNDO, REDO = "undone edits", "redone edits"  # session keys of the history; the buttons have keys of their own
-OWN_TEXT = "own text"  # session key
+DEFAULT_TEXT = "own text"  # session key
 HISTORY = {"undo": UNDO, "redo": REDO}
-SHOWN_PAGE = "shown page"  # session key: the page whose widgets the browser has, or None
-_NEVER_FITTED = ("source", "checkpoint")  # the opening text follows the checkpoint
+DISPLAYED_PAGE = "shown page"  # session key: the page whose widgets the browser has, or None
+_NEVER_CLAMPED = ("source", "checkpoint")  # the opening text follows the checkpoint
 
 
 def begin_run() -> None:
@@ -30,14 +30,14 @@ def begin_run() -> None:
     """
     session = st.session_state
     try:
-        session["previous_page"] = session.get(SHOWN_PAGE)
+        session["previous_page"] = session.get(DISPLAYED_PAGE)
     finally:  # a run that is interrupted ends at its first look into the session
-        session[SHOWN_PAGE] = None
+        session[DISPLAYED_PAGE] = None
 
 
 def end_run() -> None:
     """Ends a run: the browser now has the widgets of the page with their values."""
-    st.session_state[SHOWN_PAGE] = st.session_state.get("page")
+    st.session_state[DISPLAYED_PAGE] = st.session_state.get("page")
 
 
 def open_view(page: str = pages.PAGES[0].name) -> tuple[View, tuple[str, ...]]:
@@ -51,12 +51,12 @@ def open_view(page: str = pages.PAGES[0].name) -> tuple[View, tuple[str, ...]]:
     session["page_changed"] = session.get("page", page) != page
     displayed = session.pop("previous_page", None if session["page_changed"] else page)
     session["widgets_are_new"] = session["page_changed"] or ("view" in session and displayed != page)
-    session[SHOWN_PAGE] = None if session["widgets_are_new"] else page
+    session[DISPLAYED_PAGE] = None if session["widgets_are_new"] else page
     has_event = session.pop("user_event", False)
     has_event_or_navigation = has_event or (not incoming and session["widgets_are_new"])
     session["page"] = page
     session["new_session"] = "view" not in session
-    if session["page_changed"] or "pending_server_values" not in session or _is_heard():
+    if session["page_changed"] or "pending_server_values" not in session or _is_link_current():
         session["pending_server_values"] = {}  # earlier values of widgets that the server set, until the browser knows it
     if session["page_changed"] and not incoming:  # the navigation leaves an address without a link in the history
         session["view_per_page"] = session.get("view_per_page", {}) | {page: session.get("view", View())}
@@ -69,13 +69,13 @@ def open_view(page: str = pages.PAGES[0].name) -> tuple[View, tuple[str, ...]]:
         session["faults"] = (*session.pop("lost", ()), *session["faults"])
         session["keep_empty_link"] = back
         if not back:
-            session[OWN_TEXT] = fields(View)["source"].parameter not in incoming
+            session[DEFAULT_TEXT] = fields(View)["source"].parameter not in incoming
         session["complaints"], session["fitted"] = {}, {}
         session["link"] = incoming
     return session["view"], session["faults"]
 
 
-def arriving() -> str:
+def incoming_checkpoint() -> str:
     """Returns the checkpoint of this run before its view is opened: of a new link, else of the session."""
     session, incoming = st.session_state, st.query_params.to_dict()
     if "view" in session and (session.get("user_event") or not incoming or incoming == session.get("link")):
@@ -83,37 +83,37 @@ def arriving() -> str:
     return incoming.get(fields(View)["checkpoint"].parameter, View.checkpoint)
 
 
-def current() -> View:
+def current_view() -> View:
     """Returns the view without reading the link."""
     return st.session_state.get("view", View())
 
 
-def _is_heard() -> bool:
+def _is_link_current() -> bool:
     """True if the browser's address is the view's link: the browser knew the view when it started this run."""
     return "view" in st.session_state and link(st.session_state["view"]) == st.query_params.to_dict()
 
 
-def change(**wanted: Any) -> None:
+def change(**changes: Any) -> None:
     """Replaces fields of the view, from a callback. Fields that depend on them are reset as their declarations say.
 
     Raises ValueError for an unknown field.
     """
     session = st.session_state
-    old = current()
-    wanted = _returned(old, _completed(old, wanted))
-    new = dataclasses.replace(old, **wanted)
-    undone = any(getattr(new, name) != getattr(old, name) for name in named(type(old), undo="step"))
+    old = current_view()
+    changes = _with_remembered(old, _with_dependents(old, changes))
+    new = dataclasses.replace(old, **changes)
+    undone = any(getattr(new, name) != getattr(old, name) for name in names_where(type(old), undo="step"))
     if undone and not session.get("stepping"):
         session[UNDO], session[REDO] = [*_history("undo"), old], []
-    settled = {*wanted, *(control for name in wanted for control in fields(type(old))[name].settles)}
+    settled = {*changes, *(control for name in changes for control in fields(type(old))[name].settles)}
     session["complaints"] = {name: each for name, each in _complaints().items() if name not in settled}
-    session[OWN_TEXT] = is_own_text() and (new.source == old.source or session.get("stepping", False))
+    session[DEFAULT_TEXT] = is_default_text() and (new.source == old.source or session.get("stepping", False))
     session["view"] = new
     session["faults"] = ()
     session["user_event"] = True
 
 
-def hear() -> None:
+def mark_user_event() -> None:
     """Marks the next run as started by an event of the page; called from callbacks.
 
     The browser may not know the last link yet. Without this mark its older link would undo later changes.
@@ -121,56 +121,56 @@ def hear() -> None:
     st.session_state["user_event"] = True
 
 
-def open_anew(**wanted: Any) -> None:
+def load_view(**changes: Any) -> None:
     """Replaces fields of the view as a link does, without undo; called from callbacks."""
     session = st.session_state
     session["stepping"] = True
-    change(**wanted)
+    change(**changes)
     session["stepping"] = False
     session[UNDO], session[REDO] = [], []
-    session[OWN_TEXT] = False
+    session[DEFAULT_TEXT] = False
 
 
-def _completed(old: View, wanted: dict[str, Any]) -> dict[str, Any]:
+def _with_dependents(old: View, changes: dict[str, Any]) -> dict[str, Any]:
     """Returns the changes with those of the fields that depend on them. Raises ValueError for an unknown field."""
     known = fields(type(old))
-    if unknown := sorted(set(wanted) - set(known)):
+    if unknown := sorted(set(changes) - set(known)):
         raise ValueError(f"the view has no field {unknown[0]!r}; expected one of {', '.join(known)}")
     spared = st.session_state.get("spared", ())
     renewed = {
         other
-        for name in wanted
-        if wanted[name] != getattr(old, name)
+        for name in changes
+        if changes[name] != getattr(old, name)
         for other in known[name].renews
         if (name, other) not in spared
     }
-    dropped = {other for name in (*wanted, *renewed) for other in known[name].drops}
+    dropped = {other for name in (*changes, *renewed) for other in known[name].drops}
     follow = {name: getattr(type(old), name) for name in (*renewed, *dropped)}  # a class holds the defaults of its fields
-    return follow | wanted
+    return follow | changes
 
 
-def fitted(view: View) -> None:
+def remember_clamped(view: View) -> None:
     """Remembers the values that this checkpoint clamped, for the next checkpoint. `view` holds the clamped values."""
-    session, unclamped = st.session_state, current()
-    both = {name: (getattr(unclamped, name), getattr(view, name)) for name in fields(View) if name not in _NEVER_FITTED}
+    session, unclamped = st.session_state, current_view()
+    both = {name: (getattr(unclamped, name), getattr(view, name)) for name in fields(View) if name not in _NEVER_CLAMPED}
     session["fitted"] = session.get("fitted", {}) | {name: pair for name, pair in both.items() if pair[0] != pair[1]}
 
 
-def _returned(old: View, wanted: dict[str, Any]) -> dict[str, Any]:
+def _with_remembered(old: View, changes: dict[str, Any]) -> dict[str, Any]:
     """Returns the changes; for another checkpoint also the values that the old one clamped.
 
     If the opening text changes with the checkpoint, values of fields that depend on the text are left out.
     """
     session = st.session_state
-    session["fitted"] = {name: both for name, both in session.get("fitted", {}).items() if name not in wanted}
-    if wanted.get("checkpoint", old.checkpoint) == old.checkpoint:
-        return wanted
-    of_a_text = fields(type(old))["source"].renews if is_own_text() else ()
+    session["fitted"] = {name: both for name, both in session.get("fitted", {}).items() if name not in changes}
+    if changes.get("checkpoint", old.checkpoint) == old.checkpoint:
+        return changes
+    of_a_text = fields(type(old))["source"].renews if is_default_text() else ()
     clamped = {name: value for name, (value, limit) in session["fitted"].items() if getattr(old, name) == limit}
-    return {name: value for name, value in clamped.items() if name not in of_a_text} | wanted
+    return {name: value for name, value in clamped.items() if name not in of_a_text} | changes
 
 
-def spare(*pairs: tuple[str, str]) -> None:
+def exempt(*pairs: tuple[str, str]) -> None:
     """Keeps the second field of each pair when the first changes, until the next call.
 
     A classified text has one label, so its rival stays the same at every step.
@@ -182,12 +182,12 @@ def _history(name: str) -> list[View]:
     return st.session_state.get(HISTORY[name], [])
 
 
-def next_step(name: str) -> View | None:
+def peek_history(name: str) -> View | None:
     """Returns the view that undo or redo would restore, or None."""
     return history[-1] if (history := _history(name)) else None
 
 
-def complain(control: str, typed: str, sentence: str) -> None:
+def set_complaint(control: str, typed: str, sentence: str) -> None:
     """Stores an unusable input of a control with its error message, until the next use; called from callbacks."""
     change()
     st.session_state["complaints"] = _complaints() | {control: (typed, sentence)}
@@ -202,34 +202,34 @@ def _complaints() -> dict[str, tuple[str, str]]:
     return st.session_state.get("complaints", {})
 
 
-def step_back(name: str) -> None:
+def undo_or_redo(name: str) -> None:
     """Undoes or redoes the last change of edits, sentence, padding or checkpoint; called from callbacks."""
     other = {"undo": "redo", "redo": "undo"}[name]
     session, history = st.session_state, _history(name)
     if history:
-        now, then = current(), history[-1]
+        now, then = current_view(), history[-1]
         session["stepping"] = True
-        change(**restored(then))
+        change(**fields_to_restore(then))
         session["stepping"] = False
         session[HISTORY[name]], session[HISTORY[other]] = history[:-1], [*_history(other), now]
 
 
-def restored(then: View) -> dict[str, Any]:
+def fields_to_restore(then: View) -> dict[str, Any]:
     """Returns the fields that undo or redo sets, with the values of `then`."""
-    now = current()
-    names = [*named(type(now), undo="step"), *named(type(now), undo="along")]
+    now = current_view()
+    names = [*names_where(type(now), undo="step"), *names_where(type(now), undo="along")]
     if then.checkpoint != now.checkpoint:
-        names += named(type(now), undo="with the checkpoint")
+        names += names_where(type(now), undo="with the checkpoint")
     return {name: getattr(then, name) for name in names}
 
 
-def tell(sentence: str) -> None:
+def show_message(sentence: str) -> None:
     """Shows a sentence at the next run and changes nothing; called from callbacks."""
     change()
     st.session_state["faults"] = (sentence,)
 
 
-def settle(view: View) -> None:
+def write_link(view: View) -> None:
     """Stores the view as clamped to its checkpoint, and writes the link if it has changed."""
     session = st.session_state
     session["view"] = view
@@ -241,9 +241,9 @@ def settle(view: View) -> None:
     session["link"] = wanted
 
 
-def is_stated(*names: str) -> bool:
+def is_in_link(*names: str) -> bool:
     """True if the last link, read or written, names one of these fields."""
-    known = fields(type(current()))
+    known = fields(type(current_view()))
     return bool(st.session_state.get("keep_empty_link")) or any(
         known[name].parameter in st.session_state["link"] for name in names
     )
@@ -251,15 +251,15 @@ def is_stated(*names: str) -> bool:
 
 def is_new_text() -> bool:
     """True if the visitor changed the text since the last link, read or written."""
-    known, came, now = fields(View), st.session_state["link"], current()
+    known, came, now = fields(View), st.session_state["link"], current_view()
     return known["source"].parameter in came and any(
         came.get(known[name].parameter, "") != getattr(now, name) for name in ("source", "second")
     )
 
 
-def is_own_text() -> bool:
+def is_default_text() -> bool:
     """True if the text is the opening text: neither a link nor the visitor set another."""
-    return st.session_state.get(OWN_TEXT, False)
+    return st.session_state.get(DEFAULT_TEXT, False)
 
 
 def theme_mode() -> Literal["light", "dark"]:
@@ -279,18 +279,18 @@ def component_value(key: str, name: str) -> Any:
     return st.session_state[key].get(name)
 
 
-def keep(name: str, value: Any) -> None:
+def put(name: str, value: Any) -> None:
     """Stores a value in the session, apart from the view."""
     st.session_state[name] = value
 
 
-def ask(name: str, value: Any) -> None:
+def put_from_event(name: str, value: Any) -> None:
     """Stores a value in the session from an event of the page; called from callbacks."""
     st.session_state[name] = value
     st.session_state["user_event"] = True
 
 
-def kept(name: str) -> Any:
+def get(name: str) -> Any:
     """Returns a stored value, or None."""
     return st.session_state.get(name)
 
@@ -320,14 +320,14 @@ def bind(
         session[key] = value  # a new widget has no value
 
     def store() -> None:
-        if session[key] in session["pending_server_values"].get(key, ()) and not _is_heard():
+        if session[key] in session["pending_server_values"].get(key, ()) and not _is_link_current():
             change()  # sent before the browser knew the value that the server set
             return
         session[f"set {key}"] = session["new_session"]  # an open page may hold another value of its former server
         try:
             value = read(st.session_state[key])
         except ValueError as fault:
-            complain(field, st.session_state[key], str(fault))
+            set_complaint(field, st.session_state[key], str(fault))
         except (TypeError, LookupError, AttributeError):  # only a forged event
             change()
         else:

@@ -25,16 +25,16 @@ from filelock import FileLock, Timeout
 from model.io.archive import unpack
 from model.io.files import MEGABYTE, FileError
 from model.io.folders import is_name
-from viz.state.result_cache import forget_of
+from viz.state.result_cache import clear_checkpoint
 
 PREFIX, LOCK = "attention-lab-uploads-", "lock"
 UPLOAD_MB = 300  # default limit of a zip, packed and unpacked
-MOST_MB = 4096
+MAX_UPLOAD_MB = 4096
 MAX_AT_ONCE = 4  # of all sessions
 MAX_OF_SESSION = 2
-ALL_TOGETHER = 2  # times the largest size: bytes of all sessions
-LEFT = 150.0  # seconds without a session; Streamlit keeps one for two minutes
-ROUND = 10.0  # seconds between two sweeps
+TOTAL_FACTOR = 2  # times the largest size: bytes of all sessions
+ABSENCE_SECONDS = 150.0  # seconds without a session; Streamlit keeps one for two minutes
+SWEEP_SECONDS = 10.0  # seconds between two sweeps
 LONGEST_STEM = 48  # characters
 _NAME = re.compile(r"(.+) \(zip ([0-9a-f]{4})[0-9a-f]{8}\)")
 
@@ -66,26 +66,26 @@ def serves_others(host: str, allowed: str) -> bool:
     return not own or bool(allowed.strip(" ,"))
 
 
-def switch(wanted: str, size: str, host: str, allowed: str) -> bool:
+def configure(wanted: str, size: str, host: str, allowed: str) -> bool:
     """Enables or disables uploads and returns the choice: by UPLOADS, else enabled on a lab of one machine.
 
     Raises ValueError for wrong values of UPLOADS or UPLOAD_MB.
     """
     if wanted not in ("", "0", "1"):
         raise ValueError(f"UPLOADS is {wanted[:40]!r}; expected 1, 0 or nothing.")
-    if size and not (size.isascii() and size.isdigit() and len(size) < 6 and 1 <= int(size) <= MOST_MB):
-        raise ValueError(f"UPLOAD_MB is {size[:40]!r}; expected megabytes, 1 to {MOST_MB:,}, or nothing.")
+    if size and not (size.isascii() and size.isdigit() and len(size) < 6 and 1 <= int(size) <= MAX_UPLOAD_MB):
+        raise ValueError(f"UPLOAD_MB is {size[:40]!r}; expected megabytes, 1 to {MAX_UPLOAD_MB:,}, or nothing.")
     on = wanted == "1" if wanted else not serves_others(host, allowed)
     os.environ["UPLOADS"] = "1" if on else "0"
     return on
 
 
-def is_on() -> bool:
+def is_enabled() -> bool:
     """True if visitors may upload checkpoints."""
     return os.environ.get("UPLOADS") == "1"
 
 
-def most_mb() -> int:
+def max_mb() -> int:
     """Returns the largest size of a zip in megabytes."""
     return int(os.environ.get("UPLOAD_MB") or UPLOAD_MB)
 
@@ -95,36 +95,36 @@ def is_uploaded(name: str) -> bool:
     return _NAME.fullmatch(name) is not None
 
 
-def shown(name: str) -> str:
+def display_name(name: str) -> str:
     """Returns a checkpoint's name for display; of an uploaded one with four characters of its hash."""
     return f"{match[1]} (zip {match[2]})" if (match := _NAME.fullmatch(name)) else name
 
 
-def mine() -> dict[str, Path]:
+def session_uploads() -> dict[str, Path]:
     """Returns the folders of this session's uploads, by name."""
     session = _session()
     with _changing:
         return {each.name: each.folder for each in _uploads if each.session == session} if session else {}
 
 
-def unknown(name: str) -> str:
+def unknown_message(name: str) -> str:
     """Returns the message for a checkpoint that this session has not uploaded."""
-    what = f"The checkpoint “{shown(name)[:90]}” was uploaded as a zip. Only that session can see it."
-    if not is_on():
+    what = f"The checkpoint “{display_name(name)[:90]}” was uploaded as a zip. Only that session can see it."
+    if not is_enabled():
         return f"{what} This server takes no uploads. Start one with UPLOADS=1, or choose another checkpoint."
     return f"{what} Upload the same zip on the left under “Checkpoint”."
 
 
-def bring(raw: BinaryIO, file_name: str) -> str:
+def upload(raw: BinaryIO, file_name: str) -> str:
     """Unpacks a zip for this session and returns the checkpoint's name. It does not load the checkpoint.
 
     Raises ValueError with one sentence, and then leaves no files behind.
     """
     session = _session()
     stem = _stem(file_name)
-    if not (is_on() and session):
+    if not (is_enabled() and session):
         raise ValueError("This server takes no uploads. Start it with UPLOADS=1 to allow them.")
-    max_bytes = most_mb() * MEGABYTE
+    max_bytes = max_mb() * MEGABYTE
     with _unpacking:
         try:
             _check_room(session, max_bytes)
@@ -144,33 +144,33 @@ def bring(raw: BinaryIO, file_name: str) -> str:
     return name
 
 
-def _add(found: Upload, most: int) -> None:
+def _add(new: Upload, max_bytes: int) -> None:
     """Registers an upload, in place of an equal one of its session. Raises FileError."""
     with _changing:
-        same = [each for each in _uploads if each.name == found.name]
-        if any(each.digest != found.digest for each in same):
+        same = [each for each in _uploads if each.name == new.name]
+        if any(each.digest != new.digest for each in same):
             raise FileError("has the same name as another checkpoint; rename the zip")
-        again = [each for each in same if each.session == found.session]
-        if found.nbytes + sum(each.nbytes for each in _uploads if each not in again) > ALL_TOGETHER * most:
+        again = [each for each in same if each.session == new.session]
+        if new.nbytes + sum(each.nbytes for each in _uploads if each not in again) > TOTAL_FACTOR * max_bytes:
             raise FileError("does not fit beside the other uploads; try again later")
         for each in again:
             _uploads.remove(each)
             shutil.rmtree(each.folder, ignore_errors=True)
-        _uploads.append(found)
+        _uploads.append(new)
 
 
-def drop(name: str) -> None:
+def remove(name: str) -> None:
     """Deletes an upload of this session."""
     session = _session()
     _remove([each for each in _uploads if each.name == name and each.session == session])
 
 
-def sweep(patience: float = LEFT) -> None:
+def sweep(patience: float = ABSENCE_SECONDS) -> None:
     """Deletes the uploads of sessions that ended at least `patience` seconds ago."""
     now, gone = time.monotonic(), []
     with _changing:
         for each in _uploads:
-            if _is_there(each.session):
+            if _is_active(each.session):
                 each.seen = now
             elif now - each.seen >= patience:
                 gone.append(each)
@@ -208,7 +208,7 @@ def _root() -> Path:
     return place
 
 
-def _check_room(session: str, most: int) -> None:
+def _check_room(session: str, max_bytes: int) -> None:
     """Raises ValueError if one more upload of the largest size would be too many or too much."""
     own = [each for each in _uploads if each.session == session]
     if len(own) >= MAX_OF_SESSION:
@@ -218,8 +218,10 @@ def _check_room(session: str, most: int) -> None:
     if len(_uploads) >= MAX_AT_ONCE:
         raise ValueError(f"Visitors have uploaded {len(_uploads)} checkpoints, the limit. Try again later.")
     free = shutil.disk_usage(_root()).free
-    if free < most:
-        raise ValueError(f"The server's disk has {free // MEGABYTE:,} MB left; expected {most // MEGABYTE:,} MB for a zip.")
+    if free < max_bytes:
+        raise ValueError(
+            f"The server's disk has {free // MEGABYTE:,} MB left; expected {max_bytes // MEGABYTE:,} MB for a zip."
+        )
 
 
 def _remove(gone: list[Upload]) -> None:
@@ -231,7 +233,7 @@ def _remove(gone: list[Upload]) -> None:
     for each in gone:
         shutil.rmtree(each.folder, ignore_errors=True)
     for name in {each.name for each in gone} - left:  # another session may have uploaded the same files
-        forget_of(name)
+        clear_checkpoint(name)
 
 
 def _stem(file_name: str) -> str:
@@ -250,7 +252,7 @@ def _session() -> str | None:
     return context.session_id if context else None
 
 
-def _is_there(session: str) -> bool:
+def _is_active(session: str) -> bool:
     from streamlit import runtime
 
     return runtime.exists() and runtime.get_instance().is_active_session(session)
@@ -262,7 +264,7 @@ def _watch() -> None:
 
     def look() -> None:
         while True:
-            time.sleep(ROUND)
+            time.sleep(SWEEP_SECONDS)
             try:
                 sweep()
             except Exception:  # the thread must go on

@@ -137,13 +137,13 @@ def one_of(names: Callable[[], Sequence[str]]) -> Value:
     return Value(read)
 
 
-def several(names: Callable[[], Sequence[str]], most: int) -> Value:
+def several(names: Callable[[], Sequence[str]], max_count: int) -> Value:
     """At most `max_count` of some names, each once, with `~` between; may be empty."""
 
     def read(text: str) -> tuple[str, ...]:
         chosen = tuple(filter(None, text.split(SEPARATOR)))
-        if len(chosen) > most or len(set(chosen)) < len(chosen) or not set(chosen) <= set(names()):
-            raise ValueError(f"at most {most} of {', '.join(names())} with {SEPARATOR} between")
+        if len(chosen) > max_count or len(set(chosen)) < len(chosen) or not set(chosen) <= set(names()):
+            raise ValueError(f"at most {max_count} of {', '.join(names())} with {SEPARATOR} between")
         return chosen
 
     return Value(read, SEPARATOR.join)
@@ -198,7 +198,7 @@ def name(expected: str) -> Value:
     return Value(read)
 
 
-def together(expected: str, *parts: Value) -> Value:
+def joined(expected: str, *parts: Value) -> Value:
     """Several values with `_` between."""
 
     def read(text: str) -> tuple:

@@ -17,7 +17,7 @@ from model.text.languages import ENGLISH
 from model.text.sentences import split
 from model.trace import KINDS, site_kind
 from viz.state import values
-from viz.state.fields import declared, fields
+from viz.state.fields import fields, view_field
 from viz.state.page_fields import (
     SIZED,
     CompareFields,
@@ -31,13 +31,13 @@ from viz.state.page_fields import (
 
 FIRST_SENTENCE = ENGLISH.first_sentence
 FIRST_PROMPT = ENGLISH.first_prompt  # for a language model
-USUAL_MORE = 40  # tokens that it adds
+DEFAULT_MORE = 40  # tokens that it adds
 MAX_WIDTH = 8  # of a beam on the pages
 MAX_TEMPERATURE = 2.0  # on the pages
 MAX_TOP_K = 99_999
 MAX_UNCACHED = 512  # tokens of branches times paths of a beam, decoded again without the causal mask
 YOURS = "yours"  # the visitor's own translation
-SHOWN = ("attention", "mask", "decoding", "cache")
+SHOWABLE = ("attention", "mask", "decoding", "cache")
 SCOPES = ("all", "layer", "head")
 ROWS = ("steps", "shifted", "training")  # one target row; inputs above outputs; as in training
 
@@ -59,7 +59,7 @@ def strategies() -> tuple[str, ...]:
 class _Sentence:
     """Fields of all pages: sentence, step, site, edits. Layers, heads and steps count from 1."""
 
-    source: str = declared(
+    source: str = view_field(
         FIRST_SENTENCE,
         "text",
         values.long_text(),
@@ -69,30 +69,30 @@ class _Sentence:
         drops=(*_MEASURED, "own_text"),
         settles=("word",),
     )
-    own_text: str = declared("", "own", values.long_text(), undo="along")  # a visitor's, while another is shown
-    second: str = declared(  # of two sentences, for a model that reads two
+    own_text: str = view_field("", "own", values.long_text(), undo="along")  # a visitor's, while another is shown
+    second: str = view_field(  # of two sentences, for a model that reads two
         "", "second", values.long_text(), undo="step", renews=_OF_A_SENTENCE, drops=_MEASURED, settles=("word",)
     )
-    target: str | None = declared(None, "target", values.long_text(), undo="step")
-    step: int = declared(1, "step", values.number(1, 999), undo="along", renews=("rival",), settles=("word",))
-    layer: int = declared(3, "layer", values.number(1, 999), undo="with the checkpoint", stated_with="find")
-    head: int | None = declared(  # None: the mean
+    target: str | None = view_field(None, "target", values.long_text(), undo="step")
+    step: int = view_field(1, "step", values.number(1, 999), undo="along", renews=("rival",), settles=("word",))
+    layer: int = view_field(3, "layer", values.number(1, 999), undo="with the checkpoint", stated_with="find")
+    head: int | None = view_field(  # None: the mean
         2, "head", values.number_or("mean", 1, 999), undo="with the checkpoint", stated_with="find"
     )
-    show: str = declared("attention", "show", values.choice(*SHOWN))
-    mode: str = declared("given", "mode", values.choice(*get_args(Mode)), undo="along")
-    causal_mask: bool = declared(True, "causal", values.switch("on", "off"), undo="step", drops=_MEASURED)
-    padding_mask: bool = declared(True, "padmask", values.switch("on", "off"), undo="step", drops=_MEASURED)
-    edits: Intervention = declared(BASELINE, "edits", values.edits(), undo="step", drops=_MEASURED)  # noqa: RUF009
+    show: str = view_field("attention", "show", values.choice(*SHOWABLE))
+    mode: str = view_field("given", "mode", values.choice(*get_args(Mode)), undo="along")
+    causal_mask: bool = view_field(True, "causal", values.switch("on", "off"), undo="step", drops=_MEASURED)
+    padding_mask: bool = view_field(True, "padmask", values.switch("on", "off"), undo="step", drops=_MEASURED)
+    edits: Intervention = view_field(BASELINE, "edits", values.edits(), undo="step", drops=_MEASURED)  # noqa: RUF009
     # edits: all but the two masks
-    pad: int = declared(0, "pad", values.number(0, MAX_PAD), undo="step", drops=_MEASURED)
-    kind: str = declared("encoder", "kind", values.choice(*KINDS))  # whose mask matrix is shown
-    scope: str = declared("all", "scope", values.choice(*SCOPES))  # what a click on it edits
-    experiment: str | None = declared(None, "try", values.name("the name of an experiment"), undo="along")
-    sentence: int = declared(1, "sentence", values.number(1, MAX_SENTENCES), undo="step", renews=_OF_A_SENTENCE)
-    split: bool = declared(True, "split", values.switch("on", "off"), undo="step", renews=_OF_A_SENTENCE)
+    pad: int = view_field(0, "pad", values.number(0, MAX_PAD), undo="step", drops=_MEASURED)
+    kind: str = view_field("encoder", "kind", values.choice(*KINDS))  # whose mask matrix is shown
+    scope: str = view_field("all", "scope", values.choice(*SCOPES))  # what a click on it edits
+    experiment: str | None = view_field(None, "try", values.name("the name of an experiment"), undo="along")
+    sentence: int = view_field(1, "sentence", values.number(1, MAX_SENTENCES), undo="step", renews=_OF_A_SENTENCE)
+    split: bool = view_field(True, "split", values.switch("on", "off"), undo="step", renews=_OF_A_SENTENCE)
     # split: the text is read as its sentences, decoded as one batch; else as one
-    checkpoint: str = declared(
+    checkpoint: str = view_field(
         "en-fr",
         "checkpoint",
         values.folder(),
@@ -101,38 +101,38 @@ class _Sentence:
         # renews: another checkpoint's tokens have other numbers, and it has another training and size
         drops=_MEASURED,
     )
-    device: str = declared("auto", "device", values.Value(device_name))
-    lesson: str | None = declared(None, "lesson", values.name("the name of a lesson"))  # the one that is on
+    device: str = view_field("auto", "device", values.Value(device_name))
+    lesson: str | None = view_field(None, "lesson", values.name("the name of a lesson"))  # the one that is on
 
 
 @dataclass(frozen=True)
 class _Decoding:
     """Fields of decoding. The chosen hypothesis (`path`) belongs to the search tree of one strategy."""
 
-    strategy: str = declared("greedy", "decode", values.one_of(strategies), drops=("path",))
-    width: int = declared(4, "width", values.number(1, MAX_WIDTH), drops=("path",))
-    alpha: float = declared(LENGTH_PENALTY, "alpha", values.decimal(0, MAX_ALPHA), drops=("path",))
-    temperature: float = declared(0.8, "temperature", _TEMPERATURE, drops=("path",))
-    top_k: int = declared(0, "top_k", values.number(0, MAX_TOP_K), drops=("path",))
-    top_p: float = declared(0.9, "top_p", values.decimal(0, 1, above=True), drops=("path",))
-    seed: int = declared(1, "seed", values.number(0, MAX_SEED), drops=("path",))
-    branches: tuple[tuple[int, ...], ...] = declared((), "branch", values.paths(), undo="step", settles=("word",))
-    path: tuple[int, ...] = declared((), "path", values.path(), undo="step")
-    rows: str = declared("steps", "rows", values.choice(*ROWS))  # of the timeline
-    more: int = declared(0, "more", values.number(0, MAX_TOKENS), drops=("path",))  # tokens added to a text; 0: as usual
-    guess: bool = declared(False, "guess", values.switch("first"))  # predict first
-    asked: str = declared("", "asked", values.word())  # a word whose probability in a blank is shown
+    strategy: str = view_field("greedy", "decode", values.one_of(strategies), drops=("path",))
+    width: int = view_field(4, "width", values.number(1, MAX_WIDTH), drops=("path",))
+    alpha: float = view_field(LENGTH_PENALTY, "alpha", values.decimal(0, MAX_ALPHA), drops=("path",))
+    temperature: float = view_field(0.8, "temperature", _TEMPERATURE, drops=("path",))
+    top_k: int = view_field(0, "top_k", values.number(0, MAX_TOP_K), drops=("path",))
+    top_p: float = view_field(0.9, "top_p", values.decimal(0, 1, above=True), drops=("path",))
+    seed: int = view_field(1, "seed", values.number(0, MAX_SEED), drops=("path",))
+    branches: tuple[tuple[int, ...], ...] = view_field((), "branch", values.paths(), undo="step", settles=("word",))
+    path: tuple[int, ...] = view_field((), "path", values.path(), undo="step")
+    rows: str = view_field("steps", "rows", values.choice(*ROWS))  # of the timeline
+    more: int = view_field(0, "more", values.number(0, MAX_TOKENS), drops=("path",))  # tokens added to a text; 0: as usual
+    guess: bool = view_field(False, "guess", values.switch("first"))  # predict first
+    asked: str = view_field("", "asked", values.word())  # a word whose probability in a blank is shown
 
 
 @dataclass(frozen=True)
 class _Lecture:
     """Fields of lecture mode, playlists and rooms."""
 
-    lecture: bool = declared(False, "lecture", values.switch("on", "off"))  # one large picture, driven by keys
-    large: int = declared(1, "large", values.number(1, 9))  # which of a page's large pictures
-    talk: str = declared("", "talk", _TALK)  # a playlist: the name of a ready one, or one packed
-    stop: int = declared(0, "stop", values.number(0, 99))  # of the playlist; 0: none of them yet
-    room: str = declared("", "room", _ROOM)  # the room that the visitor left to explore
+    lecture: bool = view_field(False, "lecture", values.switch("on", "off"))  # one large picture, driven by keys
+    large: int = view_field(1, "large", values.number(1, 9))  # which of a page's large pictures
+    talk: str = view_field("", "talk", _TALK)  # a playlist: the name of a ready one, or one packed
+    stop: int = view_field(0, "stop", values.number(0, 99))  # of the playlist; 0: none of them yet
+    room: str = view_field("", "room", _ROOM)  # the room that the visitor left to explore
 
 
 OF_A_LECTURE = tuple(field.name for field in dataclasses.fields(_Lecture))
@@ -238,7 +238,7 @@ class View(
                 faults.append(_lacking(self.kind, kinds))
             view = dataclasses.replace(view, kind=kinds[0])
         goes_on = kinds == ("decoder",)
-        view = dataclasses.replace(view, more=(self.more or USUAL_MORE) if goes_on else 0)
+        view = dataclasses.replace(view, more=(self.more or DEFAULT_MORE) if goes_on else 0)
         if len(kinds) == 1:  # one text is read, as it stands
             view = dataclasses.replace(view, split=False, together=False, pad=self.pad if "encoder" in kinds else 0)
         if "decoder" not in kinds:  # what is read once is not decoded again, nor hidden from what comes before it
@@ -299,6 +299,6 @@ def with_intervention(intervention: Intervention) -> dict[str, Any]:
     return masks | {"edits": dataclasses.replace(intervention, causal_mask=True, padding_mask=True)}
 
 
-def unedited(request: Request) -> Request:
+def without_edits(request: Request) -> Request:
     """Returns the request without edits: the cache key of results that do not depend on them."""
     return dataclasses.replace(request, intervention=BASELINE, mode="given")

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator
 PATIENCE = 1.0  # seconds between two reports to a waiting thread
 
 
-class Turns:
+class WorkQueue:
     """Slots for one kind of work, given in the order of the requests."""
 
     def __init__(self, places: int) -> None:
@@ -23,23 +23,23 @@ class Turns:
         self._changed = threading.Condition()
 
     @contextlib.contextmanager
-    def turn(self, told: Callable[[int], None]) -> Iterator[None]:
+    def slot(self, on_wait: Callable[[int], None]) -> Iterator[None]:
         """Holds a slot.
 
         While it waits, `on_wait` gets the number of requests ahead each second, and 0 at the end. An exception of `on_wait`
         ends the wait.
         """
-        has_reported = self._wait(told)
+        has_reported = self._wait(on_wait)
         try:
             if has_reported:
-                told(0)
+                on_wait(0)
             yield
         finally:
             with self._changed:
                 self._free += 1
                 self._changed.notify_all()
 
-    def _wait(self, told: Callable[[int], None]) -> bool:
+    def _wait(self, on_wait: Callable[[int], None]) -> bool:
         """Waits for a slot; True if `on_wait` was called."""
         me, has_reported = object(), False
         with self._changed:
@@ -51,7 +51,7 @@ class Turns:
                         self._free -= 1
                         return has_reported
                     before = self._queue.index(me) + 1  # the waiting ones and the one at work
-                told(before)
+                on_wait(before)
                 has_reported = True
         finally:
             with self._changed:
@@ -59,15 +59,15 @@ class Turns:
                 self._changed.notify_all()
 
 
-SHORT, LONG = Turns(os.cpu_count() or 1), Turns(1)
-MEASURING = Turns(1)  # timings, which would disturb each other
+SHORT, LONG = WorkQueue(os.cpu_count() or 1), WorkQueue(1)
+MEASURING = WorkQueue(1)  # timings, which would disturb each other
 _mine = threading.local()
 
 
 @contextlib.contextmanager
-def hearing(told: Callable[[int], None]) -> Iterator[None]:
+def report_waiting(on_wait: Callable[[int], None]) -> Iterator[None]:
     """Reports the waits of this thread to `on_wait`; see `WorkQueue.slot`."""
-    before, _mine.on_wait = getattr(_mine, "on_wait", None), told
+    before, _mine.on_wait = getattr(_mine, "on_wait", None), on_wait
     try:
         yield
     finally:
@@ -75,9 +75,9 @@ def hearing(told: Callable[[int], None]) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def beginning(begun: Callable[[], None]) -> Iterator[None]:
+def report_start(on_start: Callable[[], None]) -> Iterator[None]:
     """Calls `on_start` once if this thread computes something that is not cached."""
-    _mine.on_start = begun
+    _mine.on_start = on_start
     try:
         yield
     finally:
@@ -85,7 +85,7 @@ def beginning(begun: Callable[[], None]) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def turn(long: bool) -> Iterator[None]:
+def work_slot(is_long: bool) -> Iterator[None]:
     """Holds a slot for a computation of this thread. A nested computation uses the slot of the outer one."""
     if getattr(_mine, "has_slot", False):
         yield
@@ -93,7 +93,7 @@ def turn(long: bool) -> Iterator[None]:
     if on_start := getattr(_mine, "on_start", None):
         _mine.on_start = None
         on_start()
-    with (LONG if long else SHORT).turn(getattr(_mine, "on_wait", None) or (lambda before: None)):
+    with (LONG if is_long else SHORT).slot(getattr(_mine, "on_wait", None) or (lambda before: None)):
         _mine.has_slot = True
         try:
             yield

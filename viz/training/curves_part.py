@@ -41,7 +41,7 @@ def one(name: str, history: History, stamp: histories.Stamp, what: str, mode: Mo
         site_texts.write(legend(found.lines))
         figure = loss_curves.figure(name, history, stamp, what, mode)
         alt = f"{found.title} over the steps. {found.told}"
-        st.plotly_chart(figure, theme=None, key=f"training {what}", config=controls.picture(found.title), alt=alt)
+        st.plotly_chart(figure, theme=None, key=f"training {what}", config=controls.chart_config(found.title), alt=alt)
     site_texts.note(found.told)
 
 
@@ -129,11 +129,19 @@ def metric_pick(view: View) -> None:
 def draw_heads(view: View, mode: Mode, history: History, stamp: histories.Stamp, height: int = 300) -> None:
     """The chart of all heads."""
     figure = loss_curves.heads_figure(
-        histories.chosen(view), run_listing.of_recording(stamp), view.grown, chosen(view, history), view.reach, mode, height
+        histories.chosen(view),
+        run_listing.recording_stamps(stamp),
+        view.grown,
+        chosen(view, history),
+        view.reach,
+        mode,
+        height,
     )
     label = METRICS[view.grown].label
     alt = f"{label} of every head over the recorded steps; the chosen head is thick"
-    st.plotly_chart(figure, theme=None, key="training heads", config=controls.picture(f"{label} of every head"), alt=alt)
+    st.plotly_chart(
+        figure, theme=None, key="training heads", config=controls.chart_config(f"{label} of every head"), alt=alt
+    )
 
 
 def chosen(view: View, history: History) -> tuple[str, int, int | None]:

@@ -18,15 +18,15 @@ from model.io.folders import survey
 from model.workshop.training import run_listing
 from model.workshop.training.history import (
     History,
-    is_going,
-    of_checkpoint,
-    of_run,
+    is_running,
+    load_checkpoint_history,
+    load_run_history,
 )
 from model.workshop.training.recording import Recording
 from viz import cache
 from viz.kit import site_texts
 from viz.state import session, uploads
-from viz.state.result_cache import kept
+from viz.state.result_cache import cached
 from viz.state.view import View
 
 if TYPE_CHECKING:
@@ -38,9 +38,9 @@ Stamp = tuple[tuple[int, int], ...]
 
 def places() -> dict[str, tuple[Path, bool]]:
     """The folder of each history by its name, and whether it is that of a run: checkpoints first, as they are offered."""
-    checkpoints = {**survey().places, **uploads.mine()}
+    checkpoints = {**survey().places, **uploads.session_uploads()}
     found = {name: (checkpoints[name], False) for name in cache.checkpoint_names() if name in checkpoints}
-    for name, place in run_listing.survey().items():
+    for name, place in run_listing.find_runs().items():
         found[name if name not in found else _beside(name, place)] = (place, True)
     return found
 
@@ -52,7 +52,7 @@ def _beside(name: str, place: Path) -> str:
 
 def namesakes(name: str) -> list[str]:
     """The run that has the name of a checkpoint whose history is offered, by what it is called beside it."""
-    run = run_listing.survey().get(name)
+    run = run_listing.find_runs().get(name)
     known = places()
     return [each for each in [run and _beside(name, run)] if each and each in known and not known[name][1]]
 
@@ -60,7 +60,7 @@ def namesakes(name: str) -> list[str]:
 def differs(name: str, run: str) -> str:
     """What a run has that the checkpoint of its name has not kept; empty where both tell the same steps."""
     of_checkpoint, of_run = (history(each)[0] for each in (name, run))
-    if of_run.going:
+    if of_run.is_running:
         return "which goes on now"
     kept, own = (_steps(each) for each in (of_checkpoint, of_run))
     if kept == own:
@@ -90,9 +90,9 @@ def history(name: str) -> tuple[History, Stamp]:
             f"There is no run {name[:60]!r} here: choose another one, or name its folder by RUNS when the lab is started."
         )
     place, is_run = known[name]
-    stamp = run_listing.stamp(place)
-    found = _history(str(place), uploads.shown(name), is_run, stamp)
-    return replace(found, going=is_run and is_going(place, found)), stamp
+    stamp = run_listing.file_stamps(place)
+    found = _history(str(place), uploads.display_name(name), is_run, stamp)
+    return replace(found, is_running=is_run and is_running(place, found)), stamp
 
 
 def _loaded(path: Path) -> Recording:
@@ -101,14 +101,14 @@ def _loaded(path: Path) -> Recording:
     return _recording(str(path), (found.st_mtime_ns, found.st_size))
 
 
-@kept(MAX_BYTES, weigh=lambda found: found.nbytes + 1, newest="stamp")
+@cached(MAX_BYTES, getsizeof=lambda found: found.nbytes + 1, replace_on="stamp")
 def _recording(path: str, stamp: tuple[int, int]) -> Recording:
     return Recording.load(Path(path))
 
 
-@kept(MAX_BYTES, weigh=lambda found: found.nbytes + 1, newest="stamp")
+@cached(MAX_BYTES, getsizeof=lambda found: found.nbytes + 1, replace_on="stamp")
 def _history(place: str, name: str, is_run: bool, stamp: Stamp) -> History:
-    found = (of_run if is_run else of_checkpoint)(Path(place), name, _loaded)
+    found = (load_run_history if is_run else load_checkpoint_history)(Path(place), name, _loaded)
     if found.recording is None or found.recording.sentences[0].target_tokens or found.recording.sentences[0].source_tokens:
         return found
     return _with_tokens(found, Path(place) / "checkpoint" if is_run else Path(place))
@@ -134,19 +134,19 @@ def _with_tokens(found: History, place: Path) -> History:
         )
     except ValueError:  # ids of another vocabulary
         return replace(
-            found, lacks=(*found.lacks, f"The tokens of {found.name}'s recording are not those of its vocabulary.")
+            found, notices=(*found.notices, f"The tokens of {found.name}'s recording are not those of its vocabulary.")
         )
     return replace(found, recording=replace(recording, sentences=sentences))
 
 
 def scores(name: str, stamp: Stamp, kind: str, metric: str) -> np.ndarray:
     """A number of every head at every recorded step: [N,L,H]; see `model.workshop.training.head_emergence`."""
-    return _scores(name, run_listing.of_recording(stamp), kind, metric)
+    return _scores(name, run_listing.recording_stamps(stamp), kind, metric)
 
 
-@kept(256)
+@cached(256)
 def _scores(name: str, stamp: Stamp, kind: str, metric: str) -> np.ndarray:
-    from model.workshop.training.head_emergence import scores as compute
+    from model.workshop.training.head_emergence import head_scores as compute
 
     return compute(recording_of(name), kind, metric)
 
@@ -179,19 +179,19 @@ def _watch(name: str, seen: Stamp) -> None:
         latest, stamp = history(name)
     except ValueError:
         _again()
-    if not latest.going or stamp != seen:
+    if not latest.is_running or stamp != seen:
         _again()
     progress = latest.progress
-    far = "It has begun: the first line of its log comes after the first steps." if progress is None else progress.told()
+    far = "It has begun: the first line of its log comes after the first steps." if progress is None else progress.describe()
     site_texts.write(
         f'<p class="lab-training-now" aria-live="off"><i>Live</i> {html.escape(far)} '
-        f"<small>{told_ago(time.time() - run_listing.written(stamp))}</small></p>"
+        f"<small>{told_ago(time.time() - run_listing.last_change(stamp))}</small></p>"
     )
 
 
 def _again() -> None:
     """The whole page; the browser may not have heard of the last link yet."""
-    session.hear()
+    session.mark_user_event()
     st.rerun()
 
 

@@ -18,7 +18,7 @@ from viz.classroom import (
     lecture as pictures,
 )
 from viz.kit import site_texts
-from viz.kit.page_context import Shown
+from viz.kit.page_context import PageContext
 from viz.training import (
     curves_part,
     histories,
@@ -36,27 +36,27 @@ SIGN = 50  # px at 720 lines of the sign of a run that goes on, with what is bet
 LEFT = 404  # px at 720 lines for a chart below its title, a sentence, what its lines are and the slider
 
 
-def draw(shown: Shown) -> None:
+def draw(shown: PageContext) -> None:
     """One picture, and the keys."""
     view, large = shown.view, lecture.picture(shown.view, len(LARGE))
     with shown.places.bar:
-        pictures.pick(LARGE, large)
-    lecture.key(letters.PICTURE, "the next picture", lambda: pictures.turn(len(LARGE)), quiet=True)
+        pictures.picture_buttons(LARGE, large)
+    lecture.add_key(letters.PICTURE, "the next picture", lambda: pictures.next_picture(len(LARGE)), quiet=True)
     with shown.places.notes:
         site_texts.sentence_notes((), shown.faults)
     with shown.places.body:
         found = training_parts.open_history(view)
-        if found is not None and found[0].going:
+        if found is not None and found[0].is_running:
             live.sign(histories.chosen(view), found[1])
         if found is not None:
             _picture(shown, LARGE[large - 1], *found)
 
 
-def _picture(shown: Shown, what: str, history, stamp: histories.Stamp) -> None:
+def _picture(shown: PageContext, what: str, history, stamp: histories.Stamp) -> None:
     view, mode = shown.view, shown.mode
     if what in ("Maps", "All heads", "Heads", "Loss") and history.recording is not None:
-        lecture.tells("←, →, Home, End", "one recorded step back or on, the first, the last")
-        lecture.tells("space", "play, and stop")
+        lecture.list_component_keys("←, →, Home, End", "one recorded step back or on, the first, the last")
+        lecture.list_component_keys("space", "play, and stop")
         shows = {"Maps": ("said", "maps"), "All heads": ("said", "all")}.get(what, ())
         if shows:
             training_parts.sentence_pick(view, history)
@@ -64,7 +64,7 @@ def _picture(shown: Shown, what: str, history, stamp: histories.Stamp) -> None:
     elif what in ("Maps", "All heads", "Heads"):
         for sentence in history.lacks:
             site_texts.note(sentence)
-    name, height = histories.chosen(view), chart.height(LEFT - SIGN * history.going, HALL)
+    name, height = histories.chosen(view), chart.chart_height(LEFT - SIGN * history.going, HALL)
     if what == "Loss":
         found = loss_curves.curve(history, "loss")
         _titled(found.title, found.told)
@@ -79,7 +79,7 @@ def _picture(shown: Shown, what: str, history, stamp: histories.Stamp) -> None:
         site_texts.write(curves_part.kinds_legend(history, view.grown))
         chosen = curves_part.chosen(view, history)
         figure = loss_curves.heads_figure(
-            name, run_listing.of_recording(stamp), view.grown, chosen, view.reach, mode, height
+            name, run_listing.recording_stamps(stamp), view.grown, chosen, view.reach, mode, height
         )
         _chart("Every head", figure, "A line a head")
     elif what == "Rate":
@@ -97,5 +97,5 @@ def _titled(title: str, reading: str) -> None:
 
 
 def _chart(title: str, figure, alt: str) -> None:
-    with chart.place(HALL):
+    with chart.chart_container(HALL):
         chart.draw_chart(title, f"training large {title}", figure, alt)

@@ -19,7 +19,7 @@ from viz.training.curves_figures import HEIGHT, Line, curves, heads_chart
 if TYPE_CHECKING:
     import plotly.graph_objects as go
 
-    from model.workshop.training.head_emergence import Reached
+    from model.workshop.training.head_emergence import HeadEmergence
 
 PREVIOUS, DIAGONAL = "previous", "same"
 # Rows that have a share, by whether it is self-attention.
@@ -89,7 +89,7 @@ def _scores(history: History) -> Curve:
             told = f"{'. '.join(map(_ends, lines))}, on {part}"
             return Curve(f"{title} on the dev text", axis, lines, " ".join(filter(None, (told, _as_trained(lines)))))
     every = history.config.validate_every if history.config else 0
-    when = f", every {every:,} steps and at the end" if history.going and every else ""
+    when = f", every {every:,} steps and at the end" if history.is_running and every else ""
     return Curve("Scores", "", (), f"No score is kept of it yet: a validation measures one{when}.")
 
 
@@ -103,10 +103,11 @@ def _as_trained(lines: Sequence[Line]) -> str:
     """What blanks are at a validation, where their share is among the lines."""
     if not any(line.name == SHARES["blanks_right"][0] for line in lines):
         return ""
-    from model.workshop.corpus.windows import BLANK, RANDOM
+    from model.workshop.corpus.windows import BLANK_SHARE, RANDOM_SHARE
 
     return (
-        f"Its blanks are those of a training: {BLANK:.0%} of them are read as a blank, {RANDOM:.0%} as a random token, the "
+        f"Its blanks are those of a training: {BLANK_SHARE:.0%} of them are read as a "
+        f"blank, {RANDOM_SHARE:.0%} as a random token, the "
         "rest as they are."
     )
 
@@ -142,7 +143,7 @@ def figure(
     name: str, history: History, stamp: histories.Stamp, what: str, mode: theme.Mode, height: int = HEIGHT
 ) -> go.Figure:
     """The chart of one of the `CURVES`; that of a run that goes on is not kept, for the next line of its log changes it."""
-    return _drawn(history, what, mode, height) if history.going else _figure(name, stamp, what, mode, height)
+    return _drawn(history, what, mode, height) if history.is_running else _figure(name, stamp, what, mode, height)
 
 
 @cached_figure
@@ -159,13 +160,13 @@ def _drawn(history: History, what: str, mode: theme.Mode, height: int) -> go.Fig
 
 def marks_step(history: History) -> bool:
     """Whether the slider's step stands in the curves: there is a slider, and its steps are those of the curves."""
-    return history.recording is not None and not history.apart
+    return history.recording is not None and not history.is_of_another_run
 
 
 def last_step(history: History) -> float:
     """Where the axis of steps ends."""
     ends = [entries[-1]["step"] for entries in (history.steps, history.validations) if entries]
-    if history.recording and not history.apart:
+    if history.recording and not history.is_of_another_run:
         ends.append(history.recording.steps[-1])
     return max(ends, default=1)
 
@@ -175,10 +176,10 @@ def last_step(history: History) -> float:
 
 def kinds_of(history: History, metric: str) -> tuple[str, ...]:
     """The kinds of attention of which a metric says something; on the diagonal lies cross-attention too."""
-    from model.workshop.training.head_emergence import applies
+    from model.workshop.training.head_emergence import is_applicable
 
     assert history.recording is not None
-    return tuple(kind for kind in history.recording.kinds if applies(history.recording, kind, metric))
+    return tuple(kind for kind in history.recording.kinds if is_applicable(history.recording, kind, metric))
 
 
 @cached_figure
@@ -215,29 +216,29 @@ class Appeared(NamedTuple):
 def appeared(name: str, stamp: histories.Stamp, threshold: float) -> list[Appeared]:
     """A sentence for each kind of attention: the first recorded step at which a head reaches the threshold, by its weight on
     the previous token (self-attention) or on the diagonal (cross-attention)."""
-    from model.workshop.training.head_emergence import first_reached
+    from model.workshop.training.head_emergence import find_emergence
 
     recording, all_told = histories.recording_of(name), []
     for kind in recording.kinds:
         metric = PREVIOUS if SITE_KINDS[kind].is_self else DIAGONAL
         values = np.nan_to_num(histories.scores(name, stamp, kind, metric))
-        found = first_reached(values, recording.steps, threshold)
-        at = found or first_reached(values, recording.steps, float(values.max()))
+        found = find_emergence(values, recording.steps, threshold)
+        at = found or find_emergence(values, recording.steps, float(values.max()))
         assert at is not None
         told = _appeared(kind, found, values, recording.steps, threshold)
         all_told.append(Appeared(told, kind, at.layer, at.head, at.step))
     return all_told
 
 
-def _appeared(kind: str, found: Reached | None, values, steps: tuple[int, ...], threshold: float) -> str:
-    from model.workshop.training.head_emergence import first_reached
+def _appeared(kind: str, found: HeadEmergence | None, values, steps: tuple[int, ...], threshold: float) -> str:
+    from model.workshop.training.head_emergence import find_emergence
 
     mean = f"the mean over rows that have {SHARE_ROWS[SITE_KINDS[kind].is_self]}"
     name = theme.SITE_NAMES[kind]
     if found:
         head = f"layer {found.layer + 1}, head {found.head + 1}"
         return f"{name}: {head} first reaches {threshold:.2f} at recorded step {found.step:,} ({found.score:.2f}, {mean})."
-    best = first_reached(values, steps, float(values.max()))
+    best = find_emergence(values, steps, float(values.max()))
     assert best is not None
     digits = next((n for n in range(2, 8) if round(best.score, n) != round(threshold, n)), 8)
     return (

@@ -9,7 +9,7 @@ show.show(
     "training",
     training_parts.draw,
     head=training_parts.head,
-    without=training_parts.without_sentence,
+    draw_without=training_parts.without_sentence,
     tables=tables.tables,
     python=tables.python,
     in_lecture=in_lecture.draw,

@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 
 from model.trace import SITE_KINDS
-from model.workshop.training.recording import Recording, Sentence
+from model.workshop.training.recording import ProbeSentence, Recording
 from viz import theme
 from viz.kit import mount
-from viz.state.result_cache import cached_figure, written
+from viz.state.result_cache import cached_figure, to_json
 from viz.training import histories
 
 PARTS = ("said", "maps", "all")
@@ -31,13 +31,13 @@ STORE = mount.Component(__file__, "<span hidden></span>", name="player_piece")
 PLACE = mount.Component(__file__, "<span hidden></span>", name="player_place")
 
 
-def does(sentence: Sentence) -> str:
+def does(sentence: ProbeSentence) -> str:
     """What the model of a sentence does, a key of `WORDS`."""
     if sentence.labels:
         return "classify"
     if not sentence.source:
         return "lm"
-    return "mlm" if sentence.fills else "translate"
+    return "mlm" if sentence.has_blanks else "translate"
 
 
 def told(recording: Recording, number: int) -> tuple[tuple[str, ...], np.ndarray]:
@@ -46,10 +46,10 @@ def told(recording: Recording, number: int) -> tuple[tuple[str, ...], np.ndarray
     found = np.exp(recording.log_probs(number))
     if sentence.labels:
         return sentence.labels, found
-    return tuple(sentence.target_tokens[n] for n in sentence.asked), found[:, list(sentence.asked)]
+    return tuple(sentence.target_tokens[n] for n in sentence.scored_positions), found[:, list(sentence.scored_positions)]
 
 
-def labels_of(sentence: Sentence, kind: str) -> tuple[list[str], list[str]]:
+def labels_of(sentence: ProbeSentence, kind: str) -> tuple[list[str], list[str]]:
     """What stands beside the rows and above the columns of a map: of a decoder `input → what it predicts`."""
     inputs = ["<s>", *sentence.target_tokens[:-1]]
     steps = [f"{read} → {written}" for read, written in zip(inputs, sentence.target_tokens, strict=False)]
@@ -78,13 +78,13 @@ def payload(name: str, stamp: histories.Stamp, number: int, mode: theme.Mode, to
             "makes": makes,
             "right_is": right,
             "chips": chips,
-            "each": "blank" if sentence.fills else "token",
+            "each": "blank" if sentence.has_blanks else "token",
         },
         "grids": [_grid(recording, sentence, number, kind, mode) for kind in recording.kinds],
     }
 
 
-def _grid(recording: Recording, sentence: Sentence, number: int, kind: str, mode: theme.Mode) -> dict[str, Any]:
+def _grid(recording: Recording, sentence: ProbeSentence, number: int, kind: str, mode: theme.Mode) -> dict[str, Any]:
     _, layers, heads, *shape = recording.arrays[f"{kind}/{number}"].shape  # [N,L,H,T,S]
     queries, keys = labels_of(sentence, kind)
     return {
@@ -110,14 +110,14 @@ def piece(name: str, stamp: histories.Stamp, number: int, first: int, end: int) 
     probabilities = told(recording, number)[1][there]
     losses = recording.losses()[there, number]
     is_judged = bool(recording.sentences[number].labels)
-    texts = [_printed(each[number]) for each in recording.written[there]] if any(map(any, recording.written)) else []
+    texts = [_printed(each[number]) for each in recording.outputs[there]] if any(map(any, recording.outputs)) else []
     found = {
         "maps": [base64.b64encode(zlib.compress(each.tobytes(), 6)).decode() for each in changes],
         "written": texts,
         "probabilities": np.clip(np.round(probabilities.astype(float), 4), LEAST, 1 - LEAST).tolist(),
         "losses": [None if is_judged else round(float(loss), 4) for loss in losses],
     }
-    return {"id": hashlib.blake2b(written(found).encode(), digest_size=12).hexdigest(), **found}
+    return {"id": hashlib.blake2b(to_json(found).encode(), digest_size=12).hexdigest(), **found}
 
 
 def _printed(text: str) -> str:
@@ -147,11 +147,11 @@ def mounted(
     grids = data["grids"]
     most = [max(grid[of] for grid in grids) for of in ("layers", "heads")]
     place = mount.fields(
-        kind=mount.one_of([grid["kind"] for grid in grids]), layer=mount.whole(1, most[0]), head=mount.whole(1, most[1])
+        kind=mount.one_of([grid["kind"] for grid in grids]), layer=mount.integer(1, most[0]), head=mount.integer(1, most[1])
     )
-    events = {"step": (mount.whole(0, len(data["steps"]) - 1), on_step), "head": (place, on_head)}
+    events = {"step": (mount.integer(0, len(data["steps"]) - 1), on_step), "head": (place, on_head)}
     ids = [each["id"] for each in pieces]
     for number, each in enumerate(pieces):
         STORE.mount(f"player piece {number}", each, height=1)
     PLACE.mount("player place", {"of": ",".join(ids), "at": at, "chosen": {"layer": chosen[0], "head": chosen[1]}}, height=1)
-    COMPONENT.mount("player", data, events, beside={"pieces": ids, "shows": list(shows), "large": large})
+    COMPONENT.mount("player", data, events, overrides={"pieces": ids, "shows": list(shows), "large": large})

@@ -36,7 +36,7 @@ def schedule(name: str, mode: theme.Mode, history: History, stamp: histories.Sta
     site_texts.write(legend(lines(history)))
     figure = schedule_figure(name, history, stamp, mode, height)
     alt = f"Learning rate over {total_of(history):,} steps"
-    st.plotly_chart(figure, theme=None, key="training rates", config=controls.picture("Learning rate"), alt=alt)
+    st.plotly_chart(figure, theme=None, key="training rates", config=controls.chart_config("Learning rate"), alt=alt)
     site_texts.note(f"Highest rate: {numbers.rounded(highest[0], 3)}, at step {highest[1]:,} ({source(history)}).")
 
 
@@ -91,7 +91,7 @@ def own(history: History) -> tuple[np.ndarray, np.ndarray, bool] | None:
 def planned(history: History) -> tuple[np.ndarray, np.ndarray] | None:
     """The steps that a run which goes on has yet to take, and its rate at each; None where that is not known."""
     config, total = history.config, history.total
-    if not (history.going and config and total and history.steps):
+    if not (history.is_running and config and total and history.steps):
         return None
     from model.workshop.training.loss import learning_rate
 
@@ -121,7 +121,7 @@ def schedule_figure(
 ) -> go.Figure:
     """The run's own rate, with the line of the slider's step where it is `marked`; not kept of a run that goes on, as in
     `curves.figure`."""
-    if history.going:
+    if history.is_running:
         return _drawn(history, mode, height, marked)
     return _figure(name, stamp, mode, height, marked)
 

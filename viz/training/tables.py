@@ -10,7 +10,7 @@ from model.export.code import Code, name_or_path
 from model.export.csv_tables import Table
 from model.workshop.training.history import Entry
 from viz.state import uploads
-from viz.state.view import View, unedited
+from viz.state.view import View, without_edits
 from viz.training import (
     histories,
     loss_curves,
@@ -20,10 +20,10 @@ from viz.training import (
 )
 
 if TYPE_CHECKING:
-    from viz.kit.page_context import Shown
+    from viz.kit.page_context import PageContext
 
 
-def tables(shown: Shown) -> tuple[Table, ...]:
+def tables(shown: PageContext) -> tuple[Table, ...]:
     """The log, the validations, the sentence at every step, the number of every head, and the learning rate."""
     view = shown.view
     try:
@@ -34,7 +34,7 @@ def tables(shown: Shown) -> tuple[Table, ...]:
     if recording := history.recording:
         number = training_parts.number(view, history) - 1
         tokens, values = player.told(recording, number)
-        written = [texts[number] for texts in recording.written] or [""] * len(recording.steps)
+        written = [texts[number] for texts in recording.outputs] or [""] * len(recording.steps)
         columns = ("step", "written", *(f"p {n} {token}" for n, token in enumerate(tokens, 1)))
         rows = zip(recording.steps, written, values, strict=True)
         found.append(Table("training-sentence", columns, tuple((step, text, *map(float, p)) for step, text, p in rows)))
@@ -59,9 +59,9 @@ def _heads(view: View, history, stamp: histories.Stamp) -> Table:
     return Table("training-heads", ("kind", "layer", "head", "step", view.grown), tuple(rows))
 
 
-def python(shown: Shown) -> str:
+def python(shown: PageContext) -> str:
     """The same as Python."""
-    code, view = Code.of(unedited(shown.analysis.request), shown.view.device), shown.view
+    code, view = Code.of(without_edits(shown.analysis.request), shown.view.device), shown.view
     name = histories.chosen(view)
     place, is_run = histories.places().get(name, (None, False))
     if place is None:
@@ -73,14 +73,16 @@ def python(shown: Shown) -> str:
     else:
         code.uses(pathlib=("Path",))
         where = f"Path({name if uploads.is_uploaded(name) else str(place)!r})"
-    code.add(f"history = {function}({where}, {uploads.shown(name)!r})", model__workshop__training__history=(function,))
+    code.add(
+        f"history = {function}({where}, {uploads.display_name(name)!r})", model__workshop__training__history=(function,)
+    )
     code.add("losses = [(entry['step'], entry['dev_loss']) for entry in history.validations]")
     history, _ = histories.history(name)
     if history.recording is not None:
         kinds = loss_curves.kinds_of(history, view.grown)
         code.add(
-            f"by_head = {{kind: scores(history.recording, kind, {view.grown!r}) for kind in {kinds!r}}}",
+            f"by_head = {{kind: head_scores(history.recording, kind, {view.grown!r}) for kind in {kinds!r}}}",
             "steps, layers, heads",
-            model__workshop__training__head_emergence=("scores",),
+            model__workshop__training__head_emergence=("head_scores",),
         )
     return code.text

@@ -10,7 +10,7 @@ from model.workshop.training import run_listing
 from model.workshop.training.history import History
 from viz import pages
 from viz.kit import site_texts
-from viz.kit.page_context import Places, Shown
+from viz.kit.page_context import PageContext, Places
 from viz.state import session, uploads
 from viz.state.view import View
 from viz.theme import Mode
@@ -44,7 +44,7 @@ def run_pick(view: View) -> None:
     def told(name: str) -> str:
         place, is_run = known.get(name, (None, False))
         says_more = place is None or not place.name.startswith(name)  # in which folder it lies
-        return f"{uploads.shown(name)} (run)" if is_run and not says_more else uploads.shown(name)
+        return f"{uploads.display_name(name)} (run)" if is_run and not says_more else uploads.display_name(name)
 
     st.selectbox(
         "Run",
@@ -56,10 +56,10 @@ def run_pick(view: View) -> None:
 
 
 def _choose(name: str) -> None:
-    session.change(run="" if name == session.current().checkpoint else name)
+    session.change(run="" if name == session.current_view().checkpoint else name)
 
 
-def draw(shown: Shown) -> None:
+def draw(shown: PageContext) -> None:
     """All parts, one below the other."""
     with shown.places.body:
         site_texts.sentence_notes((), shown.faults)
@@ -76,7 +76,7 @@ def _namesake(view: View) -> None:
     for run in histories.namesakes(name):
         if not (differs := histories.differs(name, run)):
             continue
-        told = f"There is also a run named {uploads.shown(name)}, {differs}: open it"
+        told = f"There is also a run named {uploads.display_name(name)}, {differs}: open it"
         st.button(told, key=f"open run {run}", type="tertiary", on_click=_choose, args=(run,))
 
 
@@ -91,7 +91,7 @@ def without_sentence(view: View, places: Places) -> None:
 
 def open_history(view: View) -> tuple[History, histories.Stamp] | None:
     """The history that a view looks at; None, and a sentence, where there is none. What RUNS names in vain is told."""
-    for sentence in run_listing.unusable():
+    for sentence in run_listing.unusable_folders():
         site_texts.note(sentence)
     try:
         return histories.history(histories.chosen(view))
@@ -102,7 +102,7 @@ def open_history(view: View) -> tuple[History, histories.Stamp] | None:
 
 def _learned(view: View, mode: Mode, history: History, stamp: histories.Stamp) -> None:
     name = histories.chosen(view)
-    if history.going:
+    if history.is_running:
         live.sign(name, stamp)
     elif history.steps:
         site_texts.note(ended(history))
@@ -110,10 +110,10 @@ def _learned(view: View, mode: Mode, history: History, stamp: histories.Stamp) -
         site_texts.write('<h2 class="lab-label">One sentence along the training</h2>')
         sentence_pick(view, history)
         slider(view, mode, history, stamp)
-    for sentence in history.lacks:
+    for sentence in history.notices:
         site_texts.note(sentence)
     site_texts.write('<h2 class="lab-label lab-rule">Curves</h2>')
-    if history.apart:
+    if history.is_of_another_run:
         site_texts.note(told_apart(history))
     curves_part.three(name, history, stamp, mode)
     if history.recording is not None:
@@ -136,7 +136,7 @@ def ended(history: History) -> str:
     progress = history.progress
     assert progress is not None
     where = f"step {progress.step:,}" + ("" if progress.total is None else f" of {progress.total:,}")
-    if not history.over:
+    if not history.is_over:
         return f"It stopped at {where}: the same command goes on with it."
     early = progress.total is not None and progress.step < progress.total
     return f"It ended at {where}{', for the dev loss fell no more' if early else ''}."
@@ -177,9 +177,9 @@ def slider(
     at = histories.nearest(steps, view.trained)
     if view.trained is not None and steps[at] != view.trained:
         site_texts.note(f"Step {view.trained:,} was not recorded; the nearest is {steps[at]:,}.")
-    of = histories.chosen(view), run_listing.of_recording(stamp), number(view, history) - 1
-    pieces = [player.piece(*of, *ends) for ends in player.parted(len(steps), history.going)]
-    data = player.payload(*of, mode, None if history.apart else history.total)
+    of = histories.chosen(view), run_listing.recording_stamps(stamp), number(view, history) - 1
+    pieces = [player.piece(*of, *ends) for ends in player.parted(len(steps), history.is_running)]
+    data = player.payload(*of, mode, None if history.is_of_another_run else history.total)
     player.mounted(data, pieces, at, (view.layer, view.head), shows, partial(_rest, steps), _head, large)
 
 

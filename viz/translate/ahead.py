@@ -5,7 +5,7 @@ from __future__ import annotations
 from viz import cache, computations, theme
 from viz.decoding_steps import steps
 from viz.judge import label_view
-from viz.state.view import unedited
+from viz.state.view import without_edits
 
 
 def ahead(page_data: cache.PageData, mode: theme.Mode) -> None:
@@ -17,4 +17,4 @@ def ahead(page_data: cache.PageData, mode: theme.Mode) -> None:
     elif page_data.analysis.task.judges:
         label_view.ahead(page_data, mode)
     computations.target_padding(request, view.device)
-    computations.mask_effects(unedited(request), view.device)
+    computations.mask_effects(without_edits(request), view.device)

@@ -21,7 +21,7 @@ from viz.decoding_steps import decoding_texts as translate_texts
 from viz.fill import fill_in, fill_texts
 from viz.judge import judge_in_lecture
 from viz.kit import site_texts
-from viz.kit.page_context import Shown
+from viz.kit.page_context import PageContext
 from viz.state import session
 from viz.state.view import View
 from viz.translate import kv_cache
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 ABOVE, LINE, MORE = 44, 33, 26  # px of the stage: a line of the translation, one on what the edits changed, its second
 
 
-def draw(shown: Shown) -> None:
+def draw(shown: PageContext) -> None:
     """The translation, and below it the steps or the maps."""
     view, analysis = shown.view, shown.analysis
     if analysis.task.judges:
@@ -118,10 +118,10 @@ def _capital(text: str) -> str:
 
 def _keys(view: View, analysis: Analysis, causal: bool, places: list[int]) -> None:
     """What keys do here; each is said as what it brings about now. `places`: of the blanks of a model that reads."""
-    key, task, change = lecture.key, analysis.task, session.change
+    key, task, change = lecture.add_key, analysis.task, session.change
     takes = "choose another candidate, and go on with it" if task.writes else "choose a candidate for a blank"
-    lecture.tells("↑ ↓, Enter", takes)
-    lecture.tells("space", "play the steps, and stop")
+    lecture.list_component_keys("↑ ↓, Enter", takes)
+    lecture.list_component_keys("space", "play the steps, and stop")
     if not view.guess:  # then the steps stand alone
         key(letters.PICTURE, f"view: the {LARGE[_next_large(view, task) - 1]}", lambda: _turn(task), quiet=True)
     if large_of(view, task) == 2:
@@ -146,7 +146,7 @@ def _keys(view: View, analysis: Analysis, causal: bool, places: list[int]) -> No
 
 def _decoding_keys(view: View, analysis: Analysis, causal: bool) -> None:
     """Those of a model that writes; `causal`: whether it has a mask to switch."""
-    key, change = lecture.key, session.change
+    key, change = lecture.add_key, session.change
     key(letters.PREDICT, "show the candidates" if view.guess else "predict first", lambda: _switch("guess"), quiet=True)
     if causal or not view.causal_mask:
         key(letters.CAUSAL, f"causal mask {_switched(view.causal_mask)}", lambda: _switch("causal_mask"))
@@ -176,14 +176,14 @@ def _next_large(view: View, task: Task) -> int:
 def _turn(task: Task) -> None:
     """To the next picture; called from callbacks. The page shows the cache with the picture of it, and no more once that is
     left."""
-    view = session.current()
+    view = session.current_view()
     large, kept = _next_large(view, task), View.show if view.show == "cache" else view.show
     session.change(large=large, show="cache" if large == CACHE else kept)
 
 
 def _switch(name: str) -> None:
     """Turns a switch of the view; called from callbacks."""
-    session.change(**{name: not getattr(session.current(), name)})
+    session.change(**{name: not getattr(session.current_view(), name)})
 
 
 def _switched(on: bool) -> str:

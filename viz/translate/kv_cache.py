@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from model.experiments.caching import Caching
     from model.inference.analysis import Analysis
-    from model.readings.stages.cache_sizes import KeyValues
+    from model.readings.stages.cache_sizes import CacheSizes
     from viz.state.view import View
 
 EVEN = 1.05  # times as long: what is less rounds to nothing
@@ -53,7 +53,7 @@ def span(seconds: float) -> str:
 def headline(run: Caching) -> str:
     """How many times as long it takes without the cache, as markup."""
     count = len(run.cached)
-    with_, without = span(sum(run.cached)), span(sum(run.whole))
+    with_, without = span(sum(run.cached)), span(sum(run.uncached))
     longer = run.ratio >= 1
     times = run.ratio if longer else 1 / run.ratio
     way = "without the cache" if longer else "with the cache"
@@ -63,13 +63,13 @@ def headline(run: Caching) -> str:
 
 def same(run: Caching, begun: int = 0) -> str:
     """Whether both ways chose the same tokens, and how far their probabilities are apart; `begun` tokens were given."""
-    count, parted = max(0, len(run.ids) - begun), run.parted
+    count, parted = max(0, len(run.ids) - begun), run.first_divergence
     chosen = (
         f"Both chose the same {count} {'token' if count == 1 else 'tokens'}"
         if parted is None
         else f"They chose differently at token {parted}"
     )
-    return f"{chosen}; no probability differs by more than {_at_most(run.off)}."
+    return f"{chosen}; no probability differs by more than {_at_most(run.max_difference)}."
 
 
 def _at_most(value: float) -> str:
@@ -91,17 +91,17 @@ def early(run: Caching) -> str:
 
 def last_step(run: Caching) -> str:
     """What the last token took in both ways."""
-    with_, without = 1000 * run.cached[-1], 1000 * run.whole[-1]
+    with_, without = 1000 * run.cached[-1], 1000 * run.uncached[-1]
     return f"Token {len(run.cached)} alone: {with_:.2f} ms with it, {without:.2f} ms without."
 
 
 def alt(run: Caching) -> str:
     """The chart in words."""
-    ends = f"{span(sum(run.cached))} with the cache, {span(sum(run.whole))} without"
+    ends = f"{span(sum(run.cached))} with the cache, {span(sum(run.uncached))} without"
     return html.escape(f"Time against the length: after {len(run.cached)} tokens {ends}.")
 
 
-def payload(found: KeyValues, analysis: Analysis, trace: str, window: int | None) -> dict[str, Any]:
+def payload(found: CacheSizes, analysis: Analysis, trace: str, window: int | None) -> dict[str, Any]:
     """All that the browser needs, as JSON values; `trace` is the timeline's name for what it draws, `window` how many of the
     last tokens self-attention sees, or None."""
     first = found.own[0]
@@ -110,15 +110,15 @@ def payload(found: KeyValues, analysis: Analysis, trace: str, window: int | None
         "layers": len(found.own),
         "heads": first.heads,
         "width": first.width,
-        "number": first.number,
+        "number": first.bytes_per_number,
         "begun": analysis.begun,
         "reads": list(analysis.trace.inputs.labels),
         "window": window,
-        "each": sum(held.each for held in found.own),
+        "each": sum(held.bytes_per_token for held in found.own),
         "source": sum(held.nbytes for held in found.source),
         "sources": found.source[0].tokens if found.source else 0,
         "cached": list(found.cached),
-        "whole": list(found.whole),
+        "whole": list(found.uncached),
     }
 
 
@@ -128,7 +128,7 @@ COMPONENT = mount.Component(__file__, '<div class="key-values"></div>', picture=
 def key_values(data: dict[str, Any], step: int, above: int | None = None) -> None:
     """Mounts the component with the payload; the step is from 1, `above` the px that stand over it in lecture mode, None
     outside of it."""
-    COMPONENT.mount("key_values", data, beside={"step": step, "above": above})
+    COMPONENT.mount("key_values", data, overrides={"step": step, "above": above})
 
 
 MEASURED = "cache measured"  # session key: whose, and the run
@@ -138,9 +138,9 @@ TOLD_EVERY = 0.2  # seconds between two words on how far it is
 def held(view: View, page_data: cache.PageData, trace: str, mode: theme.Mode, above: int | None = None) -> bool:
     """What every layer holds after the step that the timeline tells; False, and a sentence, where nothing can be kept.
     `above`: in lecture mode, px of the stage that stand above it."""
-    from model.readings.stages.cache_sizes import keeps
+    from model.readings.stages.cache_sizes import can_cache
 
-    if not keeps(page_data.loaded, page_data.analysis):
+    if not can_cache(page_data.loaded, page_data.analysis):
         site_texts.note(NOTHING_KEPT)
         return False
     found = computations.key_values(page_data.request, view.device)
@@ -154,16 +154,16 @@ def growth(view: View, page_data: cache.PageData, trace: str, mode: theme.Mode) 
     """What every layer holds after the step that the timeline tells; below it what was measured."""
     if held(view, page_data, trace, mode) and (run := _measured(page_data)):
         site_texts.write('<h2 class="lab-label lab-rule">Time to write so many tokens</h2>')
-        config = controls.picture("Time with the cache and without")
+        config = controls.chart_config("Time with the cache and without")
         st.plotly_chart(drawn(run, mode), theme=None, key="cache-time", config=config, alt=alt(run))
 
 
 def saving(view: View, page_data: cache.PageData) -> None:
     """What the cache saves here, once it was asked for."""
-    from model.experiments.caching import longest
-    from model.readings.stages.cache_sizes import keeps
+    from model.experiments.caching import run_length
+    from model.readings.stages.cache_sizes import can_cache
 
-    if not keeps(page_data.loaded, page_data.analysis):
+    if not can_cache(page_data.loaded, page_data.analysis):
         return
     site_texts.write('<h2 class="lab-label">What does it save?</h2>')
     if run := _measured(page_data):
@@ -173,7 +173,7 @@ def saving(view: View, page_data: cache.PageData) -> None:
                 site_texts.note(told)
         site_texts.note(HOW)
     else:
-        site_texts.note(WHAT.format(longest(page_data.loaded)))
+        site_texts.note(WHAT.format(run_length(page_data.loaded)))
     _measuring(page_data)
 
 
@@ -186,7 +186,7 @@ def _whose(page_data: cache.PageData) -> tuple[object, ...]:
 
 
 def _measured(page_data: cache.PageData) -> Caching | None:
-    kept = session.kept(MEASURED)
+    kept = session.get(MEASURED)
     return kept[1] if kept and kept[0] == _whose(page_data) else None
 
 
@@ -198,21 +198,21 @@ def _measuring(page_data: cache.PageData) -> None:
         place = st.empty()
         st.button("Stop", key="stop measuring", type="tertiary")
     if is_asked:
-        session.keep(MEASURED, (_whose(page_data), _run(page_data, place)))
-        session.hear()
+        session.put(MEASURED, (_whose(page_data), _run(page_data, place)))
+        session.mark_user_event()
         st.rerun()
 
 
 def _run(page_data: cache.PageData, bar: st.delta_generator.DeltaGenerator) -> Caching:
-    from model.experiments.caching import ROUNDS, longest, measure
+    from model.experiments.caching import ROUNDS, measure, run_length
 
     loaded, (_, source, begun) = page_data.loaded, _whose(page_data)
-    limit, told = longest(loaded), 0.0
+    limit, told = run_length(loaded), 0.0
 
     def waits(before: int) -> None:
         bar.progress(0.0, f"Another visitor measures: waiting, {before} before you")
 
-    with MEASURING.turn(waits), closing(measure(loaded, source, begun, limit)) as heard:
+    with MEASURING.slot(waits), closing(measure(loaded, source, begun, limit)) as heard:
         bar.progress(0.0, "Measuring: starts")
         for run in heard:
             if time.monotonic() > told + TOLD_EVERY:
@@ -224,4 +224,4 @@ def _run(page_data: cache.PageData, bar: st.delta_generator.DeltaGenerator) -> C
 @cached_figure
 def drawn(run: Caching, mode: theme.Mode) -> go.Figure:
     """Both curves."""
-    return cache_chart(run.cached, run.whole, mode)
+    return cache_chart(run.cached, run.uncached, mode)

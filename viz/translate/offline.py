@@ -16,9 +16,9 @@ from viz.judge import judged_text, label_view, word_table
 from viz.kit import file_maps, sides
 from viz.kit.offline_parts import (
     Choice,
+    HtmlExport,
     Part,
     Pick,
-    Taken,
 )
 from viz.state.view import ROWS, View
 from viz.translate import in_lecture
@@ -37,10 +37,10 @@ def parts(page_data: PageData, found: Any, view: View, mode: theme.Mode) -> tupl
     analysis = page_data.analysis
     head = None if view.head is None else view.head - 1
     sites = [Site(kind, view.layer - 1) for kind in KINDS if Site(kind, view.layer - 1) in analysis.trace.patterns]
-    seen = [(site.kind, sides.seen(analysis.trace.view(site, head), analysis.trace, site)) for site in sites]
+    seen = [(site.kind, sides.label_map(analysis.trace.view(site, head), analysis.trace, site)) for site in sites]
     maps = [file_maps.one(theme.SITE_NAMES[kind], each, kind, view.show == "mask") for kind, each in seen]
     if analysis.task.judges:
-        return *_judged(page_data, found, view, head, mode), file_maps.part(maps, view.step, mode)
+        return *_judged(page_data, found, view, head, mode), file_maps.map_part(maps, view.step, mode)
     shown = _timeline(page_data, view, head, mode)
     silent = {"why": [each | {"asked": False, "to": None} for each in shown["why"]]}
     follow = {"step": shown["step"], "guess": False}
@@ -49,7 +49,7 @@ def parts(page_data: PageData, found: Any, view: View, mode: theme.Mode) -> tupl
     return (
         timeline.COMPONENT.part(shown, silent, steps),
         candidates.COMPONENT.part(found | {"trace": shown["trace"]}, follow, {"fault": ""}),
-        file_maps.part(maps, view.step, mode),
+        file_maps.map_part(maps, view.step, mode),
     )
 
 
@@ -129,14 +129,14 @@ def _led(page_data: PageData) -> dict[str, tuple[Any, ...]]:
     return led | ({"rows": ROWS} if page_data.analysis.task.writes else {})
 
 
-TAKEN = Taken(
+TAKEN = HtmlExport(
     parts,
     compute=_candidates,
     choices=_choices,
     picks=_picks,
-    led=_led,
-    told=_told,
-    large=(STEPS, MAPS),
-    large_of=_large,
+    remote_fields=_led,
+    notes=_told,
+    lecture_pictures=(STEPS, MAPS),
+    lecture_pictures_of=_large,
     rounded=file_maps.ROUNDED,
 )

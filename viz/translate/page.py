@@ -25,9 +25,9 @@ from viz.fill import fill_in
 from viz.frame import show, tour
 from viz.judge import label_view
 from viz.kit import controls, edit_list, site_texts
-from viz.kit.page_context import Places, Shown
+from viz.kit.page_context import PageContext, Places
 from viz.state import navigation, session
-from viz.state.view import View, unedited
+from viz.state.view import View, without_edits
 from viz.translate import in_lecture, kv_cache, mask_charts, tables
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ def head(view: View, page: pages.Page) -> Stage:
         with left:
             language, count = controls.sentence_box(view, _heading(view))
             with st.container(key="under_sentence", gap=None):
-                controls.taught(view)
+                controls.lesson_note(view)
                 notes = st.container(gap=None)
         return Stage(notes, st.container(), language, count)
 
@@ -82,26 +82,26 @@ def look(view: View, page_data: cache.PageData) -> View:
     first word, of a text that is gone on with the first token that the model adds, of one that is judged the word whose
     hiding changes most."""
     text, analysis, loaded = (view.checkpoint, view.source, view.second), page_data.analysis, page_data.loaded
-    if analysis.task.splits or session.kept(fill_in.LED) == text:
+    if analysis.task.splits or session.get(fill_in.LED) == text:
         return view
-    session.keep(fill_in.LED, text)
+    session.put(fill_in.LED, text)
     if analysis.task.judges:
         places = [label_view.opens_at(view, page_data)]
     elif analysis.task.writes:
         places = [analysis.begun]
     else:
         places = blank_places(analysis, loaded) or [label_view.first_word(analysis)]
-    is_open = not session.is_stated("step") or (session.is_new_text() and view.step == View.step)
+    is_open = not session.is_in_link("step") or (session.is_new_text() and view.step == View.step)
     return view.at_step(places[0] + 1) if places and is_open else view
 
 
 def without_sentence(view: View, places: Places) -> None:
     """A target that is given may be why nothing can be shown."""
     with places.notes:
-        controls.given_target(view)
+        controls.target_note(view)
 
 
-def draw(shown: Shown) -> None:
+def draw(shown: PageContext) -> None:
     """The sentence with its translation, the steps, the maps or how tokens are chosen, and what the edits changed."""
     view, page_data, places = shown.view, shown.page_data, shown.places
     analysis, languages = shown.analysis, page_data.loaded.languages
@@ -121,12 +121,12 @@ def draw(shown: Shown) -> None:
         notes = [note for note in notes if note != analysis.row_note]  # the maps' caption says so
         site_texts.sentence_notes(notes, shown.faults, in_a_box=True)
         if view.show != "decoding":
-            controls.given_target(view)
+            controls.target_note(view)
             decoding_controls.branch_chips(view, page_data)
         if word := "" if analysis.task.writes else fill_in.taken_back(view):
             label = controls.plain_label(f"Take “{word}” back: open the blank again")
-            st.button(label, key="take back", type="tertiary", on_click=session.step_back, args=("undo",))
-        edit_list.other_edits(view, analysis, masks=False)
+            st.button(label, key="take back", type="tertiary", on_click=session.undo_or_redo, args=("undo",))
+        edit_list.edit_bar(view, analysis, masks=False)
     with places.body:
         first = label_view if analysis.task.judges else steps if analysis.task.writes else fill_in
         first.draw(view, page_data, shown.mode)
@@ -151,7 +151,7 @@ def trace_of(view: View, page_data: cache.PageData, mode: theme.Mode) -> str:
     return steps.timeline_data(page_data.request, view.device, view.layer - 1, head, mode)["trace"]
 
 
-def _lower(shown: Shown) -> None:
+def _lower(shown: PageContext) -> None:
     """The maps beside the masks, or what decoding found beside how it chooses."""
     view, page_data = shown.view, shown.page_data
     left, right = st.columns([760, 240], gap="medium")
@@ -174,7 +174,7 @@ def _lower(shown: Shown) -> None:
             target = computations.target_padding(page_data.request, view.device)
             try:
                 # once the maps are on their way
-                effects = computations.mask_effects(unedited(page_data.request), view.device)
+                effects = computations.mask_effects(without_edits(page_data.request), view.device)
             except ValueError as fault:  # padding that is added to be seen may go beyond a learned table
                 site_texts.fault(str(fault))
                 return
@@ -185,8 +185,8 @@ show.show(
     "translate",
     draw,
     head=head,
-    look=look,
-    without=without_sentence,
+    choose_view=look,
+    draw_without=without_sentence,
     tables=tables.tables,
     python=tables.python,
     in_lecture=in_lecture.draw,

@@ -25,12 +25,12 @@ from viz.save.number_tables import change_table
 if TYPE_CHECKING:
     from model.inference.analysis import Analysis
     from model.trace import View as Map
-    from viz.kit.page_context import Shown
+    from viz.kit.page_context import PageContext
 
 STEP = ("step", "reads", "writes", "probability", "log_probability")
 
 
-def tables(shown: Shown) -> tuple[Table, ...]:
+def tables(shown: PageContext) -> tuple[Table, ...]:
     """The maps of the layer, what every step wrote, the candidates of this one, and what the edits changed."""
     analysis = shown.analysis
     head = _head(shown)
@@ -53,18 +53,18 @@ def tables(shown: Shown) -> tuple[Table, ...]:
     return tuple(found)
 
 
-def _head(shown: Shown) -> int | None:
+def _head(shown: PageContext) -> int | None:
     return None if shown.view.head is None else shown.view.head - 1
 
 
-def _maps(shown: Shown) -> dict[Site, Map]:
+def _maps(shown: PageContext) -> dict[Site, Map]:
     """Those of the layer, as they are drawn."""
     analysis, layer = shown.analysis, shown.view.layer - 1
     there = [Site(kind, layer) for kind in analysis.trace.kinds if Site(kind, layer) in analysis.trace.patterns]
     return {site: seen_map(analysis, shown.view.device, site, _head(shown))[0] for site in there}
 
 
-def _steps(shown: Shown) -> Table:
+def _steps(shown: PageContext) -> Table:
     """What every step wrote; of a model without a decoder, what stands at every token, and of two sentences in which."""
     trace = shown.analysis.trace
     reads = trace.predicted if trace.inputs is None else trace.inputs
@@ -81,23 +81,23 @@ def _follows(analysis: Analysis) -> Table:
     return Table("second-follows-first", ("which", "probability"), tuple(rows))
 
 
-def shows_cache(shown: Shown) -> bool:
+def shows_cache(shown: PageContext) -> bool:
     """Whether the key-value cache is shown, and there is one."""
-    from model.readings.stages.cache_sizes import keeps
+    from model.readings.stages.cache_sizes import can_cache
 
-    return shown.view.show == "cache" and keeps(shown.page_data.loaded, shown.analysis)
+    return shown.view.show == "cache" and can_cache(shown.page_data.loaded, shown.analysis)
 
 
-def _kept(shown: Shown) -> Table:
+def _kept(shown: PageContext) -> Table:
     """What the key-value cache holds after every step, and the multiplications of the step with it and without."""
     found = computations.key_values(shown.page_data.request, shown.view.device)
-    rows = zip(shown.analysis.trace.inputs.labels, found.cached, found.whole, strict=True)
+    rows = zip(shown.analysis.trace.inputs.labels, found.cached, found.uncached, strict=True)
     columns = ("step", "reads", "bytes_kept", "multiplications_with", "multiplications_without")
     made = ((t, reads, found.nbytes(t), with_, without) for t, (reads, with_, without) in enumerate(rows, 1))
     return Table("key-value-cache", columns, tuple(made))
 
 
-def _candidates(shown: Shown) -> Table:
+def _candidates(shown: PageContext) -> Table:
     """The candidates of the step; where tokens are drawn, the probability that each has there, and whether it was kept."""
     trace, step, controls = shown.analysis.trace, shown.view.step - 1, shown.view.controls
     tokenizer, logs = shown.page_data.loaded.target_tokenizer, trace.log_probs[step]
@@ -112,7 +112,7 @@ def _candidates(shown: Shown) -> Table:
     return Table(f"candidates-step-{step + 1}", columns, tuple(rows))
 
 
-def python(shown: Shown) -> str:
+def python(shown: PageContext) -> str:
     """The same as Python."""
     analysis, view = shown.analysis, shown.view
     code = Code.of(analysis.request, view.device)
@@ -143,7 +143,7 @@ def python(shown: Shown) -> str:
         code.add("print(analysis.follows, analysis.turned)", "that B follows A; that A follows B")
     if shows_cache(shown):
         kept = "bytes after a step, from 1: kept.nbytes(step)"
-        code.add("kept = key_values(checkpoint, analysis)", kept, model__readings__stages__cache_sizes=("key_values",))
+        code.add("kept = cache_sizes(checkpoint, analysis)", kept, model__readings__stages__cache_sizes=("cache_sizes",))
     code.add("print(analysis.translation)")
     return code.text
 

@@ -25,7 +25,7 @@ from viz.classroom import (
     lecture as pictures,
 )
 from viz.kit import site_texts
-from viz.kit.page_context import LecturePlaces, Places, Shown
+from viz.kit.page_context import LecturePlaces, PageContext, Places
 from viz.state import session
 from viz.state.view import View
 from viz.variants import (
@@ -47,7 +47,7 @@ def of_sentence(view: View) -> bool:
     return LARGE[lecture.picture(view, len(LARGE)) - 1] == "One sentence"
 
 
-def draw(shown: Shown) -> None:
+def draw(shown: PageContext) -> None:
     """One picture, and its keys."""
     notes.draw(shown)
     _draw(shown.view, shown.mode, shown.places, shown)
@@ -61,18 +61,18 @@ def without_sentence(view: View, places: Places) -> None:
         variant_parts.without_sentence(view, places)
 
 
-def _draw(view: View, mode: theme.Mode, places: Places, shown: Shown | None) -> None:
+def _draw(view: View, mode: theme.Mode, places: Places, shown: PageContext | None) -> None:
     large, record = lecture.picture(view, len(LARGE)), found().record
     if isinstance(places, LecturePlaces):
         with places.bar:
-            pictures.pick(LARGE, large)
+            pictures.picture_buttons(LARGE, large)
             if large == 1:
                 variant_parts.pick_score(view)
             elif large > 2:  # one button: the bar has no room for three
                 help = f"The next kind of attention ({letters.KIND.key})"
                 st.button(theme.SITE_NAMES[view.beside_kind], key="variants_kind", help=help, on_click=_turn_kind)
     named = ", ".join(name.lower() for name in LARGE)
-    lecture.key(letters.PICTURE, f"the picture: {named}", lambda: pictures.turn(len(LARGE)), quiet=True)
+    lecture.add_key(letters.PICTURE, f"the picture: {named}", lambda: pictures.next_picture(len(LARGE)), quiet=True)
     with places.body:
         if record is None:
             variant_parts.nothing(found())
@@ -80,49 +80,51 @@ def _draw(view: View, mode: theme.Mode, places: Places, shown: Shown | None) -> 
         (_scores, _losses, _maps, _heads)[large - 1](record, view, mode, shown)
 
 
-def _scores(record: Variants, view: View, mode: theme.Mode, shown: Shown | None) -> None:
-    lecture.key(letters.INNER, "BLEU, chrF or dev loss", lambda: session.change(variants_score=_next_score()), quiet=True)
+def _scores(record: Variants, view: View, mode: theme.Mode, shown: PageContext | None) -> None:
+    lecture.add_key(
+        letters.INNER, "BLEU, chrF or dev loss", lambda: session.change(variants_score=_next_score()), quiet=True
+    )
     _title(variant_texts.verdict(record, view.variants_score))
-    figure = cached_charts.scores(record, view.variants_score, "design", mode, chart.height(LEFT, HALL))
-    with chart.place(HALL):
+    figure = cached_charts.scores(record, view.variants_score, "design", mode, chart.chart_height(LEFT, HALL))
+    with chart.chart_container(HALL):
         chart.draw_chart(
             "Scores of the variants", "variants scores", figure, variant_texts.scores_alt(record, view.variants_score)
         )
 
 
-def _losses(record: Variants, view: View, mode: theme.Mode, shown: Shown | None) -> None:
+def _losses(record: Variants, view: View, mode: theme.Mode, shown: PageContext | None) -> None:
     _title(variant_texts.curves_said(record))
-    with chart.place(HALL):
-        figure = cached_charts.losses(record, mode, chart.height(LEFT, HALL))
+    with chart.chart_container(HALL):
+        figure = cached_charts.losses(record, mode, chart.chart_height(LEFT, HALL))
         chart.draw_chart("Dev loss of the variants", "variants losses", figure, variant_texts.curves_said(record))
 
 
-def _maps(record: Variants, view: View, mode: theme.Mode, shown: Shown | None) -> None:
+def _maps(record: Variants, view: View, mode: theme.Mode, shown: PageContext | None) -> None:
     if not (names := map_grid.chosen(record, view)):
         site_texts.note("No variant’s weights are in this lab.")
         return
     if shown is None:
         return
-    lecture.key(letters.KIND, "the next kind of attention", _turn_kind, quiet=True)
+    lecture.add_key(letters.KIND, "the next kind of attention", _turn_kind, quiet=True)
     sides = [map_grid.side(record, name, shown.page_data.request.source, view) for name in names]
     most = max([1, *(side.heads for side in sides)])
-    lecture.walk("the next head", "the head before it", lambda by: session.change(beside_head=_next_head(most, by)))
+    lecture.add_walk_keys("the next head", "the head before it", lambda by: session.change(beside_head=_next_head(most, by)))
     which = "mean of the heads" if view.beside_head is None else f"head {view.beside_head}"
     _title(f"{theme.SITE_NAMES[view.beside_kind]}, layer {view.beside_layer}, {which}")
-    with chart.place(HALL):
-        width = chart.width(HALL, max(2, len(sides)))
-        variant_parts.columns(sides, view, mode, width, chart.height(MAPS_LEFT, HALL), chart.draw_chart)
+    with chart.chart_container(HALL):
+        width = chart.chart_width(HALL, max(2, len(sides)))
+        variant_parts.columns(sides, view, mode, width, chart.chart_height(MAPS_LEFT, HALL), chart.draw_chart)
 
 
-def _heads(record: Variants, view: View, mode: theme.Mode, shown: Shown | None) -> None:
+def _heads(record: Variants, view: View, mode: theme.Mode, shown: PageContext | None) -> None:
     if not record.same_heads:
         site_texts.note(variant_parts.UNPAIRED)
         return
-    lecture.key(letters.KIND, "the next kind of attention", _turn_kind, quiet=True)
+    lecture.add_key(letters.KIND, "the next kind of attention", _turn_kind, quiet=True)
     own = record.same_heads[variant_parts.paired(record, view)]
     _title(head_texts.returns(own))
-    with chart.place(HALL):
-        variant_parts.drawing(own, view, mode, chart.height(LEFT, HALL), chart.draw_chart)
+    with chart.chart_container(HALL):
+        variant_parts.drawing(own, view, mode, chart.chart_height(LEFT, HALL), chart.draw_chart)
 
 
 def _title(text: str) -> None:
@@ -131,14 +133,14 @@ def _title(text: str) -> None:
 
 def _next_score() -> str:
     names = list(SCORES)
-    return names[(names.index(session.current().variants_score) + 1) % len(names)]
+    return names[(names.index(session.current_view().variants_score) + 1) % len(names)]
 
 
 def _turn_kind() -> None:
     """To the next kind of attention; called from callbacks."""
     kinds = list(SITE_KINDS)
-    session.change(beside_kind=kinds[(kinds.index(session.current().beside_kind) + 1) % len(kinds)])
+    session.change(beside_kind=kinds[(kinds.index(session.current_view().beside_kind) + 1) % len(kinds)])
 
 
 def _next_head(most: int, by: int) -> int:
-    return (((session.current().beside_head or 1) - 1 + by) % most) + 1
+    return (((session.current_view().beside_head or 1) - 1 + by) % most) + 1

@@ -10,11 +10,11 @@ from model.inference.request import Request
 from model.io.folders import survey
 from model.trace import Site, View, site_kind
 from model.variants.designs import VARIANTS
-from model.variants.record import place
+from model.variants.record import record_path
 from viz import cache, theme
 from viz.kit import site_texts
 from viz.kit.heatmap_figures import attention_map
-from viz.state.page_fields import MAX_BESIDE
+from viz.state.page_fields import MAX_SIDE_BY_SIDE
 from viz.state.result_cache import cached_figure
 from viz.state.view import View as Looked
 from viz.variants.variant_texts import names_of
@@ -51,7 +51,7 @@ class Side:
 def there(record: Variants) -> dict[str, str]:
     """The checkpoint of each design whose weights lie beside the record, by the design's name: another folder's of the same
     name is not meant."""
-    home = (found := place()) and found.parent.resolve()
+    home = (found := record_path()) and found.parent.resolve()
     known = {path.resolve(): name for name, path in survey().places.items()} if home else {}
     lying = {name: home / record.shipped[name] for name in names_of(record) if home and name in record.shipped}
     return {name: known[path] for name, path in lying.items() if path in known}
@@ -67,7 +67,7 @@ def chosen(record: Variants, view: Looked) -> tuple[str, ...]:
     """The designs whose maps are drawn, in the order in which they are declared; none: all that are there where they fit
     beside one another, else the first few."""
     at_hand = there(record)
-    usual = tuple(at_hand) if len(at_hand) <= MAX_BESIDE else tuple(at_hand)[:FEW]
+    usual = tuple(at_hand) if len(at_hand) <= MAX_SIDE_BY_SIDE else tuple(at_hand)[:FEW]
     return tuple(name for name in at_hand if name in view.beside) or usual
 
 

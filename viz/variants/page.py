@@ -10,7 +10,7 @@ there = found().record is not None
 show.show(
     "variants",
     variant_parts.draw,
-    without=in_lecture.without_sentence,
+    draw_without=in_lecture.without_sentence,
     tables=tables.tables if there else None,  # without a record there are no numbers
     python=tables.python if there else None,
     in_lecture=in_lecture.draw,

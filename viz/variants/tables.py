@@ -12,28 +12,28 @@ from viz.variants.variant_parts import paired
 from viz.variants.variant_texts import found
 
 if TYPE_CHECKING:
-    from viz.kit.page_context import Shown
+    from viz.kit.page_context import PageContext
 
 
-def tables(shown: Shown) -> tuple[Table, ...]:
+def tables(shown: PageContext) -> tuple[Table, ...]:
     """Of the part that is shown: designs and runs, the losses, the maps, the pairs of heads."""
     record = found().record
     return () if record is None else PARTS[shown.view.of_variants](record, shown)
 
 
-def _scores(record: Variants, shown: Shown) -> tuple[Table, ...]:
+def _scores(record: Variants, shown: PageContext) -> tuple[Table, ...]:
     columns, rows = record.table()
     names = ("name", "seed", "bleu", "chrf", "dev_loss", "steps", "minutes")
     runs = [(each.name, *(getattr(run, name) for name in names[1:])) for each in record.variants for run in each.runs]
     return Table("variants", tuple(columns), tuple(map(tuple, rows))), Table("runs", names, tuple(runs))
 
 
-def _curves(record: Variants, shown: Shown) -> tuple[Table, ...]:
+def _curves(record: Variants, shown: PageContext) -> tuple[Table, ...]:
     rows = [(each.name, run.seed, *point) for each in record.variants for run in each.runs for point in run.losses]
     return (Table("dev-losses", ("name", "seed", "step", "dev_loss"), tuple(rows)),)
 
 
-def _maps(record: Variants, shown: Shown) -> tuple[Table, ...]:
+def _maps(record: Variants, shown: PageContext) -> tuple[Table, ...]:
     text = shown.page_data.request.source
     sides = [map_grid.side(record, name, text, shown.view) for name in map_grid.chosen(record, shown.view)]
     return tuple(
@@ -43,7 +43,7 @@ def _maps(record: Variants, shown: Shown) -> tuple[Table, ...]:
     )
 
 
-def _heads(record: Variants, shown: Shown) -> tuple[Table, ...]:
+def _heads(record: Variants, shown: PageContext) -> tuple[Table, ...]:
     if not record.same_heads:
         return ()
     own = record.same_heads[paired(record, shown.view)]
@@ -54,7 +54,7 @@ def _heads(record: Variants, shown: Shown) -> tuple[Table, ...]:
 PARTS = {"scores": _scores, "curves": _curves, "maps": _maps, "heads": _heads}
 
 
-def python(shown: Shown) -> str:
+def python(shown: PageContext) -> str:
     """The same as Python."""
     record, view = found().record, shown.view
     code = Code.of(shown.analysis.request, view.device)
@@ -66,7 +66,7 @@ def python(shown: Shown) -> str:
             code.load(folder, view.device, own)
             code.analyse(map_grid.request_of(shown.page_data.request.source, folder), own, f"of_{own}")
         return code.text
-    code.add("record = read(place())", model__variants__record=("place", "read"))
+    code.add("record = read(record_path())", model__variants__record=("record_path", "read"))
     code.add(LINES[view.of_variants])
     return code.text
 

@@ -14,9 +14,9 @@ from model.variants.designs import VARIANTS
 from model.variants.record import SCORES, Variants
 from viz import cache, theme
 from viz.kit import controls, site_texts
-from viz.kit.page_context import Places, Shown
+from viz.kit.page_context import PageContext, Places
 from viz.state import session
-from viz.state.page_fields import MAX_BESIDE, VARIANTS_BY
+from viz.state.page_fields import MAX_SIDE_BY_SIDE, VARIANTS_BY
 from viz.state.view import View
 from viz.variants import cached_charts, head_texts, map_grid, variant_texts
 from viz.variants.variant_texts import (
@@ -36,7 +36,7 @@ UNPAIRED = f"The heads have not been paired yet: “{MAKE} --same-heads” does 
 MAP_HEIGHT, MAPS_WIDTH = 330, 1040  # px
 
 
-def draw(shown: Shown) -> None:
+def draw(shown: PageContext) -> None:
     """The part that is chosen."""
     with shown.places.body:
         _page(shown.view, shown.mode, shown)
@@ -48,7 +48,7 @@ def without_sentence(view: View, places: Places) -> None:
         _page(view, session.theme_mode(), None)
 
 
-def _page(view: View, mode: theme.Mode, shown: Shown | None) -> None:
+def _page(view: View, mode: theme.Mode, shown: PageContext | None) -> None:
     with st.container(key="variants_row", horizontal=True, vertical_alignment="center", gap="small"):
         st.segmented_control(
             "Part",
@@ -106,10 +106,10 @@ def verdict(sentence: str) -> None:
 
 
 def chart(title: str, key: str, figure: go.Figure, alt: str) -> None:
-    st.plotly_chart(figure, theme=None, key=key, config=controls.picture(title), alt=alt)
+    st.plotly_chart(figure, theme=None, key=key, config=controls.chart_config(title), alt=alt)
 
 
-def _scores(record: Variants, view: View, mode: theme.Mode, shown: Shown | None) -> None:
+def _scores(record: Variants, view: View, mode: theme.Mode, shown: PageContext | None) -> None:
     score = view.variants_score
     verdict(variant_texts.verdict(record, score))
     site_texts.note(variant_texts.honest(record, score))
@@ -131,7 +131,7 @@ def foot(record: Variants) -> None:
         site_texts.note(told, warn=True)
 
 
-def _curves(record: Variants, view: View, mode: theme.Mode, shown: Shown | None) -> None:
+def _curves(record: Variants, view: View, mode: theme.Mode, shown: PageContext | None) -> None:
     verdict(variant_texts.curves_said(record))
     site_texts.note(
         "Dev loss in nats a token over the steps of training, on one scale in all panels: a line for each seed, dashed "
@@ -147,7 +147,7 @@ def _curves(record: Variants, view: View, mode: theme.Mode, shown: Shown | None)
     foot(record)
 
 
-def _maps(record: Variants, view: View, mode: theme.Mode, shown: Shown | None) -> None:
+def _maps(record: Variants, view: View, mode: theme.Mode, shown: PageContext | None) -> None:
     """The maps of some variants beside one another, each with its translation."""
     at_hand = map_grid.there(record)
     if not at_hand:
@@ -179,8 +179,8 @@ def pick_maps(view: View, at_hand: Sequence[str], names: Sequence[str], sides: S
             label_visibility="collapsed",
             **session.bind("beside", "beside", list(names), partial(one_more, tuple(names))),
         )
-        if len(at_hand) > MAX_BESIDE:
-            site_texts.label(f"up to {MAX_BESIDE} at once")
+        if len(at_hand) > MAX_SIDE_BY_SIDE:
+            site_texts.label(f"up to {MAX_SIDE_BY_SIDE} at once")
     with st.container(key="variants_places", horizontal=True, vertical_alignment="center", gap="small"):
         pick_kind(view)
         layers = [len(side.analysis.trace.sites(view.beside_kind)) for side in sides if side.analysis]
@@ -211,8 +211,8 @@ def pick_maps(view: View, at_hand: Sequence[str], names: Sequence[str], sides: S
 def one_more(before: tuple[str, ...], names: Any) -> tuple[str, ...]:
     """The variants that are chosen, in the order in which they are declared; of too many, the last of those before goes."""
     new = [name for name in names if name not in before]
-    stay = [name for name in before if name in names][: max(0, MAX_BESIDE - len(new))]
-    return tuple(name for name in VARIANTS if name in (*new, *stay))[:MAX_BESIDE]
+    stay = [name for name in before if name in names][: max(0, MAX_SIDE_BY_SIDE - len(new))]
+    return tuple(name for name in VARIANTS if name in (*new, *stay))[:MAX_SIDE_BY_SIDE]
 
 
 def pick_kind(view: View) -> None:
@@ -253,7 +253,7 @@ def notes_of(side: map_grid.Side) -> list[str]:
     return [] if found is None else [note for note in found.notes if note not in found.cautions]
 
 
-def _heads(record: Variants, view: View, mode: theme.Mode, shown: Shown | None) -> None:
+def _heads(record: Variants, view: View, mode: theme.Mode, shown: PageContext | None) -> None:
     """Whether heads come back from seed to seed."""
     if not record.same_heads:
         site_texts.note(UNPAIRED)
@@ -302,7 +302,7 @@ def drawing(own: Any, view: View, mode: theme.Mode, height: int = 0, draw: Calla
     draw("Heads paired from seed to seed", "variants pairs", figure, head_texts.matching_alt(own, view.beside_kind))
 
 
-DRAWN: dict[str, Callable[[Variants, View, theme.Mode, Shown | None], None]] = {
+DRAWN: dict[str, Callable[[Variants, View, theme.Mode, PageContext | None], None]] = {
     "scores": _scores,
     "curves": _curves,
     "maps": _maps,

@@ -11,7 +11,18 @@ from functools import lru_cache
 from pathlib import Path
 
 from model.variants.designs import VARIANTS
-from model.variants.record import FILE, SCORES, STATES, Against, Measured, Missing, Variants, chance_apart, place, read
+from model.variants.record import (
+    FILE,
+    SCORES,
+    STATES,
+    MissingRun,
+    VariantComparison,
+    VariantResult,
+    Variants,
+    chance_apart,
+    read,
+    record_path,
+)
 
 MAKE = "python -m model variants --data TRAIN --dev DEV --test TEST --out runs/variants"
 SHIP = f"{MAKE} --ship checkpoints"
@@ -28,7 +39,7 @@ class Found:
 
 def found() -> Found:
     """The record as it is now."""
-    path = place()
+    path = record_path()
     if path is None:
         return Found(None, NONE)
     try:
@@ -69,19 +80,19 @@ def signed(value: float, score: str) -> str:
     return text if float(text) == 0 else f"{MINUS if value < 0 else '+'}{text}"
 
 
-def against(record: Variants, each: Measured, score: str) -> Against | None:
+def against(record: Variants, each: VariantResult, score: str) -> VariantComparison | None:
     """A variant held against the base; None for the base itself, and where it is not there."""
     base = record.find(record.base)
-    return None if base is None or each.name == base.name else each.against(base, score)
+    return None if base is None or each.name == base.name else each.compare(base, score)
 
 
-def can_tell(record: Variants, each: Measured) -> bool:
+def can_tell(record: Variants, each: VariantResult) -> bool:
     """Whether there are two seeds of both, without which nothing is known of their spread."""
     base = record.find(record.base)
     return base is not None and min(len(base.runs), len(each.runs)) > 1
 
 
-def is_clear(record: Variants, each: Measured, score: str) -> bool:
+def is_clear(record: Variants, each: VariantResult, score: str) -> bool:
     """Whether a difference from the base is one: all seeds on one side, and an interval that leaves out 0."""
     held = against(record, each, score)
     if held is None or held.interval is None or not can_tell(record, each):
@@ -102,7 +113,7 @@ def verdict(record: Variants, score: str) -> str:
     clear = [each for each in others if is_clear(record, each, score)]
     if not clear:
         return f"{NAMES[score]}: no design differs clearly from the base ({base.title})"
-    told = _and([f"{each.title} ({signed(each.against(base, score).difference, score)})" for each in clear])
+    told = _and([f"{each.title} ({signed(each.compare(base, score).difference, score)})" for each in clear])
     return f"{NAMES[score]}: {told} {'differs' if len(clear) == 1 else 'differ'} clearly from the base ({base.title})"
 
 
@@ -152,7 +163,7 @@ def lacking(record: Variants) -> str:
     return f"{len(record.missing)} of {total} runs are not there yet: {'; '.join(told)}. To go on: “{MAKE}”."
 
 
-def _at(run: Missing, steps: int | None) -> str:
+def _at(run: MissingRun, steps: int | None) -> str:
     if run.state == "failed":
         return f"failed ({run.why.rstrip('.')})"
     return f"in training at step {run.step:,}" + (f" of {steps:,}" if steps else "")
@@ -165,7 +176,7 @@ def state_of(record: Variants, name: str) -> str:
     return _at(worked[0], record.steps) if worked and worked[0].state != "trained" else "not scored yet"
 
 
-def reading(record: Variants, each: Measured, score: str) -> str:
+def reading(record: Variants, each: VariantResult, score: str) -> str:
     """What a difference from the base comes to."""
     held = against(record, each, score)
     if held is None:

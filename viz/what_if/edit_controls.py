@@ -175,10 +175,10 @@ def edit_bar(view: View, analysis: Analysis, loaded: Checkpoint, aside: Sequence
             if is_open:
                 _editor(analysis, loaded)
         for name in ("undo", "redo"):
-            then = session.next_step(name)
+            then = session.peek_history(name)
             what, told = what_if_texts.stepped(view, then) if then else ("", None)
             label = f"{name.capitalize()}: {what}" if what else name.capitalize()
-            st.button(label, key=name, help=told, disabled=then is None, on_click=session.step_back, args=(name,))
+            st.button(label, key=name, help=told, disabled=then is None, on_click=session.undo_or_redo, args=(name,))
         st.button("Clear", key="clear", disabled=not (parts or view.pad), on_click=navigation.clear_edits)
 
 
@@ -207,7 +207,7 @@ def _answered(form: edit.Form, analysis: Analysis, loaded: Checkpoint) -> str:
 
 
 def _add(code: str) -> None:
-    if all(code != each for each, _ in session.current().intervention.parts()):
+    if all(code != each for each, _ in session.current_view().intervention.parts()):
         navigation.toggle_edit(code)
 
 
@@ -221,9 +221,9 @@ def _asked_in_words(question: edit.Question, analysis: Analysis, loaded: Checkpo
         case edit.Layer(key, kind):
             return _number("Layer", loaded.config.layers[_there(kind, loaded.config.kinds)], key)
         case edit.Text(key, label, value):
-            return st.text_input(label, value, key=f"editor {key}", on_change=session.hear)
+            return st.text_input(label, value, key=f"editor {key}", on_change=session.mark_user_event)
         case edit.Number(key, label, low, high, value):
-            return int(st.number_input(label, low, high, value, key=f"editor {key}", on_change=session.hear))
+            return int(st.number_input(label, low, high, value, key=f"editor {key}", on_change=session.mark_user_event))
         case edit.Which(key, label, options, note):
             chosen = _chosen(label, list(options), key, options.__getitem__)
             if note:
@@ -234,7 +234,7 @@ def _asked_in_words(question: edit.Question, analysis: Analysis, loaded: Checkpo
 
 def _chosen(label: str, options: list, key: str, shown: Callable[[Any], str] = str, first: int = 0) -> Any:
     """What is chosen of some options; where a browser sends what none of them is, the first."""
-    chosen = st.selectbox(label, options, first, format_func=shown, key=f"editor {key}", on_change=session.hear)
+    chosen = st.selectbox(label, options, first, format_func=shown, key=f"editor {key}", on_change=session.mark_user_event)
     return chosen if chosen in options else options[first]
 
 

@@ -24,7 +24,7 @@ from viz.kit import (
 from viz.kit import (
     file_maps as file_change,
 )
-from viz.kit.page_context import Shown
+from viz.kit.page_context import PageContext
 from viz.state import navigation, session
 from viz.state.view import SCOPES, View
 from viz.what_if import ready_answers, switchboard, what_if_parts, what_if_texts
@@ -34,7 +34,7 @@ MOST = 5  # edits that are told
 UNCHANGED = "Nothing is changed"
 
 
-def draw(shown: Shown) -> None:
+def draw(shown: PageContext) -> None:
     """One picture, and its keys."""
     view, analysis = shown.view, shown.analysis
     large = lecture.picture(view, len(LARGE))
@@ -49,7 +49,7 @@ def draw(shown: Shown) -> None:
 
 
 def _bar(view: View, large: int, writes: bool) -> None:
-    pictures.pick(LARGE, large)
+    pictures.picture_buttons(LARGE, large)
     if writes:
         controls.modes(view)
 
@@ -68,7 +68,7 @@ def _answer(view: View) -> Answer | None:
 # -- the pictures -----------------------------------------------------------------------------------------------------
 
 
-def _words(shown: Shown, answer: Answer | None) -> None:
+def _words(shown: PageContext, answer: Answer | None) -> None:
     """Left what was changed and both translations, right the probability of every token before and after."""
     view, analysis, loaded = shown.view, shown.analysis, shown.page_data.loaded
     with st.container(key="hall_words"):
@@ -80,7 +80,7 @@ def _words(shown: Shown, answer: Answer | None) -> None:
         _changes(shown)
         if analysis.baseline is not None:
             given = view.mode == "given" and analysis.task.writes
-            site_texts.both_translations(analysis, loaded, given=given, where="on the right")
+            site_texts.both_translations(analysis, loaded, same_target=given, where="on the right")
         elif analysis.task.writes:
             what_if_texts.translation(analysis.translation, loaded.languages[1])
         if analysis.baseline is not None:
@@ -91,7 +91,7 @@ def _words(shown: Shown, answer: Answer | None) -> None:
         elif analysis.baseline is None:
             site_texts.write(f'<p class="lab-hall-answer">{help_text()}</p>')
     with right:
-        file_change.large_change(file_change.of(analysis, view.step), "hall change")
+        file_change.mount_change_in_lecture(file_change.change_data(analysis, view.step), "hall change")
 
 
 def _ways(view: View, answer: Answer) -> None:
@@ -111,12 +111,12 @@ def _ways(view: View, answer: Answer) -> None:
 
 def _counterpart(view: View, answer: Answer) -> Request | None:
     """The other request of an experiment that has two."""
-    if answer.also is None:
+    if answer.counterpart is None:
         return None
-    return answer.also if answer.also.source != view.source else answer.request
+    return answer.counterpart if answer.counterpart.source != view.source else answer.request
 
 
-def _changes(shown: Shown) -> None:
+def _changes(shown: PageContext) -> None:
     """Lists what was changed, in words."""
     changes = _described(shown)
     more = [f"And {len(changes) - MOST} more"] if len(changes) > MOST else []
@@ -124,7 +124,7 @@ def _changes(shown: Shown) -> None:
     site_texts.write(f'<ul class="lab-hall-changes">{lines or f"<li>{UNCHANGED}</li>"}</ul>')
 
 
-def _described(shown: Shown) -> list[str]:
+def _described(shown: PageContext) -> list[str]:
     """Describes each edit, the padding and the forced token."""
     view, analysis = shown.view, shown.analysis
     changes = [text for _, text in view.intervention.parts(analysis.labels)]
@@ -136,7 +136,7 @@ def _described(shown: Shown) -> list[str]:
     return [each[:1].upper() + each[1:] for each in changes]
 
 
-def _maps(shown: Shown, answer: Answer | None) -> None:
+def _maps(shown: PageContext, answer: Answer | None) -> None:
     """The map of one head before the edits and after them."""
     view, analysis = shown.view, shown.analysis
     site, head = Site(view.kind, view.layer - 1), None if view.head is None else view.head - 1  # type: ignore[arg-type]
@@ -151,16 +151,16 @@ def _maps(shown: Shown, answer: Answer | None) -> None:
     maps = [
         file_maps.one(
             f"{what_if_texts.MAP_NAMES[when]}: {name}" if when else name,
-            sides.seen(each.trace.view(site, head), each.trace, site),
+            sides.label_map(each.trace.view(site, head), each.trace, site),
             site.kind,
         )
         for when, each in seen.items()
         if each is not None
     ]
-    file_maps.large(file_maps.data(maps, view.step, shown.mode, alike=True), "hall maps")
+    file_maps.mount_in_lecture(file_maps.map_data(maps, view.step, shown.mode, alike=True), "hall maps")
 
 
-def _switches(shown: Shown, answer: Answer | None) -> None:
+def _switches(shown: PageContext, answer: Answer | None) -> None:
     """Who may see whom, and every head of that attention as a switch."""
     _line(shown)
     board, progress = st.container(key="board"), st.empty()
@@ -179,7 +179,7 @@ def _switches(shown: Shown, answer: Answer | None) -> None:
             site_texts.note(f"This checkpoint has no layer {view.layer} here.")
 
 
-def _line(shown: Shown) -> None:
+def _line(shown: PageContext) -> None:
     """What was changed and what came of it, in one line."""
     said = "; ".join(_described(shown)) or UNCHANGED
     with st.container(key="hall_line", horizontal=True, vertical_alignment="center", gap="small"):
@@ -191,52 +191,57 @@ def _line(shown: Shown) -> None:
 # -- the keys ---------------------------------------------------------------------------------------------------------
 
 
-def _keys(shown: Shown, large: int, answer: Answer | None) -> None:
+def _keys(shown: PageContext, large: int, answer: Answer | None) -> None:
     view, loaded, kinds = shown.view, shown.page_data.loaded, shown.analysis.trace.kinds
     language = loaded.languages[0]
-    lecture.key(
+    lecture.add_key(
         letters.PICTURE,
         f"the picture: {', '.join(name.lower() for name in LARGE)}",
-        lambda: pictures.turn(len(LARGE)),
+        lambda: pictures.next_picture(len(LARGE)),
         quiet=True,
     )
     if ready := [each for each in EXPERIMENTS if set(each.needs) <= set(kinds)]:
-        lecture.key(
-            letters.EXPERIMENT, "the next ready experiment", lambda: _try(session.current(), ready, language, 1), quiet=True
+        lecture.add_key(
+            letters.EXPERIMENT,
+            "the next ready experiment",
+            lambda: _try(session.current_view(), ready, language, 1),
+            quiet=True,
         )
-        lecture.key(letters.EARLIER, "the one before it", lambda: _try(session.current(), ready, language, -1), quiet=True)
+        lecture.add_key(
+            letters.EARLIER, "the one before it", lambda: _try(session.current_view(), ready, language, -1), quiet=True
+        )
     if answer is not None and view.experiment is not None:
         name = view.experiment
         if not ready_answers.is_shown(view, answer):
             speaks = partial(ready_answers.show, answer.request, name, view)
-            lecture.key(letters.ANSWER, "what the answer speaks of", speaks, quiet=True)
+            lecture.add_key(letters.ANSWER, "what the answer speaks of", speaks, quiet=True)
         elif (there := _counterpart(view, answer)) is not None:
-            lecture.key(
+            lecture.add_key(
                 letters.ANSWER, "the counterpart of the experiment", lambda: ready_answers.show(there, name), quiet=True
             )
     if "decoder" in kinds:
         if loaded.config.causal or not view.causal_mask:  # else there is none to switch
-            lecture.key(letters.CAUSAL, "the causal mask on and off", partial(_switch, "causal_mask"), quiet=True)
+            lecture.add_key(letters.CAUSAL, "the causal mask on and off", partial(_switch, "causal_mask"), quiet=True)
         other = partial(session.change, mode=_other(view.mode))
-        lecture.key(letters.MODE, "given target, or decode again", other, quiet=True)
-    lecture.key(letters.PADDING, "the padding mask on and off", partial(_switch, "padding_mask"), quiet=True)
+        lecture.add_key(letters.MODE, "given target, or decode again", other, quiet=True)
+    lecture.add_key(letters.PADDING, "the padding mask on and off", partial(_switch, "padding_mask"), quiet=True)
     if large == len(LARGE):
-        lecture.key(
+        lecture.add_key(
             letters.REACH,
             "how far a click reaches: all layers, one, one head",
-            lambda: session.change(scope=_next_reach(session.current())),
+            lambda: session.change(scope=_next_reach(session.current_view())),
             quiet=True,
         )
     if len(kinds) > 1:
         names = ", ".join(theme.SITE_NAMES[kind].lower() for kind in kinds)
-        lecture.key(letters.KIND, f"the attention: {names}", partial(_next_kind, kinds), quiet=True)
+        lecture.add_key(letters.KIND, f"the attention: {names}", partial(_next_kind, kinds), quiet=True)
 
 
 def help_text() -> str:
     """What to do first, by the keys that this run has."""
-    masks = [letter.key for letter in (letters.CAUSAL, letters.PADDING) if lecture.has(letter)]
+    masks = [letter.key for letter in (letters.CAUSAL, letters.PADDING) if lecture.has_key(letter)]
     told = [
-        f"{letters.EXPERIMENT.key} tries the next ready experiment" * lecture.has(letters.EXPERIMENT),
+        f"{letters.EXPERIMENT.key} tries the next ready experiment" * lecture.has_key(letters.EXPERIMENT),
         f"{' and '.join(masks)} switch the masks" if len(masks) > 1 else f"{masks[0]} switches the padding mask",
         f"{letters.PICTURE.key} turns to the maps and the switches",
     ]
@@ -245,12 +250,12 @@ def help_text() -> str:
 
 def _switch(name: str) -> None:
     """Turns a mask on or off; called from callbacks."""
-    session.change(**{name: not getattr(session.current(), name)})
+    session.change(**{name: not getattr(session.current_view(), name)})
 
 
 def _next_kind(kinds: Sequence[str]) -> None:
     """Another kind of attention; called from callbacks."""
-    session.change(kind=kinds[(kinds.index(session.current().kind) + 1) % len(kinds)])
+    session.change(kind=kinds[(kinds.index(session.current_view().kind) + 1) % len(kinds)])
 
 
 def _reach(view: View) -> str:

@@ -13,8 +13,8 @@ from viz.cache import PageData
 from viz.kit import file_maps, sides
 from viz.kit import file_maps as file_change
 from viz.kit import site_texts as shared_texts
-from viz.kit.offline_parts import Part, Taken
-from viz.state.view import View, unedited
+from viz.kit.offline_parts import HtmlExport, Part
+from viz.state.view import View, without_edits
 from viz.what_if import switchboard, what_if_texts
 
 if TYPE_CHECKING:
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
 def _costs(page_data: PageData) -> Sequence[HeadEffect]:
     """What every head costs, as on the page: without the edits. Where the page knows it, nothing is measured again."""
-    loaded, asked, device = page_data.loaded, unedited(page_data.request), page_data.view.device
-    if cache.holds(loaded, device):
+    loaded, asked, device = page_data.loaded, without_edits(page_data.request), page_data.view.device
+    if cache.is_current(loaded, device):
         return computations.head_effects(asked, device, lambda share: None)
     base = page_data.analysis.baseline or page_data.analysis
     ids = None if base.trace.outputs is None else base.trace.outputs.ids
@@ -39,17 +39,17 @@ def parts(page_data: PageData, costs: Sequence[HeadEffect], view: View, mode: th
     site, head = Site(view.kind, view.layer - 1), None if view.head is None else view.head - 1  # type: ignore[arg-type]
     place = f"layer {view.layer}, {'mean of the heads' if head is None else f'head {view.head}'}"
     both = (analysis.baseline or analysis).trace, analysis.trace
-    before, after = (sides.seen(each.view(site, head), each, site) for each in both)
+    before, after = (sides.label_map(each.view(site, head), each, site) for each in both)
     shown = switchboard.COMPONENT.part(board), _change(page_data, view)
     if analysis.baseline is None:
-        return *shown, file_maps.part([file_maps.one(place, after, site.kind)], view.step, mode)
+        return *shown, file_maps.map_part([file_maps.one(place, after, site.kind)], view.step, mode)
     titles = {name: f"{text}: {place}" for name, text in what_if_texts.MAP_NAMES.items()}
     maps = [file_maps.one(titles["before"], before, site.kind), file_maps.one(titles["after"], after, site.kind)]
     if (before.queries, before.keys) == (after.queries, after.keys):
         change = after - before
         change = dataclasses.replace(change, allowed=change.allowed | before.allowed)
         maps.append(file_maps.change(titles["difference"], change, site.kind))
-    return *shown, file_maps.part(maps, view.step, mode, alike=True)
+    return *shown, file_maps.map_part(maps, view.step, mode, alike=True)
 
 
 def _change(page_data: PageData, view: View) -> Part:
@@ -66,4 +66,11 @@ def _told(page_data: PageData, costs: Sequence[HeadEffect]) -> tuple[str, ...]:
     return (shared_texts.verdict_line(page_data.analysis),)
 
 
-TAKEN = Taken(parts, compute=_costs, told=_told, look=_look, led=lambda page_data: {"step": ()}, rounded=file_maps.ROUNDED)
+TAKEN = HtmlExport(
+    parts,
+    compute=_costs,
+    notes=_told,
+    default_view=_look,
+    remote_fields=lambda page_data: {"step": ()},
+    rounded=file_maps.ROUNDED,
+)

@@ -13,7 +13,7 @@ from model.inference.request import Request
 from viz import cache, computations
 from viz.kit import controls, site_texts
 from viz.state import navigation, session, uploads
-from viz.state.view import View, unedited, with_intervention
+from viz.state.view import View, with_intervention, without_edits
 from viz.what_if import what_if_texts
 
 if TYPE_CHECKING:
@@ -53,14 +53,14 @@ def answer(view: View) -> None:
         found = computations.answer(view.experiment, asked(view), view.device)
         what_if_texts.measured(known.question, found.text, swapped(view, own))
     with st.container(key="asked", horizontal=True, vertical_alignment="center", gap="small"):
-        if known is not None and found.also is not None:
-            there = found.also if found.also.source != view.source else found.request
+        if known is not None and found.counterpart is not None:
+            there = found.counterpart if found.counterpart.source != view.source else found.request
             label = controls.plain_label(f"The same for “{there.source}”")
             st.button(label, key="also", type="tertiary", on_click=show, args=(there, known.name))
         if known is not None and not is_shown(view, found):
             there = found.request
             label = (
-                f"See it below: {uploads.shown(there.checkpoint)}, given that translation"
+                f"See it below: {uploads.display_name(there.checkpoint)}, given that translation"
                 if there.target
                 else "Make these edits"
             )
@@ -84,7 +84,9 @@ def is_shown(view: View, found: Answer) -> bool:
     now = view.request()
     names = ("source", "checkpoint", "target", "pad", "mode", "intervention")
     return any(
-        all(getattr(now, name) == getattr(each, name) for name in names) for each in (found.request, found.also) if each
+        all(getattr(now, name) == getattr(each, name) for name in names)
+        for each in (found.request, found.counterpart)
+        if each
     )
 
 
@@ -92,7 +94,7 @@ def swapped(view: View, own: View | None) -> str:
     """What a question has put in the place of the visitor's own checkpoint and sentence, in one line; or empty."""
     if own is None:
         return ""
-    uses = [f"the checkpoint {uploads.shown(view.checkpoint)}"] * (view.checkpoint != own.checkpoint)
+    uses = [f"the checkpoint {uploads.display_name(view.checkpoint)}"] * (view.checkpoint != own.checkpoint)
     uses += [f"the sentence “{_short(view)}”"] * (view.source != own.source)
     if _is_linked(view):
         return f"This question uses {' and '.join(uses)}; the sentence that was typed comes back afterwards."
@@ -105,21 +107,21 @@ def run(known: Experiment, view: View, sentence: str | None) -> None:
     try:
         found = computations.answer(known.name, asked(view, sentence), view.device)
     except ValueError as fault:
-        session.tell(str(fault))
+        session.show_message(str(fault))
         return
     show(found.request, known.name, view if sentence is None else None)
 
 
 def show(request: Request, name: str, whose: View | None = None) -> None:
     """Makes the view that of an experiment, and keeps the visitor's own for the way back."""
-    now, kept = session.current(), session.kept(OWN)
+    now, kept = session.current_view(), session.get(OWN)
     if (own := _own(now)) is not None:
         typed = now.own_text
     elif _is_own(now):
         own, _, typed = kept
     else:
-        own, typed = now, "" if session.is_own_text() else now.source
-    session.keep(OWN, (own, request.source, typed))
+        own, typed = now, "" if session.is_default_text() else now.source
+    session.put(OWN, (own, request.source, typed))
     navigation.show_request(request, name, whose, typed)
 
 
@@ -128,7 +130,7 @@ def _own(view: View) -> View | None:
     by a link has the text of it alone."""
     if _is_linked(view):
         return _of_link(view)
-    own, sentence, _ = session.kept(OWN) or (None, None, "")
+    own, sentence, _ = session.get(OWN) or (None, None, "")
     if own is None or (view.source != sentence and not _is_kept(view)):
         return None
     elsewhere = view.experiment is not None and view.checkpoint != own.checkpoint
@@ -142,7 +144,7 @@ def _is_linked(view: View) -> bool:
 
 def _is_kept(view: View) -> bool:
     """Whether what the visitor typed is what was kept, whichever question has put another sentence in its place."""
-    *_, typed = session.kept(OWN) or ("",)
+    *_, typed = session.get(OWN) or ("",)
     return view.own_text != "" and view.own_text == typed
 
 
@@ -154,17 +156,17 @@ def _of_link(view: View) -> View:
 
 def _is_own(view: View) -> bool:
     """Whether a question is asked of the visitor's own sentence: then what was there before it is kept already."""
-    own, *_ = session.kept(OWN) or (None,)
+    own, *_ = session.get(OWN) or (None,)
     return own is not None and view.experiment is not None and view.source == own.source
 
 
 def _back(own: View) -> None:
-    session.change(**session.restored(own))
+    session.change(**session.fields_to_restore(own))
 
 
 def asked(view: View, sentence: str | None = None) -> Request:
     """What an experiment is asked of: a sentence alone, or the view's, with the model's own translation."""
-    request = dataclasses.replace(cache.fitted(unedited(view.request()), view.device)[0], target=None)
+    request = dataclasses.replace(cache.fit_request(without_edits(view.request()), view.device)[0], target=None)
     if sentence is None:
         return request
     return dataclasses.replace(request, source=sentence, second="", other_sentences=(), branches=(), path=(), pad=0)

@@ -105,4 +105,4 @@ def switchboard(
 ) -> None:
     """Mounts the component; `on_toggle` is called, before the next run, with the code of the edit that was clicked.
     `beside`: values in place of those of the same names, and more for the script, as lecture mode has them."""
-    COMPONENT.mount(key, data, {"toggle": (mount.text, on_toggle)}, beside=beside)
+    COMPONENT.mount(key, data, {"toggle": (mount.text, on_toggle)}, overrides=beside)

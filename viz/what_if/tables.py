@@ -9,33 +9,33 @@ from model.export.csv_tables import Table, map_table, site_code
 from model.trace import Site
 from viz import computations
 from viz.save.number_tables import change_table
-from viz.state.view import unedited
+from viz.state.view import without_edits
 
 if TYPE_CHECKING:
-    from viz.kit.page_context import Shown
+    from viz.kit.page_context import PageContext
 
 
-def tables(shown: Shown) -> tuple[Table, ...]:
+def tables(shown: PageContext) -> tuple[Table, ...]:
     """What the edits changed at each step, what each head costs when it is off, the maps of the head before and after."""
     found = [] if shown.analysis.trace.outputs is None else [change_table(shown.analysis)]
     return (*found, _costs(shown), *_maps(shown))
 
 
-def _costs(shown: Shown) -> Table:
+def _costs(shown: PageContext) -> Table:
     """Without the edits: every head switched off alone."""
-    effects = computations.head_effects(unedited(shown.page_data.request), shown.view.device, lambda share: None)
+    effects = computations.head_effects(without_edits(shown.page_data.request), shown.view.device, lambda share: None)
     rows = tuple((e.site.kind, e.site.layer + 1, e.head + 1, e.change, e.scored_tokens) for e in effects)
     return Table("heads-off", ("attention", "layer", "head", "change_of_log_probability", "scored_tokens"), rows)
 
 
-def _place(shown: Shown) -> tuple[Site, int | None] | None:
+def _place(shown: PageContext) -> tuple[Site, int | None] | None:
     """The site and the head that is shown, None where the checkpoint has no such layer here."""
     view = shown.view
     site = Site(view.kind, view.layer - 1)  # type: ignore[arg-type]
     return (site, None if view.head is None else view.head - 1) if site in shown.analysis.trace.patterns else None
 
 
-def _maps(shown: Shown) -> list[Table]:
+def _maps(shown: PageContext) -> list[Table]:
     place = _place(shown)
     if place is None:
         return []
@@ -48,7 +48,7 @@ def _maps(shown: Shown) -> list[Table]:
     return found
 
 
-def python(shown: Shown) -> str:
+def python(shown: PageContext) -> str:
     """The same as Python."""
     analysis, view = shown.analysis, shown.view
     code = Code.of(analysis.request, view.device)
@@ -61,7 +61,7 @@ def python(shown: Shown) -> str:
         site, head = place
         code.add(f"site, head = {code.site(site)}, {head}", "both from 0; None: the mean")
         code.add("map_before, map_after = (each.trace.view(site, head) for each in (baseline, analysis))")
-    plain = unedited(analysis.request)
+    plain = without_edits(analysis.request)
     alone = code.request(plain)
     code.add(f"costs = head_effects(checkpoint, {alone})", "every head off alone", model=("head_effects",))
     code.add("print(baseline.translation, analysis.translation, sep='\\n')")

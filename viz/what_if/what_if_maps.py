@@ -39,7 +39,7 @@ def draw(view: View, analysis: Analysis, mode: theme.Mode) -> None:
                 site_texts.note("The tokens differ, so there is no difference to show.")
                 continue
             figure = one_map(analysis.request, view.device, site, head, name, mode)
-            config = controls.picture(f"Map {name} the edits" if name != "difference" else "Difference of the maps")
+            config = controls.chart_config(f"Map {name} the edits" if name != "difference" else "Difference of the maps")
             alt = site_texts.map_alt(before if name == "before" else after, site, head, "attention")
             if name == "difference":
                 alt = what_if_texts.difference_alt(after - before)
@@ -52,7 +52,7 @@ def one_map(request: Request, device: str, site: Site, head: int | None, name: s
     """One of the maps, by its name; the head counts from 0, None is the mean."""
     analysis = cache.analyse(request, device)
     before, after = (
-        sides.seen(a.view(site, head), a, site) for a in ((analysis.baseline or analysis).trace, analysis.trace)
+        sides.label_map(a.view(site, head), a, site) for a in ((analysis.baseline or analysis).trace, analysis.trace)
     )
     how = SIZE | {"step_row": site.of.queries == "target"}
     if name == "difference":

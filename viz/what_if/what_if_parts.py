@@ -12,10 +12,10 @@ from model.task import Task
 from viz import cache, computations, theme
 from viz.kit import controls, lazy, site_texts
 from viz.kit.chart_figures import change_chart
-from viz.kit.page_context import Shown
+from viz.kit.page_context import PageContext
 from viz.state import navigation, session
 from viz.state.result_cache import cached_figure
-from viz.state.view import View, unedited
+from viz.state.view import View, without_edits
 from viz.what_if import (
     edit_controls,
     ready_answers,
@@ -35,9 +35,9 @@ CHART_HEIGHT = 220
 
 def costs(page_data: cache.PageData, place: DeltaGenerator) -> tuple[HeadEffect, ...] | None:
     """What each head costs when it is off; None until somebody looks. Its progress is shown in a place."""
-    asked, device = unedited(page_data.request), page_data.view.device
+    asked, device = without_edits(page_data.request), page_data.view.device
     found = computations.head_effects.known(asked, device, None)
-    if found is None and lazy.is_wanted("costs", asked, device):
+    if found is None and lazy.has_been_seen("costs", asked, device):
         found = computations.head_effects(asked, device, lambda share: place.progress(share, what_if_texts.IN_TURN))
         place.empty()
     elif found is None:
@@ -46,13 +46,13 @@ def costs(page_data: cache.PageData, place: DeltaGenerator) -> tuple[HeadEffect,
     return found
 
 
-def draw(shown: Shown) -> None:
+def draw(shown: PageContext) -> None:
     """The list of edits and the ready experiments; left what can be changed, right what happens then."""
     view, page_data = shown.view, shown.page_data
     with shown.places.body:
-        edit_controls.edit_bar(view, shown.analysis, page_data.loaded, tuple(code for code, _ in page_data.aside))
+        edit_controls.edit_bar(view, shown.analysis, page_data.loaded, tuple(code for code, _ in page_data.skipped_edits))
         ready_answers.questions(view, page_data.loaded.languages[0], page_data.loaded.config.kinds)
-        controls.given_target(view)
+        controls.target_note(view)
         try:
             ready_answers.answer(view)
         except ValueError as fault:
@@ -62,7 +62,7 @@ def draw(shown: Shown) -> None:
         with right:
             _what_happens(shown)
             costs_place = st.container(key="costs")
-            site_texts.ties(shown.analysis.baseline or shown.analysis, page_data.loaded.answers)
+            site_texts.near_tie_note(shown.analysis.baseline or shown.analysis, page_data.loaded.answers)
         with left:
             board_place = _change_it(shown)
         with costs_place:
@@ -77,7 +77,7 @@ def draw(shown: Shown) -> None:
     _leaks(view, page_data.request, shown.analysis.task)
 
 
-def _change_it(shown: Shown) -> DeltaGenerator:
+def _change_it(shown: PageContext) -> DeltaGenerator:
     """The place of the switchboard, and the maps of one head before and after."""
     what_if_controls.matrix_picks(shown.view, shown.analysis.trace.kinds)
     place = st.container(key="board")
@@ -87,7 +87,7 @@ def _change_it(shown: Shown) -> DeltaGenerator:
     return place
 
 
-def _board(shown: Shown, costs: tuple[HeadEffect, ...] | None) -> None:
+def _board(shown: PageContext, costs: tuple[HeadEffect, ...] | None) -> None:
     """The switchboard, with what each head costs where that is known."""
     view, analysis = shown.view, shown.analysis
     if any(view.place.covers(*site) for site in analysis.trace.patterns):  # else the maps say what is not there
@@ -103,7 +103,7 @@ def board(
     return switchboard.payload(cache.analyse(request, device).trace, costs, place, request.intervention, mode)
 
 
-def _what_happens(shown: Shown) -> None:
+def _what_happens(shown: PageContext) -> None:
     """Both translations, the probability of every token, and the step that is looked at; what could not be done."""
     view, analysis, loaded = shown.view, shown.analysis, shown.page_data.loaded
     what_if_controls.mode_picks(view, loaded.config.causal, analysis.task)
@@ -112,12 +112,12 @@ def _what_happens(shown: Shown) -> None:
     site_texts.verdict(
         analysis, f"{branched[:1].upper()}{branched[1:]}; nothing else is edited" if branched else "Nothing is edited"
     )
-    site_texts.turned(analysis, loaded.answers)
+    site_texts.changed_decisions(analysis, loaded.answers)
     site_texts.sentence_notes(analysis.notes, shown.faults, analysis.cautions)
     if branched and analysis.baseline:
         site_texts.note(f"The baseline is {branched}.", "baseline")
     if analysis.baseline is not None:
-        site_texts.both_translations(analysis, loaded, given=view.mode == "given" and analysis.task.writes)
+        site_texts.both_translations(analysis, loaded, same_target=view.mode == "given" and analysis.task.writes)
     elif analysis.task.writes:
         what_if_texts.translation(base.translation, loaded.languages[1])
     found, judges = analysis.change, analysis.task.judges
@@ -131,7 +131,7 @@ def _what_happens(shown: Shown) -> None:
         chart,
         theme=None,
         key="change",
-        config=controls.picture(f"Probability of each {'label' if judges else 'token'} before and after"),
+        config=controls.chart_config(f"Probability of each {'label' if judges else 'token'} before and after"),
         alt=site_texts.change_alt(analysis),
     )
     if not judges:
@@ -148,7 +148,7 @@ def _leaks(view: View, request: Request, task: Task) -> None:
             what_if_texts.LEAKS[task.family],
             "residual stream",
         )
-        if not st.toggle("Test it, under the edits above", key="leak test", on_change=session.hear):
+        if not st.toggle("Test it, under the edits above", key="leak test", on_change=session.mark_user_event):
             return
         try:
             what_if_texts.leak_report(computations.leak_test(request, view.device))

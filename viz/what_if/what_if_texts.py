@@ -117,7 +117,7 @@ def _through(report: LeakReport, kind: str, what: str) -> None:
     found = [(site, head, weight) for site, head, weight in report.heads if site.kind == kind]
     if not found:
         return
-    every = len(found) == sum(len(weights) for site, weights in report.looks.items() if site.kind == kind)
+    every = len(found) == sum(len(weights) for site, weights in report.max_forbidden_weight.items() if site.kind == kind)
     named = [f"layer {site.layer + 1}, head {head + 1} ({weight:.2f})" for site, head, weight in found[:6]]
     more = f" and {len(found) - 6} more" if len(found) > 6 else ""
     name = {"encoder": "encoder", "decoder": "decoder", "cross": "cross-attention"}[kind]
@@ -127,9 +127,9 @@ def _through(report: LeakReport, kind: str, what: str) -> None:
 
 def leak_report(report: LeakReport) -> None:
     """What moved although it must not, in words."""
-    layers, steps = report.later.shape[:2]
+    layers, steps = report.shift_by_changed_token.shape[:2]
     leaks = report.leaks
-    if report.made_up:
+    if report.has_substitute_target:
         site_texts.note(f"The text is too short for the test: {steps - 1} other tokens stand in for it.")
     if not leaks:
         site_texts.note(f"No leak: changing any of {steps} tokens moves no position before it, at any of {layers} layers.")
@@ -138,7 +138,7 @@ def leak_report(report: LeakReport) -> None:
         site_texts.note(
             f"Leak: {len(leaks)} times an earlier position moves. First: changing “{report.labels[j]}” (position {j + 1}) "
             f"moves “{report.labels[i]}” (position {i + 1}) at decoder layer {layer + 1}, by "
-            f"{report.later[layer, j, i]:.1%} of the largest entry.",
+            f"{report.shift_by_changed_token[layer, j, i]:.1%} of the largest entry.",
             warn=True,
         )
         _through(report, "decoder", "later tokens")

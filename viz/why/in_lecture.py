@@ -23,7 +23,7 @@ from viz.classroom import lecture as letters
 from viz.classroom import lecture as notes
 from viz.kit import mount
 from viz.kit import site_texts as shared_texts
-from viz.kit.page_context import LecturePlaces, Shown
+from viz.kit.page_context import LecturePlaces, PageContext
 from viz.state import session
 from viz.why import (
     chosen_tokens,
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from model.readings.logits.direct_logits import DirectLogits, Writer
     from model.trace import Trace
     from viz.cache import PageData
-    from viz.kit.page_context import Shown
+    from viz.kit.page_context import PageContext
     from viz.state.view import View
     from viz.why.readings_part import Test
     from viz.why.rivals import Choice
@@ -70,15 +70,15 @@ def curves(data: dict[str, Any], key: str = "curves large") -> None:
 READINGS_PICTURES = 2  # the curves of one, and all in rows
 
 
-def draw_readings(shown: Shown, asked: Choice) -> None:
+def draw_readings(shown: PageContext, asked: Choice) -> None:
     """Which reading ranks the words best here, and the picture; another reading and the other picture by key."""
     view = shown.view
     test = readings_part.tested(shown, asked.rival)
     if test is None:
         return
-    names = list(test.found.shares if test.found.is_told else READINGS)
-    lecture.walk("the next reading", "the reading before", partial(_walk_readings, names, test.chosen))
-    lecture.key(letters.INNER, "one reading, all readings", _turn_readings, quiet=True)
+    names = list(test.found.shares if test.found.is_conclusive else READINGS)
+    lecture.add_walk_keys("the next reading", "the reading before", partial(_walk_readings, names, test.chosen))
+    lecture.add_key(letters.INNER, "one reading, all readings", _turn_readings, quiet=True)
     if lecture.picture(view, READINGS_PICTURES) == 1:
         curves(_payload(shown, test))
         return
@@ -91,14 +91,14 @@ def draw_readings(shown: Shown, asked: Choice) -> None:
 
 def _walk_readings(names: list[str], usual: str, by: int) -> None:
     """To the reading beside the one that is chosen now; called from callbacks."""
-    readings_part.choose_reading(names[(names.index(session.current().reading or usual) + by) % len(names)])
+    readings_part.choose_reading(names[(names.index(session.current_view().reading or usual) + by) % len(names)])
 
 
 def _turn_readings() -> None:
-    session.change(large=lecture.picture(session.current(), READINGS_PICTURES) % READINGS_PICTURES + 1)
+    session.change(large=lecture.picture(session.current_view(), READINGS_PICTURES) % READINGS_PICTURES + 1)
 
 
-def _payload(shown: Shown, test: Test) -> dict[str, object]:
+def _payload(shown: PageContext, test: Test) -> dict[str, object]:
     found, name = test.found, test.chosen
     reading, own = READINGS[name], found.curves[name]
     importance = found.importance[name]
@@ -106,7 +106,7 @@ def _payload(shown: Shown, test: Test) -> dict[str, object]:
     return {
         "said": reading_texts.said(found),
         "reading": f"{reading.label}{reading_texts.area(found, name)}",
-        "meaning": reading.told(found.kind),
+        "meaning": reading.describe(found.kind),
         "words": [[word, round(float(v) / top, 4)] for word, v in zip(found.words.labels, importance, strict=True)],
         "grid": [int(k) for k in found.grid],
         "lines": [
@@ -130,7 +130,7 @@ NO_TEST = "The lab has no switch that takes this part away."
 NOT_NOW = "Beside the edits that are made it cannot be taken away."
 
 
-def draw(shown: Shown) -> None:
+def draw(shown: PageContext) -> None:
     """The rival and the picture are chosen in the bar; below it that picture, or the readings of the source."""
     places = shown.places
     assert isinstance(places, LecturePlaces)
@@ -143,8 +143,8 @@ def draw(shown: Shown) -> None:
         _controls(shown, asked)
     names = _pictures(shown)
     if steps := chosen_tokens.only(shown.page_data):
-        lecture.only(steps, "blank" if chosen_tokens.blanks(shown.page_data) else "token")
-    lecture.key(letters.PICTURE, ", ".join(names).lower(), lambda: _turn(len(names)), quiet=True)
+        lecture.limit_steps(steps, "blank" if chosen_tokens.blanks(shown.page_data) else "token")
+    lecture.add_key(letters.PICTURE, ", ".join(names).lower(), lambda: _turn(len(names)), quiet=True)
     with places.body:
         if shown.view.why == "readings":
             draw_readings(shown, asked)
@@ -152,7 +152,7 @@ def draw(shown: Shown) -> None:
             _sum(shown, asked)
 
 
-def _controls(shown: Shown, asked: Choice) -> None:
+def _controls(shown: PageContext, asked: Choice) -> None:
     view = shown.view
     with st.container(key="why_rival", horizontal=True, vertical_alignment="center", gap="small", width="content"):
         shared_texts.label("and not")
@@ -170,7 +170,7 @@ def _controls(shown: Shown, asked: Choice) -> None:
             shared_texts.note(complaint[1], warn=True)
 
 
-def _pictures(shown: Shown) -> tuple[str, ...]:
+def _pictures(shown: PageContext) -> tuple[str, ...]:
     return (*PICTURES, READING_KEYS) if chosen_tokens.has_readings(shown.page_data) else PICTURES
 
 
@@ -191,15 +191,15 @@ def _show(number: int) -> None:
 
 def _turn(count: int) -> None:
     """To the next of so many pictures, the readings after those of the sum; called from callbacks."""
-    _show(_picture(session.current()) % count + 1)
+    _show(_picture(session.current_view()) % count + 1)
 
 
-def _sum(shown: Shown, asked: Choice) -> None:
+def _sum(shown: PageContext, asked: Choice) -> None:
     view, trace, found = shown.view, shown.analysis.trace, asked.found
     writer, way = pieces.chosen(view, found), token_contributions.chosen(view, found, trace)
     picture = _picture(view)
     order = _order(found, trace, picture)
-    lecture.walk("the next part", "the part before", partial(_walk, order, found, trace))
+    lecture.add_walk_keys("the next part", "the part before", partial(_walk, order, found, trace))
     before, after = _around(shown.page_data, found.step)
     large = {
         "picture": picture,
@@ -232,7 +232,7 @@ def _around(page_data: PageData, step: int) -> tuple[str, str]:
     return tokenizer.decode(ids[:step]), tokenizer.decode(ids[step + 1 :])
 
 
-def _told(shown: Shown, asked: Choice, writer: Writer | None, way: Way | None) -> list[str]:
+def _told(shown: PageContext, asked: Choice, writer: Writer | None, way: Way | None) -> list[str]:
     """What the chosen part brought, and what becomes of the difference without it: two sentences; else what to do."""
     found, pair, trace = asked.found, asked.pair, shown.analysis.trace
     if way:
@@ -271,7 +271,10 @@ def _order(found: DirectLogits, trace: Trace, picture: int) -> list[list[Any]]:
 
 def _walk(order: list[list[Any]], found: DirectLogits, trace: Trace, by: int) -> None:
     """To the part beside the one that is chosen now, or the first; called from callbacks."""
-    writer, way = pieces.chosen(session.current(), found), token_contributions.chosen(session.current(), found, trace)
+    writer, way = (
+        pieces.chosen(session.current_view(), found),
+        token_contributions.chosen(session.current_view(), found, trace),
+    )
     at = [way.piece, way.place + 1] if way else sums.key(writer) if writer else None
     if not order:
         return

@@ -43,7 +43,7 @@ def name(writer: Writer, read: str) -> str:
     if writer.kind == "feed-forward":
         assert writer.layer is not None
         return f"feed-forward, layer {writer.layer + 1}"
-    return (FULL if read else FULL | JUDGED)[writer.kind].format(read=read, place=writer.placed)
+    return (FULL if read else FULL | JUDGED)[writer.kind].format(read=read, place=writer.place_name)
 
 
 def read(found: DirectLogits, trace: Trace) -> str:
@@ -118,7 +118,7 @@ def payload(
         "chosen": [way.piece, way.place + 1] if way else key(chosen) if chosen else None,
         "count": len(found.writers),
         "unit": "label" if trace.classes else "token",
-        "held": found.held,
+        "held": found.linearized,
         "step": found.step + 1,
         "steps": len(trace.predicted),
         "only": list(only),
@@ -138,7 +138,7 @@ def most_by(found: DirectLogits, trace: Trace, writer: Writer) -> str | None:
 COMPONENT = mount.Component(
     __file__,
     '<div class="sum"></div>',
-    told=("direct logit attribution", "bias", "residual stream", "unembedding"),
+    term_names=("direct logit attribution", "bias", "residual stream", "unembedding"),
     picture="What wrote the difference",
     name="sum",
 )
@@ -160,10 +160,13 @@ def difference(
     pieces = [piece for piece in CHOSEN.values() if piece != "head"]
     longest = max((len(each["labels"]) for each in data["tokens"]), default=1)
     events = {
-        "head": (mount.fields(kind=mount.one_of(kinds), layer=mount.whole(1, layers), head=mount.whole(1, heads)), on_head),
-        "piece": (mount.fields(piece=mount.one_of(pieces), layer=mount.whole(1, layers)), on_piece),
-        "way": (mount.fields(piece=mount.one_of(list(token_contributions.KINDS)), number=mount.whole(1, longest)), on_way),
-        "step": (mount.whole(1, data["steps"]), on_step),
+        "head": (
+            mount.fields(kind=mount.one_of(kinds), layer=mount.integer(1, layers), head=mount.integer(1, heads)),
+            on_head,
+        ),
+        "piece": (mount.fields(piece=mount.one_of(pieces), layer=mount.integer(1, layers)), on_piece),
+        "way": (mount.fields(piece=mount.one_of(list(token_contributions.KINDS)), number=mount.integer(1, longest)), on_way),
+        "step": (mount.integer(1, data["steps"]), on_step),
     }
     COMPONENT.mount(key, data, events)
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import dataclasses
 import html
 
-from model.readings.logits.choice_logits import of_choice
+from model.readings.logits.choice_logits import choice_logits
 from model.readings.logits.direct_logits import DirectLogits
 from viz import theme
 from viz.cache import PageData
-from viz.kit.offline_parts import Part, Taken
+from viz.kit.offline_parts import HtmlExport, Part
 from viz.state.view import View
 from viz.why import (
     chosen_tokens,
@@ -23,7 +23,7 @@ from viz.why import logit_sum as sums
 def _found(page_data: PageData) -> DirectLogits:
     view = page_data.view
     asked = *chosen_tokens.asked(view, page_data), chosen_tokens.chosen(view, page_data)
-    return of_choice(page_data.loaded, page_data.analysis, *asked)
+    return choice_logits(page_data.loaded, page_data.analysis, *asked)
 
 
 def parts(page_data: PageData, found: DirectLogits, view: View, mode: theme.Mode) -> tuple[Part, ...]:
@@ -41,12 +41,12 @@ def _told(page_data: PageData, found: DirectLogits) -> tuple[str, ...]:
     return why_texts.answer(found, pair, log_probs), f"<p>{html.escape(why_texts.meant(found, trace, pair, log_probs))}</p>"
 
 
-TAKEN = Taken(
+TAKEN = HtmlExport(
     parts,
     compute=_found,
-    told=_told,
-    look=lambda page_data: chosen_tokens.look(dataclasses.replace(page_data.view, why="sum"), page_data),
-    plain=(),  # of one step
-    holds=lambda view: view.why == "sum",
-    large=(("sum", ".bars"), ("sum", ".side .grids"), ("sum", ".side")),
+    notes=_told,
+    default_view=lambda page_data: chosen_tokens.look(dataclasses.replace(page_data.view, why="sum"), page_data),
+    component_fields=(),  # of one step
+    can_show=lambda view: view.why == "sum",
+    lecture_pictures=(("sum", ".bars"), ("sum", ".side .grids"), ("sum", ".side")),
 )

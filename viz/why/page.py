@@ -9,7 +9,7 @@ import streamlit as st
 from viz.frame import show
 from viz.kit import controls
 from viz.kit import site_texts as shared_texts
-from viz.kit.page_context import Shown
+from viz.kit.page_context import PageContext
 from viz.state import session
 from viz.state.page_fields import WHY
 from viz.why import (
@@ -30,7 +30,7 @@ from viz.why import (
 PARTS = dict(zip(WHY, ("The sum", "Which reading is true?"), strict=True))
 
 
-def draw(shown: Shown) -> None:
+def draw(shown: PageContext) -> None:
     """Which step and which rival; then the difference as a sum, or the readings of the source, tested."""
     view = shown.view
     with shown.places.body:
@@ -58,10 +58,10 @@ def draw(shown: Shown) -> None:
         sums.difference(data, pieces.choose_head, pieces.choose_piece, token_contributions.choose, pieces.choose_step)
 
 
-def _choose(shown: Shown, asked: choice.Choice) -> None:
+def _choose(shown: PageContext, asked: choice.Choice) -> None:
     if not shown.analysis.task.judges:
         _step(shown)
-    if told := why_texts.elsewhere(shown.page_data, session.current().step, asked.found):
+    if told := why_texts.elsewhere(shown.page_data, session.current_view().step, asked.found):
         shared_texts.note(told)
     with st.container(key="why_rival", horizontal=True, vertical_alignment="center", gap="small"):
         if told := why_texts.which_blank(shown.page_data, asked.found):
@@ -83,11 +83,13 @@ def _choose(shown: Shown, asked: choice.Choice) -> None:
         shared_texts.note(complaint[1], warn=True)
 
 
-def _step(shown: Shown) -> None:
+def _step(shown: PageContext) -> None:
     """The steps that have a choice, each with what was chosen there."""
     ids, stops = chosen_tokens.chosen_tokens(shown.page_data), chosen_tokens.stops(shown.page_data)
     labels = shown.page_data.loaded.target_tokenizer.pieces(ids)
     controls.step_slider(shown.view, labels, stops)
 
 
-show.show("why", draw, look=chosen_tokens.look, tables=tables.tables, python=tables.python, in_lecture=in_lecture.draw)
+show.show(
+    "why", draw, choose_view=chosen_tokens.look, tables=tables.tables, python=tables.python, in_lecture=in_lecture.draw
+)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from model.inference.request import Request
     from model.readings.logits.direct_logits import DirectLogits
     from model.trace import Trace
-    from viz.kit.page_context import Shown
+    from viz.kit.page_context import PageContext
     from viz.why.token_contributions import Way
 
 HINT = "Click a part, in the bars or in the grid, or a word: what did it bring, and what becomes of the choice without it?"
@@ -58,7 +58,7 @@ def choose_step(step: int) -> None:
     session.change(step=step)
 
 
-def draw(shown: Shown, found: DirectLogits, writer: Writer, pair: tuple[str, str]) -> None:
+def draw(shown: PageContext, found: DirectLogits, writer: Writer, pair: tuple[str, str]) -> None:
     """What the sum says of the part, what becomes of the difference without it, and where it can be looked at."""
     trace, code = shown.analysis.trace, code_of(writer, shown.analysis.trace)
     value = dict(zip(found.writers, map(float, found.values), strict=True))[writer]
@@ -69,14 +69,14 @@ def draw(shown: Shown, found: DirectLogits, writer: Writer, pair: tuple[str, str
         told = why_texts.part_told(sums.name(writer, sums.read(found, trace)), value, pair)
     after = without(shown, (code,), found) if code else None
     if after is not None:
-        told = f"{told} {why_texts.measured(IS_OFF[writer.kind], found.held, value, found.difference, after)}"
+        told = f"{told} {why_texts.measured(IS_OFF[writer.kind], found.linearized, value, found.difference, after)}"
     shared_texts.note(told)
     with st.container(key="why_ways", horizontal=True, gap="small"):
         for label, key, act, args in _ways(shown, found, writer, code):
             st.button(label, key=key, type="tertiary", on_click=act, args=args)
 
 
-def draw_way(shown: Shown, found: DirectLogits, way: Way, pair: tuple[str, str]) -> None:
+def draw_way(shown: PageContext, found: DirectLogits, way: Way, pair: tuple[str, str]) -> None:
     """What came by way of a token, what becomes of the difference where nobody may look at it, and the ways to try it."""
     after = without(shown, way.codes, found)
     shared_texts.note(why_texts.way_told(way, found.difference, after, pair))
@@ -115,7 +115,7 @@ def code_of(writer: Writer, trace: Trace) -> str:
 
 
 def _ways(
-    shown: Shown, found: DirectLogits, writer: Writer, code: str
+    shown: PageContext, found: DirectLogits, writer: Writer, code: str
 ) -> list[tuple[str, str, Callable[..., None], tuple[Any, ...]]]:
     """Label, key, callback and its arguments of each way."""
     read = sums.read(found, shown.analysis.trace)
@@ -137,7 +137,7 @@ def _ways(
     return [*ways[writer.kind], *off]
 
 
-def without(shown: Shown, codes: tuple[str, ...], found: DirectLogits) -> float | None:
+def without(shown: PageContext, codes: tuple[str, ...], found: DirectLogits) -> float | None:
     """The difference under these edits as well, over the same target; None where the target would be another one, where one
     of them is made already, and where the edits that are made have no place for it."""
     request: Request = shown.page_data.request

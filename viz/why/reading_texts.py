@@ -7,13 +7,13 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from model.io import numbers
-from model.readings.tokens.word_readings import READINGS, Reading
+from model.readings.tokens.word_readings import READINGS, StepReading
 from model.text.faithfulness_result import RANDOM, Share, Trust
 from viz.kit import terms
 from viz.why.curves_figure import FIRST, LAST
 
 if TYPE_CHECKING:
-    from model.experiments.faithfulness import Tested
+    from model.experiments.faithfulness import FaithfulnessResult
 
 CHANCE = 0.05  # of the random orders: where more of them are as good as the best reading, it may be luck
 HOW = "Words are taken away in each reading’s order, and in reverse; the area between the two curves is its measure."
@@ -26,68 +26,69 @@ CARE = (
 NO_MANY = "Measured on this sentence only."
 
 
-def verdict(found: Tested, what: str) -> str:
+def verdict(found: FaithfulnessResult, what: str) -> str:
     """Which reading ranks the words best here, as markup; `what` is the token or the translation."""
     said, why = _verdict(found, what)
     told = terms.marked(why, "nats", "log-probability")
     return f'<p class="lab-verdict" role="status">{html.escape(said)}</p><p class="lab-note">{told}</p>'
 
 
-def said(found: Tested) -> str:
+def said(found: FaithfulnessResult) -> str:
     """The same in a few words."""
     return _verdict(found, "")[0]
 
 
-def _verdict(found: Tested, what: str) -> tuple[str, str]:
+def _verdict(found: FaithfulnessResult, what: str) -> tuple[str, str]:
     """The same, and why it is so."""
-    from model.experiments.faithfulness import LEAST_RANGE, NEAR
+    from model.experiments.faithfulness import MIN_TOTAL_EFFECT, NEAR
 
     best, chance = found.best, len(found.random_shares)
     label = READINGS[best].label
-    if not found.is_told:
+    if not found.is_conclusive:
         said = "No reading can be told from another here"
         so = "So there is hardly anything to rank words by."
-        if found.worth <= -LEAST_RANGE:
+        if found.total_effect <= -MIN_TOTAL_EFFECT:
             so = "The words speak against it, so what this test ranks by is not there."
         why = (
-            f"All words together are worth {numbers.decimal(found.worth)} nats to {what}: without any of them it has a "
+            f"All words together are worth {numbers.decimal(found.total_effect)} "
+            f"nats to {what}: without any of them it has a "
             f"log-probability of {numbers.decimal(found.without)}, with all of them {numbers.decimal(found.full)}. {so}"
         )
-    elif found.as_good > CHANCE * chance:
+    elif found.random_as_good > CHANCE * chance:
         said = "No reading does clearly better than chance here"
-        why = f"{found.as_good} of {chance} random orders are as good as the best, {label} ({_share(found, best)})."
-    elif found.near:
+        why = f"{found.random_as_good} of {chance} random orders are as good as the best, {label} ({_share(found, best)})."
+    elif found.close_to_best:
         said = "No reading is clearly ahead here"
-        others = _joined([f"{READINGS[name].label} ({_share(found, name)})" for name in found.near])
-        if len(found.near) > 2:
-            others = f"{len(found.near)} of the {len(found.shares) - 1} others"
+        others = _joined([f"{READINGS[name].label} ({_share(found, name)})" for name in found.close_to_best])
+        if len(found.close_to_best) > 2:
+            others = f"{len(found.close_to_best)} of the {len(found.shares) - 1} others"
         why = f"{label} ({_share(found, best)}) is the best, but by less than {NEAR:g} before {others}."
     else:
         second = list(found.shares)[1]
         said = f"{label} ranks the words best here"
         why = f"Its area is {_share(found, best)}; next comes {READINGS[second].label} with {_share(found, second)}."
-    if found.is_told:
-        few = f"{found.as_good} of {chance} random orders {'reaches' if found.as_good == 1 else 'reach'}"
-        reached = few if found.as_good else "No random order reaches"
-        reach = "" if found.as_good > CHANCE * chance else f" {reached} that."
-        why = f"{why}{reach} 1 would be all that the words are worth, {numbers.decimal(found.worth)} nats, at the first one"
+    if found.is_conclusive:
+        few = f"{found.random_as_good} of {chance} random orders {'reaches' if found.random_as_good == 1 else 'reach'}"
+        reached = few if found.random_as_good else "No random order reaches"
+        reach = "" if found.random_as_good > CHANCE * chance else f" {reached} that."
+        why = f"{why}{reach} 1: the first word alone has the effect of all words, {numbers.decimal(found.total_effect)} nats"
         more = found.shares[best] > 1
         why += "; more than that is possible, for some words speak against it." if more else "."
     return said, why
 
 
-def area(found: Tested, name: str) -> str:
+def area(found: FaithfulnessResult, name: str) -> str:
     """The area of a reading, as it follows its name; nothing where no order can be told from another."""
-    return f", area {_share(found, name)}" if found.is_told else ""
+    return f", area {_share(found, name)}" if found.is_conclusive else ""
 
 
-def _share(found: Tested, name: str) -> str:
+def _share(found: FaithfulnessResult, name: str) -> str:
     return numbers.decimal(found.shares[name])
 
 
 def dev_verdict(trust: Trust | None, scope: str, checkpoint: str) -> str:
     """Which reading deserves trust over many sentences, as a sentence or two."""
-    from model.experiments.faithfulness import LEAST_RANGE
+    from model.experiments.faithfulness import MIN_TOTAL_EFFECT
 
     if trust is None:
         return (
@@ -95,7 +96,7 @@ def dev_verdict(trust: Trust | None, scope: str, checkpoint: str) -> str:
             f"--checkpoint {checkpoint} --data FILE"
         )
     over = f"Over {trust.sentences:,} dev sentences ({trust.tokens:,} tokens)"
-    if trust.worth[scope] < LEAST_RANGE:
+    if trust.worth[scope] < MIN_TOTAL_EFFECT:
         return (
             f"{over} all words of a sentence are worth {numbers.decimal(trust.worth[scope])} nats, on average, to what this "
             "checkpoint writes: hardly anything rests on them, and no reading can be told from another."
@@ -132,10 +133,11 @@ def _joined(names: list[str]) -> str:
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
 
 
-def curves_told(reading: Reading, kind: str, what: str) -> str:
+def curves_told(reading: StepReading, kind: str, what: str) -> str:
     """How the chart is read, as markup, with a key to its lines; attention of a kind brings the words."""
     said = (
-        f"{reading.label}: {reading.told(kind)} The chart follows the log-probability of {what} as more and more words are "
+        f"{reading.label}: {reading.describe(kind)} The chart follows the "
+        f"log-probability of {what} as more and more words are "
         "taken away, from either end of this order. If the order is right, the first line falls at once, the second late."
     )
     return (
@@ -145,17 +147,17 @@ def curves_told(reading: Reading, kind: str, what: str) -> str:
     )
 
 
-def taken(found: Tested, name: str, end: str) -> list[str]:
+def taken(found: FaithfulnessResult, name: str, end: str) -> list[str]:
     """Which words are away at each point of a reading's curve that begins at its `first` or its `last` word."""
-    from model.experiments.faithfulness import order
+    from model.experiments.faithfulness import ranked_words
 
-    ranked = [found.words.labels[word] for word in order(found.importance[name])]
+    ranked = [found.words.labels[word] for word in ranked_words(found.importance[name])]
     if end == "last":
         ranked = ranked[::-1]
     return [", ".join(ranked[:k]) or "nothing" for k in found.grid]
 
 
-def curves_alt(found: Tested, reading: Reading) -> str:
+def curves_alt(found: FaithfulnessResult, reading: StepReading) -> str:
     """A reading's curves in words."""
     curves = found.curves[reading.name]
     first, last = (", ".join(f"{v:.2f}" for v in values) for values in (curves.first, curves.last))

@@ -16,7 +16,7 @@ from model.text.faithfulness_result import RANDOM
 from viz import cache, computations, theme
 from viz.kit import controls, mount
 from viz.kit import site_texts as shared_texts
-from viz.kit.page_context import Shown
+from viz.kit.page_context import PageContext
 from viz.state import session
 from viz.state.page_fields import TESTED
 from viz.state.result_cache import cached_figure
@@ -26,12 +26,12 @@ from viz.why.curves_figure import curves_chart
 if TYPE_CHECKING:
     import plotly.graph_objects as go
 
-    from model.experiments.faithfulness import Tested
+    from model.experiments.faithfulness import FaithfulnessResult
     from model.text.faithfulness_result import Share, Trust
 
 
 def payload(
-    found: Tested,
+    found: FaithfulnessResult,
     trust: Trust | None,
     scope: str,
     chosen: str,
@@ -47,15 +47,15 @@ def payload(
     `said`: what stands above it where it fills the screen."""
     shares = trust.shares[scope] if trust else {}
     rows = []
-    for name in found.shares if found.is_told else READINGS:
+    for name in found.shares if found.is_conclusive else READINGS:
         importance = found.importance[name]
         top = max(float(abs(importance).max()), 1e-12)
         rows.append(
             {
                 "name": name,
                 "label": READINGS[name].label,
-                "meaning": READINGS[name].told(found.kind),
-                "share": round(found.shares[name], 4) if found.is_told else None,
+                "meaning": READINGS[name].describe(found.kind),
+                "share": round(found.shares[name], 4) if found.is_conclusive else None,
                 "words": [
                     [label, round(float(value) / top, 4), f"{value:.3g}"]
                     for label, value in zip(found.words.labels, importance, strict=True)
@@ -63,7 +63,7 @@ def payload(
                 "many": _told(shares.get(name)),
             }
         )
-    spread = round(float(found.random_shares.std()), 4) if found.is_told else None
+    spread = round(float(found.random_shares.std()), 4) if found.is_conclusive else None
     return {
         "rows": rows,
         "random": {"share": spread, "many": _told(shares.get(RANDOM))},
@@ -92,7 +92,7 @@ def ranking(
 ) -> None:
     """Mounts the component; `on_reading` is called with the name of the reading that is clicked, `on_step` with the step to
     which an arrow key leads."""
-    events = {"reading": (mount.one_of(tuple(READINGS)), on_reading), "step": (mount.whole(1, data["steps"]), on_step)}
+    events = {"reading": (mount.one_of(tuple(READINGS)), on_reading), "step": (mount.integer(1, data["steps"]), on_step)}
     _COMPONENT.mount(key, data, events)
 
 
@@ -109,14 +109,14 @@ HEIGHT = 236
 class Test:
     """The readings, tested."""
 
-    found: Tested
+    found: FaithfulnessResult
     scope: str  # what they are tested on, of `TESTED`
     at: tuple[int, int]  # step, from 0, and rival, as they are asked for
     what: str  # they are tested on, in words
     chosen: str  # the reading that is looked at
 
 
-def tested(shown: Shown, rival: int) -> Test | None:
+def tested(shown: PageContext, rival: int) -> Test | None:
     """The test of this view; None, and a sentence, where there is nothing to test."""
     view, page_data = shown.view, shown.page_data
     scope = chosen_tokens.tested(view, page_data)
@@ -137,7 +137,7 @@ def tested(shown: Shown, rival: int) -> Test | None:
     token = chosen_tokens.chosen_tokens(page_data)[view.step - 1]
     (label,) = page_data.loaded.target_tokenizer.pieces([token])
     what = f"“{label}”" if scope == "step" else WHOLE[_of(page_data)]
-    return Test(found, scope, at, what, view.reading or (found.best if found.is_told else next(iter(READINGS))))
+    return Test(found, scope, at, what, view.reading or (found.best if found.is_conclusive else next(iter(READINGS))))
 
 
 def _of(page_data: cache.PageData) -> str:
@@ -145,7 +145,7 @@ def _of(page_data: cache.PageData) -> str:
     return "target" if not chosen_tokens.fills_in(page_data) else "blanks" if chosen_tokens.blanks(page_data) else "text"
 
 
-def choose_scope(shown: Shown) -> None:
+def choose_scope(shown: PageContext) -> None:
     """Whether the token or the whole translation, or all blanks, is what readings are tested on."""
     names = dict(zip(TESTED, ON[_of(shown.page_data)], strict=True))
     st.segmented_control(
@@ -163,7 +163,7 @@ def choose_reading(name: str) -> None:
     session.change(reading=name)
 
 
-def draw(shown: Shown, rival: int) -> None:
+def draw(shown: PageContext, rival: int) -> None:
     """What the test is; its result here and over many sentences; each reading in a row, and one reading's curves."""
     view, loaded = shown.view, shown.page_data.loaded
     with st.container(key="why_test", horizontal=True, vertical_alignment="center", gap="small"):
@@ -186,7 +186,7 @@ def draw(shown: Shown, rival: int) -> None:
     _curves(shown, test)
 
 
-def _curves(shown: Shown, test: Test) -> None:
+def _curves(shown: PageContext, test: Test) -> None:
     view, reading = shown.view, READINGS[test.chosen]
     with st.container(key="why_curves"):
         shared_texts.write(reading_texts.curves_told(reading, test.found.kind, test.what))
@@ -194,7 +194,7 @@ def _curves(shown: Shown, test: Test) -> None:
             drawn(shown.page_data.request, view.device, *test.at, test.scope, test.chosen, shown.mode),
             theme=None,
             key="curves",
-            config=controls.picture(f"Tokens taken away: {reading.label}"),
+            config=controls.chart_config(f"Tokens taken away: {reading.label}"),
             alt=reading_texts.curves_alt(test.found, reading),
         )
     shared_texts.note(reading_texts.CARE)

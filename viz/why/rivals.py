@@ -22,10 +22,10 @@ if TYPE_CHECKING:
 
     from model.readings.logits.direct_logits import DirectLogits
     from model.text.tokenizer import Tokenizer
-    from viz.kit.page_context import Shown
+    from viz.kit.page_context import PageContext
 
 
-def choose(shown: Shown, others: Sequence[int], rival: int) -> None:
+def choose(shown: PageContext, others: Sequence[int], rival: int) -> None:
     """The box with the likeliest tokens and the one that is chosen, which takes any other word that is one token; of a
     classifier with its labels."""
     trace, loaded = shown.analysis.trace, shown.page_data.loaded
@@ -81,7 +81,7 @@ class Choice:
     log_probs: tuple[float, float]  # of both
 
 
-def choice(shown: Shown) -> Choice:
+def choice(shown: PageContext) -> Choice:
     """The choice of the view. A rival that is none is told."""
     view, page_data, trace = shown.view, shown.page_data, shown.analysis.trace
     step, token = chosen_tokens.asked(view, page_data)

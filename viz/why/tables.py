@@ -13,10 +13,10 @@ from viz.why import logit_sum as sums
 
 if TYPE_CHECKING:
     from model.readings.logits.direct_logits import DirectLogits
-    from viz.kit.page_context import Shown
+    from viz.kit.page_context import PageContext
 
 
-def tables(shown: Shown) -> tuple[Table, ...]:
+def tables(shown: PageContext) -> tuple[Table, ...]:
     """The parts of the sum and what came by way of each token; or what each reading says of each source word."""
     if chosen_tokens.shows_readings(shown.view, shown.page_data):
         return (_readings(shown),)
@@ -24,16 +24,16 @@ def tables(shown: Shown) -> tuple[Table, ...]:
     return _parts(shown, found), _tokens(shown, found)
 
 
-def _asked(shown: Shown) -> tuple[int, int, int]:
+def _asked(shown: PageContext) -> tuple[int, int, int]:
     """Step from 0, token and rival; of a classifier two labels."""
     return *chosen_tokens.asked(shown.view, shown.page_data), chosen_tokens.chosen(shown.view, shown.page_data)
 
 
-def _sum(shown: Shown) -> DirectLogits:
+def _sum(shown: PageContext) -> DirectLogits:
     return computations.direct_logits(shown.page_data.request, shown.view.device, *_asked(shown))
 
 
-def _parts(shown: Shown, found: DirectLogits) -> Table:
+def _parts(shown: PageContext, found: DirectLogits) -> Table:
     """All of them, and the difference that they add up to."""
     read = sums.read(found, shown.analysis.trace)
     rows: list[tuple[Cell, ...]] = [(sums.name(writer, read), value) for writer, value in found.ranked]
@@ -41,7 +41,7 @@ def _parts(shown: Shown, found: DirectLogits) -> Table:
     return Table(f"sum-step-{found.step + 1}", ("part", "nats"), tuple(rows))
 
 
-def _tokens(shown: Shown, found: DirectLogits) -> Table:
+def _tokens(shown: PageContext, found: DirectLogits) -> Table:
     trace = shown.analysis.trace
     sides = {"encoder": trace.source, "cross": trace.source, "decoder": trace.inputs}
     rows = [
@@ -53,15 +53,15 @@ def _tokens(shown: Shown, found: DirectLogits) -> Table:
     return Table(f"by-token-step-{found.step + 1}", ("attention", "position", "token", "nats"), tuple(rows))
 
 
-def _tested(shown: Shown) -> tuple[int, int, str]:
+def _tested(shown: PageContext) -> tuple[int, int, str]:
     """Step, rival and scope, as the part of the readings asks."""
     step, _, rival = _asked(shown)
     return (step, rival, "step") if chosen_tokens.tested(shown.view, shown.page_data) == "step" else (0, 0, "whole")
 
 
-def _readings(shown: Shown) -> Table:
+def _readings(shown: PageContext) -> Table:
     found = computations.faithfulness(shown.page_data.request, shown.view.device, *_tested(shown), lambda share: None)
-    shares = found.shares if found.is_told else dict.fromkeys(READINGS)
+    shares = found.shares if found.is_conclusive else dict.fromkeys(READINGS)
     rows = [
         (READINGS[name].label, shares[name], place, word, float(value))
         for name in shares
@@ -70,7 +70,7 @@ def _readings(shown: Shown) -> Table:
     return Table("readings", ("reading", "area", "position", "word", "importance"), tuple(rows))
 
 
-def python(shown: Shown) -> str:
+def python(shown: PageContext) -> str:
     """The same as Python."""
     code = Code.of(shown.analysis.request, shown.view.device)
     step, token, rival = _asked(shown)
@@ -84,9 +84,9 @@ def python(shown: Shown) -> str:
     if chosen_tokens.shows_readings(shown.view, shown.page_data):
         step, rival, scope = _tested(shown)
         code.add(
-            f"found = tested(checkpoint, analysis, {step}, {rival}, {scope!r})",
+            f"found = faithfulness_test(checkpoint, analysis, {step}, {rival}, {scope!r})",
             "step from 0, id of the rival",
-            model__experiments__faithfulness=("tested",),
+            model__experiments__faithfulness=("faithfulness_test",),
         )
         code.add("importance, shares = found.importance, found.shares", "of found.words, by the name of the reading")
         return code.text

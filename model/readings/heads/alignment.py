@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from model.config import CONTROL_TOKENS
-from model.readings.heads.patterns import merged
+from model.readings.heads.patterns import merge_words
 from model.text.alignments import ROWS
 from model.trace import Axis, Site, Trace
 
@@ -35,7 +35,7 @@ def word_weights(pattern: np.ndarray, rows: Sequence[int], row_words: Sequence[i
     The weight to a word is the sum over its pieces, from a word the mean over its rows. `rows` are the rows of the pieces,
     `row_words` their words.
     """
-    return merged(pattern[..., list(rows), :], row_words, key_words)
+    return merge_words(pattern[..., list(rows), :], row_words, key_words)
 
 
 def peaks(weights: np.ndarray, words: int) -> np.ndarray:
@@ -64,12 +64,12 @@ def diagonal(target_words: int, source_words: int) -> np.ndarray:
     return np.rint(steps * (source_words - 1)).astype(int)
 
 
-def hits(found: Sequence[int], sure: Collection[Link], possible: Collection[Link]) -> Hits:
+def hits(source_words: Sequence[int], sure: Collection[Link], possible: Collection[Link]) -> Hits:
     """Compares the links of one sentence with annotated ones. A sure link is possible too.
 
     `source_words` has a source word for each target word, or -1.
     """
-    links = [(int(source), target) for target, source in enumerate(found) if source >= 0]
+    links = [(int(source), target) for target, source in enumerate(source_words) if source >= 0]
     right = sum(link in sure for link in links)
     allowed = sum(link in possible or link in sure for link in links)
     return Hits(len(links), right, allowed, len(sure))

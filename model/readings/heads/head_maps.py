@@ -11,16 +11,16 @@ from model.readings.heads.patterns import (
     heaviest,
     is_punctuation,
     is_special,
-    merged,
+    merge_words,
     rank_correlation,
     rollout,
 )
 from model.trace import Site, Trace, site_kind
 
-MEASURES = ("weights", "contribution", "rollout")
+MAP_READINGS = ("weights", "contribution", "rollout")
 
 
-def measured(trace: Trace, norms: Mapping[Site, np.ndarray], site: Site, head: int | None, measure: str) -> np.ndarray:
+def head_map(trace: Trace, norms: Mapping[Site, np.ndarray], site: Site, head: int | None, reading: str) -> np.ndarray:
     """Returns a map [T,S] whose rows sum to one, or are zeros where the mask hides all keys.
 
     Args:
@@ -35,34 +35,34 @@ def measured(trace: Trace, norms: Mapping[Site, np.ndarray], site: Site, head: i
         ValueError: The reading does not exist.
     """
     patterns = trace.patterns[site]
-    if measure == "weights":
+    if reading == "weights":
         return trace.view(site, head).values
-    if measure == "contribution":
+    if reading == "contribution":
         own = norms[site]
         parts = patterns * (own if own.ndim == 3 else own[:, None])  # [H,T,S]
         values = (parts.sum(0) if head is None else parts[head]).astype(np.float64)
         total = values.sum(-1, keepdims=True)
         return np.divide(values, total, out=np.zeros_like(values), where=total > 0)
-    if measure == "rollout":
+    if reading == "rollout":
         if not site.of.is_self:
             return patterns.mean(0) @ rollout(_stack(trace, "encoder"))[-1]
         return rollout(_stack(trace, site.kind))[site.layer]
-    raise ValueError(f"There is no measure {measure!r}; expected one of {', '.join(MEASURES)}.")
+    raise ValueError(f"There is no measure {reading!r}; expected one of {', '.join(MAP_READINGS)}.")
 
 
 def _stack(trace: Trace, kind: str) -> np.ndarray:
     return np.stack([trace.patterns[site] for site in trace.sites(kind)])  # [L,H,T,T]
 
 
-def averaged(trace: Trace, norms: Mapping[Site, np.ndarray], kind: str, measure: str) -> np.ndarray:
+def mean_map(trace: Trace, norms: Mapping[Site, np.ndarray], kind: str, reading: str) -> np.ndarray:
     """Returns the mean of a reading over all layers and heads of a kind of site, [T,S].
 
     The rollout combines the layers already, so its value after the last layer counts (for cross-attention the mean).
     """
     sites = trace.sites(kind)
-    if measure == "rollout" and site_kind(kind).is_self:
+    if reading == "rollout" and site_kind(kind).is_self:
         sites = sites[-1:]
-    return np.mean([measured(trace, norms, site, None, measure) for site in sites], axis=0)
+    return np.mean([head_map(trace, norms, site, None, reading) for site in sites], axis=0)
 
 
 def agreement(maps: Mapping[str, np.ndarray], allowed: np.ndarray) -> dict[str, float]:
@@ -70,7 +70,7 @@ def agreement(maps: Mapping[str, np.ndarray], allowed: np.ndarray) -> dict[str, 
 
     `maps` has a map [T,S] for each of `MAP_READINGS`.
     """
-    return {name: rank_correlation(maps["weights"], maps[name], allowed) for name in MEASURES[1:]}
+    return {name: rank_correlation(maps["weights"], maps[name], allowed) for name in MAP_READINGS[1:]}
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,7 @@ class Detail:
 
     values: np.ndarray
     allowed: np.ndarray
-    kept: np.ndarray
+    lines: np.ndarray
     queries: tuple[str, ...]
     keys: tuple[str, ...]
     rows: tuple[int, ...]  # for each row of the trace, its row in this map
@@ -98,8 +98,8 @@ def detail(trace: Trace, kind: str, values: np.ndarray, allowed: np.ndarray, mer
     queries, keys = trace.queries(Site(kind, 0)), key_axis.labels  # type: ignore[arg-type]
     rows = tuple(range(len(queries)))
     if merge:
-        values = merged(values, query_axis.words, key_axis.words)
-        allowed = merged(allowed.astype(float), query_axis.words, key_axis.words) > 0
+        values = merge_words(values, query_axis.words, key_axis.words)
+        allowed = merge_words(allowed.astype(float), query_axis.words, key_axis.words) > 0
         places = {word: n for n, word in enumerate(dict.fromkeys(query_axis.words))}
         rows = tuple(places[word] for word in query_axis.words)
         keys = _joined(key_axis.labels, key_axis.words)
@@ -123,7 +123,7 @@ class Pair:
     key: int
 
 
-def linking(trace: Trace, pair: Pair, merge: bool = False) -> np.ndarray:
+def link_weights(trace: Trace, pair: Pair, merge: bool = False) -> np.ndarray:
     """Returns the weight from the pair's query to its key in every head, layer by layer, [N].
 
     With `merge` the weight is from word to word, see `merge_words`.
@@ -142,22 +142,22 @@ def linking(trace: Trace, pair: Pair, merge: bool = False) -> np.ndarray:
     patterns = np.concatenate([trace.patterns[site] for site in sites])  # [N,T,S]
     if not merge:
         return patterns[:, pair.query, pair.key]
-    query, key = pair_of_words(trace, pair)
-    return merged(patterns, sides[0].words, sides[1].words)[:, query, key]
+    query, key = word_pair(trace, pair)
+    return merge_words(patterns, sides[0].words, sides[1].words)[:, query, key]
 
 
-def strongest(trace: Trace, pair: Pair, merge: bool = False) -> tuple[int, int]:
+def strongest_head(trace: Trace, pair: Pair, merge: bool = False) -> tuple[int, int]:
     """Returns the layer and head, from 0, with the largest weight from the pair's query to its key, the first of equals.
 
     Raises:
         ValueError: See `link_weights`.
     """
-    best = int(linking(trace, pair, merge).argmax())
+    best = int(link_weights(trace, pair, merge).argmax())
     heads = len(trace.patterns[trace.sites(pair.kind)[0]])
     return divmod(best, heads)
 
 
-def pair_of_words(trace: Trace, pair: Pair) -> tuple[int, int]:
+def word_pair(trace: Trace, pair: Pair) -> tuple[int, int]:
     """Returns the words of a pair's tokens, as row and column of a map of words."""
     of = site_kind(pair.kind)
     places = [

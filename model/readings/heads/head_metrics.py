@@ -75,7 +75,7 @@ class Rows:
     def _summed(self, selected: Iterable[bool]) -> np.ndarray:
         return self.weights @ np.fromiter(selected, self.weights.dtype, len(self.keys))  # [H,R]
 
-    def at(self, offset: int) -> np.ndarray:
+    def weight_at(self, offset: int) -> np.ndarray:
         """Returns the weight on the token at an offset from each row's own, [H,R], nan where it is absent or padding."""
         if offset not in self._cache:
             places, exists = self._shifted(offset)
@@ -95,14 +95,14 @@ class Rows:
         places, exists = self._shifted(offset)
         return exists[:, None] & (np.arange(len(self.keys)) == places[:, None])
 
-    def on(self, wanted: Callable[[str], bool]) -> np.ndarray:
+    def weight_on(self, selects: Callable[[str], bool]) -> np.ndarray:
         """Returns the weight on the tokens that a predicate selects, [H,R], nan where it selects none."""
-        selected = [wanted(key) for key in self.keys]
+        selected = [selects(key) for key in self.keys]
         return self._summed(selected) if any(selected) else np.full(self.weights.shape[:2], np.nan)
 
-    def cells_on(self, wanted: Callable[[str], bool]) -> np.ndarray:
+    def cells_on(self, selects: Callable[[str], bool]) -> np.ndarray:
         """Returns the cells that `weight_on` reads, bool [R,S]."""
-        return np.broadcast_to([wanted(key) for key in self.keys], self.weights.shape[1:])
+        return np.broadcast_to([selects(key) for key in self.keys], self.weights.shape[1:])
 
     def across(self, from_second: bool) -> np.ndarray:
         """Returns the weight of rows of one sentence on the tokens of the other, [H,R], nan for all other rows."""
@@ -201,7 +201,9 @@ def metrics_of(rows: Rows, names: Sequence[str]) -> dict[str, np.ndarray]:
     return dict(zip(names, means, strict=True))
 
 
-def telling(allowed: np.ndarray, keys: Sequence[str], is_self: bool, rows: Sequence[int] | None = None) -> tuple[str, ...]:
+def applicable_metrics(
+    allowed: np.ndarray, keys: Sequence[str], is_self: bool, rows: Sequence[int] | None = None
+) -> tuple[str, ...]:
     """Returns the metrics that can differ between the heads of a site.
 
     The mask [T,S] and the tokens fix the others: under a causal mask no weight is on the next token.
@@ -290,7 +292,7 @@ for _metric in (
             name,
             f"On {name} token",
             f"Share of a row’s weight on {where}, mean over the rows that have one (Clark et al. 2019, section 3.1)",
-            lambda rows, offset=offset: rows.at(offset),
+            lambda rows, offset=offset: rows.weight_at(offset),
             order="most",
             self_only=True,
             cells=lambda rows, offset=offset: rows.cells_at(offset),
@@ -316,7 +318,7 @@ for _metric in (
             name,
             f"On {token}",
             f"Share of a row’s weight on {token}, {what} (Clark et al. 2019, section 3.2, of [SEP])",
-            lambda rows, token=token: rows.on(token.__eq__),
+            lambda rows, token=token: rows.weight_on(token.__eq__),
             order="most",
             cells=lambda rows, token=token: rows.cells_on(token.__eq__),
         )
@@ -326,7 +328,7 @@ for _metric in (
         "punctuation",
         "On punctuation",
         "Share of the weight on punctuation tokens",
-        lambda rows: rows.on(is_punctuation),
+        lambda rows: rows.weight_on(is_punctuation),
         cells=lambda rows: rows.cells_on(is_punctuation),
     ),
     *(

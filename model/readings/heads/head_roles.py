@@ -12,7 +12,7 @@ import numpy as np
 
 from model.readings.heads.head_metrics import Rows
 
-ROWS = 10  # fewer rows cannot separate 0.9 from 1
+MIN_ROWS = 10  # fewer rows cannot separate 0.9 from 1
 
 
 @dataclass(frozen=True)
@@ -24,35 +24,35 @@ class Role:
     """
 
     name: str
-    told: str
+    sentence: str
     measure: Callable[[Rows], np.ndarray]
     bar: float
 
 
 @dataclass(frozen=True)
-class Named:
+class RoleMatch:
     """A role that a head has: the share of its rows or of its weight, and a sentence about it."""
 
     name: str
     share: float
-    told: str
+    sentence: str
 
 
-def peaks(offset: int) -> Callable[[Rows], np.ndarray]:
+def peak_at(offset: int) -> Callable[[Rows], np.ndarray]:
     """Returns a measure: 1 where a row's largest weight is at `offset` from its own token, else 0, nan without a token."""
 
     def measure(rows: Rows) -> np.ndarray:
-        weights = rows.at(offset)
+        weights = rows.weight_at(offset)
         return np.where(np.isnan(weights), np.nan, weights >= rows.largest)
 
     return measure
 
 
-def on(token: str) -> Callable[[Rows], np.ndarray]:
+def weight_on_token(token: str) -> Callable[[Rows], np.ndarray]:
     """Returns a measure: the weight on the tokens with this text, nan where the keys have none."""
 
     def measure(rows: Rows) -> np.ndarray:
-        return rows.on(token.__eq__)
+        return rows.weight_on(token.__eq__)
 
     return measure
 
@@ -60,22 +60,22 @@ def on(token: str) -> Callable[[Rows], np.ndarray]:
 ROLES: dict[str, Role] = {}  # by name, in the order of the page
 
 
-def head_roles(pattern: np.ndarray, keys: Sequence[str], rows: Sequence[int]) -> list[list[Named]]:
+def head_roles(pattern: np.ndarray, keys: Sequence[str], rows: Sequence[int]) -> list[list[RoleMatch]]:
     """Returns the roles of each head of self-attention patterns [H,T,S] over some rows.
 
     A role needs at least `MIN_ROWS` rows that count, and a mean that reaches its bar.
     """
-    return named(Rows.of(pattern, keys, rows))
+    return match_roles(Rows.of(pattern, keys, rows))
 
 
-def named(rows: Rows) -> list[list[Named]]:
+def match_roles(rows: Rows) -> list[list[RoleMatch]]:
     """Returns the roles of each head over selected rows, see `head_roles`."""
-    matches: list[list[Named]] = [[] for _ in rows.weights]
+    matches: list[list[RoleMatch]] = [[] for _ in rows.weights]
     for role, *results in zip(ROLES.values(), *rows.means(role.measure for role in ROLES.values()), strict=True):
         for head, (share, count) in enumerate(zip(*(each.tolist() for each in results), strict=True)):
-            if count >= ROWS and share >= role.bar:
-                sentence = role.told.format(share=f"{share:.2f}", rows=count)
-                matches[head].append(Named(role.name, share, sentence))
+            if count >= MIN_ROWS and share >= role.bar:
+                sentence = role.sentence.format(share=f"{share:.2f}", rows=count)
+                matches[head].append(RoleMatch(role.name, share, sentence))
     return matches
 
 
@@ -88,10 +88,10 @@ _SINK = (
     "Gu et al. 2025 call a token the sink of a head above 0.30."
 )
 for _role in (
-    Role("previous-token head", _POSITIONAL.format(where="the token before"), peaks(-1), 0.9),
-    Role("same-token head", _POSITIONAL.format(where="its own token"), peaks(0), 0.9),
-    Role("next-token head", _POSITIONAL.format(where="the token after"), peaks(1), 0.9),
-    Role("attention sink on <s>", _SINK.format(token="<s>"), on("<s>"), 0.3),
-    Role("attention sink on </s>", _SINK.format(token="</s>"), on("</s>"), 0.3),
+    Role("previous-token head", _POSITIONAL.format(where="the token before"), peak_at(-1), 0.9),
+    Role("same-token head", _POSITIONAL.format(where="its own token"), peak_at(0), 0.9),
+    Role("next-token head", _POSITIONAL.format(where="the token after"), peak_at(1), 0.9),
+    Role("attention sink on <s>", _SINK.format(token="<s>"), weight_on_token("<s>"), 0.3),
+    Role("attention sink on </s>", _SINK.format(token="</s>"), weight_on_token("</s>"), 0.3),
 ):
     ROLES[_role.name] = _role

@@ -23,7 +23,7 @@ def is_special(label: str) -> bool:
     return label in ("<s>", "</s>", "<pad>")
 
 
-def merged(pattern: np.ndarray, query_words: Sequence[int], key_words: Sequence[int]) -> np.ndarray:
+def merge_words(pattern: np.ndarray, query_words: Sequence[int], key_words: Sequence[int]) -> np.ndarray:
     """Merges pieces into words, [...,T,S] to [...,words of T,words of S]. Rows still sum to one.
 
     The weight to a word is the sum over its pieces, from a word the mean over its rows (Clark et al. 2019, section 3).

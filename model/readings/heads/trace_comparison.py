@@ -41,7 +41,7 @@ class Alignment:
         return all(self.same)
 
     @cached_property
-    def alone(self) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    def unpaired(self) -> tuple[tuple[int, ...], tuple[int, ...]]:
         """The positions without a partner, in the first and in the second list."""
         first = tuple(i for i, j in self.columns if i is not None and j is None)
         return first, tuple(j for i, j in self.columns if j is not None and i is None)
@@ -129,7 +129,7 @@ def _both(pairs: Sequence[tuple[int, int]]) -> tuple[list[int], list[int]]:
 
 
 @dataclass(frozen=True)
-class Aligned:
+class AlignedTraces:
     """Two traces with alignments of their source, decoder input and predicted tokens."""
 
     first: Trace
@@ -162,14 +162,16 @@ class Aligned:
         return mean(row_distances(one[:heads], two[:heads], Alignment(tuple(real), (False,) * len(real)), keys))
 
 
-def aligned(first: Trace, second: Trace) -> Aligned:
+def align_traces(first: Trace, second: Trace) -> AlignedTraces:
     """Aligns the tokens of two traces."""
 
     def both(name: str) -> Alignment | None:
         one, two = getattr(first, name), getattr(second, name)
         return None if one is None or two is None else align(one.labels, two.labels)
 
-    return Aligned(first, second, both("source"), both("inputs"), align(first.predicted.labels, second.predicted.labels))
+    return AlignedTraces(
+        first, second, both("source"), both("inputs"), align(first.predicted.labels, second.predicted.labels)
+    )
 
 
 def common_difference(one: View, two: View) -> View | None:

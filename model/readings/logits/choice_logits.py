@@ -17,8 +17,8 @@ from model.inference.analysis import Analysis
 from model.inference.source_reading import edits_of
 from model.network.context import Pass, forced
 from model.network.transformer import EncoderOnly
-from model.readings.logits.direct_logits import DirectLogits, check, direct_logits
-from model.readings.logits.residual_writers import Stream, Writer, before_tanh, before_transform, held_norms
+from model.readings.logits.direct_logits import DirectLogits, check_choice, direct_logits
+from model.readings.logits.residual_writers import Stream, Writer, before_tanh, before_transform, linearized_norms
 from model.readings.tokens.label_readings import pooling_weights
 from model.trace import Probe
 
@@ -34,19 +34,19 @@ def blank_logits(checkpoint: Checkpoint, analysis: Analysis, place: int, token: 
     if trace.outputs is not None or trace.classes or trace.source is None:
         raise ValueError("this model predicts no token at each place; expected a masked language model")
     ids = trace.source.ids
-    check("place", place, len(ids), token, rival, checkpoint.config.source_vocab)
+    check_choice("place", place, len(ids), token, rival, checkpoint.config.source_vocab)
     source, probe = torch.tensor([ids], device=checkpoint.device), Probe("full")
     context = Pass(edits_of(checkpoint, ids, [analysis.request.intervention]), probe)
     hidden = forced(model, source, None, context)[0, place]  # [D]
     toward, offset = model.preference(token, rival)
-    direction, linearized = toward.double(), held_norms(checkpoint.config)  # [D]
+    direction, linearized = toward.double(), linearized_norms(checkpoint.config)  # [D]
     if checkpoint.config.output_transform:
         direction, added = before_transform(model.transform, hidden, direction)
         offset += added
         name = {"swiglu": "silu"}.get(checkpoint.config.activation, checkpoint.config.activation)
         title, *form = ACTIVATIONS[name].title.split(maxsplit=1)
         factors = " ".join([f"the factors {title}(u) / u", *form, "of the output layer"])
-        linearized = f"{held_norms(checkpoint.config, transformed=True)} and {factors}"
+        linearized = f"{linearized_norms(checkpoint.config, transformed=True)} and {factors}"
     parts = Stream(model, probe, context, "encoder", ids[place], place, ids).split(direction[None])
     tokens = {site: moved[0].cpu().numpy() for site, moved in parts.tokens.items()}
     values = parts.values[:, 0].cpu().numpy()
@@ -93,7 +93,7 @@ def label_logits(checkpoint: Checkpoint, analysis: Analysis, label: int, rival: 
     logits = model.judged(hidden, source)[0].double()  # [C]
     moves = {site: moved.cpu().numpy() for site, moved in tokens.items()}
     difference = float(logits[label] - logits[rival])
-    linearized = " and ".join(filter(None, (held_norms(checkpoint.config), _POOLER_FACTORS)))
+    linearized = " and ".join(filter(None, (linearized_norms(checkpoint.config), _POOLER_FACTORS)))
     return DirectLogits(0, label, rival, difference, writers, totals, moves, linearized)
 
 
@@ -104,7 +104,7 @@ def _direction(model: EncoderOnly, hidden: Tensor, shares: Tensor, label: int, r
     return direction, added + float(bias[label] - bias[rival])
 
 
-def of_choice(checkpoint: Checkpoint, analysis: Analysis, step: int, token: int, rival: int) -> DirectLogits:
+def choice_logits(checkpoint: Checkpoint, analysis: Analysis, step: int, token: int, rival: int) -> DirectLogits:
     """Splits the logit difference of two labels for a classifier, else of two tokens at a step or place (from 0)."""
     if analysis.trace.classes:
         return label_logits(checkpoint, analysis, token, rival)

@@ -16,7 +16,7 @@ from model.checkpoint import Checkpoint
 from model.inference.analysis import Analysis
 from model.inference.source_reading import edits_of
 from model.network.context import Pass, forced, shifted
-from model.readings.logits.residual_writers import Stream, Writer, held_norms
+from model.readings.logits.residual_writers import Stream, Writer, linearized_norms
 from model.trace import Probe, Site
 
 
@@ -31,7 +31,7 @@ class DirectLogits:
     writers: tuple[Writer, ...]
     values: np.ndarray = field(repr=False)  # [N], float64, in the order of the writers
     tokens: dict[Site, np.ndarray] = field(repr=False)  # [H,S]: each head's part by attended token
-    held: str = ""  # the parts of the model that stay constant, in words; empty without any
+    linearized: str = ""  # the parts of the model that stay constant, in words; empty without any
 
     @property
     def remainder(self) -> float:
@@ -78,7 +78,7 @@ def direct_logits(checkpoint: Checkpoint, analysis: Analysis, step: int, token: 
     trace, model = analysis.whole, checkpoint.model
     if trace.outputs is None:
         raise ValueError("this model has no decoder; expected one that writes tokens")
-    check("step", step, len(trace.outputs), token, rival, checkpoint.config.target_vocab)
+    check_choice("step", step, len(trace.outputs), token, rival, checkpoint.config.target_vocab)
     ids = trace.outputs.ids if analysis.last is None else trace.outputs.ids[: step + 1]
     source = None if trace.source is None else torch.tensor([trace.source.ids], device=checkpoint.device)
     outputs = torch.tensor([ids], device=checkpoint.device)
@@ -92,11 +92,11 @@ def direct_logits(checkpoint: Checkpoint, analysis: Analysis, step: int, token: 
     tokens = {site: moved[0].cpu().numpy() for site, moved in parts.tokens.items()}
     values = parts.values[:, 0].cpu().numpy()
     values[parts.writers.index(Writer("bias"))] += offset
-    difference, linearized = float(direction @ hidden.double()) + offset, held_norms(checkpoint.config)
+    difference, linearized = float(direction @ hidden.double()) + offset, linearized_norms(checkpoint.config)
     return DirectLogits(step, token, rival, difference, parts.writers, values, tokens, linearized)
 
 
-def check(name: str, row: int, rows: int, token: int, rival: int, vocabulary: int) -> None:
+def check_choice(name: str, row: int, rows: int, token: int, rival: int, vocabulary: int) -> None:
     """Checks a row, called `name` in messages, and two token ids.
 
     Raises:

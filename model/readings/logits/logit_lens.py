@@ -76,7 +76,7 @@ class Lens:
 
 
 @torch.inference_mode()
-def lens(checkpoint: Checkpoint, analysis: Analysis, most: int | None = None) -> Lens:
+def lens(checkpoint: Checkpoint, analysis: Analysis, max_bytes: int | None = None) -> Lens:
     """Returns the predictions of every layer at every step, under the analysis' intervention.
 
     Where each step has its own pass, the lens reads that pass, so the last row always made the choice.
@@ -87,10 +87,11 @@ def lens(checkpoint: Checkpoint, analysis: Analysis, most: int | None = None) ->
     ids, config = analysis.trace.predicted.ids, checkpoint.config
     layers = config.decoder_layers or config.encoder_layers
     nbytes = FLOAT * (layers + 1) * len(ids) * config.target_vocab
-    if most is not None and nbytes > most:
+    if max_bytes is not None and nbytes > max_bytes:
         raise RequestError(
             f"The predictions of {layers} layers for {config.target_vocab:,} tokens at {len(ids)} steps take "
-            f"{nbytes / MEGABYTE:,.0f} MB; expected at most {most / MEGABYTE:,.0f}. Shorten the sentence or its translation."
+            f"{nbytes / MEGABYTE:,.0f} MB; expected at most {max_bytes / MEGABYTE:,.0f}. "
+            "Shorten the sentence or its translation."
         )
     if analysis.last is not None:
         each = [_read(checkpoint, analysis, ids[: t + 1], since=t) for t in range(len(ids))]

@@ -27,7 +27,7 @@ TINY = 1e-12  # below this |u|, f(u) / u is its limit
 AT_ZERO = 0.5  # the limit for GELU and SiLU; for ReLU any factor gives 0 at 0
 
 
-def held_norms(config: ModelConfig, transformed: bool = False) -> str:
+def linearized_norms(config: ModelConfig, transformed: bool = False) -> str:
     """Returns the name of the linearized norms between the residual stream and the logits, empty without any.
 
     `transformed`: an output layer with a norm follows the stack.
@@ -94,12 +94,12 @@ class Writer(NamedTuple):
     layer: int | None = None
 
     @property
-    def placed(self) -> str:
+    def place_name(self) -> str:
         """The place of a patch in words. Layer -1 is the embedding."""
         return "in the embedding’s place" if self.layer == -1 else f"after layer {(self.layer or 0) + 1}"
 
 
-class Recorded(Protocol):
+class RecordedPass(Protocol):
     """A fully recorded pass with a batch of one."""
 
     records: dict[Site, dict[str, Tensor]]
@@ -111,8 +111,8 @@ class Stream:
     """The residual stream of a stack at one position (from 0) with its token, as a pass with `context` recorded it."""
 
     model: Transformer
-    recorded: Recorded
-    at: Pass
+    recorded: RecordedPass
+    context: Pass
     stack: Stack
     token: int
     position: int
@@ -189,7 +189,7 @@ class _Back:
         """Goes back over a sub-layer, in post-norm with the norm after it."""
         stream, place = self._stream, residual.place
         before = stream.recorded.streams[place].before[:, stream.position : stream.position + 1]  # [1,1,D]
-        scale = stream.at.kept(place, before)
+        scale = stream.context.kept(place, before)
         factor = 1.0 if scale is None else float(scale.flatten()[0])
         if place.part == "ff":
             written = layer.feed_forward(residual.norm(before) if residual.norm_first else before)[0, 0] * factor  # [D]
@@ -211,7 +211,7 @@ class _Back:
 
     def _edits(self, place: Sublayer) -> list[Edit]:
         """Returns the edits that may act on the stream after a sub-layer: after the last one of a layer."""
-        return [edit for row in self._stream.at.edits.rows for edit in row.edits] if place.part == "ff" else []
+        return [edit for row in self._stream.context.edits.rows for edit in row.edits] if place.part == "ff" else []
 
     def _attention(self, module: MultiHeadAttention, factor: float) -> None:
         record, position = self._stream.recorded.records[module.site], self._stream.position
@@ -231,11 +231,11 @@ class _Back:
         """Splits the stack's input x [D] into token, position, segment and patch."""
         embedding = self._stream.embedding
         token, x = (embedding.table.weight[self._stream.token] * embedding.scale).double(), x.double()  # [D]
-        edits = [edit for row in self._stream.at.edits.rows for edit in row.edits]
+        edits = [edit for row in self._stream.context.edits.rows for edit in row.edits]
         put_in = any("patch_stream" in edit.hooks and edit.acts_at(self._stream.stack, 0) for edit in edits)
         if embedding.has_norm or embedding.segments is not None:
             ids = torch.tensor([self._stream.ids], device=x.device)
-            added = embedding.added(ids, *self._stream.at.positions("source", ids))[0, self._stream.position]  # [D]
+            added = embedding.added(ids, *self._stream.context.positions("source", ids))[0, self._stream.position]  # [D]
             norm = embedding.norm if embedding.has_norm else nn.Identity()
             if put_in:
                 self._parts[Writer("patch", layer=-1)] = self._directions @ (x - norm(added).double())

@@ -28,11 +28,11 @@ from model.trace import Side, Site, Sublayer, Trace
 
 
 @dataclass(frozen=True)
-class Folded:
+class FoldedScore:
     """The largest writers of both sides in the order of the stream, and the sum of a side's others as None."""
 
-    asks: tuple[Writer | None, ...]
-    answers: tuple[Writer | None, ...]
+    query_writers: tuple[Writer | None, ...]
+    key_writers: tuple[Writer | None, ...]
     values: np.ndarray  # [N,M]
     largest: tuple[int, int]  # row and column of the largest part
 
@@ -50,10 +50,10 @@ class ScoreWriters:
     key: int
     score: float  # as the model computed it, after an edit of the scaling
     weight: float
-    seen: bool  # False where the mask hides the key
+    is_allowed: bool  # False where the mask hides the key
     mean: float | None  # of the scores of all allowed keys; None without any
-    asks: tuple[Writer, ...]
-    answers: tuple[Writer, ...]
+    query_writers: tuple[Writer, ...]
+    key_writers: tuple[Writer, ...]
     values: np.ndarray = field(repr=False)  # [N,M], float64: query writers by key writers
 
     @property
@@ -65,24 +65,26 @@ class ScoreWriters:
     def largest(self) -> tuple[Writer, Writer, float]:
         """The pair with the largest part in the direction of the score."""
         row, column = self._largest
-        return self.asks[row], self.answers[column], float(self.values[row, column])
+        return self.query_writers[row], self.key_writers[column], float(self.values[row, column])
 
     @property
     def _largest(self) -> tuple[int, int]:
         toward = self.values if self.score >= 0 else -self.values
-        row, column = divmod(int(toward.argmax()), len(self.answers))
+        row, column = divmod(int(toward.argmax()), len(self.key_writers))
         return row, column
 
-    def folded(self, most: int) -> Folded:
+    def fold(self, limit: int) -> FoldedScore:
         """Returns at most `limit` writers a side, the others summed.
 
         They are the largest pair and the writers with the largest absolute parts.
         """
         row, column = self._largest
-        rows, columns = (_largest_writers(np.abs(self.values).sum(axis), most, own) for axis, own in ((1, row), (0, column)))
+        rows, columns = (
+            _largest_writers(np.abs(self.values).sum(axis), limit, own) for axis, own in ((1, row), (0, column))
+        )
         values = _fold(_fold(self.values, rows).T, columns).T
         place = (int(np.searchsorted(rows, row)), int(np.searchsorted(columns, column)))
-        return Folded(_named(self.asks, rows), _named(self.answers, columns), values, place)
+        return FoldedScore(_named(self.query_writers, rows), _named(self.key_writers, columns), values, place)
 
 
 def _largest_writers(sizes: np.ndarray, limit: int, own: int) -> np.ndarray:

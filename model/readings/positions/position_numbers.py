@@ -29,8 +29,8 @@ class PositionNumbers:
     values: np.ndarray  # [N,D]
     similarity: np.ndarray  # dot products, or scores q.k/sqrt(K): [N,N], queries by keys
     mean: np.ndarray  # of the similarity over all pairs at distance d = p - q, for each d from 0
-    least: np.ndarray
-    most: np.ndarray
+    minimum: np.ndarray
+    maximum: np.ndarray
     rotated: np.ndarray  # R PE(p), [M,D]: the map of each position
     reached: np.ndarray  # PE(p + k), [M,D]: the target of the map
     residual: np.ndarray  # the largest error at each p; for rotary the largest change of a score, [M]
@@ -46,7 +46,7 @@ class PositionNumbers:
     @property
     def spread(self) -> float:
         """The largest difference between pairs at equal distance, 0 where only the distance matters."""
-        return float((self.most - self.least).max(initial=0.0))
+        return float((self.maximum - self.minimum).max(initial=0.0))
 
     @property
     def worst(self) -> float:
@@ -134,7 +134,7 @@ def learned_numbers(table: np.ndarray, count: int, shift: int, trained: int | No
     residual = np.abs(rotated - reached).max(axis=1, initial=0.0)  # [M]
     trained = None if trained is None else min(trained, len(table))
     end = seen if trained is None else max(seen, trained)
-    initial = drawn_length(table)
+    initial = initial_length(table)
     return _numbers(
         values,
         similarity,
@@ -146,7 +146,7 @@ def learned_numbers(table: np.ndarray, count: int, shift: int, trained: int | No
         trained=trained,
         rows=len(table),
         used=len(known),
-        together=(together(table[seen:end], initial), together(table[end:], initial)),
+        together=(joint_deviation(table[seen:end], initial), joint_deviation(table[end:], initial)),
     )
 
 
@@ -156,7 +156,7 @@ def orthogonal_map(start: np.ndarray, reached: np.ndarray) -> np.ndarray:
     return left @ right
 
 
-def drawn_length(table: np.ndarray) -> float:
+def initial_length(table: np.ndarray) -> float:
     """Returns the mean squared length of the initial rows of a learned table [R,D].
 
     It is D next to scaled embeddings, and 1 next to others and in older checkpoints (`Transformer`). The median of the last
@@ -175,7 +175,7 @@ def moved_rows(table: np.ndarray) -> int:
     """
     width = table.shape[1]
     squares = (table.astype(np.float64) ** 2).sum(1)  # [R]
-    freed = squares / drawn_length(table) * width  # initially chi-squared with D degrees of freedom
+    freed = squares / initial_length(table) * width  # initially chi-squared with D degrees of freedom
     length = np.abs(freed - width) / math.sqrt(2 * width)  # in standard deviations
     unit = table / np.maximum(1e-12, np.sqrt(squares))[:, None]
     alike = np.abs((unit[1:] * unit[:-1]).sum(1)) * math.sqrt(width)  # [R-1]
@@ -184,13 +184,13 @@ def moved_rows(table: np.ndarray) -> int:
     return int(np.flatnonzero(moved).max(initial=0)) + 1
 
 
-def together(rows: np.ndarray, drawn: float) -> float:
+def joint_deviation(rows: np.ndarray, initial: float) -> float:
     """Returns the deviation of the summed squares of rows [M,D] from `initial` rows, in standard deviations.
 
     Small moves of single rows can add up to a large joint one. The result is 0 without rows.
     """
     freedom = rows.size
-    total = float((rows.astype(np.float64) ** 2).sum()) / drawn * rows.shape[1]  # chi-squared with `freedom` degrees
+    total = float((rows.astype(np.float64) ** 2).sum()) / initial * rows.shape[1]  # chi-squared with `freedom` degrees
     return (total - freedom) / math.sqrt(2 * freedom) if freedom else 0.0
 
 

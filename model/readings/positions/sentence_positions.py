@@ -85,7 +85,7 @@ def sides_of(trace: Trace) -> tuple[str, ...]:
     return tuple(side for side, axis in zip(SIDES, (trace.source, trace.inputs), strict=True) if axis is not None)
 
 
-def variants(shift: int, sides: Sequence[str] = SIDES) -> tuple[Positions, ...]:
+def position_edits(shift: int, sides: Sequence[str] = SIDES) -> tuple[Positions, ...]:
     """Returns the edits of positions to try on each side: off, shuffled, shifted by `shift` or 1, and shifted by `FAR`."""
     kinds = (("off", 0), ("shuffled", SEED), ("shifted", max(1, shift)), ("shifted", FAR))
     return tuple(Positions(side, how, amount) for side in sides for how, amount in kinds)
@@ -105,7 +105,7 @@ class Variant:
     changed: tuple[bool, ...]  # True for a word that differs from the baseline
     same: bool  # the translation equals the baseline's
     change: float  # of the summed log-probability of the baseline's scored tokens, in nats
-    tipped: str = ""  # a sentence about the first different step, if it was a near-tie
+    near_tie: str = ""  # a sentence about the first different step, if it was a near-tie
 
 
 def try_variants(

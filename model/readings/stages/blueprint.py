@@ -43,7 +43,7 @@ class Term:
 
 
 @dataclass(frozen=True)
-class Block:
+class ArchitectureBlock:
     """One block of the architecture, as in figure 1 of Vaswani et al. (2017)."""
 
     key: str  # unique: the path of its module, or another name
@@ -62,7 +62,7 @@ class Block:
     shared: str = ""  # the block that counts its shared table
 
 
-def blueprint(checkpoint: Checkpoint, source_length: int, target_length: int) -> tuple[Block, ...]:
+def blueprint(checkpoint: Checkpoint, source_length: int, target_length: int) -> tuple[ArchitectureBlock, ...]:
     """Returns every block, the encoder's before the decoder's, each column in the order of the computation.
 
     The parameters of all blocks add up to the model's. The length of a missing side has no effect.
@@ -93,7 +93,7 @@ class _Plan:
         self.columns: list[Column] = [column for column in ("encoder", "decoder") if column in config.kinds]
         self.owners: dict[int, str] = {}  # the block that counts a parameter, by the parameter's id
 
-    def blocks(self) -> Iterator[Block]:
+    def blocks(self) -> Iterator[ArchitectureBlock]:
         for column in self.columns:
             yield from self._entrance(column)
             for n, layer in enumerate(getattr(self.model, column)):
@@ -109,7 +109,9 @@ class _Plan:
     def shape(self, name: str, letters: str, **other: int) -> Shape:
         return Shape(name, tuple(letters), tuple((self.lengths | other)[letter] for letter in letters))
 
-    def block(self, kind: str, column: Column, path: str, name: str, sentence: str, shapes: list[Shape], **more) -> Block:
+    def block(
+        self, kind: str, column: Column, path: str, name: str, sentence: str, shapes: list[Shape], **more
+    ) -> ArchitectureBlock:
         """Returns the block of a module, with its class and its parameters."""
         module = self.model.get_submodule(path)
         terms, shared = [], ""
@@ -122,7 +124,7 @@ class _Plan:
                 terms.append(Term(part, tuple(tuple(p.shape) for p in uncounted), sum(p.numel() for p in uncounted)))
                 self.owners |= {id(p): name for p in uncounted}
         code, count = _code(type(module)), sum(term.count for term in terms)
-        return Block(
+        return ArchitectureBlock(
             path,
             kind,
             column,
@@ -137,7 +139,7 @@ class _Plan:
             **more,
         )
 
-    def _entrance(self, column: Column) -> Iterator[Block]:
+    def _entrance(self, column: Column) -> Iterator[ArchitectureBlock]:
         """Yields the tokens of one side, their table, and the positions added to them."""
         source = column == "encoder"
         side, length, config = ("source", "S", self.config) if source else ("target", "T", self.config)
@@ -153,7 +155,9 @@ class _Plan:
                 description += "Training runs all steps at once and needs the causal mask."
             else:
                 description += "Without a causal mask this checkpoint saw the tokens to predict in training."
-        yield Block(f"{side}_tokens", "tokens", column, name, description, (self.shape("ids", f"B{length}"),), code)
+        yield ArchitectureBlock(
+            f"{side}_tokens", "tokens", column, name, description, (self.shape("ids", f"B{length}"),), code
+        )
         ids, rows = self.shape("ids", f"B{length}"), self.shape("rows", f"B{length}D")
         root = math.sqrt(config.d_model)
         scaled = f", and multiplies it by √{config.d_model} = {root:.4g}" if config.embedding_scale else ""
@@ -174,7 +178,9 @@ class _Plan:
             description = f"{self._normalised()} before the first layer."
             yield self._norm(column, f"{side}_embedding.norm", "Embedding ", description)
 
-    def _sublayer(self, column: Column, n: int, number: int, layer: nn.Module, residual: Residual) -> Iterator[Block]:
+    def _sublayer(
+        self, column: Column, n: int, number: int, layer: nn.Module, residual: Residual
+    ) -> Iterator[ArchitectureBlock]:
         """Yields the blocks of one sub-layer and its residual connection, in pre-norm or post-norm order."""
         place = {"layer": n, "sublayer": number}
         path = f"{column}.{n}.residuals.{number}"
@@ -190,7 +196,7 @@ class _Plan:
         add = self.block("add", column, path, "Add", description, shapes, **place)
         yield from (norm, body, add) if residual.norm_first else (body, add, norm)
 
-    def _norm(self, column: Column, path: str, prefix: str, sentence: str, **place: int) -> Block:
+    def _norm(self, column: Column, path: str, prefix: str, sentence: str, **place: int) -> ArchitectureBlock:
         length = "S" if column == "encoder" else "T"
         shapes = [self.shape("in", f"B{length}D"), self.shape("out", f"B{length}D")]
         kind = {"layernorm": "LayerNorm", "rmsnorm": "RMSNorm"}[self.config.norm]
@@ -201,7 +207,7 @@ class _Plan:
             return "Divides each vector by its root mean square and scales it by learned weights,"
         return "Brings each vector to mean 0 and variance 1, then scales and shifts it by learned weights,"
 
-    def _attention(self, column: Column, path: str, module: MultiHeadAttention, **place: int) -> Block:
+    def _attention(self, column: Column, path: str, module: MultiHeadAttention, **place: int) -> ArchitectureBlock:
         kind, heads, config = module.site.kind, module.heads, self.config
         queries, keys = ("S" if side == "source" else "T" for side in (module.site.of.queries, module.site.of.keys))
         description = {
@@ -230,7 +236,7 @@ class _Plan:
         ]
         return self.block("attention", column, path, name, description, shapes, site=kind, **place)
 
-    def _feed_forward(self, column: Column, path: str, module: FeedForward, **place: int) -> Block:
+    def _feed_forward(self, column: Column, path: str, module: FeedForward, **place: int) -> ArchitectureBlock:
         length, config = "S" if column == "encoder" else "T", self.config
         step = ACTIVATIONS[config.activation].as_step
         middle = f"expands {config.d_model} numbers to {config.d_ff:,}{step}"
@@ -238,18 +244,18 @@ class _Plan:
         shapes = [self.shape(name, f"B{length}{axis}") for name, axis in (("in", "D"), ("inner", "F"), ("out", "D"))]
         return self.block("feed_forward", column, path, "Feed-forward", description, shapes, **place)
 
-    def _memory(self) -> Block:
+    def _memory(self) -> ArchitectureBlock:
         layers = len(self.model.decoder)
         readers = "the decoder layer reads it through its" if layers == 1 else f"all {layers} decoder layers read it through"
         description = f"The encoder’s output, one vector a token: {readers} cross-attention."
         code = _code(type(self.model).encode)
-        return Block("memory", "memory", "encoder", "Memory", description, (self.shape("memory", "BSD"),), code)
+        return ArchitectureBlock("memory", "memory", "encoder", "Memory", description, (self.shape("memory", "BSD"),), code)
 
     def _side(self, column: Column) -> str:
         """Returns the name of a column's tokens, "token" for a model with one side."""
         return "token" if len(self.columns) == 1 else {"encoder": "source", "decoder": "target"}[column]
 
-    def _judged(self, column: Column) -> Iterator[Block]:
+    def _judged(self, column: Column) -> Iterator[ArchitectureBlock]:
         """Yields the blocks from the pooler to the labels' probabilities.
 
         An unused projection is included only where it has its own weights.
@@ -260,9 +266,9 @@ class _Plan:
         yield from self._pooled(column)
         description = "Turns the logits of the labels into probabilities. The most probable label wins."
         shapes = [self.shape(name, "BC", C=len(config.classes)) for name in ("logits", "probabilities")]
-        yield Block("softmax", "softmax", column, "Softmax", description, tuple(shapes), _code(teacher_force))
+        yield ArchitectureBlock("softmax", "softmax", column, "Softmax", description, tuple(shapes), _code(teacher_force))
 
-    def _exit(self, column: Column) -> Iterator[Block]:
+    def _exit(self, column: Column) -> Iterator[ArchitectureBlock]:
         if self.config.classes:
             yield from self._judged(column)
             return
@@ -270,11 +276,11 @@ class _Plan:
         length, unit = ("S", "place") if column == "encoder" else ("T", "step")
         description = f"Turns the logits of each {unit} into probabilities. The most probable tokens are the candidates."
         both = tuple(self.shape(name, f"B{length}V") for name in ("logits", "probabilities"))
-        yield Block("softmax", "softmax", column, "Softmax", description, both, _code(teacher_force))
+        yield ArchitectureBlock("softmax", "softmax", column, "Softmax", description, both, _code(teacher_force))
         if self.config.pooler:
             yield from self._pooled(column)
 
-    def _projected(self, column: Column, more: str = "") -> Iterator[Block]:
+    def _projected(self, column: Column, more: str = "") -> Iterator[ArchitectureBlock]:
         """Yields the blocks that score tokens. `more` is appended to the description."""
         config, length = self.config, "S" if column == "encoder" else "T"
         own = f"that token’s row of the {self._side(column)} embedding"
@@ -288,7 +294,7 @@ class _Plan:
             yield self.block("transform", column, "transform", "Transform", transform, [hidden, out])
         yield self.block("projection", column, "projection", "Linear", description, [hidden, logits])
 
-    def _pooled(self, column: Column) -> Iterator[Block]:
+    def _pooled(self, column: Column) -> Iterator[ArchitectureBlock]:
         """Yields the blocks that read the full text as one vector."""
         config, labels = self.config, len(self.config.classes)
         read = "the first token’s vector" if config.pooling == "first" else "the mean of all vectors"

@@ -20,44 +20,44 @@ from model.trace import Site
 
 
 @dataclass(frozen=True)
-class Held:
+class SiteCache:
     """Keys and values of one site after the last step, [H,N,K] each."""
 
     site: Site
     heads: int
     width: int  # K
     tokens: int  # N: T in self-attention, S in cross-attention
-    number: int  # bytes of one number
+    bytes_per_number: int  # bytes of one number
     nbytes: int  # of both tensors
 
     @property
-    def each(self) -> int:
+    def bytes_per_token(self) -> int:
         """Bytes of one token: a key and a value of each head."""
-        return 2 * self.heads * self.width * self.number
+        return 2 * self.heads * self.width * self.bytes_per_number
 
 
 @dataclass(frozen=True)
-class KeyValues:
+class CacheSizes:
     """The cache over one path of T tokens, and the multiplications of every step with and without it, [T] each."""
 
-    own: tuple[Held, ...]  # decoder self-attention, layer by layer; grows by one token a step
-    source: tuple[Held, ...]  # cross-attention, complete before the first step; empty without an encoder
+    own: tuple[SiteCache, ...]  # decoder self-attention, layer by layer; grows by one token a step
+    source: tuple[SiteCache, ...]  # cross-attention, complete before the first step; empty without an encoder
     cached: tuple[int, ...]
-    whole: tuple[int, ...]
+    uncached: tuple[int, ...]
 
     def nbytes(self, step: int) -> int:
         """Returns the bytes of all layers after a step (from 1)."""
-        return sum(site.each * step for site in self.own) + sum(site.nbytes for site in self.source)
+        return sum(site.bytes_per_token * step for site in self.own) + sum(site.nbytes for site in self.source)
 
 
-def keeps(checkpoint: Checkpoint, analysis: Analysis) -> bool:
+def can_cache(checkpoint: Checkpoint, analysis: Analysis) -> bool:
     """Returns True where a cache is possible. Without a causal mask each token changes the states before it."""
     edit = analysis.request.intervention
     return checkpoint.config.causal and (edit.causal_mask or analysis.request.mode == "given")
 
 
 @torch.inference_mode()
-def key_values(checkpoint: Checkpoint, analysis: Analysis) -> KeyValues:
+def cache_sizes(checkpoint: Checkpoint, analysis: Analysis) -> CacheSizes:
     """Returns the cache sizes of an analysis' path, from the model's own cache without edits.
 
     Raises:
@@ -78,7 +78,7 @@ def key_values(checkpoint: Checkpoint, analysis: Analysis) -> KeyValues:
     ]
     length, read = inputs.size(1), 0 if memory is None else memory.size(1)
     of = of_config(checkpoint.config)
-    return KeyValues(
+    return CacheSizes(
         tuple(each for each in sites if each.site.kind == "decoder"),
         tuple(each for each in sites if each.site.kind == "cross"),
         tuple(multiplications(of, t, 1, read) for t in range(1, length + 1)),
@@ -86,9 +86,9 @@ def key_values(checkpoint: Checkpoint, analysis: Analysis) -> KeyValues:
     )
 
 
-def _site_cache(site: Site, key: Tensor, value: Tensor) -> Held:
+def _site_cache(site: Site, key: Tensor, value: Tensor) -> SiteCache:
     _, heads, tokens, width = key.shape  # [1,H,N,K]
-    return Held(site, heads, width, tokens, key.element_size(), key.nbytes + value.nbytes)
+    return SiteCache(site, heads, width, tokens, key.element_size(), key.nbytes + value.nbytes)
 
 
 def multiplications(of: Architecture, length: int, fresh: int, source: int) -> int:

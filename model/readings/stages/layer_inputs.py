@@ -39,7 +39,7 @@ def activations(checkpoint: Checkpoint, analysis: Analysis, site: Site | None = 
     """
     trace, probe = analysis.trace, Probe("full")
     source, outputs = (_ids(axis, checkpoint.device) for axis in (trace.source, trace.outputs))
-    if site is not None and stepwise(analysis, site):
+    if site is not None and is_stepwise(analysis, site):
         outputs = outputs[:, : query + 1]  # [1,T]
     edits = edits_of(checkpoint, trace.source and trace.source.ids, [analysis.request.intervention])
     hidden = forced(checkpoint.model, source, outputs, Pass(edits, probe))
@@ -47,7 +47,7 @@ def activations(checkpoint: Checkpoint, analysis: Analysis, site: Site | None = 
     return Activations(probe.records, probe.streams, probe.memory, hidden, unedited)
 
 
-def stepwise(analysis: Analysis, site: Site) -> bool:
+def is_stepwise(analysis: Analysis, site: Site) -> bool:
     """Returns True where each row of a site's maps comes from its own pass, over the prefix that chose its token."""
     return analysis.last is not None and site.of.queries == "target"
 
@@ -59,7 +59,7 @@ def rows_of(checkpoint: Checkpoint, analysis: Analysis, site: Site) -> Iterator[
     has `q` [1,H,R,K], `k` and `v` [1,H,S,K], `z` [1,H,R,K], `pattern` and `scores` [1,H,R,S], `mask` [1,H,R,S], and
     `position_bias` [1,H,R,S] where the scheme of positions adds one to the scores.
     """
-    has_own_passes = stepwise(analysis, site)
+    has_own_passes = is_stepwise(analysis, site)
     queries = range(len(analysis.trace.queries(site))) if has_own_passes else (-1,)
     for query in queries:
         record = dict(activations(checkpoint, analysis, site, query).records[site])

@@ -127,7 +127,7 @@ def pattern_bytes(of: Architecture, length: int) -> int:
     return of.heads * length * length * BYTES
 
 
-def multiplied(of: Architecture) -> tuple[int, int]:
+def matrix_weights(of: Architecture) -> tuple[int, int]:
     """Returns the matrix weights that a source and a target token pass, 0 for a missing side.
 
     They include the output projection and exclude table lookups. Source tokens pass cross-attention's key and value
@@ -148,7 +148,7 @@ def operations(of: Architecture, length: int) -> tuple[int, int]:
     """
     mixed = 4 * length * of.d_model
     encoder, decoder, cross = (of.attentions.get(kind, 0) for kind in ("encoder", "decoder", "cross"))
-    source, target = multiplied(of)
+    source, target = matrix_weights(of)
     return 2 * source + encoder * mixed, 2 * target + (decoder + cross) * mixed
 
 

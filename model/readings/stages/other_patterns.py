@@ -26,15 +26,15 @@ class OtherPattern:
     values: np.ndarray
     distance: np.ndarray
 
-    def of_head(self, head: int) -> float:
+    def head_distance(self, head: int) -> float:
         """Returns the mean distance of a head's rows (head from 0), nan without rows."""
         rows = self.distance[head][np.isfinite(self.distance[head])]
         return float(rows.mean()) if len(rows) else float("nan")
 
     @property
-    def heads(self) -> list[float]:
+    def head_distances(self) -> list[float]:
         """The mean distance of each head."""
-        return [self.of_head(head) for head in range(len(self.distance))]
+        return [self.head_distance(head) for head in range(len(self.distance))]
 
 
 @dataclass(frozen=True)
@@ -47,12 +47,12 @@ class OtherPatterns:
     window: OtherPattern | None  # None in cross-attention: tokens of two sentences have no distance
 
 
-def distance(one: np.ndarray, other: np.ndarray, asks: np.ndarray) -> np.ndarray:
+def distance(one: np.ndarray, other: np.ndarray, attends: np.ndarray) -> np.ndarray:
     """Returns the total variation distance between the rows of two patterns [...,T,S], [...,T].
 
     It is 0 for equal rows, 1 without a common key, or where one row sees none, and nan where `attends` [...,T] is False.
     """
-    return np.where(asks, 1 - np.minimum(one, other).sum(-1), np.nan)
+    return np.where(attends, 1 - np.minimum(one, other).sum(-1), np.nan)
 
 
 @torch.inference_mode()

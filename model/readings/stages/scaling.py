@@ -30,7 +30,7 @@ STEPS = 30  # of a bisection, which leaves 2^-30 of the interval
 
 
 @dataclass(frozen=True)
-class Numbers:
+class SoftmaxStatistics:
     """Means over the queries that see at least two keys, nan without any. All arrays have one shape.
 
     Attributes:
@@ -55,8 +55,8 @@ class Scaling:
     widths: tuple[int, ...]  # d_k of each entry: a random width or a head
     keys: int  # keys that a query sees at most
     queries: int  # queries in the mean
-    divided: Numbers
-    undivided: Numbers
+    divided: SoftmaxStatistics
+    undivided: SoftmaxStatistics
 
     @property
     def even_gradient(self) -> float:
@@ -92,7 +92,7 @@ def spectral_norm(pattern: np.ndarray) -> np.ndarray:
     return (low + high) / 2
 
 
-def numbers(scores: np.ndarray, pattern: np.ndarray, allowed: np.ndarray) -> Numbers:
+def softmax_statistics(scores: np.ndarray, pattern: np.ndarray, allowed: np.ndarray) -> SoftmaxStatistics:
     """Returns means over the queries of scores and patterns [N,T,S] whose keys are `allowed` (bool [N,T,S]), each [N]."""
     weights = np.where(allowed, pattern, 0.0).astype(np.float64)
     count = allowed.sum(-1)  # [N,T]
@@ -106,7 +106,7 @@ def numbers(scores: np.ndarray, pattern: np.ndarray, allowed: np.ndarray) -> Num
         rows = seen.sum(-1)
         return np.where(rows > 0, np.where(seen, values, 0.0).sum(-1) / np.maximum(1, rows), np.nan)
 
-    return Numbers(
+    return SoftmaxStatistics(
         variance=averaged(spread),
         largest=averaged(weights.max(-1)),
         entropy=averaged(-(weights * logs).sum(-1)),
@@ -116,7 +116,7 @@ def numbers(scores: np.ndarray, pattern: np.ndarray, allowed: np.ndarray) -> Num
 
 
 @torch.inference_mode()
-def drawn(keys: int, seed: int = 0, widths: tuple[int, ...] = WIDTHS) -> Scaling:
+def simulate_scaling(keys: int, seed: int = 0, widths: tuple[int, ...] = WIDTHS) -> Scaling:
     """Returns statistics of random queries over `keys` keys for each width d_k, with components from N(0, 1).
 
     Raises:
@@ -136,7 +136,7 @@ def drawn(keys: int, seed: int = 0, widths: tuple[int, ...] = WIDTHS) -> Scaling
 
 
 @torch.inference_mode()
-def of_site(checkpoint: Checkpoint, analysis: Analysis, site: Site) -> Scaling:
+def site_scaling(checkpoint: Checkpoint, analysis: Analysis, site: Site) -> Scaling:
     """Returns statistics of each head's own queries and keys at a site, with and without the division.
 
     They come from the passes behind the site's rows, under the intervention, without padding queries. Only this site omits
@@ -166,29 +166,29 @@ def of_site(checkpoint: Checkpoint, analysis: Analysis, site: Site) -> Scaling:
                 all_rows[place] = own[0].cpu().numpy()
     if site.of.queries == "source":
         allowed &= np.array([token != PAD for token in trace.source.ids])[:, None]
-    divided, undivided = (numbers(*each, allowed) for each in maps.values())
+    divided, undivided = (softmax_statistics(*each, allowed) for each in maps.values())
     counts = allowed.sum(-1)  # [H,T]
     return Scaling((width,) * shape[0], int(counts.max()), int((counts > 1).any(0).sum()), divided, undivided)
 
 
-def _both(query: Tensor, key: Tensor, mask: Tensor) -> tuple[Numbers, Numbers]:
+def _both(query: Tensor, key: Tensor, mask: Tensor) -> tuple[SoftmaxStatistics, SoftmaxStatistics]:
     """Returns statistics of random vectors with and without the division, each [H]. The batch is one."""
     results = []
     for scaling in (True, False):
         edits = SiteEdits(Edits([dataclasses.replace(BASELINE, scaling=scaling)]))
         pattern, scores = attention_weights(query.double(), key.double(), mask, edits)  # [1,H,T,S] twice
-        results.append(numbers(*(t[0].numpy() for t in (scores, pattern, mask.expand_as(pattern)))))
+        results.append(softmax_statistics(*(t[0].numpy() for t in (scores, pattern, mask.expand_as(pattern)))))
     return results[0], results[1]
 
 
-def _pooled(each: Numbers) -> Numbers:
+def _pooled(each: SoftmaxStatistics) -> SoftmaxStatistics:
     """Returns the mean over sets, as arrays of one entry."""
-    return Numbers(*(values.mean(keepdims=True) for values in _fields(each)))
+    return SoftmaxStatistics(*(values.mean(keepdims=True) for values in _fields(each)))
 
 
-def _joined(parts: list[Numbers]) -> Numbers:
-    return Numbers(*(np.concatenate(arrays) for arrays in zip(*map(_fields, parts), strict=True)))
+def _joined(parts: list[SoftmaxStatistics]) -> SoftmaxStatistics:
+    return SoftmaxStatistics(*(np.concatenate(arrays) for arrays in zip(*map(_fields, parts), strict=True)))
 
 
-def _fields(each: Numbers) -> tuple[np.ndarray, ...]:
+def _fields(each: SoftmaxStatistics) -> tuple[np.ndarray, ...]:
     return each.variance, each.largest, each.entropy, each.gradient, each.spectral

@@ -33,7 +33,7 @@ class Reference:
 
 
 @dataclass(frozen=True)
-class Lines:
+class SourceLines:
     """Lines of a file without their common indentation. `number` is the line number of the first."""
 
     file: str
@@ -43,7 +43,7 @@ class Lines:
 
 
 @cache
-def find(reference: Reference, folder: Path = HERE) -> tuple[Lines, ...]:
+def source_lines(reference: Reference, folder: Path = HERE) -> tuple[SourceLines, ...]:
     """Returns every statement of the function that assigns the name, in order.
 
     Raises:
@@ -62,7 +62,7 @@ def find(reference: Reference, folder: Path = HERE) -> tuple[Lines, ...]:
     for node in ast.walk(body):
         if reference.name in _assigned(node) and (not reference.calls or reference.calls in _called(node)):
             text = textwrap.dedent("\n".join(rows[node.lineno - 1 : node.end_lineno]))
-            statements.append(Lines(reference.file, reference.function, node.lineno, text))
+            statements.append(SourceLines(reference.file, reference.function, node.lineno, text))
     if not statements:
         raise LookupError(f"{reference.function} of {reference.file} assigns no {reference.name}")
     return tuple(sorted(statements, key=lambda lines: lines.number))
@@ -81,7 +81,7 @@ def _called(node: ast.AST) -> set[str]:
 
 
 @dataclass(frozen=True)
-class Table:
+class StageTable:
     """Named rows of numbers, values float32 [R,C].
 
     `totals` [R] has one number a row, `foot` [C] combines the rows. `allowed` [R] is False for rows that the mask hides.
@@ -101,7 +101,7 @@ class Table:
 
 
 @dataclass(frozen=True)
-class Shape:
+class StageShape:
     """A tensor of the stage: its name in the source, and its shape in letters and in numbers."""
 
     name: str
@@ -114,8 +114,8 @@ class Stage:
     """One step of the computation. `edited` is True where an edit changes it here."""
 
     name: str
-    tables: tuple[Table, ...]
-    shapes: tuple[Shape, ...]
+    tables: tuple[StageTable, ...]
+    shapes: tuple[StageShape, ...]
     code: tuple[Reference, ...]
     edited: bool = False
 
@@ -128,41 +128,47 @@ def residual_stages(name: str, residual: Residual, x: Tensor, added: Tensor, aft
     if skipped:
         added, total = torch.zeros_like(x), x
     rows = torch.stack((x, added))  # [2,D]
-    table = Table("stream", ("before", "added"), array_of(rows), totals=array_of(rows.norm(dim=-1)), total_name="norm")
-    where = (Shape("total", "[B,T,D]", (1, queries, len(x))),)
+    table = StageTable("stream", ("before", "added"), array_of(rows), totals=array_of(rows.norm(dim=-1)), total_name="norm")
+    where = (StageShape("total", "[B,T,D]", (1, queries, len(x))),)
     code = tuple(Reference("layers.py", "Residual.forward", each) for each in ("added", "total"))
     stages = [Stage(name, (with_foot(table, total, "after"),), where, code, skipped)]
     if not residual.norm_first:
-        tables = (Table("total", ("total",), array_of(total[None])), Table("norm", ("norm",), array_of(after[None])))
+        tables = (
+            StageTable("total", ("total",), array_of(total[None])),
+            StageTable("norm", ("norm",), array_of(after[None])),
+        )
         stages.append(Stage(f"{name}_norm", tables, where, (Reference("layers.py", "Residual.forward", "output"),)))
     return stages
 
 
-def feed_forward_stages(network: FeedForward, residual: Residual, around: Streams, t: int, asks: str) -> list[Stage]:
+def feed_forward_stages(network: FeedForward, residual: Residual, around: Streams, t: int, query_label: str) -> list[Stage]:
     """Returns the stages of a feed-forward network at position t, and of its residual connection."""
     x, after = around  # [T,D]
     queries, width = x.shape
     stages = []
     read = residual.norm(x[t]) if residual.norm_first else x[t]  # [D]
     if residual.norm_first:
-        tables = (Table("x", (asks,), array_of(x[t : t + 1])), Table("read", (asks,), array_of(read[None])))
+        tables = (
+            StageTable("x", (query_label,), array_of(x[t : t + 1])),
+            StageTable("read", (query_label,), array_of(read[None])),
+        )
         code = (Reference("layers.py", "Residual.forward", "read"),)
-        stages.append(Stage("ff_norm", tables, (Shape("read", "[B,T,D]", (1, queries, width)),), code))
+        stages.append(Stage("ff_norm", tables, (StageShape("read", "[B,T,D]", (1, queries, width)),), code))
     inner = network.inner(read)  # [F]
     active = network.activation(inner) if network.gate is None else network.activation(network.gate(read)) * inner  # [F]
     output = network.outer(active)  # [D]
 
     def stage(name: str, values: Tensor, letters: str) -> Stage:
-        where = (Shape(name, letters, (1, queries, len(values))),)
+        where = (StageShape(name, letters, (1, queries, len(values))),)
         unit = "unit" if letters.endswith("F]") else "dimension"
         code = (Reference("layers.py", "FeedForward.forward", name),)
-        return Stage(f"ff_{name}", (Table(name, (asks,), array_of(values[None]), unit),), where, code)
+        return Stage(f"ff_{name}", (StageTable(name, (query_label,), array_of(values[None]), unit),), where, code)
 
     stages += [stage("inner", inner, "[B,T,F]"), stage("active", active, "[B,T,F]"), stage("output", output, "[B,T,D]")]
     return stages + residual_stages("ff_residual", residual, x[t], output, after[t], queries)
 
 
-def with_foot(table: Table, foot: Tensor, name: str) -> Table:
+def with_foot(table: StageTable, foot: Tensor, name: str) -> StageTable:
     return dataclasses.replace(table, foot=array_of(foot), foot_name=name)
 
 

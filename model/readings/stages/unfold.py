@@ -18,9 +18,9 @@ from model.network.layers import Residual
 from model.readings.stages.layer_inputs import activations
 from model.readings.stages.stage_values import (
     Reference,
-    Shape,
     Stage,
-    Table,
+    StageShape,
+    StageTable,
     array_of,
     feed_forward_stages,
     residual_stages,
@@ -38,7 +38,7 @@ class Unfolded:
     site: Site
     head: int
     query: int
-    asks: str
+    query_label: str
     keys: tuple[str, ...]
     stages: tuple[Stage, ...]
 
@@ -115,26 +115,26 @@ class _HeadStages:
         parts = (self._input(), self._projected(edited), self._weighed(scaled, edited), [self._mixed()], self._written())
         return [stage for part in parts for stage in part]
 
-    def _shape(self, name: str, letters: str) -> Shape:
+    def _shape(self, name: str, letters: str) -> StageShape:
         """Returns a tensor's shape from the letters of its axes."""
         lengths = {"B": 1, "H": self.attention.heads, "T": len(self.x), "S": len(self.keys), "K": self.q.size(-1)}
         lengths |= {"D": self.x.size(-1), "1": 1}
-        return Shape(name, f"[{','.join(letters)}]", tuple(lengths[letter] for letter in letters))
+        return StageShape(name, f"[{','.join(letters)}]", tuple(lengths[letter] for letter in letters))
 
     @property
     def _read(self) -> Tensor:
         """The input of the sub-layer, [T,D]."""
         return self.residual.norm(self.x) if self.residual.norm_first else self.x
 
-    def _alone(self, name: str, values: Tensor) -> Table:
+    def _alone(self, name: str, values: Tensor) -> StageTable:
         """Returns a table with the row of the query."""
-        return Table(name, self.row_label, array_of(values[self.query : self.query + 1]))
+        return StageTable(name, self.row_label, array_of(values[self.query : self.query + 1]))
 
     def _input(self) -> list[Stage]:
         cross = self.memory is not None
         streams = (self._shape("x", "BTD"), self._shape("memory", "BSD")) if cross else (self._shape("x", "BTD"),)
         name, values = ("memory", self.memory) if cross else ("x of every token", self.x)
-        inputs = Table(name, self.keys, array_of(values), marked=self.marked)
+        inputs = StageTable(name, self.keys, array_of(values), marked=self.marked)
         function, result = f"{type(self.layer).__name__}.forward", "crossed" if cross else "attended"
         code = (Reference("layers.py", function, result),)
         stages = [Stage("input", (self._alone("x", self.x), inputs), streams, code)]
@@ -157,15 +157,15 @@ class _HeadStages:
             Reference("attention.py", _FORWARD, "k"),
             Reference("attention.py", _KEYS, "k", "split"),
         )
-        stages = [Stage("qkv", (*self._query_and_keys(q, k), Table("v", self.keys, array_of(self.v))), shapes, code)]
+        stages = [Stage("qkv", (*self._query_and_keys(q, k), StageTable("v", self.keys, array_of(self.v))), shapes, code)]
         if module.scheme.has_rotation:
             code = (Reference("attention.py", _FORWARD, "q", "rotate"), Reference("attention.py", _KEYS, "k", "rotate"))
             code += tuple(Reference("positions.py", "rotary", name) for name in ("angles", "turned"))
             stages.append(Stage("rotate", self._query_and_keys(self.q, self.k), shapes, code, edited["rotate"]))
         return stages
 
-    def _query_and_keys(self, q: Tensor, k: Tensor) -> tuple[Table, Table]:
-        return self._alone("q", q), Table("k", self.keys, array_of(k), marked=self.marked)
+    def _query_and_keys(self, q: Tensor, k: Tensor) -> tuple[StageTable, StageTable]:
+        return self._alone("q", q), StageTable("k", self.keys, array_of(k), marked=self.marked)
 
     def _weighed(self, scaled: SiteEdits, edited: dict[str, bool]) -> list[Stage]:
         """Returns the stages from products to weights."""
@@ -174,16 +174,16 @@ class _HeadStages:
         visible = tuple(bool(cell) for cell in allowed)
         products = self.q[self.query] * self.k  # [S,K]
         sums = products.sum(-1)  # [S]
-        table = Table("q × k", keys, array_of(products), marked=marked, totals=array_of(sums), total_name="q · k")
+        table = StageTable("q × k", keys, array_of(products), marked=marked, totals=array_of(sums), total_name="q · k")
         code = (Reference("attention.py", "attention_scores", "products"),)
         stages = [Stage("products", (table,), (self._shape("products", "BHTS"),), code)]
-        table = Table("score", keys, array_of(torch.stack((sums, self.scores), -1)), "step", marked=marked)
+        table = StageTable("score", keys, array_of(torch.stack((sums, self.scores), -1)), "step", marked=marked)
         code = (
             Reference("attention.py", "attention_scores", "scores"),
             Reference("attention.py", "finish_scores", "edited"),
         )
         stages.append(Stage("scale", (table,), (self._shape("scores", "BHTS"),), code, edited["scale"]))
-        table = Table("score", keys, array_of(self.scores[:, None]), "score", marked=marked, allowed=visible)
+        table = StageTable("score", keys, array_of(self.scores[:, None]), "score", marked=marked, allowed=visible)
         code = (Reference("attention.py", _FORWARD, "mask"), Reference("attention.py", "masked_softmax", "masked"))
         shape = self._shape("mask", "B1TS" if mask.dim() == 2 else "BHTS")
         stages.append(Stage("mask", (table,), (shape,), code, edited["mask"]))
@@ -191,7 +191,7 @@ class _HeadStages:
         bias = self.record.get("position_bias")  # [H,T,S]
         bias = None if bias is None else bias[None, self.head, None, one]  # [1,1,1,S]
         plain = attention_weights(self.q[None, None, one], self.k[None, None], allowed, scaled, bias)[0][0, 0, 0]  # [S]
-        table = Table("weight", keys, array_of(self.pattern[:, None]), "weight", "weights", marked, allowed=visible)
+        table = StageTable("weight", keys, array_of(self.pattern[:, None]), "weight", "weights", marked, allowed=visible)
         code = (
             Reference("attention.py", "masked_softmax", "pattern"),
             Reference("attention.py", "attention_weights", "pattern"),
@@ -203,7 +203,7 @@ class _HeadStages:
     def _mixed(self) -> Stage:
         parts, z = self.pattern[:, None] * self.v, self.record["z"][self.head, self.query]  # [S,K], [K]
         sums = {"totals": array_of(self.pattern), "foot": array_of(z), "foot_name": "z"}
-        table = Table("weight × v", self.keys, array_of(parts), marked=self.marked, **sums)
+        table = StageTable("weight × v", self.keys, array_of(parts), marked=self.marked, **sums)
         code = (Reference("attention.py", "attention", "z"),)
         is_edited = not torch.allclose(parts.sum(0), z, atol=1e-5)
         return Stage("mix", (table,), (self._shape("z", "BHTK"),), code, is_edited)
@@ -214,14 +214,14 @@ class _HeadStages:
         names = tuple(f"head {n + 1}" for n in range(heads))
         joined = self.record["z"][:, self.query]  # [H,K]
         code = (Reference("attention.py", _FORWARD, "concatenated"),)
-        table = Table("z", names, array_of(joined), marked=h)
+        table = StageTable("z", names, array_of(joined), marked=h)
         stages = [Stage("concatenate", (table,), (self._shape("concatenated", "BTD"),), code)]
         weight = self.attention.output.weight.unflatten(1, (heads, joined.size(-1)))  # [D,H,K]
         written = torch.einsum("dhk,hk->hd", weight, joined)  # [H,D]
         output = self.attention.output(joined.flatten())  # [D]
         parts = torch.cat((written, self.attention.output.bias[None]))  # [H+1,D]
         norms = array_of(parts.norm(dim=-1))
-        table = Table("W_O z", (*names, "bias"), array_of(parts), marked=h, totals=norms, total_name="norm")
+        table = StageTable("W_O z", (*names, "bias"), array_of(parts), marked=h, totals=norms, total_name="norm")
         code = (Reference("attention.py", _FORWARD, "output"),)
         stages.append(Stage("project", (with_foot(table, output, "sum"),), (self._shape("output", "BTD"),), code))
         x, after = (stream[self.query] for stream in self.around)  # [D]

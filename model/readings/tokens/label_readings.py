@@ -16,14 +16,14 @@ from typing import Protocol
 import numpy as np
 
 from model.config import PAD, ModelConfig
-from model.readings.heads.head_maps import averaged, measured
+from model.readings.heads.head_maps import head_map, mean_map
 from model.readings.tokens.word_readings import Words
 from model.trace import Site, Trace
 
-FEWEST = 3  # words for a rank correlation; of two words it is always 1 or -1
+MIN_WORDS = 3  # words for a rank correlation; of two words it is always 1 or -1
 
 
-class Material(Protocol):
+class LabelMaterial(Protocol):
     """Input of a reading."""
 
     words: Words
@@ -39,7 +39,7 @@ class Material(Protocol):
 
 
 @dataclass(frozen=True)
-class Reading:
+class LabelReading:
     """A reading: its name in files, its label and meaning in the interface, and whether its numbers have a sign.
 
     `read` returns a number for each word, [W].
@@ -49,56 +49,56 @@ class Reading:
     label: str
     meaning: str
     signed: bool
-    read: Callable[[Material], np.ndarray]
+    read: Callable[[LabelMaterial], np.ndarray]
 
 
-def _of_map(values: Callable[[Material], np.ndarray]) -> Callable[[Material], np.ndarray]:
+def _of_map(values: Callable[[LabelMaterial], np.ndarray]) -> Callable[[LabelMaterial], np.ndarray]:
     return lambda material: material.words.sums(material.pooling @ values(material))
 
 
-def _last(material: Material) -> np.ndarray:
-    return measured(material.trace, material.norms, material.trace.sites("encoder")[-1], None, "weights")
+def _last(material: LabelMaterial) -> np.ndarray:
+    return head_map(material.trace, material.norms, material.trace.sites("encoder")[-1], None, "weights")
 
 
-LABEL_READINGS: dict[str, Reading] = {
+LABEL_READINGS: dict[str, LabelReading] = {
     reading.name: reading
     for reading in (
-        Reading(
+        LabelReading(
             "last",
             "Weights, last layer",
             "The attention weights of the last layer, mean over its heads, pooled as the classifier pools.",
             False,
             _of_map(_last),
         ),
-        Reading(
+        LabelReading(
             "weights",
             "Weights, all layers",
             "The attention weights, mean over all layers and heads, pooled as the classifier pools.",
             False,
-            _of_map(lambda material: averaged(material.trace, material.norms, "encoder", "weights")),
+            _of_map(lambda material: mean_map(material.trace, material.norms, "encoder", "weights")),
         ),
-        Reading(
+        LabelReading(
             "rollout",
             "Rollout",
             "The product of all layers’ weights, each averaged with the identity (Abnar and Zuidema 2020).",
             False,
-            _of_map(lambda material: averaged(material.trace, material.norms, "encoder", "rollout")),
+            _of_map(lambda material: mean_map(material.trace, material.norms, "encoder", "rollout")),
         ),
-        Reading(
+        LabelReading(
             "contribution",
             "Contribution",
             "The norm of weight times value times W_O (Kobayashi et al. 2020), mean over the layers.",
             False,
-            _of_map(lambda material: averaged(material.trace, material.norms, "encoder", "contribution")),
+            _of_map(lambda material: mean_map(material.trace, material.norms, "encoder", "contribution")),
         ),
-        Reading(
+        LabelReading(
             "sum",
             "Sum of parts",
             "The heads’ part of the logit difference by attended word, as on the page Why.",
             True,
             lambda material: material.words.sums(material.split()),
         ),
-        Reading(
+        LabelReading(
             "gradient",
             "Gradient × input",
             "The gradient of the logit difference by a word’s embedding, times that embedding.",
@@ -128,7 +128,7 @@ def pooled_row(trace: Trace, weights: np.ndarray, site: Site, head: int | None =
     return weights @ trace.view(site, head).values
 
 
-def pooling_told(config: ModelConfig, labels: Sequence[str], ids: Sequence[int]) -> tuple[str, str]:
+def describe_pooling(config: ModelConfig, labels: Sequence[str], ids: Sequence[int]) -> tuple[str, str]:
     """Returns a description of the pooled vector of this text, and one of its attention row."""
     count = sum(token != PAD for token in ids)
     values = {"first": labels[0], "count": count, "weight": f"1/{count}"}

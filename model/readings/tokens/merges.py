@@ -24,7 +24,7 @@ Merges = dict[tuple[int, int], tuple[int, int]]  # pair of ids to its rank and t
 class Merge:
     """Two neighbours that become one token."""
 
-    at: int  # index of the first of the two pieces, from 0
+    index: int  # index of the first of the two pieces, from 0
     rank: int  # in the list of merges, from 1, in the order of training
     token: int  # the merged id
 
@@ -33,7 +33,7 @@ class Merge:
 class Word:
     """A part of the text, from its bytes to its tokens. No merge crosses its border."""
 
-    lent: bool  # True for the word after an elision, read with an added space
+    has_added_space: bool  # True for the word after an elision, read with an added space
     start: tuple[int, ...]  # ids of its single bytes
     merges: tuple[Merge, ...]
 
@@ -42,7 +42,7 @@ class Word:
         pieces = list(self.start)
         yield tuple(pieces)
         for merge in self.merges:
-            pieces[merge.at : merge.at + 2] = [merge.token]
+            pieces[merge.index : merge.index + 2] = [merge.token]
             yield tuple(pieces)
 
     @property
@@ -66,7 +66,7 @@ class Cut:
 
 
 @functools.lru_cache(8)
-def learned(tokenizer: Tokenizer) -> Merges:
+def learned_merges(tokenizer: Tokenizer) -> Merges:
     """Returns a tokenizer's merges by pair. Raises ValueError without any, see `Tokenizer.merges`."""
     return tokenizer.merges()
 
@@ -77,7 +77,7 @@ def cut(tokenizer: Tokenizer, text: str) -> Cut:
     Raises:
         ValueError: The tokenizer is no byte-level BPE.
     """
-    merges = learned(tokenizer)
+    merges = learned_merges(tokenizer)
     words = tuple(_merged(tokenizer, piece, merges) for piece in tokenizer.cut(text))
     return Cut(unicodedata.normalize("NFC", text), words)
 

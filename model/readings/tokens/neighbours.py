@@ -25,7 +25,7 @@ RARE = 20  # training occurrences below which neighbours of a token mean little
 SHARE = 0.25  # smallest share of its occurrences for a token to belong to a language
 SURVEYED = 500
 BAND = 100  # tokens of similar frequency to each side: rare tokens are nearer to one another than frequent ones
-FEWEST = 50  # smallest number of tokens for an estimate of chance
+MIN_TOKENS = 50  # smallest number of tokens for an estimate of chance
 CHANCE = 0.05  # probability that the nearest token of a random table counts as standing out
 WITHOUT_SPACE = "##"  # prefix for the label of a token without a space, where the label alone is ambiguous
 
@@ -42,7 +42,7 @@ class Neighbour:
 
 
 @dataclass(frozen=True)
-class Survey:
+class NeighbourSurvey:
     """Nearest tokens of the most frequent tokens of a single language: how many share it, and how many belong to both."""
 
     tokens: int
@@ -145,7 +145,7 @@ def standing_out(alike: np.ndarray, allowed: np.ndarray, token: int, seen: Seque
     that value in only one of 20 tables. None for too few tokens.
     """
     others = np.flatnonzero(allowed & (np.arange(len(alike)) != token))
-    if len(others) < FEWEST:
+    if len(others) < MIN_TOKENS:
         return None
     order = others[np.argsort(np.asarray(seen)[others], kind="stable")]
     values = alike[order].astype(np.float64)
@@ -182,7 +182,7 @@ def _ranked(
 
 
 @torch.inference_mode()
-def survey(checkpoint: Checkpoint, side: Side, count: int = SURVEYED) -> Survey | None:
+def survey(checkpoint: Checkpoint, side: Side, count: int = SURVEYED) -> NeighbourSurvey | None:
     """Measures the separation of languages in a joint table. None for one language, or without training counts."""
     if not checkpoint.config.two_in_one or not checkpoint.counts:
         return None
@@ -195,7 +195,7 @@ def survey(checkpoint: Checkpoint, side: Side, count: int = SURVEYED) -> Survey 
     alike[:, ~(own | other)] = -np.inf
     alike[np.arange(len(picked)), picked] = -np.inf
     best = alike.argmax(1)
-    return Survey(len(picked), int((own & ~other)[best].sum()), int((own & other)[best].sum()))
+    return NeighbourSurvey(len(picked), int((own & ~other)[best].sum()), int((own & other)[best].sum()))
 
 
 FAMOUS = ENGLISH.analogy
@@ -215,7 +215,7 @@ class Analogy:
     nearest: tuple[tuple[str, float], ...] = ()  # labels and cosines, without the three words and rare tokens
     itself: str = ""  # the nearest token, often one of the three
     rank: int | None = None  # of the fourth word, from 1, without the three, if it is one token
-    of: int = 0  # number of ranked tokens
+    ranked: int = 0  # number of ranked tokens
     rare: int = 0  # number of tokens with fewer than `RARE` occurrences in `language`, not ranked
     language: str = ""
 

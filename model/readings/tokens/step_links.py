@@ -13,7 +13,7 @@ import numpy as np
 from model.config import END, PAD, START
 from model.trace import Trace
 
-WORTH = 0.1  # smallest mean weight of a word worth a question
+MIN_WEIGHT = 0.1  # smallest mean weight of a word worth a question
 CLEAR = 1.5  # ratio of a standout word's weight to that of any other word
 
 
@@ -33,9 +33,9 @@ class Link:
     linked: float
 
     @property
-    def asked(self) -> bool:
+    def is_clear(self) -> bool:
         """True where the weight on the word is large enough for a question about its heads."""
-        return self.word is not None and self.on_word >= WORTH
+        return self.word is not None and self.on_word >= MIN_WEIGHT
 
 
 def step_links(trace: Trace) -> tuple[Link, ...]:
@@ -68,7 +68,7 @@ def _link(row: np.ndarray, among: np.ndarray | None, words: np.ndarray, groups: 
     word = int(on_words.argmax())
     if not on_words[word]:
         return Link(token, float(row[token]), None, 0.0, None, 0.0)
-    to = None if among is None or on_words[word] < WORTH else _standing_out(among[word], word, words, groups)
+    to = None if among is None or on_words[word] < MIN_WEIGHT else _standing_out(among[word], word, words, groups)
     linked = 0.0 if to is None else float(among[word, to])
     return Link(token, float(row[token]), word, float(row[word]), to, linked)
 
@@ -78,4 +78,4 @@ def _standing_out(row: np.ndarray, word: int, words: np.ndarray, groups: np.ndar
     others = np.where(words & (groups != groups[word]), row, 0.0)
     to = int(others.argmax())
     third = others[groups != groups[to]].max(initial=0.0)
-    return to if abs(to - word) > 1 and others[to] >= max(WORTH, CLEAR * third) else None
+    return to if abs(to - word) > 1 and others[to] >= max(MIN_WEIGHT, CLEAR * third) else None

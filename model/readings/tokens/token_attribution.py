@@ -18,7 +18,7 @@ from model.inference.source_reading import edits_of
 from model.network.attention import MultiHeadAttention
 from model.network.context import Pass, forced
 from model.network.transformer import Embedding, Transformer
-from model.readings.stages.layer_inputs import activations, stepwise
+from model.readings.stages.layer_inputs import activations, is_stepwise
 from model.trace import Site
 
 
@@ -31,7 +31,7 @@ def value_norms(checkpoint: Checkpoint, analysis: Analysis) -> dict[Site, np.nda
     every key, also under mean ablation.
     """
     norms = {site: _norms(checkpoint, site, of["v"]) for site, of in activations(checkpoint, analysis).records.items()}
-    stepped = [site for site in norms if stepwise(analysis, site) and site.of.keys == "target"]
+    stepped = [site for site in norms if is_stepwise(analysis, site) and site.of.keys == "target"]
     if stepped:
         norms |= {site: np.zeros(analysis.trace.patterns[site].shape, dtype=np.float32) for site in stepped}  # [H,T,S]
         for query in range(len(analysis.trace.queries(stepped[0]))):
@@ -67,7 +67,7 @@ def _output(model: Transformer, site: Site) -> torch.Tensor:
     raise AssertionError(f"{site} is no site of this model")
 
 
-TOKENS = 2048  # of a batch, both sides together; bounds the memory of the backward pass
+BATCH_TOKENS = 2048  # of a batch, both sides together; bounds the memory of the backward pass
 
 
 def gradient_times_input(
@@ -84,7 +84,7 @@ def gradient_times_input(
     ids = chosen if trace.outputs is None else trace.outputs.ids
     rows = []
     if analysis.last is None:
-        batch = max(1, TOKENS // (len(trace.source) + len(ids)))
+        batch = max(1, BATCH_TOKENS // (len(trace.source) + len(ids)))
         for first in range(0, len(steps), batch):
             rows.append(_backward(checkpoint, analysis, ids, steps[first : first + batch]))
     else:

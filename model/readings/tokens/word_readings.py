@@ -13,7 +13,7 @@ from typing import Protocol
 import numpy as np
 
 from model.config import END, PAD, START
-from model.readings.heads.head_maps import averaged
+from model.readings.heads.head_maps import mean_map
 from model.trace import Axis, Site, Trace
 
 
@@ -42,7 +42,7 @@ class Words:
         return np.array([values[list(places)].sum() for places in self.places], dtype=np.float64)
 
 
-class Material(Protocol):
+class StepMaterial(Protocol):
     """Input of a reading. Steps count from 0."""
 
     words: Words
@@ -61,7 +61,7 @@ class Material(Protocol):
 
 
 @dataclass(frozen=True)
-class Reading:
+class StepReading:
     """A reading: its name in links and files, and its label and meaning in the interface.
 
     `read` returns a number for each word at a step, [W]. A reading with `takes_away` removes words itself, so it knows part
@@ -71,72 +71,72 @@ class Reading:
     name: str
     label: str
     meaning: str
-    read: Callable[[Material, int], np.ndarray]
-    takes_away: bool = False
+    read: Callable[[StepMaterial, int], np.ndarray]
+    removes_words: bool = False
     at_once: str = ""  # meaning for a model that reads the text at once, if it differs
 
-    def told(self, kind: str) -> str:
+    def describe(self, kind: str) -> str:
         """Returns the meaning for words reached by attention of a kind."""
         return self.at_once if self.at_once and kind == "encoder" else self.meaning
 
 
-def _of_maps(maps: Callable[[Material], np.ndarray]) -> Callable[[Material, int], np.ndarray]:
+def _of_maps(maps: Callable[[StepMaterial], np.ndarray]) -> Callable[[StepMaterial, int], np.ndarray]:
     return lambda material, step: material.words.sums(maps(material)[step])
 
 
-def _last(material: Material) -> np.ndarray:
+def _last(material: StepMaterial) -> np.ndarray:
     return material.trace.patterns[material.trace.sites(material.kind)[-1]].mean(axis=0)  # [T,S]
 
 
-READINGS: dict[str, Reading] = {
+READINGS: dict[str, StepReading] = {
     reading.name: reading
     for reading in (
-        Reading(
+        StepReading(
             "last",
             "Weights, last layer",
             "The cross-attention weights of the last layer, mean over its heads.",
             _of_maps(_last),
             at_once="The attention weights of the last layer at this place, mean over its heads.",
         ),
-        Reading(
+        StepReading(
             "weights",
             "Weights, all layers",
             "The cross-attention weights, mean over all layers and heads.",
-            _of_maps(lambda material: averaged(material.trace, material.norms, material.kind, "weights")),
+            _of_maps(lambda material: mean_map(material.trace, material.norms, material.kind, "weights")),
             at_once="The attention weights at this place, mean over all layers and heads.",
         ),
-        Reading(
+        StepReading(
             "rollout",
             "Rollout",
             "The cross-attention weights times the rollout of the encoder (Abnar and Zuidema 2020).",
-            _of_maps(lambda material: averaged(material.trace, material.norms, material.kind, "rollout")),
+            _of_maps(lambda material: mean_map(material.trace, material.norms, material.kind, "rollout")),
             at_once="The product of all layers’ weights, each averaged with the identity (Abnar and Zuidema 2020).",
         ),
-        Reading(
+        StepReading(
             "contribution",
             "Contribution",
             "The norm of weight times value times W_O (Kobayashi et al. 2020), mean over the layers.",
-            _of_maps(lambda material: averaged(material.trace, material.norms, material.kind, "contribution")),
+            _of_maps(lambda material: mean_map(material.trace, material.norms, material.kind, "contribution")),
         ),
-        Reading(
+        StepReading(
             "sum",
             "Sum of parts",
             "The part of all cross-attention heads in the logit difference, by attended word.",
             lambda material, step: material.words.sums(material.split(step)),
             at_once="The part of all heads in the logit difference, by attended word.",
         ),
-        Reading(
+        StepReading(
             "gradient",
             "Gradient × input",
             "The gradient of the token's log-probability by a word's embedding, times that embedding.",
             lambda material, step: material.words.sums(material.gradient(step)),
         ),
-        Reading(
+        StepReading(
             "occlusion",
             "Occlusion",
             "The loss in the token's log-probability without this word.",
             lambda material, step: material.occlusion(step),
-            takes_away=True,
+            removes_words=True,
         ),
     )
 }  # in the default order of the page

@@ -36,13 +36,22 @@ def run(args: argparse.Namespace) -> int:
     hold = sum(each.holds for _, each in measured)
     if args.json:
         rows = [
-            {"line": check.number, "check": check.text, "kind": check.kind.name, "holds": each.holds, "measured": each.found}
+            {
+                "line": check.number,
+                "check": check.text,
+                "kind": check.kind.name,
+                "holds": each.holds,
+                "measured": each.description,
+            }
             for check, each in measured
         ]
         name = {"checkpoint": lab.checkpoint.name, "fingerprint": fingerprint(lab.checkpoint)}
         print(json.dumps(name | {"hold": hold, "checks": rows}, ensure_ascii=False))
     else:
         for check, each in measured:
-            print(f"{'holds' if each.holds else 'FAILS'}  line {check.number}: {check.text}\n       measured: {each.found}")
+            print(
+                f"{'holds' if each.holds else 'FAILS'}  line {check.number}: "
+                f"{check.text}\n       measured: {each.description}"
+            )
         print(f"{hold} of {len(measured)} hold on {lab.checkpoint.name}")
     return 0 if hold == len(measured) else FAILED

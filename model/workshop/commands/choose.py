@@ -35,7 +35,7 @@ def run(args: argparse.Namespace) -> None:
     from model import checkpoint as checkpoints
     from model.workshop.corpus.corpus import read_pairs
     from model.workshop.evaluation.measures import LANGUAGE
-    from model.workshop.evaluation.rescoring import likeliest
+    from model.workshop.evaluation.rescoring import choose_targets
 
     if not args.out.name.endswith((".tsv", ".tsv.gz")):
         raise ValueError(f"--out is {args.out.name!r}; expected a name that ends in .tsv or .tsv.gz")
@@ -48,7 +48,7 @@ def run(args: argparse.Namespace) -> None:
         raise ValueError(f"--as-addressed is about {LANGUAGE}; {loaded.name} writes {loaded.languages[1]}. Leave it out")
     pairs = read_pairs(args.data)
     with tqdm(unit="pair", disable=None, leave=False) as bar:
-        chosen = likeliest(loaded, pairs, bar.update, args.as_addressed)
+        chosen = choose_targets(loaded, pairs, bar.update, args.as_addressed)
     temporary = args.out.with_name(args.out.name + ".new")
     packed = args.out.suffix == ".gz"
     with gzip.open(temporary, "wt", encoding="utf-8") if packed else temporary.open("w", encoding="utf-8") as raw:

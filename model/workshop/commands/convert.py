@@ -45,14 +45,14 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> None:
-    from model.workshop.convert.conversion import Options
+    from model.workshop.convert.conversion import ConversionOptions
     from model.workshop.convert.registry import convert
 
-    settings = Options(
+    settings = ConversionOptions(
         tokenizer=args.tokenizer,
         target_tokenizer=args.target_tokenizer,
         config=args.config,
-        fields=options.given(args, FIELDS),
+        fields=options.explicit_options(args, FIELDS),
         names={part: name for part in TABLES if (name := getattr(args, f"{part}_name"))},
         controls={role: name for role in CONTROLS if (name := getattr(args, f"{role}_token"))},
         languages=None if args.languages is None else tuple(args.languages),

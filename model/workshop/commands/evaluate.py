@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from model.checkpoint import Checkpoint
     from model.decoding.strategy import Decoding
 
-READING_OPTIONS = ("baseline",)
+BASELINE_OPTIONS = ("baseline",)
 
 
 def add_reading(group: argparse._ArgumentGroup) -> None:
@@ -28,7 +28,7 @@ def add_reading(group: argparse._ArgumentGroup) -> None:
     group.add_argument("--baseline", type=Path, nargs="+", metavar="FILE", help=hint)
 
 
-def run_reading(args: argparse.Namespace, loaded: Checkpoint, asked: Decoding) -> None:
+def run_reading(args: argparse.Namespace, loaded: Checkpoint, decoding: Decoding) -> None:
     """Scores an encoder and prints the result; with `--record` also writes metrics.json and the model card."""
     from model import checkpoint as checkpoints
     from model.workshop.corpus.corpus import file_hash
@@ -39,22 +39,22 @@ def run_reading(args: argparse.Namespace, loaded: Checkpoint, asked: Decoding) -
         raise ValueError(f"--{present} is given without --{missing}; one counts the baseline, the other tunes it")
     folder = checkpoints.find(args.checkpoint) if args.record else None
     began = time.perf_counter()
-    results = (_labels if loaded.config.classes else _blanks)(args, loaded)
+    results = (_measure_labels if loaded.config.classes else _measure_blanks)(args, loaded)
     results["seconds"] = round(time.perf_counter() - began, 2)
     if folder:
         hashes = [file_hash(path) for path in args.data]
         entry = results | {"data_sha256": hashes[0] if len(hashes) == 1 else hashes}
         checkpoints.write_json(folder / "metrics.json", loaded.metrics | {args.record: entry})
-        model_card.begin(folder / "README.md", loaded, reading_card.card)
+        model_card.write_if_absent(folder / "README.md", loaded, reading_card.card)
         reading_card.write(folder / "README.md", results)
-    print(json.dumps(results) if args.json else "\n".join(_lines(results)))
+    print(json.dumps(results) if args.json else "\n".join(_format_lines(results)))
 
 
-def _blanks(args: argparse.Namespace, loaded: Checkpoint) -> dict[str, Any]:
+def _measure_blanks(args: argparse.Namespace, loaded: Checkpoint) -> dict[str, Any]:
     from tqdm import tqdm
 
     from model.workshop.corpus.sentence_pairs import Books, read_sentences
-    from model.workshop.reports.reading_reports import filled, followed
+    from model.workshop.reports.reading_reports import measure_blanks, measure_pairs
 
     if loaded.source_tokenizer.mask is None:
         raise ValueError(f"{loaded.name} has no token for a blank, and no labels; expected a model that fills in or judges")
@@ -64,44 +64,44 @@ def _blanks(args: argparse.Namespace, loaded: Checkpoint) -> dict[str, Any]:
 
     data, baseline = read(args.data), (read(args.baseline), read(args.dev)) if args.baseline else None
     with tqdm(unit="blank", disable=args.json) as bar:
-        words = filled(loaded, data, baseline, bar.update)
+        words = measure_blanks(loaded, data, baseline, bar.update)
     results = {"sentences": data.sentences, "accuracy": words["accuracy"], "words": words}
     if loaded.config.follows:
-        results["follows"] = followed(loaded, data, baseline)
+        results["follows"] = measure_pairs(loaded, data, baseline)
     return results
 
 
-def _labels(args: argparse.Namespace, loaded: Checkpoint) -> dict[str, Any]:
+def _measure_labels(args: argparse.Namespace, loaded: Checkpoint) -> dict[str, Any]:
     from model.workshop.corpus.sentence_pairs import read_labelled
-    from model.workshop.reports.reading_reports import judged
+    from model.workshop.reports.reading_reports import measure_labels
 
     def read(paths: list[Path]) -> list[tuple[str, str]]:
         return [each for path in paths for each in read_labelled(path, loaded.config.classes)]
 
     baseline = (read(args.baseline), read(args.dev)) if args.baseline else None
     texts = read(args.data)
-    labels = judged(loaded, texts, baseline)
+    labels = measure_labels(loaded, texts, baseline)
     return {"sentences": len(texts), "accuracy": labels["accuracy"], "labels": labels}
 
 
-def _lines(found: dict[str, Any]) -> list[str]:
+def _format_lines(results: dict[str, Any]) -> list[str]:
     """Formats the results: each task with the model, its baseline and the difference."""
-    from model.workshop.evaluation.text_card import ends
+    from model.workshop.evaluation.text_card import format_interval
 
     lines = []
-    for name, part in found.items():
+    for name, part in results.items():
         if not isinstance(part, dict):
             continue
         rows = {"the model": part} | {each: row for each, row in part.items() if isinstance(row, dict)}
         for who, row in rows.items():
             lines.append(
-                f"{name}, {who}: accuracy {row['accuracy']:.3f} ({ends(row['accuracy_interval'], '.3f')}), "
-                f"log-loss {row['log_loss']:.3f} ({ends(row['log_loss_interval'], '.3f')})"
+                f"{name}, {who}: accuracy {row['accuracy']:.3f} ({format_interval(row['accuracy_interval'], '.3f')}), "
+                f"log-loss {row['log_loss']:.3f} ({format_interval(row['log_loss_interval'], '.3f')})"
             )
     return lines
 
 
-OPTIONS = ("stride", "ngrams", "dev", "continuations")
+TEXT_OPTIONS = ("stride", "ngrams", "dev", "continuations")
 
 
 def add_text(group: argparse._ArgumentGroup) -> None:
@@ -116,7 +116,7 @@ def add_text(group: argparse._ArgumentGroup) -> None:
     group.add_argument("--continuations", type=int, metavar="N", help=hint)
 
 
-def run_text(args: argparse.Namespace, loaded: Checkpoint, asked: Decoding) -> None:
+def run_text(args: argparse.Namespace, loaded: Checkpoint, decoding: Decoding) -> None:
     """Scores a language model and prints the result; with `--record` also writes metrics.json and the model card."""
     from tqdm import tqdm
 
@@ -134,19 +134,19 @@ def run_text(args: argparse.Namespace, loaded: Checkpoint, asked: Decoding) -> N
     texts, dev = ([read_paragraphs(path) for path in paths or ()] for paths in (args.ngrams, args.dev))
     began = time.perf_counter()
     with tqdm(unit="token", disable=args.json) as bar:
-        results, costs = text_report.measure(loaded, paragraphs, stride, bar.update)
+        results, costs = text_report.measure_text(loaded, paragraphs, stride, bar.update)
     results["seconds"] = round(time.perf_counter() - began, 2)
     if texts:
-        baseline = text_report.baseline(loaded.target_tokenizer, texts, dev, paragraphs, costs)
+        baseline = text_report.measure_baseline(loaded.target_tokenizer, texts, dev, paragraphs, costs)
         results["ngrams"] = baseline | {"same_data": _is_own_data(loaded, [file_hash(path) for path in args.ngrams])}
     if args.continuations is not None:
         with tqdm(unit="beginning", disable=args.json) as bar:
-            results["continuations"] = text_scoring.measure(loaded, paragraphs, args.continuations, bar.update)
+            results["continuations"] = text_scoring.measure_continuations(loaded, paragraphs, args.continuations, bar.update)
     if args.record:
         folder = checkpoints.find(args.checkpoint)
         entry = results | {"data_sha256": file_hash(args.data)}
         checkpoints.write_json(folder / "metrics.json", loaded.metrics | {args.record: entry})
-        model_card.begin(folder / "README.md", loaded, text_card.card)
+        model_card.write_if_absent(folder / "README.md", loaded, text_card.card)
         text_card.write(folder / "README.md", results)
     print(json.dumps(results) if args.json else text_card.scores(results))
 
@@ -158,9 +158,9 @@ def _is_own_data(loaded: Checkpoint, hashes: list[str]) -> bool:
 
 
 # Keys of metrics.json that are not scores.
-WRITTEN = ("parameters", "training", "dev", "validations", "warnings", "alignment", "probes")
+RESERVED_KEYS = ("parameters", "training", "dev", "validations", "warnings", "alignment", "probes")
 HELP = "BLEU and chrF on pairs, bits per character on a text, or accuracy on blanks or labels"
-OF_PAIRS = (*evaluate_pairs.OPTIONS, "strategy", "beam", *options.CONTROLS)  # options for pairs only
+PAIR_OPTIONS = (*evaluate_pairs.OPTIONS, "strategy", "beam", *options.CONTROLS)  # options for pairs only
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -185,19 +185,21 @@ def run(args: argparse.Namespace) -> None:
         raise ValueError(f"--limit is {args.limit}; expected at least 1")
     if args.data is None and (args.probes is None or args.measures):
         raise ValueError("the following arguments are required: --data")
-    is_reserved = args.record in WRITTEN and not (args.record == "probes" and args.data is None)
+    is_reserved = args.record in RESERVED_KEYS and not (args.record == "probes" and args.data is None)
     if args.record is not None and (not is_name(args.record) or is_reserved):
-        raise ValueError(f"--record is {shown(args.record)}; expected a key such as test, and none of {', '.join(WRITTEN)}")
-    evaluate_pairs.inputs(args)  # reports faults before any work
-    decoding = evaluate_pairs.asked(args)
+        raise ValueError(
+            f"--record is {shown(args.record)}; expected a key such as test, and none of {', '.join(RESERVED_KEYS)}"
+        )
+    evaluate_pairs.input_selection(args)  # reports faults before any work
+    decoding = evaluate_pairs.decoding_options(args)
     loaded = checkpoints.load(args.checkpoint, options.machine(args))
     known = {
-        "encoder-decoder": (evaluate_pairs.run, (*OPTIONS, *READING_OPTIONS)),
-        "decoder-only": (run_text, (*OF_PAIRS, *READING_OPTIONS)),
-        "encoder-only": (run_reading, (*OF_PAIRS, *(o for o in OPTIONS if o != "dev"))),
+        "encoder-decoder": (evaluate_pairs.run, (*TEXT_OPTIONS, *BASELINE_OPTIONS)),
+        "decoder-only": (run_text, (*PAIR_OPTIONS, *BASELINE_OPTIONS)),
+        "encoder-only": (run_reading, (*PAIR_OPTIONS, *(o for o in TEXT_OPTIONS if o != "dev"))),
     }
     measure, others = known[loaded.config.family]
-    if unused := list(options.given(args, others)):
+    if unused := list(options.explicit_options(args, others)):
         raise ValueError(f"--{unused[0].replace('_', '-')} does not apply to {loaded.name}, which is {loaded.config.family}")
     if loaded.config.family != "encoder-only" and args.data is not None:
         if len(args.data) > 1:

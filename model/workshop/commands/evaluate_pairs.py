@@ -15,11 +15,11 @@ from model.workshop.commands import options
 
 if TYPE_CHECKING:
     from model.checkpoint import Checkpoint
-    from model.workshop.evaluation.measures import Inputs
+    from model.workshop.evaluation.measures import InputSelection
 
 BEAM = 4  # default width of --measures
 OPTIONS = ("limit", "references", "join", "at_least", "probes", "measures", "warnings")
-CHOOSING = ("references", "join", "at_least", "warnings")  # options that --measures sets or excludes
+SELECTION_OPTIONS = ("references", "join", "at_least", "warnings")  # options that --measures sets or excludes
 
 
 def add(group: argparse._ArgumentGroup) -> None:
@@ -28,7 +28,7 @@ def add(group: argparse._ArgumentGroup) -> None:
     group.add_argument("--references", choices=("first", "all"), help=hint)
     hint = "join random sentences into texts of N to M sentences (3-5, or 4), with their first references; uses each "
     hint += "sentence once, in an order from --seed (default: 1)"
-    group.add_argument("--join", type=_between, metavar="N-M", help=hint)
+    group.add_argument("--join", type=_join_range, metavar="N-M", help=hint)
     hint = "only sentences of at least N words, separated by spaces"
     group.add_argument("--at-least", type=int, metavar="N", help=hint)
     hint = "translate the project's own sentences, or those of FILE, and list the wrong ones; needs no --data"
@@ -42,7 +42,7 @@ def add(group: argparse._ArgumentGroup) -> None:
     group.add_argument("--warnings", action="store_true", default=None, help=hint)
 
 
-def _between(text: str) -> tuple[int, int]:
+def _join_range(text: str) -> tuple[int, int]:
     """3-5, or 4 for 4-4."""
     ends = text.split("-")
     if not 1 <= len(ends) <= 2 or not all(end.isdecimal() and len(end) < 10 for end in ends):
@@ -50,7 +50,7 @@ def _between(text: str) -> tuple[int, int]:
     return int(ends[0]), int(ends[-1])
 
 
-def asked(args: argparse.Namespace) -> Decoding:
+def decoding_options(args: argparse.Namespace) -> Decoding:
     """Returns the decoding of the options.
 
     A seed may also belong to --join only, and --measures uses a beam by default.
@@ -72,39 +72,39 @@ def run(args: argparse.Namespace, loaded: Checkpoint, decoding: Decoding) -> Non
         raise ValueError(f"{loaded.name} is {' to '.join(loaded.languages)}; give --probes a FILE with sentences for it")
     files = args.probes or (own if args.measures or args.probes == [] else ())
     probes = probe_scores.read(files)  # before anything is translated
-    results = _measured(args, loaded, decoding)
+    results = _measure(args, loaded, decoding)
     if probes:
         shipped = [paths for known in LANGUAGES.values() for paths in known.probes.values()]
         is_own = {path.resolve() for path in files} in [{path.resolve() for path in paths} for paths in shipped]
         source = {"files": [path.name for path in files], "own": is_own}
-        results["probes"] = probe_scores.measure(loaded, probes, decoding) | how(decoding) | source
+        results["probes"] = probe_scores.measure(loaded, probes, decoding) | decoding_settings(decoding) | source
     if args.record:
         _record(args, loaded, results)
     if args.json:
         print(json.dumps(results if args.measures or args.data is None else results.pop(args.record or "test") | results))
     else:
-        print("\n\n".join(_told(results)))
+        print("\n\n".join(_format_results(results)))
 
 
-def inputs(args: argparse.Namespace) -> Inputs:
+def input_selection(args: argparse.Namespace) -> InputSelection:
     """Returns the selection of inputs; raises ValueError for options that exclude each other."""
-    from model.workshop.evaluation.measures import Inputs
+    from model.workshop.evaluation.measures import InputSelection
 
-    if args.measures and (unused := list(options.given(args, CHOOSING))):
+    if args.measures and (unused := list(options.explicit_options(args, SELECTION_OPTIONS))):
         raise ValueError(f"--measures sets its own inputs; leave out --{unused[0].replace('_', '-')}")
-    if args.data is None and (unused := list(options.given(args, (*CHOOSING, "limit")))):
+    if args.data is None and (unused := list(options.explicit_options(args, (*SELECTION_OPTIONS, "limit")))):
         raise ValueError(f"--{unused[0].replace('_', '-')} is given without --data; give both")
     if args.join and args.references == "all":
         raise ValueError("--join joins the first reference of each sentence; leave out --references all")
-    if args.warnings and (unused := list(options.given(args, ("join", "at_least")))):
+    if args.warnings and (unused := list(options.explicit_options(args, ("join", "at_least")))):
         raise ValueError(f"--warnings counts all sentences one by one; leave out --{unused[0].replace('_', '-')}")
     if args.data is None and args.record not in (None, "probes"):
         raise ValueError(f"--record is {shown(args.record)}; of probes alone expected probes")
     seed = {} if args.seed is None else {"seed": args.seed}
-    return Inputs(at_least=1 if args.at_least is None else args.at_least, limit=args.limit, join=args.join, **seed)
+    return InputSelection(at_least=1 if args.at_least is None else args.at_least, limit=args.limit, join=args.join, **seed)
 
 
-def _measured(args: argparse.Namespace, loaded: Checkpoint, decoding: Decoding) -> dict[str, Any]:
+def _measure(args: argparse.Namespace, loaded: Checkpoint, decoding: Decoding) -> dict[str, Any]:
     """Returns the entries of metrics.json by key. The key is that of --record, or `test`."""
     from tqdm import tqdm
 
@@ -115,22 +115,24 @@ def _measured(args: argparse.Namespace, loaded: Checkpoint, decoding: Decoding) 
     if args.data is None:
         return {}
     pairs, key = read_pairs(args.data), args.record or "test"
-    settings = how(decoding) | {"data": named(args.data), "data_sha256": file_hash(args.data)}
+    settings = decoding_settings(decoding) | {"data": dataset_name(args.data), "data_sha256": file_hash(args.data)}
     with tqdm(unit="sentence", disable=args.json) as bar:
         if args.measures:
             measured = measures.measure_all(loaded, pairs, args.limit, decoding, bar.update)
-            return {key + measures.NAMES[name]: entry | settings for name, entry in measured.items()}
-        chosen = inputs(args)
-        bar.total = len(chosen.of(pairs))
+            return {key + measures.KEY_SUFFIXES[name]: entry | settings for name, entry in measured.items()}
+        chosen = input_selection(args)
+        bar.total = len(chosen.select(pairs))
         entry = measures.measure(loaded, pairs, chosen, args.references or "first", decoding, bar.update)
     entries = {key: entry | settings}
     if args.warnings:
-        entries["warnings"] = warning_report.measure(loaded, pairs, args.limit, decoding=decoding) | how(decoding)
+        entries["warnings"] = warning_report.measure_warnings(
+            loaded, pairs, args.limit, decoding=decoding
+        ) | decoding_settings(decoding)
         entries["warnings"]["data_sha256"] = settings["data_sha256"]
     return entries
 
 
-def _record(args: argparse.Namespace, loaded: Checkpoint, found: dict[str, Any]) -> None:
+def _record(args: argparse.Namespace, loaded: Checkpoint, results: dict[str, Any]) -> None:
     from model import checkpoint as checkpoints
     from model.workshop.evaluation import (
         measures,
@@ -138,37 +140,37 @@ def _record(args: argparse.Namespace, loaded: Checkpoint, found: dict[str, Any])
         translation_card,
     )
 
-    old = {args.record + name for name in measures.NAMES.values()} if args.measures else set()
-    metrics = {name: entry for name, entry in loaded.metrics.items() if name not in old} | found
+    old = {args.record + name for name in measures.KEY_SUFFIXES.values()} if args.measures else set()
+    metrics = {name: entry for name, entry in loaded.metrics.items() if name not in old} | results
     translation_card.section(metrics)  # entries that the card cannot show are not written
     folder = checkpoints.find(args.checkpoint)
     checkpoints.write_json(folder / "metrics.json", metrics)
-    model_card.begin(folder / "README.md", loaded, translation_card.card)
-    if "warnings" in found:
+    model_card.write_if_absent(folder / "README.md", loaded, translation_card.card)
+    if "warnings" in results:
         model_card.write(folder / "README.md", metrics["warnings"])
     translation_card.write(folder / "README.md", metrics)
 
 
-def named(path: Path) -> str:
+def dataset_name(path: Path) -> str:
     """Returns the name of a file of pairs without the suffix of its format."""
     return re.sub(r"\.(?:tsv(?:\.gz)?|zip)$", "", path.name)
 
 
-def _told(found: dict[str, Any]) -> list[str]:
+def _format_results(results: dict[str, Any]) -> list[str]:
     """Formats the results as in the card, and adds the wrong probes."""
     from model.workshop.evaluation import model_card, translation_card
 
-    parts = [translation_card.measures(found)]
-    parts += [entry["sacrebleu_signature"] for entry in found.values() if "sacrebleu_signature" in entry][:1]
-    if "warnings" in found:
-        parts += [model_card.table(found["warnings"]), model_card.signs_table(found["warnings"])]
-    if "probes" in found:
-        rows = [f"{each['kind']}: {each['source']}\n    {each['said']}" for each in found["probes"]["wrong"]]
+    parts = [translation_card.measures(results)]
+    parts += [entry["sacrebleu_signature"] for entry in results.values() if "sacrebleu_signature" in entry][:1]
+    if "warnings" in results:
+        parts += [model_card.table(results["warnings"]), model_card.signs_table(results["warnings"])]
+    if "probes" in results:
+        rows = [f"{each['kind']}: {each['source']}\n    {each['said']}" for each in results["probes"]["wrong"]]
         parts += ["\n".join(["wrong:", *rows])] if rows else []
     return parts
 
 
-def how(decoding: Decoding) -> dict[str, Any]:
+def decoding_settings(decoding: Decoding) -> dict[str, Any]:
     """Returns the settings of decoding that affect the scores. Greedy decoding is a beam of one."""
     if strategy(decoding.strategy).is_beam:
         return {"beam": decoding.paths} | ({"alpha": decoding.alpha} if decoding.paths > 1 else {})

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from model.checkpoint import Checkpoint
 
 HELP = "continue a text"
-CHECKPOINT, MORE = "gpt-mini", 40
-EMPTY: dict[str, Any] = {
+DEFAULT_CHECKPOINT, DEFAULT_MORE = "gpt-mini", 40
+EMPTY_ROW: dict[str, Any] = {
     "checkpoint": "",
     "text": "",
     "continuation": "",
@@ -32,9 +32,9 @@ EMPTY: dict[str, Any] = {
 
 def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("text", help="text; - reads standard input, one text per line, and writes one line for each")
-    options.add_checkpoint(parser, CHECKPOINT)
+    options.add_checkpoint(parser, DEFAULT_CHECKPOINT)
     hint = "maximum number of new tokens; 0: to the end of the window (default: %(default)s)"
-    parser.add_argument("--more", type=int, default=MORE, metavar="N", help=hint)
+    parser.add_argument("--more", type=int, default=DEFAULT_MORE, metavar="N", help=hint)
     options.add_decoding(parser)
     hint = "print one JSON object per text: the new tokens with their log-probabilities in nats"
     parser.add_argument("--json", action="store_true", help=hint)
@@ -45,7 +45,7 @@ def run(args: argparse.Namespace) -> None:
     from model import checkpoint as checkpoints
     from model.task import task_of
 
-    sampling = options.given(args, options.CONTROLS)
+    sampling = options.explicit_options(args, options.CONTROLS)
     if args.strategy is None and args.beam is None and sampling:
         args.strategy = strategy_with(next(iter(sampling)))  # a temperature implies sampling
     decoding = dataclasses.replace(options.decoding(args), more=args.more)
@@ -60,7 +60,9 @@ def run(args: argparse.Namespace) -> None:
     def answer(request: Request, where: str) -> None:
         _answer(loaded, request, args.json, where)
 
-    translate.each_line(args.text, make_request, answer, EMPTY | {"checkpoint": loaded.name} if args.json else None, "text")
+    translate.each_line(
+        args.text, make_request, answer, EMPTY_ROW | {"checkpoint": loaded.name} if args.json else None, "text"
+    )
 
 
 def _answer(loaded: Checkpoint, request: Request, as_json: bool, where: str) -> None:
@@ -85,5 +87,5 @@ def _answer(loaded: Checkpoint, request: Request, as_json: bool, where: str) -> 
         "tokens": added,
         "notes": [*stop_notes, *analysis.notes],
     }
-    row = EMPTY | {name: result[name] for name in ("checkpoint", "finished")} | fields
+    row = EMPTY_ROW | {name: result[name] for name in ("checkpoint", "finished")} | fields
     print(json.dumps(row, ensure_ascii=False), flush=True)

@@ -14,9 +14,9 @@ if TYPE_CHECKING:
     from model.checkpoint import Checkpoint
 
 HELP = "label a text with one of the checkpoint's labels"
-CHECKPOINT = "sentiment"
-SHOWN = 5  # labels that are printed
-EMPTY = {  # output for an empty line, with the fields of every other line
+DEFAULT_CHECKPOINT = "sentiment"
+MAX_LABELS = 5  # labels that are printed
+EMPTY_ROW = {  # output for an empty line, with the fields of every other line
     "checkpoint": "",
     "source": "",
     "label": "",
@@ -29,7 +29,7 @@ EMPTY = {  # output for an empty line, with the fields of every other line
 
 def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("text", help="text; - reads standard input, one text per line, and writes one line for each")
-    options.add_checkpoint(parser, CHECKPOINT)
+    options.add_checkpoint(parser, DEFAULT_CHECKPOINT)
     hint = "print one JSON object per text: its label, and the probability and logit of each label"
     parser.add_argument("--json", action="store_true", help=hint)
     options.add_machine(parser)
@@ -40,7 +40,7 @@ def run(args: argparse.Namespace) -> None:
 
     loaded = checkpoints.load(args.checkpoint, options.machine(args))
     if not loaded.config.classes:
-        known = f"expected one that has, as {CHECKPOINT}, or one that was trained with --task classify"
+        known = f"expected one that has, as {DEFAULT_CHECKPOINT}, or one that was trained with --task classify"
         raise ValueError(f"{loaded.name} has no labels; {known}")
 
     def make_request(text: str) -> Request:
@@ -49,7 +49,7 @@ def run(args: argparse.Namespace) -> None:
     def answer(request: Request, _: str) -> None:
         _answer(loaded, request, args.json)
 
-    each_line(args.text, make_request, answer, EMPTY | {"checkpoint": loaded.name} if args.json else None, "text")
+    each_line(args.text, make_request, answer, EMPTY_ROW | {"checkpoint": loaded.name} if args.json else None, "text")
 
 
 def _answer(loaded: Checkpoint, request: Request, as_json: bool) -> None:
@@ -60,5 +60,5 @@ def _answer(loaded: Checkpoint, request: Request, as_json: bool) -> None:
     if as_json:
         print(json.dumps(result, ensure_ascii=False), flush=True)
         return
-    named = list(result["labels"].items())[:SHOWN]
+    named = list(result["labels"].items())[:MAX_LABELS]
     print("\t".join(f"{label}\t{odds['probability']:.4f}" for label, odds in named), flush=True)

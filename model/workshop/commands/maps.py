@@ -20,14 +20,14 @@ OUT = (
     ".npz or .json: the full analysis in the format of docs/export.md, for model.export.read; "
     ".csv: one row per cell of the maps"
 )
-ALONE = ("site", "layer", "head")  # options that narrow a table
+TABLE_OPTIONS = ("site", "layer", "head")  # options that narrow a table
 
 
 def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("text", help="sentence (does not read standard input)")
     parser.add_argument("--out", type=Path, required=True, metavar="FILE", help=OUT)
     options.add_checkpoint(parser)
-    options.add(parser)
+    options.add_request(parser)
     narrow = parser.add_argument_group("maps for .csv (default: all)")
     narrow.add_argument("--site", metavar="KIND", help="encoder, decoder or cross")
     narrow.add_argument("--layer", type=int, metavar="N", help="layer, from 1")
@@ -41,7 +41,7 @@ def run(args: argparse.Namespace) -> None:
 
     if args.out.suffix not in ENDS:
         raise ValueError(f"--out ends in {shown(args.out.suffix)}; expected one of {', '.join(ENDS)}")
-    if args.out.suffix != ".csv" and (narrowing := [name for name in ALONE if getattr(args, name) is not None]):
+    if args.out.suffix != ".csv" and (narrowing := [name for name in TABLE_OPTIONS if getattr(args, name) is not None]):
         raise ValueError(f"--{narrowing[0]} narrows a table; give --out a name that ends in .csv, or leave it out")
     check_new(args.out)  # before anything is computed
     request = options.request(args)
@@ -55,11 +55,11 @@ def _content(args: argparse.Namespace, loaded: Checkpoint, analysis: Analysis) -
     from model.export import Exported, analysis_files, csv_tables
 
     if args.out.suffix == ".csv":
-        return csv_tables.cells_table(analysis.trace, _chosen(args, analysis)).csv()
+        return csv_tables.cells_table(analysis.trace, _selected_heads(args, analysis)).csv()
     return analysis_files.FORMATS[args.out.suffix](Exported.of(loaded, analysis))
 
 
-def _chosen(args: argparse.Namespace, analysis: Analysis) -> dict[Site, range]:
+def _selected_heads(args: argparse.Namespace, analysis: Analysis) -> dict[Site, range]:
     """Returns the selected heads of each site; raises ValueError where the checkpoint lacks them."""
     from model.export.csv_tables import KINDS
 

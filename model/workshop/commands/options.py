@@ -136,7 +136,7 @@ def decoding(args: argparse.Namespace) -> Decoding:
     Raises RequestError for values out of range, ValueError for options that exclude each other.
     """
     strategy = args.strategy or (Decoding.strategy if args.beam in (None, 1) else strategy_with("width"))
-    reads, sampling = STRATEGIES[strategy].controls, given(args, CONTROLS)
+    reads, sampling = STRATEGIES[strategy].controls, explicit_options(args, CONTROLS)
     if unused := [name for name in sampling if name not in reads]:
         other = strategy_with(unused[0])
         raise ValueError(f"{_option(unused[0])} does not apply to the strategy {strategy}; give --strategy {other}")
@@ -180,7 +180,7 @@ def add_choices(group: argparse._ArgumentGroup, names: tuple[str, ...]) -> None:
             group.add_argument(_option(field.name), type={"int": int, "float": float}[field.type], metavar="N", **hint)
 
 
-def given(args: argparse.Namespace, names: Any) -> dict[str, Any]:
+def explicit_options(args: argparse.Namespace, names: Any) -> dict[str, Any]:
     """Returns the options of these names that the command line sets."""
     return {name: value for name in names if (value := getattr(args, name, None)) is not None}
 
@@ -189,7 +189,7 @@ def _option(name: str) -> str:
     return "--" + name.replace("_", "-")
 
 
-def add(parser: argparse.ArgumentParser) -> None:
+def add_request(parser: argparse.ArgumentParser) -> None:
     add_second(parser)
     add_decoding(parser)
     group = parser.add_argument_group("request")

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from model.text.alignments import Aligned, Rate
     from model.text.faithfulness_result import Trust
 
-OF = ("own", "reference")
+SCORED_TARGETS = ("own", "reference")
 
 
 def add_heads(parser: argparse.ArgumentParser) -> None:
@@ -33,7 +33,7 @@ def add_heads(parser: argparse.ArgumentParser) -> None:
         "--alignments", type=Path, metavar="FOLDER", help="measure the alignment error rate on this folder; see --data"
     )
     hint = "scored translation: the model's own or the file's (default: own)"
-    group.add_argument("--of", choices=OF, help=hint)
+    group.add_argument("--of", choices=SCORED_TARGETS, help=hint)
     hint = "write the sentences with the largest effects, not only their line numbers; mind their licence"
     group.add_argument("--texts", action="store_true", default=None, help=hint)
 
@@ -49,7 +49,7 @@ def run_heads(args: argparse.Namespace) -> None:
 
     is_reference = args.of == "reference"
     pairs = read_pairs(args.data, with_targets=is_reference)
-    lines = heads_report.lines_of(pairs, args.limit)
+    lines = heads_report.distinct_lines(pairs, args.limit)
     loaded = checkpoints.load(args.checkpoint, options.machine(args))
     if is_reference and "decoder" not in loaded.config.kinds:
         raise ValueError(f"{loaded.name} is {loaded.config.family}: it writes no text; leave out --of reference")
@@ -59,25 +59,25 @@ def run_heads(args: argparse.Namespace) -> None:
     aligned = None
     if gold:
         with tqdm(total=len(gold), unit="pair", disable=args.json) as bar:
-            aligned = alignment_report.measure(loaded, gold, bar.update)
-    header = heads_report.names(loaded) | {
+            aligned = alignment_report.measure_alignment(loaded, gold, bar.update)
+    header = heads_report.header_of(loaded) | {
         "data": file_hash(args.data),
-        "checkpoint": _identity(checkpoints.find(args.checkpoint)),
-        "of": args.of or OF[0],
+        "checkpoint": _checkpoint_hash(checkpoints.find(args.checkpoint)),
+        "of": args.of or SCORED_TARGETS[0],
     }
     part = out.with_name(out.name + ".part")
     with heads_report.SideFile(part, header) as side:
         done = min(len(side.rows), len(lines))
         with tqdm(total=len(lines), initial=done, unit="sentence", disable=args.json) as bar:
-            rows = heads_report.measure(loaded, lines, is_reference, side, bar.update)
+            rows = heads_report.measure_lines(loaded, lines, is_reference, side, bar.update)
     names, cells = heads_report.table(loaded, lines, rows, aligned, bool(args.texts))
     write_new(out, Table("heads", tuple(names), tuple(map(tuple, cells))).csv())
     if len(side.rows) <= len(lines):  # the part file may hold more sentences than the limit
         part.unlink()
-    print(json.dumps({"columns": names, "rows": cells}) if args.json else _told(loaded, out, names, cells))
+    print(json.dumps({"columns": names, "rows": cells}) if args.json else _heads_summary(loaded, out, names, cells))
 
 
-def _identity(folder: Path) -> str:
+def _checkpoint_hash(folder: Path) -> str:
     """Returns a hash of the weights, tokenizers and config of a checkpoint."""
     from model.workshop.corpus.corpus import file_hash
 
@@ -85,7 +85,7 @@ def _identity(folder: Path) -> str:
     return hashlib.sha256(" ".join(map(file_hash, files)).encode()).hexdigest()
 
 
-def _told(loaded: Checkpoint, out: Path, names: list[str], cells: list[list[Cell]]) -> str:
+def _heads_summary(loaded: Checkpoint, out: Path, names: list[str], cells: list[list[Cell]]) -> str:
     """Formats the heads with the largest losses."""
     rows = [dict(zip(names, row, strict=True)) for row in cells]
     count = int(rows[0]["sentences"])
@@ -103,7 +103,7 @@ def _told(loaded: Checkpoint, out: Path, names: list[str], cells: list[list[Cell
     return "\n".join(lines)
 
 
-LEAST = 2  # checkpoints
+MIN_CHECKPOINTS = 2  # checkpoints
 
 
 def add_seeds(parser: argparse.ArgumentParser) -> None:
@@ -119,21 +119,23 @@ def run_seeds(args: argparse.Namespace) -> None:
     from model import checkpoint as checkpoints
     from model.variants.same_heads import SameHeads
     from model.workshop.corpus.corpus import file_hash, read_pairs
-    from model.workshop.reports.heads_report import lines_of
-    from model.workshop.reports.seed_matching import check_shapes, measure
+    from model.workshop.reports.heads_report import distinct_lines
+    from model.workshop.reports.seed_matching import check_shapes, match_seeds
 
     requested = args.checkpoints or []
-    if len(requested) < LEAST:
-        raise ValueError(f"--checkpoints names {len(requested)}; expected at least {LEAST}, such as runs/a/checkpoint")
+    if len(requested) < MIN_CHECKPOINTS:
+        raise ValueError(
+            f"--checkpoints names {len(requested)}; expected at least {MIN_CHECKPOINTS}, such as runs/a/checkpoint"
+        )
     device = options.machine(args)
     labs = [checkpoints.load(name, device) for name in requested]
     labels = [lab.name for lab in labs]
     names = labels if len(set(labels)) == len(labels) else requested
     check_shapes(labs, names)
     with_targets = len(labs[0].config.kinds) > 1
-    lines = lines_of(read_pairs(args.data, with_targets=with_targets), args.limit)
+    lines = distinct_lines(read_pairs(args.data, with_targets=with_targets), args.limit)
     with tqdm(total=len(lines), unit="sentence", disable=args.json) as bar:
-        result = measure(labs, lines, file_hash(args.data), names, bar.update)
+        result = match_seeds(labs, lines, file_hash(args.data), names, bar.update)
     values = result.to_dict()
     SameHeads.from_dict(json.loads(json.dumps(values)))  # unreadable results are not printed
     print(json.dumps(values, indent=None if args.json else 1, ensure_ascii=False))
@@ -145,27 +147,27 @@ def run_faithfulness(args: argparse.Namespace) -> None:
 
     from model import checkpoint as checkpoints
     from model.text.faithfulness_result import Trust
-    from model.workshop.corpus.corpus import by_source, file_hash, read_pairs
-    from model.workshop.reports.faithfulness_report import measure
+    from model.workshop.corpus.corpus import file_hash, read_pairs, targets_by_source
+    from model.workshop.reports.faithfulness_report import measure_faithfulness
 
     pairs = read_pairs(args.data)
     loaded = checkpoints.load(args.checkpoint, options.machine(args))
-    with tqdm(total=min(len(by_source(pairs)), args.limit or len(pairs)), unit="sentence", disable=args.json) as bar:
-        result = measure(loaded, pairs, file_hash(args.data), args.limit, bar.update)
+    with tqdm(total=min(len(targets_by_source(pairs)), args.limit or len(pairs)), unit="sentence", disable=args.json) as bar:
+        result = measure_faithfulness(loaded, pairs, file_hash(args.data), args.limit, bar.update)
     Trust.from_dict(result.to_dict())  # unreadable results are not written
     checkpoints.write_json(checkpoints.find(args.checkpoint) / "faithfulness.json", result.to_dict())
     print(json.dumps(result.to_dict()) if args.json else _faithfulness_table(loaded, result))
 
 
-def _faithfulness_table(loaded: Checkpoint, found: Trust) -> str:
+def _faithfulness_table(loaded: Checkpoint, result: Trust) -> str:
     """Formats the shares of both scopes."""
     from model.readings.tokens.word_readings import READINGS
 
     labels: Mapping[str, str] = {name: reading.label for name, reading in READINGS.items()} | {"random": "Random orders"}
-    lines = [f"{loaded.name}: {found.sentences:,} sentences, {found.tokens:,} tokens"]
+    lines = [f"{loaded.name}: {result.sentences:,} sentences, {result.tokens:,} tokens"]
     for scope, what in (("step", "each token"), ("whole", "the whole translation")):
         lines.append(f"{what}: area between the curves, 95% interval over the sentences")
-        ranked = sorted(found.shares[scope].items(), key=lambda pair: -pair[1].share)
+        ranked = sorted(result.shares[scope].items(), key=lambda pair: -pair[1].share)
         lines += [f"  {labels[name]:<22}{s.share:7.3f}  [{s.low:.3f}, {s.high:.3f}]" for name, s in ranked]
     return "\n".join(lines)
 
@@ -176,32 +178,32 @@ def run_alignment(args: argparse.Namespace) -> None:
 
     from model import checkpoint as checkpoints
     from model.text.alignments import KEY
-    from model.workshop.reports.alignment_report import measure, read_gold
+    from model.workshop.reports.alignment_report import measure_alignment, read_gold
 
     if not args.data.is_dir():
         raise ValueError(f"--data is {str(args.data)[:200]!r}; expected a folder with *.src-tgt and *.gold")
     pairs = read_gold(args.data)[: args.limit]
     loaded = checkpoints.load(args.checkpoint, options.machine(args))
     with tqdm(total=len(pairs), unit="sentence", disable=args.json) as bar:
-        result = measure(loaded, pairs, bar.update)
+        result = measure_alignment(loaded, pairs, bar.update)
     path = checkpoints.find(args.checkpoint) / "metrics.json"
     checkpoints.write_json(path, loaded.metrics | {KEY: result.to_dict()})
-    print(json.dumps(result.to_dict()) if args.json else _table(result))
+    print(json.dumps(result.to_dict()) if args.json else _alignment_table(result))
 
 
-def _table(found: Aligned) -> str:
+def _alignment_table(result: Aligned) -> str:
     """Formats the five best heads of each row of links, and the diagonal."""
-    lines = [f"{found.sentences:,} sentence pairs, {found.sure:,} sure links; alignment error rate, 95% interval"]
-    for name, rows in found.rates.items():
+    lines = [f"{result.sentences:,} sentence pairs, {result.sure:,} sure links; alignment error rate, 95% interval"]
+    for name, rows in result.rates.items():
         each = [
             (rate, f"layer {layer} head {head}") for layer, row in enumerate(rows, 1) for head, rate in enumerate(row, 1)
         ]
         lines.append(f"off the row that {name} the word")
-        lines += [_line(label, rate) for rate, label in sorted(each)[:5]]
-    return "\n".join([*lines, _line("the diagonal", found.diagonal)])
+        lines += [_alignment_line(label, rate) for rate, label in sorted(each)[:5]]
+    return "\n".join([*lines, _alignment_line("the diagonal", result.diagonal)])
 
 
-def _line(label: str, rate: Rate) -> str:
+def _alignment_line(label: str, rate: Rate) -> str:
     return (
         f"  {label:<16}{rate.error:7.3f}  [{rate.low:.3f}, {rate.high:.3f}]  "
         f"precision {rate.precision:.3f}, recall {rate.recall:.3f}"

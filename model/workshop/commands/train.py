@@ -15,26 +15,26 @@ from model.config import ModelConfig, TrainConfig, is_language
 from model.io.files import shown
 from model.text.languages import PAIR
 from model.workshop.commands import options
-from model.workshop.training.tasks import TRAINING_TASKS, task_named
+from model.workshop.training.tasks import TRAINING_TASKS, get_task
 
 if TYPE_CHECKING:
-    from model.workshop.training.run import Run
+    from model.workshop.training.run import TrainingRun
 
 HELP = "train a checkpoint, or continue a run"
-WHERE_FROM = (
+DATA_HINT = (
     "Pairs of many languages: https://www.manythings.org/anki/ (sentences of tatoeba.org; the command reads the .zip). "
     "Reserve some lines as a dev file, which chooses the best weights."
 )
-STOPPED = 128  # plus the signal's number: exit status of a run that a signal stopped and that is saved
+SIGNAL_STATUS = 128  # plus the signal's number: exit status of a run that a signal stopped and that is saved
 MAX_MINUTES = 1_000_000  # nearly two years
 # These follow from the task and its data.
-FIXED = ("source_vocab", "target_vocab", "family", "embedding_norm", "output_transform", "source_start")
-FIXED += ("segments", "pooler", "classes")
+DERIVED_FIELDS = ("source_vocab", "target_vocab", "family", "embedding_norm", "output_transform", "source_start")
+DERIVED_FIELDS += ("segments", "pooler", "classes")
 
 
 def add(parser: argparse.ArgumentParser) -> None:
-    parser.description, parser.epilog = f"Trains a checkpoint. {WHERE_FROM}", WHERE_FROM
-    hint = "; ".join(f"{task.name}: {task.does}" for task in TRAINING_TASKS.values())
+    parser.description, parser.epilog = f"Trains a checkpoint. {DATA_HINT}", DATA_HINT
+    hint = "; ".join(f"{task.name}: {task.summary}" for task in TRAINING_TASKS.values())
     parser.add_argument("--task", choices=tuple(TRAINING_TASKS), default="translate", help=f"{hint} (default: %(default)s)")
     hint = "; ".join(f"{task.name}: {task.examples}" for task in TRAINING_TASKS.values())
     files: dict[str, Any] = {"type": Path, "nargs": "+", "required": True, "metavar": "FILE"}
@@ -51,22 +51,25 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--languages", help=f"two displayed names (default for translate: {names})")
     parser.add_argument("--max-minutes", type=float, metavar="N", help="stop after N minutes; the same command continues")
     options.add_machine(parser)
-    options.add_fields(parser.add_argument_group("model"), ModelConfig, skip=FIXED)
+    options.add_fields(parser.add_argument_group("model"), ModelConfig, skip=DERIVED_FIELDS)
     options.add_fields(parser.add_argument_group("training"), TrainConfig)
 
 
 def run(args: argparse.Namespace) -> int:
-    from model.workshop.training.run import Files, Run
+    from model.workshop.training.run import RunFiles, TrainingRun
 
-    task = task_named(args.task)
+    task = get_task(args.task)
     languages = tuple(args.languages.split(",")) if args.languages is not None else task.languages
     usual = ",".join(PAIR)
     if len(languages) != 2 or not all(map(is_language, languages)):
         raise ValueError(f"--languages is {shown(args.languages)}; expected two names with a comma between, such as {usual}")
     if args.max_minutes is not None and not 0 <= args.max_minutes <= MAX_MINUTES:
         raise ValueError(f"--max-minutes is {args.max_minutes}; expected 0 to {MAX_MINUTES:,}")
-    fields = [name for name in ModelConfig.__dataclass_fields__ if name not in FIXED]
-    chosen, learned = options.given(args, fields), options.given(args, TrainConfig.__dataclass_fields__)
+    fields = [name for name in ModelConfig.__dataclass_fields__ if name not in DERIVED_FIELDS]
+    chosen, learned = (
+        options.explicit_options(args, fields),
+        options.explicit_options(args, TrainConfig.__dataclass_fields__),
+    )
     task.check(chosen | learned, {"data": len(args.data), "dev": len(args.dev)})
     for option, paths in (("--data", args.data), ("--dev", args.dev)):
         if twice := next((path for n, path in enumerate(paths) if path.resolve() in {p.resolve() for p in paths[:n]}), None):
@@ -75,18 +78,18 @@ def run(args: argparse.Namespace) -> int:
     sizes = {"source_vocab": 260, "target_vocab": 260, "family": task.family}
     ModelConfig(**(sizes | dict(task.model) | chosen))  # reports faults before the data is read
     device = options.machine(args)
-    files = Files(tuple(args.data), tuple(args.dev), args.probes)
-    training_run = Run(args.out, files, chosen, config, device, languages, args.init, task.name)
-    if training_run.group.first:
+    files = RunFiles(tuple(args.data), tuple(args.dev), args.probes)
+    training_run = TrainingRun(args.out, files, chosen, config, device, languages, args.init, task.name)
+    if training_run.group.is_first:
         _introduce(training_run)
-    with _stopping(training_run) as signals:
+    with _stop_on_signals(training_run) as signals:
         try:
             ended = training_run.train(args.max_minutes)
         except (OSError, ValueError, RuntimeError) as fault:
-            if training_run.stop:
-                raise Unsaved(f"the stopped run could not be saved: {fault}") from fault
+            if training_run.stop_requested:
+                raise UnsavedRunError(f"the stopped run could not be saved: {fault}") from fault
             raise
-    if training_run.group.first:
+    if training_run.group.is_first:
         checkpoint = args.out / "checkpoint"
         if ended:
             print(f"finished: the best weights are in {checkpoint}")
@@ -95,17 +98,17 @@ def run(args: argparse.Namespace) -> int:
             step = training_run.progress.step
             print(f"saved at step {step} of {training_run.total}; the same command continues the run{so_far}")
     training_run.leave()
-    return STOPPED + signals[0] if signals and not ended else 0
+    return SIGNAL_STATUS + signals[0] if signals and not ended else 0
 
 
-class Unsaved(ValueError):
+class UnsavedRunError(ValueError):
     """A stopped run failed before it was saved."""
 
 
-def _introduce(run: Run) -> None:
+def _introduce(run: TrainingRun) -> None:
     """Prints the size of the training in a line, and a warning where the warm-up is too long."""
     where = f"{run.device}" + (f", {run.group.size} processes" if run.group.size > 1 else "")
-    print(f"{run.material.told}; {run.model.parameter_count:,} parameters; on {where}; {run.total} steps")
+    print(f"{run.material.description}; {run.model.parameter_count:,} parameters; on {where}; {run.total} steps")
     if run.progress.step:
         print(f"continues at step {run.progress.step}")
     if run.total <= run.config.warmup:
@@ -117,12 +120,12 @@ def _introduce(run: Run) -> None:
 
 
 @contextlib.contextmanager
-def _stopping(run: Run) -> Iterator[list[int]]:
+def _stop_on_signals(run: TrainingRun) -> Iterator[list[int]]:
     """Makes Ctrl+C and SIGTERM stop the run after its current step; yields the list of received signals."""
     numbers, received = (signal.SIGINT, signal.SIGTERM), list[int]()
 
     def stop(number: int, _: FrameType | None) -> None:
-        run.stop = True
+        run.stop_requested = True
         received.append(number)
 
     before = [signal.signal(number, stop) for number in numbers]

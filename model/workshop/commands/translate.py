@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 HELP = "translate a sentence, or fill in its blanks"
 MAX_LINE = 1_000_000  # characters
-EMPTY = {  # output for an empty line, with the fields of every other line
+EMPTY_ROW = {  # output for an empty line, with the fields of every other line
     "checkpoint": "",
     "source": "",
     "translation": "",
@@ -52,9 +52,9 @@ def run(args: argparse.Namespace) -> None:
     loaded = checkpoints.load(args.checkpoint, options.machine(args))
     if loaded.config.classes:
         raise ValueError(f"{loaded.name} gives a text a label and writes none; use python -m model judge")
-    empty = EMPTY | {"checkpoint": loaded.name} | ({"second": "", "follows": None} if args.second else {})
+    empty = EMPTY_ROW | {"checkpoint": loaded.name} | ({"second": "", "follows": None} if args.second else {})
     if loaded.config.kinds == ("encoder",):
-        empty = _instead(empty | {"scored_tokens": "text"}, {"filled": "", "blanks": []})
+        empty = _replace_translation(empty | {"scored_tokens": "text"}, {"filled": "", "blanks": []})
 
     def make_request(text: str) -> Request:
         _check_blanks(loaded, text, args.second)
@@ -78,35 +78,35 @@ def _check_blanks(loaded: Checkpoint, text: str, second: str) -> None:
 
 
 def each_line(
-    given: str,
-    asking: Callable[[str], Request],
+    argument: str,
+    make_request: Callable[[str], Request],
     answer: Callable[[Request, str], None],
     empty: dict[str, Any] | None,
-    what: str,
+    noun: str,
 ) -> None:
     """Answers the text of a command, or for - each line of standard input.
 
     `empty` is the JSON output for an empty line, if JSON is requested. Raises ValueError that names the line, and where
     there is none.
     """
-    if given != "-":
-        answer(asking(given), "")
+    if argument != "-":
+        answer(make_request(argument), "")
         return
     written = 0
-    for number, text in lines():
+    for number, text in read_lines():
         if not text.strip():  # keeps output lines aligned with input lines
             print(json.dumps(empty) if empty else "", flush=True)
             continue
         try:
-            answer(asking(text), f"line {number}: ")
+            answer(make_request(text), f"line {number}: ")
         except ValueError as fault:
             raise ValueError(f"line {number}: {fault}") from None
         written += 1
     if not written:
-        raise ValueError(f"there is no {what} on standard input; write one on each line")
+        raise ValueError(f"there is no {noun} on standard input; write one on each line")
 
 
-def lines() -> Iterator[tuple[int, str]]:
+def read_lines() -> Iterator[tuple[int, str]]:
     """Yields the lines of standard input with their numbers; raises ValueError for a line that is too long or not UTF-8."""
     number = 0
     while line := _read_line():
@@ -130,23 +130,23 @@ def _answer(loaded: Checkpoint, request: Request, as_json: bool, where: str) -> 
 
     analysis = analyse(loaded, request)
     if as_json:
-        result = analysis.to_dict() if analysis.task.writes else _filled(loaded, analysis)
+        result = analysis.to_dict() if analysis.task.writes else _filled_row(loaded, analysis)
         print(json.dumps(result, ensure_ascii=False), flush=True)
         return
-    print("\n".join([analysis.translation, *_read(loaded, analysis)]).strip("\n"), flush=True)
+    print("\n".join([analysis.translation, *_reading_lines(loaded, analysis)]).strip("\n"), flush=True)
     for note in analysis.notes:
         print(where + note, file=sys.stderr)
 
 
-def _filled(loaded: Checkpoint, analysis: Analysis) -> dict[str, Any]:
+def _filled_row(loaded: Checkpoint, analysis: Analysis) -> dict[str, Any]:
     """Returns the JSON row of an encoder: the filled text, one line per sentence, and each blank."""
     from model.inference.source_reading import fillings, likeliest_text
 
     own = {"filled": "\n".join(likeliest_text(analysis, loaded)), "blanks": fillings(analysis, loaded)}
-    return _instead(analysis.to_dict(), own)
+    return _replace_translation(analysis.to_dict(), own)
 
 
-def _instead(row: dict[str, Any], own: dict[str, Any]) -> dict[str, Any]:
+def _replace_translation(row: dict[str, Any], own: dict[str, Any]) -> dict[str, Any]:
     """Returns a row with other fields in place of the translation."""
     replaced: dict[str, Any] = {}
     for name, value in row.items():
@@ -154,7 +154,7 @@ def _instead(row: dict[str, Any], own: dict[str, Any]) -> dict[str, Any]:
     return replaced
 
 
-def _read(loaded: Checkpoint, analysis: Analysis) -> list[str]:
+def _reading_lines(loaded: Checkpoint, analysis: Analysis) -> list[str]:
     """Returns the filled text of an encoder, and the probability that the second sentence follows the first."""
     from model.inference.source_reading import likeliest_text
 

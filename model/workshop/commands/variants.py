@@ -26,21 +26,25 @@ from model.variants.designs import (
 )
 from model.variants.record import FILE, Variants
 from model.workshop.commands import options, variants_training
-from model.workshop.commands.variants_training import BEAM, collected, cost, data_of, left_of
+from model.workshop.commands.variants_training import BEAM, data_hashes, estimate_cost, remaining_runs, update_record
 
 if TYPE_CHECKING:
     from model.workshop.reports.variant_runs import VariantRun
 
-LEAST = 2  # trained seeds that a match of heads needs
+MIN_SEEDS = 2  # trained seeds that a match of heads needs
 PREFIX = "variant-"  # of the names of shipped checkpoints
 
 
 def estimate(args: argparse.Namespace, plan: Plan, runs: Sequence[VariantRun]) -> None:
     """Prints the estimated hours of the remaining runs."""
-    data = data_of(args)
-    record = collected(args, plan, data)
-    remaining = left_of(runs, record)
-    print(cost(args, plan, remaining, data, record).told() if remaining else f"All {len(runs)} runs are trained and scored.")
+    data = data_hashes(args)
+    record = update_record(args, plan, data)
+    remaining = remaining_runs(runs, record)
+    print(
+        estimate_cost(args, plan, remaining, data, record).describe()
+        if remaining
+        else f"All {len(runs)} runs are trained and scored."
+    )
 
 
 def speed(args: argparse.Namespace, plan: Plan, runs: Sequence[VariantRun]) -> None:
@@ -50,22 +54,22 @@ def speed(args: argparse.Namespace, plan: Plan, runs: Sequence[VariantRun]) -> N
 
     from model.checkpoint import write_json
     from model.config import TrainConfig
-    from model.workshop.reports.training_speed import WARM, Prepared, tokens_per_second
+    from model.workshop.reports.training_speed import WARMUP_ROUNDS, PreparedRun, tokens_per_second
     from model.workshop.reports.variant_runs import SPEED
 
     if args.speed < 1:
         raise ValueError(f"--speed is {args.speed}; expected at least 1 round")
     device = options.machine(args)
     chosen = {each.variant.name: plan.model_options(each.variant) for each in runs}
-    prepared = Prepared.of(args.data, args.dev, TrainConfig(**plan.train_options(SEEDS[0])))
-    with tqdm(total=WARM + args.speed, unit="round") as bar:
+    prepared = PreparedRun.from_files(args.data, args.dev, TrainConfig(**plan.train_options(SEEDS[0])))
+    with tqdm(total=WARMUP_ROUNDS + args.speed, unit="round") as bar:
         speeds = tokens_per_second(chosen, prepared, args.speed, device, bar.update)
     args.out.mkdir(parents=True, exist_ok=True)
     settings: dict[str, Any] = {"rounds": args.speed, "threads": torch.get_num_threads(), "device": device.type}
     write_json(args.out / SPEED, settings | {"tokens_per_second": speeds})
     for name, each in speeds.items():
         print(f"{name:<12}{each:10,.0f} target tokens a second")
-    collected(args, plan, data_of(args))
+    update_record(args, plan, data_hashes(args))
 
 
 def heads(args: argparse.Namespace, plan: Plan, runs: Sequence[VariantRun]) -> None:
@@ -75,8 +79,8 @@ def heads(args: argparse.Namespace, plan: Plan, runs: Sequence[VariantRun]) -> N
     from model import checkpoint as checkpoints
     from model.checkpoint import write_json
     from model.workshop.corpus.corpus import file_hash, read_pairs
-    from model.workshop.reports.heads_report import lines_of
-    from model.workshop.reports.seed_matching import measure
+    from model.workshop.reports.heads_report import distinct_lines
+    from model.workshop.reports.seed_matching import match_seeds
     from model.workshop.reports.variant_runs import HEADS, heads_of
 
     if args.same_heads < 1:
@@ -85,17 +89,17 @@ def heads(args: argparse.Namespace, plan: Plan, runs: Sequence[VariantRun]) -> N
     for run in runs:
         if run.is_trained:
             trained.setdefault(run.variant.name, []).append(run)
-    paired = {name: own for name, own in trained.items() if len(own) >= LEAST}
+    paired = {name: own for name, own in trained.items() if len(own) >= MIN_SEEDS}
     if not paired:
-        raise ValueError(f"no variant in {args.out} has {LEAST} trained seeds; train them first")
-    lines, matches = lines_of(read_pairs(args.dev), args.same_heads), heads_of(args.out)
+        raise ValueError(f"no variant in {args.out} has {MIN_SEEDS} trained seeds; train them first")
+    lines, matches = distinct_lines(read_pairs(args.dev), args.same_heads), heads_of(args.out)
     for name, own in paired.items():
         labs = [checkpoints.load(str(run.checkpoint), device) for run in own]
         with tqdm(total=len(lines), unit="sentence", desc=name) as bar:
-            matches[name] = measure(labs, lines, file_hash(args.dev), [f"seed {run.seed}" for run in own], bar.update)
+            matches[name] = match_seeds(labs, lines, file_hash(args.dev), [f"seed {run.seed}" for run in own], bar.update)
         write_json(args.out / HEADS, {each: match.to_dict() for each, match in matches.items()})
         print(f"{name}: heads of {len(own)} seeds paired over {matches[name].sentences} sentences")
-    collected(args, plan, data_of(args))
+    update_record(args, plan, data_hashes(args))
 
 
 def ship(args: argparse.Namespace, plan: Plan) -> None:
@@ -104,7 +108,7 @@ def ship(args: argparse.Namespace, plan: Plan) -> None:
     from model.workshop.evaluation import model_card
     from model.workshop.reports.variant_runs import runs_of
 
-    record = collected(args, plan, data_of(args))
+    record = update_record(args, plan, data_hashes(args))
     if record is None:
         raise ValueError(f"{args.out} has no scored run; train some first")
     shipped, total = {}, 0
@@ -129,7 +133,7 @@ def ship(args: argparse.Namespace, plan: Plan) -> None:
 
 HELP = "train several designs in the same way and compare them"
 ROUNDS, SENTENCES = 20, 200
-ABOUT = (
+DESCRIPTION = (
     "Trains each variant with each seed, scores it on the test pairs, and writes the results to "
     f"{FILE} in --out. It first prints the estimated hours; --epochs shortens all runs. The same command continues after a "
     "stop. Two commands with one --out and different --only share the work. Variants: "
@@ -137,7 +141,7 @@ ABOUT = (
 
 
 def add(parser: argparse.ArgumentParser) -> None:
-    parser.description = ABOUT + "; ".join(f"{each.name}: {each.says}" for each in VARIANTS.values()) + "."
+    parser.description = DESCRIPTION + "; ".join(f"{each.name}: {each.says}" for each in VARIANTS.values()) + "."
     hint = "training pairs: .tsv, .tsv.gz or .zip, source TAB target"
     parser.add_argument("--data", type=Path, required=True, metavar="FILE", help=hint)
     parser.add_argument("--dev", type=Path, required=True, metavar="FILE", help="dev pairs in the same format")
@@ -169,7 +173,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> None:
     from model.workshop.reports.variant_runs import runs_of
 
-    plan = PLAN.changed(**options.given(args, [*PLAN.size, *PLAN.training]))
+    plan = PLAN.with_fields(**options.explicit_options(args, [*PLAN.size, *PLAN.training]))
     runs = runs_of(args.out, args.only or VARIANTS, args.seed or SEEDS)
     for each in runs:
         plan.train_options(each.seed)
@@ -209,14 +213,14 @@ def _seeds(text: str) -> list[int]:
 
 def _commands(args: argparse.Namespace, plan: Plan, run: VariantRun) -> dict[str, list[str]]:
     """Returns the options of the two commands of a run, by command."""
-    from model.workshop.reports.variant_runs import KEY
+    from model.workshop.reports.variant_runs import TEST_KEY
 
     machine = ["--device", args.device] + (["--threads", str(args.threads)] if args.threads is not None else [])
     words = ["--data", str(args.data), "--dev", str(args.dev), "--out", str(run.folder), "--languages", args.languages]
     for name, value in {**plan.model_options(run.variant), **plan.train_options(run.seed)}.items():
         option = _option(name)
         words += [option if value else f"--no-{option[2:]}"] if isinstance(value, bool) else [option, str(value)]
-    scored = ["--checkpoint", str(run.checkpoint), "--data", str(args.test), "--beam", str(BEAM), "--record", KEY]
+    scored = ["--checkpoint", str(run.checkpoint), "--data", str(args.test), "--beam", str(BEAM), "--record", TEST_KEY]
     return {"train": words + machine, "evaluate": scored + machine}
 
 

@@ -15,9 +15,9 @@ from torch import Tensor
 from model.config import ModelConfig
 from model.io.files import shown
 from model.workshop.convert import conversion, hugging_face
-from model.workshop.convert.conversion import Converted, ConvertError, Options
-from model.workshop.convert.hugging_face import Taken, entry
-from model.workshop.convert.row_order import control_notes, controls, rows
+from model.workshop.convert.conversion import ConversionOptions, ConvertedModel, ConvertError
+from model.workshop.convert.hugging_face import StateDictReader, entry
+from model.workshop.convert.row_order import control_notes, control_rows, order_rows
 
 _LAYER = {  # names in the files and here
     "attention.self.query": "self_attention.query",
@@ -31,7 +31,7 @@ _LAYER = {  # names in the files and here
 }
 _HEAD = "cls.predictions"
 _POOLER, _FOLLOWS = "bert.pooler.dense", "cls.seq_relationship"  # they predict whether a sentence follows another
-_JUDGES = {  # whether the files have a pooler, and a next-sentence head
+_HEAD_NOTES = {  # whether the files have a pooler, and a next-sentence head
     (True, True): "The pooler and the next-sentence head are those of the files",
     (True, False): "The pooler is that of the files, which have no next-sentence head",
     (False, True): "The files have a next-sentence head without the pooler that it reads: it is left out",
@@ -39,24 +39,24 @@ _JUDGES = {  # whether the files have a pooler, and a next-sentence head
 }
 
 
-def convert(folder: Path, options: Options) -> Converted:
+def convert(folder: Path, options: ConversionOptions) -> ConvertedModel:
     """Converts a folder with config.json, weights with a language-model head, and a tokenizer.json or vocab.txt.
 
     Raises ConvertError that names the missing part, or the part that the format cannot hold.
     """
     values = hugging_face.read_config(folder)
-    file = conversion.find(folder)
-    read = conversion.read(file)
-    state = Taken(file, _plain(read))
+    file = conversion.find_weights(folder)
+    read = conversion.read_state_dict(file)
+    state = StateDictReader(file, _normalize_names(read))
     if state.take(f"{_HEAD}.transform.dense.weight", None) is None:
         raise ConvertError(
             f"{file} has no language-model head (cls.predictions); expected the weights of a "
             "BertForMaskedLM or BertForPreTraining"
         )
     table = state.take("bert.embeddings.word_embeddings.weight")
-    vocabulary = hugging_face.read(folder, len(table), options, hugging_face.word_pieces)
-    special_rows = controls(vocabulary.tokens, options.controls)
-    order = rows(len(table), special_rows["pad"], special_rows["start"], special_rows["end"])
+    vocabulary = hugging_face.read_vocabulary(folder, len(table), options, hugging_face.word_pieces)
+    special_rows = control_rows(vocabulary.tokens, options.controls)
+    order = order_rows(len(table), special_rows["pad"], special_rows["start"], special_rows["end"])
     output = state.take(f"{_HEAD}.decoder.weight", None)
     bias = state.take(f"{_HEAD}.bias", None)
     twin = state.take(f"{_HEAD}.decoder.bias", None)  # the same number twice in newer files
@@ -64,34 +64,34 @@ def convert(folder: Path, options: Options) -> Converted:
     judges = state.has(f"{_POOLER}.weight"), state.has(f"{_POOLER}.weight") and state.has(f"{_FOLLOWS}.weight")
     config = _config(values, len(order), output is None or output.equal(table), segments, *judges)
     tensors = {
-        "source_embedding.table.weight": order.of(table),
+        "source_embedding.table.weight": order.reorder(table),
         "source_embedding.positional.table.weight": positions,
-        "projection.weight": order.of(table if output is None else output),
-        "projection.bias": order.bias(bias if bias is not None else twin),
+        "projection.weight": order.reorder(table if output is None else output),
+        "projection.bias": order.reorder_bias(bias if bias is not None else twin),
     }
     if tensors["projection.bias"] is None:
         tensors["projection.bias"] = table.new_zeros(len(order))
-    tensors |= _both(state, "bert.embeddings.LayerNorm", "source_embedding.norm")
-    tensors |= _both(state, f"{_HEAD}.transform.dense", "transform.dense")
-    tensors |= _both(state, f"{_HEAD}.transform.LayerNorm", "transform.norm")
+    tensors |= _weight_and_bias(state, "bert.embeddings.LayerNorm", "source_embedding.norm")
+    tensors |= _weight_and_bias(state, f"{_HEAD}.transform.dense", "transform.dense")
+    tensors |= _weight_and_bias(state, f"{_HEAD}.transform.LayerNorm", "transform.norm")
     if segments is not None:
         tensors["source_embedding.segments.weight"] = segments
     for theirs, ours, there in ((_POOLER, "pooler.dense", config.pooler), (_FOLLOWS, "follows", config.follows)):
-        tensors |= _both(state, theirs, ours) if there else {}
+        tensors |= _weight_and_bias(state, theirs, ours) if there else {}
     for n in range(config.encoder_layers):
         for theirs, ours in _LAYER.items():
-            tensors |= _both(state, f"bert.encoder.layer.{n}.{theirs}", f"encoder.{n}.{ours}")
-    state.check_all_taken()
+            tensors |= _weight_and_bias(state, f"bert.encoder.layer.{n}.{theirs}", f"encoder.{n}.{ours}")
+    state.check_all_used()
     tokenizer = vocabulary.tokenizer(order)
     notes = (
         *control_notes([order], [vocabulary.tokens]),
         segment_note,
-        _JUDGES[config.pooler, f"{_FOLLOWS}.weight" in read],
+        _HEAD_NOTES[config.pooler, f"{_FOLLOWS}.weight" in read],
     )
-    return Converted(config, tensors, tokenizer, tokenizer, options.languages or ("Text", "Text"), notes)
+    return ConvertedModel(config, tensors, tokenizer, tokenizer, options.languages or ("Text", "Text"), notes)
 
 
-def _plain(state: dict[str, Tensor]) -> dict[str, Tensor]:
+def _normalize_names(state: dict[str, Tensor]) -> dict[str, Tensor]:
     """Renames norms of older files. Drops the numbers of positions, and a next-sentence head without a pooler."""
     renamed = {
         name.replace("LayerNorm.gamma", "LayerNorm.weight").replace("LayerNorm.beta", "LayerNorm.bias"): each
@@ -101,7 +101,7 @@ def _plain(state: dict[str, Tensor]) -> dict[str, Tensor]:
     return {name: each for name, each in renamed.items() if not name.startswith(lone) and "position_ids" not in name}
 
 
-def _positions(state: Taken) -> tuple[Tensor, Tensor | None, str]:
+def _positions(state: StateDictReader) -> tuple[Tensor, Tensor | None, str]:
     """Returns the learned positions [P,D], the segments [2,D] and a note on them.
 
     Without two segments, the first is added to each position.
@@ -116,7 +116,7 @@ def _positions(state: Taken) -> tuple[Tensor, Tensor | None, str]:
     return positions + segments[0], None, f"{note}: its vector is added to each position"
 
 
-def _both(state: Taken, theirs: str, ours: str) -> dict[str, Tensor]:
+def _weight_and_bias(state: StateDictReader, theirs: str, ours: str) -> dict[str, Tensor]:
     return {f"{ours}.{what}": state.take(f"{theirs}.{what}") for what in ("weight", "bias")}
 
 
@@ -128,7 +128,7 @@ def _config(
         raise ConvertError(f"config.json: 'position_embedding_type' is {shown(kind)}; expected 'absolute'")
     if values.get("is_decoder"):
         raise ConvertError("config.json: 'is_decoder' is true; expected false, a BERT that reads")
-    return hugging_face.made_config(
+    return hugging_face.build_config(
         source_vocab=size,
         target_vocab=size,
         family="encoder-only",

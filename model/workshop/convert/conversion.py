@@ -28,7 +28,7 @@ class ConvertError(ValueError):
 
 
 @dataclass(frozen=True)
-class Options:
+class ConversionOptions:
     """Settings that the files lack.
 
     `fields`: fields of `ModelConfig`; `names`: tensors of parts that are not detected (see `embeddings_and_head.PARTS`);
@@ -45,7 +45,7 @@ class Options:
 
 
 @dataclass(frozen=True)
-class Converted:
+class ConvertedModel:
     """A converted model. `state` has at least the `named_parameters` of `model.network.transformer.build`."""
 
     config: ModelConfig
@@ -61,7 +61,9 @@ class Converter:
     """A format that can be converted. `FOREIGN` has its title and its detection."""
 
     name: str
-    convert: Callable[[Path, Options], Converted]  # of a folder or a file; ConvertError where the format cannot hold it
+    convert: Callable[
+        [Path, ConversionOptions], ConvertedModel
+    ]  # of a folder or a file; ConvertError where the format cannot hold it
 
     @property
     def title(self) -> str:
@@ -69,12 +71,12 @@ class Converter:
         return foreign_checkpoints.FOREIGN[self.name].title
 
 
-MOST = 8 * MAX_WEIGHTS + (1 << 26)  # bytes of a file: the largest model in float64
+MAX_BYTES = 8 * MAX_WEIGHTS + (1 << 26)  # bytes of a file: the largest model in float64
 WRAPPERS = ("state_dict", "model_state_dict", "model", "weights")  # keys under which training scripts keep a state dict
 NAMES = ("model.safetensors", "pytorch_model.bin")  # as Hugging Face calls them
 
 
-def find(path: Path) -> Path:
+def find_weights(path: Path) -> Path:
     """Returns the file of weights of a path: the path itself, or the one in the folder.
 
     Raises ConvertError unless there is exactly one.
@@ -91,13 +93,13 @@ def find(path: Path) -> Path:
     return files[0]
 
 
-def read(path: Path) -> dict[str, Tensor]:
+def read_state_dict(path: Path) -> dict[str, Tensor]:
     """Returns floating-point tensors by name, as float32 (float64 stays), on the CPU.
 
     Raises ConvertError where the file is damaged, is no state dict, or needs execution; FileError where it is too large or
     no regular file.
     """
-    opened(path, MOST).close()
+    opened(path, MAX_BYTES).close()
     try:
         values = load_file(path) if path.suffix == ".safetensors" else _unpickled(path)
     except pickle.UnpicklingError as fault:
@@ -116,8 +118,8 @@ def _unpickled(path: Path) -> Any:
     if zipfile.is_zipfile(path):
         with zipfile.ZipFile(path) as packed:
             size = sum(each.file_size for each in packed.infolist())
-        if size > MOST:
-            raise ValueError(f"it would unpack to {size:,} bytes; expected at most {MOST:,}")
+        if size > MAX_BYTES:
+            raise ValueError(f"it would unpack to {size:,} bytes; expected at most {MAX_BYTES:,}")
     return torch.load(path, map_location="cpu", weights_only=True)
 
 

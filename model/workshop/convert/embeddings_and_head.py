@@ -13,8 +13,8 @@ from torch import Tensor
 
 from model.config import SCHEMES, ModelConfig
 from model.network.positions import POSITION_SCHEMES
-from model.workshop.convert.conversion import ConvertError, Options
-from model.workshop.convert.row_order import Rows
+from model.workshop.convert.conversion import ConversionOptions, ConvertError
+from model.workshop.convert.row_order import RowOrder
 
 PARTS = {  # parts of a model around the Transformer: usual substrings of their names
     "source_embedding": ("src", "source", "encoder", "input"),
@@ -24,7 +24,7 @@ PARTS = {  # parts of a model around the Transformer: usual substrings of their 
 }
 
 
-def no_place(name: str, tensor: Tensor) -> ConvertError:
+def unsupported_tensor(name: str, tensor: Tensor) -> ConvertError:
     """Returns the error for a tensor that the format cannot hold."""
     return ConvertError(
         f"there is a tensor {name!r} of the shape {tuple(tensor.shape)}, for which the format has no place; expected a "
@@ -32,13 +32,13 @@ def no_place(name: str, tensor: Tensor) -> ConvertError:
     )
 
 
-class Around:
+class EmbeddingsAndHead:
     """Tensors around the Transformer: embeddings, the projection, positions."""
 
-    def __init__(self, around: dict[str, Tensor], options: Options, width: int) -> None:
-        self.around, self.options, self.width = around, options, width
-        tables = {name: each for name, each in around.items() if each.dim() == 2 and each.size(1) == width}
-        self.positions = self._positions(around)
+    def __init__(self, tensors: dict[str, Tensor], options: ConversionOptions, width: int) -> None:
+        self.tensors, self.options, self.width = tensors, options, width
+        tables = {name: each for name, each in tensors.items() if each.dim() == 2 and each.size(1) == width}
+        self.positions = self._positions(tensors)
         tables = {name: each for name, each in tables.items() if name not in self.positions}
         self.output = self._named("output", tables) or self._output(tables)
         embeddings = {name: each for name, each in tables.items() if name != self.output}
@@ -47,20 +47,20 @@ class Around:
         if self.output is None:
             self.output = self.target
         bias = self.output.removesuffix("weight") + "bias"
-        self.bias = around.get(bias) if bias != self.output else None
+        self.bias = tensors.get(bias) if bias != self.output else None
         used = {self.source, self.target, self.output, bias, *self.positions}
-        if extra := sorted(set(around) - used - {name for name in around if around[name].dim() == 0}):
-            raise no_place(extra[0], around[extra[0]])
+        if extra := sorted(set(tensors) - used - {name for name in tensors if tensors[name].dim() == 0}):
+            raise unsupported_tensor(extra[0], tensors[extra[0]])
 
     @property
-    def joint(self) -> bool:
+    def is_joint(self) -> bool:
         """True where one table embeds both languages."""
-        return self.source == self.target or self.around[self.source].equal(self.around[self.target])
+        return self.source == self.target or self.tensors[self.source].equal(self.tensors[self.target])
 
     @property
-    def tied(self) -> bool:
+    def is_tied(self) -> bool:
         """True where the projection is the target's table."""
-        return self.output == self.target or self.around[self.output].equal(self.around[self.target])
+        return self.output == self.target or self.tensors[self.output].equal(self.tensors[self.target])
 
     def _named(self, part: str, tables: dict[str, Tensor]) -> str | None:
         name = self.options.names.get(part)
@@ -74,7 +74,7 @@ class Around:
     def _output(self, tables: dict[str, Tensor]) -> str | None:
         """Returns a table with a bias, or one with a name of projections and without `emb`."""
         for name in tables:
-            if name.endswith("weight") and name.removesuffix("weight") + "bias" in self.around:
+            if name.endswith("weight") and name.removesuffix("weight") + "bias" in self.tensors:
                 return name
         plain = [n for n in tables if "emb" not in n.lower() and any(word in n.lower() for word in PARTS["output"])]
         return plain[0] if len(plain) == 1 and len(tables) > 1 else None
@@ -90,49 +90,52 @@ class Around:
             )
         return fit[0]
 
-    def _positions(self, around: dict[str, Tensor]) -> dict[str, Tensor]:
+    def _positions(self, tensors: dict[str, Tensor]) -> dict[str, Tensor]:
         """Returns the tables of positions by name, [N,D] each."""
         chosen = self.options.names.get("positions")
-        if chosen is not None and chosen not in around:
-            raise ConvertError(f"--position-table is {chosen!r}; expected one of {', '.join(sorted(around)[:8])}")
+        if chosen is not None and chosen not in tensors:
+            raise ConvertError(f"--position-table is {chosen!r}; expected one of {', '.join(sorted(tensors)[:8])}")
         tables = {}
-        for name, each in around.items():
+        for name, each in tensors.items():
             flat = each.squeeze() if each.dim() == 3 else each
             usual = any(part.startswith(PARTS["positions"]) for part in re.split(r"[._]", name.lower()))
             if (name == chosen or (chosen is None and usual)) and flat.dim() == 2 and flat.size(1) == self.width:
                 tables[name] = flat
         return tables
 
-    def scheme(self, told: dict[str, Any]) -> str:
+    def scheme(self, settings: dict[str, Any]) -> str:
         """Returns the scheme of positions: the given one, or the one that the tables hold."""
         if not self.positions:
-            if "positions" not in told:
+            if "positions" not in settings:
                 raise ConvertError(
                     "the state dict has no table of positions; give --positions sinusoidal, or another scheme"
                 )
-            if told["positions"] == "learned":
+            if settings["positions"] == "learned":
                 raise ConvertError(
                     "positions is 'learned', and the state dict has no table of positions; expected one, or another scheme "
                     "(--position-table NAME says which tensor it is)"
                 )
-            return told["positions"]
-        schemes = {_scheme_of(each) for each in self.positions.values()}
-        if len(schemes) > 1 or (told.get("positions") or next(iter(schemes))) not in schemes:
-            expected = told.get("positions", "one scheme")
+            return settings["positions"]
+        schemes = {_detect_scheme(each) for each in self.positions.values()}
+        if len(schemes) > 1 or (settings.get("positions") or next(iter(schemes))) not in schemes:
+            expected = settings.get("positions", "one scheme")
             raise ConvertError(f"the positions in the state dict are {' and '.join(sorted(schemes))}; expected {expected}")
         return next(iter(schemes))
 
-    def state(self, config: ModelConfig, rows: tuple[Rows, ...]) -> dict[str, Tensor]:
+    def state(self, config: ModelConfig, rows: tuple[RowOrder, ...]) -> dict[str, Tensor]:
         """Returns the tensors under this program's names."""
-        source, target, output = (self.around[name] for name in (self.source, self.target, self.output))
-        tensors = {"source_embedding.table.weight": rows[0].of(source), "target_embedding.table.weight": rows[-1].of(target)}
+        source, target, output = (self.tensors[name] for name in (self.source, self.target, self.output))
+        tensors = {
+            "source_embedding.table.weight": rows[0].reorder(source),
+            "target_embedding.table.weight": rows[-1].reorder(target),
+        }
         if config.joint_vocab:
             tensors["target_embedding.table.weight"] = tensors["source_embedding.table.weight"]
         tensors["projection.weight"] = (
-            tensors["target_embedding.table.weight"] if config.tied_output else rows[-1].of(output)
+            tensors["target_embedding.table.weight"] if config.tied_output else rows[-1].reorder(output)
         )
         if config.output_bias:
-            tensors["projection.bias"] = rows[-1].bias(self.bias)
+            tensors["projection.bias"] = rows[-1].reorder_bias(self.bias)
         if config.scheme.has_table:
             for side, words in (("source", PARTS["source_embedding"]), ("target", PARTS["target_embedding"])):
                 fit = [n for n in self.positions if len(self.positions) == 1 or any(word in n.lower() for word in words)]
@@ -144,7 +147,7 @@ class Around:
         return tensors
 
 
-def _scheme_of(table: Tensor) -> str:
+def _detect_scheme(table: Tensor) -> str:
     places = torch.arange(len(table))
     for name, scheme in POSITION_SCHEMES.items():
         encoding = None if SCHEMES[name].has_table else scheme.encode(places, table.size(1))

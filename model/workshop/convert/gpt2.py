@@ -15,11 +15,11 @@ from torch import Tensor
 from model.config import ModelConfig
 from model.io.files import shown
 from model.workshop.convert import conversion, hugging_face
-from model.workshop.convert.conversion import Converted, ConvertError, Options
-from model.workshop.convert.hugging_face import Taken, entry
-from model.workshop.convert.row_order import Rows, control_notes, rows
+from model.workshop.convert.conversion import ConversionOptions, ConvertedModel, ConvertError
+from model.workshop.convert.hugging_face import StateDictReader, entry
+from model.workshop.convert.row_order import RowOrder, control_notes, order_rows
 
-PLAIN = {  # settings that the format supports with these values only
+SUPPORTED = {  # settings that the format supports with these values only
     "scale_attn_weights": True,
     "scale_attn_by_inverse_layer_idx": False,
     "reorder_and_upcast_attn": False,
@@ -34,56 +34,56 @@ _NORMS = {"ln_1": "residuals.0.norm", "ln_2": "residuals.1.norm"}
 _NOTE = "Every text begins with `<s>`, the token that ends a text in the files"
 
 
-def convert(folder: Path, options: Options) -> Converted:
+def convert(folder: Path, options: ConversionOptions) -> ConvertedModel:
     """Converts a folder with config.json, weights, and a tokenizer.json or vocab.json with merges.txt.
 
     Raises ConvertError that names the missing part, or the part that the format cannot hold.
     """
     values = hugging_face.read_config(folder)
-    file = conversion.find(folder)
-    state = Taken(file, _plain(conversion.read(file)))
+    file = conversion.find_weights(folder)
+    state = StateDictReader(file, _drop_masks(conversion.read_state_dict(file)))
     table = state.take("wte.weight")
     order = _rows(values, len(table))
     output = state.take("lm_head.weight", None)
     tied = output is None or output.equal(table)
     config = _config(values, len(order), tied)
     tensors = {
-        "target_embedding.table.weight": order.of(table),
+        "target_embedding.table.weight": order.reorder(table),
         "target_embedding.positional.table.weight": state.take("wpe.weight"),
-        "projection.weight": order.of(table if output is None else output),
-        "projection.bias": order.bias(None),
+        "projection.weight": order.reorder(table if output is None else output),
+        "projection.bias": order.reorder_bias(None),
         "decoder_norm.weight": state.take("ln_f.weight"),
         "decoder_norm.bias": state.take("ln_f.bias"),
     }
     for n in range(config.decoder_layers):
         tensors |= {f"decoder.{n}.{name}": each for name, each in _layer(state, f"h.{n}.").items()}
-    state.check_all_taken()
-    vocabulary = hugging_face.read(folder, len(table), options, hugging_face.byte_level)
+    state.check_all_used()
+    vocabulary = hugging_face.read_vocabulary(folder, len(table), options, hugging_face.byte_level)
     tokenizer = vocabulary.tokenizer(order)
     notes = (*control_notes([order], [vocabulary.tokens]), _NOTE)
-    return Converted(config, tensors, tokenizer, tokenizer, options.languages or ("Text", "Continuation"), notes)
+    return ConvertedModel(config, tensors, tokenizer, tokenizer, options.languages or ("Text", "Continuation"), notes)
 
 
-def _plain(state: dict[str, Tensor]) -> dict[str, Tensor]:
+def _drop_masks(state: dict[str, Tensor]) -> dict[str, Tensor]:
     """Removes the prefix of models with a head, and the stored masks."""
     renamed = {name.removeprefix("transformer."): each for name, each in state.items()}
     return {name: each for name, each in renamed.items() if not name.endswith((".attn.bias", ".attn.masked_bias"))}
 
 
-def _rows(values: dict[str, Any], size: int) -> Rows:
+def _rows(values: dict[str, Any], size: int) -> RowOrder:
     """Orders the rows: one token begins and ends a text. `<pad>` shares its row and is silenced by a bias."""
     end = entry(values, "eos_token_id", int)
     if not 0 <= end < size:
         raise ConvertError(f"config.json: 'eos_token_id' is {end}; expected 0 to {size - 1}, a row of the embedding")
-    return rows(size, end, end, end)
+    return order_rows(size, end, end, end)
 
 
 def _config(values: dict[str, Any], size: int, tied: bool) -> ModelConfig:
-    for name, plain in PLAIN.items():
+    for name, plain in SUPPORTED.items():
         if values.get(name, plain) is not plain:
             raise ConvertError(f"config.json: {name!r} is {shown(values[name])}; expected {str(plain).lower()}")
     width, inner = entry(values, "n_embd", int), values.get("n_inner")
-    return hugging_face.made_config(
+    return hugging_face.build_config(
         source_vocab=size,
         target_vocab=size,
         family="decoder-only",
@@ -103,7 +103,7 @@ def _config(values: dict[str, Any], size: int, tied: bool) -> ModelConfig:
     )
 
 
-def _layer(state: Taken, place: str) -> dict[str, Tensor]:
+def _layer(state: StateDictReader, place: str) -> dict[str, Tensor]:
     tensors = {}
     for name, weight, bias in zip(
         ("query", "key", "value"),

@@ -24,8 +24,8 @@ from model.io.files import (
 )
 from model.text import tokenizer_files
 from model.workshop.convert import vocabulary
-from model.workshop.convert.conversion import ConvertError, Options
-from model.workshop.convert.vocabulary import MOST, Vocabulary
+from model.workshop.convert.conversion import ConversionOptions, ConvertError
+from model.workshop.convert.vocabulary import MAX_BYTES, Vocabulary
 
 ACTIVATIONS = {  # names in the files and here
     "relu": "relu",
@@ -74,7 +74,7 @@ def activation(values: dict[str, Any], name: str) -> str:
     return ACTIVATIONS[value]
 
 
-def made_config(**fields: Any) -> ModelConfig:
+def build_config(**fields: Any) -> ModelConfig:
     """Builds a config; reports its faults as those of config.json."""
     try:
         return ModelConfig(**fields)
@@ -82,46 +82,46 @@ def made_config(**fields: Any) -> ModelConfig:
         raise ConvertError(f"config.json: {fault}") from None
 
 
-class Taken:
+class StateDictReader:
     """Tensors of a file. Each must be read in the end, because an unread tensor has no place in the format."""
 
     def __init__(self, file: Path, state: dict[str, Tensor]) -> None:
-        self.file, self._state, self._taken = file, state, set()
+        self.file, self._state, self._used = file, state, set()
 
-    def take(self, name: str, otherwise: Any = _REQUIRED) -> Any:
+    def take(self, name: str, default: Any = _REQUIRED) -> Any:
         """Returns a tensor or the default; raises ConvertError where both are missing."""
         if name in self._state:
-            self._taken.add(name)
+            self._used.add(name)
             return self._state[name]
-        if otherwise is _REQUIRED:
+        if default is _REQUIRED:
             raise ConvertError(f"{self.file}: {name!r} is missing; expected it by config.json")
-        return otherwise
+        return default
 
     def has(self, name: str) -> bool:
         return name in self._state
 
-    def check_all_taken(self) -> None:
+    def check_all_used(self) -> None:
         """Raises ConvertError that names a tensor without a place in the format."""
-        if rest := sorted(set(self._state) - self._taken):
+        if rest := sorted(set(self._state) - self._used):
             shape = tuple(self._state[rest[0]].shape)
             raise ConvertError(
                 f"{self.file}: {rest[0]!r}, {shape}, has no place in the format; expected weights by config.json"
             )
 
 
-Older = Callable[[Path], Vocabulary]
+OlderReader = Callable[[Path], Vocabulary]
 
 
-def read(folder: Path, size: int, options: Options, older: Older) -> Vocabulary:
+def read_vocabulary(folder: Path, size: int, options: ConversionOptions, read_older: OlderReader) -> Vocabulary:
     """Returns the vocabulary of a model with `size` rows: the given one, tokenizer.json, or the older form.
 
     Raises ConvertError where there is none, or one of another size.
     """
     if options.tokenizer is not None:
-        return vocabulary.read(options.tokenizer, size)
+        return vocabulary.read_vocabulary(options.tokenizer, size)
     if (folder / "tokenizer.json").exists():
-        return vocabulary.read(folder / "tokenizer.json", size)
-    vocab = older(folder)
+        return vocabulary.read_vocabulary(folder / "tokenizer.json", size)
+    vocab = read_older(folder)
     if not size - 64 <= len(vocab.tokens) <= size:
         raise ConvertError(
             f"{folder} has a vocabulary of {len(vocab.tokens):,} tokens; expected {size:,}, the rows of the "
@@ -133,8 +133,8 @@ def read(folder: Path, size: int, options: Options, older: Older) -> Vocabulary:
 
 def byte_level(folder: Path) -> Vocabulary:
     """Reads vocab.json and merges.txt of GPT-2."""
-    ids, merges = _needed(folder / "vocab.json", read_json), _needed(folder / "merges.txt", read_text)
-    tokens = _in_order(folder / "vocab.json", ids)
+    ids, merges = _read_required(folder / "vocab.json", read_json), _read_required(folder / "merges.txt", read_text)
+    tokens = _sort_by_id(folder / "vocab.json", ids)
     pairs = [tuple(line.split(" ")) for line in merges.splitlines() if line and not line.startswith("#version")]
     if wrong := [pair for pair in pairs if len(pair) != 2]:
         raise ConvertError(f"{folder / 'merges.txt'} has the line {' '.join(wrong[0])[:40]!r}; expected two pieces")
@@ -150,7 +150,7 @@ def byte_level(folder: Path) -> Vocabulary:
 
 def word_pieces(folder: Path) -> Vocabulary:
     """Reads vocab.txt of BERT. tokenizer_config.json says whether letters become lower case."""
-    tokens = _needed(folder / "vocab.txt", read_text).splitlines()
+    tokens = _read_required(folder / "vocab.txt", read_text).splitlines()
     if "[UNK]" not in tokens:
         raise ConvertError(f"{folder / 'vocab.txt'} has no [UNK]; expected the vocabulary of a BERT model")
     settings = read_optional(folder / "tokenizer_config.json")
@@ -165,16 +165,16 @@ def word_pieces(folder: Path) -> Vocabulary:
     return Vocabulary(json.loads(backend.to_str()), tokens, "wordpiece", "[UNK]")
 
 
-def _needed(path: Path, how: Callable[[Path, int], Any]) -> Any:
+def _read_required(path: Path, read_file: Callable[[Path, int], Any]) -> Any:
     try:
-        return how(path, MOST)
+        return read_file(path, MAX_BYTES)
     except FileNotFoundError:
         raise ConvertError(f"{path.parent} has no tokenizer.json and no {path.name}; expected one of them") from None
     except FileError as fault:
         raise ConvertError(str(fault)) from None
 
 
-def _in_order(path: Path, ids: Any) -> list[str]:
+def _sort_by_id(path: Path, ids: Any) -> list[str]:
     if not isinstance(ids, dict) or not vocabulary.are_ids(ids.values()):
         raise ConvertError(f"{path} is no object with an id for each token, from 0 on and each once")
     return sorted(ids, key=ids.__getitem__)

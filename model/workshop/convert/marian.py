@@ -26,27 +26,27 @@ from model.network.positions import sinusoidal_halves
 from model.text.foreign_tokenizer import ForeignTokenizer, foreign_values
 from model.text.languages import BY_CODE
 from model.workshop.convert import conversion, hugging_face
-from model.workshop.convert.conversion import Converted, ConvertError, Options
-from model.workshop.convert.hugging_face import Taken, entry
-from model.workshop.convert.row_order import Rows, control_notes, rows
+from model.workshop.convert.conversion import ConversionOptions, ConvertedModel, ConvertError
+from model.workshop.convert.hugging_face import StateDictReader, entry
+from model.workshop.convert.row_order import RowOrder, control_notes, order_rows
 
 _PAIR = re.compile(r"opus-mt-([a-zA-Z_]+)-([a-zA-Z_]+)$")
 
 
-def of(code: Any) -> str | None:
+def language_name(code: Any) -> str | None:
     """Returns the language of a code; an unknown code itself; None where it is no code."""
     if not isinstance(code, str) or not re.fullmatch(r"[a-zA-Z_]{2,12}", code):
         return None
     return BY_CODE.get(code.lower(), code)
 
 
-def pair(name: Any) -> tuple[str | None, str | None]:
+def language_pair(name: Any) -> tuple[str | None, str | None]:
     """Returns the two languages of a model whose name ends in a pair such as `opus-mt-en-fr`."""
     match = _PAIR.search(name) if isinstance(name, str) else None
-    return (None, None) if match is None else (of(match[1]), of(match[2]))
+    return (None, None) if match is None else (language_name(match[1]), language_name(match[2]))
 
 
-MOST = 64 * MEGABYTE
+MAX_BYTES = 64 * MEGABYTE
 NORMAL, UNKNOWN, USER_DEFINED, UNUSED, BYTE = 1, 2, 4, 5, 6  # kinds of a piece
 MODELS = {1: "unigram", 2: "BPE", 3: "word", 4: "char"}
 # Fields of the trainer's and the normaliser's record, by number: the supported value, and the name.
@@ -55,7 +55,7 @@ NORMALIZER = {3: (1, "add_dummy_prefix"), 4: (1, "remove_extra_whitespaces"), 5:
 
 
 @dataclass(frozen=True)
-class Pieces:
+class SentencePieceModel:
     """Unigram model: each piece with its score (log-probability in nats), and the rewrites of its normaliser."""
 
     scores: dict[str, float]
@@ -71,10 +71,10 @@ class Pieces:
         return {"version": "1.0", "model": {"type": "Unigram", "unk_id": 0, "vocab": vocabulary, "byte_fallback": False}}
 
 
-def read(path: Path) -> Pieces:
+def read_pieces(path: Path) -> SentencePieceModel:
     """Returns the pieces of a file; raises ConvertError for a damaged file or unsupported rules."""
     try:
-        raw = read_bytes(path, MOST)
+        raw = read_bytes(path, MAX_BYTES)
     except FileNotFoundError:
         raise ConvertError(f"{path} is missing; expected a file of SentencePiece") from None
     scores, charsmap, kind = {}, b"", 1
@@ -96,7 +96,7 @@ def read(path: Path) -> Pieces:
         raise ConvertError(f"{path} is a SentencePiece model of the kind {MODELS.get(kind, kind)}; expected unigram")
     if not scores:
         raise ConvertError(f"{path} has no pieces; expected a file of SentencePiece")
-    return Pieces(scores, charsmap)
+    return SentencePieceModel(scores, charsmap)
 
 
 def _add_piece(path: Path, fields: dict[int, Any], scores: dict[str, float]) -> None:
@@ -120,13 +120,13 @@ def _fields(raw: bytes) -> Iterator[tuple[int, Any]]:
     """Yields numbers and values of a record's fields: integers or bytes."""
     offset = 0
     while offset < len(raw):
-        key, offset = _whole(raw, offset)
+        key, offset = _read_varint(raw, offset)
         number, kind = key >> 3, key & 7
         if kind == 0:
-            value, offset = _whole(raw, offset)
+            value, offset = _read_varint(raw, offset)
         else:
             if kind == 2:
-                size, offset = _whole(raw, offset)
+                size, offset = _read_varint(raw, offset)
             else:
                 size = {1: 8, 5: 4}[kind] if kind in (1, 5) else len(raw) + 1
             if offset + size > len(raw):
@@ -135,16 +135,16 @@ def _fields(raw: bytes) -> Iterator[tuple[int, Any]]:
         yield number, value
 
 
-def _whole(raw: bytes, at: int) -> tuple[int, int]:
+def _read_varint(raw: bytes, offset: int) -> tuple[int, int]:
     value = shift = 0
     while True:
-        byte = raw[at]
-        value, shift, at = value | (byte & 0x7F) << shift, shift + 7, at + 1
+        byte = raw[offset]
+        value, shift, offset = value | (byte & 0x7F) << shift, shift + 7, offset + 1
         if byte < 0x80 or shift > 63:
-            return value, at
+            return value, offset
 
 
-_SUBLAYERS = {  # names in the files and here
+_COMMON = {  # names in the files and here
     "self_attn.q_proj": "self_attention.query",
     "self_attn.k_proj": "self_attention.key",
     "self_attn.v_proj": "self_attention.value",
@@ -153,8 +153,8 @@ _SUBLAYERS = {  # names in the files and here
     "fc2": "feed_forward.outer",
     "self_attn_layer_norm": "residuals.0.norm",
 }
-_ENCODER = _SUBLAYERS | {"final_layer_norm": "residuals.1.norm"}
-_DECODER = _SUBLAYERS | {
+_ENCODER = _COMMON | {"final_layer_norm": "residuals.1.norm"}
+_DECODER = _COMMON | {
     "encoder_attn.q_proj": "cross_attention.query",
     "encoder_attn.k_proj": "cross_attention.key",
     "encoder_attn.v_proj": "cross_attention.value",
@@ -164,13 +164,13 @@ _DECODER = _SUBLAYERS | {
 }
 
 
-def convert(folder: Path, options: Options) -> Converted:
+def convert(folder: Path, options: ConversionOptions) -> ConvertedModel:
     """Converts a folder with config.json, weights, source.spm, target.spm and vocab.json (or with target_vocab.json).
 
     Raises ConvertError that names the missing part, or the part that the format cannot hold.
     """
     values = hugging_face.read_config(folder)
-    state = Taken(conversion.find(folder), conversion.read(conversion.find(folder)))
+    state = StateDictReader(conversion.find_weights(folder), conversion.read_state_dict(conversion.find_weights(folder)))
     joint = values.get("share_encoder_decoder_embeddings", True) is not False
     source = _table(state, "encoder", joint)
     target = source if joint else _table(state, "decoder", joint)
@@ -181,18 +181,20 @@ def convert(folder: Path, options: Options) -> Converted:
     tensors = _stacks(state, config)
     for side in ("encoder", "decoder"):
         _check_positions(state, side, config.d_model)
-    tensors["source_embedding.table.weight"] = orders["source"].of(source)
-    tensors["target_embedding.table.weight"] = orders["target"].of(target)
-    tensors["projection.weight"] = orders["target"].of(target if output is None else output)
-    tensors["projection.bias"] = orders["target"].bias(None if bias is None else bias.flatten())
-    state.check_all_taken()
+    tensors["source_embedding.table.weight"] = orders["source"].reorder(source)
+    tensors["target_embedding.table.weight"] = orders["target"].reorder(target)
+    tensors["projection.weight"] = orders["target"].reorder(target if output is None else output)
+    tensors["projection.bias"] = orders["target"].reorder_bias(None if bias is None else bias.flatten())
+    state.check_all_used()
     tokens = [_tokens(folder, side, joint, orders[side]) for side in ("source", "target")]
     tokenizers = [_tokenizer(folder, side, orders[side], each) for side, each in zip(orders, tokens, strict=True)]
     notes = control_notes([orders["target"]] if joint else list(orders.values()), tokens)
-    return Converted(config, tensors, *tokenizers, languages=options.languages or _languages(folder, values), notes=notes)
+    return ConvertedModel(
+        config, tensors, *tokenizers, languages=options.languages or _languages(folder, values), notes=notes
+    )
 
 
-def _table(state: Taken, side: str, joint: bool) -> Tensor:
+def _table(state: StateDictReader, side: str, joint: bool) -> Tensor:
     """Returns the embedding of a side. A shared one may have any of three names."""
     names = [f"model.{side}.embed_tokens.weight"]
     if joint:
@@ -205,17 +207,17 @@ def _table(state: Taken, side: str, joint: bool) -> Tensor:
     return tables[0]
 
 
-def _rows(values: dict[str, Any], size: int) -> Rows:
+def _rows(values: dict[str, Any], size: int) -> RowOrder:
     """Orders the rows. Marian's `<pad>` usually starts the decoder; another start is supported."""
     names = ("eos_token_id", "decoder_start_token_id", "pad_token_id")
     end, start, pad = (None if name == names[2] and values.get(name) is None else entry(values, name, int) for name in names)
     for name, row in zip(names, (end, start, pad), strict=True):
         if row is not None and not 0 <= row < size:
             raise ConvertError(f"config.json: {name!r} is {row}; expected 0 to {size - 1}, a row of the embedding")
-    return rows(size, pad if pad not in (start, end) else None, start, end)
+    return order_rows(size, pad if pad not in (start, end) else None, start, end)
 
 
-def _config(values: dict[str, Any], joint: bool, orders: dict[str, Rows], tied: bool) -> ModelConfig:
+def _config(values: dict[str, Any], joint: bool, orders: dict[str, RowOrder], tied: bool) -> ModelConfig:
     same = {}
     for name in ("attention_heads", "ffn_dim"):
         both = [entry(values, f"{side}_{name}", int) for side in ("encoder", "decoder")]
@@ -229,7 +231,7 @@ def _config(values: dict[str, Any], joint: bool, orders: dict[str, Rows], tied: 
             raise ConvertError(f"config.json: {name!r} is {shown(values[name])}; expected false, as Marian models have it")
     if values.get("static_position_embeddings", True) is not True:
         raise ConvertError("config.json: 'static_position_embeddings' is false; expected true, sinusoidal positions")
-    return hugging_face.made_config(
+    return hugging_face.build_config(
         source_vocab=len(orders["source"]),
         target_vocab=len(orders["target"]),
         joint_vocab=joint,
@@ -249,7 +251,7 @@ def _config(values: dict[str, Any], joint: bool, orders: dict[str, Rows], tied: 
     )
 
 
-def _stacks(state: Taken, config: ModelConfig) -> dict[str, Tensor]:
+def _stacks(state: StateDictReader, config: ModelConfig) -> dict[str, Tensor]:
     tensors = {}
     for stack, names in (("encoder", _ENCODER), ("decoder", _DECODER)):
         for n in range(getattr(config, f"{stack}_layers")):
@@ -259,7 +261,7 @@ def _stacks(state: Taken, config: ModelConfig) -> dict[str, Tensor]:
     return tensors
 
 
-def _check_positions(state: Taken, side: str, width: int) -> None:
+def _check_positions(state: StateDictReader, side: str, width: int) -> None:
     """Raises ConvertError unless stored positions follow the sinusoidal formula. They are not stored again."""
     table = state.take(f"model.{side}.embed_positions.weight", None)
     if table is not None and not torch.allclose(
@@ -268,11 +270,11 @@ def _check_positions(state: Taken, side: str, width: int) -> None:
         raise ConvertError(f"{state.file}: the {side}'s positions are not sinusoidal; expected all sines, then all cosines")
 
 
-def _tokens(folder: Path, side: str, joint: bool, order: Rows) -> list[str]:
+def _tokens(folder: Path, side: str, joint: bool, order: RowOrder) -> list[str]:
     """Returns the tokens of a side's vocabulary, in the order of the model's ids."""
     file = folder / ("vocab.json" if side == "source" or joint else "target_vocab.json")
     try:
-        ids = read_json(file, MOST)
+        ids = read_json(file, MAX_BYTES)
     except FileNotFoundError:
         raise ConvertError(f"{file} is missing; expected an id for each token") from None
     if not isinstance(ids, dict) or not all(isinstance(row, int) and not isinstance(row, bool) for row in ids.values()):
@@ -286,13 +288,13 @@ def _tokens(folder: Path, side: str, joint: bool, order: Rows) -> list[str]:
     return tokens
 
 
-def _tokenizer(folder: Path, side: str, order: Rows, tokens: list[str]) -> ForeignTokenizer:
+def _tokenizer(folder: Path, side: str, order: RowOrder, tokens: list[str]) -> ForeignTokenizer:
     """Returns the tokenizer of a side's .spm, with the ids of its vocabulary."""
-    pieces = read(folder / f"{side}.spm")
+    pieces = read_pieces(folder / f"{side}.spm")
     unknown = "<unk>" if "<unk>" in tokens else None
     try:
         return ForeignTokenizer(
-            foreign_values(pieces.backend(), order.tokens(tokens), "sentencepiece", unknown, pieces.charsmap)
+            foreign_values(pieces.backend(), order.reorder_tokens(tokens), "sentencepiece", unknown, pieces.charsmap)
         )
     except ValueError as fault:
         raise ConvertError(f"{folder / f'{side}.spm'}, with its vocabulary: {fault}") from None
@@ -301,7 +303,7 @@ def _tokenizer(folder: Path, side: str, order: Rows, tokens: list[str]) -> Forei
 def _languages(folder: Path, values: dict[str, Any]) -> tuple[str, str]:
     """Returns the languages by tokenizer_config.json, else by the name of the model."""
     settings = hugging_face.read_optional(folder / "tokenizer_config.json")
-    languages = [of(settings.get(f"{side}_lang")) for side in ("source", "target")]
+    languages = [language_name(settings.get(f"{side}_lang")) for side in ("source", "target")]
     for name in (values.get("_name_or_path"), folder.resolve().name):
-        languages = [one or other for one, other in zip(languages, pair(name), strict=True)]
+        languages = [one or other for one, other in zip(languages, language_pair(name), strict=True)]
     return languages[0] or "source", languages[1] or "target"

@@ -28,18 +28,22 @@ from model.workshop.convert import (
     torch_transformer,
 )
 from model.workshop.convert.conversion import (
-    Converted,
+    ConversionOptions,
+    ConvertedModel,
     Converter,
     ConvertError,
-    Options,
-    find,
+    find_weights,
 )
 from model.workshop.evaluation.model_card import NORMS
 
-DATA = {"encoder-decoder": "FILE.tsv", "decoder-only": "FILE.txt", "encoder-only": "FILE.txt"}  # data that scores a family
+DATA_FILES = {
+    "encoder-decoder": "FILE.tsv",
+    "decoder-only": "FILE.txt",
+    "encoder-only": "FILE.txt",
+}  # data that scores a family
 
 
-def write(converted: Converted, folder: Path, origin: Path, title: str) -> Path:
+def write_checkpoint(converted: ConvertedModel, folder: Path, origin: Path, title: str) -> Path:
     """Writes the folder of a checkpoint, which must be absent or empty. Loads it once as a test.
 
     Raises ConvertError where the folder or its name is invalid, weights are missing, or the result cannot be loaded;
@@ -55,7 +59,7 @@ def write(converted: Converted, folder: Path, origin: Path, title: str) -> Path:
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
         staged = Path(tempfile.mkdtemp(prefix=f".{folder.name[:40]}.", dir=folder.parent))
-        checkpoint = _checkpoint(converted, folder.name)
+        checkpoint = _build_checkpoint(converted, folder.name)
         checkpoints.save(checkpoint, staged, exact=True)
         (staged / "README.md").write_text(card(checkpoint, converted, origin, title), encoding="utf-8")
         checkpoints.load(str(staged))
@@ -76,7 +80,7 @@ def write(converted: Converted, folder: Path, origin: Path, title: str) -> Path:
     return folder
 
 
-def _checkpoint(converted: Converted, name: str) -> Checkpoint:
+def _build_checkpoint(converted: ConvertedModel, name: str) -> Checkpoint:
     config = converted.config
     with torch.device("meta"):
         model = build(config)
@@ -96,23 +100,23 @@ def _checkpoint(converted: Converted, name: str) -> Checkpoint:
     return Checkpoint(name, config, model, converted.source, converted.target, converted.languages)
 
 
-def card(made: Checkpoint, converted: Converted, origin: Path, title: str) -> str:
+def card(checkpoint: Checkpoint, converted: ConvertedModel, origin: Path, title: str) -> str:
     """Returns the model card: origin, architecture, changes of the conversion."""
-    config, (source, target) = made.config, made.languages
+    config, (source, target) = checkpoint.config, checkpoint.languages
     layers = (
         f"{config.encoder_layers} + {config.decoder_layers}" if len(config.kinds) == 3 else str(sum(config.layers.values()))
     )
-    can_score = config.family != "encoder-only" or made.source_tokenizer.mask is not None
-    command = f"python -m model evaluate --checkpoint FOLDER/{made.name} --data {DATA[config.family]}"
-    weights = find(origin)
+    can_score = config.family != "encoder-only" or checkpoint.source_tokenizer.mask is not None
+    command = f"python -m model evaluate --checkpoint FOLDER/{checkpoint.name} --data {DATA_FILES[config.family]}"
+    weights = find_weights(origin)
     lines = [
-        f"# {made.name}",
+        f"# {checkpoint.name}",
         "",
         f"Brought in with `python -m model convert` from {title}: `{origin.name}`.",
         "",
         f"- Languages: {source} to {target}" if len(config.kinds) == 3 else f"- Language: {source}",
         f"- {config.family}, {layers} layers of {config.heads} heads, d_model {config.d_model}, d_ff {config.d_ff}, "
-        f"{made.model.parameter_count:,} parameters",
+        f"{checkpoint.model.parameter_count:,} parameters",
         f"- Vocabulary: {config.source_vocab:,} tokens"
         + ("" if config.joint_vocab else f" of the source, {config.target_vocab:,} of the target"),
         *(f"- {line}" for line in _design(config)),
@@ -167,7 +171,7 @@ CONVERTERS: dict[str, Converter] = {
 }
 
 
-def read(source: Path | str, kind: str | None = None, options: Options | None = None) -> Converted:
+def read_model(source: Path | str, kind: str | None = None, options: ConversionOptions | None = None) -> ConvertedModel:
     """Converts a model of another program, a folder or a file, in memory.
 
     Raises ConvertError for a missing, unknown or unsupported model; FileError for an unreadable file.
@@ -188,13 +192,13 @@ def read(source: Path | str, kind: str | None = None, options: Options | None = 
     if detected != "torch" and own not in (None, detected):  # a state dict may have any config.json next to it
         raise ConvertError(foreign_checkpoints.told(path) or f"{path}: 'model_type' is {shown(own)}; expected {detected!r}")
     try:
-        return CONVERTERS[detected].convert(path, options or Options())
+        return CONVERTERS[detected].convert(path, options or ConversionOptions())
     except (LookupError, TypeError, AttributeError, RuntimeError) as fault:  # faults of files in another form
         message = f"{type(fault).__name__}: {' '.join(str(fault).split())[:200]}"
         raise ConvertError(f"{path} is no whole {detected} model ({message})") from None
 
 
-def convert(source: Path | str, to: Path | str, kind: str | None = None, options: Options | None = None) -> Path:
+def convert(source: Path | str, to: Path | str, kind: str | None = None, options: ConversionOptions | None = None) -> Path:
     """Converts a model of another program to a new checkpoint folder, and returns the folder.
 
     Code in files is never executed: weights come from safetensors, or from torch's loader of weights only. Raises the
@@ -202,6 +206,9 @@ def convert(source: Path | str, to: Path | str, kind: str | None = None, options
     """
     path, folder = Path(source), Path(to)
     detected = kind or foreign_checkpoints.kind_of(path)
-    return write(
-        read(path, detected, options), folder, path, CONVERTERS[detected].title if detected in CONVERTERS else "a model"
+    return write_checkpoint(
+        read_model(path, detected, options),
+        folder,
+        path,
+        CONVERTERS[detected].title if detected in CONVERTERS else "a model",
     )

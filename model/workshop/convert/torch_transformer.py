@@ -18,17 +18,17 @@ from model.config import ModelConfig
 from model.io.files import MEGABYTE, read_json, shown
 from model.workshop.convert import conversion, vocabulary
 from model.workshop.convert import row_order as row_tools
-from model.workshop.convert.conversion import Converted, ConvertError, Options
-from model.workshop.convert.embeddings_and_head import Around, no_place
-from model.workshop.convert.row_order import Rows
+from model.workshop.convert.conversion import ConversionOptions, ConvertedModel, ConvertError
+from model.workshop.convert.embeddings_and_head import EmbeddingsAndHead, unsupported_tensor
+from model.workshop.convert.row_order import RowOrder
 
-TOLD = {  # fields that a state dict lacks, and their options
+REQUIRED = {  # fields that a state dict lacks, and their options
     "heads": "--heads N",
     "norm_first": "--norm-first or --no-norm-first",
     "activation": "--activation relu|gelu|...",
     "embedding_scale": "--embedding-scale or --no-embedding-scale",
 }
-FREE = (*TOLD, "positions", "norm_eps", "max_positions")  # all fields that may be given
+SETTINGS = (*REQUIRED, "positions", "norm_eps", "max_positions")  # all fields that may be given
 _LAYER = re.compile(r"(^|.*\.)encoder\.layers\.0\.self_attn\.in_proj_weight")
 _INNER = re.compile(
     r"(encoder|decoder)\.(layers\.\d+\.((self_attn|multihead_attn)\.(in_proj_|out_proj\.)|linear[12]\.|norm[123]\.)|norm\.)"
@@ -38,27 +38,27 @@ _INSIDE = re.compile(r"(encoder|decoder)\.(layers|norm)\.")  # tensors there are
 _LAYERS = re.compile(r"(encoder|decoder)\.layers\.(\d+)\.")
 
 
-def convert(path: Path, options: Options) -> Converted:
+def convert(path: Path, options: ConversionOptions) -> ConvertedModel:
     """Converts a file with a state dict, or a folder with one and perhaps a config.json with some of `SETTINGS`.
 
     Raises ConvertError that names a missing tensor or setting, or the part that the format cannot hold.
     """
-    file = conversion.find(path)
-    state = conversion.read(file)
-    settings = _told(path, options)
+    file = conversion.find_weights(path)
+    state = conversion.read_state_dict(file)
+    settings = _settings(path, options)
     prefix = _prefix(file, state)
     inner = {name.removeprefix(prefix): each for name, each in state.items() if name.startswith(prefix)}
     around = {name: each for name, each in state.items() if not name.startswith(prefix) or not _is_inner(name, prefix)}
     for name in sorted(around):
         if name.startswith(prefix) and _INSIDE.match(name.removeprefix(prefix)):
-            raise no_place(name, around[name])
-    outer = Around(around, options, inner["encoder.layers.0.linear1.weight"].size(1))
+            raise unsupported_tensor(name, around[name])
+    outer = EmbeddingsAndHead(around, options, inner["encoder.layers.0.linear1.weight"].size(1))
     vocabularies, rows = _vocabularies(options, outer)
     config = _config(inner, outer, settings, rows)
     notes = [f"Given at conversion: {', '.join(f'{name} = {settings[name]}' for name in sorted(settings))}"]
     notes += row_tools.control_notes(rows, [each.tokens for each in vocabularies])
     tokenizers = [each.tokenizer(order) for each, order in zip(vocabularies, rows, strict=True)]
-    return Converted(
+    return ConvertedModel(
         config,
         {**_stacks(inner, config), **outer.state(config, rows)},
         tokenizers[0],
@@ -68,17 +68,17 @@ def convert(path: Path, options: Options) -> Converted:
     )
 
 
-def _told(path: Path, options: Options) -> dict[str, Any]:
+def _settings(path: Path, options: ConversionOptions) -> dict[str, Any]:
     """Returns the given fields; the command line overrides the file. Raises ConvertError where one is missing."""
     file = options.config or (path / "config.json" if path.is_dir() else path.with_name("config.json"))
     values: Any = {}
     if options.config or file.is_file():
         values = read_json(file, MEGABYTE)
-        if not isinstance(values, dict) or (wrong := sorted(set(values) - set(FREE))):
+        if not isinstance(values, dict) or (wrong := sorted(set(values) - set(SETTINGS))):
             fault = shown(wrong[0]) if isinstance(values, dict) else f"a {type(values).__name__}"
-            raise ConvertError(f"{file} has {fault}; expected an object with {', '.join(FREE)}")
+            raise ConvertError(f"{file} has {fault}; expected an object with {', '.join(SETTINGS)}")
     settings = values | dict(options.fields)
-    if missing := [option for name, option in TOLD.items() if name not in settings]:
+    if missing := [option for name, option in REQUIRED.items() if name not in settings]:
         raise ConvertError(f"a state dict does not say how its numbers are used: give {', '.join(missing)}")
     return settings
 
@@ -97,59 +97,63 @@ def _is_inner(name: str, prefix: str) -> bool:
     return _INNER.fullmatch(name.removeprefix(prefix)) is not None
 
 
-def _vocabularies(options: Options, made: Around) -> tuple[list[vocabulary.Vocabulary], tuple[Rows, ...]]:
+def _vocabularies(
+    options: ConversionOptions, outer: EmbeddingsAndHead
+) -> tuple[list[vocabulary.Vocabulary], tuple[RowOrder, ...]]:
     """Returns the joint vocabulary, or both, each with its order of rows."""
     if options.tokenizer is None:
         raise ConvertError(
             "a state dict has no vocabulary; give --tokenizer FILE, a tokenizer.json or a list of words, one a line"
         )
     files = [options.tokenizer, *([options.target_tokenizer] if options.target_tokenizer else [])]
-    if not made.joint and len(files) == 1:
+    if not outer.is_joint and len(files) == 1:
         files *= 2
-    if made.joint and len(files) == 2:
+    if outer.is_joint and len(files) == 2:
         raise ConvertError("one table embeds both languages, and there are two vocabularies; expected --tokenizer alone")
     vocabularies, orders = [], []
-    for file, name in zip(files, (made.source, made.target), strict=False):
-        size = len(made.around[name])
-        each = vocabulary.read(file, size)
-        places = row_tools.controls(each.tokens, options.controls)
+    for file, name in zip(files, (outer.source, outer.target), strict=False):
+        size = len(outer.tensors[name])
+        each = vocabulary.read_vocabulary(file, size)
+        places = row_tools.control_rows(each.tokens, options.controls)
         vocabularies.append(each)
-        orders.append(row_tools.rows(size, places["pad"], places["start"], places["end"]))
+        orders.append(row_tools.order_rows(size, places["pad"], places["start"], places["end"]))
     return vocabularies, tuple(orders)
 
 
-def _config(inner: dict[str, Tensor], made: Around, told: dict[str, Any], rows: tuple[Rows, ...]) -> ModelConfig:
+def _config(
+    inner: dict[str, Tensor], outer: EmbeddingsAndHead, settings: dict[str, Any], rows: tuple[RowOrder, ...]
+) -> ModelConfig:
     layers = {(match[1], int(match[2])) for name in inner if (match := _LAYERS.match(name))}
     norms = [f"{stack}.norm.weight" in inner for stack in ("encoder", "decoder")]
     if norms[0] != norms[1]:
         raise ConvertError(f"the {'encoder' if norms[0] else 'decoder'} alone has a norm at its end; expected both, or none")
-    scheme = made.scheme(told)
-    known = {name: value for name, value in told.items() if name not in ("positions", "max_positions")}
+    scheme = outer.scheme(settings)
+    known = {name: value for name, value in settings.items() if name not in ("positions", "max_positions")}
     try:
         return ModelConfig(
             source_vocab=len(rows[0]),
             target_vocab=len(rows[-1]),
-            joint_vocab=made.joint,
-            tied_output=made.tied,
-            d_model=made.width,
+            joint_vocab=outer.is_joint,
+            tied_output=outer.is_tied,
+            d_model=outer.width,
             encoder_layers=sum(stack == "encoder" for stack, _ in layers),
             decoder_layers=sum(stack == "decoder" for stack, _ in layers),
             d_ff=len(inner["encoder.layers.0.linear1.weight"]),
             positions=scheme,
-            max_positions=_reach(made, scheme, told),
+            max_positions=_position_count(outer, scheme, settings),
             final_norm=norms[0],
             dropout=0.0,
-            output_bias=made.bias is not None or bool(rows[-1].silent),
+            output_bias=outer.bias is not None or bool(rows[-1].silent),
             **known,
         )
     except ValueError as fault:
         raise ConvertError(str(fault)) from None
 
 
-def _reach(made: Around, scheme: str, told: dict[str, Any]) -> Any:
+def _position_count(outer: EmbeddingsAndHead, scheme: str, settings: dict[str, Any]) -> Any:
     """Returns the number of positions: the given one, or that of the table."""
-    table = next(iter(made.positions.values()), None)
-    count = told.get("max_positions", 512 if table is None else len(table))
+    table = next(iter(outer.positions.values()), None)
+    count = settings.get("max_positions", 512 if table is None else len(table))
     if table is not None and scheme == "learned" and count != len(table):
         raise ConvertError(f"max_positions is {shown(count)}; expected {len(table)}, the rows of the table of positions")
     return count
@@ -170,7 +174,7 @@ def _stacks(inner: dict[str, Tensor], config: ModelConfig) -> dict[str, Tensor]:
 def _layer(inner: dict[str, Tensor], place: str, parts: tuple[str, ...]) -> Iterator[tuple[str, Tensor]]:
     for part in parts:
         theirs = place + {"self": "self_attn", "cross": "multihead_attn"}[part]
-        weight, bias = (_stacked(inner, theirs, what) for what in ("weight", "bias"))
+        weight, bias = (_split_stacked(inner, theirs, what) for what in ("weight", "bias"))
         for name, w, b in zip(("query", "key", "value"), weight, bias, strict=True):
             yield f"{part}_attention.{name}.weight", w
             yield f"{part}_attention.{name}.bias", b
@@ -181,22 +185,22 @@ def _layer(inner: dict[str, Tensor], place: str, parts: tuple[str, ...]) -> Iter
         yield from ((f"residuals.{number}.norm.{name}", each) for name, each in _norm(inner, f"{place}norm{number + 1}"))
 
 
-def _stacked(inner: dict[str, Tensor], name: str, what: str) -> tuple[Tensor, ...]:
+def _split_stacked(inner: dict[str, Tensor], name: str, what: str) -> tuple[Tensor, ...]:
     """Returns the parts of queries, keys and values of `torch.nn.MultiheadAttention`; zeros for absent biases."""
     if what == "bias" and f"{name}.in_proj_bias" not in inner:
         return (torch.zeros(inner[f"{name}.in_proj_weight"].size(1)),) * 3
-    return _one(inner, f"{name}.in_proj_{what}").chunk(3)
+    return _required_tensor(inner, f"{name}.in_proj_{what}").chunk(3)
 
 
 def _linear(inner: dict[str, Tensor], name: str) -> tuple[tuple[str, Tensor], ...]:
-    weight = _one(inner, f"{name}.weight")
+    weight = _required_tensor(inner, f"{name}.weight")
     return ("weight", weight), ("bias", inner.get(f"{name}.bias", torch.zeros(len(weight))))
 
 
 _norm = _linear
 
 
-def _one(inner: dict[str, Tensor], name: str) -> Tensor:
+def _required_tensor(inner: dict[str, Tensor], name: str) -> Tensor:
     if name not in inner:
         raise ConvertError(f"{name!r} is missing; expected the tensors of a torch.nn.Transformer")
     return inner[name]

@@ -20,10 +20,10 @@ from model.io.files import (
 from model.text import tokenizer_files
 from model.text.foreign_tokenizer import ForeignTokenizer, foreign_values
 from model.workshop.convert.conversion import ConvertError
-from model.workshop.convert.row_order import KNOWN, Rows
+from model.workshop.convert.row_order import USUAL_NAMES, RowOrder
 
-MOST = 128 * MEGABYTE
-UNKNOWN = ("<unk>", "[UNK]", "<UNK>", "<|unk|>", "UNK")
+MAX_BYTES = 128 * MEGABYTE
+UNKNOWN_NAMES = ("<unk>", "[UNK]", "<UNK>", "<|unk|>", "UNK")
 
 
 class Vocabulary:
@@ -32,15 +32,15 @@ class Vocabulary:
     def __init__(self, backend: dict[str, Any], tokens: list[str], spelling: str, unknown: str | None) -> None:
         self.backend, self.tokens, self.spelling, self.unknown = backend, tokens, spelling, unknown
 
-    def tokenizer(self, rows: Rows) -> ForeignTokenizer:
+    def tokenizer(self, rows: RowOrder) -> ForeignTokenizer:
         """Returns this program's tokenizer, with ids in the order of the embedding's new rows."""
-        return ForeignTokenizer(foreign_values(self.backend, rows.tokens(self.tokens), self.spelling, self.unknown))
+        return ForeignTokenizer(foreign_values(self.backend, rows.reorder_tokens(self.tokens), self.spelling, self.unknown))
 
 
-def read(path: Path, size: int) -> Vocabulary:
+def read_vocabulary(path: Path, size: int) -> Vocabulary:
     """Returns the vocabulary of a model with `size` rows; raises ConvertError for another size or unsupported rules."""
     try:
-        result = _of_library(path) if path.suffix == ".json" else _of_words(path)
+        result = _from_library(path) if path.suffix == ".json" else _from_words(path)
     except FileNotFoundError:
         raise ConvertError(f"There is no {path}; expected a tokenizer.json, or a list of words, one a line") from None
     if len(result.tokens) > size:
@@ -53,8 +53,8 @@ def read(path: Path, size: int) -> Vocabulary:
     return result
 
 
-def _of_words(path: Path) -> Vocabulary:
-    words = [line.strip() for line in read_text(path, MOST).removeprefix("\ufeff").splitlines()]
+def _from_words(path: Path) -> Vocabulary:
+    words = [line.strip() for line in read_text(path, MAX_BYTES).removeprefix("\ufeff").splitlines()]
     while words and not words[-1]:
         words.pop()
     if not words or "" in words:
@@ -64,14 +64,14 @@ def _of_words(path: Path) -> Vocabulary:
         raise ConvertError(
             f"{path} has the word {twice[0]!r} twice; expected each once, a word a line, in the order of the ids"
         )
-    unknown = next((name for name in UNKNOWN if name in words), None)
+    unknown = next((name for name in UNKNOWN_NAMES if name in words), None)
     backend = Backend(models.WordLevel({word: n for n, word in enumerate(words)}, unk_token=unknown or words[0]))
     backend.pre_tokenizer = pre_tokenizers.Whitespace()
     return Vocabulary(json.loads(backend.to_str()), words, "words", unknown)
 
 
-def _of_library(path: Path) -> Vocabulary:
-    values = read_json(path, MOST)
+def _from_library(path: Path) -> Vocabulary:
+    values = read_json(path, MAX_BYTES)
     if not isinstance(values, dict) or not isinstance(values.get("model"), dict):
         raise ConvertError(f"{path} is no tokenizer.json of the tokenizers library")
     added = values.get("added_tokens") or []
@@ -81,7 +81,7 @@ def _of_library(path: Path) -> Vocabulary:
         tokenizer_files.check_parts(values)
     except ValueError as fault:
         raise ConvertError(f"{path}: {fault}") from None
-    unknown = values["model"].get("unk_token") or next((name for name in UNKNOWN if name in tokens), None)
+    unknown = values["model"].get("unk_token") or next((name for name in UNKNOWN_NAMES if name in tokens), None)
     return Vocabulary(values, tokens, _spelling(values), unknown if unknown in tokens else None)
 
 
@@ -97,7 +97,7 @@ def _tokens(path: Path, model: dict[str, Any], added: list[Any]) -> list[str]:
         isinstance(each, dict) and isinstance(each.get("content"), str) for each in added
     ):
         raise ConvertError(f"{path}: its 'added_tokens' are {shown(added)}; expected a list of objects with a 'content'")
-    special = {name for names in KNOWN.values() for name in names}
+    special = {name for names in USUAL_NAMES.values() for name in names}
     for each in added:
         if not each.get("special") and each.get("content") not in vocabulary and each.get("content") not in special:
             raise ConvertError(

@@ -25,7 +25,7 @@ MAX_LINE = 1_000_000  # bytes
 MAX_BYTES = 1 << 32  # of a file, unpacked
 MAX_PAIRS = 10_000_000
 MAX_BLANK = 1000  # empty lines at the end
-PLAIN = "save the file as plain text, with line ends as Unix or Windows have them."
+PLAIN_TEXT = "save the file as plain text, with line ends as Unix or Windows have them."
 
 
 class DataError(ValueError):
@@ -45,7 +45,7 @@ def read_pairs(
     pairs: list[tuple[str, str]] = []
     form = " TAB ".join(names) if with_targets else "a sentence"
     blank = 0  # number of the first empty line in a row; allowed at the end of the file
-    for number, line in lines(path, ".tsv, .tsv.gz or .zip"):
+    for number, line in read_lines(path, ".tsv, .tsv.gz or .zip"):
         if not line.strip():
             blank = blank or number
             if number - blank >= MAX_BLANK:
@@ -72,19 +72,19 @@ def read_pairs(
     return pairs
 
 
-def lines(path: Path, forms: str) -> Iterator[tuple[int, str]]:
+def read_lines(path: Path, forms: str) -> Iterator[tuple[int, str]]:
     """Yields the lines of a text file with their numbers from 1: plain, `.gz`, or the first text in a `.zip`.
 
     Raises DataError, with the line number where possible, if the file is not UTF-8, not plain text, or unreadable. The
     message names the expected `forms`.
     """
     try:
-        for number, raw in enumerate(_lines(path), 1):
-            line = _decoded(path, number, raw)
+        for number, raw in enumerate(_raw_lines(path), 1):
+            line = _decode(path, number, raw)
             if "\0" in line:
-                raise DataError(f"{path}, line {number}: it contains a NUL byte; {PLAIN}")
+                raise DataError(f"{path}, line {number}: it contains a NUL byte; {PLAIN_TEXT}")
             if "\r" in line.rstrip("\r\n"):
-                raise DataError(f"{path}, line {number}: a carriage return inside it, as in old Mac files; {PLAIN}")
+                raise DataError(f"{path}, line {number}: a carriage return inside it, as in old Mac files; {PLAIN_TEXT}")
             yield number, line
     except DataError:
         raise
@@ -93,7 +93,7 @@ def lines(path: Path, forms: str) -> Iterator[tuple[int, str]]:
         raise DataError(f"{path}: {reason}; expected a readable {forms} file.") from None
 
 
-def _decoded(path: Path, number: int, raw: bytes) -> str:
+def _decode(path: Path, number: int, raw: bytes) -> str:
     try:
         return raw.decode("utf-8-sig" if number == 1 else "utf-8")
     except UnicodeDecodeError as fault:
@@ -102,7 +102,7 @@ def _decoded(path: Path, number: int, raw: bytes) -> str:
         ) from None
 
 
-def _lines(path: Path) -> Iterator[bytes]:
+def _raw_lines(path: Path) -> Iterator[bytes]:
     kind = path.suffix.lower()
     if kind == ".zip":
         with zipfile.ZipFile(path) as archive:
@@ -110,20 +110,20 @@ def _lines(path: Path) -> Iterator[bytes]:
             if not texts:
                 raise DataError(f"{path}: no .txt or .tsv file in the archive; expected one with the pairs.")
             with io.BufferedReader(archive.open(texts[0]), 1 << 16) as raw:  # an archive's own `readline` is slow
-                yield from _bounded(path, raw)
+                yield from _bounded_lines(path, raw)
     else:
         opener = gzip.open if kind == ".gz" else open
         with opener(path, "rb") as raw:
-            yield from _bounded(path, raw)
+            yield from _bounded_lines(path, raw)
 
 
-def _bounded(path: Path, raw: IO[bytes]) -> Iterator[bytes]:
+def _bounded_lines(path: Path, raw: IO[bytes]) -> Iterator[bytes]:
     """Yields the lines up to a length and a total size, because a small archive may unpack to more than memory holds."""
     number = total = 0
     while line := raw.readline(MAX_LINE + 1):
         number, total = number + 1, total + len(line)
         if len(line) > MAX_LINE:
-            raise DataError(f"{path}, line {number}: more than {MAX_LINE:,} bytes without a line end; {PLAIN}")
+            raise DataError(f"{path}, line {number}: more than {MAX_LINE:,} bytes without a line end; {PLAIN_TEXT}")
         if total > MAX_BYTES:
             raise DataError(f"{path}, line {number}: more than {MAX_BYTES:,} bytes, unpacked; expected no more.")
         yield line
@@ -143,7 +143,7 @@ def file_hash(path: Path) -> str:
         raise DataError(f"{path}: {fault.strerror}; expected a readable file.") from None
 
 
-def by_source(pairs: Sequence[tuple[str, str]]) -> dict[str, list[str]]:
+def targets_by_source(pairs: Sequence[tuple[str, str]]) -> dict[str, list[str]]:
     """Returns all targets of each distinct source string, in the order of the file."""
     groups: dict[str, list[str]] = {}
     for source, target in pairs:
@@ -177,10 +177,10 @@ class Corpus:
 
     sources: list[list[int]]
     targets: list[list[int]]
-    dropped: int = 0  # pairs over the limit
+    too_long: int = 0  # pairs over the limit
     # Rows whose target is the first of their source; typeset copies count as their source.
-    first: list[int] = field(default_factory=list)
-    kept: list[int] = field(default_factory=list)  # index of each row in the encoded pairs
+    first_target_rows: list[int] = field(default_factory=list)
+    pair_indices: list[int] = field(default_factory=list)  # index of each row in the encoded pairs
 
     @classmethod
     def encode(cls, pairs: Sequence[tuple[str, str]], source: Tokenizer, target: Tokenizer) -> Corpus:
@@ -204,7 +204,7 @@ class Corpus:
 
     def with_rows(self, sources: list[list[int]], targets: list[list[int]]) -> Corpus:
         """Returns the corpus with more encoded pairs after its own. Each side ends in `</s>`."""
-        return Corpus(self.sources + sources, self.targets + targets, self.dropped, self.first)
+        return Corpus(self.sources + sources, self.targets + targets, self.too_long, self.first_target_rows)
 
     def __len__(self) -> int:
         return len(self.sources)

@@ -10,7 +10,7 @@ from pathlib import Path
 from model.io.files import MEGABYTE, FileError, read_text
 from model.workshop.corpus.corpus import DataError
 
-MOST = MEGABYTE  # bytes of a file
+MAX_BYTES = MEGABYTE  # bytes of a file
 MOST_TARGETS = 1000  # of a line with choices
 _CHOICE = re.compile(r"\{([^{}]*/[^{}]*)\}")
 
@@ -48,7 +48,7 @@ def _options(parts: list[str]) -> list[list[str]]:
 def _rows(path: Path, columns: int, form: str) -> list[tuple[int, list[str]]]:
     """Returns the number and the fields of each line."""
     try:
-        lines = read_text(path, MOST).splitlines()
+        lines = read_text(path, MAX_BYTES).splitlines()
     except (OSError, FileError) as fault:
         reason = f"{path}: {fault.strerror}" if isinstance(fault, OSError) else str(fault)
         raise DataError(f"{reason}; expected a readable file of probes.") from None

@@ -25,47 +25,47 @@ class Slot(NamedTuple):
     kind: object
 
 
-class Kind(Protocol):
+class Rewriter(Protocol):
     """A way to rewrite pairs."""
 
     def slots(self, source: str, target: str) -> list[Slot]:
         """Returns everything that can be replaced in a pair, or an empty list."""
         ...
 
-    def drawn(self, slot: Slot, draw: random.Random) -> str:
+    def replacement(self, slot: Slot, draw: random.Random) -> str:
         """Returns a random replacement."""
         ...
 
 
-class Rewritten:
+class RewrittenPairs:
     """The pairs that a rewriter can change, and a generator of changed pairs."""
 
-    def __init__(self, pairs: Sequence[tuple[str, str]], kind: Kind) -> None:
-        self.kind = kind
-        rewritable = ((source, target, kind.slots(source, target)) for source, target in pairs)
+    def __init__(self, pairs: Sequence[tuple[str, str]], rewriter: Rewriter) -> None:
+        self.rewriter = rewriter
+        rewritable = ((source, target, rewriter.slots(source, target)) for source, target in pairs)
         self.allowed = [pair for pair in rewritable if pair[2]]
 
-    def drawn(self, count: int, draw: random.Random) -> Iterator[tuple[str, str]]:
+    def sample(self, count: int, draw: random.Random) -> Iterator[tuple[str, str]]:
         """Yields `count` random pairs with every slot replaced; none if no pair allows it."""
         for source, target, slots in draw.choices(self.allowed, k=count) if self.allowed else ():
-            new = [self.kind.drawn(slot, draw) for slot in slots]
+            new = [self.rewriter.replacement(slot, draw) for slot in slots]
             yield (
-                replaced(source, {slot.source: text for slot, text in zip(slots, new, strict=True)}),
-                replaced(target, {slot.target: text for slot, text in zip(slots, new, strict=True)}),
+                replace_words(source, {slot.source: text for slot, text in zip(slots, new, strict=True)}),
+                replace_words(target, {slot.target: text for slot, text in zip(slots, new, strict=True)}),
             )
 
 
-def replaced(text: str, new: dict[str, str]) -> str:
+def replace_words(text: str, new: dict[str, str]) -> str:
     """Returns the text with some of its words and runs of digits replaced."""
     return TOKEN.sub(lambda match: new.get(match[0], match[0]), text)
 
 
-LEAST = 3  # letters of a name
-MOST = 10  # letters of an invented name
-POOL = 8000  # invented names of each kind, before words of the corpus are removed
+MIN_LETTERS = 3  # letters of a name
+MAX_LETTERS = 10  # letters of an invented name
+POOL_SIZE = 8000  # invented names of each kind, before words of the corpus are removed
 FREQUENT = 4000  # words whose letters serve as a model
-INSIDE = re.compile(r"(?<=[^\W\d_] )[^\W\d_]+")  # a word that begins no sentence
-BEFORE = re.compile(r"([^\W\d_]+)(\s+|['’])$")
+INSIDE_WORD = re.compile(r"(?<=[^\W\d_] )[^\W\d_]+")  # a word that begins no sentence
+WORD_BEFORE = re.compile(r"([^\W\d_]+)(\s+|['’])$")
 # French words in front of a name that determine how the name begins.
 BEFORE_VOWELS = {"d", "qu", "jusqu", "lorsqu", "puisqu", "quoiqu"}
 BEFORE_CONSONANTS = {"de", "que", "jusque", "lorsque", "puisque", "quoique"}
@@ -75,15 +75,15 @@ ARTICLES = {
     *("mon", "ma", "mes", "ton", "ta", "tes", "son", "sa", "ses", "notre", "nos", "votre", "vos", "leur", "leurs"),
     *("beau", "bel", "belle", "vieux", "vieil", "vieille", "nouveau", "nouvel", "nouvelle", "saint", "sainte"),
 }
-BARRED = {"a", "an", "the"}  # in English
+ENGLISH_ARTICLES = {"a", "an", "the"}  # in English
 VOWELS, CONSONANTS = set("aeiou"), set("bcdfgjklmnpqrstvwxz")  # h and y may be both
 
 
 def _is_title(word: str) -> bool:
-    return len(word) >= LEAST and word[0].isupper() and word[1:].islower() and word.isascii()
+    return len(word) >= MIN_LETTERS and word[0].isupper() and word[1:].islower() and word.isascii()
 
 
-class Names:
+class NameRewriter:
     """Replaces names: capitalised words inside sentences that mostly occur on both sides, and hardly ever in lower case.
 
     Replacements are invented. A real name could be a woman's where the French speaks of a man, or a country's, which has an
@@ -103,23 +103,23 @@ class Names:
             source_has.update(titles)
             if same := [word for word in titles if one.count(word) == two.count(word)]:
                 both_have.update(same)
-                inside.update(INSIDE.findall(source))
+                inside.update(INSIDE_WORD.findall(source))
         self.known = {
             word
             for word, count in both_have.items()
             if word in inside and 2 * count > source_has[word] and 20 * words[word.lower()] <= count
         }
-        pool = _pool(self.known, words, random.Random(f"names/{seed}"))
+        pool = _make_pool(self.known, words, random.Random(f"names/{seed}"))
         self.pools = {begins: [name for name in pool if fit(name)] for begins, fit in BEGINNINGS.items()}
 
     def slots(self, source: str, target: str) -> list[Slot]:
         """Returns the names that occur equally often on both sides, if the words in front of them allow another name."""
         one, two = TOKEN.findall(source), TOKEN.findall(target)
         names = [name for name in dict.fromkeys(one) if name in self.known and one.count(name) == two.count(name)]
-        slots = [Slot(name, name, _begins(name, source, target)) for name in names]
+        slots = [Slot(name, name, _beginning(name, source, target)) for name in names]
         return [slot for slot in slots if self.pools.get(slot.kind)]
 
-    def drawn(self, slot: Slot, draw: random.Random) -> str:
+    def replacement(self, slot: Slot, draw: random.Random) -> str:
         """Returns an invented name with the required beginning."""
         return draw.choice(self.pools[slot.kind])
 
@@ -131,21 +131,23 @@ BEGINNINGS = {
 }
 
 
-def _begins(name: str, source: str, target: str) -> str:
+def _beginning(name: str, source: str, target: str) -> str:
     """Returns the required beginning of another name in its place: one of `BEGINNINGS`, or `no`."""
-    required = {_asked(before) for before in _before(name, target)} | {
-        "no" for before in _before(name, source) if before and (before[1].lower() in BARRED or before[2] in ("'", "’"))
+    required = {_required_beginning(before) for before in _words_before(name, target)} | {
+        "no"
+        for before in _words_before(name, source)
+        if before and (before[1].lower() in ENGLISH_ARTICLES or before[2] in ("'", "’"))
     }
     required -= {"any"}
     return "any" if not required else required.pop() if len(required) == 1 else "no"
 
 
-def _before(name: str, text: str) -> list[re.Match[str] | None]:
+def _words_before(name: str, text: str) -> list[re.Match[str] | None]:
     """Returns the word in front of each occurrence of a name, if no punctuation separates them."""
-    return [BEFORE.search(text[: match.start()]) for match in TOKEN.finditer(text) if match[0] == name]
+    return [WORD_BEFORE.search(text[: match.start()]) for match in TOKEN.finditer(text) if match[0] == name]
 
 
-def _asked(before: re.Match[str] | None) -> str:
+def _required_beginning(before: re.Match[str] | None) -> str:
     if not before:
         return "any"
     word = before[1].lower()
@@ -154,21 +156,21 @@ def _asked(before: re.Match[str] | None) -> str:
     return "consonant" if word in BEFORE_CONSONANTS else "no" if word in ARTICLES else "any"
 
 
-def _pool(names: set[str], words: Counter[str], draw: random.Random) -> list[str]:
+def _make_pool(names: set[str], words: Counter[str], draw: random.Random) -> list[str]:
     """Returns invented names that are no words of the corpus: half from its names, half from its frequent words."""
     lower = {word.lower() for word in words}
     frequent = [
         word
         for word, _ in words.most_common(FREQUENT)
-        if word.isalpha() and word.islower() and len(word) > LEAST and word.isascii()
+        if word.isalpha() and word.islower() and len(word) > MIN_LETTERS and word.isascii()
     ]
     pool: dict[str, None] = {}  # an ordered set
     for like in (sorted(names), sorted(frequent) if names else []):
-        pool |= dict.fromkeys(name for name in _made_up(like, POOL, draw) if name.lower() not in lower)
+        pool |= dict.fromkeys(name for name in _make_names(like, POOL_SIZE, draw) if name.lower() not in lower)
     return list(pool)
 
 
-def _made_up(like: list[str], count: int, draw: random.Random) -> Iterator[str]:
+def _make_names(like: list[str], count: int, draw: random.Random) -> Iterator[str]:
     """Yields up to `count` capitalised words of a limited length. Each letter follows the two before it as in a word of
     `like`."""
     after: dict[str, list[str]] = {}
@@ -178,9 +180,9 @@ def _made_up(like: list[str], count: int, draw: random.Random) -> Iterator[str]:
             after.setdefault(letters[n : n + 2], []).append(letters[n + 2])
     for _ in range(count if like else 0):
         name = "  " + draw.choice(after["  "])
-        while name[-1] != " " and len(name) < MOST + 3:
+        while name[-1] != " " and len(name) < MAX_LETTERS + 3:
             name += draw.choice(after[name[-2:]])
-        if LEAST <= len(name.strip()) <= MOST and name[-1] == " ":
+        if MIN_LETTERS <= len(name.strip()) <= MAX_LETTERS and name[-1] == " ":
             yield name.strip().capitalize()
 
 
@@ -213,7 +215,7 @@ WORDS = {
     "sixty": ("soixante", 60),
 }
 # Next to these a word is part of a larger number or of a choice, or English depends on its pronunciation.
-BESIDE = {
+NUMBER_NEIGHBOURS = {
     *("a", "an", "or", "one", "and", "point", "hundred", "thousand", "million", "billion", "dozen", "thirds", "quarters"),
     *("ou", "et", "un", "une", "virgule", "cent", "cents", "mille", "millions", "milliard", "milliards", "douzaines"),
     *("tiers", "quarts", "quatre", "soixante", "of", "you", "tous", "toutes"),
@@ -225,7 +227,7 @@ ENGLISH = re.compile(rf"\b({'|'.join(WORDS)})\b", re.IGNORECASE)
 HOURS, YEARS = re.compile(r"\bheures?\b"), re.compile(r"\bans\b")
 
 
-class Numbers:
+class NumberRewriter:
     """Replaces digits that both sides share, and numbers from two to sixty that both sides write as words.
 
     Words become digits. Times of day and ages keep their range; other words become any number.
@@ -236,7 +238,7 @@ class Numbers:
         digits = _digits(source, target) if DIGITS.search(source) else []
         return digits + (_words(source, target) if ENGLISH.search(source) else [])
 
-    def drawn(self, slot: Slot, draw: random.Random) -> str:
+    def replacement(self, slot: Slot, draw: random.Random) -> str:
         """Returns another number, in digits. A leading zero stays."""
         text = str(slot.kind)
         if not text:
@@ -267,22 +269,22 @@ def _words(source: str, target: str) -> list[Slot]:
         position = sides[1].index(french)
         near = [*sides[0][max(n - 1, 0) : n + 2], *sides[1][max(position - 1, 0) : position + 2]]
         others = set(near) - {word, french}
-        if not others & BESIDE and not any(text.isdigit() for text in others):
+        if not others & NUMBER_NEIGHBOURS and not any(text.isdigit() for text in others):
             slots.append(Slot(one[n], two[position], str(value) if keeps else ""))
     return slots
 
 
 # Field of TrainConfig: noun for messages, and constructor from the pairs and a seed.
-KINDS: dict[str, tuple[str, Callable[[Sequence[tuple[str, str]], int], Kind]]] = {
-    "renamed_share": ("name", Names),
-    "renumbered_share": ("number", lambda pairs, seed: Numbers()),
+REWRITERS: dict[str, tuple[str, Callable[[Sequence[tuple[str, str]], int], Rewriter]]] = {
+    "renamed_share": ("name", NameRewriter),
+    "renumbered_share": ("number", lambda pairs, seed: NumberRewriter()),
 }
 
 
-def rewritten_pairs(key: str, pairs: Sequence[tuple[str, str]], seed: int) -> Rewritten:
+def rewritten_pairs(key: str, pairs: Sequence[tuple[str, str]], seed: int) -> RewrittenPairs:
     """Returns the pairs that the rewriter of a setting can change. Raises DataError if there is none."""
-    name, kind = KINDS[key]
-    rewritten = Rewritten(pairs, kind(pairs, seed))
+    name, kind = REWRITERS[key]
+    rewritten = RewrittenPairs(pairs, kind(pairs, seed))
     if not rewritten.allowed:
         raise DataError(f"--{key.replace('_', '-')}: no pair has a replaceable {name} on both sides; remove the option.")
     return rewritten

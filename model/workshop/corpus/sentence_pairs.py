@@ -23,11 +23,11 @@ from model.workshop.corpus.corpus import (
     pad,
     read_pairs,
 )
-from model.workshop.corpus.windows import Masked, Masking, read_paragraphs
+from model.workshop.corpus.windows import MaskedText, Masking, read_paragraphs
 
-ALONE = 0.25  # share of rows with one sentence, as people type them
-KEPT = 4096  # each row of a batch is used twice
-FOLLOWS, ELSEWHERE, NOTHING = 0, 1, -100  # labels of a row; the last for a single sentence
+SINGLE_SHARE = 0.25  # share of rows with one sentence, as people type them
+CACHED_ROWS = 4096  # each row of a batch is used twice
+FOLLOWS, ELSEWHERE, IGNORE_INDEX = 0, 1, -100  # labels of a row; the last for a single sentence
 
 
 def read_sentences(path: Path) -> list[str]:
@@ -39,7 +39,7 @@ def read_sentences(path: Path) -> list[str]:
 
 
 @dataclass
-class ReadBatch:
+class EncoderBatch:
     """Padded rows for an encoder: source ids [B,S], targets of each position as outputs [B,S] with `<pad>` for none, and
     labels [B]."""
 
@@ -47,7 +47,7 @@ class ReadBatch:
     outputs: Tensor
     labels: Tensor
 
-    def to(self, device: torch.device) -> ReadBatch:
+    def to(self, device: torch.device) -> EncoderBatch:
         return replace(self, source=self.source.to(device), outputs=self.outputs.to(device), labels=self.labels.to(device))
 
 
@@ -59,12 +59,12 @@ class Row:
     label: int
 
 
-class Rows:
+class MaskedRows:
     """Rows with blanks, which depend on the row number and on `key` only."""
 
     def __init__(self, rows: list[Row], masking: Masking, key: str) -> None:
         self.rows, self.masking, self.key = rows, masking, key
-        self.masked = functools.lru_cache(KEPT)(self._masked)
+        self.masked_row = functools.lru_cache(CACHED_ROWS)(self._mask_row)
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -72,29 +72,29 @@ class Rows:
     @property
     def blanks_a_pair(self) -> float:
         """The approximate number of blanks for each pair with a label, or 0 without such pairs."""
-        pairs = sum(row.label != NOTHING for row in self.rows)
-        blanks = sum(self.masking.count(sum(token >= len(CONTROL_TOKENS) for token in row.ids)) for row in self.rows)
+        pairs = sum(row.label != IGNORE_INDEX for row in self.rows)
+        blanks = sum(self.masking.target_count(sum(token >= len(CONTROL_TOKENS) for token in row.ids)) for row in self.rows)
         return blanks / pairs if pairs else 0.0
 
-    def _masked(self, number: int) -> Masked:
-        return self.masking.masked(self.rows[number].ids, random.Random(f"{self.key}/{number}"))
+    def _mask_row(self, number: int) -> MaskedText:
+        return self.masking.mask(self.rows[number].ids, random.Random(f"{self.key}/{number}"))
 
     def tokens(self, rows: Sequence[int]) -> int:
         """Returns the number of tokens to predict in some rows."""
-        return sum(token != PAD for n in rows for token in self.masked(n).told)
+        return sum(token != PAD for n in rows for token in self.masked_row(n).targets)
 
-    def batch(self, indices: Sequence[int]) -> ReadBatch:
+    def batch(self, indices: Sequence[int]) -> EncoderBatch:
         """Returns some of the rows, padded to one length."""
-        masked = [self.masked(n) for n in indices]
+        masked = [self.masked_row(n) for n in indices]
         labels = torch.tensor([self.rows[n].label for n in indices])
-        return ReadBatch(pad([each.read for each in masked]), pad([each.told for each in masked]), labels)
+        return EncoderBatch(pad([each.input_ids for each in masked]), pad([each.targets for each in masked]), labels)
 
     def batches(self, tokens: int, seed: int, epoch: int) -> list[list[int]]:
         """Returns the rows of each batch of an epoch; see `length_batches`."""
-        return alike([len(row.ids) for row in self.rows], tokens, f"{seed}/{epoch}")
+        return length_batches([len(row.ids) for row in self.rows], tokens, f"{seed}/{epoch}")
 
 
-def alike(lengths: Sequence[int], tokens: int, key: str) -> list[list[int]]:
+def length_batches(lengths: Sequence[int], tokens: int, key: str) -> list[list[int]]:
     """Returns rows in batches of similar length with at most `tokens` padded tokens, in an order that depends on `key` only.
 
     Raises ValueError if a row is longer.
@@ -117,7 +117,7 @@ class Books:
     """Encoded texts, each a list of sentences. Sentences that are too long for a row are shortened."""
 
     books: list[list[list[int]]]
-    cut: int = 0  # number of shortened sentences
+    shortened: int = 0  # number of shortened sentences
 
     @classmethod
     def encode(cls, texts: Sequence[Sequence[str]], tokenizer: Tokenizer) -> Books:
@@ -135,7 +135,7 @@ class Books:
     def tokens(self) -> int:
         return sum(len(ids) for book in self.books for ids in book)
 
-    def rows(self, key: str, pairs: bool = True, alone: float = ALONE) -> list[Row]:
+    def rows(self, key: str, pairs: bool = True, single_share: float = SINGLE_SHARE) -> list[Row]:
         """Returns a row for each sentence, which begins with it: alone, or followed by a second sentence.
 
         With `pairs`, a share `single_share` is alone. Half of the others continue with the next sentence, half with a random
@@ -143,7 +143,7 @@ class Books:
         """
         draw = random.Random(key)
         return [
-            _row(book, n, draw) if pairs and draw.random() >= alone else Row([START, *book[n], END], NOTHING)
+            _row(book, n, draw) if pairs and draw.random() >= single_share else Row([START, *book[n], END], IGNORE_INDEX)
             for book in self.books
             for n in range(len(book))
         ]
@@ -151,19 +151,19 @@ class Books:
 
 def _row(book: Sequence[list[int]], n: int, draw: random.Random) -> Row:
     """Returns a pair that begins with sentence n, or the sentence alone if no second one exists."""
-    alone = Row([START, *book[n], END], NOTHING)
+    alone = Row([START, *book[n], END], IGNORE_INDEX)
     if n + 1 == len(book):
         return alone
     if draw.random() < 0.5:
-        return Row(joined(book[n], book[n + 1]), FOLLOWS)
+        return Row(join_pair(book[n], book[n + 1]), FOLLOWS)
     for _ in range(20):
         other = book[draw.randrange(len(book))]
         if other not in (book[n], book[n + 1]):
-            return Row(joined(book[n], other), ELSEWHERE)
+            return Row(join_pair(book[n], other), ELSEWHERE)
     return alone
 
 
-def joined(first: Sequence[int], second: Sequence[int]) -> list[int]:
+def join_pair(first: Sequence[int], second: Sequence[int]) -> list[int]:
     """Returns `<s>` a `</s>` b `</s>`. The longer sentence loses its end until both fit."""
     a, b = list(first), list(second)
     while len(a) + len(b) > MAX_TOKENS - 3:
@@ -195,7 +195,7 @@ def read_labelled(path: Path, known: Collection[str] = ()) -> list[tuple[str, st
     return texts
 
 
-class Labelled:
+class LabelledTexts:
     """Encoded texts with their labels as indices into `classes`. Texts over the limit are shortened."""
 
     def __init__(
@@ -206,7 +206,7 @@ class Labelled:
         limit = MAX_TOKENS - 1 - len(head)
         self.rows = [[*head, *ids[:limit], END] for ids in encoded]
         self.labels = [list(classes).index(label) for label, _ in texts]
-        self.cut = sum(len(ids) > limit for ids in encoded)
+        self.shortened = sum(len(ids) > limit for ids in encoded)
         self.counts = count_tokens(encoded, tokenizer.size)
 
     def __len__(self) -> int:
@@ -216,11 +216,11 @@ class Labelled:
         """Returns the number of labels in some rows: one each."""
         return len(rows)
 
-    def batch(self, indices: Sequence[int]) -> ReadBatch:
+    def batch(self, indices: Sequence[int]) -> EncoderBatch:
         """Returns some of the texts, padded to one length, without targets of positions."""
         source = pad([self.rows[n] for n in indices])
-        return ReadBatch(source, torch.zeros_like(source), torch.tensor([self.labels[n] for n in indices]))
+        return EncoderBatch(source, torch.zeros_like(source), torch.tensor([self.labels[n] for n in indices]))
 
     def batches(self, tokens: int, seed: int, epoch: int) -> list[list[int]]:
         """Returns the rows of each batch of an epoch; see `length_batches`."""
-        return alike([len(row) for row in self.rows], tokens, f"{seed}/{epoch}")
+        return length_batches([len(row) for row in self.rows], tokens, f"{seed}/{epoch}")

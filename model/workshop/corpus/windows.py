@@ -18,8 +18,8 @@ from model.workshop.corpus.corpus import (
     MAX_BLANK,
     Batch,
     DataError,
-    lines,
     pad,
+    read_lines,
 )
 
 MAX_PARAGRAPHS = 10_000_000
@@ -33,7 +33,7 @@ def read_paragraphs(path: Path) -> list[str]:
     """
     paragraphs: list[str] = []
     blank = 0  # empty lines in a row
-    for number, line in lines(path, ".txt, .txt.gz or .zip"):
+    for number, line in read_lines(path, ".txt, .txt.gz or .zip"):
         text = unicodedata.normalize("NFC", line.strip())
         blank = 0 if text else blank + 1
         if blank > MAX_BLANK:
@@ -53,7 +53,7 @@ def read_paragraphs(path: Path) -> list[str]:
     return paragraphs
 
 
-def characters(text: str) -> int:
+def count_characters(text: str) -> int:
     """Returns the number of characters of a paragraph, with its end as one."""
     return len(text) + 1
 
@@ -69,7 +69,7 @@ class Texts:
     @classmethod
     def encode(cls, files: Sequence[Sequence[str]], tokenizer: Tokenizer) -> Texts:
         streams = [[token for text in file for token in (*tokenizer.encode(text), END)] for file in files]
-        return cls(streams, sum(map(len, files)), sum(characters(text) for file in files for text in file))
+        return cls(streams, sum(map(len, files)), sum(count_characters(text) for file in files for text in file))
 
     @property
     def tokens(self) -> int:
@@ -129,15 +129,15 @@ class Windows:
         return Batch(None, pad([self.targets[i] for i in indices]))
 
 
-BLANK, RANDOM = 0.8, 0.1  # shares of the targets; the rest is read unchanged
+BLANK_SHARE, RANDOM_SHARE = 0.8, 0.1  # shares of the targets; the rest is read unchanged
 
 
 @dataclass(frozen=True)
-class Masked:
+class MaskedText:
     """The input of an encoder, and the target of each position; `<pad>` where there is none."""
 
-    read: list[int]
-    told: list[int]
+    input_ids: list[int]
+    targets: list[int]
 
 
 class Masking:
@@ -150,25 +150,25 @@ class Masking:
         self.tokenizer, self.share, self.whole_words, self.blank = tokenizer, share, whole_words, tokenizer.mask
         self.ordinary = [n for n in range(len(CONTROL_TOKENS), tokenizer.size) if n != self.blank]
 
-    def count(self, tokens: int) -> int:
+    def target_count(self, tokens: int) -> int:
         """Returns the number of targets among some tokens."""
         return max(1, round(tokens * self.share)) if tokens else 0
 
-    def masked(self, ids: Sequence[int], draw: random.Random) -> Masked:
+    def mask(self, ids: Sequence[int], draw: random.Random) -> MaskedText:
         """Returns a text with its blanks, which depend on `draw` only."""
         read, targets = list(ids), [PAD] * len(ids)
-        for place in self.chosen(ids, draw):
+        for place in self.choose_positions(ids, draw):
             targets[place], chance = ids[place], draw.random()
-            if chance < BLANK:
+            if chance < BLANK_SHARE:
                 read[place] = self.blank
-            elif chance < BLANK + RANDOM:
+            elif chance < BLANK_SHARE + RANDOM_SHARE:
                 read[place] = draw.choice(self.ordinary)
-        return Masked(read, targets)
+        return MaskedText(read, targets)
 
-    def chosen(self, ids: Sequence[int], draw: random.Random) -> list[int]:
+    def choose_positions(self, ids: Sequence[int], draw: random.Random) -> list[int]:
         """Returns the positions of the targets. Whole words are added while they fit the share, at least one."""
         places = [place for place, token in enumerate(ids) if token >= len(CONTROL_TOKENS) and token != self.blank]
-        limit = self.count(len(places))
+        limit = self.target_count(len(places))
         if not self.whole_words:
             return draw.sample(places, limit)
         words: dict[int, list[int]] = {}

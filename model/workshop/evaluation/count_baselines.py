@@ -34,7 +34,7 @@ STEPS = 150  # at most, of the optimiser
 
 
 @dataclass(frozen=True)
-class Logistic:
+class LogisticRegression:
     """softmax(x W + b), float64: W [F,C], b [C]; `penalty` times the mean square sum of W was added to the mean loss."""
 
     weight: Tensor
@@ -46,7 +46,7 @@ class Logistic:
         return (x.double() @ self.weight + self.bias).log_softmax(-1)
 
 
-def fit(x: Tensor, labels: Tensor, classes: int, penalty: float) -> Logistic:
+def fit(x: Tensor, labels: Tensor, classes: int, penalty: float) -> LogisticRegression:
     """Returns the minimum for features [N,F], dense or sparse, and labels [N]. It is unique, so no seed matters."""
     x = x.double()
     weight = torch.zeros(x.size(1), classes, dtype=torch.float64, requires_grad=True)
@@ -63,12 +63,12 @@ def fit(x: Tensor, labels: Tensor, classes: int, penalty: float) -> Logistic:
 
     with torch.enable_grad():
         search.step(loss)
-    return Logistic(weight.detach(), bias.detach(), penalty)
+    return LogisticRegression(weight.detach(), bias.detach(), penalty)
 
 
-def tuned_regression(
+def tune_regression(
     train: tuple[Tensor, Tensor], dev: tuple[Tensor, Tensor], classes: int, penalties: Sequence[float] = PENALTIES
-) -> tuple[Logistic, float]:
+) -> tuple[LogisticRegression, float]:
     """Returns the fit with the lowest loss on dev, and this loss in nats per example."""
     fits = [fit(*train, classes, penalty) for penalty in penalties]
     losses = [float(F.nll_loss(each.log_probs(dev[0]), dev[1])) for each in fits]
@@ -76,31 +76,31 @@ def tuned_regression(
     return fits[best], losses[best]
 
 
-LEAST = 2  # texts that must contain a word or pair
+MIN_TEXTS = 2  # texts that must contain a word or pair
 ORDERS = (1, 2)  # words alone; words and pairs: dev chooses
 _WORD = re.compile(r"\w+(?:['’]\w+)*|[^\w\s]")
 
 
-def _parts(text: str, order: int) -> Iterator[str]:
+def _terms(text: str, order: int) -> Iterator[str]:
     words = _WORD.findall(text.lower())
     yield from words
     if order > 1:
         yield from map(" ".join, itertools.pairwise(words))
 
 
-class Bags:
+class BagOfWords:
     """Columns for the words, or words and pairs, of a training set. Every row has length 1."""
 
     def __init__(self, texts: Sequence[str], order: int) -> None:
         self.order = order
-        seen = Counter(part for text in texts for part in set(_parts(text, order)))
-        self.columns = {part: n for n, part in enumerate(sorted(part for part, count in seen.items() if count >= LEAST))}
+        seen = Counter(part for text in texts for part in set(_terms(text, order)))
+        self.columns = {part: n for n, part in enumerate(sorted(part for part, count in seen.items() if count >= MIN_TEXTS))}
 
     def features(self, texts: Sequence[str]) -> Tensor:
         """Returns the columns that each text has: sparse, float64 [N,F]."""
         rows, columns, values = [], [], []
         for number, text in enumerate(texts):
-            own = sorted({self.columns[part] for part in _parts(text, self.order) if part in self.columns})
+            own = sorted({self.columns[part] for part in _terms(text, self.order) if part in self.columns})
             rows += [number] * len(own)
             columns += own
             values += [max(1, len(own)) ** -0.5] * len(own)
@@ -109,19 +109,19 @@ class Bags:
         return torch.sparse_coo_tensor(torch.tensor([rows, columns]).long(), entries, size, check_invariants=True).coalesce()
 
 
-def tuned(
+def tune_bag_of_words(
     train: tuple[Sequence[str], Tensor], dev: tuple[Sequence[str], Tensor], classes: int
-) -> tuple[Bags, Logistic, float]:
+) -> tuple[BagOfWords, LogisticRegression, float]:
     """Returns the best combination of order and penalty on dev, and its loss there in nats per example."""
     fits = []
     for order in ORDERS:
-        bags = Bags(train[0], order)
-        fitted, loss = tuned_regression((bags.features(train[0]), train[1]), (bags.features(dev[0]), dev[1]), classes)
+        bags = BagOfWords(train[0], order)
+        fitted, loss = tune_regression((bags.features(train[0]), train[1]), (bags.features(dev[0]), dev[1]), classes)
         fits.append((bags, fitted, loss))
     return min(fits, key=lambda each: each[2])
 
 
-INSTEAD = (0.5, 1.0, 1.5)  # used where the formulas are undefined for lack of n-grams, as in KenLM
+FALLBACK_DISCOUNTS = (0.5, 1.0, 1.5)  # used where the formulas are undefined for lack of n-grams, as in KenLM
 
 
 def discounts(counts: np.ndarray) -> np.ndarray:
@@ -131,41 +131,43 @@ def discounts(counts: np.ndarray) -> np.ndarray:
         share = n[1] / (n[1] + 2 * n[2])
         estimates = np.array([i - (i + 1) * share * n[i + 1] / n[i] for i in (1, 2, 3)])
     fit = np.isfinite(estimates) & (estimates > 0) & (estimates <= (1, 2, 3))
-    return np.concatenate([[0.0], np.where(fit, estimates, INSTEAD)])
+    return np.concatenate([[0.0], np.where(fit, estimates, FALLBACK_DISCOUNTS)])
 
 
 @dataclass(frozen=True)
-class _Counts:
+class _NgramCounts:
     """Counts of the n-grams of an order, with their discounts and backoff weights."""
 
     counts: np.ndarray  # [G]
     discounts: np.ndarray  # [4]
     totals: np.ndarray  # of each context: [C]
-    left: np.ndarray  # gamma of each context: [C]
+    backoff: np.ndarray  # gamma of each context: [C]
 
     @classmethod
-    def of(cls, counts: np.ndarray, contexts: np.ndarray, size: int) -> _Counts:
+    def from_counts(cls, counts: np.ndarray, contexts: np.ndarray, size: int) -> _NgramCounts:
         """Computes the discounts of counts [G] of n-grams; `contexts` [G] numbers their contexts, of which there are
         `size`."""
         values = discounts(counts)
         totals = np.bincount(contexts, counts, size)
         return cls(counts, values, totals, np.bincount(contexts, values[np.minimum(counts, 3)], size) / totals)
 
-    def mixed(self, places: np.ndarray, found: np.ndarray, contexts: np.ndarray, lower: np.ndarray) -> np.ndarray:
+    def interpolate(self, places: np.ndarray, present: np.ndarray, contexts: np.ndarray, lower: np.ndarray) -> np.ndarray:
         """Returns P_k of the n-grams at `places` (if present) in known contexts, [N]."""
-        counts = np.where(found, self.counts[places], 0)
+        counts = np.where(present, self.counts[places], 0)
         discounted = counts - self.discounts[np.minimum(counts, 3)]
-        return discounted / self.totals[contexts] + self.left[contexts] * lower
+        return discounted / self.totals[contexts] + self.backoff[contexts] * lower
 
 
 @dataclass(frozen=True)
-class _Order:
+class _NgramOrder:
     """N-grams of an order. A key is the context's number times the number of symbols, plus the last symbol."""
 
     keys: np.ndarray  # of the n-grams, sorted: [G]
-    occurrences: _Counts
-    before: _Counts | None  # different symbols before each; None of the highest order
-    longer: np.ndarray | None  # keys of the contexts that are one symbol longer, sorted; their places are their numbers
+    occurrences: _NgramCounts
+    continuations: _NgramCounts | None  # different symbols before each; None of the highest order
+    longer_contexts: (
+        np.ndarray | None
+    )  # keys of the contexts that are one symbol longer, sorted; their places are their numbers
 
 
 class NGrams:
@@ -190,16 +192,20 @@ class NGrams:
                 keys, contexts = np.unique(contexts * self._base + stream[positions - k], return_inverse=True)
                 longer.append(keys)
                 size = len(keys)
-        self._orders = [self._made(k, grams, longer) for k in range(order)]
+        self._orders = [self._build_order(k, grams, longer) for k in range(order)]
 
-    def _made(self, k: int, grams: list[tuple[np.ndarray, np.ndarray, int]], longer: list[np.ndarray]) -> _Order:
+    def _build_order(self, k: int, grams: list[tuple[np.ndarray, np.ndarray, int]], longer: list[np.ndarray]) -> _NgramOrder:
         keys, counts, size = grams[k]
         before = None
         if k + 1 < self.order:
             above = grams[k + 1][0]  # each n-gram of the next order is one symbol before one of this
             own = longer[k][above // self._base] // self._base * self._base + above % self._base
-            before = _Counts.of(np.bincount(np.searchsorted(keys, own), minlength=len(keys)), keys // self._base, size)
-        return _Order(keys, _Counts.of(counts, keys // self._base, size), before, longer[k] if before else None)
+            before = _NgramCounts.from_counts(
+                np.bincount(np.searchsorted(keys, own), minlength=len(keys)), keys // self._base, size
+            )
+        return _NgramOrder(
+            keys, _NgramCounts.from_counts(counts, keys // self._base, size), before, longer[k] if before else None
+        )
 
     def _padded(self, text: np.ndarray) -> np.ndarray:
         return np.concatenate([np.full(self.order, self.symbols), np.asarray(text)]).astype(np.int64)
@@ -211,17 +217,17 @@ class NGrams:
         contexts, known = np.zeros(len(positions), np.int64), np.ones(len(positions), bool)
         lower, probs = np.full(len(positions), 1 / self.symbols), np.empty((self.order, len(positions)))
         for k, level in enumerate(self._orders, 1):
-            places, there = _looked_up(level.keys, contexts * self._base + stream[positions])
+            places, there = _find_keys(level.keys, contexts * self._base + stream[positions])
             there &= known
-            probs[k - 1] = np.where(known, level.occurrences.mixed(places, there, contexts, lower), lower)
-            if level.before is not None and level.longer is not None:
-                lower = np.where(known, level.before.mixed(places, there, contexts, lower), lower)
-                contexts, there = _looked_up(level.longer, contexts * self._base + stream[positions - k])
+            probs[k - 1] = np.where(known, level.occurrences.interpolate(places, there, contexts, lower), lower)
+            if level.continuations is not None and level.longer_contexts is not None:
+                lower = np.where(known, level.continuations.interpolate(places, there, contexts, lower), lower)
+                contexts, there = _find_keys(level.longer_contexts, contexts * self._base + stream[positions - k])
                 known &= there
         return probs
 
 
-def _looked_up(keys: np.ndarray, wanted: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _find_keys(keys: np.ndarray, queries: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Returns the position of each key among sorted ones, and a mask of the keys that are present."""
-    places = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
-    return places, keys[places] == wanted
+    places = np.minimum(np.searchsorted(keys, queries), len(keys) - 1)
+    return places, keys[places] == queries

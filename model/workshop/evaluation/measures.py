@@ -16,19 +16,19 @@ from typing import Any
 from model.checkpoint import Checkpoint
 from model.decoding.strategy import Decoding
 from model.text.languages import FRENCH
-from model.workshop.corpus.corpus import by_source
+from model.workshop.corpus.corpus import targets_by_source
 from model.workshop.evaluation.scoring import (
     GREEDY,
-    Said,
-    say,
-    scored,
+    BatchTranslations,
+    score_translations,
+    translate_texts,
 )
 
-MOST_JOINED = 10  # sentences in one text
+MAX_JOINED = 10  # sentences in one text
 
 
 @dataclass(frozen=True)
-class Inputs:
+class InputSelection:
     """Selects the inputs to translate from the pairs of a file; ValueError for invalid settings.
 
     Takes the distinct sentences of `at_least` words (separated by spaces), at most `limit`. `join` draws random sentences
@@ -46,19 +46,19 @@ class Inputs:
             raise ValueError(f"--limit is {self.limit}; expected at least 1")
         if self.at_least < 1:
             raise ValueError(f"--at-least is {self.at_least}; expected at least 1 word")
-        if self.join and not 2 <= self.join[0] <= self.join[1] <= MOST_JOINED:
+        if self.join and not 2 <= self.join[0] <= self.join[1] <= MAX_JOINED:
             low, high = self.join
-            raise ValueError(f"--join is {low}-{high}; expected as 3-5 or 4, with 2 to {MOST_JOINED} sentences in a text")
+            raise ValueError(f"--join is {low}-{high}; expected as 3-5 or 4, with 2 to {MAX_JOINED} sentences in a text")
         if self.seed < 0:
             raise ValueError(f"--seed is {self.seed}; expected at least 0")
 
-    def of(self, pairs: Sequence[tuple[str, str]]) -> list[tuple[str, list[str]]]:
+    def select(self, pairs: Sequence[tuple[str, str]]) -> list[tuple[str, list[str]]]:
         """Returns each input with its references: all targets of a sentence, or for a joined text its first targets,
         joined.
 
         Raises ValueError where no input is left.
         """
-        groups = [each for each in by_source(pairs).items() if len(each[0].split()) >= self.at_least][: self.limit]
+        groups = [each for each in targets_by_source(pairs).items() if len(each[0].split()) >= self.at_least][: self.limit]
         if not groups:
             raise ValueError(f"no sentence has {self.at_least} words; give a smaller --at-least")
         if not self.join:
@@ -82,42 +82,51 @@ class Inputs:
 
 WORDS, LANGUAGE = FRENCH.address, FRENCH.name
 _NOUNS = re.compile(r"(?<!\w)(?:rendez|garde[- ]à)-vous(?!\w)")  # *un rendez-vous*, *au garde-à-vous* address nobody
-_STANDS = {
+_PATTERNS = {
     name: re.compile("|".join(rf"(?<!\w){word}" + ("" if word[-1] == "'" else r"(?!\w)") for word in words))
     for name, words in WORDS.items()
 }
 
 
-def says(text: str) -> set[str]:
+def forms_of_address(text: str) -> set[str]:
     """Returns the forms, *tu* or *vous*, that occur in a text. Typographic apostrophes count as plain ones."""
     plain = _NOUNS.sub("", unicodedata.normalize("NFC", text).lower().replace("’", "'"))
-    return {name for name, pattern in _STANDS.items() if pattern.search(plain)}
+    return {name for name, pattern in _PATTERNS.items() if pattern.search(plain)}
 
 
-def shares(texts: Sequence[str]) -> dict[str, float | int | None]:
+def address_shares(texts: Sequence[str]) -> dict[str, float | int | None]:
     """Returns the shares of texts with *tu* and with *vous* (0 to 1), and the ratio of *vous* to *tu*.
 
     The ratio is None without *tu*. A text may have both. Raises ValueError where there is no text.
     """
     if not texts:
         raise ValueError("there is no text to look for tu and vous in; expected at least one")
-    forms = [says(text) for text in texts]
+    forms = [forms_of_address(text) for text in texts]
     count = {name: sum(name in each for each in forms) for name in WORDS}
     result: dict[str, float | int | None] = {"texts": len(texts)}
     result |= {name: round(number / len(texts), 4) for name, number in count.items()}
     return result | {"vous_to_tu": round(count["vous"] / count["tu"], 3) if count["tu"] else None}
 
 
-def compared(said: Sequence[str], references: Sequence[Sequence[str]]) -> dict[str, dict[str, float | int | None]]:
+def compare_address(
+    translations: Sequence[str], references: Sequence[Sequence[str]]
+) -> dict[str, dict[str, float | int | None]]:
     """Returns `address_shares` of translations, of first references, and of all references where there are more."""
     first, rows = [each[0] for each in references], [each for own in references for each in own]
-    return {"said": shares(said), "first": shares(first)} | ({"all": shares(rows)} if len(rows) > len(first) else {})
+    return {"said": address_shares(translations), "first": address_shares(first)} | (
+        {"all": address_shares(rows)} if len(rows) > len(first) else {}
+    )
 
 
 REFERENCES = ("first", "all")
-LONG = 15  # words of a long sentence
-EVERY, JOINED = Inputs(), Inputs(join=(3, 5))
-NAMES = {"first": "", "all": "_all_references", "joined": "_joined", "long": "_long"}  # what follows a key of metrics.json
+LONG_WORDS = 15  # words of a long sentence
+ALL_SENTENCES, JOINED = InputSelection(), InputSelection(join=(3, 5))
+KEY_SUFFIXES = {
+    "first": "",
+    "all": "_all_references",
+    "joined": "_joined",
+    "long": "_long",
+}  # what follows a key of metrics.json
 Groups = Sequence[tuple[str, Sequence[str]]]  # inputs with their references
 Progress = Callable[[int], None]
 
@@ -125,7 +134,7 @@ Progress = Callable[[int], None]
 def measure(
     checkpoint: Checkpoint,
     pairs: Sequence[tuple[str, str]],
-    inputs: Inputs = EVERY,
+    inputs: InputSelection = ALL_SENTENCES,
     references: str = "first",
     decoding: Decoding = GREEDY,
     progress: Progress = lambda done: None,
@@ -136,8 +145,8 @@ def measure(
     `address`. Joined sentences have one reference, because only their first targets belong together.
     """
     assert not inputs.join or references == "first"
-    groups = inputs.of(pairs)
-    return _row(checkpoint, groups, _said(checkpoint, groups, decoding, progress), references, inputs)
+    groups = inputs.select(pairs)
+    return _row(checkpoint, groups, _translate(checkpoint, groups, decoding, progress), references, inputs)
 
 
 def measure_all(
@@ -152,29 +161,31 @@ def measure_all(
     `first` and `all`: all distinct sentences (at most `limit`) with the first or all references. `long`: the long ones
     among them, with the limit as `of_first`. `joined`: joined sentences. A selection without inputs is left out.
     """
-    inputs = replace(EVERY, limit=limit)
-    groups = inputs.of(pairs)
-    translations = _said(checkpoint, groups, decoding, progress)
+    inputs = replace(ALL_SENTENCES, limit=limit)
+    groups = inputs.select(pairs)
+    translations = _translate(checkpoint, groups, decoding, progress)
     entries = {each: _row(checkpoint, groups, translations, each, inputs) for each in REFERENCES}
     if JOINED.join and len(groups) >= JOINED.join[0]:
         entries["joined"] = measure(checkpoint, pairs, replace(JOINED, limit=limit), "first", decoding, progress)
-    if rows := [n for n, (source, _) in enumerate(groups) if len(source.split()) >= LONG]:
+    if rows := [n for n, (source, _) in enumerate(groups) if len(source.split()) >= LONG_WORDS]:
         chosen = [groups[n] for n in rows]
-        entries["long"] = _row(checkpoint, chosen, translations.chosen(rows), "first", Inputs(at_least=LONG))
+        entries["long"] = _row(checkpoint, chosen, translations.select(rows), "first", InputSelection(at_least=LONG_WORDS))
         entries["long"] |= {} if limit is None else {"of_first": limit}
     return entries
 
 
-def _said(checkpoint: Checkpoint, groups: Groups, decoding: Decoding, progress: Progress) -> Said:
+def _translate(checkpoint: Checkpoint, groups: Groups, decoding: Decoding, progress: Progress) -> BatchTranslations:
     tokenizers = checkpoint.source_tokenizer, checkpoint.target_tokenizer
-    return say(checkpoint.model, *tokenizers, [source for source, _ in groups], progress, decoding)
+    return translate_texts(checkpoint.model, *tokenizers, [source for source, _ in groups], progress, decoding)
 
 
-def _row(checkpoint: Checkpoint, groups: Groups, said: Said, references: str, inputs: Inputs) -> dict[str, Any]:
+def _row(
+    checkpoint: Checkpoint, groups: Groups, translations: BatchTranslations, references: str, inputs: InputSelection
+) -> dict[str, Any]:
     rows = [targets if references == "all" else targets[:1] for _, targets in groups]
-    entry: dict[str, Any] = scored(said, rows) | {"references": references} | inputs.to_dict()
+    entry: dict[str, Any] = score_translations(translations, rows) | {"references": references} | inputs.to_dict()
     if checkpoint.languages[1] == LANGUAGE:
-        entry["address"] = compared(said.texts, [targets for _, targets in groups])
+        entry["address"] = compare_address(translations.texts, [targets for _, targets in groups])
     return entry
 
 

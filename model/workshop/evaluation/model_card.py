@@ -14,7 +14,7 @@ from model.checkpoint import Checkpoint
 from model.io.files import MEGABYTE, read_text
 from model.text.warning_calibration import Worth, read
 
-MOST = MEGABYTE  # bytes of a model card
+MAX_BYTES = MEGABYTE  # bytes of a model card
 HEADING = "## How often the warnings are right"
 KINDS = {
     "rare": "a source word that training had fewer than 5 times",
@@ -57,7 +57,7 @@ def write(path: Path, warnings: dict[str, Any]) -> None:
 
 def rename(path: Path, name: str) -> None:
     """Replaces the heading of a model card by a name, where the card has one. Raises the errors of `put`."""
-    text = read_text(path, MOST)
+    text = read_text(path, MAX_BYTES)
     path.write_text(re.sub(r"\A# .*", lambda _: f"# {name}", text), encoding="utf-8")
 
 
@@ -66,7 +66,7 @@ def put(path: Path, heading: str, section: str) -> None:
 
     Raises FileError where the card is no text, too large, or no regular file.
     """
-    text = read_text(path, MOST) if os.path.lexists(path) else ""
+    text = read_text(path, MAX_BYTES) if os.path.lexists(path) else ""
     before, match, after = text.partition(heading)
     following = re.search(r"^## ", after, re.MULTILINE) if match else None
     rest = after[following.start() :] if following else ""
@@ -84,11 +84,11 @@ class DataSource:
     title: str
     authors: str
     licence: str
-    where: str = ""  # how it was obtained
+    origin: str = ""  # how it was obtained
 
     def describe(self) -> str:
         """Returns title, authors, licence and origin in one line."""
-        return f"{self.title}, {self.authors}{self.where and f', {self.where}'}. Licence: {self.licence}."
+        return f"{self.title}, {self.authors}{self.origin and f', {self.origin}'}. Licence: {self.licence}."
 
 
 def _book(title: str, authors: str) -> DataSource:
@@ -130,10 +130,10 @@ def describe_sources(digests: Mapping[str, str]) -> str:
     return "\n".join(f"- {', '.join(files)}: {source}" for source, files in names.items())
 
 
-FALLS = {"cosine": "cosine to zero", "noam": "the inverse root of the step"}
+SCHEDULES = {"cosine": "cosine to zero", "noam": "the inverse root of the step"}
 NORMS = {"layernorm": "LayerNorm", "rmsnorm": "RMSNorm"}
-CURVE = 8  # rows of the table of validations; the kept one is always among them
-MEASURED = {  # field of a validation: column title, number format
+MAX_ROWS = 8  # rows of the table of validations; the kept one is always among them
+COLUMNS = {  # field of a validation: column title, number format
     "dev_loss": ("dev loss", "{:.3f}"),
     "bits_per_character": ("bits a character", "{:.3f}"),
     "blank_loss": ("nats a blank", "{:.3f}"),
@@ -146,12 +146,12 @@ MEASURED = {  # field of a validation: column title, number format
 }
 
 
-def what_it_is(made: Checkpoint, kind: str, layers: str, more: str = "") -> str:
+def architecture(checkpoint: Checkpoint, kind: str, layers: str, more: str = "") -> str:
     """Returns the section on the architecture.
 
     `kind`: type of model; `layers`: its layers; `more`: further parts, beginning with a comma.
     """
-    config = made.config
+    config = checkpoint.config
     output = (
         "whose embedding is also the output projection" if config.tied_output else "with an output projection of its own"
     )
@@ -163,20 +163,21 @@ def what_it_is(made: Checkpoint, kind: str, layers: str, more: str = "") -> str:
     return (
         f"## What it is\n\n{'Pre' if config.norm_first else 'Post'}-norm {kind}: {layers}, {config.heads} heads, "
         f"d_model {config.d_model}, d_ff {config.d_ff}, {config.activation}, {NORMS[config.norm]}, {config.positions} "
-        f"positions, {words}{written}{more}. {made.model.parameter_count:,} parameters, stored as float16 and computed in "
+        f"positions, {words}{written}{more}. {checkpoint.model.parameter_count:,} "
+        "parameters, stored as float16 and computed in "
         "float32."
     )
 
 
-def data(metrics: Mapping[str, Any], sizes: Callable[[Mapping[str, Any]], str]) -> str:
+def data_section(metrics: Mapping[str, Any], sizes: Callable[[Mapping[str, Any]], str]) -> str:
     """Returns the section on the data. `sizes` describes the size of a part of the metrics in words."""
     run, dev = metrics["training"], metrics["dev"]
     hashes = "\n".join(f"- SHA-256 of `{name}`: `{digest}`" for name, digest in run["data_sha256"].items())
-    text = f"Trained on {sizes(run)}; chosen by {sizes(dev)}{_chosen_by(run)}."
+    text = f"Trained on {sizes(run)}; chosen by {sizes(dev)}{_dev_overlap(run)}."
     return f"## Data\n\n{text}\n\n{describe_sources(run['data_sha256'])}\n\n{hashes}"
 
 
-def _chosen_by(run: Mapping[str, Any]) -> str:
+def _dev_overlap(run: Mapping[str, Any]) -> str:
     """Returns a clause that says whether the dev files, by SHA-256, are also training files.
 
     Overlap of different files is not checked.
@@ -191,12 +192,12 @@ def _chosen_by(run: Mapping[str, Any]) -> str:
     return ", which are also trained on" if all(chosen) else ", part of which is also trained on"
 
 
-def training(made: Checkpoint, more: str = "", reached: str = "") -> str:
+def training_section(checkpoint: Checkpoint, more: str = "", reached: str = "") -> str:
     """Returns the section on the training.
 
     `more`: sentences of the task, each after a space; `reached`: the dev loss in further units.
     """
-    run, dev, config = made.metrics["training"], made.metrics["dev"], made.config
+    run, dev, config = checkpoint.metrics["training"], checkpoint.metrics["dev"], checkpoint.config
     origin = ""
     if "init" in run:
         origin = (
@@ -205,12 +206,13 @@ def training(made: Checkpoint, more: str = "", reached: str = "") -> str:
     decides = "the last is kept" if run.get("keep") == "last" else "dev loss decides"
     return (
         f"## Training\n\n{origin}{run['steps']:,} steps, {run['minutes']:,} minutes. Adam (0.9, 0.98, 1e-9), linear warm-up "
-        f"({run['warmup']:,} steps to {run['learning_rate']:g}), then {FALLS[run['schedule']]}; batches of at most "
-        f"{run['batch_tokens']:,} tokens{_cut(run)}, {_several(run['epochs'], 'epoch')}; label smoothing "
+        f"({run['warmup']:,} steps to {run['learning_rate']:g}), then {SCHEDULES[run['schedule']]}; batches of at most "
+        f"{run['batch_tokens']:,} tokens{_cut(run)}, {_plural(run['epochs'], 'epoch')}; label smoothing "
         f"{run['label_smoothing']:g}; weight decay "
         f"{run['weight_decay']:g}; dropout {config.dropout:g} on embeddings and sub-layer outputs, "
         f"{config.attention_dropout:g} on attention; gradient norm clipped at {run['clip']:g}; seed {run['seed']}.{more} "
-        f"{_kept(made.metrics)}; {decides}. Kept: step {dev['step']:,}, dev loss {dev['dev_loss']:.3f} nats{reached}."
+        f"{_averaged_weights(checkpoint.metrics)}; {decides}. Kept: step {dev['step']:,}, "
+        f"dev loss {dev['dev_loss']:.3f} nats{reached}."
     )
 
 
@@ -219,11 +221,11 @@ def _cut(run: Mapping[str, Any]) -> str:
     return " as the vocabulary cuts them" if run.get("bpe_dropout") else ""
 
 
-def _several(count: int, what: str) -> str:
+def _plural(count: int, what: str) -> str:
     return f"{count:,} {what}{'' if count == 1 else 's'}"
 
 
-def _kept(metrics: Mapping[str, Any]) -> str:
+def _averaged_weights(metrics: Mapping[str, Any]) -> str:
     """Describes the averaging of the kept weights. There may have been fewer validations than are averaged."""
     until = [entry for entry in metrics.get("validations", ()) if entry["step"] <= metrics["dev"]["step"]]
     count = min(metrics["training"]["average"], len(until) or metrics["training"]["average"])
@@ -232,32 +234,34 @@ def _kept(metrics: Mapping[str, Any]) -> str:
     return f"What is kept is the mean of the weights at {count} validations in a row"
 
 
-def validations(metrics: Mapping[str, Any]) -> str:
+def validations_section(metrics: Mapping[str, Any]) -> str:
     """Returns a table of the first, last, kept and evenly spaced validations; empty for fewer than two."""
     entries, best = metrics.get("validations", ()), metrics["dev"]["step"]
     if len(entries) < 2:
         return ""
-    names = [name for name in MEASURED if name in entries[-1]]
+    names = [name for name in COLUMNS if name in entries[-1]]
     last = len(entries) - 1
-    chosen = {round(n * last / (CURVE - 1)) for n in range(CURVE)} | {n for n, e in enumerate(entries) if e["step"] == best}
+    chosen = {round(n * last / (MAX_ROWS - 1)) for n in range(MAX_ROWS)} | {
+        n for n, e in enumerate(entries) if e["step"] == best
+    }
     rows = [
         f"| {entry['step']:,}{' (kept)' if entry['step'] == best else ''} | "
-        + " | ".join(MEASURED[name][1].format(entry[name]) if name in entry else "" for name in names)
+        + " | ".join(COLUMNS[name][1].format(entry[name]) if name in entry else "" for name in names)
         + " |"
         for entry in (entries[n] for n in sorted(chosen))
     ]
-    heads = " | ".join(MEASURED[name][0] for name in names)
+    heads = " | ".join(COLUMNS[name][0] for name in names)
     return "\n".join(["## Validations\n", f"| step | {heads} |", "|---" * (len(names) + 1) + "|", *rows])
 
 
-def whole(made: Checkpoint, *sections: str) -> str:
+def join_sections(checkpoint: Checkpoint, *sections: str) -> str:
     """Returns a card of the sections that are not empty."""
-    return "\n\n".join((f"# {made.name}", *filter(None, sections)))
+    return "\n\n".join((f"# {checkpoint.name}", *filter(None, sections)))
 
 
-def begin(path: Path, made: Checkpoint, card: Callable[[Checkpoint], str]) -> None:
+def write_if_absent(path: Path, checkpoint: Checkpoint, card: Callable[[Checkpoint], str]) -> None:
     """Writes a card where there is none, and where the checkpoint records its training."""
     if path.exists():
         return
     with contextlib.suppress(KeyError, TypeError, ValueError, AttributeError, IndexError):
-        path.write_text(card(made), encoding="utf-8")
+        path.write_text(card(checkpoint), encoding="utf-8")

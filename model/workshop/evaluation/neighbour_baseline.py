@@ -29,10 +29,10 @@ from model.workshop.corpus.corpus import pad
 from model.workshop.corpus.sentence_pairs import Row
 
 SHARE = 0.15  # of a sentence's words are blanks, at least one
-ROWS = 64  # blanks per batch
+BATCH_BLANKS = 64  # blanks per batch
 
 
-class Choices:
+class BlankVocabulary:
     """Words that may fill a blank: those with a space before them and those without, each with its number."""
 
     def __init__(self, tokenizer: Tokenizer) -> None:
@@ -42,7 +42,7 @@ class Choices:
         self.tokens = {False: sorted(self.spaced), True: sorted(self.first)}  # by whether they open a sentence
         self.number = {token: n for each in self.tokens.values() for n, token in enumerate(each)}
 
-    def opens(self, token: int) -> bool:
+    def is_sentence_initial(self, token: int) -> bool:
         """Returns True for a word without a space before it."""
         return token in self.first
 
@@ -57,7 +57,9 @@ class Blank:
     word: int
 
 
-def blanks(sentences: Sequence[Sequence[int]], tokenizer: Tokenizer, choices: Choices, key: str = "") -> list[Blank]:
+def sample_blanks(
+    sentences: Sequence[Sequence[int]], tokenizer: Tokenizer, choices: BlankVocabulary, key: str = ""
+) -> list[Blank]:
     """Returns blanks of tokenized sentences, drawn from `key`; none where no word is one token."""
     result = []
     for number, ids in enumerate(sentences):
@@ -74,7 +76,7 @@ def blanks(sentences: Sequence[Sequence[int]], tokenizer: Tokenizer, choices: Ch
 
 
 @dataclass(frozen=True)
-class Told:
+class ExampleScores:
     """Natural log-probability of the right answer for N examples, and whether it is the most probable answer."""
 
     log_probs: np.ndarray  # [N]
@@ -86,54 +88,54 @@ def score(
     model: EncoderOnly,
     tokenizer: Tokenizer,
     sentences: Sequence[Sequence[int]],
-    asked: Sequence[Blank],
-    choices: Choices,
+    blanks: Sequence[Blank],
+    choices: BlankVocabulary,
     progress: Callable[[int], object] = lambda done: None,
-) -> Told:
+) -> ExampleScores:
     """Scores a model on each blank. It reads the sentence alone, with `<mask>` in place of the word."""
     assert tokenizer.mask is not None, "there is a token for a blank"
     device, start = next(model.parameters()).device, [START] if model.config.source_start else []
-    log_probs, right = np.empty(len(asked)), np.empty(len(asked), bool)
-    order = sorted(range(len(asked)), key=lambda n: len(sentences[asked[n].sentence]))
+    log_probs, right = np.empty(len(blanks)), np.empty(len(blanks), bool)
+    order = sorted(range(len(blanks)), key=lambda n: len(sentences[blanks[n].sentence]))
     tables = {opens: torch.tensor(tokens, device=device) for opens, tokens in choices.tokens.items()}
-    for first in range(0, len(order), ROWS):
-        chosen = order[first : first + ROWS]
+    for first in range(0, len(order), BATCH_BLANKS):
+        chosen = order[first : first + BATCH_BLANKS]
         rows, places = [], []
         for n in chosen:
-            row = [*start, *sentences[asked[n].sentence], END]
-            places.append(len(start) + asked[n].place)
+            row = [*start, *sentences[blanks[n].sentence], END]
+            places.append(len(start) + blanks[n].place)
             row[places[-1]] = tokenizer.mask
             rows.append(row)
         hidden = forced(model, pad(rows).to(device), None)[torch.arange(len(rows)), places]  # [N,D]
         logits = model.project(hidden).double()  # [N,V]
         for n, row in zip(chosen, logits, strict=True):
-            among = row[tables[choices.opens(asked[n].token)]].log_softmax(-1)
-            wanted = choices.number[asked[n].token]
+            among = row[tables[choices.is_sentence_initial(blanks[n].token)]].log_softmax(-1)
+            wanted = choices.number[blanks[n].token]
             log_probs[n], right[n] = float(among[wanted]), int(among.argmax()) == wanted
         progress(len(chosen))
-    return Told(log_probs, right)
+    return ExampleScores(log_probs, right)
 
 
 SELECTIONS = ((), (-1,), (1,), (-2, -1), (1, 2), (-1, 1), (-2, -1, 1), (-1, 1, 2), (-2, -1, 1, 2))
-LEVELS = 8  # of counts: 1, 2, 4, ...; each twice, for many or few different words
-ADDED = 0.5  # added to the count of each word without neighbours
-SHRUNK = 1e-3  # weight of the squared logits, which regularises rare buckets
+COUNT_LEVELS = 8  # of counts: 1, 2, 4, ...; each twice, for many or few different words
+SMOOTHING = 0.5  # added to the count of each word without neighbours
+WEIGHT_PENALTY = 1e-3  # weight of the squared logits, which regularises rare buckets
 Key = tuple[int, bool, tuple[str, ...]]
 Sentences = Sequence[Sequence[int]]
 
 
-class Counted:
+class NeighbourCounts:
     """Counts of the training sentences, for the neighbours of given blanks only."""
 
     def __init__(
-        self, tokenizer: Tokenizer, choices: Choices, train: Sentences, asked: Sequence[tuple[Sentences, Blank]]
+        self, tokenizer: Tokenizer, choices: BlankVocabulary, train: Sentences, blanks: Sequence[tuple[Sentences, Blank]]
     ) -> None:
         self.tokenizer, self.choices = tokenizer, choices
         self._words: dict[tuple[int, int], list[str]] = {}
-        self._kept: list[Sentences] = []  # texts whose words are cached
+        self._texts: list[Sentences] = []  # texts whose words are cached
         self._counts: dict[Key, Counter[int]] = {
             key: Counter()
-            for sentences, blank in asked
+            for sentences, blank in blanks
             for key in self._keys(self._spelled(sentences, blank.sentence), blank)
         }
         for ids in train:
@@ -146,9 +148,9 @@ class Counted:
                             own[choices.number[token]] += 1
 
     def _spelled(self, sentences: Sentences, number: int) -> list[str]:
-        which = next((n for n, each in enumerate(self._kept) if each is sentences), len(self._kept))
-        if which == len(self._kept):
-            self._kept.append(sentences)
+        which = next((n for n, each in enumerate(self._texts) if each is sentences), len(self._texts))
+        if which == len(self._texts):
+            self._texts.append(sentences)
         if (which, number) not in self._words:
             self._words[which, number] = [text for text, _ in self.tokenizer.spelled(sentences[number])]
         return self._words[which, number]
@@ -159,15 +161,15 @@ class Counted:
             offset: words[blank.word + offset] if 0 <= blank.word + offset < len(words) else "" for offset in (-2, -1, 1, 2)
         }
         for n, offsets in enumerate(SELECTIONS):
-            yield n, self.choices.opens(blank.token), tuple(near[offset] for offset in offsets)
+            yield n, self.choices.is_sentence_initial(blank.token), tuple(near[offset] for offset in offsets)
 
     def counts(self, sentences: Sentences, blank: Blank) -> list[Counter[int]]:
         """Returns the counts of words between the blank's neighbours, by each selection."""
         return [self._counts[key] for key in self._keys(self._spelled(sentences, blank.sentence), blank)]
 
-    def size(self, blank: Blank) -> int:
+    def choice_count(self, blank: Blank) -> int:
         """Returns the number of words that a blank may be."""
-        return len(self.choices.tokens[self.choices.opens(blank.token)])
+        return len(self.choices.tokens[self.choices.is_sentence_initial(blank.token)])
 
 
 def _buckets(parts: Sequence[Counter[int]]) -> list[int]:
@@ -176,13 +178,13 @@ def _buckets(parts: Sequence[Counter[int]]) -> list[int]:
 
 
 def _bucket(own: Counter[int], total: int) -> int:
-    return 2 * min(LEVELS - 1, int(math.log2(total))) + (2 * len(own) > total) if total else -1
+    return 2 * min(COUNT_LEVELS - 1, int(math.log2(total))) + (2 * len(own) > total) if total else -1
 
 
-class Neighbours:
+class NeighbourBaseline:
     """Mixture of neighbour counts, tuned on blanks of dev."""
 
-    def __init__(self, counted: Counted, sentences: Sentences, dev: Sequence[Blank]) -> None:
+    def __init__(self, counted: NeighbourCounts, sentences: Sentences, dev: Sequence[Blank]) -> None:
         self.counted = counted
         counts = [counted.counts(sentences, blank) for blank in dev]
         rows = [[self._share(n, own, blank) for n, own in enumerate(each)] for each, blank in zip(counts, dev, strict=True)]
@@ -190,53 +192,55 @@ class Neighbours:
             torch.tensor(rows, dtype=torch.float64),
             torch.tensor([_buckets(parts) for parts in counts]),
         )  # [N,9]
-        self.numbers = torch.zeros(len(SELECTIONS), 2 * LEVELS, dtype=torch.float64, requires_grad=True)
-        search = torch.optim.LBFGS([self.numbers], max_iter=60, tolerance_change=1e-7, line_search_fn="strong_wolfe")
+        self.logits = torch.zeros(len(SELECTIONS), 2 * COUNT_LEVELS, dtype=torch.float64, requires_grad=True)
+        search = torch.optim.LBFGS([self.logits], max_iter=60, tolerance_change=1e-7, line_search_fn="strong_wolfe")
 
         def loss() -> torch.Tensor:
             search.zero_grad()
-            total = SHRUNK * self.numbers.square().mean() - (self._weights(buckets) * shares).sum(-1).log().mean()
+            total = WEIGHT_PENALTY * self.logits.square().mean() - (self._weights(buckets) * shares).sum(-1).log().mean()
             total.backward()
             return total
 
         with torch.enable_grad():
             search.step(loss)
-        self.numbers.requires_grad_(False)
+        self.logits.requires_grad_(False)
 
     def _share(self, selection: int, own: Counter[int], blank: Blank) -> float:
         """Returns the relative frequency of the right word. Without neighbours it is smoothed, so it is never 0."""
         count, total = own[self.counted.choices.number[blank.token]], own.total()
         if not selection:
-            return (count + ADDED) / (total + ADDED * self.counted.size(blank))
+            return (count + SMOOTHING) / (total + SMOOTHING * self.counted.choice_count(blank))
         return count / total if total else 0.0
 
     def _weights(self, buckets: torch.Tensor) -> torch.Tensor:
         """Returns weights [N,9] of the selections by their buckets [N,9]."""
-        known = self.numbers[torch.arange(len(SELECTIONS)), buckets.clamp(min=0)]  # [N,9]
+        known = self.logits[torch.arange(len(SELECTIONS)), buckets.clamp(min=0)]  # [N,9]
         return known.masked_fill(buckets < 0, -torch.inf).log_softmax(-1).exp()
 
     def distribution(self, sentences: Sentences, blank: Blank) -> np.ndarray:
         """Returns the probability of every word that may fill the blank."""
         parts = self.counted.counts(sentences, blank)
         weights = self._weights(torch.tensor([_buckets(parts)]))[0].tolist()
-        size, plain = self.counted.size(blank), parts[0].total()
-        probs = np.full(size, weights[0] * ADDED / (plain + ADDED * size))
+        size, plain = self.counted.choice_count(blank), parts[0].total()
+        probs = np.full(size, weights[0] * SMOOTHING / (plain + SMOOTHING * size))
         for n, (own, weight) in enumerate(zip(parts, weights, strict=True)):
             if own:
-                total = own.total() if n else plain + ADDED * size
+                total = own.total() if n else plain + SMOOTHING * size
                 probs[np.fromiter(own, np.int64)] += weight / total * np.fromiter(own.values(), float)
         return probs
 
-    def score(self, sentences: Sentences, asked: Sequence[Blank]) -> Told:
+    def score(self, sentences: Sentences, blanks: Sequence[Blank]) -> ExampleScores:
         """Scores the baseline on each blank."""
-        rows = [(self.distribution(sentences, blank), self.counted.choices.number[blank.token]) for blank in asked]
-        return Told(np.array([math.log(row[n]) for row, n in rows]), np.array([row.argmax() == n for row, n in rows]))
+        rows = [(self.distribution(sentences, blank), self.counted.choices.number[blank.token]) for blank in blanks]
+        return ExampleScores(
+            np.array([math.log(row[n]) for row, n in rows]), np.array([row.argmax() == n for row, n in rows])
+        )
 
 
-SIGNS = ('"', "“", "”", "?", "!", ";", "_", ":")
+PUNCTUATION = ('"', "“", "”", "?", "!", ";", "_", ":")
 
 
-class Overlap:
+class WordOverlap:
     """Features of sentence pairs. The rarity of a word comes from the training sentences."""
 
     def __init__(self, tokenizer: Tokenizer, train: Sequence[Sequence[int]]) -> None:
@@ -266,12 +270,12 @@ class Overlap:
             bool(names[0]) * bool(names[1]),
         ]
         lengths = math.log(len(a) + 1), math.log(len(b) + 1)
-        signs = [float(sign in "".join(words)) for sign in SIGNS for words in (a, b)]
+        signs = [float(sign in "".join(words)) for sign in PUNCTUATION for words in (a, b)]
         pairs = [one * other for one, other in zip(signs[::2], signs[1::2], strict=True)]
         return [*map(float, common), *lengths, abs(lengths[0] - lengths[1]), lengths[0] * lengths[1], *signs, *pairs]
 
 
-def standardised(train: Tensor, *others: Tensor) -> tuple[Tensor, ...]:
+def standardize(train: Tensor, *others: Tensor) -> tuple[Tensor, ...]:
     """Scales features to mean 0 and deviation 1 of the first tensor."""
     mean, deviation = train.mean(0), train.std(0).clamp(min=1e-9)
     return tuple((each - mean) / deviation for each in (train, *others))

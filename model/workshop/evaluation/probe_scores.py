@@ -12,9 +12,9 @@ from typing import Any
 from model.checkpoint import Checkpoint
 from model.decoding.strategy import Decoding
 from model.workshop.corpus.probes import read_probes
-from model.workshop.evaluation.scoring import GREEDY, say
+from model.workshop.evaluation.scoring import GREEDY, translate_texts
 
-_SAME = str.maketrans(
+_EQUIVALENT = str.maketrans(
     {**dict.fromkeys("’‘ʼ‹›‚", "'"), **dict.fromkeys("“”„«»", '"'), "œ": "oe", "Œ": "Oe", "…": "...", "‐": "-", "‑": "-"}
 )
 _ENDS = (".", "!", "?", "…")
@@ -22,7 +22,7 @@ _CLOSING = "\"'’”»›) \u00a0\u202f"  # what may stand after a sentence's e
 
 
 @dataclass(frozen=True)
-class Probe:
+class ScoredProbe:
     """Sentence with its accepted translations.
 
     In "idioms: rain" the kind stands before the colon; without a colon it is the file's name.
@@ -32,21 +32,21 @@ class Probe:
     source: str
     accepted: tuple[str, ...]
 
-    def is_right(self, said: str) -> bool:
+    def is_right(self, translation: str) -> bool:
         """Returns True for an accepted translation, up to `normalize`."""
-        return alike(said, self.source) in {alike(each, self.source) for each in self.accepted}
+        return normalize(translation, self.source) in {normalize(each, self.source) for each in self.accepted}
 
 
-def read(paths: Sequence[Path]) -> list[Probe]:
+def read(paths: Sequence[Path]) -> list[ScoredProbe]:
     """Reads the probes of files. Raises the errors of `read_probes`."""
     return [
-        Probe(name.partition(":")[0].strip() if ":" in name else path.name, source, tuple(accepted))
+        ScoredProbe(name.partition(":")[0].strip() if ":" in name else path.name, source, tuple(accepted))
         for path in paths
         for name, source, accepted in read_probes(path)
     ]
 
 
-def alike(text: str, source: str) -> str:
+def normalize(text: str, source: str) -> str:
     """Removes differences of a translation that do not make it wrong.
 
     Apostrophes, hyphens and dots (... for …) become plain ones, all quotes double ones, œ becomes oe. Every kind of space
@@ -54,7 +54,7 @@ def alike(text: str, source: str) -> str:
     final . ! ? or … (before quotes and brackets), the full stop is optional. Where the source is in lower case, or is a
     title of three or more words, capitals are optional.
     """
-    text = " ".join(unicodedata.normalize("NFC", text).translate(_SAME).split())  # also at no-break spaces
+    text = " ".join(unicodedata.normalize("NFC", text).translate(_EQUIVALENT).split())  # also at no-break spaces
     text = re.sub(r" +(?=[?!:;%€])", "", text)
     text = re.sub(r"(?<!\w)'(.+?)'(?!\w)", r'"\1"', text)
     text = re.sub(r'" ?(.*?) ?"', r'"\1"', text)
@@ -68,7 +68,7 @@ def alike(text: str, source: str) -> str:
 
 def measure(
     checkpoint: Checkpoint,
-    probes: Sequence[Probe],
+    probes: Sequence[ScoredProbe],
     decoding: Decoding = GREEDY,
     progress: Callable[[int], None] = lambda done: None,
 ) -> dict[str, Any]:
@@ -78,15 +78,15 @@ def measure(
     wrong ones.
     """
     model, tokenizers = checkpoint.model, (checkpoint.source_tokenizer, checkpoint.target_tokenizer)
-    translations = say(model, *tokenizers, [probe.source for probe in probes], progress, decoding).texts
+    translations = translate_texts(model, *tokenizers, [probe.source for probe in probes], progress, decoding).texts
     results = [(probe, text, probe.is_right(text)) for probe, text in zip(probes, translations, strict=True)]
     kinds = {
         kind: {"right": sum(right for each, _, right in results if each.kind == kind), "sentences": count}
-        for kind, count in _counted([probe.kind for probe in probes]).items()
+        for kind, count in _count([probe.kind for probe in probes]).items()
     }
     wrong = [{"kind": probe.kind, "source": probe.source, "said": text} for probe, text, right in results if not right]
     return {"right": len(results) - len(wrong), "sentences": len(results), "kinds": kinds, "wrong": wrong}
 
 
-def _counted(names: Sequence[str]) -> dict[str, int]:
+def _count(names: Sequence[str]) -> dict[str, int]:
     return {name: names.count(name) for name in dict.fromkeys(names)}

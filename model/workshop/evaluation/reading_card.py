@@ -11,9 +11,9 @@ from model.checkpoint import Checkpoint
 from model.config import MAX_TOKENS, ModelConfig
 from model.workshop.evaluation import model_card
 from model.workshop.evaluation.model_card import put
-from model.workshop.evaluation.text_card import HEADING, ends
+from model.workshop.evaluation.text_card import HEADING, format_interval
 
-RIVALS = {  # measured task: heading, key of the baseline, its description
+BASELINES = {  # measured task: heading, key of the baseline, its description
     "words": (
         "Single words in a blank",
         "neighbours",
@@ -24,25 +24,27 @@ RIVALS = {  # measured task: heading, key of the baseline, its description
 }
 
 
-def card(made: Checkpoint) -> str:
+def card(checkpoint: Checkpoint) -> str:
     """Returns the full card after a training."""
-    return model_card.whole(
-        made,
-        _purpose(made),
-        model_card.what_it_is(made, "Transformer encoder", f"{made.config.encoder_layers} layers", _heads(made.config)),
-        model_card.data(made.metrics, _sizes),
-        model_card.training(made, _blanks(made)),
-        model_card.validations(made.metrics),
-        _limits(made),
+    return model_card.join_sections(
+        checkpoint,
+        _purpose(checkpoint),
+        model_card.architecture(
+            checkpoint, "Transformer encoder", f"{checkpoint.config.encoder_layers} layers", _heads(checkpoint.config)
+        ),
+        model_card.data_section(checkpoint.metrics, _sizes),
+        model_card.training_section(checkpoint, _blanks(checkpoint)),
+        model_card.validations_section(checkpoint.metrics),
+        _limits(checkpoint),
     )
 
 
-def _purpose(made: Checkpoint) -> str:
-    if made.config.classes:
-        does = f"gives a text one of {len(made.config.classes)} labels ({', '.join(made.config.classes)})"
+def _purpose(checkpoint: Checkpoint) -> str:
+    if checkpoint.config.classes:
+        does = f"gives a text one of {len(checkpoint.config.classes)} labels ({', '.join(checkpoint.config.classes)})"
     else:
         does = "fills in blanks"
-        if made.config.follows:
+        if checkpoint.config.follows:
             does += ", and tells whether a sentence follows another"
     return f"A small encoder that {does}, made to be looked at: token by token, layer by layer. It is no product."
 
@@ -64,62 +66,62 @@ def _sizes(of: Mapping[str, Any]) -> str:
     return ", ".join(f"{count:,} {name if count != 1 else name[:-1]}" for name, count in there)
 
 
-def _blanks(made: Checkpoint) -> str:
-    if made.config.classes:
+def _blanks(checkpoint: Checkpoint) -> str:
+    if checkpoint.config.classes:
         return ""
-    run = made.metrics["training"]
+    run = checkpoint.metrics["training"]
     whole_words = ", whole words" if run["whole_words"] else ""
     return f" {run['masked']:.0%} of the tokens are to be told{whole_words}, others in every epoch."
 
 
-def _limits(made: Checkpoint) -> str:
+def _limits(checkpoint: Checkpoint) -> str:
     lines = ["It knows the texts of its training and little else; what it says is no knowledge of the world."]
-    if not made.config.classes:
+    if not checkpoint.config.classes:
         lines.append("All blanks of a text are predicted at once: none knows what another is filled with.")
         lines.append("A blank is one token: a word that the vocabulary cuts into pieces is never told whole.")
     lines.append(f"It reads at most {MAX_TOKENS} tokens.")
     return "## Limits\n\n" + "\n".join(f"- {line}" for line in lines)
 
 
-def scores(found: Mapping[str, Any]) -> str:
+def scores(results: Mapping[str, Any]) -> str:
     """Returns tables of the results of `evaluate`: the model, and a baseline where there is one."""
     parts = []
-    for name, (title, rival, what) in RIVALS.items():
-        if name in found:
-            parts.append(_measured(f"### {title}", found[name], rival, what, _told(name, found[name])))
+    for name, (title, rival, what) in BASELINES.items():
+        if name in results:
+            parts.append(_section(f"### {title}", results[name], rival, what, _task_summary(name, results[name])))
     return "\n\n".join(parts)
 
 
-def _told(name: str, found: Mapping[str, Any]) -> str:
+def _task_summary(name: str, result: Mapping[str, Any]) -> str:
     """Describes the examples of a task in a sentence."""
     if name == "words":
         return (
-            f"{found['blanks']:,} blanks, each a whole word that is one token, told from all the rest of its sentence; the "
-            f"choice is among all {found['choices'][0]:,} tokens of a space and letters (for a word without a space before "
-            f"it, all {found['choices'][1]:,} of letters alone)."
+            f"{result['blanks']:,} blanks, each a whole word that is one token, told from all the rest of its sentence; the "
+            f"choice is among all {result['choices'][0]:,} tokens of a space and letters (for a word without a space before "
+            f"it, all {result['choices'][1]:,} of letters alone)."
         )
     if name == "follows":
         chance = f"Chance: 50%, {math.log(2):.3f} nats."
-        pairs = f"{found['pairs']:,} pairs of one book each, about half of which follow one another"
+        pairs = f"{result['pairs']:,} pairs of one book each, about half of which follow one another"
         return f"{pairs}; the intervals take the pairs as independent. {chance}"
-    cut = f" {found['cut']:,} are cut off as too long." if found["cut"] else ""
-    return f"{found['texts']:,} texts with {len(found['classes'])} labels.{cut}"
+    cut = f" {result['cut']:,} are cut off as too long." if result["cut"] else ""
+    return f"{result['texts']:,} texts with {len(result['classes'])} labels.{cut}"
 
 
-def _measured(title: str, found: Mapping[str, Any], rival: str, what: str, told: str) -> str:
-    lines = ["| | right | 95% | log-loss, nats | 95% |", "|---|---|---|---|---|", _row("the model", found)]
-    if rival in found:
-        lines.append(_row(what, found[rival]))
-    parts = [title, f"{told} 95% intervals: {found['resamples']:,} bootstrap samples.", "\n".join(lines)]
-    return "\n\n".join([*parts, *([_better(found["gain"])] if "gain" in found else [])])
+def _section(title: str, result: Mapping[str, Any], rival: str, what: str, summary: str) -> str:
+    lines = ["| | right | 95% | log-loss, nats | 95% |", "|---|---|---|---|---|", _row("the model", result)]
+    if rival in result:
+        lines.append(_row(what, result[rival]))
+    parts = [title, f"{summary} 95% intervals: {result['resamples']:,} bootstrap samples.", "\n".join(lines)]
+    return "\n\n".join([*parts, *([_gain_text(result["gain"])] if "gain" in result else [])])
 
 
 def _row(name: str, row: Mapping[str, Any]) -> str:
-    right, cost = ends(row["accuracy_interval"], ".1%"), ends(row["log_loss_interval"], ".3f")
+    right, cost = format_interval(row["accuracy_interval"], ".1%"), format_interval(row["log_loss_interval"], ".3f")
     return f"| {name} | {row['accuracy']:.1%} | {right} | {row['log_loss']:.3f} | {cost} |"
 
 
-def _better(gain: Mapping[str, Any]) -> str:
+def _gain_text(gain: Mapping[str, Any]) -> str:
     """Compares the model with the baseline on the same examples, and names the unclear differences."""
     points, nats = 100 * gain["accuracy"], gain["log_loss"]
     if not (gain["accuracy_interval"] and gain["log_loss_interval"]):
@@ -132,6 +134,6 @@ def _better(gain: Mapping[str, Any]) -> str:
     return f"Against the baseline, in the same samples: {right}; {cost}.{unclear}"
 
 
-def write(path: Path, found: Mapping[str, Any]) -> None:
+def write(path: Path, results: Mapping[str, Any]) -> None:
     """Replaces the scores of a model card. Raises the errors of `model_card.put`."""
-    put(path, HEADING, f"Counted by `python -m model evaluate`.\n\n{scores(found)}")
+    put(path, HEADING, f"Counted by `python -m model evaluate`.\n\n{scores(results)}")

@@ -10,10 +10,10 @@ import torch
 from model.checkpoint import Checkpoint
 from model.config import PAD
 from model.network.context import forced
-from model.workshop.corpus.corpus import Corpus, by_source
-from model.workshop.evaluation.measures import says
+from model.workshop.corpus.corpus import Corpus, targets_by_source
+from model.workshop.evaluation.measures import forms_of_address
 
-TOKENS = 8192  # of a batch, on a side
+BATCH_TOKENS = 8192  # of a batch, on a side
 
 
 @torch.inference_mode()
@@ -28,18 +28,18 @@ def mean_log_probs(
     device = next(model.parameters()).device
     corpus = Corpus.encode(pairs, checkpoint.source_tokenizer, checkpoint.target_tokenizer)
     scores: dict[tuple[str, str], float] = {}
-    for rows in filter(len, corpus.batches(TOKENS, 0, 0)):  # one batch of nothing where no pair is within the limit
+    for rows in filter(len, corpus.batches(BATCH_TOKENS, 0, 0)):  # one batch of nothing where no pair is within the limit
         batch = corpus.batch(rows).to(device)
         real = batch.outputs != PAD  # [B,T]
         logits = model.project(forced(model, batch.source, batch.outputs)[real]).float()  # [N,V]
         own = logits.gather(-1, batch.outputs[real][:, None])[:, 0] - logits.logsumexp(-1)  # [N]
         each = torch.zeros(real.shape, device=device).masked_scatter_(real, own).sum(1) / real.sum(1)  # [B]
-        scores |= {tuple(pairs[corpus.kept[row]]): value for row, value in zip(rows, each.tolist(), strict=True)}
+        scores |= {tuple(pairs[corpus.pair_indices[row]]): value for row, value in zip(rows, each.tolist(), strict=True)}
         progress(len(rows))
     return scores
 
 
-def likeliest(
+def choose_targets(
     checkpoint: Checkpoint,
     pairs: Sequence[tuple[str, str]],
     progress: Callable[[int], object] = lambda done: None,
@@ -51,12 +51,12 @@ def likeliest(
     preserves the ratio of *vous* to *tu* of all targets: among sources with both forms, *vous* goes to those where the
     model prefers it most. Without it the slightly more probable form wins nearly always.
     """
-    groups = {source: list(dict.fromkeys(targets)) for source, targets in by_source(pairs).items()}
+    groups = {source: list(dict.fromkeys(targets)) for source, targets in targets_by_source(pairs).items()}
     several = [(source, target) for source, targets in groups.items() if len(targets) > 1 for target in targets]
     values = mean_log_probs(checkpoint, several, progress)
     best = {source: _best(source, targets, values) for source, targets in groups.items()}
     if as_addressed:
-        best |= _addressed(groups, values, best)
+        best |= _choose_by_address(groups, values, best)
     return list(best.items())
 
 
@@ -64,21 +64,21 @@ def _best(source: str, targets: Sequence[str], values: Mapping[tuple[str, str], 
     return max(targets, key=lambda target: values.get((source, target), -math.inf))
 
 
-def _addressed(
+def _choose_by_address(
     groups: Mapping[str, Sequence[str]], values: Mapping[tuple[str, str], float], best: Mapping[str, str]
 ) -> dict[str, str]:
     """Chooses a target of the sources that have targets with only *tu* and with only *vous*."""
-    every = [says(target) for targets in groups.values() for target in targets]
+    every = [forms_of_address(target) for targets in groups.values() for target in targets]
     wanted = sum("vous" in forms for forms in every) / max(1, sum("tu" in forms for forms in every))  # vous to one tu
     leaning: list[tuple[float, str, str, str]] = []
     for source, targets in groups.items():
-        tu, vous = ([target for target in targets if says(target) == {name}] for name in ("tu", "vous"))
+        tu, vous = ([target for target in targets if forms_of_address(target) == {name}] for name in ("tu", "vous"))
         if tu and vous:
             one, two = _best(source, tu, values), _best(source, vous, values)
             gap = values.get((source, two), -math.inf) - values.get((source, one), -math.inf)
             leaning.append((0.0 if math.isnan(gap) else gap, source, one, two))
     free = {source for _, source, _, _ in leaning}
-    fixed = [says(target) for source, target in best.items() if source not in free]
+    fixed = [forms_of_address(target) for source, target in best.items() if source not in free]
     has = {name: sum(name in forms for forms in fixed) for name in ("tu", "vous")}
     count = round((wanted * (has["tu"] + len(leaning)) - has["vous"]) / (1 + wanted))
     ordered = sorted(leaning, reverse=True)

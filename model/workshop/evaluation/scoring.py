@@ -18,7 +18,7 @@ from model.network.transformer import Transformer
 from model.text.tokenizer import Tokenizer
 from model.trace import Probe, Site
 from model.workshop.corpus.corpus import Corpus, pad
-from model.workshop.corpus.sentence_pairs import Rows
+from model.workshop.corpus.sentence_pairs import MaskedRows
 from model.workshop.corpus.windows import Windows
 
 GREEDY = Decoding()
@@ -38,7 +38,7 @@ def translate(
     sentence does not depend on the others.
     """
     device = next(model.parameters()).device
-    ids = [[*row[: MAX_TOKENS - 1], END] for row in source_tokenizer.encode_batch(_read(sentences))]
+    ids = [[*row[: MAX_TOKENS - 1], END] for row in source_tokenizer.encode_batch(_truncate(sentences))]
     order = sorted(range(len(ids)), key=lambda i: len(ids[i]))
     hypotheses: dict[int, Hypothesis] = {}
     for start in range(0, len(order), batch_size):
@@ -51,7 +51,7 @@ def translate(
 
 
 @dataclass(frozen=True)
-class Said:
+class BatchTranslations:
     """Translations of sentences.
 
     Texts, whether each ended before the limit of tokens, whether each source was truncated, and the seconds of all (None
@@ -60,22 +60,22 @@ class Said:
 
     texts: list[str]
     ended: list[bool]
-    cut: list[bool]
+    truncated: list[bool]
     seconds: float | None
 
-    def chosen(self, rows: Sequence[int]) -> Said:
+    def select(self, rows: Sequence[int]) -> BatchTranslations:
         """Returns the translations of some rows, without a time."""
-        return Said(*([each[n] for n in rows] for each in (self.texts, self.ended, self.cut)), None)
+        return BatchTranslations(*([each[n] for n in rows] for each in (self.texts, self.ended, self.truncated)), None)
 
 
-def say(
+def translate_texts(
     model: Transformer,
     source_tokenizer: Tokenizer,
     target_tokenizer: Tokenizer,
     sentences: Sequence[str],
     progress: Callable[[int], None] = lambda done: None,
     decoding: Decoding = GREEDY,
-) -> Said:
+) -> BatchTranslations:
     """Translates sentences into text, as `translate`. Restores the model's mode."""
     began, was_training = time.perf_counter(), model.training
     model.eval()
@@ -84,10 +84,12 @@ def say(
     model.train(was_training)
     seconds = time.perf_counter() - began
     texts, ended = [target_tokenizer.decode(each.ids) for each in hypotheses], [each.finished for each in hypotheses]
-    return Said(texts, ended, [len(row) >= MAX_TOKENS for row in source_tokenizer.encode_batch(_read(sentences))], seconds)
+    return BatchTranslations(
+        texts, ended, [len(row) >= MAX_TOKENS for row in source_tokenizer.encode_batch(_truncate(sentences))], seconds
+    )
 
 
-def _read(sentences: Sequence[str]) -> list[str]:
+def _truncate(sentences: Sequence[str]) -> list[str]:
     return [each[:MAX_CHARACTERS] for each in sentences]
 
 
@@ -109,16 +111,21 @@ def score(translations: Sequence[str], references: Sequence[Sequence[str]]) -> d
     }
 
 
-def scored(said: Said, references: Sequence[Sequence[str]]) -> dict[str, Any]:
+def score_translations(translations: BatchTranslations, references: Sequence[Sequence[str]]) -> dict[str, Any]:
     """Returns `score` of the translations, with `sentences`, `unfinished` (stopped at the limit), `cut` (truncated sources,
     where there are some), and `seconds` where known."""
-    result = score(said.texts, references) | {"sentences": len(said.texts), "unfinished": said.ended.count(False)}
-    result |= {"cut": said.cut.count(True)} if any(said.cut) else {}
-    return result | ({} if said.seconds is None else {"seconds": round(said.seconds, 2)})
+    result = score(translations.texts, references) | {
+        "sentences": len(translations.texts),
+        "unfinished": translations.ended.count(False),
+    }
+    result |= {"cut": translations.truncated.count(True)} if any(translations.truncated) else {}
+    return result | ({} if translations.seconds is None else {"seconds": round(translations.seconds, 2)})
 
 
 @torch.inference_mode()
-def head_means(model: Transformer, corpus: Corpus | Windows | Rows, tokens: int = 4096) -> dict[Site, torch.Tensor]:
+def mean_head_outputs(
+    model: Transformer, corpus: Corpus | Windows | MaskedRows, tokens: int = 4096
+) -> dict[Site, torch.Tensor]:
     """Returns the mean z of every head at every site, [H,K], over a corpus (teacher-forced, without padding)."""
     device = next(model.parameters()).device
     sums: dict[Site, torch.Tensor] = {}

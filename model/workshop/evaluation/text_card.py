@@ -14,19 +14,21 @@ from model.workshop.evaluation.model_card import put
 HEADING = "## Scores"
 
 
-def card(made: Checkpoint) -> str:
+def card(checkpoint: Checkpoint) -> str:
     """Returns the full card after a training."""
-    bits = made.metrics["dev"]["bits_per_character"]
-    layers = f"{made.config.decoder_layers} layers"
-    return model_card.whole(
-        made,
+    bits = checkpoint.metrics["dev"]["bits_per_character"]
+    layers = f"{checkpoint.config.decoder_layers} layers"
+    return model_card.join_sections(
+        checkpoint,
         _purpose(),
-        model_card.what_it_is(made, "Transformer decoder without cross-attention", layers),
+        model_card.architecture(checkpoint, "Transformer decoder without cross-attention", layers),
         f"A text begins with `<s>`, a paragraph ends with `</s>`, and a window has {MAX_TOKENS} tokens. In training a "
         "window begins anywhere.",
-        model_card.data(made.metrics, _sizes),
-        model_card.training(made, reached=f" a token, {bits:.3f} bits a character in windows that do not overlap"),
-        model_card.validations(made.metrics),
+        model_card.data_section(checkpoint.metrics, _sizes),
+        model_card.training_section(
+            checkpoint, reached=f" a token, {bits:.3f} bits a character in windows that do not overlap"
+        ),
+        model_card.validations_section(checkpoint.metrics),
         _limits(),
     )
 
@@ -50,41 +52,42 @@ def _limits() -> str:
     )
 
 
-def ends(interval: Sequence[float] | None, form: str) -> str:
+def format_interval(interval: Sequence[float] | None, form: str) -> str:
     """Formats an interval; there is none for a single unit."""
     return "no interval: one alone" if interval is None else " to ".join(format(end, form) for end in interval)
 
 
-def scores(found: dict[str, Any]) -> str:
+def scores(results: dict[str, Any]) -> str:
     """Returns the results of `evaluate` as a table: the model, and n-grams where they were counted."""
     parts = [
-        f"{found['characters']:,} characters in {found['paragraphs']:,} paragraphs, {found['tokens']:,} tokens. Every token "
-        f"is predicted once, with {found['context']} tokens or more before it but at the text's beginning; the end of a "
-        f"paragraph is a character, and `</s>` what tells it. 95% intervals: {found['resamples']:,} bootstrap samples of "
+        f"{results['characters']:,} characters in {results['paragraphs']:,} paragraphs, "
+        f"{results['tokens']:,} tokens. Every token "
+        f"is predicted once, with {results['context']} tokens or more before it but at the text's beginning; the end of a "
+        f"paragraph is a character, and `</s>` what tells it. 95% intervals: {results['resamples']:,} bootstrap samples of "
         "paragraphs.",
         "| | bits a character | 95% |\n|---|---|---|",
     ]
-    parts[1] += f"\n| the model | {found['bits_per_character']:.3f} | {ends(found['interval'], '.3f')} |"
-    for name, row in _counted(found):
-        bits = f"{row['bits_per_character']:.3f} | {ends(row['interval'], '.3f')}"
+    parts[1] += f"\n| the model | {results['bits_per_character']:.3f} | {format_interval(results['interval'], '.3f')} |"
+    for name, row in _baselines(results):
+        bits = f"{row['bits_per_character']:.3f} | {format_interval(row['interval'], '.3f')}"
         parts[1] += f"\n| {row['order']}-grams of {name} | {bits} |"
-    if "ngrams" in found:
-        gain = found["ngrams"]["gain"]
+    if "ngrams" in results:
+        gain = results["ngrams"]["gain"]
         sign, word = (1, "less") if gain["bits_per_character"] >= 0 else (-1, "more")
-        between = ends(gain["interval"] and sorted(sign * end for end in gain["interval"]), ".3f")
+        between = format_interval(gain["interval"] and sorted(sign * end for end in gain["interval"]), ".3f")
         parts.append(
             "The n-grams have modified Kneser-Ney smoothing, interpolated (Chen and Goodman 1999); dev chose their orders. "
             f"The model needs {sign * gain['bits_per_character']:.3f} bits a character {word} than the better of them "
             f"({between})."
         )
-    return "\n\n".join([*parts, *_continued(found)])
+    return "\n\n".join([*parts, *_continuation_table(results)])
 
 
-def _continued(found: dict[str, Any]) -> list[str]:
+def _continuation_table(results: dict[str, Any]) -> list[str]:
     """Returns the table of repetition in continuations, where it was measured."""
-    if "continuations" not in found:
+    if "continuations" not in results:
         return []
-    run = found["continuations"]
+    run = results["continuations"]
     share, loops, ended = run["repeated"], run["loops"], run["ended"]
     return [
         f"Gone on with from the first {run['given']} tokens of {run['beginnings']:,} paragraphs, by {run['added']} tokens "
@@ -97,10 +100,10 @@ def _continued(found: dict[str, Any]) -> list[str]:
     ]
 
 
-def _counted(found: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
-    return [(name, found["ngrams"][name]) for name in ("bytes", "tokens")] if "ngrams" in found else []
+def _baselines(results: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
+    return [(name, results["ngrams"][name]) for name in ("bytes", "tokens")] if "ngrams" in results else []
 
 
-def write(path: Path, found: dict[str, Any]) -> None:
+def write(path: Path, results: dict[str, Any]) -> None:
     """Replaces the scores of a model card. Raises the errors of `model_card.put`."""
-    put(path, HEADING, f"Counted by `python -m model evaluate`.\n\n{scores(found)}")
+    put(path, HEADING, f"Counted by `python -m model evaluate`.\n\n{scores(results)}")

@@ -16,10 +16,10 @@ from model.decoding.strategy import Decoding
 from model.network.context import forced
 from model.network.transformer import Transformer
 from model.text.tokenizer import Tokenizer
-from model.workshop.corpus.windows import characters
+from model.workshop.corpus.windows import count_characters
 
 STRIDE = 32  # predicted tokens per window, and distance between windows
-ROWS = 16  # windows per batch
+BATCH_WINDOWS = 16  # windows per batch
 
 
 def bits_per_character(nats: float, count: int) -> float:
@@ -28,7 +28,7 @@ def bits_per_character(nats: float, count: int) -> float:
 
 
 @dataclass(frozen=True)
-class Scored:
+class ParagraphCosts:
     """Costs of the P paragraphs of a text.
 
     A line end follows each paragraph and counts as a character: `</s>` predicts it. The bits are those of one segmentation,
@@ -60,7 +60,7 @@ def score(
     paragraphs: Sequence[str],
     stride: int = STRIDE,
     progress: Callable[[int], object] = lambda done: None,
-) -> Scored:
+) -> ParagraphCosts:
     """Returns the costs of the paragraphs of one text, in order. A window begins with `<s>`, as in training.
 
     `progress` gets the number of finished tokens. Raises ValueError for a stride outside a window.
@@ -72,8 +72,8 @@ def score(
     stream = torch.tensor([token for own in encoded for token in own])
     costs = torch.empty(len(stream), dtype=torch.float64)
     cut = windows(len(stream), stride)
-    for number in range(0, len(cut), ROWS):
-        chosen = cut[number : number + ROWS]
+    for number in range(0, len(cut), BATCH_WINDOWS):
+        chosen = cut[number : number + BATCH_WINDOWS]
         outputs = torch.stack([stream[start : start + MAX_TOKENS] for start, _, _ in chosen]).to(device)  # [B,T]
         place = torch.arange(outputs.size(1))[None] + torch.tensor([[start] for start, _, _ in chosen])  # [B,T]
         fresh = place >= torch.tensor([[done] for _, _, done in chosen])  # [B,T]
@@ -82,27 +82,29 @@ def score(
         costs[place[fresh]] = -log_probs.gather(-1, outputs[own][:, None])[:, 0].cpu()
         progress(int(fresh.sum()))
     tokens = np.array([len(own) for own in encoded])
-    return Scored(summed(costs.numpy(), tokens), tokens, np.array([characters(text) for text in paragraphs]))
+    return ParagraphCosts(
+        sum_segments(costs.numpy(), tokens), tokens, np.array([count_characters(text) for text in paragraphs])
+    )
 
 
-def summed(values: np.ndarray, lengths: np.ndarray) -> np.ndarray:
+def sum_segments(values: np.ndarray, lengths: np.ndarray) -> np.ndarray:
     """Returns the sums of consecutive segments of the given lengths, at least one value each."""
     return np.add.reduceat(values, np.cumsum(lengths) - lengths)
 
 
-GIVEN, ADDED, SIZE = 24, 64, 4  # tokens of the prompt, of the continuation, of a repeated n-gram
-LOOP = 0.5  # a continuation with this share of repetition or more is a loop
-WAYS = {"greedy": Decoding(), "drawn": Decoding("sample", temperature=0.8, top_p=0.9)}
+PROMPT_TOKENS, NEW_TOKENS, NGRAM_SIZE = 24, 64, 4  # tokens of the prompt, of the continuation, of a repeated n-gram
+LOOP_SHARE = 0.5  # a continuation with this share of repetition or more is a loop
+DECODINGS = {"greedy": Decoding(), "drawn": Decoding("sample", temperature=0.8, top_p=0.9)}
 
 
-def repeated(ids: Sequence[int], size: int = SIZE) -> float:
+def repetition_share(ids: Sequence[int], size: int = NGRAM_SIZE) -> float:
     """Returns the share of n-grams of `size` tokens that occur earlier: 1 - distinct / all (seq-rep-n of Welleck et al.
     2020); 0 where there is none."""
     runs = [tuple(ids[n : n + size]) for n in range(len(ids) - size + 1)]
     return 1 - len(set(runs)) / len(runs) if runs else 0.0
 
 
-def measure(
+def measure_continuations(
     checkpoint: Checkpoint, paragraphs: Sequence[str], count: int, progress: Callable[[int], object] = lambda done: None
 ) -> dict[str, Any]:
     """Continues the beginnings of `count` evenly spread long paragraphs, greedily and sampled; compares them with the text
@@ -113,27 +115,31 @@ def measure(
     if count < 1:
         raise ValueError(f"the continuations are {count}; expected at least 1")
     encoded = [checkpoint.target_tokenizer.encode(text) for text in paragraphs]
-    long = [ids for ids in encoded if len(ids) >= GIVEN + ADDED]
+    long = [ids for ids in encoded if len(ids) >= PROMPT_TOKENS + NEW_TOKENS]
     if not long:
         longest = max(map(len, encoded), default=0)
-        raise ValueError(f"the longest paragraph has {longest} tokens; expected one of {GIVEN + ADDED} to continue")
+        raise ValueError(
+            f"the longest paragraph has {longest} tokens; expected one of {PROMPT_TOKENS + NEW_TOKENS} to continue"
+        )
     chosen = [long[int(n)] for n in np.linspace(0, len(long) - 1, min(count, len(long))).round()]
-    shares: dict[str, list[float]] = {"text": [], **{name: [] for name in WAYS}}
-    ended = dict.fromkeys(WAYS, 0)
+    shares: dict[str, list[float]] = {"text": [], **{name: [] for name in DECODINGS}}
+    ended = dict.fromkeys(DECODINGS, 0)
     for ids in chosen:
-        shares["text"].append(repeated(ids[GIVEN : GIVEN + ADDED]))
-        for name, way in WAYS.items():
-            (tree,) = replace(way, limit=GIVEN + ADDED).search(checkpoint.model, None, prefix=ids[:GIVEN])
+        shares["text"].append(repetition_share(ids[PROMPT_TOKENS : PROMPT_TOKENS + NEW_TOKENS]))
+        for name, way in DECODINGS.items():
+            (tree,) = replace(way, limit=PROMPT_TOKENS + NEW_TOKENS).search(
+                checkpoint.model, None, prefix=ids[:PROMPT_TOKENS]
+            )
             path = tree[0]
-            shares[name].append(repeated(path.ids[GIVEN:]))
+            shares[name].append(repetition_share(path.ids[PROMPT_TOKENS:]))
             ended[name] += path.ids[-1] == END
         progress(1)
     return {
         "beginnings": len(chosen),
-        "given": GIVEN,
-        "added": ADDED,
-        "size": SIZE,
+        "given": PROMPT_TOKENS,
+        "added": NEW_TOKENS,
+        "size": NGRAM_SIZE,
         "repeated": {name: round(float(np.mean(each)), 4) for name, each in shares.items()},
-        "loops": {name: round(float(np.mean(np.array(each) >= LOOP)), 4) for name, each in shares.items()},
+        "loops": {name: round(float(np.mean(np.array(each) >= LOOP_SHARE)), 4) for name, each in shares.items()},
         "ended": {name: round(each / len(chosen), 4) for name, each in ended.items()},
     }

@@ -16,25 +16,31 @@ from model.workshop.evaluation.measures import WORDS, reaches_limit
 from model.workshop.evaluation.model_card import put
 
 HEADING = "## Measures"
-SAID = {"said": "the model", "first": "first references", "all": "all references"}
-MADE = ("joined_share", "renamed_share", "renumbered_share", "phrase_share")  # settings that derive extra pairs
+WHO = {"said": "the model", "first": "first references", "all": "all references"}
+EXTRA_PAIR_SETTINGS = (
+    "joined_share",
+    "renamed_share",
+    "renumbered_share",
+    "phrase_share",
+)  # settings that derive extra pairs
 # Controls of a strategy in rows; alpha is written separately.
 CONTROLS = tuple(field.name for field in fields(Decoding) if field.name not in ("strategy", "limit", "alpha", "more"))
 
 
-def card(made: Checkpoint) -> str:
+def card(checkpoint: Checkpoint) -> str:
     """Returns the full card after a training."""
-    config, metrics = made.config, made.metrics
-    return model_card.whole(
-        made,
-        f"A small {'-to-'.join(made.languages)} encoder-decoder, made to be looked at: token by token, layer by layer. "
+    config, metrics = checkpoint.config, checkpoint.metrics
+    return model_card.join_sections(
+        checkpoint,
+        f"A small {'-to-'.join(checkpoint.languages)} encoder-decoder, made to "
+        "be looked at: token by token, layer by layer. "
         "It is no product for translating.",
-        model_card.what_it_is(
-            made, "Transformer", f"{config.encoder_layers} encoder and {config.decoder_layers} decoder layers"
+        model_card.architecture(
+            checkpoint, "Transformer", f"{config.encoder_layers} encoder and {config.decoder_layers} decoder layers"
         ),
-        model_card.data(metrics, _sizes),
-        model_card.training(made, _pairs(metrics["training"]), " a token"),
-        model_card.validations(metrics),
+        model_card.data_section(metrics, _sizes),
+        model_card.training_section(checkpoint, _pairs(metrics["training"]), " a token"),
+        model_card.validations_section(metrics),
         f"BLEU and chrF: the first {metrics['dev']['sentences']:,} dev sentences, greedy, against the first target of each.",
         "## Limits\n\n- It knows the sentences of its training and little else.\n- It reads and writes at most "
         f"{MAX_TOKENS} tokens.",
@@ -65,7 +71,7 @@ def _pairs(run: Mapping[str, Any]) -> str:
     words = {
         "every": "Every pair" if every == 1 else f"One pair in {every:,}" if every else "",
         "last": "The last epoch sees" if last == 1 else f"The last {last:,} epochs see" if last else "",
-        "aside": "; the pairs that are made are made of all" if any(run.get(name) for name in MADE) else "",
+        "aside": "; the pairs that are made are made of all" if any(run.get(name) for name in EXTRA_PAIR_SETTINGS) else "",
     }
     return "".join(f" {text.format(run[name], **words)}" for name, text in sentences.items() if run.get(name))
 
@@ -107,16 +113,16 @@ def _is_row(entry: Any) -> bool:
         )
         and is_number(entry.get("alpha", 0), 0, 100)
         and isinstance(address, dict)
-        and all(who in SAID and _is_address(shares) for who, shares in address.items())
+        and all(who in WHO and _is_address(shares) for who, shares in address.items())
     )
 
 
-def _is_address(found: Any) -> bool:
+def _is_address(entry: Any) -> bool:
     return (
-        isinstance(found, dict)
-        and is_count(found.get("texts"))
-        and all(is_number(found.get(name), 0, 1) for name in WORDS)
-        and ("vous_to_tu" in found and (found["vous_to_tu"] is None or is_number(found["vous_to_tu"], 0, found["texts"])))
+        isinstance(entry, dict)
+        and is_count(entry.get("texts"))
+        and all(is_number(entry.get(name), 0, 1) for name in WORDS)
+        and ("vous_to_tu" in entry and (entry["vous_to_tu"] is None or is_number(entry["vous_to_tu"], 0, entry["texts"])))
     )
 
 
@@ -134,7 +140,7 @@ def _scores(rows: Mapping[str, Mapping[str, Any]], names: Mapping[str, str]) -> 
     if not rows:
         return ""
     lines = [
-        f"| {_data(name, row, names)} | {_cell(row['references'])} | {_decoding(row)} | {row['bleu']:.2f} | "
+        f"| {_describe_input(name, row, names)} | {_cell(row['references'])} | {_decoding(row)} | {row['bleu']:.2f} | "
         f"{row['chrf']:.2f} | {reaches_limit(row):.1%} | {row['sentences']:,} |"
         for name, row in rows.items()
     ]
@@ -147,7 +153,7 @@ def _cell(text: object) -> str:
     return " ".join(str(text).replace("|", r"\|").split())
 
 
-def _data(name: str, row: Mapping[str, Any], names: Mapping[str, str]) -> str:
+def _describe_input(name: str, row: Mapping[str, Any], names: Mapping[str, str]) -> str:
     """Describes the translated input. A file without a name gets the key of its scores."""
     text = _cell(row.get("data", names.get(str(row.get("data_sha256")), name)))
     if row.get("of_first"):
@@ -181,10 +187,10 @@ def _address(rows: Mapping[str, Mapping[str, Any]], names: Mapping[str, str]) ->
     lines: dict[str, None] = {}
     for name, row in rows.items():
         for who, entry in row.get("address", {}).items():
-            whose = f"{SAID[who]}, {_decoding(row)}" if who == "said" else SAID[who]
+            whose = f"{WHO[who]}, {_decoding(row)}" if who == "said" else WHO[who]
             ratio = "" if entry["vous_to_tu"] is None else f"{entry['vous_to_tu']:.2f}"
             shares = " | ".join(f"{entry[each]:.1%}" for each in WORDS)
-            lines[f"| {_data(name, row, names)} | {whose} | {shares} | {ratio} | {entry['texts']:,} |"] = None
+            lines[f"| {_describe_input(name, row, names)} | {whose} | {shares} | {ratio} | {entry['texts']:,} |"] = None
     if not lines:
         return ""
     words = "; ".join(", ".join(f"*{word}*" for word in words) for words in WORDS.values())
@@ -193,23 +199,23 @@ def _address(rows: Mapping[str, Mapping[str, Any]], names: Mapping[str, str]) ->
     return f"{intro}\n\n" + "\n".join([*heads, *lines])
 
 
-def _is_right(found: Any) -> bool:
+def _has_counts(entry: Any) -> bool:
     """Returns True where an entry counts right sentences and all sentences."""
-    return isinstance(found, dict) and all(is_count(found.get(each)) for each in ("right", "sentences"))
+    return isinstance(entry, dict) and all(is_count(entry.get(each)) for each in ("right", "sentences"))
 
 
-def _probes(found: Any) -> str:
+def _probes(probes: Any) -> str:
     """Returns the table of probes; empty for an entry that lacks the fields of `probe_scores`."""
-    kinds = found.get("kinds") if _is_right(found) else None
-    if not isinstance(kinds, dict) or not all(map(_is_right, kinds.values())) or not found["sentences"]:
+    kinds = probes.get("kinds") if _has_counts(probes) else None
+    if not isinstance(kinds, dict) or not all(map(_has_counts, kinds.values())) or not probes["sentences"]:
         return ""
     lines = [f"| {_cell(kind) or 'unnamed'} | {each['right']} | {each['sentences']} |" for kind, each in kinds.items()]
-    files, count = found.get("files"), found["sentences"]
+    files, count = probes.get("files"), probes["sentences"]
     named = ", ".join(f"`{name}`" for name in files) if isinstance(files, list) else ""
-    whose = " of the project's own" if found.get("own") is True else f" of {named}" if named else ""
-    come = "comes out as a translation that counts" if found["right"] == 1 else "come out as translations that count"
+    whose = " of the project's own" if probes.get("own") is True else f" of {named}" if named else ""
+    come = "comes out as a translation that counts" if probes["right"] == 1 else "come out as translations that count"
     intro = (
-        f"Of {count} sentence{'' if count == 1 else 's'}{whose} {found['right']} {come} as right ({_decoding(found)}). "
+        f"Of {count} sentence{'' if count == 1 else 's'}{whose} {probes['right']} {come} as right ({_decoding(probes)}). "
         "Overlooked is how signs are typed (such as apostrophes, quotes, œ, and spaces before signs), a full stop where the "
         "source ends in no sign, and capitals where the source is all in lower case or a title."
     )

@@ -31,12 +31,12 @@ from model.trace import Probe, Site
 
 RESAMPLES = 1000
 SEED = 1
-BETWEEN = " ||| "
-CLOSE = (",", ".")  # signs without a space before them
+SEPARATOR = " ||| "
+NO_SPACE_BEFORE = (",", ".")  # signs without a space before them
 
 
 @dataclass(frozen=True)
-class Gold:
+class GoldAlignment:
     """Sentence pair as words, with hand-made links (source word, target word) from 0."""
 
     source: tuple[str, ...]
@@ -45,7 +45,7 @@ class Gold:
     possible: frozenset[Link]  # without the sure ones
 
 
-def read_gold(folder: Path) -> list[Gold]:
+def read_gold(folder: Path) -> list[GoldAlignment]:
     """Reads the pairs of a folder.
 
     `*.src-tgt` has one pair per line: words with spaces, and ` ||| ` between the sides. `*.gold` has the links, `3-4` sure
@@ -66,11 +66,11 @@ def _lines(folder: Path, ending: str) -> list[str]:
     return files[0].read_text(encoding="utf-8").splitlines()
 
 
-def _gold(pair: str, linked: str, number: int) -> Gold:
-    source, between, target = pair.partition(BETWEEN)
+def _gold(pair: str, linked: str, number: int) -> GoldAlignment:
+    source, between, target = pair.partition(SEPARATOR)
     sides = tuple(tuple(unicodedata.normalize("NFC", text).split()) for text in (source, target))
     if not between or not all(sides):
-        raise ValueError(f"line {number} of the pairs is {pair[:60]!r}; expected words, {BETWEEN!r}, words")
+        raise ValueError(f"line {number} of the pairs is {pair[:60]!r}; expected words, {SEPARATOR!r}, words")
     sure, possible = set(), set()
     for link in linked.split():
         kind = "p" if "p" in link else "-"
@@ -78,17 +78,17 @@ def _gold(pair: str, linked: str, number: int) -> Gold:
         if not (one.isdigit() and other.isdigit() and 1 <= int(one) <= len(sides[0]) and 1 <= int(other) <= len(sides[1])):
             raise ValueError(f"line {number} of the links has {link[:20]!r}; expected a-b or apb, words of the two sides")
         (possible if kind == "p" else sure).add((int(one) - 1, int(other) - 1))
-    return Gold(*sides, frozenset(sure), frozenset(possible - sure))
+    return GoldAlignment(*sides, frozenset(sure), frozenset(possible - sure))
 
 
-def written(words: Sequence[str]) -> tuple[str, list[int]]:
+def join_words(words: Sequence[str]) -> tuple[str, list[int]]:
     """Joins words to a sentence, and returns the start of each word.
 
     The first letter is a capital. A comma or full stop after a word has no space before it.
     """
     text, starts = "", []
     for n, word in enumerate(words):
-        if text and not (word in CLOSE and words[n - 1].isalnum()):
+        if text and not (word in NO_SPACE_BEFORE and words[n - 1].isalnum()):
             text += " "
         starts.append(len(text))
         first = word[:1].upper()
@@ -98,7 +98,7 @@ def written(words: Sequence[str]) -> tuple[str, list[int]]:
 
 def token_words(tokenizer: Tokenizer, words: Sequence[str]) -> tuple[list[int], list[int]]:
     """Returns the tokens of a sentence, and for each the word in which it begins."""
-    text, starts = written(words)
+    text, starts = join_words(words)
     ids, position, owners = tokenizer.encode(text), 0, []
     for segment in tokenizer.segments(ids):
         begins = position + len(segment) - len(segment.lstrip())
@@ -108,7 +108,7 @@ def token_words(tokenizer: Tokenizer, words: Sequence[str]) -> tuple[list[int], 
 
 
 @torch.inference_mode()
-def links_of(checkpoint: Checkpoint, gold: Gold) -> dict[str, np.ndarray] | None:
+def head_links(checkpoint: Checkpoint, gold: GoldAlignment) -> dict[str, np.ndarray] | None:
     """Returns the source word that each head links to each target word, [L,H,T]; -1 for none.
 
     There is one array for the rows that predict a word's tokens, and one for the rows that read them. Returns None for a
@@ -140,7 +140,9 @@ def links_of(checkpoint: Checkpoint, gold: Gold) -> dict[str, np.ndarray] | None
     return links
 
 
-def measure(checkpoint: Checkpoint, pairs: Sequence[Gold], progress: Callable[[int], None] = lambda done: None) -> Aligned:
+def measure_alignment(
+    checkpoint: Checkpoint, pairs: Sequence[GoldAlignment], progress: Callable[[int], None] = lambda done: None
+) -> Aligned:
     """Returns the error rate of every cross-attention head over the pairs within the text limit, and that of the diagonal.
 
     Raises ValueError for a model without cross-attention, and where no pair is left.
@@ -150,14 +152,14 @@ def measure(checkpoint: Checkpoint, pairs: Sequence[Gold], progress: Callable[[i
     layers, heads = checkpoint.config.decoder_layers, checkpoint.config.heads
     counts: dict[str, list[np.ndarray]] = {name: [] for name in (*ROWS, "diagonal")}  # [4,L,H] a pair, of the diagonal [4]
     for gold in pairs:
-        links = links_of(checkpoint, gold)
+        links = head_links(checkpoint, gold)
         progress(1)
         if links is None:
             continue
         for name, linked in links.items():
-            each = [_counted(row, gold) for row in linked.reshape(layers * heads, -1)]
+            each = [_count_hits(row, gold) for row in linked.reshape(layers * heads, -1)]
             counts[name].append(np.array(each).T.reshape(4, layers, heads))
-        counts["diagonal"].append(np.array(_counted(diagonal(len(gold.target), len(gold.source)), gold)))
+        counts["diagonal"].append(np.array(_count_hits(diagonal(len(gold.target), len(gold.source)), gold)))
     if not counts["diagonal"]:
         raise ValueError("no pair is within the text limit; expected at least one")
     stacked = {name: np.array(each, dtype=float) for name, each in counts.items()}  # [N,4,...]
@@ -169,16 +171,16 @@ def measure(checkpoint: Checkpoint, pairs: Sequence[Gold], progress: Callable[[i
     return Aligned(number, len(pairs) - number, sure, RESAMPLES, SEED, own, rates)
 
 
-def _counted(found: Sequence[int], gold: Gold) -> tuple[int, int, int, int]:
-    counts = hits(found, gold.sure, gold.possible)
+def _count_hits(links: Sequence[int], gold: GoldAlignment) -> tuple[int, int, int, int]:
+    counts = hits(links, gold.sure, gold.possible)
     return counts.links, counts.on_sure, counts.on_possible, counts.sure
 
 
-def _rates(counts: np.ndarray, drawn: np.ndarray) -> tuple[tuple[Rate, ...], ...]:
+def _rates(counts: np.ndarray, draws: np.ndarray) -> tuple[tuple[Rate, ...], ...]:
     """Returns the rates of counts [N,4,L,H] over all pairs, with the middle 95% of bootstrap samples [R,N]."""
     links, on_sure, on_possible, sure = totals = counts.sum(0)  # [4,L,H]
     rates = error_rate(*totals)
-    samples = error_rate(*np.moveaxis(np.tensordot(drawn, counts, 1), 1, 0))  # [R,L,H]
+    samples = error_rate(*np.moveaxis(np.tensordot(draws, counts, 1), 1, 0))  # [R,L,H]
     low, high = np.percentile(samples, (2.5, 97.5), axis=0)
     precision, recall = on_possible / np.maximum(1, links), on_sure / np.maximum(1, sure)
     rows = np.stack([rates, low, high, precision, recall], -1).round(4)  # [L,H,5]

@@ -12,13 +12,13 @@ from model.config import MAX_CHARACTERS, MAX_TOKENS
 from model.experiments.faithfulness import (
     SEED,
     Curves,
-    TakenAway,
+    Occlusion,
     curves_of,
-    ends,
     importances,
-    order,
-    points,
     random_orders,
+    ranked_words,
+    removal_counts,
+    removal_sets,
 )
 from model.inference.analyse import analyse
 from model.inference.request import Request
@@ -29,7 +29,7 @@ from model.text.faithfulness_result import (
     Share,
     Trust,
 )
-from model.workshop.corpus.corpus import by_source
+from model.workshop.corpus.corpus import targets_by_source
 
 ORDERS = 5  # random ones of each sentence
 RESAMPLES = 2000
@@ -37,16 +37,16 @@ INTERVAL = (2.5, 97.5)  # per cent
 
 
 @dataclass(frozen=True)
-class _Counted:
+class _SentenceAreas:
     """Numbers of one sentence, by scope: the area of each reading, the random floor last; and the effect of all words in
     nats."""
 
     tokens: int
     areas: dict[str, np.ndarray]  # [N+1]
-    worth: dict[str, float]
+    word_effect: dict[str, float]
 
 
-def measure(
+def measure_faithfulness(
     checkpoint: Checkpoint,
     pairs: Sequence[tuple[str, str]],
     data: str,
@@ -61,28 +61,28 @@ def measure(
     Raises ValueError where no sentence is left, where the words have no effect, and for a model that does not translate.
     """
     counted = []
-    for text in list(by_source(pairs))[:limit]:
-        if (areas := _count(checkpoint, text)) is not None:
+    for text in list(targets_by_source(pairs))[:limit]:
+        if (areas := _measure_sentence(checkpoint, text)) is not None:
             counted.append(areas)
         progress(1)
     if not counted:
         raise ValueError("there is no sentence of two words or more within the text limit; expected at least one")
-    return _gathered(counted, data)
+    return _aggregate(counted, data)
 
 
-def _count(checkpoint: Checkpoint, text: str) -> _Counted | None:
+def _measure_sentence(checkpoint: Checkpoint, text: str) -> _SentenceAreas | None:
     """Returns the areas of one sentence; None where there is nothing to rank."""
     if len(text) > MAX_CHARACTERS or len(checkpoint.source_tokenizer.encode(text.strip())) >= MAX_TOKENS:
         return None
     analysis = analyse(checkpoint, Request(source=text))
-    occlusion = TakenAway(checkpoint, analysis)
+    occlusion = Occlusion(checkpoint, analysis)
     words, steps = len(occlusion.words), list(range(len(analysis.trace.outputs)))
     if words < 2:
         return None
-    scores, grid = importances(checkpoint, analysis, occlusion, steps, {}), points(words)
+    scores, grid = importances(checkpoint, analysis, occlusion, steps, {}), removal_counts(words)
     chance = random_orders(words, ORDERS)
-    single = [[order(values[step]) for values in scores.values()] for step in steps]
-    overall = [order(values.sum(0)) for values in scores.values()]
+    single = [[ranked_words(values[step]) for values in scores.values()] for step in steps]
+    overall = [ranked_words(values.sum(0)) for values in scores.values()]
     common = _sets([*overall, *chance], grid)
     occlusion.compute({step: common | _sets(orders, grid) for step, orders in zip(steps, single, strict=True)})
     areas = {
@@ -90,30 +90,30 @@ def _count(checkpoint: Checkpoint, text: str) -> _Counted | None:
         "whole": _areas(occlusion, [*overall, *chance], grid, steps),
     }
     everything = sum(occlusion[frozenset(), step] - occlusion[frozenset(range(words)), step] for step in steps)
-    return _Counted(len(steps), areas, dict.fromkeys(SCOPES, everything))
+    return _SentenceAreas(len(steps), areas, dict.fromkeys(SCOPES, everything))
 
 
 def _sets(orders: Sequence[Sequence[int]], grid: np.ndarray) -> set[frozenset[int]]:
-    return {each for one in orders for both in ends(one, grid) for each in both}
+    return {each for one in orders for both in removal_sets(one, grid) for each in both}
 
 
-def _areas(away: TakenAway, orders: Sequence[Sequence[int]], grid: np.ndarray, steps: Sequence[int]) -> np.ndarray:
+def _areas(occlusion: Occlusion, orders: Sequence[Sequence[int]], grid: np.ndarray, steps: Sequence[int]) -> np.ndarray:
     """Returns the area of each reading's order in nats; the mean of the random ones stands last: [N+1]."""
-    curves: list[Curves] = [curves_of(away, one, grid, steps) for one in orders]
+    curves: list[Curves] = [curves_of(occlusion, one, grid, steps) for one in orders]
     areas = np.array([each.area(grid) for each in curves])
     return np.append(areas[: len(READINGS)], areas[len(READINGS) :].mean())
 
 
-def _gathered(counted: Sequence[_Counted], data: str) -> Trust:
+def _aggregate(counted: Sequence[_SentenceAreas], data: str) -> Trust:
     """Returns the sums over all sentences and over bootstrap samples, which all readings share."""
     rng = np.random.default_rng(SEED)
     samples = rng.integers(len(counted), size=(RESAMPLES, len(counted)))
     weights = np.stack([np.bincount(row, minlength=len(counted)) for row in samples])  # [R,N]: draws of each sentence
     shares, leaders, names = {}, {}, list(READINGS)
-    passive = [n for n, name in enumerate(names) if not READINGS[name].takes_away]
+    passive = [n for n, name in enumerate(names) if not READINGS[name].removes_words]
     for scope in SCOPES:
         areas = np.stack([each.areas[scope] for each in counted])  # [N,readings]
-        worth = np.array([each.worth[scope] for each in counted])  # [N]
+        worth = np.array([each.word_effect[scope] for each in counted])  # [N]
         if worth.sum() <= 0 or (weights @ worth <= 0).any():
             raise ValueError("the source's words have no effect on this model, so no order of them can be ranked")
         areas_per_nat, sampled = areas.sum(0) / worth.sum(), weights @ areas / (weights @ worth)[:, None]
@@ -125,6 +125,6 @@ def _gathered(counted: Sequence[_Counted], data: str) -> Trust:
         rows = np.round(np.stack(columns, axis=1), 5).tolist()
         shares[scope] = {name: Share(*row) for name, row in zip([*names, RANDOM], rows, strict=True)}
         leaders[scope] = names[best]
-    mean = {scope: round(float(np.mean([each.worth[scope] for each in counted])), 4) for scope in SCOPES}
+    mean = {scope: round(float(np.mean([each.word_effect[scope] for each in counted])), 4) for scope in SCOPES}
     tokens = sum(each.tokens for each in counted)
     return Trust(len(counted), tokens, ORDERS, RESAMPLES, SEED, data, mean, leaders, shares)

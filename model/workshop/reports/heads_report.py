@@ -16,24 +16,24 @@ import numpy as np
 from model.checkpoint import Checkpoint
 from model.edits.intervention import BASELINE
 from model.experiments.effects import scored_tokens, tokens_of
-from model.experiments.sweep import every_head, heads_of, intervals, read, strongest
+from model.experiments.sweep import every_head, heads_of, intervals, sentence_effects, strongest
 from model.inference.passes import teacher_force
 from model.inference.request import Request
 from model.inference.source_reading import source_ids
 from model.io.files import shown
 from model.readings.heads.head_metrics import METRICS as ALL
-from model.readings.heads.head_metrics import Rows, telling
+from model.readings.heads.head_metrics import Rows, applicable_metrics
 from model.text.alignments import Aligned
 from model.trace import Trace
 
 SCHEMA = 2
-MOST_HEADER = 1 << 20  # bytes
+MAX_HEADER = 1 << 20  # bytes
 METRICS = {name: metric for name, metric in ALL.items() if not metric.of_two}  # metrics of one sentence
 STRONGEST = 5  # sentences per head
 
 
 @dataclass(frozen=True)
-class Line:
+class CorpusLine:
     """Sentence of the corpus, the number of its first line, and its target there."""
 
     number: int
@@ -41,15 +41,15 @@ class Line:
     target: str
 
 
-def lines_of(pairs: Sequence[tuple[str, str]], limit: int | None = None) -> list[Line]:
+def distinct_lines(pairs: Sequence[tuple[str, str]], limit: int | None = None) -> list[CorpusLine]:
     """Returns the first line of each distinct source, at most `limit`."""
-    lines: dict[str, Line] = {}
+    lines: dict[str, CorpusLine] = {}
     for number, (source, target) in enumerate(pairs, 1):
-        lines.setdefault(source, Line(number, source, target))
+        lines.setdefault(source, CorpusLine(number, source, target))
     return list(lines.values())[:limit]
 
 
-def names(lab: Checkpoint) -> dict[str, Any]:
+def header_of(lab: Checkpoint) -> dict[str, Any]:
     """Returns the header of a side file. A side file with other heads or metrics cannot be continued."""
     heads = [[*site, head] for site, head in heads_of(lab)]
     return {"schema": SCHEMA, "heads": heads, "metrics": list(METRICS)}
@@ -59,23 +59,23 @@ def _width(heads: int, metrics: int) -> int:
     return 1 + 2 * heads + 2 * metrics * heads
 
 
-def counted(lab: Checkpoint, line: Line, is_reference: bool) -> np.ndarray:
+def measure_line(lab: Checkpoint, line: CorpusLine, is_reference: bool) -> np.ndarray:
     """Returns the numbers of one sentence, [1+2E+2ME].
 
     The number of tokens (0 over the text limit, where nothing else counts); for each head the change, and whether the
     translation changes; for each metric and head the sum over rows and the number of rows.
     """
-    effects = read(lab, (line.source, line.target) if is_reference else line.source, every_head(lab))
+    effects = sentence_effects(lab, (line.source, line.target) if is_reference else line.source, every_head(lab))
     if effects is None:
         return np.zeros(_width(len(heads_of(lab)), len(METRICS)))
     request = Request(source=line.source, target=line.target if is_reference else None)
     (trace,) = teacher_force(lab, *tokens_of(lab, request), [BASELINE])
     return np.concatenate(
-        ([effects.tokens], effects.change, effects.changed, *(part.ravel() for part in _looked(trace, lab)))
+        ([effects.tokens], effects.change, effects.changed, *(part.ravel() for part in _pattern_sums(trace, lab)))
     )
 
 
-def _looked(trace: Trace, lab: Checkpoint) -> tuple[np.ndarray, np.ndarray]:
+def _pattern_sums(trace: Trace, lab: Checkpoint) -> tuple[np.ndarray, np.ndarray]:
     """Returns for each metric and head the sum over rows, and the number of rows: [M,E] each.
 
     A metric that does not apply to the site has no row: mask and tokens fix its value (see `telling`).
@@ -86,7 +86,7 @@ def _looked(trace: Trace, lab: Checkpoint) -> tuple[np.ndarray, np.ndarray]:
         total, number = Rows.of(trace.patterns[site], keys, mask=trace.masks[site]).sums(
             metric.measure for metric in METRICS.values()
         )
-        names = telling(trace.masks[site], keys, site.of.is_self)
+        names = applicable_metrics(trace.masks[site], keys, site.of.is_self)
         applies = np.array([name in names for name in METRICS])[:, None]  # [M,1]
         sums.append(total * applies)
         counts.append(number * applies)
@@ -112,7 +112,7 @@ class SideFile:
             raise
 
     def _begin(self, first: bytes, width: int) -> None:
-        there = self._file.readline(MOST_HEADER)
+        there = self._file.readline(MAX_HEADER)
         if there and there != first:
             raise ValueError(
                 f"{self.path} is from a run over {_difference(there, first)}; continue that run, or remove the file"
@@ -147,22 +147,22 @@ def _difference(there: bytes, expected: bytes) -> str:
         return "something else"
 
 
-def measure(
+def measure_lines(
     lab: Checkpoint,
-    lines: Sequence[Line],
+    lines: Sequence[CorpusLine],
     is_reference: bool,
     side: SideFile,
     progress: Callable[[int], None] = lambda done: None,
 ) -> np.ndarray:
     """Returns the numbers of all sentences [N,...]: those of the side file, then new ones, which are added to it."""
     for line in lines[len(side.rows) :]:
-        side.add(counted(lab, line, is_reference))
+        side.add(measure_line(lab, line, is_reference))
         progress(1)
     return np.stack(side.rows[: len(lines)])
 
 
 def table(
-    lab: Checkpoint, lines: Sequence[Line], rows: np.ndarray, aligned: Aligned | None = None, with_texts: bool = False
+    lab: Checkpoint, lines: Sequence[CorpusLine], rows: np.ndarray, aligned: Aligned | None = None, with_texts: bool = False
 ) -> tuple[list[str], list[list[str | int | float | None]]]:
     """Returns column names, and a row of cells for each head; None where a number does not exist.
 
@@ -206,8 +206,8 @@ def _scored(lab: Checkpoint, texts: Sequence[str]) -> str:
     return " and ".join(sorted({scored_tokens(lab, source_ids(lab, text)) for text in texts}))
 
 
-def _with_interval(name: str, found: np.ndarray) -> dict[str, list[Any]]:
-    return {name + ending: list(row) for ending, row in zip(("", "_low", "_high"), found, strict=True)}
+def _with_interval(name: str, interval: np.ndarray) -> dict[str, list[Any]]:
+    return {name + ending: list(row) for ending, row in zip(("", "_low", "_high"), interval, strict=True)}
 
 
 def _rates(lab: Checkpoint, aligned: Aligned) -> dict[str, list[Any]]:

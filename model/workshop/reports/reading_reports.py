@@ -15,40 +15,40 @@ from model.checkpoint import Checkpoint
 from model.experiments.sweep import RESAMPLES, SEED, intervals
 from model.network.context import forced
 from model.workshop.corpus.corpus import pad
-from model.workshop.corpus.sentence_pairs import NOTHING, Books, Labelled, Row
+from model.workshop.corpus.sentence_pairs import IGNORE_INDEX, Books, LabelledTexts, Row
 from model.workshop.evaluation import count_baselines
 from model.workshop.evaluation.neighbour_baseline import (
-    Choices,
-    Counted,
-    Neighbours,
-    Overlap,
-    Told,
-    blanks,
+    BlankVocabulary,
+    ExampleScores,
+    NeighbourBaseline,
+    NeighbourCounts,
+    WordOverlap,
+    sample_blanks,
     score,
-    standardised,
+    standardize,
 )
 
 
-def told_of(log_probs: np.ndarray, labels: np.ndarray) -> Told:
+def example_scores(log_probs: np.ndarray, labels: np.ndarray) -> ExampleScores:
     """Scores log-probabilities [N,C] against labels [N]."""
-    return Told(log_probs[np.arange(len(labels)), labels], log_probs.argmax(-1) == labels)
+    return ExampleScores(log_probs[np.arange(len(labels)), labels], log_probs.argmax(-1) == labels)
 
 
-def scores(told: Told, own: Sequence[int] | None = None) -> dict[str, Any]:
+def summarize(results: ExampleScores, groups: Sequence[int] | None = None) -> dict[str, Any]:
     """Returns accuracy and log-loss in nats, with intervals over the groups of examples (by default over examples).
 
     A single group has None as its interval.
     """
-    return _both(told.right.astype(float), -told.log_probs, own)
+    return _with_intervals(results.right.astype(float), -results.log_probs, groups)
 
 
-def gain(told: Told, rival: Told, own: Sequence[int] | None = None) -> dict[str, Any]:
+def gain(results: ExampleScores, baseline: ExampleScores, groups: Sequence[int] | None = None) -> dict[str, Any]:
     """Returns the model's gain over the baseline, in the same samples."""
-    return _both(told.right.astype(float) - rival.right, told.log_probs - rival.log_probs, own)
+    return _with_intervals(results.right.astype(float) - baseline.right, results.log_probs - baseline.log_probs, groups)
 
 
-def _both(right: np.ndarray, loss: np.ndarray, own: Sequence[int] | None) -> dict[str, Any]:
-    number = np.arange(len(right)) if own is None else np.unique(own, return_inverse=True)[1]
+def _with_intervals(right: np.ndarray, loss: np.ndarray, groups: Sequence[int] | None) -> dict[str, Any]:
+    number = np.arange(len(right)) if groups is None else np.unique(groups, return_inverse=True)[1]
     counts, result = np.bincount(number), {}
     for name, values in (("accuracy", right), ("log_loss", loss)):
         mean, low, high = (round(float(each), 4) for each in intervals(np.bincount(number, values), counts))
@@ -56,38 +56,40 @@ def _both(right: np.ndarray, loss: np.ndarray, own: Sequence[int] | None) -> dic
     return result | {"resamples": RESAMPLES, "seed": SEED}
 
 
-DRAWN = "evaluate"  # seed key of blanks and pairs
-ROWS = 64  # pairs per batch
+SAMPLING_KEY = "evaluate"  # seed key of blanks and pairs
+BATCH_PAIRS = 64  # pairs per batch
 Progress = Callable[[int], object]
 
 
-def filled(checkpoint: Checkpoint, data: Books, counted: tuple[Books, Books] | None, progress: Progress) -> dict[str, Any]:
+def measure_blanks(
+    checkpoint: Checkpoint, data: Books, counted: tuple[Books, Books] | None, progress: Progress
+) -> dict[str, Any]:
     """Scores single blanks of the sentences of `data`; with training and dev texts also the count baseline.
 
     Raises ValueError where no sentence has a word of one token.
     """
-    tokenizer, choices = checkpoint.source_tokenizer, Choices(checkpoint.source_tokenizer)
+    tokenizer, choices = checkpoint.source_tokenizer, BlankVocabulary(checkpoint.source_tokenizer)
     sentences = _sentences(data)
-    sampled = blanks(sentences, tokenizer, choices, DRAWN)
+    sampled = sample_blanks(sentences, tokenizer, choices, SAMPLING_KEY)
     if not sampled:
         raise ValueError("no sentence has a word that is one token of the vocabulary; expected some")
     own = [blank.sentence for blank in sampled]
     results = score(checkpoint.model, tokenizer, sentences, sampled, choices, progress)
-    report = {"blanks": len(sampled), "choices": [len(each) for each in choices.tokens.values()], **scores(results, own)}
+    report = {"blanks": len(sampled), "choices": [len(each) for each in choices.tokens.values()], **summarize(results, own)}
     if counted is None:
         return report
     dev = _sentences(counted[1])
-    tuning = blanks(dev, tokenizer, choices, DRAWN)
+    tuning = sample_blanks(dev, tokenizer, choices, SAMPLING_KEY)
     if not tuning:
         raise ValueError("no sentence of --dev has a word that is one token of the vocabulary; expected some")
-    counts = Counted(
+    counts = NeighbourCounts(
         tokenizer, choices, _sentences(counted[0]), [(dev, b) for b in tuning] + [(sentences, b) for b in sampled]
     )
-    rival = Neighbours(counts, dev, tuning).score(sentences, sampled)
-    return report | {"neighbours": scores(rival, own), "gain": gain(results, rival, own)}
+    rival = NeighbourBaseline(counts, dev, tuning).score(sentences, sampled)
+    return report | {"neighbours": summarize(rival, own), "gain": gain(results, rival, own)}
 
 
-def followed(checkpoint: Checkpoint, data: Books, counted: tuple[Books, Books] | None) -> dict[str, Any]:
+def measure_pairs(checkpoint: Checkpoint, data: Books, counted: tuple[Books, Books] | None) -> dict[str, Any]:
     """Scores pairs of sentences of `data`, half of which are consecutive; with training and dev texts also word overlap.
 
     Raises ValueError where no pair can be made.
@@ -96,19 +98,19 @@ def followed(checkpoint: Checkpoint, data: Books, counted: tuple[Books, Books] |
     labels = np.array([row.label for row in examples])
     if not examples:
         raise ValueError("the text has too few sentences to make pairs of; expected at least 3")
-    results = _judged(checkpoint, examples, labels)
-    report = {"pairs": len(examples), **scores(results)}
+    results = _score_pairs(checkpoint, examples, labels)
+    report = {"pairs": len(examples), **summarize(results)}
     if counted is None:
         return report
     train, dev = (_pairs(books) for books in counted)
     if not (train and dev):
         raise ValueError("--baseline or --dev has too few sentences to make pairs of; expected at least 3")
-    overlap = Overlap(checkpoint.source_tokenizer, _sentences(counted[0]))
-    x = standardised(*(overlap.features(rows) for rows in (train, dev, examples)))
+    overlap = WordOverlap(checkpoint.source_tokenizer, _sentences(counted[0]))
+    x = standardize(*(overlap.features(rows) for rows in (train, dev, examples)))
     y = [torch.tensor([row.label for row in rows]) for rows in (train, dev)]
-    regression, _ = count_baselines.tuned_regression((x[0], y[0]), (x[1], y[1]), 2)
-    rival = told_of(regression.log_probs(x[2]).numpy(), labels)
-    return report | {"overlap": scores(rival) | {"penalty": regression.penalty}, "gain": gain(results, rival)}
+    regression, _ = count_baselines.tune_regression((x[0], y[0]), (x[1], y[1]), 2)
+    rival = example_scores(regression.log_probs(x[2]).numpy(), labels)
+    return report | {"overlap": summarize(rival) | {"penalty": regression.penalty}, "gain": gain(results, rival)}
 
 
 def _sentences(books: Books) -> list[list[int]]:
@@ -116,41 +118,41 @@ def _sentences(books: Books) -> list[list[int]]:
 
 
 def _pairs(books: Books) -> list[Row]:
-    return [row for row in books.rows(DRAWN, alone=0) if row.label != NOTHING]
+    return [row for row in books.rows(SAMPLING_KEY, single_share=0) if row.label != IGNORE_INDEX]
 
 
 @torch.inference_mode()
-def _judged(checkpoint: Checkpoint, rows: Sequence[Row], labels: np.ndarray) -> Told:
+def _score_pairs(checkpoint: Checkpoint, rows: Sequence[Row], labels: np.ndarray) -> ExampleScores:
     model, log_probs = checkpoint.model, []
-    for first in range(0, len(rows), ROWS):
-        source = pad([row.ids for row in rows[first : first + ROWS]]).to(checkpoint.device)
+    for first in range(0, len(rows), BATCH_PAIRS):
+        source = pad([row.ids for row in rows[first : first + BATCH_PAIRS]]).to(checkpoint.device)
         log_probs.append(model.following(forced(model, source, None), source).double().log_softmax(-1).cpu().numpy())
-    return told_of(np.concatenate(log_probs), labels)
+    return example_scores(np.concatenate(log_probs), labels)
 
 
-TOKENS = 8192  # per batch
+BATCH_TOKENS = 8192  # per batch
 Texts = Sequence[tuple[str, str]]  # label and text
 
 
-def judged(checkpoint: Checkpoint, texts: Texts, counted: tuple[Texts, Texts] | None) -> dict[str, Any]:
+def measure_labels(checkpoint: Checkpoint, texts: Texts, counted: tuple[Texts, Texts] | None) -> dict[str, Any]:
     """Scores the labels of the texts; with training and dev texts also a bag of words."""
     classes, model = checkpoint.config.classes, checkpoint.model
-    read = Labelled(texts, checkpoint.source_tokenizer, classes, checkpoint.config.source_start)
+    read = LabelledTexts(texts, checkpoint.source_tokenizer, classes, checkpoint.config.source_start)
     log_probs, labels = np.empty((len(read), len(classes))), np.array(read.labels)
     with torch.inference_mode():
-        for rows in read.batches(TOKENS, 0, 0):
+        for rows in read.batches(BATCH_TOKENS, 0, 0):
             source = read.batch(rows).source.to(checkpoint.device)
             log_probs[rows] = model.judged(forced(model, source, None), source).double().log_softmax(-1).cpu().numpy()
-    results = told_of(log_probs, labels)
-    report = {"texts": len(read), "classes": list(classes), "cut": read.cut, **scores(results)}
+    results = example_scores(log_probs, labels)
+    report = {"texts": len(read), "classes": list(classes), "cut": read.shortened, **summarize(results)}
     if counted is None:
         return report
-    train, dev = (([text for _, text in each], _numbers(each, classes)) for each in counted)
-    bags, regression, _ = count_baselines.tuned(train, dev, len(classes))
-    rival = told_of(regression.log_probs(bags.features([text for _, text in texts])).numpy(), labels)
+    train, dev = (([text for _, text in each], _label_ids(each, classes)) for each in counted)
+    bags, regression, _ = count_baselines.tune_bag_of_words(train, dev, len(classes))
+    rival = example_scores(regression.log_probs(bags.features([text for _, text in texts])).numpy(), labels)
     kind = {"order": bags.order, "columns": len(bags.columns), "penalty": regression.penalty}
-    return report | {"bag_of_words": scores(rival) | kind, "gain": gain(results, rival)}
+    return report | {"bag_of_words": summarize(rival) | kind, "gain": gain(results, rival)}
 
 
-def _numbers(texts: Texts, classes: Sequence[str]) -> torch.Tensor:
+def _label_ids(texts: Texts, classes: Sequence[str]) -> torch.Tensor:
     return torch.tensor([classes.index(label) for label, _ in texts])

@@ -18,15 +18,15 @@ from model.inference.passes import teacher_force
 from model.inference.source_reading import source_ids
 from model.readings.heads.head_metrics import Rows
 from model.readings.heads.head_roles import (
+    MIN_ROWS,
     ROLES,
-    ROWS,
     Role,
-    on,
-    peaks,
+    peak_at,
+    weight_on_token,
 )
 from model.trace import Trace, site_kind
-from model.variants.same_heads import Best, Circle, KindMatch, RoleFound, SameHeads, SiteMatch
-from model.workshop.reports.heads_report import Line
+from model.variants.same_heads import Best, Circle, KindMatch, RoleHeads, SameHeads, SiteMatch
+from model.workshop.reports.heads_report import CorpusLine
 
 
 def assignment(costs: np.ndarray) -> list[int]:
@@ -72,18 +72,23 @@ CROSS_ROLES = {  # roles of cross-attention, with the thresholds of self-attenti
         Role(
             "diagonal head",
             "In {share} of {rows} rows its largest weight is on the token of its own number.",
-            peaks(0),
+            peak_at(0),
             0.9,
         ),
-        Role("attention sink on </s>", "{share} of its weight goes to </s>, the mean over {rows} rows.", on("</s>"), 0.3),
+        Role(
+            "attention sink on </s>",
+            "{share} of its weight goes to </s>, the mean over {rows} rows.",
+            weight_on_token("</s>"),
+            0.3,
+        ),
     )
 }
 Pair = tuple[int, int]
 
 
-def measure(
+def match_seeds(
     labs: Sequence[Checkpoint],
-    lines: Sequence[Line],
+    lines: Sequence[CorpusLine],
     data: str,
     names: Sequence[str],
     progress: Callable[[int], None] = lambda done: None,
@@ -93,9 +98,9 @@ def measure(
     Raises ValueError for fewer than two checkpoints, for other shapes or tokens than the first, and where no line is left.
     """
     check_shapes(labs, names)
-    over = _Over(labs)
+    over = _PatternDistances(labs)
     for line in lines:
-        over.add([_traced(lab, line, name, labs[0]) for lab, name in zip(labs, names, strict=True)])
+        over.add([_trace_line(lab, line, name, labs[0]) for lab, name in zip(labs, names, strict=True)])
         progress(1)
     if not over.sentences:
         raise ValueError("no sentence is within the text limit; expected at least one")
@@ -113,7 +118,7 @@ def measure(
         data,
         tuple(sites),
         tuple(over.kind_match(pair, kind) for pair in pairs for kind in kinds),
-        tuple(_circle(sites, kind, len(labs), labs[0].config.heads) for kind in kinds) if len(labs) > 2 else (),
+        tuple(_cycle_consistency(sites, kind, len(labs), labs[0].config.heads) for kind in kinds) if len(labs) > 2 else (),
         tuple(over.roles()),
     )
 
@@ -129,10 +134,10 @@ def check_shapes(labs: Sequence[Checkpoint], names: Sequence[str]) -> None:
                 raise ValueError(f"{name} has {field} {own}, and {names[0]} {first}; expected checkpoints of one shape")
 
 
-def _traced(lab: Checkpoint, line: Line, name: str, first: Checkpoint) -> Trace | None:
+def _trace_line(lab: Checkpoint, line: CorpusLine, name: str, first: Checkpoint) -> Trace | None:
     """Returns the pass over a line; None where it is over the text limit."""
-    source, target = _ids(lab, line)
-    if (source, target) != _ids(first, line):
+    source, target = _token_ids(lab, line)
+    if (source, target) != _token_ids(first, line):
         raise ValueError(f"{name} reads line {line.number} as other tokens than the first; expected one vocabulary")
     if max(len(source or ()), len(target or ())) > MAX_TOKENS:
         return None
@@ -140,7 +145,7 @@ def _traced(lab: Checkpoint, line: Line, name: str, first: Checkpoint) -> Trace 
     return trace
 
 
-def _ids(lab: Checkpoint, line: Line) -> tuple[list[int] | None, list[int] | None]:
+def _token_ids(lab: Checkpoint, line: CorpusLine) -> tuple[list[int] | None, list[int] | None]:
     """Returns the tokens of the encoder and the decoder; None for a side that the model lacks."""
     kinds, text = lab.config.kinds, source_ids(lab, line.source)
     if "decoder" not in kinds:
@@ -160,7 +165,7 @@ def distances(one: np.ndarray, other: np.ndarray) -> np.ndarray:
     return np.array([np.abs(head - other).sum((1, 2), dtype=np.float64) / 2 for head in one])
 
 
-class _Over:
+class _PatternDistances:
     """Sums over sentences.
 
     For each pair of checkpoints and kind: the distances of all heads, layer by layer, one [N,N] per sentence, and the
@@ -204,7 +209,7 @@ class _Over:
         partners = assignment(costs)
         each = costs[np.arange(self.heads), partners]
         matched = float(each.mean())
-        chance = shuffled(sums, rows)
+        chance = chance_distances(sums, rows)
         return SiteMatch(
             *pair,
             kind,
@@ -212,7 +217,7 @@ class _Over:
             tuple(partners),
             tuple(round(float(value), DIGITS) for value in each),
             round(matched, DIGITS),
-            _rounded(held_out(sums, rows)),
+            _rounded(cross_validated_distance(sums, rows)),
             round(float(costs.mean()), DIGITS),
             round(float(chance.mean()), DIGITS),
             round((1 + int((chance <= matched + 1e-12).sum())) / (1 + SHUFFLES), DIGITS),
@@ -234,19 +239,19 @@ class _Over:
         matched = float(costs[own, partners].mean())
         return KindMatch(*pair, kind, round(matched, DIGITS), round(same, DIGITS), round(1 / self.kinds[kind], DIGITS))
 
-    def roles(self) -> list[RoleFound]:
+    def roles(self) -> list[RoleHeads]:
         """Returns every role in every kind of attention."""
         roles = []
         for kind in self.kinds:
             for number, role in enumerate(roles_of(kind).values()):
                 best = [self._best(self._roles[n, kind][:, number], role.bar) for n in range(len(self.labs))]
-                roles.append(RoleFound(role.name, role.bar, kind, tuple(best)))
+                roles.append(RoleHeads(role.name, role.bar, kind, tuple(best)))
         return roles
 
-    def _best(self, found: np.ndarray, bar: float) -> Best:
+    def _best(self, totals: np.ndarray, bar: float) -> Best:
         """Returns the head with the largest share of sums and counts [2,N]. A head with too few rows has no share."""
-        sums, counts = found
-        shares = np.where(counts >= ROWS, sums / np.maximum(1, counts), -1.0)
+        sums, counts = totals
+        shares = np.where(counts >= MIN_ROWS, sums / np.maximum(1, counts), -1.0)
         layer, head = divmod(int(shares.argmax()), self.heads)
         share = float(shares.max())
         return Best(layer, head, _rounded(share if share >= 0 else None), int((shares >= bar).sum()))
@@ -261,7 +266,7 @@ def mean(sums: np.ndarray, rows: np.ndarray) -> np.ndarray:
     return sums.sum(0) / max(1, int(rows.sum()))
 
 
-def held_out(sums: np.ndarray, rows: np.ndarray) -> float | None:
+def cross_validated_distance(sums: np.ndarray, rows: np.ndarray) -> float | None:
     """Returns the mean distance of pairs chosen on the other half of the sentences [Q,N,N]; None for one sentence."""
     if len(sums) < 2:
         return None
@@ -270,7 +275,7 @@ def held_out(sums: np.ndarray, rows: np.ndarray) -> float | None:
     return float(np.mean([there[own, assignment(here)].mean() for here, there in (halves, halves[::-1])]))
 
 
-def shuffled(sums: np.ndarray, rows: np.ndarray) -> np.ndarray:
+def chance_distances(sums: np.ndarray, rows: np.ndarray) -> np.ndarray:
     """Returns the smallest mean distance after shuffling the other's heads in each sentence [Q,N,N]: [SHUFFLES]."""
     rng, size = np.random.default_rng(SEED), sums.shape[1]
     own, means = np.arange(size), []
@@ -281,7 +286,7 @@ def shuffled(sums: np.ndarray, rows: np.ndarray) -> np.ndarray:
     return np.array(means)
 
 
-def _circle(sites: Sequence[SiteMatch], kind: str, count: int, heads: int) -> Circle:
+def _cycle_consistency(sites: Sequence[SiteMatch], kind: str, count: int, heads: int) -> Circle:
     """Returns the share of heads that match the same head directly and over a third checkpoint."""
     partners = {(each.one, each.other, each.layer): each.partners for each in sites if each.kind == kind}
     layers = sorted({layer for _, _, layer in partners})

@@ -11,27 +11,27 @@ from model.checkpoint import Checkpoint
 from model.config import END, MAX_TOKENS
 from model.experiments.sweep import RESAMPLES, SEED, intervals
 from model.text.tokenizer import Tokenizer
-from model.workshop.corpus.windows import characters
+from model.workshop.corpus.windows import count_characters
 from model.workshop.evaluation.count_baselines import NGrams
 from model.workshop.evaluation.text_scoring import (
     STRIDE,
-    Scored,
+    ParagraphCosts,
     bits_per_character,
     score,
-    summed,
+    sum_segments,
 )
 
 LINE_END = b"\n"
-Symbols = Callable[[str], Sequence[int]]  # symbols of a paragraph with its end
+ToSymbols = Callable[[str], Sequence[int]]  # symbols of a paragraph with its end
 ORDERS = {"bytes": 10, "tokens": 6}  # highest order of each kind
 
 
-def measure(
+def measure_text(
     checkpoint: Checkpoint,
     paragraphs: Sequence[str],
     stride: int = STRIDE,
     progress: Callable[[int], object] = lambda done: None,
-) -> tuple[dict[str, Any], Scored]:
+) -> tuple[dict[str, Any], ParagraphCosts]:
     """Returns the scores of a model on a text, and the costs of the paragraphs."""
     costs = score(checkpoint.model, checkpoint.target_tokenizer, paragraphs, stride, progress)
     result = {
@@ -48,28 +48,28 @@ def measure(
     return result, costs
 
 
-def baseline(
+def measure_baseline(
     tokenizer: Tokenizer,
     texts: Sequence[Sequence[str]],
     dev: Sequence[Sequence[str]],
     paragraphs: Sequence[str],
-    model: Scored,
+    model: ParagraphCosts,
 ) -> dict[str, Any]:
     """Returns the scores of n-gram models of bytes and of tokens, counted in `texts`, on the same text.
 
     `dev` chooses the order of each kind. The gain compares `model` with the better kind, in bits per character.
     """
-    kinds: dict[str, tuple[Symbols, int]] = {
+    kinds: dict[str, tuple[ToSymbols, int]] = {
         "bytes": (lambda text: text.encode() + LINE_END, 256),
         "tokens": (lambda text: (*tokenizer.encode(text), END), tokenizer.size),
     }
     results, nats = {}, {}
     for name, (symbols, size) in kinds.items():
-        ngrams = NGrams([_stream(text, symbols)[0] for text in texts], size, ORDERS[name])
+        ngrams = NGrams([_concatenate(text, symbols)[0] for text in texts], size, ORDERS[name])
         on_dev = np.sum([_costs(ngrams, text, symbols).sum(axis=1) for text in dev], axis=0)  # [order]
         order = int(on_dev.argmin())
         nats[name] = _costs(ngrams, paragraphs, symbols)[order]
-        length = sum(characters(text) for file in dev for text in file)
+        length = sum(count_characters(text) for file in dev for text in file)
         results[name] = {"order": order + 1} | _bits(nats[name], model.characters)
         results[name]["dev"] = [round(bits_per_character(cost, length), 4) for cost in on_dev.tolist()]
     best = min(results, key=lambda name: results[name]["bits_per_character"])
@@ -77,13 +77,13 @@ def baseline(
     return {"best": best, **results, "gain": gained}
 
 
-def _costs(counted: NGrams, paragraphs: Sequence[str], symbols: Symbols) -> np.ndarray:
+def _costs(counted: NGrams, paragraphs: Sequence[str], symbols: ToSymbols) -> np.ndarray:
     """Returns the nats of each paragraph by the model of each order: [order, P]."""
-    stream, lengths = _stream(paragraphs, symbols)
-    return np.stack([summed(-np.log(row), lengths) for row in counted.probabilities(stream)])
+    stream, lengths = _concatenate(paragraphs, symbols)
+    return np.stack([sum_segments(-np.log(row), lengths) for row in counted.probabilities(stream)])
 
 
-def _stream(paragraphs: Sequence[str], symbols: Symbols) -> tuple[np.ndarray, np.ndarray]:
+def _concatenate(paragraphs: Sequence[str], symbols: ToSymbols) -> tuple[np.ndarray, np.ndarray]:
     """Returns the symbols of a text, and their number per paragraph."""
     rows = [np.array(list(symbols(text))) for text in paragraphs]
     return np.concatenate(rows), np.array([len(row) for row in rows])

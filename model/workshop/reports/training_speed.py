@@ -21,19 +21,19 @@ from model.network.transformer import build
 from model.workshop.training.loss import Objective, learning_rate
 from model.workshop.training.preparation import (
     Examples,
-    Material,
-    Order,
-    adam,
+    TrainingData,
+    TrainingSetup,
+    autocast_context,
+    build_optimizer,
     prepare,
-    products,
 )
-from model.workshop.training.run_folder import Files
-from model.workshop.training.tasks import task_named
+from model.workshop.training.run_folder import RunFiles
+from model.workshop.training.tasks import get_task
 
-WARM = 2  # rounds that do not count, for allocation and choice of kernels
+WARMUP_ROUNDS = 2  # rounds that do not count, for allocation and choice of kernels
 
 
-class Work(NamedTuple):
+class TrainingWork(NamedTuple):
     """Size of one full run."""
 
     pairs: int
@@ -42,32 +42,32 @@ class Work(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Prepared:
+class PreparedRun:
     """Data and settings of a run."""
 
-    material: Material
+    material: TrainingData
     config: TrainConfig
 
     @classmethod
-    def of(cls, train: Path, dev: Path, config: TrainConfig) -> Prepared:
+    def from_files(cls, train: Path, dev: Path, config: TrainConfig) -> PreparedRun:
         """Reads the files and learns the vocabulary; raises DataError where a file is invalid or has no pair within the
         text limit."""
-        task = task_named("translate")
-        order = Order(task, Files.single(train, dev), {}, config, languages=task.languages)
+        task = get_task("translate")
+        order = TrainingSetup(task, RunFiles.single(train, dev), {}, config, languages=task.languages)
         return cls(prepare(order), config)
 
     @property
-    def work(self) -> Work:
+    def work(self) -> TrainingWork:
         """Steps and target tokens of all epochs."""
         epochs = self.material.epochs
         every = [(epoch, batch) for epoch in range(self.config.epochs) for batch in epochs.batches(epoch)]
         tokens = sum(epochs.corpus(epoch).tokens(batch) for epoch, batch in every)
-        return Work(self.material.size["pairs"], len(every), tokens)
+        return TrainingWork(self.material.size["pairs"], len(every), tokens)
 
 
 def tokens_per_second(
     options: Mapping[str, Mapping[str, object]],
-    prepared: Prepared,
+    prepared: PreparedRun,
     rounds: int,
     device: torch.device,
     progress: Callable[[int], None] = lambda done: None,
@@ -83,9 +83,9 @@ def tokens_per_second(
     steps = {}
     for name, fields in options.items():
         torch.manual_seed(config.seed)
-        steps[name] = _step(build(ModelConfig(**sizes, **fields)).to(device), corpus, config, device)
+        steps[name] = _build_step(build(ModelConfig(**sizes, **fields)).to(device), corpus, config, device)
     speeds_by_name = {name: [] for name in options}
-    for number in range(WARM + rounds):
+    for number in range(WARMUP_ROUNDS + rounds):
         indices = batches[number % len(batches)]
         names = (
             list(options)[number % len(options) :] + list(options)[: number % len(options)]
@@ -95,15 +95,21 @@ def tokens_per_second(
             tokens = steps[name](indices)
             speeds_by_name[name].append(tokens / (time.perf_counter() - began))
         progress(1)
-    return {name: round(statistics.median(speeds[WARM:]), 1) for name, speeds in speeds_by_name.items()}
+    return {name: round(statistics.median(speeds[WARMUP_ROUNDS:]), 1) for name, speeds in speeds_by_name.items()}
 
 
-def _step(model: nn.Module, corpus: Examples, config: TrainConfig, device: torch.device) -> Callable[[Sequence[int]], int]:
+def _build_step(
+    model: nn.Module, corpus: Examples, config: TrainConfig, device: torch.device
+) -> Callable[[Sequence[int]], int]:
     """Returns a training step as in the trainer.
 
     The step returns the batch's target tokens after the device has finished.
     """
-    objective, optimizer, precision = Objective(model, config.label_smoothing), adam(model, config), products(config, device)
+    objective, optimizer, precision = (
+        Objective(model, config.label_smoothing),
+        build_optimizer(model, config),
+        autocast_context(config, device),
+    )
     model.train()
     for group in optimizer.param_groups:
         group["lr"] = learning_rate(config, 1, 1 + config.warmup)

@@ -24,23 +24,23 @@ from model.io.limits import is_count
 from model.variants.designs import (
     BASE,
     VARIANTS,
+    ModelVariant,
     Plan,
-    Variant,
 )
-from model.variants.record import Measured, Missing, Seeded, Variants
+from model.variants.record import MissingRun, SeedRun, VariantResult, Variants
 from model.variants.same_heads import SameHeads
 from model.workshop.training.run_folder import MAX_LOG
 
-KEY = "test"  # of the scores, in metrics.json
+TEST_KEY = "test"  # of the scores, in metrics.json
 SPEED, HEADS, WORK, FAILED = "speed.json", "same_heads.json", "work.json", "failed.json"
-MOST_RECORD = 8 * MEGABYTE  # of the heads of all variants
+MAX_RECORD = 8 * MEGABYTE  # of the heads of all variants
 
 
 @dataclass(frozen=True)
 class VariantRun:
     """One requested run: a variant with a seed, in its folder."""
 
-    variant: Variant
+    variant: ModelVariant
     seed: int
     folder: Path
 
@@ -55,7 +55,7 @@ class VariantRun:
         return (self.checkpoint / "means.safetensors").is_file()
 
     @property
-    def is_taken(self) -> bool:
+    def is_locked(self) -> bool:
         """True while another process trains it."""
         if not self.folder.is_dir():
             return False
@@ -65,25 +65,25 @@ class VariantRun:
         except Timeout:
             return True
 
-    def fail(self, why: str) -> None:
+    def record_failure(self, reason: str) -> None:
         """Stores the reason of a failure in the folder until the next try."""
         self.folder.mkdir(parents=True, exist_ok=True)
-        write_json(self.folder / FAILED, {"why": why})
+        write_json(self.folder / FAILED, {"why": reason})
 
-    def begin(self) -> None:
+    def clear_failure(self) -> None:
         """Removes the reason of an earlier failure."""
         (self.folder / FAILED).unlink(missing_ok=True)
 
     @property
-    def missing(self) -> Missing:
+    def missing(self) -> MissingRun:
         """State of a run without scores. The step is the last one in its log."""
         name, step = self.variant.name, max((entry["step"] for entry in self._log()), default=0)
         try:
             why = read_json(self.folder / FAILED, MEGABYTE)["why"]
-            return Missing(name, self.seed, "failed", step, str(why))
+            return MissingRun(name, self.seed, "failed", step, str(why))
         except (FileNotFoundError, FileError, KeyError, TypeError):
             state = "trained" if self.is_trained else "training" if step else "waiting"
-            return Missing(name, self.seed, state, step)
+            return MissingRun(name, self.seed, state, step)
 
     @property
     def losses(self) -> tuple[tuple[int, float], ...]:
@@ -112,21 +112,21 @@ class VariantRun:
         Raises ValueError where the run has other settings or other data.
         """
         if not self.is_trained:
-            self._check_begun(plan, data)
+            self._check_settings(plan, data)
             return None
         metrics, trained_on = read_metrics(self.checkpoint / "metrics.json"), {k: data[k] for k in ("train", "dev")}
         config = read_config(self.checkpoint / "config.json")[0].to_dict()
         wanted = plan.model_options(self.variant)
         training = metrics.get("training", {})
-        self._same("model", wanted, config)
-        self._same("training", plan.train_options(self.seed), training)
-        self._same("data", trained_on, training.get("data_sha256", {}))
-        scored = metrics.get(KEY)
+        self._check_same("model", wanted, config)
+        self._check_same("training", plan.train_options(self.seed), training)
+        self._check_same("data", trained_on, training.get("data_sha256", {}))
+        scored = metrics.get(TEST_KEY)
         if not isinstance(scored, dict) or scored.get("data_sha256") != data["test"]:
             return None
         return metrics if all(scored.get(name) == value for name, value in decoding.items()) else None
 
-    def _check_begun(self, plan: Plan, data: Mapping[str, str]) -> None:
+    def _check_settings(self, plan: Plan, data: Mapping[str, str]) -> None:
         """Checks the settings of an unfinished run. The trainer reports its other faults."""
         try:
             settings = read_json(self.folder / "settings.json", MEGABYTE)
@@ -135,13 +135,13 @@ class VariantRun:
             return
         wanted = plan.model_options(self.variant), plan.train_options(self.seed), {k: data[k] for k in ("train", "dev")}
         for part, own, stored in zip(("model", "training", "data"), wanted, parts, strict=True):
-            self._same(part, own, stored)
+            self._check_same(part, own, stored)
 
-    def _same(self, part: str, wanted: Mapping[str, Any], found: Mapping[str, Any]) -> None:
-        for name, value in wanted.items():
-            if found.get(name) != value:
+    def _check_same(self, part: str, expected: Mapping[str, Any], stored: Mapping[str, Any]) -> None:
+        for name, value in expected.items():
+            if stored.get(name) != value:
                 raise ValueError(
-                    f"{self.folder} holds a run with other settings ({part}: {name} was {shown(found.get(name))}, now "
+                    f"{self.folder} holds a run with other settings ({part}: {name} was {shown(stored.get(name))}, now "
                     f"{shown(value)}); give another --out"
                 )
 
@@ -168,8 +168,8 @@ def collect(
         return None
     speed = speed_of(out)
     speeds = speed.pop("tokens_per_second") if speed else {}
-    measured = tuple(_measured(VARIANTS[n], plan, scored[n], speeds.get(n)) for n in VARIANTS if n in scored)
-    tests = [metrics[KEY] for each in scored.values() for _, metrics in each]
+    measured = tuple(_measured_variant(VARIANTS[n], plan, scored[n], speeds.get(n)) for n in VARIANTS if n in scored)
+    tests = [metrics[TEST_KEY] for each in scored.values() for _, metrics in each]
     work = work_of(out, plan, data) or {"steps": None, "target_tokens": None}
     return Variants(
         base=BASE,
@@ -218,7 +218,7 @@ def work_key(plan: Plan, data: Mapping[str, str]) -> dict[str, Any]:
 
 def _read(path: Path) -> dict[str, Any] | None:
     try:
-        values = read_json(path, MOST_RECORD)
+        values = read_json(path, MAX_RECORD)
     except FileNotFoundError:
         return None
     if not isinstance(values, dict):
@@ -226,12 +226,14 @@ def _read(path: Path) -> dict[str, Any] | None:
     return values
 
 
-def _measured(variant: Variant, plan: Plan, runs: list[tuple[VariantRun, dict[str, Any]]], speed: float | None) -> Measured:
+def _measured_variant(
+    variant: ModelVariant, plan: Plan, runs: list[tuple[VariantRun, dict[str, Any]]], speed: float | None
+) -> VariantResult:
     seeded = [
-        Seeded(
+        SeedRun(
             run.seed,
-            metrics[KEY]["bleu"],
-            metrics[KEY]["chrf"],
+            metrics[TEST_KEY]["bleu"],
+            metrics[TEST_KEY]["chrf"],
             metrics["dev"]["dev_loss"],
             metrics["training"]["steps"],
             metrics["training"]["minutes"],
@@ -240,22 +242,22 @@ def _measured(variant: Variant, plan: Plan, runs: list[tuple[VariantRun, dict[st
         for run, metrics in sorted(runs, key=lambda pair: pair[0].seed)
     ]
     options, parameters = plan.model_options(variant), runs[0][1]["parameters"]
-    return Measured(variant.name, variant.title, variant.says, options, parameters, tuple(seeded), speed)
+    return VariantResult(variant.name, variant.title, variant.says, options, parameters, tuple(seeded), speed)
 
 
-class Cost(NamedTuple):
+class CostEstimate(NamedTuple):
     """Number of remaining runs, their estimated hours, and the basis of the estimate."""
 
     runs: int
     hours: float
-    known_from: str
+    basis: str
 
-    def told(self) -> str:
+    def describe(self) -> str:
         runs = "1 run is" if self.runs == 1 else f"{self.runs} runs are"
-        return f"{runs} left: about {hours(self.hours)}, {self.known_from}."
+        return f"{runs} left: about {format_hours(self.hours)}, {self.basis}."
 
 
-def hours(count: float) -> str:
+def format_hours(count: float) -> str:
     """Formats a duration."""
     if count < 1:
         minutes = max(1, round(60 * count))
@@ -263,19 +265,21 @@ def hours(count: float) -> str:
     return f"{count:.1f} hours"
 
 
-def from_speed(left: Sequence[VariantRun], target_tokens: int, speeds: Mapping[str, float]) -> Cost:
+def estimate_from_speed(left: Sequence[VariantRun], target_tokens: int, speeds: Mapping[str, float]) -> CostEstimate:
     """Estimates by the target tokens of a run and the measured tokens per second of each variant."""
     seconds = math.fsum(target_tokens / speeds[run.variant.name] for run in left)
-    return Cost(len(left), seconds / 3600, "from the speed measured here; validation and scoring take extra time")
+    return CostEstimate(len(left), seconds / 3600, "from the speed measured here; validation and scoring take extra time")
 
 
-def from_runs(left: Sequence[VariantRun], found: Variants) -> Cost:
+def estimate_from_runs(left: Sequence[VariantRun], record: Variants) -> CostEstimate:
     """Estimates by the minutes of finished runs of the same variant, else of all."""
-    minutes = {each.name: [run.minutes for run in each.runs] for each in found.variants}
+    minutes = {each.name: [run.minutes for run in each.runs] for each in record.variants}
     every = [each for own in minutes.values() for each in own]
     total = math.fsum(_mean(minutes.get(run.variant.name) or every) for run in left)
     ended = "the run" if len(every) == 1 else f"the {len(every)} runs"
-    return Cost(len(left), total / 60, f"from the minutes of {ended} that ended; validation and scoring take extra time")
+    return CostEstimate(
+        len(left), total / 60, f"from the minutes of {ended} that ended; validation and scoring take extra time"
+    )
 
 
 def _mean(values: Sequence[float]) -> float:

@@ -17,14 +17,14 @@ from model.decoding.strategy import Decoding
 from model.edits.intervention import BASELINE
 from model.inference import cautions
 from model.inference.passes import teacher_force
-from model.workshop.corpus.corpus import by_source
+from model.workshop.corpus.corpus import targets_by_source
 from model.workshop.evaluation.scoring import GREEDY, translate
 
-BAD = 50.0  # chrF, 0 to 100
+BAD_CHRF = 50.0  # chrF, 0 to 100
 
 
 @torch.inference_mode()
-def measure(
+def measure_warnings(
     checkpoint: Checkpoint,
     pairs: Sequence[tuple[str, str]],
     limit: int | None = None,
@@ -36,12 +36,12 @@ def measure(
     Returns `bar`, `sentences`, `bad`; `rules`: for each kind `warned` and `right`; and `signs`: the `sentences` with no,
     one, two... kinds of warning, and the number of `bad` ones. A kind whose data the checkpoint lacks is left out.
     """
-    groups = list(by_source(pairs).items())[:limit]
+    groups = list(targets_by_source(pairs).items())[:limit]
     hypotheses = translate(checkpoint.model, checkpoint.source_tokenizer, [s for s, _ in groups], 64, progress, decoding)
     chrf, bad, kinds = CHRF(), [], []
     for (source, references), hypothesis in zip(groups, hypotheses, strict=True):
         translation = checkpoint.target_tokenizer.decode(hypothesis.ids)
-        bad.append(max(chrf.sentence_score(translation, [each]).score for each in references) < BAD)
+        bad.append(max(chrf.sentence_score(translation, [each]).score for each in references) < BAD_CHRF)
         ids = [*checkpoint.source_tokenizer.encode(source[:MAX_CHARACTERS])[: MAX_TOKENS - 1], END]
         (trace,) = teacher_force(checkpoint, ids, hypothesis.ids, [BASELINE])
         kinds.append(cautions.kinds(trace, checkpoint.source_tokenizer, checkpoint.seen))
@@ -60,4 +60,4 @@ def measure(
         }
         for number in range(len(rules) + 1)
     ]
-    return {"bar": BAD, "sentences": len(groups), "bad": sum(bad), "rules": rules, "signs": signs}
+    return {"bar": BAD_CHRF, "sentences": len(groups), "bad": sum(bad), "rules": rules, "signs": signs}

@@ -14,81 +14,83 @@ from model.network.transformer import EncoderOnly
 from model.text.languages import watched_texts
 from model.text.tokenizer import Tokenizer
 from model.workshop.corpus.probes import read_probe_texts
-from model.workshop.corpus.sentence_pairs import Labelled, ReadBatch, read_labelled
+from model.workshop.corpus.sentence_pairs import EncoderBatch, LabelledTexts, read_labelled
 from model.workshop.evaluation import reading_card
 from model.workshop.training import sample_outputs, snapshots
 from model.workshop.training.loss import smoothed_loss
-from model.workshop.training.preparation import Material, Order
+from model.workshop.training.preparation import TrainingData, TrainingSetup
 from model.workshop.training.validation import Validator
 
 
-def prepare(order: Order) -> Material:
+def prepare(setup: TrainingSetup) -> TrainingData:
     """Prepares texts with their labels. The labels of dev must occur in training."""
-    (train,), (dev,), config = order.files.train, order.files.dev, order.config
+    (train,), (dev,), config = setup.files.train, setup.files.dev, setup.config
     texts = read_labelled(train)
-    probes = order.files.probes
-    watched = read_probe_texts(probes) if probes else watched_texts(order.languages[0], "watched_judged")
+    probes = setup.files.probes
+    watched = read_probe_texts(probes) if probes else watched_texts(setup.languages[0], "watched_judged")
     classes = tuple(sorted({label for label, _ in texts}))
-    tokenizer, _ = order.vocabulary(lambda: _learned([text for _, text in texts], config.vocab_size))
-    model = _model(order.model(tokenizer, tokenizer), classes)
-    read = Labelled(texts, tokenizer, classes, model.source_start)
+    tokenizer, _ = setup.vocabulary(lambda: _learn_vocabulary([text for _, text in texts], config.vocab_size))
+    model = _model_config(setup.model(tokenizer, tokenizer), classes)
+    read = LabelledTexts(texts, tokenizer, classes, model.source_start)
     description = f"{len(read):,} texts with {len(classes)} labels"
-    if read.cut:
-        description += f", {read.cut} cut off as too long"
-    return Material(
+    if read.shortened:
+        description += f", {read.shortened} cut off as too long"
+    return TrainingData(
         tokenizer,
         tokenizer,
         model=model,
-        epochs=Shuffled(read, config),
-        dev=HeldOut(Labelled(read_labelled(dev, classes), tokenizer, classes, model.source_start), 4 * config.batch_tokens),
-        loss=judged_loss,
+        epochs=LabelledEpochs(read, config),
+        dev=LabelValidator(
+            LabelledTexts(read_labelled(dev, classes), tokenizer, classes, model.source_start), 4 * config.batch_tokens
+        ),
+        loss=label_loss,
         size={"texts": len(read)},
-        told=description,
+        description=description,
         counts={"source": read.counts, "target": read.counts},
         card=reading_card.card,
-        watched=snapshots.encode_judged(watched, tokenizer, classes, model.source_start),
-        writes=sample_outputs.judgements,
+        watched=snapshots.encode_labelled(watched, tokenizer, classes, model.source_start),
+        write_samples=sample_outputs.predicted_labels,
     )
 
 
-def _learned(texts: list[str], size: int) -> tuple[Tokenizer, Tokenizer]:
+def _learn_vocabulary(texts: list[str], size: int) -> tuple[Tokenizer, Tokenizer]:
     tokenizer = Tokenizer.train(texts, size)
     return tokenizer, tokenizer
 
 
-def _model(config: ModelConfig, classes: tuple[str, ...]) -> ModelConfig:
+def _model_config(config: ModelConfig, classes: tuple[str, ...]) -> ModelConfig:
     """Adds a head for the labels. Removes the heads of a pretrained model, because nothing would train them."""
     changes = {"follows": False, "output_transform": False, "output_bias": False, "tied_output": True}
     return dataclasses.replace(config, classes=classes, pooler=True, **changes)
 
 
-class Shuffled:
+class LabelledEpochs:
     """The texts in new batches for every epoch."""
 
-    def __init__(self, texts: Labelled, config: TrainConfig) -> None:
+    def __init__(self, texts: LabelledTexts, config: TrainConfig) -> None:
         self.texts, self.config = texts, config
 
-    def corpus(self, epoch: int) -> Labelled:
+    def corpus(self, epoch: int) -> LabelledTexts:
         return self.texts
 
     def batches(self, epoch: int) -> list[list[int]]:
         return self.texts.batches(self.config.batch_tokens, self.config.seed, epoch)
 
 
-def judged_loss(model: EncoderOnly, batch: ReadBatch, smoothing: float) -> tuple[Tensor, int]:
+def label_loss(model: EncoderOnly, batch: EncoderBatch, smoothing: float) -> tuple[Tensor, int]:
     """Returns the summed loss of a batch in nats, and its number of texts."""
     logits = model.judged(forced(model, batch.source, None), batch.source)  # [B,C]
     return smoothed_loss(logits, batch.labels, smoothing), len(batch.labels)
 
 
-class HeldOut(Validator):
+class LabelValidator(Validator):
     """The dev texts."""
 
-    corpus: Labelled
+    corpus: LabelledTexts
 
-    def __init__(self, corpus: Labelled, tokens: int) -> None:
+    def __init__(self, corpus: LabelledTexts, tokens: int) -> None:
         """`tokens` is the size of a batch."""
-        super().__init__(corpus, tokens, judged_loss)
+        super().__init__(corpus, tokens, label_loss)
 
     @torch.inference_mode()
     def scores(self, model: EncoderOnly) -> dict[str, Any]:
@@ -102,8 +104,8 @@ class HeldOut(Validator):
         model.train(was_training)
         return {"labels_right": round(right / len(self.corpus), 4)}
 
-    def facts(self) -> dict[str, int]:
+    def sample_size(self) -> dict[str, int]:
         return {"texts": len(self.corpus)}
 
-    def told(self, entry: dict[str, Any]) -> str:
-        return f"{super().told(entry)}, {entry['labels_right']:.1%} of the labels right"
+    def describe(self, entry: dict[str, Any]) -> str:
+        return f"{super().describe(entry)}, {entry['labels_right']:.1%} of the labels right"

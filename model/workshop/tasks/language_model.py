@@ -17,42 +17,42 @@ from model.workshop.evaluation import text_card
 from model.workshop.evaluation.text_scoring import bits_per_character
 from model.workshop.training import sample_outputs, snapshots
 from model.workshop.training.loss import batch_loss
-from model.workshop.training.preparation import Material, Order
+from model.workshop.training.preparation import TrainingData, TrainingSetup
 from model.workshop.training.validation import Validator
 
 
-def prepare(order: Order) -> Material:
+def prepare(setup: TrainingSetup) -> TrainingData:
     """Prepares windows of the texts, with new limits in every epoch. A paragraph ends in `</s>`."""
-    files, config = order.files, order.config
+    files, config = setup.files, setup.config
     texts = [read_paragraphs(path) for path in files.train]
-    watched = read_probe_texts(files.probes) if files.probes else watched_texts(order.languages[0], "watched_prompts")
-    tokenizer, _ = order.vocabulary(lambda: _learned(texts, config.vocab_size))
-    model, encoded = order.model(tokenizer, tokenizer), Texts.encode(texts, tokenizer)
+    watched = read_probe_texts(files.probes) if files.probes else watched_texts(setup.languages[0], "watched_prompts")
+    tokenizer, _ = setup.vocabulary(lambda: _learn_vocabulary(texts, config.vocab_size))
+    model, encoded = setup.model(tokenizer, tokenizer), Texts.encode(texts, tokenizer)
     counts = count_tokens(encoded.streams, tokenizer.size)
     size = {"texts": len(texts)} | encoded.size
-    return Material(
+    return TrainingData(
         tokenizer,
         tokenizer,
         model=model,
-        epochs=Shifted(encoded, config),
-        dev=HeldOut(files.dev, tokenizer, 4 * config.batch_tokens),
+        epochs=ShiftedEpochs(encoded, config),
+        dev=TextValidator(files.dev, tokenizer, 4 * config.batch_tokens),
         loss=batch_loss,
         size=size,
-        told=f"{encoded.tokens:,} tokens of {encoded.paragraphs:,} paragraphs in {len(texts)} "
+        description=f"{encoded.tokens:,} tokens of {encoded.paragraphs:,} paragraphs in {len(texts)} "
         + ("text" if len(texts) == 1 else "texts"),
         counts={"source": (0,) * tokenizer.size, "target": counts},
         watched=snapshots.encode_texts(watched, tokenizer),
-        writes=sample_outputs.continuations(tokenizer),
+        write_samples=sample_outputs.continuations(tokenizer),
         card=text_card.card,
     )
 
 
-def _learned(texts: Sequence[Sequence[str]], size: int) -> tuple[Tokenizer, Tokenizer]:
+def _learn_vocabulary(texts: Sequence[Sequence[str]], size: int) -> tuple[Tokenizer, Tokenizer]:
     tokenizer = Tokenizer.train((paragraph for text in texts for paragraph in text), size)
     return tokenizer, tokenizer
 
 
-class Shifted:
+class ShiftedEpochs:
     """The windows of every epoch: the same tokens in other windows, so that each has more or less context."""
 
     def __init__(self, texts: Texts, config: TrainConfig) -> None:
@@ -63,7 +63,7 @@ class Shifted:
         return self.corpus(epoch).batches(self.config.batch_tokens, self.config.seed, epoch)
 
 
-class HeldOut(Validator):
+class TextValidator(Validator):
     """Windows of the dev texts, without a shift."""
 
     corpus: Windows
@@ -73,12 +73,12 @@ class HeldOut(Validator):
         self.texts = Texts.encode([read_paragraphs(path) for path in paths], tokenizer)
         super().__init__(self.texts.windows([0] * len(paths)), tokens, batch_loss)
 
-    def restated(self, loss: float) -> dict[str, float]:
+    def other_units(self, loss: float) -> dict[str, float]:
         """Returns bits a character. `evaluate` gives fewer, because here the start of a window has little context."""
         return {"bits_per_character": round(bits_per_character(loss * self.texts.tokens, self.texts.characters), 4)}
 
-    def facts(self) -> dict[str, int]:
+    def sample_size(self) -> dict[str, int]:
         return self.texts.size
 
-    def told(self, entry: dict[str, Any]) -> str:
-        return f"{super().told(entry)}, {entry['bits_per_character']} bits a character"
+    def describe(self, entry: dict[str, Any]) -> str:
+        return f"{super().describe(entry)}, {entry['bits_per_character']} bits a character"

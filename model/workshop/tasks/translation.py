@@ -10,7 +10,7 @@ from model.config import TrainConfig
 from model.text.corpus_stats import Seen
 from model.text.languages import PAIR, record_of
 from model.text.tokenizer import Tokenizer
-from model.workshop.corpus.bpe_dropout import Dropout, Dropped
+from model.workshop.corpus.bpe_dropout import BpeDropout, BpeDropoutCorpus
 from model.workshop.corpus.corpus import (
     Corpus,
     DataError,
@@ -20,18 +20,18 @@ from model.workshop.corpus.corpus import (
 )
 from model.workshop.corpus.phrases import Phrases
 from model.workshop.corpus.probes import read_probes
-from model.workshop.corpus.rewriting import KINDS, Rewritten, rewritten_pairs
-from model.workshop.corpus.typed_copies import Joins, with_typed_copies
+from model.workshop.corpus.rewriting import REWRITERS, RewrittenPairs, rewritten_pairs
+from model.workshop.corpus.typed_copies import JoinedPairs, with_typed_copies
 from model.workshop.evaluation import translation_card
 from model.workshop.training import sample_outputs, snapshots
 from model.workshop.training.loss import batch_loss
-from model.workshop.training.preparation import Material, Order, vocabularies
-from model.workshop.training.validation import Translations
+from model.workshop.training.preparation import TrainingData, TrainingSetup, learn_vocabularies
+from model.workshop.training.validation import TranslationValidator
 
-MADE = (*KINDS, "phrase_share")  # settings: synthetic pairs for each pair of the corpus
+SYNTHETIC_PAIRS = (*REWRITERS, "phrase_share")  # settings: synthetic pairs for each pair of the corpus
 
 
-class Epochs:
+class TranslationEpochs:
     """The pairs of every epoch and the order of their batches. Both depend on the settings only."""
 
     def __init__(
@@ -41,35 +41,39 @@ class Epochs:
         source: Tokenizer,
         target: Tokenizer,
         config: TrainConfig,
-        read: Sequence[tuple[str, str]] = (),
+        file_pairs: Sequence[tuple[str, str]] = (),
     ) -> None:
         """`pairs` are the encoded pairs of the corpus, `file_pairs` those of them that the files have.
 
         Raises DataError if the settings ask for rewritten pairs and no pair allows it.
         """
-        self.config, self.whole, self.tokenizers = config, corpus, (source, target)
-        self.joins = Joins.encode(corpus, pairs, source, target) if config.joined_share else None
-        self.made = [(share, key, _made(key, read, config.seed)) for key in MADE if (share := getattr(config, key))]
+        self.config, self.full_corpus, self.tokenizers = config, corpus, (source, target)
+        self.joins = JoinedPairs.encode(corpus, pairs, source, target) if config.joined_share else None
+        self.generators = [
+            (share, key, _pair_generator(key, file_pairs, config.seed))
+            for key in SYNTHETIC_PAIRS
+            if (share := getattr(config, key))
+        ]
         share = config.bpe_dropout
         dropouts = {
-            tokenizer: _dropout(tokenizer, share) for tokenizer in (source, target) if share
+            tokenizer: _bpe_dropout(tokenizer, share) for tokenizer in (source, target) if share
         }  # one if the vocabulary is joint
         self.dropouts = (dropouts[source], dropouts[target]) if share else None
-        self.usual, self.corpus = lru_cache(1)(self._usual), lru_cache(1)(self._corpus)
+        self.plain_corpus, self.corpus = lru_cache(1)(self._plain_corpus), lru_cache(1)(self._corpus)
 
-    def _corpus(self, epoch: int) -> Corpus | Dropped:
+    def _corpus(self, epoch: int) -> Corpus | BpeDropoutCorpus:
         """Returns the training pairs of an epoch."""
-        usual = self.usual(epoch)
-        return Dropped(usual, *self.dropouts, f"dropped/{self.config.seed}/{epoch}") if self.dropouts else usual
+        usual = self.plain_corpus(epoch)
+        return BpeDropoutCorpus(usual, *self.dropouts, f"dropped/{self.config.seed}/{epoch}") if self.dropouts else usual
 
-    def _usual(self, epoch: int) -> Corpus:
+    def _plain_corpus(self, epoch: int) -> Corpus:
         """Returns all pairs of an epoch, without BPE-dropout."""
         config = self.config
-        corpus = self.joins.with_joined(config.joined_share, config.seed, epoch) if self.joins else self.whole
-        for share, key, generator in self.made:
+        corpus = self.joins.with_joined(config.joined_share, config.seed, epoch) if self.joins else self.full_corpus
+        for share, key, generator in self.generators:
             draw = random.Random(f"{key}/{config.seed}/{epoch}")
-            pairs = list(generator.drawn(round(share * len(self.whole)), draw))
-            if key in KINDS:  # phrases have their own typed forms
+            pairs = list(generator.sample(round(share * len(self.full_corpus)), draw))
+            if key in REWRITERS:  # phrases have their own typed forms
                 pairs = with_typed_copies(pairs, config.typed_copies)
             encoded = Corpus.encode(pairs, *self.tokenizers)
             corpus = corpus.with_rows(encoded.sources, encoded.targets)
@@ -77,45 +81,45 @@ class Epochs:
 
     def batches(self, epoch: int) -> list[list[int]]:
         """Returns the rows of each batch of an epoch."""
-        corpus = self.usual(epoch)
+        corpus = self.plain_corpus(epoch)
         late = epoch >= self.config.epochs - self.config.first_target_epochs
-        synthetic = range(len(self.whole), len(corpus))
-        rows = [*self.whole.first, *synthetic] if late else None
+        synthetic = range(len(self.full_corpus), len(corpus))
+        rows = [*self.full_corpus.first_target_rows, *synthetic] if late else None
         return corpus.batches(self.config.batch_tokens, self.config.seed, epoch, rows)
 
 
-def _made(key: str, read: Sequence[tuple[str, str]], seed: int) -> Rewritten | Phrases:
+def _pair_generator(key: str, file_pairs: Sequence[tuple[str, str]], seed: int) -> RewrittenPairs | Phrases:
     """Returns the generator of pairs for a setting of `SYNTHETIC_PAIRS`. Raises DataError if it has none to draw from."""
-    if key in KINDS:
-        return rewritten_pairs(key, read, seed)
-    phrases = Phrases(read)
-    if not phrases.found:
+    if key in REWRITERS:
+        return rewritten_pairs(key, file_pairs, seed)
+    phrases = Phrases(file_pairs)
+    if not phrases.phrases:
         raise DataError("--phrase-share: no phrase has the same translation often enough; remove the option.")
     return phrases
 
 
-def _dropout(tokenizer: Tokenizer, share: float) -> Dropout:
+def _bpe_dropout(tokenizer: Tokenizer, share: float) -> BpeDropout:
     """Returns the BPE-dropout of a vocabulary. Raises ValueError for a vocabulary without a list of merges."""
     try:
-        return Dropout(tokenizer, share)
+        return BpeDropout(tokenizer, share)
     except ValueError as fault:
         raise ValueError(
             f"--bpe-dropout is {share:g}; expected 0, because the initial vocabulary has no list of merges"
         ) from fault
 
 
-def prepare(order: Order) -> Material:
+def prepare(setup: TrainingSetup) -> TrainingData:
     """Prepares the pairs of all files, with copies as people type them. Dev has the first target of each source."""
-    files, (dev,), config = order.files.train, order.files.dev, order.config
+    files, (dev,), config = setup.files.train, setup.files.dev, setup.config
     read = [pair for path in files for pair in read_pairs(path)]
-    reads, writes = order.languages or PAIR
+    reads, writes = setup.languages or PAIR
     shipped = next((path for path in record_of(reads).probes.get(writes, ()) if path.exists()), None)
-    probes = order.files.probes or shipped
+    probes = setup.files.probes or shipped
     watched = read_probes(probes) if probes else []
     pairs = with_typed_copies(with_typeset_copies(read), config.typed_copies)
-    both = order.vocabulary(lambda: vocabularies(pairs, config.vocab_size, order.options.get("joint_vocab", True)))
-    model, corpus = order.model(*both), Corpus.encode(pairs, *both)
-    epochs = Epochs(corpus, pairs, *both, config, read)
+    both = setup.vocabulary(lambda: learn_vocabularies(pairs, config.vocab_size, setup.options.get("joint_vocab", True)))
+    model, corpus = setup.model(*both), Corpus.encode(pairs, *both)
+    epochs = TranslationEpochs(corpus, pairs, *both, config, read)
     if not len(corpus):
         raise DataError(f"{', '.join(map(str, files))}: every pair is longer than the text limit.")
     counts = {
@@ -124,26 +128,26 @@ def prepare(order: Order) -> Material:
     }
 
     def seen(epoch: int) -> Seen:
-        known = epochs.usual(epoch)
+        known = epochs.plain_corpus(epoch)
         return Seen.count(known.sources, known.targets, both[0], written=len(corpus))
 
     copies = len(pairs) - len(read)
     description = f"{len(corpus)} pairs"
     if copies:
         description += f" ({copies} of them copies as people type them)"
-    if corpus.dropped:
-        description += f", {corpus.dropped} left out as too long"
-    return Material(
+    if corpus.too_long:
+        description += f", {corpus.too_long} left out as too long"
+    return TrainingData(
         *both,
         model=model,
         epochs=epochs,
-        dev=Translations(dev, *both, 4 * config.batch_tokens),
+        dev=TranslationValidator(dev, *both, 4 * config.batch_tokens),
         loss=batch_loss,
-        size={"pairs": len(corpus), "copies": sum(row >= len(read) for row in corpus.kept)},
-        told=description,
+        size={"pairs": len(corpus), "copies": sum(row >= len(read) for row in corpus.pair_indices)},
+        description=description,
         counts=counts,
         seen=seen,
         card=translation_card.card,
-        watched=snapshots.encode(watched, *both),
-        writes=sample_outputs.translations(both[1]),
+        watched=snapshots.encode_probes(watched, *both),
+        write_samples=sample_outputs.translations(both[1]),
     )

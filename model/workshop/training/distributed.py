@@ -33,7 +33,7 @@ class Group:
                 distributed.init_process_group("nccl" if device.type == "cuda" else "gloo")
 
     @property
-    def first(self) -> bool:
+    def is_first(self) -> bool:
         """True for the process that validates, writes and prints."""
         return self.rank == 0
 
@@ -41,7 +41,7 @@ class Group:
         """Returns the module with gradients averaged over the processes and the weights of the first process."""
         return module if self.size == 1 else DistributedDataParallel(module, gradient_as_bucket_view=True)
 
-    def sums(self, values: Sequence[float]) -> list[float]:
+    def all_reduce(self, values: Sequence[float]) -> list[float]:
         """Returns the sum of each value over the processes."""
         if self.size == 1:
             return list(values)
@@ -49,7 +49,7 @@ class Group:
         distributed.all_reduce(total)
         return total.tolist()
 
-    def share(self, value: Value) -> Value:
+    def broadcast(self, value: Value) -> Value:
         """Returns the value of the first process to all processes."""
         if self.size == 1:
             return value
@@ -57,7 +57,7 @@ class Group:
         distributed.broadcast_object_list(box, device=self.device)
         return box[0]
 
-    def gather(self, value: Value) -> list[Value]:
+    def all_gather(self, value: Value) -> list[Value]:
         """Returns the value of every process, in the order of their ranks."""
         if self.size == 1:
             return [value]

@@ -31,10 +31,10 @@ from model.workshop.training.tasks import TRAINING_TASKS
 
 SETTINGS, LOG, METRICS, PROBES = "settings.json", "log.jsonl", "metrics.json", "probes.npz"
 MAX_LOG = 16 * MEGABYTE  # bytes: some hundred thousand lines
-QUIET = 180  # seconds without a line until a run counts as stopped; longer if its lines are rarer
-RECENT = 12  # log lines that give the speed
+STALE_SECONDS = 180  # seconds without a line until a run counts as stopped; longer if its lines are rarer
+RECENT_LINES = 12  # log lines that give the speed
 Entry = Mapping[str, float]
-Load = Callable[[Path], Recording]
+LoadRecording = Callable[[Path], Recording]
 
 
 @dataclass(frozen=True)
@@ -45,15 +45,15 @@ class Progress:
     total: int | None
     minutes: float | None  # until the end
 
-    def told(self) -> str:
+    def describe(self) -> str:
         """Returns the progress as a sentence."""
         if self.total is None:
             return f"Step {self.step:,}. The total is known after the warm-up."
         text = f"Step {self.step:,} of {self.total:,}, {math.floor(100 * self.step / self.total)} %"
-        return f"{text}." if self.minutes is None else f"{text}, {_left(self.minutes)}."
+        return f"{text}." if self.minutes is None else f"{text}, {_time_left(self.minutes)}."
 
 
-def _left(minutes: float) -> str:
+def _time_left(minutes: float) -> str:
     if minutes < 1:
         return "less than a minute to go"
     if minutes < 90:
@@ -70,10 +70,10 @@ class History:
     validations: tuple[Entry, ...]  # dev_loss in nats, and other measurements
     recording: Recording | None
     config: TrainConfig | None
-    width: int | None  # d_model
-    going: bool = False  # in progress
-    over: bool = False  # finished, possibly before its last step
-    lacks: tuple[str, ...] = ()
+    d_model: int | None  # d_model
+    is_running: bool = False  # in progress
+    is_over: bool = False  # finished, possibly before its last step
+    notices: tuple[str, ...] = ()
 
     @property
     def nbytes(self) -> int:
@@ -84,10 +84,10 @@ class History:
         """The number of steps of the run, or None while its log does not determine it."""
         return (
             next((int(entry["total"]) for entry in reversed(self.steps) if entry.get("total", 0) >= 1), None)
-            or self._by_rate()
+            or self._total_from_schedule()
         )
 
-    def _by_rate(self) -> int | None:
+    def _total_from_schedule(self) -> int | None:
         """Returns the step at which the cosine schedule ends, computed from the logged rates of an older run."""
         if self.config is None or self.config.schedule != "cosine":
             return None
@@ -104,7 +104,7 @@ class History:
         if not self.steps:
             return None
         step, total = max(int(each[-1]["step"]) for each in (self.steps, self.validations) if each), self.total
-        timed = [entry for entry in self.steps[-RECENT:] if "seconds" in entry]
+        timed = [entry for entry in self.steps[-RECENT_LINES:] if "seconds" in entry]
         pace = [
             (b["seconds"] - a["seconds"]) / (b["step"] - a["step"])
             for a, b in itertools.pairwise(timed)
@@ -114,130 +114,130 @@ class History:
         return Progress(step, None if total is None else max(total, step), minutes)
 
     @property
-    def apart(self) -> bool:
+    def is_of_another_run(self) -> bool:
         """True if the recording has steps beyond those of the log and the validations: it belongs to another run."""
         ends = [int(entries[-1]["step"]) for entries in (self.steps, self.validations) if entries]
-        return bool(self.recording and ends and not self.going and self.recording.steps[-1] > 1.5 * max(ends) + 10)
+        return bool(self.recording and ends and not self.is_running and self.recording.steps[-1] > 1.5 * max(ends) + 10)
 
     @property
-    def unlogged(self) -> int:
+    def unlogged_steps(self) -> int:
         """The number of steps before the log begins that the recording covers; 0 for most runs."""
-        if not self.recording or not self.steps or self.apart:
+        if not self.recording or not self.steps or self.is_of_another_run:
             return 0
         first, second = (int(entry["step"]) for entry in (self.steps[0], self.steps[min(1, len(self.steps) - 1)]))
         before = 2 * first - second
         return before if any(0 < step < before for step in self.recording.steps) else 0
 
 
-def of_checkpoint(place: Path, name: str, load: Load = Recording.load) -> History:
+def load_checkpoint_history(folder: Path, name: str, load: LoadRecording = Recording.load) -> History:
     """Returns the history in the folder of a checkpoint. Never raises for missing or damaged files; `load` reads a
     recording."""
     notices: list[str] = []
-    metrics = _json(place / METRICS, notices, f"{name} has no {METRICS}. python -m model train writes one.")
+    metrics = _read_object(folder / METRICS, notices, f"{name} has no {METRICS}. python -m model train writes one.")
     settings = metrics.get("training") if isinstance(metrics.get("training"), dict) else {}
-    config = _config(settings, notices, name) if settings else None
+    config = _read_config(settings, notices, name) if settings else None
     if metrics and not settings:
         notices.append(f"The {METRICS} of {name} has no training settings ('training').")
-    values = _json(place / "config.json", [], "")
-    log = _log(place / LOG, notices, name) if os.path.lexists(place / LOG) else ()
+    values = _read_object(folder / "config.json", [], "")
+    log = _read_log(folder / LOG, notices, name) if os.path.lexists(folder / LOG) else ()
     if not log:
         notices.append(
             f"{name} has no log of its steps, so training loss and gradients are missing. python -m model train writes "
             f"the log in the folder {RUNS!r} and next to the weights."
         )
-    steps, validations = _parts(log)
-    recording = _recording((place / PROBES,), notices, name, load)
-    logged = validations or _entries(metrics.get("validations"))
-    history = History(name, steps, logged, recording, config, _width(values.get("model")), over=True)
-    if history.unlogged:
+    steps, validations = _split_log(log)
+    recording = _load_recording((folder / PROBES,), notices, name, load)
+    logged = validations or _valid_entries(metrics.get("validations"))
+    history = History(name, steps, logged, recording, config, _d_model(values.get("model")), is_over=True)
+    if history.unlogged_steps:
         notices.append(
-            f"The log of {name} begins at step {history.unlogged:,}, so the curves begin there. "
+            f"The log of {name} begins at step {history.unlogged_steps:,}, so the curves begin there. "
             "The steps before it were not logged."
         )
-    return dataclasses.replace(history, lacks=tuple(notices))
+    return dataclasses.replace(history, notices=tuple(notices))
 
 
 RUNS = "runs"
 
 
-def of_run(place: Path, name: str, load: Load = Recording.load) -> History:
+def load_run_history(folder: Path, name: str, load: LoadRecording = Recording.load) -> History:
     """Returns the history in the folder of a run, finished or running. See `load_checkpoint_history`."""
     notices: list[str] = []
-    settings = _json(place / SETTINGS, notices, f"{name} is no folder of a run. It has no {SETTINGS}.")
+    settings = _read_object(folder / SETTINGS, notices, f"{name} is no folder of a run. It has no {SETTINGS}.")
     training = settings.get("training") if isinstance(settings.get("training"), dict) else None
-    config = None if training is None else _config(training, notices, name)
-    log = _log(place / LOG, notices, name)
-    steps, validations = _parts(log)
+    config = None if training is None else _read_config(training, notices, name)
+    log = _read_log(folder / LOG, notices, name)
+    steps, validations = _split_log(log)
     if log and steps and not any("gradient_norm" in entry for entry in steps):
         notices.append(f"The log of {name} has no gradient norms. New runs log them.")
     model = settings.get("model") if isinstance(settings.get("model"), dict) else {}
     task = TRAINING_TASKS.get(str(settings.get("task", "translate")))
-    width = _width({"d_model": ModelConfig.d_model} | (dict(task.model) if task else {}) | model)
+    width = _d_model({"d_model": ModelConfig.d_model} | (dict(task.model) if task else {}) | model)
     if settings.get("init"):  # the model of the initial checkpoint
-        width = _width(_json(place / "checkpoint" / "config.json", [], "").get("model"))
-    recording = _recording((place / PROBES, place / "checkpoint" / PROBES), notices, name, load)
-    history = History(name, steps, validations, recording, config, width, lacks=tuple(notices))
-    over = (place / "checkpoint" / "means.safetensors").exists()  # a run writes it last
-    history = dataclasses.replace(history, over=over)
-    return dataclasses.replace(history, going=is_going(place, history))
+        width = _d_model(_read_object(folder / "checkpoint" / "config.json", [], "").get("model"))
+    recording = _load_recording((folder / PROBES, folder / "checkpoint" / PROBES), notices, name, load)
+    history = History(name, steps, validations, recording, config, width, notices=tuple(notices))
+    over = (folder / "checkpoint" / "means.safetensors").exists()  # a run writes it last
+    history = dataclasses.replace(history, is_over=over)
+    return dataclasses.replace(history, is_running=is_running(folder, history))
 
 
-def is_going(place: Path, history: History) -> bool:
+def is_running(folder: Path, history: History) -> bool:
     """Returns True if the log is recent and not at its last step. Before the first line, the settings count instead.
 
     Trying the lock of the run would keep the run itself out.
     """
     progress = history.progress
-    if history.over or (progress is not None and progress.step == progress.total):
+    if history.is_over or (progress is not None and progress.step == progress.total):
         return False
     last = [entry["seconds"] for entry in history.steps[-2:] if "seconds" in entry]
     apart = last[1] - last[0] if len(last) == 2 else 0
     try:
-        newest = os.stat(place / (SETTINGS if progress is None else LOG)).st_mtime
-        return time.time() - newest < max(QUIET, 3 * apart)
+        newest = os.stat(folder / (SETTINGS if progress is None else LOG)).st_mtime
+        return time.time() - newest < max(STALE_SECONDS, 3 * apart)
     except OSError:
         return False
 
 
-def _json(path: Path, lacks: list[str], missing: str) -> dict[str, Any]:
+def _read_object(path: Path, notices: list[str], missing_notice: str) -> dict[str, Any]:
     """Returns the object in a JSON file, or an empty one and a notice."""
     try:
         value = read_json(path, 4 * MEGABYTE)
     except FileNotFoundError:
-        lacks.append(missing)
+        notices.append(missing_notice)
         return {}
     except FileError:
-        lacks.append(f"{path.name} cannot be read. It is damaged or still being copied.")
+        notices.append(f"{path.name} cannot be read. It is damaged or still being copied.")
         return {}
     if not isinstance(value, dict):
-        lacks.append(f"{path.name} is not a JSON object.")
+        notices.append(f"{path.name} is not a JSON object.")
         return {}
     return value
 
 
-def _config(given: Mapping[str, Any], lacks: list[str], name: str) -> TrainConfig | None:
+def _read_config(settings: Mapping[str, Any], notices: list[str], name: str) -> TrainConfig | None:
     known = {field.name for field in dataclasses.fields(TrainConfig)}
     try:
-        return TrainConfig(**{key: value for key, value in given.items() if key in known})
+        return TrainConfig(**{key: value for key, value in settings.items() if key in known})
     except (ValueError, TypeError):
-        lacks.append(f"The settings of {name} have another schema, so its schedule is missing.")
+        notices.append(f"The settings of {name} have another schema, so its schedule is missing.")
         return None
 
 
-def _width(model: Any) -> int | None:
+def _d_model(model: Any) -> int | None:
     value = model.get("d_model") if isinstance(model, dict) else None
     return value if is_count(value) and value > 0 else None
 
 
-def _log(path: Path, lacks: list[str], name: str) -> tuple[Entry, ...]:
+def _read_log(path: Path, notices: list[str], name: str) -> tuple[Entry, ...]:
     """Returns the valid lines of a log. After a killed run resumes, the later of two lines of a step counts."""
     try:
         lines = read_bytes(path, MAX_LOG).decode("utf-8", errors="replace").splitlines()
     except FileNotFoundError:
-        lacks.append(f"{name} has no {LOG} yet. Its first line comes after {TrainConfig.log_every} steps.")
+        notices.append(f"{name} has no {LOG} yet. Its first line comes after {TrainConfig.log_every} steps.")
         return ()
     except FileError:
-        lacks.append(f"The log of {name} is unreadable or over {MAX_LOG // MEGABYTE} MB, so its curves are missing.")
+        notices.append(f"The log of {name} is unreadable or over {MAX_LOG // MEGABYTE} MB, so its curves are missing.")
         return ()
     values = []
     for line in lines:
@@ -245,17 +245,17 @@ def _log(path: Path, lacks: list[str], name: str) -> tuple[Entry, ...]:
             values.append(parsed(line.encode()))
         except ValueError:  # half written
             continue
-    if not (entries := _entries(values)):
-        lacks.append(f"The log of {name} has no line yet. The first comes after some steps.")
+    if not (entries := _valid_entries(values)):
+        notices.append(f"The log of {name} has no line yet. The first comes after some steps.")
     return entries
 
 
-def _parts(log: Sequence[Entry]) -> tuple[tuple[Entry, ...], tuple[Entry, ...]]:
+def _split_log(log: Sequence[Entry]) -> tuple[tuple[Entry, ...], tuple[Entry, ...]]:
     """Splits a log into its steps and its validations."""
     return tuple(entry for entry in log if "loss" in entry), tuple(entry for entry in log if "dev_loss" in entry)
 
 
-def _entries(values: Any) -> tuple[Entry, ...]:
+def _valid_entries(values: Any) -> tuple[Entry, ...]:
     """Returns the records that have a step and numbers, by rising step."""
     entries: dict[tuple[int, bool], Entry] = {}
     for value in values if isinstance(values, list) else ():
@@ -265,20 +265,20 @@ def _entries(values: Any) -> tuple[Entry, ...]:
     return tuple(entries[key] for key in sorted(entries))
 
 
-def _recording(places: Sequence[Path], lacks: list[str], name: str, load: Load) -> Recording | None:
+def _load_recording(paths: Sequence[Path], notices: list[str], name: str, load: LoadRecording) -> Recording | None:
     """Returns the first recording that exists, or None and a notice."""
-    for path in places:
+    for path in paths:
         if not os.path.lexists(path):
             continue
         try:
             recording = load(path)
         except (ValueError, OSError) as fault:
-            lacks.append(str(fault).replace(str(path), f"{path.name} of {name}"))
+            notices.append(str(fault).replace(str(path), f"{path.name} of {name}"))
             return None
-        if not any(map(any, recording.written)):
-            lacks.append(f"{name} has no outputs for the sentences at each step. New runs record them.")
+        if not any(map(any, recording.outputs)):
+            notices.append(f"{name} has no outputs for the sentences at each step. New runs record them.")
         return recording
-    lacks.append(
+    notices.append(
         f"{name} has no {PROBES} with the maps of some sentences during training. New runs of python -m model train "
         "write it."
     )

@@ -14,7 +14,7 @@ from model.network.context import forced
 from model.network.transformer import Transformer
 from model.workshop.corpus.corpus import Batch
 
-ROWS = 64  # of logits in one piece: 8,000 columns in float32 are 2 MB
+ROWS_PER_PIECE = 64  # of logits in one piece: 8,000 columns in float32 are 2 MB
 Loss = Callable[[Transformer, Batch, float], tuple[Tensor, int]]  # model, batch, smoothing: summed nats, number of terms
 
 
@@ -29,15 +29,18 @@ class _SmoothedLoss(torch.autograd.Function):
     def forward(ctx: Any, logits: Tensor, target: Tensor, smoothing: float) -> Tensor:
         size, slope = logits.size(-1), torch.empty_like(logits)  # [N,V]
         nats = torch.zeros((), device=logits.device)
-        for start in range(0, len(logits), ROWS):
-            x, right = logits[start : start + ROWS].float(), target[start : start + ROWS, None]  # [n,V], [n,1]
+        for start in range(0, len(logits), ROWS_PER_PIECE):
+            x, right = (
+                logits[start : start + ROWS_PER_PIECE].float(),
+                target[start : start + ROWS_PER_PIECE, None],
+            )  # [n,V], [n,1]
             probabilities = x.softmax(-1)  # [n,V]
             logsumexp = x.amax(-1) - probabilities.amax(-1).log()  # [n]; stable, because the largest is at least 1/V
             wanted = (1 - smoothing) * x.gather(-1, right)[:, 0] + smoothing * x.mean(-1)  # [n]
             nats += (logsumexp - wanted).sum()
             probabilities -= smoothing / size
             probabilities.scatter_add_(-1, right, probabilities.new_full(right.shape, smoothing - 1))
-            slope[start : start + ROWS] = probabilities
+            slope[start : start + ROWS_PER_PIECE] = probabilities
         ctx.save_for_backward(slope)
         return nats
 

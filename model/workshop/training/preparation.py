@@ -17,9 +17,9 @@ from model.text.corpus_stats import Seen
 from model.text.tokenizer import Tokenizer
 from model.workshop.corpus.corpus import Batch
 from model.workshop.training.loss import Loss
-from model.workshop.training.recording import Sentence
-from model.workshop.training.run_folder import Files, TrainingError
-from model.workshop.training.snapshots import Writes
+from model.workshop.training.recording import ProbeSentence
+from model.workshop.training.run_folder import RunFiles, TrainingError
+from model.workshop.training.snapshots import SampleWriter
 from model.workshop.training.tasks import TrainingTask
 from model.workshop.training.validation import Validator
 
@@ -48,11 +48,11 @@ class Epochs(Protocol):
 
 
 @dataclass(frozen=True)
-class Order:
+class TrainingSetup:
     """The input of a task's `prepare`: files, settings, and the checkpoint that a run starts from, if any."""
 
     task: TrainingTask
-    files: Files
+    files: RunFiles
     options: dict[str, Any]  # fields of ModelConfig that the user sets
     config: TrainConfig
     start: Checkpoint | None = None
@@ -76,7 +76,7 @@ class Order:
 
 
 @dataclass(frozen=True)
-class Material:
+class TrainingData:
     """The files of a task, read and encoded."""
 
     source_tokenizer: Tokenizer
@@ -86,17 +86,17 @@ class Material:
     dev: Validator
     loss: Loss
     size: dict[str, int]  # size of the training data, for metrics.json
-    told: str  # the size as text
+    description: str  # the size as text
     counts: dict[str, tuple[int, ...]]  # of each token, by side
     seen: Callable[[int], Seen | None] = lambda epoch: None  # statistics of an epoch
-    watched: list[Sentence] = field(default_factory=list)  # recorded during training
-    writes: Writes | None = None  # computes the model's outputs for these
+    watched: list[ProbeSentence] = field(default_factory=list)  # recorded during training
+    write_samples: SampleWriter | None = None  # computes the model's outputs for these
     card: Callable[[Checkpoint], str] | None = None  # writes the model card
 
 
-def prepare(order: Order) -> Material:
+def prepare(setup: TrainingSetup) -> TrainingData:
     """Returns the data of a task. Raises DataError for a bad file and ValueError for settings that do not fit."""
-    return importlib.import_module(order.task.module).prepare(order)
+    return importlib.import_module(setup.task.module).prepare(setup)
 
 
 def check_options(options: dict[str, Any], init: str | None) -> None:
@@ -111,7 +111,7 @@ def check_options(options: dict[str, Any], init: str | None) -> None:
         raise TrainingError(f"--init uses the model of {init} unchanged; remove {', '.join(options)}.")
 
 
-def vocabularies(pairs: list[tuple[str, str]], size: int, joint: bool) -> tuple[Tokenizer, Tokenizer]:
+def learn_vocabularies(pairs: list[tuple[str, str]], size: int, joint: bool) -> tuple[Tokenizer, Tokenizer]:
     """Returns the vocabularies of both sides, at most `size` tokens each. A joint vocabulary is returned twice.
 
     Raises ValueError if the size is too small.
@@ -122,18 +122,18 @@ def vocabularies(pairs: list[tuple[str, str]], size: int, joint: bool) -> tuple[
     return Tokenizer.train((s for s, _ in pairs), size), Tokenizer.train((t for _, t in pairs), size)
 
 
-def begin_with(model: nn.Module, start: nn.Module) -> None:
+def copy_parameters(model: nn.Module, start: nn.Module) -> None:
     """Copies parameters by name from another module. Parameters without a counterpart stay as initialised."""
     own = {name for name, _ in model.named_parameters()}  # the first of tied parameters
     model.load_state_dict({name: each for name, each in start.state_dict().items() if name in own}, strict=False)
 
 
-def adam(model: nn.Module, config: TrainConfig) -> torch.optim.Adam:
+def build_optimizer(model: nn.Module, config: TrainConfig) -> torch.optim.Adam:
     """Returns the optimizer of Vaswani et al. 2017, section 5.3. The loop sets the rate at every step."""
     return torch.optim.Adam(model.parameters(), betas=(0.9, 0.98), eps=1e-9, weight_decay=config.weight_decay, fused=True)
 
 
-def products(config: TrainConfig, device: torch.device) -> torch.autocast:
+def autocast_context(config: TrainConfig, device: torch.device) -> torch.autocast:
     """Returns the autocast context of a step: bfloat16 if it is requested, or with `auto` if the device supports it."""
     half = config.precision == "bfloat16" or (config.precision == "auto" and has_bfloat16(device))
     return torch.autocast(device.type, torch.bfloat16, enabled=half)

@@ -28,11 +28,11 @@ from model.io.files import (
 from model.io.limits import LARGEST, form, is_count
 from model.trace import KINDS, SITE_KINDS, Site
 
-SENTENCES = 12  # the shortest ones are recorded
+MAX_SENTENCES = 12  # the shortest ones are recorded
 LEVELS = 255
 TEXT_KINDS = ("decoder",)  # of attention, without a source
-DELTA = "delta"  # coding of patterns; files without it have no differences
-MAX_WRITTEN = 300  # longer outputs are cut
+DELTA_CODING = "delta"  # coding of patterns; files without it have no differences
+MAX_OUTPUT_CHARACTERS = 300  # longer outputs are cut
 LOG_PROBS = "log_probs"
 MAX_STEPS = 1000
 MAX_HEADER = 16 * MEGABYTE
@@ -40,7 +40,7 @@ MAX_BYTES = 1 << 30  # of the file and of its arrays
 
 
 @dataclass(frozen=True)
-class Sentence:
+class ProbeSentence:
     """A source with a target that stays fixed through the training; ids end in `</s>`.
 
     A text for a model without an encoder is a target with an empty source. For a model that fills in blanks the source has
@@ -57,31 +57,33 @@ class Sentence:
     labels: tuple[str, ...] = ()
 
     @property
-    def told(self) -> int:
+    def score_count(self) -> int:
         """The number of tokens, or labels, whose log-probabilities are recorded."""
         return len(self.labels or self.target)
 
     @property
-    def fills(self) -> bool:
+    def has_blanks(self) -> bool:
         """True if source and target differ only in blanks, which are all one token of the source."""
         if self.labels or "___" not in self.source_text or len(self.source) != len(self.target):
             return False
         return len({read for read, there in zip(self.source, self.target, strict=True) if read != there}) == 1
 
     @property
-    def asked(self) -> tuple[int, ...]:
+    def scored_positions(self) -> tuple[int, ...]:
         """Positions, from 0, that training asks the model for: the blanks if there are any, else all."""
-        if not self.fills:
-            return tuple(range(self.told))
+        if not self.has_blanks:
+            return tuple(range(self.score_count))
         return tuple(n for n, (read, there) in enumerate(zip(self.source, self.target, strict=True)) if read != there)
 
 
-def shapes(sentences: Sequence[Sentence], sizes: Mapping[str, tuple[int, int]], steps: int) -> dict[str, tuple[int, ...]]:
+def array_shapes(
+    sentences: Sequence[ProbeSentence], sizes: Mapping[str, tuple[int, int]], steps: int
+) -> dict[str, tuple[int, ...]]:
     """Returns the shape of each array of a recording. `sizes` has layers and heads of each kind of attention."""
     result: dict[str, tuple[int, ...]] = {}
     for number, sentence in enumerate(sentences):
         lengths = {"source": len(sentence.source), "target": len(sentence.target)}
-        result[f"{LOG_PROBS}/{number}"] = (steps, sentence.told)
+        result[f"{LOG_PROBS}/{number}"] = (steps, sentence.score_count)
         for kind, size in sizes.items():
             info = SITE_KINDS[kind]
             result[f"{kind}/{number}"] = (steps, *size, lengths[info.queries], lengths[info.keys])
@@ -92,10 +94,10 @@ def shapes(sentences: Sequence[Sentence], sizes: Mapping[str, tuple[int, int]], 
 class Recording:
     """N steps of a training: log-probabilities and patterns of each sentence, and the model's outputs."""
 
-    sentences: tuple[Sentence, ...]
+    sentences: tuple[ProbeSentence, ...]
     steps: tuple[int, ...]
     arrays: dict[str, np.ndarray]
-    written: tuple[tuple[str, ...], ...] = ()  # of each step, for each sentence; "" if missing
+    outputs: tuple[tuple[str, ...], ...] = ()  # of each step, for each sentence; "" if missing
 
     @property
     def kinds(self) -> tuple[str, ...]:
@@ -112,7 +114,7 @@ class Recording:
 
     def losses(self) -> np.ndarray:
         """Returns nats a token of each sentence at each step, over its `scored_positions`, shape [N, sentences]."""
-        scored = (self.log_probs(n)[:, list(each.asked)] for n, each in enumerate(self.sentences))
+        scored = (self.log_probs(n)[:, list(each.scored_positions)] for n, each in enumerate(self.sentences))
         return np.stack([-log_probs.mean(axis=1) for log_probs in scored], axis=1)
 
     def patterns(self, sentence: int, site: Site) -> np.ndarray:
@@ -121,8 +123,8 @@ class Recording:
 
     def save(self, path: Path) -> None:
         """Writes the file at once, through a temporary file."""
-        header = {"steps": list(self.steps), "sentences": [vars(s) for s in self.sentences], "coding": DELTA}
-        header |= {"kinds": list(self.kinds), "written": [list(texts) for texts in self.written]}
+        header = {"steps": list(self.steps), "sentences": [vars(s) for s in self.sentences], "coding": DELTA_CODING}
+        header |= {"kinds": list(self.kinds), "written": [list(texts) for texts in self.outputs]}
         text = np.frombuffer(json.dumps(header, ensure_ascii=False).encode(), dtype=np.uint8)
         temporary = path.with_name(path.name + ".new")
         with temporary.open("wb") as raw:
@@ -137,16 +139,16 @@ class Recording:
         """
         try:
             with opened(path, MAX_BYTES) as raw, zipfile.ZipFile(raw) as archive:
-                header = parsed(_header(archive))
-                sentences, steps = _sentences(header)
-                kinds, written, coding = _more(header, sentences, steps)
-                sizes = {kind: _size(archive, kind) for kind in kinds}
-                expected = shapes(sentences, sizes, len(steps))
+                header = parsed(_read_header(archive))
+                sentences, steps = _parse_sentences(header)
+                kinds, written, coding = _parse_options(header, sentences, steps)
+                sizes = {kind: _layers_and_heads(archive, kind) for kind in kinds}
+                expected = array_shapes(sentences, sizes, len(steps))
                 if sum(map(np.prod, expected.values())) > MAX_BYTES:
                     raise ValueError("its arrays are too large")
-                arrays = {key: _array(archive, key, shape) for key, shape in expected.items()}
+                arrays = {key: _read_array(archive, key, shape) for key, shape in expected.items()}
                 if coding:
-                    arrays = {key: _summed(key, each) for key, each in arrays.items()}
+                    arrays = {key: _undo_differences(key, each) for key, each in arrays.items()}
         except (FileError, FileNotFoundError) as fault:
             raise ValueError(f"{fault}; expected a recording of probes; copy the file again.") from None
         except (*DAMAGED, TypeError, SyntaxError, TokenError, MemoryError) as fault:
@@ -162,12 +164,12 @@ def _differences(key: str, values: np.ndarray) -> np.ndarray:
     return np.concatenate((values[:1], values[1:] - values[:-1]))
 
 
-def _summed(key: str, values: np.ndarray) -> np.ndarray:
+def _undo_differences(key: str, values: np.ndarray) -> np.ndarray:
     """Inverse of `_differences`."""
     return values if key.startswith(LOG_PROBS) else np.cumsum(values, axis=0, dtype=np.uint8)
 
 
-def _header(archive: zipfile.ZipFile) -> bytes:
+def _read_header(archive: zipfile.ZipFile) -> bytes:
     with archive.open("header.npy") as raw:
         shape, kind = form(raw)
         if kind != np.uint8 or len(shape) != 1 or shape[0] > MAX_HEADER:
@@ -175,16 +177,16 @@ def _header(archive: zipfile.ZipFile) -> bytes:
         return raw.read(shape[0])
 
 
-def _sentences(header: Any) -> tuple[tuple[Sentence, ...], tuple[int, ...]]:
+def _parse_sentences(header: Any) -> tuple[tuple[ProbeSentence, ...], tuple[int, ...]]:
     """Returns the sentences and the steps of a header. Raises ValueError, TypeError or KeyError for a bad one."""
     steps = header["steps"]
     sentences = tuple(
-        Sentence(**{name: tuple(value) if isinstance(value, list) else value for name, value in dict(each).items()})
+        ProbeSentence(**{name: tuple(value) if isinstance(value, list) else value for name, value in dict(each).items()})
         for each in header["sentences"]
     )
     if not isinstance(steps, list) or list(steps) != sorted(set(steps)):
         raise ValueError("its steps do not rise")
-    if not 0 < len(sentences) <= SENTENCES or not 0 < len(steps) <= MAX_STEPS or not all(map(is_count, steps)):
+    if not 0 < len(sentences) <= MAX_SENTENCES or not 0 < len(steps) <= MAX_STEPS or not all(map(is_count, steps)):
         raise ValueError(f"it has {len(sentences)} sentences and {len(steps)} steps")
     for each in sentences:
         if not all(isinstance(text, str) for text in (each.name, each.source_text, each.target_text)):
@@ -196,15 +198,15 @@ def _sentences(header: Any) -> tuple[tuple[Sentence, ...], tuple[int, ...]]:
                 raise ValueError("a sentence has invalid or too many tokens")
             if tokens and (len(tokens) != len(ids) or not all(isinstance(token, str) for token in tokens)):
                 raise ValueError("the tokens of a sentence do not match its ids")
-        if not each.told <= max(MAX_TOKENS, MAX_CLASSES) or not (each.source or each.target) or not each.told:
+        if not each.score_count <= max(MAX_TOKENS, MAX_CLASSES) or not (each.source or each.target) or not each.score_count:
             raise ValueError("a sentence has no tokens or too many")
         if not all(isinstance(label, str) for label in each.labels):
             raise ValueError("a label is not text")
     return sentences, tuple(steps)
 
 
-def _more(
-    header: Any, sentences: Sequence[Sentence], steps: Sequence[int]
+def _parse_options(
+    header: Any, sentences: Sequence[ProbeSentence], steps: Sequence[int]
 ) -> tuple[tuple[str, ...], tuple[tuple[str, ...], ...], bool]:
     """Returns the recorded kinds, the outputs, and True if patterns are differences. Older files lack all of these."""
     kinds = tuple(header.get("kinds", KINDS if sentences[0].source else TEXT_KINDS))
@@ -217,14 +219,14 @@ def _more(
     written = tuple(tuple(texts) for texts in header.get("written", ()))
     if written and ([len(texts) for texts in written] != [len(sentences)] * len(steps)):
         raise ValueError("the outputs do not match its steps and sentences")
-    if not all(isinstance(text, str) and len(text) <= MAX_WRITTEN for texts in written for text in texts):
+    if not all(isinstance(text, str) and len(text) <= MAX_OUTPUT_CHARACTERS for texts in written for text in texts):
         raise ValueError("an output is not text or too long")
-    if header.get("coding", "") not in ("", DELTA):
+    if header.get("coding", "") not in ("", DELTA_CODING):
         raise ValueError("its patterns have an unknown coding")
-    return kinds, written, header.get("coding") == DELTA
+    return kinds, written, header.get("coding") == DELTA_CODING
 
 
-def _size(archive: zipfile.ZipFile, kind: str) -> tuple[int, int]:
+def _layers_and_heads(archive: zipfile.ZipFile, kind: str) -> tuple[int, int]:
     """Returns layers and heads of a kind of attention, from the array of the first sentence."""
     with archive.open(f"{kind}/0.npy") as raw:
         shape, _ = form(raw)
@@ -234,7 +236,7 @@ def _size(archive: zipfile.ZipFile, kind: str) -> tuple[int, int]:
     return shape[1], shape[2]
 
 
-def _array(archive: zipfile.ZipFile, key: str, expected: tuple[int, ...]) -> np.ndarray:
+def _read_array(archive: zipfile.ZipFile, key: str, expected: tuple[int, ...]) -> np.ndarray:
     dtype = np.dtype(np.float32 if key.startswith(LOG_PROBS) else np.uint8)
     with archive.open(f"{key}.npy") as raw:
         shape, kind = form(raw)

@@ -20,36 +20,36 @@ from model.device import keep_freed_memory, random_state, set_random_state
 from model.io.folders import own_name
 from model.network.transformer import Transformer, build
 from model.text.corpus_stats import Seen
-from model.workshop.evaluation.scoring import head_means
+from model.workshop.evaluation.scoring import mean_head_outputs
 from model.workshop.training import saved_state, snapshots
 from model.workshop.training.distributed import Group
 from model.workshop.training.loss import Objective, learning_rate
 from model.workshop.training.preparation import (
-    Order,
-    adam,
-    begin_with,
+    TrainingSetup,
+    autocast_context,
+    build_optimizer,
     check_options,
+    copy_parameters,
     prepare,
-    products,
 )
 from model.workshop.training.run_folder import (
-    Files,
-    Progress,
+    RunFiles,
     RunFolder,
+    RunProgress,
     TrainingError,
 )
-from model.workshop.training.tasks import task_named
-from model.workshop.training.validation import Meter, Step, Weights, averaged
-from model.workshop.training.warm_start import Before
+from model.workshop.training.tasks import get_task
+from model.workshop.training.validation import Meter, TrainingStep, Weights, average_weights
+from model.workshop.training.warm_start import WarmStart
 
 
-class Run:
+class TrainingRun:
     """One training run in a folder (`RunFolder`), with the best weights in its `checkpoint/`."""
 
     def __init__(
         self,
         folder: Path,
-        files: Files,
+        files: RunFiles,
         model_options: dict[str, Any],
         config: TrainConfig,
         device: torch.device,
@@ -75,38 +75,38 @@ class Run:
             "task": task,
         }
         self.files.check(self.settings)
-        start, declared = checkpoints.load(init) if init else None, task_named(task)
-        self.material = prepare(Order(declared, files, model_options, config, start, languages))
+        start, declared = checkpoints.load(init) if init else None, get_task(task)
+        self.material = prepare(TrainingSetup(declared, files, model_options, config, start, languages))
         self.model_config, self.epochs, self.dev = self.material.model, self.material.epochs, self.material.dev
-        self.recorder = snapshots.SnapshotRecorder(self.material.watched, self.material.writes, self.model_config)
-        self.before = Before.of(checkpoints.find(init), start.config, self.model_config) if init else Before()
+        self.recorder = snapshots.SnapshotRecorder(self.material.watched, self.material.write_samples, self.model_config)
+        self.warm_start = WarmStart.load(checkpoints.find(init), start.config, self.model_config) if init else WarmStart()
         torch.manual_seed(config.seed)
         self.model = build(self.model_config)
         if start:
-            begin_with(self.model, start.model)
+            copy_parameters(self.model, start.model)
         self.model.to(self.device)
         self.objective = self.group.wrap(Objective(self.model, config.label_smoothing, self.material.loss))
         if self.group.size > 1:
             torch.manual_seed(config.seed + self.group.rank)  # each process needs its own dropout
-        self.optimizer = adam(self.model, config)
+        self.optimizer = build_optimizer(self.model, config)
         self.snapshots: list[Weights] = []  # weights of the last validations, float32, newest last
-        self.progress, self.sums = Progress(), dict[str, float]()  # sums since the last log line
-        self.stop = False  # set by the caller: the run saves after its current step and ends
+        self.progress, self.meter_sums = RunProgress(), dict[str, float]()  # sums since the last log line
+        self.stop_requested = False  # set by the caller: the run saves after its current step and ends
         self.settings["watched"] = snapshots.digest(self.recorder.sentences)
         counted = (len(self.epochs.batches(epoch)) for epoch in range(config.epochs))  # slow: it samples every epoch
-        self.total = self.settings["total"] = self.files.total(self.settings["watched"]) or sum(counted)
-        self.autocast = products(config, self.device)
-        with self.files.alone(self.group.first):
+        self.total = self.settings["total"] = self.files.total_steps(self.settings["watched"]) or sum(counted)
+        self.autocast = autocast_context(config, self.device)
+        with self.files.locked(self.group.is_first):
             self._restore()
-            if self.group.first:
+            if self.group.is_first:
                 self.files.write_settings(self.settings)  # last, so that a failed start leaves none
 
     # -- stopping and going on ------------------------------------------------------------------------------------
 
     def save(self) -> None:
         """Writes the state of the run at once. A run that is killed while saving keeps the previous state."""
-        random = self.group.gather(random_state(self.device))
-        if not self.group.first:
+        random = self.group.all_gather(random_state(self.device))
+        if not self.group.is_first:
             return
         state = {
             "model": self.model.state_dict(),
@@ -115,7 +115,7 @@ class Run:
             "progress": vars(self.progress),
             "random": random,
             "probes": self.recorder.state(),
-            "meter": dict(self.sums),
+            "meter": dict(self.meter_sums),
         }
         self.files.save_state(state, self.progress.step)
         if self.recorder.steps:
@@ -129,11 +129,11 @@ class Run:
         self.model.load_state_dict(state["model"])
         self.optimizer.load_state_dict(self.optimizer.state_dict() | {"state": state["optimizer"]["state"]})
         self.snapshots = state["snapshots"]
-        self.progress = Progress(**state["progress"])
+        self.progress = RunProgress(**state["progress"])
         self.recorder.restore(state["probes"])
-        self.sums = state.get("meter", {})
+        self.meter_sums = state.get("meter", {})
         set_random_state(self.device, state["random"][self.group.rank])
-        if self.group.first:
+        if self.group.is_first:
             self.files.cut_log(self.progress.step)
 
     def log(self, **entry: Any) -> None:
@@ -148,8 +148,8 @@ class Run:
         TrainingError if the loss is not finite, if the disk is full, and if another run uses the folder.
         """
         keep_freed_memory()
-        with self.files.alone(self.group.first):
-            meter = Meter(self.total, self.progress.step, self.config, self.sums, silent=not self.group.first)
+        with self.files.locked(self.group.is_first):
+            meter = Meter(self.total, self.progress.step, self.config, self.meter_sums, silent=not self.group.is_first)
             try:
                 return self._loop(meter, max_minutes)
             finally:
@@ -157,27 +157,27 @@ class Run:
 
     def _loop(self, meter: Meter, max_minutes: float | None) -> bool:
         began = saved = time.monotonic()
-        state, due = self.progress, snapshots.steps(self.total)
+        state, due = self.progress, snapshots.snapshot_steps(self.total)
         if not state.step:
-            self._watch()
+            self._record_probes()
         while state.epoch < self.config.epochs and not state.ended:
             for indices in self.epochs.batches(state.epoch)[state.batch :]:
                 tick = time.monotonic()
                 step = self._step(indices)
                 state.batch += 1
                 state.seconds += time.monotonic() - tick
-                if (entry := meter.update(step, time.monotonic() - tick)) and self.group.first:
+                if (entry := meter.update(step, time.monotonic() - tick)) and self.group.is_first:
                     self.log(epoch=state.epoch, **entry)
-                self.sums = meter.sums
+                self.meter_sums = meter.sums
                 if state.step in due:
-                    self._watch()
+                    self._record_probes()
                 if state.step % self.config.validate_every == 0:
-                    meter.say(self.validate())
+                    meter.write(self.validate())
                 out_of_time = max_minutes is not None and time.monotonic() - began > 60 * max_minutes
                 overdue = time.monotonic() - saved > 60 * self.config.save_minutes
-                stop, save, late = self.group.sums([self.stop or out_of_time, overdue, out_of_time])
+                stop, save, late = self.group.all_reduce([self.stop_requested or out_of_time, overdue, out_of_time])
                 if late and not state.best:
-                    self._keep_early(meter)
+                    self._save_early_checkpoint(meter)
                 if stop or save:
                     self.save()
                     saved = time.monotonic()
@@ -188,11 +188,11 @@ class Run:
             else:
                 state.epoch, state.batch = state.epoch + 1, 0
         if not state.validations or state.validations[-1]["step"] != state.step:
-            meter.say(self.validate())
+            meter.write(self.validate())
         self._finish()
         return True
 
-    def _step(self, indices: Sequence[int]) -> Step:
+    def _step(self, indices: Sequence[int]) -> TrainingStep:
         """Trains one step on a batch. Process r of n takes every n-th example from r on."""
         self.progress.step += 1
         rate = learning_rate(self.config, self.progress.step, self.total)
@@ -201,7 +201,7 @@ class Run:
         share = indices[self.group.rank :: self.group.size]
         corpus = self.epochs.corpus(self.progress.epoch)
         batch = corpus.batch(share or indices[:1]).to(self.device)
-        tokens = int(self.group.sums([corpus.tokens(share)])[0])
+        tokens = int(self.group.all_reduce([corpus.tokens(share)])[0])
         self.model.train()
         with self.autocast:
             loss = self.objective(batch) * bool(share)  # a process without a share computes zeros
@@ -209,19 +209,19 @@ class Run:
         norm = nn.utils.clip_grad_norm_(self.model.parameters(), self.config.clip)
         self.optimizer.step()
         self.optimizer.zero_grad(set_to_none=True)
-        value = self.group.sums([loss.item()])[0]
+        value = self.group.all_reduce([loss.item()])[0]
         self._check_loss("loss", value)
-        return Step(value, tokens, rate, float(norm))
+        return TrainingStep(value, tokens, rate, float(norm))
 
-    def _check_loss(self, what: str, value: float) -> None:
+    def _check_loss(self, name: str, value: float) -> None:
         if not math.isfinite(value):
             raise TrainingError(
-                f"the {what} is {value} at step {self.progress.step}; the last saved state is in {self.files.path}. "
+                f"the {name} is {value} at step {self.progress.step}; the last saved state is in {self.files.path}. "
                 "Start a new run with a lower learning rate."
             )
 
-    def _watch(self) -> None:
-        if self.group.first and self.recorder.sentences:
+    def _record_probes(self) -> None:
+        if self.group.is_first and self.recorder.sentences:
             self.recorder.record(self.progress.step, self.model)
 
     # -- measuring and keeping ------------------------------------------------------------------------------------
@@ -233,43 +233,43 @@ class Run:
         validations.
         """
         state = self.progress
-        if self.group.first:
+        if self.group.is_first:
             self.snapshots.append({k: v.detach().float().cpu().clone() for k, v in self.model.state_dict().items()})
             del self.snapshots[: -self.config.average]
-            model = averaged(self.model, self.snapshots)
-            entry = self._measured(model)
+            model = average_weights(self.model, self.snapshots)
+            entry = self._measure(model)
             self.log(**entry)
             state.validations.append(entry)
             lowest = min(range(len(state.validations)), key=lambda n: (state.validations[n]["dev_loss"], -n))
             late = len(state.validations) - 1 - lowest
             if not late or self.config.keep == "last":
                 state.best = entry
-                self._keep(model, entry)
+                self._save_checkpoint(model, entry)
             state.ended = bool(self.config.patience) and late >= self.config.patience
-        state.validations, state.best, state.ended = self.group.share((state.validations, state.best, state.ended))
-        return self.dev.told(state.validations[-1])
+        state.validations, state.best, state.ended = self.group.broadcast((state.validations, state.best, state.ended))
+        return self.dev.describe(state.validations[-1])
 
-    def _measured(self, model: Transformer) -> dict[str, Any]:
+    def _measure(self, model: Transformer) -> dict[str, Any]:
         """Returns loss and scores of a model on the dev files. Averaged weights add the loss of the current weights."""
         loss = self.dev.loss(model, self.autocast)
         entry: dict[str, Any] = {"step": self.progress.step, "dev_loss": round(loss, 4)}
         if model is not self.model and self.config.average > 1:
             entry["dev_loss_unaveraged"] = round(self.dev.loss(self.model, self.autocast), 4)
         self._check_loss("dev loss", loss)
-        return entry | self.dev.restated(loss) | self.dev.scores(model)
+        return entry | self.dev.other_units(loss) | self.dev.scores(model)
 
-    def _keep_early(self, meter: Meter) -> None:
+    def _save_early_checkpoint(self, meter: Meter) -> None:
         """Measures and saves the current weights. The run itself does not change."""
-        if self.group.first:
-            entry = self._measured(self.model)
-            meter.say(self.dev.told(entry))
-            self._keep(self.model, entry)
+        if self.group.is_first:
+            entry = self._measure(self.model)
+            meter.write(self.dev.describe(entry))
+            self._save_checkpoint(self.model, entry)
 
-    def _keep(self, model: Transformer, entry: dict[str, Any]) -> None:
+    def _save_checkpoint(self, model: Transformer, entry: dict[str, Any]) -> None:
         try:
             checkpoints.save(self.checkpoint(model, entry), self.files.path / "checkpoint")
         except (OSError, SafetensorError) as fault:
-            raise self.files.not_saved(fault, self.progress.step) from None
+            raise self.files.save_error(fault, self.progress.step) from None
 
     def leave(self) -> None:
         """Leaves the group of processes. The run takes no step afterwards."""
@@ -279,15 +279,15 @@ class Run:
     def _finish(self) -> None:
         """Saves the head means, the last probes, the metrics of the run and its last state."""
         if self.recorder.sentences and self.progress.step not in self.recorder.steps:
-            self._watch()
-        if self.group.first:
+            self._record_probes()
+        if self.group.is_first:
             checkpoint = checkpoints.load(str(folder := self.files.path / "checkpoint"), self.device)
             try:
-                checkpoints.save_means(head_means(checkpoint.model, self.dev.corpus), folder)
-                self.files.keep_history(self.before, self.recorder.recording() if self.recorder.steps else None)
-                self.files.tell(checkpoint, self.progress, self.material.card)
+                checkpoints.save_means(mean_head_outputs(checkpoint.model, self.dev.corpus), folder)
+                self.files.save_history(self.warm_start, self.recorder.recording() if self.recorder.steps else None)
+                self.files.write_metrics(checkpoint, self.progress, self.material.card)
             except (OSError, SafetensorError) as fault:
-                raise self.files.not_saved(fault, self.progress.step) from None
+                raise self.files.save_error(fault, self.progress.step) from None
         self.save()
 
     @cached_property
@@ -299,11 +299,11 @@ class Run:
         """Returns a checkpoint of a model of this run. `entry` has its dev measurements."""
         state, data = self.progress, self.material
         init = self.settings["init"] and own_name(Path(self.settings["init"]).resolve())
-        facts = state.took | {"init": init} | data.size
+        facts = state.duration | {"init": init} | data.size
         metrics = {
             "parameters": model.parameter_count,
             "training": self.config.to_dict() | facts | {"data_sha256": self.settings["data"]},
-            "dev": entry | self.dev.facts(),
+            "dev": entry | self.dev.sample_size(),
             "validations": state.validations or [entry],
         }
         tokenizers = data.source_tokenizer, data.target_tokenizer

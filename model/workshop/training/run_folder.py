@@ -29,11 +29,11 @@ from model.io.limits import is_count
 from model.workshop.corpus.corpus import file_hash
 from model.workshop.training import saved_state
 from model.workshop.training.recording import Recording
-from model.workshop.training.warm_start import Before, lines
+from model.workshop.training.warm_start import WarmStart, read_log
 
 RETIRED = {"training": {"r_drop": 0.0}}  # removed settings, with the value that had no effect
-MAX_TOLD = 4  # settings in a message
-FORMER = {"task": "translate"}  # values of settings that older files lack
+MAX_DIFFERENCES = 4  # settings in a message
+OLD_DEFAULTS = {"task": "translate"}  # values of settings that older files lack
 MAX_SETTINGS, MAX_LOG = MEGABYTE, 256 * MEGABYTE  # bytes
 DEFAULTS = {
     part: {f.name: f.default for f in dataclasses.fields(record) if f.default is not dataclasses.MISSING}
@@ -46,7 +46,7 @@ class TrainingError(ValueError):
 
 
 @dataclass(frozen=True)
-class Files:
+class RunFiles:
     """The input files of a run: training, dev, and sentences to record, if any."""
 
     train: tuple[Path, ...]
@@ -54,7 +54,7 @@ class Files:
     probes: Path | None = None
 
     @classmethod
-    def single(cls, train: Path, dev: Path, probes: Path | None = None) -> Files:
+    def single(cls, train: Path, dev: Path, probes: Path | None = None) -> RunFiles:
         return cls((train,), (dev,), probes)
 
     def hashes(self) -> dict[str, str]:
@@ -62,17 +62,17 @@ class Files:
 
         Raises DataError for an unreadable file.
         """
-        named = {_numbered(name, n): path for name in ("train", "dev") for n, path in enumerate(getattr(self, name), 1)}
+        named = {_numbered_name(name, n): path for name in ("train", "dev") for n, path in enumerate(getattr(self, name), 1)}
         named |= {"probes": self.probes} if self.probes else {}
         return {name: file_hash(path) for name, path in named.items()}
 
 
-def _numbered(name: str, number: int) -> str:
+def _numbered_name(name: str, number: int) -> str:
     return name if number == 1 else f"{name} {number}"
 
 
 @dataclass
-class Progress:
+class RunProgress:
     """The position of a run: all state except weights, optimizer and random state."""
 
     step: int = 0
@@ -84,7 +84,7 @@ class Progress:
     ended: bool = False  # by early stopping
 
     @property
-    def took(self) -> dict[str, int]:
+    def duration(self) -> dict[str, int]:
         """Steps and minutes so far."""
         return {"steps": self.step, "minutes": round(self.seconds / 60)}
 
@@ -100,12 +100,12 @@ class RunFolder:
         self.path = path
 
     @contextmanager
-    def alone(self, first: bool = True) -> Iterator[None]:
+    def locked(self, is_first: bool = True) -> Iterator[None]:
         """Locks the folder against other runs. Raises TrainingError if another run holds the lock.
 
         The lock ends with the process. The first process of a run holds it for all.
         """
-        if not first:
+        if not is_first:
             yield
             return
         lock = FileLock(self.path / "lock", timeout=0)
@@ -120,20 +120,20 @@ class RunFolder:
 
     def check(self, settings: dict[str, Any]) -> None:
         """Raises TrainingError if the folder holds a run with other settings, or if the data changed since."""
-        old = self._settings()
+        old = self._read_settings()
         if old is None:
             return
         for part, value in settings.items():
-            old_value = old.get(part, FORMER.get(part))
+            old_value = old.get(part, OLD_DEFAULTS.get(part))
             if part == "data":
                 self._check_data(old_value, value)
-            elif differing := _difference(_current(part, old_value), value, DEFAULTS.get(part, {})):
+            elif differing := _describe_difference(_without_retired(part, old_value), value, DEFAULTS.get(part, {})):
                 raise TrainingError(
                     f"{self.path} holds a run with other settings ({part}: {differing}); "
                     "use the same settings to resume, or another --out for a new run."
                 )
 
-    def _settings(self) -> dict[str, Any] | None:
+    def _read_settings(self) -> dict[str, Any] | None:
         """Returns the settings of the run in the folder, or None without a run."""
         path = self.path / "settings.json"
         try:
@@ -152,22 +152,22 @@ class RunFolder:
         """Compares the SHA-256 of the files."""
         for name in {**old, **new}:
             if name not in new:
-                raise TrainingError(f"the run in {self.path} started with a {_shown(name)} file; pass it again.")
+                raise TrainingError(f"the run in {self.path} started with a {_describe_value(name)} file; pass it again.")
             if name not in old:
                 raise TrainingError(f"the run in {self.path} started without a {name} file; remove it.")
             if old[name] != new[name]:
                 raise TrainingError(
                     f"the {name} file changed since the run in {self.path} started (its SHA-256 was "
-                    f"{_shown(old[name][:12])}…, now {new[name][:12]}…); restore the file, or choose "
+                    f"{_describe_value(old[name][:12])}…, now {new[name][:12]}…); restore the file, or choose "
                     "another --out for a new run."
                 )
 
-    def total(self, watched: str) -> int | None:
+    def total_steps(self, watched: str) -> int | None:
         """Returns the number of steps that the run counted at its start, or None if it is unknown.
 
         Raises TrainingError if the run started with other probes, by their SHA-256. Older runs do not record theirs.
         """
-        old = self._settings() or {}
+        old = self._read_settings() or {}
         if old.get("watched", watched) != watched:
             raise TrainingError(
                 f"the probes changed since the run in {self.path} started; pass the former --probes, or choose "
@@ -177,14 +177,14 @@ class RunFolder:
         total = old.get("total")
         return total if is_count(total) and total > 0 else None
 
-    def tell(self, kept: Checkpoint, progress: Progress, card: Callable[[Checkpoint], str] | None) -> None:
+    def write_metrics(self, checkpoint: Checkpoint, progress: RunProgress, card: Callable[[Checkpoint], str] | None) -> None:
         """Writes the final metrics of the run, and the model card, into the checkpoint. The checkpoint may be of an earlier
         step."""
-        kept.metrics["training"] |= progress.took
-        kept.metrics["validations"] = progress.validations
-        checkpoints.write_json(self.path / "checkpoint" / "metrics.json", kept.metrics)
+        checkpoint.metrics["training"] |= progress.duration
+        checkpoint.metrics["validations"] = progress.validations
+        checkpoints.write_json(self.path / "checkpoint" / "metrics.json", checkpoint.metrics)
         if card:
-            (self.path / "checkpoint" / "README.md").write_text(card(kept), encoding="utf-8")
+            (self.path / "checkpoint" / "README.md").write_text(card(checkpoint), encoding="utf-8")
 
     def write_settings(self, settings: dict[str, Any]) -> None:
         checkpoints.write_json(self.path / "settings.json", settings)
@@ -200,29 +200,29 @@ class RunFolder:
             os.replace(temporary, self.path / "state.pt")
         except (OSError, RuntimeError) as fault:  # torch raises no class of its own
             temporary.unlink(missing_ok=True)
-            raise self.not_saved(fault, step) from None
+            raise self.save_error(fault, step) from None
 
     def save_probes(self, recording: Recording, folder: Path, step: int) -> None:
         """Writes the recording so far into a folder of the run. Raises TrainingError if the disk is full."""
         try:
             recording.save(folder / "probes.npz")
         except OSError as fault:
-            raise self.not_saved(fault, step) from None
+            raise self.save_error(fault, step) from None
 
-    def keep_history(self, before: Before, own: Recording | None) -> None:
+    def save_history(self, warm_start: WarmStart, recording: Recording | None) -> None:
         """Writes recording and log next to the best weights, after the history of the initial checkpoint.
 
         Raises OSError if the disk is full.
         """
         folder = self.path / "checkpoint"
-        if own:
-            before.with_recording(own).save(folder / "probes.npz")
+        if recording:
+            warm_start.with_recording(recording).save(folder / "probes.npz")
         temporary = folder / "log.jsonl.new"
-        log = before.with_lines(lines(self.path / "log.jsonl"))
+        log = warm_start.with_lines(read_log(self.path / "log.jsonl"))
         temporary.write_text("".join(json.dumps(line) + "\n" for line in log), encoding="utf-8")
         os.replace(temporary, folder / "log.jsonl")
 
-    def not_saved(self, fault: Exception, step: int) -> TrainingError:
+    def save_error(self, fault: Exception, step: int) -> TrainingError:
         """Returns the error for a failed write."""
         reason = getattr(fault, "strerror", None) or str(fault).splitlines()[0]
         return TrainingError(
@@ -277,7 +277,7 @@ def _step_of(line: str) -> float:
     return step if is_count(step) else float("inf")
 
 
-def _current(part: str, settings: Any) -> Any:
+def _without_retired(part: str, settings: Any) -> Any:
     """Returns the settings of an older run without retired settings that changed nothing."""
     retired = RETIRED.get(part, {})
     if not isinstance(settings, dict) or not retired:
@@ -285,21 +285,24 @@ def _current(part: str, settings: Any) -> Any:
     return {name: value for name, value in settings.items() if name not in retired or value != retired[name]}
 
 
-def _difference(old: Any, new: Any, defaults: dict[str, Any]) -> str:
+def _describe_difference(old: Any, new: Any, defaults: dict[str, Any]) -> str:
     """Describes the difference of two settings, missing ones by their default. Returns "" if they are equal."""
     if not (isinstance(old, dict) and isinstance(new, dict)):
-        return "" if old == new else f"was {_shown(old)}, now {_shown(new)}"
+        return "" if old == new else f"was {_describe_value(old)}, now {_describe_value(new)}"
     differing = [n for n in {**old, **new} if old.get(n, defaults.get(n)) != new.get(n, defaults.get(n))]
-    changes = [f"{_shown(n)} was {_found(n, old, defaults)}, now {_found(n, new, defaults)}" for n in differing[:MAX_TOLD]]
-    return ", ".join(changes) + (f" and {len(differing) - MAX_TOLD} more" if len(differing) > MAX_TOLD else "")
+    changes = [
+        f"{_describe_value(n)} was {_describe_setting(n, old, defaults)}, now {_describe_setting(n, new, defaults)}"
+        for n in differing[:MAX_DIFFERENCES]
+    ]
+    return ", ".join(changes) + (f" and {len(differing) - MAX_DIFFERENCES} more" if len(differing) > MAX_DIFFERENCES else "")
 
 
-def _found(name: str, settings: dict[str, Any], defaults: dict[str, Any]) -> str:
+def _describe_setting(name: str, settings: dict[str, Any], defaults: dict[str, Any]) -> str:
     if name in settings:
-        return _shown(settings[name])
-    return f"not given (default {_shown(defaults[name])})" if name in defaults else "not given"
+        return _describe_value(settings[name])
+    return f"not given (default {_describe_value(defaults[name])})" if name in defaults else "not given"
 
 
-def _shown(value: Any) -> str:
+def _describe_value(value: Any) -> str:
     plain = isinstance(value, str) and value.isprintable() and len(value) < 60
     return "none" if value is None else value if plain else shown(value)

@@ -19,11 +19,11 @@ from model.io.limits import (
     is_whole,
 )
 from model.network.transformer import Transformer
-from model.workshop.training.recording import LOG_PROBS, Sentence, shapes
+from model.workshop.training.recording import LOG_PROBS, ProbeSentence, array_shapes
 from model.workshop.training.snapshots import SnapshotRecorder
 
 PARTS = ("model", "optimizer", "snapshots", "progress", "random", "probes")
-LATER = ("meter",)  # a part that older states lack
+OPTIONAL_PARTS = ("meter",)  # a part that older states lack
 MOMENTS = ("exp_avg", "exp_avg_sq")  # the state of Adam for each parameter, besides its step
 MAX_BYTES = 1 << 36  # of the file; a state holds a model about eight times
 Shapes = Mapping[str, tuple[int, ...]]
@@ -43,7 +43,7 @@ def read(path: Path, device: torch.device) -> Any:
 
 def check(model: Transformer, recorder: SnapshotRecorder, average: int, processes: int, state: Any) -> None:
     """Compares a state with the model, recorder, number of snapshots and processes of a run. Raises ValueError."""
-    if not isinstance(state, dict) or set(state) - set(LATER) != set(PARTS):
+    if not isinstance(state, dict) or set(state) - set(OPTIONAL_PARTS) != set(PARTS):
         raise ValueError(f"it holds {shown(sorted(map(str, state)) if isinstance(state, dict) else state)}")
     expected = {name: tuple(value.shape) for name, value in model.state_dict().items()}
     _check_weights("model", state["model"], expected)
@@ -59,45 +59,45 @@ def check(model: Transformer, recorder: SnapshotRecorder, average: int, processe
         raise ValueError("'meter' has no sums")
 
 
-def _check_weights(part: str, found: Any, shapes: Shapes) -> None:
-    if not isinstance(found, Mapping) or set(found) != set(shapes):
+def _check_weights(part: str, weights: Any, shapes: Shapes) -> None:
+    if not isinstance(weights, Mapping) or set(weights) != set(shapes):
         raise ValueError(f"{part!r} has other parameters")
     for name, shape in shapes.items():
-        _check_tensor(f"{part!r}, {name!r}", found[name], shape)
+        _check_tensor(f"{part!r}, {name!r}", weights[name], shape)
 
 
-def _check_tensor(what: str, found: Any, shape: tuple[int, ...], least: float = -float("inf")) -> None:
-    if not isinstance(found, Tensor) or tuple(found.shape) != shape or not found.is_floating_point():
-        raise ValueError(f"{what} is not a float tensor of the shape {shape}")
-    if not (found.isfinite() & (found >= least)).all():
-        raise ValueError(f"{what} has a number that is nan, infinite or too small")
+def _check_tensor(name: str, tensor: Any, shape: tuple[int, ...], minimum: float = -float("inf")) -> None:
+    if not isinstance(tensor, Tensor) or tuple(tensor.shape) != shape or not tensor.is_floating_point():
+        raise ValueError(f"{name} is not a float tensor of the shape {shape}")
+    if not (tensor.isfinite() & (tensor >= minimum)).all():
+        raise ValueError(f"{name} has a number that is nan, infinite or too small")
 
 
-def _check_moments(found: Any, shapes: list[tuple[int, ...]]) -> None:
-    moments = found.get("state") if isinstance(found, dict) else None
+def _check_moments(optimizer: Any, shapes: list[tuple[int, ...]]) -> None:
+    moments = optimizer.get("state") if isinstance(optimizer, dict) else None
     if not isinstance(moments, dict) or set(moments) not in (set(), set(range(len(shapes)))):
         raise ValueError("'optimizer' has other parameters")
     for number, entry in moments.items():
         if not isinstance(entry, dict) or set(entry) != {"step", *MOMENTS}:
             raise ValueError(f"'optimizer' has other entries for parameter {number}")
-        _check_tensor(f"'optimizer', step {number}", entry["step"], (), least=0)
+        _check_tensor(f"'optimizer', step {number}", entry["step"], (), minimum=0)
         for name in MOMENTS:
-            _check_tensor(f"'optimizer', {name} {number}", entry[name], shapes[number], least=0 if "sq" in name else -3e38)
+            _check_tensor(f"'optimizer', {name} {number}", entry[name], shapes[number], minimum=0 if "sq" in name else -3e38)
 
 
-def _check_progress(found: Any) -> None:
+def _check_progress(progress: Any) -> None:
     counts, lists = ("step", "epoch", "batch"), {"validations", "best", "ended", "seconds"}
-    if not isinstance(found, dict) or set(found) != {*counts, *lists}:
-        raise ValueError(f"'progress' is {shown(found)}")
+    if not isinstance(progress, dict) or set(progress) != {*counts, *lists}:
+        raise ValueError(f"'progress' is {shown(progress)}")
     for name in counts:
-        if not is_count(found[name]):
-            raise ValueError(f"'progress': {name!r} is {shown(found[name])}")
-    if not is_number(found["seconds"], 0, MAX_COUNT) or not isinstance(found["ended"], bool):
-        raise ValueError(f"'progress': 'seconds' and 'ended' are {shown((found['seconds'], found['ended']))}")
-    entries = found["validations"]
+        if not is_count(progress[name]):
+            raise ValueError(f"'progress': {name!r} is {shown(progress[name])}")
+    if not is_number(progress["seconds"], 0, MAX_COUNT) or not isinstance(progress["ended"], bool):
+        raise ValueError(f"'progress': 'seconds' and 'ended' are {shown((progress['seconds'], progress['ended']))}")
+    entries = progress["validations"]
     if not isinstance(entries, list) or not all(map(_is_validation, entries)):
         raise ValueError("'progress': 'validations' is not a list of measurements")
-    if found["best"] not in (entries or [{}]):
+    if progress["best"] not in (entries or [{}]):
         raise ValueError("'progress': 'best' is not one of the validations")
 
 
@@ -111,11 +111,11 @@ def _is_validation(entry: Any) -> bool:
     return isinstance(entry, dict) and needed <= set(entry) and all(is_number(each, 0, MAX_COUNT) for each in entry.values())
 
 
-def _check_random(found: Any, processes: int) -> None:
-    if not isinstance(found, list) or len(found) != processes:
+def _check_random(states: Any, processes: int) -> None:
+    if not isinstance(states, list) or len(states) != processes:
         raise ValueError(f"'random' does not have {processes} processes")
     here = torch.get_rng_state()
-    for one in found:
+    for one in states:
         tensors = list(one.values()) if isinstance(one, dict) and "cpu" in one else [None]
         if not all(isinstance(tensor, Tensor) and tensor.dtype == here.dtype for tensor in tensors):
             raise ValueError("'random' is not a random state")
@@ -125,14 +125,14 @@ def _check_random(found: Any, processes: int) -> None:
             raise ValueError("'random' is not a random state") from None
 
 
-def _check_probes(found: Any, sentences: Sequence[Sentence], config: ModelConfig) -> None:
-    steps, arrays = (found.get(name) for name in ("steps", "arrays")) if isinstance(found, dict) else (None, None)
+def _check_probes(probes: Any, sentences: Sequence[ProbeSentence], config: ModelConfig) -> None:
+    steps, arrays = (probes.get(name) for name in ("steps", "arrays")) if isinstance(probes, dict) else (None, None)
     if not isinstance(steps, list) or not all(map(is_count, steps)) or not isinstance(arrays, dict):
         raise ValueError("'probes' is not a recording")
-    if "written" in found:  # older states lack it
-        _check_written(found["written"], len(steps), len(sentences))
+    if "written" in probes:  # older states lack it
+        _check_outputs(probes["written"], len(steps), len(sentences))
     sizes = {kind: (layers, config.heads) for kind, layers in config.layers.items()}
-    expected = shapes(sentences, sizes, len(steps)) if steps and sentences else {}
+    expected = array_shapes(sentences, sizes, len(steps)) if steps and sentences else {}
     if set(arrays) != set(expected):
         raise ValueError("'probes' has other sentences")
     for name, shape in expected.items():
@@ -141,9 +141,9 @@ def _check_probes(found: Any, sentences: Sequence[Sentence], config: ModelConfig
             raise ValueError(f"'probes': {name!r} does not have the shape {shape}")
 
 
-def _check_written(found: Any, steps: int, sentences: int) -> None:
+def _check_outputs(outputs: Any, steps: int, sentences: int) -> None:
     """Checks for one text for each sentence at each step."""
-    rows = found if isinstance(found, list) and all(isinstance(texts, list) for texts in found) else [None]
+    rows = outputs if isinstance(outputs, list) and all(isinstance(texts, list) for texts in outputs) else [None]
     if [texts is not None and len(texts) for texts in rows] != [sentences] * steps:
         raise ValueError("'probes': the outputs do not match its steps")
     if not all(isinstance(text, str) for texts in rows for text in texts):

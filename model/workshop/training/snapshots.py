@@ -21,18 +21,18 @@ from model.workshop.corpus.corpus import DataError
 from model.workshop.training.recording import (
     LEVELS,
     LOG_PROBS,
-    MAX_WRITTEN,
-    SENTENCES,
+    MAX_OUTPUT_CHARACTERS,
+    MAX_SENTENCES,
+    ProbeSentence,
     Recording,
-    Sentence,
-    shapes,
+    array_shapes,
 )
 
-MAX_WEIGHTS = 160_000  # of attention in one step; forty such steps take less than 4 MB
-Writes = Callable[[Transformer, Sequence[Sentence]], list[str]]  # one output a sentence
+MAX_STEP_WEIGHTS = 160_000  # of attention in one step; forty such steps take less than 4 MB
+SampleWriter = Callable[[Transformer, Sequence[ProbeSentence]], list[str]]  # one output a sentence
 
 
-def steps(total: int, count: int = 44) -> tuple[int, ...]:
+def snapshot_steps(total: int, count: int = 44) -> tuple[int, ...]:
     """Returns step 0 and at least `count` steps from 1 to `total`, spaced logarithmically; all steps if there are fewer."""
     points = count
     while len(numbers := {round(total ** (n / (points - 1))) for n in range(points)}) < min(count, total):
@@ -40,7 +40,7 @@ def steps(total: int, count: int = 44) -> tuple[int, ...]:
     return (0, *sorted(numbers))
 
 
-def digest(sentences: Sequence[Sentence]) -> str:
+def digest(sentences: Sequence[ProbeSentence]) -> str:
     """Returns the SHA-256 of the recorded sentences: texts, ids and labels."""
     fields = [(s.name, s.source_text, s.target_text, s.source, s.target, s.labels) for s in sentences]
     return hashlib.sha256(json.dumps(fields).encode()).hexdigest()
@@ -50,20 +50,23 @@ class SnapshotRecorder:
     """Records the model's results on the sentences at some steps. Its state can be saved and restored."""
 
     def __init__(
-        self, sentences: Sequence[Sentence], writes: Writes | None = None, config: ModelConfig | None = None
+        self,
+        sentences: Sequence[ProbeSentence],
+        write_samples: SampleWriter | None = None,
+        config: ModelConfig | None = None,
     ) -> None:
         """Keeps the shortest sentences, and as many as the size limit for maps of `config` allows.
 
         `write_samples` computes the model's outputs for the sentences.
         """
-        shortest = sorted(sentences, key=lambda s: max(1, len(s.source)) * max(1, len(s.target)))[:SENTENCES]
-        while config is not None and len(shortest) > 1 and _weights(shortest, config) > MAX_WEIGHTS:
+        shortest = sorted(sentences, key=lambda s: max(1, len(s.source)) * max(1, len(s.target)))[:MAX_SENTENCES]
+        while config is not None and len(shortest) > 1 and _weight_count(shortest, config) > MAX_STEP_WEIGHTS:
             shortest.pop()
         self.sentences = [s for s in sentences if s in shortest]
-        self.writes = writes
+        self.write_samples = write_samples
         self.steps: list[int] = []
         self.arrays: dict[str, list[torch.Tensor]] = {}
-        self.written: list[list[str]] = []
+        self.outputs: list[list[str]] = []
 
     @torch.inference_mode()
     def record(self, step: int, model: Transformer) -> None:
@@ -71,16 +74,16 @@ class SnapshotRecorder:
         was_training = model.training
         model.eval()
         for number, sentence in enumerate(self.sentences):
-            log_probs, probe = _read(model, sentence)
+            log_probs, probe = _read_sentence(model, sentence)
             self._add(f"{LOG_PROBS}/{number}", log_probs.cpu())
             for kind in model.config.kinds:
                 layers = sorted(site for site in probe.records if site.kind == kind)
                 patterns = torch.stack([probe.records[site]["pattern"][0] for site in layers])  # [L,H,T,S]
                 self._add(f"{kind}/{number}", (patterns * LEVELS).round().byte().cpu())
         with torch.inference_mode(False):  # a copy: the caches of decoding do not notice the steps of fused Adam
-            still = copy.deepcopy(model) if self.writes else model
-        texts = self.writes(still, self.sentences) if self.writes else [""] * len(self.sentences)
-        self.written.append([text[:MAX_WRITTEN] for text in texts])
+            still = copy.deepcopy(model) if self.write_samples else model
+        texts = self.write_samples(still, self.sentences) if self.write_samples else [""] * len(self.sentences)
+        self.outputs.append([text[:MAX_OUTPUT_CHARACTERS] for text in texts])
         self.steps.append(step)
         model.train(was_training)
 
@@ -89,27 +92,27 @@ class SnapshotRecorder:
 
     def state(self) -> dict[str, object]:
         arrays = {key: torch.stack(values) for key, values in self.arrays.items()}
-        return {"steps": list(self.steps), "arrays": arrays, "written": [list(texts) for texts in self.written]}
+        return {"steps": list(self.steps), "arrays": arrays, "written": [list(texts) for texts in self.outputs]}
 
     def restore(self, state: dict[str, object]) -> None:
         """Restores a state. Outputs are empty if an older state lacks them."""
         self.steps = list(state["steps"])
         self.arrays = {key: list(stacked.unbind()) for key, stacked in state["arrays"].items()}
-        self.written = [list(texts) for texts in state.get("written", [[""] * len(self.sentences)] * len(self.steps))]
+        self.outputs = [list(texts) for texts in state.get("written", [[""] * len(self.sentences)] * len(self.steps))]
 
     def recording(self) -> Recording:
         arrays = {key: torch.stack(values).numpy() for key, values in self.arrays.items()}
-        return Recording(tuple(self.sentences), tuple(self.steps), arrays, tuple(map(tuple, self.written)))
+        return Recording(tuple(self.sentences), tuple(self.steps), arrays, tuple(map(tuple, self.outputs)))
 
 
-def _weights(sentences: Sequence[Sentence], config: ModelConfig) -> int:
+def _weight_count(sentences: Sequence[ProbeSentence], config: ModelConfig) -> int:
     """Returns the number of attention weights of a model over all sentences."""
     sizes = {kind: (layers, config.heads) for kind, layers in config.layers.items()}
-    arrays = shapes(sentences, sizes, 1)
+    arrays = array_shapes(sentences, sizes, 1)
     return sum(math.prod(shape) for key, shape in arrays.items() if not key.startswith(LOG_PROBS))
 
 
-def _read(model: Transformer, sentence: Sentence) -> tuple[torch.Tensor, Probe]:
+def _read_sentence(model: Transformer, sentence: ProbeSentence) -> tuple[torch.Tensor, Probe]:
     """Runs a teacher-forced pass. Returns the log-probability of each target token, or label, and the maps."""
     device, probe, reads = next(model.parameters()).device, Probe("maps"), "encoder" in model.config.kinds
     source = torch.tensor([sentence.source], device=device) if reads else None
@@ -120,9 +123,9 @@ def _read(model: Transformer, sentence: Sentence) -> tuple[torch.Tensor, Probe]:
     return model.project(hidden).float().log_softmax(-1).gather(-1, target[..., None])[0, :, 0], probe  # [T]
 
 
-def encode(
+def encode_probes(
     probes: Sequence[tuple[str, str, list[str]]], source_tokenizer: Tokenizer, target_tokenizer: Tokenizer
-) -> list[Sentence]:
+) -> list[ProbeSentence]:
     """Returns probes with their ids. The first of several targets is used.
 
     Raises DataError for a probe over the text limit.
@@ -133,7 +136,7 @@ def encode(
         ids = [(*t.encode(text), END) for t, text in ((source_tokenizer, source), (target_tokenizer, targets[0]))]
         _check_length(name, *ids)
         tokens = [t.pieces(each) for t, each in zip((source_tokenizer, target_tokenizer), ids, strict=True)]
-        sentences.append(Sentence(name, source, targets[0], *ids, *tokens))
+        sentences.append(ProbeSentence(name, source, targets[0], *ids, *tokens))
     return sentences
 
 
@@ -147,20 +150,20 @@ def _check_length(name: str, *sides: Sequence[int]) -> None:
         raise DataError(f"the probe {shown(name)} has more than {MAX_TOKENS} tokens on a side; shorten it.")
 
 
-def encode_texts(texts: Sequence[tuple[str, str]], tokenizer: Tokenizer) -> list[Sentence]:
+def encode_texts(texts: Sequence[tuple[str, str]], tokenizer: Tokenizer) -> list[ProbeSentence]:
     """Returns texts with their ids, without a source. Errors as in `encode_probes`."""
-    sentences = encode([(name, text, [text]) for name, text in texts], tokenizer, tokenizer)
+    sentences = encode_probes([(name, text, [text]) for name, text in texts], tokenizer, tokenizer)
     return [replace(sentence, source_text="", source=(), source_tokens=()) for sentence in sentences]
 
 
-def encode_judged(
+def encode_labelled(
     texts: Sequence[tuple[str, str]], tokenizer: Tokenizer, labels: Sequence[str], start: bool
-) -> list[Sentence]:
+) -> list[ProbeSentence]:
     """Returns texts to classify, with labels instead of a target. With `start` a text begins with `<s>`.
 
     Errors as in `encode_probes`.
     """
-    sentences = encode([(name, text, [""]) for name, text in texts], tokenizer, tokenizer)
+    sentences = encode_probes([(name, text, [""]) for name, text in texts], tokenizer, tokenizer)
     head = [START] if start else []
     sources = [(*head, *sentence.source) for sentence in sentences]
     for sentence, ids in zip(sentences, sources, strict=True):
@@ -171,7 +174,7 @@ def encode_judged(
     ]
 
 
-def encode_blanks(texts: Sequence[tuple[str, str]], tokenizer: Tokenizer, start: bool) -> list[Sentence]:
+def encode_blanks(texts: Sequence[tuple[str, str]], tokenizer: Tokenizer, start: bool) -> list[ProbeSentence]:
     """Returns texts whose word in [brackets] is a blank in the source; the target is the full text, token by token.
 
     Errors as in `encode_probes`. Raises DataError without brackets, and for a vocabulary without a blank.
@@ -191,5 +194,7 @@ def encode_blanks(texts: Sequence[tuple[str, str]], tokenizer: Tokenizer, start:
         _check_length(name, target)
         plain = f"{before}{word}{after}"
         texts_read = f"{before}___{after}", plain
-        sentences.append(Sentence(name, *texts_read, source, target, tokenizer.pieces(source), tokenizer.pieces(target)))
+        sentences.append(
+            ProbeSentence(name, *texts_read, source, target, tokenizer.pieces(source), tokenizer.pieces(target))
+        )
     return sentences

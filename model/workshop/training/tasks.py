@@ -21,24 +21,24 @@ class TrainingTask:
     name: str  # for --task
     module: str
     family: str  # of the trained model
-    does: str  # for the command line
+    summary: str  # for the command line
     examples: str  # content of its files
     languages: tuple[str, str]  # for display, by default
-    several: tuple[str, ...] = ()  # --data or --dev, if it may name several files
+    repeatable: tuple[str, ...] = ()  # --data or --dev, if it may name several files
     model: Mapping[str, Any] = field(default_factory=dict)  # defaults of ModelConfig fields
     training: Mapping[str, Any] = field(default_factory=dict)  # defaults of TrainConfig fields
-    fixed: tuple[str, ...] = ()  # fields of either that it ignores
+    unused_options: tuple[str, ...] = ()  # fields of either that it ignores
 
-    def check(self, given: Mapping[str, Any], files: Mapping[str, int]) -> None:
+    def check(self, options: Mapping[str, Any], files: Mapping[str, int]) -> None:
         """Raises ValueError for an option that the task does not use, and for more files than it reads."""
-        if unread := [name for name in given if name in self.fixed]:
+        if unread := [name for name in options if name in self.unused_options]:
             raise ValueError(f"--{unread[0].replace('_', '-')} has no effect on --task {self.name}; remove it")
         for name, count in files.items():
-            if count > 1 and name not in self.several:
+            if count > 1 and name not in self.repeatable:
                 raise ValueError(f"--{name} names {count} files; --task {self.name} reads one: {self.examples}")
 
 
-OF_PAIRS = (
+PAIR_OPTIONS = (
     "joined_share",
     "renamed_share",
     "renumbered_share",
@@ -47,8 +47,8 @@ OF_PAIRS = (
     "bpe_dropout",
     "first_target_epochs",
 )  # settings for pairs of two languages
-OF_BLANKS = ("masked", "whole_words")  # settings for blanks
-READS = {"decoder_layers": 0, "source_start": True, "segments": 2, "pooler": True}  # a model that reads two sentences
+BLANK_OPTIONS = ("masked", "whole_words")  # settings for blanks
+READER_MODEL = {"decoder_layers": 0, "source_start": True, "segments": 2, "pooler": True}  # a model that reads two sentences
 
 TRAINING_TASKS: dict[str, TrainingTask] = {
     task.name: task
@@ -60,8 +60,8 @@ TRAINING_TASKS: dict[str, TrainingTask] = {
             "translation, encoder-decoder",
             "pairs: .tsv, .tsv.gz or .zip, source TAB target",
             PAIR,
-            several=("data",),
-            fixed=(*OF_BLANKS, "follows", "pooling"),
+            repeatable=("data",),
+            unused_options=(*BLANK_OPTIONS, "follows", "pooling"),
         ),
         TrainingTask(
             "lm",
@@ -70,10 +70,10 @@ TRAINING_TASKS: dict[str, TrainingTask] = {
             "language model, like GPT",
             "text: .txt or .txt.gz, one paragraph per line",
             ("Text", "Continuation"),
-            several=("data", "dev"),
+            repeatable=("data", "dev"),
             model={"encoder_layers": 0, "decoder_layers": 6},
             training={"label_smoothing": 0.0},
-            fixed=("encoder_layers", "joint_vocab", *OF_PAIRS, *OF_BLANKS, "follows", "pooling"),
+            unused_options=("encoder_layers", "joint_vocab", *PAIR_OPTIONS, *BLANK_OPTIONS, "follows", "pooling"),
         ),
         TrainingTask(
             "mlm",
@@ -82,11 +82,11 @@ TRAINING_TASKS: dict[str, TrainingTask] = {
             "fills blanks and says whether a sentence follows another, like BERT",
             "text: .txt or .txt.gz, one paragraph per line",
             ("Text", "Text"),
-            several=("data", "dev"),
+            repeatable=("data", "dev"),
             model={"encoder_layers": 6, "activation": "gelu", "output_transform": True, "output_bias": True, "follows": True}
-            | READS,
+            | READER_MODEL,
             training={"label_smoothing": 0.0},
-            fixed=("decoder_layers", "joint_vocab", "causal", *OF_PAIRS),
+            unused_options=("decoder_layers", "joint_vocab", "causal", *PAIR_OPTIONS),
         ),
         TrainingTask(
             "classify",
@@ -97,13 +97,13 @@ TRAINING_TASKS: dict[str, TrainingTask] = {
             ("Text", "Text"),
             model={"d_model": 128, "heads": 4, "encoder_layers": 2, "d_ff": 256, "dropout": 0.3, "activation": "gelu"}
             | {"decoder_layers": 0, "source_start": True, "pooler": True},
-            fixed=("decoder_layers", "joint_vocab", "causal", "follows", *OF_PAIRS, *OF_BLANKS),
+            unused_options=("decoder_layers", "joint_vocab", "causal", "follows", *PAIR_OPTIONS, *BLANK_OPTIONS),
         ),
     )
 }
 
 
-def task_named(name: str) -> TrainingTask:
+def get_task(name: str) -> TrainingTask:
     """Returns a task by name. Raises ValueError for an unknown name."""
     if name not in TRAINING_TASKS:
         raise ValueError(f"the task is {shown(name)}; expected one of {', '.join(TRAINING_TASKS)}")

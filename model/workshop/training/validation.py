@@ -19,14 +19,14 @@ from model.text.tokenizer import Tokenizer
 from model.workshop.corpus.corpus import (
     Corpus,
     DataError,
-    by_source,
     read_pairs,
+    targets_by_source,
 )
 from model.workshop.corpus.windows import Windows
 from model.workshop.evaluation import scoring
 from model.workshop.training.loss import Loss, batch_loss
 
-SCORED = 500  # dev sentences that are translated at each validation
+SCORED_SENTENCES = 500  # dev sentences that are translated at each validation
 Weights = dict[str, Tensor]
 
 
@@ -50,7 +50,7 @@ class Validator:
         model.train(was_training)
         return total / count
 
-    def restated(self, loss: float) -> dict[str, float]:
+    def other_units(self, loss: float) -> dict[str, float]:
         """Returns the loss in other units that people compare."""
         return {}
 
@@ -58,54 +58,56 @@ class Validator:
         """Returns the measurements other than the loss."""
         return {}
 
-    def facts(self) -> dict[str, int]:
+    def sample_size(self) -> dict[str, int]:
         """Returns the size of the held-out data."""
         return {}
 
-    def told(self, entry: dict[str, Any]) -> str:
+    def describe(self, entry: dict[str, Any]) -> str:
         """Returns the measurements of a validation in a line."""
         return f"step {entry['step']}: dev loss {entry['dev_loss']:.3f}"
 
 
-class Translations(Validator):
+class TranslationValidator(Validator):
     """The dev pairs: each distinct source with its first target, which the scores use too."""
 
     def __init__(self, path: Path, source_tokenizer: Tokenizer, target_tokenizer: Tokenizer, tokens: int) -> None:
         """`tokens` is the size of a batch. Raises DataError for a bad file, or if every pair is too long."""
-        self.groups = by_source(read_pairs(path))
+        self.groups = targets_by_source(read_pairs(path))
         self.source_tokenizer, self.target_tokenizer = source_tokenizer, target_tokenizer
         pairs = [(source, targets[0]) for source, targets in self.groups.items()]
         corpus = Corpus.encode(pairs, source_tokenizer, target_tokenizer)
         if not len(corpus):
             raise DataError(f"{path}: every pair is longer than the text limit.")
-        self.scored = pairs[:SCORED]
+        self.scored = pairs[:SCORED_SENTENCES]
         super().__init__(corpus, tokens, batch_loss)
 
     def scores(self, model: Transformer) -> dict[str, Any]:
         """Returns BLEU and chrF of greedy translations of the first 500 sentences."""
-        outputs = scoring.say(model, self.source_tokenizer, self.target_tokenizer, [source for source, _ in self.scored])
-        scores = scoring.scored(outputs, [[target] for _, target in self.scored])
+        outputs = scoring.translate_texts(
+            model, self.source_tokenizer, self.target_tokenizer, [source for source, _ in self.scored]
+        )
+        scores = scoring.score_translations(outputs, [[target] for _, target in self.scored])
         return {key: scores[key] for key in ("bleu", "chrf", "sentences", "unfinished")}
 
-    def facts(self) -> dict[str, int]:
+    def sample_size(self) -> dict[str, int]:
         return {"distinct_sources": len(self.groups)}
 
-    def told(self, entry: dict[str, Any]) -> str:
-        return f"{super().told(entry)}, BLEU {entry['bleu']}, chrF {entry['chrf']}"
+    def describe(self, entry: dict[str, Any]) -> str:
+        return f"{super().describe(entry)}, BLEU {entry['bleu']}, chrF {entry['chrf']}"
 
 
-def averaged(model: Transformer, snapshots: Sequence[Weights]) -> Transformer:
+def average_weights(model: Transformer, snapshots: Sequence[Weights]) -> Transformer:
     """Returns a copy of the model with the mean of some snapshots as its weights, computed in float32."""
     average = copy.deepcopy(model)
     average.load_state_dict({key: torch.stack([s[key] for s in snapshots]).mean(dim=0) for key in snapshots[0]})
     return average.eval()
 
 
-LARGEST = 1e30  # limit of logged norms, because one may be infinite or nan
+MAX_NORM = 1e30  # limit of logged norms, because one may be infinite or nan
 
 
 @dataclass(frozen=True)
-class Step:
+class TrainingStep:
     """One step of a run: summed loss in nats and its tokens, the rate, and the norm of the gradients before clipping."""
 
     loss: float
@@ -132,9 +134,9 @@ class Meter:
             ("loss", "tokens", "seconds", "steps", "norm", "largest", "kept", "cut"), 0.0
         )
 
-    def update(self, step: Step, seconds: float) -> dict[str, Any] | None:
+    def update(self, step: TrainingStep, seconds: float) -> dict[str, Any] | None:
         """Adds one step. Every `log_every` steps returns the averages since the last time."""
-        sums, norm = self.sums, step.norm if step.norm < LARGEST else LARGEST  # also where it is NaN
+        sums, norm = self.sums, step.norm if step.norm < MAX_NORM else MAX_NORM  # also where it is NaN
         for name, value in {
             "loss": step.loss,
             "tokens": step.tokens,
@@ -162,7 +164,7 @@ class Meter:
             "total": self.total,
         }
 
-    def say(self, line: str) -> None:
+    def write(self, line: str) -> None:
         if not self.silent:
             self.bar.write(line)
 

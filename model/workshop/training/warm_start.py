@@ -13,23 +13,23 @@ import numpy as np
 from model.config import ModelConfig
 from model.io.files import FileError, parsed, read_bytes
 from model.io.limits import is_count
-from model.workshop.training.recording import LOG_PROBS, Recording, Sentence
+from model.workshop.training.recording import LOG_PROBS, ProbeSentence, Recording
 
-KEPT = 1000  # step lines in the log of a checkpoint; longer logs are thinned out
-EARLY = 1 / 10  # of the steps of a resumed run
+MAX_STEP_LINES = 1000  # step lines in the log of a checkpoint; longer logs are thinned out
+SKIPPED_SHARE = 1 / 10  # of the steps of a resumed run
 MAX_LOG = 256 << 20  # bytes
-Line = dict[str, Any]
+LogLine = dict[str, Any]
 
 
 @dataclass(frozen=True)
-class Before:
+class WarmStart:
     """The recording and the log of a checkpoint. Both are empty if the checkpoint has none."""
 
     recording: Recording | None = None
-    lines: tuple[Line, ...] = ()
+    lines: tuple[LogLine, ...] = ()
 
     @classmethod
-    def of(cls, folder: Path, old: ModelConfig, new: ModelConfig) -> Before:
+    def load(cls, folder: Path, old: ModelConfig, new: ModelConfig) -> WarmStart:
         """Reads the history next to the initial weights. Missing or damaged files count as none.
 
         Returns an empty history if the model has another form.
@@ -40,51 +40,53 @@ class Before:
             recording = Recording.load(folder / "probes.npz")
         except (ValueError, OSError):
             recording = None
-        return cls(recording, tuple(lines(folder / "log.jsonl")))
+        return cls(recording, tuple(read_log(folder / "log.jsonl")))
 
     @property
-    def last(self) -> int:
+    def last_step(self) -> int:
         """The last step of the history."""
         ends = [line["step"] for line in self.lines[-1:]] + list(self.recording.steps[-1:] if self.recording else ())
         return max(ends, default=0)
 
-    def with_recording(self, own: Recording) -> Recording:
+    def with_recording(self, recording: Recording) -> Recording:
         """Returns the history's recording continued by the run's, for sentences that both have.
 
         Returns the run's own recording if there is none to continue. Step 0 of the run is the last step of the history.
         Omits the run's first steps, a share of `SKIPPED_SHARE`, because trained weights hardly change there.
         """
-        former = {_read(each): number for number, each in enumerate(self.recording.sentences)} if self.recording else {}
-        both = [(former[_read(each)], number) for number, each in enumerate(own.sentences) if _read(each) in former]
+        former = {_content(each): number for number, each in enumerate(self.recording.sentences)} if self.recording else {}
+        both = [
+            (former[_content(each)], number) for number, each in enumerate(recording.sentences) if _content(each) in former
+        ]
         if self.recording is None or not both:
-            return own
-        old, begin = self.recording, max(1, EARLY * own.steps[-1])
-        later = [number for number, step in enumerate(own.steps) if step >= begin]
+            return recording
+        old, begin = self.recording, max(1, SKIPPED_SHARE * recording.steps[-1])
+        later = [number for number, step in enumerate(recording.steps) if step >= begin]
         arrays = {}
-        for kind in (LOG_PROBS, *own.kinds):
+        for kind in (LOG_PROBS, *recording.kinds):
             for place, (before, after) in enumerate(both):
-                pieces = old.arrays[f"{kind}/{before}"], own.arrays[f"{kind}/{after}"][later]
+                pieces = old.arrays[f"{kind}/{before}"], recording.arrays[f"{kind}/{after}"][later]
                 arrays[f"{kind}/{place}"] = np.concatenate(pieces)
         silent = ("",) * len(old.sentences)
-        written = [tuple(texts[n] for n, _ in both) for texts in old.written or (silent,) * len(old.steps)]
-        written += [tuple(own.written[step][n] for _, n in both) for step in later]
-        steps = old.steps + tuple(self.last + own.steps[number] for number in later)
-        return Recording(tuple(own.sentences[n] for _, n in both), steps, arrays, tuple(written))
+        written = [tuple(texts[n] for n, _ in both) for texts in old.outputs or (silent,) * len(old.steps)]
+        written += [tuple(recording.outputs[step][n] for _, n in both) for step in later]
+        steps = old.steps + tuple(self.last_step + recording.steps[number] for number in later)
+        return Recording(tuple(recording.sentences[n] for _, n in both), steps, arrays, tuple(written))
 
-    def with_lines(self, own: Sequence[Line]) -> list[Line]:
+    def with_lines(self, lines: Sequence[LogLine]) -> list[LogLine]:
         """Returns the history's log continued by the run's, with steps and seconds added up. Thins out long logs."""
-        more = {"step": self.last, "total": self.last}
+        more = {"step": self.last_step, "total": self.last_step}
         more["seconds"] = next((line["seconds"] for line in reversed(self.lines) if "seconds" in line), 0)
-        later = [line | {key: line[key] + more[key] for key in more if key in line} for line in own]
-        return _thinned([*self.lines, *later])
+        later = [line | {key: line[key] + more[key] for key in more if key in line} for line in lines]
+        return _thin([*self.lines, *later])
 
 
-def _read(sentence: Sentence) -> tuple[object, ...]:
+def _content(sentence: ProbeSentence) -> tuple[object, ...]:
     """Returns the fields of a sentence that determine its arrays. The other fields are for display."""
     return sentence.source, sentence.target, sentence.labels
 
 
-def lines(path: Path) -> list[Line]:
+def read_log(path: Path) -> list[LogLine]:
     """Returns the valid lines of a log by rising step; none if the file cannot be read."""
     try:
         texts = read_bytes(path, MAX_LOG).decode("utf-8", errors="replace").splitlines()
@@ -101,9 +103,9 @@ def lines(path: Path) -> list[Line]:
     return entries
 
 
-def _thinned(found: Sequence[Line]) -> list[Line]:
+def _thin(log: Sequence[LogLine]) -> list[LogLine]:
     """Returns all validations, and at most `MAX_STEP_LINES` other lines, evenly spaced."""
-    steps = [number for number, line in enumerate(found) if "dev_loss" not in line]
-    every = max(1, -(-len(steps) // KEPT))
+    steps = [number for number, line in enumerate(log) if "dev_loss" not in line]
+    every = max(1, -(-len(steps) // MAX_STEP_LINES))
     dropped = {number for n, number in enumerate(reversed(steps)) if n % every}  # keeps the last one
-    return [line for number, line in enumerate(found) if number not in dropped]
+    return [line for number, line in enumerate(log) if number not in dropped]

@@ -14,7 +14,7 @@ from model.inference.analyse import analyse
 from model.inference.request import Request
 from model.trace import Probe, Site
 from tests.support import tiny
-from tests.support.edit_helpers import EXAMPLES, Noise, answers, asked_by, declared
+from tests.support.edit_helpers import EXAMPLES, Noise, answers, declared, forms_by_code
 from viz.state import links
 from viz.state.view import View
 
@@ -51,7 +51,7 @@ def test_it_works_in_a_forward_pass_at_its_heads_alone(tiny_checkpoint):
 
 @pytest.mark.parametrize("code", [*EXAMPLES, *Noise.EXAMPLES])
 def test_every_example_can_be_asked_for_in_words(code):
-    assert answers(asked_by()[code], code)
+    assert answers(forms_by_code()[code], code)
 
 
 def test_what_is_not_a_kind_is_refused():

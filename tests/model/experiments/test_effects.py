@@ -95,7 +95,7 @@ def test_head_effects_equal_single_ablations(tokenizer, changes):
     single = effects(checkpoint, asked, [Intervention(edits=(each.edit,)) for each in found])
     assert [each.change for each in found] == pytest.approx([each.change for each in single], abs=1e-5, rel=1e-5)
     source, target = module.tokens_of(checkpoint, asked)
-    rows, off = module.each_head_off(checkpoint, source, target)
+    rows, off = module.ablate_each_head(checkpoint, source, target)
     rows = rows[:, module.first_scored(checkpoint, asked) :]
     by_code = {Ablate(Place(*site, head)).code: row for (site, head), row in zip(off, rows[1:], strict=True)}
     for each in single:
@@ -119,7 +119,7 @@ def test_large_vocabulary_is_projected_in_parts(exact_checkpoint, monkeypatch):
     request, projected = Request(TEXT, target=TARGET), []
     whole = effects(exact_checkpoint, request, EDITS[:4]), head_effects(exact_checkpoint, request)
     monkeypatch.setattr("model.inference.passes.LOGITS", 1)
-    monkeypatch.setattr("model.experiments.effects.LOGITS", 1)
+    monkeypatch.setattr("model.experiments.effects.MAX_LOGITS", 1)
     real = exact_checkpoint.model.project
     monkeypatch.setattr(type(exact_checkpoint.model), "project", lambda self, x: projected.append(len(x)) or real(x))
     parts = effects(exact_checkpoint, request, EDITS[:4]), head_effects(exact_checkpoint, request)

@@ -15,7 +15,7 @@ from model.config import PAD
 from model.decoding.strategy import Decoding
 from model.edits.intervention import Intervention
 from model.experiments import faithfulness
-from model.experiments.faithfulness import NEAR, Curves, TakenAway, curves_of, points
+from model.experiments.faithfulness import NEAR, Curves, Occlusion, curves_of, removal_counts
 from model.inference.analyse import analyse
 from model.inference.request import Request
 from model.inference.source_reading import blank_places, likeliest
@@ -43,7 +43,7 @@ def likeliest_other(analysis, step: int) -> int:
 def test_full_source_gives_the_shown_probability(tokenizer, asked, changes):
     checkpoint = tiny.checkpoint(tokenizer, **changes)
     analysis = analyse(checkpoint, Request(TEXT, decoding=SHORT, **asked))
-    away, steps = TakenAway(checkpoint, analysis), range(len(analysis.trace.outputs))
+    away, steps = Occlusion(checkpoint, analysis), range(len(analysis.trace.outputs))
     away.compute({step: [frozenset()] for step in steps})
     found = [away[frozenset(), step] for step in steps]
     np.testing.assert_allclose(found, analysis.trace.token_log_probs, atol=1e-5)
@@ -51,7 +51,7 @@ def test_full_source_gives_the_shown_probability(tokenizer, asked, changes):
 
 def test_occluded_words_act_as_padding(exact_checkpoint):
     analysis = analyse(exact_checkpoint, Request(TEXT, target="Lo varun."))
-    away = TakenAway(exact_checkpoint, analysis)
+    away = Occlusion(exact_checkpoint, analysis)
     last = len(away.words) - 1
     away.compute({1: [frozenset([last])]})
     ids, places = list(analysis.trace.source.ids), away.words.places[last]
@@ -79,7 +79,7 @@ def test_gradient_times_input_is_the_slope(tokenizer, changes):
     for factor in (1 + 1e-5, 1 - 1e-5):  # the embedding of a token that stands there once, longer and shorter
         kept = table[token].clone()
         table[token] *= factor
-        away = TakenAway(checkpoint, analysis)
+        away = Occlusion(checkpoint, analysis)
         away.compute({step: [frozenset()] for step in steps})
         before.append([away[frozenset(), step] for step in steps])
         table[token] = kept
@@ -90,7 +90,7 @@ def test_gradient_times_input_is_the_slope(tokenizer, changes):
 @pytest.mark.parametrize("scope", ["step", "whole"])
 def test_curves_of_all_readings_share_their_ends(exact_checkpoint, scope):
     analysis = analyse(exact_checkpoint, Request(TEXT, target=TARGET))
-    found = faithfulness.tested(exact_checkpoint, analysis, 2, likeliest_other(analysis, 2), scope)
+    found = faithfulness.faithfulness_test(exact_checkpoint, analysis, 2, likeliest_other(analysis, 2), scope)
     assert list(found.curves) == list(found.importance) == list(READINGS)
     total = analysis.trace.token_log_probs[2] if scope == "step" else analysis.trace.token_log_probs.sum()
     for curves in (*found.curves.values(), *found.random):
@@ -108,15 +108,17 @@ def test_an_order_by_hand():
         def __missing__(self, asked):
             return -6.0 if 1 in asked[0] else 0.0
 
-    grid = points(3)
+    grid = removal_counts(3)
     right, wrong = curves_of(Known(), (1, 0, 2), grid, [0]), curves_of(Known(), (2, 0, 1), grid, [0])
     assert right.first.tolist() == [0, -6, -6, -6] and right.last.tolist() == [0, 0, 0, -6]
     assert right.area(grid) == pytest.approx(4) and wrong.area(grid) == pytest.approx(-4)
     none = Words(("a", "b", "c"), ((0,), (1,), (2,)))
-    made = faithfulness.Tested(none, grid, {}, {"sum": wrong, "weights": right}, (wrong,))
-    assert (made.worth, made.best, made.near, made.as_good) == (6, "weights", (), 1)
+    made = faithfulness.FaithfulnessResult(none, grid, {}, {"sum": wrong, "weights": right}, (wrong,))
+    assert (made.total_effect, made.best, made.close_to_best, made.random_as_good) == (6, "weights", (), 1)
     near = Curves(right.first, right.last - [0, NEAR / 2, 0, 0])
-    assert faithfulness.Tested(none, grid, {}, {"sum": near, "weights": right}, (wrong,)).near == ("sum",)
+    assert faithfulness.FaithfulnessResult(none, grid, {}, {"sum": near, "weights": right}, (wrong,)).close_to_best == (
+        "sum",
+    )
 
 
 @pytest.fixture(scope="module")
@@ -134,7 +136,7 @@ def test_report_is_stored_and_dropped_with_new_weights(reported, saved, tiny_che
     assert (trust.sentences, trust.seed) == (2, 1) and list(trust.shares["step"]) == [*READINGS, "random"]
     for scope, shares in trust.shares.items():
         leader = trust.leaders[scope]
-        assert shares[leader].behind == shares[leader].behind_low == 0 and not READINGS[leader].takes_away
+        assert shares[leader].behind == shares[leader].behind_low == 0 and not READINGS[leader].removes_words
         assert all(share.low <= share.share <= share.high for share in shares.values())
         assert shares["sum"].behind == pytest.approx(shares[leader].share - shares["sum"].share, abs=2e-5)
     shutil.copy(reported / "faithfulness.json", saved)
@@ -151,7 +153,7 @@ def test_of_blanks_every_reading_is_tested_too(scope):
     analysis = analyse(made, Request("The red ___ sees a ___."))
     places = blank_places(analysis, made)
     ids, steps = likeliest(analysis, places, made.source_tokenizer.mask), places[:1] if scope == "step" else places
-    found = faithfulness.tested(made, analysis, places[0], 17, scope)
+    found = faithfulness.faithfulness_test(made, analysis, places[0], 17, scope)
     assert list(found.curves) == list(READINGS) and found.kind == "encoder" and len(found.words) == 5
     total = sum(analysis.trace.log_probs[place][ids[place]] for place in steps)
     for curves in (*found.curves.values(), *found.random):

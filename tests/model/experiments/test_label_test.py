@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from model.config import PAD
-from model.experiments.label_test import LabelTest, hidden_words, label_test
+from model.experiments.label_test import LabelTest, hide_each_word, label_test
 from model.inference.analyse import analyse
 from model.inference.request import Request
 from model.network import masks
@@ -61,14 +61,14 @@ def test_a_hidden_word_is_neither_looked_at_nor_pooled(lab, pooling):
     found = analyse(made, Request(TEXT))
     words, ids = Words.of(found.trace.places), list(found.trace.places.ids)
     assert "".join(words.labels).startswith("Thered") and len(words) == 7
-    before, after = hidden_words(made, found, words)
+    before, after = hide_each_word(made, found, words)
     for number, places in enumerate(words.places):
         seen = [PAD if place in places else token for place, token in enumerate(ids)]
         np.testing.assert_allclose(before[number], judged_by_hand(made, ids, ids), atol=1e-10)
         np.testing.assert_allclose(after[number], judged_by_hand(made, ids, seen), atol=1e-10)
     assert np.abs(before - after).max() > 1e-3
     nothing = dataclasses.replace(words, places=((),) * len(words))
-    np.testing.assert_array_equal(*hidden_words(made, found, nothing))  # bit for bit
+    np.testing.assert_array_equal(*hide_each_word(made, found, nothing))  # bit for bit
 
 
 @POOLED
@@ -92,10 +92,12 @@ def test_rank_correlations_share_ties(lab):
     assert set(found.importance) == set(LABEL_READINGS) == set(found.correlations)
     assert found.correlation(found.occlusion, True) == pytest.approx(1)
     assert found.correlation(-np.abs(found.occlusion), False) == pytest.approx(-1)
-    assert found.undefined(np.ones(7)) == "undefined: equal for all words" and np.isnan(found.correlation(np.ones(7), True))
+    assert found.explain_undefined(np.ones(7)) == "undefined: equal for all words" and np.isnan(
+        found.correlation(np.ones(7), True)
+    )
     words = Words(("a", "b", "c", "d"), ((0,), (1,), (2,), (3,)))
     four = LabelTest(words, 0, 1, np.zeros((4, 2)), -np.array([[1.0, 0], [2, 0], [3, 0], [4, 0]]), {})
     assert four.correlation(np.array([1.0, 2, 2, 3]), True) == pytest.approx(0.9486833)  # by hand: ranks 1, 2.5, 2.5, 4
     two = label_test(made, analyse(made, Request("Lamp boat")), 0, 1)
     assert len(two.words) == 2 and all(map(np.isnan, two.correlations.values()))
-    assert two.undefined(two.occlusion) == "undefined: 2 words"
+    assert two.explain_undefined(two.occlusion) == "undefined: 2 words"

@@ -8,7 +8,7 @@ import torch
 
 from model.config import PAD
 from model.decoding.strategy import Decoding
-from model.experiments.leaks import MADE_UP, MOVED, Outside, leak_test, leak_test_of
+from model.experiments.leaks import MIN_SHIFT, SUBSTITUTE_LENGTH, ModelOutputs, leak_test, leak_test_callable
 from model.experiments.target_padding import target_padding
 from model.inference.analyse import analyse
 from model.inference.request import PAD_WHEN_UNMASKED, Request
@@ -47,8 +47,8 @@ def test_a_sound_model_does_not_leak(tokenizer, changes, pad):
     assert found.leaks == found.padding_leaks == ()
     assert found.pads == (pad or PAD_WHEN_UNMASKED)
     for j in range(1, len(found.labels)):
-        assert (found.later[:, j, j] > MOVED).all()  # what was changed has changed
-    assert not found.later[:, 0].any()
+        assert (found.shift_by_changed_token[:, j, j] > MIN_SHIFT).all()  # what was changed has changed
+    assert not found.shift_by_changed_token[:, 0].any()
 
 
 @pytest.mark.parametrize(
@@ -100,8 +100,8 @@ def test_a_causal_mask_off_by_one_is_found(tiny_checkpoint, monkeypatch):
 def test_short_translation_uses_made_up_tokens(tokenizer):
     made = tiny.checkpoint(tokenizer, causal=False)
     short, long = report(made, target="."), report(made)
-    assert (short.made_up, long.made_up) == (True, False)
-    assert len(short.labels) == MADE_UP
+    assert (short.has_substitute_target, long.has_substitute_target) == (True, False)
+    assert len(short.labels) == SUBSTITUTE_LENGTH
     assert set(short.leaks) == earlier(short) != set()
     assert report(tiny.checkpoint(tokenizer), target=".").leaks == ()
 
@@ -134,7 +134,7 @@ def outside(checkpoint, streams: bool, **edits):
         logits = checkpoint.model(torch.tensor(source)[None], ids, seen, Pass(made, probe))[0]
         inner = [probe.streams[layer.residuals[-1].place].after[0] for layer in checkpoint.model.decoder]
         patterns = [probe.records[Site("decoder", n)]["pattern"][0].numpy() for n in range(2)]
-        return Outside(logits, inner, patterns) if streams else logits
+        return ModelOutputs(logits, inner, patterns) if streams else logits
 
     return answer
 
@@ -142,11 +142,11 @@ def outside(checkpoint, streams: bool, **edits):
 @pytest.mark.parametrize("streams", [True, False])
 def test_any_callable_is_tested(tiny_checkpoint, streams):
     ids = {"source": [7, 9, 30, 2], "inputs": [1, 8, 40, 11], "vocabulary": 320, "pad": 0}
-    sound = leak_test_of(outside(tiny_checkpoint, streams), **ids)
+    sound = leak_test_callable(outside(tiny_checkpoint, streams), **ids)
     assert sound.leaks == sound.padding_leaks == sound.heads == ()
-    broken = leak_test_of(outside(tiny_checkpoint, streams, codes=("causal-off", "padding-off")), **ids)
+    broken = leak_test_callable(outside(tiny_checkpoint, streams, codes=("causal-off", "padding-off")), **ids)
     assert set(broken.leaks) == earlier(broken)
-    assert broken.later.shape == (3 if streams else 1, 4, 4)
+    assert broken.shift_by_changed_token.shape == (3 if streams else 1, 4, 4)
     assert len({(name, i) for name, _, i in broken.padding_leaks}) == 4
     assert len(broken.heads) == (4 if streams else 0)
 
@@ -169,9 +169,9 @@ def test_a_leak_is_larger_than_the_noise_of_the_model():
         return logits + drawn.uniform(-1e-4, 1e-4, logits.shape)
 
     ids = {"source": [3], "inputs": [1, 4, 5, 6], "vocabulary": 9}
-    report = leak_test_of(answer, **ids)
-    assert report.noise > MOVED and report.leaks == ()
-    report = leak_test_of(lambda *given: answer(*given, leak=0.1), **ids)
+    report = leak_test_callable(answer, **ids)
+    assert report.noise > MIN_SHIFT and report.leaks == ()
+    report = leak_test_callable(lambda *given: answer(*given, leak=0.1), **ids)
     assert {changed for _, changed, _ in report.leaks} == {3}
 
 

@@ -15,27 +15,27 @@ from model.experiments.length_runs import (
     Limits,
     Point,
     Run,
-    beyond,
     fit,
     measure,
-    measured,
-    off,
-    peak,
-    stored,
+    measure_all,
+    peak_bytes,
+    reason_to_stop,
+    relative_error,
+    shipped_run,
 )
 from model.network.extrapolation import WAYS
 
 
 @pytest.fixture(scope="module")
 def run() -> Run:
-    return measured(Limits(longest=256), lambda run: None)
+    return measure_all(Limits(longest=256), lambda run: None)
 
 
 def test_memory_is_the_most_that_tensors_take_at_once():
     x = torch.ones(1000)
-    assert peak(x.exp) == 4000
-    assert peak(lambda: x.exp().exp()) == 8000  # both are there for a moment
-    assert peak(lambda: x.exp().exp().exp()) == 8000
+    assert peak_bytes(x.exp) == 4000
+    assert peak_bytes(lambda: x.exp().exp()) == 8000  # both are there for a moment
+    assert peak_bytes(lambda: x.exp().exp().exp()) == 8000
 
 
 def test_every_way_is_measured_at_every_length(run):
@@ -51,8 +51,8 @@ def test_exact_ways_differ_by_rounding_only(run):
     for name, way in WAYS.items():
         departs = run.curves[name].points[-1].off
         assert departs < 1e-6 if way.exact else departs > 0.1
-    assert off(torch.tensor([3.0, 4.0]), torch.tensor([3.0, 3.0])) == pytest.approx(1 / 18**0.5)
-    assert off(torch.ones(2), None) is None
+    assert relative_error(torch.tensor([3.0, 4.0]), torch.tensor([3.0, 3.0])) == pytest.approx(1 / 18**0.5)
+    assert relative_error(torch.ones(2), None) is None
 
 
 def test_measuring_process_ends_with_its_reader(monkeypatch):
@@ -74,7 +74,7 @@ def test_measuring_process_ends_with_its_reader(monkeypatch):
 
 
 def test_the_stored_run_is_whole():
-    run = stored()
+    run = shipped_run()
     assert set(run.curves) == set(WAYS)
     for name, way in WAYS.items():
         curve = run.curves[name]
@@ -85,6 +85,6 @@ def test_the_stored_run_is_whole():
 def test_a_way_stops_before_it_exceeds_its_limits():
     limits = Limits(seconds=1, bytes=1000)
     for seconds, size, why in ((0.24, 249, ""), (0.26, 249, "time"), (0.24, 251, "memory")):
-        assert beyond(WAYS["full"], (Point(64, seconds, size, None),), 128, limits) == why
-    assert beyond(WAYS["linear"], (Point(64, 0.49, 499, None),), 128, limits) == ""
-    assert beyond(WAYS["full"], (), 64, limits) == ""
+        assert reason_to_stop(WAYS["full"], (Point(64, seconds, size, None),), 128, limits) == why
+    assert reason_to_stop(WAYS["linear"], (Point(64, 0.49, 499, None),), 128, limits) == ""
+    assert reason_to_stop(WAYS["full"], (), 64, limits) == ""

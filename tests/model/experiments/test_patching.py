@@ -9,7 +9,7 @@ from model.decoding.strategy import Decoding
 from model.edits.intervention import Intervention
 from model.edits.kinds import PatchStream, PatchZ, Place, parse
 from model.experiments import patching
-from model.experiments.patching import ask, differences, patch_all
+from model.experiments.patching import logit_differences, patch_all, patching_request
 from model.inference.analyse import analyse
 from model.inference.request import Request, RequestError
 from model.readings.logits.direct_logits import Writer, direct_logits
@@ -23,7 +23,7 @@ WIDE = YOUNG.replace("young", "wide")
 def question(checkpoint, first: str, second: str, step: int | None = None):
     one, two = (analyse(checkpoint, Request(text, decoding=Decoding(limit=16))) for text in (first, second))
     ids = (one.trace.source.ids, second, one.trace.outputs.ids, two.trace.outputs.ids)
-    return ask(checkpoint, *ids, step), one, two
+    return patching_request(checkpoint, *ids, step), one, two
 
 
 @pytest.fixture(scope="module")
@@ -36,7 +36,7 @@ def young(shipped):
 def test_patch_effects_equal_their_edits(tiny_checkpoint):
     asked, *_ = question(tiny_checkpoint, FIRST, SECOND)
     found = patch_all(tiny_checkpoint, asked)
-    pieces = dict(found.pieces)
+    pieces = dict(found.patches)
     config = tiny_checkpoint.config
     assert len(pieces) == 3 * len(asked.source) + 2 * (asked.step + 1) + 3 * 2 * config.heads
     for code in ("patch_enc.0_2", "patch_enc.2_4", f"patch_dec.1_{asked.step + 1}", "patch_z_cross.1.2_all"):
@@ -45,7 +45,7 @@ def test_patch_effects_equal_their_edits(tiny_checkpoint):
         expected = trace.logit(asked.step, asked.tokens[0]) - trace.logit(asked.step, asked.tokens[1])
         assert pieces[parse(code)] == pytest.approx(expected, abs=1e-4), code
     everything = [tuple(PatchStream("encoder", n, at) for at in range(len(asked.source))) for n in range(3)]
-    for value in differences(tiny_checkpoint, asked, everything):
+    for value in logit_differences(tiny_checkpoint, asked, everything):
         assert value == pytest.approx(found.other, abs=1e-4)
     assert found.share(found.before) == 0 and found.share(found.other) == 1
     assert found.decoder[-1, asked.step] == pytest.approx(found.other, abs=1e-4)
@@ -57,9 +57,9 @@ def test_patching_step_is_where_translations_differ(tiny_checkpoint):
     ids = [each.trace.outputs.ids for each in (first, second)]
     assert ids[0][: asked.step] == ids[1][: asked.step]
     assert asked.tokens == (ids[0][asked.step], ids[1][asked.step])
-    same = ask(tiny_checkpoint, first.trace.source.ids, SECOND, ids[0], ids[0])
+    same = patching_request(tiny_checkpoint, first.trace.source.ids, SECOND, ids[0], ids[0])
     assert same.tokens[0] == ids[0][same.step] != same.tokens[1]
-    later = ask(tiny_checkpoint, first.trace.source.ids, SECOND, ids[0], ids[1], 7)
+    later = patching_request(tiny_checkpoint, first.trace.source.ids, SECOND, ids[0], ids[1], 7)
     assert (later.step, later.tokens[0]) == (7, ids[0][7])
 
 
@@ -69,9 +69,9 @@ def test_what_cannot_be_measured_is_refused(tiny_checkpoint, tokenizer, monkeypa
     with pytest.raises(RequestError, match="There is no step 100; this translation has 16"):
         question(tiny_checkpoint, FIRST, SECOND, 99)
     with pytest.raises(RequestError, match="Patching needs an encoder and a decoder"):
-        ask(tiny.checkpoint(tokenizer, family="decoder-only", encoder_layers=0), (), SECOND, (5, 6))
+        patching_request(tiny.checkpoint(tokenizer, family="decoder-only", encoder_layers=0), (), SECOND, (5, 6))
     asked, *_ = question(tiny_checkpoint, FIRST, SECOND)
-    monkeypatch.setattr(patching, "MOST", 10)
+    monkeypatch.setattr(patching, "MAX_WORK", 10)
     with pytest.raises(RequestError, match=r"Patching every place here takes .* expected at most 10\."):
         patch_all(tiny_checkpoint, asked)
 
@@ -108,9 +108,9 @@ def test_one_piece_turns_il_into_elle(shipped, young):
 def test_few_heads_are_enough_where_one_is_not(shipped):
     asked, *_ = question(shipped, YOUNG, YOUNG.replace("dog", "cat"))
     found = patch_all(shipped, asked)
-    alone = [value for edit, value in found.pieces if isinstance(edit, PatchZ)]
-    assert not any(map(found.turns, alone))
-    edits, reached = found.few
-    assert 1 < len(edits) < len(alone) and found.turns(reached) and found.best == edits
-    assert differences(shipped, asked, [edits])[0] == pytest.approx(reached, abs=1e-4)
-    assert not any(map(found.turns, differences(shipped, asked, [edits[:-1]])))
+    alone = [value for edit, value in found.patches if isinstance(edit, PatchZ)]
+    assert not any(map(found.flips_choice, alone))
+    edits, reached = found.head_set
+    assert 1 < len(edits) < len(alone) and found.flips_choice(reached) and found.best == edits
+    assert logit_differences(shipped, asked, [edits])[0] == pytest.approx(reached, abs=1e-4)
+    assert not any(map(found.flips_choice, logit_differences(shipped, asked, [edits[:-1]])))

@@ -46,7 +46,7 @@ def test_an_answer_names_the_translation_of_its_request(tiny_checkpoint, name, c
 def test_without_positions_word_order_is_lost(shipped):
     answer = RUN["order"](shipped, Request(DOG))
     dog, girl = (analyse(shipped, dataclasses.replace(answer.request, source=text)) for text in (DOG, GIRL))
-    assert (answer.request.source, answer.also.source) == (DOG, GIRL)
+    assert (answer.request.source, answer.counterpart.source) == (DOG, GIRL)
     assert dog.translation == girl.translation
     assert dog.baseline.translation != girl.baseline.translation
     assert f"both give “{dog.translation}”: the two log-probabilities differ by 0.00" in answer.text
@@ -114,7 +114,7 @@ def test_peeking_reads_the_answer_off_its_own_input(peers, name):
     sides = [(lab, target) for target in (wrong, own.translation) for lab in (peeker, masked)]
     means = [analyse(lab, dataclasses.replace(ASKED, target=target)).trace.probabilities.mean() for lab, target in sides]
     alone = analyse(peeker, dataclasses.replace(answer.request, target=None))
-    cheats = means[0] > max(means[1], ready_questions.AS_LIKELY * means[2])
+    cheats = means[0] > max(means[1], ready_questions.PEEKING_SHARE * means[2])
     assert answer.text.startswith(f"{'Yes' if cheats else 'Hardly, here'}. “{wrong}” is a wrong translation of ")
     assert ("off its own input" in answer.text) is bool(cheats)
     assert re.findall(r"\d+%", answer.text.replace(wrong, "")) == [f"{mean:.0%}" for mean in means]

@@ -146,8 +146,8 @@ REPEATS = "The red fox sees the red fox.", "Lo varun roji mira lo varun roji."
 
 def table_of(lab, pairs) -> list[dict]:
     """The rows of the table over some pairs, whose targets a model with a decoder reads."""
-    lines, is_reference = heads_report.lines_of(pairs), "decoder" in lab.config.kinds
-    rows = np.stack([heads_report.counted(lab, line, is_reference) for line in lines])
+    lines, is_reference = heads_report.distinct_lines(pairs), "decoder" in lab.config.kinds
+    rows = np.stack([heads_report.measure_line(lab, line, is_reference) for line in lines])
     columns, cells = heads_report.table(lab, lines, rows)
     assert json.loads(json.dumps(cells, allow_nan=False)) == cells
     return [dict(zip(columns, row, strict=True)) for row in cells]
@@ -170,7 +170,7 @@ def test_metrics_are_blank_where_undefined(tokenizer, changes, blank):
 
 def test_interrupted_run_resumes_to_the_same_table(command, tmp_path, capsys, monkeypatch):
     assert main(command) == 0
-    whole, counted, seen = (tmp_path / "heads.csv").read_bytes(), heads_report.counted, []
+    whole, counted, seen = (tmp_path / "heads.csv").read_bytes(), heads_report.measure_line, []
     assert b",3," in whole and "strongest_texts" not in whole.decode()
     assert not (tmp_path / "heads.csv.part").exists()
     (tmp_path / "heads.csv").unlink()
@@ -181,7 +181,7 @@ def test_interrupted_run_resumes_to_the_same_table(command, tmp_path, capsys, mo
             raise KeyboardInterrupt
         return counted(lab, line, is_reference)
 
-    monkeypatch.setattr(heads_report, "counted", stops)
+    monkeypatch.setattr(heads_report, "measure_line", stops)
     assert main(command) == 130
     part = tmp_path / "heads.csv.part"
     part.write_bytes(part.read_bytes()[:-5])  # the last row was not written whole

@@ -12,7 +12,7 @@ from model.checkpoint import load
 from model.decoding.strategy import Decoding
 from model.export import check_forms as forms
 from model.export import checks
-from model.export.checks import KINDS, Lab, lines, parse
+from model.export.checks import KINDS, Lab, parse, view_checks
 from model.inference.analyse import analyse
 from model.inference.request import Request
 from tests.support import tiny
@@ -34,7 +34,7 @@ ASKED = [
 def stated(checkpoint, request: Request) -> tuple[str, ...]:
     analysis = analyse(checkpoint, request)
     places = [(site, head, 1) for site in analysis.whole.patterns for head in (None, 1)]
-    return lines(checkpoint, analysis, 1, places)
+    return view_checks(checkpoint, analysis, 1, places)
 
 
 @pytest.mark.parametrize("number", range(len(ASKED)))
@@ -56,7 +56,11 @@ def test_a_missing_mask_is_found_out(tokenizer):
     (check,) = parse(line)
     assert check.measure(Lab(tiny.checkpoint(tokenizer))).holds
     found = check.measure(Lab(tiny.checkpoint(tokenizer, causal=False)))
-    assert not found.holds and "earlier positions move; first: “" in found.found and "at decoder layer 1" in found.found
+    assert (
+        not found.holds
+        and "earlier positions move; first: “" in found.description
+        and "at decoder layer 1" in found.description
+    )
 
 
 @pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
@@ -72,7 +76,7 @@ def test_the_page_of_checks_lists_all_kinds():
 
 @pytest.mark.parametrize("request_", [asked for _, asked in ASKED], ids=range(len(ASKED)))
 def test_a_request_is_read_as_it_was_written(request_):
-    written = forms.asked(request_)
+    written = forms.format_request(request_)
     assert "\n" not in written
     assert forms.read("{request} is {text}", f'{written} is "x"')["request"] == request_
 

@@ -82,8 +82,8 @@ def test_the_page_of_the_format_says_what_is_written(tokenizer):
     assert schema.tables() in (ROOT / "docs/export.md").read_text(encoding="utf-8")
     made = exported(tokenizer)
     with np.load(io.BytesIO(analysis_files.npz(made)), allow_pickle=False) as stored:
-        header = json.loads(stored[analysis_files.NAMED].tobytes())
-        kinds = {name: stored[name].dtype for name in stored.files if name != analysis_files.NAMED}
+        header = json.loads(stored[analysis_files.HEADER_ARRAY].tobytes())
+        kinds = {name: stored[name].dtype for name in stored.files if name != analysis_files.HEADER_ARRAY}
     assert set(header) == {*schema.FILE, *schema.HEADER}
     assert set(header["baseline"]) == set(schema.HEADER)
     declared = {name: array.kind for name, array in (schema.ARRAYS | schema.STEPS).items()}

@@ -15,7 +15,7 @@ from model.text.foreign_tokenizer import MOST_BYTES, SPELLINGS, Charsmap, Foreig
 from model.workshop.convert import marian as sentencepiece
 from model.workshop.convert import vocabulary
 from model.workshop.convert.conversion import ConvertError
-from model.workshop.convert.row_order import rows
+from model.workshop.convert.row_order import order_rows
 from tests.support import marian, tiny
 
 TEXTS = [
@@ -42,7 +42,7 @@ def test_pieces_are_those_of_sentencepiece(tmp_path, rule):
     package = pytest.importorskip("sentencepiece")
     marian.train(tmp_path / "s.spm", tiny.SENTENCES, rule)
     peer = package.SentencePieceProcessor(model_file=str(tmp_path / "s.spm"))
-    pieces = sentencepiece.read(tmp_path / "s.spm")
+    pieces = sentencepiece.read_pieces(tmp_path / "s.spm")
     tokens = [*CONTROL_TOKENS, "<unk>", *pieces.scores]
     made = ForeignTokenizer(foreign_values(pieces.backend(), tokens, "sentencepiece", "<unk>", pieces.charsmap))
     made.save(tmp_path / "tokenizer.json")
@@ -129,11 +129,11 @@ def test_library_vocabulary_takes_new_ids(tmp_path):
     backend.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
     backend.add_special_tokens(["</s>", "[PAD]"])
     backend.save(str(tmp_path / "t.json"))
-    read = vocabulary.read(tmp_path / "t.json", 5)
-    made = read.tokenizer(rows(5, 4, None, 3))
+    read = vocabulary.read_vocabulary(tmp_path / "t.json", 5)
+    made = read.tokenizer(order_rows(5, 4, None, 3))
     assert made.encode("a </s> b c") == [4, 3, 5, 3]
     with pytest.raises(ConvertError, match=r"t.json has 5 tokens; expected 4, the rows of the model's embedding"):
-        vocabulary.read(tmp_path / "t.json", 4)
+        vocabulary.read_vocabulary(tmp_path / "t.json", 4)
 
 
 def test_a_panic_of_the_library_is_a_sentence(capfd):

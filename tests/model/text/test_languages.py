@@ -11,7 +11,7 @@ from model.experiments.ready_questions import EXPERIMENTS
 from model.text import languages
 from model.text.languages import CODES, ENGLISH, FRENCH, LANGUAGES, PAIR, Language, code_of, record_of, watched_texts
 from tests.support.viz_helpers import Lab
-from viz.kit.controls import opening
+from viz.kit.controls import opening_text
 from viz.kit.examples import examples, language_of, lesson
 from viz.state.view import View
 
@@ -45,11 +45,11 @@ def test_a_registered_language_brings_its_texts(monkeypatch, tmp_path, saved):
         (peek,) = [each for each in EXPERIMENTS if each.name == "peek"]
         assert peek.sentence_in("German") == "Ja."
         monkeypatch.setattr("viz.kit.controls.cache.declared_languages", lambda name: ("German", "English"))
-        assert opening(View()) == "Die Eule schläft."
+        assert opening_text(View()) == "Die Eule schläft."
         page = Lab(text="Die Eule schläft.")
-        assert not page.faults and "example Die Eule schläft." in {button.key for button in page.at.button}
+        assert not page.faults and "example Die Eule schläft." in {button.key for button in page.app_test.button}
         other = dataclasses.replace(View(), source="Eine andere.")
-        assert opening(other) == other.source
+        assert opening_text(other) == other.source
     finally:
         examples.cache_clear()
 

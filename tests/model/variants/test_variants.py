@@ -12,9 +12,9 @@ from model.checkpoint import load
 from model.config import ModelConfig
 from model.network.transformer import build
 from model.variants.designs import BASE, PLAN, SEEDS, VARIANTS
-from model.variants.record import FILE, SCORES, Measured, Missing, Seeded, Variants, read
+from model.variants.record import FILE, SCORES, MissingRun, SeedRun, VariantResult, Variants, read
 from model.workshop.commands import variants_training
-from model.workshop.reports.variant_runs import Cost, runs_of
+from model.workshop.reports.variant_runs import CostEstimate, runs_of
 from tests.support import tiny
 from tests.support.command_line_helpers import fails
 from tests.support.training_helpers import BRIEF_VARIANT
@@ -42,37 +42,37 @@ def test_no_variant_owes_its_score_to_more_parameters():
     assert counts["swiglu"] - counts[BASE] == 6 * (3 * 128 * 341 + 2 * 341 - 2 * 128 * 512 - 512)
 
 
-def made(name: str, *bleus: float) -> Measured:
-    runs = tuple(Seeded(n, bleu, bleu + 20, 1.5, 100, 3, ((50, 2.5), (100, 1.5))) for n, bleu in enumerate(bleus, 1))
-    return Measured(name, name.title(), "says", {"heads": 4}, 1000, runs, 500.0)
+def made(name: str, *bleus: float) -> VariantResult:
+    runs = tuple(SeedRun(n, bleu, bleu + 20, 1.5, 100, 3, ((50, 2.5), (100, 1.5))) for n, bleu in enumerate(bleus, 1))
+    return VariantResult(name, name.title(), "says", {"heads": 4}, 1000, runs, 500.0)
 
 
-def record(*each: Measured) -> Variants:
-    missing = (Missing("gelu", 1, "training", 50), Missing("gelu", 2, "failed", 0, "no room on the disk"))
+def record(*each: VariantResult) -> Variants:
+    missing = (MissingRun("gelu", 1, "training", 50), MissingRun("gelu", 2, "failed", 0, "no room on the disk"))
     return Variants(BASE, {"epochs": 1}, {"test": "ab"}, {"beam": 4}, 9, "nrefs:1", each, seeds=(1, 2, 3), missing=missing)
 
 
 def test_designs_are_apart_where_no_seed_overlaps():
     base, above, mixed = made(BASE, 30.0, 31.0, 32.0), made("above", 33.0, 32.5, 35.0), made("mixed", 31.5, 40.0, 41.0)
     assert above.spread("bleu") == (33.5, 32.5, 35.0, 3)
-    assert above.against(base, "bleu")[:4] == (2.5, True, 0.1, 3)
-    assert base.against(above, "bleu")[:2] == (-2.5, True)
-    assert mixed.against(base, "bleu").is_apart is False
+    assert above.compare(base, "bleu")[:4] == (2.5, True, 0.1, 3)
+    assert base.compare(above, "bleu")[:2] == (-2.5, True)
+    assert mixed.compare(base, "bleu").is_apart is False
     columns, rows = record(base, above, mixed).table()
     cells = dict(zip(columns, zip(*rows, strict=True), strict=True))
     assert cells["bleu_difference"] == (None, 2.5, 6.5)
     assert cells["bleu_apart"] == (None, True, False)
     assert cells["times_base"] == (1.0, 1.0, 1.0)
-    assert "3 seeds each happens in 10% of cases" in record(base, above).told
-    assert "column of chances" in record(base, made("one", 40.0)).told
+    assert "3 seeds each happens in 10% of cases" in record(base, above).explanation
+    assert "column of chances" in record(base, made("one", 40.0)).explanation
 
 
 def test_interval_is_students_over_shared_seeds():
     base, above = made(BASE, 30.0, 31.0, 32.0), made("above", 33.0, 32.5, 35.0)
-    low, high = above.against(base, "bleu").interval
+    low, high = above.compare(base, "bleu").interval
     assert (low, high) == pytest.approx((2.5 - 4.3027 * 0.5, 2.5 + 4.3027 * 0.5), abs=1e-4)
     lone = dataclasses.replace(above, runs=above.runs[2:])
-    assert lone.against(base, "bleu")[3:] == (1, None)
+    assert lone.compare(base, "bleu")[3:] == (1, None)
 
 
 def test_a_record_comes_back_as_it_was_written():
@@ -153,7 +153,7 @@ def test_variants_train_score_and_resume(asked, tmp_path, capsys, monkeypatch):
     assert found.steps == own.steps  # as counted before it began
     assert len(found.missing) == len(VARIANTS) * len(SEEDS) - 1
     assert {each.state for each in found.missing} == {"waiting"}
-    monkeypatch.setattr(variants_training, "_called", None)  # nothing is done again
+    monkeypatch.setattr(variants_training, "_call_command", None)  # nothing is done again
     assert main([*asked, *chosen]) == 0
     assert "As today" in capsys.readouterr().out
     assert "(training: epochs was 1, now 2); give another --out" in fails(capsys, *asked, *chosen, "--epochs", "2")
@@ -171,8 +171,8 @@ def test_failed_run_is_kept_and_two_end_the_command(asked, tmp_path, capsys, mon
         called.append(name)
         raise ValueError("the disk is full")
 
-    monkeypatch.setattr(variants_training, "_called", failing)
-    monkeypatch.setattr(variants_training, "cost", lambda *args: Cost(8, 3.2, "from nothing"))
+    monkeypatch.setattr(variants_training, "_call_command", failing)
+    monkeypatch.setattr(variants_training, "estimate_cost", lambda *args: CostEstimate(8, 3.2, "from nothing"))
     assert main([*asked, "--seed", "1", "--device", "cpu"]) == 2
     told, said = capsys.readouterr()
     assert "8 runs are left: about 3.2 hours, from nothing." in told

@@ -8,7 +8,7 @@ import streamlit as st
 from tests.support.viz_helpers import Lab
 from viz import cache, computations, pages
 from viz.classroom import playlist, talk_navigation, talk_prefetch
-from viz.classroom.talk import Stop, Talk, file_of, keep, packed
+from viz.classroom.talk import Stop, Talk, file_of, make_stop, pack
 from viz.state import session as state
 from viz.state.view import View
 
@@ -16,9 +16,9 @@ DOG, CAR = "The dog sleeps.", "The car is red."
 TALK = Talk(
     "T",
     (
-        keep("translate", View(source=DOG, step=2), "one"),
-        keep("heads", View(source=DOG, kind="cross"), "two"),
-        keep("heads", View(source=CAR, checkpoint="gone"), "three"),
+        make_stop("translate", View(source=DOG, step=2), "one"),
+        make_stop("heads", View(source=DOG, kind="cross"), "two"),
+        make_stop("heads", View(source=CAR, checkpoint="gone"), "three"),
         Stop("translate", "layer=x", "four"),
     ),
 )
@@ -27,7 +27,7 @@ TALK = Talk(
 @pytest.fixture
 def session(monkeypatch):
     """A session whose callbacks can be called; it is on Translate, before the first stop."""
-    view = View(talk=packed(TALK), lecture=True, device="cpu", lesson="unsure")
+    view = View(talk=pack(TALK), lecture=True, device="cpu", lesson="unsure")
     found = {"view": view, "page": "translate", "link": {}}
     monkeypatch.setattr(st, "session_state", found)
     return found
@@ -40,18 +40,18 @@ def lines(session) -> list[str]:
 def test_on_and_back_through_all_stops(session):
     for number, stop in enumerate(TALK.stops, 1):
         session.pop("next page", None)
-        talk_navigation.go(1)
+        talk_navigation.move_by(1)
         view = session["view"]
         around = {"talk": view.talk, "stop": number, "lecture": True, "device": "cpu", "lesson": None}
         assert view == dataclasses.replace(stop.view, **around)
         assert session.get("next page") == (None if stop.page == session["page"] else pages.find(stop.page).file)
         session["page"] = stop.place.name
-    talk_navigation.go(1)
+    talk_navigation.move_by(1)
     assert (session["view"].stop, session[talk_navigation.ENDED]) == (4, "last")
     for number in (3, 2, 1):
-        talk_navigation.go(-1)
+        talk_navigation.move_by(-1)
         assert session["view"].stop == number
-    talk_navigation.go(-1)
+    talk_navigation.move_by(-1)
     assert (session["view"].stop, session[talk_navigation.ENDED]) == (1, "first")
 
 
@@ -61,7 +61,7 @@ def test_a_view_is_inserted_after_the_stop(session):
     talk_navigation.keep_view("  new  ")
     assert lines(session) == ["one", "new", "two", "three", "four"]
     view = session["view"]
-    assert view.stop == 2 and talk_navigation.talk_of(view).at(2).view == View(source=DOG, step=2, head=7)
+    assert view.stop == 2 and talk_navigation.talk_of(view).stop(2).view == View(source=DOG, step=2, head=7)
     talk_navigation.choose("")
     talk_navigation.keep_view("alone")
     assert lines(session) == ["alone"] and session["view"].stop == 1
@@ -77,13 +77,13 @@ def test_the_current_stop_survives_moves(session):
     assert (lines(session), session["view"].stop) == (["one", "four", "two"], 3)
     talk_navigation.remove(3)
     assert (lines(session), session["view"].stop) == (["one", "four"], 2)
-    talk_navigation.say(2, "said")
+    talk_navigation.set_line(2, "said")
     talk_navigation.rename("Named")
     assert lines(session) == ["one", "said"] and talk_navigation.talk_of(session["view"]).title == "Named"
     for none in (
         lambda: talk_navigation.move(1, 9),
         lambda: talk_navigation.remove(9),
-        lambda: talk_navigation.say(0, "x"),
+        lambda: talk_navigation.set_line(0, "x"),
         lambda: talk_navigation.show(9),
     ):
         before = session["view"]
@@ -93,25 +93,25 @@ def test_the_current_stop_survives_moves(session):
 
 def test_a_file_that_is_no_talk_changes_nothing(session):
     before = session["view"]
-    playlist._told(playlist._open)(b"{}")
-    assert session["view"] == before and "is not a talk" in session[playlist.TOLD]
-    playlist._told(playlist._open)(file_of(Talk("Other", TALK.stops[:1])))
+    playlist._show_errors(playlist._open)(b"{}")
+    assert session["view"] == before and "is not a talk" in session[playlist.MESSAGE]
+    playlist._show_errors(playlist._open)(file_of(Talk("Other", TALK.stops[:1])))
     assert lines(session) == ["one"]
-    playlist._told(talk_navigation.say)(1, "x" * 500)
-    assert lines(session) == ["one"] and "has 500 characters" in session[playlist.TOLD]
+    playlist._show_errors(talk_navigation.set_line)(1, "x" * 500)
+    assert lines(session) == ["one"] and "has 500 characters" in session[playlist.MESSAGE]
 
 
 @pytest.mark.parametrize("number", [1, 3, 4])
 def test_a_page_always_shows_the_line(number):
     stop = TALK.stops[number - 1]
     lab = Lab(
-        stop.place.file if stop.page != "translate" else None, talk=packed(TALK), stop=str(number), **dict(_params(stop))
+        stop.place.file if stop.page != "translate" else None, talk=pack(TALK), stop=str(number), **dict(_params(stop))
     )
     strip = lab._mounted("talk_strip")
     assert (strip["line"], strip["number"], strip["count"], strip["large"]) == (stop.line, number, 4, False)
     assert any("There is no checkpoint 'gone'" in fault for fault in lab.faults) == (number == 3)
     assert any("layer is “x”" in fault for fault in strip["faults"]) == (number == 4)
-    assert (lab.link["talk"], lab.link["stop"]) == (packed(TALK), str(number))
+    assert (lab.link["talk"], lab.link["stop"]) == (pack(TALK), str(number))
 
 
 def _params(stop):
@@ -127,14 +127,16 @@ def test_a_link_without_a_talk_says_so():
 
 def test_the_next_stop_is_computed_ahead(session):
     text = "Nobody has asked this before."
-    talk = Talk("T", (*TALK.stops[:1], keep("heads", View(source=text), ""), keep("heads", View(checkpoint="gone"), "")))
-    session["view"] = View(talk=packed(talk), stop=1)
+    talk = Talk(
+        "T", (*TALK.stops[:1], make_stop("heads", View(source=text), ""), make_stop("heads", View(checkpoint="gone"), ""))
+    )
+    session["view"] = View(talk=pack(talk), stop=1)
     request = View(source=text).request()
     assert cache.analyse.known(request, "auto") is None
     talk_prefetch.next_stop(session["view"])
     talk_prefetch.next_stop(session["view"])
-    assert talk_prefetch.rest(60)
+    assert talk_prefetch.wait_until_idle(60)
     assert cache.analyse.known(request, "auto") and computations.value_norms.known(request, "auto")
     for stop in (2, 3):  # one that cannot be computed; none
         talk_prefetch.next_stop(dataclasses.replace(session["view"], stop=stop))
-    assert talk_prefetch.rest(60)
+    assert talk_prefetch.wait_until_idle(60)

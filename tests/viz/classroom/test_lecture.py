@@ -33,16 +33,16 @@ def test_a_key_acts_on_what_the_browser_shows(monkeypatch):
     monkeypatch.setattr(state.st, "session_state", session := {"view": View(lecture=True), "link": {}})
     monkeypatch.setattr(lecture._COMPONENT, "mount", lambda *args: None)
     pressed = []
-    lecture.begin()
-    lecture.key(letters.NEXT, "next", lambda: pressed.append("first run"))
-    lecture.mounted()
-    lecture.begin()
+    lecture.reset_keys()
+    lecture.add_key(letters.NEXT, "next", lambda: pressed.append("first run"))
+    lecture.mount_keys()
+    lecture.reset_keys()
     lecture._call(letters.NEXT.key)  # twice before anything of the next run is known
     lecture._call(letters.NEXT.key)
     lecture._call(letters.PREVIOUS.key)  # there is none
     assert pressed == ["first run"] * 2
-    lecture.key(letters.PREVIOUS, "previous", lambda: pressed.append("second run"))
-    lecture.mounted()
+    lecture.add_key(letters.PREVIOUS, "previous", lambda: pressed.append("second run"))
+    lecture.mount_keys()
     lecture._call(letters.NEXT.key)
     lecture._call(letters.PREVIOUS.key)
     assert pressed[2:] == ["second run"] and session["view"].lecture
@@ -51,20 +51,20 @@ def test_a_key_acts_on_what_the_browser_shows(monkeypatch):
 @pytest.mark.parametrize(("page", "letter"), [(WHAT_IF, letters.PADDING), (TRANSLATE, letters.CAUSAL)])
 def test_two_quick_presses_of_a_switch_count_twice(monkeypatch, page, letter):
     lab = Lab(page, text="The dog sleeps.", lecture="on")
-    session = {name: lab.at.session_state[name] for name in ("view", "link", "lecture keys")}
+    session = {name: lab.app_test.session_state[name] for name in ("view", "link", "lecture keys")}
     monkeypatch.setattr(state.st, "session_state", session)
     lecture._call(letter.key)
     once = session["view"]
     lecture._call(letter.key)
-    assert once != session["view"] == lab.at.session_state["view"]
+    assert once != session["view"] == lab.app_test.session_state["view"]
 
 
 def test_a_letter_has_one_meaning():
-    keys = [letter.key for letter in letters.EVERY]
+    keys = [letter.key for letter in letters.ALL_KEYS]
     fixed = re.search(r"FIXED = \{(.*?)\};", (HOME / "classroom/keys.js").read_text(encoding="utf-8"))
     taken = set(re.findall(r'"?(\S)"?: "', fixed[1])) | set("jq0123456789")
     assert {"b", "u", "/"} <= taken and len(set(keys)) == len(keys) and not taken & set(keys)
-    assert len({letter.means for letter in letters.EVERY}) == len(keys)
+    assert len({letter.means for letter in letters.ALL_KEYS}) == len(keys)
 
 
 def test_pages_take_their_keys_from_the_table():
@@ -83,7 +83,7 @@ def test_every_page_numbers_its_pictures():
     assert (lecture.picture(View(large=3), 3), lecture.picture(View(large=4), 3)) == (3, 1)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(state.st, "session_state", session := {"view": View(large=3), "link": {}, "page": "heads"})
-        lecture._turn(1)
+        lecture._turn_page(1)
         assert session["view"].large == 1 and session["next page"] == INSIDE
         navigation.go_to("heads", 2)  # a stop of a playlist
         assert session["view"].large == 2

@@ -14,7 +14,7 @@ from model.inference.decisions import is_near
 from model.inference.request import Request
 from model.trace import Site
 from tests.support import tiny
-from viz.classroom.questions import GAP, LEAST, MOST, NoQuestion, question
+from viz.classroom.questions import GAP, MAX_OPTIONS, MIN_OPTIONS, NoQuestion, question
 from viz.classroom.rooms.room import Room
 from viz.state.view import View
 
@@ -35,8 +35,8 @@ def taken(found) -> None:
     """A room takes the question as it is sent."""
     sent = json.loads(json.dumps(dataclasses.asdict(found)))
     room = Room("ABCDEF", "", "/", 0.0).asks(*(sent[name] for name in ("kind", "text", "options", "model")), 1.0)
-    assert not {"answer", "model"} & set(room.told()["question"])  # nobody is told before
-    assert room.reveals(sent["answer"], 2.0).told()["question"]["answer"] == found.answer
+    assert not {"answer", "model"} & set(room.describe()["question"])  # nobody is told before
+    assert room.reveals(sent["answer"], 2.0).describe()["question"]["answer"] == found.answer
 
 
 @pytest.mark.parametrize("target", [None, *ODD])
@@ -46,7 +46,7 @@ def test_the_answer_has_the_numbers_of_the_step(tiny_checkpoint, target):
     for step, token in enumerate(ids, 1):
         found = at(step, analysis, tiny_checkpoint)
         taken(found)
-        assert LEAST <= len(found.options) <= MOST and len(set(found.options)) == len(found.options)
+        assert MIN_OPTIONS <= len(found.options) <= MAX_OPTIONS and len(set(found.options)) == len(found.options)
         # the order tells nothing
         assert list(found.options) == sorted(found.options, key=lambda word: (word.casefold(), word))
         given = found.model[found.options.index(found.answer)]

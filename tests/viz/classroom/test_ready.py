@@ -51,7 +51,7 @@ def measured(page, view, data) -> np.ndarray:
 
 @pytest.mark.parametrize(("name", "number"), STOPS)
 def test_a_stop_shows_the_numbers_of_its_line(name, number):
-    stop = known.ready()[name].at(number)
+    stop = known.ready()[name].stop(number)
     view, data = stop.view, cache.page_data(stop.view)
     assert stop.faults == () and data.faults == () and stop.line
     assert view.within(len(data.analysis.trace.predicted)) == view

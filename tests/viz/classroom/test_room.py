@@ -16,7 +16,7 @@ def told(lab: Lab) -> dict:
 
 def asking(lab: Lab, number: int, guess: bool = False) -> dict:
     """What comes of asking."""
-    lab.at.session_state[room_panel._ASKED] = {"number": number, "step": 0, "guess": guess, "back": 1}
+    lab.app_test.session_state[room_panel._REQUESTED] = {"number": number, "step": 0, "guess": guess, "back": 1}
     return told(lab.run())["question"]
 
 
@@ -52,12 +52,12 @@ def test_asking_hides_the_next_token_until_the_end(monkeypatch, guess):
     room_panel._ask(1, 4, hidden=False)
     assert session["view"].guess and session["view"].step == 5
     room_panel._ask(2, 5, hidden=True)  # it is hidden already
-    assert session[room_panel._ASKED] == {"number": 2, "step": 5, "guess": guess, "back": 4}
+    assert session[room_panel._REQUESTED] == {"number": 2, "step": 5, "guess": guess, "back": 4}
     room_panel._close(guess, 4)
-    assert session["view"].guess == guess and session["view"].step == 4 and session[room_panel._ASKED] is None
+    assert session["view"].guess == guess and session["view"].step == 4 and session[room_panel._REQUESTED] is None
     room_panel._ask(3, 9, hidden=False)
     assert (
-        session[room_panel._MADE]["fault"] == room_panel.LAST
+        session[room_panel._RESULT]["fault"] == room_panel.LAST
         and session["view"].step == 4
         and session["view"].guess == guess
     )

@@ -20,10 +20,10 @@ from viz.classroom.talk import (
     Talk,
     TalkError,
     file_of,
-    keep,
-    packed,
+    make_stop,
+    pack,
     read,
-    unpacked,
+    unpack,
 )
 from viz.state.fields import fields
 from viz.state.values import MAX_LINK_TEXT
@@ -32,7 +32,11 @@ from viz.state.view import View
 VIEW = View(source="The fox & the “boat” = 50% <b>?", step=3, kind="cross", head=None, target="Le renard; et ~ 🦊")
 TALK = Talk(
     "Renards & bateaux",
-    (keep("heads", VIEW, "Look at the fox."), keep("translate", View(), ""), keep("what-if", VIEW, "  Qui\n  mord ? ")),
+    (
+        make_stop("heads", VIEW, "Look at the fox."),
+        make_stop("translate", View(), ""),
+        make_stop("what-if", VIEW, "  Qui\n  mord ? "),
+    ),
 )
 
 
@@ -68,12 +72,12 @@ def test_what_belongs_to_the_visit_is_not_kept():
     }
     visit = {name: value for name, value in around.items() if name in fields(View)}
     assert set(visit) == set(AROUND) & set(fields(View))
-    kept = keep("heads", dataclasses.replace(VIEW, **visit), "")
+    kept = make_stop("heads", dataclasses.replace(VIEW, **visit), "")
     assert kept.view == VIEW
     assert Stop("heads", f"{kept.query}&lesson=unsure&device=cpu&stop=4&own=Mine.").view == VIEW
 
 
-@pytest.mark.parametrize("back", [lambda talk: unpacked(packed(talk)), lambda talk: read(file_of(talk))])
+@pytest.mark.parametrize("back", [lambda talk: unpack(pack(talk)), lambda talk: read(file_of(talk))])
 def test_as_text_and_as_a_file_it_is_the_same(back):
     assert back(TALK) == TALK
     assert back(Talk()) == Talk()
@@ -89,7 +93,7 @@ def test_stops_are_kept_moved_and_removed():
     assert lines(talk.with_line(2, "new\tline")) == ["a", "new line", "c"]
     for same in (talk.moved(1, 4), talk.moved(0, 1), talk.without(4), talk.with_line(0, "x"), talk.moved(-1, 1)):
         assert same == talk
-    assert (talk.at(0), talk.at(3), talk.at(4), talk.at(-1)) == (None, c, None, None)
+    assert (talk.stop(0), talk.stop(3), talk.stop(4), talk.stop(-1)) == (None, c, None, None)
     assert talk.titled(" ").title == UNTITLED
 
 
@@ -99,7 +103,7 @@ def test_what_is_too_much_is_refused():
     with pytest.raises(TalkError, match="stop 2 has 401 characters; expected at most 400"):
         TALK.with_line(2, "x" * (MAX_LINE + 1))
     with pytest.raises(TalkError, match="too long for a stop"):
-        keep("heads", View(source="x" * (MAX_LINK_TEXT + 1)), "")
+        make_stop("heads", View(source="x" * (MAX_LINK_TEXT + 1)), "")
 
 
 BAD = [
@@ -124,7 +128,7 @@ def test_a_bad_talk_is_one_sentence(raw, fault):
     assert "\n" not in str(found.value) and str(found.value).endswith(".")
     if len(raw) <= MAX_FILE:
         with pytest.raises(TalkError, match=fault):
-            unpacked(deflated(raw))
+            unpack(deflated(raw))
 
 
 JSON = st.recursive(
@@ -146,13 +150,13 @@ def test_any_file_is_a_talk_or_one_sentence(more):
 
 @pytest.mark.parametrize(
     "text",
-    ["~", "~@", "~" + "A" * 50, packed(TALK)[:-9], "~ü", "~" + "A" * (3 * MAX_FILE), deflated(b" " * (1 << 24))],
+    ["~", "~@", "~" + "A" * 50, pack(TALK)[:-9], "~ü", "~" + "A" * (3 * MAX_FILE), deflated(b" " * (1 << 24))],
     ids=["empty", "sign", "noise", "cut", "letter", "long", "bomb"],
 )
 def test_a_broken_link_is_told(text):
     with pytest.raises(TalkError, match="The talk in this link is damaged"):
-        unpacked(text)
-    assert known.found(text) == (None, "The talk in this link is damaged. Copy the complete link again.")
+        unpack(text)
+    assert known.find_talk(text) == (None, "The talk in this link is damaged. Copy the complete link again.")
 
 
 def test_what_is_wrong_with_a_stop_is_told_at_the_stop():
@@ -167,7 +171,7 @@ def test_what_is_wrong_with_a_stop_is_told_at_the_stop():
 
 
 def test_a_talk_is_known_by_its_name():
-    assert known.found("") == (None, "")
-    assert known.found("masks")[0].title == "Masks"
-    assert known.found("nothing")[1].startswith("There is no talk “nothing”; expected 20-minutes, ")
-    assert known.found(packed(TALK)) == (TALK, "")
+    assert known.find_talk("") == (None, "")
+    assert known.find_talk("masks")[0].title == "Masks"
+    assert known.find_talk("nothing")[1].startswith("There is no talk “nothing”; expected 20-minutes, ")
+    assert known.find_talk(pack(TALK)) == (TALK, "")

@@ -14,8 +14,8 @@ def lecture(**link: str) -> Lab:
 
 def pressed(lab: Lab, key: str):
     """The view after a key of the page."""
-    session = {"view": lab.at.session_state["view"], "link": {}}
-    call = next(call for name, _, call, _ in lab.at.session_state["lecture keys"] if name == key)
+    session = {"view": lab.app_test.session_state["view"], "link": {}}
+    call = next(call for name, _, call, _ in lab.app_test.session_state["lecture keys"] if name == key)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(state.st, "session_state", session)
         call()

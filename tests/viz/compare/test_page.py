@@ -36,7 +36,7 @@ def compare(differs: str = "word", **link: str) -> Lab:
 
 
 def both(lab: Lab):
-    view = lab.at.session_state["view"]
+    view = lab.app_test.session_state["view"]
     return pair(view, cache.page_data(view))
 
 
@@ -124,11 +124,11 @@ def test_a_difference_is_shown_of_equal_tokens_alone():
 
 def test_a_word_is_swapped_in_two_moves():
     lab = compare()
-    assert [lab.at.text_input(key="swap to").value, both(lab).second.request.source] == ["wide", "The dog is wide."]
-    lab.at.button_group(key="swap").set_value(2)
+    assert [lab.app_test.text_input(key="swap to").value, both(lab).second.request.source] == ["wide", "The dog is wide."]
+    lab.app_test.button_group(key="swap").set_value(2)
     assert lab.run().side_by_side is None
     assert any("in the place of “dog”" in text for text in lab.sentences("lab-note"))
-    lab.at.text_input(key="swap to").set_value(" cat ")
+    lab.app_test.text_input(key="swap to").set_value(" cat ")
     assert both(lab.run()).second.request.source == "The cat is tired."
     assert Lab(COMPARE, **lab.link).side_by_side["names"] == ["dog", "cat"]
     lab.type("She bought a red car.")  # the word belongs to the sentence, what was typed to the visitor
@@ -137,9 +137,9 @@ def test_a_word_is_swapped_in_two_moves():
 
 def test_a_too_long_word_stays_in_its_box():
     lab = compare()
-    lab.at.text_input(key="swap to").set_value("x" * 200)
+    lab.app_test.text_input(key="swap to").set_value("x" * 200)
     lab.run()
-    assert lab.at.text_input(key="swap to").value == "x" * 200
+    assert lab.app_test.text_input(key="swap to").value == "x" * 200
     assert any("has 200 characters; expected a word of at most 60" in text for text in lab.warnings)
     assert both(lab).second.request.source == "The dog is wide."
 
@@ -147,7 +147,7 @@ def test_a_too_long_word_stays_in_its_box():
 def test_a_step_that_is_not_there_leaves_a_way_to_one_that_is():
     lab = compare("word", compare="patching", patched_step="99")
     assert len(lab.faults) == 1 and lab.faults[0].startswith("There is no step 99")
-    lab.at.button(key="patch step").click()
+    lab.app_test.button(key="patch step").click()
     assert not lab.run().faults
 
 
@@ -200,10 +200,10 @@ def test_shares_and_translations_are_measured():
     (best,) = found.best
     assert shown["chosen"] == [best.code]
     (told,) = lab.sentences("lab-answer")
-    turning = [value for edit, value in found.pieces if isinstance(edit, PatchZ) and found.turns(value)]
+    turning = [value for edit, value in found.patches if isinstance(edit, PatchZ) and found.flips_choice(value)]
     many = f" ({len(turning)} of 96 do it alone)" if len(turning) > 1 else ""
     assert f"One head is enough to make “elle” likelier than “il”{many}; the most comes from" in told
-    assert f"{round(100 * found.share(dict(found.pieces)[best]))}% of the way" in told
+    assert f"{round(100 * found.share(dict(found.patches)[best]))}% of the way" in told
     assert "“young” takes from “ide”; in the other sentence without a partner, so never put in: w." in " ".join(
         lab.sentences("lab-note")
     )

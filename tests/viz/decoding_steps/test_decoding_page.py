@@ -35,9 +35,9 @@ def shown(page: Lab) -> tuple[int, ...]:
 def field(page: Lab, name: str, typed: str | None = None):
     """What stands in a field, after it was typed into where `typed` says so."""
     if typed is not None:
-        page.at.text_input(key=name).set_value(typed)
+        page.app_test.text_input(key=name).set_value(typed)
         page.run()
-    return page.at.text_input(key=name).value
+    return page.app_test.text_input(key=name).value
 
 
 def branches(page: Lab) -> list[str]:
@@ -66,10 +66,12 @@ def test_a_strategy_shows_controls_tree_and_text(link, decoding, fields):
     assert [tree(page)["nodes"][n]["s"] for n in tree(page)["path"]] == list(range(1, len(shown(page)) + 1))
     assert (tree(page)["nodes"][0]["no"], page.charts) == (None, [])
     assert (tree(page)["nodes"][tree(page)["ended"][0]]["no"] is None) is (decoding.strategy != "beam")
-    keys = [box.key for box in page.at.text_input if box.key.startswith("field ")]
+    keys = [box.key for box in page.app_test.text_input if box.key.startswith("field ")]
     assert keys == [f"field {name}" for name in fields]
     assert [field(page, key) for key in keys] == [link[name] for name in fields]
-    assert [slider.value for slider in page.at.slider] == [float(link[n]) for n in ("temperature", "top_p") if n in link]
+    assert [slider.value for slider in page.app_test.slider] == [
+        float(link[n]) for n in ("temperature", "top_p") if n in link
+    ]
 
 
 BAD = [  # strategy, control, what is typed, what the sentence calls it
@@ -119,7 +121,7 @@ def test_branches_of_a_link_are_shown_and_can_be_taken_back(decode):
     original = shown(lab(decode=decode))
     page = lab(decode=decode, branch=joined(one, two))
     assert branches(page) == [f"branch {one}", f"branch {two}"]
-    assert all(unescaped(page.at.button(key=key).label).endswith("×") for key in branches(page))
+    assert all(unescaped(page.app_test.button(key=key).label).endswith("×") for key in branches(page))
     assert shown(page)[: len(two)] == two
     assert page.timeline["how"].endswith(", branched off")
     page.click(f"branch {two}")

@@ -29,9 +29,9 @@ def tree(page: Lab) -> dict | None:
 def field(page: Lab, name: str, typed: str | None = None):
     """What stands in a field, after it was typed into where `typed` says so."""
     if typed is not None:
-        page.at.text_input(key=name).set_value(typed)
+        page.app_test.text_input(key=name).set_value(typed)
         page.run()
-    return page.at.text_input(key=name).value
+    return page.app_test.text_input(key=name).value
 
 
 def test_a_typed_translation_is_scored():
@@ -99,13 +99,13 @@ def test_the_sentences_of_a_text_are_listed_and_one_is_chosen():
 def test_too_many_sentences_have_a_way_out(at):
     page = Lab(at, text="Owl. " * (MAX_SENTENCES + 1))
     assert page.faults == [f"There are {MAX_SENTENCES + 1} sentences; expected at most {MAX_SENTENCES}."]
-    (way,) = [button for button in page.at.button if button.label == "Read the text as one sentence"]
+    (way,) = [button for button in page.app_test.button if button.label == "Read the text as one sentence"]
     way.click()
     assert (page.run().faults, page.link["split"]) == ([], "off")
     assert len(page.charts) >= 3
     assert Lab(at, text="Owl. " * MAX_SENTENCES).faults == []
     long = Lab(at, text="The cat sat. " * 60)  # joined it is too long
-    assert long.faults and "Read the text as one sentence" not in [button.label for button in long.at.button]
+    assert long.faults and "Read the text as one sentence" not in [button.label for button in long.app_test.button]
 
 
 @pytest.mark.parametrize("show", ["attention", "decoding"])
@@ -116,7 +116,7 @@ def test_guessing_hides_the_translation(show):
     assert not any(said in html.unescape(text) for text in page.html)
     assert pairs(page)[0] == f"{TWO[0]} → …"
     assert pairs(page)[1].startswith(TWO[1])
-    assert "strategy" not in [group.key for group in page.at.button_group]
+    assert "strategy" not in [group.key for group in page.app_test.button_group]
     page.click("stop_guessing")
     assert ("guess" in page.link, pairs(page)[0]) == (False, f"{TWO[0]} → {said}")
     assert (tree(page) is not None, len(page.charts)) == ((True, 0) if show == "decoding" else (False, 3))

@@ -7,7 +7,7 @@ from model.edits.intervention import Intervention
 from model.inference.analyse import analyse
 from model.inference.analysis import Analysis
 from model.inference.request import PAD_WHEN_UNMASKED, Request
-from model.readings.tokens.step_links import WORTH
+from model.readings.tokens.step_links import MIN_WEIGHT
 from model.trace import Site
 from tests.support import tiny
 from tests.support.component_helpers import Mounted
@@ -148,4 +148,4 @@ def test_why_names_the_largest_weight(ask, more):
     for row, why in zip(mean, data["why"], strict=True):
         assert why["source"] == row.argmax() and why["weight"] == pytest.approx(row.max(), abs=1e-5)
         assert why["word"] in words and why["onWord"] == pytest.approx(max(row[words]), abs=1e-5)
-        assert why["asked"] == (max(row[words]) >= WORTH) and (why["asked"] or why["to"] is None)
+        assert why["asked"] == (max(row[words]) >= MIN_WEIGHT) and (why["asked"] or why["to"] is None)

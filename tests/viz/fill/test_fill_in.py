@@ -63,14 +63,14 @@ def test_two_sentences_are_read_on_every_page(home):
         and len(shown["blanks"]) == 3
     )
     assert shown["inputs"][middle - 1]["t"] == "</s>" and shown["segments"][middle] == " The"
-    assert lab.link["second"] == TWO and lab.at.text_input(key="second").value == TWO
+    assert lab.link["second"] == TWO and lab.app_test.text_input(key="second").value == TWO
     grid = opened(HEADS, order="forth").all_heads["grids"][0]
     assert grid["keys"][0] == "A:<s>" and grid["keys"][middle] == "B:The" and "back" in grid["numbers"]
     assert opened(WHAT_IF)._mounted(".switchboard")["keys"][middle] == "B:The"
     assert not opened(POSITIONS).faults
     alone = opened(second="")
     assert not alone.timeline["sides"] and "follows" not in alone.timeline["doubt"]["verdict"]
-    offered = [opened(HEADS, second=text).at.selectbox(key="order").options for text in (TWO, "")]
+    offered = [opened(HEADS, second=text).app_test.selectbox(key="order").options for text in (TWO, "")]
     assert ["From A to B, most first" in options for options in offered] == [True, False]
 
 
@@ -79,7 +79,7 @@ def test_the_lab_opens_with_a_blank(monkeypatch):
     lab = Lab(checkpoint="two")
     assert lab.box == controls.BLANK_FIRST and lab.timeline["blanks"] == [int(lab.link["step"]) - 1]
     assert Lab(checkpoint="two", text=FIRST_SENTENCE).box == FIRST_SENTENCE
-    session = {name: lab.at.session_state[name] for name in ("view", "link")}
+    session = {name: lab.app_test.session_state[name] for name in ("view", "link")}
     step = session["view"].step
     page_data = cache.page_data(session["view"])
     with monkeypatch.context() as patch:
@@ -96,7 +96,7 @@ def test_a_filled_blank_can_be_taken_back():
     assert before["step"] == before["blanks"][0] + 1 and "take back" not in lab.buttons  # the first blank is looked at first
     lab.type(ONE.replace("___", "lamp", 1))
     assert len(lab.timeline["blanks"]) == 2 and lab.timeline["trace"] != before["trace"]
-    (label,) = [button.label for button in lab.at.button if button.key == "take back"]
+    (label,) = [button.label for button in lab.app_test.button if button.key == "take back"]
     assert "lamp" in label
     lab.click("take back")
     assert lab.box == ONE and lab.timeline["blanks"] == before["blanks"]

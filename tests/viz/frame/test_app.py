@@ -127,7 +127,7 @@ def test_the_mask_can_be_seen_instead_of_the_attention():
 def test_padding_is_added_and_changes_no_word(count):
     lab = Lab()
     before = lab.timeline
-    lab.at.number_input(key="pad").set_value(count)
+    lab.app_test.number_input(key="pad").set_value(count)
     lab.run()
     assert lab.link == {"pad": str(count)}
     assert [token["t"] for token in lab.timeline["source"]][-count - 1 :] == ["</s>", *["<pad>"] * count]

@@ -145,7 +145,7 @@ def test_a_missing_device_is_one_fault(monkeypatch):
     assert "mps" in lab.faults[0]
     assert lab.faults[0][0].isupper()
     assert lab.faults[0].endswith(".")
-    lab.at.selectbox(key="device").set_value("cpu")
+    lab.app_test.selectbox(key="device").set_value("cpu")
     assert lab.run().faults == []
     assert len(lab.charts) == 3
 

@@ -56,16 +56,16 @@ def test_a_declared_page_works_like_every_page(made_up):
     last = int(note.rpartition(" ")[2])
     assert 1 < last < 900  # fitted to the sentence
     assert lab.link == {"step": str(last)}
-    lab.at.button(key="away").click()
+    lab.app_test.button(key="away").click()
     assert lab.run().all_heads  # a way to another page is followed
-    assert "view_per_page" not in lab.at.session_state  # with its link, so one step back leads here again
+    assert "view_per_page" not in lab.app_test.session_state  # with its link, so one step back leads here again
     assert lab.go(made_up).box == lab.box
 
 
 def test_every_page_follows_a_way_to_another():
     lab = Lab()
     for page in (*pages.PAGES[1:], pages.PAGES[0]):
-        lab.at.session_state["next page"] = page.file
+        lab.app_test.session_state["next page"] = page.file
         assert any(f"<h1>{page.title}</h1>" in text for text in lab.run().html)
 
 
@@ -83,7 +83,7 @@ def test_odd_sentences_stay_text_on_every_page():
     for number, (page, link) in enumerate((*views, (WHY, {"why": "readings"}), (TRANSLATE, {"show": "decoding"}))):
         text = ("<script>alert(1)</script>", "word " * 120, "🦉 </s>")[number % 3]
         lab = Lab(page, text=text, split="off", layer="40", head="70", **link)
-        boxes = [box.value for box in lab.at.text_input if box.key == "source"]
+        boxes = [box.value for box in lab.app_test.text_input if box.key == "source"]
         assert boxes in ([], [text]) and not any("<script>" in piece for piece in lab.html), (page, link)
         assert len(lab.faults) <= (link.get("why") == "readings"), (page, link, lab.faults)
 
@@ -99,17 +99,17 @@ def test_an_unknown_address_is_recognised(monkeypatch):
     ):
         monkeypatch.setattr(st, "context", SimpleNamespace(url=url))
         monkeypatch.setattr(st, "session_state", {})
-        assert navigation.lost() == name
+        assert navigation.unknown_page_name() == name
     monkeypatch.setattr(st, "session_state", {"view": None})
-    assert navigation.lost() == ""  # from the second run on Streamlit knows the page
+    assert navigation.unknown_page_name() == ""  # from the second run on Streamlit knows the page
 
 
 def test_an_unknown_address_is_named_once(monkeypatch):
-    monkeypatch.setattr(navigation, "lost", lambda: "" if "view" in st.session_state else "nonsense")
+    monkeypatch.setattr(navigation, "unknown_page_name", lambda: "" if "view" in st.session_state else "nonsense")
     lab = Lab.__new__(Lab)
-    lab.at = AppTest.from_file(str(pages.ROOT / "app.py"), default_timeout=TIMEOUT)
-    lab.at._page_hash = calc_hash("nonsense")
-    lab.at.query_params["step"] = "3"
+    lab.app_test = AppTest.from_file(str(pages.ROOT / "app.py"), default_timeout=TIMEOUT)
+    lab.app_test._page_hash = calc_hash("nonsense")
+    lab.app_test.query_params["step"] = "3"
     assert lab.run().warnings == [pages.unknown_address("nonsense")]
     assert lab.timeline["step"] == 3
     lab.switch("causal", False)
@@ -131,6 +131,6 @@ def test_a_broken_checkpoint_can_be_left(monkeypatch, caplog, fault):
     assert lab.faults == [show.UNFORESEEN.format(type(fault).__name__)]
     assert any(record.exc_info and record.exc_info[1] is fault for record in caplog.records)
     assert (lab.box, lab.link) == ("Nine owls.", {"text": "Nine owls.", "checkpoint": "en-fr-peek"})
-    lab.at.selectbox(key="checkpoint").set_value("en-fr")
+    lab.app_test.selectbox(key="checkpoint").set_value("en-fr")
     assert (lab.run().faults, lab.box, lab.link) == ([], "Nine owls.", {"text": "Nine owls."})
     assert lab.switchboard

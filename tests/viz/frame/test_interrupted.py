@@ -15,7 +15,7 @@ WIDGETS = {"source", "layer", "head", "causal", "padmask"}
 
 def resent(lab: Lab) -> set[str]:
     """Keys of the widgets whose values the run has sent to the browser."""
-    elements = [*lab.at.text_input, *lab.at.button_group, *lab.at.toggle]
+    elements = [*lab.app_test.text_input, *lab.app_test.button_group, *lab.app_test.toggle]
     return {each.key for each in elements if each.proto.set_value} & WIDGETS
 
 
@@ -27,8 +27,8 @@ def interrupt(lab: Lab, page: str, monkeypatch, where: str) -> WidgetStates:
             settle(*args)
         st.stop()
 
-    settle = session.settle
-    sent = [each for each in lab.at._tree.get_widget_states().widgets if not each.HasField("trigger_value")]
+    settle = session.write_link
+    sent = [each for each in lab.app_test._tree.get_widget_states().widgets if not each.HasField("trigger_value")]
     with monkeypatch.context() as patched:
         patched.setattr(session, where, stop)
         _send(lab, page)
@@ -42,8 +42,8 @@ def run(lab: Lab, page: str, widgets: WidgetStates | None = None) -> Lab:
 
 
 def _send(lab: Lab, page: str, widgets: WidgetStates | None = None) -> None:
-    lab.at._page_hash = calc_hash({each.file: each.name for each in pages.PAGES[1:]}.get(page, ""))
-    lab.at._run(widgets)
+    lab.app_test._page_hash = calc_hash({each.file: each.name for each in pages.PAGES[1:]}.get(page, ""))
+    lab.app_test._run(widgets)
 
 
 @pytest.mark.parametrize("where", ["open_view", "settle"])
@@ -75,7 +75,7 @@ def test_an_interrupted_run_leaves_typing_alone(monkeypatch):
 
 def test_a_second_click_on_a_page_keeps_its_link(monkeypatch):
     lab = Lab(**LINK)
-    lab.at.query_params.clear()  # as the navigation sends it
+    lab.app_test.query_params.clear()  # as the navigation sends it
     interrupt(lab, HEADS, monkeypatch, "settle")
-    lab.at.query_params.clear()
+    lab.app_test.query_params.clear()
     assert run(lab, HEADS).link == LINK

@@ -9,12 +9,12 @@ import pytest
 
 from model.inference.analyse import analyse
 from model.inference.request import Request
-from model.readings.heads.head_maps import MEASURES, measured
-from model.readings.heads.head_metrics import METRICS, Metric, head_metrics, order, order_label, orders, telling
+from model.readings.heads.head_maps import MAP_READINGS, head_map
+from model.readings.heads.head_metrics import METRICS, Metric, applicable_metrics, head_metrics, order, order_label, orders
 from model.readings.tokens.token_attribution import value_norms
 from model.trace import KINDS, Site
 from tests.support import tiny
-from tests.support.component_helpers import opened
+from tests.support.component_helpers import unpacked
 from tests.support.viz_helpers import ROOT
 from viz.heads.all_heads import TERMS, chosen, grids, payload, thumbnails
 from viz.kit.terms import GLOSSARY
@@ -56,7 +56,7 @@ def test_every_thumbnail_is_the_pattern_of_its_head(read, codes):
             np.testing.assert_allclose(picture / 255, pattern, atol=0.51 / 255)
         site = Site(grid["kind"], 0)
         assert (grid["queries"], grid["keys"]) == (list(trace.queries(site)), list(trace.keys(site)))
-        told = telling(trace.masks[site], grid["keys"], site.of.is_self)
+        told = applicable_metrics(trace.masks[site], grid["keys"], site.of.is_self)
         assert {name: len(values) for name, values in grid["numbers"].items()} == dict.fromkeys(told, count)
 
 
@@ -79,7 +79,7 @@ def test_the_weights_of_two_tokens_are_those_of_every_head(read):
         view = View(kind=kind, layer=2, head=1, merge=merge, find=(kind, 3, 2))
         found, data = (payload(trace, norms, view, "light")[name] for name in ("find", "chosen"))
         assert found["weights"][data["head"] - 1 + (data["layer"] - 1) * 2] == pytest.approx(
-            opened(data, "values")[tuple(found["cell"])], abs=1e-5
+            unpacked(data, "values")[tuple(found["cell"])], abs=1e-5
         )
         sides = [trace.axis(Site(kind, 0).of.queries), trace.axis(Site(kind, 0).of.keys)]
         for side, at, cell, name in zip(sides, (2, 1), found["cell"], ("queries", "keys"), strict=True):
@@ -115,7 +115,7 @@ def test_a_registered_metric_reaches_page_and_link(read, monkeypatch):
 
 
 def test_every_measure_has_its_words():
-    assert set(TERMS) == set(MEASURES) and set(TERMS.values()) <= set(GLOSSARY)
+    assert set(TERMS) == set(MAP_READINGS) and set(TERMS.values()) <= set(GLOSSARY)
 
 
 def test_padded_queries_count_in_no_number(read):
@@ -128,21 +128,21 @@ def test_padded_queries_count_in_no_number(read):
 
 @pytest.mark.parametrize(
     ("kind", "head", "measure"),
-    [(kind, (None, 2)[(k + m) % 2], measure) for k, kind in enumerate(KINDS) for m, measure in enumerate(MEASURES)],
+    [(kind, (None, 2)[(k + m) % 2], measure) for k, kind in enumerate(KINDS) for m, measure in enumerate(MAP_READINGS)],
 )
 def test_the_chosen_head_is_drawn_from_its_measure(read, kind, head, measure):
     trace, norms = read()
     view = View(kind=kind, layer=2, head=head, measure=measure, step=3, mass=50)
     data = chosen(trace, norms, view)
     site = Site(kind, 1)
-    expected = measured(trace, norms, site, None if head is None else 1, measure)
-    np.testing.assert_array_equal(opened(data, "values"), expected.astype(np.float32))
+    expected = head_map(trace, norms, site, None if head is None else 1, measure)
+    np.testing.assert_array_equal(unpacked(data, "values"), expected.astype(np.float32))
     assert (data["kind"], data["layer"], data["head"], data["measure"]) == (kind, 2, head, measure)
     assert (data["queries"], data["keys"]) == (list(trace.queries(site)), list(trace.keys(site)))
-    np.testing.assert_array_equal(opened(data, "allowed"), trace.masks[site])
+    np.testing.assert_array_equal(unpacked(data, "allowed"), trace.masks[site])
     assert data["row"] == (None if kind == "encoder" else 2)
-    drawn = opened(data, "kept")
-    assert (opened(data, "values")[drawn].sum() >= 0.5 * len(drawn) - 1e-3) and not drawn.all()
+    drawn = unpacked(data, "kept")
+    assert (unpacked(data, "values")[drawn].sum() >= 0.5 * len(drawn) - 1e-3) and not drawn.all()
 
 
 def test_merged_words_keep_the_step(read):
@@ -160,7 +160,7 @@ def test_the_mean_over_layers_is_that_of_all_heads(read):
         data = chosen(trace, norms, View(kind=kind, average=True))
         assert (data["layer"], data["head"]) == (None, None)
         mean = np.mean([trace.patterns[site].mean(0) for site in trace.patterns if site.kind == kind], axis=0)
-        np.testing.assert_allclose(opened(data, "values"), mean, atol=1e-7)
+        np.testing.assert_allclose(unpacked(data, "values"), mean, atol=1e-7)
 
 
 def test_all_three_hold_the_same_maps_as_each_alone(read):

@@ -8,11 +8,11 @@ import pytest
 from model.inference.analyse import analyse as read_trace
 from model.inference.decisions import NEAR
 from model.inference.request import Request
-from model.readings.heads.head_maps import MEASURES, measured
+from model.readings.heads.head_maps import MAP_READINGS, head_map
 from model.readings.heads.head_metrics import METRICS, orders
 from model.trace import KINDS, Site
 from tests.support import tiny
-from tests.support.component_helpers import opened
+from tests.support.component_helpers import unpacked
 from tests.support.viz_helpers import HEADS, Lab
 from viz import cache, computations
 from viz.heads import all_heads, in_lecture, tables
@@ -58,22 +58,22 @@ def test_a_head_that_sees_nothing_has_no_number(tiny_checkpoint):
     assert set(row[3:]) == {None}
 
 
-@pytest.mark.parametrize(("kind", "measure"), zip(KINDS, MEASURES, strict=True))
+@pytest.mark.parametrize(("kind", "measure"), zip(KINDS, MAP_READINGS, strict=True))
 def test_the_link_names_the_head_and_its_measure(kind, measure):
     page = heads(kind=kind, layer="2", head="3", measure=measure)
     analysis, norms = analysed()
     data = page.all_heads["chosen"]
     assert (data["kind"], data["layer"], data["head"]) == (kind, 2, 3)
-    expected = measured(analysis.trace, norms, Site(kind, 1), 2, measure)
-    np.testing.assert_array_equal(opened(data, "values"), expected.astype(np.float32))
+    expected = head_map(analysis.trace, norms, Site(kind, 1), 2, measure)
+    np.testing.assert_array_equal(unpacked(data, "values"), expected.astype(np.float32))
 
 
 def test_orders_and_measures_are_in_the_link():
     page = heads()
     for order in orders(two=False)[1:]:
-        page.at.selectbox(key="order").set_value(order)
+        page.app_test.selectbox(key="order").set_value(order)
         assert page.run().all_heads["order"] == page.link["order"] == order
-    page.at.selectbox(key="order").set_value("position")
+    page.app_test.selectbox(key="order").set_value("position")
     assert "order" not in page.run().link
     assert page.pick("measure", "rollout").all_heads["chosen"]["measure"] == page.link["measure"] == "rollout"
 
@@ -99,10 +99,10 @@ def test_two_tokens_open_the_head_that_links_them_best():
 def test_an_ablated_head_contributes_nothing():
     off = {"kind": "cross", "measure": "contribution", "edits": "off_cross.2.3"}
     alone = heads(**off, layer="2", head="3").all_heads["chosen"]
-    assert not opened(alone, "values").any()
+    assert not unpacked(alone, "values").any()
     assert alone["readAs"].endswith("; this head is switched off and contributes nothing")
     mean = heads(**off, layer="2", head="mean").all_heads["chosen"]
-    assert opened(mean, "values").any() and mean["readAs"].endswith("; 1 of 8 heads is switched off and counts 0")
+    assert unpacked(mean, "values").any() and mean["readAs"].endswith("; 1 of 8 heads is switched off and counts 0")
     assert "switched" not in heads(**off, layer="3", head="3").all_heads["chosen"]["readAs"]
 
 

@@ -7,7 +7,7 @@ import re
 import numpy as np
 import pytest
 
-from model.experiments.length_runs import Curve, Limits, Point, Run, fit, stored
+from model.experiments.length_runs import Curve, Limits, Point, Run, fit, shipped_run
 from model.inference.request import Request
 from model.network.extrapolation import WAYS
 from model.trace import Site
@@ -102,17 +102,17 @@ def test_this_checkpoint_and_then_another_size():
     told, tables = of(page)
     assert told == "This checkpoint: 9,421,824 parameters, 37.7 MB as float32; just as many as the loaded model holds."
     assert "9,421,824" in tables and "the embedding table again" in tables
-    page.at.number_input(key="size_layers").set_value(2)
+    page.app_test.number_input(key="size_layers").set_value(2)
     told, tables = of(page.run())
     assert told.startswith("With these sizes: ") and page.link["size_n"] == "2"
-    page.at.number_input(key="size_heads").set_value(7)
+    page.app_test.number_input(key="size_heads").set_value(7)
     (fault,) = page.run().sentences("lab-fault")
     assert fault == "7 heads cannot share a width d_model of 256; expected a multiple of 7, as 259."
-    page.at.selectbox(key="size").set_value("gpt2-xl")
+    page.app_test.selectbox(key="size").set_value("gpt2-xl")
     told, tables = of(page.run())
     assert told.startswith("GPT-2 XL: 1,557,611,200 parameters, 6.23 GB as float32. Its authors say 1.56 billion")
     assert {"size": "gpt2-xl"}.items() <= page.link.items() and not {"size_n", "size_h"} & page.link.keys()
-    page.at.number_input(key="size_layers").set_value(48)  # as it has them
+    page.app_test.number_input(key="size_layers").set_value(48)  # as it has them
     assert "size_n" not in page.run().link
 
 
@@ -138,15 +138,15 @@ def test_the_stored_run_and_the_patterns_of_this_head():
     for chart, what in ((time, "seconds"), (memory, "bytes")):
         for trace, (name, way) in zip(chart["data"], WAYS.items(), strict=True):
             assert trace["name"] == way.title
-            np.testing.assert_allclose(numbers(trace["y"]), [getattr(p, what) for p in stored().curves[name].points])
+            np.testing.assert_allclose(numbers(trace["y"]), [getattr(p, what) for p in shipped_run().curves[name].points])
     growth, said = page.sentences("lab-answer")
     for way in ALL:
-        assert f"T{fit(stored().curves[way.name], 'seconds').power:.2f} ({way.title.lower()}" in growth
+        assert f"T{fit(shipped_run().curves[way.name], 'seconds').power:.2f} ({way.title.lower()}" in growth
     found = computations.other_patterns(Request(SENTENCE), "auto", Site("encoder", 1), 2)
     shown = [found.softmax, found.linear.values, found.window.values]
     for chart, values in zip(maps, shown, strict=True):
         np.testing.assert_allclose(numbers(chart["data"][0]["z"]), values[2], atol=1e-6)
-    linear, window = (f"{other.of_head(2):.0%}" for other in (found.linear, found.window))
+    linear, window = (f"{other.head_distance(2):.0%}" for other in (found.linear, found.window))
     assert f"linear attention would put {linear} of the weight elsewhere than the softmax does (" in said
     assert f"; with a window of 2 it is {window};" in said
     assert any("a run that comes with the lab" in told for told in page.sentences("lab-note"))

@@ -19,7 +19,7 @@ COMPONENTS = ("stages", "writers", "tokens")
 def test_each_part_is_drawn_large(part):
     page = Lab(INSIDE, text=SENTENCE, lecture="on", part=part, kind="cross")
     assert not page.faults and not page.warnings
-    assert not page.at.button_group and [box.key for box in page.at.text_input] == ["source"]
+    assert not page.app_test.button_group and [box.key for box in page.app_test.text_input] == ["source"]
     if part in COMPONENTS:
         assert getattr(page, part)["large"] is True
     assert Lab(INSIDE, text=SENTENCE, part="stages").stages["large"] is False

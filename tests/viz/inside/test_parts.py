@@ -93,7 +93,7 @@ def test_the_default_word_is_the_predicted_token():
 
 def test_a_word_its_neighbours_and_the_link():
     page = inside("embeddings")
-    page.at.text_input(key="near word").set_value(" eat ")
+    page.app_test.text_input(key="near word").set_value(" eat ")
     assert page.run().link["near"] == "eat" and chosen(page) == "·eat"
     token = cache.checkpoint("en-fr", "auto").source_tokenizer.encode(" eat")[0]
     found = computations.neighbours("en-fr", "auto", token, "source")
@@ -101,7 +101,7 @@ def test_a_word_its_neighbours_and_the_link():
         np.testing.assert_allclose(numbers(chart["data"][0]["x"]), [n.cosine for n in found[side]])
         tokenizer = cache.checkpoint("en-fr", "auto").source_tokenizer
         assert labels(chart) == [tokenizer.piece(n.id) for n in found[side]]
-    page.at.text_input(key="near word").set_value("")
+    page.app_test.text_input(key="near word").set_value("")
     assert "near" not in page.run().link
 
 

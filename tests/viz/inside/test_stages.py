@@ -13,7 +13,7 @@ from model.readings.stages import stage_values
 from model.trace import KINDS
 from tests.support import unfold_helpers
 from tests.support.component_helpers import Mounted, floats
-from tests.support.unfold_helpers import MODELS, shown
+from tests.support.unfold_helpers import MODELS, unfolded_payload
 from viz.inside.stages import stages
 
 
@@ -25,7 +25,7 @@ def make(tokenizer):
 
 @pytest.mark.parametrize(("name", "kind"), zip(MODELS, itertools.cycle(KINDS)))
 def test_every_number_and_every_line_arrives_as_it_is(make, name, kind):
-    u, data = shown(make(name), kind=kind)
+    u, data = unfolded_payload(make(name), kind=kind)
     assert json.loads(json.dumps(data, allow_nan=False)) == data
     assert [stage["name"] for stage in data["stages"]] == [stage.name for stage in u.stages]
     for stage, sent in zip(u.stages, data["stages"], strict=True):
@@ -53,7 +53,7 @@ def lines(stage) -> list[dict]:
     found = []
     for reference in stage.code:
         rows = (stage_values.HERE / reference.file).read_text(encoding="utf-8").splitlines()
-        for each in stage_values.find(reference):
+        for each in stage_values.source_lines(reference):
             assert re.search(rf"\b{reference.name}\b[^=]*=", each.text), (stage.name, each)
             assert rows[each.number - 1].strip() == each.text.splitlines()[0]
             found.append({"file": each.file, "function": each.function, "number": each.number, "text": each.text})
@@ -65,10 +65,10 @@ def test_the_stream_goes_on_to_the_next_site(make):
     following = {"kind": "decoder", "layer": 1}
     while following:
         way.append((following["kind"], following["layer"]))
-        following = shown(checkpoint, kind=following["kind"], layer=following["layer"] - 1)[1]["next"]
+        following = unfolded_payload(checkpoint, kind=following["kind"], layer=following["layer"] - 1)[1]["next"]
     assert way == [("decoder", 1), ("cross", 1), ("decoder", 2), ("cross", 2)]
-    assert shown(checkpoint, kind="encoder")[1]["next"] == {"kind": "encoder", "layer": 2, "name": "encoder"}
-    assert shown(checkpoint, kind="encoder", layer=1)[1]["next"] is None
+    assert unfolded_payload(checkpoint, kind="encoder")[1]["next"] == {"kind": "encoder", "layer": 2, "name": "encoder"}
+    assert unfolded_payload(checkpoint, kind="encoder", layer=1)[1]["next"] is None
 
 
 @pytest.mark.parametrize(
@@ -87,7 +87,7 @@ def test_the_stream_goes_on_to_the_next_site(make):
     ],
 )
 def test_only_what_is_there_is_taken_from_the_browser(make, monkeypatch, name, reported, heard):
-    _, data = shown(make("pre-norm"), kind="decoder")
+    _, data = unfolded_payload(make("pre-norm"), kind="decoder")
     assert (len(data["stages"]), len(data["queries"])) == (11, 6)
     browser, calls = Mounted(monkeypatch), []
     stages(
@@ -108,7 +108,9 @@ MARKUP = re.compile(r"[<>*`\n]|  ")
 @pytest.mark.parametrize("name", MODELS)
 def test_every_stage_has_title_formula_and_sentence(make, name):
     for kind in KINDS:
-        u, data = shown(make(name), *(("block_enc_3-all", "scaling-off") if name == "as in 2017" else ()), kind=kind)
+        u, data = unfolded_payload(
+            make(name), *(("block_enc_3-all", "scaling-off") if name == "as in 2017" else ()), kind=kind
+        )
         for stage in data["stages"]:
             left = re.sub(r"[_^]\{[^{}_^]+\}", "", stage["formula"].replace("x^{2}", "x2"))
             assert left and not re.search(r"[{}_^<>]", left), stage["formula"]

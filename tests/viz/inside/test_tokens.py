@@ -76,14 +76,14 @@ def test_the_link_names_word_and_merges():
 
 def test_a_word_is_tried_without_changing_the_sentence():
     page = inside(cut="target", cut_word="2", cut_merges="3")
-    page.at.text_input(key="cut text").set_value(" owls ")
+    page.app_test.text_input(key="cut text").set_value(" owls ")
     page.run()
     assert page.box == SENTENCE and page.link == {"text": SENTENCE, "part": "tokens", "cut": "typed", "cut_text": "owls"}
     alone, spaced = of(page, "typed")
     tokenizer = cache.checkpoint("en-fr", "auto").source_tokenizer
     assert alone["ids"] == tokenizer.encode("owls") and spaced["ids"] == tokenizer.encode(" owls")
     assert page.tokens["at"][0] == "typed"
-    page.at.text_input(key="cut text").set_value("")
+    page.app_test.text_input(key="cut text").set_value("")
     assert page.run().tokens["at"][0] == "source" and page.link == {"text": SENTENCE, "part": "tokens"}
 
 

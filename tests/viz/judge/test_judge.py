@@ -82,8 +82,11 @@ def test_every_page_opens_without_missing_parts():
 def test_the_first_page_judges(pooling):
     lab = opened(checkpoint=pooling)
     text, words = lab._mounted(".judged"), lab._mounted(".word_table")
-    assert "<h1>Judge</h1>" in " ".join(lab.html) and pages.of(JUDGES)[0].title == "Judge"
-    assert lab.at.text_input(key="source").label == JUDGES.box and lab.at.button(key="translate").label == JUDGES.verb
+    assert "<h1>Judge</h1>" in " ".join(lab.html) and pages.for_task(JUDGES)[0].title == "Judge"
+    assert (
+        lab.app_test.text_input(key="source").label == JUDGES.box
+        and lab.app_test.button(key="translate").label == JUDGES.verb
+    )
     assert lab.timeline is None and lab._mounted(".candidates") is None
     assert {f"example {each.sentence}" for each in judged_examples()[:3]} <= set(lab.buttons)
     odds = [each["p"] for each in text["labels"]]

@@ -43,7 +43,7 @@ def test_a_component_is_mounted_and_heard(folder, monkeypatch):
     assert made["js"] == mount.unpacking(mount.joined(folder / "bell.js"))
 
     data = {"n": 3, "style": {"--own": "red"}}
-    bell.mount("the bell", data, {"ring": (mount.whole(1, 3), heard.append)}, default={"ring": 1})
+    bell.mount("the bell", data, {"ring": (mount.integer(1, 3), heard.append)}, default={"ring": 1})
     style = {**theme.PALETTES["dark"].css_variables(), "--own": "red"}
     assert json.loads(given["data"]) == {"n": 3, "style": style, "component": "bell", "picture": "Bell"}
     assert (given["key"], given["default"]) == ("the bell", {"ring": 1}) and data["style"] == {"--own": "red"}
@@ -56,35 +56,35 @@ def test_a_component_is_mounted_and_heard(folder, monkeypatch):
 def test_a_component_tells_what_its_terms_mean(folder, monkeypatch):
     made, given = {}, {}
     monkeypatch.setattr(st.components.v2, "component", lambda name, **files: made.update(files) or given.update)
-    mount.Component(str(folder / "bell.py"), told=("head", "·")).mount("the bell", {"n": 3})
+    mount.Component(str(folder / "bell.py"), term_names=("head", "·")).mount("the bell", {"n": 3})
     data = json.loads(given["data"])
     assert data["terms"] == {"head": GLOSSARY["head"], "·": GLOSSARY["·"]} and data["n"] == 3
     assert ".lab-term" in made["css"] and made["css"].endswith(".bell {}\n")
     with pytest.raises(KeyError, match="flux"):
-        mount.Component(str(folder / "bell.py"), told=("flux",))
+        mount.Component(str(folder / "bell.py"), term_names=("flux",))
 
 
 def test_the_constant_payload_is_written_once(folder, monkeypatch):
     given, wrote = {}, []
     monkeypatch.setattr(st.components.v2, "component", lambda name, **files: given.update)
-    monkeypatch.setattr(result_cache, "written", lambda values: wrote.append(values) or json.dumps(values))
+    monkeypatch.setattr(result_cache, "to_json", lambda values: wrote.append(values) or json.dumps(values))
     bell, data = mount.Component(str(folder / "bell.py")), result_cache.Payload({"step": 1, "word": "é<s>"})
     for step in (2, 3):
-        bell.mount("the bell", data, beside={"step": step})
+        bell.mount("the bell", data, overrides={"step": step})
         told = json.loads(given["data"])
         assert (told["step"], told["word"]) == (step, "é<s>") and told["style"] == theme.PALETTES["light"].css_variables()
     assert wrote.count(data) == 1
 
 
 def test_what_is_let_through():
-    assert (mount.whole(1, 3)(1), mount.whole(1, 3)(3.0)) == ((1,), (3,))
+    assert (mount.integer(1, 3)(1), mount.integer(1, 3)(3.0)) == ((1,), (3,))
     assert (mount.one_of(("a", "b"))("b"), mount.one_of(("a", "b"))("c"), mount.one_of("ab")([])) == (("b",), None, None)
     assert (mount.text(""), mount.text(3), mount.text(None)) == (("",), None, None)
     assert (mount.pressed(True), mount.pressed(None), mount.pressed(False)) == ((), None, None)
     assert (mount.flag(True), mount.flag(None)) == ((True,), (False,))
     assert (mount.one_of((True, False))(1), mount.one_of((1, 2))(True), mount.one_of("ab")({})) == (None, None, None)
     assert (mount.text("x" * 20_001), mount.text("\ud800")) == (None, None)
-    both = mount.fields(step=mount.whole(1, 3), word=mount.text)
+    both = mount.fields(step=mount.integer(1, 3), word=mount.text)
     assert both({"word": "x", "step": 2, "more": 1}) == (2, "x")
     assert [both(told) for told in ({"step": 2}, {"word": "x", "step": 9}, [2, "x"], None)] == [None] * 4
 
@@ -109,9 +109,9 @@ def test_what_a_check_cannot_take_is_heard_by_nobody(monkeypatch, kind):
 )
 def test_a_click_on_a_chart_that_is_none(monkeypatch, told):
     monkeypatch.setattr(session, "component_value", lambda key, name: told)
-    assert mount.clicked("a chart", "x", 0, 9) is None
+    assert mount.clicked_number("a chart", "x", 0, 9) is None
 
 
 def test_a_chart_click_is_an_integer_within_its_axis(monkeypatch):
     monkeypatch.setattr(session, "component_value", lambda key, name: {"points": [{"x": 3.0, "y": 12}]})
-    assert (mount.clicked("a chart", "x", 0, 9), mount.clicked("a chart", "y", 0, 9)) == (3, None)
+    assert (mount.clicked_number("a chart", "x", 0, 9), mount.clicked_number("a chart", "y", 0, 9)) == (3, None)

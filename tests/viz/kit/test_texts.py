@@ -15,7 +15,7 @@ from model.inference.decisions import near_ties
 from model.inference.request import Request
 from tests.support.viz_helpers import ROOT
 from viz.classroom import talk as known
-from viz.frame.sidebar import scored
+from viz.frame.sidebar import score_text
 from viz.kit import terms
 from viz.kit.examples import Reason, examples, lesson, read_examples
 from viz.lessons.lessons import LESSONS
@@ -39,7 +39,7 @@ def test_every_term_tells_one_or_two_sentences(name):
     ((tip, told, shown),) = MARK.findall(terms.term(name))
     assert html.unescape(tip) == html.unescape(told) == terms.GLOSSARY[name] and html.unescape(shown) == name
     assert tip.endswith(".") and 1 <= len(re.findall(r"\.(?: |$)", tip)) <= 2 and len(tip) < 200
-    assert f"<dt>{html.escape(name)}</dt>" in terms.listed()
+    assert f"<dt>{html.escape(name)}</dt>" in terms.glossary_html()
 
 
 def test_every_term_that_is_marked_anywhere_is_in_the_glossary():
@@ -139,4 +139,4 @@ def test_a_reason_is_what_its_edit_changes(shipped, name, source, text, reason):
     ],
 )
 def test_a_score_is_told_in_its_own_unit(test, told):
-    assert scored(test) == told
+    assert score_text(test) == told

@@ -97,8 +97,8 @@ def taken(tiny_checkpoint):
 
     def made(name: str, text: str = "The fox sees a boat.", query: str = "", **changes) -> bytes:
         request = Request(text, target=TARGET)
-        view = html_export.view_of(request, "tiny", query, **({"layer": 1, "head": 1} | changes))
-        page_data = html_export.page_data_of(tiny_checkpoint, analyse(tiny_checkpoint, request), view)
+        view = html_export.make_view(request, "tiny", query, **({"layer": 1, "head": 1} | changes))
+        page_data = html_export.make_page_data(tiny_checkpoint, analyse(tiny_checkpoint, request), view)
         return html_export.file_of(name, page_data)
 
     return made
@@ -170,7 +170,9 @@ def test_translate_follows_layer_and_head(taken, tiny_checkpoint):
 def test_a_large_model_has_one_layer_in_a_file(tokenizer):
     sizes = {"d_model": 64, "heads": 16, "encoder_layers": 5, "decoder_layers": 5}
     made, request = tiny.checkpoint(tokenizer, **sizes), Request("The fox.", target=TARGET)
-    page_data = html_export.page_data_of(made, analyse(made, request), html_export.view_of(request, "tiny", layer=3, head=2))
+    page_data = html_export.make_page_data(
+        made, analyse(made, request), html_export.make_view(request, "tiny", layer=3, head=2)
+    )
     view = held(html_export.file_of("translate", page_data))
     assert list(view["choices"][0]["options"]) == [f"[3,{head}]" for head in ("null", *range(1, 17))]
     assert [pick["label"] for pick in view["picks"]] == ["Head of layer 3 of 5, the one that this file holds"]
@@ -181,14 +183,16 @@ def test_a_view_is_fitted_to_its_family_as_on_the_page(tokenizer, family):
     lacking = {"encoder-only": "decoder_layers", "decoder-only": "encoder_layers"}[family]
     made, request = tiny.checkpoint(tokenizer, family=family, **{lacking: 0}), Request("The fox.")
     analysis = analyse(made, request)
-    page_data = html_export.page_data_of(made, analysis, html_export.view_of(request, "tiny", layer=1, guess=True))
+    page_data = html_export.make_page_data(made, analysis, html_export.make_view(request, "tiny", layer=1, guess=True))
     assert page_data.view.kind in made.config.kinds and page_data.view.guess
     assert f"<h1>{analysis.task.title}</h1>".encode() in html_export.file_of("translate", page_data)
     cached = dataclasses.replace(page_data, view=dataclasses.replace(page_data.view, show="cache"))
-    for places in map(translate.TAKEN.large_of, (page_data, cached)):  # each picture that a lecture can show has its place
+    for places in map(
+        translate.TAKEN.lecture_pictures_of, (page_data, cached)
+    ):  # each picture that a lecture can show has its place
         assert places == (translate.STEPS, translate.MAPS, translate.STEPS)[: in_lecture.count(analysis.task)]
     with pytest.raises(ValueError, match=r"There is no cross-attention here; this checkpoint has .* self-attention\."):
-        html_export.page_data_of(made, analysis, html_export.view_of(request, "tiny", kind="cross"))
+        html_export.make_page_data(made, analysis, html_export.make_view(request, "tiny", kind="cross"))
 
 
 def test_head_effects_are_not_measured_again(monkeypatch):
@@ -225,12 +229,12 @@ def test_the_link_of_a_file_asks_for_its_request(tiny_checkpoint):
         intervention=Intervention(causal_mask=False).with_edit("off_cross.1.2"),
         mode="again",
     )
-    view = html_export.view_of(asked, "tiny", "heads?order=entropy", step=2)
+    view = html_export.make_view(asked, "tiny", "heads?order=entropy", step=2)
     again, faults = parse(link(view))
     assert (again.request(), faults) == (asked, ())
     assert (again.order, again.step) == ("entropy", 2)
     with pytest.raises(ValueError, match="The link's layer is “x”; expected"):
-        html_export.view_of(asked, "tiny", "layer=x")
+        html_export.make_view(asked, "tiny", "layer=x")
 
 
 def test_a_file_from_the_command_line(home, tmp_path, capsys):

@@ -11,7 +11,7 @@ from model.config import END
 from model.inference.request import Request
 from model.io import folders
 from model.io import numbers as format
-from model.readings.positions.sentence_positions import variants
+from model.readings.positions.sentence_positions import position_edits
 from tests.support import tiny
 from tests.support.viz_helpers import POSITIONS, WHAT_IF, Lab, numbers, read, through_json
 from viz import cache, computations, theme
@@ -48,11 +48,11 @@ def only(monkeypatch, tokenizer, tmp_path):
         checkpoints.save(checkpoint, tmp_path / kind)
         for function in (folders.survey, folders.homes):
             monkeypatch.setattr(function, "__defaults__", (tmp_path,))
-        result_cache.forget()
+        result_cache.clear_all()
         return kind
 
     yield made
-    result_cache.forget()
+    result_cache.clear_all()
 
 
 @pytest.mark.parametrize("scheme", ["sinusoidal", "rotary"])
@@ -92,7 +92,7 @@ def test_learned_positions_are_those_of_the_checkpoint(side):
     assert f"No sentence reaches rows {longest} to 159; {both[1]} standard deviations" in notes(lab)
     assert abs(found.together[0]) > 4 > 3 > abs(found.together[1])
     assert "no exact map" in notes(lab) and f"{found.relative:.0%} of the length is missed" in notes(lab)
-    sliders = {slider.key: slider for slider in lab.at.select_slider}
+    sliders = {slider.key: slider for slider in lab.app_test.select_slider}
     assert "pe count" in sliders and not {"pe width", "pe base"} & set(sliders)  # the table has its own width, and no base
     other = lab.pick("table side", {"source": "target", "target": "source"}[side])
     assert np.abs(numbers(other.charts[0]["data"][0]["z"]) - found.values).max() > 0.1
@@ -112,14 +112,14 @@ def test_a_formula_is_as_wide_as_the_checkpoint(checkpoint, d_model, d_k):
     for scheme, width in (("sinusoidal", d_model), ("rotary", d_k)):
         lab.pick("scheme", scheme)
         assert numbers(lab.charts[0]["data"][0]["z"]).shape[1] == width
-        assert lab.at.select_slider(key="pe width").value == width and "pe_d" not in lab.link
+        assert lab.app_test.select_slider(key="pe width").value == width and "pe_d" not in lab.link
 
 
 def test_a_slider_changes_the_picture_and_the_link():
     lab = page()
     for key, name, value in (("pe width", "pe_d", 16), ("pe base", "pe_base", 100.0), ("pe count", "pe_n", 8)):
         before = lab.charts[0]["data"][0]["z"]
-        lab.at.select_slider(key=key).set_value(value)
+        lab.app_test.select_slider(key=key).set_value(value)
         assert lab.run().charts[0]["data"][0]["z"] != before
         assert lab.link[name] == f"{value:g}"
 
@@ -148,11 +148,11 @@ def test_every_variant_is_translated_and_told():
     lab = page(pe_k="5")
     base = cache.analyse(Request(SENTENCE), "auto").translation
     assert said(lab)[0] == base
-    for edit, text in zip(variants(5), said(lab)[1:], strict=True):
+    for edit, text in zip(position_edits(5), said(lab)[1:], strict=True):
         request = Request(SENTENCE, intervention=tiny.edited(edit.code), mode="again")
         assert text.startswith(" ".join(cache.analyse(request, "auto").translation.split()))  # a near-tie is told behind it
     shown = [signed(text) for text in lab.sentences("lab-number ?(?:loss|gain)")]
-    given = [cache.analyse(Request(SENTENCE, intervention=tiny.edited(edit.code)), "auto") for edit in variants(5)]
+    given = [cache.analyse(Request(SENTENCE, intervention=tiny.edited(edit.code)), "auto") for edit in position_edits(5)]
     measured = [float(g.trace.token_log_probs.sum() - g.baseline.trace.token_log_probs.sum()) for g in given]
     np.testing.assert_allclose(shown, measured, atol=0.0051)
 

@@ -32,7 +32,7 @@ def panel(lab: Lab) -> dict:
 
 def asked(lab: Lab, number: int) -> dict:
     """A file that is asked for on the page, as the browser gets it."""
-    lab.at.session_state[save.ASKED] = (number, "7")
+    lab.app_test.session_state[save.REQUESTED] = (number, "7")
     made = panel(lab.run())["made"]
     assert made["number"] == "7" and "fault" not in made, made
     return made | {"bytes": b64decode(made["bytes"])}

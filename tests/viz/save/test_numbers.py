@@ -20,7 +20,7 @@ from viz import cache, pages
 from viz.compare import tables as compare
 from viz.heads import tables as heads
 from viz.inside import tables as inside
-from viz.kit.page_context import Places, Shown
+from viz.kit.page_context import PageContext, Places
 from viz.positions import tables as positions
 from viz.save.number_tables import analysis_file
 from viz.save.saved_files import offers
@@ -48,13 +48,13 @@ SHORT = "The red fox sleeps."
 EDITS = "off_cross.3.5~mean_enc.2.1~patch_enc.2_3~donor_The old fox sleeps."
 
 
-def shown(**link: str) -> Shown:
+def shown(**link: str) -> PageContext:
     """What a page would draw of a link, on the shipped checkpoint."""
     view, faults = parse({"text": SHORT, "device": "cpu", **link})
     assert faults == ()
     data = cache.page_data(view)
     assert data.faults == ()
-    return Shown(data.view.within(len(data.analysis.trace.predicted)), data, None, (), "light", Places(None, None))
+    return PageContext(data.view.within(len(data.analysis.trace.predicted)), data, None, (), "light", Places(None, None))
 
 
 def numbers(table: Any, *columns: str) -> np.ndarray:
@@ -241,9 +241,9 @@ def families(tokenizer, tmp_path, monkeypatch):
     for name, changes in {"encoder-only": {"decoder_layers": 0}, "decoder-only": {"encoder_layers": 0}}.items():
         checkpoints.save(tiny.checkpoint(tokenizer, family=name, **changes), tmp_path / name)
     monkeypatch.setenv("CHECKPOINTS", str(tmp_path))
-    cache.forget()
+    cache.clear_all()
     yield ("encoder-only", "decoder-only")
-    cache.forget()
+    cache.clear_all()
 
 
 def test_a_model_of_one_stack_gives_its_numbers(families, loaded_once):

@@ -8,14 +8,14 @@ from model import Request, analyse
 from tests.support.viz_helpers import HEADS, Lab
 from viz import pages
 from viz.save import save
-from viz.save.saved_files import CHANGED, FAULT, Offer, caption, made
+from viz.save.saved_files import CHANGED, FAULT, Offer, caption, make_file
 from viz.state.view import View
 
 
 def panel(lab: Lab) -> dict:
     return next(
         json.loads(element.proto.bytes)
-        for element in lab.at.get("bidi_component")
+        for element in lab.app_test.get("bidi_component")
         if element.proto.component_name.endswith(".save")
     )
 
@@ -52,11 +52,11 @@ def test_an_offer_that_fails_is_one_sentence():
         def fail(fault=fault) -> bytes:
             raise fault
 
-        assert made(Offer("CSV", fail), "8") == {"number": "8", "fault": said}
+        assert make_file(Offer("CSV", fail), "8") == {"number": "8", "fault": said}
 
 
 def test_a_vanished_offer_is_one_fault():
     lab = Lab(HEADS)
-    lab.at.session_state[save.ASKED] = (len(panel(lab)["offers"]), "9")
+    lab.app_test.session_state[save.REQUESTED] = (len(panel(lab)["offers"]), "9")
     assert panel(lab.run())["made"] == {"number": "9", "fault": CHANGED}
     assert panel(lab.run())["made"] is None

@@ -13,7 +13,7 @@ from starlette.applications import Starlette
 from starlette.responses import PlainTextResponse
 from starlette.routing import Route, WebSocketRoute
 
-from viz.server.connections import CROWDED, Limits, limited
+from viz.server.connections import CROWDED, ConnectionLimits, limited
 
 ONE, OTHER = "127.0.0.2", "127.0.0.3"  # two addresses of this machine, for two networks
 REQUEST = b"GET / HTTP/1.1\r\nHost: lab\r\n\r\n"
@@ -44,7 +44,7 @@ async def talk(websocket):
 @pytest.fixture
 def serve(monkeypatch):
     """Starts a server under limits and returns its port. Addresses of this machine count as any other."""
-    monkeypatch.setattr(Limits, "_is_proxy", lambda self, host: host in self.proxies)
+    monkeypatch.setattr(ConnectionLimits, "_is_proxy", lambda self, host: host in self.proxies)
     with contextlib.ExitStack() as ends:
 
         def started(**limits):
@@ -123,13 +123,13 @@ def test_a_proxy_stands_for_many_visitors(serve, monkeypatch):
 
 
 def test_this_machine_stands_for_many_visitors():
-    limits = Limits(of_address=0)
+    limits = ConnectionLimits(of_address=0)
     assert limits.enter("127.0.0.1") and limits.enter("::1") and limits.enter("")
     assert not limits.enter("192.0.2.1") and not limits.enter("2001:db8::1")
 
 
 def test_all_addresses_of_an_ipv6_network_count_as_one():
-    limits = Limits(of_address=2)
+    limits = ConnectionLimits(of_address=2)
     assert limits.enter("2001:db8::1") and limits.enter("2001:db8::2") and not limits.enter("2001:db8::3")
     limits.leave("2001:db8::1")
     assert limits.enter("2001:db8::3") and limits.enter("2001:db8:1::1")

@@ -12,7 +12,7 @@ from tests.support.viz_helpers import COMPARE, INSIDE, TRANSLATE, Lab
 from viz import cache
 from viz.server.first_paint import with_stylesheet
 from viz.state import hosts
-from viz.state.result_cache import forget
+from viz.state.result_cache import clear_all
 
 
 def served(kind: bytes, parts: list[bytes], accept: bytes = b"text/html") -> tuple[dict[bytes, bytes], bytes]:
@@ -66,17 +66,17 @@ def foreign(home, tokenizer):
     def made(languages: tuple[str, str] = ("German", "Dutch"), **shape) -> str:
         checkpoint = tiny.checkpoint(tokenizer, **shape)
         save(dataclasses.replace(checkpoint, languages=languages), home)
-        forget()
+        clear_all()
         return home.name
 
     yield made
-    forget()
+    clear_all()
 
 
 @pytest.mark.parametrize(("page", "link"), [(TRANSLATE, {}), (INSIDE, {}), (COMPARE, {"differs": "head"})])
 def test_many_layers_and_heads_can_be_picked(foreign, page, link):
     seen = Lab(page, checkpoint=foreign(**MANY), layer="9", head="12", **link)
-    shown = {group.label: list(group.options) for group in seen.at.button_group}
+    shown = {group.label: list(group.options) for group in seen.app_test.button_group}
     assert [name for name in shown.get("Head", ()) if name != "mean"][-1] in ("12", 12)
     assert list(shown["Layer"])[-1] in ("9", 9)
 

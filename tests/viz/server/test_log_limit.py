@@ -26,7 +26,7 @@ class Lines(logging.Handler):
 @pytest.fixture
 def lines():
     """A logger under a limit of three lines a minute, and what it wrote."""
-    logger, kept, limit = logging.getLogger("log limit"), Lines(), LogLimit(most=3, now=lambda: CLOCK[0])
+    logger, kept, limit = logging.getLogger("log limit"), Lines(), LogLimit(max_lines=3, now=lambda: CLOCK[0])
     logger.addHandler(kept)
     logger.addFilter(limit)
     logger.propagate = False

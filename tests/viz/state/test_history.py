@@ -10,7 +10,7 @@ from model.edits.intervention import BASELINE, Intervention
 from tests.support import tiny
 from tests.support.viz_helpers import TIMEOUT, address
 from viz.state import values
-from viz.state.fields import declared
+from viz.state.fields import view_field
 from viz.state.view import View
 
 
@@ -29,7 +29,7 @@ def page() -> None:
     for code in (*codes, "scaling-off", "causal-off", "window-3", "window-5", "nonsense", "window-0", "mean_cross.3"):
         st.button(code, on_click=navigation.toggle_edit, args=(code,))
     for name in ("undo", "redo"):
-        st.button(name, disabled=state.next_step(name) is None, on_click=state.step_back, args=(name,))
+        st.button(name, disabled=state.peek_history(name) is None, on_click=state.undo_or_redo, args=(name,))
     st.button("clear", on_click=navigation.clear_edits)
     asked = Request("Nine owls.", pad=3, mode="again", intervention=BASELINE.with_edit("off_cross.3"))
     st.button("ask", on_click=navigation.show_request, args=(asked, "order"))
@@ -38,23 +38,23 @@ def page() -> None:
     looks = {"step": 2, "layer": 1, "head": None, "show": "mask", "kind": "cross", "scope": "head"}
     for field, value in {**fields, **looks}.items():
         st.button(field, on_click=state.change, kwargs={field: value})
-    state.settle(view)
+    state.write_link(view)
 
 
 class Visitor:
     """Clicks on that page."""
 
     def __init__(self, shows: Callable[[], None] = page, session: dict[str, object] | None = None, **link: str) -> None:
-        self.at = AppTest.from_function(shows, default_timeout=TIMEOUT)
+        self.app_test = AppTest.from_function(shows, default_timeout=TIMEOUT)
         for name, value in (session or {}).items():
-            self.at.session_state[name] = value
+            self.app_test.session_state[name] = value
         for name, text in link.items():
-            self.at.query_params[name] = text
+            self.app_test.query_params[name] = text
         self.run()
 
     def run(self) -> "Visitor":
-        self.at.run()
-        assert not self.at.exception
+        self.app_test.run()
+        assert not self.app_test.exception
         return self
 
     def click(self, *labels: str) -> "Visitor":
@@ -66,11 +66,11 @@ class Visitor:
         return self
 
     def button(self, label: str):
-        return next(button for button in self.at.button if button.label == label)
+        return next(button for button in self.app_test.button if button.label == label)
 
     @property
     def view(self) -> View:
-        return self.at.session_state["seen"]
+        return self.app_test.session_state["seen"]
 
     @property
     def made(self) -> Intervention:
@@ -78,7 +78,7 @@ class Visitor:
 
     @property
     def told(self) -> tuple[str, ...]:
-        return self.at.session_state["told"]
+        return self.app_test.session_state["told"]
 
     @property
     def steps(self) -> tuple[bool, bool]:
@@ -96,11 +96,11 @@ def test_edits_are_undone_and_redone_in_order():
     for expected in made[-2::-1]:
         assert visitor.click("undo").made == expected
     assert visitor.steps == (False, True)
-    assert set(address(visitor.at)) <= {"kind", "layer", "head"}
+    assert set(address(visitor.app_test)) <= {"kind", "layer", "head"}
     for expected in made[1:]:
         assert visitor.click("redo").made == expected
     assert visitor.steps == (True, False)
-    assert address(visitor.at) == {
+    assert address(visitor.app_test) == {
         "causal": "off",
         "edits": "window-3~block_enc_9-2~off_cross.3.5",
         "head": "5",  # what is shown follows what is edited: the head, and then the matrix of the encoder, its default
@@ -134,9 +134,9 @@ def test_a_new_edit_clears_redo():
 )
 def test_a_refused_edit_changes_nothing(there, code, word):
     visitor = Visitor(layer="2").click(there, "causal-off", "undo")
-    before = visitor.view, visitor.steps, address(visitor.at)
+    before = visitor.view, visitor.steps, address(visitor.app_test)
     visitor.click(code)
-    assert (visitor.view, visitor.steps, address(visitor.at)) == before
+    assert (visitor.view, visitor.steps, address(visitor.app_test)) == before
     assert len(visitor.told) == 1 and word in visitor.told[0]
     assert visitor.run().told  # the sentence stays until something is done
     assert visitor.click("redo").made == tiny.edited(there, "causal-off") and visitor.told == ()
@@ -146,7 +146,7 @@ def test_an_experiment_shows_its_request_and_is_one_step():
     visitor = Visitor(target="Dix.", step="4", edits="scaling-off", layer="1").click("ask")
     edits = tiny.edited("off_cross.3")
     assert visitor.view == View(source="Nine owls.", pad=3, mode="again", edits=edits, experiment="order", layer=1)
-    assert address(visitor.at)["try"] == "order"
+    assert address(visitor.app_test)["try"] == "order"
     assert visitor.click("undo").made == tiny.edited("scaling-off")
 
 
@@ -155,16 +155,16 @@ def test_an_experiment_ends_when_its_request_changes(done):
     visitor = Visitor().click("ask")
     assert visitor.view.experiment == "order"
     assert visitor.click(done).view.experiment is None
-    assert "try" not in address(visitor.at)
+    assert "try" not in address(visitor.app_test)
 
 
 @dataclasses.dataclass(frozen=True)
 class Wider(View):
     """A view with fields that are made up: nothing but their declarations knows them."""
 
-    made_up: int = declared(3, "made", values.number(1, 9), undo="step", renews=("step",), drops=("experiment",))
-    along: int = declared(1, "along", values.number(1, 9), undo="along")
-    aside: int = declared(1, "aside", values.number(1, 9))
+    made_up: int = view_field(3, "made", values.number(1, 9), undo="step", renews=("step",), drops=("experiment",))
+    along: int = view_field(1, "along", values.number(1, 9), undo="along")
+    aside: int = view_field(1, "aside", values.number(1, 9))
 
 
 def made_up_page() -> None:
@@ -177,8 +177,8 @@ def made_up_page() -> None:
     for name, change in {"change": {"made_up": 4}, "aside": {"aside": 2, "along": 2}}.items():
         st.button(name, on_click=state.change, kwargs=change)
     for name in ("undo", "redo"):
-        st.button(name, disabled=state.next_step(name) is None, on_click=state.step_back, args=(name,))
-    state.settle(view)
+        st.button(name, disabled=state.peek_history(name) is None, on_click=state.undo_or_redo, args=(name,))
+    state.write_link(view)
 
 
 def test_a_field_that_is_made_up_is_undone_as_it_declares():
@@ -186,7 +186,7 @@ def test_a_field_that_is_made_up_is_undone_as_it_declares():
     visitor = Visitor(made_up_page, {"view": first, "link": {}, "faults": ()})
     assert visitor.click("change").view == Wider(made_up=4)
     assert visitor.steps == (True, False)
-    assert address(visitor.at) == {"made": "4"}
+    assert address(visitor.app_test) == {"made": "4"}
     visitor.click("aside")
     assert visitor.steps == (True, False)  # no step of its own
     assert visitor.click("undo").view == dataclasses.replace(first, aside=2)

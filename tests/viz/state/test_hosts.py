@@ -5,7 +5,7 @@ import socket
 import pytest
 
 from viz.state import hosts
-from viz.state.hosts import is_from_elsewhere, is_let_in, only_known, own_names, same_origin
+from viz.state.hosts import check_host, check_origin, is_allowed_host, is_from_elsewhere, own_names
 
 NAMES = own_names("127.0.0.1", "lab.example, Attention.Example:8501")
 
@@ -29,7 +29,7 @@ async def welcome(scope, receive, send):
 def test_own_names_and_numeric_addresses_are_let_in():
     let_in = "localhost:8501 127.0.0.1:8501 [::1]:8501 192.168.1.20:8501 LAB.example attention.example:80 a.localhost"
     for host in (*let_in.split(), socket.gethostname()):
-        assert is_let_in(host, NAMES), host
+        assert is_allowed_host(host, NAMES), host
 
 
 FOREIGN = "evil.com evil.com:8501 127.0.0.1.evil.com localhost.evil.com [evil.com] <b> 1.2.3.4%evil.com [::1%evil.com]"
@@ -42,14 +42,14 @@ FOREIGN += (
 def test_another_name_is_turned_away_with_what_to_do(kind):
     for host in ("", *FOREIGN.split()):
         scope = {"type": kind, "headers": [(b"host", host.encode()), (b"origin", b"http://" + host.encode())]}
-        first, *others = run(only_known(welcome, NAMES), scope)
+        first, *others = run(check_host(welcome, NAMES), scope)
         if kind == "websocket":
             assert first["type"] == "websocket.close", host
         else:
             assert first["status"] == 400, host
             assert b"ALLOWED_HOSTS=" in others[0]["body"] and b"<" not in others[0]["body"]
     known = {"type": kind, "headers": [(b"host", b"localhost:1")]}
-    assert run(only_known(welcome, NAMES), known) == [{"type": "let in"}]
+    assert run(check_host(welcome, NAMES), known) == [{"type": "let in"}]
 
 
 OWN = (
@@ -85,7 +85,7 @@ def test_origins_are_compared_by_scheme_host_and_port(origin, host, scheme):
     page = {"type": "http", "scheme": scheme, "headers": headers}
     stream = {"type": "websocket", "scheme": scheme.replace("http", "ws"), "headers": headers}
     assert is_from_elsewhere(page) is not is_own
-    answer = run(same_origin(app), stream)
+    answer = run(check_origin(app), stream)
     if is_own:  # Streamlit gets an origin that it knows
         assert (answer, seen) == ([], {b"host": host.encode(), b"origin": b"http://localhost", b"cookie": b"a=b"})
     else:
@@ -94,7 +94,7 @@ def test_origins_are_compared_by_scheme_host_and_port(origin, host, scheme):
 
 def test_a_program_without_an_origin_is_let_in():
     scope = {"type": "websocket", "scheme": "ws", "headers": [(b"host", b"hall.local:8501")]}
-    assert run(same_origin(welcome), scope) == [{"type": "let in"}]
+    assert run(check_origin(welcome), scope) == [{"type": "let in"}]
 
 
 def test_a_page_of_lab_address_is_one_of_this_lab(monkeypatch, caplog):
@@ -131,9 +131,9 @@ def test_the_lab_knows_where_others_find_it(monkeypatch, host, wanted, found):
     shown = hosts.address_for_others("http", "localhost:8501"), hosts.address_for_others("https", "lab.example.org")
     assert shown == (found, "https://lab.example.org")
     if found:
-        assert is_let_in(found.partition("://")[2], own_names(host, wanted and found.partition("://")[2]))
+        assert is_allowed_host(found.partition("://")[2], own_names(host, wanted and found.partition("://")[2]))
     else:
-        assert "HOST=0.0.0.0" in hosts.why_not_shared()
+        assert "HOST=0.0.0.0" in hosts.sharing_help()
 
 
 def test_the_network_address_is_found_silently(monkeypatch):
@@ -151,7 +151,7 @@ def test_a_container_needs_a_lab_address(monkeypatch, tmp_path):
     monkeypatch.setattr(hosts, "_shared", None)
     monkeypatch.setattr(hosts, "_is_open", False)
     assert hosts.share("0.0.0.0", 8501) is None
-    assert "LAB_ADDRESS" in hosts.why_not_shared()
+    assert "LAB_ADDRESS" in hosts.sharing_help()
 
 
 def test_a_bad_lab_address_is_one_sentence():

@@ -12,7 +12,7 @@ from model.decoding.sampling import MIN_TEMPERATURE
 from model.decoding.strategy import MAX_ALPHA, MAX_SEED
 from tests.support.link_examples import FIELDS, GOOD
 from viz.state import values
-from viz.state.fields import declared, fields
+from viz.state.fields import fields, view_field
 from viz.state.links import link, parse
 from viz.state.values import MAX_BRANCH_TOKENS, MAX_BRANCHES, MAX_LINK_TEXT, SEPARATOR
 from viz.state.view import MAX_TEMPERATURE, MAX_WIDTH, View, can_hold
@@ -175,7 +175,7 @@ def test_only_sentences_and_targets_may_be_longer_than_a_link():
 
 @dataclasses.dataclass(frozen=True)
 class Wider(View):
-    made_up: int = declared(3, "made", values.number(1, 9), undo="step", renews=("step",))
+    made_up: int = view_field(3, "made", values.number(1, 9), undo="step", renews=("step",))
 
 
 def test_a_registered_field_reaches_the_link():
@@ -190,12 +190,12 @@ def test_a_wrong_declaration_is_refused():
     number, unknown = values.number(1, 9), "the field made_up names stride, which is no field"
     for field, message in (
         (7, "the view's field made_up declares nothing"),
-        (declared(1, "step", number), "the link's parameter step has two fields"),
-        (declared(1, "made", number, renews=("stride",)), unknown),
-        (declared(1, "made", number, stated_with="stride"), unknown),
-        (declared(1, "made", number, drops=("stride",)), unknown),
+        (view_field(1, "step", number), "the link's parameter step has two fields"),
+        (view_field(1, "made", number, renews=("stride",)), unknown),
+        (view_field(1, "made", number, stated_with="stride"), unknown),
+        (view_field(1, "made", number, drops=("stride",)), unknown),
     ):
         with pytest.raises(ValueError, match=message):
             fields(dataclasses.make_dataclass("Made", [("made_up", int, field)], bases=(View,), frozen=True))
     with pytest.raises(ValueError, match="undo is 'always'; expected one of no, "):
-        declared(1, "made", number, undo="always")
+        view_field(1, "made", number, undo="always")

@@ -88,9 +88,9 @@ def page() -> None:
         st.button(field, on_click=session.change, kwargs={field: value})
     st.button("layer", on_click=session.change, kwargs={"layer": 1})
     st.button(
-        "step of 9", on_click=mount._report("timeline", "step", mount.whole(1, 9), lambda step: session.change(step=step))
+        "step of 9", on_click=mount._report("timeline", "step", mount.integer(1, 9), lambda step: session.change(step=step))
     )
-    session.settle(view)
+    session.write_link(view)
 
 
 def opened(**params: str) -> AppTest:
@@ -165,7 +165,7 @@ def bound_page() -> None:
     view, _ = session.open_view()
     st.segmented_control("Show", ["attention", "mask", "decoding"], required=True, **session.bind("show", "show", view.show))
     st.button("mask", on_click=session.change, kwargs={"show": "mask"})
-    session.settle(view)
+    session.write_link(view)
 
 
 def test_a_late_choice_does_not_undo_a_newer_one():

@@ -8,7 +8,7 @@ from functools import partial
 import pytest
 
 from viz.state import result_cache, work_queue
-from viz.state.work_queue import Turns
+from viz.state.work_queue import WorkQueue
 
 TIMEOUT = 300
 
@@ -27,12 +27,12 @@ def ignored(before: int) -> None:
 
 
 def test_concurrent_work_is_limited_and_done():
-    room, lock, together = Turns(3), threading.Lock(), threading.Barrier(3)
+    room, lock, together = WorkQueue(3), threading.Lock(), threading.Barrier(3)
     now, most = 0, 0
 
     def work(_: int) -> int:
         nonlocal now, most
-        with room.turn(ignored):
+        with room.slot(ignored):
             with lock:
                 now += 1
                 most = max(most, now)
@@ -47,7 +47,7 @@ def test_concurrent_work_is_limited_and_done():
 
 
 def test_waiting_work_keeps_its_order():
-    room, heard, order = Turns(1), [], []
+    room, heard, order = WorkQueue(1), [], []
     waiting = [threading.Event(), threading.Event()]
 
     def ask(number: int) -> None:
@@ -55,11 +55,11 @@ def test_waiting_work_keeps_its_order():
             heard.append((number, before))
             waiting[number].set()
 
-        with room.turn(told):
+        with room.slot(told):
             order.append(number)
 
     with ThreadPoolExecutor(2) as others:
-        with room.turn(ignored):
+        with room.slot(ignored):
             asked = []
             for number in (0, 1):
                 asked.append(others.submit(ask, number))
@@ -72,49 +72,54 @@ def test_waiting_work_keeps_its_order():
 
 
 def test_a_visitor_who_left_is_not_computed_for():
-    room = Turns(1)
+    room = WorkQueue(1)
 
     def told(before: int) -> None:
         raise Gone
 
-    with room.turn(ignored):
+    with room.slot(ignored):
         for _ in range(3):
-            with pytest.raises(Gone), room.turn(told):
+            with pytest.raises(Gone), room.slot(told):
                 raise AssertionError("computed for somebody who left")
-    with room.turn(told):  # nobody is before, so nothing is told
+    with room.slot(told):  # nobody is before, so nothing is told
         pass
     assert (room._free, len(room._queue)) == (1, 0)
 
 
 def test_a_fault_gives_the_place_back():
-    room = Turns(1)
+    room = WorkQueue(1)
     for _ in range(3):
-        with pytest.raises(ValueError), room.turn(ignored):
+        with pytest.raises(ValueError), room.slot(ignored):
             raise ValueError
     assert room._free == 1
 
 
 def test_short_work_passes_long_work(monkeypatch):
-    monkeypatch.setattr(work_queue, "LONG", Turns(1))
-    monkeypatch.setattr(work_queue, "SHORT", Turns(1))
+    monkeypatch.setattr(work_queue, "LONG", WorkQueue(1))
+    monkeypatch.setattr(work_queue, "SHORT", WorkQueue(1))
 
     def short() -> str:
-        with work_queue.turn(long=False):
+        with work_queue.work_slot(long=False):
             return "served"
 
-    with work_queue.turn(long=True), work_queue.turn(long=True), work_queue.turn(long=False), ThreadPoolExecutor(1) as other:
+    with (
+        work_queue.work_slot(long=True),
+        work_queue.work_slot(long=True),
+        work_queue.work_slot(long=False),
+        ThreadPoolExecutor(1) as other,
+    ):
         assert other.submit(short).result(TIMEOUT) == "served"
 
 
 def test_what_is_waited_for_has_a_place_already(monkeypatch):
-    monkeypatch.setattr(work_queue, "SHORT", Turns(2))
+    monkeypatch.setattr(work_queue, "SHORT", WorkQueue(2))
     inside, go = threading.Barrier(3), threading.Event()
 
-    @result_cache.kept(8)
+    @result_cache.cached(8)
     def part(of: int) -> int:
         return of + 1
 
-    @result_cache.kept(8)
+    @result_cache.cached(8)
     def whole(number: int) -> int:
         inside.wait(TIMEOUT)
         assert go.wait(TIMEOUT)
@@ -123,7 +128,7 @@ def test_what_is_waited_for_has_a_place_already(monkeypatch):
     queued, answers = threading.Event(), {}
 
     def third() -> int:
-        with work_queue.hearing(lambda before: queued.set()):
+        with work_queue.report_waiting(lambda before: queued.set()):
             return part(7)
 
     def started(name: str, ask: Callable[[], int]) -> threading.Thread:

@@ -22,7 +22,7 @@ def session(monkeypatch, tmp_path):
     monkeypatch.setattr(uploads, "_watch", lambda: None)
     now, there = ["one"], {"one", "two", "three", "four", "five"}
     monkeypatch.setattr(uploads, "_session", lambda: now[0])
-    monkeypatch.setattr(uploads, "_is_there", lambda name: name in there)
+    monkeypatch.setattr(uploads, "_is_active", lambda name: name in there)
 
     def become(name: str | None, leaves: str | None = None) -> None:
         now[0] = name
@@ -47,7 +47,7 @@ def folders(tmp_path: Path) -> list[Path]:
 
 
 def test_only_its_session_sees_an_upload(session, saved):
-    name = uploads.bring(packed(saved), "mine.zip")
+    name = uploads.upload(packed(saved), "mine.zip")
     request = Request("The fox.", name)
     assert name in cache.checkpoint_names()
     assert cache.checkpoint(name, "cpu").name == name
@@ -60,12 +60,12 @@ def test_only_its_session_sees_an_upload(session, saved):
             cache.checkpoint(name, "cpu")
         assert "/" not in str(fault.value)
     session("two")
-    assert uploads.bring(packed(saved), "mine.zip") == name  # the same files, whoever brings them
+    assert uploads.upload(packed(saved), "mine.zip") == name  # the same files, whoever brings them
     assert cache.checkpoint(name, "cpu")
 
 
 def test_an_upload_goes_with_its_session(session, saved, tmp_path):
-    name = uploads.bring(packed(saved), "mine.zip")
+    name = uploads.upload(packed(saved), "mine.zip")
     cache.checkpoint(name, "cpu")
     uploads.sweep(0)
     assert len(folders(tmp_path)) == 1
@@ -83,36 +83,36 @@ def test_the_number_of_uploads_is_limited(session, saved, tiny_checkpoint, tmp_p
     for number, who in enumerate(("one", "one", "two", "three")):
         session(who)
         save(dataclasses.replace(tiny_checkpoint, languages=("A", str(number))), saved)
-        uploads.bring(packed(saved), "mine.zip")
+        uploads.upload(packed(saved), "mine.zip")
     session("one")
     with pytest.raises(ValueError, match="You have uploaded 2 checkpoints"):
-        uploads.bring(packed(saved), "mine.zip")
+        uploads.upload(packed(saved), "mine.zip")
     session("four")
     with pytest.raises(ValueError, match="Visitors have uploaded 4 checkpoints"):
-        uploads.bring(packed(saved), "mine.zip")
+        uploads.upload(packed(saved), "mine.zip")
     assert len(folders(tmp_path)) == 4
     session("four", leaves="two")
-    uploads.bring(packed(saved), "mine.zip")
+    uploads.upload(packed(saved), "mine.zip")
     assert len(folders(tmp_path)) == 4
 
 
 @pytest.mark.parametrize("name", ["../../x.zip", "a/b.zip", "a\nb.zip", "", ".zip", "x" * 300, "<b>é</b>.ZIP", "C:\\x.zip"])
 def test_an_odd_zip_name_can_be_shown_and_linked(session, saved, name):
-    found = uploads.bring(packed(saved), name)
+    found = uploads.upload(packed(saved), name)
     assert uploads.is_uploaded(found)
     assert cache.checkpoint(found, "cpu").name == found
-    assert uploads.shown(found).endswith(f"(zip {found[-13:-9]})")
+    assert uploads.display_name(found).endswith(f"(zip {found[-13:-9]})")
 
 
 def test_what_fails_leaves_nothing(session, saved, tmp_path):
     whole = packed(saved).getvalue()
     for wrong, told in ((b"x" + whole[1:100], "is no zip"), (whole[:-9], "begins"), (whole.replace(b"{", b"[", 1), "holds")):
         with pytest.raises(ValueError, match=f"^mine.zip {told}"):
-            uploads.bring(io.BytesIO(wrong), "mine.zip")
+            uploads.upload(io.BytesIO(wrong), "mine.zip")
     assert folders(tmp_path) == []
     session(None)
     with pytest.raises(ValueError, match="takes no uploads"):
-        uploads.bring(packed(saved), "mine.zip")
+        uploads.upload(packed(saved), "mine.zip")
 
 
 def _left_over(place: str) -> None:
@@ -121,7 +121,7 @@ def _left_over(place: str) -> None:
 
 
 def test_leftovers_of_a_crash_are_removed(session, saved, tmp_path):
-    uploads.bring(packed(saved), "mine.zip")
+    uploads.upload(packed(saved), "mine.zip")
     crashed = multiprocessing.get_context("fork").Process(target=_left_over, args=(str(tmp_path),))
     uploads._root.cache_clear(), crashed.start(), crashed.join()
     assert len(list(tmp_path.glob(f"{uploads.PREFIX}*"))) == 2
@@ -143,4 +143,4 @@ def test_uploads_are_on_for_localhost_only(monkeypatch):
         ("0", "127.0.0.1", "", False),
     ):
         monkeypatch.setenv("UPLOADS", wanted)
-        assert uploads.switch(wanted, "", host, allowed) is on is uploads.is_on()
+        assert uploads.configure(wanted, "", host, allowed) is on is uploads.is_enabled()

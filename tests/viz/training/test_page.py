@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from model.io.folders import SHIPPED
-from model.workshop.training.head_emergence import scores
-from model.workshop.training.history import of_checkpoint, of_run
+from model.workshop.training.head_emergence import head_scores
+from model.workshop.training.history import load_checkpoint_history, load_run_history
 from model.workshop.training.loss import learning_rate
 from tests.support.viz_helpers import TRAINING, Lab, numbers
 from viz.state import session
@@ -26,12 +26,12 @@ def unpacked(grid: dict, maps: list[str]) -> np.ndarray:
 
 
 def test_the_browser_gets_every_recorded_step_of_a_sentence(runs):
-    recording = of_run(runs / "mine", "mine").recording
+    recording = load_run_history(runs / "mine", "mine").recording
     lab = Lab(TRAINING, run="mine", probe="2", trained=str(recording.steps[3]), layer="1", head="2")
     data, place, piece = (lab._mounted(f".{name}") for name in ("player", "player_place", "player_piece"))
     assert (tuple(data["steps"]), place["at"], place["chosen"]) == (recording.steps, 3, {"layer": 1, "head": 2})
     assert data["pieces"] == [piece["id"]] and place["of"] == piece["id"]
-    assert piece["written"] == [texts[1] for texts in recording.written]
+    assert piece["written"] == [texts[1] for texts in recording.outputs]
     for grid, maps in zip(data["grids"], piece["maps"], strict=True):
         assert (unpacked(grid, [maps]) == recording.arrays[f"{grid['kind']}/1"]).all()
         assert (len(grid["queries"]), len(grid["keys"])) == tuple(grid["shape"])
@@ -44,8 +44,8 @@ def test_the_browser_gets_every_recorded_step_of_a_sentence(runs):
 def test_blanks_have_their_own_loss():
     lab = Lab(TRAINING, checkpoint="bert-mini")
     data, piece = lab._mounted(".player"), lab._mounted(".player_piece")
-    recording = of_checkpoint(SHIPPED / "bert-mini", "bert-mini").recording
-    (place,) = recording.sentences[0].asked
+    recording = load_checkpoint_history(SHIPPED / "bert-mini", "bert-mini").recording
+    (place,) = recording.sentences[0].scored_positions
     np.testing.assert_allclose(piece["losses"], -recording.log_probs(0)[:, place], atol=1e-3)
     assert (data["sentence"]["tokens"], data["task"]["each"]) == ([recording.sentences[0].target_tokens[place]], "blank")
     assert np.exp(recording.log_probs(0)[0, place]) < 5e-5 and piece["probabilities"][0] == [player.LEAST]
@@ -55,21 +55,21 @@ def test_stepping_sends_only_the_place(runs):
 
     def sent(trained):
         lab = Lab(TRAINING, run="mine", trained=str(trained))
-        found = [c.proto for c in lab.at.get("bidi_component") if ".player" in c.proto.component_name]
+        found = [c.proto for c in lab.app_test.get("bidi_component") if ".player" in c.proto.component_name]
         return {each.component_name.rpartition(".")[2]: each.SerializeToString(deterministic=True) for each in found}
 
-    steps = of_run(runs / "mine", "mine").recording.steps
+    steps = load_run_history(runs / "mine", "mine").recording.steps
     one, other = sent(steps[2]), sent(steps[5])
     assert {name for name in one if one[name] != other[name]} == {"player_place"}
 
 
 def test_curves_equal_log_and_maps(runs):
-    history = of_run(runs / "mine", "mine")
+    history = load_run_history(runs / "mine", "mine")
     lab = Lab(TRAINING, run="mine", grown="entropy")
     loss, _, gradients, heads, *_ = lab.charts
     assert numbers(loss["data"][0]["y"]).tolist() == [entry["loss"] for entry in history.steps]
     assert numbers(gradients["data"][1]["y"]).tolist() == [entry["gradient_norm_clipped"] for entry in history.steps]
-    found = scores(history.recording, "encoder", "entropy")
+    found = head_scores(history.recording, "encoder", "entropy")
     assert numbers(heads["data"][1]["y"]).tolist() == pytest.approx(found[:, 0, 1].tolist())
     for chart in (loss, gradients, heads):
         assert sum(shape.get("name") == "training step" for shape in chart["layout"]["shapes"]) == 1
@@ -77,11 +77,11 @@ def test_curves_equal_log_and_maps(runs):
 
 @pytest.mark.parametrize("reach", ["0", "0.3", "1"])
 def test_first_step_at_the_threshold_follows_the_slider(runs, reach):
-    recording = of_run(runs / "mine", "mine").recording
+    recording = load_run_history(runs / "mine", "mine").recording
     lab = Lab(TRAINING, run="mine", reach=reach)
     for kind, metric, name in (("encoder", "previous", "Encoder: "), ("cross", "same", "Cross: ")):
         (told,) = [text for text in lab.sentences("lab-note") if text.startswith(name)]
-        most = scores(recording, kind, metric).max(axis=(1, 2))
+        most = head_scores(recording, kind, metric).max(axis=(1, 2))
         there = [step for step, value in zip(recording.steps, most, strict=True) if value >= float(reach)]
         wanted = f"at recorded step {there[0]:,} (" if there else f"no head reaches {float(reach):.2f} at a recorded step;"
         assert wanted in told and "the mean over rows that have a" in told
@@ -98,26 +98,26 @@ def test_a_missing_run_is_one_fault():
     assert lab.faults == [
         "There is no run 'nothing <b>' here: choose another one, or name its folder by RUNS when the lab is started."
     ]
-    lab.at.selectbox(key="training run").set_value("mine")
+    lab.app_test.selectbox(key="training run").set_value("mine")
     lab.run()
     assert (lab.link["run"], lab.faults) == ("mine", [])
 
 
 def test_a_new_checkpoint_resets_the_training():
     old = View(run="mine", trained=763, probe=2, size_layers=6)
-    new = dataclasses.replace(old, **session._completed(old, {"checkpoint": "another"}))
+    new = dataclasses.replace(old, **session._with_dependents(old, {"checkpoint": "another"}))
     assert (new.run, new.trained, new.probe, new.size_layers) == ("", None, 1, 0)
-    assert session._completed(old, {"step": 2}) == {"step": 2, "rival": View.rival}
+    assert session._with_dependents(old, {"step": 2}) == {"step": 2, "rival": View.rival}
 
 
 def test_the_schedule_of_a_run_is_that_of_the_trainer(runs):
-    history = of_run(runs / "mine", "mine")
+    history = load_run_history(runs / "mine", "mine")
     highest = max((learning_rate(history.config, step, history.total), -step) for step in range(1, history.total + 1))
     for each in (history, dataclasses.replace(history, steps=[])):  # as logged, every few steps, and as its settings say
         rate, step = rates.most(each)
         assert (rate, -step) == pytest.approx(highest)
     assert rates.planned(history) is None
-    half = dataclasses.replace(history, going=True, steps=history.steps[: len(history.steps) // 2])
+    half = dataclasses.replace(history, is_running=True, steps=history.steps[: len(history.steps) // 2])
     steps, ahead = rates.planned(half)
     assert (steps[0], steps[-1]) == (half.steps[-1]["step"], history.total)
     logged = {entry["step"]: entry["learning_rate"] for entry in history.steps}

@@ -9,14 +9,14 @@ from model.config import END
 from model.decoding.strategy import Decoding
 from model.inference.request import Request
 from model.io import numbers
-from model.readings.stages.cache_sizes import key_values
+from model.readings.stages.cache_sizes import cache_sizes
 from tests.support import tiny
 from tests.support.viz_helpers import HEADS, Lab
 from viz import cache
 from viz.decoding_steps import decoding_controls
 from viz.kit import mount
 from viz.kit.examples import prompts
-from viz.state.view import FIRST_PROMPT, FIRST_SENTENCE, USUAL_MORE, View
+from viz.state.view import DEFAULT_MORE, FIRST_PROMPT, FIRST_SENTENCE, View
 from viz.translate import kv_cache
 
 TEXT = "The red fox sees a lamp."
@@ -60,9 +60,9 @@ def test_a_text_gets_the_requested_number_of_tokens():
 
 def test_the_lab_opens_with_a_prompt():
     lab = Lab(checkpoint="writer")
-    assert (lab.box, lab.link["text"], lab.link["more"]) == (FIRST_PROMPT, FIRST_PROMPT, str(USUAL_MORE))
+    assert (lab.box, lab.link["text"], lab.link["more"]) == (FIRST_PROMPT, FIRST_PROMPT, str(DEFAULT_MORE))
     assert prompts()[0].sentence == FIRST_PROMPT
-    keys = {button.key for button in lab.at.button}
+    keys = {button.key for button in lab.app_test.button}
     assert {f"example {each.sentence}" for each in prompts()[:3]} <= keys and f"example {FIRST_SENTENCE}" not in keys
     assert Lab(HEADS, checkpoint="writer").box == FIRST_PROMPT
     assert Lab().box == FIRST_SENTENCE and "more" not in Lab(more="9").link
@@ -84,7 +84,7 @@ def test_a_refused_prompt_stays_in_the_box(text, expected):
 
 
 def test_what_was_given_is_neither_counted_nor_drawn():
-    found = analysed(strategy="sample", seed=4, temperature=View.temperature, top_p=View.top_p, more=USUAL_MORE)
+    found = analysed(strategy="sample", seed=4, temperature=View.temperature, top_p=View.top_p, more=DEFAULT_MORE)
     added = found.trace.token_log_probs[found.begun :].sum()
     assert found.log_prob == pytest.approx(float(added), abs=1e-4) and added > found.trace.token_log_probs.sum()
     lab = opened(decode="sample", seed="4", show="decoding")
@@ -109,7 +109,7 @@ def test_a_sample_can_be_drawn_again(monkeypatch):
     lab = opened(decode="sample", seed="4")
     assert lab.timeline["draws"] is True and heard["timeline", "again"] is decoding_controls.draw_again
     again = opened(decode="sample", seed="4", show="decoding").click("draw")  # the button of the same
-    drawn = analysed(strategy="sample", seed=5, temperature=View.temperature, top_p=View.top_p, more=USUAL_MORE)
+    drawn = analysed(strategy="sample", seed=5, temperature=View.temperature, top_p=View.top_p, more=DEFAULT_MORE)
     assert again.link["seed"] == "5" and [each["t"] for each in again.timeline["target"]] == list(drawn.trace.outputs.labels)
     assert again.timeline["trace"] != lab.timeline["trace"]
     rows, before = (lab._mounted("candidates")[name] for name in ("rows", "before"))
@@ -123,10 +123,10 @@ def test_a_sample_can_be_drawn_again(monkeypatch):
 
 def test_the_cache_is_that_of_the_shown_path():
     lab, found = opened(show="cache", more="10"), analysed(more=10)
-    told, kept = lab._mounted("key_values"), key_values(cache.checkpoint("writer", "auto"), found)
+    told, kept = lab._mounted("key_values"), cache_sizes(cache.checkpoint("writer", "auto"), found)
     assert told["trace"] == lab.timeline["trace"]
     assert told["each"] * len(told["reads"]) + told["source"] == kept.nbytes(len(found.trace.outputs))
-    assert told["reads"] == list(found.trace.inputs.labels) and told["whole"] == list(kept.whole)
+    assert told["reads"] == list(found.trace.inputs.labels) and told["whole"] == list(kept.uncached)
     off = opened(show="cache", causal="off", mode="again")
     assert off._mounted("key_values") is None and kv_cache.NOTHING_KEPT in off.sentences("lab-note")
     both = Lab(show="cache", text="I love you.")

@@ -41,7 +41,7 @@ def test_the_cache_is_a_lecture_picture(monkeypatch):
         assert (told["step"], told["trace"]) == (3, lab.timeline["trace"]) and told["above"] > 0
     assert keys(show="cache")["v"] == keys(large="3")["v"] == "view: the steps"
     lab = Lab(text="I am tired.", lecture="on", large="2")
-    view = {"view": lab.at.session_state["view"], "link": lab.link}
+    view = {"view": lab.app_test.session_state["view"], "link": lab.link}
     with monkeypatch.context() as patch:
         patch.setattr(session.st, "session_state", view)
         task = cache.task(view["view"].checkpoint, view["view"].device)
@@ -55,7 +55,7 @@ def test_the_cache_is_a_lecture_picture(monkeypatch):
 
 
 def test_the_tour_points_at_what_is_there():
-    assert len(STOPS) == 5 and all(stop.text and stop.at for stop in STOPS)
+    assert len(STOPS) == 5 and all(stop.text and stop.selectors for stop in STOPS)
     assert Lab(text="I love you.")._mounted(".tour")["here"] is True
     for text, checkpoint in (("I love you.", "en-fr"), ("A dull film.", "sentiment")):
         lab = Lab(text=text, checkpoint=checkpoint)

@@ -50,9 +50,9 @@ def record(shipped) -> Variants:
 def there(shipped, monkeypatch):
     """The lab has the record and its checkpoints."""
     monkeypatch.setenv("CHECKPOINTS", str(shipped))
-    cache.forget()
+    cache.clear_all()
     yield shipped
-    cache.forget()
+    cache.clear_all()
 
 
 def plain(markup: str) -> str:
@@ -111,7 +111,7 @@ def test_a_missing_head_is_named_beside_the_maps(there, record):
 def test_the_numbers_are_those_of_the_record(there, record):
     for part, names in (("scores", {"variants", "runs"}), ("heads", {"pairs", "roles"}), ("curves", None)):
         lab = opened(about=part)
-        lab.at.session_state[save.ASKED] = (0, "7")
+        lab.app_test.session_state[save.REQUESTED] = (0, "7")
         content = b64decode(lab.run()._mounted(".save")["made"]["bytes"])
         if names is None:
             _, *rows = csv.reader(io.StringIO(content.decode("utf-8-sig")))

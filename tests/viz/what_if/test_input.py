@@ -6,7 +6,7 @@ from model.edits import edit, switches
 from model.edits.kinds import KINDS
 from model.inference.request import Request
 from tests.support import tiny
-from tests.support.edit_helpers import EXAMPLES, NAMED, Noise, answers, asked_by, declared
+from tests.support.edit_helpers import EXAMPLES, NAMED, Noise, answers, declared, forms_by_code
 from tests.support.viz_helpers import TRANSLATE, WHAT_IF, Lab
 from viz import cache
 from viz.kit.edit_list import _plain
@@ -41,10 +41,10 @@ def widgets(question: edit.Question, answer) -> dict[str, object]:
 def choose(lab: Lab, kind: str, asked=()) -> Lab:
     """Answers in the page; what is shown already is chosen at once."""
     for name, value in {"kind": kind, **{k: v for each in asked for k, v in widgets(*each).items()}}.items():
-        boxes = {box.key: box for box in (*lab.at.selectbox, *lab.at.number_input, *lab.at.text_input)}
+        boxes = {box.key: box for box in (*lab.app_test.selectbox, *lab.app_test.number_input, *lab.app_test.text_input)}
         if f"editor {name}" not in boxes:
             lab.run()
-            boxes = {box.key: box for box in (*lab.at.selectbox, *lab.at.number_input, *lab.at.text_input)}
+            boxes = {box.key: box for box in (*lab.app_test.selectbox, *lab.app_test.number_input, *lab.app_test.text_input)}
         if boxes[f"editor {name}"].value != value:
             boxes[f"editor {name}"].set_value(value)
             if name in ("kind", "site", "stack"):
@@ -66,12 +66,12 @@ BY_HAND = {  # what stands in the editor for three of them
 
 
 def test_every_kind_of_edit_can_be_made_in_words(visitor):
-    assert visitor.at.selectbox(key="editor kind").options == list(offered().values())
+    assert visitor.app_test.selectbox(key="editor kind").options == list(offered().values())
     named = {code: each.name for each in KINDS.values() for code in each.EXAMPLES}
     named |= {code: switches.FORMS["window" not in code].name for code in EXAMPLES if code not in named} | {NAMED: "donor"}
     assert {named[code] for code in MADE} == set(offered())
     for code in MADE:
-        asked = answers(asked_by()[code], code)
+        asked = answers(forms_by_code()[code], code)
         if code in BY_HAND:
             assert {k: v for each in asked for k, v in widgets(*each).items()} == BY_HAND[code]
         choose(visitor, named[code], asked).click("editor add")
@@ -90,7 +90,7 @@ def test_a_registered_kind_can_be_edited(visitor):
         assert visitor.sentences("lab-verdict") != ["Nothing is edited"]
         visitor.click("edit noise_enc.1.2")
         assert (visitor.edits, visitor.faults) == ({}, [])
-        visitor.at.selectbox(key="editor kind").set_value("block")
+        visitor.app_test.selectbox(key="editor kind").set_value("block")
         visitor.run()
     lab = what_if(edits="noise_enc~scaling-off")
     assert (lab.edits.keys(), lab.faults) == ({"scaling-off"}, [])
@@ -101,7 +101,7 @@ def test_what_the_editor_cannot_make_is_told(visitor):
     every = {"kind": "block", "query": "every row", "key": "every column"}
     choose(visitor, "block")
     for name in ("query", "key"):
-        visitor.at.selectbox(key=f"editor {name}").set_value(every[name])
+        visitor.app_test.selectbox(key=f"editor {name}").set_value(every[name])
     visitor.run()
     assert "editor add" not in visitor.buttons
     (said,) = visitor.warnings

@@ -45,7 +45,7 @@ def test_the_page_opens_whole_and_nothing_is_edited():
     assert place_of(lab) == "enc"
     assert lab.sentences("lab-verdict") == ["Nothing is edited"]
     assert lab.sentences("lab-translation") == [cache.analyse(Request(lab.box), "auto").translation]
-    assert all(lab.at.button(key=key).disabled for key in ("undo", "redo", "clear"))
+    assert all(lab.app_test.button(key=key).disabled for key in ("undo", "redo", "clear"))
     before, after, difference, chart = lab.charts
     np.testing.assert_array_equal(values(before), values(after))
     assert not np.nan_to_num(values(difference)).any()
@@ -95,14 +95,16 @@ def test_the_pickers_choose_place_and_scope():
     lab = what_if(layer="2", head="3")
     lab.pick("kind", "cross")
     for scope, place in (("head", "cross.2.3"), ("layer", "cross.2"), ("all", "cross")):
-        lab.at.selectbox(key="scope").set_value(scope)
+        lab.app_test.selectbox(key="scope").set_value(scope)
         assert place_of(lab.run()) == place
-    lab.at.selectbox(key="scope").set_value("head")
+    lab.app_test.selectbox(key="scope").set_value("head")
     lab.run().pick("head", "mean")
     assert place_of(lab) == "cross.2"  # without one head there is none to edit
-    scope = lab.at.selectbox(key="scope")
+    scope = lab.app_test.selectbox(key="scope")
     assert scope.options == ["all layers", "layer 2"]
-    scope = lab.pick("layer", 3).at.selectbox(key="scope")  # the browser knows an option by its text, which is another now
+    scope = lab.pick("layer", 3).app_test.selectbox(
+        key="scope"
+    )  # the browser knows an option by its text, which is another now
     assert (scope.value, scope.proto.set_value, scope.proto.raw_value) == ("layer", True, "layer 3")
 
 
@@ -130,7 +132,7 @@ def test_decoded_again_both_translations_are_shown():
 
 def test_a_step_names_what_gains_and_what_loses():
     lab, found = what_if(edits="off_cross.1~off_cross.2"), analysed("off_cross.1", "off_cross.2")
-    lab.at.select_slider(key="what if step").set_value(3)
+    lab.app_test.select_slider(key="what if step").set_value(3)
     assert lab.run().link["step"] == "3"
     before, after = found.baseline.trace.log_probs[2], found.trace.log_probs[2]
     (title,) = [text for text in lab.sentences("lab-label") if text.startswith("Step")]
@@ -147,7 +149,7 @@ def test_head_effects_wait_for_a_look():
     assert lab.awaited == ["costs"] and not [key for key in lab.buttons if (key or "").startswith("rank ")]
     blank = lab.switchboard["grids"]
     assert {change for grid in blank for row in grid["changes"] for change in row} == {None}
-    lab.click("undo" if not lab.at.button(key="undo").disabled else "translate")  # another run is no look
+    lab.click("undo" if not lab.app_test.button(key="undo").disabled else "translate")  # another run is no look
     assert computations.head_effects.known(plain, "auto", None) is None
     known = lab.look().switchboard["grids"]
     found = {e.edit.code: e.change for e in computations.head_effects.known(plain, "auto", None)}
@@ -165,8 +167,8 @@ def test_a_click_in_the_ranking_toggles_the_head():
     keys = [key for key in lab.buttons if (key or "").startswith("rank ")]
     assert keys == [f"rank {e.edit.code}" for e in ranked[:SHOWN]]
     assert lab.sentences(r"lab-number \w+") == [signed(e.change) for e in ranked[:SHOWN]]
-    assert not lab.at.dataframe  # until it is opened
-    table = lab.open("all heads").at.dataframe[0].value
+    assert not lab.app_test.dataframe  # until it is opened
+    table = lab.open("all heads").app_test.dataframe[0].value
     assert list(table["head"]) == [head_name(e) for e in ranked]
     first = ranked[0]
 
@@ -196,7 +198,7 @@ def test_edits_hold_on_the_other_page():
     assert set(lab.edits) == {"causal-off", effects()[0].edit.code}
     assert set(lab.click("undo").edits) == {"causal-off", *there}
     assert set(lab.click("undo").edits) == set(there)
-    assert lab.go(TRANSLATE).at.toggle(key="causal").value is True
+    assert lab.go(TRANSLATE).app_test.toggle(key="causal").value is True
 
 
 LIKES = "The dog likes the girl."

@@ -82,7 +82,7 @@ def test_each_question_gives_the_own_sentence_back():
     )
     assert lab.click("back to own").link == made  # also from the first of the two, to which undo leads
     lab.click("try padding").click("try scaling").click("back to own")
-    undo = lab.at.button(key="undo")  # in a row without a single edit it says what it takes back
+    undo = lab.app_test.button(key="undo")  # in a row without a single edit it says what it takes back
     assert unescaped(undo.help).startswith(f"Brings back the sentence “{known.sentence_in('English')[:30]}")
     assert lab.click("undo").link == asked
     lab.click("ask own")
@@ -99,8 +99,8 @@ def test_a_typed_text_survives_a_question():
     lab.click("try padding").click("try scaling")
     assert (lab.link["own"], lab.box != typed) == (typed, True)
     again = what_if(**lab.link)  # a link, or a page that is loaded anew, knows nothing else
-    assert unescaped(again.at.button(key="ask own").label) == f"Ask it of the sentence that was typed, “{typed}”"
-    assert unescaped(again.at.button(key="back to own").label) == "Back to the sentence that was typed"
+    assert unescaped(again.app_test.button(key="ask own").label) == f"Ask it of the sentence that was typed, “{typed}”"
+    assert unescaped(again.app_test.button(key="back to own").label) == "Back to the sentence that was typed"
     again.click("try padding")
     assert (again.link["own"], again.box) == (typed, known.sentence_in("English"))
     assert again.click("back to own").link == {"text": typed}

@@ -45,7 +45,7 @@ def test_parts_of_a_blank_add_up(home):
     loaded = checkpoints.load(str(home / "bert"))
     trace = (found := analyse(loaded, Request(ONE, second=TWO))).trace
     lab = opened()
-    shown, slider = lab.sum, lab.at.select_slider(key="what if step")
+    shown, slider = lab.sum, lab.app_test.select_slider(key="what if step")
     blanks = shown["only"]
     assert [trace.source.labels[step - 1] for step in blanks] == ["<mask>"] * 3 and shown["step"] == blanks[
         0
@@ -63,7 +63,7 @@ def test_parts_of_a_blank_add_up(home):
     assert shown["total"] == pytest.approx(trace.logit(blanks[2] - 1, token) - logits.max(), abs=2e-3)
     assert sum(row["value"] for row in shown["rows"]) + shown["rest"][1] == pytest.approx(shown["total"], abs=2e-4)
     assert abs(value(shown["remainder"])) < 1e-4 and shown["held"] == HELD
-    assert len(lab.at.selectbox(key="rival").options) == 12
+    assert len(lab.app_test.selectbox(key="rival").options) == 12
     (sentence,) = shown["tokens"]
     assert np.sum(shown["grids"][0]["values"]) == pytest.approx(sum(sentence["values"]), abs=1e-3)
     assert not lab.faults and not lab.warnings
@@ -86,14 +86,14 @@ def test_slider_and_link_agree_on_a_new_checkpoint():
     text = "The red fox sees a lamp."
     lab = Lab(WHY, checkpoint="large", text=text, step="3")
     for name in ("small", "bert", "large"):
-        lab.at.selectbox(key="checkpoint").set_value(name)
-        slider = lab.run().at.select_slider(key="what if step")
-        assert slider.value == lab.sum["step"] == int(lab.link["step"]) == lab.at.session_state["view"].step
+        lab.app_test.selectbox(key="checkpoint").set_value(name)
+        slider = lab.run().app_test.select_slider(key="what if step")
+        assert slider.value == lab.sum["step"] == int(lab.link["step"]) == lab.app_test.session_state["view"].step
         (told,) = slider.proto.raw_value
         assert slider.proto.set_value and told in slider.options and told.startswith(f"{slider.value} ")
-        rival = lab.at.selectbox(key="rival")
+        rival = lab.app_test.selectbox(key="rival")
         assert rival.proto.set_value and rival.proto.raw_value in rival.options
-    again = lab.run().at.select_slider(key="what if step")
+    again = lab.run().app_test.select_slider(key="what if step")
     assert not again.proto.set_value and again.value == lab.sum["step"]
 
 
@@ -102,14 +102,14 @@ def test_a_dropped_layer_returns_with_its_checkpoint():
     lab = Lab(HEADS, **link)
 
     def at(name: str) -> tuple:
-        lab.at.selectbox(key="checkpoint").set_value(name)
-        view = lab.run().at.session_state["view"]
+        lab.app_test.selectbox(key="checkpoint").set_value(name)
+        view = lab.run().app_test.session_state["view"]
         return view.layer, view.head
 
     assert [at("small"), at("bert"), at("large")] == [(1, None), (2, None), (2, 4)]
     assert at("small") == (1, None)
     with pytest.MonkeyPatch.context() as patch:
-        session = {name: lab.at.session_state[name] for name in ("view", "link", "fitted")}
+        session = {name: lab.app_test.session_state[name] for name in ("view", "link", "fitted")}
         patch.setattr(state.st, "session_state", session)
         state.change(head=1)
         state.change(checkpoint="large")

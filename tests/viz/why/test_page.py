@@ -39,19 +39,19 @@ def test_the_parts_add_up_to_the_difference():
 
 def test_the_default_rival_is_the_likeliest_other_token():
     lab = why()
-    options = lab.at.selectbox(key="rival").options
-    assert len(options) == 12 and lab.at.selectbox(key="rival").value not in (None, "")
-    lab.at.selectbox(key="rival").select_index(3)
+    options = lab.app_test.selectbox(key="rival").options
+    assert len(options) == 12 and lab.app_test.selectbox(key="rival").value not in (None, "")
+    lab.app_test.selectbox(key="rival").select_index(3)
     other = lab.run().link["rival"]
     assert data(lab)["total"] > data(why())["total"]
     assert Lab(WHY, **lab.link).link["rival"] == other
-    lab.at.select_slider(key="what if step").set_value(5)
+    lab.app_test.select_slider(key="what if step").set_value(5)
     assert "rival" not in lab.run().link
 
 
 def test_a_bad_rival_falls_back_to_the_default():
     plain = why()
-    own = cache.analyse(plain.at.session_state["view"].request(), "auto").trace.outputs.ids[10]
+    own = cache.analyse(plain.app_test.session_state["view"].request(), "auto").trace.outputs.ids[10]
     for rival, told in ((own, "is the token itself"), (999_999, "tokens up to 7999")):
         lab = why(rival=str(rival))
         assert data(lab)["total"] == data(plain)["total"]
@@ -63,7 +63,7 @@ def test_a_head_is_tested_by_switching_it_off():
     told = next(text for text in lab.sentences("lab-note") if text.startswith("Decoder self-attention, layer 4, head 1"))
     wrote, way, without, change, after = (float(n.replace("−", "-")) for n in re.findall(r"[+−]\d+\.\d+", told))
     assert without == -wrote and abs(way) <= abs(wrote) + 1
-    request = cache.page_data(lab.at.session_state["view"]).request
+    request = cache.page_data(lab.app_test.session_state["view"]).request
     assert request.mode == "given"
     assert after == pytest.approx(data(lab)["total"] + change, abs=2e-3)
     lab.click("why off")
@@ -84,7 +84,7 @@ def test_a_part_is_tested_by_removing_it(piece, named, edit):
     assert data(lab)["chosen"][0] == piece
     wrote, *rest = (float(n.replace("−", "-")) for n in re.findall(r"[+−]\d+\.\d+", told))
     if edit is None:
-        assert not rest and not [button for button in lab.at.button if button.key == "why off"]
+        assert not rest and not [button for button in lab.app_test.button if button.key == "why off"]
         return
     without, change, after = rest
     assert without == -wrote and after == pytest.approx(data(lab)["total"] + change, abs=2e-3)
@@ -110,7 +110,7 @@ def test_a_token_is_tested_by_hiding_it(piece, number, edits):
 
 def test_a_typed_rival_is_tokenised_in_place():
     lab = why()
-    page_data = cache.page_data(lab.at.session_state["view"])
+    page_data = cache.page_data(lab.app_test.session_state["view"])
     tokenizer, ids = page_data.loaded.target_tokenizer, page_data.analysis.trace.outputs.ids
     read = rivals.reading(tokenizer, ids[:10], ids[10])
     assert (
@@ -158,8 +158,8 @@ def lecture(**link: str) -> Lab:
 
 def pressed(lab: Lab, *keys: str):
     """The view after keys of the page, each pressed on what this run has shown."""
-    session = {"view": lab.at.session_state["view"], "link": {}}
-    own = {name: call for name, _, call, _ in lab.at.session_state["lecture keys"]}
+    session = {"view": lab.app_test.session_state["view"], "link": {}}
+    own = {name: call for name, _, call, _ in lab.app_test.session_state["lecture keys"]}
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(state.st, "session_state", session)
         for key in keys:

@@ -73,14 +73,14 @@ def refusal(fault: Exception, opening: bool = False) -> tuple[int, str]:
     raise fault
 
 
-class Often:
+class RateLimit:
     """Counts events of each network in the last minute."""
 
-    def __init__(self, most: int, now: Callable[[], float] = time.monotonic) -> None:
-        self.limit, self.now = most, now
+    def __init__(self, limit: int, now: Callable[[], float] = time.monotonic) -> None:
+        self.limit, self.now = limit, now
         self._when: dict[str, deque[float]] = {}
 
-    def too_often(self, address: str) -> bool:
+    def is_exceeded(self, address: str) -> bool:
         times = self._when.get(address, ())
         while times and self.now() - times[0] > 60:
             times.popleft()
@@ -97,7 +97,7 @@ class Often:
             times.pop()
 
 
-class Door:
+class AccessControl:
     """Checks codes and secrets of rooms, and limits wrong attempts of each network.
 
     The network is that of the connection, or the one a trusted proxy reports (uvicorn sets it). A network that exceeds the
@@ -106,7 +106,7 @@ class Door:
 
     def __init__(self, store: Store) -> None:
         self.store = store
-        self.wrong, self.opened = Often(WRONG_A_MINUTE), Often(OPENED_A_MINUTE)
+        self.wrong, self.opened = RateLimit(WRONG_A_MINUTE), RateLimit(OPENED_A_MINUTE)
         self._met: LRUCache[tuple[str, str], bool] = LRUCache(MAX_MET)
         self._alive: LRUCache[str, set[object]] = LRUCache(MAX_MET)  # codes, and placeholders of rooms being opened
         self._sought: dict[tuple[str, str], asyncio.Task[Room]] = {}
@@ -114,10 +114,10 @@ class Door:
     async def open(self, request: Request) -> dict[str, str]:
         """Opens a room at the requested address and returns its code and secret. Counts before the first await."""
         who, placeholder = address_of(request), object()
-        if self.opened.too_often(who):
+        if self.opened.is_exceeded(who):
             raise Refused(429, TOO_OFTEN)
         self.opened.count(who)
-        values = await said(request)
+        values = await read_json(request)
         rooms = self._alive.setdefault(who, set())
         rooms.add(placeholder)
         try:
@@ -132,12 +132,12 @@ class Door:
         self._met[who, room.code] = True
         return {"code": room.code, "secret": secret}
 
-    async def _forget_ended(self, held: set[object]) -> None:
-        for code in [each for each in held if isinstance(each, str)]:
+    async def _forget_ended(self, rooms: set[object]) -> None:
+        for code in [each for each in rooms if isinstance(each, str)]:
             try:
                 await self.store.get(code)
             except Gone:
-                held.discard(code)
+                rooms.discard(code)
 
     async def room(self, request: Request) -> Room:
         """Returns the room of a request's code; raises Gone, Away, Refused or ValueError."""
@@ -147,7 +147,7 @@ class Door:
             return await self.store.get(code)
         key = who, code or typed
         if (sought := self._sought.get(key)) is None:
-            if self.wrong.too_often(who):
+            if self.wrong.is_exceeded(who):
                 raise Refused(429, TOO_OFTEN)
             self.wrong.count(who)  # before the await, so that parallel attempts count
             sought = self._sought[key] = asyncio.create_task(self._tried(who, typed))
@@ -181,7 +181,7 @@ class Door:
         raise Refused(403, NOT_YOURS)
 
 
-class Crowd:
+class NetworkLimits:
     """Limits followers and voters of one room from one network.
 
     Requests from this machine are not counted, because they come from a proxy that hides the network.
@@ -239,7 +239,7 @@ def address_of(request: Request) -> str:
     return network_of(request.client.host if request.client else "")
 
 
-async def said(request: Request) -> dict[str, Any]:
+async def read_json(request: Request) -> dict[str, Any]:
     """Returns the JSON object of a request's body; raises Refused. Forms of other pages cannot send JSON."""
     body = b""
     try:

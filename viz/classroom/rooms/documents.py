@@ -26,12 +26,12 @@ from viz.state import uploads
 from viz.state.fields import fields
 from viz.state.links import parse
 from viz.state.view import OF_A_LECTURE, View
-from viz.state.work_queue import turn
+from viz.state.work_queue import work_slot
 
 if TYPE_CHECKING:
     from model.checkpoint import Checkpoint
 
-MOST = 8  # cached documents, 70 to 200 kB each
+MAX_DOCUMENTS = 8  # cached documents, 70 to 200 kB each
 OF_THE_LECTURER = (*OF_A_LECTURE, "lesson", "guess")  # fields without effect on a document
 OWN = "This page uses the lecturer's own checkpoint. It is only on the big screen."
 NO_FILE = f"The lecture shows {{}}. {html_export.NOT_SENT}"
@@ -60,17 +60,17 @@ class Document:
     of: Callable[[], Checkpoint | None] = lambda: None
     device: str = ""
 
-    def holds(self) -> bool:
+    def is_current(self) -> bool:
         """Returns True while its checkpoint is still the loaded one."""
         loaded = self.of()
-        return loaded is not None and cache.holds(loaded, self.device)
+        return loaded is not None and cache.is_current(loaded, self.device)
 
 
 class Documents:
     """The documents of all rooms of a process."""
 
     def __init__(self) -> None:
-        self._cache: LRUCache[tuple[str, View], Document] = LRUCache(MOST)
+        self._cache: LRUCache[tuple[str, View], Document] = LRUCache(MAX_DOCUMENTS)
         self._known: LRUCache[str, tuple[str, View]] = LRUCache(64)  # document of an address
         self._changing = threading.Lock()
         self._turns: weakref.WeakValueDictionary[str, asyncio.Lock] = weakref.WeakValueDictionary()
@@ -85,10 +85,10 @@ class Documents:
         lock = self._turns.setdefault(code, asyncio.Lock())
         async with lock:
             current = await address()
-            if document := self._at(current):
+            if document := self._cached(current):
                 return document
             try:
-                return await asyncio.get_running_loop().run_in_executor(self._threads, self._made, current)
+                return await asyncio.get_running_loop().run_in_executor(self._threads, self._make, current)
             except ValueError as fault:
                 raise NoDocument(str(fault), current) from None
             except Exception as fault:  # followers see one sentence
@@ -105,23 +105,23 @@ class Documents:
         self._tasks.add(task := asyncio.create_task(prepare()))
         task.add_done_callback(self._tasks.discard)
 
-    def _at(self, address: str) -> Document | None:
+    def _cached(self, address: str) -> Document | None:
         with self._changing:
             document = self._cache.get(self._known.get(address, ("", View())))
-        return document if document and document.holds() else None
+        return document if document and document.is_current() else None
 
-    def _made(self, address: str) -> Document:
+    def _make(self, address: str) -> Document:
         """Returns the document of an address, cached by its view. Runs in a thread."""
-        name, view = asked(address)
+        name, view = page_and_view(address)
         page_data = cache.page_data(view)
         page_data = dataclasses.replace(page_data, view=page_data.view.within(len(page_data.analysis.trace.places)))
         identity = name, html_export.same_for(name, page_data)
         with self._changing:
             self._known[address] = identity
             document = self._cache.get(identity)
-        if document and document.holds():
+        if document and document.is_current():
             return document
-        with turn(long=False):
+        with work_slot(long=False):
             packed = gzip.compress(html_export.file_of(name, page_data), 5, mtime=0)
         tag = hashlib.sha256(packed).hexdigest()[:32]
         document = Document(packed, tag, weakref.ref(page_data.loaded), page_data.view.device)
@@ -130,7 +130,7 @@ class Documents:
         return document
 
 
-def asked(address: str) -> tuple[str, View]:
+def page_and_view(address: str) -> tuple[str, View]:
     """Returns page name and view of an address; raises ValueError if the page has no HTML file."""
     parts = urlsplit(address)
     name = parts.path.strip("/") or pages.PAGES[0].name

@@ -34,7 +34,7 @@ POLICY = (
 )
 KINDS = {"css": "text/css", "js": "text/javascript", "svg": "image/svg+xml"}
 HEADERS = {"content-security-policy": POLICY, "x-content-type-options": "nosniff"}
-KEPT = {"cache-control": "public, max-age=31536000, immutable"}  # the address contains a hash of the content
+CACHE_HEADERS = {"cache-control": "public, max-age=31536000, immutable"}  # the address contains a hash of the content
 
 
 def routes() -> list[Route]:
@@ -59,7 +59,7 @@ async def _page(request: Request) -> Response:
 
 def _file(text: str, kind: str):
     async def answered(request: Request) -> Response:
-        return Response(text, media_type=kind, headers=HEADERS | KEPT)
+        return Response(text, media_type=kind, headers=HEADERS | CACHE_HEADERS)
 
     return answered
 
@@ -71,7 +71,7 @@ def _document() -> str:
         "letters": LETTERS,
         "length": LENGTH,
         "longest": MAX_WORD,
-        "pages": {pages.place(page): page.title for page in pages.PAGES},
+        "pages": {pages.address_of(page): page.title for page in pages.PAGES},
     }
     text = (HERE / "follow.html").read_text(encoding="utf-8")
     for kind, content in _files().items():

@@ -30,18 +30,18 @@ class Presence:
         self._looking: dict[str, asyncio.Task[None]] = {}
         self._tasks: set[asyncio.Task[None]] = set()
 
-    async def hear(self, code: str) -> None:
+    async def mark_lecturer_seen(self, code: str) -> None:
         """Records a sign of the lecturer's browser; raises Gone or Away."""
         await self.store.change(code, lambda room: room.hears(self.now()))
 
     @contextlib.asynccontextmanager
     async def streaming(self, code: str, is_lecturer: bool = False) -> AsyncIterator[None]:
         """Counts a stream while the context is open; raises Gone or Away."""
-        await (self.hear(code) if is_lecturer else self._look(code))
+        await (self.mark_lecturer_seen(code) if is_lecturer else self._look(code))
         self._streams[code] += 1
         self._lecturers[code] += is_lecturer
         if code not in self._looking:
-            self._looking[code] = self._begin(self._look_again(code))
+            self._looking[code] = self._start_task(self._look_again(code))
         try:
             yield
         finally:
@@ -53,7 +53,7 @@ class Presence:
             if not self._lecturers[code]:
                 del self._lecturers[code]
                 if is_lecturer:
-                    self._begin(self._leave(code, self.now()))
+                    self._start_task(self._leave(code, self.now()))
 
     async def _leave(self, code: str, since: float) -> None:
         """Marks the lecturer as away, unless a sign came after the last stream ended."""
@@ -73,7 +73,7 @@ class Presence:
                 with contextlib.suppress(Away):
                     await self._look(code)
 
-    def _begin(self, made: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
-        self._tasks.add(task := asyncio.create_task(made))
+    def _start_task(self, coroutine: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+        self._tasks.add(task := asyncio.create_task(coroutine))
         task.add_done_callback(self._tasks.discard)
         return task

@@ -33,8 +33,8 @@ from viz.classroom.rooms.store import (
     Change,
     Full,
     Gone,
+    wait_for,
     watching,
-    within,
 )
 
 if TYPE_CHECKING:
@@ -88,7 +88,7 @@ return 1
 
 
 HERE = "attention-lab:"  # prefix of all keys
-TOLD = f"{HERE}told"  # channel of changes; a message is a room's code
+CHANNEL = f"{HERE}told"  # channel of changes; a message is a room's code
 COUNTED = "count of "  # prefix of a message about the number of followers
 LIVES = 60  # s without a sign after which a process and its followers no longer count
 PATIENCE = 3.0  # s for an answer of Redis
@@ -98,7 +98,7 @@ RETRY = 2.0  # s before a failed read of a room is repeated
 TRIES = 100  # attempts at a change while other processes change the room
 
 
-def _asked(method: Callable[..., Awaitable[Any]]) -> Callable[..., Any]:
+def _raises_away(method: Callable[..., Awaitable[Any]]) -> Callable[..., Any]:
     """Wraps a method: it raises Away if Redis does not answer."""
 
     @wraps(method)
@@ -128,13 +128,13 @@ class RedisStore:
         self._listening: asyncio.Task[None] | None = None
         self._tasks: set[asyncio.Task[Any]] = set()
 
-    @_asked
+    @_raises_away
     async def open(self, address: str) -> tuple[Room, str]:
         secret, now = new_secret(), self.now()
         while True:
             code = new_code()
             room = Room(code, sealed(secret), "/", now).shows({"address": address}, now)
-            values = (room.packed(), SILENCE, code, now, now - SILENCE, MAX_ROOMS, now - IDLE, now - LIVES, HERE, TOLD)
+            values = (room.packed(), SILENCE, code, now, now - SILENCE, MAX_ROOMS, now - IDLE, now - LIVES, HERE, CHANNEL)
             match await self.client.eval(OPEN, 2, _key("room", code), _key("rooms"), *values):
                 case b"full":
                     raise Full
@@ -144,7 +144,7 @@ class RedisStore:
     async def get(self, code: str) -> Room:
         return (await self._read(code))[0]
 
-    @_asked
+    @_raises_away
     async def _read(self, code: str) -> tuple[Room, bytes]:
         text = await self.client.get(_key("room", code))
         if text is None:
@@ -157,7 +157,7 @@ class RedisStore:
             raise Gone
         return room, text
 
-    @_asked
+    @_raises_away
     async def change(self, code: str, change: Change, quiet: bool = False) -> Room:
         lock = self._changing.setdefault(code, asyncio.Lock())
         async with lock:  # only other processes can interfere
@@ -168,19 +168,19 @@ class RedisStore:
                     return room
                 is_new = room.version != before.version
                 left = max(1, round(room.moved + SILENCE - self.now()))
-                values = (text, room.packed(), left, code, room.moved, TOLD if is_new and not quiet else "")
+                values = (text, room.packed(), left, code, room.moved, CHANNEL if is_new and not quiet else "")
                 if await self.client.eval(CHANGE, 2, _key("room", code), _key("rooms"), *values):
                     if is_new and quiet:
                         self._later(code)
                     return room
         raise Away  # the room changes too often
 
-    @_asked
+    @_raises_away
     async def end(self, code: str) -> None:
         async with self.client.pipeline() as commands:
             commands.delete(_key("room", code), _key("followers", code))
             commands.zrem(_key("rooms"), code)
-            commands.publish(TOLD, code)
+            commands.publish(CHANNEL, code)
             await commands.execute()
 
     @contextlib.asynccontextmanager
@@ -197,16 +197,16 @@ class RedisStore:
             if not self._here[code]:
                 del self._here[code]
             with contextlib.suppress(Away):  # the next sign of life repeats it
-                await asyncio.shield(self._beside(self._count(code)))
+                await asyncio.shield(self._start_task(self._count(code)))
             self._later(COUNTED + code)
 
-    @_asked
-    async def _count(self, code: str, most: int | str = "") -> bool:
+    @_raises_away
+    async def _count(self, code: str, limit: int | str = "") -> bool:
         """Stores the number of followers in this process; returns False if the total would exceed `limit`."""
-        values = (self.process, self._here.get(code, 0), self.now(), self.now() - LIVES, most, SILENCE)
+        values = (self.process, self._here.get(code, 0), self.now(), self.now() - LIVES, limit, SILENCE)
         return bool(await self.client.eval(COUNT, 1, _key("followers", code), *values))
 
-    @_asked
+    @_raises_away
     async def followers(self, code: str) -> int:
         values = await self.client.hgetall(_key("followers", code))
         entries = [value.split() for value in values.values()]
@@ -221,7 +221,7 @@ class RedisStore:
             changed.set()
             try:
                 while True:
-                    is_changed = await within(min(every, RETRY) if pending else every, changed)
+                    is_changed = await wait_for(min(every, RETRY) if pending else every, changed)
                     try:
                         room = await (self._shared(code) if is_changed or pending else self.get(code))
                     except Away:
@@ -242,7 +242,7 @@ class RedisStore:
         """Returns the room, read once for all watchers in this process; repeats a failed read."""
         fetched = self._fetched.get(code)
         if fetched is None or (fetched.done() and (fetched.cancelled() or fetched.exception())):
-            fetched = self._fetched[code] = self._beside(self.get(code))
+            fetched = self._fetched[code] = self._start_task(self.get(code))
         return await asyncio.shield(fetched)
 
     # -- messages from other processes --------------------------------------------------------------------------------
@@ -254,20 +254,20 @@ class RedisStore:
         while True:
             try:
                 async with self.client.pubsub(ignore_subscribe_messages=True) as subscription:
-                    await subscription.subscribe(TOLD)
+                    await subscription.subscribe(CHANNEL)
                     for code in list(self._watchers):
                         self._wake(code)
-                    await self._hear(subscription)
+                    await self._read_messages(subscription)
             except (RedisError, OSError, Away):
                 pass
             except Exception as fault:  # the subscription must continue
                 logging.getLogger(__name__).error("A message of Redis could not be read", exc_info=fault)
             await asyncio.sleep(AGAIN)
 
-    async def _hear(self, told: Any) -> None:
+    async def _read_messages(self, subscription: Any) -> None:
         lived = self.now()
         while True:
-            message = await told.get_message(timeout=LIVES / 4)
+            message = await subscription.get_message(timeout=LIVES / 4)
             if message is not None:
                 self._wake(message["data"].decode())
             if self.now() - lived > LIVES / 4:
@@ -284,7 +284,7 @@ class RedisStore:
             return
         if code not in self._watchers:
             return
-        self._fetched[code] = self._beside(self.get(code))
+        self._fetched[code] = self._start_task(self.get(code))
         for event in self._watchers[code]:
             event.set()
 
@@ -292,16 +292,16 @@ class RedisStore:
         """Publishes a message after `LATER`, once for all changes until then."""
         if news not in self._waiting:
             self._waiting.add(news)
-            self._beside(self._tell(news))
+            self._start_task(self._publish(news))
 
-    async def _tell(self, news: str) -> None:
+    async def _publish(self, news: str) -> None:
         await asyncio.sleep(LATER)
         self._waiting.discard(news)
-        await self.client.publish(TOLD, news)
+        await self.client.publish(CHANNEL, news)
 
-    def _beside(self, made: Any) -> asyncio.Task[Any]:
+    def _start_task(self, awaitable: Any) -> asyncio.Task[Any]:
         """Starts a task and references it until it is done; only an awaiting caller sees its error."""
-        self._tasks.add(task := asyncio.ensure_future(made))
+        self._tasks.add(task := asyncio.ensure_future(awaitable))
         task.add_done_callback(self._tasks.discard)
         task.add_done_callback(lambda done: done.cancelled() or done.exception())
         return task

@@ -21,7 +21,7 @@ MAX_POINTER = 300
 MAX_OPTIONS = 12
 MAX_WORD = 40
 MAX_VOTES = 1000  # on one question: twice the limit of followers
-MAX_TOLD = 30  # different words in the result: all options and the most frequent other words
+MAX_WORDS_LISTED = 30  # different words in the result: all options and the most frequent other words
 
 
 def new_code() -> str:
@@ -47,7 +47,7 @@ def sealed(secret: str) -> str:
 
 
 @dataclass(frozen=True)
-class Question:
+class RoomQuestion:
     """Question to the class: some options, or any other word."""
 
     number: int
@@ -59,7 +59,7 @@ class Question:
     votes: dict[str, str] = field(default_factory=dict)  # word by the random number of a browser
     over: bool = False  # closed: no longer on any screen
 
-    def told(self) -> dict[str, Any]:
+    def describe(self) -> dict[str, Any]:
         """Returns the public values. After the answer they include `votes` by word and `others`, the votes for words
         that are not listed. Options are always listed if they have votes. The sum is `voted`."""
         values = {"number": self.number, "kind": self.kind, "text": self.text, "options": list(self.options)}
@@ -67,7 +67,7 @@ class Question:
         if self.answer is None:
             return values
         counts = Counter(self.votes.values()).most_common()
-        of_own = [word for word, _ in counts if word not in self.options][: MAX_TOLD - len(self.options)]
+        of_own = [word for word, _ in counts if word not in self.options][: MAX_WORDS_LISTED - len(self.options)]
         votes = {word: count for word, count in counts if word in {*self.options, *of_own}}
         others = len(self.votes) - sum(votes.values())
         return values | {"answer": self.answer, "votes": votes, "others": others, "model": list(self.model)}
@@ -77,12 +77,12 @@ class Question:
 class Score:
     """Number of questions so far, with the class's share of votes and the model's probability on their answers (sums)."""
 
-    asked: int = 0
+    questions: int = 0
     people: float = 0.0
     model: float = 0.0
 
     def to_json(self) -> dict[str, Any]:
-        return {"asked": self.asked, "people": self.people, "model": self.model}
+        return {"asked": self.questions, "people": self.people, "model": self.model}
 
 
 @dataclass(frozen=True)
@@ -96,7 +96,7 @@ class Room:
     version: int = 0  # grows with every change
     pointer: str = ""  # name of the thing under the lecturer's pointer
     blank: bool = False
-    question: Question | None = None
+    question: RoomQuestion | None = None
     score: Score = Score()
     heard: float = 0.0  # time of the last sign of the lecturer's browser that was not a move
     away: bool = False  # the lecturer is not connected
@@ -120,16 +120,16 @@ class Room:
         """Returns the room with its lecturer away; unchanged if the lecturer is not silent."""
         return replace(self, away=True, version=self.version + 1) if self.is_silent(since) else self
 
-    def told(self, lecturer: bool = False) -> dict[str, Any]:
+    def describe(self, lecturer: bool = False) -> dict[str, Any]:
         """Returns the values that followers and the lecturer receive."""
         values = {"version": self.version, "address": self.address, "pointer": self.pointer, "blank": self.blank}
         values |= {"away": self.away}
-        question = self.question.told() if self.question and not self.question.over else None
+        question = self.question.describe() if self.question and not self.question.over else None
         return values | {"question": question, "score": self.score.to_json()} | ({"lecturer": True} if lecturer else {})
 
     def shows(self, change: dict[str, Any], now: float) -> Room:
         """Returns the room with a new `address`, `pointer` or `blank`; raises ValueError for anything else."""
-        _known(change, {"address", "pointer", "blank"})
+        _check_names(change, {"address", "pointer", "blank"})
         address, pointer = change.get("address", self.address), change.get("pointer", self.pointer)
         if not _is_address(address):
             raise ValueError(f"address is not the address of a page; expected /… with at most {MAX_ADDRESS} characters.")
@@ -149,7 +149,7 @@ class Room:
         if not isinstance(model, list) or len(model) != len(options) or not all(map(_is_share, model)):
             raise ValueError("Each option needs a probability from 0 to 1.")
         number = self.question.number + 1 if self.question else 1
-        question = Question(number, kind, text, tuple(options), tuple(map(float, model)))
+        question = RoomQuestion(number, kind, text, tuple(options), tuple(map(float, model)))
         return replace(self, question=question, version=self.version + 1, moved=now, away=False)
 
     def votes(self, voter: Any, number: Any, word: Any) -> Room:
@@ -179,7 +179,7 @@ class Room:
             raise ValueError("The answer is not one of the options.")
         people = Counter(question.votes.values())[answer] / max(1, len(question.votes))
         model = question.model[question.options.index(answer)]
-        score = Score(self.score.asked + 1, self.score.people + people, self.score.model + model)
+        score = Score(self.score.questions + 1, self.score.people + people, self.score.model + model)
         question = replace(question, answer=answer)
         return replace(self, question=question, score=score, version=self.version + 1, moved=now, away=False)
 
@@ -199,11 +199,11 @@ class Room:
             raise ValueError("This room is from another version of the lab.")
         if question := values["question"]:
             question["options"], question["model"] = tuple(question["options"]), tuple(question["model"])
-            values["question"] = Question(**question)
+            values["question"] = RoomQuestion(**question)
         return cls(**values | {"score": Score(*(values["score"][name] for name in ("asked", "people", "model")))})
 
 
-def _known(change: dict[str, Any], names: set[str]) -> None:
+def _check_names(change: dict[str, Any], names: set[str]) -> None:
     if unknown := sorted(set(change) - names):
         raise ValueError(f"{unknown[0][:40]!r} is unknown; expected {', '.join(sorted(names))}.")
 
@@ -216,9 +216,9 @@ def _is_address(value: Any) -> bool:
     return not {".", ".."} & set(match[1].lower().replace("%2e", ".").split("/"))
 
 
-def _is_text(value: Any, most: int) -> bool:
+def _is_text(value: Any, max_length: int) -> bool:
     """Returns True for a text of bounded length without lone surrogates, which have no encoding."""
-    return isinstance(value, str) and len(value) <= most and not any("\ud800" <= char <= "\udfff" for char in value)
+    return isinstance(value, str) and len(value) <= max_length and not any("\ud800" <= char <= "\udfff" for char in value)
 
 
 def _are_words(values: Any) -> bool:

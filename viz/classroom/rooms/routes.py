@@ -36,11 +36,11 @@ from viz.classroom.rooms import follow
 from viz.classroom.rooms.access import (
     ELSEWHERE,
     NO_PLACE,
-    Crowd,
-    Door,
+    AccessControl,
+    NetworkLimits,
     address_of,
+    read_json,
     refusal,
-    said,
 )
 from viz.classroom.rooms.documents import (
     Document,
@@ -78,7 +78,7 @@ class Rooms:
 
     def __init__(self, store: Store, more: Sequence[Route] = ()) -> None:
         """Creates the routes; `more` are the routes of the followers' page."""
-        self.store, self.door, self.crowd, self.documents = store, Door(store), Crowd(), Documents()
+        self.store, self.door, self.crowd, self.documents = store, AccessControl(store), NetworkLimits(), Documents()
         self.presence = Presence(store)
         self.closing = asyncio.Event()  # the server stops; followers reconnect later
         moves: dict[str, Callable[[Room, dict[str, Any]], Room]] = {
@@ -123,10 +123,10 @@ class Rooms:
         return JSONResponse(room, 201)
 
     async def look(self, request: Request) -> Response:
-        return JSONResponse((await self.door.room(request)).told(), headers={"cache-control": "no-store"})
+        return JSONResponse((await self.door.room(request)).describe(), headers={"cache-control": "no-store"})
 
     async def here(self, request: Request) -> Response:
-        await self.presence.hear((await self.door.own(request)).code)
+        await self.presence.mark_lecturer_seen((await self.door.own(request)).code)
         return Response(status_code=204)
 
     async def end(self, request: Request) -> Response:
@@ -134,7 +134,7 @@ class Rooms:
         return Response(status_code=204)
 
     async def vote(self, request: Request) -> Response:
-        room, values = await self.door.room(request), await said(request)
+        room, values = await self.door.room(request), await read_json(request)
         vote = [values.get(name) for name in ("voter", "number", "word")]
         with self.crowd.voting(address_of(request), room, values.get("voter")):
             await self.store.change(room.code, lambda room: room.votes(*vote), quiet=True)
@@ -142,7 +142,7 @@ class Rooms:
 
     def _move(self, move: Callable[[Room, dict[str, Any]], Room]) -> Answer:
         async def moved(request: Request) -> Response:
-            room, values = await self.door.own(request), await said(request)
+            room, values = await self.door.own(request), await read_json(request)
             await self.store.change(room.code, lambda room: move(room, values))
             return Response(status_code=204)
 
@@ -180,7 +180,7 @@ class Rooms:
         room = await self.door.room(request)
         address = hosts.address_for_others(request.url.scheme, request.headers.get("host", ""))
         if address is None:
-            return PlainTextResponse(hosts.why_not_shared(), 409)
+            return PlainTextResponse(hosts.sharing_help(), 409)
         headers = {"cache-control": "no-store", "content-security-policy": "default-src 'none'"}
         return Response(_picture(f"{address}/follow/{room.code}"), media_type="image/svg+xml", headers=headers)
 
@@ -208,20 +208,20 @@ def _answered(does: Answer) -> Answer:
     return answered
 
 
-def _document(request: Request, made: Document, status: int = 200, sentence: bool = False) -> Response:
+def _document(request: Request, document: Document, status: int = 200, sentence: bool = False) -> Response:
     """Returns a document for a sandboxed frame; 304 if the browser has it."""
     headers = {
         "content-security-policy": f"{FRAMED}; {sentence_policy()}" if sentence else FRAMED,
         "cache-control": "no-cache",
-        "etag": f'"{made.tag}"',
+        "etag": f'"{document.tag}"',
         "vary": "accept-encoding",
         "x-content-type-options": "nosniff",
     }
-    if status == 200 and f'"{made.tag}"' in request.headers.get("if-none-match", ""):
+    if status == 200 and f'"{document.tag}"' in request.headers.get("if-none-match", ""):
         return Response(status_code=304, headers=headers)
     if "gzip" not in request.headers.get("accept-encoding", ""):
-        return Response(gzip.decompress(made.packed), status, headers, "text/html; charset=utf-8")
-    return Response(made.packed, status, headers | {"content-encoding": "gzip"}, "text/html; charset=utf-8")
+        return Response(gzip.decompress(document.packed), status, headers, "text/html; charset=utf-8")
+    return Response(document.packed, status, headers | {"content-encoding": "gzip"}, "text/html; charset=utf-8")
 
 
 is_mounted = False  # set by `viz.server.serve` if this process answers the routes

@@ -141,7 +141,7 @@ class MemoryStore:
             room = await self.get(code)
             yield room
             while True:
-                is_changed, before = await within(every, changed), room.version
+                is_changed, before = await wait_for(every, changed), room.version
                 room = await self.get(code)
                 if not is_changed:
                     yield None
@@ -179,12 +179,12 @@ def watching(code: str, *where: dict[str, set[asyncio.Event]]) -> Iterator[async
                 del each[code]
 
 
-async def within(seconds: float, told: asyncio.Event) -> bool:
+async def wait_for(seconds: float, event: asyncio.Event) -> bool:
     """Waits for an event and clears it; returns False after a timeout."""
     try:
         async with asyncio.timeout(seconds):
-            await told.wait()
+            await event.wait()
     except TimeoutError:
         return False
-    told.clear()
+    event.clear()
     return True

@@ -95,14 +95,14 @@ class Events(Response):
         followers = 0
         with contextlib.suppress(Away):
             followers = await self.store.followers(self.code)
-        return json.dumps(room.told() | {"followers": followers})
+        return json.dumps(room.describe() | {"followers": followers})
 
 
 def text_of(room: Room) -> str:
     """Returns the followers' JSON, created once for all of them."""
     key = room.seal, room.version
     if (text := _TEXTS.get(key)) is None:
-        text = _TEXTS[key] = json.dumps(room.told())
+        text = _TEXTS[key] = json.dumps(room.describe())
     return text
 
 

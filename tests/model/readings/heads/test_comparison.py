@@ -24,7 +24,7 @@ def test_alignment_is_the_longest_common_part():
     found = align(["the", "dog", "was", "tired", "."], ["the", "cat", "was", "tired", "."])
     assert found.columns == ((0, 0), (1, 1), (2, 2), (3, 3), (4, 4))
     assert found.same == (True, False, True, True, True) and not found.is_equal
-    assert found.common == ((0, 0), (2, 2), (3, 3), (4, 4)) and found.alone == ((), ())
+    assert found.common == ((0, 0), (2, 2), (3, 3), (4, 4)) and found.unpaired == ((), ())
 
 
 @pytest.mark.parametrize(

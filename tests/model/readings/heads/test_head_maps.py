@@ -9,7 +9,7 @@ import torch
 from model.inference.analyse import analyse
 from model.inference.request import Request
 from model.network.attention import MultiHeadAttention
-from model.readings.heads.head_maps import MEASURES, detail, measured
+from model.readings.heads.head_maps import MAP_READINGS, detail, head_map
 from model.readings.heads.patterns import rollout
 from model.readings.tokens.token_attribution import value_norms
 from model.trace import KINDS, Site
@@ -27,10 +27,10 @@ def read(tiny_checkpoint):
 
 @pytest.mark.parametrize("head", [None, 0, 1])
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("measure", MEASURES)
+@pytest.mark.parametrize("measure", MAP_READINGS)
 def test_rows_sum_to_one_and_forbidden_cells_are_empty(read, kind, head, measure):
     trace, norms = read
-    values = measured(trace, norms, Site(kind, 1), head, measure)
+    values = head_map(trace, norms, Site(kind, 1), head, measure)
     assert values.shape == trace.patterns[Site(kind, 1)].shape[1:]
     np.testing.assert_allclose(values.sum(-1), 1, atol=1e-5)
     assert (values[~trace.masks[Site(kind, 1)]] == 0).all()
@@ -40,11 +40,11 @@ def test_contributions_are_weights_times_norms(read):
     trace, norms = read
     site = Site("cross", 0)
     parts = trace.patterns[site] * norms[site][:, None]
-    shares = measured(trace, norms, site, 1, "contribution")
+    shares = head_map(trace, norms, site, 1, "contribution")
     np.testing.assert_allclose(shares * parts[1].sum(-1, keepdims=True), parts[1], rtol=1e-5)
     summed = parts.sum(0)
     np.testing.assert_allclose(
-        measured(trace, norms, site, None, "contribution"), summed / summed.sum(-1, keepdims=True), rtol=1e-5
+        head_map(trace, norms, site, None, "contribution"), summed / summed.sum(-1, keepdims=True), rtol=1e-5
     )
 
 
@@ -52,18 +52,18 @@ def test_cross_rollout_goes_through_the_encoder(read):
     trace, norms = read
     encoder = rollout(np.stack([trace.patterns[Site("encoder", n)] for n in (0, 1)]))[-1]
     expected = trace.patterns[Site("cross", 1)].mean(0) @ encoder
-    np.testing.assert_allclose(measured(trace, norms, Site("cross", 1), 0, "rollout"), expected)
+    np.testing.assert_allclose(head_map(trace, norms, Site("cross", 1), 0, "rollout"), expected)
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_merged_words_have_labels_and_rows(read, kind):
     trace, norms = read
     site = Site(kind, 0)
-    values = measured(trace, norms, site, 0, "weights")
+    values = head_map(trace, norms, site, 0, "weights")
     found = detail(trace, site.kind, values, trace.mask(site, 0), merge=True, hide=False, mass=0.75)
     queries = trace.source if kind == "encoder" else trace.inputs
     assert len(found.queries) == len(set(queries.words)) < len(queries.words)
-    assert found.values.shape == found.allowed.shape == found.kept.shape == (len(found.queries), len(found.keys))
+    assert found.values.shape == found.allowed.shape == found.lines.shape == (len(found.queries), len(found.keys))
     assert "".join(found.queries) == "".join(queries.labels)
     np.testing.assert_allclose(found.values.sum(-1), 1, atol=1e-6)
     assert len(found.rows) == len(queries)

@@ -7,14 +7,14 @@ from model.readings.heads.head_metrics import (
     METRICS,
     Metric,
     Rows,
+    applicable_metrics,
     head_metrics,
     metrics_of,
     order,
     orders,
     register,
-    telling,
 )
-from model.readings.heads.patterns import heaviest, is_punctuation, merged, rank_correlation, rollout
+from model.readings.heads.patterns import heaviest, is_punctuation, merge_words, rank_correlation, rollout
 
 RANDOM = np.random.default_rng(0)
 
@@ -51,10 +51,13 @@ def test_what_punctuation_is(label, expected):
 
 def test_metrics_fixed_by_the_mask_are_left_out():
     causal, full = np.tri(4, dtype=bool), np.ones((4, 4), dtype=bool)
-    decoder, encoder = telling(causal, ("<s>", "a", "b", "c"), True), telling(full, ("a", "b", ".", "</s>"), True)
+    decoder, encoder = (
+        applicable_metrics(causal, ("<s>", "a", "b", "c"), True),
+        applicable_metrics(full, ("a", "b", ".", "</s>"), True),
+    )
     assert {"previous", "same", "start"} <= set(decoder) and not {"next", "end", "punctuation"} & set(decoder)
     assert {"previous", "same", "next", "end", "punctuation"} <= set(encoder) and "start" not in encoder
-    cross = telling(full, ("a", "b", ".", "</s>"), False)
+    cross = applicable_metrics(full, ("a", "b", ".", "</s>"), False)
     assert not {"previous", "same", "next", "distance"} & set(cross) and {"entropy", "end"} <= set(cross)
 
 
@@ -76,16 +79,18 @@ def test_similar_heads_stand_together():
 
 def test_registered_metric_is_measured_and_ordered(monkeypatch):
     monkeypatch.setattr("model.readings.heads.head_metrics.METRICS", dict(METRICS))
-    register(Metric("first", "On first", "Share of the weight on the token `a`", lambda r: r.on("a".__eq__), order="most"))
+    register(
+        Metric("first", "On first", "Share of the weight on the token `a`", lambda r: r.weight_on("a".__eq__), order="most")
+    )
     heads = np.stack([np.eye(3), np.eye(3)[[0, 0, 0]], np.eye(3)[[2, 2, 2]]])
     assert head_metrics(heads, "abc")["first"].tolist() == pytest.approx([1 / 3, 1, 0])
     assert order(heads, "first", "abc") == [1, 0, 2]
     assert orders()[-2:] == ("first", "similarity")
     for taken in ("first", "similarity"):
         with pytest.raises(ValueError, match=f"There is a metric or an order '{taken}' already"):
-            register(Metric(taken, "", "", lambda rows: rows.at(0)))
+            register(Metric(taken, "", "", lambda rows: rows.weight_at(0)))
     with pytest.raises(ValueError, match="The order of 'x' is 'up'; expected 'least', 'most' or None"):
-        Metric("x", "", "", lambda rows: rows.at(0), order="up")
+        Metric("x", "", "", lambda rows: rows.weight_at(0), order="up")
 
 
 def gini(rows: Rows) -> np.ndarray:
@@ -103,8 +108,8 @@ def test_metric_that_is_zero_on_an_even_pattern_applies(monkeypatch):
     keys, causal = ("<s>", "a", "b", "c"), np.tri(4, dtype=bool)
     even = causal / causal.sum(-1, keepdims=True)
     for kind, is_self in ((np.ones((4, 4), dtype=bool), False), (causal, True)):
-        assert "gini" in telling(kind, keys, is_self)
-    assert "gini" not in telling(np.zeros((4, 4), dtype=bool), keys, True)
+        assert "gini" in applicable_metrics(kind, keys, is_self)
+    assert "gini" not in applicable_metrics(np.zeros((4, 4), dtype=bool), keys, True)
     values = head_metrics(np.stack([even, np.eye(4)]), keys, mask=causal)["gini"]
     np.testing.assert_allclose(values, [0, np.mean([0, 1 / 2, 2 / 3, 3 / 4])], atol=1e-12)
     some = head_metrics(np.stack([even, np.eye(4)]), keys, [1, 3], causal)["gini"]
@@ -135,7 +140,7 @@ def test_weight_outside_a_metrics_cells_counts_for_nothing(name):
 
 def test_pieces_merge_into_words_by_hand():
     pattern = np.array([[0.1, 0.2, 0.7], [0.5, 0.3, 0.2], [0.0, 0.4, 0.6]])
-    found = merged(pattern, [0, 0, 1], [0, 1, 1])
+    found = merge_words(pattern, [0, 0, 1], [0, 1, 1])
     np.testing.assert_allclose(found, [[0.3, 0.7], [0.0, 1.0]])
 
 
@@ -180,7 +185,7 @@ def test_induction_metric_by_hand():
     perfect[4], perfect[5] = np.eye(6)[2], np.eye(6)[3]
     found = head_metrics(np.stack([even, perfect]), keys)["induction"]
     np.testing.assert_allclose(found, [(1 / 5 + 1 / 6) / 2, 1])
-    assert "induction" in telling(weights.astype(bool), keys, True)
+    assert "induction" in applicable_metrics(weights.astype(bool), keys, True)
     for other in (("<s>", "<s>", "b", "c", "d", "e"), ("<s>", "b", "b", "c", "d", "e")):
-        assert "induction" not in telling(weights.astype(bool), other, True)
+        assert "induction" not in applicable_metrics(weights.astype(bool), other, True)
     assert np.isnan(head_metrics(even[None, :, :3], keys[:3])["induction"]).all()  # cross-attention has more rows than keys

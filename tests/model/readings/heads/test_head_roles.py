@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from model.readings.heads.head_roles import ROWS, head_roles
+from model.readings.heads.head_roles import MIN_ROWS, head_roles
 
 N = 12
 KEYS = ("<s>", *"abcdefghij", "</s>")
@@ -40,10 +40,10 @@ def test_a_sink_is_one_above_three_tenths(token, at):
 
 
 def test_too_few_rows_name_no_role():
-    assert names(shifted(1), rows=range(ROWS - 1)) == []
+    assert names(shifted(1), rows=range(MIN_ROWS - 1)) == []
     ((role,),) = head_roles(shifted(1, wrong=1)[None], KEYS, range(N))
     assert role.share == pytest.approx(10 / 11)
-    assert role.told.startswith("In 0.91 of 11 rows of this sentence") and "Voita et al. 2019" in role.told
+    assert role.sentence.startswith("In 0.91 of 11 rows of this sentence") and "Voita et al. 2019" in role.sentence
     masked = shifted(1)
     masked[2:] = 0  # rows that may look at nothing count in no mean
     assert names(masked) == []

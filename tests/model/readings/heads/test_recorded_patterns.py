@@ -12,11 +12,11 @@ from model.config import PAD, SCHEMES
 from model.decoding.strategy import Decoding
 from model.inference.analyse import analyse
 from model.inference.request import Request
-from model.readings.heads.head_maps import measured
+from model.readings.heads.head_maps import head_map
 from model.readings.logits.score_writers import score_writers
 from model.readings.stages.layer_inputs import activations
 from model.readings.stages.other_patterns import other_patterns
-from model.readings.stages.scaling import numbers, of_site
+from model.readings.stages.scaling import site_scaling, softmax_statistics
 from model.readings.stages.unfold import unfold
 from model.readings.tokens.token_attribution import value_norms
 from tests.support import scheme_helpers, tiny
@@ -66,7 +66,7 @@ def test_length_and_scaling_give_the_recorded_pattern(make, number, code, asked,
                 assert np.nanmax(patterns.window.distance) < 1e-5
             if site.of.queries == "source":
                 allowed &= np.array([token != PAD for token in trace.source.ids])[:, None]
-            made, own = of_site(checkpoint, analysis, site), numbers(trace.scores[site], pattern, allowed)
+            made, own = site_scaling(checkpoint, analysis, site), softmax_statistics(trace.scores[site], pattern, allowed)
             here = made.divided if analysis.request.intervention.scaling else made.undivided
             for name in ("variance", "largest", "entropy", "gradient"):
                 np.testing.assert_allclose(getattr(here, name), getattr(own, name), err_msg=name, **CLOSE)
@@ -92,7 +92,7 @@ def test_stages_and_writers_end_in_the_recorded_row(make, number, code, asked, p
             assert writers.weight == pytest.approx(pattern[head, query, key], rel=1e-4, abs=1e-5)
             assert writers.score == pytest.approx(trace.scores[site][head, query, key], rel=1e-4, abs=1e-5)
             assert writers.remainder == pytest.approx(0, abs=1e-9)
-            parts = measured(trace, norms, site, head, "contribution")[query]
+            parts = head_map(trace, norms, site, head, "contribution")[query]
             assert parts[count:].sum() == 0 and (parts.sum() == pytest.approx(1) or not parts.any())
 
 

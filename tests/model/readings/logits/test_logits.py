@@ -14,7 +14,7 @@ from model.inference.source_reading import blank_places
 from model.network import masks
 from model.network.context import Pass
 from model.network.layers import FUNCTIONS
-from model.readings.logits.choice_logits import of_choice
+from model.readings.logits.choice_logits import choice_logits
 from model.readings.logits.direct_logits import Writer, direct_logits
 from model.readings.logits.logit_lens import Lens, lens
 from model.readings.logits.residual_writers import AT_ZERO, factor
@@ -72,7 +72,7 @@ def test_the_parts_add_up_in_every_variant(tokenizer, changes):
 def test_sum_names_the_norms_whose_scales_it_holds(tokenizer, changes, held):
     checkpoint = doubled(tokenizer, **changes)
     analysis = analyse(checkpoint, Request(TEXT))
-    assert direct_logits(checkpoint, analysis, 0, analysis.trace.outputs.ids[0], 7).held == held
+    assert direct_logits(checkpoint, analysis, 0, analysis.trace.outputs.ids[0], 7).linearized == held
 
 
 @pytest.mark.parametrize("asked", ASKED, ids=str)
@@ -208,7 +208,7 @@ def blank_made():
 
 def checked(checkpoint, analysis, place, token, rival):
     """The split, which adds up to what the pass gave, and whose heads add up over the tokens."""
-    found, logits = of_choice(checkpoint, analysis, place, token, rival), analysis.trace.logits[place]
+    found, logits = choice_logits(checkpoint, analysis, place, token, rival), analysis.trace.logits[place]
     assert abs(found.remainder) < 1e-9 and np.abs(found.values).max() > 1e-3
     assert found.difference == pytest.approx(logits[token] - logits[rival], abs=1e-4)
     assert found.by_kind["encoder"].sum() == pytest.approx(found.heads("encoder").sum(), abs=1e-9)
@@ -223,7 +223,7 @@ def test_parts_add_up_through_every_head(blank_made, changes):
     assert len(blanks) == 3
     for place in (*blanks, 0):
         found = checked(checkpoint, analysis, place, 17, 23)
-    assert ("the factors " in found.held) is checkpoint.config.output_transform
+    assert ("the factors " in found.linearized) is checkpoint.config.output_transform
 
 
 @pytest.mark.parametrize("asked", BLANK_ASKED, ids=str)

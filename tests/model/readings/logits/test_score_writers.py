@@ -60,9 +60,9 @@ def adds_up(checkpoint, analysis, tolerance=1e-10):
             assert abs(found.remainder) < tolerance, site
             assert found.score == pytest.approx(trace.scores[site][1, query, key], abs=1e-4)
             assert found.weight == pytest.approx(trace.patterns[site][1, query, key], abs=1e-6)
-            assert found.seen == trace.mask(site, 1)[query, key]
-            folded = found.folded(3)
-            assert folded.values.shape == (len(folded.asks), len(folded.answers)) <= (4, 4)
+            assert found.is_allowed == trace.mask(site, 1)[query, key]
+            folded = found.fold(3)
+            assert folded.values.shape == (len(folded.query_writers), len(folded.key_writers)) <= (4, 4)
             assert folded.values.sum() == pytest.approx(found.values.sum(), abs=1e-10)
 
 
@@ -106,7 +106,7 @@ def test_by_hand(tokenizer):
         return once, 1 / ((total * once + bias).square().mean() + 1e-5).sqrt()
 
     (q1, q2), (k1, k2) = scaled(x + added[2]), scaled(y + added[4])
-    place = {writer: n for n, writer in enumerate(found.asks)}
+    place = {writer: n for n, writer in enumerate(found.query_writers)}
     part = found.values[place[Writer("token")]]
     asked = 3 * x[0] * q1 * q2
     want = {
@@ -117,17 +117,17 @@ def test_by_hand(tokenizer):
         Writer("bias"): 0.0,
         Writer("own"): 0.0,
     }
-    assert set(found.answers) == set(want)
+    assert set(found.key_writers) == set(want)
     for writer, value in want.items():
-        assert part[found.answers.index(writer)] == pytest.approx(float(value), abs=1e-10)
+        assert part[found.key_writers.index(writer)] == pytest.approx(float(value), abs=1e-10)
     assert found.values.sum() == pytest.approx(found.score, abs=1e-10)
 
 
 def test_decoder_writers_ask_and_encoder_writers_answer(tokenizer):
     checkpoint = doubled(tokenizer)
     found = score_writers(checkpoint, analyse(checkpoint, Request(TEXT)), Site("cross", 1), 0, 1, 2)
-    assert {w.site.kind for w in found.asks if w.site} == {"decoder", "cross"}
-    assert {w.site.kind for w in found.answers if w.site} == {"encoder"}
-    assert Writer("head", Site("decoder", 1), 1) in found.asks
-    assert Writer("head", Site("cross", 1), 0) not in found.asks
-    assert [w.layer for w in found.answers if w.kind == "feed-forward"] == [0, 1]
+    assert {w.site.kind for w in found.query_writers if w.site} == {"decoder", "cross"}
+    assert {w.site.kind for w in found.key_writers if w.site} == {"encoder"}
+    assert Writer("head", Site("decoder", 1), 1) in found.query_writers
+    assert Writer("head", Site("cross", 1), 0) not in found.query_writers
+    assert [w.layer for w in found.key_writers if w.kind == "feed-forward"] == [0, 1]

@@ -15,7 +15,14 @@ from model.edits.intervention import Intervention
 from model.inference.decisions import turns
 from model.inference.request import Request
 from model.network.positions import sinusoidal
-from model.readings.positions.sentence_positions import FAR, SIDES, learned_table, sentence_positions, try_variants, variants
+from model.readings.positions.sentence_positions import (
+    FAR,
+    SIDES,
+    learned_table,
+    position_edits,
+    sentence_positions,
+    try_variants,
+)
 from tests.support import tiny
 
 SENTENCE = "The fox sees the fox."
@@ -87,9 +94,9 @@ def test_rotary_positions_add_nothing_and_change_the_scores(made):
 def test_variant_equals_the_analysis_of_its_edit(made, kind, decoding):
     checkpoint = made[kind]
     plain = Request(SENTENCE, decoding=decoding, branches=((9,),) if decoding.strategy == "greedy" else ())
-    tried = try_variants(checkpoint, plain, analyse(checkpoint, plain), variants(3))
-    assert len(tried) == len(variants(3))
-    for edit, found in zip(variants(3), tried, strict=True):
+    tried = try_variants(checkpoint, plain, analyse(checkpoint, plain), position_edits(3))
+    assert len(tried) == len(position_edits(3))
+    for edit, found in zip(position_edits(3), tried, strict=True):
         asked = dataclasses.replace(plain, intervention=Intervention(edits=(edit,)), mode="again")
         again, given = (analyse(checkpoint, dataclasses.replace(asked, mode=mode)) for mode in ("again", "given"))
         lost = given.trace.token_log_probs.sum() - given.baseline.trace.token_log_probs.sum()
@@ -100,14 +107,14 @@ def test_variant_equals_the_analysis_of_its_edit(made, kind, decoding):
         if found.same:
             assert not any(found.changed)
         parted = [each.told(checkpoint.target_tokenizer.piece) for each in turns(again) if each.is_tie]
-        assert found.tipped == "".join(parted)
+        assert found.near_tie == "".join(parted)
 
 
 def test_variant_beyond_a_learned_table_is_refused(tokenizer):
     checkpoint = tiny.checkpoint(tokenizer, positions="learned", max_positions=190)
     request = Request(SENTENCE, decoding=Decoding(limit=8))
-    tried = try_variants(checkpoint, request, analyse(checkpoint, request), variants(3))
-    for edit, found in zip(variants(3), tried, strict=True):
+    tried = try_variants(checkpoint, request, analyse(checkpoint, request), position_edits(3))
+    for edit, found in zip(position_edits(3), tried, strict=True):
         assert isinstance(found, ValueError) == (edit.amount == FAR)
         if edit.amount == FAR:
             with pytest.raises(ValueError, match=re.escape(str(found))):

@@ -15,8 +15,8 @@ from torch import nn
 
 from model.network import masks
 from model.network.context import Pass
-from model.readings.stages.blueprint import Block, blueprint
-from model.readings.stages.stage_values import HERE, Lines, Reference, find
+from model.readings.stages.blueprint import ArchitectureBlock, blueprint
+from model.readings.stages.stage_values import HERE, Reference, SourceLines, source_lines
 from model.trace import Probe, Site
 from tests.support import tiny
 
@@ -45,17 +45,17 @@ class Built:
         return self.model.config
 
 
-def planned(**changes) -> tuple[nn.Module, tuple[Block, ...]]:
+def planned(**changes) -> tuple[nn.Module, tuple[ArchitectureBlock, ...]]:
     model = tiny.model(**({"decoder_layers": 1, "max_positions": 11} | changes))
     return model, blueprint(Built(model), S, T)
 
 
-def only(blocks, **fields) -> Block:
+def only(blocks, **fields) -> ArchitectureBlock:
     (found,) = [b for b in blocks if all(getattr(b, name) == value for name, value in fields.items())]
     return found
 
 
-def sizes(block: Block) -> dict[str, tuple[int, ...]]:
+def sizes(block: ArchitectureBlock) -> dict[str, tuple[int, ...]]:
     return {shape.name: shape.numbers for shape in block.shapes}
 
 
@@ -167,9 +167,9 @@ class Second:
 '''
 
 
-def look(folder: Path, function: str, name: str, calls: str = "", source: str = SOURCE) -> tuple[Lines, ...]:
+def look(folder: Path, function: str, name: str, calls: str = "", source: str = SOURCE) -> tuple[SourceLines, ...]:
     (folder / "module.py").write_text(source, encoding="utf-8")
-    return find(Reference("module.py", function, name, calls), folder)
+    return source_lines(Reference("module.py", function, name, calls), folder)
 
 
 @pytest.mark.parametrize(
@@ -201,7 +201,7 @@ def test_statements_are_located_by_the_assigned_name(tmp_path, function, name, c
 
 def test_lines_of_the_attention_formula_are_located():
     products, scores, scaled = (
-        find(Reference("attention.py", function, name))[0]
+        source_lines(Reference("attention.py", function, name))[0]
         for function, name in (("attention_scores", "products"), ("attention_scores", "scores"), ("finish_scores", "edited"))
     )
     assert products.text.startswith("products = query @ key.transpose(-2, -1)")

@@ -28,7 +28,7 @@ def test_rows_are_patterns_over_what_the_mask_allows(tiny_checkpoint, kind):
         assert ((other.distance[seen] > -1e-6) & (other.distance[seen] <= 1)).all()
         assert (~seen).sum() == (2 * 2 if kind == "encoder" else 0)  # padding asks nothing, in either head
         expected = [np.abs(a - b).sum(-1)[s].mean() / 2 for a, b, s in zip(other.values, found.softmax, seen, strict=True)]
-        assert other.heads == pytest.approx(expected, abs=1e-6)
+        assert other.head_distances == pytest.approx(expected, abs=1e-6)
 
 
 def test_linear_pattern_uses_the_queries_and_keys(tiny_checkpoint):
@@ -44,7 +44,7 @@ def test_wide_window_is_the_softmax(tiny_checkpoint):
     analysis, site = analyse(tiny_checkpoint, Request(TEXT)), Site("encoder", 0)
     length = len(analysis.trace.source)
     wide, narrow = (other_patterns(tiny_checkpoint, analysis, site, width).window for width in (length, 1))
-    assert max(wide.heads) < 1e-6
+    assert max(wide.head_distances) < 1e-6
     np.testing.assert_allclose(narrow.values, np.broadcast_to(np.eye(length), narrow.values.shape), atol=1e-6)
     own = analysis.whole.patterns[site]
     np.testing.assert_allclose(narrow.distance, 1 - np.diagonal(own, axis1=1, axis2=2), atol=1e-5)

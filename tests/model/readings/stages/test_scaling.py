@@ -9,7 +9,7 @@ import pytest
 
 from model.inference.analyse import analyse
 from model.inference.request import Request
-from model.readings.stages.scaling import jacobian_norm, numbers, of_site, spectral_norm
+from model.readings.stages.scaling import jacobian_norm, site_scaling, softmax_statistics, spectral_norm
 from model.trace import KINDS, Site
 from tests.support import tiny
 
@@ -18,7 +18,7 @@ TEXT = "The red fox takes a lamp."
 
 def test_two_keys_by_hand():
     scores = np.array([[[0.0, math.log(3)]]])
-    found = numbers(scores, np.array([[[0.25, 0.75]]]), np.ones((1, 1, 2), bool))
+    found = softmax_statistics(scores, np.array([[[0.25, 0.75]]]), np.ones((1, 1, 2), bool))
     assert found.variance[0] == pytest.approx(math.log(3) ** 2 / 2)  # over n - 1
     assert found.largest[0] == pytest.approx(0.75)
     assert found.entropy[0] == pytest.approx(0.25 * math.log(4) + 0.75 * math.log(4 / 3))
@@ -41,7 +41,7 @@ def test_spectral_norm_is_the_largest_eigenvalue(keys):
 
 def test_frobenius_and_spectral_norm_can_differ(shipped):
     analysis = analyse(shipped, Request("The dog didn't cross the street because it was too shy."))
-    found = of_site(shipped, analysis, Site("encoder", 2))
+    found = site_scaling(shipped, analysis, Site("encoder", 2))
     assert found.undivided.gradient[1] / found.divided.gradient[1] == pytest.approx(0.85, abs=0.01)
     assert found.undivided.spectral[1] / found.divided.spectral[1] == pytest.approx(1.19, abs=0.01)
 
@@ -50,9 +50,9 @@ def test_what_is_not_allowed_does_not_count():
     scores = np.array([[[5.0, 9.0, 9.0], [1.0, 3.0, 100.0]]])
     pattern = np.array([[[1.0, 0.0, 0.0], [0.5, 0.5, 0.0]]])
     allowed = np.array([[[True, False, False], [True, True, False]]])
-    found = numbers(scores, pattern, allowed)
+    found = softmax_statistics(scores, pattern, allowed)
     assert (found.variance[0], found.largest[0], found.gradient[0]) == pytest.approx((2.0, 0.5, 0.5))
-    lonely = numbers(scores[:, :1], pattern[:, :1], allowed[:, :1])
+    lonely = softmax_statistics(scores[:, :1], pattern[:, :1], allowed[:, :1])
     assert all(
         np.isnan(values).all()
         for values in (lonely.variance, lonely.largest, lonely.entropy, lonely.gradient, lonely.spectral)
@@ -65,11 +65,11 @@ def test_a_heads_numbers_are_those_of_its_trace(tokenizer, kind, changes):
     checkpoint = tiny.checkpoint(tokenizer, **changes)
     analysis, site = analyse(checkpoint, Request(TEXT, pad=2)), Site(kind, 1)
     trace = analysis.trace
-    found = of_site(checkpoint, analysis, site)
+    found = site_scaling(checkpoint, analysis, site)
     allowed = np.broadcast_to(trace.masks[site], trace.patterns[site].shape).copy()
     if kind == "encoder":
         allowed[:, [label == "<pad>" for label in trace.source.labels]] = False
-    own = numbers(trace.scores[site], trace.patterns[site], allowed)
+    own = softmax_statistics(trace.scores[site], trace.patterns[site], allowed)
     for name in ("variance", "largest", "entropy", "gradient", "spectral"):
         np.testing.assert_allclose(getattr(found.divided, name), getattr(own, name), rtol=1e-4, atol=1e-6)
     width = checkpoint.config.head_dim

@@ -19,9 +19,9 @@ from model.network import masks
 from model.network.context import Cache, Pass, shifted
 from model.network.transformer import build
 from model.readings.stages.blueprint import blueprint
-from model.readings.stages.cache_sizes import key_values
-from model.readings.stages.model_sizes import PRESETS, multiplied, of_config, operations, parameters
-from model.workshop.training.tasks import READS
+from model.readings.stages.cache_sizes import cache_sizes
+from model.readings.stages.model_sizes import PRESETS, matrix_weights, of_config, operations, parameters
+from model.workshop.training.tasks import READER_MODEL
 from tests.support import tiny
 
 VARIANTS = [
@@ -36,7 +36,7 @@ FAMILIES = [
     {"final_norm": False, "output_bias": True},
     {"family": "decoder-only", "encoder_layers": 0, "positions": "learned", "heads": 4},
     {"family": "encoder-only", "decoder_layers": 0, "embedding_norm": True, "output_transform": True, "output_bias": True},
-    {"family": "encoder-only", "output_transform": True, "output_bias": True, "follows": True} | READS,
+    {"family": "encoder-only", "output_transform": True, "output_bias": True, "follows": True} | READER_MODEL,
     {"family": "encoder-only", "decoder_layers": 0, "pooler": True, "pooling": "mean", "classes": ("good", "bad", "so")},
 ]
 
@@ -78,7 +78,7 @@ def test_operations_are_those_counted_in_a_pass(changes):
     assert length * sum(operations(of_config(model.config), length)) + a_text == counter.get_total_flops()
     forms = PRESETS["bert-base"].architecture  # whose head that fills in blanks is left out
     inner = 12 * (4 * forms.d_model**2 + 2 * forms.d_model * forms.d_ff)
-    assert multiplied(forms) == (inner, 0)
+    assert matrix_weights(forms) == (inner, 0)
 
 
 @pytest.mark.parametrize(
@@ -113,7 +113,7 @@ EACH = pytest.mark.parametrize("family", CACHE_FAMILIES)
 def test_bytes_are_those_of_the_tensors_at_each_step(tokenizer, family, dtype):
     lab = tiny.checkpoint(tokenizer, dtype=dtype, **CACHE_FAMILIES[family])
     found = analyse(lab, Request(TEXT, decoding=Decoding(limit=16)))
-    told, model = key_values(lab, found), lab.model.requires_grad_(False)
+    told, model = cache_sizes(lab, found), lab.model.requires_grad_(False)
     inputs, memory, cross = shifted(torch.tensor([found.trace.outputs.ids])), None, None
     if found.trace.source is not None:
         source = torch.tensor([found.trace.source.ids])

@@ -15,14 +15,14 @@ from model.config import END
 from model.decoding.strategy import Decoding
 from model.inference.analyse import analyse
 from model.inference.request import Request
-from model.readings.stages.unfold import Table, unfold
+from model.readings.stages.unfold import StageTable, unfold
 from model.trace import KINDS, Site
 from tests.support import tiny, unfold_helpers
 from tests.support.unfold_helpers import (
     CLOSE,
     MODELS,
     TEXT,
-    asked,
+    analyse_edited,
     everywhere,
     follow,
     last_row,
@@ -46,7 +46,7 @@ def make(tokenizer):
 @EACH
 def test_stages_stand_in_the_order_of_the_formula(make, name):
     checkpoint = make(name)
-    config, analysis = checkpoint.config, asked(checkpoint)
+    config, analysis = checkpoint.config, analyse_edited(checkpoint)
     for kind in KINDS:
         attended = ["input", *(["norm"] * config.norm_first), *BEFORE, *(["residual_norm"] * (not config.norm_first))]
         if config.positions == "rotary" and kind != "cross":
@@ -59,7 +59,7 @@ def test_stages_stand_in_the_order_of_the_formula(make, name):
 @EACH
 def test_stages_equal_the_recorded_pass(make, name):
     checkpoint = make(name)
-    analysis = asked(checkpoint)
+    analysis = analyse_edited(checkpoint)
     records, trace = recorded(checkpoint, analysis), analysis.trace
     for u in everywhere(checkpoint, analysis):
         record, h, t = records[u.site], u.head, u.query
@@ -87,7 +87,7 @@ def test_stages_equal_the_recorded_pass(make, name):
 @EACH
 def test_stream_reaches_the_prediction(make, name):
     checkpoint = make(name)
-    config, model, analysis = checkpoint.config, checkpoint.model, asked(checkpoint)
+    config, model, analysis = checkpoint.config, checkpoint.model, analyse_edited(checkpoint)
     up = [Site("encoder", n) for n in range(config.encoder_layers)]
     for t in (0, len(analysis.trace.source) - 1):
         rows = [unfold(checkpoint, analysis, site, 0, t) for site in up]
@@ -135,7 +135,7 @@ def test_two_tokens_by_hand(tokenizer):
         residual.norm.bias.copy_(torch.tensor(bias))
 
     u = unfold(checkpoint, analyse(checkpoint, Request("a", target="a")), Site("encoder", 0), 0, 1)
-    assert (u.asks, u.keys[1]) == ("</s>", "</s>") and len(u.keys) == 2
+    assert (u.query_label, u.keys[1]) == ("</s>", "</s>") and len(u.keys) == 2
     root = math.sqrt(2) * math.log(3)
     expected = {
         "input": [[[0, 2]], [[1, 0], [0, 2]]],
@@ -168,13 +168,13 @@ def test_two_tokens_by_hand(tokenizer):
 @EACH
 def test_names_shapes_and_lines(make, name):
     checkpoint = make(name)
-    config, analysis = checkpoint.config, asked(checkpoint)
+    config, analysis = checkpoint.config, analyse_edited(checkpoint)
     for kind in KINDS:
         site = Site(kind, 0)
         u = unfold(checkpoint, analysis, site, config.heads - 1, 2)
         trace = analysis.trace
         assert (u.site, u.head, u.query) == (site, config.heads - 1, 2)
-        assert (u.asks, u.keys) == (trace.queries(site)[2], trace.keys(site))
+        assert (u.query_label, u.keys) == (trace.queries(site)[2], trace.keys(site))
         sizes = {"B": 1, "H": config.heads, "T": len(trace.queries(site)), "S": len(u.keys), "1": 1}
         sizes |= {"D": config.d_model, "K": config.head_dim, "F": config.d_ff}
         for stage in u.stages:
@@ -187,7 +187,7 @@ def test_names_shapes_and_lines(make, name):
         assert marked == {None if kind == "cross" else 2}
 
 
-def check(table: Table, keys: int) -> None:
+def check(table: StageTable, keys: int) -> None:
     rows, columns = table.values.shape
     assert len(table.rows) == rows and table.values.dtype == np.float32 and np.isfinite(table.values).all()
     assert not table.values.flags.writeable

@@ -12,7 +12,7 @@ from model.inference.analysis import Analysis
 from model.readings.stages.unfold import unfold
 from model.trace import KINDS, Site
 from tests.support import unfold_helpers
-from tests.support.unfold_helpers import CLOSE, TARGET, asked, everywhere, follow, last_row, recorded, some
+from tests.support.unfold_helpers import CLOSE, TARGET, analyse_edited, everywhere, follow, last_row, recorded, some
 
 
 @pytest.fixture(scope="module")
@@ -75,7 +75,7 @@ CODES = [(code, *MADE[n % 2]) for n, code in enumerate([*STAGES, *POSITIONS])]
 @pytest.mark.parametrize(("code", "name", "mode"), CODES)
 def test_edit_marks_only_the_stage_that_it_changes(make, code, name, mode):
     checkpoint = make(name)
-    analysis = asked(checkpoint, code, mode=mode, pad=2, **TARGETS[mode])
+    analysis = analyse_edited(checkpoint, code, mode=mode, pad=2, **TARGETS[mode])
     records, whole, flagged = recorded(checkpoint, analysis), analysis.whole, set()
     for u in everywhere(checkpoint, analysis):
         flagged |= {(stage.name, *u.site, u.head, u.query) for stage in u.stages if stage.edited}
@@ -93,7 +93,7 @@ def test_edit_marks_only_the_stage_that_it_changes(make, code, name, mode):
 
 def test_a_row_that_sees_nothing_mixes_nothing(make):
     checkpoint = make("pre-norm")
-    u = unfold(checkpoint, asked(checkpoint, "block_cross.1.2_2-all"), Site("cross", 0), 1, 1)
+    u = unfold(checkpoint, analyse_edited(checkpoint, "block_cross.1.2_2-all"), Site("cross", 0), 1, 1)
     assert not any(u["mask"].tables[0].allowed)
     assert not u["softmax"].tables[0].values.any() and not u["mix"].tables[0].foot.any()
     assert not u["softmax"].edited and not u["mix"].edited

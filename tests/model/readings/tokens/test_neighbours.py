@@ -12,7 +12,7 @@ import torch
 
 from model.checkpoint import find
 from model.config import CONTROL_TOKENS
-from model.readings.tokens.merges import cut, learned
+from model.readings.tokens.merges import cut, learned_merges
 from model.readings.tokens.neighbours import RARE, cosines, language_of, nearest, survey
 from model.text.tokenizer import Tokenizer
 from tests.support import tiny
@@ -105,15 +105,15 @@ def test_the_merges_lead_to_the_tokenizers_ids(shipped, text):
 
 
 def test_each_step_joins_the_earliest_learned_pair(shipped):
-    merges = learned(shipped)
+    merges = learned_merges(shipped)
     for word in cut(shipped, " unconstitutionally reconnaissants anananana l'étoile").words:
         assert all(len(shipped.bytes_of([i])[0]) == 1 for i in word.start)
         for pieces, after, merge in zip(word.steps(), list(word.steps())[1:], word.merges, strict=False):
             there = [merges[pair][0] for pair in pairwise(pieces) if pair in merges]
             assert merge.rank == min(there)
-            assert (merge.rank, merge.token) == merges[pieces[merge.at], pieces[merge.at + 1]]
-            assert not any(merges.get(pair, (0,))[0] == merge.rank for pair in pairwise(pieces[: merge.at + 1]))
-            assert after == (*pieces[: merge.at], merge.token, *pieces[merge.at + 2 :])
-            joined = b"".join(shipped._raw(i) for i in pieces[merge.at : merge.at + 2])
+            assert (merge.rank, merge.token) == merges[pieces[merge.index], pieces[merge.index + 1]]
+            assert not any(merges.get(pair, (0,))[0] == merge.rank for pair in pairwise(pieces[: merge.index + 1]))
+            assert after == (*pieces[: merge.index], merge.token, *pieces[merge.index + 2 :])
+            joined = b"".join(shipped._raw(i) for i in pieces[merge.index : merge.index + 2])
             assert shipped._raw(merge.token) == joined
         assert not any(pair in merges for pair in pairwise(word.ids))

@@ -160,7 +160,9 @@ def test_every_field_of_the_configs_is_an_option():
     model = ModelConfig(260, 260, d_model=24, heads=3, positions="rotary", norm_first=False, window=4, norm="rmsnorm")
     training = TrainConfig(schedule="noam", precision="float32", epochs=3, learning_rate=0.5)
     expected = model.to_dict() | training.to_dict()
-    expected = {name: value for name, value in expected.items() if name not in train.FIXED}  # which follow from the data
+    expected = {
+        name: value for name, value in expected.items() if name not in train.DERIVED_FIELDS
+    }  # which follow from the data
     switches = ["--" + "no-" * (not v) + k.replace("_", "-") for k, v in expected.items() if isinstance(v, bool)]
     values = tiny.options(**{k: v for k, v in expected.items() if not isinstance(v, bool)})
     args = build_parser().parse_args(["train", "--data", "a", "--dev", "b", "--out", "c", *switches, *values])

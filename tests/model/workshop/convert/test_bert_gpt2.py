@@ -25,7 +25,7 @@ from model.readings.stages.blueprint import blueprint
 from model.trace import Site
 from model.workshop.convert.conversion import ConvertError
 from model.workshop.convert.hugging_face import ACTIVATIONS
-from model.workshop.convert.registry import convert, read
+from model.workshop.convert.registry import convert, read_model
 from tests.support import hugging_face
 from tests.support.floats import DOUBLE, assert_close
 
@@ -148,13 +148,13 @@ def test_the_heads_over_two_sentences_come_along(tmp_path):
 def test_a_tokenizer_json_cuts_as_its_older_form_does(folders, kind, tmp_path):
     folder = hugging_face.save(kind, tmp_path / kind)
     values = json.loads((checkpoints.find(str(convert(folder, tmp_path / "lab"))) / "tokenizer.json").read_text())
-    lab, older = values.pop("lab"), read(folder).source
+    lab, older = values.pop("lab"), read_model(folder).source
     for name in ("vocab.txt", "vocab.json", "merges.txt"):
         (folder / name).unlink(missing_ok=True)
     (folder / "tokenizer.json").write_text(json.dumps(values), encoding="utf-8")
     assert lab["tokens"][:3] == ["<pad>", "<s>", "</s>"]
     text = "The red fox sees an old king's boat."
-    assert read(folder).source.encode(text) == older.encode(text)
+    assert read_model(folder).source.encode(text) == older.encode(text)
     assert older.decode(older.encode("the red fox")) == "the red fox"
 
 

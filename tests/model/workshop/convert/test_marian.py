@@ -18,7 +18,7 @@ from model.io import foreign_checkpoints
 from model.network import positions
 from model.network.context import Pass, forced
 from model.trace import Probe
-from model.workshop.convert.conversion import ConvertError, Options
+from model.workshop.convert.conversion import ConversionOptions, ConvertError
 from model.workshop.convert.registry import convert
 from tests.support import marian
 
@@ -102,7 +102,9 @@ def test_torch_weights_and_two_tables_are_read(folder, tmp_path):
     (folder / "target_vocab.json").write_bytes((folder / "vocab.json").read_bytes())
     (folder / "model.safetensors").unlink()
     torch.save(kinds, folder / "pytorch_model.bin")
-    loaded = checkpoints.load(str(convert(folder, tmp_path / "made", options=Options(languages=("Elvish", "Latin")))))
+    loaded = checkpoints.load(
+        str(convert(folder, tmp_path / "made", options=ConversionOptions(languages=("Elvish", "Latin"))))
+    )
     assert not loaded.config.joint_vocab and loaded.config.tied_output and loaded.languages == ("Elvish", "Latin")
     rows = [table.weight for table in (loaded.model.source_embedding.table, loaded.model.target_embedding.table)]
     assert torch.allclose(rows[0][1:], rows[1][1:] + 1)

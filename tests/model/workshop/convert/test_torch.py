@@ -18,8 +18,8 @@ from model.__main__ import main
 from model.config import END, PAD, START
 from model.network.context import forced
 from model.network.positions import sinusoidal
-from model.workshop.convert.conversion import ConvertError, Options
-from model.workshop.convert.registry import convert, read
+from model.workshop.convert.conversion import ConversionOptions, ConvertError
+from model.workshop.convert.registry import convert, read_model
 
 WORDS = ["<unk>", "<pad>", "<bos>", "<eos>", *(f"w{n}" for n in range(16))]
 OTHERS = [*WORDS, "one", "two"]
@@ -51,11 +51,11 @@ class Translator(nn.Module):
         return self.generator(self.transformer(x, y, tgt_mask=mask))
 
 
-def options(folder: Path, **changes: Any) -> Options:
+def options(folder: Path, **changes: Any) -> ConversionOptions:
     """Vocabularies as lists of words, and what is told."""
     (folder / "src.txt").write_text("\n".join(WORDS), encoding="utf-8")
     (folder / "tgt.txt").write_text("\n".join(OTHERS) + "\n", encoding="utf-8")
-    return Options(folder / "src.txt", folder / "tgt.txt", fields=TOLD | changes)
+    return ConversionOptions(folder / "src.txt", folder / "tgt.txt", fields=TOLD | changes)
 
 
 @pytest.mark.parametrize(
@@ -176,7 +176,7 @@ def test_missing_control_row_is_never_predicted(tmp_path):
     asked = options(tmp_path)
     asked.tokenizer.write_text("\n".join(["<unk>", "a", "b", *WORDS[3:]]), encoding="utf-8")
     asked.target_tokenizer.write_text("\n".join(["<unk>", "a", "b", *OTHERS[3:]]), encoding="utf-8")
-    made = read(tmp_path / "m.pt", options=Options(**(vars(asked) | {"controls": {"start": "<eos>"}})))
+    made = read_model(tmp_path / "m.pt", options=ConversionOptions(**(vars(asked) | {"controls": {"start": "<eos>"}})))
     assert made.config.target_vocab == len(OTHERS) + 2
     bias, table = made.state["projection.bias"], made.state["target_embedding.table.weight"]
     assert bias[[PAD, START]].tolist() == [-100, -100]
@@ -207,7 +207,7 @@ def test_wrong_option_of_a_conversion_is_refused(tmp_path, changes, message):
     torch.save(Translator().state_dict(), tmp_path / "m.pt")
     asked = options(tmp_path)
     with pytest.raises(ConvertError, match=message):
-        read(tmp_path / "m.pt", options=Options(**(vars(asked) | changes)))
+        read_model(tmp_path / "m.pt", options=ConversionOptions(**(vars(asked) | changes)))
 
 
 def library(**changes: Any) -> str:
@@ -233,4 +233,4 @@ def test_damaged_vocabulary_is_refused(tmp_path, name, content, message):
     asked = options(tmp_path)
     (tmp_path / name).write_text(content, encoding="utf-8")
     with pytest.raises(ConvertError, match=message):
-        read(tmp_path / "m.pt", options=Options(**(vars(asked) | {"tokenizer": tmp_path / name})))
+        read_model(tmp_path / "m.pt", options=ConversionOptions(**(vars(asked) | {"tokenizer": tmp_path / name})))

@@ -9,19 +9,19 @@ from collections import Counter
 import pytest
 
 from model.config import END, MAX_TOKENS, TrainConfig
-from model.workshop.corpus.bpe_dropout import APOSTROPHES, Dropout, Dropped
+from model.workshop.corpus.bpe_dropout import APOSTROPHES, BpeDropout, BpeDropoutCorpus
 from model.workshop.corpus.corpus import Corpus
-from model.workshop.corpus.rewriting import RANGES, TOKEN, Names, Numbers, Rewritten, Slot
-from model.workshop.corpus.typed_copies import Joins, with_typed_copies
-from model.workshop.tasks.translation import Epochs
+from model.workshop.corpus.rewriting import RANGES, TOKEN, NameRewriter, NumberRewriter, RewrittenPairs, Slot
+from model.workshop.corpus.typed_copies import JoinedPairs, with_typed_copies
+from model.workshop.tasks.translation import TranslationEpochs
 from tests.support import tiny
 
 PAIRS = [(f"The {noun} is {how}.", f"Le mot {noun} est {how}.") for noun in ("cat", "dog", "fox") for how in ("old", "red")]
 
 
 @pytest.fixture
-def joins(tokenizer) -> Joins:
-    return Joins.encode(Corpus.encode(PAIRS, tokenizer, tokenizer), PAIRS, tokenizer, tokenizer)
+def joins(tokenizer) -> JoinedPairs:
+    return JoinedPairs.encode(Corpus.encode(PAIRS, tokenizer, tokenizer), PAIRS, tokenizer, tokenizer)
 
 
 def test_joined_pair_has_the_tokens_of_its_texts(joins, tokenizer):
@@ -95,15 +95,15 @@ def changes(pair: tuple[str, str], made: tuple[str, str], slots: list[Slot]) -> 
 
 
 @pytest.fixture(scope="module")
-def names() -> Names:
-    return Names(NAMED, 1)
+def names() -> NameRewriter:
+    return NameRewriter(NAMED, 1)
 
 
 def test_names_change_equally_on_both_sides(names):
-    allowed = Rewritten([*NAMED, *UNNAMED], names)
+    allowed = RewrittenPairs([*NAMED, *UNNAMED], names)
     assert [(s, t) for s, t, _ in allowed.allowed] == NAMED
     for source, target, slots in allowed.allowed:
-        for made in Rewritten([(source, target)], names).drawn(20, random.Random(2)):
+        for made in RewrittenPairs([(source, target)], names).sample(20, random.Random(2)):
             new = changes((source, target), made, slots)
             assert not set(new) & names.known
 
@@ -129,9 +129,9 @@ def test_names_change_equally_on_both_sides(names):
     ],
 )
 def test_numbers_that_can_be_others_keep_their_shape(source, target, kinds):
-    slots = Numbers().slots(source, target)
+    slots = NumberRewriter().slots(source, target)
     assert [slot.kind for slot in slots] == kinds
-    for made in Rewritten([(source, target)], Numbers()).drawn(30, random.Random(4)):
+    for made in RewrittenPairs([(source, target)], NumberRewriter()).sample(30, random.Random(4)):
         for slot, number in zip(slots, changes((source, target), made, slots), strict=True):
             if slot.kind.startswith("0"):
                 assert number[0] == "0" and len(number) == len(slot.kind)
@@ -147,8 +147,10 @@ def test_rewritten_pairs_follow_from_seed_and_epoch(tokenizer):
     settings = {"renamed_share": 0.5, "renumbered_share": 0.25, "joined_share": 0.2}
 
     def texts(epoch: int, **changes) -> list[tuple[str, str]]:
-        made = Epochs(corpus, pairs, tokenizer, tokenizer, TrainConfig(**(settings | changes)), pairs).usual(epoch)
-        assert made.first == corpus.first
+        made = TranslationEpochs(
+            corpus, pairs, tokenizer, tokenizer, TrainConfig(**(settings | changes)), pairs
+        ).plain_corpus(epoch)
+        assert made.first_target_rows == corpus.first_target_rows
         return [tuple(tokenizer.decode(row[:-1]) for row in both) for both in zip(made.sources, made.targets, strict=True)]
 
     whole = texts(3)
@@ -163,12 +165,12 @@ TEXTS = [*tiny.SENTENCES[:8], *(text for pair in tiny.ODD_PAIRS for text in pair
 
 
 def test_without_dropout_a_text_is_cut_as_ever(tokenizer):
-    assert [Dropout(tokenizer, 0.0).encode(text, random.Random(1)) for text in TEXTS] == tokenizer.encode_batch(TEXTS)
+    assert [BpeDropout(tokenizer, 0.0).encode(text, random.Random(1)) for text in TEXTS] == tokenizer.encode_batch(TEXTS)
 
 
 @pytest.mark.parametrize("share", [0.1, 0.5, 1.0])
 def test_what_is_cut_otherwise_is_the_same_text(tokenizer, share):
-    dropout, draw = Dropout(tokenizer, share), random.Random(1)
+    dropout, draw = BpeDropout(tokenizer, share), random.Random(1)
     for text in TEXTS * 5:
         found = dropout.encode(text, draw)
         assert tokenizer.decode(found) == tokenizer.decode(tokenizer.encode(text)) == text
@@ -183,19 +185,19 @@ def test_word_is_cut_as_often_as_the_algorithm_says(tokenizer):
     merges = tokenizer.merges()
     one, other = next(pair for pair in merges if max(pair) < 3 + 256)  # of two bytes
     read = "".join(tokenizer._backend.id_to_token(token) for token in (one, other))
-    dropout, draw = Dropout(tokenizer, 0.3), random.Random(5)
-    found = Counter(len(dropout._merged(dropout.path(read), draw.random)) for _ in range(4000))
+    dropout, draw = BpeDropout(tokenizer, 0.3), random.Random(5)
+    found = Counter(len(dropout._merge(dropout.path(read), draw.random)) for _ in range(4000))
     assert found[2] / 4000 == pytest.approx(0.3, abs=0.03)  # four standard errors
     assert set(found) == {1, 2}
 
 
 def test_a_row_follows_from_its_number_and_the_key_alone(tokenizer):
-    corpus, dropout = Corpus.encode(tiny.PAIRS, tokenizer, tokenizer), Dropout(tokenizer, 0.3)
+    corpus, dropout = Corpus.encode(tiny.PAIRS, tokenizer, tokenizer), BpeDropout(tokenizer, 0.3)
     rows = [3, 1, 2, 40]
-    one, two = (Dropped(corpus, dropout, dropout, "1/0") for _ in range(2))
+    one, two = (BpeDropoutCorpus(corpus, dropout, dropout, "1/0") for _ in range(2))
     whole = [two.row(n) for n in range(len(corpus))]
     assert [one.row(n) for n in rows] == [whole[n] for n in rows]
-    assert whole != [Dropped(corpus, dropout, dropout, "1/1").row(n) for n in range(len(corpus))]
+    assert whole != [BpeDropoutCorpus(corpus, dropout, dropout, "1/1").row(n) for n in range(len(corpus))]
     batch = one.batch(rows)
     for n, source, target in zip(rows, batch.source.tolist(), batch.outputs.tolist(), strict=True):
         assert tokenizer.decode(source) == tiny.PAIRS[n][0] and tokenizer.decode(target) == tiny.PAIRS[n][1]
@@ -204,9 +206,9 @@ def test_a_row_follows_from_its_number_and_the_key_alone(tokenizer):
 
 
 def test_joined_pairs_are_cut_too_unless_too_long(tokenizer):
-    joins = Joins.encode(Corpus.encode(tiny.PAIRS, tokenizer, tokenizer), tiny.PAIRS, tokenizer, tokenizer)
-    corpus, dropout = joins.with_joined(0.9, 1, 0), Dropout(tokenizer, 0.9)
-    dropped, changed = Dropped(corpus, dropout, dropout, "1/0"), set()
+    joins = JoinedPairs.encode(Corpus.encode(tiny.PAIRS, tokenizer, tokenizer), tiny.PAIRS, tokenizer, tokenizer)
+    corpus, dropout = joins.with_joined(0.9, 1, 0), BpeDropout(tokenizer, 0.9)
+    dropped, changed = BpeDropoutCorpus(corpus, dropout, dropout, "1/0"), set()
     for n, usual in enumerate(zip(corpus.sources, corpus.targets, strict=True)):
         for row, ids in zip(dropped.row(n), usual, strict=True):
             assert tokenizer.decode(row) == tokenizer.decode(ids) and len(row) <= MAX_TOKENS

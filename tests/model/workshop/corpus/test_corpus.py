@@ -10,19 +10,19 @@ import torch
 
 from model.config import END, MAX_CHARACTERS, MAX_TOKENS
 from model.text.corpus_stats import Seen
-from model.workshop.corpus.corpus import Corpus, by_source, with_typeset_copies
+from model.workshop.corpus.corpus import Corpus, targets_by_source, with_typeset_copies
 from tests.support import tiny
 
 
 def test_targets_are_grouped_by_source_in_order():
-    groups = by_source([("b", "1"), ("a", "2"), ("b", "3"), ("b", "1")])
+    groups = targets_by_source([("b", "1"), ("a", "2"), ("b", "3"), ("b", "1")])
     assert list(groups.items()) == [("b", ["1", "3", "1"]), ("a", ["2"])]
 
 
 def test_a_corpus_is_encoded_with_its_ends(tokenizer):
     corpus = Corpus.encode(tiny.PAIRS, tokenizer, tokenizer)
     assert len(corpus) == len(tiny.PAIRS)
-    assert corpus.dropped == 0
+    assert corpus.too_long == 0
     for row, (source, target) in enumerate(tiny.PAIRS):
         assert corpus.sources[row] == [*tokenizer.encode(source), END]
         assert corpus.targets[row] == [*tokenizer.encode(target), END]
@@ -31,10 +31,10 @@ def test_a_corpus_is_encoded_with_its_ends(tokenizer):
 def test_pairs_over_the_limit_are_left_out_and_counted(tokenizer):
     fits, over = "q" * (MAX_TOKENS - 1), "q" * MAX_TOKENS
     corpus = Corpus.encode([(fits, "a"), (over, "a"), ("a", fits), ("a", over)], tokenizer, tokenizer)
-    assert (len(corpus), corpus.dropped) == (2, 2)
+    assert (len(corpus), corpus.too_long) == (2, 2)
     assert max(map(len, corpus.sources + corpus.targets)) == MAX_TOKENS
     huge = Corpus.encode([("q" * (MAX_CHARACTERS + 1), "a"), ("a", "b")], tokenizer, tokenizer)  # never tokenised
-    assert (len(huge), huge.dropped) == (1, 1)
+    assert (len(huge), huge.too_long) == (1, 1)
     with pytest.raises(ValueError, match=r"^a text has 20,001 characters; expected at most 20,000$"):
         tokenizer.encode("q" * (MAX_CHARACTERS + 1))
 

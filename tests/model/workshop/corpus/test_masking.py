@@ -10,7 +10,7 @@ import pytest
 from model.config import END, MAX_TOKENS, PAD, START
 from model.text.tokenizer import Tokenizer
 from model.workshop.corpus.corpus import DataError
-from model.workshop.corpus.sentence_pairs import FOLLOWS, NOTHING, Books
+from model.workshop.corpus.sentence_pairs import FOLLOWS, IGNORE_INDEX, Books
 from model.workshop.corpus.windows import Masking, Texts, read_paragraphs
 from tests.support import tiny
 
@@ -31,17 +31,23 @@ def test_the_shares_of_the_paper(blanks):
     ids = [START, *random.Random(1).choices(range(4, 300), k=60), END, PAD]
     masking, seen = Masking(blanks, 0.15), {"blank": 0, "kept": 0, "random": 0}
     for n in range(DRAWS // 9):
-        made = masking.masked(ids, random.Random(n))
-        places = [place for place, token in enumerate(made.told) if token != PAD]
+        made = masking.mask(ids, random.Random(n))
+        places = [place for place, token in enumerate(made.targets) if token != PAD]
         assert len(places) == 9 == round(0.15 * 60)
         assert not {0, 61, 62} & set(places)  # control tokens
         for place in range(len(ids)):
             if place not in places:
-                assert made.read[place] == ids[place]
+                assert made.input_ids[place] == ids[place]
                 continue
-            assert made.told[place] == ids[place]
-            kind = "blank" if made.read[place] == blanks.mask else "kept" if made.read[place] == ids[place] else "random"
-            assert made.read[place] >= 3
+            assert made.targets[place] == ids[place]
+            kind = (
+                "blank"
+                if made.input_ids[place] == blanks.mask
+                else "kept"
+                if made.input_ids[place] == ids[place]
+                else "random"
+            )
+            assert made.input_ids[place] >= 3
             seen[kind] += 1
     total = sum(seen.values())
     for kind, share in (("blank", 0.8), ("kept", 0.1 + 0.1 / 296), ("random", 0.1 - 0.1 / 296)):
@@ -53,10 +59,10 @@ def test_whole_words_are_told_whole(blanks):
     words, masking = blanks.words(ids), Masking(blanks, 0.15, whole_words=True)
     longer = 0
     for n in range(200):
-        places = masking.chosen(ids, random.Random(n))
+        places = masking.choose_positions(ids, random.Random(n))
         chosen = {words[place] for place in places}
         assert sorted(places) == [place for place, word in enumerate(words) if word in chosen]
-        assert len(places) <= masking.count(len(ids) - 2) or len(chosen) == 1
+        assert len(places) <= masking.target_count(len(ids) - 2) or len(chosen) == 1
         longer += len(places) > len(chosen)
     assert longer
 
@@ -70,19 +76,19 @@ def test_half_of_the_pairs_follow_within_one_book():
     books = Books([made_up(0, 1500), made_up(1, 1500)])
     rows = books.rows("key")
     labels = [row.label for row in rows]
-    assert within(labels.count(NOTHING), 3000, 0.25) and len(rows) == 3000
-    pairs = [row for row in rows if row.label != NOTHING]
+    assert within(labels.count(IGNORE_INDEX), 3000, 0.25) and len(rows) == 3000
+    pairs = [row for row in rows if row.label != IGNORE_INDEX]
     assert within(labels.count(FOLLOWS), len(pairs), 0.5)
     for n, row in enumerate(rows):
         book, number = divmod(n, 1500)
         assert row.ids[:5] == [START, *books.books[book][number], END]
-        if row.label == NOTHING:
+        if row.label == IGNORE_INDEX:
             assert len(row.ids) == 5
             continue
         second = books.books[book].index(row.ids[5:-1])  # of the same book
         assert row.ids[-1] == END and (second == number + 1) == (row.label == FOLLOWS)
     assert rows == books.rows("key") != books.rows("other")
-    assert {row.label for row in books.rows("key", pairs=False)} == {NOTHING}
+    assert {row.label for row in books.rows("key", pairs=False)} == {IGNORE_INDEX}
 
 
 TEXTS = [[source for source, _ in tiny.PAIRS], [target for _, target in tiny.PAIRS[:9]]]

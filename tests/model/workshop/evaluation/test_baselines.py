@@ -13,7 +13,13 @@ from model.__main__ import main
 from model.config import END, START
 from model.network.context import forced
 from model.text.tokenizer import Tokenizer
-from model.workshop.evaluation.neighbour_baseline import Choices, Counted, Neighbours, blanks, score
+from model.workshop.evaluation.neighbour_baseline import (
+    BlankVocabulary,
+    NeighbourBaseline,
+    NeighbourCounts,
+    sample_blanks,
+    score,
+)
 from tests.support import tiny
 
 READS = {"family": "encoder-only", "decoder_layers": 0, "source_start": True, "segments": 2, "pooler": True, "follows": True}
@@ -32,23 +38,23 @@ def encoded(vocabulary) -> list[list[int]]:
 
 
 def test_blanks_are_whole_words_of_one_token(vocabulary, encoded):
-    choices = Choices(vocabulary)
-    asked = blanks(encoded, vocabulary, choices)
+    choices = BlankVocabulary(vocabulary)
+    asked = sample_blanks(encoded, vocabulary, choices)
     assert {blank.sentence for blank in asked} == set(range(len(encoded)))
     for blank in asked:
         ids = encoded[blank.sentence]
         assert ids[blank.place] == blank.token and vocabulary.raw(blank.token).strip().isalpha()
         word, at = vocabulary.spelled(ids)[blank.word]
         assert at == (blank.place,) and vocabulary.raw(blank.token).decode().strip() == word
-        assert choices.opens(blank.token) == (blank.place == 0)
+        assert choices.is_sentence_initial(blank.token) == (blank.place == 0)
         assert choices.tokens[blank.place == 0][choices.number[blank.token]] == blank.token
 
 
 def test_counting_predicts_words_between_neighbours(vocabulary, encoded):
-    choices = Choices(vocabulary)
-    dev, asked = blanks(encoded[:30], vocabulary, choices, "dev"), blanks(encoded, vocabulary, choices)
-    counted = Counted(vocabulary, choices, encoded, [(encoded, blank) for blank in (*dev, *asked)])
-    made = Neighbours(counted, encoded, dev)
+    choices = BlankVocabulary(vocabulary)
+    dev, asked = sample_blanks(encoded[:30], vocabulary, choices, "dev"), sample_blanks(encoded, vocabulary, choices)
+    counted = NeighbourCounts(vocabulary, choices, encoded, [(encoded, blank) for blank in (*dev, *asked)])
+    made = NeighbourBaseline(counted, encoded, dev)
     told = made.score(encoded, asked)
     assert told.right.mean() > 0.85 and told.log_probs.mean() > -0.5
     for blank, log_prob in list(zip(asked, told.log_probs, strict=True))[:20]:
@@ -57,19 +63,21 @@ def test_counting_predicts_words_between_neighbours(vocabulary, encoded):
         assert np.log(row[choices.number[blank.token]]) == log_prob
     verb = next(blank for blank in asked if vocabulary.raw(blank.token) == b" sees")
     assert [own.most_common(1)[0][0] for own in counted.counts(encoded, verb)[5:]] == [choices.number[verb.token]] * 4
-    nothing = Neighbours(Counted(vocabulary, choices, encoded[:1], [(encoded, b) for b in (*dev, *asked)]), encoded, dev)
+    nothing = NeighbourBaseline(
+        NeighbourCounts(vocabulary, choices, encoded[:1], [(encoded, b) for b in (*dev, *asked)]), encoded, dev
+    )
     assert nothing.score(encoded, asked).log_probs.mean() < told.log_probs.mean() - 1
 
 
 def test_a_model_chooses_among_the_same_words(vocabulary, encoded):
-    choices, lab = Choices(vocabulary), tiny.checkpoint(vocabulary, **READS)
-    asked = blanks(encoded[:5], vocabulary, choices)
+    choices, lab = BlankVocabulary(vocabulary), tiny.checkpoint(vocabulary, **READS)
+    asked = sample_blanks(encoded[:5], vocabulary, choices)
     told = score(lab.model, vocabulary, encoded, asked, choices)
     for n, blank in enumerate(asked):
         ids = [START, *encoded[blank.sentence], END]
         ids[1 + blank.place] = vocabulary.mask
         logits = lab.model.project(forced(lab.model, torch.tensor([ids]), None))[0, 1 + blank.place].double()
-        among = logits[choices.tokens[choices.opens(blank.token)]]
+        among = logits[choices.tokens[choices.is_sentence_initial(blank.token)]]
         assert told.log_probs[n] == pytest.approx(float(logits[blank.token] - among.logsumexp(0)), abs=1e-5)
         assert told.right[n] == (float(among.max()) == float(logits[blank.token]))
 

@@ -13,7 +13,7 @@ from model.inference.passes import teacher_force
 from model.inference.request import Request
 from model.trace import Probe, Site
 from model.workshop.corpus.corpus import Corpus
-from model.workshop.evaluation.scoring import head_means
+from model.workshop.evaluation.scoring import mean_head_outputs
 from tests.support import tiny
 from tests.support.floats import assert_close
 
@@ -44,7 +44,7 @@ def test_means_equal_a_loop_over_single_sentences(tokenizer, corpus, changes):
             outputs.setdefault(site, []).extend(record["z"][0].unbind(1))  # [H,K] a position
     assert len({len(target) for target in corpus.targets}) > 3  # so that a batch is padded
     for tokens in (80, 4096):
-        found = head_means(model, corpus, tokens)
+        found = mean_head_outputs(model, corpus, tokens)
         assert set(found) == set(tiny.sites(model.config))
         for site, rows in outputs.items():
             assert (found[site].shape, found[site].dtype) == ((2, 8), torch.float32)
@@ -74,7 +74,7 @@ def test_heads_are_ablated_by_the_loaded_means(with_means, mode):
 def test_a_run_stores_the_means_over_its_dev_sentences(trained):
     checkpoint = load(str(trained / "checkpoint"))
     corpus = Corpus.encode(tiny.HELD_OUT, checkpoint.source_tokenizer, checkpoint.target_tokenizer)
-    expected = head_means(checkpoint.model, corpus)
+    expected = mean_head_outputs(checkpoint.model, corpus)
     assert list(checkpoint.means) == tiny.sites(checkpoint.config)
     for site, mean in expected.items():
         torch.testing.assert_close(checkpoint.means[site], mean, atol=1e-5, rtol=0)

@@ -10,14 +10,14 @@ from model.config import END
 from model.decoding.hypotheses import Hypothesis
 from model.workshop.evaluation import measures, probe_scores, scoring, translation_card
 from model.workshop.evaluation import measures as address
-from model.workshop.evaluation.measures import Inputs
+from model.workshop.evaluation.measures import InputSelection
 
 PAIRS = [(f"{n} {'word ' * (n % 7)}end.", f"{n} {how} fin.") for n in range(23) for how in ("une", "deux")]
 
 
 @pytest.mark.parametrize("join", [(3, 5), (4, 4)])
 def test_joined_texts_use_each_sentence_once(join):
-    found = Inputs(join=join, seed=1).of(PAIRS)
+    found = InputSelection(join=join, seed=1).select(PAIRS)
     first, sizes = dict(reversed(PAIRS)), []
     for source, references in found:
         parts = [part + "." for part in source.replace(". ", ".|").rstrip(".").split(".|")]
@@ -26,7 +26,7 @@ def test_joined_texts_use_each_sentence_once(join):
     words = [word for source, _ in found for word in source.split() if word.isdigit()]
     assert len(words) == len(set(words)) == sum(sizes) > 23 - join[0]  # at most what is too little for one more is left over
     assert join[0] <= min(sizes) and max(sizes) <= join[1]
-    assert found == Inputs(join=join, seed=1).of(PAIRS) != Inputs(join=join, seed=2).of(PAIRS)
+    assert found == InputSelection(join=join, seed=1).select(PAIRS) != InputSelection(join=join, seed=2).select(PAIRS)
 
 
 @pytest.mark.parametrize(
@@ -45,7 +45,7 @@ def test_joined_texts_use_each_sentence_once(join):
     ],
 )
 def test_words_of_address_are_found_as_words(text, found):
-    assert address.says(text) == found
+    assert address.forms_of_address(text) == found
 
 
 RIGHT = [
@@ -85,7 +85,7 @@ WRONG = [
 def test_accepted_answers_ignore_spelling_variants():
     for expected, listed in ((True, RIGHT), (False, WRONG)):
         for source, accepted, said in listed:
-            assert probe_scores.Probe("x", source, ("Autre.", accepted)).is_right(said) is expected, said
+            assert probe_scores.ScoredProbe("x", source, ("Autre.", accepted)).is_right(said) is expected, said
 
 
 @pytest.fixture
@@ -109,12 +109,12 @@ def test_all_measures_equal_the_single_ones(french):
     known |= dict(pairs)  # the last reference of each
     told = []
     found = measures.measure_all(made, pairs, progress=told.append)
-    assert set(found) == set(measures.NAMES)
+    assert set(found) == set(measures.KEY_SUFFIXES)
     one = {
         "first": measures.measure(made, pairs),
         "all": measures.measure(made, pairs, references="all"),
-        "joined": measures.measure(made, pairs, Inputs(join=(3, 5))),
-        "long": measures.measure(made, pairs, Inputs(at_least=15)),
+        "joined": measures.measure(made, pairs, InputSelection(join=(3, 5))),
+        "long": measures.measure(made, pairs, InputSelection(at_least=15)),
     }
     for name, row in one.items():
         assert found[name] | {"seconds": 0} == row | {"seconds": 0}, name
@@ -129,7 +129,7 @@ def test_all_measures_equal_the_single_ones(french):
 def test_card_lists_what_was_measured(french, tmp_path):
     made, known = french
     known |= dict(PAIRS)
-    found = {f"test{measures.NAMES[name]}": row for name, row in measures.measure_all(made, PAIRS).items()}
+    found = {f"test{measures.KEY_SUFFIXES[name]}": row for name, row in measures.measure_all(made, PAIRS).items()}
     told = translation_card.measures(found | {"dev": {"bleu": 1.0, "chrf": 2.0, "sentences": 3, "unfinished": 0}})
     rows = [line.split(" | ")[0] for line in told.splitlines() if line.startswith("| test")]
     assert rows[:3] == ["| test", "| test_all_references", "| test_joined, 3 to 5 joined (seed 1)"]

@@ -18,7 +18,7 @@ from model.inference.request import Request
 from model.workshop.corpus.corpus import read_pairs
 from model.workshop.evaluation import scoring
 from model.workshop.evaluation.measures import measure
-from model.workshop.evaluation.rescoring import likeliest, mean_log_probs
+from model.workshop.evaluation.rescoring import choose_targets, mean_log_probs
 from model.workshop.evaluation.scoring import translate
 from tests.support import tiny
 
@@ -105,7 +105,7 @@ def test_each_source_keeps_its_likeliest_target(lab):
         own = [float(row[token]) for row, token in zip(trace.log_probs, trace.outputs.ids, strict=True)]
         assert values[source, target] == pytest.approx(sum(own) / len(own), abs=1e-5)
     best = max(("x", "y x", "x x x"), key=lambda target: values["a b", target])
-    assert likeliest(lab, LIKELIEST_PAIRS) == [("a b", best), ("c", "y y"), ("a", "y")]
+    assert choose_targets(lab, LIKELIEST_PAIRS) == [("a b", best), ("c", "y y"), ("a", "y")]
     assert len({round(values["a b", target], 4) for target in ("x", "y x", "x x x")}) == 3
 
 
@@ -117,7 +117,7 @@ def test_the_command_writes_pairs_that_can_be_read(tmp_path, lab, capsys):
     given = ["choose", "--checkpoint", str(tmp_path / "lab"), "--data", str(tmp_path / "pairs.tsv"), "--out"]
     assert main([*given, str(tmp_path / "chosen.tsv.gz")]) == 0
     assert "3 of 6 pairs" in capsys.readouterr().out
-    assert read_pairs(tmp_path / "chosen.tsv.gz") == likeliest(lab, LIKELIEST_PAIRS)
+    assert read_pairs(tmp_path / "chosen.tsv.gz") == choose_targets(lab, LIKELIEST_PAIRS)
     with gzip.open(tmp_path / "chosen.tsv.gz", "rt", encoding="utf-8") as raw:
         assert len(raw.readlines()) == 3
     for name, told in (("pairs.tsv", "would be lost"), ("chosen.txt", "ends in .tsv or .tsv.gz")):
@@ -129,7 +129,7 @@ def test_share_of_vous_equals_that_of_all_targets(lab):
     pairs = [(source, f"{word} x") for source in "abcdefgh" for word in ("vous", "tu")]
     pairs += [(source, f"vous {more}") for source in "abcdefgh" for more in ("y", "z x", "y y", "z")]
     pairs.append(("i", "x"))
-    chosen = dict(likeliest(lab, pairs, as_addressed=True))
+    chosen = dict(choose_targets(lab, pairs, as_addressed=True))
     said = ["vous" if "vous" in chosen[source] else "tu" for source in "abcdefgh"]
     assert said.count("vous") == round(8 * 5 / 6) and chosen["i"] == "x" and list(chosen) == list("abcdefghi")
     values = mean_log_probs(lab, pairs)

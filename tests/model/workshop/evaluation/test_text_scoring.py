@@ -14,8 +14,16 @@ from model.config import END, MAX_TOKENS, START
 from model.network import masks
 from model.workshop.evaluation import text_scoring
 from model.workshop.evaluation import text_scoring as continuations
-from model.workshop.evaluation.count_baselines import INSTEAD, NGrams, discounts
-from model.workshop.evaluation.text_scoring import ADDED, GIVEN, bits_per_character, measure, repeated, score, windows
+from model.workshop.evaluation.count_baselines import FALLBACK_DISCOUNTS, NGrams, discounts
+from model.workshop.evaluation.text_scoring import (
+    NEW_TOKENS,
+    PROMPT_TOKENS,
+    bits_per_character,
+    measure_continuations,
+    repetition_share,
+    score,
+    windows,
+)
 from model.workshop.reports import text_report
 from tests.support import tiny
 
@@ -65,14 +73,14 @@ def test_stride_does_not_change_a_single_window(writer):
 
 
 def test_a_report_is_the_sum_over_its_paragraphs(writer, monkeypatch):
-    told, costs = text_report.measure(writer, TEXT)
+    told, costs = text_report.measure_text(writer, TEXT)
     assert told["bits_per_character"] == pytest.approx(
         bits_per_character(costs.nats.sum(), costs.characters.sum()), abs=1e-4
     )
     assert told["characters"] == len("\n".join(TEXT)) + 1
     low, high = told["interval"]
     assert low < told["bits_per_character"] < high
-    counted = text_report.baseline(writer.target_tokenizer, [TEXT], [TEXT[::3]], TEXT, costs)
+    counted = text_report.measure_baseline(writer.target_tokenizer, [TEXT], [TEXT[::3]], TEXT, costs)
     for kind in ("bytes", "tokens"):
         assert counted[kind]["order"] == 1 + counted[kind]["dev"].index(min(counted[kind]["dev"]))
     best = counted[counted["best"]]
@@ -80,7 +88,7 @@ def test_a_report_is_the_sum_over_its_paragraphs(writer, monkeypatch):
     gain = counted["gain"]["bits_per_character"]
     assert gain == pytest.approx(best["bits_per_character"] - told["bits_per_character"], abs=2e-4)
     assert gain < -1  # nothing was learned, and counting has seen the text
-    monkeypatch.setattr(text_scoring, "ROWS", 1)
+    monkeypatch.setattr(text_scoring, "BATCH_WINDOWS", 1)
     np.testing.assert_allclose(score(writer.model, writer.target_tokenizer, TEXT).nats, costs.nats, rtol=1e-9)
 
 
@@ -89,19 +97,19 @@ def test_a_model_that_goes_in_circles_is_told_beside_its_text(tokenizer, monkeyp
     lab.model.projection.weight.data.zero_()  # every token is as likely: the first that may be chosen, for ever
     text = " ".join(source for source, _ in tiny.PAIRS)
     heard: list[int] = []
-    found = measure(lab, [text, "Short.", text[40:]], 2, heard.append)
+    found = measure_continuations(lab, [text, "Short.", text[40:]], 2, heard.append)
     assert (found["beginnings"], heard) == (2, [1, 1])
-    ids = lab.target_tokenizer.encode(text)[GIVEN : GIVEN + ADDED]
-    other = lab.target_tokenizer.encode(text[40:])[GIVEN : GIVEN + ADDED]
-    assert found["repeated"]["text"] == pytest.approx((repeated(ids) + repeated(other)) / 2, abs=1e-4)
+    ids = lab.target_tokenizer.encode(text)[PROMPT_TOKENS : PROMPT_TOKENS + NEW_TOKENS]
+    other = lab.target_tokenizer.encode(text[40:])[PROMPT_TOKENS : PROMPT_TOKENS + NEW_TOKENS]
+    assert found["repeated"]["text"] == pytest.approx((repetition_share(ids) + repetition_share(other)) / 2, abs=1e-4)
     assert found["ended"]["greedy"] == 1  # `</s>` is the first
     assert found["repeated"]["drawn"] < found["repeated"]["text"]
     with pytest.raises(ValueError, match=r"^the longest paragraph has \d+ tokens; expected one of 88 to continue$"):
-        measure(lab, ["Short."], 2)
+        measure_continuations(lab, ["Short."], 2)
     with pytest.raises(ValueError, match=r"^the continuations are 0; expected at least 1$"):
-        measure(lab, [text], 0)
-    monkeypatch.setattr(continuations, "GIVEN", 2)
-    assert measure(lab, [text], 1)["given"] == 2
+        measure_continuations(lab, [text], 0)
+    monkeypatch.setattr(continuations, "PROMPT_TOKENS", 2)
+    assert measure_continuations(lab, [text], 1)["given"] == 2
 
 
 SYMBOLS, BEFORE = 5, 5
@@ -167,5 +175,5 @@ def test_discounts_are_those_of_the_formulas_or_others():
     share = 40 / (40 + 2 * 20)
     expected = [0, 1 - 2 * share * 20 / 40, 2 - 3 * share * 10 / 20, 3 - 4 * share * 6 / 10]
     np.testing.assert_allclose(discounts(counts), expected)
-    np.testing.assert_allclose(discounts(np.array([7, 8])), [0, *INSTEAD])
+    np.testing.assert_allclose(discounts(np.array([7, 8])), [0, *FALLBACK_DISCOUNTS])
     assert discounts(np.array([1]))[1] == 1  # everything is handed on

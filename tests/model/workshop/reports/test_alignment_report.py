@@ -11,7 +11,7 @@ from model import checkpoint as checkpoints
 from model.__main__ import main
 from model.text.alignments import KEY, Aligned, Rate, read
 from model.workshop.reports import alignment_report
-from model.workshop.reports.alignment_report import Gold, measure, read_gold, token_words, written
+from model.workshop.reports.alignment_report import GoldAlignment, join_words, measure_alignment, read_gold, token_words
 
 PAIRS = ("The red fox sees a lamp . ||| Lo varun roji mira una lumel .", "The boat . ||| Lo nefa .")
 LINKS = ("1-1 2-3 3p2 4-4 6-6 7-7", "1-1 2-2 3-3")
@@ -26,7 +26,7 @@ def folder(tmp_path):
 
 def test_every_token_belongs_to_the_word_that_it_begins_in(tokenizer):
     words = ["the", "queen", "'s", "xylophone", ",", "a", "lamp", "."]
-    assert written(words)[0] == "The queen 's xylophone, a lamp."
+    assert join_words(words)[0] == "The queen 's xylophone, a lamp."
     ids, owners = token_words(tokenizer, words)
     assert owners == sorted(owners) and set(owners) == set(range(len(words)))
     segments = tokenizer.segments(ids)
@@ -36,19 +36,19 @@ def test_every_token_belongs_to_the_word_that_it_begins_in(tokenizer):
 
 
 def made_head(monkeypatch, linked):
-    monkeypatch.setattr(alignment_report, "links_of", lambda checkpoint, gold: linked(gold))
+    monkeypatch.setattr(alignment_report, "head_links", lambda checkpoint, gold: linked(gold))
 
 
 def test_a_perfect_head_has_no_error_and_knows_its_place(tiny_checkpoint, monkeypatch, folder):
 
-    def linked(gold: Gold):
+    def linked(gold: GoldAlignment):
         right = [next((s for s, t in gold.sure | gold.possible if t == n), -1) for n in range(len(gold.target))]
         none = [-1] * len(right)
         all_heads = np.array([[none, none], [none, right]])
         return {"predicts": all_heads, "reads": np.array([[none, none], [none, none]])}
 
     made_head(monkeypatch, linked)
-    found = measure(tiny_checkpoint, read_gold(folder))
+    found = measure_alignment(tiny_checkpoint, read_gold(folder))
     assert found.best == (1, 1) and found.rank(1, 1) == (1, 4)
     assert found.of(1, 1) == ("predicts", Rate(0, 0, 0, 1, 1))
     assert found.of(0, 0)[1] == Rate(1, 1, 1, 0, 0)

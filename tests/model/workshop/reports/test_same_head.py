@@ -15,15 +15,15 @@ from model import checkpoint as checkpoints
 from model.__main__ import main
 from model.inference.analyse import analyse
 from model.inference.request import Request
-from model.readings.heads.head_roles import ROLES, ROWS, head_roles
+from model.readings.heads.head_roles import MIN_ROWS, ROLES, head_roles
 from model.variants.same_heads import SameHeads
-from model.workshop.reports.heads_report import Line, lines_of
-from model.workshop.reports.seed_matching import CROSS_ROLES, SHUFFLES, assignment, measure
+from model.workshop.reports.heads_report import CorpusLine, distinct_lines
+from model.workshop.reports.seed_matching import CROSS_ROLES, SHUFFLES, assignment, match_seeds
 from tests.support import tiny
 from tests.support.command_line_helpers import fails
 
 SIZES = {"d_model": 16, "heads": 4, "encoder_layers": 2, "decoder_layers": 1}
-LINES = lines_of(tiny.PAIRS[::11])
+LINES = distinct_lines(tiny.PAIRS[::11])
 
 
 def drawn(*shape: int, seed: int = 0) -> np.ndarray:
@@ -60,7 +60,7 @@ def test_no_assignment_is_cheaper(size):
 def test_permuted_heads_are_matched_exactly(tokenizer):
     lab = tiny.checkpoint(tokenizer, **SIZES)
     other, orders = permuted(lab)
-    found = measure([lab, other], LINES, "ab", ["a", "b"])
+    found = match_seeds([lab, other], LINES, "ab", ["a", "b"])
     modules = {"encoder": "encoder.{}.self", "decoder": "decoder.{}.self", "cross": "decoder.{}.cross"}
     assert len(found.sites) == 4
     for site in found.sites:
@@ -75,21 +75,23 @@ def test_permuted_heads_are_matched_exactly(tokenizer):
 
 
 def test_roles_equal_those_of_a_single_sentence(tokenizer):
-    line = Line(1, " ".join(tiny.PAIRS[0][0:1] + tiny.PAIRS[20][0:1]), " ".join(tiny.PAIRS[0][1:] + tiny.PAIRS[20][1:]))
+    line = CorpusLine(
+        1, " ".join(tiny.PAIRS[0][0:1] + tiny.PAIRS[20][0:1]), " ".join(tiny.PAIRS[0][1:] + tiny.PAIRS[20][1:])
+    )
     lab = tiny.checkpoint(tokenizer, positions="learned", max_positions=40, norm="rmsnorm", d_model=32, heads=1)
     made, eye = copy.deepcopy(lab.model), torch.eye(32)
     layer = made.encoder[0].self_attention
     made.source_embedding.positional.table.weight.copy_(1000 * eye.repeat(2, 1)[:40])  # the token drowns in its place
     layer.query.weight.copy_(30 * eye)
     layer.key.weight.copy_(eye.roll(1, 0))  # a key says which place comes next
-    found = measure([lab, dataclasses.replace(lab, model=made)], [line], "ab", ["a", "b"])
-    assert len(lab.source_tokenizer.encode(line.source)) in range(ROWS, 32)  # enough rows, and a dimension for each
+    found = match_seeds([lab, dataclasses.replace(lab, model=made)], [line], "ab", ["a", "b"])
+    assert len(lab.source_tokenizer.encode(line.source)) in range(MIN_ROWS, 32)  # enough rows, and a dimension for each
     (sought,) = (role for role in found.roles if (role.role, role.kind) == ("previous-token head", "encoder"))
     assert sought.seeds == 1
     assert [best.holders for best in sought.best] == [0, 1]
     assert (sought.best[1].layer, sought.best[1].head) == (0, 0)
     assert sought.best[1].share == 1 > sought.bar > sought.best[0].share
-    short = measure([lab, dataclasses.replace(lab, model=made)], LINES[:1], "ab", ["a", "b"])  # too few rows to tell
+    short = match_seeds([lab, dataclasses.replace(lab, model=made)], LINES[:1], "ab", ["a", "b"])  # too few rows to tell
     assert {(best.share, best.holders) for role in short.roles for best in role.best} == {(None, 0)}
     for n, model in enumerate((lab.model, made)):
         trace = analyse(dataclasses.replace(lab, model=model), Request(line.source, target=line.target)).trace
@@ -108,7 +110,7 @@ def test_roles_equal_those_of_a_single_sentence(tokenizer):
 
 def test_record_round_trips_and_names_damage(tokenizer):
     lab = tiny.checkpoint(tokenizer, **SIZES)
-    found = measure([lab, permuted(lab)[0]], LINES[:2], "ab", ["a", "b"])
+    found = match_seeds([lab, permuted(lab)[0]], LINES[:2], "ab", ["a", "b"])
     values = json.loads(json.dumps(found.to_dict()))
     assert SameHeads.from_dict(values) == found
     columns, rows = found.sites_table()
@@ -149,12 +151,12 @@ def test_the_command_prints_one_json_object(tokenizer, tmp_path, capsys):
 def test_three_copies_match_in_a_circle(tokenizer):
     lab = tiny.checkpoint(tokenizer, **SIZES)
     copies = [lab, permuted(lab)[0], permuted(lab, 1)[0]]
-    found = measure(copies, LINES[:3], "ab", list("abc"))
+    found = match_seeds(copies, LINES[:3], "ab", list("abc"))
     assert [(circle.kind, circle.share, circle.by_chance) for circle in found.circles] == [
         (kind, 1, 0.25) for kind in ("encoder", "decoder", "cross")
     ]
     assert len(found.sites) == 3 * 4
-    strangers = measure([lab, tiny.checkpoint(tokenizer, seed=3, **SIZES)], LINES[:3], "ab", ["a", "b"])
+    strangers = match_seeds([lab, tiny.checkpoint(tokenizer, seed=3, **SIZES)], LINES[:3], "ab", ["a", "b"])
     assert all(0 < site.matched <= site.random for site in strangers.sites)
     assert all(site.matched <= site.held_out for site in strangers.sites)
     assert all(site.alike == pytest.approx(1 - site.held_out / site.random) for site in strangers.sites)

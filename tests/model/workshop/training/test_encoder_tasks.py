@@ -16,9 +16,9 @@ from model.inference.analyse import analyse
 from model.inference.request import Request
 from model.network.context import forced
 from model.text.tokenizer import Tokenizer
-from model.workshop.corpus.sentence_pairs import FOLLOWS, NOTHING, Books, Labelled
+from model.workshop.corpus.sentence_pairs import FOLLOWS, IGNORE_INDEX, Books, LabelledTexts
 from model.workshop.corpus.windows import Masking
-from model.workshop.tasks.filling import filled_loss, losses, rows
+from model.workshop.tasks.filling import blank_loss, epoch_rows, losses
 from model.workshop.training.recording import Recording
 from tests.support import tiny
 
@@ -80,25 +80,25 @@ def test_a_stopped_run_ends_as_one_that_was_not(books, tmp_path):
 
 def test_losses_of_blanks_and_pairs_are_added(books):
     tokenizer = Tokenizer.train(tiny.SENTENCES, 300, blanks=True)
-    pairs = rows(Books.encode([tiny.SENTENCES], tokenizer), Masking(tokenizer, 0.15), "key", True)
+    pairs = epoch_rows(Books.encode([tiny.SENTENCES], tokenizer), Masking(tokenizer, 0.15), "key", True)
     batch = pairs.batch(range(12))
     sizes = {"source_vocab": 300, "target_vocab": 300, "family": "encoder-only", "decoder_layers": 0, "source_start": True}
     model = tiny.model(**sizes, segments=2, pooler=True, follows=True)
     model.requires_grad_(False)
     each = pairs.blanks_a_pair
-    total, count = filled_loss(model, batch, 0.0, each)
+    total, count = blank_loss(model, batch, 0.0, each)
     assert count == pairs.tokens(range(12)) == int((batch.outputs != PAD).sum())
     hidden = forced(model, batch.source, None)
-    real, judged = batch.outputs != PAD, batch.labels != NOTHING
+    real, judged = batch.outputs != PAD, batch.labels != IGNORE_INDEX
     assert judged.any() and not judged.all()
     blanks = F.cross_entropy(model.project(hidden)[real], batch.outputs[real], reduction="sum")
     following = F.cross_entropy(model.following(hidden, batch.source)[judged], batch.labels[judged], reduction="sum")
     assert float(total) == pytest.approx(float(blanks + each * following), rel=1e-6)
-    shares = [filled_loss(model, pairs.batch(rows), 0.0, each) for rows in (range(0, 12, 2), range(1, 12, 2))]
+    shares = [blank_loss(model, pairs.batch(rows), 0.0, each) for rows in (range(0, 12, 2), range(1, 12, 2))]
     assert float(sum(loss for loss, _ in shares)) == pytest.approx(float(total), rel=1e-6)  # however many processes
-    all_of_it, judging = range(len(pairs)), sum(row.label != NOTHING for row in pairs.rows)
+    all_of_it, judging = range(len(pairs)), sum(row.label != IGNORE_INDEX for row in pairs.rows)
     assert each == pytest.approx(pairs.tokens(all_of_it) / judging)
-    batch.labels[:] = NOTHING
+    batch.labels[:] = IGNORE_INDEX
     assert float(losses(model, batch)[3]) == 0 and FOLLOWS == 0
 
 
@@ -140,7 +140,7 @@ def test_run_learns_labels_and_beats_a_bag_of_words(files, tmp_path, capsys):
     assert len(watched.sentences) == 12 and {s.labels for s in watched.sentences} == {lab.config.classes}
     for number, sentence in enumerate(watched.sentences):
         likeliest = watched.log_probs(number).argmax(1)
-        assert [sentence.labels[n] for n in likeliest] == [texts[number] for texts in watched.written]
+        assert [sentence.labels[n] for n in likeliest] == [texts[number] for texts in watched.outputs]
     capsys.readouterr()
     measured = ["--data", str(files[1]), "--baseline", str(files[0]), "--dev", str(files[1]), "--device", "cpu"]
     name = str(tmp_path / "run" / "checkpoint")
@@ -187,7 +187,7 @@ def test_it_begins_with_a_model_that_fills_in(files, tmp_path, tokenizer):
 
 
 def test_texts_are_read_as_an_encoder_reads_them(tokenizer):
-    read = Labelled([("b", "The fox."), ("a", "lamp " * 400)], tokenizer, ("a", "b"))
+    read = LabelledTexts([("b", "The fox."), ("a", "lamp " * 400)], tokenizer, ("a", "b"))
     assert read.rows[0] == [START, *tokenizer.encode("The fox."), END] and read.labels == [1, 0]
-    assert len(read.rows[1]) == MAX_TOKENS and read.rows[1][-1] == END and read.cut == 1
+    assert len(read.rows[1]) == MAX_TOKENS and read.rows[1][-1] == END and read.shortened == 1
     assert read.batch([1, 0]).labels.tolist() == [0, 1] and read.tokens([0, 1]) == 2

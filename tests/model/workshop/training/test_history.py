@@ -17,10 +17,10 @@ from model.network.context import Pass
 from model.trace import Probe
 from model.workshop.evaluation import scoring
 from model.workshop.training import run_listing
-from model.workshop.training.head_emergence import first_reached
-from model.workshop.training.history import LOG, PROBES, SETTINGS, of_checkpoint, of_run
+from model.workshop.training.head_emergence import find_emergence
+from model.workshop.training.history import LOG, PROBES, SETTINGS, load_checkpoint_history, load_run_history
 from model.workshop.training.loss import learning_rate
-from model.workshop.training.warm_start import Before
+from model.workshop.training.warm_start import WarmStart
 from tests.support import tiny
 from tests.support.training_helpers import entries, make
 
@@ -45,7 +45,7 @@ def watched(tmp_path_factory, pair_files):
 
 def test_recording_equals_the_weights_at_each_step(watched):
     folder, run, weights = watched
-    recording = of_run(folder, "mine").recording
+    recording = load_run_history(folder, "mine").recording
     assert list(recording.steps) == list(weights) and len(recording.steps) > 15
     tokenizer = run.material.source_tokenizer
     for n in (0, len(recording.steps) // 2, len(recording.steps) - 1):
@@ -60,9 +60,9 @@ def test_recording_equals_the_weights_at_each_step(watched):
                 found = recording.patterns(number, site)[n]
                 np.testing.assert_allclose(found, probe.array(site, "pattern"), atol=0.5 / 255 + 1e-6)
             whole = tokenizer.decode(said[number].ids)
-            kept = recording.written[n][number]
+            kept = recording.outputs[n][number]
             assert whole.startswith(kept[:40]) and bool(kept) == bool(whole)  # it ends where it gets too long
-    assert recording.written[-1] != recording.written[0]
+    assert recording.outputs[-1] != recording.outputs[0]
 
 
 def tiny_copy(run, weights):
@@ -75,14 +75,14 @@ def tiny_copy(run, weights):
 
 def test_a_threshold_is_reached_at_the_first_step_that_has_it():
     values = np.array([[[0.1, 0.2]], [[0.6, 0.3]], [[0.5, 0.9]]])
-    reached = first_reached(values, (0, 4, 9), 0.5)
+    reached = find_emergence(values, (0, 4, 9), 0.5)
     assert (reached.step, reached.layer, reached.head, reached.score) == (4, 0, 0, 0.6)
-    assert first_reached(values, (0, 4, 9), 0.9).step == 9
-    assert first_reached(values, (0, 4, 9), 0.91) is None
+    assert find_emergence(values, (0, 4, 9), 0.9).step == 9
+    assert find_emergence(values, (0, 4, 9), 0.91) is None
 
 
 def test_gradients_are_logged_before_and_after_they_are_cut(watched):
-    steps = of_run(watched[0], "mine").steps
+    steps = load_run_history(watched[0], "mine").steps
     assert [entry["step"] for entry in steps] == list(range(2, watched[1].total + 1, 2))
     for entry in steps:
         assert 0 <= entry["clipped"] <= 1 and entry["total"] == watched[1].total
@@ -101,13 +101,13 @@ def test_how_far_a_run_is_follows_from_its_own_log(watched, tmp_path):
     ]
     text = "".join(json.dumps(line) + "\n" for line in lines)
     (tmp_path / LOG).write_text(text + '{"step": 8, "seco', encoding="utf-8")  # half written
-    history = of_run(tmp_path, "mine")
-    assert history.going and history.total == total
-    assert history.progress.told() == f"Step 6 of {total}, {600 // total} %, about {total - 6} minutes to go."
+    history = load_run_history(tmp_path, "mine")
+    assert history.is_running and history.total == total
+    assert history.progress.describe() == f"Step 6 of {total}, {600 // total} %, about {total - 6} minutes to go."
     os.utime(tmp_path / LOG, (1, 1))
-    assert not of_run(tmp_path, "mine").going
+    assert not load_run_history(tmp_path, "mine").is_running
     (tmp_path / LOG).write_text(json.dumps(lines[0]) + "\n", encoding="utf-8")
-    assert of_run(tmp_path, "mine").progress.told() == ("Step 2. The total is known after the warm-up.")
+    assert load_run_history(tmp_path, "mine").progress.describe() == ("Step 2. The total is known after the warm-up.")
 
 
 def test_a_resumed_run_has_one_history(watched, tmp_path, pair_files):
@@ -117,17 +117,17 @@ def test_a_resumed_run_has_one_history(watched, tmp_path, pair_files):
     step = run._step
 
     def stopping(indices):
-        run.stop = run.progress.step >= 6
+        run.stop_requested = run.progress.step >= 6
         return step(indices)
 
     run._step = stopping
     assert not run.train()
-    assert of_run(tmp_path / "run", "run").recording.steps[-1] == 7
+    assert load_run_history(tmp_path / "run", "run").recording.steps[-1] == 7
     with (tmp_path / "run" / LOG).open("a", encoding="utf-8") as lines:
         lines.write('{"step": 8, "loss": 1.0}\n{"step": 10, "lo')  # of steps after the last save
     make(tmp_path / "run", (*pair_files, probes), **options).train()
-    one, two = of_run(watched[0], "run"), of_run(tmp_path / "run", "run")
-    assert two.recording.steps == one.recording.steps and two.recording.written == one.recording.written
+    one, two = load_run_history(watched[0], "run"), load_run_history(tmp_path / "run", "run")
+    assert two.recording.steps == one.recording.steps and two.recording.outputs == one.recording.outputs
     assert all((two.recording.arrays[key] == one.recording.arrays[key]).all() for key in one.recording.arrays)
     timed = {"seconds", "tokens_per_second"}
     told = [[{k: v for k, v in e.items() if k not in timed} for e in entries(f)] for f in (watched[0], tmp_path / "run")]
@@ -148,9 +148,9 @@ def first(tmp_path_factory, pair_files):
 
 
 def test_the_checkpoint_of_a_run_keeps_its_log(first):
-    kept, run = of_checkpoint(first / "run" / "checkpoint", "mine"), of_run(first / "run", "mine")
-    assert kept.steps == run.steps and kept.validations == run.validations and kept.over and not kept.apart
-    assert kept.total == run.total == kept.recording.steps[-1] and not [each for each in kept.lacks if "log" in each]
+    kept, run = load_checkpoint_history(first / "run" / "checkpoint", "mine"), load_run_history(first / "run", "mine")
+    assert kept.steps == run.steps and kept.validations == run.validations and kept.is_over and not kept.is_of_another_run
+    assert kept.total == run.total == kept.recording.steps[-1] and not [each for each in kept.notices if "log" in each]
 
 
 def test_run_continues_the_history_of_its_first_weights(first, tmp_path, pair_files):
@@ -158,12 +158,12 @@ def test_run_continues_the_history_of_its_first_weights(first, tmp_path, pair_fi
     files = (*pair_files, probes(tmp_path, 0, 1))
     run = make(tmp_path / "run", files, {}, str(init), epochs=2, log_every=2)
     run.train()
-    old, own = of_checkpoint(init, "old"), of_run(tmp_path / "run", "own")
-    found = of_checkpoint(tmp_path / "run" / "checkpoint", "both")
+    old, own = load_checkpoint_history(init, "old"), load_run_history(tmp_path / "run", "own")
+    found = load_checkpoint_history(tmp_path / "run" / "checkpoint", "both")
     last = old.recording.steps[-1]
     assert own.recording.steps[0] == 0 and last == old.validations[-1]["step"]
     assert found.recording.steps == old.recording.steps + tuple(last + step for step in own.recording.steps[1:])
-    assert found.recording.written == old.recording.written + own.recording.written[1:]
+    assert found.recording.outputs == old.recording.outputs + own.recording.outputs[1:]
     for key, values in found.recording.arrays.items():
         assert (values[: len(old.recording.steps)] == old.recording.arrays[key]).all()
         assert (values[len(old.recording.steps) :] == own.recording.arrays[key][1:]).all()
@@ -178,27 +178,27 @@ def test_run_continues_the_history_of_its_first_weights(first, tmp_path, pair_fi
 
 def test_missing_or_damaged_files_are_no_history(first, tmp_path, pair_files):
     config = make(tmp_path / "run", (*pair_files, probes(tmp_path, 0, 1))).model_config
-    assert Before.of(tmp_path, config, config) == Before()
+    assert WarmStart.load(tmp_path, config, config) == WarmStart()
     (tmp_path / PROBES).write_bytes(b"PK")
     (tmp_path / LOG).write_text('[1]\n{"step": "a"}\n{"step": 4, "lo', encoding="utf-8")
-    assert Before.of(tmp_path, config, config) == Before() and Before().last == 0
+    assert WarmStart.load(tmp_path, config, config) == WarmStart() and WarmStart().last_step == 0
 
 
 def test_runs_are_found_in_their_folders(watched, tmp_path, monkeypatch):
     home, other = watched[0].parent, tmp_path / "other"
     shutil.copytree(home / "mine", other / "mine")
     monkeypatch.delenv("RUNS", raising=False)
-    assert run_listing.survey(home) == {"mine": home / "mine"}
+    assert run_listing.find_runs(home) == {"mine": home / "mine"}
     monkeypatch.setenv("RUNS", f"{other}{os.pathsep}{tmp_path / 'nowhere'}")
-    assert run_listing.survey(home) == {"mine": other / "mine", f"mine ({home.name})": home / "mine"}
-    assert run_listing.unusable() == ("RUNS: nowhere is no folder.",)
+    assert run_listing.find_runs(home) == {"mine": other / "mine", f"mine ({home.name})": home / "mine"}
+    assert run_listing.unusable_folders() == ("RUNS: nowhere is no folder.",)
     shutil.copytree(home / "mine", tmp_path / "apart" / "a" / "mine")
     monkeypatch.setenv("RUNS", str(tmp_path / "apart"))
-    assert run_listing.survey(tmp_path / "nowhere") == {"mine": tmp_path / "apart" / "a" / "mine"}
+    assert run_listing.find_runs(tmp_path / "nowhere") == {"mine": tmp_path / "apart" / "a" / "mine"}
     shutil.copytree(home / "mine", tmp_path / "apart" / "b" / "mine")  # then no place has a name that hangs on their order
     runs = {f"mine ({name})": tmp_path / "apart" / name / "mine" for name in "ab"}
-    assert run_listing.survey(tmp_path / "nowhere") == runs
-    assert run_listing.survey(other) == runs | {"mine": other / "mine"}
+    assert run_listing.find_runs(tmp_path / "nowhere") == runs
+    assert run_listing.find_runs(other) == runs | {"mine": other / "mine"}
     shutil.rmtree(tmp_path / "apart")
     monkeypatch.setenv("RUNS", str(tmp_path))  # runs that were made together
-    assert run_listing.survey(tmp_path / "nowhere") == {"mine": other / "mine"} and not run_listing.unusable()
+    assert run_listing.find_runs(tmp_path / "nowhere") == {"mine": other / "mine"} and not run_listing.unusable_folders()

@@ -16,8 +16,8 @@ from model.inference.request import Request
 from model.network import masks
 from model.workshop.corpus.windows import Texts, Windows
 from model.workshop.training.loss import batch_loss
-from model.workshop.training.run import Run
-from model.workshop.training.run_folder import Files
+from model.workshop.training.run import TrainingRun
+from model.workshop.training.run_folder import RunFiles
 from model.workshop.training.tasks import TRAINING_TASKS, TrainingTask
 from tests.support import tiny
 from tests.support.training_helpers import BRIEF, SMALL
@@ -49,10 +49,12 @@ def learned(tmp_path_factory) -> Path:
     return folder / "run"
 
 
-def lm(folder: Path, files: tuple[Path, Path], **changes) -> Run:
+def lm(folder: Path, files: tuple[Path, Path], **changes) -> TrainingRun:
     options = {name: value for name, value in SMALL.items() if name != "encoder_layers"}
     config = TrainConfig(**(BRIEF | {"label_smoothing": 0.0} | changes))
-    return Run(folder, Files.single(*files), options, config, torch.device("cpu"), ("Text", "Continuation"), task="lm")
+    return TrainingRun(
+        folder, RunFiles.single(*files), options, config, torch.device("cpu"), ("Text", "Continuation"), task="lm"
+    )
 
 
 @torch.inference_mode()

@@ -14,8 +14,8 @@ from model.network import masks
 from model.network.context import shifted
 from model.network.transformer import EncoderDecoder
 from model.workshop.training.loss import learning_rate
-from model.workshop.training.run import Run
-from model.workshop.training.run_folder import Files
+from model.workshop.training.run import TrainingRun
+from model.workshop.training.run_folder import RunFiles
 from tests.support import tiny
 from tests.support.training_helpers import BRIEF, SMALL, assert_equal, dev_loss, entries, make, state, weights
 
@@ -82,7 +82,7 @@ def test_run_out_of_time_keeps_a_checkpoint(tmp_path, pair_files):
 def test_killed_run_resumes_from_what_it_saved(tmp_path, pair_files, monkeypatch):
     whole = make(tmp_path / "whole", pair_files)
     whole.train()
-    killed, step = make(tmp_path / "killed", pair_files, save_minutes=1e-9), Run._step
+    killed, step = make(tmp_path / "killed", pair_files, save_minutes=1e-9), TrainingRun._step
 
     def interrupted(self, batch):
         if self.progress.step == 4:
@@ -90,7 +90,7 @@ def test_killed_run_resumes_from_what_it_saved(tmp_path, pair_files, monkeypatch
         return step(self, batch)
 
     with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
-        patch.setattr(Run, "_step", interrupted)
+        patch.setattr(TrainingRun, "_step", interrupted)
         killed.train()
     again = make(tmp_path / "killed", pair_files, save_minutes=1e-9)
     assert again.progress.step == 4
@@ -129,12 +129,12 @@ def test_steps_are_those_of_adam_written_out(tmp_path, pair_files, clip, smoothi
 def test_checkpoint_is_the_mean_of_the_last_snapshots(tmp_path, pair_files):
     seen: list[dict[str, torch.Tensor]] = []
 
-    class Watched(Run):
+    class Watched(TrainingRun):
         def validate(self):
             seen.append({k: v.clone() for k, v in self.model.state_dict().items()})
             return super().validate()
 
-    files, config = Files.single(*pair_files), TrainConfig(**(BRIEF | {"epochs": 4, "average": 3}))
+    files, config = RunFiles.single(*pair_files), TrainConfig(**(BRIEF | {"epochs": 4, "average": 3}))
     run = Watched(tmp_path, files, SMALL, config, torch.device("cpu"), ("English", "Made-up"))
     run.train()
     assert len(seen) >= 4

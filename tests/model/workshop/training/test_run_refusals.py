@@ -12,10 +12,10 @@ import torch
 
 from model import checkpoint as checkpoints
 from model.workshop.training import loss, saved_state
-from model.workshop.training.recording import Recording, Sentence
-from model.workshop.training.run import Run
+from model.workshop.training.recording import ProbeSentence, Recording
+from model.workshop.training.run import TrainingRun
 from model.workshop.training.run_folder import RunFolder, TrainingError
-from model.workshop.training.validation import LARGEST, Meter, Step
+from model.workshop.training.validation import MAX_NORM, Meter, TrainingStep
 from tests.support.training_helpers import SMALL, assert_equal, entries, make, state
 
 
@@ -90,18 +90,18 @@ def test_a_state_of_something_else(stopped, change, message):
 def test_sums_of_the_meter_fit_a_state(stopped):
     meter = Meter(9, 0, stopped.config, silent=True)
     for norm in (1e20, float("inf"), float("nan")):
-        meter.update(Step(1.0, 2, 0.1, norm), 0.5)
+        meter.update(TrainingStep(1.0, 2, 0.1, norm), 0.5)
     state = torch.load(stopped.files.path / "state.pt", weights_only=True)
     fits = partial(saved_state.check, stopped.model, stopped.recorder, stopped.config.average, 1)
     fits(state | {"meter": meter.sums})
-    assert meter.sums["largest"] == LARGEST and meter.sums["cut"] == 3
+    assert meter.sums["largest"] == MAX_NORM and meter.sums["cut"] == 3
     for wrong in (-1.0, float("nan"), "3", True):
         with pytest.raises(ValueError, match="'meter' has no sums"):
             fits(state | {"meter": meter.sums | {"norm": wrong}})
 
 
 @pytest.fixture(scope="module")
-def stopped(tmp_path_factory, pair_files) -> Run:
+def stopped(tmp_path_factory, pair_files) -> TrainingRun:
     """A run that was stopped after a validation, with a probe."""
     folder = tmp_path_factory.mktemp("stopped")
     (folder / "probes.txt").write_text("fox\tThe fox.\tLo varun.\n", encoding="utf-8")
@@ -144,7 +144,7 @@ def recording(tmp_path) -> Recording:
     """A recording of one sentence at two steps, by hand."""
     arrays = {"log_probs/0": np.zeros((2, 2), np.float32)}
     arrays |= {f"{kind}/0": np.zeros((2, 1, 1, 2, 2), np.uint8) for kind in ("encoder", "decoder", "cross")}
-    made = Recording((Sentence("fox", "a", "b", (5, 2), (6, 2)),), (0, 1), arrays)
+    made = Recording((ProbeSentence("fox", "a", "b", (5, 2), (6, 2)),), (0, 1), arrays)
     made.save(tmp_path / "probes.npz")
     return made
 

@@ -23,7 +23,7 @@ def recorder(exact_checkpoint) -> SnapshotRecorder:
     """Three steps of a model that changes in between."""
     tokenizer = exact_checkpoint.source_tokenizer
     listed = [(str(n), s, [t, "another"]) for n, (s, t) in enumerate(tiny.PAIRS[:3])]
-    made = SnapshotRecorder(snapshots.encode(listed, tokenizer, tokenizer))
+    made = SnapshotRecorder(snapshots.encode_probes(listed, tokenizer, tokenizer))
     for seed, step in enumerate((0, 1, 8)):
         made.record(step, tiny.checkpoint(tokenizer, seed).model)
     return made
@@ -57,13 +57,15 @@ def test_loss_of_a_probe_counts_blanks_only(blanked):
         [("one", "The red [fox] sees a lamp."), ("two", "The [red fox] sees.")], blanked, True
     )
     for each in sentences:
-        assert each.fills and each.asked == tuple(n for n, id in enumerate(each.source) if id == blanked.mask)
-    rows = [np.log(np.linspace(0.1, 0.9, each.told, dtype=np.float32))[None] for each in sentences]
+        assert each.has_blanks and each.scored_positions == tuple(
+            n for n, id in enumerate(each.source) if id == blanked.mask
+        )
+    rows = [np.log(np.linspace(0.1, 0.9, each.score_count, dtype=np.float32))[None] for each in sentences]
     recording = Recording(tuple(sentences), (0,), {f"log_probs/{n}": row for n, row in enumerate(rows)})
-    expected = [-np.mean([row[0, n] for n in each.asked]) for row, each in zip(rows, sentences, strict=True)]
+    expected = [-np.mean([row[0, n] for n in each.scored_positions]) for row, each in zip(rows, sentences, strict=True)]
     np.testing.assert_allclose(recording.losses(), [expected], rtol=1e-6)
-    plain = snapshots.encode([("plain", "The red fox.", ["The red fox."])], blanked, blanked)[0]
-    assert not plain.fills and plain.asked == tuple(range(len(plain.target)))
+    plain = snapshots.encode_probes([("plain", "The red fox.", ["The red fox."])], blanked, blanked)[0]
+    assert not plain.has_blanks and plain.scored_positions == tuple(range(len(plain.target)))
 
 
 def test_a_file_gives_back_what_was_saved(recorder, tmp_path):
@@ -77,12 +79,12 @@ def test_a_file_gives_back_what_was_saved(recorder, tmp_path):
 
 def test_shortest_probes_are_kept_in_file_order(tokenizer):
     listed = [(str(n), "boat " * (1 + n * 7 % 20), ["nefa"]) for n in range(20)]
-    kept = SnapshotRecorder(snapshots.encode(listed, tokenizer, tokenizer)).sentences
+    kept = SnapshotRecorder(snapshots.encode_probes(listed, tokenizer, tokenizer)).sentences
     assert len(kept) == 12
     assert [s.name for s in kept] == sorted((s.name for s in kept), key=int)
     assert max(s.source_text.count("boat") for s in kept) == 12
     texts = [(name, source) for name, source, _ in listed]  # of which one side is empty
-    judged = snapshots.encode_judged(texts, tokenizer, ("good", "bad"), start=True)
+    judged = snapshots.encode_labelled(texts, tokenizer, ("good", "bad"), start=True)
     for one_sided in (judged, snapshots.encode_texts(texts, tokenizer)):
         assert [s.name for s in SnapshotRecorder(one_sided).sentences] == [s.name for s in kept]
     wide = tiny.config(family="encoder-only", decoder_layers=0, encoder_layers=6, d_model=64, heads=64)

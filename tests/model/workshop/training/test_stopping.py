@@ -14,10 +14,10 @@ import torch
 
 from model import checkpoint as checkpoints
 from model.__main__ import main
-from model.workshop.training.run import Run
+from model.workshop.training.run import TrainingRun
 from model.workshop.training.run_folder import RunFolder
 from tests.support import tiny
-from tests.support.processes import PATIENCE, Started, together
+from tests.support.processes import PATIENCE, CommandProcess, run_ranks
 
 OPTIONS = tiny.MODEL | tiny.TRAINING | {"dropout": 0.2, "attention_dropout": 0.1, "epochs": 8, "validate_every": 9}
 BRIEF = OPTIONS | {"average": 3, "log_every": 5, "first_target_epochs": 3, "joined_share": 0.1, "typed_copies": 9}
@@ -72,7 +72,7 @@ def test_killed_and_resumed_run_is_equal_bit_for_bit(pair_files, tmp_path):
     assert main(command(files, whole, *extra)) == 0
     last = 0
     for wanted in (1, 13):
-        run = Started(command(files, killed, *extra), tmp_path / "told")
+        run = CommandProcess(command(files, killed, *extra), tmp_path / "told")
         while run.process.is_alive():
             if (killed / "state.pt").exists() and saved(killed)["progress"]["step"] >= wanted:
                 break
@@ -96,14 +96,14 @@ def test_killed_and_resumed_run_is_equal_bit_for_bit(pair_files, tmp_path):
 
 @pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_ctrl_c_saves_the_run_and_sets_the_status(pair_files, tmp_path, monkeypatch, capsys, number, status):
-    step = Run._step
+    step = TrainingRun._step
 
     def interrupted(run, indices):
         if run.progress.step == 2:
             signal.raise_signal(number)
         return step(run, indices)
 
-    monkeypatch.setattr(Run, "_step", interrupted)
+    monkeypatch.setattr(TrainingRun, "_step", interrupted)
     words = command(pair_files, tmp_path, save_minutes=99)
     assert main(words) == status
     assert saved(tmp_path)["progress"]["step"] == 3
@@ -121,7 +121,7 @@ def limit_files() -> None:
 def test_a_full_disk_leaves_what_was_saved_before(pair_files, tmp_path):
     assert main(command(pair_files, tmp_path, "--max-minutes", "0")) == 0
     before = {path: path.read_bytes() for path in (tmp_path / "state.pt", tmp_path / "settings.json")}
-    run = Started(command(pair_files, tmp_path), tmp_path / "told", limit_files)
+    run = CommandProcess(command(pair_files, tmp_path), tmp_path / "told", limit_files)
     assert run.ended() == 2, run.text()
     last = run.text().strip().splitlines()[-1].split("\r")[-1]
     assert "could not be saved in" in last
@@ -153,7 +153,7 @@ def test_two_runs_in_one_folder_are_one_too_many(pair_files, tmp_path, capsys):
     assert main(command(pair_files, tmp_path, "--max-minutes", "0")) == 0
     (tmp_path / "log.jsonl").write_text('{"step": 99}\n', encoding="utf-8")  # the other has come further since it saved
     before = {path: path.read_bytes() for path in tmp_path.glob("*.*")}
-    with RunFolder(tmp_path).alone():
+    with RunFolder(tmp_path).locked():
         assert main(command(pair_files, tmp_path, "--max-minutes", "0")) == 2
     assert {path: path.read_bytes() for path in tmp_path.glob("*.*")} == before
     assert f"another run is writing to {tmp_path}; wait for it or choose another --out" in capsys.readouterr().err
@@ -194,11 +194,11 @@ def test_two_processes_take_the_steps_of_one(pair_files, tmp_path, capsys):
 
 def test_two_processes_resume_and_refuse_another_count(pair_files, tmp_path, capsys):
     whole, parts = tmp_path / "whole", tmp_path / "parts"
-    together(distributed_command(pair_files, whole, dropout=0.2), tmp_path, 2)
-    told = together(distributed_command(pair_files, parts, "--max-minutes", "0", dropout=0.2), tmp_path, 2)
+    run_ranks(distributed_command(pair_files, whole, dropout=0.2), tmp_path, 2)
+    told = run_ranks(distributed_command(pair_files, parts, "--max-minutes", "0", dropout=0.2), tmp_path, 2)
     assert "saved at step 1 of" in told
     assert main(distributed_command(pair_files, parts, dropout=0.2)) == 2
     assert "holds a run with other settings (processes: was 2, now 1)" in capsys.readouterr().err
-    assert "continues at step 1" in together(distributed_command(pair_files, parts, dropout=0.2), tmp_path, 2)
+    assert "continues at step 1" in run_ranks(distributed_command(pair_files, parts, dropout=0.2), tmp_path, 2)
     weights = [folder / "checkpoint" / "model.safetensors" for folder in (whole, parts)]
     assert weights[0].read_bytes() == weights[1].read_bytes()

@@ -7,7 +7,7 @@ import re
 import pytest
 
 from model import Request, analyse
-from tests.support.room_helpers import ask, opened, run, sent
+from tests.support.room_helpers import open_room, request_json, respond, run
 from viz import cache
 from viz.classroom.rooms import routes
 from viz.classroom.rooms.routes import Rooms
@@ -26,14 +26,14 @@ def makes_documents(monkeypatch, tiny_checkpoint):
 
     def data(view):
         analysis = analyse(tiny_checkpoint, Request(view.source, target=view.target))
-        return html_export.page_data_of(tiny_checkpoint, analysis, view)
+        return html_export.make_page_data(tiny_checkpoint, analysis, view)
 
     def file_of(name, page_data, draw=html_export.file_of):
         drawn.append(name)
         return draw(name, page_data)
 
     monkeypatch.setattr(cache, "page_data", data)
-    monkeypatch.setattr(cache, "holds", lambda loaded, device: loaded is tiny_checkpoint)
+    monkeypatch.setattr(cache, "is_current", lambda loaded, device: loaded is tiny_checkpoint)
     monkeypatch.setattr(html_export, "file_of", file_of)
     return drawn
 
@@ -41,10 +41,12 @@ def makes_documents(monkeypatch, tiny_checkpoint):
 def test_followers_share_one_document(makes_documents):
     async def story():
         app = Rooms(MemoryStore()).router
-        path, secret = await opened(app, SENTENCE.format("heads", ""))
-        first = await asyncio.gather(*(sent(app, f"{path}/page", more=PACKED) for _ in range(20)))
-        await ask(app, f"{path}/show", {"address": SENTENCE.format("heads", "&step=3&kind=cross&lecture=on")}, secret)
-        return first, await sent(app, f"{path}/page")
+        path, secret = await open_room(app, SENTENCE.format("heads", ""))
+        first = await asyncio.gather(*(respond(app, f"{path}/page", more=PACKED) for _ in range(20)))
+        await request_json(
+            app, f"{path}/show", {"address": SENTENCE.format("heads", "&step=3&kind=cross&lecture=on")}, secret
+        )
+        return first, await respond(app, f"{path}/page")
 
     first, plain = run(story())
     assert makes_documents == ["heads"]
@@ -60,9 +62,9 @@ def test_followers_share_one_document(makes_documents):
 def test_a_known_document_is_not_sent_again(makes_documents):
     async def story():
         app = Rooms(MemoryStore()).router
-        path, _ = await opened(app, SENTENCE.format("why", ""))
-        tag = (await sent(app, f"{path}/page"))[1]["etag"]
-        return await sent(app, f"{path}/page", more=[(b"if-none-match", tag.encode())])
+        path, _ = await open_room(app, SENTENCE.format("why", ""))
+        tag = (await respond(app, f"{path}/page"))[1]["etag"]
+        return await respond(app, f"{path}/page", more=[(b"if-none-match", tag.encode())])
 
     status, _, body = run(story())
     assert (status, body) == (304, b"")
@@ -71,10 +73,10 @@ def test_a_known_document_is_not_sent_again(makes_documents):
 def test_skipped_pages_are_never_drawn(makes_documents):
     async def story():
         made = Rooms(MemoryStore())
-        path, secret = await opened(made.router, SENTENCE.format("heads", ""))
-        pages = [asyncio.create_task(sent(made.router, f"{path}/page")) for _ in range(5)]
+        path, secret = await open_room(made.router, SENTENCE.format("heads", ""))
+        pages = [asyncio.create_task(respond(made.router, f"{path}/page")) for _ in range(5)]
         for name in ("inside", "what-if", "why"):
-            await ask(made.router, f"{path}/show", {"address": SENTENCE.format(name, "")}, secret)
+            await request_json(made.router, f"{path}/show", {"address": SENTENCE.format(name, "")}, secret)
         return [await page for page in pages]
 
     bodies = [body for _, _, body in run(story())]
@@ -94,10 +96,10 @@ def test_skipped_pages_are_never_drawn(makes_documents):
 def test_two_steps_share_a_document_where_possible(makes_documents, name, query, shared):
     async def story():
         app = Rooms(MemoryStore()).router
-        path, secret = await opened(app, SENTENCE.format(name, query))
-        first = await sent(app, f"{path}/page")
-        await ask(app, f"{path}/show", {"address": SENTENCE.format(name, f"{query}&step=2")}, secret)
-        return first[2], (await sent(app, f"{path}/page"))[2]
+        path, secret = await open_room(app, SENTENCE.format(name, query))
+        first = await respond(app, f"{path}/page")
+        await request_json(app, f"{path}/show", {"address": SENTENCE.format(name, f"{query}&step=2")}, secret)
+        return first[2], (await respond(app, f"{path}/page"))[2]
 
     first, second = run(story())
     assert (first == second) is shared and len(makes_documents) == 2 - shared
@@ -115,8 +117,8 @@ def test_two_steps_share_a_document_where_possible(makes_documents, name, query,
 def test_a_page_without_a_document_is_one_sentence(address, told):
     async def story():
         app = Rooms(MemoryStore()).router
-        path, _ = await opened(app, address)
-        return await sent(app, f"{path}/page")
+        path, _ = await open_room(app, address)
+        return await respond(app, f"{path}/page")
 
     status, headers, body = run(story())
     text = body.decode()
@@ -127,7 +129,7 @@ def test_a_page_without_a_document_is_one_sentence(address, told):
 
 @pytest.mark.parametrize(("code", "status"), [("ABCDEF", 404), ("nonsense!", 400)])
 def test_a_code_that_is_none_is_a_page_that_says_so(code, status):
-    found, headers, body = run(sent(Rooms(MemoryStore()).router, f"/rooms/{code}/page"))
+    found, headers, body = run(respond(Rooms(MemoryStore()).router, f"/rooms/{code}/page"))
     assert found == status and headers["content-type"].startswith("text/html") and b"code" in body
 
 
@@ -139,8 +141,8 @@ def test_the_code_leads_to_the_shared_address(monkeypatch, host, origin):
 
     async def story():
         app = Rooms(MemoryStore()).router
-        path, _ = await opened(app)
-        return path, await sent(app, f"{path}/qr.svg", host=host)
+        path, _ = await open_room(app)
+        return path, await respond(app, f"{path}/qr.svg", host=host)
 
     path, (status, headers, body) = run(story())
     assert (status, headers["content-type"]) == (200, "image/svg+xml")
@@ -153,8 +155,8 @@ def test_no_code_is_drawn_without_a_shared_address(monkeypatch):
 
     async def story():
         app = Rooms(MemoryStore()).router
-        path, _ = await opened(app)
-        return await ask(app, f"{path}/qr.svg", host=b"127.0.0.1:8501")
+        path, _ = await open_room(app)
+        return await request_json(app, f"{path}/qr.svg", host=b"127.0.0.1:8501")
 
     status, told = run(story())
     assert status == 409 and "HOST=0.0.0.0" in told

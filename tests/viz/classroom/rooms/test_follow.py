@@ -9,7 +9,7 @@ import pytest
 from starlette.routing import Router
 
 from model import Request, analyse
-from tests.support.room_helpers import run, sent
+from tests.support.room_helpers import respond, run
 from tests.support.viz_helpers import HEADS, ROOT, Lab
 from tests.viz.test_scripts import NODE
 from viz.classroom.rooms import documents, follow
@@ -34,7 +34,7 @@ class Read(HTMLParser):
 
 
 def got(path: str):
-    return run(sent(APP, path))
+    return run(respond(APP, path))
 
 
 def test_the_page_loads_only_files_of_the_lab():
@@ -97,7 +97,9 @@ def shown(shipped):
     """Makes what a page draws from, of a view."""
     request = Request("I am tired.")
     analysis = analyse(shipped, request)
-    return lambda **changes: html_export.page_data_of(shipped, analysis, html_export.view_of(request, "en-fr", **changes))
+    return lambda **changes: html_export.make_page_data(
+        shipped, analysis, html_export.make_view(request, "en-fr", **changes)
+    )
 
 
 ELSEWHERE = [("inside", {"part": "map"}), ("why", {"why": "readings"}), ("compare", {"compared": "patching"})]

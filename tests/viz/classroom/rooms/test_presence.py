@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from tests.support.room_helpers import ask, following, opened, run, until
+from tests.support.room_helpers import follow, open_room, request_json, run, until
 from viz.classroom.rooms import presence
 from viz.classroom.rooms.presence import SILENCE
 from viz.classroom.rooms.room import Room
@@ -19,7 +19,7 @@ class Lecture:
 
     async def begin(self):
         self.rooms, self.late, self.events = Rooms(MemoryStore()), 0.0, []
-        self.path, self.secret = await opened(self.rooms.router)
+        self.path, self.secret = await open_room(self.rooms.router)
         began = time.time()
         self.rooms.presence.now = lambda: began + self.late
         self.lecturer = await self.connect(self.secret)
@@ -28,7 +28,7 @@ class Lecture:
 
     async def connect(self, secret, events=None):
         seen = [] if events is None else events
-        stream = asyncio.create_task(following(self.rooms, self.path, seen, secret))
+        stream = asyncio.create_task(follow(self.rooms, self.path, seen, secret))
         await until(lambda: seen)
         return stream
 
@@ -36,7 +36,7 @@ class Lecture:
         await until(lambda: self.events[-1]["away"] is away)
 
     async def does(self, what, **said):
-        assert (await ask(self.rooms.router, f"{self.path}/{what}", said, self.secret))[0] == 204
+        assert (await request_json(self.rooms.router, f"{self.path}/{what}", said, self.secret))[0] == 204
 
     async def end(self, *streams):
         for each in streams:
@@ -116,9 +116,9 @@ def test_signs_change_a_room_only_after_absence():
     heard = room.hears(110.0)
     assert heard.version == room.version and heard.misses(109.0) == heard
     missed = heard.misses(110.0)
-    assert missed.told()["away"] and missed.version == room.version + 1 and missed.misses(200.0) == missed
+    assert missed.describe()["away"] and missed.version == room.version + 1 and missed.misses(200.0) == missed
     for back in (missed.hears(120.0), missed.shows({}, 120.0), missed.closes(120.0)):
-        assert not back.told()["away"] and back.version == missed.version + 1
+        assert not back.describe()["away"] and back.version == missed.version + 1
 
 
 def test_the_silence_is_longer_than_two_signs_are_apart():

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.support.room_helpers import ASKED, ask, opened, run
+from tests.support.room_helpers import NEXT_QUESTION, open_room, request_json, run
 from viz.classroom.rooms import access
 from viz.classroom.rooms import room as rooms
 from viz.classroom.rooms.access import GONE, NOT_YOURS, TOO_OFTEN, WRONG_A_MINUTE
@@ -18,18 +18,18 @@ from viz.classroom.rooms.store import Gone, MemoryStore
 def test_only_the_secret_moves_a_room():
     async def story():
         made = Rooms(MemoryStore())
-        path, secret = await opened(made.router)
+        path, secret = await open_room(made.router)
         assert secret not in (await made.store.get(path[-6:])).packed()
         for move, said in (
             ("show", {"blank": True}),
             ("here", {}),
-            ("ask", ASKED),
+            ("ask", NEXT_QUESTION),
             ("reveal", {"answer": "il"}),
             ("end", {}),
         ):
-            assert await ask(made.router, f"{path}/{move}", said) == (403, NOT_YOURS)
-            assert await ask(made.router, f"{path}/{move}", said, secret + "x") == (403, NOT_YOURS)
-        return await ask(made.router, path)
+            assert await request_json(made.router, f"{path}/{move}", said) == (403, NOT_YOURS)
+            assert await request_json(made.router, f"{path}/{move}", said, secret + "x") == (403, NOT_YOURS)
+        return await request_json(made.router, path)
 
     status, told = run(story())
     assert status == 200 and told["version"] == 1 and not told["blank"] and told["question"] is None
@@ -39,10 +39,10 @@ def test_only_the_secret_moves_a_room():
 def test_codes_are_not_found_by_trying(who):
     async def story():
         made = Rooms(MemoryStore())
-        path, _ = await opened(made.router)
-        tried = [await ask(made.router, f"/rooms/{new_code()}", who=who.format(n)) for n in range(WRONG_A_MINUTE)]
-        last = await ask(made.router, path, who=who.format(WRONG_A_MINUTE))
-        return tried, last, await ask(made.router, path)
+        path, _ = await open_room(made.router)
+        tried = [await request_json(made.router, f"/rooms/{new_code()}", who=who.format(n)) for n in range(WRONG_A_MINUTE)]
+        last = await request_json(made.router, path, who=who.format(WRONG_A_MINUTE))
+        return tried, last, await request_json(made.router, path)
 
     tried, last, other = run(story())
     assert set(tried) == {(404, GONE)}
@@ -59,12 +59,12 @@ ADDRESSES = ("http://elsewhere.example", "//elsewhere.example", "/.//elsewhere.e
 REFUSED = [
     *(("show", {"address": address}) for address in (*ADDRESSES, "/x/%2E./heads", "/.?step=1", "/" + "x" * 9000)),
     *(("show", said) for said in ({"pointer": 3}, {"pointer": "\ud83d"}, {"nonsense": 1}, {"\ud83d": 1})),
-    ("ask", ASKED | {"text": ""}),
-    ("ask", ASKED | {"text": "What? \ud83d"}),
-    ("ask", ASKED | {"options": ["il"], "model": [1.0]}),
-    ("ask", ASKED | {"options": ["il", "il"]}),
-    ("ask", ASKED | {"model": [True, 0.1]}),
-    ("ask", ASKED | {"model": [1e9, 0.1]}),
+    ("ask", NEXT_QUESTION | {"text": ""}),
+    ("ask", NEXT_QUESTION | {"text": "What? \ud83d"}),
+    ("ask", NEXT_QUESTION | {"options": ["il"], "model": [1.0]}),
+    ("ask", NEXT_QUESTION | {"options": ["il", "il"]}),
+    ("ask", NEXT_QUESTION | {"model": [True, 0.1]}),
+    ("ask", NEXT_QUESTION | {"model": [1e9, 0.1]}),
     ("reveal", {"answer": "il"}),
     *(("vote", {"voter": voter, "number": 1, "word": "il"}) for voter in ("a" * 8, "\ud83d" * 8)),
 ]
@@ -73,12 +73,12 @@ REFUSED = [
 def refused(move, said, question=False):
     async def story():
         made = Rooms(MemoryStore())
-        path, secret = await opened(made.router)
+        path, secret = await open_room(made.router)
         if question:
-            await ask(made.router, f"{path}/ask", ASKED, secret)
-        before = (await ask(made.router, path))[1]
-        answer = await ask(made.router, f"{path}/{move}", said, secret)
-        return *answer, before == (await ask(made.router, path))[1]
+            await request_json(made.router, f"{path}/ask", NEXT_QUESTION, secret)
+        before = (await request_json(made.router, path))[1]
+        answer = await request_json(made.router, f"{path}/{move}", said, secret)
+        return *answer, before == (await request_json(made.router, path))[1]
 
     return run(story())
 
@@ -103,7 +103,7 @@ def test_any_message_is_taken_or_one_sentence(move, said):
 
 @pytest.mark.parametrize(("said", "kind", "status"), [([1], "application/json", 400), ({}, "text/plain", 415)])
 def test_a_form_of_another_page_opens_no_room(said, kind, status):
-    assert run(ask(Rooms(MemoryStore()).router, "/rooms", said, kind=kind))[0] == status
+    assert run(request_json(Rooms(MemoryStore()).router, "/rooms", said, kind=kind))[0] == status
 
 
 def test_a_room_ends_after_silence():
@@ -130,7 +130,7 @@ def test_a_code_is_understood_as_people_type_it():
 
 
 def test_a_room_is_packed_and_unpacked_equal():
-    made = Room("KX234Z", "seal", "/", 1.0).asks(*ASKED.values(), 2.0).votes("a" * 8, 1, "il").reveals("il", 3.0)
+    made = Room("KX234Z", "seal", "/", 1.0).asks(*NEXT_QUESTION.values(), 2.0).votes("a" * 8, 1, "il").reveals("il", 3.0)
     assert Room.unpacked(made.packed()) == made
     for other in (made.packed().replace('"schema": ', '"schema": 1'), '{"code": "KX234Z"}'):
         with pytest.raises(ValueError, match="another version"):
@@ -151,7 +151,7 @@ def test_a_foreign_origin_is_refused(origin, status):
         app = Rooms(MemoryStore()).over(pages)
         for path in ("/", "/roomsy", "/heads"):
             await app({"type": "http", "path": path, "headers": []}, None, None)
-        return await ask(app, "/rooms", {"address": "/"}, more=[(b"origin", origin.encode())])
+        return await request_json(app, "/rooms", {"address": "/"}, more=[(b"origin", origin.encode())])
 
     assert run(story())[0] == status
     assert passed == ["/", "/roomsy", "/heads"]
@@ -160,16 +160,20 @@ def test_a_foreign_origin_is_refused(origin, status):
 def test_a_guesser_locks_out_nobody_who_was_in():
     async def story():
         made = Rooms(MemoryStore())
-        path, secret = await opened(made.router)
-        other, _ = await opened(made.router)
-        await ask(made.router, path, who="10.9.9.9")
+        path, secret = await open_room(made.router)
+        other, _ = await open_room(made.router)
+        await request_json(made.router, path, who="10.9.9.9")
         for _ in range(WRONG_A_MINUTE):
-            await ask(made.router, f"/rooms/{new_code()}", who="10.9.9.9")
+            await request_json(made.router, f"/rooms/{new_code()}", who="10.9.9.9")
         asked = (path, f"/rooms/{path[-6:].lower()}", other)
-        known = [(await ask(made.router, each, who="10.9.9.9"))[0] for each in asked]
-        shown = await ask(made.router, f"{path}/show", {"blank": True}, secret, who="10.9.9.9")
+        known = [(await request_json(made.router, each, who="10.9.9.9"))[0] for each in asked]
+        shown = await request_json(made.router, f"{path}/show", {"blank": True}, secret, who="10.9.9.9")
         made.door._met.clear()
-        return known, shown[0], (await ask(made.router, f"{path}/show", {"blank": False}, secret, who="10.9.9.9"))[0]
+        return (
+            known,
+            shown[0],
+            (await request_json(made.router, f"{path}/show", {"blank": False}, secret, who="10.9.9.9"))[0],
+        )
 
     assert run(story()) == ([200, 200, 429], 204, 204)
 
@@ -187,10 +191,12 @@ class Slow(MemoryStore):
 def test_concurrent_guesses_share_the_limit():
     async def story():
         made = Rooms(Slow())
-        path, _ = await opened(made.router)
-        tried = await asyncio.gather(*(ask(made.router, f"/rooms/{new_code()}", who="10.9.9.9") for _ in range(200)))
-        hall = await asyncio.gather(*(ask(made.router, path, who="10.8.8.8") for _ in range(200)))
-        again = [(await ask(made.router, path, who="10.7.7.7"))[0] for _ in range(2 * WRONG_A_MINUTE)]
+        path, _ = await open_room(made.router)
+        tried = await asyncio.gather(
+            *(request_json(made.router, f"/rooms/{new_code()}", who="10.9.9.9") for _ in range(200))
+        )
+        hall = await asyncio.gather(*(request_json(made.router, path, who="10.8.8.8") for _ in range(200)))
+        again = [(await request_json(made.router, path, who="10.7.7.7"))[0] for _ in range(2 * WRONG_A_MINUTE)]
         return [sum(answer[0] == 404 for answer in tried), {answer[0] for answer in hall}, set(again)]
 
     assert run(story()) == [WRONG_A_MINUTE, {200}, {200}]
@@ -201,10 +207,15 @@ def test_one_address_has_a_limit_of_rooms(monkeypatch):
 
     async def story():
         made = Rooms(Slow())
-        answers = await asyncio.gather(*(ask(made.router, "/rooms", {"address": "/"}) for _ in range(6)))
+        answers = await asyncio.gather(*(request_json(made.router, "/rooms", {"address": "/"}) for _ in range(6)))
         rooms = [told for status, told in answers if status == 201]
-        other = (await ask(made.router, "/rooms", {"address": "/"}, who="10.0.0.2"))[0]
-        await ask(made.router, f"/rooms/{rooms[0]['code']}/end", {}, rooms[0]["secret"])
-        return len(rooms), {answer[0] for answer in answers}, other, (await ask(made.router, "/rooms", {"address": "/"}))[0]
+        other = (await request_json(made.router, "/rooms", {"address": "/"}, who="10.0.0.2"))[0]
+        await request_json(made.router, f"/rooms/{rooms[0]['code']}/end", {}, rooms[0]["secret"])
+        return (
+            len(rooms),
+            {answer[0] for answer in answers},
+            other,
+            (await request_json(made.router, "/rooms", {"address": "/"}))[0],
+        )
 
     assert run(story()) == (3, {201, 429}, 201, 201)

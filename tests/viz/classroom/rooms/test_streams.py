@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from tests.support.room_helpers import ask, events_of, following, opened, run, until
+from tests.support.room_helpers import events_of, follow, open_room, request_json, run, until
 from viz.classroom.rooms import stream
 from viz.classroom.rooms.access import ROOM_FULL
 from viz.classroom.rooms.routes import Rooms
@@ -14,21 +14,21 @@ from viz.classroom.rooms.store import MAX_FOLLOWERS, Full, MemoryStore
 def test_a_follower_is_sent_every_move():
     async def story():
         made = Rooms(MemoryStore())
-        path, secret = await opened(made.router)
+        path, secret = await open_room(made.router)
         events, counted = [], []
         tasks = [
-            asyncio.create_task(following(made, path, events)),
-            asyncio.create_task(following(made, path, counted, secret)),
+            asyncio.create_task(follow(made, path, events)),
+            asyncio.create_task(follow(made, path, counted, secret)),
         ]
         await until(lambda: events and counted and counted[-1]["followers"] == 1)
         assert events[0]["address"] == "/heads?layer=3"
         for step in range(5):  # faster than events go out: the last one always comes
-            assert (await ask(made.router, f"{path}/show", {"address": f"/?step={step}"}, secret))[0] == 204
+            assert (await request_json(made.router, f"{path}/show", {"address": f"/?step={step}"}, secret))[0] == 204
         await until(lambda: events[-1]["address"] == "/?step=4")
         assert all("followers" not in event for event in events)
         tasks[0].cancel()
         await until(lambda: counted[-1]["followers"] == 0)
-        assert (await ask(made.router, f"{path}/end", {}, secret))[0] == 204
+        assert (await request_json(made.router, f"{path}/end", {}, secret))[0] == 204
         await asyncio.wait_for(tasks[1], 30)
         return counted[-1]
 
@@ -38,9 +38,9 @@ def test_a_follower_is_sent_every_move():
 def test_a_full_room_says_so():
     async def story():
         made = Rooms(MemoryStore())
-        path, _ = await opened(made.router)
+        path, _ = await open_room(made.router)
         made.store._followers[path[-6:]] = MAX_FOLLOWERS
-        answer = await ask(made.router, f"{path}/events")
+        answer = await request_json(made.router, f"{path}/events")
         made.store._followers[path[-6:]] = MAX_FOLLOWERS - 1
         async with made.store.follow(path[-6:]):
             with pytest.raises(Full):
@@ -56,7 +56,7 @@ def test_who_is_gone_is_counted_no_more_however_it_left(monkeypatch):
 
     async def story():
         made = Rooms(MemoryStore())
-        path, _ = await opened(made.router)
+        path, _ = await open_room(made.router)
         taken = asyncio.Event()
 
         async def leaves():
@@ -90,7 +90,7 @@ def test_who_is_gone_is_counted_no_more_however_it_left(monkeypatch):
 def test_a_server_that_stops_ends_all_streams_whole():
     async def story():
         made, sent = Rooms(MemoryStore()), []
-        path, _ = await opened(made.router)
+        path, _ = await open_room(made.router)
 
         async def receive():
             await asyncio.Event().wait()
@@ -110,7 +110,7 @@ def test_a_server_that_stops_ends_all_streams_whole():
 def test_arrivals_wake_the_lecturer_only():
     async def story():
         made = Rooms(MemoryStore())
-        path, secret = await opened(made.router)
+        path, secret = await open_room(made.router)
         asked, get, counted = [], made.store.get, []
 
         async def watched(code):
@@ -119,9 +119,9 @@ def test_arrivals_wake_the_lecturer_only():
 
         made.store.get = watched
         events = [[] for _ in range(120)]
-        tasks = [asyncio.create_task(following(made, path, counted, secret))]
+        tasks = [asyncio.create_task(follow(made, path, counted, secret))]
         await until(lambda: counted)
-        tasks += [asyncio.create_task(following(made, path, each)) for each in events]
+        tasks += [asyncio.create_task(follow(made, path, each)) for each in events]
         await until(lambda: all(events) and counted[-1]["followers"] == 120)
         assert [len(each) for each in events] == [1] * 120 and len(counted) <= 8
         for task in tasks[1:]:

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from tests.support.room_helpers import ASKED, ask, following, opened, run, until
+from tests.support.room_helpers import NEXT_QUESTION, follow, open_room, request_json, run, until
 from viz.classroom.rooms import access
 from viz.classroom.rooms import room as rooms
 from viz.classroom.rooms.room import Room
@@ -15,14 +15,14 @@ from viz.classroom.rooms.store import MemoryStore
 def test_votes_are_hidden_until_the_answer():
     async def story():
         made = Rooms(MemoryStore())
-        path, secret = await opened(made.router)
-        assert (await ask(made.router, f"{path}/ask", ASKED, secret))[0] == 204
+        path, secret = await open_room(made.router)
+        assert (await request_json(made.router, f"{path}/ask", NEXT_QUESTION, secret))[0] == 204
         for voter, word in (("a" * 8, "elle"), ("b" * 8, "il"), ("c" * 8, "il"), ("a" * 8, "il"), ("d" * 8, " chat ")):
-            assert (await ask(made.router, f"{path}/vote", {"voter": voter, "number": 1, "word": word}))[0] == 204
-        before = (await ask(made.router, path))[1]["question"]
-        assert (await ask(made.router, f"{path}/reveal", {"answer": "il"}, secret))[0] == 204
-        late = await ask(made.router, f"{path}/vote", {"voter": "e" * 8, "number": 1, "word": "il"})
-        return before, late, (await ask(made.router, path))[1]
+            assert (await request_json(made.router, f"{path}/vote", {"voter": voter, "number": 1, "word": word}))[0] == 204
+        before = (await request_json(made.router, path))[1]["question"]
+        assert (await request_json(made.router, f"{path}/reveal", {"answer": "il"}, secret))[0] == 204
+        late = await request_json(made.router, f"{path}/vote", {"voter": "e" * 8, "number": 1, "word": "il"})
+        return before, late, (await request_json(made.router, path))[1]
 
     before, late, after = run(story())
     assert before["voted"] == 4 and not {"answer", "votes", "model"} & set(before)  # nobody sees what the others chose
@@ -32,35 +32,38 @@ def test_votes_are_hidden_until_the_answer():
 
 
 def test_a_closed_question_is_hidden():
-    room = Room("ABCDEF", "", "/", 0.0).asks(*ASKED.values(), 1.0).votes("a" * 8, 1, "il")
+    room = Room("ABCDEF", "", "/", 0.0).asks(*NEXT_QUESTION.values(), 1.0).votes("a" * 8, 1, "il")
     for closed in (room.closes(2.0), room.reveals("il", 2.0).closes(3.0)):
-        assert closed.told()["question"] is None and closed.score.asked == closed.version - 3
+        assert closed.describe()["question"] is None and closed.score.questions == closed.version - 3
         with pytest.raises(ValueError, match="This question is over"):
             closed.votes("b" * 8, 1, "il")
         with pytest.raises(ValueError, match="No question is open"):
             closed.reveals("il", 4.0)
-        assert closed.asks(*ASKED.values(), 5.0).told()["question"]["number"] == 2
+        assert closed.asks(*NEXT_QUESTION.values(), 5.0).describe()["question"]["number"] == 2
 
 
 def test_a_question_has_a_limit_of_votes(monkeypatch):
     monkeypatch.setattr(rooms, "MAX_VOTES", 40)
-    made = Room("KX234Z", "seal", "/", 1.0).asks(*ASKED.values(), 2.0)
+    made = Room("KX234Z", "seal", "/", 1.0).asks(*NEXT_QUESTION.values(), 2.0)
     for n in range(40):
         made = made.votes(f"voter{n:03}", 1, f"word {n}")
     with pytest.raises(ValueError, match="limit of 40 votes"):
         made.votes("one more voter", 1, "il")
     made = made.votes("voter000", 1, "il").votes("voter001", 1, "il").reveals("il", 3.0)
-    told = made.told()["question"]
+    told = made.describe()["question"]
     assert told["voted"] == 40 == told["others"] + sum(told["votes"].values())
-    assert len(told["votes"]) == rooms.MAX_TOLD - 1 and next(iter(told["votes"].items())) == ("il", 2)  # nobody said elle
+    assert len(told["votes"]) == rooms.MAX_WORDS_LISTED - 1 and next(iter(told["votes"].items())) == (
+        "il",
+        2,
+    )  # nobody said elle
 
 
 def test_a_rare_answer_is_counted():
-    made = Room("KX234Z", "seal", "/", 1.0).asks(*ASKED.values(), 2.0)
+    made = Room("KX234Z", "seal", "/", 1.0).asks(*NEXT_QUESTION.values(), 2.0)
     for n in range(80):
         made = made.votes(f"voter{n:03}", 1, f"word {n // 2}")
     made = made.votes("the only one", 1, "elle").reveals("elle", 3.0)
-    told = made.told()["question"]
+    told = made.describe()["question"]
     assert told["votes"]["elle"] == 1 and made.score.people == told["votes"]["elle"] / told["voted"]
     assert told["voted"] == told["others"] + sum(told["votes"].values())
 
@@ -71,19 +74,19 @@ def test_one_address_cannot_fill_a_room(monkeypatch):
 
     async def story():
         made = Rooms(MemoryStore())
-        path, secret = await opened(made.router)
-        await ask(made.router, f"{path}/ask", ASKED, secret)
+        path, secret = await open_room(made.router)
+        await request_json(made.router, f"{path}/ask", NEXT_QUESTION, secret)
         events = [[], []]
-        tasks = [asyncio.create_task(following(made, path, each)) for each in events]
+        tasks = [asyncio.create_task(follow(made, path, each)) for each in events]
         await until(lambda: all(events))
-        refused = await ask(made.router, f"{path}/events", who="10.0.0.2")
+        refused = await request_json(made.router, f"{path}/events", who="10.0.0.2")
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
         words = ((1, ""), (2, "il"), (3, "il"), (4, "il"), (2, "elle"))
         said = [{"voter": f"voter{n:03}", "number": 1, "word": word} for n, word in words]
-        votes = [(await ask(made.router, f"{path}/vote", each))[0] for each in said]
-        votes.append((await ask(made.router, f"{path}/vote", said[3], who="10.0.0.3"))[0])
+        votes = [(await request_json(made.router, f"{path}/vote", each))[0] for each in said]
+        votes.append((await request_json(made.router, f"{path}/vote", said[3], who="10.0.0.3"))[0])
         return refused, votes, made.crowd._streams
 
     refused, votes, streams = run(story())
