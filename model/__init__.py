@@ -10,20 +10,20 @@ from typing import Any
 
 __version__ = "0.1.0"
 _HOMES = {
-    "load": "model.inference.analyse",
-    "analyse": "model.inference.analyse",
-    "mask_effects": "model.experiments.effects",
-    "head_effects": "model.experiments.effects",
-    "leak_test": "model.experiments.leaks",
-    "leak_test_callable": "model.experiments.leaks",
-    "sweep": "model.experiments.sweep",
-    "Analysis": "model.inference.analysis",
-    "Request": "model.inference.request",
-    "Decoding": "model.decoding.strategy",
-    "Intervention": "model.edits.intervention",
-    "ModelConfig": "model.config",
-    "TrainConfig": "model.config",
-    "Site": "model.trace",
+    "load": ".inference.analyse",
+    "analyse": ".inference.analyse",
+    "mask_effects": ".experiments.effects",
+    "head_effects": ".experiments.effects",
+    "leak_test": ".experiments.leaks",
+    "leak_test_callable": ".experiments.leaks",
+    "sweep": ".experiments.sweep",
+    "Analysis": ".inference.analysis",
+    "Request": ".inference.request",
+    "Decoding": ".decoding.strategy",
+    "Intervention": ".edits.intervention",
+    "ModelConfig": ".config",
+    "TrainConfig": ".config",
+    "Site": ".trace",
 }
 __all__ = sorted(_HOMES)
 
@@ -31,4 +31,4 @@ __all__ = sorted(_HOMES)
 def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         raise AttributeError(f"module 'model' has no attribute {name!r}")
-    return getattr(importlib.import_module(_HOMES[name]), name)
+    return getattr(importlib.import_module(_HOMES[name], __name__), name)

@@ -7,9 +7,9 @@ import sys
 from importlib import import_module
 from types import ModuleType
 
-from model import __version__
-from model.io.numbers import Parser
-from model.workshop.commands import (
+from . import __version__
+from .io.numbers import Parser
+from .workshop.commands import (
     check,
     choose,
     convert,

@@ -25,18 +25,18 @@ from typing import Any
 import torch
 from safetensors.torch import save_file
 
-from model import checkpoint_files as files
-from model.checkpoint_files import SCHEMA, CheckpointError
-from model.config import END, ModelConfig
-from model.io import folders, foreign_checkpoints
-from model.io.files import shown
-from model.network.context import Pass, forced
-from model.network.transformer import Transformer, build
-from model.text.corpus_stats import Seen
-from model.text.faithfulness_result import Trust
-from model.text.sentences import Labels
-from model.text.tokenizer import Tokenizer
-from model.trace import Probe, Site
+from . import checkpoint_files as files
+from .checkpoint_files import SCHEMA, CheckpointError
+from .config import END, ModelConfig
+from .io import folders, foreign_checkpoints
+from .io.files import shown
+from .network.context import Pass, forced
+from .network.transformer import Transformer, build
+from .text.corpus_stats import Seen
+from .text.faithfulness_result import Trust
+from .text.sentences import Labels
+from .text.tokenizer import Tokenizer
+from .trace import Probe, Site
 
 PROBED = 64  # tokens of the pass that shows whether weights can be computed with
 

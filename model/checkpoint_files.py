@@ -10,25 +10,25 @@ from typing import Any
 import torch
 from safetensors import SafetensorError, safe_open
 
-from model.config import MAX_LANGUAGE, ModelConfig, is_language
-from model.io import foreign_checkpoints
-from model.io.files import (
+from .config import MAX_LANGUAGE, ModelConfig, is_language
+from .io import foreign_checkpoints
+from .io.files import (
     MEGABYTE,
     FileError,
     opened,
     read_json,
     shown,
 )
-from model.io.folders import NAME, is_name
-from model.io.limits import is_count, is_whole
-from model.text.alignments import read as read_aligned
-from model.text.corpus_stats import Seen
-from model.text.faithfulness_result import Trust
-from model.text.foreign_tokenizer import load as load_tokenizer
-from model.text.tokenizer import Tokenizer
-from model.text.warning_calibration import read as read_worth
-from model.text.warning_calibration import read_signs
-from model.trace import Site
+from .io.folders import NAME, is_name
+from .io.limits import is_count, is_whole
+from .text.alignments import read as read_aligned
+from .text.corpus_stats import Seen
+from .text.faithfulness_result import Trust
+from .text.foreign_tokenizer import load as load_tokenizer
+from .text.tokenizer import Tokenizer
+from .text.warning_calibration import read as read_worth
+from .text.warning_calibration import read_signs
+from .trace import Site
 
 SCHEMA = 1
 MOST = {  # bytes of each file; that of weights follows from the config

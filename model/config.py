@@ -15,8 +15,8 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from model.io.files import shown
-from model.io.limits import MAX_WEIGHTS, check
+from .io.files import shown
+from .io.limits import MAX_WEIGHTS, check
 
 
 @dataclass(frozen=True)

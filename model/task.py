@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass
 
-from model.config import FAMILIES
+from .config import FAMILIES
 
 _SCORED = {  # whose log-probability it is, in words, by `Task.scored_tokens`
     "target": "",

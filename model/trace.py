@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
 
-from model.config import END, PAD, START
+from .config import END, PAD, START
 
 if TYPE_CHECKING:
     from torch import Tensor

@@ -369,7 +369,7 @@ def test_relative_imports_are_followed():
 def test_modules_with_computed_names_are_listed():
     loads = {name for name, path in ALL.items() if "" in loaded_names(path.read_text(encoding="utf-8"))}
     assert loads == set(COMPUTED_NAMES)
-    assert all(home.split(".")[0] == "model" and home in ALL for home in model._HOMES.values())
+    assert all(home.split(".")[0] == "model" and home in ALL for home in HOMES.values())
     named = {command for command in main.COMMANDS.values() if isinstance(command, str)}
     assert named == names_of_viz(ALL[STARTS_VIZ].read_text(encoding="utf-8")) <= set(ALL)
 
@@ -475,7 +475,7 @@ def test_figures_load_neither_streamlit_nor_torch():
 
 def test_the_package_offers_what_it_promises():
     assert {"load", "analyse", "Request"} <= set(model.__all__)
-    for name, home in model._HOMES.items():
+    for name, home in HOMES.items():
         assert getattr(model, name) is getattr(importlib.import_module(home), name)
     with pytest.raises(AttributeError, match="module 'model' has no attribute 'paint'"):
         model.paint  # noqa: B018

@@ -16,18 +16,18 @@ from dataclasses import dataclass, field
 import torch
 from torch import Tensor
 
-from model.decoding.fast_layers import (
+from ..edits.apply import NO_EDITS, Edits
+from ..network import masks
+from ..network.attention import attention_scores, finish_scores, masked_softmax
+from ..network.context import Pass, join_positions, select_positions
+from ..network.transformer import Encodes, Transformer
+from ..trace import Probe, Site, Sublayer
+from .fast_layers import (
     Function,
     Layer,
     Prepared,
     prepare,
 )
-from model.edits.apply import NO_EDITS, Edits
-from model.network import masks
-from model.network.attention import attention_scores, finish_scores, masked_softmax
-from model.network.context import Pass, join_positions, select_positions
-from model.network.transformer import Encodes, Transformer
-from model.trace import Probe, Site, Sublayer
 
 
 def can(model: Transformer, edits: Edits) -> bool:

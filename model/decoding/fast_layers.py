@@ -16,10 +16,10 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from model.network.attention import MultiHeadAttention
-from model.network.layers import DecoderLayer, EncoderLayer, FeedForward
-from model.network.positions import position_scheme
-from model.network.transformer import Encodes, Transformer
+from ..network.attention import MultiHeadAttention
+from ..network.layers import DecoderLayer, EncoderLayer, FeedForward
+from ..network.positions import position_scheme
+from ..network.transformer import Encodes, Transformer
 
 Function = Callable[[Tensor], Tensor]
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
 
-from model.config import END
+from ..config import END
 
 Status = Literal["grown", "finished", "limit", "pruned"]
 

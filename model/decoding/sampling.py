@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from model.config import PAD, START
-from model.io.files import shown
+from ..config import PAD, START
+from ..io.files import shown
 
 NEVER_CHOSEN = (PAD, START)  # their probabilities are shown as they are, but no hypothesis contains them
 

@@ -9,16 +9,16 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from model.config import END, MAX_TOKENS, PAD, START
-from model.decoding import fast, uncached
-from model.decoding.hypotheses import Hypothesis, Tree
-from model.decoding.sampling import NEVER_CHOSEN, check, choices
-from model.decoding.uncached import Recorder
-from model.edits.apply import Edits
-from model.edits.intervention import BASELINE, Intervention
-from model.network import masks
-from model.network.context import Beside, Cache, Pass
-from model.network.transformer import Transformer
+from ..config import END, MAX_TOKENS, PAD, START
+from ..edits.apply import Edits
+from ..edits.intervention import BASELINE, Intervention
+from ..network import masks
+from ..network.context import Beside, Cache, Pass
+from ..network.transformer import Transformer
+from . import fast, uncached
+from .hypotheses import Hypothesis, Tree
+from .sampling import NEVER_CHOSEN, check, choices
+from .uncached import Recorder
 
 
 class _Steps:

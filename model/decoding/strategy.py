@@ -7,19 +7,19 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from model.config import MAX_TOKENS
-from model.decoding import sampling
-from model.decoding.hypotheses import Tree
-from model.edits.intervention import BASELINE
-from model.io.files import shown
+from ..config import MAX_TOKENS
+from ..edits.intervention import BASELINE
+from ..io.files import shown
+from . import sampling
+from .hypotheses import Tree
 
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from model.decoding.uncached import Recorder
-    from model.edits.apply import Edits
-    from model.edits.intervention import Intervention
-    from model.network.transformer import Transformer
+    from ..edits.apply import Edits
+    from ..edits.intervention import Intervention
+    from ..network.transformer import Transformer
+    from .uncached import Recorder
 
 LENGTH_PENALTY = 1.0  # alpha; chosen on the shipped checkpoint's dev sentences
 MAX_WIDTH = 64  # of a beam: memory and time grow with it
@@ -150,19 +150,19 @@ class Decoding:
 
 
 def _greedy(model, source, decoding, edits, prefix, recorder) -> Found:
-    from model.decoding import search
+    from . import search
 
     return [Tree((path,)) for path in search.greedy(model, source, edits, prefix, decoding.limit, recorder=recorder)]
 
 
 def _beam(model, source, decoding, edits, prefix, recorder) -> Found:
-    from model.decoding import search
+    from . import search
 
     return search.beam(model, source, decoding.width, decoding.alpha, edits, prefix, decoding.limit, recorder=recorder)
 
 
 def _sample(model, source, decoding, edits, prefix, recorder) -> Found:
-    from model.decoding import search
+    from . import search
 
     controls = (decoding.seed, decoding.temperature, decoding.top_k, decoding.top_p)
     found = search.sample(model, source, *controls, edits, prefix, decoding.limit, recorder=recorder)

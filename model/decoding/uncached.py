@@ -14,16 +14,16 @@ from dataclasses import dataclass, field
 import torch
 from torch import Tensor
 
-from model.config import START, ModelConfig
-from model.decoding import fast
-from model.decoding.fast import Recorded, added_to, encode
-from model.decoding.fast_layers import Layer, prepare
-from model.edits.apply import Edits
-from model.network import masks
-from model.network.attention import attention
-from model.network.context import Pass, forced, shifted
-from model.network.transformer import Transformer
-from model.trace import Probe, Site, Sublayer
+from ..config import START, ModelConfig
+from ..edits.apply import Edits
+from ..network import masks
+from ..network.attention import attention
+from ..network.context import Pass, forced, shifted
+from ..network.transformer import Transformer
+from ..trace import Probe, Site, Sublayer
+from . import fast
+from .fast import Recorded, added_to, encode
+from .fast_layers import Layer, prepare
 
 
 class WholeSteps:

@@ -15,9 +15,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from model.edits.intervention import BASELINE, Intervention
-from model.edits.kinds import Edit
-from model.trace import Probe, Site, Stack, Sublayer
+from ..trace import Probe, Site, Stack, Sublayer
+from .intervention import BASELINE, Intervention
+from .kinds import Edit
 
 
 @dataclass(frozen=True)

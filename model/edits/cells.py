@@ -6,15 +6,15 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from model.config import MAX_TOKENS
-from model.edits.edit import AtHeads, Edit, Form, Token, Where, kind
-from model.edits.place import PLACE, EditError, Labels, Place, check_index, index, number
-from model.trace import site_kind
+from ..config import MAX_TOKENS
+from ..trace import site_kind
+from .edit import AtHeads, Edit, Form, Token, Where, kind
+from .place import PLACE, EditError, Labels, Place, check_index, index, number
 
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from model.config import ModelConfig
+    from ..config import ModelConfig
 
 
 def _check_cell(edit: Block | PatchRow, source_length: int) -> None:

@@ -14,15 +14,15 @@ from collections.abc import Generator, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
-from model.edits.place import EditError, Kind, Labels, Place
+from .place import EditError, Kind, Labels, Place
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from torch import Tensor
 
-    from model.config import ModelConfig
-    from model.trace import Side
+    from ..config import ModelConfig
+    from ..trace import Side
 
 
 @dataclass(frozen=True)

@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from model.edits.kinds import Edit, EditError, Labels, contradict, parse
-from model.edits.switches import DONOR, SWITCHES, WINDOW, switch_of
+from .kinds import Edit, EditError, Labels, contradict, parse
+from .switches import DONOR, SWITCHES, WINDOW, switch_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from model.config import ModelConfig
+    from ..config import ModelConfig
 
 
 @dataclass(frozen=True)

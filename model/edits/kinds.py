@@ -11,9 +11,9 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from model.config import PAD
-from model.edits.cells import Block, PatchRow
-from model.edits.edit import (
+from ..config import PAD
+from .cells import Block, PatchRow
+from .edit import (
     KINDS,
     AtHeads,
     Edit,
@@ -26,13 +26,13 @@ from model.edits.edit import (
     kind,
     parse,
 )
-from model.edits.patches import PatchStream, PatchZ
-from model.edits.place import CODES, KINDS_OF, PLACE, EditError, Labels, Place, check_layer, index, ordinal
+from .patches import PatchStream, PatchZ
+from .place import CODES, KINDS_OF, PLACE, EditError, Labels, Place, check_layer, index, ordinal
 
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from model.config import ModelConfig
+    from ..config import ModelConfig
 
 __all__ = ["KINDS", "AtHeads", "Block", "Edit", "EditError", "Labels", "PatchRow", "Place"]  # and what is made here
 __all__ += ["Ablate", "PatchStream", "PatchZ", "Positions", "Skip", "contradict", "kind", "ordinal", "parse"]

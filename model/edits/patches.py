@@ -11,8 +11,9 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from model.config import MAX_TOKENS
-from model.edits.edit import (
+from ..config import MAX_TOKENS
+from ..trace import Kind, Side, site_kind
+from .edit import (
     AtHeads,
     Edit,
     Form,
@@ -22,15 +23,14 @@ from model.edits.edit import (
     Which,
     kind,
 )
-from model.edits.place import CODES, KINDS_OF, PLACE, EditError, Labels, Place, check_index, check_layer, index, number
-from model.trace import Kind, Side, site_kind
+from .place import CODES, KINDS_OF, PLACE, EditError, Labels, Place, check_index, check_layer, index, number
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from torch import Tensor
 
-    from model.config import ModelConfig
+    from ..config import ModelConfig
 
 EVERYWHERE = "every token"
 

@@ -10,10 +10,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from model.trace import SITE_KINDS, Kind, site_kind
+from ..trace import SITE_KINDS, Kind, site_kind
 
 if TYPE_CHECKING:
-    from model.config import ModelConfig
+    from ..config import ModelConfig
 
 CODES = {kind: of.code for kind, of in SITE_KINDS.items()}
 KINDS_OF = {code: kind for kind, code in CODES.items()}

@@ -7,14 +7,14 @@ import re
 from dataclasses import dataclass
 from typing import ClassVar
 
-from model.config import MAX_CHARACTERS, MAX_TOKENS
-from model.edits.edit import (
+from ..config import MAX_CHARACTERS, MAX_TOKENS
+from .edit import (
     Form,
     Number,
     Text,
     Which,
 )
-from model.edits.place import EditError
+from .place import EditError
 
 
 @dataclass(frozen=True)

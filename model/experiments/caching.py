@@ -13,14 +13,14 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from model.checkpoint import Checkpoint
-from model.config import END, MAX_TOKENS, START
-from model.decoding.fast import FastSteps, can, encode
-from model.decoding.sampling import NEVER_CHOSEN
-from model.decoding.uncached import WholeSteps
-from model.edits.apply import NO_EDITS
-from model.network import masks
-from model.network.context import Pass
+from ..checkpoint import Checkpoint
+from ..config import END, MAX_TOKENS, START
+from ..decoding.fast import FastSteps, can, encode
+from ..decoding.sampling import NEVER_CHOSEN
+from ..decoding.uncached import WholeSteps
+from ..edits.apply import NO_EDITS
+from ..network import masks
+from ..network.context import Pass
 
 ROUNDS, SECONDS = 3, 20.0
 

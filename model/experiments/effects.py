@@ -13,21 +13,21 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from model.checkpoint import Checkpoint
-from model.config import PAD
-from model.decoding.search import choose
-from model.edits.apply import Edits
-from model.edits.intervention import BASELINE, Intervention
-from model.edits.kinds import Ablate, Place, Skip
-from model.inference.passes import counted, log_probs, target_log_probs
-from model.inference.request import PAD_WHEN_UNMASKED, Request
-from model.inference.targets import begun, fill_checkpoint, shown, sources, target_of
-from model.network import masks
-from model.network.attention import MultiHeadAttention
-from model.network.context import PLAIN, Pass, shifted
-from model.network.layers import DecoderLayer, EncoderLayer
-from model.task import task_of
-from model.trace import Site
+from ..checkpoint import Checkpoint
+from ..config import PAD
+from ..decoding.search import choose
+from ..edits.apply import Edits
+from ..edits.intervention import BASELINE, Intervention
+from ..edits.kinds import Ablate, Place, Skip
+from ..inference.passes import counted, log_probs, target_log_probs
+from ..inference.request import PAD_WHEN_UNMASKED, Request
+from ..inference.targets import begun, fill_checkpoint, shown, sources, target_of
+from ..network import masks
+from ..network.attention import MultiHeadAttention
+from ..network.context import PLAIN, Pass, shifted
+from ..network.layers import DecoderLayer, EncoderLayer
+from ..task import task_of
+from ..trace import Site
 
 MAX_POSITIONS = 2048  # positions whose logits are computed at once: bounds memory for long sentences
 MAX_LOGITS = MAX_POSITIONS * 8192  # and for large vocabularies

@@ -20,14 +20,14 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from model.checkpoint import Checkpoint
-from model.config import END, PAD, START
-from model.inference.analysis import Analysis
-from model.inference.source_reading import blank_places, edits_of, likeliest
-from model.network.context import Pass, forced
-from model.readings.logits.choice_logits import choice_logits
-from model.readings.tokens.token_attribution import gradient_times_input, value_norms
-from model.readings.tokens.word_readings import READINGS, Words
+from ..checkpoint import Checkpoint
+from ..config import END, PAD, START
+from ..inference.analysis import Analysis
+from ..inference.source_reading import blank_places, edits_of, likeliest
+from ..network.context import Pass, forced
+from ..readings.logits.choice_logits import choice_logits
+from ..readings.tokens.token_attribution import gradient_times_input, value_norms
+from ..readings.tokens.word_readings import READINGS, Words
 
 WordSet = frozenset[int]  # hidden words, from 0
 TOKENS = 1024  # of a batch, both sides together: fits the processor's caches

@@ -13,17 +13,17 @@ from functools import cached_property
 import numpy as np
 import torch
 
-from model.checkpoint import Checkpoint
-from model.config import PAD
-from model.inference.analysis import Analysis
-from model.inference.source_reading import edits_of
-from model.network.context import Pass, forced
-from model.network.transformer import EncoderOnly
-from model.readings.heads.patterns import rank_correlation
-from model.readings.logits.choice_logits import label_logits
-from model.readings.tokens.label_readings import LABEL_READINGS, MIN_WORDS, pooling_weights
-from model.readings.tokens.token_attribution import label_gradient, value_norms
-from model.readings.tokens.word_readings import Words
+from ..checkpoint import Checkpoint
+from ..config import PAD
+from ..inference.analysis import Analysis
+from ..inference.source_reading import edits_of
+from ..network.context import Pass, forced
+from ..network.transformer import EncoderOnly
+from ..readings.heads.patterns import rank_correlation
+from ..readings.logits.choice_logits import label_logits
+from ..readings.tokens.label_readings import LABEL_READINGS, MIN_WORDS, pooling_weights
+from ..readings.tokens.token_attribution import label_gradient, value_norms
+from ..readings.tokens.word_readings import Words
 
 TOKENS = 8192  # of a batch: bounds memory
 

@@ -12,14 +12,14 @@ from typing import Any
 import numpy as np
 import torch
 
-from model.checkpoint import Checkpoint
-from model.config import CONTROL_TOKENS, PAD, START
-from model.edits.apply import Edits
-from model.experiments.effects import tokens_of
-from model.inference.request import PAD_WHEN_UNMASKED, Request
-from model.inference.source_reading import edits_of
-from model.network.context import Pass, forced
-from model.trace import Probe, Site
+from ..checkpoint import Checkpoint
+from ..config import CONTROL_TOKENS, PAD, START
+from ..edits.apply import Edits
+from ..inference.request import PAD_WHEN_UNMASKED, Request
+from ..inference.source_reading import edits_of
+from ..network.context import Pass, forced
+from ..trace import Probe, Site
+from .effects import tokens_of
 
 SHORTEST, SUBSTITUTE_LENGTH = 4, 8  # a target shorter than the first is replaced by as many other tokens as the second
 EPSILON = 1e-30  # divides a stream whose entries are all zeros

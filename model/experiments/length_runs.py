@@ -30,7 +30,7 @@ import torch
 from torch import Tensor
 from torch.profiler import ProfilerActivity, profile
 
-from model.network.extrapolation import WAYS, Way
+from ..network.extrapolation import WAYS, Way
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 LENGTHS = tuple(64 << n for n in range(8))  # tokens, 64 to 8192
@@ -136,7 +136,7 @@ def measure(limits: Limits) -> Iterator[Run]:
 
     Raises ValueError where the process ends without a result.
     """
-    words = [sys.executable, "-m", "model.experiments.length_runs", json.dumps(dataclasses.asdict(limits))]
+    words = [sys.executable, "-m", __name__, json.dumps(dataclasses.asdict(limits))]
     alone = os.environ | {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
     pipes = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
     process = subprocess.Popen(words, cwd=ROOT, env=alone, text=True, **pipes)

@@ -14,15 +14,15 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 import torch
 
-from model.checkpoint import Checkpoint
-from model.edits.intervention import BASELINE, Intervention
-from model.edits.kinds import Edit, PatchStream, PatchZ, Place
-from model.experiments.effects import ROWS, sites
-from model.inference.passes import log_probs
-from model.inference.predictions import first_difference, kl_divergence
-from model.inference.request import RequestError
-from model.inference.source_reading import donor_of, edits_of
-from model.network.context import Pass, forced
+from ..checkpoint import Checkpoint
+from ..edits.intervention import BASELINE, Intervention
+from ..edits.kinds import Edit, PatchStream, PatchZ, Place
+from ..inference.passes import log_probs
+from ..inference.predictions import first_difference, kl_divergence
+from ..inference.request import RequestError
+from ..inference.source_reading import donor_of, edits_of
+from ..network.context import Pass, forced
+from .effects import ROWS, sites
 
 NEAR = 0.05  # nats: smaller differences are not divided by
 MAX_WORK = 60_000  # runs times tokens of both sides: about 30 seconds

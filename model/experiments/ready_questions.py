@@ -8,22 +8,22 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from model import checkpoint as checkpoints
-from model.checkpoint import Checkpoint, CheckpointError
-from model.config import PAD
-from model.edits.intervention import Intervention
-from model.edits.kinds import Ablate, Place, Positions
-from model.experiments.effects import effects, layer_skips
-from model.inference.analyse import analyse
-from model.inference.analysis import Analysis
-from model.inference.decisions import turns
-from model.inference.request import Request
-from model.io.numbers import signed
-from model.readings.heads.alignment import HeadPeaks, head_peaks
-from model.text.alignments import ROWS, WHERE
-from model.text.alignments import read as read_aligned
-from model.text.languages import ENGLISH, record_of
-from model.trace import Trace, site_kind
+from .. import checkpoint as checkpoints
+from ..checkpoint import Checkpoint, CheckpointError
+from ..config import PAD
+from ..edits.intervention import Intervention
+from ..edits.kinds import Ablate, Place, Positions
+from ..inference.analyse import analyse
+from ..inference.analysis import Analysis
+from ..inference.decisions import turns
+from ..inference.request import Request
+from ..io.numbers import signed
+from ..readings.heads.alignment import HeadPeaks, head_peaks
+from ..text.alignments import ROWS, WHERE
+from ..text.alignments import read as read_aligned
+from ..text.languages import ENGLISH, record_of
+from ..trace import Trace, site_kind
+from .effects import effects, layer_skips
 
 PADS = 8
 PEEKING_SHARE = 0.8  # a decoder that gives a wrong target this share of its probability of the right one reads its input

@@ -13,16 +13,16 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
-from model.checkpoint import Checkpoint
-from model.config import MAX_CHARACTERS
-from model.decoding.search import choose
-from model.edits.intervention import BASELINE, Intervention
-from model.edits.kinds import Ablate, Place
-from model.experiments.effects import ROWS, ablate_each_head_greedy, first_scored, scored_tokens, sites, tokens_of
-from model.inference.passes import counted, log_probs
-from model.inference.request import Request
-from model.inference.targets import decode, decode_each
-from model.trace import Site
+from ..checkpoint import Checkpoint
+from ..config import MAX_CHARACTERS
+from ..decoding.search import choose
+from ..edits.intervention import BASELINE, Intervention
+from ..edits.kinds import Ablate, Place
+from ..inference.passes import counted, log_probs
+from ..inference.request import Request
+from ..inference.targets import decode, decode_each
+from ..trace import Site
+from .effects import ROWS, ablate_each_head_greedy, first_scored, scored_tokens, sites, tokens_of
 
 RESAMPLES, SEED, TOGETHER = 1000, 1, 50  # bootstrap samples, their seed, and samples per batch
 INTERVAL = (2.5, 97.5)  # per cent

@@ -5,12 +5,12 @@ from __future__ import annotations
 import dataclasses
 from dataclasses import dataclass
 
-from model.checkpoint import Checkpoint
-from model.config import PAD
-from model.edits.intervention import BASELINE
-from model.inference.analysis import Analysis
-from model.inference.passes import teacher_force
-from model.trace import Trace
+from ..checkpoint import Checkpoint
+from ..config import PAD
+from ..edits.intervention import BASELINE
+from ..inference.analysis import Analysis
+from ..inference.passes import teacher_force
+from ..trace import Trace
 
 
 @dataclass(frozen=True)

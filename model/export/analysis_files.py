@@ -16,10 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from model.export import schema
-from model.export.exported import Exported, ExportedPath
-from model.export.schema import ARRAYS, BEFORE, CANDIDATES, FILE, FORMAT, HEADER, STEPS, VERSION, ids, texts
-from model.io.files import (
+from ..io.files import (
     DAMAGED,
     MEGABYTE,
     FileError,
@@ -28,8 +25,11 @@ from model.io.files import (
     shown,
     write_new,
 )
-from model.io.limits import LARGEST, form, is_whole
-from model.trace import SITE_KINDS, Axis, Site
+from ..io.limits import LARGEST, form, is_whole
+from ..trace import SITE_KINDS, Axis, Site
+from . import schema
+from .exported import Exported, ExportedPath
+from .schema import ARRAYS, BEFORE, CANDIDATES, FILE, FORMAT, HEADER, STEPS, VERSION, ids, texts
 
 MAX_TOKENS = 4096  # on one side of a map: more than the lab writes
 MAPS = {"pattern": "patterns", "scores": "scores", "mask": "masks"}  # names of the schema: fields of `Exported`

@@ -8,11 +8,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from model.export import schema
-from model.inference.request import Request
-from model.io.limits import is_whole
-from model.readings.heads.head_metrics import METRICS
-from model.trace import SITE_KINDS, Site
+from ..inference.request import Request
+from ..io.limits import is_whole
+from ..readings.heads.head_metrics import METRICS
+from ..trace import SITE_KINDS, Site
+from . import schema
 
 
 class FormError(ValueError):

@@ -12,18 +12,18 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from model.export import check_forms as forms
-from model.export.check_forms import Amount, FormError, Head, LabelledToken
-from model.io.files import shown
-from model.io.numbers import decimal
-from model.readings.heads.head_metrics import Rows, metrics_of
-from model.trace import Site, Trace, View
+from ..io.files import shown
+from ..io.numbers import decimal
+from ..readings.heads.head_metrics import Rows, metrics_of
+from ..trace import Site, Trace, View
+from . import check_forms as forms
+from .check_forms import Amount, FormError, Head, LabelledToken
 
 if TYPE_CHECKING:
-    from model.checkpoint import Checkpoint
-    from model.experiments.leaks import LeakReport
-    from model.inference.analysis import Analysis
-    from model.inference.request import Request
+    from ..checkpoint import Checkpoint
+    from ..experiments.leaks import LeakReport
+    from ..inference.analysis import Analysis
+    from ..inference.request import Request
 
 MAX_CACHED = 32  # analyses, and leak reports: a file may have thousands of sentences
 T = TypeVar("T")
@@ -38,12 +38,12 @@ class Lab:
     reports: dict[Request, LeakReport] = field(default_factory=dict)
 
     def analyse(self, request: Request) -> Analysis:
-        from model.inference.analyse import analyse
+        from ..inference.analyse import analyse
 
         return _cached(self.analyses, request, lambda: analyse(self.checkpoint, request).without_scores())
 
     def leaks(self, request: Request) -> LeakReport:
-        from model.experiments.leaks import leak_test
+        from ..experiments.leaks import leak_test
 
         return _cached(self.reports, request, lambda: leak_test(self.checkpoint, request))
 

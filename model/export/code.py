@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 
-from model.decoding.strategy import Decoding
-from model.edits.intervention import BASELINE, Intervention
-from model.export.schema import codes
-from model.inference.request import CheckpointName, Request
-from model.io import folders
-from model.trace import Site
+from ..decoding.strategy import Decoding
+from ..edits.intervention import BASELINE, Intervention
+from ..inference.request import CheckpointName, Request
+from ..io import folders
+from ..trace import Site
+from .schema import codes
 
 _FIRST = ("model",)  # imported first
 

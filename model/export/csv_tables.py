@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from model.trace import SITE_KINDS, Site, View
+from ..trace import SITE_KINDS, Site, View
 
 if TYPE_CHECKING:
-    from model.trace import Trace
+    from ..trace import Trace
 
 FORMULA = tuple("=+-@\t\r\n＝＋－＠")  # first characters of a formula; wide ones in Japanese
 Cell = str | int | float | bool | None

@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from model.decoding.hypotheses import Hypothesis
-from model.export.schema import CANDIDATES
-from model.inference.predictions import candidates
-from model.inference.request import Request
-from model.trace import Axis, Site, Trace, View
+from ..decoding.hypotheses import Hypothesis
+from ..inference.predictions import candidates
+from ..inference.request import Request
+from ..trace import Axis, Site, Trace, View
+from .schema import CANDIDATES
 
 if TYPE_CHECKING:
-    from model.checkpoint import Checkpoint
-    from model.inference.analysis import Analysis
+    from ..checkpoint import Checkpoint
+    from ..inference.analysis import Analysis
 
 
 @dataclass(frozen=True)

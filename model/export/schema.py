@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from model.decoding.strategy import Decoding
-from model.edits.intervention import BASELINE, Intervention
-from model.inference.request import Request
-from model.io.limits import is_whole
+from ..decoding.strategy import Decoding
+from ..edits.intervention import BASELINE, Intervention
+from ..inference.request import Request
+from ..io.limits import is_whole
 
 FORMAT = "attention-lab analysis"
 VERSION = 1

@@ -10,29 +10,29 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from model import checkpoint as checkpoints
-from model import device as devices
-from model.checkpoint import Checkpoint
-from model.config import END, PAD, START
-from model.decoding import uncached
-from model.decoding.hypotheses import Hypothesis, Tree
-from model.decoding.uncached import Recorder
-from model.edits.intervention import BASELINE, Intervention
-from model.edits.kinds import Block
-from model.inference import passes
-from model.inference.analysis import Analysis
-from model.inference.cautions import rare_words
-from model.inference.passes import batch, gathered, recorded, step_of, teacher_force
-from model.inference.request import Request
-from model.inference.source_reading import donor_of, edits_of, unpaired
-from model.inference.targets import begun, decode, fill_checkpoint, padding, shown, sources, target_of
-from model.network import masks
-from model.network.context import Pass, forced, shifted
-from model.text.warning_calibration import read_signs
-from model.trace import Trace
+from .. import checkpoint as checkpoints
+from .. import device as devices
+from ..checkpoint import Checkpoint
+from ..config import END, PAD, START
+from ..decoding import uncached
+from ..decoding.hypotheses import Hypothesis, Tree
+from ..decoding.uncached import Recorder
+from ..edits.intervention import BASELINE, Intervention
+from ..edits.kinds import Block
+from ..network import masks
+from ..network.context import Pass, forced, shifted
+from ..text.warning_calibration import read_signs
+from ..trace import Trace
+from . import passes
+from .analysis import Analysis
+from .cautions import rare_words
+from .passes import batch, gathered, recorded, step_of, teacher_force
+from .request import Request
+from .source_reading import donor_of, edits_of, unpaired
+from .targets import begun, decode, fill_checkpoint, padding, shown, sources, target_of
 
 if TYPE_CHECKING:
-    from model.checkpoint import Checkpoint
+    from ..checkpoint import Checkpoint
 
 
 @torch.inference_mode()

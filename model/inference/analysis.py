@@ -10,17 +10,17 @@ from typing import Any
 
 import numpy as np
 
-from model.config import MAX_TOKENS, PAD
-from model.decoding.hypotheses import Hypothesis, Tree
-from model.edits.kinds import Block, Labels
-from model.inference import cautions
-from model.inference.cautions import Overlooked, RareWord
-from model.inference.predictions import first_difference
-from model.inference.request import Request
-from model.task import Task, task_of
-from model.text.corpus_stats import Seen
-from model.text.warning_calibration import Signs
-from model.trace import Site, Trace
+from ..config import MAX_TOKENS, PAD
+from ..decoding.hypotheses import Hypothesis, Tree
+from ..edits.kinds import Block, Labels
+from ..task import Task, task_of
+from ..text.corpus_stats import Seen
+from ..text.warning_calibration import Signs
+from ..trace import Site, Trace
+from . import cautions
+from .cautions import Overlooked, RareWord
+from .predictions import first_difference
+from .request import Request
 
 
 @dataclass(frozen=True)

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from model.config import END, PAD
-from model.io import numbers
-from model.text.corpus_stats import SIDES, Lengths, Seen
-from model.text.sentences import split
-from model.trace import Trace
+from ..config import END, PAD
+from ..io import numbers
+from ..text.corpus_stats import SIDES, Lengths, Seen
+from ..text.sentences import split
+from ..trace import Trace
 
 if TYPE_CHECKING:
-    from model.text.tokenizer import Tokenizer
+    from ..text.tokenizer import Tokenizer
 
 RARE = 5  # a source word that occurs less often than this in the training data is rare
 UNSURE = 0.3  # an output token of a lower probability is unsure

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from model.inference.predictions import Candidate, candidates
+from .predictions import Candidate, candidates
 
 if TYPE_CHECKING:
-    from model.inference.analysis import Analysis
-    from model.trace import Trace
+    from ..trace import Trace
+    from .analysis import Analysis
 
 NEAR = 1.2
 NEAR_TIE = f"a near-tie: the likelier of two tokens is less than {NEAR:g} times as likely as the other"

@@ -12,15 +12,15 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
-from model.checkpoint import Checkpoint
-from model.config import ModelConfig
-from model.decoding.uncached import Recorder
-from model.edits.intervention import BASELINE, Intervention
-from model.inference.request import RequestError
-from model.inference.source_reading import edits_of, filled
-from model.network.context import Pass, forced, shifted
-from model.text.tokenizer import Tokenizer
-from model.trace import SITE_KINDS, Axis, Probe, Site, Trace
+from ..checkpoint import Checkpoint
+from ..config import ModelConfig
+from ..decoding.uncached import Recorder
+from ..edits.intervention import BASELINE, Intervention
+from ..network.context import Pass, forced, shifted
+from ..text.tokenizer import Tokenizer
+from ..trace import SITE_KINDS, Axis, Probe, Site, Trace
+from .request import RequestError
+from .source_reading import edits_of, filled
 
 LOGITS = 1 << 25  # that are computed at once where a few of them are kept: memory stays bounded for large vocabularies
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from model.decoding.sampling import likeliest
+from ..decoding.sampling import likeliest
 
 
 @dataclass(frozen=True)

@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
-from model.config import MAX_CHARACTERS
-from model.decoding.strategy import Decoding, RequestError
-from model.edits.intervention import BASELINE, Intervention
+from ..config import MAX_CHARACTERS
+from ..decoding.strategy import Decoding, RequestError
+from ..edits.intervention import BASELINE, Intervention
 
 Mode = Literal["given", "again"]
 MAX_PAD = 32

@@ -14,18 +14,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from model.config import END, MAX_TOKENS, PAD, START
-from model.decoding.strategy import RequestError
-from model.edits.apply import Donor, Edits
-from model.edits.intervention import Intervention
-from model.text import sentences
+from ..config import END, MAX_TOKENS, PAD, START
+from ..decoding.strategy import RequestError
+from ..edits.apply import Donor, Edits
+from ..edits.intervention import Intervention
+from ..text import sentences
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from model.checkpoint import Checkpoint
-    from model.config import ModelConfig
-    from model.inference.analysis import Analysis
+    from ..checkpoint import Checkpoint
+    from ..config import ModelConfig
+    from .analysis import Analysis
 
 ONE_ALONE = "This model reads one sentence at a time: leave the second one out."
 

@@ -7,16 +7,16 @@ from collections.abc import Sequence
 
 import torch
 
-from model import checkpoint as checkpoints
-from model.checkpoint import Checkpoint
-from model.config import END, MAX_TOKENS, PAD
-from model.decoding.hypotheses import Hypothesis, Tree
-from model.decoding.uncached import Recorder
-from model.edits.intervention import BASELINE, Intervention
-from model.inference.request import PAD_WHEN_UNMASKED, CheckpointName, Request, RequestError
-from model.inference.source_reading import ONE_ALONE, edits_of, source_ids
-from model.text.padding import pad
-from model.text.tokenizer import Tokenizer
+from .. import checkpoint as checkpoints
+from ..checkpoint import Checkpoint
+from ..config import END, MAX_TOKENS, PAD
+from ..decoding.hypotheses import Hypothesis, Tree
+from ..decoding.uncached import Recorder
+from ..edits.intervention import BASELINE, Intervention
+from ..text.padding import pad
+from ..text.tokenizer import Tokenizer
+from .request import PAD_WHEN_UNMASKED, CheckpointName, Request, RequestError
+from .source_reading import ONE_ALONE, edits_of, source_ids
 
 
 def fill_checkpoint(checkpoint: Checkpoint, request: Request) -> Request:

@@ -15,13 +15,13 @@ import zipfile
 from pathlib import Path, PurePosixPath
 from typing import BinaryIO
 
-from model.io.files import (
+from .files import (
     DAMAGED,
     MEGABYTE,
     FileError,
     shown,
 )
-from model.io.folders import CONFIG, FILES
+from .folders import CONFIG, FILES
 
 MAX_ENTRIES = 200  # files and folders in a zip: a checkpoint has thirteen
 MAX_DIRECTORY = MEGABYTE // 4  # bytes of its list of entries

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from model.io.files import MEGABYTE, FileError, read_json
-from model.io.foreign_checkpoints import FOREIGN, kind_of
+from .files import MEGABYTE, FileError, read_json
+from .foreign_checkpoints import FOREIGN, kind_of
 
 _HERE = Path(__file__).resolve().parents[1]  # the package
 _INSTALLED = _HERE / "checkpoints"

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from model.io.files import (
+from .files import (
     MEGABYTE,
     FileError,
     read_json,

@@ -11,7 +11,7 @@ from typing import IO, Any
 
 import numpy as np
 
-from model.io.files import shown
+from .files import shown
 
 LARGEST: dict[str, int] = {  # of the fields that hold a number: what comes from outside may ask for more than there is
     "source_vocab": 1_000_000,

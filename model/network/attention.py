@@ -15,11 +15,11 @@ from typing import ClassVar
 import torch
 from torch import Tensor, nn
 
-from model.config import ModelConfig
-from model.edits.apply import UNEDITED, SiteEdits
-from model.network.context import PLAIN, Pass
-from model.network.positions import UNORDERED, position_scheme
-from model.trace import Site
+from ..config import ModelConfig
+from ..edits.apply import UNEDITED, SiteEdits
+from ..trace import Site
+from .context import PLAIN, Pass
+from .positions import UNORDERED, position_scheme
 
 _POOL = 1 << 22  # entries; a cut begins at a random one
 

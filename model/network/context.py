@@ -8,10 +8,10 @@ from typing import Protocol
 import torch
 from torch import Tensor
 
-from model.config import PAD, START, ModelConfig
-from model.edits.apply import NO_EDITS, Donor, Edits, SiteEdits
-from model.network import masks
-from model.trace import Probe, Site, Stack, Sublayer
+from ..config import PAD, START, ModelConfig
+from ..edits.apply import NO_EDITS, Donor, Edits, SiteEdits
+from ..trace import Probe, Site, Stack, Sublayer
+from . import masks
 
 
 class Network(Protocol):

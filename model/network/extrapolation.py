@@ -13,8 +13,8 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from model.network import masks
-from model.network.attention import attention
+from . import masks
+from .attention import attention
 
 WIDTH = 128  # of the window, and of a block of linear attention's prefix sums
 Run = Callable[[Tensor, Tensor, Tensor, bool], Tensor]  # query, key, value, is_causal

@@ -8,10 +8,10 @@ from collections.abc import Callable
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from model.config import ACTIVATIONS, ModelConfig
-from model.network.attention import Dropout, MultiHeadAttention
-from model.network.context import PLAIN, Pass
-from model.trace import Part, Site, Stack, Sublayer
+from ..config import ACTIVATIONS, ModelConfig
+from ..trace import Part, Site, Stack, Sublayer
+from .attention import Dropout, MultiHeadAttention
+from .context import PLAIN, Pass
 
 
 def make_norm(config: ModelConfig) -> nn.Module:

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from model.config import PAD, ModelConfig
-from model.edits.intervention import BASELINE, Intervention
-from model.edits.kinds import Edit
-from model.trace import site_kind
+from ..config import PAD, ModelConfig
+from ..edits.intervention import BASELINE, Intervention
+from ..edits.kinds import Edit
+from ..trace import site_kind
 
 
 @dataclass(frozen=True)

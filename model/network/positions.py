@@ -15,7 +15,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from model.config import SCHEMES, ModelConfig, Scheme
+from ..config import SCHEMES, ModelConfig, Scheme
 
 BASE = 10000.0  # of the wavelengths, in every network
 

@@ -10,12 +10,12 @@ from typing import ClassVar
 import torch
 from torch import Tensor, nn
 
-from model.config import END, PAD, ModelConfig
-from model.network.attention import Dropout
-from model.network.context import PLAIN, Pass
-from model.network.layers import DecoderLayer, EncoderLayer, OutputTransform, Pooler, final_norm, make_norm
-from model.network.masks import Masks
-from model.network.positions import PositionalEncoding
+from ..config import END, PAD, ModelConfig
+from .attention import Dropout
+from .context import PLAIN, Pass
+from .layers import DecoderLayer, EncoderLayer, OutputTransform, Pooler, final_norm, make_norm
+from .masks import Masks
+from .positions import PositionalEncoding
 
 
 def segments(ids: Tensor) -> Tensor:

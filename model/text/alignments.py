@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple
 
-from model.io.files import shown
-from model.io.limits import is_count
+from ..io.files import shown
+from ..io.limits import is_count
 
 KEY = "alignment"  # in metrics.json
 ROWS = {"predicts": 0, "reads": 1}  # whose row a word's link is read off: how many steps after the one that predicts it

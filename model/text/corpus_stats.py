@@ -9,11 +9,11 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from model.config import MAX_TOKENS
-from model.io.limits import is_count
+from ..config import MAX_TOKENS
+from ..io.limits import is_count
 
 if TYPE_CHECKING:
-    from model.text.tokenizer import Tokenizer
+    from .tokenizer import Tokenizer
 
 MOST = 0.99  # the share of the sentences that "nearly all" stands for
 FREQUENT = 120

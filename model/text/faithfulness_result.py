@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from model.io.files import shown
-from model.io.limits import is_count, is_number, is_whole
+from ..io.files import shown
+from ..io.limits import is_count, is_number, is_whole
 
 SCHEMA = 1
 SCOPES = ("step", "whole")  # each token by itself, and the whole target

@@ -24,11 +24,11 @@ from typing import Any
 
 from tokenizers import Tokenizer as Backend
 
-from model.config import CONTROL_TOKENS, MAX_CHARACTERS
-from model.io.files import parsed, read_bytes
-from model.text import tokenizer_files
-from model.text.sentences import MASKS
-from model.text.tokenizer import Piece, Tokenizer, byte_of
+from ..config import CONTROL_TOKENS, MAX_CHARACTERS
+from ..io.files import parsed, read_bytes
+from . import tokenizer_files
+from .sentences import MASKS
+from .tokenizer import Piece, Tokenizer, byte_of
 
 SPACE = "▁"  # what SentencePiece writes for a space
 MOST_BYTES = 64  # that are rewritten as one: a damaged trie may go round in circles

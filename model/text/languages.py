@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from model.io.folders import SHIPPED
+from ..io.folders import SHIPPED
 
 Named = tuple[tuple[str, str], ...]  # name and text
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from model.config import PAD
+from ..config import PAD
 
 
 def pad(rows: Sequence[Sequence[int]]) -> Tensor:

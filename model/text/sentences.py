@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
-from model.config import MAX_CHARACTERS
+from ..config import MAX_CHARACTERS
 
 
 @lru_cache(1024)

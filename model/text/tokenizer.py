@@ -21,10 +21,10 @@ from typing import NamedTuple
 from tokenizers import Regex, decoders, models, normalizers, pre_tokenizers, trainers
 from tokenizers import Tokenizer as Backend
 
-from model.config import CONTROL_TOKENS, END, MASK_TOKEN, MAX_CHARACTERS, PAD, START
-from model.io.files import parsed, read_bytes
-from model.text import tokenizer_files
-from model.text.tokenizer_files import library
+from ..config import CONTROL_TOKENS, END, MASK_TOKEN, MAX_CHARACTERS, PAD, START
+from ..io.files import parsed, read_bytes
+from . import tokenizer_files
+from .tokenizer_files import library
 
 # What may never be merged into one piece. An elided word keeps its apostrophe (L' + animal, qu' + il), an English
 # contraction begins with its own (didn + 't); a space belongs to the word that follows it.

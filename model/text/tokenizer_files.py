@@ -13,9 +13,9 @@ import contextlib
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
-from model.config import CONTROL_TOKENS, MASK_TOKEN
-from model.io.files import MEGABYTE, shown
-from model.io.limits import is_whole
+from ..config import CONTROL_TOKENS, MASK_TOKEN
+from ..io.files import MEGABYTE, shown
+from ..io.limits import is_whole
 
 MOST = 128 * MEGABYTE  # bytes of the file
 LONGEST = 1000  # bytes of a token

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from model.io.files import shown
-from model.io.limits import is_count
+from ..io.files import shown
+from ..io.limits import is_count
 
 ENOUGH = 100  # sentences: of fewer the share that came out badly is known too badly to be told in tenths
 

@@ -10,8 +10,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from model.config import ACTIVATIONS, ModelConfig, TrainConfig, equal_width
-from model.io.files import shown
+from ..config import ACTIVATIONS, ModelConfig, TrainConfig, equal_width
+from ..io.files import shown
 
 BASE = "base"  # all others are compared with it
 SEEDS = (1, 2, 3)

@@ -9,11 +9,11 @@ from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from model.io.files import MEGABYTE, read_json, shown
-from model.io.folders import homes, is_name
-from model.io.limits import is_count, is_number, is_whole
-from model.variants.designs import LEVEL, mean_interval
-from model.variants.same_heads import SameHeads
+from ..io.files import MEGABYTE, read_json, shown
+from ..io.folders import homes, is_name
+from ..io.limits import is_count, is_number, is_whole
+from .designs import LEVEL, mean_interval
+from .same_heads import SameHeads
 
 SCHEMA = 2
 FILE = "variants.json"

@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 from typing import Any, NamedTuple
 
-from model.io.files import shown
-from model.io.limits import is_count, is_number
-from model.trace import SITE_KINDS
+from ..io.files import shown
+from ..io.limits import is_count, is_number
+from ..trace import SITE_KINDS
 
 SCHEMA = 1
 Cell = str | int | float | None

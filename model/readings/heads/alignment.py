@@ -11,10 +11,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from model.config import CONTROL_TOKENS
-from model.readings.heads.patterns import merge_words
-from model.text.alignments import ROWS
-from model.trace import Axis, Site, Trace
+from ...config import CONTROL_TOKENS
+from ...text.alignments import ROWS
+from ...trace import Axis, Site, Trace
+from .patterns import merge_words
 
 Link = tuple[int, int]  # a source word and a target word, from 0
 

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from model.readings.heads.patterns import (
+from ...trace import Site, Trace, site_kind
+from .patterns import (
     heaviest,
     is_punctuation,
     is_special,
@@ -15,7 +16,6 @@ from model.readings.heads.patterns import (
     rank_correlation,
     rollout,
 )
-from model.trace import Site, Trace, site_kind
 
 MAP_READINGS = ("weights", "contribution", "rollout")
 

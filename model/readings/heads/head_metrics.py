@@ -12,7 +12,7 @@ from functools import cached_property
 
 import numpy as np
 
-from model.readings.heads.patterns import is_punctuation
+from .patterns import is_punctuation
 
 CONTROL = ("<s>", "</s>", "<pad>")
 

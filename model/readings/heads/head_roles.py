@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from model.readings.heads.head_metrics import Rows
+from .head_metrics import Rows
 
 MIN_ROWS = 10  # fewer rows cannot separate 0.9 from 1
 

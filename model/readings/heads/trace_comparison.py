@@ -8,8 +8,8 @@ from functools import cached_property
 
 import numpy as np
 
-from model.inference.predictions import changed_words
-from model.trace import Site, Trace, View
+from ...inference.predictions import changed_words
+from ...trace import Site, Trace, View
 
 
 @dataclass(frozen=True)

@@ -11,16 +11,16 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from model.checkpoint import Checkpoint
-from model.config import ACTIVATIONS
-from model.inference.analysis import Analysis
-from model.inference.source_reading import edits_of
-from model.network.context import Pass, forced
-from model.network.transformer import EncoderOnly
-from model.readings.logits.direct_logits import DirectLogits, check_choice, direct_logits
-from model.readings.logits.residual_writers import Stream, Writer, before_tanh, before_transform, linearized_norms
-from model.readings.tokens.label_readings import pooling_weights
-from model.trace import Probe
+from ...checkpoint import Checkpoint
+from ...config import ACTIVATIONS
+from ...inference.analysis import Analysis
+from ...inference.source_reading import edits_of
+from ...network.context import Pass, forced
+from ...network.transformer import EncoderOnly
+from ...trace import Probe
+from ..tokens.label_readings import pooling_weights
+from .direct_logits import DirectLogits, check_choice, direct_logits
+from .residual_writers import Stream, Writer, before_tanh, before_transform, linearized_norms
 
 
 @torch.inference_mode()

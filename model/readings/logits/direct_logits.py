@@ -12,12 +12,12 @@ from functools import cached_property
 import numpy as np
 import torch
 
-from model.checkpoint import Checkpoint
-from model.inference.analysis import Analysis
-from model.inference.source_reading import edits_of
-from model.network.context import Pass, forced, shifted
-from model.readings.logits.residual_writers import Stream, Writer, linearized_norms
-from model.trace import Probe, Site
+from ...checkpoint import Checkpoint
+from ...inference.analysis import Analysis
+from ...inference.source_reading import edits_of
+from ...network.context import Pass, forced, shifted
+from ...trace import Probe, Site
+from .residual_writers import Stream, Writer, linearized_norms
 
 
 @dataclass(frozen=True)

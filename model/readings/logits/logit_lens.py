@@ -14,14 +14,14 @@ from functools import cached_property
 import numpy as np
 import torch
 
-from model.checkpoint import Checkpoint
-from model.inference.analysis import Analysis
-from model.inference.passes import FLOAT, MEGABYTE
-from model.inference.predictions import Candidate, Move, kl_divergence, moves
-from model.inference.request import RequestError
-from model.inference.source_reading import edits_of
-from model.network.context import Pass, forced
-from model.trace import Probe
+from ...checkpoint import Checkpoint
+from ...inference.analysis import Analysis
+from ...inference.passes import FLOAT, MEGABYTE
+from ...inference.predictions import Candidate, Move, kl_divergence, moves
+from ...inference.request import RequestError
+from ...inference.source_reading import edits_of
+from ...network.context import Pass, forced
+from ...trace import Probe
 
 
 @dataclass(frozen=True)

@@ -15,13 +15,13 @@ from typing import Literal, NamedTuple, Protocol
 import torch
 from torch import Tensor, nn
 
-from model.config import ModelConfig
-from model.edits.kinds import Edit
-from model.network.attention import MultiHeadAttention
-from model.network.context import Pass
-from model.network.layers import DecoderLayer, EncoderLayer, OutputTransform, Residual
-from model.network.transformer import Embedding, Transformer, segments
-from model.trace import Site, Stack, Streams, Sublayer
+from ...config import ModelConfig
+from ...edits.kinds import Edit
+from ...network.attention import MultiHeadAttention
+from ...network.context import Pass
+from ...network.layers import DecoderLayer, EncoderLayer, OutputTransform, Residual
+from ...network.transformer import Embedding, Transformer, segments
+from ...trace import Site, Stack, Streams, Sublayer
 
 TINY = 1e-12  # below this |u|, f(u) / u is its limit
 AT_ZERO = 0.5  # the limit for GELU and SiLU; for ReLU any factor gives 0 at 0

@@ -15,16 +15,16 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from model.checkpoint import Checkpoint
-from model.edits.apply import Edits, SiteEdits
-from model.edits.intervention import BASELINE
-from model.inference.analysis import Analysis
-from model.inference.source_reading import edits_of
-from model.network.attention import attention_scores
-from model.network.context import Pass
-from model.readings.logits.residual_writers import Stream, Writer
-from model.readings.stages.layer_inputs import Activations, activations
-from model.trace import Side, Site, Sublayer, Trace
+from ...checkpoint import Checkpoint
+from ...edits.apply import Edits, SiteEdits
+from ...edits.intervention import BASELINE
+from ...inference.analysis import Analysis
+from ...inference.source_reading import edits_of
+from ...network.attention import attention_scores
+from ...network.context import Pass
+from ...trace import Side, Site, Sublayer, Trace
+from ..stages.layer_inputs import Activations, activations
+from .residual_writers import Stream, Writer
 
 
 @dataclass(frozen=True)

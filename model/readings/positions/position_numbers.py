@@ -12,8 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
-from model.network.attention import attention_scores
-from model.network.positions import PositionScheme, position_scheme
+from ...network.attention import attention_scores
+from ...network.positions import PositionScheme, position_scheme
 
 SEED = 1  # of the random vectors for rotary positions
 UNLIKELY = 5.0  # standard deviations: training moved a row further than this from a random one

@@ -10,18 +10,18 @@ from typing import Any
 import numpy as np
 import torch
 
-from model.checkpoint import Checkpoint, find, names
-from model.config import PAD, SCHEMES, ModelConfig
-from model.edits.intervention import BASELINE, Intervention
-from model.edits.kinds import Positions
-from model.inference.analysis import Analysis
-from model.inference.decisions import turn
-from model.inference.passes import log_probs, teacher_force
-from model.inference.predictions import changed_words, first_difference
-from model.inference.request import Request
-from model.inference.targets import decode_each, shown
-from model.io.folders import described, family
-from model.trace import SITE_KINDS, Site, Trace
+from ...checkpoint import Checkpoint, find, names
+from ...config import PAD, SCHEMES, ModelConfig
+from ...edits.intervention import BASELINE, Intervention
+from ...edits.kinds import Positions
+from ...inference.analysis import Analysis
+from ...inference.decisions import turn
+from ...inference.passes import log_probs, teacher_force
+from ...inference.predictions import changed_words, first_difference
+from ...inference.request import Request
+from ...inference.targets import decode_each, shown
+from ...io.folders import described, family
+from ...trace import SITE_KINDS, Site, Trace
 
 SIDES = ("source", "target")
 SEED = 1  # of the shuffled positions

@@ -12,14 +12,14 @@ from typing import Literal
 
 from torch import nn
 
-from model.checkpoint import Checkpoint
-from model.config import ACTIVATIONS
-from model.inference.passes import teacher_force
-from model.network.attention import MultiHeadAttention
-from model.network.context import shifted
-from model.network.layers import FeedForward, Residual
-from model.network.transformer import Embedding
-from model.text.tokenizer import Tokenizer
+from ...checkpoint import Checkpoint
+from ...config import ACTIVATIONS
+from ...inference.passes import teacher_force
+from ...network.attention import MultiHeadAttention
+from ...network.context import shifted
+from ...network.layers import FeedForward, Residual
+from ...network.transformer import Embedding
+from ...text.tokenizer import Tokenizer
 
 Column = Literal["encoder", "decoder"]
 

@@ -11,12 +11,12 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from model.checkpoint import Checkpoint
-from model.inference.analysis import Analysis
-from model.network import masks
-from model.network.context import Cache, Pass, shifted
-from model.readings.stages.model_sizes import Architecture, of_config
-from model.trace import Site
+from ...checkpoint import Checkpoint
+from ...inference.analysis import Analysis
+from ...network import masks
+from ...network.context import Cache, Pass, shifted
+from ...trace import Site
+from .model_sizes import Architecture, of_config
 
 
 @dataclass(frozen=True)

@@ -8,12 +8,12 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from model.checkpoint import Checkpoint
-from model.inference.analysis import Analysis
-from model.inference.source_reading import edits_of
-from model.network import masks
-from model.network.context import Pass, forced, shifted
-from model.trace import Axis, Probe, Site, Streams, Sublayer
+from ...checkpoint import Checkpoint
+from ...inference.analysis import Analysis
+from ...inference.source_reading import edits_of
+from ...network import masks
+from ...network.context import Pass, forced, shifted
+from ...trace import Axis, Probe, Site, Streams, Sublayer
 
 
 class Activations(NamedTuple):

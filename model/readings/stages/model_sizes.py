@@ -9,7 +9,7 @@ from __future__ import annotations
 import dataclasses
 from dataclasses import dataclass
 
-from model.config import ACTIVATIONS, FAMILIES, ModelConfig
+from ...config import ACTIVATIONS, FAMILIES, ModelConfig
 
 BYTES = 4  # of a number
 LARGEST = {"layers": 200, "d_model": 65_536, "heads": 512, "d_ff": 524_288, "vocabulary": 999_999, "length": 999_999}

@@ -7,16 +7,16 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
-from model.checkpoint import Checkpoint
-from model.config import PAD
-from model.edits.apply import SiteEdits
-from model.inference.analysis import Analysis
-from model.inference.source_reading import edits_of
-from model.network import masks
-from model.network.attention import attention_scores, masked_softmax
-from model.network.extrapolation import linear_pattern
-from model.readings.stages.layer_inputs import rows_of
-from model.trace import Site
+from ...checkpoint import Checkpoint
+from ...config import PAD
+from ...edits.apply import SiteEdits
+from ...inference.analysis import Analysis
+from ...inference.source_reading import edits_of
+from ...network import masks
+from ...network.attention import attention_scores, masked_softmax
+from ...network.extrapolation import linear_pattern
+from ...trace import Site
+from .layer_inputs import rows_of
 
 
 @dataclass(frozen=True)

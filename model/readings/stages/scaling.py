@@ -14,15 +14,15 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from model.checkpoint import Checkpoint
-from model.config import PAD
-from model.edits.apply import Edits, SiteEdits
-from model.edits.intervention import BASELINE
-from model.inference.analysis import Analysis
-from model.inference.source_reading import edits_of
-from model.network.attention import attention_weights
-from model.readings.stages.layer_inputs import rows_of
-from model.trace import Site
+from ...checkpoint import Checkpoint
+from ...config import PAD
+from ...edits.apply import Edits, SiteEdits
+from ...edits.intervention import BASELINE
+from ...inference.analysis import Analysis
+from ...inference.source_reading import edits_of
+from ...network.attention import attention_weights
+from ...trace import Site
+from .layer_inputs import rows_of
 
 WIDTHS = (4, 8, 16, 32, 64, 128, 256, 512)  # of d_k
 SETS, QUERIES = 64, 8  # random sets of keys for each width, and queries for each set

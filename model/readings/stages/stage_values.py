@@ -13,8 +13,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from model.network.layers import FeedForward, Residual
-from model.trace import Streams
+from ...network.layers import FeedForward, Residual
+from ...trace import Streams
 
 HERE = Path(__file__).parents[2] / "network"
 

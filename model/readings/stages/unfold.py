@@ -8,15 +8,16 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
-from model.checkpoint import Checkpoint
-from model.edits.apply import Edits, SiteEdits
-from model.edits.intervention import BASELINE
-from model.edits.kinds import Positions
-from model.inference.analysis import Analysis
-from model.network.attention import MultiHeadAttention, attention_weights
-from model.network.layers import Residual
-from model.readings.stages.layer_inputs import activations
-from model.readings.stages.stage_values import (
+from ...checkpoint import Checkpoint
+from ...edits.apply import Edits, SiteEdits
+from ...edits.intervention import BASELINE
+from ...edits.kinds import Positions
+from ...inference.analysis import Analysis
+from ...network.attention import MultiHeadAttention, attention_weights
+from ...network.layers import Residual
+from ...trace import Site, Streams
+from .layer_inputs import activations
+from .stage_values import (
     Reference,
     Stage,
     StageShape,
@@ -26,7 +27,6 @@ from model.readings.stages.stage_values import (
     residual_stages,
     with_foot,
 )
-from model.trace import Site, Streams
 
 _FORWARD, _KEYS = "MultiHeadAttention.forward", "MultiHeadAttention._keys_and_values"
 

@@ -15,10 +15,10 @@ from typing import Protocol
 
 import numpy as np
 
-from model.config import PAD, ModelConfig
-from model.readings.heads.head_maps import head_map, mean_map
-from model.readings.tokens.word_readings import Words
-from model.trace import Site, Trace
+from ...config import PAD, ModelConfig
+from ...trace import Site, Trace
+from ..heads.head_maps import head_map, mean_map
+from .word_readings import Words
 
 MIN_WORDS = 3  # words for a rank correlation; of two words it is always 1 or -1
 

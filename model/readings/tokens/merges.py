@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 
-from model.text.tokenizer import Piece, Tokenizer
+from ...text.tokenizer import Piece, Tokenizer
 
 Merges = dict[tuple[int, int], tuple[int, int]]  # pair of ids to its rank and the merged id
 

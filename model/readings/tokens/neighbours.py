@@ -14,10 +14,10 @@ from typing import Literal
 import numpy as np
 import torch
 
-from model.checkpoint import Checkpoint
-from model.config import CONTROL_TOKENS
-from model.text.languages import ENGLISH
-from model.text.tokenizer import Tokenizer
+from ...checkpoint import Checkpoint
+from ...config import CONTROL_TOKENS
+from ...text.languages import ENGLISH
+from ...text.tokenizer import Tokenizer
 
 Side = Literal["source", "target"]
 SIDES: tuple[Side, Side] = ("source", "target")

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from model.config import END, PAD, START
-from model.trace import Trace
+from ...config import END, PAD, START
+from ...trace import Trace
 
 MIN_WEIGHT = 0.1  # smallest mean weight of a word worth a question
 CLEAR = 1.5  # ratio of a standout word's weight to that of any other word

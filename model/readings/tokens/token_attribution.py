@@ -9,17 +9,17 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from model.checkpoint import Checkpoint
-from model.edits.intervention import Intervention
-from model.edits.kinds import Ablate, Place
-from model.edits.patches import PatchZ
-from model.inference.analysis import Analysis
-from model.inference.source_reading import edits_of
-from model.network.attention import MultiHeadAttention
-from model.network.context import Pass, forced
-from model.network.transformer import Embedding, Transformer
-from model.readings.stages.layer_inputs import activations, is_stepwise
-from model.trace import Site
+from ...checkpoint import Checkpoint
+from ...edits.intervention import Intervention
+from ...edits.kinds import Ablate, Place
+from ...edits.patches import PatchZ
+from ...inference.analysis import Analysis
+from ...inference.source_reading import edits_of
+from ...network.attention import MultiHeadAttention
+from ...network.context import Pass, forced
+from ...network.transformer import Embedding, Transformer
+from ...trace import Site
+from ..stages.layer_inputs import activations, is_stepwise
 
 
 @torch.inference_mode()

@@ -12,9 +12,9 @@ from typing import Protocol
 
 import numpy as np
 
-from model.config import END, PAD, START
-from model.readings.heads.head_maps import mean_map
-from model.trace import Axis, Site, Trace
+from ...config import END, PAD, START
+from ...trace import Axis, Site, Trace
+from ..heads.head_maps import mean_map
 
 
 @dataclass(frozen=True)

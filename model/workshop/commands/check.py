@@ -6,7 +6,7 @@ import argparse
 import json
 from pathlib import Path
 
-from model.workshop.commands import options
+from . import options
 
 HELP = "measure a file of checks on a checkpoint"
 FAILED = 1  # exit status if a check fails
@@ -21,10 +21,10 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from model import checkpoint as checkpoints
-    from model.export import checks
-    from model.export.exported import fingerprint
-    from model.io.files import FileError, read_text
+    from ... import checkpoint as checkpoints
+    from ...export import checks
+    from ...export.exported import fingerprint
+    from ...io.files import FileError, read_text
 
     try:
         content = read_text(args.file, checks.MAX_BYTES)

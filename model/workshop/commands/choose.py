@@ -7,7 +7,7 @@ import gzip
 import os
 from pathlib import Path
 
-from model.workshop.commands import options
+from . import options
 
 HELP = "keep the most probable target of each source under a checkpoint"
 WHY = (
@@ -32,10 +32,10 @@ def add(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> None:
     from tqdm import tqdm
 
-    from model import checkpoint as checkpoints
-    from model.workshop.corpus.corpus import read_pairs
-    from model.workshop.evaluation.measures import LANGUAGE
-    from model.workshop.evaluation.rescoring import choose_targets
+    from ... import checkpoint as checkpoints
+    from ..corpus.corpus import read_pairs
+    from ..evaluation.measures import LANGUAGE
+    from ..evaluation.rescoring import choose_targets
 
     if not args.out.name.endswith((".tsv", ".tsv.gz")):
         raise ValueError(f"--out is {args.out.name!r}; expected a name that ends in .tsv or .tsv.gz")

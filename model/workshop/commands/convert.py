@@ -5,8 +5,8 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from model.io.foreign_checkpoints import FOREIGN
-from model.workshop.commands import options
+from ...io.foreign_checkpoints import FOREIGN
+from . import options
 
 HELP = "convert another program's model to a checkpoint"
 FIELDS = ("heads", "norm_first", "activation", "embedding_scale", "positions", "norm_eps")  # a state dict does not hold them
@@ -45,8 +45,8 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> None:
-    from model.workshop.convert.conversion import ConversionOptions
-    from model.workshop.convert.registry import convert
+    from ..convert.conversion import ConversionOptions
+    from ..convert.registry import convert
 
     settings = ConversionOptions(
         tokenizer=args.tokenizer,

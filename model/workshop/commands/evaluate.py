@@ -12,13 +12,13 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from model.io.files import shown
-from model.io.folders import is_name
-from model.workshop.commands import evaluate_pairs, options
+from ...io.files import shown
+from ...io.folders import is_name
+from . import evaluate_pairs, options
 
 if TYPE_CHECKING:
-    from model.checkpoint import Checkpoint
-    from model.decoding.strategy import Decoding
+    from ...checkpoint import Checkpoint
+    from ...decoding.strategy import Decoding
 
 BASELINE_OPTIONS = ("baseline",)
 
@@ -30,9 +30,9 @@ def add_reading(group: argparse._ArgumentGroup) -> None:
 
 def run_reading(args: argparse.Namespace, loaded: Checkpoint, decoding: Decoding) -> None:
     """Scores an encoder and prints the result; with `--record` also writes metrics.json and the model card."""
-    from model import checkpoint as checkpoints
-    from model.workshop.corpus.corpus import file_hash
-    from model.workshop.evaluation import model_card, reading_card
+    from ... import checkpoint as checkpoints
+    from ..corpus.corpus import file_hash
+    from ..evaluation import model_card, reading_card
 
     if bool(args.baseline) != bool(args.dev):
         present, missing = ("baseline", "dev") if args.baseline else ("dev", "baseline")
@@ -53,8 +53,8 @@ def run_reading(args: argparse.Namespace, loaded: Checkpoint, decoding: Decoding
 def _measure_blanks(args: argparse.Namespace, loaded: Checkpoint) -> dict[str, Any]:
     from tqdm import tqdm
 
-    from model.workshop.corpus.sentence_pairs import Books, read_sentences
-    from model.workshop.reports.reading_reports import measure_blanks, measure_pairs
+    from ..corpus.sentence_pairs import Books, read_sentences
+    from ..reports.reading_reports import measure_blanks, measure_pairs
 
     if loaded.source_tokenizer.mask is None:
         raise ValueError(f"{loaded.name} has no token for a blank, and no labels; expected a model that fills in or judges")
@@ -72,8 +72,8 @@ def _measure_blanks(args: argparse.Namespace, loaded: Checkpoint) -> dict[str, A
 
 
 def _measure_labels(args: argparse.Namespace, loaded: Checkpoint) -> dict[str, Any]:
-    from model.workshop.corpus.sentence_pairs import read_labelled
-    from model.workshop.reports.reading_reports import measure_labels
+    from ..corpus.sentence_pairs import read_labelled
+    from ..reports.reading_reports import measure_labels
 
     def read(paths: list[Path]) -> list[tuple[str, str]]:
         return [each for path in paths for each in read_labelled(path, loaded.config.classes)]
@@ -86,7 +86,7 @@ def _measure_labels(args: argparse.Namespace, loaded: Checkpoint) -> dict[str, A
 
 def _format_lines(results: dict[str, Any]) -> list[str]:
     """Formats the results: each task with the model, its baseline and the difference."""
-    from model.workshop.evaluation.text_card import format_interval
+    from ..evaluation.text_card import format_interval
 
     lines = []
     for name, part in results.items():
@@ -120,12 +120,12 @@ def run_text(args: argparse.Namespace, loaded: Checkpoint, decoding: Decoding) -
     """Scores a language model and prints the result; with `--record` also writes metrics.json and the model card."""
     from tqdm import tqdm
 
-    from model import checkpoint as checkpoints
-    from model.workshop.corpus.corpus import file_hash
-    from model.workshop.corpus.windows import read_paragraphs
-    from model.workshop.evaluation import model_card, text_card, text_scoring
-    from model.workshop.evaluation.text_scoring import STRIDE
-    from model.workshop.reports import text_report
+    from ... import checkpoint as checkpoints
+    from ..corpus.corpus import file_hash
+    from ..corpus.windows import read_paragraphs
+    from ..evaluation import model_card, text_card, text_scoring
+    from ..evaluation.text_scoring import STRIDE
+    from ..reports import text_report
 
     if bool(args.ngrams) != bool(args.dev):
         present, missing = ("ngrams", "dev") if args.ngrams else ("dev", "ngrams")
@@ -179,7 +179,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> None:
-    from model import checkpoint as checkpoints
+    from ... import checkpoint as checkpoints
 
     if args.limit is not None and args.limit < 1:
         raise ValueError(f"--limit is {args.limit}; expected at least 1")

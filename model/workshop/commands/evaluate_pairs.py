@@ -8,14 +8,14 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from model.decoding.strategy import Decoding, strategy
-from model.io.files import shown
-from model.text.languages import LANGUAGES, record_of
-from model.workshop.commands import options
+from ...decoding.strategy import Decoding, strategy
+from ...io.files import shown
+from ...text.languages import LANGUAGES, record_of
+from . import options
 
 if TYPE_CHECKING:
-    from model.checkpoint import Checkpoint
-    from model.workshop.evaluation.measures import InputSelection
+    from ...checkpoint import Checkpoint
+    from ..evaluation.measures import InputSelection
 
 BEAM = 4  # default width of --measures
 OPTIONS = ("limit", "references", "join", "at_least", "probes", "measures", "warnings")
@@ -64,7 +64,7 @@ def decoding_options(args: argparse.Namespace) -> Decoding:
 
 def run(args: argparse.Namespace, loaded: Checkpoint, decoding: Decoding) -> None:
     """Scores a translation model and prints the result; with `--record` also writes metrics.json and the model card."""
-    from model.workshop.evaluation import probe_scores
+    from ..evaluation import probe_scores
 
     reads, writes = loaded.languages
     own = record_of(reads).probes.get(writes, ())
@@ -88,7 +88,7 @@ def run(args: argparse.Namespace, loaded: Checkpoint, decoding: Decoding) -> Non
 
 def input_selection(args: argparse.Namespace) -> InputSelection:
     """Returns the selection of inputs; raises ValueError for options that exclude each other."""
-    from model.workshop.evaluation.measures import InputSelection
+    from ..evaluation.measures import InputSelection
 
     if args.measures and (unused := list(options.explicit_options(args, SELECTION_OPTIONS))):
         raise ValueError(f"--measures sets its own inputs; leave out --{unused[0].replace('_', '-')}")
@@ -108,9 +108,9 @@ def _measure(args: argparse.Namespace, loaded: Checkpoint, decoding: Decoding) -
     """Returns the entries of metrics.json by key. The key is that of --record, or `test`."""
     from tqdm import tqdm
 
-    from model.workshop.corpus.corpus import file_hash, read_pairs
-    from model.workshop.evaluation import measures
-    from model.workshop.reports import warning_report
+    from ..corpus.corpus import file_hash, read_pairs
+    from ..evaluation import measures
+    from ..reports import warning_report
 
     if args.data is None:
         return {}
@@ -133,8 +133,8 @@ def _measure(args: argparse.Namespace, loaded: Checkpoint, decoding: Decoding) -
 
 
 def _record(args: argparse.Namespace, loaded: Checkpoint, results: dict[str, Any]) -> None:
-    from model import checkpoint as checkpoints
-    from model.workshop.evaluation import (
+    from ... import checkpoint as checkpoints
+    from ..evaluation import (
         measures,
         model_card,
         translation_card,
@@ -158,7 +158,7 @@ def dataset_name(path: Path) -> str:
 
 def _format_results(results: dict[str, Any]) -> list[str]:
     """Formats the results as in the card, and adds the wrong probes."""
-    from model.workshop.evaluation import model_card, translation_card
+    from ..evaluation import model_card, translation_card
 
     parts = [translation_card.measures(results)]
     parts += [entry["sacrebleu_signature"] for entry in results.values() if "sacrebleu_signature" in entry][:1]

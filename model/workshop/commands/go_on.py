@@ -8,12 +8,12 @@ import json
 import sys
 from typing import TYPE_CHECKING, Any
 
-from model.decoding.strategy import strategy_with
-from model.inference.request import Request
-from model.workshop.commands import options, translate
+from ...decoding.strategy import strategy_with
+from ...inference.request import Request
+from . import options, translate
 
 if TYPE_CHECKING:
-    from model.checkpoint import Checkpoint
+    from ...checkpoint import Checkpoint
 
 HELP = "continue a text"
 DEFAULT_CHECKPOINT, DEFAULT_MORE = "gpt-mini", 40
@@ -42,8 +42,8 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> None:
-    from model import checkpoint as checkpoints
-    from model.task import task_of
+    from ... import checkpoint as checkpoints
+    from ...task import task_of
 
     sampling = options.explicit_options(args, options.CONTROLS)
     if args.strategy is None and args.beam is None and sampling:
@@ -66,7 +66,7 @@ def run(args: argparse.Namespace) -> None:
 
 
 def _answer(loaded: Checkpoint, request: Request, as_json: bool, where: str) -> None:
-    from model.inference.analyse import analyse
+    from ...inference.analyse import analyse
 
     analysis = analyse(loaded, request)
     stop_notes = () if analysis.hypothesis.finished or not analysis.has_as_many_as_asked else (analysis.stopped,)

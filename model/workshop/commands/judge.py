@@ -6,12 +6,12 @@ import argparse
 import json
 from typing import TYPE_CHECKING
 
-from model.inference.request import Request
-from model.workshop.commands import options
-from model.workshop.commands.translate import each_line
+from ...inference.request import Request
+from . import options
+from .translate import each_line
 
 if TYPE_CHECKING:
-    from model.checkpoint import Checkpoint
+    from ...checkpoint import Checkpoint
 
 HELP = "label a text with one of the checkpoint's labels"
 DEFAULT_CHECKPOINT = "sentiment"
@@ -36,7 +36,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> None:
-    from model import checkpoint as checkpoints
+    from ... import checkpoint as checkpoints
 
     loaded = checkpoints.load(args.checkpoint, options.machine(args))
     if not loaded.config.classes:
@@ -54,7 +54,7 @@ def run(args: argparse.Namespace) -> None:
 
 def _answer(loaded: Checkpoint, request: Request, as_json: bool) -> None:
     """Prints the most probable labels with their probabilities in one line, or all as JSON."""
-    from model.inference.analyse import analyse
+    from ...inference.analyse import analyse
 
     result = analyse(loaded, request).to_dict()
     if as_json:

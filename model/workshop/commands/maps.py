@@ -6,13 +6,13 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from model.io.files import check_new, shown, write_new
-from model.workshop.commands import options
+from ...io.files import check_new, shown, write_new
+from . import options
 
 if TYPE_CHECKING:
-    from model.checkpoint import Checkpoint
-    from model.inference.analysis import Analysis
-    from model.trace import Site
+    from ...checkpoint import Checkpoint
+    from ...inference.analysis import Analysis
+    from ...trace import Site
 
 HELP = "write all attention maps, scores and probabilities of a sentence to a file"
 ENDS = (".npz", ".json", ".csv")
@@ -36,8 +36,8 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> None:
-    from model import checkpoint as checkpoints
-    from model.inference.analyse import analyse
+    from ... import checkpoint as checkpoints
+    from ...inference.analyse import analyse
 
     if args.out.suffix not in ENDS:
         raise ValueError(f"--out ends in {shown(args.out.suffix)}; expected one of {', '.join(ENDS)}")
@@ -52,7 +52,7 @@ def run(args: argparse.Namespace) -> None:
 
 
 def _content(args: argparse.Namespace, loaded: Checkpoint, analysis: Analysis) -> bytes:
-    from model.export import Exported, analysis_files, csv_tables
+    from ...export import Exported, analysis_files, csv_tables
 
     if args.out.suffix == ".csv":
         return csv_tables.cells_table(analysis.trace, _selected_heads(args, analysis)).csv()
@@ -61,7 +61,7 @@ def _content(args: argparse.Namespace, loaded: Checkpoint, analysis: Analysis) -
 
 def _selected_heads(args: argparse.Namespace, analysis: Analysis) -> dict[Site, range]:
     """Returns the selected heads of each site; raises ValueError where the checkpoint lacks them."""
-    from model.export.csv_tables import KINDS
+    from ...export.csv_tables import KINDS
 
     trace = analysis.trace
     if args.site is not None and KINDS.get(args.site) not in trace.kinds:

@@ -6,12 +6,12 @@ import argparse
 import dataclasses
 from typing import TYPE_CHECKING, Any
 
-from model.config import CHOICES, ModelConfig
-from model.decoding.strategy import LENGTH_PENALTY, STRATEGIES, Decoding, strategy_with
-from model.edits.kinds import EditError
-from model.inference.request import Request
-from model.io.files import shown
-from model.io.numbers import device_name
+from ...config import CHOICES, ModelConfig
+from ...decoding.strategy import LENGTH_PENALTY, STRATEGIES, Decoding, strategy_with
+from ...edits.kinds import EditError
+from ...inference.request import Request
+from ...io.files import shown
+from ...io.numbers import device_name
 
 if TYPE_CHECKING:
     import torch
@@ -107,7 +107,7 @@ def machine(args: argparse.Namespace) -> torch.device:
     """
     import torch
 
-    from model import device
+    from ... import device
 
     if args.threads is not None:
         if not 1 <= args.threads <= MAX_THREADS:
@@ -205,7 +205,7 @@ def request(args: argparse.Namespace) -> Request:
 
     Raises ValueError, one sentence, for invalid options.
     """
-    from model.export import schema
+    from ...export import schema
 
     if args.text == "-":
         raise ValueError("the sentence is '-', and standard input is not read here; give the sentence itself")

@@ -13,14 +13,14 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from model.io.files import check_new, write_new
-from model.workshop.commands import options
+from ...io.files import check_new, write_new
+from . import options
 
 if TYPE_CHECKING:
-    from model.checkpoint import Checkpoint
-    from model.export.csv_tables import Cell
-    from model.text.alignments import Aligned, Rate
-    from model.text.faithfulness_result import Trust
+    from ...checkpoint import Checkpoint
+    from ...export.csv_tables import Cell
+    from ...text.alignments import Aligned, Rate
+    from ...text.faithfulness_result import Trust
 
 SCORED_TARGETS = ("own", "reference")
 
@@ -42,10 +42,10 @@ def run_heads(args: argparse.Namespace) -> None:
     """Measures the sentences that the side file lacks, writes the table, and prints the heads with the largest effects."""
     from tqdm import tqdm
 
-    from model import checkpoint as checkpoints
-    from model.export.csv_tables import Table
-    from model.workshop.corpus.corpus import file_hash, read_pairs
-    from model.workshop.reports import alignment_report, heads_report
+    from ... import checkpoint as checkpoints
+    from ...export.csv_tables import Table
+    from ..corpus.corpus import file_hash, read_pairs
+    from ..reports import alignment_report, heads_report
 
     is_reference = args.of == "reference"
     pairs = read_pairs(args.data, with_targets=is_reference)
@@ -79,7 +79,7 @@ def run_heads(args: argparse.Namespace) -> None:
 
 def _checkpoint_hash(folder: Path) -> str:
     """Returns a hash of the weights, tokenizers and config of a checkpoint."""
-    from model.workshop.corpus.corpus import file_hash
+    from ..corpus.corpus import file_hash
 
     files = sorted({*folder.glob("*.safetensors"), *folder.glob("tokenizer*.json"), folder / "config.json"})
     return hashlib.sha256(" ".join(map(file_hash, files)).encode()).hexdigest()
@@ -116,11 +116,11 @@ def run_seeds(args: argparse.Namespace) -> None:
     """Reads the sentences, matches the heads, prints the result."""
     from tqdm import tqdm
 
-    from model import checkpoint as checkpoints
-    from model.variants.same_heads import SameHeads
-    from model.workshop.corpus.corpus import file_hash, read_pairs
-    from model.workshop.reports.heads_report import distinct_lines
-    from model.workshop.reports.seed_matching import check_shapes, match_seeds
+    from ... import checkpoint as checkpoints
+    from ...variants.same_heads import SameHeads
+    from ..corpus.corpus import file_hash, read_pairs
+    from ..reports.heads_report import distinct_lines
+    from ..reports.seed_matching import check_shapes, match_seeds
 
     requested = args.checkpoints or []
     if len(requested) < MIN_CHECKPOINTS:
@@ -145,10 +145,10 @@ def run_faithfulness(args: argparse.Namespace) -> None:
     """Reads the pairs, measures, writes faithfulness.json, prints the shares."""
     from tqdm import tqdm
 
-    from model import checkpoint as checkpoints
-    from model.text.faithfulness_result import Trust
-    from model.workshop.corpus.corpus import file_hash, read_pairs, targets_by_source
-    from model.workshop.reports.faithfulness_report import measure_faithfulness
+    from ... import checkpoint as checkpoints
+    from ...text.faithfulness_result import Trust
+    from ..corpus.corpus import file_hash, read_pairs, targets_by_source
+    from ..reports.faithfulness_report import measure_faithfulness
 
     pairs = read_pairs(args.data)
     loaded = checkpoints.load(args.checkpoint, options.machine(args))
@@ -161,7 +161,7 @@ def run_faithfulness(args: argparse.Namespace) -> None:
 
 def _faithfulness_table(loaded: Checkpoint, result: Trust) -> str:
     """Formats the shares of both scopes."""
-    from model.readings.tokens.word_readings import READINGS
+    from ...readings.tokens.word_readings import READINGS
 
     labels: Mapping[str, str] = {name: reading.label for name, reading in READINGS.items()} | {"random": "Random orders"}
     lines = [f"{loaded.name}: {result.sentences:,} sentences, {result.tokens:,} tokens"]
@@ -176,9 +176,9 @@ def run_alignment(args: argparse.Namespace) -> None:
     """Reads the pairs, measures, writes metrics.json, prints the best heads and the diagonal."""
     from tqdm import tqdm
 
-    from model import checkpoint as checkpoints
-    from model.text.alignments import KEY
-    from model.workshop.reports.alignment_report import measure_alignment, read_gold
+    from ... import checkpoint as checkpoints
+    from ...text.alignments import KEY
+    from ..reports.alignment_report import measure_alignment, read_gold
 
     if not args.data.is_dir():
         raise ValueError(f"--data is {str(args.data)[:200]!r}; expected a folder with *.src-tgt and *.gold")

@@ -11,14 +11,14 @@ from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, Any
 
-from model.config import ModelConfig, TrainConfig, is_language
-from model.io.files import shown
-from model.text.languages import PAIR
-from model.workshop.commands import options
-from model.workshop.training.tasks import TRAINING_TASKS, get_task
+from ...config import ModelConfig, TrainConfig, is_language
+from ...io.files import shown
+from ...text.languages import PAIR
+from ..training.tasks import TRAINING_TASKS, get_task
+from . import options
 
 if TYPE_CHECKING:
-    from model.workshop.training.run import TrainingRun
+    from ..training.run import TrainingRun
 
 HELP = "train a checkpoint, or continue a run"
 DATA_HINT = (
@@ -56,7 +56,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from model.workshop.training.run import RunFiles, TrainingRun
+    from ..training.run import RunFiles, TrainingRun
 
     task = get_task(args.task)
     languages = tuple(args.languages.split(",")) if args.languages is not None else task.languages

@@ -8,14 +8,14 @@ import sys
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from model.inference.request import Request
-from model.io.numbers import probability
-from model.text.sentences import BLANK, SIGN
-from model.workshop.commands import options
+from ...inference.request import Request
+from ...io.numbers import probability
+from ...text.sentences import BLANK, SIGN
+from . import options
 
 if TYPE_CHECKING:
-    from model.checkpoint import Checkpoint
-    from model.inference.analysis import Analysis
+    from ...checkpoint import Checkpoint
+    from ...inference.analysis import Analysis
 
 HELP = "translate a sentence, or fill in its blanks"
 MAX_LINE = 1_000_000  # characters
@@ -46,7 +46,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> None:
-    from model import checkpoint as checkpoints
+    from ... import checkpoint as checkpoints
 
     decoding = options.decoding(args)
     loaded = checkpoints.load(args.checkpoint, options.machine(args))
@@ -126,7 +126,7 @@ def _read_line() -> str:
 
 
 def _answer(loaded: Checkpoint, request: Request, as_json: bool, where: str) -> None:
-    from model.inference.analyse import analyse
+    from ...inference.analyse import analyse
 
     analysis = analyse(loaded, request)
     if as_json:
@@ -140,7 +140,7 @@ def _answer(loaded: Checkpoint, request: Request, as_json: bool, where: str) -> 
 
 def _filled_row(loaded: Checkpoint, analysis: Analysis) -> dict[str, Any]:
     """Returns the JSON row of an encoder: the filled text, one line per sentence, and each blank."""
-    from model.inference.source_reading import fillings, likeliest_text
+    from ...inference.source_reading import fillings, likeliest_text
 
     own = {"filled": "\n".join(likeliest_text(analysis, loaded)), "blanks": fillings(analysis, loaded)}
     return _replace_translation(analysis.to_dict(), own)
@@ -156,7 +156,7 @@ def _replace_translation(row: dict[str, Any], own: dict[str, Any]) -> dict[str, 
 
 def _reading_lines(loaded: Checkpoint, analysis: Analysis) -> list[str]:
     """Returns the filled text of an encoder, and the probability that the second sentence follows the first."""
-    from model.inference.source_reading import likeliest_text
+    from ...inference.source_reading import likeliest_text
 
     lines = likeliest_text(analysis, loaded)
     if analysis.follows is not None:

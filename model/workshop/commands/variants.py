@@ -14,22 +14,22 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from model.io.files import shown
-from model.io.folders import FILES
-from model.text.languages import PAIR
-from model.variants.designs import (
+from ...io.files import shown
+from ...io.folders import FILES
+from ...text.languages import PAIR
+from ...variants.designs import (
     PLAN,
     SEEDS,
     SHIPPED,
     VARIANTS,
     Plan,
 )
-from model.variants.record import FILE, Variants
-from model.workshop.commands import options, variants_training
-from model.workshop.commands.variants_training import BEAM, data_hashes, estimate_cost, remaining_runs, update_record
+from ...variants.record import FILE, Variants
+from . import options, variants_training
+from .variants_training import BEAM, data_hashes, estimate_cost, remaining_runs, update_record
 
 if TYPE_CHECKING:
-    from model.workshop.reports.variant_runs import VariantRun
+    from ..reports.variant_runs import VariantRun
 
 MIN_SEEDS = 2  # trained seeds that a match of heads needs
 PREFIX = "variant-"  # of the names of shipped checkpoints
@@ -52,10 +52,10 @@ def speed(args: argparse.Namespace, plan: Plan, runs: Sequence[VariantRun]) -> N
     import torch
     from tqdm import tqdm
 
-    from model.checkpoint import write_json
-    from model.config import TrainConfig
-    from model.workshop.reports.training_speed import WARMUP_ROUNDS, PreparedRun, tokens_per_second
-    from model.workshop.reports.variant_runs import SPEED
+    from ...checkpoint import write_json
+    from ...config import TrainConfig
+    from ..reports.training_speed import WARMUP_ROUNDS, PreparedRun, tokens_per_second
+    from ..reports.variant_runs import SPEED
 
     if args.speed < 1:
         raise ValueError(f"--speed is {args.speed}; expected at least 1 round")
@@ -76,12 +76,12 @@ def heads(args: argparse.Namespace, plan: Plan, runs: Sequence[VariantRun]) -> N
     """Matches the heads between seeds of each variant with two trained seeds or more, and adds the result to the record."""
     from tqdm import tqdm
 
-    from model import checkpoint as checkpoints
-    from model.checkpoint import write_json
-    from model.workshop.corpus.corpus import file_hash, read_pairs
-    from model.workshop.reports.heads_report import distinct_lines
-    from model.workshop.reports.seed_matching import match_seeds
-    from model.workshop.reports.variant_runs import HEADS, heads_of
+    from ... import checkpoint as checkpoints
+    from ...checkpoint import write_json
+    from ..corpus.corpus import file_hash, read_pairs
+    from ..reports.heads_report import distinct_lines
+    from ..reports.seed_matching import match_seeds
+    from ..reports.variant_runs import HEADS, heads_of
 
     if args.same_heads < 1:
         raise ValueError(f"--same-heads is {args.same_heads}; expected at least 1 sentence")
@@ -104,9 +104,9 @@ def heads(args: argparse.Namespace, plan: Plan, runs: Sequence[VariantRun]) -> N
 
 def ship(args: argparse.Namespace, plan: Plan) -> None:
     """Copies the record, and one seed's checkpoint per variant, to `checkpoints/`."""
-    from model.checkpoint import write_json
-    from model.workshop.evaluation import model_card
-    from model.workshop.reports.variant_runs import runs_of
+    from ...checkpoint import write_json
+    from ..evaluation import model_card
+    from ..reports.variant_runs import runs_of
 
     record = update_record(args, plan, data_hashes(args))
     if record is None:
@@ -171,7 +171,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> None:
-    from model.workshop.reports.variant_runs import runs_of
+    from ..reports.variant_runs import runs_of
 
     plan = PLAN.with_fields(**options.explicit_options(args, [*PLAN.size, *PLAN.training]))
     runs = runs_of(args.out, args.only or VARIANTS, args.seed or SEEDS)
@@ -213,7 +213,7 @@ def _seeds(text: str) -> list[int]:
 
 def _commands(args: argparse.Namespace, plan: Plan, run: VariantRun) -> dict[str, list[str]]:
     """Returns the options of the two commands of a run, by command."""
-    from model.workshop.reports.variant_runs import TEST_KEY
+    from ..reports.variant_runs import TEST_KEY
 
     machine = ["--device", args.device] + (["--threads", str(args.threads)] if args.threads is not None else [])
     words = ["--data", str(args.data), "--dev", str(args.dev), "--out", str(run.folder), "--languages", args.languages]

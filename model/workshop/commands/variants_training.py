@@ -12,14 +12,14 @@ from collections.abc import Callable, Sequence
 from types import ModuleType
 from typing import TYPE_CHECKING
 
-from model.io.numbers import Parser
-from model.variants.designs import SEEDS, VARIANTS, Plan
-from model.variants.record import FILE, Variants
-from model.workshop.commands import evaluate, options, train
+from ...io.numbers import Parser
+from ...variants.designs import SEEDS, VARIANTS, Plan
+from ...variants.record import FILE, Variants
+from . import evaluate, options, train
 
 if TYPE_CHECKING:
-    from model.variants.record import Variants
-    from model.workshop.reports.variant_runs import CostEstimate, VariantRun
+    from ...variants.record import Variants
+    from ..reports.variant_runs import CostEstimate, VariantRun
 
 ESTIMATE_ROUNDS = 3  # rounds of training for an estimate
 
@@ -31,11 +31,11 @@ def estimate_cost(
 
     Counts the work of a run and stores it for the record. Without a finished run, measures a few steps of each variant.
     """
-    from model.checkpoint import write_json
-    from model.config import TrainConfig
-    from model.workshop.reports import variant_runs
-    from model.workshop.reports.training_speed import PreparedRun, tokens_per_second
-    from model.workshop.reports.variant_runs import WORK, work_key, work_of
+    from ...checkpoint import write_json
+    from ...config import TrainConfig
+    from ..reports import variant_runs
+    from ..reports.training_speed import PreparedRun, tokens_per_second
+    from ..reports.variant_runs import WORK, work_key, work_of
 
     device, work = options.machine(args), work_of(args.out, plan, data)
     if work is not None and record is not None:
@@ -63,7 +63,7 @@ Commands = Callable[["VariantRun"], dict[str, list[str]]]  # the options of `tra
 
 def data_hashes(args: argparse.Namespace) -> dict[str, str]:
     """Returns the SHA-256 of the three files."""
-    from model.workshop.corpus.corpus import file_hash
+    from ..corpus.corpus import file_hash
 
     return {"train": file_hash(args.data), "dev": file_hash(args.dev), "test": file_hash(args.test)}
 
@@ -73,9 +73,9 @@ def update_record(args: argparse.Namespace, plan: Plan, data: dict[str, str]) ->
 
     Raises ValueError where a run has other settings.
     """
-    from model.checkpoint import write_json
-    from model.decoding.strategy import Decoding
-    from model.workshop.reports.variant_runs import collect, runs_of
+    from ...checkpoint import write_json
+    from ...decoding.strategy import Decoding
+    from ..reports.variant_runs import collect, runs_of
 
     seeds = sorted({*SEEDS, *(args.seed or ())})
     decoding = {"beam": BEAM, "alpha": Decoding.alpha}

@@ -15,12 +15,12 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file
 from torch import Tensor
 
-from model.config import ModelConfig
-from model.io import foreign_checkpoints
-from model.io.files import opened, shown
-from model.io.foreign_checkpoints import WEIGHTS
-from model.io.limits import MAX_WEIGHTS
-from model.text.tokenizer import Tokenizer
+from ...config import ModelConfig
+from ...io import foreign_checkpoints
+from ...io.files import opened, shown
+from ...io.foreign_checkpoints import WEIGHTS
+from ...io.limits import MAX_WEIGHTS
+from ...text.tokenizer import Tokenizer
 
 
 class ConvertError(ValueError):

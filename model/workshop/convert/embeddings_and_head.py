@@ -11,10 +11,10 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from model.config import SCHEMES, ModelConfig
-from model.network.positions import POSITION_SCHEMES
-from model.workshop.convert.conversion import ConversionOptions, ConvertError
-from model.workshop.convert.row_order import RowOrder
+from ...config import SCHEMES, ModelConfig
+from ...network.positions import POSITION_SCHEMES
+from .conversion import ConversionOptions, ConvertError
+from .row_order import RowOrder
 
 PARTS = {  # parts of a model around the Transformer: usual substrings of their names
     "source_embedding": ("src", "source", "encoder", "input"),

@@ -12,12 +12,12 @@ from typing import Any
 
 from torch import Tensor
 
-from model.config import ModelConfig
-from model.io.files import shown
-from model.workshop.convert import conversion, hugging_face
-from model.workshop.convert.conversion import ConversionOptions, ConvertedModel, ConvertError
-from model.workshop.convert.hugging_face import StateDictReader, entry
-from model.workshop.convert.row_order import RowOrder, control_notes, order_rows
+from ...config import ModelConfig
+from ...io.files import shown
+from . import conversion, hugging_face
+from .conversion import ConversionOptions, ConvertedModel, ConvertError
+from .hugging_face import StateDictReader, entry
+from .row_order import RowOrder, control_notes, order_rows
 
 SUPPORTED = {  # settings that the format supports with these values only
     "scale_attn_weights": True,

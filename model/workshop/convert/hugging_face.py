@@ -14,18 +14,18 @@ from tokenizers import Tokenizer as Backend
 from tokenizers import decoders, models, normalizers, pre_tokenizers
 from torch import Tensor
 
-from model.config import ModelConfig
-from model.io.files import (
+from ...config import ModelConfig
+from ...io.files import (
     MEGABYTE,
     FileError,
     read_json,
     read_text,
     shown,
 )
-from model.text import tokenizer_files
-from model.workshop.convert import vocabulary
-from model.workshop.convert.conversion import ConversionOptions, ConvertError
-from model.workshop.convert.vocabulary import MAX_BYTES, Vocabulary
+from ...text import tokenizer_files
+from . import vocabulary
+from .conversion import ConversionOptions, ConvertError
+from .vocabulary import MAX_BYTES, Vocabulary
 
 ACTIVATIONS = {  # names in the files and here
     "relu": "relu",

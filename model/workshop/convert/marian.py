@@ -20,15 +20,15 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from model.config import ModelConfig
-from model.io.files import MEGABYTE, read_bytes, read_json, shown
-from model.network.positions import sinusoidal_halves
-from model.text.foreign_tokenizer import ForeignTokenizer, foreign_values
-from model.text.languages import BY_CODE
-from model.workshop.convert import conversion, hugging_face
-from model.workshop.convert.conversion import ConversionOptions, ConvertedModel, ConvertError
-from model.workshop.convert.hugging_face import StateDictReader, entry
-from model.workshop.convert.row_order import RowOrder, control_notes, order_rows
+from ...config import ModelConfig
+from ...io.files import MEGABYTE, read_bytes, read_json, shown
+from ...network.positions import sinusoidal_halves
+from ...text.foreign_tokenizer import ForeignTokenizer, foreign_values
+from ...text.languages import BY_CODE
+from . import conversion, hugging_face
+from .conversion import ConversionOptions, ConvertedModel, ConvertError
+from .hugging_face import StateDictReader, entry
+from .row_order import RowOrder, control_notes, order_rows
 
 _PAIR = re.compile(r"opus-mt-([a-zA-Z_]+)-([a-zA-Z_]+)$")
 

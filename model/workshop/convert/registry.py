@@ -15,26 +15,26 @@ from pathlib import Path
 import torch
 from safetensors import SafetensorError
 
-from model import checkpoint as checkpoints
-from model.checkpoint import Checkpoint
-from model.config import ACTIVATIONS, ModelConfig
-from model.io import folders, foreign_checkpoints
-from model.io.files import shown
-from model.network.transformer import build
-from model.workshop.convert import (
+from ... import checkpoint as checkpoints
+from ...checkpoint import Checkpoint
+from ...config import ACTIVATIONS, ModelConfig
+from ...io import folders, foreign_checkpoints
+from ...io.files import shown
+from ...network.transformer import build
+from ..evaluation.model_card import NORMS
+from . import (
     bert,
     gpt2,
     marian,
     torch_transformer,
 )
-from model.workshop.convert.conversion import (
+from .conversion import (
     ConversionOptions,
     ConvertedModel,
     Converter,
     ConvertError,
     find_weights,
 )
-from model.workshop.evaluation.model_card import NORMS
 
 DATA_FILES = {
     "encoder-decoder": "FILE.tsv",

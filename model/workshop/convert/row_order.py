@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from model.config import CONTROL_TOKENS, PAD
-from model.workshop.convert.conversion import ConvertError
+from ...config import CONTROL_TOKENS, PAD
+from .conversion import ConvertError
 
 SILENT_BIAS = -100.0  # output bias of a row that the model lacks: its probability is 0 in float32
 USUAL_NAMES = {  # usual names of control tokens

@@ -14,13 +14,13 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from model.config import ModelConfig
-from model.io.files import MEGABYTE, read_json, shown
-from model.workshop.convert import conversion, vocabulary
-from model.workshop.convert import row_order as row_tools
-from model.workshop.convert.conversion import ConversionOptions, ConvertedModel, ConvertError
-from model.workshop.convert.embeddings_and_head import EmbeddingsAndHead, unsupported_tensor
-from model.workshop.convert.row_order import RowOrder
+from ...config import ModelConfig
+from ...io.files import MEGABYTE, read_json, shown
+from . import conversion, vocabulary
+from . import row_order as row_tools
+from .conversion import ConversionOptions, ConvertedModel, ConvertError
+from .embeddings_and_head import EmbeddingsAndHead, unsupported_tensor
+from .row_order import RowOrder
 
 REQUIRED = {  # fields that a state dict lacks, and their options
     "heads": "--heads N",

@@ -11,16 +11,16 @@ from typing import Any
 from tokenizers import Tokenizer as Backend
 from tokenizers import models, pre_tokenizers
 
-from model.io.files import (
+from ...io.files import (
     MEGABYTE,
     read_json,
     read_text,
     shown,
 )
-from model.text import tokenizer_files
-from model.text.foreign_tokenizer import ForeignTokenizer, foreign_values
-from model.workshop.convert.conversion import ConvertError
-from model.workshop.convert.row_order import USUAL_NAMES, RowOrder
+from ...text import tokenizer_files
+from ...text.foreign_tokenizer import ForeignTokenizer, foreign_values
+from .conversion import ConvertError
+from .row_order import USUAL_NAMES, RowOrder
 
 MAX_BYTES = 128 * MEGABYTE
 UNKNOWN_NAMES = ("<unk>", "[UNK]", "<UNK>", "<|unk|>", "UNK")

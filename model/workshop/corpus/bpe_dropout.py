@@ -9,9 +9,9 @@ import math
 import random
 from collections.abc import Callable, Sequence
 
-from model.config import END, MAX_TOKENS
-from model.text.tokenizer import Tokenizer
-from model.workshop.corpus.corpus import Batch, Corpus, pad
+from ...config import END, MAX_TOKENS
+from ...text.tokenizer import Tokenizer
+from .corpus import Batch, Corpus, pad
 
 APOSTROPHES = ("'", "âĢĻ")  # ' and ’, as byte-level characters
 CACHED_TEXTS = 1 << 19  # of some hundred bytes each

@@ -16,10 +16,10 @@ from typing import IO
 import torch
 from torch import Tensor
 
-from model.config import END, MAX_CHARACTERS, MAX_TOKENS
-from model.io.files import DAMAGED, FileError, opened
-from model.text.padding import pad
-from model.text.tokenizer import Tokenizer
+from ...config import END, MAX_CHARACTERS, MAX_TOKENS
+from ...io.files import DAMAGED, FileError, opened
+from ...text.padding import pad
+from ...text.tokenizer import Tokenizer
 
 MAX_LINE = 1_000_000  # bytes
 MAX_BYTES = 1 << 32  # of a file, unpacked

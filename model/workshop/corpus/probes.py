@@ -7,8 +7,8 @@ from itertools import product
 from math import prod
 from pathlib import Path
 
-from model.io.files import MEGABYTE, FileError, read_text
-from model.workshop.corpus.corpus import DataError
+from ...io.files import MEGABYTE, FileError, read_text
+from .corpus import DataError
 
 MAX_BYTES = MEGABYTE  # bytes of a file
 MOST_TARGETS = 1000  # of a line with choices

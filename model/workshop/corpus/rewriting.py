@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple, Protocol
 
-from model.workshop.corpus.corpus import DataError
+from .corpus import DataError
 
 TOKEN = re.compile(r"(?<![\w-])[^\W\d_]+(?:-[^\W\d_]+)*(?![\w-])|[0-9]+")  # a word, with its hyphens, or a run of digits
 

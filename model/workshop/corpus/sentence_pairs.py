@@ -13,17 +13,17 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-from model.config import CONTROL_TOKENS, END, MAX_CLASSES, MAX_LANGUAGE, MAX_TOKENS, PAD, START, is_language
-from model.io.files import shown
-from model.text.sentences import split
-from model.text.tokenizer import Tokenizer
-from model.workshop.corpus.corpus import (
+from ...config import CONTROL_TOKENS, END, MAX_CLASSES, MAX_LANGUAGE, MAX_TOKENS, PAD, START, is_language
+from ...io.files import shown
+from ...text.sentences import split
+from ...text.tokenizer import Tokenizer
+from .corpus import (
     DataError,
     count_tokens,
     pad,
     read_pairs,
 )
-from model.workshop.corpus.windows import MaskedText, Masking, read_paragraphs
+from .windows import MaskedText, Masking, read_paragraphs
 
 SINGLE_SHARE = 0.25  # share of rows with one sentence, as people type them
 CACHED_ROWS = 4096  # each row of a batch is used twice

@@ -11,9 +11,9 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from model.config import END, MAX_TOKENS
-from model.text.tokenizer import Tokenizer
-from model.workshop.corpus.corpus import Corpus
+from ...config import END, MAX_TOKENS
+from ...text.tokenizer import Tokenizer
+from .corpus import Corpus
 
 JOINED_PAIRS = (2, 5)  # minimum and maximum number of pairs in a joined one
 ENDS = ".!?…"

@@ -12,9 +12,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from model.config import CONTROL_TOKENS, END, MAX_CHARACTERS, MAX_TOKENS, PAD
-from model.text.tokenizer import Tokenizer
-from model.workshop.corpus.corpus import (
+from ...config import CONTROL_TOKENS, END, MAX_CHARACTERS, MAX_TOKENS, PAD
+from ...text.tokenizer import Tokenizer
+from .corpus import (
     MAX_BLANK,
     Batch,
     DataError,

@@ -13,11 +13,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from model.checkpoint import Checkpoint
-from model.decoding.strategy import Decoding
-from model.text.languages import FRENCH
-from model.workshop.corpus.corpus import targets_by_source
-from model.workshop.evaluation.scoring import (
+from ...checkpoint import Checkpoint
+from ...decoding.strategy import Decoding
+from ...text.languages import FRENCH
+from ..corpus.corpus import targets_by_source
+from .scoring import (
     GREEDY,
     BatchTranslations,
     score_translations,

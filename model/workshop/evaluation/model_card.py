@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from model.checkpoint import Checkpoint
-from model.io.files import MEGABYTE, read_text
-from model.text.warning_calibration import Worth, read
+from ...checkpoint import Checkpoint
+from ...io.files import MEGABYTE, read_text
+from ...text.warning_calibration import Worth, read
 
 MAX_BYTES = MEGABYTE  # bytes of a model card
 HEADING = "## How often the warnings are right"

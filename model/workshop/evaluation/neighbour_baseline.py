@@ -21,12 +21,12 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from model.config import END, START
-from model.network.context import forced
-from model.network.transformer import EncoderOnly
-from model.text.tokenizer import Tokenizer
-from model.workshop.corpus.corpus import pad
-from model.workshop.corpus.sentence_pairs import Row
+from ...config import END, START
+from ...network.context import forced
+from ...network.transformer import EncoderOnly
+from ...text.tokenizer import Tokenizer
+from ..corpus.corpus import pad
+from ..corpus.sentence_pairs import Row
 
 SHARE = 0.15  # of a sentence's words are blanks, at least one
 BATCH_BLANKS = 64  # blanks per batch

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from model.checkpoint import Checkpoint
-from model.decoding.strategy import Decoding
-from model.workshop.corpus.probes import read_probes
-from model.workshop.evaluation.scoring import GREEDY, translate_texts
+from ...checkpoint import Checkpoint
+from ...decoding.strategy import Decoding
+from ..corpus.probes import read_probes
+from .scoring import GREEDY, translate_texts
 
 _EQUIVALENT = str.maketrans(
     {**dict.fromkeys("’‘ʼ‹›‚", "'"), **dict.fromkeys("“”„«»", '"'), "œ": "oe", "Œ": "Oe", "…": "...", "‐": "-", "‑": "-"}

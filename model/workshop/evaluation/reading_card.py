@@ -7,11 +7,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from model.checkpoint import Checkpoint
-from model.config import MAX_TOKENS, ModelConfig
-from model.workshop.evaluation import model_card
-from model.workshop.evaluation.model_card import put
-from model.workshop.evaluation.text_card import HEADING, format_interval
+from ...checkpoint import Checkpoint
+from ...config import MAX_TOKENS, ModelConfig
+from . import model_card
+from .model_card import put
+from .text_card import HEADING, format_interval
 
 BASELINES = {  # measured task: heading, key of the baseline, its description
     "words": (

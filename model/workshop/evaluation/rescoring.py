@@ -7,11 +7,11 @@ from collections.abc import Callable, Mapping, Sequence
 
 import torch
 
-from model.checkpoint import Checkpoint
-from model.config import PAD
-from model.network.context import forced
-from model.workshop.corpus.corpus import Corpus, targets_by_source
-from model.workshop.evaluation.measures import forms_of_address
+from ...checkpoint import Checkpoint
+from ...config import PAD
+from ...network.context import forced
+from ..corpus.corpus import Corpus, targets_by_source
+from .measures import forms_of_address
 
 BATCH_TOKENS = 8192  # of a batch, on a side
 

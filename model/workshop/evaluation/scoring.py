@@ -10,16 +10,16 @@ from typing import Any
 import torch
 from sacrebleu.metrics import BLEU, CHRF
 
-from model.config import END, MAX_CHARACTERS, MAX_TOKENS, PAD
-from model.decoding.hypotheses import Hypothesis
-from model.decoding.strategy import Decoding
-from model.network.context import Pass, forced
-from model.network.transformer import Transformer
-from model.text.tokenizer import Tokenizer
-from model.trace import Probe, Site
-from model.workshop.corpus.corpus import Corpus, pad
-from model.workshop.corpus.sentence_pairs import MaskedRows
-from model.workshop.corpus.windows import Windows
+from ...config import END, MAX_CHARACTERS, MAX_TOKENS, PAD
+from ...decoding.hypotheses import Hypothesis
+from ...decoding.strategy import Decoding
+from ...network.context import Pass, forced
+from ...network.transformer import Transformer
+from ...text.tokenizer import Tokenizer
+from ...trace import Probe, Site
+from ..corpus.corpus import Corpus, pad
+from ..corpus.sentence_pairs import MaskedRows
+from ..corpus.windows import Windows
 
 GREEDY = Decoding()
 

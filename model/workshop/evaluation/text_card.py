@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from model.checkpoint import Checkpoint
-from model.config import MAX_TOKENS
-from model.workshop.evaluation import model_card
-from model.workshop.evaluation.model_card import put
+from ...checkpoint import Checkpoint
+from ...config import MAX_TOKENS
+from . import model_card
+from .model_card import put
 
 HEADING = "## Scores"
 

@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 import torch
 
-from model.checkpoint import Checkpoint
-from model.config import END, MAX_TOKENS
-from model.decoding.strategy import Decoding
-from model.network.context import forced
-from model.network.transformer import Transformer
-from model.text.tokenizer import Tokenizer
-from model.workshop.corpus.windows import count_characters
+from ...checkpoint import Checkpoint
+from ...config import END, MAX_TOKENS
+from ...decoding.strategy import Decoding
+from ...network.context import forced
+from ...network.transformer import Transformer
+from ...text.tokenizer import Tokenizer
+from ..corpus.windows import count_characters
 
 STRIDE = 32  # predicted tokens per window, and distance between windows
 BATCH_WINDOWS = 16  # windows per batch

@@ -7,13 +7,13 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
-from model.checkpoint import Checkpoint
-from model.config import MAX_TOKENS
-from model.decoding.strategy import Decoding
-from model.io.limits import is_count, is_number
-from model.workshop.evaluation import model_card
-from model.workshop.evaluation.measures import WORDS, reaches_limit
-from model.workshop.evaluation.model_card import put
+from ...checkpoint import Checkpoint
+from ...config import MAX_TOKENS
+from ...decoding.strategy import Decoding
+from ...io.limits import is_count, is_number
+from . import model_card
+from .measures import WORDS, reaches_limit
+from .model_card import put
 
 HEADING = "## Measures"
 WHO = {"said": "the model", "first": "first references", "all": "all references"}

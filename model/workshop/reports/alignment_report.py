@@ -14,10 +14,10 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from model.checkpoint import Checkpoint
-from model.config import END, MAX_TOKENS
-from model.network.context import Pass, forced
-from model.readings.heads.alignment import (
+from ...checkpoint import Checkpoint
+from ...config import END, MAX_TOKENS
+from ...network.context import Pass, forced
+from ...readings.heads.alignment import (
     Link,
     diagonal,
     error_rate,
@@ -25,9 +25,9 @@ from model.readings.heads.alignment import (
     peaks,
     word_weights,
 )
-from model.text.alignments import ROWS, Aligned, Rate
-from model.text.tokenizer import Tokenizer
-from model.trace import Probe, Site
+from ...text.alignments import ROWS, Aligned, Rate
+from ...text.tokenizer import Tokenizer
+from ...trace import Probe, Site
 
 RESAMPLES = 1000
 SEED = 1

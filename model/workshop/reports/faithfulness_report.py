@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from model.checkpoint import Checkpoint
-from model.config import MAX_CHARACTERS, MAX_TOKENS
-from model.experiments.faithfulness import (
+from ...checkpoint import Checkpoint
+from ...config import MAX_CHARACTERS, MAX_TOKENS
+from ...experiments.faithfulness import (
     SEED,
     Curves,
     Occlusion,
@@ -20,16 +20,16 @@ from model.experiments.faithfulness import (
     removal_counts,
     removal_sets,
 )
-from model.inference.analyse import analyse
-from model.inference.request import Request
-from model.readings.tokens.word_readings import READINGS
-from model.text.faithfulness_result import (
+from ...inference.analyse import analyse
+from ...inference.request import Request
+from ...readings.tokens.word_readings import READINGS
+from ...text.faithfulness_result import (
     RANDOM,
     SCOPES,
     Share,
     Trust,
 )
-from model.workshop.corpus.corpus import targets_by_source
+from ..corpus.corpus import targets_by_source
 
 ORDERS = 5  # random ones of each sentence
 RESAMPLES = 2000

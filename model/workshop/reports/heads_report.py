@@ -13,18 +13,18 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from model.checkpoint import Checkpoint
-from model.edits.intervention import BASELINE
-from model.experiments.effects import scored_tokens, tokens_of
-from model.experiments.sweep import every_head, heads_of, intervals, sentence_effects, strongest
-from model.inference.passes import teacher_force
-from model.inference.request import Request
-from model.inference.source_reading import source_ids
-from model.io.files import shown
-from model.readings.heads.head_metrics import METRICS as ALL
-from model.readings.heads.head_metrics import Rows, applicable_metrics
-from model.text.alignments import Aligned
-from model.trace import Trace
+from ...checkpoint import Checkpoint
+from ...edits.intervention import BASELINE
+from ...experiments.effects import scored_tokens, tokens_of
+from ...experiments.sweep import every_head, heads_of, intervals, sentence_effects, strongest
+from ...inference.passes import teacher_force
+from ...inference.request import Request
+from ...inference.source_reading import source_ids
+from ...io.files import shown
+from ...readings.heads.head_metrics import METRICS as ALL
+from ...readings.heads.head_metrics import Rows, applicable_metrics
+from ...text.alignments import Aligned
+from ...trace import Trace
 
 SCHEMA = 2
 MAX_HEADER = 1 << 20  # bytes

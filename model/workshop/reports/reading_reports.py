@@ -11,13 +11,13 @@ from typing import Any
 import numpy as np
 import torch
 
-from model.checkpoint import Checkpoint
-from model.experiments.sweep import RESAMPLES, SEED, intervals
-from model.network.context import forced
-from model.workshop.corpus.corpus import pad
-from model.workshop.corpus.sentence_pairs import IGNORE_INDEX, Books, LabelledTexts, Row
-from model.workshop.evaluation import count_baselines
-from model.workshop.evaluation.neighbour_baseline import (
+from ...checkpoint import Checkpoint
+from ...experiments.sweep import RESAMPLES, SEED, intervals
+from ...network.context import forced
+from ..corpus.corpus import pad
+from ..corpus.sentence_pairs import IGNORE_INDEX, Books, LabelledTexts, Row
+from ..evaluation import count_baselines
+from ..evaluation.neighbour_baseline import (
     BlankVocabulary,
     ExampleScores,
     NeighbourBaseline,

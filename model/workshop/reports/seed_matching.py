@@ -11,22 +11,22 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from model.checkpoint import Checkpoint
-from model.config import END, MAX_TOKENS
-from model.edits.intervention import BASELINE
-from model.inference.passes import teacher_force
-from model.inference.source_reading import source_ids
-from model.readings.heads.head_metrics import Rows
-from model.readings.heads.head_roles import (
+from ...checkpoint import Checkpoint
+from ...config import END, MAX_TOKENS
+from ...edits.intervention import BASELINE
+from ...inference.passes import teacher_force
+from ...inference.source_reading import source_ids
+from ...readings.heads.head_metrics import Rows
+from ...readings.heads.head_roles import (
     MIN_ROWS,
     ROLES,
     Role,
     peak_at,
     weight_on_token,
 )
-from model.trace import Trace, site_kind
-from model.variants.same_heads import Best, Circle, KindMatch, RoleHeads, SameHeads, SiteMatch
-from model.workshop.reports.heads_report import CorpusLine
+from ...trace import Trace, site_kind
+from ...variants.same_heads import Best, Circle, KindMatch, RoleHeads, SameHeads, SiteMatch
+from .heads_report import CorpusLine
 
 
 def assignment(costs: np.ndarray) -> list[int]:

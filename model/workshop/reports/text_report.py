@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from model.checkpoint import Checkpoint
-from model.config import END, MAX_TOKENS
-from model.experiments.sweep import RESAMPLES, SEED, intervals
-from model.text.tokenizer import Tokenizer
-from model.workshop.corpus.windows import count_characters
-from model.workshop.evaluation.count_baselines import NGrams
-from model.workshop.evaluation.text_scoring import (
+from ...checkpoint import Checkpoint
+from ...config import END, MAX_TOKENS
+from ...experiments.sweep import RESAMPLES, SEED, intervals
+from ...text.tokenizer import Tokenizer
+from ..corpus.windows import count_characters
+from ..evaluation.count_baselines import NGrams
+from ..evaluation.text_scoring import (
     STRIDE,
     ParagraphCosts,
     bits_per_character,

@@ -15,11 +15,11 @@ from typing import NamedTuple
 import torch
 from torch import nn
 
-from model.config import ModelConfig, TrainConfig
-from model.device import keep_freed_memory
-from model.network.transformer import build
-from model.workshop.training.loss import Objective, learning_rate
-from model.workshop.training.preparation import (
+from ...config import ModelConfig, TrainConfig
+from ...device import keep_freed_memory
+from ...network.transformer import build
+from ..training.loss import Objective, learning_rate
+from ..training.preparation import (
     Examples,
     TrainingData,
     TrainingSetup,
@@ -27,8 +27,8 @@ from model.workshop.training.preparation import (
     build_optimizer,
     prepare,
 )
-from model.workshop.training.run_folder import RunFiles
-from model.workshop.training.tasks import get_task
+from ..training.run_folder import RunFiles
+from ..training.tasks import get_task
 
 WARMUP_ROUNDS = 2  # rounds that do not count, for allocation and choice of kernels
 

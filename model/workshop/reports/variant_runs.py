@@ -10,9 +10,9 @@ from typing import Any, NamedTuple
 
 from filelock import FileLock, Timeout
 
-from model.checkpoint import write_json
-from model.checkpoint_files import read_config, read_metrics
-from model.io.files import (
+from ...checkpoint import write_json
+from ...checkpoint_files import read_config, read_metrics
+from ...io.files import (
     MEGABYTE,
     FileError,
     parsed,
@@ -20,16 +20,16 @@ from model.io.files import (
     read_json,
     shown,
 )
-from model.io.limits import is_count
-from model.variants.designs import (
+from ...io.limits import is_count
+from ...variants.designs import (
     BASE,
     VARIANTS,
     ModelVariant,
     Plan,
 )
-from model.variants.record import MissingRun, SeedRun, VariantResult, Variants
-from model.variants.same_heads import SameHeads
-from model.workshop.training.run_folder import MAX_LOG
+from ...variants.record import MissingRun, SeedRun, VariantResult, Variants
+from ...variants.same_heads import SameHeads
+from ..training.run_folder import MAX_LOG
 
 TEST_KEY = "test"  # of the scores, in metrics.json
 SPEED, HEADS, WORK, FAILED = "speed.json", "same_heads.json", "work.json", "failed.json"

@@ -11,14 +11,14 @@ from typing import Any
 import torch
 from sacrebleu.metrics import CHRF
 
-from model.checkpoint import Checkpoint
-from model.config import END, MAX_CHARACTERS, MAX_TOKENS
-from model.decoding.strategy import Decoding
-from model.edits.intervention import BASELINE
-from model.inference import cautions
-from model.inference.passes import teacher_force
-from model.workshop.corpus.corpus import targets_by_source
-from model.workshop.evaluation.scoring import GREEDY, translate
+from ...checkpoint import Checkpoint
+from ...config import END, MAX_CHARACTERS, MAX_TOKENS
+from ...decoding.strategy import Decoding
+from ...edits.intervention import BASELINE
+from ...inference import cautions
+from ...inference.passes import teacher_force
+from ..corpus.corpus import targets_by_source
+from ..evaluation.scoring import GREEDY, translate
 
 BAD_CHRF = 50.0  # chrF, 0 to 100
 

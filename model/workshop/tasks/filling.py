@@ -14,27 +14,27 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from model.config import PAD, ModelConfig, TrainConfig
-from model.network.context import forced
-from model.network.transformer import EncoderOnly
-from model.text.languages import watched_texts
-from model.text.tokenizer import Tokenizer
-from model.workshop.corpus.corpus import count_tokens
-from model.workshop.corpus.probes import read_probe_texts
-from model.workshop.corpus.sentence_pairs import (
+from ...config import PAD, ModelConfig, TrainConfig
+from ...network.context import forced
+from ...network.transformer import EncoderOnly
+from ...text.languages import watched_texts
+from ...text.tokenizer import Tokenizer
+from ..corpus.corpus import count_tokens
+from ..corpus.probes import read_probe_texts
+from ..corpus.sentence_pairs import (
     IGNORE_INDEX,
     Books,
     EncoderBatch,
     MaskedRows,
     read_sentences,
 )
-from model.workshop.corpus.windows import Masking
-from model.workshop.evaluation import reading_card
-from model.workshop.training import sample_outputs, snapshots
-from model.workshop.training.loss import smoothed_loss
-from model.workshop.training.preparation import TrainingData, TrainingSetup
-from model.workshop.training.run_folder import TrainingError
-from model.workshop.training.validation import Validator
+from ..corpus.windows import Masking
+from ..evaluation import reading_card
+from ..training import sample_outputs, snapshots
+from ..training.loss import smoothed_loss
+from ..training.preparation import TrainingData, TrainingSetup
+from ..training.run_folder import TrainingError
+from ..training.validation import Validator
 
 
 def prepare(setup: TrainingSetup) -> TrainingData:

@@ -8,18 +8,18 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from model.config import ModelConfig, TrainConfig
-from model.network.context import forced
-from model.network.transformer import EncoderOnly
-from model.text.languages import watched_texts
-from model.text.tokenizer import Tokenizer
-from model.workshop.corpus.probes import read_probe_texts
-from model.workshop.corpus.sentence_pairs import EncoderBatch, LabelledTexts, read_labelled
-from model.workshop.evaluation import reading_card
-from model.workshop.training import sample_outputs, snapshots
-from model.workshop.training.loss import smoothed_loss
-from model.workshop.training.preparation import TrainingData, TrainingSetup
-from model.workshop.training.validation import Validator
+from ...config import ModelConfig, TrainConfig
+from ...network.context import forced
+from ...network.transformer import EncoderOnly
+from ...text.languages import watched_texts
+from ...text.tokenizer import Tokenizer
+from ..corpus.probes import read_probe_texts
+from ..corpus.sentence_pairs import EncoderBatch, LabelledTexts, read_labelled
+from ..evaluation import reading_card
+from ..training import sample_outputs, snapshots
+from ..training.loss import smoothed_loss
+from ..training.preparation import TrainingData, TrainingSetup
+from ..training.validation import Validator
 
 
 def prepare(setup: TrainingSetup) -> TrainingData:

@@ -7,18 +7,18 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from model.config import TrainConfig
-from model.text.languages import watched_texts
-from model.text.tokenizer import Tokenizer
-from model.workshop.corpus.corpus import count_tokens
-from model.workshop.corpus.probes import read_probe_texts
-from model.workshop.corpus.windows import Texts, Windows, read_paragraphs
-from model.workshop.evaluation import text_card
-from model.workshop.evaluation.text_scoring import bits_per_character
-from model.workshop.training import sample_outputs, snapshots
-from model.workshop.training.loss import batch_loss
-from model.workshop.training.preparation import TrainingData, TrainingSetup
-from model.workshop.training.validation import Validator
+from ...config import TrainConfig
+from ...text.languages import watched_texts
+from ...text.tokenizer import Tokenizer
+from ..corpus.corpus import count_tokens
+from ..corpus.probes import read_probe_texts
+from ..corpus.windows import Texts, Windows, read_paragraphs
+from ..evaluation import text_card
+from ..evaluation.text_scoring import bits_per_character
+from ..training import sample_outputs, snapshots
+from ..training.loss import batch_loss
+from ..training.preparation import TrainingData, TrainingSetup
+from ..training.validation import Validator
 
 
 def prepare(setup: TrainingSetup) -> TrainingData:

@@ -6,27 +6,27 @@ import random
 from collections.abc import Sequence
 from functools import lru_cache
 
-from model.config import TrainConfig
-from model.text.corpus_stats import Seen
-from model.text.languages import PAIR, record_of
-from model.text.tokenizer import Tokenizer
-from model.workshop.corpus.bpe_dropout import BpeDropout, BpeDropoutCorpus
-from model.workshop.corpus.corpus import (
+from ...config import TrainConfig
+from ...text.corpus_stats import Seen
+from ...text.languages import PAIR, record_of
+from ...text.tokenizer import Tokenizer
+from ..corpus.bpe_dropout import BpeDropout, BpeDropoutCorpus
+from ..corpus.corpus import (
     Corpus,
     DataError,
     count_tokens,
     read_pairs,
     with_typeset_copies,
 )
-from model.workshop.corpus.phrases import Phrases
-from model.workshop.corpus.probes import read_probes
-from model.workshop.corpus.rewriting import REWRITERS, RewrittenPairs, rewritten_pairs
-from model.workshop.corpus.typed_copies import JoinedPairs, with_typed_copies
-from model.workshop.evaluation import translation_card
-from model.workshop.training import sample_outputs, snapshots
-from model.workshop.training.loss import batch_loss
-from model.workshop.training.preparation import TrainingData, TrainingSetup, learn_vocabularies
-from model.workshop.training.validation import TranslationValidator
+from ..corpus.phrases import Phrases
+from ..corpus.probes import read_probes
+from ..corpus.rewriting import REWRITERS, RewrittenPairs, rewritten_pairs
+from ..corpus.typed_copies import JoinedPairs, with_typed_copies
+from ..evaluation import translation_card
+from ..training import sample_outputs, snapshots
+from ..training.loss import batch_loss
+from ..training.preparation import TrainingData, TrainingSetup, learn_vocabularies
+from ..training.validation import TranslationValidator
 
 SYNTHETIC_PAIRS = (*REWRITERS, "phrase_share")  # settings: synthetic pairs for each pair of the corpus
 

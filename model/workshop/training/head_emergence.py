@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from model.readings.heads.head_metrics import METRICS, Rows, applicable_metrics
-from model.trace import site_kind
-from model.workshop.training.recording import LEVELS, Recording
+from ...readings.heads.head_metrics import METRICS, Rows, applicable_metrics
+from ...trace import site_kind
+from .recording import LEVELS, Recording
 
 MAX_BATCH_WEIGHTS = 1 << 22  # weights that are measured together
 DIAGONAL_METRIC = "same"  # metric: weight on the diagonal of cross-attention, where row t predicts token t

@@ -17,17 +17,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from model.config import ModelConfig, TrainConfig
-from model.io.files import (
+from ...config import ModelConfig, TrainConfig
+from ...io.files import (
     MEGABYTE,
     FileError,
     parsed,
     read_bytes,
     read_json,
 )
-from model.io.limits import is_count, is_number
-from model.workshop.training.recording import Recording
-from model.workshop.training.tasks import TRAINING_TASKS
+from ...io.limits import is_count, is_number
+from .recording import Recording
+from .tasks import TRAINING_TASKS
 
 SETTINGS, LOG, METRICS, PROBES = "settings.json", "log.jsonl", "metrics.json", "probes.npz"
 MAX_LOG = 16 * MEGABYTE  # bytes: some hundred thousand lines

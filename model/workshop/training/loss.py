@@ -9,10 +9,10 @@ from typing import Any, cast
 import torch
 from torch import Tensor, nn
 
-from model.config import PAD, TrainConfig
-from model.network.context import forced
-from model.network.transformer import Transformer
-from model.workshop.corpus.corpus import Batch
+from ...config import PAD, TrainConfig
+from ...network.context import forced
+from ...network.transformer import Transformer
+from ..corpus.corpus import Batch
 
 ROWS_PER_PIECE = 64  # of logits in one piece: 8,000 columns in float32 are 2 MB
 Loss = Callable[[Transformer, Batch, float], tuple[Tensor, int]]  # model, batch, smoothing: summed nats, number of terms

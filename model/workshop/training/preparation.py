@@ -10,18 +10,18 @@ from typing import Any, Protocol
 import torch
 from torch import nn
 
-from model.checkpoint import Checkpoint
-from model.config import MAX_TOKENS, SCHEMES, ModelConfig, TrainConfig
-from model.device import has_bfloat16
-from model.text.corpus_stats import Seen
-from model.text.tokenizer import Tokenizer
-from model.workshop.corpus.corpus import Batch
-from model.workshop.training.loss import Loss
-from model.workshop.training.recording import ProbeSentence
-from model.workshop.training.run_folder import RunFiles, TrainingError
-from model.workshop.training.snapshots import SampleWriter
-from model.workshop.training.tasks import TrainingTask
-from model.workshop.training.validation import Validator
+from ...checkpoint import Checkpoint
+from ...config import MAX_TOKENS, SCHEMES, ModelConfig, TrainConfig
+from ...device import has_bfloat16
+from ...text.corpus_stats import Seen
+from ...text.tokenizer import Tokenizer
+from ..corpus.corpus import Batch
+from .loss import Loss
+from .recording import ProbeSentence
+from .run_folder import RunFiles, TrainingError
+from .snapshots import SampleWriter
+from .tasks import TrainingTask
+from .validation import Validator
 
 
 class Examples(Protocol):
@@ -96,7 +96,7 @@ class TrainingData:
 
 def prepare(setup: TrainingSetup) -> TrainingData:
     """Returns the data of a task. Raises DataError for a bad file and ValueError for settings that do not fit."""
-    return importlib.import_module(setup.task.module).prepare(setup)
+    return importlib.import_module(setup.task.module, __package__).prepare(setup)
 
 
 def check_options(options: dict[str, Any], init: str | None) -> None:

@@ -17,16 +17,16 @@ from typing import Any
 
 import numpy as np
 
-from model.config import FAMILIES, MAX_CLASSES, MAX_TOKENS
-from model.io.files import (
+from ...config import FAMILIES, MAX_CLASSES, MAX_TOKENS
+from ...io.files import (
     DAMAGED,
     MEGABYTE,
     FileError,
     opened,
     parsed,
 )
-from model.io.limits import LARGEST, form, is_count
-from model.trace import KINDS, SITE_KINDS, Site
+from ...io.limits import LARGEST, form, is_count
+from ...trace import KINDS, SITE_KINDS, Site
 
 MAX_SENTENCES = 12  # the shortest ones are recorded
 LEVELS = 255

@@ -13,18 +13,18 @@ import torch
 from safetensors import SafetensorError
 from torch import nn
 
-from model import checkpoint as checkpoints
-from model.checkpoint import Checkpoint
-from model.config import TrainConfig
-from model.device import keep_freed_memory, random_state, set_random_state
-from model.io.folders import own_name
-from model.network.transformer import Transformer, build
-from model.text.corpus_stats import Seen
-from model.workshop.evaluation.scoring import mean_head_outputs
-from model.workshop.training import saved_state, snapshots
-from model.workshop.training.distributed import Group
-from model.workshop.training.loss import Objective, learning_rate
-from model.workshop.training.preparation import (
+from ... import checkpoint as checkpoints
+from ...checkpoint import Checkpoint
+from ...config import TrainConfig
+from ...device import keep_freed_memory, random_state, set_random_state
+from ...io.folders import own_name
+from ...network.transformer import Transformer, build
+from ...text.corpus_stats import Seen
+from ..evaluation.scoring import mean_head_outputs
+from . import saved_state, snapshots
+from .distributed import Group
+from .loss import Objective, learning_rate
+from .preparation import (
     TrainingSetup,
     autocast_context,
     build_optimizer,
@@ -32,15 +32,15 @@ from model.workshop.training.preparation import (
     copy_parameters,
     prepare,
 )
-from model.workshop.training.run_folder import (
+from .run_folder import (
     RunFiles,
     RunFolder,
     RunProgress,
     TrainingError,
 )
-from model.workshop.training.tasks import get_task
-from model.workshop.training.validation import Meter, TrainingStep, Weights, average_weights
-from model.workshop.training.warm_start import WarmStart
+from .tasks import get_task
+from .validation import Meter, TrainingStep, Weights, average_weights
+from .warm_start import WarmStart
 
 
 class TrainingRun:

@@ -14,10 +14,10 @@ from typing import Any
 import torch
 from filelock import FileLock, Timeout
 
-from model import checkpoint as checkpoints
-from model.checkpoint import Checkpoint
-from model.config import ModelConfig, TrainConfig
-from model.io.files import (
+from ... import checkpoint as checkpoints
+from ...checkpoint import Checkpoint
+from ...config import ModelConfig, TrainConfig
+from ...io.files import (
     MEGABYTE,
     FileError,
     parsed,
@@ -25,11 +25,11 @@ from model.io.files import (
     read_json,
     shown,
 )
-from model.io.limits import is_count
-from model.workshop.corpus.corpus import file_hash
-from model.workshop.training import saved_state
-from model.workshop.training.recording import Recording
-from model.workshop.training.warm_start import WarmStart, read_log
+from ...io.limits import is_count
+from ..corpus.corpus import file_hash
+from . import saved_state
+from .recording import Recording
+from .warm_start import WarmStart, read_log
 
 RETIRED = {"training": {"r_drop": 0.0}}  # removed settings, with the value that had no effect
 MAX_DIFFERENCES = 4  # settings in a message

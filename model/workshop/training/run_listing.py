@@ -6,8 +6,8 @@ import os
 from collections import Counter
 from pathlib import Path
 
-from model.io.folders import LONGEST, SHIPPED, is_name
-from model.workshop.training.history import (
+from ...io.folders import LONGEST, SHIPPED, is_name
+from .history import (
     LOG,
     METRICS,
     PROBES,

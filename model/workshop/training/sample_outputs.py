@@ -7,14 +7,14 @@ from functools import partial
 
 import torch
 
-from model.config import CONTROL_TOKENS
-from model.decoding.search import greedy
-from model.network.context import forced
-from model.network.transformer import Transformer
-from model.text.tokenizer import Tokenizer
-from model.workshop.corpus.corpus import pad
-from model.workshop.training.recording import ProbeSentence
-from model.workshop.training.snapshots import SampleWriter
+from ...config import CONTROL_TOKENS
+from ...decoding.search import greedy
+from ...network.context import forced
+from ...network.transformer import Transformer
+from ...text.tokenizer import Tokenizer
+from ..corpus.corpus import pad
+from .recording import ProbeSentence
+from .snapshots import SampleWriter
 
 EXTRA_TOKENS = 12  # of a continuation, or of a translation beyond its target
 PROMPT_SHARE = 0.5  # share of a text's tokens that a decoder continues

@@ -10,17 +10,17 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from model.config import ModelConfig
-from model.io.files import opened, shown
-from model.io.limits import (
+from ...config import ModelConfig
+from ...io.files import opened, shown
+from ...io.limits import (
     MAX_COUNT,
     is_count,
     is_number,
     is_whole,
 )
-from model.network.transformer import Transformer
-from model.workshop.training.recording import LOG_PROBS, ProbeSentence, array_shapes
-from model.workshop.training.snapshots import SnapshotRecorder
+from ...network.transformer import Transformer
+from .recording import LOG_PROBS, ProbeSentence, array_shapes
+from .snapshots import SnapshotRecorder
 
 PARTS = ("model", "optimizer", "snapshots", "progress", "random", "probes")
 OPTIONAL_PARTS = ("meter",)  # a part that older states lack

@@ -11,14 +11,14 @@ from dataclasses import replace
 
 import torch
 
-from model.config import END, MAX_CHARACTERS, MAX_TOKENS, START, ModelConfig
-from model.io.files import shown
-from model.network.context import Pass, forced
-from model.network.transformer import Transformer
-from model.text.tokenizer import Tokenizer
-from model.trace import Probe
-from model.workshop.corpus.corpus import DataError
-from model.workshop.training.recording import (
+from ...config import END, MAX_CHARACTERS, MAX_TOKENS, START, ModelConfig
+from ...io.files import shown
+from ...network.context import Pass, forced
+from ...network.transformer import Transformer
+from ...text.tokenizer import Tokenizer
+from ...trace import Probe
+from ..corpus.corpus import DataError
+from .recording import (
     LEVELS,
     LOG_PROBS,
     MAX_OUTPUT_CHARACTERS,

@@ -10,8 +10,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from model.io.files import shown
-from model.text.languages import PAIR
+from ...io.files import shown
+from ...text.languages import PAIR
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ TRAINING_TASKS: dict[str, TrainingTask] = {
     for task in (
         TrainingTask(
             "translate",
-            "model.workshop.tasks.translation",
+            "..tasks.translation",
             "encoder-decoder",
             "translation, encoder-decoder",
             "pairs: .tsv, .tsv.gz or .zip, source TAB target",
@@ -65,7 +65,7 @@ TRAINING_TASKS: dict[str, TrainingTask] = {
         ),
         TrainingTask(
             "lm",
-            "model.workshop.tasks.language_model",
+            "..tasks.language_model",
             "decoder-only",
             "language model, like GPT",
             "text: .txt or .txt.gz, one paragraph per line",
@@ -77,7 +77,7 @@ TRAINING_TASKS: dict[str, TrainingTask] = {
         ),
         TrainingTask(
             "mlm",
-            "model.workshop.tasks.filling",
+            "..tasks.filling",
             "encoder-only",
             "fills blanks and says whether a sentence follows another, like BERT",
             "text: .txt or .txt.gz, one paragraph per line",
@@ -90,7 +90,7 @@ TRAINING_TASKS: dict[str, TrainingTask] = {
         ),
         TrainingTask(
             "classify",
-            "model.workshop.tasks.judging",
+            "..tasks.judging",
             "encoder-only",
             "classifier of texts",
             "labelled texts: .tsv, .tsv.gz or .zip, label TAB text",

@@ -13,18 +13,18 @@ import torch
 from torch import Tensor
 from tqdm import tqdm
 
-from model.config import MAX_TOKENS, TrainConfig
-from model.network.transformer import Transformer
-from model.text.tokenizer import Tokenizer
-from model.workshop.corpus.corpus import (
+from ...config import MAX_TOKENS, TrainConfig
+from ...network.transformer import Transformer
+from ...text.tokenizer import Tokenizer
+from ..corpus.corpus import (
     Corpus,
     DataError,
     read_pairs,
     targets_by_source,
 )
-from model.workshop.corpus.windows import Windows
-from model.workshop.evaluation import scoring
-from model.workshop.training.loss import Loss, batch_loss
+from ..corpus.windows import Windows
+from ..evaluation import scoring
+from .loss import Loss, batch_loss
 
 SCORED_SENTENCES = 500  # dev sentences that are translated at each validation
 Weights = dict[str, Tensor]

@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from model.config import ModelConfig
-from model.io.files import FileError, parsed, read_bytes
-from model.io.limits import is_count
-from model.workshop.training.recording import LOG_PROBS, ProbeSentence, Recording
+from ...config import ModelConfig
+from ...io.files import FileError, parsed, read_bytes
+from ...io.limits import is_count
+from .recording import LOG_PROBS, ProbeSentence, Recording
 
 MAX_STEP_LINES = 1000  # step lines in the log of a checkpoint; longer logs are thinned out
 SKIPPED_SHARE = 1 / 10  # of the steps of a resumed run
