@@ -152,8 +152,8 @@ def measure(limits: Limits) -> Iterator[Run]:
 
 
 def _read(process: subprocess.Popen[str], lines: queue.Queue[str | None]) -> None:
-    with process.stdout as lines:
-        for line in lines:
+    with process.stdout as output:
+        for line in output:
             lines.put(line)
     lines.put(None)
 

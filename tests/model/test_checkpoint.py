@@ -5,8 +5,9 @@ from __future__ import annotations
 import dataclasses
 import json
 import os
-import runpy
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -149,9 +150,12 @@ def test_shipped_checkpoints_lie_in_the_package(tmp_path):
     place = tmp_path / "model"
     (place / "checkpoints" / "mine").mkdir(parents=True)
     (place / "checkpoints" / "mine" / "config.json").write_text("{}", encoding="utf-8")
-    path = Path(folders.__file__)
-    (place / path.name).write_bytes(path.read_bytes())
-    assert runpy.run_path(str(place / path.name))["SHIPPED"] == place / "checkpoints"
+    shutil.copytree(
+        Path(folders.__file__).parents[1], place, dirs_exist_ok=True, ignore=shutil.ignore_patterns("__pycache__")
+    )
+    code = "from model.io.folders import SHIPPED; print(SHIPPED)"
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert Path(done.stdout.strip()) == place / "checkpoints"
 
 
 def test_a_peer_is_kept(tiny_checkpoint, tmp_path):

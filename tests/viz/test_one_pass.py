@@ -6,7 +6,6 @@ import io
 
 import numpy as np
 import pytest
-from viz.offline.notebook import attention_map
 
 from model.edits.kinds import Place
 from model.export import read
@@ -23,6 +22,7 @@ from viz.heads import tables as heads_tables
 from viz.inside import length_part, stages, writers
 from viz.inside import tables as inside_tables
 from viz.kit.page_context import PageContext, Places
+from viz.notebook.figure import attention_map
 from viz.save.number_tables import analysis_file
 from viz.state.links import parse
 from viz.translate import offline as translate_offline

@@ -103,7 +103,7 @@ def keys() -> list[str]:
             if isinstance(node, ast.Call):
                 found += [word.value for word in node.keywords if word.arg == "key"]
                 called = ast.unparse(node.func)
-                found += node.args[:1] if called in ("bind", "state.bind") or called.endswith(".mount") else []
+                found += node.args[:1] if called in ("bind", "session.bind") or called.endswith(".mount") else []
             elif isinstance(node, ast.FunctionDef):
                 words = node.args.args[len(node.args.args) - len(node.args.defaults) :]
                 found += [value for word, value in zip(words, node.args.defaults, strict=True) if word.arg == "key"]

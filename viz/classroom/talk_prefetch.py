@@ -74,7 +74,7 @@ class _Work:
                 self._changed.wait_for(lambda: self._waiting)
                 self._now = job = self._waiting.pop()
             try:
-                with work_queue.work_slot(long=True):
+                with work_queue.work_slot(is_long=True):
                     compute(*job)
             except ValueError:  # the stop shows the message
                 pass

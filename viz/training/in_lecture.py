@@ -62,13 +62,13 @@ def _picture(shown: PageContext, what: str, history, stamp: histories.Stamp) -> 
             training_parts.sentence_pick(view, history)
         training_parts.slider(view, mode, history, stamp, shows, large=True)
     elif what in ("Maps", "All heads", "Heads"):
-        for sentence in history.lacks:
+        for sentence in history.notices:
             site_texts.note(sentence)
-    name, height = histories.chosen(view), chart.chart_height(LEFT - SIGN * history.going, HALL)
+    name, height = histories.chosen(view), chart.chart_height(LEFT - SIGN * history.is_running, HALL)
     if what == "Loss":
         found = loss_curves.curve(history, "loss")
         _titled(found.title, found.told)
-        if history.apart:
+        if history.is_of_another_run:
             site_texts.note(training_parts.told_apart(history))
         if found.lines:
             _chart("Loss", loss_curves.figure(name, history, stamp, "loss", mode, height), found.told)

@@ -66,7 +66,7 @@ def python(shown: PageContext) -> str:
     place, is_run = histories.places().get(name, (None, False))
     if place is None:
         return code.text
-    function = "of_run" if is_run else "of_checkpoint"
+    function = "load_run_history" if is_run else "load_checkpoint_history"
     if not is_run and name_or_path(name) == place.name:
         code.uses(model__io__folders=("SHIPPED",))
         where = f"SHIPPED / {place.name!r}"

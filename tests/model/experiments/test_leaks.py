@@ -36,7 +36,7 @@ def report(checkpoint, *codes, **values):
 
 def earlier(report) -> set[tuple[int, int, int]]:
     """Every layer, changed position and earlier position that there are."""
-    layers, steps, _ = report.later.shape
+    layers, steps, _ = report.shift_by_changed_token.shape
     return {(n, j, i) for n in range(layers) for j in range(steps) for i in range(j)}
 
 

@@ -94,10 +94,10 @@ def test_one_piece_turns_il_into_elle(shipped, young):
     assert heard == sorted(heard) and heard[-1] == 1
     logits = [each.trace.logit(10, asked.tokens[0]) - each.trace.logit(10, asked.tokens[1]) for each in (first, second)]
     assert (found.before, found.other) == pytest.approx(logits, abs=1e-4)
-    assert found.turns(found.other) and found.few is None
+    assert found.flips_choice(found.other) and found.head_set is None
     (best,) = found.best
     edit = Intervention(donor=WIDE, edits=(best,))
-    assert found.turns(dict(found.pieces)[best])
+    assert found.flips_choice(dict(found.patches)[best])
     said = analyse(shipped, Request(YOUNG, intervention=edit, mode="again")).translation
     assert "qu'elle" in said and "qu'il" in first.translation
     shares = np.nan_to_num(found.share(found.encoder))

@@ -56,7 +56,7 @@ def test_a_registered_language_brings_its_texts(monkeypatch, tmp_path, saved):
 
 @pytest.mark.parametrize("text", [ENGLISH.first_sentence, ENGLISH.repeated, ENGLISH.other_sentence, *ENGLISH.analogy[:1]])
 def test_no_text_of_a_language_stands_elsewhere(text):
-    from test_imports import ALL
+    from tests.test_imports import ALL
 
     homes = {name for name, path in ALL.items() if re.search(rf'"{re.escape(text)}"', path.read_text(encoding="utf-8"))}
     assert homes <= {"model.text.languages", "viz.lessons.lessons"}

@@ -231,6 +231,6 @@ def test_only_a_piece_that_stands_there_can_be_chosen(monkeypatch):
     for code in ("patch_enc.2_9", "patch_enc.99_1", "off_enc.1", None, 7):
         mounted.report("piece", code)
     assert chosen == ["patch_enc.2_9"]
-    monkeypatch.setattr(patching_part.state, "change", lambda **fields: chosen.append(fields["patched"]))
+    monkeypatch.setattr(patching_part.session, "change", lambda **fields: chosen.append(fields["patched"]))
     patching_part.choose("patch_enc.2_9")
     assert chosen[-1] == BASELINE.with_edit("patch_enc.2_9") and View(patched=chosen[-1])

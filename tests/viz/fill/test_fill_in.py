@@ -11,6 +11,7 @@ from model.inference.analyse import analyse
 from model.inference.request import Request
 from model.inference.source_reading import blank_places
 from model.io.numbers import probability
+from model.text.languages import ENGLISH
 from model.text.tokenizer import Tokenizer
 from tests.support import tiny
 from tests.support.viz_helpers import HEADS, POSITIONS, WHAT_IF, Lab
@@ -134,7 +135,7 @@ def test_guessing_hides_the_blanks(home):
 
 def test_ready_texts_have_clear_answers():
     loaded, likeliest_words = checkpoints.load("bert-mini"), []
-    for source, second in controls.WITH_BLANKS.values():
+    for source, second in ENGLISH.with_blanks.values():
         found = analyse(loaded, Request(source, second=second))
         for place in blank_places(found, loaded):
             first, next_ = np.argsort(-found.trace.log_probs[place])[:2]

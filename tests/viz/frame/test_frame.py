@@ -23,14 +23,14 @@ from viz.state import navigation
 def draw(shown):
     with shown.places.body:
         shown.notes()
-        site_texts.note(f"{shown.found} at step {shown.view.step}")
+        site_texts.note(f"{shown.result} at step {shown.view.step}")
         st.button("Away", key="away", on_click=navigation.go_to, args=("heads",))
 
 def without(view, places):
     with places.body:
         site_texts.note("drawn all the same")
 
-show.show("made-up", draw, compute=lambda page_data: page_data.loaded.name, without=without)
+show.show("made-up", draw, compute=lambda page_data: page_data.loaded.name, draw_without=without)
 """
 
 

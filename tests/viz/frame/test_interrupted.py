@@ -23,7 +23,7 @@ def interrupt(lab: Lab, page: str, monkeypatch, where: str) -> WidgetStates:
     """Runs a page until its view is opened, or its link is written. Returns the values of the widgets before that run."""
 
     def stop(*args: object) -> None:
-        if where == "settle":
+        if where == "write_link":
             settle(*args)
         st.stop()
 
@@ -46,7 +46,7 @@ def _send(lab: Lab, page: str, widgets: WidgetStates | None = None) -> None:
     lab.app_test._run(widgets)
 
 
-@pytest.mark.parametrize("where", ["open_view", "settle"])
+@pytest.mark.parametrize("where", ["open_view", "write_link"])
 def test_widgets_are_sent_again_after_another_page_began(monkeypatch, where):
     lab = Lab(**LINK)
     assert resent(lab.run()) == set()  # the browser has them, and a visitor may be typing
@@ -62,20 +62,20 @@ def test_widgets_are_sent_again_after_another_page_began(monkeypatch, where):
 
 def test_widgets_are_sent_again_after_half_a_page(monkeypatch):
     lab = Lab(**LINK)
-    interrupt(lab, HEADS, monkeypatch, "settle")
+    interrupt(lab, HEADS, monkeypatch, "write_link")
     assert "source" in resent(run(lab, HEADS))
     assert (lab.box, lab.link) == (LINK["text"], LINK)
 
 
 def test_an_interrupted_run_leaves_typing_alone(monkeypatch):
     lab = Lab(**LINK)
-    widgets = interrupt(lab, TRANSLATE, monkeypatch, "settle")
+    widgets = interrupt(lab, TRANSLATE, monkeypatch, "write_link")
     assert resent(run(lab, TRANSLATE, widgets)) == set()
 
 
 def test_a_second_click_on_a_page_keeps_its_link(monkeypatch):
     lab = Lab(**LINK)
     lab.app_test.query_params.clear()  # as the navigation sends it
-    interrupt(lab, HEADS, monkeypatch, "settle")
+    interrupt(lab, HEADS, monkeypatch, "write_link")
     lab.app_test.query_params.clear()
     assert run(lab, HEADS).link == LINK

@@ -11,7 +11,7 @@ function sender() {
   const later = (call, ms) => made.due.push([made.time + ms, call]);
   const send = (change) => { made.sent.push([made.time, change]); return new Promise((done) => { made.answers.push(done); }); };
   made.out = sending({ send, later, now: () => made.time });
-  made.app_test = (time) => {
+  made.at = (time) => {
     made.time = time;
     for (const [when, call] of made.due.splice(0)) { if (when <= time) call(); else made.due.push([when, call]); }
   };

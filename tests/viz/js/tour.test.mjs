@@ -12,9 +12,9 @@ test("wherever a part of the page stands, the card stays in the window and never
         const box = { left, top, right: left + wide, bottom: top + tall };
         if (box.right <= 0 || box.bottom <= 0) continue;
         const at = placed(box, CARD, { width, height });
-        const card = { ...app_test, right: at.left + CARD.width, bottom: at.top + CARD.height };
+        const card = { ...at, right: at.left + CARD.width, bottom: at.top + CARD.height };
         assert.ok(at.left >= 8 && card.right <= width - 8 && at.top >= 8 && card.bottom <= height - 8, JSON.stringify({ width, box, at }));
-        const ring = ringed(box, { ...app_test, ...CARD }, { width, height });
+        const ring = ringed(box, { ...at, ...CARD }, { width, height });
         const seen = ring.bottom - ring.top > 6 && ring.right - ring.left > 6;
         if (seen && box.top < at.top) assert.ok(!meet(ring, card), JSON.stringify({ width, box, at, ring }));
         assert.ok(ring.left >= 2 && ring.right <= width - 2 && ring.top >= 2 && ring.bottom <= height - 2);

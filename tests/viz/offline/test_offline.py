@@ -191,7 +191,7 @@ def test_a_view_is_fitted_to_its_family_as_on_the_page(tokenizer, family):
         translate.TAKEN.lecture_pictures_of, (page_data, cached)
     ):  # each picture that a lecture can show has its place
         assert places == (translate.STEPS, translate.MAPS, translate.STEPS)[: in_lecture.count(analysis.task)]
-    with pytest.raises(ValueError, match=r"There is no cross-attention here; this checkpoint has .* self-attention\."):
+    with pytest.raises(ValueError, match=r"There is no cross-attention; this checkpoint has .* self-attention\."):
         html_export.make_page_data(made, analysis, html_export.make_view(request, "tiny", kind="cross"))
 
 

@@ -24,7 +24,7 @@ def work():
         arrays.append(np.ones(1 << 19, np.uint8))
         stays.append(np.ones(1000, np.uint8))  # between the arrays, as what a session holds
 
-serve.give_back()
+serve.return_memory()
 before, stays = resident(), []
 threads = [threading.Thread(target=work) for _ in range(8)]
 for thread in threads:
@@ -43,7 +43,7 @@ def test_freed_arrays_leave_the_process():
 
 
 def test_the_server_sets_the_allocator_before_it_starts():
-    code = "from viz.server import serve; serve.give_back = lambda: print('set'); serve.main()"
+    code = "from viz.server import serve; serve.return_memory = lambda: print('set'); serve.main()"
     command, environment = [sys.executable, "-c", code], os.environ | {"KEEP_MB": "too little"}
     done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=120, check=False)
     assert done.stdout == "set\n", done.stderr

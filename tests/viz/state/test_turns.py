@@ -99,13 +99,13 @@ def test_short_work_passes_long_work(monkeypatch):
     monkeypatch.setattr(work_queue, "SHORT", WorkQueue(1))
 
     def short() -> str:
-        with work_queue.work_slot(long=False):
+        with work_queue.work_slot(is_long=False):
             return "served"
 
     with (
-        work_queue.work_slot(long=True),
-        work_queue.work_slot(long=True),
-        work_queue.work_slot(long=False),
+        work_queue.work_slot(is_long=True),
+        work_queue.work_slot(is_long=True),
+        work_queue.work_slot(is_long=False),
         ThreadPoolExecutor(1) as other,
     ):
         assert other.submit(short).result(TIMEOUT) == "served"

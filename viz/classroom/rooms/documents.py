@@ -121,7 +121,7 @@ class Documents:
             document = self._cache.get(identity)
         if document and document.is_current():
             return document
-        with work_slot(long=False):
+        with work_slot(is_long=False):
             packed = gzip.compress(html_export.file_of(name, page_data), 5, mtime=0)
         tag = hashlib.sha256(packed).hexdigest()[:32]
         document = Document(packed, tag, weakref.ref(page_data.loaded), page_data.view.device)

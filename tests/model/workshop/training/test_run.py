@@ -106,8 +106,8 @@ def test_steps_are_those_of_adam_written_out(tmp_path, pair_files, clip, smoothi
     copy = EncoderDecoder(run.model_config)
     copy.load_state_dict(run.model.state_dict())
     adam = torch.optim.Adam(copy.parameters(), betas=(0.9, 0.98), eps=1e-9)
-    for step, indices in enumerate(run.epochs.whole.batches(300, run.config.seed, 0), 1):
-        batch = run.epochs.whole.batch(indices)
+    for step, indices in enumerate(run.epochs.full_corpus.batches(300, run.config.seed, 0), 1):
+        batch = run.epochs.full_corpus.batch(indices)
         made = run._step(indices)
         inputs = shifted(batch.outputs)
         logits = copy(batch.source, inputs, masks.build(copy.config, batch.source, inputs))
@@ -171,7 +171,10 @@ def test_the_last_epochs_see_only_first_targets(tmp_path):
     rows = ["It's old.\tEs vechu.", "It's old.\tSta vechu.", "A lamp.\tUna lumel.", "It's old.\tEra vechu."]
     file.write_text("".join(row + "\n" for row in rows), encoding="utf-8")
     run = make(tmp_path / "run", (file, file), epochs=3, first_target_epochs=1, batch_tokens=40)
-    texts = [run.material.target_tokenizer.decode(run.epochs.whole.targets[i]) for i in run.epochs.whole.first]
+    texts = [
+        run.material.target_tokenizer.decode(run.epochs.full_corpus.targets[i])
+        for i in run.epochs.full_corpus.first_target_rows
+    ]
     assert texts == ["Es vechu.", "Una lumel.", "Es vechu."]  # the last is of the typeset copy
     seen = [sorted(i for batch in run.epochs.batches(epoch) for i in batch) for epoch in range(3)]
     assert seen == [[0, 1, 2, 3, 4], [0, 1, 2, 3, 4], [0, 2, 4]]
