@@ -139,7 +139,7 @@ def test_the_first_blank_is_shown_first(folder, tmp_path):
     assert shown.translation.startswith("the red fox ") and "___" not in shown.translation
     shown.app_test.session_state["asked of the class"] = {"number": 1, "guess": False, "step": 0}
     question = shown.run()._mounted(".room")["question"]
-    assert question["asks"] == "Which word stands in the blank?"
+    assert question["asks"] == "Which word fills the blank?"
     assert [question[part] for part in ("before", "gap", "after")] == ["The red fox ", "▁▁▁", " a lamp."]
     assert question["answer"] == candidates["chosen"][4][0].removeprefix("·")
     assert opened("bert", step="2", text="The red fox ___ a lamp.").timeline["step"] == 2

@@ -15,9 +15,9 @@ GLOSSARY: dict[str, str] = {
     "layer": "Attention, then a small network at each token. The output of one layer is the input of the next.",
     "head": "One of several attentions in a layer. Each has its own weights and looks at different tokens.",
     "attention weight": "How much a token takes from another token, from 0 to 1. The weights of a row add up to 1.",
-    "contribution": "The attention weight times the length of the value vector. A token with a high weight may contribute "
+    "contribution": "The attention weight times the length of the value vector: a token with a high weight may contribute "
     "little. Thumbnails and numbers still show weights.",
-    "rollout": "The product of the weights of all layers so far, averaged over heads. It shows which tokens each position "
+    "rollout": "The product of the weights of all layers so far, averaged over heads: the tokens that each position "
     "comes from. Thumbnails and numbers still show single heads.",
     "encoder": "The half of the model that reads the source sentence.",
     "decoder": "The half of the model that writes the translation, token by token.",

@@ -87,7 +87,7 @@ CHANGE = {"change": (("before", "after"), "np.stack([before, np.append(after, [n
 KEPT = {
     "key-value-cache": (
         ("bytes_kept", "multiplications_with", "multiplications_without"),
-        "[[kept.nbytes(t), *both] for t, both in enumerate(zip(kept.cached, kept.whole), 1)]",
+        "[[kept.nbytes(t), *both] for t, both in enumerate(zip(kept.cached, kept.uncached), 1)]",
     )
 }
 CANDIDATES = {"candidates": (("id", "log_probability"), "[[i, analysis.trace.log_probs[step, int(i)]] for i in table_ids]")}

@@ -26,7 +26,7 @@ def test_a_key_says_what_it_would_bring_about_now():
     assert (plain["v"], other["v"]) == ("view: the maps", "view: the cache")
     assert (plain["m"], other["m"]) == ("causal mask off", "causal mask on")
     assert (plain["s"], other["s"]) == ("sentence 2 of 2", "sentence 1 of 2")
-    assert (plain["r"], other["r"]) == ("rows: shifted", "rows: one row")
+    assert (plain["r"], other["r"]) == ("rows: input above output", "rows: as it writes")
     assert "t" in other and "t" not in plain
     lab = Lab(text="I am tired.", lecture="on", large="2", guess="first")
     assert lab._mounted("large_maps") is None  # they would give the next tokens away
