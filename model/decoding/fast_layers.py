@@ -1,7 +1,7 @@
-"""A model's weights laid out for decoding: what one step multiplies by is read once, from as few bytes as hold it exactly.
+"""A model's weights prepared for decoding: each step reads them once, in as few bytes as hold them exactly.
 
-Layers that read the same stand side by side in one product. Published weights are float16: where a matrix is, it is kept
-so, half the bytes of every step, and multiplied in float32 all the same; any other is laid out [in, out].
+Layers with the same input share one product. Published weights are float16: such a matrix stays float16, which halves the
+bytes of each step, and is multiplied in float32. Any other matrix is stored as [in, out].
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ Function = Callable[[Tensor], Tensor]
 
 
 def product(*layers: nn.Linear) -> Function:
-    """x [N,in] to x W + b, [N,out], of linear layers that read the same, side by side."""
+    """Returns the function x [N,in] to x W + b [N,out] of linear layers with the same input, outputs concatenated."""
     weight = torch.cat([layer.weight.detach() for layer in layers])  # [out,in]
     bias = None if layers[0].bias is None else torch.cat([layer.bias.detach() for layer in layers])
     if is_half(weight) and _multiplies_halves():
@@ -36,29 +36,29 @@ def product(*layers: nn.Linear) -> Function:
 
 
 def is_half(weight: Tensor) -> bool:
-    """True for a float32 matrix on the CPU whose every number float16 holds exactly."""
+    """True for a float32 matrix on the CPU whose values are all exact in float16."""
     return weight.dtype == torch.float32 and weight.device.type == "cpu" and weight.equal(weight.half().float())
 
 
 @functools.cache
 def _multiplies_halves() -> bool:
-    """True where this build of torch multiplies float32 by float16 weights, in float32: tried once."""
+    """True if this build of torch multiplies float32 by float16 weights in float32; tried once."""
     x, weight = torch.linspace(-1, 1, 96).view(3, 32), torch.linspace(-2, 3, 256).half().float().view(8, 32)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # torch may drop the function one day: then float32 is what there is
+        warnings.simplefilter("ignore")  # torch may remove the function: then weights stay float32
         try:
             packed = torch.fbgemm_pack_gemm_matrix_fp16(weight)
-            found = torch.fbgemm_linear_fp16_weight_fp32_activation(x, packed, torch.ones(8))
+            output = torch.fbgemm_linear_fp16_weight_fp32_activation(x, packed, torch.ones(8))
         except (AttributeError, RuntimeError):
             return False
-    return bool(torch.allclose(found, F.linear(x, weight, torch.ones(8)), atol=1e-5))
+    return bool(torch.allclose(output, F.linear(x, weight, torch.ones(8)), atol=1e-5))
 
 
 def _norm(norm: nn.Module) -> Function:
     if isinstance(norm, nn.LayerNorm):
         shape, weight, bias, eps = norm.normalized_shape, norm.weight, norm.bias, norm.eps
         return lambda x: torch.layer_norm(x, shape, weight, bias, eps)
-    return norm  # RMSNorm, or nothing
+    return norm  # RMSNorm or identity
 
 
 def _feed_forward(layer: FeedForward) -> Function:
@@ -77,7 +77,7 @@ def _feed_forward(layer: FeedForward) -> Function:
 
 @dataclass(frozen=True)
 class Layer:
-    """A layer laid out for decoding; the last three are None where there is no cross-attention."""
+    """A layer prepared for decoding; the last three fields are None without cross-attention."""
 
     norms: tuple[Function, ...]
     qkv: Function
@@ -91,15 +91,15 @@ class Layer:
 def _layer(layer: DecoderLayer | EncoderLayer) -> Layer:
     own: MultiHeadAttention = layer.self_attention
     norms = tuple(_norm(residual.norm) for residual in layer.residuals)
-    made = (norms, product(own.query, own.key, own.value), product(own.output), _feed_forward(layer.feed_forward))
+    common = (norms, product(own.query, own.key, own.value), product(own.output), _feed_forward(layer.feed_forward))
     if not isinstance(layer, DecoderLayer):
-        return Layer(*made)
+        return Layer(*common)
     cross = layer.cross_attention
-    return Layer(*made, product(cross.query), product(cross.output), product(cross.key, cross.value))
+    return Layer(*common, product(cross.query), product(cross.output), product(cross.key, cross.value))
 
 
 class Prepared:
-    """A model with its weights laid out for decoding."""
+    """A model with its weights prepared for decoding."""
 
     @torch.inference_mode()
     def __init__(self, model: Transformer) -> None:
@@ -118,9 +118,9 @@ class Prepared:
         self.positions = positions(nothing, torch.arange(rows, device=nothing.device))[0]  # [R,D]
 
     def embed(self, newest: Tensor, at: int) -> Tensor:
-        """Decoder inputs [N] that stand at a position, with what positions add: [N,D].
+        """Returns embeddings with positions, [N,D], of decoder inputs [N] at a position.
 
-        Raises ValueError for a position that a learned table does not have.
+        Raises ValueError for a position outside a learned table.
         """
         if at >= len(self.positions):
             return self.embedding(newest[:, None], torch.tensor([at], device=newest.device))[:, 0]
@@ -128,7 +128,7 @@ class Prepared:
 
 
 def _stamp(parameters: list[nn.Parameter]) -> list[tuple[int, int]]:
-    """What changes when weights do: where they lie, and how often they were written."""
+    """Returns the address and the version of each parameter; either changes with the weights."""
     return [(p.data_ptr(), p._version) for p in parameters]
 
 
@@ -136,8 +136,10 @@ _prepared: weakref.WeakKeyDictionary[Transformer, Prepared] = weakref.WeakKeyDic
 
 
 def prepare(model: Transformer) -> Prepared:
-    """The model laid out for decoding; anew where its weights have changed since, and every time where they are trained:
-    fused optimisers leave no trace of what they wrote."""
+    """Returns the model prepared for decoding, cached while its weights stay the same.
+
+    A model in training is prepared every time, since fused optimisers do not change the version of a parameter.
+    """
     if any(parameter.requires_grad for parameter in model.parameters()):
         return Prepared(model)
     known = _prepared.get(model)

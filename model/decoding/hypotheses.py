@@ -1,4 +1,4 @@
-"""What decoding finds, as values: hypotheses, and the tree that they grow on. No torch here."""
+"""The results of decoding: hypotheses and their tree. Imports no torch."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ Status = Literal["grown", "finished", "limit", "pruned"]
 
 @dataclass(frozen=True)
 class Hypothesis:
-    """One path: the tokens chosen, `</s>` included where it ended by itself."""
+    """One path: its tokens, including `</s>` if it is finished."""
 
     ids: tuple[int, ...]
     log_probs: tuple[float, ...]  # natural logarithm, one a token
 
     @property
     def finished(self) -> bool:
-        """False where the limit of tokens was reached before `</s>`."""
+        """True if the path ends with `</s>`; False if it reached the limit."""
         return bool(self.ids) and self.ids[-1] == END
 
     @property
@@ -30,12 +30,12 @@ class Hypothesis:
         return sum(self.log_probs)
 
     def normalised(self, alpha: float) -> float:
-        """What beam search ranks by: the score over the length penalty."""
+        """Returns the score over the length penalty, by which beam search ranks."""
         return self.score / length_penalty(len(self.ids), alpha)
 
 
 def length_penalty(length: int, alpha: float) -> float:
-    """((5 + length) / 6)^alpha of Wu et al. 2016, equation 14; `</s>` counts. An alpha of 0 ranks by the sum alone."""
+    """Returns ((5 + length) / 6)^alpha of Wu et al. 2016, equation 14; `</s>` counts. Alpha 0 ranks by the sum alone."""
     return ((5 + length) / 6) ** alpha
 
 
@@ -48,13 +48,13 @@ class Node:
     token: int
     log_prob: float
     score: float  # summed log-probability up to here
-    status: Status  # grown: a path goes on; finished, limit: a hypothesis ends; pruned: the beam went on without it
+    status: Status  # grown: a path continues; finished, limit: a hypothesis ends; pruned: the beam dropped it
     path: tuple[int, ...]
 
 
 @dataclass(frozen=True)
 class Tree:
-    """All hypotheses of a decoding, the best first, and the paths that were given up on the way."""
+    """All hypotheses of a decoding, best first, and the pruned paths."""
 
     hypotheses: tuple[Hypothesis, ...]
     pruned: tuple[Hypothesis, ...] = ()
@@ -69,22 +69,22 @@ class Tree:
         return self.hypotheses[number]
 
     def joined(self, other: Tree) -> Tree:
-        """Both trees as one: this one's hypotheses first, then those of the other that are new."""
+        """Returns both trees as one: the hypotheses of this tree, then the new ones of the other."""
         known = {h.ids for h in self.hypotheses}
-        more = tuple(h for h in other.hypotheses if h.ids not in known)
-        return Tree((*self.hypotheses, *more), (*self.pruned, *other.pruned))
+        new = tuple(h for h in other.hypotheses if h.ids not in known)
+        return Tree((*self.hypotheses, *new), (*self.pruned, *other.pruned))
 
     def find(self, path: tuple[int, ...]) -> Hypothesis | None:
-        """The path of some ids, else the best that begins with them; None where no path of the tree does."""
+        """Returns the path with these ids, else the best that starts with them, else None."""
         paths = (*self.hypotheses, *self.pruned)
-        begun = (each for each in paths if each.ids[: len(path)] == path)
-        return next((each for each in paths if each.ids == path), next(begun, None))
+        longer = (each for each in paths if each.ids[: len(path)] == path)
+        return next((each for each in paths if each.ids == path), next(longer, None))
 
     @cached_property
     def nodes(self) -> tuple[Node, ...]:
-        """Every token of every path, each once; a parent stands before its children, better paths before worse."""
+        """Every token of every path, each once: parents before children, better paths before worse ones."""
         numbers: dict[tuple[int, ...], int] = {}
-        found: list[Node] = []
+        nodes: list[Node] = []
         inner = {h.ids[:n] for h in (*self.hypotheses, *self.pruned) for n in range(len(h.ids))}
         ends = {h.ids: "finished" if h.finished else "limit" for h in self.hypotheses}
         for each in (*self.hypotheses, *self.pruned):
@@ -95,6 +95,6 @@ class Tree:
                     continue
                 status = ends.get(path) or ("grown" if path in inner else "pruned")
                 parent = numbers[path[:-1]] if n > 1 else None
-                numbers[path] = len(found)
-                found.append(Node(parent, n, token, log_prob, score, status, path))
-        return tuple(found)
+                numbers[path] = len(nodes)
+                nodes.append(Node(parent, n, token, log_prob, score, status, path))
+        return tuple(nodes)

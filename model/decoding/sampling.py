@@ -1,4 +1,4 @@
-"""Which tokens sampling may choose, and with what probability: temperature, then top-k, then top-p. No torch here."""
+"""Sampling: the candidate tokens and their probabilities after temperature, top-k and top-p. Imports no torch."""
 
 from __future__ import annotations
 
@@ -9,33 +9,33 @@ import numpy as np
 from ..config import PAD, START
 from ..io.files import shown
 
-NEVER_CHOSEN = (PAD, START)  # their probabilities are shown as they are, but no hypothesis contains them
+NEVER_CHOSEN = (PAD, START)  # shown with their probabilities, but in no hypothesis
 
 
 @dataclass(frozen=True)
 class Choices:
-    """The candidates of one step, likeliest first, all of them [V]."""
+    """The tokens of one step, most probable first; every array has the shape [V]."""
 
     ids: np.ndarray
-    tempered: np.ndarray  # probability after the temperature, before anything is cut
-    kept_by_k: np.ndarray  # bool
-    kept: np.ndarray  # bool: by top-k and top-p
-    probability: np.ndarray  # of being drawn: what is kept, scaled up to 1
+    tempered: np.ndarray  # probability after the temperature, before top-k and top-p
+    kept_by_k: np.ndarray  # bool: within top-k
+    kept: np.ndarray  # bool: within top-k and top-p
+    probability: np.ndarray  # of the candidates, scaled to a sum of 1; 0 for other tokens
 
     def draw(self, number: float) -> int:
-        """The token at a place from 0 to 1 of the summed probabilities."""
+        """Returns the token whose interval of the cumulative probabilities contains a number from 0 to 1."""
         place = int(np.searchsorted(np.cumsum(self.probability), number, side="right"))
         return int(self.ids[min(place, int(np.flatnonzero(self.kept)[-1]))])
 
 
 def choices(log_probs: np.ndarray, temperature: float = 1.0, top_k: int = 0, top_p: float = 1.0) -> Choices:
-    """What may be chosen of log-probabilities [V].
+    """Returns the candidates for log-probabilities [V].
 
-    Probabilities are those of log_probs / temperature; a temperature of 0 leaves the likeliest token alone. Top-k keeps the
-    k likeliest (0: all), top-p the smallest set of these whose probability, scaled to 1 after top-k, reaches p (Holtzman
-    et al. 2020).
+    Probabilities are those of log_probs / temperature; a temperature of 0 leaves the most probable token alone. Top-k keeps
+    the k most probable tokens (0: all). Top-p keeps the smallest set of these whose probability, scaled to 1 after top-k,
+    reaches p (Holtzman et al. 2020).
 
-    Raises ValueError for a negative or infinite temperature, a negative k, and a p that is not above 0 and at most 1.
+    Raises ValueError for a negative or infinite temperature, a negative k, and a p outside (0, 1].
     """
     check(temperature, top_k, top_p)
     values = log_probs.copy()
@@ -50,25 +50,24 @@ def choices(log_probs: np.ndarray, temperature: float = 1.0, top_k: int = 0, top
     possible = np.isfinite(ordered)
     by_k = possible & (np.arange(len(ids)) < (top_k or len(ids)))
     among = np.where(by_k, tempered, 0.0)
-    before = np.cumsum(among) - among  # what stands before each
-    kept = by_k & (tempered > 0)
+    before = np.cumsum(among) - among  # probability before each token
+    selected = by_k & (tempered > 0)
     if top_p < 1:
-        kept &= before < top_p * among.sum() * (1 - 1e-12)
-    drawn = np.where(kept, tempered, 0.0)
-    return Choices(ids, tempered, by_k, kept, drawn / drawn.sum())
+        selected &= before < top_p * among.sum() * (1 - 1e-12)
+    selected_probs = np.where(selected, tempered, 0.0)
+    return Choices(ids, tempered, by_k, selected, selected_probs / selected_probs.sum())
 
 
 def likeliest(values: np.ndarray, most: int | None = None) -> np.ndarray:
-    """The ids of values [V] from the largest to the least, equal ones in their order: a stable argsort in an eighth of its
-    time. With `most` the first of them alone.
+    """Returns the first `count` ids (default all) of values [V] in descending order, ties by id.
 
-    Each float32, which orders like a whole number once its sign is taken out, is sorted together with its id.
+    It is a stable argsort, 8 times as fast for float32: bits that sort as integers are sorted together with the id.
     """
     if values.dtype != np.float32:
         return np.argsort(-values, kind="stable")[:most]
     bits = (0.0 - values).view(np.int32)  # 0 has one sign
-    whole = bits ^ ((bits >> 31) & 0x7FFFFFFF)
-    keys = (whole.astype(np.int64) << 32) | np.arange(len(values))
+    ordinals = bits ^ ((bits >> 31) & 0x7FFFFFFF)
+    keys = (ordinals.astype(np.int64) << 32) | np.arange(len(values))
     if most is not None and most < len(keys):
         keys = np.partition(keys, most)[:most]
     keys.sort()
@@ -76,7 +75,7 @@ def likeliest(values: np.ndarray, most: int | None = None) -> np.ndarray:
 
 
 def check(temperature: float, top_k: int, top_p: float) -> None:
-    """ValueError, one sentence, for a control out of range."""
+    """Raises ValueError, with one sentence, for a setting out of range."""
     if not (MIN_TEMPERATURE <= temperature <= MAX_TEMPERATURE or temperature == 0):
         raise ValueError(f"The temperature is {temperature}; expected 0, or {MIN_TEMPERATURE} to {MAX_TEMPERATURE}.")
     if not isinstance(top_k, int) or isinstance(top_k, bool) or top_k < 0:

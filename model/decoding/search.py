@@ -1,7 +1,8 @@
-"""How a target is grown: greedy decoding, sampling and beam search, over one step that all of them share."""
+"""Greedy decoding, sampling and beam search, which share the computation of a step."""
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable, Sequence
 
@@ -22,7 +23,7 @@ from .uncached import Recorder
 
 
 class _Steps:
-    """One model under the edits of a batch, with what it keeps from step to step."""
+    """One model under the edits of a batch, with its state between steps."""
 
     def __init__(
         self,
@@ -37,7 +38,7 @@ class _Steps:
         if len(prefix) >= limit:
             raise ValueError(f"the prefix has {len(prefix)} tokens; expected fewer than the limit of {limit}")
         self.model, self.edits, self.recorder = model, edits, recorder
-        # Without the causal mask an earlier position depends on later ones, so nothing can be kept.
+        # Without the causal mask an earlier position depends on later ones, so nothing can be cached.
         self.cache = Cache() if use_cache and model.config.causal and edits.causal else None
         self.rows = 1 if source is None else source.size(0)
         self.device = next(model.parameters()).device
@@ -47,8 +48,9 @@ class _Steps:
         is_fast = use_cache and fast.can(model, edits)
         if source is not None:
             seen = masks.encoder_mask(model.config, source, edits.rows)
-            at = Pass(edits, recorder and recorder.encoder, given=self.beside and self.beside.encoder)
-            self.memory = fast.encode(model, source, seen, at) if is_fast else model.encode(source, seen, at)  # [B,S,D]
+            context = Pass(edits, recorder and recorder.encoder, given=self.beside and self.beside.encoder)
+            encode = functools.partial(fast.encode, model) if is_fast else model.encode
+            self.memory = encode(source, seen, context)  # [B,S,D]
             self.cross = masks.cross_mask(source, edits.rows).expand(self.rows, 1, 1, -1)  # [B,1,1,S]
         self.fast: fast.FastSteps | uncached.WholeSteps | None = None
         if is_fast and self.cache is not None:
@@ -57,24 +59,24 @@ class _Steps:
             self.fast = uncached.WholeSteps(model, self.memory, self.cross)
 
     def log_probs(self, target: Tensor, edits: Edits) -> Tensor:
-        """Of what may follow decoder inputs [N,T]: [N,V]."""
+        """Returns the next token's log-probabilities [N,V] for decoder inputs [N,T]."""
         if self.fast is not None:
             return self.fast.log_probs(target, edits)
         start = target.size(1) - 1 if self.cache is not None else 0
         fresh = target[:, start:]
         mask = masks.decoder_mask(self.model.config, target, edits.rows, fresh.size(1))
-        given = self.beside.read(target, start) if self.beside and "target" in self.edits.sides else None
-        at = Pass(edits, cache=self.cache, start=start, given=given)
-        hidden = self.model.decode(fresh, self.memory, mask, self.cross, at)[:, -1]  # [N,D]
+        donor_probe = self.beside.read(target, start) if self.beside and "target" in self.edits.sides else None
+        context = Pass(edits, cache=self.cache, start=start, given=donor_probe)
+        hidden = self.model.decode(fresh, self.memory, mask, self.cross, context)[:, -1]  # [N,D]
         return self.model.project(hidden).float().log_softmax(-1)
 
     def record(self, row: int, ids: tuple[int, ...]) -> None:
-        """Hands what a row of the batch left behind, as the path of some ids, to who asked for it."""
+        """Stores the tensors of a row of the batch in the recorder, under the ids of its path."""
         if isinstance(self.fast, fast.FastSteps) and self.recorder is not None:
             self.recorder.paths[ids] = self.fast.recorded(row, len(ids), self.edits.select([0]))
 
     def select(self, chosen: list[int]) -> None:
-        """Keeps some rows of the batch, in the order given; a row may come twice."""
+        """Keeps these rows of the batch, in this order; a row may occur twice."""
         if self.fast is not None:
             self.fast.select(chosen)
             return
@@ -97,13 +99,13 @@ def greedy(
     use_cache: bool = True,
     recorder: Recorder | None = None,
 ) -> list[Hypothesis]:
-    """The likeliest next token at every step, for each row of source ids [B,S].
+    """Returns the path of the most probable token at every step, for each row of source ids [B,S].
 
-    `prefix` is forced at the start of every row. A row ends with `</s>` or at `limit` tokens. Without the causal mask an
-    earlier position depends on later ones, so nothing can be kept: the whole prefix is computed again at each step. A
-    `recorder` is told what the first row's path left behind, where the causal mask is on and nothing is patched.
+    `prefix` is forced at the start of every row. A row ends with `</s>` or at `limit` tokens. Without the causal mask each
+    step computes the full prefix again. With the causal mask and without patches, `recorder` gets the tensors of the first
+    row's path.
 
-    Raises ValueError where the prefix fills the limit.
+    Raises ValueError if the prefix fills the limit.
     """
     return _grow(model, source, choose, edits, prefix, limit, use_cache, recorder)
 
@@ -122,20 +124,20 @@ def sample(
     use_cache: bool = True,
     recorder: Recorder | None = None,
 ) -> list[Hypothesis]:
-    """A token drawn at every step (see `sampling.choices`), for each row of source ids [B,S]; the rest is as in `greedy`.
+    """Returns a sampled path (see `sampling.choices`) for each row of source ids [B,S]; other arguments as in `greedy`.
 
-    Every row has a generator of its own with this seed: a sentence gets the same text alone and beside others. A temperature
-    of 0 is greedy decoding. The log-probabilities told are the model's own, before the temperature.
+    Every row has its own generator with this seed, so a sentence gets the same text alone and in a batch. A temperature of 0
+    is greedy decoding. The returned log-probabilities are those before the temperature.
 
-    Raises ValueError for controls out of range, and where the prefix fills the limit.
+    Raises ValueError for settings out of range, and if the prefix fills the limit.
     """
     check(temperature, top_k, top_p)
     generators = [np.random.default_rng(seed) for _ in range(1 if source is None else source.size(0))]
 
     def draw(log_probs: Tensor) -> Tensor:
         rows = zip(log_probs.cpu().numpy(), generators, strict=True)
-        drawn = [choices(row, temperature, top_k, top_p).draw(generator.random()) for row, generator in rows]
-        return torch.tensor(drawn, device=log_probs.device)
+        ids = [choices(row, temperature, top_k, top_p).draw(generator.random()) for row, generator in rows]
+        return torch.tensor(ids, device=log_probs.device)
 
     return _grow(model, source, choose if temperature == 0 else draw, edits, prefix, limit, use_cache, recorder)
 
@@ -150,7 +152,7 @@ def _grow(
     use_cache: bool,
     recorder: Recorder | None,
 ) -> list[Hypothesis]:
-    """One path a row; `pick` chooses the next token of every row, log-probabilities [B,V] to [B]."""
+    """Returns one path a row; `pick` maps log-probabilities [B,V] to the next tokens [B]."""
     edits = _as_edits(edits)
     steps = _Steps(model, source, edits, prefix, limit, use_cache, recorder)
     target = torch.full((steps.rows, 1), START, device=steps.device)  # [B,1]
@@ -167,9 +169,9 @@ def _grow(
         if ended.all():
             break
     scores = torch.stack(chosen_log_probs, dim=1).tolist()
-    found = [_hypothesis(ids[1:], row) for ids, row in zip(target.tolist(), scores, strict=True)]
-    steps.record(0, found[0].ids)
-    return found
+    paths = [_hypothesis(ids[1:], row) for ids, row in zip(target.tolist(), scores, strict=True)]
+    steps.record(0, paths[0].ids)
+    return paths
 
 
 @torch.inference_mode()
@@ -184,12 +186,12 @@ def beam(
     use_cache: bool = True,
     recorder: Recorder | None = None,
 ) -> list[Tree]:
-    """The `width` best paths that beam search finds for each row of source ids [B,S], the best first.
+    """Returns the `width` best paths of beam search for each row of source ids [B,S], best first.
 
-    At each step the likeliest extensions of a row's living paths go on, by summed log-probability. One that ends with
-    `</s>` keeps its place, so each row ends with `width` hypotheses (fewer where fewer exist), ranked by score over
-    `length_penalty`. A width of 1 is greedy decoding. `prefix`, `limit` and the cache are as in `greedy`. The tree holds
-    the paths that were given up as well; a `recorder` is told of those that are not.
+    Each step continues the best extensions of a row's live paths, by summed log-probability. A path that ends with `</s>`
+    keeps its place in the beam, so each row ends with `width` hypotheses (fewer if fewer exist), ranked by score over
+    `length_penalty`. A width of 1 is greedy decoding. `prefix`, `limit` and the cache are as in `greedy`. The tree also has
+    the pruned paths; `recorder` gets the tensors of the others.
 
     Raises ValueError for a width below 1, a negative or infinite alpha, and a prefix that fills the limit.
     """
@@ -199,7 +201,7 @@ def beam(
         raise ValueError(f"the length penalty's alpha is {alpha}; expected a number of at least 0")
     edits = _as_edits(edits)
     steps = _Steps(model, source, edits, prefix, limit, use_cache, recorder)
-    target = torch.full((steps.rows, 1), START, device=steps.device)  # [N,1]; N living paths of all rows together
+    target = torch.full((steps.rows, 1), START, device=steps.device)  # [N,1]; N live paths of all rows
     beams = _Beams(steps.rows, width, limit)
     for step in range(limit):
         log_probs = steps.log_probs(target, edits.select([row for row, _ in beams.live]))  # [N,V]
@@ -214,26 +216,25 @@ def beam(
         target = torch.cat((target[rows], newest), dim=1)  # [N,T]
         steps.select(parents)
     ranked = (tuple(sorted(paths, key=lambda h: -h.normalised(alpha))) for paths in beams.finished)
-    return [Tree(paths, tuple(given_up)) for paths, given_up in zip(ranked, beams.pruned, strict=True)]
+    return [Tree(paths, tuple(pruned)) for paths, pruned in zip(ranked, beams.pruned, strict=True)]
 
 
 class _Beams:
-    """The paths of all rows of a beam search: those that are alive, finished and given up."""
+    """The live, finished and pruned paths of all rows of a beam search."""
 
     def __init__(self, rows: int, width: int, limit: int) -> None:
         self.width, self.limit = width, limit
         self.live = [(row, Hypothesis((), ())) for row in range(rows)]
         self.finished: list[list[Hypothesis]] = [[] for _ in range(rows)]
         self.pruned: list[list[Hypothesis]] = [[] for _ in range(rows)]
-        self.ended: list[tuple[int, int, Hypothesis]] = []  # at this step: row, the path that it went on from, the path
+        self.ended: list[tuple[int, int, Hypothesis]] = []  # at this step: row, number of the parent path, path
 
     def extend(self, log_probs: Tensor, forced: Sequence[int]) -> list[int]:
-        """One step: log-probabilities [N,V] of what may follow each living path; `forced` holds the only token
-        allowed, or nothing.
+        """Extends the live paths by one token, from next-token log-probabilities [N,V]; `forced` is one token or empty.
 
-        Returns for each path that lives on the number of the one that it goes on from.
+        Returns the number of the parent path of each live path.
         """
-        kept: list[tuple[int, int, Hypothesis]] = []  # row, the path that it goes on from, the path
+        live: list[tuple[int, int, Hypothesis]] = []  # row, number of the parent path, path
         self.ended = []
         expanded: set[int] = set()
         for row, candidates in self._extensions(log_probs, forced).items():
@@ -245,16 +246,15 @@ class _Beams:
                     self.finished[row].append(path)
                     self.ended.append((row, parent, path))
                 else:
-                    kept.append((row, parent, path))
+                    live.append((row, parent, path))
         for number, (row, path) in enumerate(self.live):
             if number not in expanded and path.ids:
                 self.pruned[row].append(path)
-        self.live = [(row, path) for row, _, path in kept]
-        return [parent for _, parent, _ in kept]
+        self.live = [(row, path) for row, _, path in live]
+        return [parent for _, parent, _ in live]
 
     def _extensions(self, log_probs: Tensor, forced: Sequence[int]) -> dict[int, list[tuple[float, int, int, float]]]:
-        """For each row the tokens that its paths may go on with: (score with it, number of the path, token,
-        log-probability), the best first."""
+        """Returns the extensions of each row's paths, best first: (new score, number of path, token, log-probability)."""
         if forced:
             tokens = torch.full_like(log_probs[:, :1], forced[0], dtype=torch.long)  # [N,1]
             values = log_probs.gather(1, tokens)
@@ -275,12 +275,12 @@ def _as_edits(edits: Sequence[Intervention] | Edits) -> Edits:
 
 
 def choose(log_probs: Tensor) -> Tensor:
-    """The likeliest token that may stand in a sentence: [B,V] to [B]."""
+    """Returns the most probable token that a sentence may contain, [B,V] to [B]."""
     return allowed(log_probs).argmax(-1)
 
 
 def allowed(log_probs: Tensor) -> Tensor:
-    """The same with minus infinity for tokens that no sentence contains: [B,V] to [B,V]."""
+    """Returns log-probabilities [B,V] with minus infinity for tokens that no sentence contains."""
     return log_probs.index_fill(-1, torch.tensor(NEVER_CHOSEN, device=log_probs.device), -torch.inf)
 
 

@@ -1,4 +1,4 @@
-"""How tokens are chosen: the strategies, each declared once, and what a visitor asks of one. No torch is imported here."""
+"""The decoding strategies, each declared once, and the settings of a request. Imports no torch."""
 
 from __future__ import annotations
 
@@ -30,50 +30,52 @@ Found = list[Tree]
 
 @dataclass(frozen=True)
 class Strategy:
-    """A way of choosing tokens: everything that is said of it anywhere.
+    """A decoding strategy, with its texts and controls.
 
-    `search(model, source, decoding, edits, prefix, recorder)` grows a tree for each row of source ids; see
+    `search(model, source, decoding, edits, prefix, recorder)` returns a tree for each row of source ids; see
     `model.decoding.search`.
     """
 
     name: str
     title: str
-    sentence: str  # how it chooses
-    controls: tuple[str, ...]  # the fields of `Decoding` that it reads, beside the limit
+    sentence: str  # its description
+    controls: tuple[str, ...]  # the fields of `Decoding` that it reads, except the limit
     search: Callable[
         [Transformer, Tensor | None, Decoding, Sequence[Intervention] | Edits, Sequence[int], Recorder | None], Found
     ]
     told: Callable[[Decoding], str]  # in a few words, with its numbers
-    is_beam: bool = False  # follows the likeliest paths: scores are recorded under the width of the beam, greedy's is 1
+    is_beam: bool = False  # scores are recorded by beam width; greedy has width 1
 
     @property
     def is_random(self) -> bool:
-        """True where tokens are drawn by chance, from the seed."""
+        """True if the strategy samples tokens, with a seed."""
         return "seed" in self.controls
 
     @property
     def has_width(self) -> bool:
-        """True where several paths are followed at the same time, as many as the width."""
+        """True if the strategy follows `width` paths in parallel."""
         return "width" in self.controls
 
     @property
     def has_length_penalty(self) -> bool:
-        """True where finished paths are ranked with a length penalty."""
+        """True if a length penalty ranks the finished paths."""
         return "alpha" in self.controls
 
 
 class RequestError(ValueError):
-    """A request that cannot be answered; the text is one sentence for the visitor."""
+    """An invalid request; the message is one sentence for the visitor."""
 
 
 @dataclass(frozen=True)
 class Decoding:
-    """How tokens are chosen, up to a number of target tokens, `</s>` included; of these up to `more` after the text that a
-    model without an encoder goes on with, or after a branch.
+    """The decoding settings of a request.
 
-    `greedy` takes the likeliest at each step; `beam` keeps `width` paths alive and ranks the finished ones by their score
-    over the length penalty ((5 + length) / 6)^alpha of Wu et al. 2016; `sample` draws, by temperature, top-k and top-p (see
-    `model.decoding.sampling`) from a seed. Raises RequestError for an unknown strategy and for values out of range.
+    `max_total_tokens` limits the target, `</s>` included. `max_new_tokens` limits the tokens after the text that a
+    decoder-only model continues, or after a branch. `greedy` takes the most probable token at each step. `beam` follows
+    `width` paths and ranks finished ones by score over the length penalty ((5 + length) / 6)^alpha of Wu et al. 2016.
+    `sample` draws by temperature, top-k and top-p (see `model.decoding.sampling`) with a seed.
+
+    Raises RequestError for an unknown strategy and for values out of range.
     """
 
     strategy: str = "greedy"
@@ -84,7 +86,7 @@ class Decoding:
     top_k: int = 0  # 0: all
     top_p: float = 1.0
     seed: int = 1
-    more: int = 0  # 0: as many as the limit leaves
+    more: int = 0  # 0: up to the total limit
 
     def __post_init__(self) -> None:
         strategy(self.strategy)
@@ -106,27 +108,27 @@ class Decoding:
             raise RequestError(f"The length penalty's alpha is {self.alpha}; expected 0 to {MAX_ALPHA}.")
 
     def after(self, begun: int) -> Decoding:
-        """The same with a limit alone, where so many tokens are there to begin with."""
+        """Returns these settings with `max_new_tokens` turned into a total limit after `prefix_length` tokens."""
         return dataclasses.replace(self, limit=min(self.limit, begun + self.more), more=0) if self.more else self
 
     @property
     def is_random(self) -> bool:
-        """True where tokens are drawn by chance."""
+        """True if tokens are sampled."""
         return strategy(self.strategy).is_random
 
     @property
     def has_width(self) -> bool:
-        """True where several paths are followed at the same time."""
+        """True if several paths are followed in parallel."""
         return strategy(self.strategy).has_width
 
     @property
     def paths(self) -> int:
-        """The number of paths that are followed at the same time."""
+        """The number of paths followed in parallel."""
         return self.width if self.has_width else 1
 
     @property
     def settings(self) -> dict[str, float]:
-        """The controls that the strategy reads, with their values."""
+        """The values of the controls that the strategy reads."""
         return {name: getattr(self, name) for name in strategy(self.strategy).controls}
 
     @property
@@ -142,9 +144,9 @@ class Decoding:
         prefix: Sequence[int] = (),
         recorder: Recorder | None = None,
     ) -> Found:
-        """A tree for each row of source ids [B,S] (None: one row, of a model without an encoder), the best path first.
+        """Returns a tree, best path first, for each row of source ids [B,S]; None is one row of a decoder-only model.
 
-        Raises ValueError where the prefix fills the limit.
+        Raises ValueError if the prefix fills the limit.
         """
         return strategy(self.strategy).search(model, source, self, edits, prefix, recorder)
 
@@ -165,13 +167,13 @@ def _sample(model, source, decoding, edits, prefix, recorder) -> Found:
     from . import search
 
     controls = (decoding.seed, decoding.temperature, decoding.top_k, decoding.top_p)
-    found = search.sample(model, source, *controls, edits, prefix, decoding.limit, recorder=recorder)
-    return [Tree((path,)) for path in found]
+    paths = search.sample(model, source, *controls, edits, prefix, decoding.limit, recorder=recorder)
+    return [Tree((path,)) for path in paths]
 
 
 STRATEGIES: dict[str, Strategy] = {
-    made.name: made
-    for made in (
+    each.name: each
+    for each in (
         Strategy(
             "greedy",
             "Greedy",
@@ -203,15 +205,15 @@ STRATEGIES: dict[str, Strategy] = {
 
 
 def strategy(name: str) -> Strategy:
-    """The strategy of a name; RequestError for one that does not exist."""
+    """Returns the strategy of a name. Raises RequestError for an unknown name."""
     if name not in STRATEGIES:
-        *most, last = (repr(known) for known in STRATEGIES)
-        raise RequestError(f"The decoding strategy is {name!r}; expected {', '.join(most)} or {last}.")
+        *names, last = (repr(known) for known in STRATEGIES)
+        raise RequestError(f"The decoding strategy is {name!r}; expected {', '.join(names)} or {last}.")
     return STRATEGIES[name]
 
 
 def strategy_with(control: str) -> str:
-    """Returns the name of the first strategy that reads a control; LookupError where none does."""
+    """Returns the name of the first strategy that reads a control. Raises LookupError if none does."""
     for known in STRATEGIES.values():
         if control in known.controls:
             return known.name

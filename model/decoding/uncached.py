@@ -1,10 +1,11 @@
-"""Decoding without a causal mask: an earlier position depends on later ones, so every step reads the whole prefix anew.
+"""Decoding without a causal mask, and the recorder of decoding.
 
-What depends on the source alone is kept, and the last layer computes its last query alone: nothing reads the others. The
-weights are laid out as in `fast`; the pattern comes from `model.network.attention`. Tests hold it equal to the explicit path
-within 1e-5.
+Without a causal mask earlier positions depend on later ones, so every step computes the full prefix. Keys and values of
+cross-attention are cached, and the last layer computes its last query alone. Weights are prepared as in `fast`, and the
+pattern comes from `model.network.attention`. Tests require agreement with the explicit path within 1e-5.
 
-What decoding recorded as it went, as the pass over the whole target would have: so that this pass is not needed."""
+A recorder stores the tensors of decoding, so that no second pass over the target is needed.
+"""
 
 from __future__ import annotations
 
@@ -27,27 +28,27 @@ from .fast_layers import Layer, prepare
 
 
 class WholeSteps:
-    """What a batch keeps from step to step: keys and values of cross-attention."""
+    """The state of a batch between steps: keys and values of cross-attention."""
 
     def __init__(self, model: Transformer, memory: Tensor | None, cross_mask: Tensor | None) -> None:
-        """memory [N,S,D] with the mask of its padding, bool [N,1,1,S]; None for both where there is no encoder."""
+        """memory: [N,S,D]; cross_mask: bool [N,1,1,S]; None for both without an encoder."""
         self.model, self.made, self.cross_mask = model, prepare(model), cross_mask
         self.heads, self.width = self.made.config.heads, self.made.config.head_dim
         self.parts = ("self", "ff") if memory is None else ("self", "cross", "ff")
         self.memories = [] if memory is None else [self._keys_and_values(layer, memory) for layer in self.made.decoder]
 
     def _keys_and_values(self, layer: Layer, memory: Tensor) -> tuple[Tensor, Tensor]:
-        """Those of cross-attention, [N,H,S,K] each."""
+        """Returns keys and values of cross-attention, [N,H,S,K] each."""
         both = layer.cross_key_value(memory.flatten(0, 1))
         k, v = both.view(*memory.shape[:2], 2, self.heads, self.width).permute(2, 0, 3, 1, 4)
         return k.contiguous(), v.contiguous()
 
     def log_probs(self, target: Tensor, edits: Edits) -> Tensor:
-        """Of what may follow decoder inputs [N,T]: [N,V]."""
+        """Returns the next token's log-probabilities [N,V] for decoder inputs [N,T]."""
         return self.logits(target, Pass(edits)).log_softmax(-1)
 
     def logits(self, target: Tensor, at: Pass) -> Tensor:
-        """The same before the softmax. What `at` records of the last layer is its last query's row."""
+        """Returns the next token's logits [N,V]. The last layer records its last query's row alone."""
         rows, length = target.shape
         positions, present = at.positions("target", target)
         x = self.model.target_embedding(target, positions, present).flatten(0, 1)  # [N*T,D]
@@ -63,13 +64,13 @@ class WholeSteps:
                     own = self._itself(number, layer, read.view(rows, length, -1), positions, seen.decoder, at)
                 else:
                     own = layer.feed_forward(read) if part == "ff" else self._memory(number, layer, read, rows, at)
-                kept = at.kept(Sublayer("decoder", number, part), x.view(rows, -1, x.size(-1)))  # [N,1,1]
-                kept = None if kept is None else kept.expand(-1, len(x) // rows, 1).reshape(-1, 1)
-                x = added_to(x, own, norm, first, kept)
+                factors = at.kept(Sublayer("decoder", number, part), x.view(rows, -1, x.size(-1)))  # [N,1,1]
+                factors = None if factors is None else factors.expand(-1, len(x) // rows, 1).reshape(-1, 1)
+                x = added_to(x, own, norm, first, factors)
         return self.made.projection(self.made.final(x).view(rows, -1, x.size(-1))[:, -1]).float()
 
     def _itself(self, number: int, layer: Layer, x: Tensor, positions: Tensor, mask: Tensor, at: Pass) -> Tensor:
-        """Self-attention, x [N,T,D] to [N*T,D], or [N,D] of the last query where `at` starts there."""
+        """Returns self-attention, x [N,T,D] to [N*T,D], or to [N,D] if `context` starts at the last query."""
         own = layer.qkv(x.flatten(0, 1)).view(*x.shape[:2], 3, self.heads, self.width)
         q, k, v = own.permute(2, 0, 3, 1, 4)  # [N,H,T,K] each
         scheme = self.made.scheme
@@ -79,29 +80,31 @@ class WholeSteps:
         return layer.output(self._attend(Site("decoder", number), q, k, v, mask, at, bias))
 
     def _memory(self, number: int, layer: Layer, x: Tensor, rows: int, at: Pass) -> Tensor:
-        """Cross-attention, x [N*T,D] to the same."""
+        """Returns cross-attention, x [N*T,D] to [N*T,D]."""
         q = layer.cross_query(x).view(rows, -1, self.heads, self.width).transpose(1, 2)  # [N,H,T,K]
         return layer.cross_output(self._attend(Site("cross", number), q, *self.memories[number], self.cross_mask, at))
 
     def _attend(
         self, site: Site, q: Tensor, k: Tensor, v: Tensor, mask: Tensor, at: Pass, bias: Tensor | None = None
     ) -> Tensor:
-        """z of all heads side by side, [N*T,D]."""
+        """Returns the concatenated z of all heads, [N*T,D]."""
         mask = at.mask(site, mask, q)
         z, pattern, scores = attention(q, k, v, mask, edits=at.at(site), position_bias=bias)  # [N,H,T,K], [N,H,T,S] twice
         at.record(site, mask, scores=scores, pattern=pattern)
         return z.transpose(1, 2).reshape(-1, self.heads * self.width)
 
     def select(self, rows: list[int]) -> None:
-        """Keeps some rows of the batch, in the order given; a row may come twice."""
+        """Keeps these rows of the batch, in this order; a row may occur twice."""
         if self.cross_mask is not None:
             self.memories = [(k[rows], v[rows]) for k, v in self.memories]
             self.cross_mask = self.cross_mask[rows]
 
 
 def passes(model: Transformer, source: Tensor | None, target: Sequence[int], edits: Edits) -> Iterator[tuple[Probe, Tensor]]:
-    """For each token of a target what the pass over its prefix recorded of the decoder, the last row of each map being the
-    one that chose it, and its logits [V]; source ids [1,S]."""
+    """Yields the decoder's records and the logits [V] of the pass over each prefix of a target; source ids [1,S].
+
+    The last row of each map belongs to the query that chose the token.
+    """
     outputs = torch.tensor([list(target)], device=next(model.parameters()).device)  # [1,T]
     inputs, steps = shifted(outputs), None
     if fast.can(model, edits):
@@ -111,18 +114,20 @@ def passes(model: Transformer, source: Tensor | None, target: Sequence[int], edi
             cross = masks.cross_mask(source, edits.rows)
         steps = WholeSteps(model, memory, cross)
     for length in range(1, len(target) + 1):
-        at = Pass(edits, Probe())
+        context = Pass(edits, Probe())
         if steps is None:
-            logits = model.project(forced(model, source, outputs[:, :length], at)).float()[:, -1]
+            logits = model.project(forced(model, source, outputs[:, :length], context)).float()[:, -1]
         else:
-            logits = steps.logits(inputs[:, :length], at)
-        yield at.probe, logits[0]
+            logits = steps.logits(inputs[:, :length], context)
+        yield context.probe, logits[0]
 
 
 @dataclass(frozen=True)
 class Recorder:
-    """Asks decoding to record: the encoder's pass, and the paths of the first row that ended, by their ids: none where
-    decoding took the explicit path."""
+    """Stores what decoding computes: the encoder's pass, and the ended paths of the first row, by their ids.
+
+    It stores no paths when decoding takes the explicit path or has no causal mask.
+    """
 
     encoder: Probe = field(default_factory=Probe)
     paths: dict[tuple[int, ...], Recorded] = field(default_factory=dict)
@@ -130,14 +135,14 @@ class Recorder:
     def read(
         self, config: ModelConfig, source: Sequence[int] | None, target: tuple[int, ...]
     ) -> tuple[Probe, Tensor] | None:
-        """The maps of every site over a path, and its logits [1,T,V]; None for a path that was not recorded."""
-        kept = self.paths.get(target)
-        if kept is None:
+        """Returns the maps of every site over a path, and its logits [1,T,V]; None for a path that is not stored."""
+        path = self.paths.get(target)
+        if path is None:
             return None
-        device = kept.hidden.device
+        device = path.hidden.device
         inputs = torch.tensor([[START, *target[:-1]]], device=device)  # [1,T]
         ids = None if source is None else torch.tensor([list(source)], device=device)
         probe = Probe()
         probe.records.update(self.encoder.records)
-        kept.record(inputs, masks.build(config, ids, inputs, kept.edits.rows), probe)
-        return probe, kept.logits()[None]
+        path.record(inputs, masks.build(config, ids, inputs, path.edits.rows), probe)
+        return probe, path.logits()[None]

@@ -1,11 +1,9 @@
 """The explicit computation of attention weights: training, uncached decoding and every reading call it.
 
 The order is: scores, mask, softmax, zero rows that may attend to nothing, record, dropout, mix. `model.edits.apply` says
-where edits act. `model.decoding.fast` is a second, faster implementation that decoding uses. It calls the parts that are
-named here; only its products and its softmax without edits differ. Tests hold both equal within 1e-5.
-
-Dropout whose masks are cut from a pool that is drawn once: on a CPU a training step is 1.2 times as fast for it
-(benchmarks/training_tricks.py)."""
+where edits act. `model.decoding.fast` is a second, faster implementation for decoding. It calls the functions of this file,
+except for its products and its softmax without edits. Tests require both to agree within 1e-5.
+"""
 
 from __future__ import annotations
 
@@ -21,13 +19,14 @@ from ..trace import Site
 from .context import PLAIN, Pass
 from .positions import UNORDERED, position_scheme
 
-_POOL = 1 << 22  # entries; a cut begins at a random one
+_POOL = 1 << 22  # entries; a slice starts at a random one
 
 
 class Dropout(nn.Module):
     """Zeroes a share p of the entries while training and scales the rest by 1 / (1 - p) (Srivastava et al. 2014).
 
-    On a GPU, where drawing is cheap, this is torch's own. The pool belongs to the process, not to the checkpoint.
+    On a CPU the masks are slices of one random pool, which makes a training step 1.2 times as fast
+    (benchmarks/training_tricks.py). On a GPU torch's own dropout runs. The pool is no part of the checkpoint.
     """
 
     _pools: ClassVar[dict[tuple[float, torch.dtype], Tensor]] = {}
@@ -37,7 +36,7 @@ class Dropout(nn.Module):
         self.p = p
 
     def forward(self, x: Tensor) -> Tensor:
-        """Any shape, which stays."""
+        """Returns a tensor of the shape of x."""
         if not self.training or self.p == 0:
             return x
         if x.device.type != "cpu" or x.numel() > _POOL // 2:
@@ -47,15 +46,15 @@ class Dropout(nn.Module):
 
     def _pool(self, dtype: torch.dtype) -> Tensor:
         if (self.p, dtype) not in self._pools:
-            generator = torch.Generator().manual_seed(0)  # the cuts are drawn from the run's own random state
-            with torch.inference_mode(False):  # the first pass may be without gradients, a later one of training is not
-                kept = torch.rand(_POOL, generator=generator) >= self.p
-                self._pools[self.p, dtype] = (kept / (1 - self.p)).to(dtype)
+            generator = torch.Generator().manual_seed(0)  # fixed: slices start at random places instead
+            with torch.inference_mode(False):  # a pool made in inference mode would not serve training
+                keep_mask = torch.rand(_POOL, generator=generator) >= self.p
+                self._pools[self.p, dtype] = (keep_mask / (1 - self.p)).to(dtype)
         return self._pools[self.p, dtype]
 
 
 def attention_scores(query: Tensor, key: Tensor, edits: SiteEdits = UNEDITED, position_bias: Tensor | None = None) -> Tensor:
-    """Returns Q K^T / sqrt(d_k), plus what positions add: scores [B,H,T,S] before the mask.
+    """Returns Q K^T / sqrt(d_k) plus the position bias: scores [B,H,T,S] before the mask.
 
     query [B,H,T,K], key [B,H,S,K], position_bias broadcastable to [B,H,T,S].
     """
@@ -65,7 +64,7 @@ def attention_scores(query: Tensor, key: Tensor, edits: SiteEdits = UNEDITED, po
 
 
 def finish_scores(scaled: Tensor, width: int, edits: SiteEdits, position_bias: Tensor | None = None) -> Tensor:
-    """Returns the scores [B,H,T,S] of products that are divided by sqrt(`width`): scaling edit first, then positions."""
+    """Returns the scores [B,H,T,S] of products divided by sqrt(`width`): applies the scaling edit, then adds the bias."""
     edited = edits.scale(scaled, width)  # [B,H,T,S]
     return edited if position_bias is None else edited + position_bias.to(edited.dtype)  # [B,H,T,S]
 
@@ -82,8 +81,8 @@ def attention_weights(
 ) -> tuple[Tensor, Tensor]:
     """Returns the pattern [B,H,T,S] before dropout and the scores [B,H,T,S] before the mask.
 
-    Arguments as in `attention`. All training, decoding and readings get their patterns from here, or from the parts
-    `attention_scores`, `finish_scores` and `masked_softmax`.
+    Arguments as in `attention`. Every pattern comes from here, or from `attention_scores`, `finish_scores` and
+    `masked_softmax`.
     """
     scores = attention_scores(query, key, edits, position_bias)  # [B,H,T,S]
     pattern = edits.overwrite(masked_softmax(scores, mask), mask)  # [B,H,T,S]
@@ -99,12 +98,11 @@ def attention(
     edits: SiteEdits = UNEDITED,
     position_bias: Tensor | None = None,
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """softmax(Q K^T / sqrt(d_k)) V, with what led to it (Vaswani et al. 2017, equation 1).
+    """Returns z = softmax(Q K^T / sqrt(d_k)) V, with pattern and scores (Vaswani et al. 2017, equation 1).
 
-    query [B,H,T,K], key and value [B,H,S,K], rotated already where the scheme of positions rotates; mask bool broadcastable
-    to [B,H,T,S], True = may attend; position_bias as `PositionScheme.score_bias` gives it. Returns z [B,H,T,K], pattern
-    [B,H,T,S] before dropout, scores [B,H,T,S] before the mask. A query that may attend to nothing has a pattern and a z of
-    zeros.
+    query [B,H,T,K], key and value [B,H,S,K], already rotated where the position scheme rotates; mask bool broadcastable to
+    [B,H,T,S], True = may attend; position_bias from `PositionScheme.score_bias`. Returns z [B,H,T,K], pattern [B,H,T,S]
+    before dropout, scores [B,H,T,S] before the mask. A query that may attend to nothing has a pattern and a z of zeros.
     """
     pattern, scores = attention_weights(query, key, mask, edits, position_bias)  # [B,H,T,S] twice
     weights = pattern if dropout is None else dropout(pattern)  # [B,H,T,S]
@@ -128,9 +126,10 @@ class MultiHeadAttention(nn.Module):
         self.dropout = Dropout(config.attention_dropout)
 
     def forward(self, x: Tensor, memory: Tensor, mask: Tensor, positions: Tensor, at: Pass = PLAIN) -> Tensor:
-        """x [B,T,D] asks, memory [B,S,D] answers (x itself in self-attention); mask as in `attention`; returns [B,T,D].
+        """Returns [B,T,D] for queries from x [B,T,D] and keys from memory [B,S,D], which is x in self-attention.
 
-        `positions` belong to x. With a cache, self-attention appends to it; cross-attention fills it once.
+        mask as in `attention`; `positions` are those of x. With a cache, self-attention appends to it, and cross-attention
+        fills it once.
         """
         q = self.split(self.query(x))  # [B,H,T,K]
         q = self.scheme.rotate(q, positions)  # [B,H,T,K]
@@ -144,14 +143,14 @@ class MultiHeadAttention(nn.Module):
         return output
 
     def _keys_and_values(self, memory: Tensor, positions: Tensor, at: Pass) -> tuple[Tensor, Tensor, Tensor]:
-        """Keys and values [B,H,S,K], and the positions of the keys, [S] or [B,S]."""
-        kept = at.key_values(self.site)
-        if kept is not None and kept.key is not None and not self.site.of.is_self:
-            return kept.key, kept.value, kept.positions
+        """Returns keys and values [B,H,S,K], and the positions of the keys, [S] or [B,S]."""
+        cached = at.key_values(self.site)
+        if cached is not None and cached.key is not None and not self.site.of.is_self:
+            return cached.key, cached.value, cached.positions
         k, v = self.split(self.key(memory)), self.split(self.value(memory))  # [B,H,S,K]
         k = self.scheme.rotate(k, positions)  # [B,H,S,K]
-        return (k, v, positions) if kept is None else kept.append(k, v, positions)
+        return (k, v, positions) if cached is None else cached.append(k, v, positions)
 
     def split(self, x: Tensor) -> Tensor:
-        """Splits vectors [B,T,D] into those of the heads, [B,H,T,K]."""
+        """Splits vectors [B,T,D] into one vector a head, [B,H,T,K]."""
         return x.unflatten(-1, (self.heads, -1)).transpose(1, 2)  # [B,H,T,K]

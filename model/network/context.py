@@ -1,8 +1,8 @@
-"""What a forward call carries beside the formula's own arguments, and the one recipe of a teacher-forced pass."""
+"""The context of a forward call (edits, probe, cache), and the teacher-forced pass that every caller uses."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Protocol
 
 import torch
@@ -15,30 +15,30 @@ from . import masks
 
 
 class Network(Protocol):
-    """What the recipe needs of a model of any family."""
+    """The methods of a model that a teacher-forced pass calls."""
 
     config: ModelConfig
 
     def states(self, source: Tensor | None, target: Tensor | None, masks: masks.Masks, at: Pass) -> Tensor:
-        """Ids to hidden states; see `model.network.transformer`."""
+        """Returns hidden states for ids; see `model.network.transformer`."""
 
     def encode(self, source: Tensor, mask: Tensor, at: Pass) -> Tensor:
-        """Source ids to what cross-attention reads."""
+        """Returns the encoder's output, which cross-attention reads."""
 
     def decode(self, target: Tensor, memory: Tensor, mask: Tensor, memory_mask: Tensor, at: Pass) -> Tensor:
-        """Decoder inputs to hidden states."""
+        """Returns hidden states for decoder inputs."""
 
 
 @dataclass
 class KeyValues:
-    """Keys and values [B,H,S,K] that one attention layer has seen; empty at first."""
+    """Cached keys and values [B,H,S,K] of one attention layer; empty at first."""
 
     key: Tensor | None = None
     value: Tensor | None = None
     positions: Tensor | None = None  # of the keys, [S] or [B,S]
 
     def append(self, key: Tensor, value: Tensor, positions: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """Returns all keys and values so far, these last, and the positions of the keys."""
+        """Appends keys and values. Returns all so far, and the positions of the keys."""
         if self.key is not None:
             key, value = torch.cat((self.key, key), dim=2), torch.cat((self.value, value), dim=2)  # [B,H,S,K]
             positions = join_positions(self.positions, positions)  # [S] or [B,S]
@@ -46,7 +46,7 @@ class KeyValues:
         return key, value, positions
 
     def select(self, rows: Tensor) -> None:
-        """Keeps some rows of the batch, in the order given; a row may come twice."""
+        """Keeps these rows of the batch, in this order; a row may occur twice."""
         if self.key is not None:
             self.key, self.value = self.key[rows], self.value[rows]
             self.positions = select_positions(self.positions, rows)
@@ -59,12 +59,12 @@ def join_positions(first: Tensor, second: Tensor) -> Tensor:
 
 
 def select_positions(positions: Tensor, rows: Tensor | list[int]) -> Tensor:
-    """Keeps the positions [B,S] of some rows; those that all rows share, [S], stay."""
+    """Returns the positions [B,S] of some rows; positions [S] that all rows share stay as they are."""
     return positions if positions.dim() == 1 else positions[rows]
 
 
 class Cache:
-    """What the decoder's attention layers keep between the steps of decoding."""
+    """Keys and values of the decoder's attention layers between the steps of decoding."""
 
     def __init__(self) -> None:
         self._sites: dict[Site, KeyValues] = {}
@@ -73,17 +73,18 @@ class Cache:
         return self._sites.setdefault(site, KeyValues())
 
     def select(self, rows: Tensor) -> None:
-        """Keeps some rows of the batch, in the order given; a row may come twice."""
+        """Keeps these rows of the batch, in this order; a row may occur twice."""
         for entry in self._sites.values():
             entry.select(rows)
 
 
 @dataclass(frozen=True)
 class Pass:
-    """The edits of a forward call, the probe that records it, its key-value cache, the position of its first query, and what
-    the other sentence's pass has recorded, where edits take from it.
+    """The context of one forward call.
 
-    With a cache, the decoder is given only what came after the positions that the cache has seen.
+    edits: applied at each site; probe: records the call; cache: keys and values of earlier steps; start: position of the
+    first query; donor_probe: recorded pass of the other sentence, which patches read. With a cache, the decoder gets only
+    the tokens after the cached positions.
     """
 
     edits: Edits = NO_EDITS
@@ -93,46 +94,48 @@ class Pass:
     given: Probe | None = None
 
     def at(self, site: Site) -> SiteEdits:
-        """The edits as a site applies them."""
+        """Returns the edits of a site."""
         return SiteEdits(self.edits, site, self.start, self.given)
 
     def mask(self, site: Site, mask: Tensor, q: Tensor) -> Tensor:
-        """The mask of a site [B,1,1|T,S] for queries q [B,H,T,K], without what is blocked there: [B,1|H,1|T,S]."""
+        """Returns a site's mask [B,1,1|T,S] for queries q [B,H,T,K] without the blocked cells: [B,1|H,1|T,S]."""
         return masks.at_site(mask, self.edits.blocked(site), (q.size(0), q.size(1), q.size(2)), self.start)
 
     def key_values(self, site: Site) -> KeyValues | None:
-        """What a site has kept, or None without a cache."""
+        """Returns the cached keys and values of a site; None without a cache."""
         return None if self.cache is None else self.cache[site]
 
     def positions(self, side: str, ids: Tensor) -> tuple[Tensor, Tensor | None]:
-        """Positions of ids [B,T], and factors for what is added to the embeddings; see `Edits.positions`."""
+        """Returns positions of ids [B,T], and factors of the position vectors; see `Edits.positions`."""
         return self.edits.positions(side, ids, self.start)
 
     def kept(self, place: Sublayer, x: Tensor) -> Tensor | None:
-        """Factors [B,1,1], 0 for rows that skip a sub-layer, or None where none does."""
+        """Returns factors [B,1,1], 0 for rows that skip a sub-layer; None if no row does."""
         return self.edits.keep(*place, x)
 
     def patched(self, stack: Stack, layers: int, x: Tensor) -> Tensor:
-        """The residual stream [B,T,D] after so many layers, with what is put in of the other sentence's."""
+        """Returns the residual stream [B,T,D] after `layers` layers, with the patches from the other sentence."""
         return self.edits.patch_stream(stack, layers, x, self.start, self.given)
 
     def record(self, site: Site, mask: Tensor, position_bias: Tensor | None = None, **tensors: Tensor) -> None:
-        """Hands a site's tensors to the probe, if there is one; the mask as [B,T,S], or [B,H,T,S] where heads differ. A
-        bias of the scores comes as [B,H,T,S], none where the scheme of positions has none."""
+        """Records a site's tensors in the probe, if there is one.
+
+        The mask is recorded as [B,T,S], or [B,H,T,S] where heads differ; a position bias as [B,H,T,S].
+        """
         if self.probe is not None:
             rows, heads, queries, keys = tensors["scores"].shape
             if position_bias is not None:
                 tensors["position_bias"] = position_bias.expand(rows, heads, queries, keys)  # [B,H,T,S]
-            whole = mask.expand(rows, -1, queries, keys)  # [B,1|H,T,S]
-            self.probe.record(site, mask=whole[:, 0] if whole.size(1) == 1 else whole, **tensors)
+            mask = mask.expand(rows, -1, queries, keys)  # [B,1|H,T,S]
+            self.probe.record(site, mask=mask[:, 0] if mask.size(1) == 1 else mask, **tensors)
 
     def record_stream(self, place: Sublayer, before: Tensor, after: Tensor) -> None:
-        """Hands the residual stream on both sides of a sub-layer to the probe, if there is one."""
+        """Records the residual stream before and after a sub-layer in the probe, if there is one."""
         if self.probe is not None:
             self.probe.record_stream(place, before, after)
 
     def record_memory(self, memory: Tensor) -> None:
-        """Hands what the encoder made of the source to the probe, if there is one."""
+        """Records the encoder's output in the probe, if there is one."""
         if self.probe is not None:
             self.probe.record_memory(memory)
 
@@ -141,8 +144,10 @@ PLAIN = Pass()
 
 
 class Beside:
-    """The other sentence's own run, beside one that takes from it: unedited, over its own source, and in the decoder over
-    the very target tokens that the patched run reads."""
+    """The unedited run of the other sentence, from which patches are read.
+
+    The encoder reads the other source; the decoder reads the target tokens of the patched run.
+    """
 
     def __init__(self, model: Network, donor: Donor, device: torch.device, use_cache: bool = False) -> None:
         self.model, self.encoder = model, Probe("full")
@@ -152,8 +157,10 @@ class Beside:
         self.cache = Cache() if use_cache else None
 
     def read(self, target: Tensor, start: int = 0) -> Probe:
-        """What both stacks record, the decoder of its inputs [B,T] from position `start` on; with a cache, those before it
-        have been read."""
+        """Returns the records of both stacks for decoder inputs [B,T] from position `start` on.
+
+        With a cache, the positions before `start` are cached already.
+        """
         probe, fresh = Probe("full"), target[:, start:]
         probe.records, probe.streams = dict(self.encoder.records), dict(self.encoder.streams)
         own = masks.decoder_mask(self.model.config, target, queries=fresh.size(1))
@@ -162,23 +169,23 @@ class Beside:
         return probe
 
     def select(self, rows: Tensor) -> None:
-        """Keeps some rows of the batch, in the order given; a row may come twice."""
+        """Keeps these rows of the batch, in this order; a row may occur twice."""
         if self.cache is not None:
             self.cache.select(rows)
 
 
 def given(model: Network, edits: Edits, inputs: Tensor | None, device: torch.device) -> Probe | None:
-    """What a pass over decoder inputs [B,T] takes its patches from: one row where all inputs are equal; None without any."""
+    """Returns the donor's records for decoder inputs [B,T], with one row if all inputs are equal; None without patches."""
     if edits.donor is None:
         return None
-    beside = Beside(model, edits.donor, device)
+    donor_run = Beside(model, edits.donor, device)
     if inputs is None or "target" not in edits.sides:
-        return beside.encoder
-    return beside.read(inputs[:1] if (inputs == inputs[:1]).all() else inputs)
+        return donor_run.encoder
+    return donor_run.read(inputs[:1] if (inputs == inputs[:1]).all() else inputs)
 
 
 def shifted(outputs: Tensor) -> Tensor:
-    """What the decoder reads in order to predict ids [B,T]: `<s>` and all but the last; `<pad>` where there is padding."""
+    """Returns the decoder inputs for output ids [B,T]: `<s>` and all ids but the last; `<pad>` stays `<pad>`."""
     start = torch.full_like(outputs[:, :1], START)
     return torch.cat((start, outputs[:, :-1]), dim=1).masked_fill(outputs == PAD, PAD)  # [B,T]
 
@@ -186,13 +193,13 @@ def shifted(outputs: Tensor) -> Tensor:
 def forced(
     model: Network, source: Tensor | None, outputs: Tensor | None, at: Pass = PLAIN, masked_by: Tensor | None = None
 ) -> Tensor:
-    """The teacher-forced pass: hidden states for `model.project`, [B,T,D], without a decoder [B,S,D].
+    """Returns the hidden states of a teacher-forced pass, [B,T,D], without a decoder [B,S,D], for `model.project`.
 
-    source ids [B,S] and the ids that are predicted, [B,T]; None for a side that the model does not have. Masks are those of
-    the model's own config under the edits of `at`, made from the source, or from `masked_by` [B,S] instead.
+    source: ids [B,S]; outputs: predicted ids [B,T]; None for a side that the model lacks. Masks follow the config and the
+    edits of `context`, for the source, or for `mask_source` [B,S] instead.
     """
     inputs = None if outputs is None else shifted(outputs)
     seen = masks.build(model.config, source if masked_by is None else masked_by, inputs, at.edits.rows)
     if at.edits.donor is not None:
-        at = replace(at, given=given(model, at.edits, inputs, source.device))
+        at = Pass(at.edits, at.probe, at.cache, at.start, given(model, at.edits, inputs, source.device))
     return model.states(source, inputs, seen, at)

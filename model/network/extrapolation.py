@@ -1,7 +1,7 @@
-"""Ways to compute self-attention over a long text: the explicit one, and three that never hold a pattern of T x T.
+"""Four methods of self-attention over a long text: the explicit one, and three that never hold a pattern of T x T.
 
-All are functions of query, key and value [B,H,T,K] and give z [B,H,T,K]; without padding, so that only the order decides
-who sees whom. A model of the lab always goes the explicit way, `model.network.attention`: it alone has a pattern to show.
+All map query, key and value [B,H,T,K] to z [B,H,T,K], without padding. Models always use `model.network.attention`, since
+it alone has a pattern to show.
 """
 
 from __future__ import annotations
@@ -21,13 +21,14 @@ Run = Callable[[Tensor, Tensor, Tensor, bool], Tensor]  # query, key, value, is_
 
 
 def full(query: Tensor, key: Tensor, value: Tensor, is_causal: bool) -> Tensor:
-    """The explicit path (Vaswani et al. 2017, equation 1), with scores and pattern as a whole."""
+    """Returns z by the explicit method (Vaswani et al. 2017, equation 1), with complete scores and pattern."""
     return attention(query, key, value, masks.ordered(query.size(-2), is_causal, device=query.device))[0]  # [B,H,T,K]
 
 
 def window(query: Tensor, key: Tensor, value: Tensor, is_causal: bool, width: int = WIDTH) -> Tensor:
-    """Each token sees those less than `width` away (Beltagy et al. 2020, section 3.1): blocks of `width` queries against
-    the keys of their own block and of its neighbours, N blocks in all. The last block is filled up with zeros.
+    """Returns z where each token sees those less than `width` away (Beltagy et al. 2020, section 3.1).
+
+    N blocks of `width` queries attend to the keys of their own block and its neighbours. Zeros fill the last block.
 
     Raises ValueError for a width below 1.
     """
@@ -45,13 +46,16 @@ def window(query: Tensor, key: Tensor, value: Tensor, is_causal: bool, width: in
 
 
 def feature_map(x: Tensor) -> Tensor:
-    """elu(x) + 1, which is above 0 (Katharopoulos et al. 2020, equation 7)."""
+    """Returns elu(x) + 1, which is positive (Katharopoulos et al. 2020, equation 7)."""
     return F.elu(x) + 1
 
 
 def linear(query: Tensor, key: Tensor, value: Tensor, is_causal: bool) -> Tensor:
-    """phi(q_i) sum_j phi(k_j) v_j^T / phi(q_i) sum_j phi(k_j) with phi = `feature_map` (Katharopoulos et al. 2020,
-    equation 5). The causal sums over j <= i (equation 9) are prefix sums over blocks of tokens, and explicit within one."""
+    """Returns z = phi(q_i) sum_j phi(k_j) v_j^T / phi(q_i) sum_j phi(k_j) with phi = `feature_map`.
+
+    Katharopoulos et al. 2020, equation 5. The causal sums over j <= i (equation 9) are prefix sums over blocks of
+    tokens, and explicit within a block.
+    """
     q, k = feature_map(query), feature_map(key)  # [B,H,T,K]
     v = torch.cat((value, torch.ones_like(value[..., :1])), dim=-1)  # [B,H,T,K+1], the last for the denominator
     sums = q @ (k.transpose(-2, -1) @ v) if not is_causal else _prefix_sums(q, k, v)  # [B,H,T,K+1]
@@ -59,7 +63,7 @@ def linear(query: Tensor, key: Tensor, value: Tensor, is_causal: bool) -> Tensor
 
 
 def _prefix_sums(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
-    """sum over j <= i of (q_i . k_j) v_j for q and k [B,H,T,K], v [B,H,T,V]: [B,H,T,V]."""
+    """Returns sum over j <= i of (q_i . k_j) v_j for q and k [B,H,T,K], v [B,H,T,V]: [B,H,T,V]."""
     length = q.size(-2)
     width = min(WIDTH, length)
     q, k, v = (F.pad(x, (0, 0, 0, -length % width)).unflatten(-2, (-1, width)) for x in (q, k, v))  # [B,H,N,W,...]
@@ -70,37 +74,40 @@ def _prefix_sums(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
 
 
 def linear_pattern(query: Tensor, key: Tensor, mask: Tensor) -> Tensor:
-    """The weights that linear attention gives without ever forming them: phi(q_i) . phi(k_j) over its sum on the keys that
-    query i may attend to. query [B,H,T,K], key [B,H,S,K], mask as in `attention`; [B,H,T,S], rows of zeros where it may
-    attend to nothing."""
+    """Returns the implicit pattern of linear attention, [B,H,T,S]: phi(q_i) . phi(k_j) over its sum on the allowed keys.
+
+    query [B,H,T,K], key [B,H,S,K], mask as in `attention`. A query that may attend to nothing has a row of zeros.
+    """
     products = (feature_map(query) @ feature_map(key).transpose(-2, -1)).masked_fill(~mask, 0.0)  # [B,H,T,S]
     return products / products.sum(-1, keepdim=True).clamp_min(torch.finfo(products.dtype).tiny)  # [B,H,T,S]
 
 
 def fused(query: Tensor, key: Tensor, value: Tensor, is_causal: bool) -> Tensor:
-    """torch's `scaled_dot_product_attention`: the explicit path's function, block by block with a running softmax (Dao et
-    al. 2022) where the device has such a kernel."""
+    """Returns z by torch's `scaled_dot_product_attention`, the same function as `full`.
+
+    Where the device has such a kernel it runs block by block with a running softmax (Dao et al. 2022).
+    """
     return F.scaled_dot_product_attention(query, key, value, is_causal=is_causal)  # [B,H,T,K]
 
 
 @dataclass(frozen=True)
 class Way:
-    """One way to compute attention, declared once. T is the length, d the width of a head, w that of the window."""
+    """A method of attention. T is the length, d the width of a head, w the width of the window."""
 
     name: str
     title: str
     formula: str  # as markup
-    time: str  # as markup: how it grows with the length
+    time: str  # as markup: growth with the length
     memory: str
     powers: tuple[float, float]  # of the length, in time and in memory beyond q, k, v and z
-    exact: bool  # the function of the explicit path, and not another one
-    told: str  # what is special about it, a sentence
+    exact: bool  # True if it computes the same function as `full`
+    told: str  # one sentence
     run: Run
 
 
 WAYS: dict[str, Way] = {
-    made.name: made
-    for made in (
+    method.name: method
+    for method in (
         Way(
             "full",
             "Explicit",
@@ -109,7 +116,7 @@ WAYS: dict[str, Way] = {
             "T²",
             (2.0, 2.0),
             True,
-            "Holds every score and every weight, which is what the lab shows.",
+            "Stores every score and every weight, so the lab can show them.",
             full,
         ),
         Way(
@@ -120,7 +127,7 @@ WAYS: dict[str, Way] = {
             "T d",
             (2.0, 1.0),
             True,
-            "The same function as the explicit one; no weight is kept, so none can be shown or edited.",
+            "Same function as the explicit method, but no weights to show or edit.",
             fused,
         ),
         Way(
@@ -131,7 +138,7 @@ WAYS: dict[str, Way] = {
             "T w",
             (1.0, 1.0),
             False,
-            "The explicit one under a window mask, computed in blocks beside the diagonal; what is farther off is not seen.",
+            "Explicit attention in blocks along the diagonal. Tokens outside the window are not seen.",
             window,
         ),
         Way(
@@ -142,7 +149,7 @@ WAYS: dict[str, Way] = {
             "T d",
             (1.0, 1.0),
             False,
-            "Another function: no softmax, so that the keys and values are summed up first and the pattern is never formed.",
+            "A different function without softmax. Keys and values are summed first, so no pattern exists.",
             linear,
         ),
     )

@@ -1,4 +1,4 @@
-"""Norms, feed-forward networks, and the encoder and decoder layers made of them."""
+"""Norms, feed-forward networks, and the encoder and decoder layers."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from .context import PLAIN, Pass
 
 
 def make_norm(config: ModelConfig) -> nn.Module:
-    """LayerNorm (Ba et al. 2016) or RMSNorm (Zhang and Sennrich 2019); eps stands inside the root in both."""
+    """Returns a LayerNorm (Ba et al. 2016) or RMSNorm (Zhang and Sennrich 2019); both add eps inside the root."""
     kinds = {"layernorm": nn.LayerNorm, "rmsnorm": nn.RMSNorm}
     return kinds[config.norm](config.d_model, eps=config.norm_eps)
 
 
 def final_norm(config: ModelConfig) -> nn.Module:
-    """The norm after a stack's last layer, or nothing where the config has none."""
+    """Returns the norm after a stack's last layer; the identity if the config has none."""
     return make_norm(config) if config.final_norm else nn.Identity()
 
 
-FUNCTIONS: dict[str, Callable[[Tensor], Tensor]] = {  # for each of `ACTIVATIONS`; of a gated one, what the gate goes through
+FUNCTIONS: dict[str, Callable[[Tensor], Tensor]] = {  # one for each of `ACTIVATIONS`; for gated ones that of the gate
     "relu": F.relu,
     "gelu": F.gelu,
     "gelu_tanh": functools.partial(F.gelu, approximate="tanh"),
@@ -35,7 +35,7 @@ FUNCTIONS: dict[str, Callable[[Tensor], Tensor]] = {  # for each of `ACTIVATIONS
 
 
 class OutputTransform(nn.Module):
-    """norm(f(W x)), what stands between the last layer and the output projection of BERT (Devlin et al. 2019)."""
+    """norm(f(W x)), between the last layer and the output projection of BERT (Devlin et al. 2019)."""
 
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
@@ -44,13 +44,12 @@ class OutputTransform(nn.Module):
         self.activation = FUNCTIONS[config.activation]
 
     def forward(self, x: Tensor) -> Tensor:
-        """[...,D] to [...,D]."""
+        """Maps [...,D] to [...,D]."""
         return self.norm(self.activation(self.dense(x)))
 
 
 class Pooler(nn.Module):
-    """tanh(W x), one vector of a whole text: x is the state of its first token (Devlin et al. 2019), or the mean of those of
-    all its tokens."""
+    """tanh(W x), one vector for a text: x is the state of the first token (Devlin et al. 2019) or the mean of all states."""
 
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
@@ -59,7 +58,7 @@ class Pooler(nn.Module):
         self.dropout = Dropout(config.dropout)
 
     def forward(self, x: Tensor, real: Tensor) -> Tensor:
-        """States [B,S,D] to [B,D]; of each row the tokens that are real, bool [B,S], and not padding."""
+        """Maps states [B,S,D] to [B,D]; `real`, bool [B,S], is False for padding."""
         return self.dropout(self.dense(self._read(x, real.to(x.dtype))).tanh())
 
     def _read(self, x: Tensor, real: Tensor) -> Tensor:
@@ -69,8 +68,11 @@ class Pooler(nn.Module):
 
 
 class FeedForward(nn.Module):
-    """W2 f(W1 x) with f = ReLU, GELU (exact, or by its tanh formula; Hendrycks and Gimpel 2016) or SiLU (x sigmoid(x));
-    or W2 (silu(Wg x) * W1 x), SwiGLU (Shazeer 2020). Each product has a bias, as in 2017; Shazeer leaves them out."""
+    """W2 f(W1 x), or W2 (silu(Wg x) * W1 x) for SwiGLU (Shazeer 2020).
+
+    f is ReLU, GELU (exact, or by its tanh formula; Hendrycks and Gimpel 2016) or SiLU (x sigmoid(x)). Each product has a
+    bias, as in Vaswani et al. 2017; Shazeer leaves them out.
+    """
 
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
@@ -81,7 +83,7 @@ class FeedForward(nn.Module):
         self.activation = FUNCTIONS[config.activation]
 
     def forward(self, x: Tensor) -> Tensor:
-        """[B,T,D] to [B,T,D]."""
+        """Maps [B,T,D] to [B,T,D]."""
         inner = self.inner(x)  # [B,T,F]
         active = self.activation(inner) if self.gate is None else self.activation(self.gate(x)) * inner  # [B,T,F]
         output = self.outer(active)  # [B,T,D]
@@ -89,7 +91,7 @@ class FeedForward(nn.Module):
 
 
 class Residual(nn.Module):
-    """x + f(norm(x)) in pre-norm, norm(x + f(x)) in post-norm, with dropout on what f returns."""
+    """x + f(norm(x)) in pre-norm, norm(x + f(x)) in post-norm, with dropout on the output of f."""
 
     def __init__(self, config: ModelConfig, place: Sublayer) -> None:
         super().__init__()
@@ -99,12 +101,12 @@ class Residual(nn.Module):
         self.dropout = Dropout(config.dropout)
 
     def forward(self, x: Tensor, sublayer: Callable[[Tensor], Tensor], at: Pass = PLAIN) -> Tensor:
-        """[B,T,D] to [B,T,D]; rows that skip the sub-layer add nothing."""
+        """Maps [B,T,D] to [B,T,D]; rows that skip the sub-layer add nothing."""
         read = self.norm(x) if self.norm_first else x  # [B,T,D]
-        added = self.dropout(sublayer(read)).to(x.dtype)  # [B,T,D]; where products are bfloat16 the stream is float32
-        kept = at.kept(self.place, x)
-        if kept is not None:
-            added = added * kept
+        added = self.dropout(sublayer(read)).to(x.dtype)  # [B,T,D]; the stream stays float32 if products are bfloat16
+        factors = at.kept(self.place, x)
+        if factors is not None:
+            added = added * factors
         total = x + added  # [B,T,D]
         output = total if self.norm_first else self.norm(total)  # [B,T,D]
         if self.place.part == "ff":  # the last of a layer
@@ -118,8 +120,10 @@ def _residuals(config: ModelConfig, stack: Stack, layer: int, parts: tuple[Part,
 
 
 class EncoderLayer(nn.Module):
-    """Self-attention, then a feed-forward network, each in a residual connection; with a causal mask and in the decoder's
-    place it is the layer of a decoder-only model (Radford et al. 2018)."""
+    """Self-attention, then a feed-forward network, each in a residual connection.
+
+    With a causal mask it is also the layer of a decoder-only model (Radford et al. 2018).
+    """
 
     def __init__(self, config: ModelConfig, layer: int, stack: Stack = "encoder") -> None:
         super().__init__()
@@ -128,7 +132,7 @@ class EncoderLayer(nn.Module):
         self.residuals = _residuals(config, stack, layer, ("self", "ff"))
 
     def forward(self, x: Tensor, mask: Tensor, positions: Tensor, at: Pass = PLAIN) -> Tensor:
-        """x [B,S,D], mask [B,1,1|S,S], positions [S] or [B,S]; returns [B,S,D]."""
+        """Returns [B,S,D] for x [B,S,D], mask [B,1,1|S,S] and positions [S] or [B,S]."""
         attended = self.residuals[0](x, lambda y: self.self_attention(y, y, mask, positions, at), at)
         return self.residuals[1](attended, self.feed_forward, at)  # [B,S,D]
 
@@ -146,7 +150,7 @@ class DecoderLayer(nn.Module):
     def forward(
         self, x: Tensor, memory: Tensor, mask: Tensor, memory_mask: Tensor, positions: Tensor, at: Pass = PLAIN
     ) -> Tensor:
-        """x [B,T,D], memory [B,S,D], mask [B,1,T,T or what is cached], memory_mask [B,1,1,S]; returns [B,T,D]."""
+        """Returns [B,T,D] for x [B,T,D], memory [B,S,D], mask [B,1,T,T or cached keys], memory_mask [B,1,1,S]."""
         attended = self.residuals[0](x, lambda y: self.self_attention(y, y, mask, positions, at), at)
         crossed = self.residuals[1](attended, lambda y: self.cross_attention(y, memory, memory_mask, positions, at), at)
         return self.residuals[2](crossed, self.feed_forward, at)  # [B,T,D]

@@ -1,4 +1,4 @@
-"""Every mask is built here: bool, True = may attend, broadcastable to [B,1,T,S].
+"""Builds every mask: bool, True = may attend, broadcastable to [B,1,T,S].
 
 A query that may attend to nothing is allowed; `attention` gives it a pattern of zeros.
 """
@@ -19,7 +19,7 @@ from ..trace import site_kind
 
 @dataclass(frozen=True)
 class Masks:
-    """Who may attend to whom, for each kind of attention; None for one that the model does not have."""
+    """The mask of each kind of attention; None for a kind that the model lacks."""
 
     encoder: Tensor | None = None  # [B,1,1|S,S]
     decoder: Tensor | None = None  # [B,1,T,T]
@@ -27,12 +27,12 @@ class Masks:
 
 
 def padding(ids: Tensor) -> Tensor:
-    """Ids [B,S] to [B,1,1,S]: every key but `<pad>` may be attended to."""
+    """Returns [B,1,1,S] for ids [B,S]: True for every key but `<pad>`."""
     return (ids != PAD)[:, None, None, :]
 
 
 def causal(queries: int, keys: int, device: torch.device | str = "cpu") -> Tensor:
-    """[1,1,T,S]: a query sees itself and what is before it. The last query stands at the last key.
+    """Returns the causal mask [1,1,T,S]; the last query is at the position of the last key.
 
     Raises ValueError where there are more queries than keys.
     """
@@ -40,7 +40,7 @@ def causal(queries: int, keys: int, device: torch.device | str = "cpu") -> Tenso
 
 
 def sliding_window(queries: int, keys: int, width: int | Tensor, device: torch.device | str = "cpu") -> Tensor:
-    """[1,1,T,S]: |i - j| < width; together with `causal` it is 0 <= i - j < width. Widths [B,1,1,1] give [B,1,T,S].
+    """Returns |i - j| < width, [1,1,T,S]; with `causal` it is 0 <= i - j < width. Widths [B,1,1,1] give [B,1,T,S].
 
     Raises ValueError for a width below 1.
     """
@@ -50,14 +50,16 @@ def sliding_window(queries: int, keys: int, width: int | Tensor, device: torch.d
 
 
 def ordered(length: int, is_causal: bool, width: int | None = None, device: torch.device | str = "cpu") -> Tensor:
-    """[1,1,T,T] over a text without padding: causal or not, within a sliding window or not."""
+    """Returns the mask [1,1,T,T] of a text without padding, causal or not, with a sliding window or not."""
     mask = sliding_window(length, length, length if width is None else width, device)
     return mask & causal(length, length, device) if is_causal else mask
 
 
 def window_blocks(length: int, width: int, is_causal: bool, device: torch.device | str = "cpu") -> Tensor:
-    """The sliding window of `ordered` cut into N blocks of W = `width` queries, [N,W,S]: the keys are those of the block
-    before, of the same one and, unless causal, of the next. What lies beyond the text neither asks nor answers.
+    """Returns the sliding window of `ordered` in N blocks of W = `width` queries, [N,W,S].
+
+    The keys are those of the previous block, of the same block and, unless causal, of the next one. Positions outside the
+    text are False as queries and as keys.
 
     Raises ValueError for a width below 1.
     """
@@ -71,7 +73,7 @@ def window_blocks(length: int, width: int, is_causal: bool, device: torch.device
 
 
 def _distance(queries: int, keys: int, device: torch.device | str) -> Tensor:
-    """i - j for every query i and key j: [1,1,T,S]."""
+    """Returns i - j for every query i and key j, [1,1,T,S]."""
     if queries > keys:
         raise ValueError(f"{queries} queries over {keys} keys; expected no more queries than keys")
     i = torch.arange(keys - queries, keys, device=device)
@@ -80,14 +82,14 @@ def _distance(queries: int, keys: int, device: torch.device | str) -> Tensor:
 
 
 def encoder_mask(config: ModelConfig, source: Tensor, edits: Sequence[Intervention] = (BASELINE,)) -> Tensor:
-    """Source ids [B,S] to [B,1,1,S], or [B,1,S,S] with a window. One intervention for all rows, or one a row."""
+    """Returns [B,1,1,S] for source ids [B,S], or [B,1,S,S] with a window; `edits` has one entry, or one a row."""
     mask = cross_mask(source, edits)  # [B,1,1,S]
     near = _near(source.size(1), source.size(1), config.window, edits, source)
     return mask if near is None else mask & near  # [B,1,S,S]
 
 
 def cross_mask(source: Tensor, edits: Sequence[Intervention] = (BASELINE,)) -> Tensor:
-    """Source ids [B,S] to [B,1,1,S]."""
+    """Returns [B,1,1,S] for source ids [B,S]."""
     off = _rows([not e.padding_mask for e in edits], source)
     return padding(source) | off
 
@@ -95,8 +97,10 @@ def cross_mask(source: Tensor, edits: Sequence[Intervention] = (BASELINE,)) -> T
 def decoder_mask(
     config: ModelConfig, target: Tensor, edits: Sequence[Intervention] = (BASELINE,), queries: int | None = None
 ) -> Tensor:
-    """Decoder input ids [B,S] to [B,1,T,S]; `queries` (default all) counts the last positions that ask. Without its padding
-    mask a row sees its own `<pad>` as well, where the causal mask lets it."""
+    """Returns [B,1,T,S] for decoder input ids [B,S]; T is `queries`, the number of last positions (default all).
+
+    Without the padding mask a row also sees its own `<pad>`, where the causal mask allows it.
+    """
     keys = target.size(1)
     queries = keys if queries is None else queries
     off = _rows([not (e.causal_mask and config.causal) for e in edits], target)
@@ -107,7 +111,7 @@ def decoder_mask(
 
 
 def _near(queries: int, keys: int, window: int | None, edits: Sequence[Intervention], ids: Tensor) -> Tensor | None:
-    """The model's own window and those of the edits together, the narrower one, [1|B,1,T,S], or None."""
+    """Returns the narrower window of the config and of the edits, [1|B,1,T,S]; None without a window."""
     if window is None and all(e.window is None for e in edits):
         return None
     widths = [min(w for w in (window, e.window, keys + queries) if w is not None) for e in edits]
@@ -115,9 +119,9 @@ def _near(queries: int, keys: int, window: int | None, edits: Sequence[Intervent
 
 
 def at_site(mask: Tensor, blocks: Sequence[tuple[slice, Edit]], sizes: tuple[int, int, int], start: int = 0) -> Tensor:
-    """The mask of a site [B,1,1|T,S] without the cells that are blocked there: the same, or [B,H,T,S] of `sizes` B, H, T.
+    """Returns the mask of a site [B,1,1|T,S] without its blocked cells: unchanged, or [B,H,T,S] with `sizes` B, H, T.
 
-    Each block comes with the rows of the batch that it belongs to; the first query stands at position `start`.
+    Each block comes with its rows of the batch; `start` is the position of the first query.
     """
     if not blocks:
         return mask
@@ -128,7 +132,7 @@ def at_site(mask: Tensor, blocks: Sequence[tuple[slice, Edit]], sizes: tuple[int
 
 
 def no_op_blocks(masks: Masks, blocks: Sequence[Edit]) -> tuple[Edit, ...]:
-    """Those of the blocks that close nothing: the masks [1,1,1|T,S] of one sentence forbid all that they name already."""
+    """Returns the blocks without effect: the masks [1,1,1|T,S] of one sentence forbid their cells already."""
 
     def closes(block: Edit) -> bool:
         place = block.place
@@ -143,7 +147,7 @@ def no_op_blocks(masks: Masks, blocks: Sequence[Edit]) -> tuple[Edit, ...]:
 def build(
     config: ModelConfig, source: Tensor | None, target: Tensor | None, edits: Sequence[Intervention] = (BASELINE,)
 ) -> Masks:
-    """All masks for source ids [B,S] and decoder input ids [B,T], of which a family may lack one.
+    """Returns all masks for source ids [B,S] and decoder input ids [B,T]; None for a side that a family lacks.
 
     Raises ValueError where the number of interventions is neither 1 nor B.
     """
@@ -155,7 +159,7 @@ def build(
 
 
 def _rows(flags: Sequence[bool | int], ids: Tensor) -> Tensor:
-    """One value for all rows or one a row, as [1|B,1,1,1]."""
+    """Returns one value for all rows, or one a row, as [1|B,1,1,1]."""
     if len(flags) not in (1, ids.size(0)):
         raise ValueError(f"{len(flags)} interventions for {ids.size(0)} rows; expected 1 or {ids.size(0)}")
     return torch.tensor(flags, device=ids.device)[:, None, None, None]

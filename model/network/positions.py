@@ -1,10 +1,8 @@
-"""How the model knows the order: one class for each scheme of positions, with all that the scheme computes.
+"""Position schemes: one class for each, with all its formulas.
 
-A new scheme is a class here, registered with the entry that describes it without tensors (`model.config.Scheme`). Nothing
-else in the network, in decoding or in the readings knows one scheme from another.
-
-`positions` is a long tensor [T] of absolute positions from 0, so that decoding with a cache can start later; or [B,T], where
-the rows of a batch have their own.
+A new scheme is a class in this file, registered with its description (`model.config.Scheme`). No other code of the network,
+of decoding or of the readings distinguishes schemes. `positions` is a long tensor [T] of absolute positions from 0, or
+[B,T] where rows differ.
 """
 
 from __future__ import annotations
@@ -21,18 +19,18 @@ BASE = 10000.0  # of the wavelengths, in every network
 
 
 def sinusoidal(positions: Tensor, d_model: int, base: float = BASE) -> Tensor:
-    """PE(p, 2i) = sin(p / base^(2i/D)), PE(p, 2i+1) = cos(the same): [T] to [T,D], or [B,T] to [B,T,D].
+    """Returns PE(p, 2i) = sin(p / base^(2i/D)), PE(p, 2i+1) = cos(the same): [T] to [T,D], or [B,T] to [B,T,D].
 
-    Vaswani et al. 2017, section 3.5; sines and cosines alternate, as in the paper.
+    Vaswani et al. 2017, section 3.5. Sines and cosines alternate.
     """
     angles = _angles(positions, d_model, base)  # [T,D/2]
     return torch.stack((angles.sin(), angles.cos()), dim=-1).flatten(-2).float()  # [T,D]
 
 
 def sinusoidal_halves(positions: Tensor, d_model: int, base: float = BASE) -> Tensor:
-    """PE(p, i) = sin(p / base^(2i/D)), PE(p, D/2 + i) = cos(the same): [T] to [T,D], or [B,T] to [B,T,D].
+    """Returns PE(p, i) = sin(p / base^(2i/D)), PE(p, D/2 + i) = cos(the same): [T] to [T,D], or [B,T] to [B,T,D].
 
-    The numbers of `sinusoidal` in another order: all sines, then all cosines, as Marian and tensor2tensor have it.
+    The values of `sinusoidal` in another order, all sines, then all cosines, as in Marian and tensor2tensor.
     """
     angles = _angles(positions, d_model, base)  # [T,D/2]
     return torch.cat((angles.sin(), angles.cos()), dim=-1).float()  # [T,D]
@@ -41,16 +39,15 @@ def sinusoidal_halves(positions: Tensor, d_model: int, base: float = BASE) -> Te
 def rotary(x: Tensor, positions: Tensor, base: float = BASE) -> Tensor:
     """Rotates each pair (2i, 2i+1) of x [B,H,T,K] by p / base^(2i/K); the shape stays.
 
-    Su et al. 2021 (RoFormer), section 3.2.2, with neighbouring dimensions as pairs, as the paper has it (GPT-NeoX and
-    Llama pair the two halves instead).
+    Su et al. 2021 (RoFormer), section 3.2.2, with neighbouring dimensions as pairs. GPT-NeoX and Llama pair the two halves.
     """
     angles = _angles(positions, x.size(-1), base)  # [T,K/2], float64: rounded angles would shift with the position
     if positions.dim() == 2:
         angles = angles[:, None]  # [B,1,T,K/2]
     cos, sin = angles.cos().to(x.dtype), angles.sin().to(x.dtype)
     even, odd = x[..., 0::2], x[..., 1::2]  # [B,H,T,K/2]
-    turned = torch.stack((even * cos - odd * sin, even * sin + odd * cos), dim=-1)  # [B,H,T,K/2,2]
-    return turned.flatten(-2)  # [B,H,T,K]
+    rotated = torch.stack((even * cos - odd * sin, even * sin + odd * cos), dim=-1)  # [B,H,T,K/2,2]
+    return rotated.flatten(-2)  # [B,H,T,K]
 
 
 def _angles(positions: Tensor, width: int, base: float) -> Tensor:
@@ -60,10 +57,10 @@ def _angles(positions: Tensor, width: int, base: float) -> Tensor:
 
 
 class PositionScheme:
-    """One scheme of positions. A method that a scheme does not override has no effect.
+    """Base class of position schemes. A method that a scheme does not override has no effect.
 
-    A scheme adds vectors to the embeddings (`encode`), rotates queries and keys (`rotate`), adds a number to each score
-    (`score_bias`), or several of these.
+    A scheme adds vectors to the embeddings (`encode`), rotates queries and keys (`rotate`) or adds a number to each score
+    (`score_bias`). It may combine these.
     """
 
     @property
@@ -86,7 +83,7 @@ class PositionScheme:
         return None
 
     def encode(self, positions: Tensor, width: int, base: float = BASE, table: nn.Embedding | None = None) -> Tensor | None:
-        """Returns the vectors that are added to the embeddings, [T,D] or [B,T,D]; `table` is that of `make_table`."""
+        """Returns the vectors to add to the embeddings, [T,D] or [B,T,D]; `table` comes from `make_table`."""
         return None
 
     def rotate(self, x: Tensor, positions: Tensor, base: float = BASE) -> Tensor:
@@ -94,14 +91,14 @@ class PositionScheme:
         return x
 
     def score_bias(self, queries: Tensor, keys: Tensor, heads: int) -> Tensor | None:
-        """Returns the numbers that are added to the scaled scores, [1|H,T,S] or [B,1|H,T,S].
+        """Returns the numbers to add to the scaled scores, [1|H,T,S] or [B,1|H,T,S].
 
         `queries` [T] or [B,T] and `keys` [S] or [B,S] are positions.
         """
         return None
 
     def shift(self, vectors: Tensor, k: int, base: float = BASE) -> Tensor | None:
-        """Returns vectors [N,D] k positions further on, by the linear map that the formula promises; None without one."""
+        """Returns vectors [N,D] moved by k positions with the formula's linear map; None without a formula."""
         return None
 
     def wavelengths(self, width: int, base: float = BASE) -> np.ndarray | None:
@@ -137,13 +134,13 @@ class SinusoidalHalves(Sinusoidal):
 
 
 class Learned(PositionScheme):
-    """A table that is trained, one row for each position."""
+    """A learned table with one row for each position."""
 
     def make_table(self, config: ModelConfig) -> nn.Embedding | None:
         return nn.Embedding(config.max_positions, config.d_model)
 
     def encode(self, positions: Tensor, width: int, base: float = BASE, table: nn.Embedding | None = None) -> Tensor | None:
-        """Raises ValueError without a table, and for a position that the table does not have."""
+        """Raises ValueError without a table, and for a position outside the table."""
         if table is None:
             raise ValueError("learned positions have no formula; a checkpoint's table can be measured instead")
         rows, last = table.num_embeddings, int(positions.max()) if positions.numel() else 0
@@ -163,11 +160,11 @@ class Rotary(PositionScheme):
 
 
 def wavelengths(width: int, base: float = BASE) -> np.ndarray:
-    """Positions after which each pair of dimensions is where it was, 2 pi base^(2i/D): float64 [D/2]."""
+    """Returns the positions after which each pair of dimensions repeats, 2 pi base^(2i/D): float64 [D/2]."""
     return 2 * math.pi * base ** (np.arange(0, width, 2) / width)
 
 
-UNORDERED = PositionScheme()  # of cross-attention: positions of two sentences have no order
+UNORDERED = PositionScheme()  # for cross-attention: positions of two sentences have no common order
 POSITION_SCHEMES: dict[str, PositionScheme] = {  # for each of `SCHEMES`
     "sinusoidal": Sinusoidal(),
     "learned": Learned(),
@@ -177,12 +174,12 @@ POSITION_SCHEMES: dict[str, PositionScheme] = {  # for each of `SCHEMES`
 
 
 def register(description: Scheme, scheme: PositionScheme) -> None:
-    """Adds a scheme of positions: from here on configs may name it, and the pages list it."""
+    """Registers a position scheme. Configs can then name it, and the pages list it."""
     SCHEMES[description.name], POSITION_SCHEMES[description.name] = description, scheme
 
 
 def position_scheme(name: str) -> PositionScheme:
-    """Returns the scheme of a name; ValueError for one that does not exist."""
+    """Returns the scheme of a name. Raises ValueError for an unknown name."""
     if name not in POSITION_SCHEMES:
         raise ValueError(f"the scheme of positions is {name!r}; expected one of {', '.join(POSITION_SCHEMES)}")
     return POSITION_SCHEMES[name]
@@ -198,9 +195,9 @@ class PositionalEncoding(nn.Module):
             self.table = table
 
     def forward(self, x: Tensor, positions: Tensor, present: Tensor | None = None) -> Tensor:
-        """x [B,T,D], positions [T] or [B,T] to [B,T,D]; `present` [B,1,1] is 0 for rows that get none.
+        """Returns [B,T,D] for x [B,T,D] and positions [T] or [B,T]; `present` [B,1,1] is 0 for rows without positions.
 
-        Raises ValueError for a position that a learned table does not have.
+        Raises ValueError for a position outside a learned table.
         """
         encoding = self.scheme.encode(positions, self.d_model, table=getattr(self, "table", None))  # [T,D] or [B,T,D]
         if encoding is None:

@@ -1,4 +1,4 @@
-"""The three families, composed of the same layers: encoder-decoder, encoder-only and decoder-only."""
+"""The three model families, built from the same layers: encoder-decoder, encoder-only and decoder-only."""
 
 from __future__ import annotations
 
@@ -19,14 +19,16 @@ from .positions import PositionalEncoding
 
 
 def segments(ids: Tensor) -> Tensor:
-    """For ids [B,T] which of two sentences each token belongs to, [B,T]: 0 up to the first `</s>`, 1 after it."""
+    """Returns the sentence of each token of ids [B,T], [B,T]: 0 up to the first `</s>`, 1 after it."""
     ends = (ids == END).long()
     return (ends.cumsum(-1) - ends).clamp(max=1)
 
 
 class Embedding(nn.Module):
-    """Token embeddings times sqrt(D), where the config scales them, with positions added (Vaswani et al. 2017, sections 3.4
-    and 3.5); where the config says so, segments are added and a norm follows (Devlin et al. 2019)."""
+    """Token embeddings plus positions (Vaswani et al. 2017, sections 3.4 and 3.5).
+
+    The config can scale the token embeddings by sqrt(D), add segments, and add a norm (Devlin et al. 2019).
+    """
 
     def __init__(self, config: ModelConfig, table: nn.Embedding) -> None:
         super().__init__()
@@ -40,17 +42,17 @@ class Embedding(nn.Module):
         self.dropout = Dropout(config.dropout)
 
     def forward(self, ids: Tensor, positions: Tensor, present: Tensor | None = None) -> Tensor:
-        """ids [B,T], positions [T] or [B,T], and 0 in `present` [B,1,1] for rows without positions; returns [B,T,D]."""
-        added = self.added(ids, positions, present)
-        return self.dropout(self.norm(added) if self.has_norm else added)
+        """Returns [B,T,D] for ids [B,T] and positions [T] or [B,T]; `present` [B,1,1] is 0 for rows without positions."""
+        total = self.added(ids, positions, present)
+        return self.dropout(self.norm(total) if self.has_norm else total)
 
     def tables_beside(self) -> list[nn.Embedding]:
-        """What is learned and added to the tokens' embeddings as it is."""
+        """Returns the learned tables that are added to the token embeddings without scaling."""
         learned = (self.segments, getattr(self.positional, "table", None))
         return [table for table in learned if table is not None]
 
     def added(self, ids: Tensor, positions: Tensor, present: Tensor | None = None) -> Tensor:
-        """The same before the norm, if there is one: [B,T,D]."""
+        """Returns the sum of token, segment and position embeddings before the norm, [B,T,D]."""
         embedded = self.table(ids) * self.scale  # [B,T,D]
         if self.segments is not None:
             embedded = embedded + self.segments(segments(ids))
@@ -58,9 +60,9 @@ class Embedding(nn.Module):
 
 
 class Transformer(nn.Module, ABC):
-    """What all families have in common: ids to hidden states to logits.
+    """Base class of the families: maps ids to hidden states, and these to logits.
 
-    Masks are made by the caller, in `masks.py`; nothing is recorded unless the Pass has a probe. Ids and masks of a side
+    The caller builds the masks with `masks.py`. Nothing is recorded unless the Pass has a probe. Ids and masks of a side
     that a family lacks are None.
     """
 
@@ -73,7 +75,7 @@ class Transformer(nn.Module, ABC):
     family: ClassVar[str]
 
     def _finish(self, table: nn.Embedding) -> None:
-        """The projection, tied to a table where the config says so; then all weights are drawn."""
+        """Creates the output projection, tied to a table if the config says so, and initialises all weights."""
         self.projection = nn.Linear(self.config.d_model, self.config.target_vocab, bias=self.config.output_bias)
         if self.config.tied_output:
             self.projection.weight = table.weight
@@ -82,8 +84,11 @@ class Transformer(nn.Module, ABC):
         self._initialise()
 
     def _initialise(self) -> None:
-        """Xavier uniform for matrices (Glorot and Bengio 2010), zero for biases, N(0, 1/D) for embeddings, so that they
-        have unit variance after the factor sqrt(D); learned positions and segments beside scaled ones have it too."""
+        """Initialises matrices by Xavier uniform (Glorot and Bengio 2010), biases with 0, embeddings with N(0, 1/D).
+
+        Token embeddings so have unit variance after the factor sqrt(D). Learned positions and segments are scaled to the
+        same variance.
+        """
         for module in self.modules():
             if isinstance(module, nn.Linear):
                 nn.init.xavier_uniform_(module.weight)
@@ -99,39 +104,41 @@ class Transformer(nn.Module, ABC):
                         table.weight.mul_(module.scale)
 
     def forward(self, source: Tensor | None, target: Tensor | None, masks: Masks, at: Pass = PLAIN) -> Tensor:
-        """Source ids [B,S] and decoder input ids [B,T] to logits [B,T,V]; without a decoder [B,S,V]."""
+        """Returns logits [B,T,V] for source ids [B,S] and decoder input ids [B,T]; without a decoder [B,S,V]."""
         return self.project(self.states(source, target, masks, at))
 
     @abstractmethod
     def states(self, source: Tensor | None, target: Tensor | None, masks: Masks, at: Pass = PLAIN) -> Tensor:
-        """The same to hidden states [B,T,D], without a decoder [B,S,D], for `project`."""
+        """Returns hidden states [B,T,D], without a decoder [B,S,D], for `project`; arguments as in `forward`."""
 
     def project(self, hidden: Tensor) -> Tensor:
-        """Hidden states [...,D] to logits [...,V]."""
+        """Returns logits [...,V] for hidden states [...,D]."""
         return self.projection(self.transform(hidden) if self.config.output_transform else hidden)
 
     def answer(self, hidden: Tensor, source: Tensor | None) -> Tensor:
-        """Hidden states [B,T,D], over source ids [B,S], to the logits of what the model is for: of the token at each place
-        [B,T,V], of a classifier those of the whole text's labels [B,1,C]."""
+        """Returns the logits of the model's task for hidden states [B,T,D] and source ids [B,S].
+
+        They are token logits [B,T,V]; for a classifier those of the labels [B,1,C].
+        """
         return self.project(hidden)
 
     def preference(self, token: int, rival: int) -> tuple[Tensor, float]:
-        """What makes of hidden states the logit of a token minus that of another: a direction [D], and what is added."""
+        """Returns the direction [D] and the bias whose affine map of a hidden state is logit(token) - logit(rival)."""
         weight, bias = self.projection.weight, self.projection.bias
         return weight[token] - weight[rival], 0.0 if bias is None else float(bias[token] - bias[rival])
 
     @cached_property
     def parameter_count(self) -> int:
-        """Parameters, tied ones counted once."""
+        """The number of parameters; tied ones count once."""
         return sum(p.numel() for p in self.parameters())
 
 
 class Encodes:
-    """The encoder's half of a forward pass."""
+    """The encoder's forward pass."""
 
     def encode(self, source: Tensor, mask: Tensor, at: Pass = PLAIN) -> Tensor:
-        """Source ids [B,S] to what cross-attention reads, [B,S,D]."""
-        assert at.cache is None, "an encoder keeps nothing between steps"
+        """Returns the encoder's output [B,S,D] for source ids [B,S]."""
+        assert at.cache is None, "an encoder has no key-value cache"
         positions, present = at.positions("source", source)
         x = at.patched("encoder", 0, self.source_embedding(source, positions, present))  # [B,S,D]
         for layer in self.encoder:
@@ -142,7 +149,7 @@ class Encodes:
 
 
 class EncoderDecoder(Encodes, Transformer):
-    """Reads a source sentence, predicts a target sentence token by token (Vaswani et al. 2017)."""
+    """Predicts a target sentence token by token from a source sentence (Vaswani et al. 2017)."""
 
     family = "encoder-decoder"
 
@@ -165,9 +172,9 @@ class EncoderDecoder(Encodes, Transformer):
     def decode(
         self, target: Tensor, memory: Tensor | None, mask: Tensor, memory_mask: Tensor | None, at: Pass = PLAIN
     ) -> Tensor:
-        """Decoder inputs [B,T] that stand at positions at.start, at.start + 1, ..., to hidden states [B,T,D], for `project`.
+        """Returns hidden states [B,T,D], for `project`, of decoder inputs [B,T] at positions context.start and following.
 
-        With a cache, `target` holds only what came after the positions that the cache has seen.
+        With a cache, `target` has only the tokens after the cached positions.
         """
         positions, present = at.positions("target", target)
         x = self.target_embedding(target, positions, present)  # [B,T,D]
@@ -177,8 +184,10 @@ class EncoderDecoder(Encodes, Transformer):
 
 
 class EncoderOnly(Encodes, Transformer):
-    """Reads a sentence and says of each position which token stands there (the encoder of Devlin et al. 2019). Where the
-    config has such heads, it says of the whole whether its second sentence follows the first, and which label it has."""
+    """Predicts the token at each position of a text (the encoder of Devlin et al. 2019).
+
+    With the heads of the config it also predicts the label of the text, and whether its second sentence follows the first.
+    """
 
     family = "encoder-only"
 
@@ -201,15 +210,15 @@ class EncoderOnly(Encodes, Transformer):
         return self.encode(source, masks.encoder, at)  # [B,S,D]
 
     def pooled(self, hidden: Tensor, source: Tensor) -> Tensor:
-        """Hidden states [B,S,D] of source ids [B,S] to one vector a row, [B,D]."""
+        """Returns one vector a row, [B,D], for hidden states [B,S,D] of source ids [B,S]."""
         return self.pooler(hidden, source != PAD)
 
     def following(self, hidden: Tensor, source: Tensor) -> Tensor:
-        """The same to logits [B,2]: the second sentence follows the first, or comes from elsewhere."""
+        """Returns the next-sentence logits [B,2]: the second sentence follows the first, or it does not."""
         return self.follows(self.pooled(hidden, source))
 
     def judged(self, hidden: Tensor, source: Tensor) -> Tensor:
-        """The same to logits [B,C], one for each of `config.classes`."""
+        """Returns logits [B,C], one for each of `config.classes`."""
         return self.classifier(self.pooled(hidden, source))
 
     def answer(self, hidden: Tensor, source: Tensor | None) -> Tensor:
@@ -220,7 +229,7 @@ class EncoderOnly(Encodes, Transformer):
 
 
 class DecoderOnly(Transformer):
-    """Goes on with a text token by token (Radford et al. 2018): encoder layers with a causal mask."""
+    """Continues a text token by token (Radford et al. 2018): encoder layers with a causal mask."""
 
     family = "decoder-only"
 
@@ -239,7 +248,7 @@ class DecoderOnly(Transformer):
     def decode(
         self, target: Tensor, memory: Tensor | None, mask: Tensor, memory_mask: Tensor | None, at: Pass = PLAIN
     ) -> Tensor:
-        """As that of `EncoderDecoder`, with nothing to read beside the text itself."""
+        """Returns hidden states as `EncoderDecoder.decode` does, without a memory."""
         assert memory is None and memory_mask is None, "a decoder-only model has no memory"
         positions, present = at.positions("target", target)
         x = self.target_embedding(target, positions, present)  # [B,T,D]
@@ -248,9 +257,9 @@ class DecoderOnly(Transformer):
         return self.decoder_norm(x)
 
 
-_FAMILIES: dict[str, type[Transformer]] = {made.family: made for made in (EncoderDecoder, EncoderOnly, DecoderOnly)}
+_FAMILIES: dict[str, type[Transformer]] = {family.family: family for family in (EncoderDecoder, EncoderOnly, DecoderOnly)}
 
 
 def build(config: ModelConfig) -> Transformer:
-    """A model of the config's family with newly drawn weights."""
+    """Returns a model of the config's family with new random weights."""
     return _FAMILIES[config.family](config)
