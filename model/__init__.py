@@ -1,6 +1,6 @@
-"""A Transformer that can be watched: `from model import load, analyse, Request`.
+"""An inspectable Transformer: `from model import load, analyse, Request`.
 
-The names are fetched when they are first used, so that importing this package does not import torch.
+Names are imported on first use, so that importing this package does not import torch.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The command line: python -m model translate, maps, evaluate... The commands are in model/workshop/commands, or in viz."""
+"""The command line: python -m model translate, maps, evaluate... Commands are in model/workshop/commands and in viz."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ from .workshop.commands import (
     variants,
 )
 
-READER_LEFT = 141  # 128 + SIGPIPE, as shells have it: what reads the output has closed it, as `head -1` does
+READER_LEFT = 141  # 128 + SIGPIPE: the reader of the output has closed it, as `head -1` does
 EXITS = (
     "Exit status: 0; 2 after one line that describes the error; 130 after Ctrl+C; 141 if the reader closed the output, as "
     "head -1 does; check: 1 if a check fails. - reads standard input in translate, continue and judge, one text per line; "
     "empty input is an error."
 )
-COMMANDS: dict[str, ModuleType | str] = {  # a command of viz stands by its name: the model imports nothing of viz
+COMMANDS: dict[str, ModuleType | str] = {  # commands of viz are module names: the model imports nothing of viz
     "translate": translate,
     "continue": go_on,
     "judge": judge,
@@ -46,7 +46,7 @@ COMMANDS: dict[str, ModuleType | str] = {  # a command of viz stands by its name
 
 
 def _module(command: str) -> ModuleType | None:
-    """Returns the module of a command; None for one of viz where there is no viz."""
+    """Returns the module of a command; None for a command of viz where viz is not installed."""
     module = COMMANDS[command]
     if not isinstance(module, str):
         return module
@@ -59,7 +59,7 @@ def _module(command: str) -> ModuleType | None:
 
 
 def build_parser() -> Parser:
-    """The parser of all commands; `command` says which was asked for."""
+    """Returns the parser of all commands; `command` names the chosen one."""
     parser = Parser(
         prog="python -m model",
         description="Trains, runs, measures and exports the Transformers of Attention Lab.",
@@ -74,9 +74,9 @@ def build_parser() -> Parser:
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Runs one command; returns the exit status.
+    """Runs one command and returns its exit status.
 
-    It is 0, or the command’s own, or 2 after one line that says what is wrong, 130 after Ctrl+C, and `READER_LEFT`.
+    The status is the command's own (0 by default), 2 after an error message, 130 after Ctrl+C, or `READER_LEFT`.
     """
     command = "python -m model"
     try:
@@ -86,18 +86,18 @@ def main(argv: list[str] | None = None) -> int:
             return _module(args.command).run(args) or 0
         finally:
             if sys.stdout is not None:
-                sys.stdout.flush()  # here, where a fault can still be reported
+                sys.stdout.flush()  # an error can still be reported here
     except BrokenPipeError:
         _discard_output()
         return READER_LEFT
     except (ValueError, OSError, MemoryError, RuntimeError) as fault:
-        if isinstance(fault, RuntimeError) and "memory" not in str(fault):  # what torch says where there is too little
+        if isinstance(fault, RuntimeError) and "memory" not in str(fault):  # torch mentions memory where it runs out
             raise
-        said = " ".join(str(fault).split()) or "there is too little memory"
-        print(f"{command}: {said}", file=sys.stderr)
+        message = " ".join(str(fault).split()) or "there is too little memory"
+        print(f"{command}: {message}", file=sys.stderr)
         try:
             sys.stdout.flush()
-        except (OSError, ValueError):  # the output itself cannot be written: its disk is full
+        except (OSError, ValueError):  # the output cannot be written: the disk is full
             _discard_output()
         return 2
     except KeyboardInterrupt:
@@ -106,7 +106,7 @@ def main(argv: list[str] | None = None) -> int:
 
 
 def _discard_output() -> None:
-    """Lets the interpreter flush at its end, without a fault, what could not be written."""
+    """Redirects unwritten output to the null device, so that the final flush does not fail."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 

@@ -1,15 +1,15 @@
-"""A checkpoint is a folder: saved, found, loaded, and checked to the last number.
+"""A checkpoint is a folder of files; this module saves, finds, loads and checks it.
 
-config.json         schema version, languages, ModelConfig; perhaps `peer`, the name of the checkpoint to compare it with
+config.json         schema version, languages, ModelConfig; optionally `peer`, the checkpoint to compare with
 tokenizer.json      the vocabulary (tokenizer.source.json and tokenizer.target.json where there are two)
-model.safetensors   float16 weights, loaded as float32; float32 where they were brought in and float16 would round them
-metrics.json        scores, with the data that they were measured on
+model.safetensors   float16 weights, loaded as float32; float32 where float16 would round converted weights
+metrics.json        scores and the data that they were measured on
 counts.json         how often each token occurs in the training data; may be absent
 seen.json           lengths of the training sentences, occurrences of their words (model/text/corpus_stats.py); may be absent
 means.safetensors   mean z of every head over the dev pairs' positions; may be absent
 faithfulness.json   faithfulness of each reading (model/text/faithfulness_result.py); may be absent
-probes.npz          recorded sentences along the training (model/workshop/training/snapshots.py); may be absent
-log.jsonl           losses, rate and norms of the gradients along the way, a line for some steps; may be absent
+probes.npz          recorded sentences during training (model/workshop/training/snapshots.py); may be absent
+log.jsonl           losses, learning rate and gradient norms of some steps; may be absent
 README.md           the model card
 """
 
@@ -38,15 +38,15 @@ from .text.sentences import Labels
 from .text.tokenizer import Tokenizer
 from .trace import Probe, Site
 
-PROBED = 64  # tokens of the pass that shows whether weights can be computed with
+PROBED = 64  # tokens of the pass that checks the weights
 
 
 @dataclass(frozen=True, repr=False)
 class Checkpoint:
-    """A loaded model with everything needed to use it. Shared by all threads: never written to after loading.
+    """A loaded model with its tokenizers and measurements. All threads share it, so it never changes after loading.
 
-    The `peer` names a checkpoint of the same languages whose decoder was trained the other way round: without the causal
-    mask where this one has it, with it where this one has not. Ready experiments ask it for a comparison.
+    `peer` names a checkpoint of the same languages whose decoder was trained without the causal mask where this one has it,
+    or with it where this one has not. Ready experiments compare both.
     """
 
     name: str
@@ -59,18 +59,18 @@ class Checkpoint:
     counts: dict[str, tuple[int, ...]] = field(default_factory=dict)  # "source", "target": occurrences of each token
     means: dict[Site, torch.Tensor] = field(default_factory=dict)  # mean z of every head over dev positions, [H,K]
     peer: str | None = None
-    seen: Seen | None = None  # the training pairs, counted
-    trust: Trust | None = None  # which reading of the source words is true, as it was measured
-    folder: Path | None = None  # where it was loaded from; None for a model that was made in memory
+    seen: Seen | None = None  # counts of the training pairs
+    trust: Trust | None = None  # measured faithfulness of the readings
+    folder: Path | None = None  # None for a model in memory
 
     @property
     def answers(self) -> Tokenizer | Labels:
-        """What names the numbers that it predicts: the tokens of its target, of a classifier its labels."""
+        """The vocabulary of the predictions: the target tokenizer, or the labels of a classifier."""
         return Labels(self.config.classes) if self.config.classes else self.target_tokenizer
 
     @property
     def device(self) -> torch.device:
-        """Where the weights are, and where what is computed with them has to be."""
+        """The device of the weights, and of all tensors that are computed with them."""
         return next(self.model.parameters()).device
 
     def __repr__(self) -> str:
@@ -80,23 +80,23 @@ class Checkpoint:
 
 
 def names(home: Path | None = None) -> tuple[str, ...]:
-    """Checkpoints that lie in a folder, in alphabetical order; without one, in CHECKPOINTS= and among the shipped."""
+    """Returns the names of the checkpoints in a folder, sorted; by default those in CHECKPOINTS= and the shipped ones."""
     return folders.offered([home]) if home else tuple(folders.survey().places)
 
 
 def find(name: str, home: Path | None = None) -> Path:
-    """The folder of a checkpoint: a name, looked up as by `names`, or a path to a folder.
+    """Returns the folder of a checkpoint: of a name among `names`, or of a path.
 
-    Raises CheckpointError, with the names that there are.
+    Raises CheckpointError with the available names.
     """
     survey = None if home else folders.survey()
     known = survey.places if survey else {each: home / each for each in names(home)}
     if name in known:
         return known[name]
-    if os.sep in name and _is_folder(name):  # a bare name never leads out of `checkpoints/`: links carry names
+    if os.sep in name and _is_folder(name):  # a name without a separator stays in `checkpoints/`: links contain names
         return Path(name)
-    if os.sep in name and (said := foreign_checkpoints.told(Path(name))):
-        raise CheckpointError(said)
+    if os.sep in name and (message := foreign_checkpoints.told(Path(name))):
+        raise CheckpointError(message)
     misnamed = os.sep not in name and not folders.is_name(name)
     homes = (home,) if home else folders.homes()
     if misnamed and any(_is_folder(str(each / name)) for each in homes) and set(name) - {"."}:
@@ -114,12 +114,11 @@ def _is_folder(path: str) -> bool:
 
 
 def save(checkpoint: Checkpoint, folder: Path, exact: bool = False) -> None:
-    """Writes all files, the weights as float16, or with `exact` as float32 where float16 would round them. All are written
-    beside the old ones before the first of these goes.
+    """Writes all files, with the weights as float16, or with `exact` as float32 where float16 would round them.
 
-    What is not known of a model leaves no file: counts, what was seen, and what was measured of other weights.
+    New files replace old ones only after all are written. Optional files of other weights or another vocabulary are removed.
 
-    Raises OSError or SafetensorError where the disk is full; the folder then holds what it held before.
+    Raises OSError or SafetensorError where the disk is full; the folder then stays unchanged.
     """
     folder.mkdir(parents=True, exist_ok=True)
     state = checkpoint.model.state_dict()
@@ -153,28 +152,27 @@ def save(checkpoint: Checkpoint, folder: Path, exact: bool = False) -> None:
         os.replace(temporary, path)
     optional = {"means.safetensors", "counts.json", "seen.json", "faithfulness.json"}
     optional |= {"tokenizer.json", "tokenizer.source.json", "tokenizer.target.json"}
-    for name in optional - set(writers):  # those of other weights, and of another vocabulary
+    for name in optional - set(writers):  # left by other weights or another vocabulary
         (folder / name).unlink(missing_ok=True)
 
 
 def write_json(path: Path, value: Any, indent: int | None = 1) -> None:
-    """Writes a JSON file whole, by way of a temporary one."""
+    """Writes a JSON file atomically, through a temporary file."""
     temporary = path.with_name(path.name + ".new")
     _dump(temporary, value, indent)
     os.replace(temporary, path)
 
 
 def _dump(path: Path, value: Any, indent: int | None = 1) -> None:
-    separators = (",", ":") if indent is None else None  # what nobody reads is small
+    separators = (",", ":") if indent is None else None  # compact, because nobody reads it
     path.write_text(json.dumps(value, indent=indent, ensure_ascii=False, separators=separators) + "\n", encoding="utf-8")
 
 
 def load(name: str = "en-fr", device: str | torch.device = "cpu", home: Path | None = None) -> Checkpoint:
     """Reads and checks a checkpoint by name or path; the model is in eval mode, float32, without gradients.
 
-    This reads to the CPU unless told otherwise; `model.load` chooses the device.
-    Raises CheckpointError on a missing or damaged file, an unknown schema, a wrong shape, a weight that is not finite,
-    weights that lead to such numbers, or a vocabulary that does not fit the embedding.
+    The default device is the CPU; `model.load` chooses one. Raises CheckpointError for a missing or damaged file, an unknown
+    schema, a wrong shape, weights or activations that are not finite, or a vocabulary that does not fit the embedding.
     """
     folder = find(name, home)
     config, languages, peer = files.read_config(folder / "config.json")
@@ -187,7 +185,7 @@ def load(name: str = "en-fr", device: str | torch.device = "cpu", home: Path | N
     counts = files.read_counts(folder / "counts.json", config)
     seen = files.read_seen(folder / "seen.json")
     trust = files.read_trust(folder / "faithfulness.json")
-    with torch.device("meta"):  # shapes alone: what config.json asks for is held against the file before it takes memory
+    with torch.device("meta"):  # shapes only: compared with the file before any memory is allocated
         expected = {key: tuple(p.shape) for key, p in build(config).named_parameters()}
     state = files.read_weights(folder / "model.safetensors", expected)
     means = files.read_means(folder / "means.safetensors", config)
@@ -205,8 +203,10 @@ def load(name: str = "en-fr", device: str | torch.device = "cpu", home: Path | N
 
 @torch.inference_mode()
 def _check_numbers(model: Transformer, path: Path) -> None:
-    """CheckpointError where a pass over tokens from all of the vocabulary gives a number that is not finite: finite weights
-    may be too large to be computed with."""
+    """Raises CheckpointError where a pass over tokens of all the vocabulary gives a number that is not finite.
+
+    Finite weights may be so large that a pass overflows.
+    """
     config, probe = model.config, Probe("full")
     length = config.longest(PROBED)
     source, outputs = (
@@ -227,19 +227,19 @@ def _check_numbers(model: Transformer, path: Path) -> None:
 
 
 def save_means(means: dict[Site, torch.Tensor], folder: Path) -> None:
-    """Writes the heads' means, [H,K] a site, into a checkpoint's folder, as float32. Raises OSError or SafetensorError."""
+    """Writes the mean z of the heads, [H,K] a site, as float32. Raises OSError or SafetensorError."""
     temporary = folder / "means.safetensors.new"
     save_file({f"{site.kind}.{site.layer}": mean.cpu().float().contiguous() for site, mean in means.items()}, temporary)
     os.replace(temporary, folder / "means.safetensors")
 
 
 def _stored(weight: torch.Tensor, exact: bool) -> torch.Tensor:
-    """A parameter as it is stored."""
+    """Returns a parameter in the stored precision."""
     plain = weight.detach().cpu().float().contiguous()
     half = plain.half()
     return plain if exact and not half.float().equal(plain) else half
 
 
 def _stored_keys(model: Transformer) -> list[str]:
-    """Names of the parameters that are stored: of tied ones, the first."""
+    """Returns the names of the stored parameters; tied parameters are stored once, under the first name."""
     return [key for key, _ in model.named_parameters()]

@@ -1,4 +1,4 @@
-"""The files of a checkpoint, each read and checked before anything is made of it: its size, its form, and its numbers."""
+"""Readers of the files of a checkpoint; each checks size, form and numbers first."""
 
 from __future__ import annotations
 
@@ -26,21 +26,21 @@ from .text.corpus_stats import Seen
 from .text.faithfulness_result import Trust
 from .text.foreign_tokenizer import load as load_tokenizer
 from .text.tokenizer import Tokenizer
-from .text.warning_calibration import read as read_worth
+from .text.warning_calibration import read as read_calibration
 from .text.warning_calibration import read_signs
 from .trace import Site
 
 SCHEMA = 1
-MOST = {  # bytes of each file; that of weights follows from the config
+MOST = {  # bytes of each file; the limit of weights follows from the config
     "config.json": MEGABYTE,
     "metrics.json": 16 * MEGABYTE,
     "counts.json": 64 * MEGABYTE,
     "seen.json": 64 * MEGABYTE,
     "faithfulness.json": MEGABYTE,
 }
-NUMBERS = {"F16": 2, "BF16": 2, "F32": 4, "F64": 8}  # what weights may be stored as: bytes each
-HEADER = 16 * MEGABYTE  # of a file of weights
-SCORES = {  # what a test was measured in: the most that it can be, and what was counted
+NUMBERS = {"F16": 2, "BF16": 2, "F32": 4, "F64": 8}  # bytes of a number, by the dtype of stored weights
+HEADER = 16 * MEGABYTE  # limit of the header of a weights file
+SCORES = {  # maximum and count fields of each test score
     "bits_per_character": (10_000, ("characters",)),
     "accuracy": (1, ("sentences",)),
     "bleu": (100, ("sentences", "beam")),
@@ -49,7 +49,7 @@ MAX_WEIGHT = 65504.0  # the largest number of float16
 
 
 class CheckpointError(ValueError):
-    """A checkpoint that cannot be used; the text names the file, the key, the value found and the value expected."""
+    """A checkpoint that cannot be used; the message has the file, the key, the value and the expected value."""
 
 
 def _read_json(path: Path) -> Any:
@@ -66,14 +66,14 @@ def _missing(path: Path) -> CheckpointError:
 
 
 def read_config(path: Path) -> tuple[ModelConfig, tuple[str, str], str | None]:
-    """The model's config, its two languages and the name of its peer, if it has one."""
-    if said := foreign_checkpoints.told(path.parent):
-        raise CheckpointError(said)
+    """Returns the configuration, the two languages and the name of the peer, if any."""
+    if message := foreign_checkpoints.told(path.parent):
+        raise CheckpointError(message)
     values = _read_json(path)
-    found = values.get("schema") if isinstance(values, dict) else None
-    if not is_whole(found) or found != SCHEMA:
+    schema = values.get("schema") if isinstance(values, dict) else None
+    if not is_whole(schema) or schema != SCHEMA:
         raise CheckpointError(
-            f"{path}: 'schema' is {shown(found)}; expected {SCHEMA}. "
+            f"{path}: 'schema' is {shown(schema)}; expected {SCHEMA}. "
             "The checkpoint belongs to another version of this program."
         )
     try:
@@ -95,7 +95,7 @@ def read_config(path: Path) -> tuple[ModelConfig, tuple[str, str], str | None]:
 
 
 def read_tokenizer(path: Path, rows: int) -> Tokenizer:
-    """A vocabulary of as many tokens as the embedding has rows."""
+    """Returns a tokenizer with one token for each row of the embedding."""
     try:
         tokenizer = load_tokenizer(path)
     except FileNotFoundError:
@@ -112,10 +112,10 @@ def read_tokenizer(path: Path, rows: int) -> Tokenizer:
 
 
 def read_weights(path: Path, expected: dict[str, tuple[int, ...]]) -> dict[str, torch.Tensor]:
-    """Tensors of these names and shapes, as float32. Names, shapes and kinds of number are compared before any is read."""
-    most = HEADER + sum(max(NUMBERS.values()) * torch.Size(shape).numel() for shape in expected.values())
+    """Returns the tensors of these names and shapes, as float32. Names, shapes and dtypes are checked before reading."""
+    max_bytes = HEADER + sum(max(NUMBERS.values()) * torch.Size(shape).numel() for shape in expected.values())
     try:
-        opened(path, most).close()
+        opened(path, max_bytes).close()
         with safe_open(path, framework="pt") as stored:
             _check_names(path, stored.keys(), expected)
             for key, shape in expected.items():
@@ -126,8 +126,8 @@ def read_weights(path: Path, expected: dict[str, tuple[int, ...]]) -> dict[str, 
     except FileError as fault:
         raise CheckpointError(f"{fault}; copy the file again.") from None
     except (SafetensorError, OSError) as fault:
-        said = " ".join(str(fault).split())[:200]
-        raise CheckpointError(f"{path} is truncated or damaged ({said}); copy the file again.") from None
+        reason = " ".join(str(fault).split())[:200]
+        raise CheckpointError(f"{path} is truncated or damaged ({reason}); copy the file again.") from None
     for key, tensor in state.items():
         if bad := int((~tensor.isfinite()).sum()):
             raise CheckpointError(f"{path}: {key!r} holds {bad} values that are NaN or infinite; expected finite numbers.")
@@ -138,8 +138,8 @@ def read_weights(path: Path, expected: dict[str, tuple[int, ...]]) -> dict[str, 
     return state
 
 
-def _check_names(path: Path, found: Iterable[str], expected: dict[str, tuple[int, ...]]) -> None:
-    present = set(found)
+def _check_names(path: Path, keys: Iterable[str], expected: dict[str, tuple[int, ...]]) -> None:
+    present = set(keys)
     if missing := [key for key in expected if key not in present]:
         raise CheckpointError(f"{path}: {missing[0]!r} is missing; expected {expected[missing[0]]} by config.json.")
     if extra := sorted(present - set(expected)):
@@ -148,8 +148,8 @@ def _check_names(path: Path, found: Iterable[str], expected: dict[str, tuple[int
 
 def _check_form(path: Path, key: str, stored: Any, shape: tuple[int, ...]) -> None:
     if tuple(stored.get_shape()) != shape:
-        found = f"({', '.join(map(str, stored.get_shape()[:9]))})"
-        raise CheckpointError(f"{path}: {key!r} has the shape {found}; expected {shape} by config.json.")
+        stored_shape = f"({', '.join(map(str, stored.get_shape()[:9]))})"
+        raise CheckpointError(f"{path}: {key!r} has the shape {stored_shape}; expected {shape} by config.json.")
     if stored.get_dtype() not in NUMBERS:
         raise CheckpointError(
             f"{path}: {key!r} holds numbers of the kind {stored.get_dtype()}; expected {', '.join(NUMBERS)}."
@@ -157,7 +157,7 @@ def _check_form(path: Path, key: str, stored: Any, shape: tuple[int, ...]) -> No
 
 
 def read_means(path: Path, config: ModelConfig) -> dict[Site, torch.Tensor]:
-    """The heads' means, [H,K] a site; none where there is no such file."""
+    """Returns the mean z of the heads, [H,K] a site; empty where the file is absent."""
     if not os.path.lexists(path):
         return {}
     sites = [Site(kind, layer) for kind, layers in config.layers.items() for layer in range(layers)]
@@ -166,13 +166,13 @@ def read_means(path: Path, config: ModelConfig) -> dict[Site, torch.Tensor]:
 
 
 def read_metrics(path: Path) -> dict[str, Any]:
-    """The scores; those that the lab tells have been checked."""
+    """Returns the scores; those that pages display are checked."""
     values = _read_json(path) if os.path.lexists(path) else {}
     if not isinstance(values, dict):
         raise CheckpointError(f"{path}: the content is a {type(values).__name__}; expected an object with the scores.")
     try:
         _check_scores(values)
-        read_worth(values)
+        read_calibration(values)
         read_signs(values)
         read_aligned(values)
     except ValueError as fault:
@@ -181,7 +181,7 @@ def read_metrics(path: Path) -> dict[str, Any]:
 
 
 def _check_scores(values: dict[str, Any]) -> None:
-    """What `python -m model evaluate --record test` writes, where it is there."""
+    """Checks the results of `python -m model evaluate --record test`, where present."""
     for key in ("test", "test_all_references"):
         if (test := values.get(key)) is not None:
             _check_score(key, test)
@@ -191,10 +191,10 @@ def _check_score(key: str, test: Any) -> None:
     if not isinstance(test, dict):
         raise ValueError(f"{key!r} is {shown(test)}; expected an object with the scores")
     score = next((name for name in SCORES if name in test), "bleu")
-    most, counts = SCORES[score]
-    found = test.get(score)
-    if not ((is_whole(found) or isinstance(found, float)) and 0 <= found <= most):
-        raise ValueError(f"{key!r}: {score!r} is {shown(found)}; expected a number from 0 to {most}")
+    maximum, counts = SCORES[score]
+    value = test.get(score)
+    if not ((is_whole(value) or isinstance(value, float)) and 0 <= value <= maximum):
+        raise ValueError(f"{key!r}: {score!r} is {shown(value)}; expected a number from 0 to {maximum}")
     for name in counts:
         count = test.get(name, 1 if name == "beam" else None)
         if not (is_count(count) and count):
@@ -202,20 +202,20 @@ def _check_score(key: str, test: Any) -> None:
 
 
 def read_counts(path: Path, config: ModelConfig) -> dict[str, tuple[int, ...]]:
-    """How often training had each token of each side; empty where there is no such file."""
+    """Returns the training count of each token of each side; empty where the file is absent."""
     if not os.path.lexists(path):
         return {}
     values = _read_json(path)
     sizes = {"source": config.source_vocab, "target": config.target_vocab}
     for side, size in sizes.items():
-        found = values.get(side) if isinstance(values, dict) else None
-        if not isinstance(found, list) or len(found) != size or not all(map(is_count, found)):
+        counts = values.get(side) if isinstance(values, dict) else None
+        if not isinstance(counts, list) or len(counts) != size or not all(map(is_count, counts)):
             raise CheckpointError(f"{path}: {side!r} is no list of {size} counts, one a token of the vocabulary.")
     return {side: tuple(values[side]) for side in sizes}
 
 
 def read_seen(path: Path) -> Seen | None:
-    """Lengths and words of the training pairs; None where there is no such file."""
+    """Returns lengths and words of the training pairs; None where the file is absent."""
     if not os.path.lexists(path):
         return None
     values = _read_json(path)
@@ -226,11 +226,11 @@ def read_seen(path: Path) -> Seen | None:
 
 
 def read_trust(path: Path) -> Trust | None:
-    """Which reading of the source words deserves trust; None where there is no such file."""
+    """Returns the measured faithfulness of the readings; None where the file is absent."""
     if not os.path.lexists(path):
         return None
     values = _read_json(path)
     try:
         return Trust.from_dict(values)
     except ValueError as fault:
-        raise CheckpointError(f"{path}: {fault}. Measure anew: python -m model report faithfulness.") from None
+        raise CheckpointError(f"{path}: {fault}. Measure again: python -m model report faithfulness.") from None

@@ -1,12 +1,12 @@
-"""What a model is made of, and how it is trained: two frozen records, checked when they are made.
+"""The configurations of a model and of its training: two frozen dataclasses that check their values.
 
-Shapes throughout the package are written with these letters (see docs of each function):
+The package writes shapes with these letters:
 
     B batch   H heads   T query length   S key length   D d_model   K head dimension (D / H)   F d_ff   V vocabulary
 
-This module imports no torch, so that a web page can read it before the network is loaded.
-
-What may stand between the two products of a feed-forward layer. No torch here; `model.network.layers` computes them."""
+This module imports no torch, so that a page can read it before the network is loaded. `model.network` computes the
+activations and the position schemes that are described here.
+"""
 
 from __future__ import annotations
 
@@ -21,27 +21,21 @@ from .io.limits import MAX_WEIGHTS, check
 
 @dataclass(frozen=True)
 class Activation:
-    """An activation, as far as it can be told without a tensor."""
+    """The description of an activation in a feed-forward layer."""
 
     name: str
     title: str
-    does: str  # to the numbers of the wide layer, to be read behind its title
-    as_step: str  # the same with its formula, as the rest of a sentence
-    gated: bool = False  # a second matrix of the same shape makes the factor of each number
+    does: str  # effect on the numbers of the wide layer, written after the title
+    as_step: str  # effect with its formula, as the rest of a sentence
+    gated: bool = False  # a second matrix of the same shape computes a factor for each number
 
 
 ACTIVATIONS: dict[str, Activation] = {
-    made.name: made
-    for made in (
+    activation.name: activation
+    for activation in (
         Activation("relu", "ReLU", "cuts off what is below 0", ", sets the negative ones to 0 (ReLU)"),
         Activation("gelu", "GELU", "damps what is below 0", ", bends them by GELU"),
-        Activation(
-            "swiglu",
-            "SwiGLU",
-            "damps what is below 0",
-            " twice, one gating the other (SwiGLU)",
-            gated=True,
-        ),
+        Activation("swiglu", "SwiGLU", "damps what is below 0", " twice, one gating the other (SwiGLU)", gated=True),
         Activation(
             "gelu_tanh",
             "GELU (tanh)",
@@ -54,51 +48,52 @@ ACTIVATIONS: dict[str, Activation] = {
 
 
 def equal_width(d_model: int, d_ff: int) -> int:
-    """The inner width at which a gated network has as many parameters as a plain one of width `d_ff`, or nearly: with
-    biases, (3 d_model + 2) w + d_model against (2 d_model + 1) d_ff + d_model. Without them it is two thirds of it (Shazeer
-    2020, section 2).
+    """Returns the inner width w at which a gated network has about as many parameters as a plain one of width `d_ff`.
+
+    With biases these are (3 d_model + 2) w + d_model and (2 d_model + 1) d_ff + d_model. Without biases w is two thirds
+    of `d_ff` (Shazeer 2020, section 2).
     """
     return max(1, round(d_ff * (2 * d_model + 1) / (3 * d_model + 2)))
 
 
 PAD, START, END = 0, 1, 2  # ids of the control tokens, the same in every vocabulary
 CONTROL_TOKENS = ("<pad>", "<s>", "</s>")
-MASK_TOKEN = "<mask>"  # a blank: the control token behind them in the vocabulary of a model that fills in
+MASK_TOKEN = "<mask>"  # a blank: the control token after these in the vocabulary of a masked language model
 MAX_TOKENS = 128  # longest source and longest target, `</s>` included
 MAX_LANGUAGE = 40  # characters of a language's name, and of a label's
 MAX_CLASSES = 100  # labels of a classifier
-MAX_CHARACTERS = 20_000  # of a text, before it is split or tokenised: both may take time that grows with its square
+MAX_CHARACTERS = 20_000  # of a text before it is split or tokenised: the time of both may grow quadratically
 
 
 def is_language(value: Any) -> bool:
-    """True for what a language, or a label of texts, may be called: it is written beside every text of it."""
+    """True for a valid name of a language or of a label."""
     return isinstance(value, str) and bool(value.strip()) and value.isprintable() and len(value) <= MAX_LANGUAGE
 
 
 @dataclass(frozen=True)
 class Scheme:
-    """A scheme of positions, as far as it can be described without a tensor; `model.network.positions` computes it."""
+    """The description of a position scheme; `model.network.positions` computes it."""
 
     name: str
     formula: str  # as markup
-    adds: str = ""  # what it does to the embeddings, a sentence; empty where nothing is added
-    attends: str = ""  # what it does inside self-attention, a sentence; empty where nothing is done
+    adds: str = ""  # effect on the embeddings, a sentence; empty where nothing is added
+    attends: str = ""  # effect inside self-attention, a sentence; empty where there is none
     has_table: bool = False  # a table of `max_positions` rows is trained
     even: str = ""  # the size that must be even, if any: d_model or head_dim
-    halves: bool = False  # a pair of dimensions is one of each half of the vector, and not two neighbours
+    halves: bool = False  # pair i has dimensions i and d/2 + i of the vector, not two neighbours
 
     def limit(self, max_positions: int) -> int | None:
-        """Returns the number of positions that the scheme has; None for a formula, which has one for every position."""
+        """Returns the number of positions that the scheme has; None for a formula, which has no limit."""
         return max_positions if self.has_table else None
 
     def width(self, d_model: int, head_dim: int) -> int:
-        """Returns the width of the vectors that it acts on: of embeddings, or of a head's queries and keys."""
+        """Returns the width of the vectors that the scheme changes: embeddings, or queries and keys of a head."""
         return d_model if self.adds else head_dim
 
 
 SCHEMES: dict[str, Scheme] = {
-    made.name: made
-    for made in (
+    scheme.name: scheme
+    for scheme in (
         Scheme(
             "sinusoidal",
             "PE(p, 2i) = sin(p / base<sup>2i/d</sup>), PE(p, 2i+1) = cos(p / base<sup>2i/d</sup>), added",
@@ -126,8 +121,7 @@ SCHEMES: dict[str, Scheme] = {
         ),
     )
 }
-# Which kinds of attention a model of each family has.
-FAMILIES: dict[str, tuple[str, ...]] = {
+FAMILIES: dict[str, tuple[str, ...]] = {  # the kinds of attention of each family
     "encoder-decoder": ("encoder", "decoder", "cross"),
     "encoder-only": ("encoder",),
     "decoder-only": ("decoder",),
@@ -154,18 +148,18 @@ def _from_dict(cls: type, values: Any) -> Any:
     required = {f.name for f in dataclasses.fields(cls) if f.default is dataclasses.MISSING}
     if missing := sorted(required - set(values)):
         raise ValueError(f"the field {missing[0]!r} is missing")
-    lists = {f.name for f in dataclasses.fields(cls) if f.type == "tuple[str, ...]"}  # what JSON has for them
+    lists = {f.name for f in dataclasses.fields(cls) if f.type == "tuple[str, ...]"}  # JSON has lists, not tuples
     return cls(**{n: tuple(value) if n in lists and isinstance(value, list) else value for n, value in values.items()})
 
 
 @dataclass(frozen=True)
 class ModelConfig:
-    """Every choice that decides which parameters a model has and what its forward pass computes.
+    """The configuration that decides the parameters and the forward pass of a model.
 
-    Defaults are the shipped checkpoint's: pre-norm with a final norm, sinusoidal positions, one joint vocabulary whose
-    embedding is also the output projection (Vaswani et al. 2017, section 3.4).
+    The defaults are those of the shipped checkpoint: pre-norm with a final norm, sinusoidal positions, and one joint
+    vocabulary whose embedding is also the output projection (Vaswani et al. 2017, section 3.4).
 
-    Raises ValueError, naming the field, the value and what was expected.
+    Raises ValueError with the field, its value and the expected value.
     """
 
     source_vocab: int
@@ -175,7 +169,7 @@ class ModelConfig:
     d_model: int = 256
     heads: int = 8
     encoder_layers: int = 4
-    decoder_layers: int = 4  # 0 in a family that has no decoder, as encoder_layers where there is no encoder
+    decoder_layers: int = 4  # 0 in a family without a decoder; encoder_layers is 0 without an encoder
     d_ff: int = 1024
     positions: str = "sinusoidal"  # one of `SCHEMES`
     max_positions: int = 512  # rows of a learned table; the other kinds have no limit
@@ -184,21 +178,21 @@ class ModelConfig:
     norm_first: bool = True  # True: pre-norm; False: post-norm, as in 2017
     final_norm: bool = True  # a norm after the last layer of each stack
     norm_eps: float = 1e-5  # inside the root, as torch has it
-    causal: bool = True  # False: the decoder is trained without its mask, and sees the tokens that it should predict
+    causal: bool = True  # False: the decoder is trained without its mask and sees the tokens that it predicts
     window: int | None = None  # width of sliding-window self-attention; None: unlimited
     dropout: float = 0.1  # embeddings and sub-layer outputs
     attention_dropout: float = 0.0  # attention pattern
     family: str = "encoder-decoder"  # one of `FAMILIES`
     embedding_scale: bool = True  # embeddings are multiplied by sqrt(d_model) before positions are added
-    output_bias: bool = False  # the output projection adds a number of its own to each token's logit
-    embedding_norm: bool = False  # a norm after the positions are added; these three of a model that only reads
+    output_bias: bool = False  # the output projection adds a bias to each logit
+    embedding_norm: bool = False  # a norm after the positions are added; encoder-only, as all fields below
     output_transform: bool = False  # a linear layer, the activation and a norm before the output projection
     source_start: bool = False  # the source begins with `<s>`, as BERT's with [CLS]
-    segments: int = 0  # 2: to each token is added which of two sentences it belongs to; these five too
-    pooler: bool = False  # one vector of the whole text, through a linear layer and tanh
+    segments: int = 0  # 2: a learned vector of the first or second sentence is added to each token
+    pooler: bool = False  # one vector of the full text, through a linear layer and tanh
     pooling: Literal["first", "mean"] = "first"  # the pooler reads the first token's state, or the mean of all
-    follows: bool = False  # what is pooled says of two sentences whether the second follows the first
-    classes: tuple[str, ...] = ()  # the labels of which what is pooled chooses one
+    follows: bool = False  # a next-sentence head reads the pooled vector
+    classes: tuple[str, ...] = ()  # labels of a classifier, which reads the pooled vector
 
     def __post_init__(self) -> None:
         sizes = ("source_vocab", "target_vocab", "d_model", "heads", "d_ff")
@@ -232,7 +226,7 @@ class ModelConfig:
             raise ValueError(f"the model would have {self.weights:,} weights; expected at most {MAX_WEIGHTS:,}")
 
     def _check_pooled(self) -> None:
-        """ValueError for heads that say something of the whole text and have nothing to read."""
+        """Raises ValueError for a head over the full text that has no pooled vector to read."""
         if self.segments not in (0, 2):
             raise ValueError(f"segments is {shown(self.segments)}; expected 0 or 2")
         for name, without in (("follows", False), ("classes", ()), ("pooling", "first")):
@@ -251,26 +245,26 @@ class ModelConfig:
 
     @property
     def kinds(self) -> tuple[str, ...]:
-        """The kinds of attention that this family has, in the order in which they are shown."""
+        """The kinds of attention of this family, in display order."""
         return FAMILIES[self.family]
 
     @property
     def layers(self) -> dict[str, int]:
-        """How many layers each kind of attention has, in the order in which they are shown."""
+        """Number of layers of each kind of attention, in display order."""
         return {kind: self.encoder_layers if kind == "encoder" else self.decoder_layers for kind in self.kinds}
 
     @property
     def two_in_one(self) -> bool:
-        """Whether one table embeds two languages, that of the source and that of the target."""
+        """True where one table embeds the source language and the target language."""
         return self.joint_vocab and "cross" in self.kinds
 
     @property
     def scheme(self) -> Scheme:
-        """What is known of its positions."""
+        """The position scheme."""
         return SCHEMES[self.positions]
 
     def longest(self, length: int) -> int:
-        """Returns the length of the longest text of at most `length` tokens that has a position for each of them."""
+        """Returns the largest number of tokens, up to `length`, that all have a position."""
         return min(length, self.scheme.limit(self.max_positions) or length)
 
     @property
@@ -280,10 +274,12 @@ class ModelConfig:
 
     @property
     def weights(self) -> int:
-        """How many numbers the matrices and tables of the model hold, before any is made; biases and norms come on top."""
-        sides = 1 if self.joint_vocab else 2
-        rows = self.source_vocab * (sides == 2) + self.target_vocab * (1 if self.tied_output else 2)
-        rows += self.max_positions * len({kind for kind in self.kinds if kind != "cross"}) * self.scheme.has_table
+        """Number of weights in the matrices and tables, without biases and norms."""
+        rows = self.target_vocab * (1 if self.tied_output else 2)
+        if not self.joint_vocab:
+            rows += self.source_vocab
+        if self.scheme.has_table:
+            rows += self.max_positions * len({kind for kind in self.kinds if kind != "cross"})
         attentions, stacks = sum(self.layers.values()), self.encoder_layers + self.decoder_layers
         rows += self.d_model * (self.output_transform + self.pooler) + self.segments + 2 * self.follows + len(self.classes)
         matrices = 3 if ACTIVATIONS[self.activation].gated else 2
@@ -294,13 +290,13 @@ class ModelConfig:
 
     @classmethod
     def from_dict(cls, values: Any) -> ModelConfig:
-        """Inverse of `to_dict`; ValueError on unknown, missing or unfit fields."""
+        """Inverse of `to_dict`. Raises ValueError for unknown, missing or invalid fields."""
         return _from_dict(cls, values)
 
 
 @dataclass(frozen=True)
 class TrainConfig:
-    """How a run is trained. Steps are optimiser steps; tokens are target tokens that are not padding."""
+    """The configuration of a training run. Steps are optimiser steps; tokens are target tokens without padding."""
 
     vocab_size: int = 8000
     epochs: int = 9
@@ -314,18 +310,18 @@ class TrainConfig:
     seed: int = 1
     precision: Literal["auto", "float32", "bfloat16"] = "auto"
     first_target_epochs: int = 0  # the last epochs see only the first target of each source
-    joined_share: float = 0.0  # for each pair so many made of 2 to 5 random ones, others in every epoch
-    renamed_share: float = 0.0  # for each pair so many with made-up names, others in every epoch
-    renumbered_share: float = 0.0  # the same with other numbers
-    phrase_share: float = 0.0  # for each pair so many words and phrases that translate each other, others in every epoch
-    bpe_dropout: float = 0.0  # how likely a merge is passed over where a word of training is cut, others in every epoch
-    masked: float = 0.15  # share of a text's tokens that a model which fills in is to tell
-    whole_words: bool = False  # it is to tell all tokens of a word, or none
-    typed_copies: int = 0  # one pair in so many stands again as people type it; 0: none
+    joined_share: float = 0.0  # per pair, examples joined from 2 to 5 random pairs, new in every epoch
+    renamed_share: float = 0.0  # per pair, copies with invented names, new in every epoch
+    renumbered_share: float = 0.0  # per pair, copies with other numbers, new in every epoch
+    phrase_share: float = 0.0  # per pair, aligned words and phrases, new in every epoch
+    bpe_dropout: float = 0.0  # probability to skip a merge of a training word, new in every epoch
+    masked: float = 0.15  # share of the tokens that a masked language model predicts
+    whole_words: bool = False  # all tokens of a word are masked together
+    typed_copies: int = 0  # one pair in this many has a copy as people type it; 0: none
     validate_every: int = 1000
-    average: int = 5  # what is validated and kept is the mean of the weights at so many last validations
+    average: int = 5  # validated and saved weights are the mean over this many last validations
     keep: Literal["best", "last"] = "best"  # of the validations: the lowest dev loss, or the last
-    patience: int = 0  # validations without a lower dev loss after which the run ends; 0: it goes to the end
+    patience: int = 0  # validations without a lower dev loss before the run stops; 0: no early stop
     log_every: int = 50
     save_minutes: float = 4.0
 
@@ -349,5 +345,5 @@ class TrainConfig:
 
     @classmethod
     def from_dict(cls, values: Any) -> TrainConfig:
-        """Inverse of `to_dict`; ValueError on unknown, missing or unfit fields."""
+        """Inverse of `to_dict`. Raises ValueError for unknown, missing or invalid fields."""
         return _from_dict(cls, values)

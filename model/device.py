@@ -1,4 +1,4 @@
-"""Which processor computes."""
+"""The devices that compute: CPU, CUDA and MPS."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from torch import Tensor
 
 
 def available() -> tuple[str, ...]:
-    """Names of the devices of this machine, the preferred one first; `cpu` is always the last.
+    """Returns the names of the available devices, the preferred one first and `cpu` last.
 
-    `cuda` is the first graphics card; where there are several, each has a name with its number too, from `cuda:0`.
+    `cuda` is the first graphics card. Several cards also have numbered names, from `cuda:0`.
     """
     names = []
     if torch.cuda.is_available():
@@ -24,7 +24,7 @@ def available() -> tuple[str, ...]:
 
 
 def choose(name: str = "auto") -> torch.device:
-    """`auto` is the first that is available; ValueError for a device that this machine does not have."""
+    """Returns a device by name; `auto` is the preferred one. Raises ValueError for a device that is not available."""
     names = available()
     only = name == "cuda:0" and "cuda" in names
     if name != "auto" and name not in names and not only:
@@ -44,9 +44,10 @@ def _cpu_bfloat16() -> bool:
 
 
 def keep_freed_memory() -> None:
-    """Tells glibc to keep what is freed instead of handing it back to the system at every step: 1.5 times the
-    speed on two cores (benchmarks/training_tricks.py), for the large tensors of a step are otherwise paged in anew each
-    time. Elsewhere it does nothing.
+    """Makes glibc keep freed memory instead of returning it to the system; does nothing elsewhere.
+
+    Training is 1.5 times as fast on two cores (benchmarks/training_tricks.py), because large tensors are not paged in again
+    at every step.
     """
     if sys.platform != "linux" or not hasattr(libc := ctypes.CDLL(None), "mallopt"):
         return
@@ -56,7 +57,7 @@ def keep_freed_memory() -> None:
 
 
 def random_state(device: torch.device) -> dict[str, Tensor]:
-    """Where the random numbers of the CPU, and of another device, are."""
+    """Returns the states of the random number generators of the CPU and of another device."""
     state = {"cpu": torch.get_rng_state()}
     if device.type == "cuda":
         state["cuda"] = torch.cuda.get_rng_state(device)
@@ -66,7 +67,7 @@ def random_state(device: torch.device) -> dict[str, Tensor]:
 
 
 def set_random_state(device: torch.device, state: dict[str, Tensor]) -> None:
-    """Goes on from what `random_state` gave, as far as it was taken on this kind of device."""
+    """Restores the states of `random_state`; states of another kind of device are ignored."""
     torch.set_rng_state(state["cpu"].cpu())
     if device.type == "cuda" and "cuda" in state:
         torch.cuda.set_rng_state(state["cuda"].cpu(), device)

@@ -1,4 +1,4 @@
-"""What a model does with a text, and the words for it: declared once, for pages and notes."""
+"""The tasks of models and the words that pages and notes use for them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from .config import FAMILIES
 
-_SCORED = {  # whose log-probability it is, in words, by `Task.scored_tokens`
+_SCORED = {  # the scored tokens in words, by `Task.scored_tokens`
     "target": "",
     "continuation": " of the continuation",
     "blanks": " of what was filled in",
@@ -18,29 +18,29 @@ _SCORED = {  # whose log-probability it is, in words, by `Task.scored_tokens`
 
 @dataclass(frozen=True)
 class Task:
-    """The words for what a model does. The first page is called after it."""
+    """The words for the task of a model. The first page has its title."""
 
     family: str  # one of `FAMILIES`
     title: str  # of the first page
-    question: str  # that it answers
-    line: str  # what is to be seen there, in one line
-    keys: str  # what the arrow keys do there
-    verb: str  # on the button beside the text
-    box: str  # what is to be typed
-    text: str  # what that is, in a word
-    made: str  # what comes of it, in a word
-    doing: str  # while it is computed
-    own: str  # on the button that lets the model do it
-    needs: str = ""  # why what is made for two texts is not there: the model has one
-    judges: bool = False  # it gives the whole text one of its labels
+    question: str  # that the page answers
+    line: str  # the content of the page, in one line
+    keys: str  # effect of the arrow keys
+    verb: str  # on the button next to the text
+    box: str  # label of the input
+    text: str  # noun for the input
+    made: str  # noun for the output
+    doing: str  # progress label
+    own: str  # on the button that runs the model
+    needs: str = ""  # reason why pages for a source and a target are not available
+    judges: bool = False  # the model gives the full text one label
 
     @property
     def writes(self) -> bool:
-        """Whether it chooses tokens one after the other."""
+        """True where the model generates tokens one after the other."""
         return "decoder" in FAMILIES[self.family]
 
     def scored_tokens(self, has_blanks: bool = False) -> str:
-        """Names the tokens whose log-probabilities are summed: `target`, `continuation`, `blanks`, `text` or `label`.
+        """Returns the name of the scored tokens: `target`, `continuation`, `blanks`, `text` or `label`.
 
         A language model is scored on the continuation alone. The prompt is given, not generated: an edit may make it more
         probable and the generated text less, and the sum of both would hide that.
@@ -52,23 +52,23 @@ class Task:
         return "blanks" if has_blanks else "text"
 
     def scored(self, has_blanks: bool = False) -> str:
-        """Names the sum over the `scored_tokens`, in words."""
+        """Returns the description of the summed log-probability of the `scored_tokens`."""
         return f"log-probability{_SCORED[self.scored_tokens(has_blanks)]}"
 
     @property
     def splits(self) -> bool:
-        """Whether a text may be read sentence by sentence, as one batch."""
+        """True where a text can be split into the sentences of one batch."""
         return self.reads and self.writes
 
     @property
     def reads(self) -> bool:
-        """Whether an encoder reads the text."""
+        """True where an encoder reads the text."""
         return "encoder" in FAMILIES[self.family]
 
 
 TASKS: dict[str, Task] = {
-    made.family: made
-    for made in (
+    task.family: task
+    for task in (
         Task(
             "encoder-decoder",
             "Translate",
@@ -133,13 +133,15 @@ JUDGES = Task(  # an encoder whose config has labels
 
 
 def task_in(family: str, classes: Collection[str] = ()) -> Task:
-    """The task of a model of a family with these labels, if it has any; KeyError for a family that there is not."""
+    """Returns the task of a family with these labels, if any. Raises KeyError for an unknown family."""
     return JUDGES if classes else TASKS[family]
 
 
 def task_of(kinds: Collection[str], classes: Collection[str] = ()) -> Task:
-    """The task of a model by the kinds of attention and the labels that it has; ValueError where no family has just these
-    kinds."""
+    """Returns the task of a model with these kinds of attention and labels.
+
+    Raises ValueError where no family has exactly these kinds.
+    """
     for family, own in FAMILIES.items():
         if set(own) == set(kinds):
             return task_in(family, classes)

@@ -1,6 +1,6 @@
-"""What one forward pass computed, as a value: recorded into a Probe, frozen into a Trace.
+"""The record of one forward pass: a Probe collects it, a Trace holds it as an immutable value.
 
-A Probe is an argument of the call, never a hook: one model serves all visitors' threads, and nothing is left on it.
+A Probe is an argument of the call and not a hook, because the threads of all visitors share one model.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ MAPS = ("scores", "pattern", "mask")
 
 @dataclass(frozen=True)
 class SiteKind:
-    """A kind of attention: what it is called, whose layers it belongs to, and which side's tokens ask and answer."""
+    """A kind of attention: its names, its stack, and the sides of its queries and keys."""
 
     kind: Kind
     code: str  # in links and on the command line
@@ -39,47 +39,47 @@ class SiteKind:
 
     @property
     def is_self(self) -> bool:
-        """True where the tokens that ask are those that answer: self-attention."""
+        """True for self-attention: queries and keys are of the same side."""
         return self.queries == self.keys
 
     @property
     def sublayer(self) -> Part:
-        """Its place within a layer."""
+        """The sub-layer of a layer that computes it."""
         return "self" if self.is_self else "cross"
 
 
 SITE_KINDS: dict[str, SiteKind] = {
-    made.kind: made
-    for made in (
+    entry.kind: entry
+    for entry in (
         SiteKind("encoder", "enc", "encoder self-attention", "encoder", "encoder", "source", "source"),
         SiteKind("decoder", "dec", "decoder self-attention", "decoder", "decoder", "target", "target"),
         SiteKind("cross", "cross", "cross-attention", "cross-attention", "decoder", "target", "source"),
     )
-}  # in the order in which they are shown
+}  # in display order
 KINDS: tuple[Kind, ...] = tuple(SITE_KINDS)  # type: ignore[assignment]
 
 
 def site_kind(kind: str) -> SiteKind:
-    """The entry of a kind of attention; ValueError for one that does not exist."""
+    """Returns the entry of a kind of attention. Raises ValueError for an unknown kind."""
     if kind not in SITE_KINDS:
         raise ValueError(f"the kind of attention is {kind!r}; expected one of {', '.join(SITE_KINDS)}")
     return SITE_KINDS[kind]
 
 
 class Site(NamedTuple):
-    """Where attention happens: a kind of attention with a layer from 0."""
+    """A layer (from 0) of a kind of attention."""
 
     kind: Kind
     layer: int
 
     @property
     def of(self) -> SiteKind:
-        """What is known of its kind."""
+        """The entry of its kind."""
         return SITE_KINDS[self.kind]
 
 
 class Sublayer(NamedTuple):
-    """What one residual connection goes round, in a layer from 0."""
+    """A sub-layer with its residual connection; layers count from 0."""
 
     stack: Stack
     layer: int
@@ -94,8 +94,11 @@ class Streams(NamedTuple):
 
 
 class Probe:
-    """Collects what a forward pass offers. Level `maps` keeps scores, pattern and mask of every site; `full` keeps
-    queries, keys, values, z and the residual streams as well, for `layer` alone where one is named."""
+    """Collects the tensors of a forward pass.
+
+    Level `maps` stores scores, pattern and mask of every site. Level `full` also stores queries, keys, values, z and the
+    residual streams, of one `layer` or of all.
+    """
 
     def __init__(self, level: Literal["maps", "full"] = "maps", layer: int | None = None) -> None:
         if level not in ("maps", "full"):
@@ -104,29 +107,29 @@ class Probe:
         self.layer = layer
         self.records: dict[Site, dict[str, Tensor]] = {}
         self.streams: dict[Sublayer, Streams] = {}
-        self.memory: Tensor | None = None  # [B,S,D]: what cross-attention reads
+        self.memory: Tensor | None = None  # [B,S,D]: encoder output, read by cross-attention
 
-    def _whole(self, layer: int) -> bool:
+    def _is_full(self, layer: int) -> bool:
         return self.level == "full" and self.layer in (None, layer)
 
     def record(self, site: Site, **tensors: Tensor) -> None:
-        """Keeps what this level asks for; a tensor is kept as it is, so it must not be changed in place later."""
-        whole = self._whole(site.layer)
-        kept = {name: t for name, t in tensors.items() if whole or name in MAPS}
-        self.records.setdefault(site, {}).update(kept)
+        """Stores the tensors of this level without a copy, so they must not change in place later."""
+        is_full = self._is_full(site.layer)
+        selected = {name: t for name, t in tensors.items() if is_full or name in MAPS}
+        self.records.setdefault(site, {}).update(selected)
 
     def record_stream(self, place: Sublayer, before: Tensor, after: Tensor) -> None:
-        """Keeps the residual stream on both sides of a sub-layer, at level `full`."""
-        if self._whole(place.layer):
+        """Stores the residual stream before and after a sub-layer, at level `full`."""
+        if self._is_full(place.layer):
             self.streams[place] = Streams(before, after)
 
     def record_memory(self, memory: Tensor) -> None:
-        """Keeps what the encoder hands on, at level `full`."""
+        """Stores the encoder output, at level `full`."""
         if self.level == "full":
             self.memory = memory
 
     def array(self, site: Site, name: str, row: int = 0) -> np.ndarray:
-        """One row of the batch as a read-only float32 (masks: bool) array on the CPU, without the batch dimension."""
+        """Returns one row of the batch as a read-only float32 (masks: bool) CPU array, without the batch dimension."""
         tensor = self.records[site][name][row].detach().cpu()
         array = (tensor if name == "mask" else tensor.float()).numpy().copy()
         array.flags.writeable = False
@@ -135,7 +138,7 @@ class Probe:
 
 @dataclass(frozen=True)
 class Axis:
-    """The tokens along one side of a map: ids, the strings to show, and the word that each belongs to."""
+    """The tokens of one side of a map: ids, labels, and the index of the word of each token."""
 
     ids: tuple[int, ...]
     labels: tuple[str, ...]
@@ -146,7 +149,7 @@ class Axis:
 
     @cached_property
     def sentences(self) -> tuple[int, ...]:
-        """Which of two sentences each token belongs to: 0 up to the first `</s>`, 1 after it; empty where there is one."""
+        """Sentence of each token: 0 up to the first `</s>`, 1 after it; empty for a single sentence."""
         first = self.ids.index(END) if self.ids.count(END) == 2 else None
         return () if first is None else tuple(int(n > first) for n in range(len(self.ids)))
 
@@ -156,12 +159,12 @@ class View:
     """One map with the labels of both axes: values [T,S], queries are rows."""
 
     values: np.ndarray
-    allowed: np.ndarray  # bool [T,S]: what the mask lets through
+    allowed: np.ndarray  # bool [T,S]: True where the mask allows attention
     queries: tuple[str, ...]
     keys: tuple[str, ...]
 
     def __sub__(self, other: View) -> View:
-        """Element by element; ValueError unless both axes carry the same tokens."""
+        """Returns the difference of two maps. Raises ValueError unless both axes have the same tokens."""
         for mine, theirs, name in ((self.queries, other.queries, "queries"), (self.keys, other.keys, "keys")):
             if mine != theirs:
                 raise ValueError(
@@ -172,23 +175,23 @@ class View:
 
 @dataclass(frozen=True)
 class Trace:
-    """Every layer, head and step of one teacher-forced pass: float32 arrays on the CPU, with the tokens of both axes.
+    """All layers, heads and steps of one teacher-forced pass: float32 arrays on the CPU, with the tokens of both axes.
 
     Row t of a decoder map has the input token y(t-1) and predicts y(t); `queries` labels it `input → output`.
     """
 
     source: Axis | None  # None without an encoder
-    inputs: Axis | None  # what the decoder reads: `<s>` y0 y1 ...; None without a decoder
-    outputs: Axis | None  # what it predicts: y0 y1 ... `</s>`
+    inputs: Axis | None  # decoder inputs `<s>` y0 y1 ...; None without a decoder
+    outputs: Axis | None  # predicted tokens y0 y1 ... `</s>`; None without a decoder
     patterns: dict[Site, np.ndarray]  # [H,T,S]
-    scores: dict[Site, np.ndarray]  # [H,T,S], before the mask; empty once they are given up
-    masks: dict[Site, np.ndarray]  # bool [T,S]: what any head may see
+    scores: dict[Site, np.ndarray]  # [H,T,S], before the mask; empty after `without_scores`
+    masks: dict[Site, np.ndarray]  # bool [T,S]: True where any head may attend
     log_probs: np.ndarray = field(repr=False)
-    # [T,V], natural logarithm; without a decoder [S,V], at each source token; of a classifier [1,C], of the whole text
-    head_masks: dict[Site, np.ndarray] = field(default_factory=dict)  # bool [H,T,S], where heads have masks of their own
+    # [T,V], natural logarithm; without a decoder [S,V], at each source token; of a classifier [1,C], of the full text
+    head_masks: dict[Site, np.ndarray] = field(default_factory=dict)  # bool [H,T,S], where the masks of heads differ
     log_totals: np.ndarray | None = field(default=None, repr=False)  # [T]: logsumexp of the logits
-    classes: tuple[str, ...] = ()  # of a classifier: its labels
-    filled: Axis | None = None  # of a model that fills in: the source, with the likeliest token in each blank
+    classes: tuple[str, ...] = ()  # labels of a classifier
+    filled: Axis | None = None  # of a masked language model: the source with the top token in each blank
 
     def __post_init__(self) -> None:
         for site, pattern in self.patterns.items():
@@ -197,16 +200,16 @@ class Trace:
                 raise ValueError(f"{site} has a map of {pattern.shape[1:]}; its tokens say {expected}")
 
     def axis(self, side: Side) -> Axis:
-        """The tokens that a side reads: the source's, or the decoder's inputs; ValueError where the model has none."""
-        found = self.source if side == "source" else self.inputs
-        if found is None:
+        """Returns the source tokens or the decoder inputs. Raises ValueError where the model has none."""
+        axis = self.source if side == "source" else self.inputs
+        if axis is None:
             raise ValueError(f"this model has no {side}")
-        return found
+        return axis
 
     @property
     def predicted(self) -> Axis:
-        """The tokens whose probabilities `log_probs` holds, row by row: the outputs, without a decoder the source's own; of
-        a classifier the likeliest label."""
+        """The predicted tokens, one a row of `log_probs`: the outputs, without a decoder the source tokens, of a classifier
+        the top label."""
         if self.classes:
             label = int(self.log_probs[0].argmax())
             return Axis((label,), (self.classes[label],), (0,))
@@ -214,66 +217,65 @@ class Trace:
 
     @property
     def places(self) -> Axis:
-        """The tokens that one can stand at: those that are predicted, of a classifier those that it reads."""
+        """The tokens that a step can select: the predicted tokens, of a classifier the source tokens."""
         return self.axis("source") if self.classes else self.predicted
 
     @property
     def scored(self) -> Axis:
-        """The tokens that are scored, one a row of `log_probs`: those predicted, in each blank what fills it."""
+        """The scored tokens, one a row of `log_probs`: the predicted tokens, with blanks filled in."""
         return self.predicted if self.filled is None else self.filled
 
     @property
     def blanks(self) -> tuple[int, ...]:
-        """The places of the blanks, from 0; none of a model that fills in none."""
+        """Positions of the blanks, from 0; empty unless the model is a masked language model."""
         pairs = zip(self.scored.ids, self.predicted.ids, strict=True)
         return tuple(n for n, (now, was) in enumerate(pairs) if now != was)
 
     @property
     def inner(self) -> tuple[int, ...]:
-        """The rows that training asks for, from 0: all of them; of a model that fills in not the ends, nor padding."""
+        """Rows that training can score, from 0: all rows; of a masked language model without control tokens."""
         ids = self.predicted.ids
         return tuple(n for n, token in enumerate(ids) if self.filled is None or token not in (PAD, START, END))
 
     @property
     def counted(self) -> tuple[int, ...]:
-        """The rows whose log-probabilities are summed: all of them; of a model that fills in the blanks, without any the
-        tokens of the text, its ends and padding left out."""
+        """Rows whose log-probabilities are summed: the blanks, or without blanks the `inner` rows."""
         return self.blanks or self.inner
 
     @property
     def of_two(self) -> bool:
-        """Whether the source is two sentences."""
+        """True where the source has two sentences."""
         return self.source is not None and bool(self.source.sentences)
 
     def queries(self, site: Site) -> tuple[str, ...]:
-        """The labels of a site's rows."""
+        """Returns the row labels of a site."""
         if site.of.queries == "source" or self.outputs is None:
             return self.axis(site.of.queries).labels
         return tuple(f"{i} → {o}" for i, o in zip(self.axis("target").labels, self.outputs.labels, strict=True))
 
     def keys(self, site: Site) -> tuple[str, ...]:
-        """The labels of a site's columns."""
+        """Returns the column labels of a site."""
         return self.axis(site.of.keys).labels
 
     @property
     def kinds(self) -> tuple[Kind, ...]:
-        """The kinds of attention that this model has, in the order in which they are shown."""
+        """The kinds of attention of this model, in display order."""
         return tuple(kind for kind in KINDS if any(site.kind == kind for site in self.patterns))
 
     def sites(self, kind: str) -> list[Site]:
-        """The sites of a kind, from the first layer on."""
+        """Returns the sites of a kind, ordered by layer."""
         return sorted(site for site in self.patterns if site.kind == kind)
 
     @property
     def same_masks(self) -> bool:
-        """Whether the mask of each kind of site is the same in all its layers."""
+        """True where all layers of each kind have equal masks."""
         kinds = {site.kind for site in self.masks}
         return all(len({self.masks[site].tobytes() for site in self.sites(kind)}) <= 1 for kind in kinds)
 
     def view(self, site: Site, head: int | None = None) -> View:
-        """The pattern of one head, or the mean over heads where `head` is None, with its labels.
+        """Returns the pattern of one head, or the mean over heads where `head` is None, with its labels.
 
-        Raises ValueError for a site or head that this checkpoint does not have.
+        Raises ValueError for a site or a head that this checkpoint does not have.
         """
         if site not in self.patterns:
             layers = [s.layer for s in self.sites(site.kind)]
@@ -285,20 +287,20 @@ class Trace:
         return View(values, self.mask(site, head), self.queries(site), self.keys(site))
 
     def mask(self, site: Site, head: int | None = None) -> np.ndarray:
-        """What a head may see, or any head where `head` is None: bool [T,S]."""
+        """Returns the mask of a head, or of any head where `head` is None: bool [T,S], True where attention is allowed."""
         if head is not None and site in self.head_masks:
             return self.head_masks[site][head]
         return self.masks[site]
 
     @cached_property
     def fully_masked_rows(self) -> tuple[tuple[Site, int], ...]:
-        """Sites and queries, padding left out, that may look at nothing with at least one head."""
-        found = []
+        """Sites and queries, without padding, that have no allowed key in at least one head."""
+        rows = []
         for site, mask in self.masks.items():
             tokens = self.axis(site.of.queries).labels
-            seen = self.head_masks.get(site, mask[None]).any(axis=-1).all(axis=0)  # [T]
-            found += [(site, t) for t, label in enumerate(tokens) if not seen[t] and label != "<pad>"]
-        return tuple(found)
+            has_keys = self.head_masks.get(site, mask[None]).any(axis=-1).all(axis=0)  # [T]
+            rows += [(site, t) for t, label in enumerate(tokens) if not has_keys[t] and label != "<pad>"]
+        return tuple(rows)
 
     @cached_property
     def token_log_probs(self) -> np.ndarray:
@@ -309,13 +311,13 @@ class Trace:
 
     @property
     def logits(self) -> np.ndarray:
-        """What the last layer gives each token before the softmax, [T,V]."""
-        assert self.log_totals is not None, "this trace was made without them"
+        """The logits, [T,V]."""
+        assert self.log_totals is not None, "this trace has no logits"
         return self.log_probs + self.log_totals[:, None]
 
     def logit(self, step: int, token: int) -> float:
-        """One of them."""
-        assert self.log_totals is not None, "this trace was made without them"
+        """Returns the logit of one token at one step."""
+        assert self.log_totals is not None, "this trace has no logits"
         return float(self.log_probs[step, token] + self.log_totals[step])
 
     @property
@@ -325,7 +327,7 @@ class Trace:
 
     @property
     def arrays(self) -> Iterator[np.ndarray]:
-        """All that it holds."""
+        """All arrays of the trace."""
         yield self.log_probs
         if self.log_totals is not None:
             yield self.log_totals
@@ -334,9 +336,9 @@ class Trace:
 
     @property
     def nbytes(self) -> int:
-        """Bytes that the arrays hold."""
+        """Size of the arrays in bytes."""
         return sum(array.nbytes for array in self.arrays)
 
     def without_scores(self) -> Trace:
-        """The same without the scores, for who keeps many."""
+        """Returns a copy without the scores, which takes less memory."""
         return dataclasses.replace(self, scores={})

@@ -1,4 +1,4 @@
-"""What came of a request, as a value: text, trace, tree and notes."""
+"""The result of a request: text, trace, tree and notes."""
 
 from __future__ import annotations
 
@@ -25,60 +25,65 @@ from .request import Request
 
 @dataclass(frozen=True)
 class Change:
-    """Probabilities before the edits and after them: of each of the baseline's tokens, of a classifier of each label."""
+    """Probabilities before and after the edits, of each token of the baseline or each label of a classifier."""
 
     labels: tuple[str, ...]
     before: np.ndarray  # [T]
-    after: np.ndarray  # [comparable]: up to where the translations part
+    after: np.ndarray  # [comparable]: up to the first difference of the translations
 
 
 @dataclass(frozen=True)
 class Analysis:
-    """What came of a request. Where something was edited, `baseline` is the same request without the edits."""
+    """The result of a request. With edits, `baseline` is the result of the request without them."""
 
     request: Request
-    translation: str  # empty for a model that writes nothing
+    translation: str  # empty for a model without a decoder
     trace: Trace
-    tree: Tree | None  # None for a model that decodes nothing
-    hypothesis: Hypothesis | None  # the path of the tree that the trace belongs to
-    rare_words: tuple[RareWord, ...]  # words of the source that training hardly had; none where that is not known
-    checkpoint: str  # name of the one that answered, whatever the request says
-    other_translations: tuple[str, ...] = ()  # of the sentences of the same batch
+    tree: Tree | None  # None for a model without a decoder
+    hypothesis: Hypothesis | None  # the path of the tree that the trace scores
+    rare_words: tuple[RareWord, ...]  # rare source words; empty where their counts are unknown
+    checkpoint: str  # name of the checkpoint that answered
+    other_translations: tuple[str, ...] = ()  # of the other sentences of the batch
     other_lengths: tuple[int, ...] = ()  # tokens of each of them
-    begun: int = 0  # tokens of the text that a model without an encoder goes on with
-    batch_padding: int = 0  # `<pad>` tokens that make the source as long as the longest of the batch
+    begun: int = 0  # tokens of the prompt of a model without an encoder
+    batch_padding: int = 0  # `<pad>` tokens up to the longest source of the batch
     baseline: Analysis | None = None
-    no_op_blocks: tuple[Block, ...] = ()  # blocks of what the mask forbids already
-    unpaired: tuple[tuple[str, ...], tuple[str, ...]] = ((), ())  # tokens without a partner: own, of the other sentence
-    seen: Seen | None = None  # what the checkpoint was trained on, where it says so
-    worth: Signs | None = None  # how often translations with signs of doubt were bad, where that was measured
-    follows: float | None = None  # the probability that the second sentence follows the first; None for one alone
-    turned: float | None = None  # the same with both the other way round, without edits
-    last: Trace | None = None  # decoded again without the causal mask: the pass of the last step, over the whole prefix
+    no_op_blocks: tuple[Block, ...] = ()  # blocks of positions that the mask forbids already
+    unpaired: tuple[tuple[str, ...], tuple[str, ...]] = (
+        (),
+        (),
+    )  # unpaired tokens: source, other sentence
+    seen: Seen | None = None  # counts of the training pairs, where known
+    worth: Signs | None = None  # measured share of bad translations by number of warnings
+    follows: float | None = None  # that the second sentence follows the first; None for one sentence
+    turned: float | None = None  # with the sentences swapped, without edits
+    last: Trace | None = None  # without the causal mask: the pass of the last step
 
     @property
     def task(self) -> Task:
-        """What the model does with the text."""
+        """The task of the model."""
         return task_of(self.trace.kinds, self.trace.classes)
 
     @property
     def whole(self) -> Trace:
-        """One pass over the whole target. Where each step was decoded over its own prefix, no page shows this pass: its rows
-        are not those that chose the tokens, which `trace` has."""
+        """The trace of one pass over the full target.
+
+        Pages show `trace`: where each step was decoded over its own prefix, it has the rows that chose the tokens.
+        """
         return self.trace if self.last is None else self.last
 
     @property
     def row_note(self) -> str:
-        """Which pass the decoder's rows are of, where each step was decoded over its own prefix; else empty."""
+        """The pass of the decoder rows, where each step was decoded over its own prefix; else empty."""
         return "" if self.last is None else cautions.OF_EACH_STEP
 
     def key_count(self, site: Site, query: int) -> int:
-        """Returns the number of keys in the pass that a row of a site comes from (query from 0)."""
+        """Returns the number of keys in the pass of a row of a site (query from 0)."""
         alone = self.last is not None and site.of.queries == site.of.keys == "target"
         return query + 1 if alone else len(self.trace.keys(site))
 
     def former_mask(self, site: Site, head: int | None = None) -> np.ndarray | None:
-        """The baseline's mask at a site, where the axes of `trace` are still its own; None without a baseline."""
+        """Returns the mask of the baseline at a site; None without a baseline or where the axes differ."""
         if self.baseline is None:
             return None
         mask = self.baseline.trace.mask(site, head)
@@ -86,14 +91,16 @@ class Analysis:
 
     @property
     def labels(self) -> Labels:
-        """The tokens of both sides, for telling edits in words."""
+        """The tokens of both sides, to describe edits."""
         sides = (self.trace.source, self.trace.inputs, self.trace.outputs)
         return Labels(*(() if side is None else side.labels for side in sides))
 
     @cached_property
     def comparable(self) -> int:
-        """How many steps may be compared with the baseline's, one by one: up to the first at which another token was chosen,
-        this one included. After it the decoder reads other tokens."""
+        """Number of steps that can be compared with the baseline, up to and including the first different token.
+
+        After it the decoder reads other tokens.
+        """
         if self.baseline is None:
             return len(self.trace.predicted)
         own, other = self.trace.predicted.ids, self.baseline.trace.predicted.ids
@@ -102,14 +109,13 @@ class Analysis:
 
     @cached_property
     def baseline_token_log_probs(self) -> np.ndarray:
-        """Log-probability, under the edits, of the baseline's token at each step that may be compared, [comparable]; in a
-        blank of what the baseline fills it with."""
+        """Log-probability under the edits of each comparable baseline token (blanks filled in), [comparable]."""
         ids = (self.baseline or self).trace.scored.ids[: self.comparable]
         return self.trace.log_probs[np.arange(len(ids)), list(ids)]
 
     @property
     def change(self) -> Change:
-        """What the edits did to what is predicted; without edits nothing."""
+        """The probabilities before and after the edits; equal without edits."""
         base = (self.baseline or self).trace
         if base.classes:
             return Change(base.classes, *(np.exp(each.log_probs[0]) for each in (base, self.trace)))
@@ -120,8 +126,11 @@ class Analysis:
 
     @property
     def log_prob(self) -> float:
-        """Summed log-probability of the `scored_tokens`, in nats. A model that fills in is scored, under the edits too, on
-        the baseline's tokens at the places that are `counted`, and a classifier on the baseline's label."""
+        """Summed log-probability of the `scored_tokens`, in nats.
+
+        Under edits, a masked language model is scored on the baseline tokens of `Trace.scored_rows`, and a classifier on the
+        baseline label.
+        """
         if self.trace.classes:
             return float(self.baseline_token_log_probs[0])
         if self.trace.filled is not None:
@@ -130,22 +139,22 @@ class Analysis:
 
     @property
     def scored_tokens(self) -> str:
-        """The name of the tokens that `log_prob` sums over; `head_effects` and `sweep` score the same ones."""
+        """The name of the tokens that `log_prob` sums over, as in `head_effects` and `sweep`."""
         return self.task.scored_tokens(bool(self.trace.blanks))
 
     @property
     def scored(self) -> str:
-        """What `log_prob` is, in words."""
+        """The description of `log_prob`."""
         return self.task.scored(bool(self.trace.blanks))
 
     @property
     def target_padding(self) -> int:
-        """`<pad>` tokens that make the target as long as the longest of the batch, where all are read in one pass."""
+        """`<pad>` tokens up to the longest target of the batch, where all are read in one pass."""
         return max((0, *(length - len(self.trace.predicted) for length in self.other_lengths)))
 
     @property
     def how(self) -> str:
-        """How the target came about, in a few words."""
+        """The decoding method of the target, in a few words."""
         if self.tree is None or self.hypothesis is None:
             return "read, not decoded"
         if self.request.target is not None and (self.baseline is None or self.request.mode == "given"):
@@ -158,11 +167,11 @@ class Analysis:
 
     @property
     def branch(self) -> tuple[int, ...] | None:
-        """The longest beginning from which decoding was made to go on and which the hypothesis has, as ids, or None."""
+        """The longest requested branch that the hypothesis begins with, as ids, or None."""
         if self.hypothesis is None or self.request.target is not None:
             return None
-        taken = [branch for branch in self.request.branches if self.hypothesis.ids[: len(branch)] == branch]
-        return max(taken, key=len, default=None)
+        branches = [branch for branch in self.request.branches if self.hypothesis.ids[: len(branch)] == branch]
+        return max(branches, key=len, default=None)
 
     @property
     def _given_up(self) -> bool:
@@ -175,64 +184,64 @@ class Analysis:
 
     @cached_property
     def unsure(self) -> tuple[int, ...]:
-        """The steps, from 0, whose token had a low probability; of a text that is gone on with, those that were added."""
+        """Steps, from 0, of generated tokens with a low probability."""
         return tuple(step for step in cautions.unsure(self.trace) if step >= self.begun)
 
     @cached_property
     def overlooked(self) -> tuple[Overlooked, ...]:
-        """The source words at which no step looked; none for a model without cross-attention."""
+        """Source words without a large attention weight at any step; empty without cross-attention."""
         return cautions.overlooked(self.trace, self.seen)
 
     @property
     def source_length(self) -> int:
-        """Tokens of the source, `</s>` included, padding not; 0 for a model that reads none."""
+        """Tokens of the source with `</s>` and without padding; 0 without an encoder."""
         return 0 if self.trace.source is None else sum(i != PAD for i in self.trace.source.ids)
 
     @cached_property
     def signs(self) -> dict[str, str]:
-        """What makes the translation doubtful: a sentence for each kind of sign, by its name in `cautions.kinds`."""
+        """The warnings, one sentence for each kind of `cautions.kinds`."""
         written = 0 if self.trace.outputs is None else len(self.trace.outputs)
         long = cautions.beyond(self.seen, self.source_length, written)
-        told = {}
+        warnings = {}
         for side, size in list(long.items())[:1]:
-            told["long"] = cautions.length_sentence(side, size, self.seen.lengths[side], self.request.source)
+            warnings["long"] = cautions.length_sentence(side, size, self.seen.lengths[side], self.request.source)
         if self.rare_words:
-            told["rare"] = cautions.rare_sentence(self.rare_words)
+            warnings["rare"] = cautions.rare_sentence(self.rare_words)
         if self.unsure:
-            told["unsure"] = cautions.unsure_sentence(self.unsure, self.trace, self.begun)
+            warnings["unsure"] = cautions.unsure_sentence(self.unsure, self.trace, self.begun)
         if self.overlooked:
-            told["overlooked"] = cautions.overlooked_sentence(self.overlooked, len(self.trace.predicted))
-        return told
+            warnings["overlooked"] = cautions.overlooked_sentence(self.overlooked, len(self.trace.predicted))
+        return warnings
 
     @property
     def measured(self) -> bool:
-        """True where it was measured how often translations like this one are bad: the model's own, without edits."""
-        asked = self.request
-        chosen = asked.target is not None or asked.branches or asked.path or asked.decoding.is_random
+        """True where the share of bad translations is known: for the model's own translation without edits."""
+        request = self.request
+        chosen = request.target is not None or request.branches or request.path or request.decoding.is_random
         return self.worth is not None and self.baseline is None and not chosen
 
     @property
     def verdict(self) -> str:
-        """How many signs of doubt there are, and how often such translations were bad, where that was measured."""
+        """The number of warnings and, where measured, the share of such translations that were bad."""
         number = len(self.signs)
         head = f"{number or 'No'} {'signs' if number > 1 else 'sign'} of doubt"
-        told = self.worth.told(number) if self.measured else ""
-        return f"{head}: {told}." if told else f"{head}."
+        rate = self.worth.told(number) if self.measured else ""
+        return f"{head}: {rate}." if rate else f"{head}."
 
     @property
     def cautions(self) -> tuple[str, ...]:
-        """The verdict and what it stands on, a sentence each; nothing where there is no sign of doubt."""
+        """The `doubt_summary` and the warnings, one sentence each; empty without warnings."""
         return (self.verdict, *self.signs.values()) if self.signs else ()
 
     @property
     def has_as_many_as_asked(self) -> bool:
-        """Whether it stopped after the number of new tokens that was asked for, which is no reason to warn anybody."""
-        asked, size = self.request.decoding, len(self.hypothesis.ids)
-        return asked.more > 0 and size < min(MAX_TOKENS, asked.limit or MAX_TOKENS)
+        """True where decoding stopped after the requested number of new tokens, which needs no warning."""
+        decoding, size = self.request.decoding, len(self.hypothesis.ids)
+        return decoding.more > 0 and size < min(MAX_TOKENS, decoding.limit or MAX_TOKENS)
 
     @property
     def stopped(self) -> str:
-        """Why nothing follows the last token, where it is not the end: a sentence."""
+        """The reason why decoding stopped before `</s>`, one sentence."""
         size, more = len(self.hypothesis.ids), self.request.decoding.more
         if self.has_as_many_as_asked:
             after = " after the branch" if self.branch else ""
@@ -242,7 +251,7 @@ class Analysis:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Sentences that a reader of the translation should know."""
+        """Notes on the translation, one sentence each."""
         notes = []
         if self._given_up:
             notes.append("This path was given up: the beam went on without it.")
@@ -250,12 +259,12 @@ class Analysis:
             notes.append(self.stopped)
         notes += self.cautions
         if waiting := self.request.intervention.waiting(len(self.trace.places)):
-            told = "; ".join(edit.text(self.labels) for edit in waiting)
-            notes.append(f"Waiting for a step that is not reached yet: {told}.")
+            edits = "; ".join(edit.text(self.labels) for edit in waiting)
+            notes.append(f"Waiting for a step that is not reached yet: {edits}.")
         notes += self._unpaired
         if self.no_op_blocks:
-            told = "; ".join(block.text(self.labels) for block in self.no_op_blocks)
-            notes.append(f"The mask forbids this already, so it changes nothing: {told}.")
+            blocks = "; ".join(block.text(self.labels) for block in self.no_op_blocks)
+            notes.append(f"The mask forbids this already, so it changes nothing: {blocks}.")
         if self.trace.fully_masked_rows and self.baseline is not None:
             rows = len({(site.kind, t) for site, t in self.trace.fully_masked_rows})
             what = "row sees" if rows == 1 else "rows see"
@@ -265,31 +274,31 @@ class Analysis:
         return tuple(notes)
 
     def is_over(self, source: Sequence[int] | None, target: Sequence[int]) -> bool:
-        """True where it is of just these ids."""
+        """True where source and target have exactly these ids."""
         own = self.trace.source and self.trace.source.ids
         return own == (source and tuple(source)) and self.trace.outputs.ids == tuple(target)
 
     @property
     def _unpaired(self) -> list[str]:
-        """Which tokens cannot be patched, where all of the source are to be."""
+        """Sentences on the tokens that cannot be patched, where all source positions are patched."""
         if not any(edit.takes == "source" and edit.position is None for edit in self.request.intervention.edits):
             return []
-        told = ("Without a partner in the other sentence, so left as it was", "Without a partner here, so not put in")
-        return [f"{what}: {', '.join(tokens)}." for what, tokens in zip(told, self.unpaired, strict=True) if tokens]
+        reasons = ("Without a partner in the other sentence, so left as it was", "Without a partner here, so not put in")
+        return [f"{what}: {', '.join(tokens)}." for what, tokens in zip(reasons, self.unpaired, strict=True) if tokens]
 
     @property
     def nbytes(self) -> int:
-        """Bytes that the arrays hold, those of the last step and of the baseline included; shared ones count once."""
+        """Size of all arrays in bytes, with those of `final_pass` and the baseline; shared arrays count once."""
         traces = (self.trace, self.whole, *((self.baseline.trace, self.baseline.whole) if self.baseline else ()))
         return sum({id(array): array.nbytes for trace in traces for array in trace.arrays}.values())
 
     def without_scores(self) -> Analysis:
-        """The same without the scores before the mask, 3/10 of a long one's bytes, which no page draws from it."""
+        """Returns a copy without the scores before the mask: 3/10 of the bytes of a long text, which no page reads."""
         last, baseline = self.last and self.last.without_scores(), self.baseline and self.baseline.without_scores()
         return dataclasses.replace(self, trace=self.trace.without_scores(), last=last, baseline=baseline)
 
     def to_dict(self) -> dict[str, Any]:
-        """Text, tokens and probabilities, ready for JSON; maps are left out. Of a classifier its labels."""
+        """Returns text, tokens and probabilities as JSON values, without maps; of a classifier its labels."""
         if self.trace.classes:
             return self._judged()
         pair = {"second": self.request.second, "follows": self.follows, "turned": self.turned}
@@ -310,7 +319,7 @@ class Analysis:
         }
 
     def _judged(self) -> dict[str, Any]:
-        """The same of a classifier: the label, and the probability and the logit of each, the likeliest first."""
+        """Returns the top label of a classifier, and probability and logit of all labels, sorted."""
         trace = self.trace
         order = np.argsort(-trace.log_probs[0], kind="stable").tolist()
         probabilities, logits = np.exp(trace.log_probs[0].astype(float)), trace.logits[0]

@@ -1,4 +1,4 @@
-"""What is decided at a step, and how clearly: near-ties, and the steps at which edits turn a decision."""
+"""Decisions at steps: near-ties, and the steps where edits change the chosen token."""
 
 from __future__ import annotations
 
@@ -17,24 +17,24 @@ if TYPE_CHECKING:
 
 NEAR = 1.2
 NEAR_TIE = f"a near-tie: the likelier of two tokens is less than {NEAR:g} times as likely as the other"
-Piece = Callable[[int], str]  # what is shown for a token
+Piece = Callable[[int], str]  # returns the label of a token
 
 
 def is_near(one: float, other: float) -> bool:
-    """Whether two probabilities are a near-tie: less than a factor of `NEAR`, 0.18 nats, apart."""
+    """True where two probabilities differ by less than the factor `NEAR`, 0.18 nats."""
     low, high = sorted((one, other))
     return high < NEAR * low
 
 
 def near_ties(log_probs: np.ndarray) -> tuple[tuple[Candidate, Candidate] | None, ...]:
-    """For each step its two likeliest tokens where they are a near-tie, else None; log_probs [T,V] in nats."""
+    """Returns the top two tokens of each step where they are a near-tie, else None; log_probs [T,V] in nats."""
     pairs = ((row[0], row[1]) for row in candidates(log_probs, 2))
     return tuple((a, b) if is_near(a.probability, b.probability) else None for a, b in pairs)
 
 
 @dataclass(frozen=True)
 class Turn:
-    """A step at which another token is chosen. Probabilities of the one that was, and of the one that is chosen now."""
+    """A step with another token after the edits. The pairs are the probabilities of the old and the new token."""
 
     step: int  # from 0
     was: int
@@ -44,11 +44,11 @@ class Turn:
 
     @property
     def is_tie(self) -> bool:
-        """Whether there was little to turn: the two were in a near-tie already."""
+        """True where the two tokens were a near-tie before the edits."""
         return is_near(*self.before)
 
     def told(self, piece: Piece) -> str:
-        """The turn in words: `il → elle, which was a near-tie: 0.451 against 0.445; now 0.420 against 0.440`."""
+        """Returns the change in words: `il → elle, which was a near-tie: 0.451 against 0.445; now 0.420 against 0.440`."""
         was, now = (piece(token).removeprefix("·") or "·" for token in (self.was, self.now))
         before, after = (f"{a:.3f} against {b:.3f}" for a, b in (self.before, self.after))
         what = ", which was a near-tie" if self.is_tie else ""
@@ -56,27 +56,29 @@ class Turn:
 
 
 def turn(step: int, was: int, now: int, before: np.ndarray, after: np.ndarray) -> Turn:
-    """What became of two tokens at a step; log-probabilities [V] before and after, in nats."""
+    """Returns the change of the token at a step; log-probabilities [V] before and after, in nats."""
     odds = [(math.exp(row[was]), math.exp(row[now])) for row in (before, after)]
     return Turn(step, int(was), int(now), *odds)
 
 
 def turned(before: np.ndarray, after: np.ndarray) -> tuple[Turn, ...]:
-    """Every step at which another token becomes the likeliest; log-probabilities [T,V] in nats."""
+    """Returns the steps at which another token becomes the top one; log-probabilities [T,V] in nats."""
     likeliest = before.argmax(axis=1), after.argmax(axis=1)
     steps = np.flatnonzero(likeliest[0] != likeliest[1]).tolist()
     return tuple(turn(t, likeliest[0][t], likeliest[1][t], before[t], after[t]) for t in steps)
 
 
 def answered(trace: Trace) -> tuple[int, ...]:
-    """The likeliest token, or label, wherever one is decided."""
+    """Returns the top tokens or the top label, at the `inner` rows of a trace."""
     return tuple(trace.log_probs[list(trace.inner)].argmax(-1).tolist())
 
 
 def turns(analysis: Analysis) -> tuple[Turn, ...]:
-    """The decisions that the edits turn: over a given target every likeliest token that is another one; decoded again the
-    step at which the two translations part. None without edits, and where one translation only goes on longer;
-    nor at the ends of a text of which a model says what stands there."""
+    """Returns the decisions that the edits change; empty without edits.
+
+    Over a given target these are all changed top tokens. After decoding again it is the first different token, or none where
+    one translation is a prefix of the other. Control tokens of a masked language model are left out.
+    """
     if analysis.baseline is None:
         return ()
     before, after, last = analysis.baseline.trace, analysis.trace, analysis.comparable - 1

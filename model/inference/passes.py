@@ -1,7 +1,4 @@
-"""One pass over a given target, as one batch under some interventions: its traces, or how likely each token is; and the
-trace of many passes of which each chose one token.
-
-How much memory an analysis takes, before it is made."""
+"""Teacher-forced passes over a batch of interventions, traces of stepwise decoding, and the memory of an analysis."""
 
 from __future__ import annotations
 
@@ -22,22 +19,22 @@ from ..trace import SITE_KINDS, Axis, Probe, Site, Trace
 from .request import RequestError
 from .source_reading import edits_of, filled
 
-LOGITS = 1 << 25  # that are computed at once where a few of them are kept: memory stays bounded for large vocabularies
+LOGITS = 1 << 25  # computed at once, to bound memory for large vocabularies
 
 
 @torch.inference_mode()
 def teacher_force(
     checkpoint: Checkpoint, source: Sequence[int] | None, target: Sequence[int] | None, edits: Sequence[Intervention]
 ) -> list[Trace]:
-    """One pass over a given target under each of the interventions, as one batch; a trace for each.
+    """Returns the trace of a pass over a given target under each intervention, computed as one batch.
 
-    `source` may end in padding; `target` is what is predicted, without `<s>`. None for a side that the model does not have.
+    `source` may end in padding; `target` has no `<s>`. A side that the model does not have is None.
     """
     rows, device = len(edits), checkpoint.device
     probe, outputs = Probe("maps"), batch(target, rows, device)
-    at = Pass(edits_of(checkpoint, source, edits), probe)
+    context = Pass(edits_of(checkpoint, source, edits), probe)
     ids = batch(source, rows, device)
-    hidden = forced(checkpoint.model, ids, outputs, at)
+    hidden = forced(checkpoint.model, ids, outputs, context)
     return _traces(checkpoint, source, target, probe, checkpoint.model.answer(hidden, ids).float())
 
 
@@ -45,8 +42,7 @@ def teacher_force(
 def log_probs(
     checkpoint: Checkpoint, source: Sequence[int] | None, target: Sequence[int] | None, edits: Sequence[Intervention]
 ) -> torch.Tensor:
-    """The same pass without a record: of every token at each place, under each intervention, [N,T,V]; of a classifier of
-    each label, [N,1,C]."""
+    """Returns the log-probabilities of all tokens under each intervention, [N,T,V]; of a classifier [N,1,C]."""
     hidden = _hidden(checkpoint, source, target, edits)
     return checkpoint.model.answer(hidden, batch(source, len(edits), checkpoint.device)).float().log_softmax(-1)
 
@@ -54,18 +50,21 @@ def log_probs(
 def _hidden(
     checkpoint: Checkpoint, source: Sequence[int] | None, target: Sequence[int] | None, edits: Sequence[Intervention]
 ) -> torch.Tensor:
-    """What is projected, [N,T,D]."""
+    """Returns the final hidden states, [N,T,D]."""
     rows, device = len(edits), checkpoint.device
-    at = Pass(edits_of(checkpoint, source, edits))
-    return forced(checkpoint.model, batch(source, rows, device), batch(target, rows, device), at)
+    context = Pass(edits_of(checkpoint, source, edits))
+    return forced(checkpoint.model, batch(source, rows, device), batch(target, rows, device), context)
 
 
 @torch.inference_mode()
 def target_log_probs(
     checkpoint: Checkpoint, source: Sequence[int] | None, target: Sequence[int] | None, edits: Sequence[Intervention]
 ) -> np.ndarray:
-    """Log-probability of each target token under each intervention, [N,T]; of a classifier that of the label that the first
-    one gives, [N,1]; of a model that fills in that of each token of `counted`, [N,C]."""
+    """Returns the log-probability of each target token under each intervention, [N,T].
+
+    A classifier has that of the top label of the first intervention, [N,1]. A masked language model has those of the tokens
+    of `scored_rows`, [N,C].
+    """
     if checkpoint.config.classes:
         logs = log_probs(checkpoint, source, target, edits)[:, 0]  # [N,C]
         return _frozen(logs[:, logs[0].argmax(), None].cpu().numpy())
@@ -77,16 +76,18 @@ def target_log_probs(
     chosen = batch(tokens, len(edits), checkpoint.device)[..., None]  # [N,T,1]
     config = checkpoint.config
     each = max(1, LOGITS // (max(1, hidden.size(1)) * (config.source_vocab if target is None else config.target_vocab)))
-    found = [
+    chunks = [
         checkpoint.model.project(rows).float().log_softmax(-1).gather(-1, ids)[..., 0]
         for rows, ids in zip(hidden.split(each), chosen.split(each), strict=True)
     ]
-    return _frozen(torch.cat(found).cpu().numpy())
+    return _frozen(torch.cat(chunks).cpu().numpy())
 
 
 def counted(checkpoint: Checkpoint, source: Sequence[int]) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """Of a model that fills in, without edits: the places of a source whose log-probabilities are summed, from 0, and the
-    tokens there, as `Trace.counted` and `Trace.scored` have them."""
+    """Returns the scored rows, from 0, and their tokens for a masked language model without edits.
+
+    They are those of `Trace.scored_rows` and `Trace.scored`.
+    """
     (trace,) = teacher_force(checkpoint, source, None, [BASELINE])
     return trace.counted, tuple(trace.scored.ids[place] for place in trace.counted)
 
@@ -94,9 +95,9 @@ def counted(checkpoint: Checkpoint, source: Sequence[int]) -> tuple[tuple[int, .
 def recorded(
     checkpoint: Checkpoint, source: Sequence[int] | None, target: tuple[int, ...], recorder: Recorder
 ) -> Trace | None:
-    """What decoding recorded of a target; None where it did not."""
-    found = recorder.read(checkpoint.config, source, target)
-    return None if found is None else _traces(checkpoint, source, target, *found)[0]
+    """Returns the trace that decoding recorded for a target; None where it recorded none."""
+    record = recorder.read(checkpoint.config, source, target)
+    return None if record is None else _traces(checkpoint, source, target, *record)[0]
 
 
 def _traces(
@@ -106,7 +107,7 @@ def _traces(
     probe: Probe,
     logits: torch.Tensor,
 ) -> list[Trace]:
-    """One for each row of what a probe recorded, with its logits [B,T,V]."""
+    """Returns one trace for each row of a probe, with its logits [B,T,V]."""
     log_probs, totals = logits.log_softmax(-1).cpu().numpy(), logits.logsumexp(-1).cpu().numpy()  # [B,T,V], [B,T]
     inputs = target and shifted(torch.tensor([list(target)]))[0].tolist()
     axes = {
@@ -115,17 +116,17 @@ def _traces(
         "outputs": target and axis(checkpoint.target_tokenizer, target),
     }
     rows, classes = range(len(logits)), checkpoint.config.classes
-    made = [_trace(axes, probe, row, _frozen(log_probs[row]), _frozen(totals[row]), classes) for row in rows]
+    traces = [_trace(axes, probe, row, _frozen(log_probs[row]), _frozen(totals[row]), classes) for row in rows]
     if target is not None or classes:
-        return made
+        return traces
     tokenizer = checkpoint.source_tokenizer
     return [
-        dataclasses.replace(each, filled=axis(tokenizer, filled(source, each.log_probs, tokenizer.mask))) for each in made
+        dataclasses.replace(each, filled=axis(tokenizer, filled(source, each.log_probs, tokenizer.mask))) for each in traces
     ]
 
 
 def batch(ids: Sequence[int] | None, rows: int, device: torch.device | str = "cpu") -> torch.Tensor | None:
-    """The same ids in every row, [B,T]; None for none."""
+    """Returns a batch with these ids in every row, [B,T]; None for None."""
     return None if ids is None else torch.tensor([list(ids)] * rows, device=device)
 
 
@@ -137,12 +138,12 @@ def _trace(
     totals: np.ndarray,
     classes: tuple[str, ...],
 ) -> Trace:
-    """What one row of a batch recorded."""
-    patterns, scores, found = (
+    """Returns the trace of one row of a batch."""
+    patterns, scores, all_masks = (
         {site: probe.array(site, name, row) for site in probe.records} for name in ("pattern", "scores", "mask")
     )
-    apart = {site: mask for site, mask in found.items() if mask.ndim == 3 and (mask != mask[:1]).any()}
-    together = {site: mask if mask.ndim == 2 else _frozen(mask.any(axis=0)) for site, mask in found.items()}
+    apart = {site: mask for site, mask in all_masks.items() if mask.ndim == 3 and (mask != mask[:1]).any()}
+    together = {site: mask if mask.ndim == 2 else _frozen(mask.any(axis=0)) for site, mask in all_masks.items()}
     return Trace(
         **axes,
         patterns=patterns,
@@ -156,7 +157,7 @@ def _trace(
 
 
 def axis(tokenizer: Tokenizer, ids: Sequence[int]) -> Axis:
-    """Ids with what is shown for them."""
+    """Returns an axis: ids with labels and words."""
     return Axis(tuple(ids), tokenizer.pieces(ids), tokenizer.words(ids))
 
 
@@ -167,7 +168,7 @@ def _frozen(array: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True)
 class Step:
-    """What one step leaves behind: copies of its last query's rows, so that the rest of its pass can go."""
+    """The rows of the last query of a step, copied so that the rest of the pass can be freed."""
 
     rows: dict[str, dict[Site, np.ndarray]]  # by the name of the trace's field: [H,S], masks [S]; S grows with the steps
     log_probs: np.ndarray  # [V]
@@ -175,7 +176,7 @@ class Step:
 
 
 def step_of(probe: Probe, logits: torch.Tensor) -> Step:
-    """Of a pass over a prefix, with the logits [V] of its last query."""
+    """Returns the step of a pass over a prefix, with the logits [V] of its last query."""
     rows: dict[str, dict[Site, np.ndarray]] = {"patterns": {}, "scores": {}, "masks": {}, "head_masks": {}}
     for site in probe.records:
         if site.of.queries == "source":
@@ -188,7 +189,7 @@ def step_of(probe: Probe, logits: torch.Tensor) -> Step:
 
 
 def gathered(steps: Sequence[Step], last: Trace) -> Trace:
-    """The rows that chose the tokens as one trace; what no step had yet is not allowed."""
+    """Returns one trace with the rows that chose the tokens; later keys are masked."""
 
     def together(name: str, site: Site) -> np.ndarray:
         arrays = [step.rows[name][site] for step in steps]
@@ -197,12 +198,12 @@ def gathered(steps: Sequence[Step], last: Trace) -> Trace:
             out[..., t, : row.shape[-1]] = row
         return _frozen(out)
 
-    def taken(name: str) -> dict[Site, np.ndarray]:
+    def maps_of(name: str) -> dict[Site, np.ndarray]:
         return {s: a if s.of.queries == "source" else together(name, s) for s, a in getattr(last, name).items()}
 
     log_probs, totals = (_frozen(np.stack([getattr(step, name) for step in steps])) for name in ("log_probs", "log_total"))
-    maps = (taken(name) for name in ("patterns", "scores", "masks"))
-    return Trace(last.source, last.inputs, last.outputs, *maps, log_probs, taken("head_masks"), totals)
+    maps = (maps_of(name) for name in ("patterns", "scores", "masks"))
+    return Trace(last.source, last.inputs, last.outputs, *maps, log_probs, maps_of("head_masks"), totals)
 
 
 FLOAT = 4  # bytes
@@ -210,7 +211,7 @@ MEGABYTE = 10**6
 
 
 def trace_bytes(config: ModelConfig, source: int, target: int) -> int:
-    """Bytes of a trace over so many tokens of each side: patterns and scores [H,T,S] of every site, and [T,V] or [1,C]."""
+    """Returns the bytes of a trace: patterns and scores [H,T,S] of every site, and log-probabilities [T,V] or [1,C]."""
     size = {"source": source, "target": target}
     cells = sum(n * size[SITE_KINDS[kind].queries] * size[SITE_KINDS[kind].keys] for kind, n in config.layers.items())
     predicted = len(config.classes) or (target or source) * config.target_vocab
@@ -218,10 +219,10 @@ def trace_bytes(config: ModelConfig, source: int, target: int) -> int:
 
 
 def check(config: ModelConfig, source: int, target: int, traces: int, most: int | None) -> None:
-    """Raises RequestError, one sentence, where so many traces together are larger than `most` bytes."""
-    found = traces * trace_bytes(config, source, target)
-    if most is not None and found > most:
+    """Raises RequestError where this number of traces takes more than `max_bytes` bytes."""
+    needed = traces * trace_bytes(config, source, target)
+    if most is not None and needed > most:
         raise RequestError(
-            f"The maps of {source} source and {target} target tokens would take {found / MEGABYTE:,.0f} MB; expected at "
+            f"The maps of {source} source and {target} target tokens would take {needed / MEGABYTE:,.0f} MB; expected at "
             f"most {most / MEGABYTE:,.0f}. Shorten the sentence or its translation."
         )

@@ -1,4 +1,4 @@
-"""Numbers read off a trace, with numpy alone."""
+"""Candidates, divergences and differences of predictions, with numpy only."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Candidate:
 
 
 def candidates(log_probs: np.ndarray, count: int = 5) -> tuple[tuple[Candidate, ...], ...]:
-    """The likeliest `count` next tokens of every step, likeliest first; log_probs [T,V] in nats."""
+    """Returns the top `count` next tokens of every step, sorted; log_probs [T,V] in nats."""
     top = (likeliest(row, count) for row in log_probs)
     return tuple(
         tuple(Candidate(int(i), float(np.exp(row[i]))) for i in order) for order, row in zip(top, log_probs, strict=True)
@@ -27,13 +27,13 @@ def candidates(log_probs: np.ndarray, count: int = 5) -> tuple[tuple[Candidate, 
 
 
 def likelier(log_probs: np.ndarray, ids: Sequence[int]) -> tuple[Candidate | None, ...]:
-    """For each step the likeliest token where it is another one than that of `ids`, else None; log_probs [T,V] in nats."""
+    """Returns the top token of each step where it differs from `ids`, else None; log_probs [T,V] in nats."""
     first = (row[0] for row in candidates(log_probs, 1))
     return tuple(None if best.id == token else best for best, token in zip(first, ids, strict=True))
 
 
 def kl_divergence(before: np.ndarray, after: np.ndarray) -> np.ndarray:
-    """KL(before || after) of each step, in nats; log-probabilities [T,V] to [T]. How much is lost by believing `after`."""
+    """Returns KL(before || after) of each step in nats, [T]; log-probabilities [T,V]."""
     if before.shape != after.shape:
         raise ValueError(f"the shapes are {before.shape} and {after.shape}; expected equal ones")
     before, after = before.astype(np.float64), after.astype(np.float64)
@@ -42,7 +42,7 @@ def kl_divergence(before: np.ndarray, after: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True)
 class Move:
-    """One candidate's probability before and after."""
+    """The probability of a candidate before and after."""
 
     id: int
     before: float
@@ -50,7 +50,7 @@ class Move:
 
 
 def moves(before: np.ndarray, after: np.ndarray, count: int = 3) -> tuple[tuple[Move, ...], tuple[Move, ...]]:
-    """The tokens that gain, and that lose, the most probability at one step: log-probabilities [V], the largest first."""
+    """Returns the tokens that gain and lose the most probability at a step, sorted; log-probabilities [V]."""
     p, q = np.exp(before.astype(np.float64)), np.exp(after.astype(np.float64))
     order = np.argsort(q - p, kind="stable")
     gains = [Move(int(i), float(p[i]), float(q[i])) for i in order[::-1][:count] if q[i] > p[i]]
@@ -59,7 +59,7 @@ def moves(before: np.ndarray, after: np.ndarray, count: int = 3) -> tuple[tuple[
 
 
 def first_difference(one: Sequence[int], two: Sequence[int]) -> int | None:
-    """The first position where two token sequences differ, or None for equal ones."""
+    """Returns the first position where two token sequences differ; None for equal ones."""
     for i, (a, b) in enumerate(zip(one, two, strict=False)):
         if a != b:
             return i
@@ -67,7 +67,7 @@ def first_difference(one: Sequence[int], two: Sequence[int]) -> int | None:
 
 
 def changed_words(one: Sequence[str], two: Sequence[str]) -> tuple[tuple[bool, ...], tuple[bool, ...]]:
-    """For each of two word lists which words have no counterpart in a longest common subsequence."""
+    """Returns, for each of two word lists, True for words outside a longest common subsequence."""
     n, m = len(one), len(two)
     length = np.zeros((n + 1, m + 1), dtype=int)
     for i in range(n - 1, -1, -1):

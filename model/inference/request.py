@@ -1,4 +1,4 @@
-"""What a visitor asks for: frozen, hashable, checked when made; the key of every cache."""
+"""The request of an analysis: frozen, hashable and validated; the key of every cache."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from ..edits.intervention import BASELINE, Intervention
 Mode = Literal["given", "again"]
 MAX_PAD = 32
 MAX_SENTENCES = 16  # of one batch
-PAD_WHEN_UNMASKED = 4  # with the padding mask off there is this much, where there would be none to see
+PAD_WHEN_UNMASKED = 4  # padding without a padding mask, where the request has none
 
 
 class CheckpointName(str):
     """The name of a checkpoint in a request.
 
-    It equals the plain text, so keys, links and files stay as they are. `folder` is the folder that the checkpoint was
+    It equals the plain string. `folder` is the folder that the checkpoint was
     loaded from, None where only the name is known. `is_chosen` is False for the default of a request that names none.
     """
 
@@ -27,32 +27,33 @@ class CheckpointName(str):
     is_chosen: bool = True
 
     def __new__(cls, name: str, folder: Path | None = None, is_chosen: bool = True) -> CheckpointName:
-        made = super().__new__(cls, name)
-        made.folder, made.is_chosen = folder, is_chosen
-        return made
+        instance = super().__new__(cls, name)
+        instance.folder, instance.is_chosen = folder, is_chosen
+        return instance
 
 
 @dataclass(frozen=True)
 class Request:
-    """A sentence, how it is decoded, and what is switched off.
+    """A sentence with its decoding and its edits.
 
     A source and a target have at most 128 tokens each, `</s>` included (`model.config.MAX_TOKENS`): `analyse` refuses a
     longer source, target or prefix, and decoding stops there. A model that continues a text has 128 for both together.
 
-    mode `given`: the target is fixed (the one given, else the baseline's translation) and read in one pass under the
-    intervention; `again`: tokens are chosen anew under it. Without an intervention both are the same.
-    Raises RequestError, one sentence that says what was found and what was expected.
+    In mode `given` one pass under the intervention reads a fixed target: `target`, or the baseline translation. In mode
+    `again` the model decodes again under the intervention. Without an intervention both are equal.
+
+    Raises RequestError with the value and the expected value.
     """
 
     source: str
     checkpoint: str = CheckpointName("en-fr", is_chosen=False)  # `analyse` fills in the one that is loaded
     target: str | None = None  # None: the model's own translation
-    prefix: str = ""  # text that the translation is forced to begin with
-    other_sentences: tuple[str, ...] = ()  # sentences that are decoded in the same batch, padded to one length
-    branches: tuple[tuple[int, ...], ...] = ()  # beginnings, as ids, from which decoding goes on beside its own choice
-    path: tuple[int, ...] = ()  # the hypothesis that is looked at, or its beginning; empty: the best, or the last branch's
-    second: str = ""  # a second sentence, for a model that reads two and tells whether it follows; empty: there is one
-    pad: int = 0  # `<pad>` tokens after the source, beside those that make the rows of a batch even
+    prefix: str = ""  # forced beginning of the translation
+    other_sentences: tuple[str, ...] = ()  # sentences of the same batch, padded to one length
+    branches: tuple[tuple[int, ...], ...] = ()  # forced beginnings, as ids, that are decoded in addition
+    path: tuple[int, ...] = ()  # prefix of the selected hypothesis; empty: the best, or that of the last branch
+    second: str = ""  # second sentence of next-sentence prediction; empty: none
+    pad: int = 0  # `<pad>` tokens after the source, besides those of a batch
     mode: Mode = "given"
     decoding: Decoding = field(default_factory=Decoding)
     intervention: Intervention = BASELINE

@@ -1,10 +1,9 @@
-"""A text as the ids that an encoder reads: with its ends, its blanks, and a second sentence where there is one.
+"""Source texts as encoder ids, with blanks and second sentences, and the aligned donor sentence of an intervention.
 
-The other sentence of an intervention: its tokens, and which of them each source position takes from.
-
-Two sources are aligned by their longest common part, then by those of what is left on both sides of it. Within what differs
-tokens are paired from the end, for the last token of a word has read all of it (Meng et al. 2022 patch the last token of the
-subject). What is left over on one side has no partner. Target positions need none: both decoders read the same tokens."""
+Two sources are aligned by their longest common part, then recursively on both sides of it. Different parts are paired from
+the end, because the last token of a word has read all of it (Meng et al. 2022 patch the last token of the subject). Other
+tokens have no partner. Target positions need none: both decoders read the same tokens.
+"""
 
 from __future__ import annotations
 
@@ -31,14 +30,14 @@ ONE_ALONE = "This model reads one sentence at a time: leave the second one out."
 
 
 def reads_two(config: ModelConfig) -> bool:
-    """Whether a model reads two sentences, and tells whether the second follows the first."""
+    """True for a model with next-sentence prediction."""
     return config.follows
 
 
 def source_ids(checkpoint: Checkpoint, text: str, second: str = "") -> list[int]:
-    """The ids of a text as the encoder reads it, whatever its length: with its end, its start where the model has one, and
-    each blank as the token for blanks where the vocabulary has one; a second sentence stands behind the first's end, with
-    an end of its own. Of a model without an encoder the text's own, and its end.
+    """Returns the ids of a text as the encoder reads it, of any length, with `</s>` after each sentence.
+
+    `<s>` comes first where the model has it. Blanks become the mask token where the vocabulary has one.
 
     Raises RequestError for a second sentence where the model reads one.
     """
@@ -50,7 +49,7 @@ def source_ids(checkpoint: Checkpoint, text: str, second: str = "") -> list[int]
 
 
 def _own_ids(checkpoint: Checkpoint, text: str) -> list[int]:
-    """Those of a sentence alone."""
+    """Returns the ids of a sentence without control tokens; blanks become the mask token."""
     tokenizer = checkpoint.source_tokenizer
     if tokenizer.mask is None:
         return tokenizer.encode(text.strip())
@@ -61,36 +60,36 @@ def _own_ids(checkpoint: Checkpoint, text: str) -> list[int]:
 
 
 def beside(checkpoint: Checkpoint, text: str, source: list[int]) -> list[int]:
-    """The ids of another first sentence, with the second one that stands in `source`, if there is one."""
+    """Returns the ids of another first sentence, followed by the second sentence of `source`, if any."""
     first = source.index(END) if source.count(END) == 2 else None
     return source_ids(checkpoint, text) + ([] if first is None else [*source[first + 1 : source.index(END, first + 1)], END])
 
 
 def blank_places(analysis: Analysis, loaded: Checkpoint) -> list[int]:
-    """The positions of the blanks; none of a model that fills in none."""
+    """Returns the positions of the blanks; empty unless the model is a masked language model."""
     mask = loaded.source_tokenizer.mask
     return [] if mask is None else [n for n, token in enumerate(analysis.trace.predicted.ids) if token == mask]
 
 
 def likeliest(analysis: Analysis, places: Sequence[int], mask: int | None) -> tuple[int, ...]:
-    """The tokens of the text, the likeliest in each blank that is no control token; all are predicted at once."""
+    """Returns the tokens of the text with the top token in each blank; all blanks are predicted at once."""
     return filled(analysis.trace.predicted.ids, analysis.trace.log_probs, mask, places)
 
 
 def filled(
     ids: Sequence[int], log_probs: np.ndarray, mask: int | None, places: Sequence[int] | None = None
 ) -> tuple[int, ...]:
-    """The same of ids and their log-probabilities [S,V]; of all blanks where no places are named."""
-    made = list(ids)
+    """Returns the ids with the top token, without control tokens, in the given blanks or in all; log_probs [S,V]."""
+    result = list(ids)
     for place in (n for n, token in enumerate(ids) if token == mask) if places is None else places:
         row = log_probs[place].copy()
         row[[PAD, START, END, *filter(None, [mask])]] = -np.inf
-        made[place] = int(row.argmax())
-    return tuple(made)
+        result[place] = int(row.argmax())
+    return tuple(result)
 
 
 def fillings(analysis: Analysis, loaded: Checkpoint) -> list[dict[str, Any]]:
-    """Of each blank its place among the tokens, which counts from 1, the likeliest word there, and its probability."""
+    """Returns position (from 1), top word and probability of each blank, as JSON values."""
     places = blank_places(analysis, loaded)
     ids = likeliest(analysis, places, loaded.source_tokenizer.mask)
     return [
@@ -104,7 +103,7 @@ def fillings(analysis: Analysis, loaded: Checkpoint) -> list[dict[str, Any]]:
 
 
 def likeliest_text(analysis: Analysis, loaded: Checkpoint) -> list[str]:
-    """The sentences with the likeliest token in each blank, where there is any."""
+    """Returns the sentences with the top token in each blank; empty without blanks."""
     if analysis.task.writes or not (places := blank_places(analysis, loaded)):
         return []
     ids = likeliest(analysis, places, loaded.source_tokenizer.mask)
@@ -114,19 +113,19 @@ def likeliest_text(analysis: Analysis, loaded: Checkpoint) -> list[str]:
 
 
 def partners(own: Sequence[int], theirs: Sequence[int]) -> tuple[int | None, ...]:
-    """For each position of a source that of the other which it takes from, None where there is none; `<pad>` has none."""
+    """Returns the partner position in the other source of each source position; None without one, as for `<pad>`."""
     real = [token for token in own if token != PAD]
-    found: list[int | None] = [None] * len(own)
+    aligned: list[int | None] = [None] * len(own)
     for _, start, end, first, last in SequenceMatcher(None, real, list(theirs), autojunk=False).get_opcodes():
         for back in range(1, 1 + min(end - start, last - first)):
-            found[end - back] = last - back
-    return tuple(found)
+            aligned[end - back] = last - back
+    return tuple(aligned)
 
 
 def donor_of(checkpoint: Checkpoint, edit: Intervention, source: Sequence[int] | None) -> Donor | None:
-    """The sentence that an intervention takes from, beside a source; None where it takes nothing, and where there is none.
+    """Returns the donor sentence of an intervention, aligned with a source; None without a donor.
 
-    Raises RequestError where it is longer than the text limit.
+    Raises RequestError where the donor exceeds the text limit.
     """
     if not edit.takes or not edit.donor or source is None:
         return None
@@ -139,13 +138,13 @@ def donor_of(checkpoint: Checkpoint, edit: Intervention, source: Sequence[int] |
 
 
 def edits_of(checkpoint: Checkpoint, source: Sequence[int] | None, rows: Sequence[Intervention]) -> Edits:
-    """The interventions of a batch over a source, one for all rows or one a row, with all that they need of a checkpoint."""
+    """Returns the edits of a batch over a source, one intervention for all rows or one a row."""
     taking = next((row for row in rows if row.takes), None)
     return Edits(rows, checkpoint.means, None if taking is None else donor_of(checkpoint, taking, source))
 
 
 def unpaired(checkpoint: Checkpoint, source: Sequence[int], donor: Donor) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The tokens without a partner: of the source, and of the other sentence."""
+    """Returns the tokens without a partner, of the source and of the other sentence."""
     pieces, theirs = checkpoint.source_tokenizer.pieces(source), checkpoint.source_tokenizer.pieces(donor.ids)
     lonely = [n for n, partner in enumerate(donor.partners) if partner is None and source[n] != PAD]
     left = [n for n in range(len(theirs)) if n not in donor.partners]

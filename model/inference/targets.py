@@ -1,4 +1,4 @@
-"""From a request to ids: its source with padding, and the tree of targets that decoding, or the visitor, gives it."""
+"""The ids of a request: its padded sources, and the tree of targets from decoding or from the request."""
 
 from __future__ import annotations
 
@@ -22,34 +22,34 @@ from .source_reading import ONE_ALONE, edits_of, source_ids
 def fill_checkpoint(checkpoint: Checkpoint, request: Request) -> Request:
     """Returns the request with the name and the folder of the checkpoint that answers it.
 
-    A request may name the loaded checkpoint by its name or by its folder, or name none. Raises RequestError where it names
-    another one.
+    A request may name the loaded checkpoint by its name or by its folder, or name none. Raises RequestError where it
+    names another one.
     """
-    asked = request.checkpoint
-    is_chosen = not isinstance(asked, CheckpointName) or asked.is_chosen
-    if is_chosen and asked != checkpoint.name and not _is_folder_of(checkpoint, asked):
+    requested = request.checkpoint
+    is_chosen = not isinstance(requested, CheckpointName) or requested.is_chosen
+    if is_chosen and requested != checkpoint.name and not _is_folder_of(checkpoint, requested):
         raise RequestError(
-            f"The request names the checkpoint {asked[:200]!r}, and {checkpoint.name!r} is loaded; expected the same one. "
-            f"Load the one that the request names, or leave its name out."
+            f"The request names the checkpoint {requested[:200]!r}, and {checkpoint.name!r} is loaded; expected the same "
+            f"one. Load the one that the request names, or leave its name out."
         )
     return dataclasses.replace(request, checkpoint=CheckpointName(checkpoint.name, checkpoint.folder))
 
 
-def _is_folder_of(checkpoint: Checkpoint, asked: str) -> bool:
-    """True where a name or a path leads to the folder that a checkpoint was loaded from."""
+def _is_folder_of(checkpoint: Checkpoint, name: str) -> bool:
+    """True where a name or a path is of the folder of a loaded checkpoint."""
     try:
-        return checkpoint.folder is not None and checkpoints.find(asked).resolve() == checkpoint.folder
+        return checkpoint.folder is not None and checkpoints.find(name).resolve() == checkpoint.folder
     except ValueError:  # there is no such checkpoint
         return False
 
 
 def encode(tokenizer: Tokenizer, text: str, what: str) -> list[int]:
-    """Ids of a text without `</s>`; RequestError where it is longer than the text limit."""
+    """Returns the ids of a text without `</s>`. Raises RequestError where it exceeds the text limit."""
     return _checked([*tokenizer.encode(text.strip()), END], what)[:-1]
 
 
 def _checked(ids: list[int], what: str) -> list[int]:
-    """The ids of a text with its end; RequestError where they are more than the text limit."""
+    """Returns the ids. Raises RequestError where they exceed the text limit."""
     if len(ids) > MAX_TOKENS:
         raise RequestError(f"The {what} has {len(ids):,} tokens, </s> included; expected at most {MAX_TOKENS}. Shorten it.")
     return ids
@@ -60,10 +60,11 @@ def _reads_source(checkpoint: Checkpoint) -> bool:
 
 
 def sources(checkpoint: Checkpoint, request: Request, padding: int) -> list[list[int]]:
-    """The request's source and those of the sentences beside it, padded to one length, and by `padding` more; none for a
-    model without an encoder, which goes on with the text instead.
+    """Returns the ids of the source and of the other sentences, padded to one length and by `padding` more.
 
-    Raises RequestError where a text is longer than the text limit, and where there is nothing to pad.
+    The list is empty for a model without an encoder, which continues the text.
+
+    Raises RequestError where a text exceeds the text limit, and for padding without an encoder.
     """
     if not _reads_source(checkpoint):
         if request.second:
@@ -79,7 +80,7 @@ def sources(checkpoint: Checkpoint, request: Request, padding: int) -> list[list
 
 
 def _of_two(checkpoint: Checkpoint, request: Request) -> list[int]:
-    """The ids of a text of two sentences; RequestError, which says how long each is, where it is longer than the limit."""
+    """Returns the ids of two sentences. Raises RequestError with both lengths where they exceed the text limit."""
     ids = source_ids(checkpoint, request.source, request.second)
     if len(ids) > MAX_TOKENS:
         second = len(ids) - len(source_ids(checkpoint, request.source))
@@ -92,8 +93,10 @@ def _of_two(checkpoint: Checkpoint, request: Request) -> list[int]:
 
 
 def padding(checkpoint: Checkpoint, request: Request) -> int:
-    """How many `<pad>` stand after each row of the batch when all are of one length: those that are asked for; where the
-    padding mask is off and the sentence would have none to see, `PAD_WHEN_UNMASKED`."""
+    """Returns the number of `<pad>` tokens after each row of an even batch.
+
+    It is the requested number, or `PAD_WHEN_UNMASKED` where the padding mask is off and the sentence has no padding.
+    """
     if request.pad or request.intervention.padding_mask or not _reads_source(checkpoint):
         return request.pad
     return 0 if PAD in sources(checkpoint, request, 0)[0] else PAD_WHEN_UNMASKED
@@ -102,7 +105,7 @@ def padding(checkpoint: Checkpoint, request: Request) -> int:
 def target_of(
     checkpoint: Checkpoint, request: Request, rows: Sequence[Sequence[int]], recorder: Recorder | None = None
 ) -> list[Tree]:
-    """The targets without edits of each source row, at least one: of the first the one given, else the model's own."""
+    """Returns the trees without edits of each source row; the first is that of the given target, if any."""
     if request.target is None:
         return decode(checkpoint, request, rows, BASELINE, recorder)
     ids = (*begun(checkpoint, request), *encode(checkpoint.target_tokenizer, request.target, "target"), END)
@@ -110,8 +113,8 @@ def target_of(
         raise RequestError(
             f"Text and target have {len(ids):,} tokens together; expected at most {MAX_TOKENS}. Shorten them."
         )
-    given = Tree((Hypothesis(ids, (0.0,) * len(ids)),))  # scored by the pass that follows
-    return [given, *(decode(checkpoint, request, rows, BASELINE)[1:] if len(rows) > 1 else ())]
+    target_tree = Tree((Hypothesis(ids, (0.0,) * len(ids)),))  # scored by the pass that follows
+    return [target_tree, *(decode(checkpoint, request, rows, BASELINE)[1:] if len(rows) > 1 else ())]
 
 
 def decode(
@@ -121,7 +124,7 @@ def decode(
     edit: Intervention,
     recorder: Recorder | None = None,
 ) -> list[Tree]:
-    """What decoding finds for each row, all rows as one batch; edits, branches and `recorder` are the first row's."""
+    """Returns the decoded tree of each row of a batch; edits, branches and `recorder` apply to the first row."""
     trees = _search(checkpoint, request, rows, edit, _prefix(checkpoint, request), recorder)
     for branch in request.branches:
         _check_branch(checkpoint, branch, request.decoding.after(len(branch)).limit)
@@ -132,23 +135,23 @@ def decode(
 def decode_each(
     checkpoint: Checkpoint, request: Request, source: Sequence[int], edits: Sequence[Intervention]
 ) -> list[Tree]:
-    """What decoding finds for one source row under each intervention, all as one batch."""
+    """Returns the decoded tree of one source row under each intervention, computed as one batch."""
     rows = torch.tensor([list(source)] * len(edits), device=checkpoint.device) if _reads_source(checkpoint) else None
-    made, decoding = edits_of(checkpoint, source, edits), request.decoding
+    batch_edits, decoding = edits_of(checkpoint, source, edits), request.decoding
     prefix = _prefix(checkpoint, request)
-    trees = decoding.after(len(prefix)).search(checkpoint.model, rows, made, prefix)
+    trees = decoding.after(len(prefix)).search(checkpoint.model, rows, batch_edits, prefix)
     for branch in request.branches:
         own = decoding.after(len(branch))
         _check_branch(checkpoint, branch, own.limit)
-        found = own.search(checkpoint.model, rows, made, branch)
-        trees = [a.joined(b) for a, b in zip(trees, found, strict=True)]
+        branch_trees = own.search(checkpoint.model, rows, batch_edits, branch)
+        trees = [a.joined(b) for a, b in zip(trees, branch_trees, strict=True)]
     return trees
 
 
 def shown(tree: Tree, request: Request) -> Hypothesis:
-    """The hypothesis that is looked at: the one of the request's path, else the best of the last branch, else the best."""
-    if request.path and (found := tree.find(request.path)):
-        return found
+    """Returns the hypothesis of the requested path, else the best of the last branch, else the best."""
+    if request.path and (hypothesis := tree.find(request.path)):
+        return hypothesis
     if request.branches and request.target is None:
         branch = request.branches[-1]
         return next((h for h in tree if h.ids[: len(branch)] == branch), tree[0])
@@ -169,7 +172,10 @@ def _search(
 
 
 def begun(checkpoint: Checkpoint, request: Request) -> list[int]:
-    """What a model without an encoder goes on with: the text itself. RequestError where it leaves no room in the window."""
+    """Returns the prompt ids of a model without an encoder; empty for others.
+
+    Raises RequestError where the prompt leaves no room in the window.
+    """
     if _reads_source(checkpoint):
         return []
     ids = checkpoint.target_tokenizer.encode(request.source.strip())
@@ -200,7 +206,7 @@ def _check_branch(checkpoint: Checkpoint, branch: Sequence[int], limit: int) -> 
 
 
 def word_at(tokenizer: Tokenizer, path: Sequence[int], word: str) -> tuple[int, ...]:
-    """A path with a typed word after it, piece by piece, as the word is written there: with its space, or after an elision.
+    """Returns a path followed by the tokens of a typed word, with a space before it except after an elision.
 
     Raises RequestError for an empty word and for one that leaves no room.
     """
@@ -208,11 +214,9 @@ def word_at(tokenizer: Tokenizer, path: Sequence[int], word: str) -> tuple[int, 
         raise RequestError("The word is empty: type one.")
     before, word = tokenizer.decode(path), word.strip()
     space = " " if before and not before.endswith(("'", "’")) else ""
-    whole = tokenizer.encode(before + space + word)
-    owns = [
-        own for own in (list(path), tokenizer.encode(before)) if whole[: len(own)] == own
-    ]  # alone, `qu'` is cut otherwise
-    added = whole[len(owns[0]) :] if owns else tokenizer.encode(space + word)
+    ids = tokenizer.encode(before + space + word)
+    owns = [own for own in (list(path), tokenizer.encode(before)) if ids[: len(own)] == own]  # `qu'` alone has other tokens
+    added = ids[len(owns[0]) :] if owns else tokenizer.encode(space + word)
     if len(path) + len(added) >= MAX_TOKENS:
         raise RequestError(f"There is no room for {len(added)} more tokens; expected fewer than {MAX_TOKENS} in all.")
     return (*path, *added)
