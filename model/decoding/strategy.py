@@ -70,7 +70,7 @@ class RequestError(ValueError):
 class Decoding:
     """The decoding settings of a request.
 
-    `max_total_tokens` limits the target, `</s>` included. `max_new_tokens` limits the tokens after the text that a
+    `limit` limits the target, `</s>` included. `more` limits the tokens after the text that a
     decoder-only model continues, or after a branch. `greedy` takes the most probable token at each step. `beam` follows
     `width` paths and ranks finished ones by score over the length penalty ((5 + length) / 6)^alpha of Wu et al. 2016.
     `sample` draws by temperature, top-k and top-p (see `model.decoding.sampling`) with a seed.
@@ -108,7 +108,7 @@ class Decoding:
             raise RequestError(f"The length penalty's alpha is {self.alpha}; expected 0 to {MAX_ALPHA}.")
 
     def after(self, begun: int) -> Decoding:
-        """Returns these settings with `max_new_tokens` turned into a total limit after `prefix_length` tokens."""
+        """Returns these settings with `more` turned into a total limit after `prefix_length` tokens."""
         return dataclasses.replace(self, limit=min(self.limit, begun + self.more), more=0) if self.more else self
 
     @property
