@@ -1,7 +1,8 @@
 """Unpacks a checkpoint that comes as a zip. No torch here.
 
 The zip holds the folder of a checkpoint, or its files. Only files that a checkpoint may hold are written, each under its
-plain name; nothing is executed, and none is a pickle. The sizes in a zip are claims, so the bytes are counted while unpacking.
+plain name; nothing is executed, and none is a pickle. The sizes in a zip are claims, so the bytes are counted while
+unpacking.
 """
 
 from __future__ import annotations

@@ -93,8 +93,8 @@ def family(model: Mapping[str, Any]) -> object:
 def survey(shipped: Path = SHIPPED) -> Survey:
     """Returns all checkpoints that can be chosen: the shipped ones and those of CHECKPOINTS.
 
-    Each folder of CHECKPOINTS is a checkpoint or a folder of checkpoints. Where two share a name, the later one also gets the
-    name of its folder: `en-fr (runs)`.
+    Each folder of CHECKPOINTS is a checkpoint or a folder of checkpoints. Where two share a name, the later one also gets
+    the name of its folder: `en-fr (runs)`.
     """
     places, unusable = {path.name: path for path in _inside(shipped)}, []
     known = {path.resolve() for path in places.values()}
