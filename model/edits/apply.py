@@ -1,8 +1,8 @@
-"""Edits as a forward pass applies them: the interventions of a batch, one for all rows or one a row.
+"""Applies the edits of a batch in a forward pass: one intervention for all rows, or one per row.
 
-The order is fixed: scale, mask, softmax, rows that may see nothing become zero, rows are written over, the pattern is
-recorded, dropout, mix, heads are ablated, z of the other sentence is put in, z is recorded; its residual stream is put in
-after a layer, and recorded as that layer's. Masks themselves are built in `masks.py`; what an edit does is said by its kind.
+The order is fixed: scale, mask, softmax, zero rows that see nothing, patch rows, record the pattern, dropout, mix, ablate
+heads, patch z from the other sentence, record z. The residual stream of the other sentence is patched in after a layer, and
+recorded as the output of that layer. `masks.py` builds masks; each kind of edit defines its own effect.
 """
 
 from __future__ import annotations
@@ -22,22 +22,27 @@ from .kinds import Edit
 
 @dataclass(frozen=True)
 class Donor:
-    """The other sentence: its source ids, and for each position of the patched source the one there that it takes from, None
-    where it has no partner."""
+    """The other sentence: its source ids, and the partner of each position of the patched source.
+
+    A partner is a position of the other source, or None.
+    """
 
     ids: tuple[int, ...]
     partners: tuple[int | None, ...]
 
     def aligned(self, other: Tensor, axis: int, length: int) -> tuple[Tensor, Tensor]:
-        """What was recorded of the other source, along an axis in the order of `length` positions of the patched one, and
-        where it is known, bool [length]; positions beyond the partners are padding."""
-        found = [*self.partners, *[None] * length][:length]
-        at = torch.tensor([n or 0 for n in found], device=other.device)
-        return other.index_select(axis, at), torch.tensor([n is not None for n in found], device=other.device)
+        """Returns what was recorded of the other source in the order of the patched one, and where it is known.
+
+        The first tensor has `length` positions along `axis`, the second is bool [length]. Positions beyond the partners are
+        padding.
+        """
+        partners = [*self.partners, *[None] * length][:length]
+        index = torch.tensor([n or 0 for n in partners], device=other.device)
+        return other.index_select(axis, index), torch.tensor([n is not None for n in partners], device=other.device)
 
 
 class Edits:
-    """What a batch does differently. Without edits every method gives back what it was given, bit for bit."""
+    """The edits of a batch. Without edits every method returns its input, bit for bit."""
 
     def __init__(
         self,
@@ -45,8 +50,11 @@ class Edits:
         means: Mapping[Site, Tensor] | None = None,
         donor: Donor | None = None,
     ) -> None:
-        """`means` holds each site's mean z of every head, [H,K], where heads may be ablated by it; `donor` is the sentence
-        that patches take from, one for all rows."""
+        """Takes one intervention, or one per row.
+
+        `means` holds each site's mean z, [H,K], for mean ablation. `donor` is the sentence that patches take from, one for
+        all rows.
+        """
         self.rows = tuple(rows)
         self.means = means or {}
         self.located = any(row.edits for row in self.rows)
@@ -54,25 +62,25 @@ class Edits:
         assert len({row.donor for row in taking}) < 2, "the rows of a batch take from one sentence"
         assert donor is not None or not taking, "a patch needs the ids of the sentence that it takes from"
         self.donor = donor if taking else None
-        self.sides = {edit.takes for row in taking for edit in row.edits if edit.takes}  # where something is put in
+        self.sides = {edit.takes for row in taking for edit in row.edits if edit.takes}  # sides with patches
         self.unscaled = not all(row.scaling for row in self.rows)
 
     @property
     def causal(self) -> bool:
-        """True where no row has its causal mask off."""
+        """Returns True where no row has its causal mask off."""
         return all(row.causal_mask for row in self.rows)
 
     def touches(self, site: Site) -> bool:
-        """True where an edit has something to do at a site."""
+        """Returns True where an edit changes something at a site."""
         hooks = ("change_mask", "change_pattern", "change_z")
         return self.unscaled or any(self._found(hook, site) for hook in hooks)
 
     def select(self, rows: Sequence[int]) -> Edits:
-        """The edits of some rows of the batch."""
+        """Returns the edits of some rows of the batch."""
         return self if len(self.rows) == 1 else Edits([self.rows[row] for row in rows], self.means, self.donor)
 
     def _found(self, hook: str, where: tuple[Any, ...] | None) -> list[tuple[slice, Edit]]:
-        """Every edit that has something to do in a hook at a place, with the rows of the batch that it belongs to."""
+        """Returns the edits with this hook at a place, each with its rows of the batch."""
         if not self.located:
             return []
         rows = [slice(None)] if len(self.rows) == 1 else [slice(n, n + 1) for n in range(len(self.rows))]
@@ -80,88 +88,92 @@ class Edits:
         return [(own, edit) for own, edit in each if hook in edit.hooks and edit.acts_at(*where)]
 
     def scale(self, scores: Tensor, width: int) -> Tensor:
-        """Scores [B,H,T,S], divided by sqrt(`width`) already, times it where the scaling is off."""
+        """Returns scores [B,H,T,S]; where the scaling is off, the division by sqrt(`width`) is undone."""
         if not self.unscaled:
             return scores
         factors = scores.new_tensor([1.0 if row.scaling else math.sqrt(width) for row in self.rows])  # [1|B]
         return scores * factors[:, None, None, None]
 
     def blocked(self, site: Site | None) -> list[tuple[slice, Edit]]:
-        """The edits of the mask at a site, for `masks.at_site`."""
+        """Returns the edits of the mask at a site, for `masks.at_site`."""
         return self._found("change_mask", site)
 
     def overwrite(self, site: Site | None, pattern: Tensor, mask: Tensor, start: int) -> Tensor:
-        """Writes over rows of the pattern [B,H,T,S], whose first row stands at position `start`.
+        """Patches rows of the pattern [B,H,T,S], whose first row is at position `start`.
 
-        Raises EditError where the mask forbids the only key that a row shall look at.
+        Raises EditError where the mask forbids the only key of a row.
         """
-        found = self._found("change_pattern", site)
-        if not found:
+        edits = self._found("change_pattern", site)
+        if not edits:
             return pattern
         pattern, visible = pattern.clone(), mask.expand_as(pattern)
-        for own, edit in found:
+        for own, edit in edits:
             edit.change_pattern(pattern[own], visible[own], start)
         return pattern
 
     def ablate(self, site: Site | None, z: Tensor) -> Tensor:
-        """Replaces what heads put out, z [B,H,T,K], by zeros or by their means."""
-        found = self._found("change_z", site)
-        if not found:
+        """Replaces the output of heads, z [B,H,T,K], by zeros or by their means."""
+        edits = self._found("change_z", site)
+        if not edits:
             return z
         z = z.clone()
-        for own, edit in found:
+        for own, edit in edits:
             edit.change_z(z[own], self.means.get(site))
         return z
 
     def patch_z(self, site: Site | None, z: Tensor, start: int, given: Probe | None) -> Tensor:
-        """Puts z of the other sentence, as `given` has it, into z [B,H,T,K], whose first query stands at `start`."""
-        found = self._found("patch_z", site)
-        if not found:
+        """Patches z [B,H,T,K], whose first query is at `start`, with z of the other sentence from `donor_probe`."""
+        edits = self._found("patch_z", site)
+        if not edits:
             return z
         other, has = self._other(site.of.queries == "source", _recorded(given).records[site]["z"], 2, z.size(2))
         z = z.clone()
-        for own, edit in found:
+        for own, edit in edits:
             edit.patch_z(z[own], other if len(other) == 1 else other[own], has, start)
         return z
 
     def patch_stream(self, stack: Stack, layers: int, x: Tensor, start: int, given: Probe | None) -> Tensor:
-        """Puts the other sentence's residual stream after so many layers into x [B,T,D], whose first row is at `start`."""
-        found = self._found("patch_stream", (stack, layers))
-        if not found:
+        """Patches x [B,T,D], whose first row is at `start`, with the other sentence's residual stream after `layers`
+        layers.
+        """
+        edits = self._found("patch_stream", (stack, layers))
+        if not edits:
             return x
         streams = _recorded(given).streams
         other = streams[Sublayer(stack, layers - 1, "ff")].after if layers else streams[Sublayer(stack, 0, "self")].before
         other, has = self._other(stack == "encoder", other, 1, x.size(1))
         x = x.clone()
-        for own, edit in found:
+        for own, edit in edits:
             edit.patch_stream(x[own], other if len(other) == 1 else other[own], has, start)
         return x
 
     def _other(self, is_source: bool, recorded: Tensor, axis: int, length: int) -> tuple[Tensor, Tensor]:
-        """What the other sentence has, position for position, and where it is known; both decoders read the same tokens."""
+        """Returns the other sentence's values by position, and where they are known; both decoders read the same tokens."""
         if is_source:
             return self.donor.aligned(recorded, axis, length)
         return recorded, torch.ones(length, dtype=torch.bool, device=recorded.device)
 
     def keep(self, stack: str, layer: int, sublayer: str, x: Tensor) -> Tensor | None:
-        """Factors [B,1,1] for what a sub-layer adds: 0 where it is skipped. None where it is skipped nowhere."""
-        found = self._found("sublayer_factor", (stack, layer, sublayer))
-        if not found:
+        """Returns factors [B,1,1] of a sub-layer's output, 0 where it is skipped; None where no row skips it."""
+        edits = self._found("sublayer_factor", (stack, layer, sublayer))
+        if not edits:
             return None
         factors = x.new_ones(x.size(0), 1, 1)
-        for own, edit in found:
+        for own, edit in edits:
             factors[own] *= edit.sublayer_factor()
         return factors
 
     def positions(self, side: str, ids: Tensor, start: int = 0) -> tuple[Tensor, Tensor | None]:
-        """Positions of ids [B,T] that begin at `start`: [T], or [B,T] where edited; and factors [B,1,1] for what is added
-        to the embeddings, 0 where positions are off."""
+        """Returns positions of ids [B,T] from `start`: [T], or [B,T] where edited; and factors [B,1,1] or None.
+
+        The factors multiply what is added to the embeddings: 0 where positions are off.
+        """
         plain = torch.arange(start, start + ids.size(1), device=ids.device)  # [T]
-        found = self._found("change_positions", (side,))
-        if not found:
+        edits = self._found("change_positions", (side,))
+        if not edits:
             return plain, None
         edited, present = plain.repeat(ids.size(0), 1), torch.ones(ids.size(0), 1, 1, device=ids.device)
-        for own, edit in found:
+        for own, edit in edits:
             edit.change_positions(edited[own], present[own], ids[own], start)
         return edited, present
 
@@ -176,12 +188,12 @@ NO_EDITS = Edits()
 
 @dataclass(frozen=True)
 class SiteEdits:
-    """The edits of a batch as one site applies them; its first query stands at position `start`."""
+    """The edits of a batch at one site, whose first query is at position `start`."""
 
     edits: Edits = NO_EDITS
     site: Site | None = None
     start: int = 0
-    given: Probe | None = None  # what the other sentence's pass has recorded
+    given: Probe | None = None  # the recorded pass of the other sentence
 
     def scale(self, scores: Tensor, width: int) -> Tensor:
         return self.edits.scale(scores, width)

@@ -1,4 +1,4 @@
-"""Edits of the cells of a pattern: one that may not be used, and a row that is written over."""
+"""Edits of the cells of a pattern: blocked cells and patched rows."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def _check_cell(edit: Block | PatchRow, source_length: int) -> None:
-    """EditError for a row or a column beyond the sentence."""
+    """Raises EditError for a row or a column beyond the sentence."""
     of = edit.place.kind
     for position, limit, what in (
         (edit.query, source_length if site_kind(of).queries == "source" else MAX_TOKENS, "row"),
@@ -37,7 +37,7 @@ def _cell_waits(edit: Block | PatchRow, target_length: int) -> bool:
 @kind
 @dataclass(frozen=True)
 class Block(AtHeads):
-    """A cell of the pattern that may not be used; a whole row (`key` None) or column (`query` None)."""
+    """A blocked cell of the pattern, row (`key` None) or column (`query` None)."""
 
     place: Place
     query: int | None
@@ -60,7 +60,7 @@ class Block(AtHeads):
 
     @staticmethod
     def codes(place: Place) -> str:
-        """The codes of all blocks at a place, with {query} and {key} where the numbers stand."""
+        """Returns the code pattern of all blocks at a place, with {query} and {key} for the numbers."""
         return f"block_{place.code}_{{query}}-{{key}}"
 
     @property
@@ -82,7 +82,7 @@ class Block(AtHeads):
         return cls(place, query, key).code
 
     def contradicts(self, other: Edit) -> bool:
-        return False  # blocks add up; a row that is written over says what it cannot stand
+        return False  # blocks add up; PatchRow knows the blocks that it contradicts
 
     def covers(self, other: Edit) -> bool:
         if not (isinstance(other, Block) and self.place.contains(other.place)):
@@ -107,7 +107,7 @@ class Block(AtHeads):
 @kind
 @dataclass(frozen=True)
 class PatchRow(AtHeads):
-    """A row of the pattern written over: all weight on one key, or the same on all that it may see (`key` None)."""
+    """A patched row of the pattern: all weight on one key, or equal weight on all visible keys (`key` None)."""
 
     place: Place
     query: int
@@ -150,7 +150,7 @@ class PatchRow(AtHeads):
         return False
 
     def covers(self, other: Edit) -> bool:
-        return False  # two of the same row contradict each other, and that is told instead
+        return False  # two patches of one row contradict each other
 
     def check(self, config: ModelConfig, source_length: int, has_means: bool, causal: bool) -> None:
         super().check(config, source_length, has_means, causal)
@@ -170,7 +170,7 @@ class PatchRow(AtHeads):
             pattern[:, self.place.heads, row] = seen.to(pattern) / seen.sum(-1, keepdim=True).clamp(min=1)
             return
         if site_kind(self.place.kind).keys == "target" and self.key >= seen.size(-1):
-            return  # it waits for a token that is not there yet
+            return  # the token is not generated yet
         if self.key >= seen.size(-1) or not seen[..., self.key].all():
             raise EditError(f"{self.said} looks where the mask forbids it: choose another token.")
         pattern[:, self.place.heads, row] = 0.0

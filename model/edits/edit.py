@@ -1,11 +1,11 @@
-"""What a kind of edit is: one class that knows its code, its words, its limits and what it does in a forward pass.
+"""The base class of the kinds of edits: code, texts, limits and effect in a forward pass. Also the questions of the editor.
 
 A kind is declared once, with `@kind`; parsing, the list of edits, the link, the forward pass, the editor and the tests find
-it in KINDS. No torch is imported: what is done to tensors is done with the tensors' own methods.
+it in KINDS. No torch import: tensors are changed by their own methods.
 
-How an edit is asked for in words: a form yields question after question, is sent each answer, and returns a code.
-
-What may be asked can depend on what was answered before. `viz/what_if/edit_controls.py` draws the questions."""
+The form of a kind yields questions, receives each answer and returns a code. Later questions can depend on earlier answers.
+`viz/what_if/edit_controls.py` draws them.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Which:
-    """One of some names, each with its text; answered by the name. A note stands below."""
+    """A choice of one name, each with its text, and a note below. The answer is the name."""
 
     key: str
     label: str
@@ -37,23 +37,23 @@ class Which:
 
 @dataclass(frozen=True)
 class Where:
-    """Heads; answered by a Place."""
+    """A choice of heads. The answer is a Place."""
 
 
 @dataclass(frozen=True)
 class Token:
-    """A query or a key of a kind of attention; answered by its position, or by None where `extra` is chosen."""
+    """A query or a key of a kind of attention. The answer is its position, or None for the choice `extra`."""
 
     axis: Literal["query", "key"]
     kind: Kind
     label: str
     extra: str | None = None
-    first: int = 0  # which choice stands there at first
+    first: int = 0  # index of the preselected choice
 
 
 @dataclass(frozen=True)
 class Layer:
-    """A layer of a kind of attention, or of a stack; answered from 0."""
+    """A layer of a kind of attention, or of a stack. The answer counts from 0."""
 
     key: str
     kind: Kind
@@ -72,7 +72,7 @@ class Number:
 
 @dataclass(frozen=True)
 class Text:
-    """A sentence, as it is typed."""
+    """A sentence as typed."""
 
     key: str
     label: str
@@ -83,12 +83,12 @@ Question = Which | Where | Token | Layer | Number | Text
 Form = Generator[Question, Any, str]
 
 
-PATCHES = ("patch_z", "patch_stream")  # what takes from the other sentence
+PATCHES = ("patch_z", "patch_stream")  # hooks that take from the other sentence
 HOOKS = ("change_mask", "change_pattern", "change_z", "sublayer_factor", "change_positions", *PATCHES)
 
 
 class Edit:
-    """The base of all kinds, frozen dataclasses. A kind overrides what is otherwise with it, and at least one of HOOKS."""
+    """The base of all kinds, which are frozen dataclasses. A kind overrides what differs, and at least one of HOOKS."""
 
     name: ClassVar[str]  # in KINDS
     title: ClassVar[str]  # in the editor
@@ -103,86 +103,93 @@ class Edit:
 
     @classmethod
     def read(cls, match: re.Match[str]) -> Self:
-        """The edit of a code that `pattern` has matched."""
+        """Returns the edit of a code that `pattern` has matched."""
         raise NotImplementedError
 
     @property
     def code(self) -> str:
-        """What a link carries."""
+        """Returns the code in links."""
         raise NotImplementedError
 
     def text(self, labels: Labels) -> str:
-        """What is done, in words."""
+        """Returns the edit in words."""
         raise NotImplementedError
 
     @classmethod
     def form(cls, has_means: bool) -> Form:
-        """How the editor asks for it."""
+        """Yields the questions of the editor and returns the code."""
         raise NotImplementedError
 
-    # -- beside other edits, and on a checkpoint and a sentence --
+    # -- with other edits, and on a checkpoint and a sentence --
 
     def contradicts(self, other: Edit) -> bool:
-        """True where both cannot hold at once; to say so of one of the two is enough."""
+        """Returns True where both cannot hold at once; it is enough that one of the two says so."""
         return False
 
     def covers(self, other: Edit) -> bool:
-        """True where this does what the other would do, and more."""
+        """Returns True where this edit does what the other would do, and more."""
         return False
 
     def check(self, config: ModelConfig, source_length: int, has_means: bool, causal: bool) -> None:
-        """EditError for what a checkpoint or a sentence does not have; `causal`: the decoder sees no later position."""
+        """Raises EditError for what a checkpoint or a sentence lacks; `causal`: the decoder sees no later position."""
 
     @property
     def takes(self) -> Side | None:
-        """The side at whose positions it takes from the other sentence, None where it does not."""
+        """Returns the side at whose positions it takes from the other sentence, or None."""
         return None
 
     def check_partners(self, partners: Sequence[int | None]) -> None:
-        """EditError for a source position without a partner in the other sentence; `partners` has one for each, or None."""
+        """Raises EditError for a source position without a partner; `partners` has one per position, or None."""
 
     def waits_for(self, target_length: int) -> bool:
-        """True where it names a target position that is not reached."""
+        """Returns True where it names a target position that is not reached."""
         return False
 
     @property
     def said(self) -> str:
-        """The beginning of a sentence about this edit."""
+        """Returns the beginning of a sentence about this edit."""
         return f"The edit “{self.text(Labels())}”"
 
-    # -- in a forward pass: all but the factor change a tensor in place --
+    # -- in a forward pass; all but `sublayer_factor` change a tensor in place --
 
     def acts_at(self, *where: Any) -> bool:
-        """True where something changes: at a kind of attention and a layer, at a stack, a layer and a sub-layer, on a side's
-        positions, or in a stack after so many layers."""
+        """Returns True where something changes at a place.
+
+        A place is a kind of attention and a layer, a stack with a layer and a sub-layer, a side (its positions), or a stack
+        after a number of layers.
+        """
         return False
 
     def change_mask(self, mask: Tensor, start: int) -> None:
-        """mask bool [B,H,T,S], True = may attend; the first query stands at position `start`."""
+        """Changes mask, bool [B,H,T,S], True = may attend; the first query is at position `start`."""
 
     def change_pattern(self, pattern: Tensor, mask: Tensor, start: int) -> None:
-        """pattern [B,H,T,S] after the softmax, mask [B,H,T,S]; the first query stands at position `start`."""
+        """Changes pattern [B,H,T,S] after the softmax, with mask [B,H,T,S]; the first query is at position `start`."""
 
     def change_z(self, z: Tensor, means: Tensor | None) -> None:
-        """z [B,H,T,K], means [H,K] where the checkpoint has them."""
+        """Changes z [B,H,T,K]; means [H,K] where the checkpoint has them."""
 
     def sublayer_factor(self) -> float:
-        """What a sub-layer adds is multiplied by it."""
+        """Returns the factor of a sub-layer's output."""
         return 1.0
 
     def change_positions(self, positions: Tensor, present: Tensor, ids: Tensor, start: int) -> None:
-        """positions [B,T] of ids [B,T], the first of which stands at `start`; present [B,1,1]: 0 adds no positions."""
+        """Changes positions [B,T] of ids [B,T], the first at `start`, and present [B,1,1]: 0 adds no positions."""
 
     def patch_z(self, z: Tensor, other: Tensor, has: Tensor, start: int) -> None:
-        """z [B,H,T,K] and the other sentence's [1|B,H,T,K]; has bool [T]: where that is known; the first query stands at
-        `start`."""
+        """Changes z [B,H,T,K], whose first query is at `start`.
+
+        `other` [1|B,H,T,K] is the other sentence's z; `has`, bool [T], is True where it is known.
+        """
 
     def patch_stream(self, stream: Tensor, other: Tensor, has: Tensor, start: int) -> None:
-        """The residual stream [B,T,D] after a layer and the other sentence's [1|B,T,D]; `has` and `start` as above."""
+        """Changes the residual stream [B,T,D] after a layer; `other` [1|B,T,D], `has` and `start` as in `patch_z`."""
 
 
 class AtHeads(Edit):
-    """An edit of the heads at a place. Two of a kind that differ in more than the place cannot both hold at one head."""
+    """An edit of the heads at a place. Two edits of one kind that differ in more than the place exclude each other at a
+    head.
+    """
 
     place: Place
 
@@ -208,7 +215,7 @@ KINDS: dict[str, type[Edit]] = {}  # by name, in the order in which the editor o
 def kind(cls: type[Edit]) -> type[Edit]:
     """Declares a kind of edit.
 
-    Raises ValueError for a name that is taken, a kind that changes nothing, and examples that are not read back.
+    Raises ValueError for a name in use, a kind that changes nothing, and examples that do not survive parsing.
     """
     if cls.name in KINDS:
         raise ValueError(f"there are two kinds of edit {cls.name!r}; expected different names")
@@ -217,19 +224,19 @@ def kind(cls: type[Edit]) -> type[Edit]:
     KINDS[cls.name] = cls
     for code in cls.EXAMPLES or ("",):
         try:
-            found = parse(code)
+            edit = parse(code)
         except EditError:
-            found = None
-        if type(found) is not cls or found.code != code:
+            edit = None
+        if type(edit) is not cls or edit.code != code:
             del KINDS[cls.name]
-            raise ValueError(f"the kind of edit {cls.name!r} has the example {code!r}, which is read as {found!r}")
+            raise ValueError(f"the kind of edit {cls.name!r} has the example {code!r}, which is read as {edit!r}")
     return cls
 
 
 def parse(code: str) -> Edit:
-    """The edit of a code, such as `off_cross.3.5`, `block_enc_9-2`, `row_cross.3.5_4-uniform`, `skip_dec.2.ff`.
+    """Returns the edit of a code, such as `off_cross.3.5`, `block_enc_9-2`, `row_cross.3.5_4-uniform`, `skip_dec.2.ff`.
 
-    Raises EditError where the code is none.
+    Raises EditError for any other text.
     """
     for each in KINDS.values():
         if match := re.fullmatch(each.pattern, code):
@@ -238,5 +245,5 @@ def parse(code: str) -> Edit:
 
 
 def contradict(one: Edit, two: Edit) -> bool:
-    """True where both cannot hold at once."""
+    """Returns True where both cannot hold at once."""
     return one.contradicts(two) or two.contradicts(one)

@@ -1,4 +1,4 @@
-"""Edits as data: what is changed in the mechanism, frozen and hashable."""
+"""Interventions: edits of the mechanism as frozen, hashable data."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Intervention:
-    """A set of edits. The default is the empty one: the model as it was trained.
+    """A set of edits. The default is empty: the model as trained.
 
     Raises EditError for a window below 1 and for edits that contradict one another.
     """
@@ -35,42 +35,42 @@ class Intervention:
         for number, one in enumerate(self.edits):
             for two in self.edits[number + 1 :]:
                 if contradict(one, two):
-                    said = f"{one.text(Labels())}; {two.text(Labels())}"
-                    raise EditError(f"Two edits contradict each other ({said}): remove one of them.")
+                    both = f"{one.text(Labels())}; {two.text(Labels())}"
+                    raise EditError(f"Two edits contradict each other ({both}): remove one of them.")
 
     def __bool__(self) -> bool:
-        """True where anything is edited; a sentence from which nothing is taken edits nothing."""
+        """Returns True where anything is edited; an unused donor sentence edits nothing."""
         return replace(self, donor="") != BASELINE
 
     @property
     def takes(self) -> bool:
-        """True where anything is taken from the other sentence."""
+        """Returns True where an edit takes from the other sentence."""
         return any(edit.takes for edit in self.edits)
 
     def parts(self, labels: Labels | None = None) -> tuple[tuple[str, str], ...]:
-        """Code and text of every edit."""
+        """Returns code and text of every edit."""
         labels = labels or Labels()
         switched = (switch.part(getattr(self, switch.field)) for switch in SWITCHES.values())
         return (*filter(None, switched), *((edit.code, edit.text(labels)) for edit in self.edits))
 
     def describe(self, labels: Labels | None = None) -> str:
-        """The edits in words, "no edits" where there are none."""
+        """Returns the edits in words, "no edits" for none."""
         return "; ".join(text for _, text in self.parts(labels)) or "no edits"
 
     def with_edit(self, code: str) -> Intervention:
-        """The same with the edit of a code; EditError where it is none, or contradicts another."""
+        """Returns the intervention with one edit more; EditError for an invalid code or a contradiction."""
         if switch := switch_of(code):
             return replace(self, **{switch.field: switch.read(code)})
         return replace(self, edits=(*self.edits, parse(code)))
 
     def without(self, code: str) -> Intervention:
-        """The same without the edit of a code."""
+        """Returns the intervention without the edit of a code."""
         if switch := switch_of(code):
             return replace(self, **{switch.field: switch.default})
         return replace(self, edits=tuple(edit for edit in self.edits if edit.code != code))
 
     def covering(self, code: str) -> str | None:
-        """The text of an edit that does what the one of a code would do, and more, or None."""
+        """Returns the text of an edit that does what a code would do, and more, or None."""
         if switch_of(code):
             return None
         new = parse(code)
@@ -79,22 +79,25 @@ class Intervention:
     def fitted(
         self, config: ModelConfig, source_length: int, has_means: bool, partners: Sequence[int | None] | None = None
     ) -> tuple[Intervention, tuple[tuple[str, str], ...]]:
-        """The edits that can be made here, and code and reason of each that cannot."""
-        kept, aside = replace(self, edits=()), []
+        """Returns the edits that are possible here, and code and reason of each other one."""
+        possible, rejected = replace(self, edits=()), []
         for edit in self.edits:
             try:
-                replace(kept, edits=(edit,)).check(config, source_length, has_means, partners)
+                replace(possible, edits=(edit,)).check(config, source_length, has_means, partners)
             except EditError as fault:
-                aside.append((edit.code, str(fault)))
+                rejected.append((edit.code, str(fault)))
             else:
-                kept = replace(kept, edits=(*kept.edits, edit))
-        return kept, tuple(aside)
+                possible = replace(possible, edits=(*possible.edits, edit))
+        return possible, tuple(rejected)
 
     def check(
         self, config: ModelConfig, source_length: int, has_means: bool, partners: Sequence[int | None] | None = None
     ) -> None:
-        """EditError for a layer, a head or a source position that does not exist, for means that are not stored, and for a
-        patch without another sentence; where the `partners` are known, for a source position that has none there."""
+        """Raises EditError for edits that a checkpoint or a sentence does not allow.
+
+        These name a layer, a head or a source position that does not exist, need means that are not stored, or patch
+        without another sentence. With `partners`, a source position without a partner is an error too.
+        """
         for edit in self.edits:
             edit.check(config, source_length, has_means, self.causal_mask and config.causal)
             if edit.takes and not self.donor:
@@ -103,7 +106,7 @@ class Intervention:
                 edit.check_partners(partners)
 
     def waiting(self, target_length: int) -> tuple[Edit, ...]:
-        """Edits of target positions that are not reached."""
+        """Returns the edits of target positions that are not reached."""
         return tuple(edit for edit in self.edits if edit.waits_for(target_length))
 
 

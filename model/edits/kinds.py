@@ -1,7 +1,7 @@
-"""The kinds of edits, frozen and hashable: of cells of a pattern (`cells.py`), of heads, of a sub-layer, of positions, and
-what takes from another sentence (`patches.py`).
+"""The kinds of edits, frozen and hashable: cells of a pattern (`cells.py`), heads, sub-layers, positions, patches
+(`patches.py`).
 
-Each is declared once; `edit.py` says what a kind is made of. Whoever imports this module has them all.
+Each is declared once; `edit.py` has the base class. An import of this module registers them all.
 """
 
 from __future__ import annotations
@@ -34,19 +34,19 @@ if TYPE_CHECKING:
 
     from ..config import ModelConfig
 
-__all__ = ["KINDS", "AtHeads", "Block", "Edit", "EditError", "Labels", "PatchRow", "Place"]  # and what is made here
+__all__ = ["KINDS", "AtHeads", "Block", "Edit", "EditError", "Labels", "PatchRow", "Place"]  # and the kinds of this file
 __all__ += ["Ablate", "PatchStream", "PatchZ", "Positions", "Skip", "contradict", "kind", "ordinal", "parse"]
 
 MAX_SHIFT = 256
 MAX_POSITION_SEED = 9999
-SHUFFLED_BLOCK = 16  # target positions change places within blocks of so many
+SHUFFLED_BLOCK = 16  # size of the blocks in which target positions are shuffled
 _SUBLAYERS = {"self": "self-attention", "cross": "cross-attention", "ff": "feed-forward"}
 
 
 @kind
 @dataclass(frozen=True)
 class Ablate(AtHeads):
-    """What heads put out replaced by zeros, or by their mean over dev sentences."""
+    """The output of heads replaced by zeros, or by their mean over dev sentences."""
 
     place: Place
     how: Literal["zero", "mean"] = "zero"
@@ -148,7 +148,7 @@ class Skip(Edit):
 class Positions(Edit):
     """Positions of the source or the target: none, shuffled by a seed (`amount`), or shifted by `amount`.
 
-    The source is shuffled as a whole, the target in blocks of 16, so that what is decided does not depend on what follows.
+    The source is shuffled as one, the target in blocks of 16, so that a decision does not depend on later tokens.
     """
 
     side: Literal["source", "target"]
@@ -189,8 +189,8 @@ class Positions(Edit):
         how = yield Which("positions", "Positions are", {"off": "off", "shuffled": "shuffled", "shifted": "shifted"})
         if how == "off":
             return cls(side, how).code
-        label, most = ("Seed", MAX_POSITION_SEED) if how == "shuffled" else ("Shifted by", MAX_SHIFT)
-        return cls(side, how, (yield Number(how, label, 1, most, 1))).code
+        label, limit = ("Seed", MAX_POSITION_SEED) if how == "shuffled" else ("Shifted by", MAX_SHIFT)
+        return cls(side, how, (yield Number(how, label, 1, limit, 1))).code
 
     def contradicts(self, other: Edit) -> bool:
         return isinstance(other, Positions) and self.side == other.side and self != other
@@ -217,6 +217,6 @@ def _shuffled(count: int, seed: str) -> list[int]:
 
 
 def shuffled_target(count: int, seed: int) -> list[int]:
-    """The first `count` target positions, shuffled in blocks of 16: what stands early does not depend on what follows."""
+    """Returns the first `count` target positions, shuffled in blocks of 16, independent of later positions."""
     blocks = range(0, count, SHUFFLED_BLOCK)
-    return [first + at for first in blocks for at in _shuffled(SHUFFLED_BLOCK, f"{seed}/{first}")][:count]
+    return [first + offset for first in blocks for offset in _shuffled(SHUFFLED_BLOCK, f"{seed}/{first}")][:count]

@@ -1,8 +1,8 @@
-"""Activation patching (Vig et al. 2020; Meng et al. 2022): what the other sentence's run has in a place is put in here.
+"""Activation patching (Vig et al. 2020; Meng et al. 2022): values of the other sentence's run replace those at a place.
 
-The other sentence is the intervention's `donor`. Its run is unedited; its encoder reads its own source, its decoder the very
-target tokens that the patched run reads: so every step has its counterpart, and what differs there has come from the source.
-Source positions take from their partners (see `model.inference.source_reading`).
+The other sentence is the intervention's `donor`. Its run is unedited; its encoder reads its own source, its decoder the
+target tokens of the patched run. So every step has its counterpart, and differences come from the source. Source positions
+take from their partners (see `model.inference.source_reading`).
 """
 
 from __future__ import annotations
@@ -36,13 +36,13 @@ EVERYWHERE = "every token"
 
 
 class _Patch(Edit):
-    """What both kinds have in common: a position, or all (None), of the tokens that stand in a place."""
+    """The base of both kinds: a patch of one position, or of all (None)."""
 
     position: int | None
 
     @property
     def tokens_of(self) -> Kind:
-        """The kind of attention whose queries the positions are."""
+        """Returns the kind of attention whose queries the positions are."""
         raise NotImplementedError
 
     @property
@@ -67,7 +67,7 @@ class _Patch(Edit):
         return self.takes == "target" and self.position is not None and self.position >= target_length
 
     def _rows(self, has: Tensor, start: int) -> Tensor:
-        """Which positions of a tensor take something, bool as `has` [T], where the first stands at `start`."""
+        """Returns the patched positions, bool as `has` [T], where the first is at `start`."""
         if self.position is None:
             return has
         here = has.new_zeros(len(has))
@@ -79,7 +79,7 @@ class _Patch(Edit):
 @kind
 @dataclass(frozen=True)
 class PatchStream(_Patch):
-    """The residual stream after so many layers of a stack, 0: the embedding; at a position, or at all (None)."""
+    """The residual stream after `layers` layers of a stack (0: the embedding), at a position or at all (None)."""
 
     stack: Literal["encoder", "decoder"]
     layers: int
@@ -142,7 +142,7 @@ class PatchStream(_Patch):
 @kind
 @dataclass(frozen=True)
 class PatchZ(_Patch, AtHeads):
-    """What heads put out, z, at a query or at all (None)."""
+    """The output of heads, z, at a query or at all (None)."""
 
     place: Place
     position: int | None
@@ -176,7 +176,7 @@ class PatchZ(_Patch, AtHeads):
         return cls(place, (yield Token("query", place.kind, "Where", EVERYWHERE))).code
 
     def contradicts(self, other: Edit) -> bool:
-        """What heads put out is replaced by one thing alone: zeros, means, or what the other sentence's put out."""
+        """Returns True for an ablation of the same heads: only one thing can replace their output."""
         return isinstance(other, AtHeads) and "change_z" in other.hooks and self.place.meets(other.place)
 
     def covers(self, other: Edit) -> bool:

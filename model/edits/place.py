@@ -1,6 +1,6 @@
-"""Where an edit is made, and how it is told: heads, layers and tokens.
+"""Places of edits and their texts: heads, layers and tokens.
 
-Layers, heads and positions count from 0 here, and from 1 in texts and codes, as on the screen.
+Layers, heads and positions count from 0 here, and from 1 in texts and codes.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ KINDS_OF = {code: kind for kind, code in CODES.items()}
 
 
 class EditError(ValueError):
-    """An edit that cannot be made; the text is one sentence for the visitor."""
+    """An impossible edit; the message is one sentence for the visitor."""
 
 
 @dataclass(frozen=True)
 class Labels:
-    """The tokens of both sides, so that an edit can be told in words: what stands there twice with which of them it is.
+    """The tokens of both sides, for texts of edits. A repeated token gets its count: `the (2nd)`.
 
-    Without them positions are told by number.
+    Without tokens, positions are numbers.
     """
 
     source: Sequence[str] = ()
@@ -38,7 +38,7 @@ class Labels:
         if site_kind(kind).queries == "source":
             return _label(self.source, position)
         if position < min(len(self.inputs), len(self.outputs)):
-            return _nth([f"{read} → {said}" for read, said in zip(self.inputs, self.outputs, strict=False)], position)
+            return _nth([f"{read} → {emitted}" for read, emitted in zip(self.inputs, self.outputs, strict=False)], position)
         return f"step {position + 1}"
 
     def key(self, kind: Kind, position: int) -> str:
@@ -50,19 +50,19 @@ def _label(tokens: Sequence[str], position: int) -> str:
 
 
 def _nth(texts: Sequence[str], position: int) -> str:
-    """The text at a position; where the same text stands elsewhere too, with which of them this is: `the (2nd)`."""
+    """Returns the text at a position; a repeated text gets its count: `the (2nd)`."""
     text = texts[position]
     return f"{text} ({ordinal(list(texts[: position + 1]).count(text))})" if list(texts).count(text) > 1 else text
 
 
 def ordinal(number: int) -> str:
-    """1st, 2nd, 3rd, 4th, 11th."""
+    """Returns 1st, 2nd, 3rd, 4th, 11th."""
     ending = "th" if number % 100 in (11, 12, 13) else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
     return f"{number}{ending}"
 
 
 def index(text: str | None) -> int | None:
-    """What counts from 1 in a code, from 0; None for nothing, `all` and `uniform`."""
+    """Returns a number of a code (from 1) as an index from 0; None for nothing, `all` and `uniform`."""
     if text in (None, "all", "uniform"):
         return None
     if int(text) < 1:
@@ -71,7 +71,7 @@ def index(text: str | None) -> int | None:
 
 
 def number(position: int | None) -> str:
-    """A position as it stands in a code."""
+    """Returns a position as in a code."""
     return "all" if position is None else str(position + 1)
 
 
@@ -81,7 +81,7 @@ def check_index(what: str, position: int | None) -> None:
 
 
 def check_layer(said: str, kind: str, layer: int | None, config: ModelConfig) -> None:
-    """EditError where a checkpoint has no such layer; `said` names the edit."""
+    """Raises EditError where a checkpoint has no such layer; `subject` names the edit."""
     if kind not in config.layers:
         raise EditError(f"{said} is of {site_kind(kind).name}; this checkpoint has none. Remove it.")
     if layer is not None and layer >= config.layers[kind]:
@@ -106,11 +106,11 @@ class Place:
 
     @staticmethod
     def read(match: re.Match[str]) -> Place:
-        """The place in a code that PLACE has matched."""
+        """Returns the place in a code that PLACE has matched."""
         return Place(KINDS_OF[match["kind"]], index(match["layer"]), index(match["head"]))
 
     def check(self, said: str, config: ModelConfig) -> None:
-        """EditError where a checkpoint has no such layer or head; `said` names the edit."""
+        """Raises EditError where a checkpoint has no such layer or head; `subject` names the edit."""
         check_layer(said, self.kind, self.layer, config)
         if self.head is not None and self.head >= config.heads:
             raise EditError(f"{said} names head {self.head + 1}; this checkpoint has {config.heads}. Remove it.")
@@ -119,12 +119,12 @@ class Place:
         return self.kind == kind and self.layer in (None, layer)
 
     def meets(self, other: Place) -> bool:
-        """True where the two have a head in common."""
+        """Returns True where the two have a head in common."""
         both = ((self.layer, other.layer), (self.head, other.head))
         return self.kind == other.kind and all(a == b or a is None or b is None for a, b in both)
 
     def contains(self, other: Place) -> bool:
-        """True where every head of the other is one of these."""
+        """Returns True where every head of the other is one of these."""
         pairs = ((self.layer, other.layer), (self.head, other.head))
         return self.kind == other.kind and all(mine in (None, its) for mine, its in pairs)
 

@@ -1,5 +1,7 @@
-"""The edits that have no place: masks and the scaling that are switched off, the window, and the sentence that patches take
-from. Each is a field of `Intervention`, and is declared once, here."""
+"""Edits without a place: masks and scaling that are off, the window, and the sentence that patches take from.
+
+Each is a field of `Intervention`, and is declared once, here.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,7 @@ from .place import EditError
 
 @dataclass(frozen=True)
 class Switch:
-    """A part of the mechanism that is on or off, True or False in its field."""
+    """A part of the mechanism that is on or off: True or False in its field."""
 
     field: str  # of Intervention
     code: str
@@ -29,17 +31,17 @@ class Switch:
     default: ClassVar[bool] = True
 
     def read(self, code: str) -> bool | None:
-        """What a code makes of the field, or None for another's code."""
+        """Returns the field's value for a code, or None for another's code."""
         return False if code == self.code else None
 
     def part(self, value: bool) -> tuple[str, str] | None:
-        """Code and text, or None for a field at its default."""
+        """Returns code and text, or None for a field at its default."""
         return None if value else (self.code, self.text)
 
 
 @dataclass(frozen=True)
 class Width:
-    """A number in its field, or None; {} stands for it in code and text."""
+    """A number in its field, or None; {} is its placeholder in code and text."""
 
     field: str
     code: str
@@ -62,7 +64,7 @@ class Width:
 
 @dataclass(frozen=True)
 class Sentence:
-    """A text in its field, or an empty one; {} stands for it in code and text. In the code % and ~ are escaped."""
+    """A text in its field, or an empty one; {} is its placeholder in code and text. The code escapes % and ~."""
 
     field: str
     code: str
@@ -83,10 +85,10 @@ class Sentence:
         if value and not value.strip():
             raise EditError("The other sentence is empty: type one.")
         if len(value) > MAX_CHARACTERS:
-            found = f"{len(value):,} characters; expected at most {MAX_CHARACTERS:,}"
-            raise EditError(f"The other sentence has {found}. Shorten it.")
+            size = f"{len(value):,} characters; expected at most {MAX_CHARACTERS:,}"
+            raise EditError(f"The other sentence has {size}. Shorten it.")
         if any("\ud800" <= char <= "\udfff" for char in value):
-            raise EditError("The other sentence has what is no character in it; expected valid Unicode.")
+            raise EditError("The other sentence has an invalid character; expected valid Unicode.")
 
 
 WINDOW = Width(
@@ -97,7 +99,7 @@ WINDOW = Width(
 )
 DONOR = Sentence("donor", "donor_{}", "patches come from “{}”", "The other sentence")
 Each = Switch | Width | Sentence
-SWITCHES: dict[str, Each] = {  # by code, in the order in which they are listed
+SWITCHES: dict[str, Each] = {  # by code, in the order of the list
     each.code: each
     for each in (
         Switch("causal_mask", "causal-off", "causal mask off", "causal mask"),
@@ -110,12 +112,12 @@ SWITCHES: dict[str, Each] = {  # by code, in the order in which they are listed
 
 
 def switch_of(code: str) -> Each | None:
-    """The switch that a code belongs to, or None."""
+    """Returns the switch of a code, or None."""
     return next((each for each in SWITCHES.values() if each.read(code) is not None), None)
 
 
 class WindowForm:
-    """How the editor asks for the window."""
+    """The question of the editor for the window."""
 
     name = "window"
     title = "Narrow the self-attention"
@@ -127,7 +129,7 @@ class WindowForm:
 
 
 class SwitchForm:
-    """How the editor asks what is to be switched off."""
+    """The question of the editor for the part to switch off."""
 
     name = "switch"
     title = "Switch off a mask or the scaling"
@@ -138,16 +140,16 @@ class SwitchForm:
 
 
 class DonorForm:
-    """How the editor asks for the sentence that patches take from."""
+    """The question of the editor for the sentence that patches take from."""
 
     name = "donor"
     title = "Name the other sentence, for patches"
 
     @staticmethod
     def form(has_means: bool) -> Form:
-        found = yield Text("donor", DONOR.title, "The animal didn't cross the street because it was too wide.")
-        DONOR.check(found or " ")
-        return DONOR.part(found)[0]
+        sentence = yield Text("donor", DONOR.title, "The animal didn't cross the street because it was too wide.")
+        DONOR.check(sentence or " ")
+        return DONOR.part(sentence)[0]
 
 
 FORMS = (WindowForm, SwitchForm, DonorForm)

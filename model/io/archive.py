@@ -1,8 +1,8 @@
-"""A checkpoint that comes as a zip: unpacked into a folder, as long as it is what it says. No torch here.
+"""Unpacks a checkpoint that comes as a zip. No torch here.
 
-What is packed may be a checkpoint's folder, or its files alone. Only the files that a checkpoint may hold are written, each
-under its own plain name; nothing of it is run, and none of them is a pickle. Every number that the zip tells of itself is a
-promise of whoever made it, so what is unpacked is counted as it comes.
+The zip holds the folder of a checkpoint, or its files. Only files that a checkpoint may hold are written, each under its
+plain name; nothing is executed, and none is a pickle. The sizes in a zip are claims, so the bytes are counted while
+unpacking.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ from .files import (
 )
 from .folders import CONFIG, FILES
 
-MAX_ENTRIES = 200  # files and folders in a zip: a checkpoint has thirteen
+MAX_ENTRIES = 200  # files and folders in a zip; a checkpoint has 13
 MAX_DIRECTORY = MEGABYTE // 4  # bytes of its list of entries
-MAX_RATIO = 200  # of a file's bytes unpacked to those packed, where it has more than a megabyte: weights do not shrink
+MAX_RATIO = 200  # unpacked to packed bytes of a file above 1 MB; weights hardly compress
 _STEP = MEGABYTE
 _ALSO = ("__MACOSX", ".DS_Store")  # what some systems pack with a folder
 
 
 class _Narrow:
-    """A file of which no more than so many bytes are read at once, while the list of a zip's entries is taken from it."""
+    """A file that limits each read, so that the list of entries of a zip cannot be huge."""
 
     def __init__(self, raw: BinaryIO) -> None:
         self.raw, self.most = raw, MAX_DIRECTORY
@@ -39,19 +39,20 @@ class _Narrow:
     def read(self, size: int = -1) -> bytes:
         if not self.most:
             return self.raw.read(size)
-        found = self.raw.read(min(size, self.most + 1) if size >= 0 else self.most + 1)
-        if len(found) > self.most:
+        data = self.raw.read(min(size, self.most + 1) if size >= 0 else self.most + 1)
+        if len(data) > self.most:
             raise FileError(f"takes more than {self.most:,} bytes to list its entries; pack the folder of one checkpoint")
-        return found
+        return data
 
     def __getattr__(self, name: str) -> object:
         return getattr(self.raw, name)
 
 
 def unpack(raw: BinaryIO, folder: Path, most: int) -> str:
-    """Writes the checkpoint in a zip into an empty folder, at most so many bytes; returns the SHA-256 of its files, in hex.
+    """Writes the checkpoint in a zip into an empty folder and returns the SHA-256 of its files, in hex.
 
-    Raises FileError, whose text is the rest of a sentence that begins with the zip's name; the folder may then hold a part.
+    Raises FileError above `max_bytes` and for any fault; its text continues a sentence that begins with the zip's name. The
+    folder may then hold some of the files.
     """
     start = raw.read(4)
     raw.seek(0)
@@ -78,7 +79,7 @@ def unpack(raw: BinaryIO, folder: Path, most: int) -> str:
 
 
 def _chosen(entries: list[zipfile.ZipInfo]) -> dict[str, zipfile.ZipInfo]:
-    """The files of the one checkpoint among some entries, by their names; all entries have been looked at."""
+    """Returns the files of the only checkpoint among the entries, by name; checks all entries."""
     if len(entries) > MAX_ENTRIES:
         raise FileError(f"holds {len(entries):,} files; expected one checkpoint, and {MAX_ENTRIES} at most")
     for entry in entries:
@@ -102,8 +103,8 @@ def _chosen(entries: list[zipfile.ZipInfo]) -> dict[str, zipfile.ZipInfo]:
 
 
 def _check_place(entry: zipfile.ZipInfo) -> None:
-    """FileError for an entry that would lie outside of the folder that it is unpacked into, or is a link."""
-    name = entry.orig_filename  # as it stands in the zip: the library cuts at a NUL and turns the system's slashes
+    """Raises FileError for a link and for an entry outside the folder that it is unpacked into."""
+    name = entry.orig_filename  # unchanged: `filename` ends at a NUL and has its slashes converted
     drive = len(name) > 1 and name[1] == ":"
     if not entry.filename or "\0" in name or "\\" in name or drive or name.startswith("/") or ".." in name.split("/"):
         raise FileError(f"has an entry {shown(name)} that leads out of its folder; pack the checkpoint's folder anew")
@@ -113,7 +114,7 @@ def _check_place(entry: zipfile.ZipInfo) -> None:
 
 
 def _check_form(entry: zipfile.ZipInfo) -> None:
-    """FileError for a file that is locked, or that promises to swell like no file of a checkpoint."""
+    """Raises FileError for an encrypted file and for a compression ratio that no checkpoint has."""
     if entry.flag_bits & 1:
         raise FileError("is locked with a password; pack it without one")
     if entry.file_size > MEGABYTE and entry.file_size > MAX_RATIO * entry.compress_size:
@@ -124,7 +125,7 @@ def _check_form(entry: zipfile.ZipInfo) -> None:
 
 
 def _written(packed: zipfile.ZipFile, entry: zipfile.ZipInfo, path: Path, most: int) -> tuple[int, str]:
-    """Unpacks a file in steps, and stops where it is larger than it says or than there is left; its size and SHA-256."""
+    """Unpacks a file in steps and returns its size and SHA-256; stops above `max_bytes` or the size in the zip."""
     size, digest, name = 0, hashlib.sha256(), path.name
     most = min(most, entry.file_size)
     try:

@@ -1,5 +1,4 @@
-"""Files that come from outside: only regular ones are opened, none is read beyond a size, and JSON is plain and finite.
-And files that leave: whole, or not at all."""
+"""Reads files from outside (regular, of limited size, plain finite JSON), and writes files completely or not at all."""
 
 from __future__ import annotations
 
@@ -17,34 +16,34 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 MEGABYTE = 1 << 20
-LONGEST = 200  # characters of a value in a sentence
-MAX_DEPTH = 50  # lists and objects within one another; no file of ours has more than six
+LONGEST = 200  # characters of a value in a message
+MAX_DEPTH = 50  # nested lists and objects; the project's own files have at most 6
 _HALF_CHARACTER = re.compile(r"\\u[dD][89a-fA-F]")
 _short = reprlib.Repr()
 _short.maxstring = _short.maxother = _short.maxlong = 60
 _short.maxlevel, _short.maxlist, _short.maxdict = 3, 4, 4
 
 
-# What the libraries raise for damaged archives; RuntimeError for encrypted ones, and for ways of packing that they lack.
+# Errors of the libraries for damaged archives; RuntimeError for encrypted ones and unknown compression methods.
 DAMAGED = (OSError, EOFError, ValueError, LookupError, RuntimeError)
 DAMAGED += (zipfile.BadZipFile, zlib.error, lzma.LZMAError, struct.error)
 
 
 class FileError(ValueError):
-    """A file that is not what was expected; the text names it, and says what was found."""
+    """A file is not what was expected; the message names the file and the value found."""
 
 
 def shown(value: Any) -> str:
-    """A value from outside as it stands in a sentence: short, on one line."""
+    """Returns the repr of a value from outside for a message: short, on one line."""
     text = _short.repr(value)
     return text if len(text) <= LONGEST else f"{text[:LONGEST]}..."
 
 
 def opened(path: Path, most: int) -> BinaryIO:
-    """A regular file of at most so many bytes, for reading.
+    """Opens a regular file of at most `max_bytes` for reading.
 
-    Raises FileNotFoundError where there is none, FileError where it is too large, cannot be read, or is something else: a
-    device or a pipe would never end.
+    Raises FileNotFoundError, and FileError where the file is too large, unreadable or not regular. A device or a pipe would
+    never end.
     """
     try:
         raw = open(path, "rb", opener=lambda name, flags: os.open(name, flags | getattr(os, "O_NONBLOCK", 0)))  # noqa: SIM115
@@ -52,27 +51,27 @@ def opened(path: Path, most: int) -> BinaryIO:
         raise
     except (OSError, ValueError) as fault:
         raise FileError(f"{path} cannot be read: {getattr(fault, 'strerror', None) or fault}") from None
-    found = os.fstat(raw.fileno())
-    if not stat.S_ISREG(found.st_mode):
+    status = os.fstat(raw.fileno())
+    if not stat.S_ISREG(status.st_mode):
         raw.close()
         raise FileError(f"{path} is no regular file, but a device, a pipe or the like")
-    if found.st_size > most:
+    if status.st_size > most:
         raw.close()
-        raise FileError(f"{path} has {found.st_size:,} bytes; expected at most {most:,}")
+        raise FileError(f"{path} has {status.st_size:,} bytes; expected at most {most:,}")
     return raw
 
 
 def read_bytes(path: Path, most: int) -> bytes:
-    """All of a regular file of at most so many bytes; errors as those of `opened`."""
+    """Returns the content of a regular file of at most `max_bytes`; errors as those of `open_file`."""
     with opened(path, most) as raw:
         try:
-            return raw.read(most) or b""  # nothing where a file of the system would keep its reader waiting
+            return raw.read(most) or b""  # None where a system file would block
         except OSError as fault:
             raise FileError(f"{path} cannot be read: {fault.strerror}") from None
 
 
 def read_text(path: Path, most: int) -> str:
-    """The same as text; FileError where it is no UTF-8."""
+    """Returns the content of a UTF-8 file; FileError where it is not UTF-8, else errors as those of `open_file`."""
     try:
         return read_bytes(path, most).decode("utf-8")
     except UnicodeDecodeError as fault:
@@ -80,7 +79,7 @@ def read_text(path: Path, most: int) -> str:
 
 
 def check_new(path: Path) -> None:
-    """FileError where a file cannot be made: for a folder that is not there, and a file that is."""
+    """Raises FileError where a file cannot be created: its folder is missing, or it exists already."""
     try:
         if not path.parent.is_dir():
             raise FileError(f"there is no folder {path.parent} to write {path.name} into; make it, or name another")
@@ -91,7 +90,7 @@ def check_new(path: Path) -> None:
 
 
 def write_new(path: Path, content: bytes) -> None:
-    """Writes a file that is not there yet, whole or not at all, by way of a temporary one beside it.
+    """Writes a new file completely or not at all, through a temporary file in the same folder.
 
     Raises FileError as `check_new`, and where the disk is full.
     """
@@ -109,7 +108,7 @@ def write_new(path: Path, content: bytes) -> None:
 
 
 def read_json(path: Path, most: int) -> Any:
-    """The value of a JSON file; FileError where it is none (see `parsed`), and those of `opened`."""
+    """Returns the value of a JSON file; FileError where it is invalid (see `parse_json`), or as `open_file`."""
     text = read_bytes(path, most)
     try:
         return parsed(text)
@@ -118,7 +117,7 @@ def read_json(path: Path, most: int) -> Any:
 
 
 def parsed(raw: bytes) -> Any:
-    """The value of a JSON text in UTF-8, whose numbers are finite and whose texts are valid Unicode; ValueError."""
+    """Returns the value of a JSON text in UTF-8 with finite numbers and valid Unicode; ValueError otherwise."""
     try:
         text = raw.decode("utf-8")
     except UnicodeDecodeError as fault:
@@ -149,7 +148,7 @@ def _refuse(constant: str) -> None:
 
 
 def _finite(digits: str) -> float:
-    found = float(digits)
-    if not math.isfinite(found):
+    value = float(digits)
+    if not math.isfinite(value):
         raise ValueError(f"{digits[:40]} is too large a number")
-    return found
+    return value

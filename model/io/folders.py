@@ -1,4 +1,4 @@
-"""Where checkpoints are looked for by name, and which names are offered. No torch here."""
+"""Finds checkpoints by name in the shipped folder and in the folders of CHECKPOINTS. No torch here."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from .foreign_checkpoints import FOREIGN, kind_of
 _HERE = Path(__file__).resolve().parents[1]  # the package
 _INSTALLED = _HERE / "checkpoints"
 SHIPPED = _INSTALLED if _INSTALLED.is_dir() else _HERE.parent / "checkpoints"
-"""The folder of the shipped checkpoints: in the package where it is installed, beside it in the project."""
+"""The folder of the shipped checkpoints: inside an installed package, next to it in the project."""
 LONGEST = 80  # characters of a name
 NAME = f"1 to {LONGEST} printable characters, no slash or backslash, no dot before and no space around them"
-CONFIG = "config.json"  # a folder with one is taken for a checkpoint
-FILES = (  # what the folder of a checkpoint may hold, and is read of it
+CONFIG = "config.json"  # a folder with this file counts as a checkpoint
+FILES = (  # files that a checkpoint folder may hold; others are not read
     CONFIG,
     "tokenizer.json",
     "tokenizer.source.json",
@@ -38,7 +38,7 @@ FILES = (  # what the folder of a checkpoint may hold, and is read of it
 
 @dataclass(frozen=True)
 class Unusable:
-    """A folder that CHECKPOINTS names, or one within it, in which no checkpoint of the lab lies."""
+    """A folder of CHECKPOINTS, or one within it, that holds no checkpoint of the lab."""
 
     place: Path
     why: str  # the rest of a sentence that begins with the folder
@@ -47,20 +47,20 @@ class Unusable:
         return f"CHECKPOINTS: {self.place} {self.why}."
 
     def told(self) -> str:
-        """The sentence for a visitor, who need not know where the folder lies."""
+        """Returns the sentence for a visitor, without the path of the folder."""
         return f"{self.place.name or 'A folder'} {self.why}."
 
 
 @dataclass(frozen=True)
 class Survey:
-    """The folder of each checkpoint by its name, in alphabetical order, and what cannot be used."""
+    """All checkpoint folders by name, in alphabetical order, and the unusable folders."""
 
     places: Mapping[str, Path]
     unusable: tuple[Unusable, ...]
 
 
 def named() -> tuple[Path, ...]:
-    """The folders that the environment names as CHECKPOINTS, with the sign between them that the system puts into PATH."""
+    """Returns the folders in the environment variable CHECKPOINTS, separated as in PATH."""
     return tuple(Path(os.path.abspath(os.path.expanduser(text))) for text in _texts())
 
 
@@ -69,33 +69,35 @@ def _texts() -> list[str]:
 
 
 def homes(shipped: Path = SHIPPED) -> tuple[Path, ...]:
-    """The folders that CHECKPOINTS names, then that of the shipped checkpoints."""
+    """Returns the folders of CHECKPOINTS, then the folder of the shipped checkpoints."""
     return (*named(), shipped)
 
 
 def described(place: Path) -> dict[str, Any]:
-    """The model that the config.json of a checkpoint tells of, unchecked; empty where it cannot be read, which loading the
-    checkpoint would tell."""
+    """Returns the unchecked `model` entry of a checkpoint's config.json; empty where it cannot be read.
+
+    Loading the checkpoint reports the fault.
+    """
     try:
-        found = json.loads((place / CONFIG).read_text(encoding="utf-8"))["model"]
+        model = json.loads((place / CONFIG).read_text(encoding="utf-8"))["model"]
     except (OSError, ValueError, KeyError, TypeError):
         return {}
-    return found if isinstance(found, dict) else {}
+    return model if isinstance(model, dict) else {}
 
 
 def family(model: Mapping[str, Any]) -> object:
-    """The family of a model that is `described`."""
+    """Returns the family of a model config, and whether it is a classifier."""
     return model.get("family", "encoder-decoder"), bool(model.get("classes"))
 
 
 def survey(shipped: Path = SHIPPED) -> Survey:
-    """All checkpoints that can be chosen: the shipped ones by their names, and those in the folders that CHECKPOINTS names,
-    each of which is a checkpoint or a folder of checkpoints.
+    """Returns all checkpoints that can be chosen: the shipped ones and those of CHECKPOINTS.
 
-    Where a name is taken already, the later one is told apart by the folder that it lies in: `en-fr (runs)`.
+    Each folder of CHECKPOINTS is a checkpoint or a folder of checkpoints. Where two share a name, the later one also gets
+    the name of its folder: `en-fr (runs)`.
     """
-    found, unusable = {path.name: path for path in _inside(shipped)}, []
-    known = {path.resolve() for path in found.values()}
+    places, unusable = {path.name: path for path in _inside(shipped)}, []
+    known = {path.resolve() for path in places.values()}
     for place in named():
         lying, why = _looked_into(place)
         unusable += [Unusable(place, why)] if why else []
@@ -103,14 +105,14 @@ def survey(shipped: Path = SHIPPED) -> Survey:
             if (resolved := path.resolve()) in known:
                 continue
             known.add(resolved)
-            found[_free(path, found)] = path
+            places[_free(path, places)] = path
             if why := foreign(path / CONFIG):
                 unusable.append(Unusable(path, why))
-    return Survey(dict(sorted(found.items())), tuple(unusable))
+    return Survey(dict(sorted(places.items())), tuple(unusable))
 
 
 def name_of(place: Path) -> str:
-    """The name of the checkpoint in a folder: the one that it is offered by, else one that no other checkpoint has."""
+    """Returns the name of the checkpoint in a folder: the name in the list, else one that no other checkpoint has."""
     places, folder = survey().places, place.resolve()
     if offered := next((name for name, path in places.items() if path.resolve() == folder), ""):
         return offered
@@ -118,7 +120,7 @@ def name_of(place: Path) -> str:
 
 
 def _looked_into(place: Path) -> tuple[list[Path], str]:
-    """The checkpoints in a folder, which may be one itself; and why there are none."""
+    """Returns the checkpoints in a folder, which may be one itself, or the reason why there are none."""
     try:
         if (place / CONFIG).exists() and is_name(own_name(place)):
             return [place], ""
@@ -134,27 +136,27 @@ def _looked_into(place: Path) -> tuple[list[Path], str]:
 
 
 def _inside(place: Path) -> list[Path]:
-    """The checkpoints in a folder: folders with a config.json, of a fit name."""
+    """Returns the checkpoints in a folder: folders with a config.json and a valid name."""
     return sorted(path.parent for path in place.glob(f"*/{CONFIG}") if is_name(path.parent.name))
 
 
 def own_name(path: Path) -> str:
-    """What a checkpoint is called after its folder: a run keeps it in one of that very name, and its own name tells more."""
+    """Returns the name of a checkpoint by its folder; a training run names it by the folder above `checkpoint`."""
     return path.parent.name if path.name == "checkpoint" else path.name
 
 
 def _free(path: Path, taken: Mapping[str, Path]) -> str:
-    """A name for a checkpoint that no other one has."""
+    """Returns a name for a checkpoint that no other one has."""
     name = own_name(path)
     home = path.parent.parent if path.name == "checkpoint" else path.parent
     for more in ("", f" ({home.name})", *(f" ({home.name} {number})" for number in range(2, len(taken) + 3))):
         if (free := name[: max(LONGEST - len(more), 1)].rstrip() + more) not in taken and is_name(free):
             return free
-    return f"{name[: LONGEST - 7]} ({len(taken)})"  # where the folder's own name cannot stand in one
+    return f"{name[: LONGEST - 7]} ({len(taken)})"  # the folder's own name is no valid part of a name
 
 
 def foreign(config: Path) -> str:
-    """Why a config.json is none of the lab's own; empty for one that says that it is, and for what its reading will tell."""
+    """Returns the reason why a config.json is not the lab's own; empty where it is, or where loading reports the fault."""
     try:
         values = read_json(config, MEGABYTE)
     except (OSError, FileError):
@@ -167,11 +169,11 @@ def foreign(config: Path) -> str:
 
 
 def is_name(text: str) -> bool:
-    """True for what a checkpoint may be called, as `NAME` says: it can be shown and linked to, and leads nowhere else."""
+    """Returns True for a valid checkpoint name, as `NAME` says: printable, safe in links, no path."""
     plain = text.isprintable() and text == text.strip() and not set("/\\") & set(text)
     return plain and 0 < len(text) <= LONGEST and not text.startswith(".")
 
 
 def offered(places: Sequence[Path]) -> tuple[str, ...]:
-    """The checkpoints that lie in some folders, in alphabetical order: folders with a config.json, of a fit name."""
+    """Returns the names of the checkpoints in some folders, in alphabetical order."""
     return tuple(sorted({path.name for place in places for path in _inside(place)}))

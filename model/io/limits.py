@@ -1,6 +1,4 @@
-"""How large what comes from outside may be: every number of a config is checked before anything is made of it.
-
-Arrays in files that come from outside: what one holds is asked of its first bytes, before anything is unpacked."""
+"""Limits of values from outside: numbers of a config, and the headers of arrays before they are unpacked."""
 
 from __future__ import annotations
 
@@ -13,7 +11,7 @@ import numpy as np
 
 from .files import shown
 
-LARGEST: dict[str, int] = {  # of the fields that hold a number: what comes from outside may ask for more than there is
+LARGEST: dict[str, int] = {  # by config field; a file may ask for more memory than there is
     "source_vocab": 1_000_000,
     "target_vocab": 1_000_000,
     "d_model": 16_384,
@@ -38,11 +36,11 @@ LARGEST: dict[str, int] = {  # of the fields that hold a number: what comes from
     "seed": 2**63 - 1,
 }
 MAX_COUNT = 10**15
-MAX_WEIGHTS = 1 << 30  # of a model: 4 GB as they are computed with
+MAX_WEIGHTS = 1 << 30  # of a model: 4 GB in float32
 
 
 def check(record: Any, choices: Mapping[str, Collection[str]], positive: Sequence[str], shares: Sequence[str]) -> None:
-    """Types, choices and ranges of a config record; ValueError that names the field, its value and what was expected."""
+    """Checks types, choices and ranges of a config record; ValueError names field, value and expected values."""
     for field in dataclasses.fields(record):
         _check_type(field, getattr(record, field.name), choices)
     for name in positive:
@@ -51,10 +49,10 @@ def check(record: Any, choices: Mapping[str, Collection[str]], positive: Sequenc
     for name in shares:
         if not 0 <= getattr(record, name) < 1:
             raise ValueError(f"{name} is {shown(getattr(record, name))}; expected at least 0 and less than 1")
-    for name, most in LARGEST.items():
+    for name, limit in LARGEST.items():
         value = getattr(record, name, None)
-        if value is not None and not value <= most:
-            raise ValueError(f"{name} is {shown(value)}; expected at most {most:,}")
+        if value is not None and not value <= limit:
+            raise ValueError(f"{name} is {shown(value)}; expected at most {limit:,}")
 
 
 def _check_type(field: dataclasses.Field, value: Any, choices: Mapping[str, Collection[str]]) -> None:
@@ -73,22 +71,22 @@ def _check_type(field: dataclasses.Field, value: Any, choices: Mapping[str, Coll
 
 
 def is_whole(value: Any) -> bool:
-    """True for a whole number: not for true and false, which Python counts among them."""
+    """Returns True for an int that is not a bool."""
     return isinstance(value, int) and not isinstance(value, bool)
 
 
 def is_number(value: Any, least: float, most: float) -> bool:
-    """True for a number from `least` to `most`, whole or not; neither for true and false nor for what is not finite."""
+    """Returns True for a finite number from `low` to `high` that is not a bool."""
     return (is_whole(value) or (isinstance(value, float) and math.isfinite(value))) and least <= value <= most
 
 
 def is_count(value: Any) -> bool:
-    """True for how often something may have been counted."""
+    """Returns True for a whole number from 0 to `MAX_COUNT`."""
     return is_whole(value) and 0 <= value <= MAX_COUNT
 
 
 def form(raw: IO[bytes]) -> tuple[tuple[int, ...], np.dtype]:
-    """Shape and kind of number of a .npy array, from the first bytes of its file; ValueError."""
+    """Returns shape and dtype of a .npy array from the first bytes of its file; ValueError."""
     version = np.lib.format.read_magic(raw)
     read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
     shape, fortran, kind = read(raw)

@@ -1,4 +1,4 @@
-"""How well heads align words, as it was measured against links made by hand and kept with a checkpoint's scores."""
+"""Alignment error rates of heads, measured against hand-made word links and stored in a checkpoint's metrics."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ..io.files import shown
 from ..io.limits import is_count
 
 KEY = "alignment"  # in metrics.json
-ROWS = {"predicts": 0, "reads": 1}  # whose row a word's link is read off: how many steps after the one that predicts it
+ROWS = {"predicts": 0, "reads": 1}  # rows of a word's link, in steps after the one that predicts it
 
 WHERE = {
     "predicts": "at the step that predicts a word",
@@ -19,8 +19,10 @@ WHERE = {
 
 
 class Rate(NamedTuple):
-    """The alignment error rate of a head, 0 to 1, with its 95% interval over the sentences; which share of its links is
-    possible, and which share of the sure ones it finds."""
+    """The alignment error rate of a head, 0 to 1, with its 95% interval over the sentences.
+
+    `precision` is the share of the head's links that are possible, `recall` the share of the sure links that it has.
+    """
 
     error: float
     low: float
@@ -36,9 +38,11 @@ class Rate(NamedTuple):
 
 @dataclass(frozen=True)
 class Aligned:
-    """The rates of all heads of cross-attention over so many `sentences` with so many `sure` links, [layer][head] for each
-    of `ROWS`; `left_out` pairs were over the text limit. `resamples` bootstrap samples drawn from `seed` made the
-    intervals."""
+    """The rates of all heads of cross-attention, [layer][head] for each of `ROWS`.
+
+    They cover `sentences` sentences with `sure` sure links; `left_out` pairs exceeded the text limit. The intervals come
+    from `resamples` bootstrap samples with `seed`.
+    """
 
     sentences: int
     left_out: int
@@ -49,29 +53,29 @@ class Aligned:
     rates: dict[str, tuple[tuple[Rate, ...], ...]]
 
     def of(self, layer: int, head: int) -> tuple[str, Rate]:
-        """The better of a head's rates (from 0), and the row that it was read off."""
+        """Returns the lower rate of a head (from 0), and the name of its row."""
         return min(((name, rows[layer][head]) for name, rows in self.rates.items()), key=lambda pair: pair[1].error)
 
     def covers(self, layers: int, heads: int) -> bool:
-        """Whether these are the numbers of a model of so many layers and heads: those of another may have been copied."""
+        """Returns True where the rates fit a model of this size; copied metrics may belong to another."""
         rows = next(iter(self.rates.values()))
         return (layers, heads) == (len(rows), len(rows[0]))
 
     def rank(self, layer: int, head: int) -> tuple[int, int]:
-        """The place of a head (from 0) among all heads, from 1, and how many there are."""
+        """Returns the rank of a head (from 0) among all heads, from 1, and the number of heads."""
         rows = next(iter(self.rates.values()))
         errors = [self.of(n, h)[1].error for n, row in enumerate(rows) for h in range(len(row))]
         return 1 + sum(error < self.of(layer, head)[1].error for error in errors), len(errors)
 
     @property
     def best(self) -> tuple[int, int]:
-        """Layer and head (from 0) of the lowest error rate."""
+        """Returns layer and head (from 0) with the lowest error rate."""
         rows = next(iter(self.rates.values()))
         each = [(layer, head) for layer, row in enumerate(rows) for head in range(len(row))]
         return min(each, key=lambda place: self.of(*place)[1].error)
 
     def told(self, layer: int, head: int) -> str:
-        """What is known of a head (from 0), as a sentence, beside the diagonal and the best head."""
+        """Returns a sentence on a head (from 0), with the best head and the diagonal for comparison."""
         name, rate = self.of(layer, head)
         best, own = self.best, (layer, head)
         other = f"the best head, layer {best[0] + 1} head {best[1] + 1}, {self.of(*best)[1].error:.2f}; "
@@ -82,7 +86,7 @@ class Aligned:
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """Ready for JSON."""
+        """Returns the values for JSON."""
         return asdict(self) | {
             "diagonal": list(self.diagonal),
             "rates": {name: [[list(rate) for rate in row] for row in rows] for name, rows in self.rates.items()},
@@ -90,7 +94,7 @@ class Aligned:
 
 
 def read(metrics: Mapping[str, Any]) -> Aligned | None:
-    """What a checkpoint's metrics have of it; None where they have nothing. ValueError that names what is wrong."""
+    """Returns the alignment rates in a checkpoint's metrics, or None; ValueError that names the fault."""
     if KEY not in metrics:
         return None
     values = metrics[KEY]
@@ -102,11 +106,11 @@ def read(metrics: Mapping[str, Any]) -> Aligned | None:
     rates = values.get("rates")
     if not isinstance(rates, Mapping) or set(rates) != set(ROWS):
         raise ValueError(f"{KEY!r}: 'rates' is {shown(rates)}; expected lists for {' and '.join(ROWS)}")
-    found = {name: _layers(name, rates[name]) for name in ROWS}
-    shapes = {tuple(map(len, rows)) for rows in found.values()}
+    layers = {name: _layers(name, rates[name]) for name in ROWS}
+    shapes = {tuple(map(len, rows)) for rows in layers.values()}
     if len(shapes) > 1:
         raise ValueError(f"{KEY!r}: 'rates' has different heads for {' and '.join(ROWS)}; expected the same")
-    return Aligned(*counts, _rate("diagonal", values.get("diagonal")), found)
+    return Aligned(*counts, _rate("diagonal", values.get("diagonal")), layers)
 
 
 def _layers(name: str, rows: Any) -> tuple[tuple[Rate, ...], ...]:

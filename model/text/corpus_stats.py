@@ -1,4 +1,4 @@
-"""What a model was trained on, in numbers: how long its sentences were, and how often each of their words occurs."""
+"""Statistics of the training data of a model: lengths of sentences, and counts of words."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from ..io.limits import is_count
 if TYPE_CHECKING:
     from .tokenizer import Tokenizer
 
-MOST = 0.99  # the share of the sentences that "nearly all" stands for
+MOST = 0.99  # the share of sentences that "nearly all" means
 FREQUENT = 120
 SIDES = ("source", "target")
 
 
 @dataclass(frozen=True)
 class Lengths:
-    """Entry n: how many sentences of one side have n tokens, `</s>` included. The last entry is not 0."""
+    """Counts of the sentences of one side by their number of tokens, `</s>` included. The last entry is not 0."""
 
     histogram: tuple[int, ...]
 
@@ -36,29 +36,29 @@ class Lengths:
 
     @property
     def most(self) -> int:
-        """The least length that 99% of the sentences do not exceed."""
-        enough, found = math.ceil(MOST * self.sentences), 0
+        """Returns the smallest length that 99% of the sentences do not exceed."""
+        enough, total = math.ceil(MOST * self.sentences), 0
         for length, count in enumerate(self.histogram):
-            found += count
-            if found >= enough:
+            total += count
+            if total >= enough:
                 return length
         return self.longest
 
     def told(self) -> str:
-        """`99% of its training sentences had at most 19, the longest 64`."""
+        """Returns `99% of its training sentences had at most 19, the longest 64`."""
         return f"{MOST:.0%} of its training sentences had at most {self.most}, the longest {self.longest}"
 
 
 @dataclass(frozen=True)
 class Seen:
-    """The training pairs of a checkpoint, counted with its own vocabulary."""
+    """Statistics of the training pairs of a checkpoint, with its own vocabulary."""
 
     lengths: Mapping[str, Lengths]  # by side
-    words: Mapping[str, int] = field(default_factory=dict)  # occurrences of each word of the source, as it is written
+    words: Mapping[str, int] = field(default_factory=dict)  # counts of the source words, as written
 
     @cached_property
     def frequent(self) -> frozenset[str]:
-        """The words that training had most often: those that hold a sentence together."""
+        """Returns the most frequent words, which hold a sentence together."""
         return frozenset(sorted(self.words, key=self.words.__getitem__, reverse=True)[:FREQUENT])
 
     @classmethod
@@ -69,8 +69,11 @@ class Seen:
         tokenizer: Tokenizer,
         written: int | None = None,
     ) -> Seen:
-        """Of encoded pairs, each side ending in `</s>`; `tokenizer` is the source's. `written`: of how many the words
-        are counted, where those behind them are made of these (joined, or with made-up names)."""
+        """Counts encoded pairs, each side ending in `</s>`; `tokenizer` is the source's.
+
+        Words are counted in the first `counted_sources` sources only: later ones are made from them (joined, or with other
+        names).
+        """
         sides = zip(SIDES, (sources, targets), strict=True)
         words = Counter(word for row in sources[:written] for word, _ in tokenizer.spelled(row[:-1]))
         return cls({side: _lengths(rows) for side, rows in sides}, dict(words.most_common()))
@@ -80,10 +83,10 @@ class Seen:
 
     @classmethod
     def from_dict(cls, values: Any) -> Seen:
-        """Reads what `to_dict` gives; ValueError that names the key, what was found and what is expected."""
+        """Reads the values of `to_dict`; ValueError that names the key, the value and the expected value."""
         lengths = values.get("lengths") if isinstance(values, dict) else None
-        found = [lengths.get(side) for side in SIDES] if isinstance(lengths, dict) else [None, None]
-        for side, histogram in zip(SIDES, found, strict=True):
+        histograms = [lengths.get(side) for side in SIDES] if isinstance(lengths, dict) else [None, None]
+        for side, histogram in zip(SIDES, histograms, strict=True):
             if not (isinstance(histogram, list) and histogram and all(map(is_count, histogram)) and histogram[-1]):
                 raise ValueError(
                     f"'lengths': {side!r} is no list of counts, one for each number of tokens from 0 on, the last above 0"
@@ -92,16 +95,17 @@ class Seen:
                 raise ValueError(
                     f"'lengths': {side!r} has sentences of {len(histogram) - 1:,} tokens; expected at most {MAX_TOKENS}"
                 )
-        if sum(found[0]) != sum(found[1]):
+        if sum(histograms[0]) != sum(histograms[1]):
             raise ValueError(
-                f"'lengths' has {sum(found[0]):,} source and {sum(found[1]):,} target sentences; expected as many of both"
+                f"'lengths' has {sum(histograms[0]):,} source and {sum(histograms[1]):,} target sentences; "
+                "expected as many of both"
             )
         words = values.get("words", {})
         if not (isinstance(words, dict) and all(map(is_count, words.values()))):
             raise ValueError("'words' is no object with a count for each word")
-        return cls({side: Lengths(tuple(histogram)) for side, histogram in zip(SIDES, found, strict=True)}, words)
+        return cls({side: Lengths(tuple(histogram)) for side, histogram in zip(SIDES, histograms, strict=True)}, words)
 
 
 def _lengths(rows: Sequence[Sequence[int]]) -> Lengths:
-    found = Counter(map(len, rows))
-    return Lengths(tuple(found[n] for n in range(max(found) + 1)))
+    counts = Counter(map(len, rows))
+    return Lengths(tuple(counts[n] for n in range(max(counts) + 1)))

@@ -1,4 +1,4 @@
-"""Which reading of the source words deserves trust, measured over many sentences: what `faithfulness.json` holds."""
+"""Faithfulness of the readings of source words, measured over many sentences and stored in `faithfulness.json`."""
 
 from __future__ import annotations
 
@@ -10,15 +10,17 @@ from ..io.files import shown
 from ..io.limits import is_count, is_number, is_whole
 
 SCHEMA = 1
-SCOPES = ("step", "whole")  # each token by itself, and the whole target
-RANDOM = "random"  # the name of the floor among the readings
+SCOPES = ("step", "whole")  # single tokens, and the full target
+RANDOM = "random"  # the baseline among the readings
 COUNTS = ("sentences", "tokens", "orders", "resamples")
 
 
 @dataclass(frozen=True)
 class Share:
-    """A reading's area as a share of what the words are worth, with the ends of its 95% interval; and how far it is behind
-    the leader, paired over the sentences, with those of the same (negative: ahead)."""
+    """A reading's area as a share of the words' worth, with its 95% interval.
+
+    `behind` is the distance to the leader, paired over the sentences, with its interval; negative values are ahead.
+    """
 
     share: float
     low: float
@@ -29,16 +31,18 @@ class Share:
 
     @property
     def is_level(self) -> bool:
-        """Whether it may be chance alone that parts it from the leader."""
+        """Returns True where the interval of the distance to the leader contains 0."""
         return self.behind_low <= 0 <= self.behind_high
 
 
 @dataclass(frozen=True)
 class Trust:
-    """All readings over so many `sentences` with so many `tokens`: for each of `SCOPES` what the words of a sentence are
-    worth on average, in nats, the `leaders`, which have the largest share of the readings that take no words away
-    themselves, and the share of each reading, the random floor among them. `orders` random orders of each
-    sentence made this, `resamples` bootstrap samples the intervals, all drawn from `seed`."""
+    """The shares of all readings over `sentences` sentences with `tokens` tokens, for each of `SCOPES`.
+
+    `worth` is the mean worth of a sentence's words, in nats. `leaders` have the largest share of the readings that remove
+    no words themselves. `shares` includes the random baseline. `orders` random orders of each sentence and `resamples`
+    bootstrap samples use `seed`.
+    """
 
     sentences: int
     tokens: int
@@ -51,12 +55,12 @@ class Trust:
     shares: dict[str, dict[str, Share]]
 
     def to_dict(self) -> dict[str, Any]:
-        """Ready for JSON."""
+        """Returns the values for JSON."""
         return {"schema": SCHEMA} | asdict(self)
 
     @classmethod
     def from_dict(cls, values: Any) -> Trust:
-        """From what a JSON file held; ValueError, which names the key, for anything else."""
+        """Reads the values of a JSON file; ValueError that names the key of the fault."""
         schema = values.get("schema") if isinstance(values, Mapping) else None
         if not is_whole(schema) or schema != SCHEMA:
             raise ValueError(f"'schema' is {shown(schema)}; expected {SCHEMA}")

@@ -1,13 +1,10 @@
-"""Vocabularies of other programs: text is cut by their own rules, ids are the rows of the embedding.
+"""Tokenizers of other programs: text is split by their own rules, and ids are the rows of the embedding.
 
-The `tokenizers` library cuts a text into strings; a table in the file says which id each has. So control tokens take the ids
-0, 1 and 2 whatever they were before, and a token that is a control token is never found in typed text.
-
-The normaliser of SentencePiece (Kudo and Richardson 2018): a table of rewrites, the longest match first, and spaces made
-visible.
-
-Its `precompiled_charsmap` holds a double-array trie (Aoe 1989, as darts-clone lays it out) from UTF-8 bytes to places in a
-list of texts, each ending in a zero byte."""
+The `tokenizers` library splits text into strings, and a table in the file gives their ids. So control tokens have the ids
+0, 1 and 2, and typed text never becomes one. The normaliser of SentencePiece (Kudo and Richardson 2018) rewrites the longest
+match first and makes spaces visible. Its `precompiled_charsmap` holds a double-array trie (Aoe 1989, in the layout of
+darts-clone) from UTF-8 bytes to offsets in a list of texts, each ending in a zero byte.
+"""
 
 from __future__ import annotations
 
@@ -30,16 +27,16 @@ from . import tokenizer_files
 from .sentences import MASKS
 from .tokenizer import Piece, Tokenizer, byte_of
 
-SPACE = "▁"  # what SentencePiece writes for a space
-MOST_BYTES = 64  # that are rewritten as one: a damaged trie may go round in circles
-LONGER = 16  # times: no honest rewrite makes a text so much longer
+SPACE = "▁"  # SentencePiece's sign for a space
+MOST_BYTES = 64  # of one match; a damaged trie may contain a cycle
+LONGER = 16  # times the length of a text; valid tables stay far below
 
 
 class Charsmap:
-    """A compiled table of rewrites."""
+    """A compiled table of text rewrites."""
 
     def __init__(self, blob: bytes) -> None:
-        """ValueError where the bytes are no such table. Empty bytes rewrite nothing."""
+        """Raises ValueError where the bytes are no such table. Empty bytes rewrite nothing."""
         self._units, self._texts = array("I"), b""
         if not blob:
             return
@@ -50,35 +47,37 @@ class Charsmap:
         self._texts = blob[4 + size :]
 
     def blanked(self, text: str) -> str:
-        """The text rewritten, runs of spaces as one, none at either end, a `▁` for each and one before the first word; a `▁`
-        that was typed stays, but not at the end."""
+        """Returns the rewritten text with one `▁` before each word.
+
+        Runs of spaces become one, and spaces at the ends go. A typed `▁` stays, except at the end.
+        """
         words = self.rewritten(text).split(" ")
         return "".join(SPACE + word for word in words if word).rstrip(SPACE)
 
     def rewritten(self, text: str) -> str:
-        """The text with the longest match at each place rewritten; a character that none begins at stays.
+        """Returns the text with the longest match at each place rewritten; other characters stay.
 
-        Raises ValueError where that makes it far too long.
+        Raises ValueError where the result is far too long.
         """
-        raw, made, at = text.encode("utf-8", errors="replace"), bytearray(), 0
-        while at < len(raw):
-            length, place = self._longest(raw, at)
+        raw, output, start = text.encode("utf-8", errors="replace"), bytearray(), 0
+        while start < len(raw):
+            length, place = self._longest(raw, start)
             if length:
                 end = self._texts.find(b"\0", place)
-                made += self._texts[place : end if end >= 0 else len(self._texts)]
+                output += self._texts[place : end if end >= 0 else len(self._texts)]
             else:
-                length = _width(raw[at])
-                made += raw[at : at + length]
-            if len(made) > LONGER * len(raw) + 1000:
+                length = _width(raw[start])
+                output += raw[start : start + length]
+            if len(output) > LONGER * len(raw) + 1000:
                 raise ValueError("its table of rewrites makes texts too long")
-            at += length
-        return made.decode("utf-8", errors="replace")
+            start += length
+        return output.decode("utf-8", errors="replace")
 
     def _longest(self, raw: bytes, at: int) -> tuple[int, int]:
-        """How many bytes from a place on are rewritten, and where the text for them begins; 0 for none."""
-        units, found = self._units, (0, 0)
+        """Returns the length in bytes of the match at `start`, and the offset of its text; (0, 0) for none."""
+        units, match = self._units, (0, 0)
         if not units:
-            return found
+            return match
         node = _offset(units[0])
         for n in range(at, min(at + MOST_BYTES, len(raw))):
             node ^= raw[n]
@@ -87,8 +86,8 @@ class Charsmap:
                 break
             node ^= _offset(unit)
             if unit >> 8 & 1 and node < len(units):
-                found = (n + 1 - at, units[node] & 0x7FFFFFFF)
-        return found
+                match = (n + 1 - at, units[node] & 0x7FFFFFFF)
+        return match
 
 
 def _offset(unit: int) -> int:
@@ -100,16 +99,16 @@ def _width(first: int) -> int:
 
 
 _BYTE = re.compile("<0x([0-9A-Fa-f]{2})>")
-_LANGUAGE = re.compile(">>[^<>\\s]+<<")  # with what Marian models of several target languages begin a source text
+_LANGUAGE = re.compile(">>[^<>\\s]+<<")  # first token of the source in multilingual Marian models
 
 
 @dataclass(frozen=True)
 class Spelling:
-    """How the tokens of a vocabulary write text."""
+    """A way in which the tokens of a vocabulary spell text."""
 
     name: str
-    raw: Callable[[str], bytes]  # what a token stands for, with the space before a word
-    leads: bool  # a text begins with a space that was not typed
+    raw: Callable[[str], bytes]  # the text of a token, with the space before a word
+    leads: bool  # a text begins with an added space
 
 
 def _of_blanks(token: str) -> bytes:
@@ -127,21 +126,21 @@ def _of_parts(token: str) -> bytes:
 
 
 SPELLINGS: dict[str, Spelling] = {
-    made.name: made
-    for made in (
+    each.name: each
+    for each in (
         Spelling("sentencepiece", _of_blanks, leads=True),  # ▁the
-        Spelling("bytes", _of_bytes, leads=False),  # Ġthe, as GPT-2 has it
-        Spelling("wordpiece", _of_parts, leads=True),  # ##ing, as BERT has it
+        Spelling("bytes", _of_bytes, leads=False),  # Ġthe, as in GPT-2
+        Spelling("wordpiece", _of_parts, leads=True),  # ##ing, as in BERT
         Spelling("words", lambda token: b" " + token.encode(), leads=True),  # one token a word
     )
 }
 
 
 class ForeignTokenizer(Tokenizer):
-    """A vocabulary that another program trained. Immutable, and safe to share between threads."""
+    """A vocabulary trained by another program. Immutable, and safe to share between threads."""
 
     def __init__(self, values: dict[str, Any]) -> None:
-        """The value of a tokenizer.json that `foreign_values` made; ValueError where it is none."""
+        """Reads the value of a tokenizer.json from `foreign_values`; ValueError where it is none."""
         tokenizer_files.check_foreign_file(values, tuple(SPELLINGS))
         lab = values["lab"]
         self._values, self._tokens = values, tuple(lab["tokens"])
@@ -164,7 +163,7 @@ class ForeignTokenizer(Tokenizer):
         return len(self._tokens)
 
     def cut(self, text: str) -> list[Piece]:
-        """The text as one piece: by these rules a token may reach anywhere. Errors as in `encode`."""
+        """Returns the text as one piece, because a token may reach anywhere. Errors as in `encode`."""
         if len(text) > MAX_CHARACTERS:
             raise ValueError(f"a text has {len(text):,} characters; expected at most {MAX_CHARACTERS:,}")
         ids, read = [], text
@@ -181,26 +180,26 @@ class ForeignTokenizer(Tokenizer):
         return [Piece(read, False, [*ids, *map(self._id, strings)])]
 
     def _id(self, token: str) -> int:
-        found = self._table.get(token, self._unknown)
-        if found is None:
+        token_id = self._table.get(token, self._unknown)
+        if token_id is None:
             raise ValueError(f"the vocabulary has no token for {token[:40]!r}, and none for what is unknown")
-        return found
+        return token_id
 
     def merges(self) -> dict[tuple[int, int], tuple[int, int]]:
-        """Raises ValueError: pieces are joined by another program's rules."""
+        """Raises ValueError: another program's rules join the pieces."""
         kind = self._values["model"]["type"]
         raise ValueError(
             f"This vocabulary is a {kind} model of another program; it has no list of merges that could be shown."
         )
 
     def bytes_of(self, ids: Iterable[int]) -> list[bytes]:
-        """The bytes that each token of a text stands for; none for a control token, and none for spaces that lead."""
-        found, first = [], self._spelling.leads
+        """Returns the bytes of each token of a text; none for control tokens and for leading spaces."""
+        parts, first = [], self._spelling.leads
         for token in ids:
             raw = self._raw(token)
-            found.append(raw.lstrip(b" ") if first else raw)
-            first = first and not found[-1]
-        return found
+            parts.append(raw.lstrip(b" ") if first else raw)
+            first = first and not parts[-1]
+        return parts
 
     def _bytes_of_token(self, token: int) -> bytes:
         if not 0 <= token < self.size:
@@ -211,16 +210,19 @@ class ForeignTokenizer(Tokenizer):
 def foreign_values(
     backend: dict[str, Any], tokens: Sequence[str], spelling: str, unknown: str | None = None, charsmap: bytes | None = None
 ) -> dict[str, Any]:
-    """The value of a tokenizer.json: the `tokenizers` library's own `backend`, without what it adds to texts, and the tokens
-    in the order of the embedding's rows, `CONTROL_TOKENS` first."""
-    kept = {name: backend.get(name) for name in ("version", "normalizer", "pre_tokenizer", "decoder", "model")}
+    """Returns the value of a tokenizer.json.
+
+    It holds the `tokenizers` library's own `backend`, without the tokens that it adds to texts. `tokens` are in the order
+    of the embedding's rows, `CONTROL_TOKENS` first.
+    """
+    entries = {name: backend.get(name) for name in ("version", "normalizer", "pre_tokenizer", "decoder", "model")}
     lab = {"spelling": spelling, "tokens": list(tokens), "unknown": unknown}
     lab |= {} if charsmap is None else {"charsmap": base64.b64encode(charsmap).decode("ascii")}
-    return kept | {"truncation": None, "padding": None, "added_tokens": [], "post_processor": None, "lab": lab}
+    return entries | {"truncation": None, "padding": None, "added_tokens": [], "post_processor": None, "lab": lab}
 
 
 def load(path: Path) -> Tokenizer:
-    """Reads a tokenizer.json of this program's own or of another; errors as those of `Tokenizer.load`."""
+    """Reads a tokenizer.json of this program or of another; errors as those of `Tokenizer.load`."""
     raw = read_bytes(path, tokenizer_files.MOST)
     if b'"lab"' not in raw:
         return Tokenizer.load(path)

@@ -1,7 +1,7 @@
-"""Everything that depends on a language: codes, ready texts, sentences that a training watches, probes.
+"""Everything that depends on a language: codes, example texts, sentences to watch during training, probes.
 
-A language is one record at the end of this file; the rest of the project reads it here. Texts of a pair of languages stand
-in the record of the language that is read, by the name of the language that is written.
+A language is one record at the end of this file. Texts of a language pair are in the record of the source language, by the
+name of the target language.
 """
 
 from __future__ import annotations
@@ -17,22 +17,22 @@ Named = tuple[tuple[str, str], ...]  # name and text
 
 @dataclass(frozen=True)
 class Language:
-    """The texts that the project has in a language; what is empty it does not offer there."""
+    """The project's texts in a language; empty fields are not offered."""
 
     name: str
     first_sentence: str = ""  # the lab opens with it
-    first_prompt: str = ""  # the same for a model that goes on with a text
+    first_prompt: str = ""  # the same for a language model
     with_blanks: Mapping[str, tuple[str, str]] = field(default_factory=dict)  # name: text, and a second text or ""
     repeated: str = ""  # a sentence in which a token occurs twice
     analogy: tuple[str, str, str, str] | tuple[()] = ()  # the first minus the second plus the third gives the fourth
     experiments: Mapping[str, str] = field(default_factory=dict)  # name of the experiment: its sentence
-    other_sentence: str = ""  # about something else than the sentences of the experiments
-    turned_round: tuple[str, str] | tuple[()] = ()  # who does it, and to whom it is done, change places
-    prompts: Path | None = None  # beginnings for a model that goes on with a text
+    other_sentence: str = ""  # on another subject than the experiments
+    turned_round: tuple[str, str] | tuple[()] = ()  # agent and patient are swapped
+    prompts: Path | None = None  # prompts for a language model
     judged: Path | None = None  # texts for a classifier
     examples: Mapping[str, Path] = field(default_factory=dict)  # language of the translation: sentences that teach
     probes: Mapping[str, tuple[Path, ...]] = field(default_factory=dict)  # the same: sentences with right translations
-    # What a training watches where it gets no file of probes.
+    # Sentences to watch during training where no probe file is given.
     watched_prompts: Named = ()
     watched_blanks: Named = ()
     watched_judged: Named = ()
@@ -44,7 +44,7 @@ class Language:
         return CODES[self.name]
 
 
-# Codes in ISO 639-1 and 639-3, as model folders have them, and the English name.
+# Codes in ISO 639-1 and 639-3, as in names of model folders, and the English name.
 NAMES = (
     "af afr Afrikaans|sq sqi Albanian|ar ara Arabic|hy hye Armenian|az aze Azerbaijani|eu eus Basque|be bel Belarusian|"
     "bn ben Bengali|bg bul Bulgarian|ca cat Catalan|zh zho Chinese|hr hrv Croatian|cs ces Czech|da dan Danish|nl nld Dutch|"
@@ -135,20 +135,22 @@ FRENCH = Language(
     address={"tu": ("tu", "te", "t'", "toi", "ton", "ta", "tes"), "vous": ("vous", "votre", "vos")},
 )
 LANGUAGES = {known.name: known for known in (ENGLISH, FRENCH)}
-PAIR = (ENGLISH.name, FRENCH.name)  # what a model that translates reads and writes, where nothing else is said
+PAIR = (ENGLISH.name, FRENCH.name)  # source and target of a translation model by default
 
 
 def record_of(name: str | None) -> Language:
-    """Returns the record of a language; one without texts where the project has none in it. None stands for a checkpoint
-    that does not say what it reads: it is taken for the first of `PAIR`."""
+    """Returns the record of a language, an empty one where the project has no texts in it.
+
+    None stands for a checkpoint that does not name its source language and counts as the first of `PAIR`.
+    """
     return LANGUAGES[PAIR[0]] if name is None else LANGUAGES.get(name, Language(name))
 
 
 def watched_texts(name: str, field: str) -> Named:
-    """Returns one of the `watched_` fields of a language; of the first of `PAIR` where the language has none."""
+    """Returns a `watched_` field of a language, or that of the first of `PAIR` where it is empty."""
     return getattr(record_of(name), field) or getattr(record_of(None), field)
 
 
 def code_of(name: str) -> str:
-    """Returns the code of a language's English name, empty where it is not known."""
+    """Returns the code of a language's English name, or an empty text."""
     return CODES.get(name, "")

@@ -11,6 +11,6 @@ from ..config import PAD
 
 
 def pad(rows: Sequence[Sequence[int]]) -> Tensor:
-    """Rows of ids, filled up with `<pad>` to one length: [B,S]."""
+    """Returns rows of ids, padded with `<pad>` to one length: [B,S]."""
     longest = max(map(len, rows))
     return torch.tensor([[*row, *[PAD] * (longest - len(row))] for row in rows], dtype=torch.long)

@@ -1,8 +1,4 @@
-"""A text as its sentences.
-
-Blanks in a sentence: `___`, or the name that a model gives them, stands where a word is to be filled in.
-
-The labels of a classifier, numbered and shown as a tokenizer's tokens are."""
+"""Sentences of a text, blanks in a sentence (`___` or a mask token), and the labels of a classifier."""
 
 from __future__ import annotations
 
@@ -15,31 +11,31 @@ from ..config import MAX_CHARACTERS
 
 @lru_cache(1024)
 def split(text: str, language: str = "en") -> tuple[str, ...]:
-    """The sentences of a text, without the space around them, by the rules of a language (an ISO 639-1 code).
+    """Returns the sentences of a text, stripped, by the rules of a language (an ISO 639-1 code).
 
-    A full stop after a known abbreviation ends none; a line break always does. Two kinds of text stay whole: one with half a
-    character in it (a lone surrogate), which is no valid Unicode, and one of more than `MAX_CHARACTERS`.
+    A full stop after a known abbreviation ends no sentence; a line break always does. A text with a lone surrogate, or with
+    more than `MAX_CHARACTERS`, is not split.
     """
     from sentencex import segment
 
     if len(text) > MAX_CHARACTERS or any("\ud800" <= char <= "\udfff" for char in text):
         return tuple(filter(None, [text.strip()]))
-    found = (part.strip() for line in text.splitlines() for part in segment(language or "en", line))
-    return tuple(part for part in found if part)
+    sentences = (part.strip() for line in text.splitlines() for part in segment(language or "en", line))
+    return tuple(part for part in sentences if part)
 
 
-MASKS = ("[MASK]", "<mask>")  # what vocabularies call the token of a blank
+MASKS = ("[MASK]", "<mask>")  # names of the mask token in vocabularies
 BLANK = re.compile("|".join(["_{3,}", *map(re.escape, MASKS)]))
-SIGN = "___"  # as it is told to be typed
+SIGN = "___"  # typed by the user
 
 
 def parts(text: str) -> list[str]:
-    """The texts around the blanks: one more than there are blanks."""
+    """Returns the texts around the blanks: one more than there are blanks."""
     return BLANK.split(text)
 
 
 def filled(text: str, number: int, word: str) -> str:
-    """The text with a word in the place of one blank, which counts from 0; ValueError where there is none."""
+    """Returns the text with one blank (from 0) replaced by a word; ValueError where there is no such blank."""
     places = list(BLANK.finditer(text))
     if not 0 <= number < len(places):
         raise ValueError(f"There is no blank {number + 1}; this sentence has {len(places)}.")
@@ -50,7 +46,7 @@ def filled(text: str, number: int, word: str) -> str:
 
 
 class Labels:
-    """Names for what a classifier chooses from, in the order of its logits."""
+    """Names of a classifier's classes, in the order of its logits, with the interface of a tokenizer."""
 
     def __init__(self, names: Sequence[str]) -> None:
         self.names = tuple(names)
@@ -66,5 +62,5 @@ class Labels:
         return tuple(self.names[label] for label in labels)
 
     def segments(self, labels: Iterable[int]) -> list[str]:
-        """The names as parts of a text."""
+        """Returns the names as parts of a text."""
         return list(self.pieces(labels))

@@ -1,11 +1,11 @@
-"""Text to ids and back, and the strings that a picture shows for them.
+"""Converts text to ids and back, and tokens to visible strings.
 
-Byte-level byte-pair encoding (Sennrich et al. 2016 over bytes, as GPT-2 has it): there is no unknown token, and any text
-comes back, up to Unicode NFC. A typed `</s>` stays five typed characters: control tokens are never recognised in text.
+Byte-level byte-pair encoding (Sennrich et al. 2016 over bytes, as in GPT-2): there is no unknown token, and any text
+survives the round trip, up to Unicode NFC. A typed `</s>` stays five characters: text never becomes a control token.
 
-One rule is added to what tokenizer.json says: the word after an elision is written with the tokens that it has after a
-space, unless these are more. So *animal* is the same token in "un animal" and "L'animal" (and not the rare "an", "im",
-"al"). The space that the token carries is dropped again where it follows an elided one: any text comes back all the same.
+One rule is added to tokenizer.json: the word after an elision gets the tokens that it has after a space, unless these are
+more. So *animal* is the same token in "un animal" and "L'animal" (not the rare "an", "im", "al"). Decoding drops the space
+of such a token after an elided word, so any text survives the round trip.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from ..io.files import parsed, read_bytes
 from . import tokenizer_files
 from .tokenizer_files import library
 
-# What may never be merged into one piece. An elided word keeps its apostrophe (L' + animal, qu' + il), an English
+# Boundaries that no merge crosses. An elided word keeps its apostrophe (L' + animal, qu' + il), an English
 # contraction begins with its own (didn + 't); a space belongs to the word that follows it.
 _CONTRACTION = r"['’](?i:s|t|re|ve|m|ll|d)\b"
 PRE_TOKENS = (
@@ -39,20 +39,20 @@ PRE_TOKENS = (
     r"|\s+"
 )
 
-_SPACE = "Ġ"  # what byte-level BPE writes for a space
+_SPACE = "Ġ"  # the sign of byte-level BPE for a space
 
 
 class Piece(NamedTuple):
     """A part of a text that merges stay within: a word with the space before it, digits, signs."""
 
-    read: str  # in the printable stand-ins of its bytes, with the space that it was lent
-    lent: bool  # True for the word after an elision, read with a space that the text has not
+    read: str  # printable characters for its bytes, with an added space
+    lent: bool  # True for the word after an elision: its space is not in the text
     ids: list[int]
 
 
 @functools.cache
 def byte_of() -> dict[str, int]:
-    """The printable stand-in that byte-level BPE uses for each byte (GPT-2's table)."""
+    """Returns the byte of each printable character that byte-level BPE uses (GPT-2's table)."""
     plain = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
     rest = [b for b in range(256) if b not in plain]
     return {chr(b): b for b in plain} | {chr(256 + n): b for n, b in enumerate(rest)}
@@ -75,9 +75,9 @@ class Tokenizer:
     _controls = CONTROL_TOKENS
 
     def __init__(self, backend: Backend) -> None:
-        found = tuple(backend.id_to_token(i) for i in (PAD, START, END))
-        if found != CONTROL_TOKENS:
-            raise ValueError(f"the first three tokens are {found}; expected {CONTROL_TOKENS}")
+        first_tokens = tuple(backend.id_to_token(i) for i in (PAD, START, END))
+        if first_tokens != CONTROL_TOKENS:
+            raise ValueError(f"the first three tokens are {first_tokens}; expected {CONTROL_TOKENS}")
         if backend.pre_tokenizer is None:
             raise ValueError("it has no pre_tokenizer; expected byte-level byte-pair encoding")
         backend.encode_special_tokens = True  # not stored in the file: typed text must never become a control token
@@ -90,10 +90,9 @@ class Tokenizer:
 
     @classmethod
     def train(cls, texts: Iterable[str], vocab_size: int, blanks: bool = False) -> Tokenizer:
-        """Learns a vocabulary of at most `vocab_size` tokens (256 bytes and 3 control tokens included); with `blanks` it has
-        a fourth one, `<mask>`.
+        """Learns a vocabulary of at most `vocab_size` tokens, including 256 bytes and 3 control tokens.
 
-        Raises ValueError where `vocab_size` leaves no room for a single merge.
+        With `blanks` it has a fourth control token, `<mask>`. Raises ValueError where `vocab_size` has no room for a merge.
         """
         if vocab_size < 260:
             raise ValueError(f"the vocabulary size is {vocab_size}; expected at least 260 (256 bytes, 3 control tokens)")
@@ -109,8 +108,10 @@ class Tokenizer:
 
     @classmethod
     def load(cls, path: Path) -> Tokenizer:
-        """Reads a tokenizer.json; ValueError where it is not one of those that `train` and `save` make, FileError and
-        FileNotFoundError as `model.io.files.opened`."""
+        """Reads a tokenizer.json of `train` and `save`.
+
+        Raises ValueError for any other file, FileError and FileNotFoundError as `model.io.files.open_file`.
+        """
         raw = read_bytes(path, tokenizer_files.MOST)
         try:
             values = parsed(raw)
@@ -130,29 +131,28 @@ class Tokenizer:
         return self._backend.get_vocab_size()
 
     def encode(self, text: str) -> list[int]:
-        """Ids of the text alone, without `<s>` and `</s>`; ValueError beyond `MAX_CHARACTERS`, which no model could read."""
+        """Returns the ids of the text without `<s>` and `</s>`; ValueError beyond `MAX_CHARACTERS`."""
         return [token for piece in self.cut(text) for token in piece.ids]
 
     def cut(self, text: str) -> list[Piece]:
-        """The parts of a text, normalised to NFC, that no token reaches across, each with its ids; errors as in `encode`."""
+        """Returns the pieces of a text, normalised to NFC, with ids; no token crosses a piece. Errors as in `encode`."""
         if len(text) > MAX_CHARACTERS:
             raise ValueError(f"a text has {len(text):,} characters; expected at most {MAX_CHARACTERS:,}")
-        found, elided = [], False
+        pieces, elided = [], False
         for read, _ in self._backend.pre_tokenizer.pre_tokenize_str(unicodedata.normalize("NFC", text)):
             piece = Piece(read, False, self._model_ids(read))
             if elided:
                 spaced = self._model_ids(_SPACE + read)
                 if len(spaced) <= len(piece.ids) or read.startswith(_SPACE):
                     piece = Piece(_SPACE + read, True, spaced)
-            found.append(piece)
+            pieces.append(piece)
             elided = piece.ids[-1] in self._elided if piece.ids else elided
-        return found
+        return pieces
 
     def merges(self) -> dict[tuple[int, int], tuple[int, int]]:
-        """The learned merges: for the ids of two neighbours the merge's rank, from 1 in the order of learning, and the id
-        of the token that they become.
+        """Returns the learned merges: pair of ids -> rank (from 1, in the order of learning) and id of the merged token.
 
-        Raises ValueError where the tokenizer is no byte-level BPE, or joins pieces by other rules than these merges.
+        Raises ValueError where the tokenizer is no byte-level BPE, or joins pieces by other rules than its merges.
         """
         model = json.loads(self._backend.to_str())["model"]
         if model["type"] != "BPE":
@@ -168,37 +168,39 @@ class Tokenizer:
         }
 
     def byte_ids(self, read: str) -> tuple[int, ...]:
-        """The tokens of single bytes that a piece begins with, before any merge."""
+        """Returns the byte tokens of a piece before any merge."""
         return tuple(self._backend.token_to_id(char) for char in read)
 
     def encode_batch(self, texts: Sequence[str]) -> list[list[int]]:
         return [self.encode(text) for text in texts]
 
     def raw(self, token: int) -> bytes:
-        """The bytes that a token stands for by itself, with the space before a word; errors as in `bytes_of`."""
+        """Returns the bytes of a single token, with the space before a word; errors as in `bytes_of`."""
         return self._raw(token)
 
     def decode(self, ids: Iterable[int]) -> str:
-        """The text of the ids; control tokens have none. Bytes that are no UTF-8 become U+FFFD."""
+        """Returns the text of the ids; control tokens have none. Invalid UTF-8 becomes U+FFFD."""
         return _text(self.bytes_of(ids))
 
     def segments(self, ids: Iterable[int]) -> list[str]:
-        """What each token adds to the text; a token that ends inside a character adds nothing, the next one all of it."""
+        """Returns the text that each token adds. A token that ends inside a character adds nothing, the next one adds it
+        all.
+        """
         decoder = codecs.getincrementaldecoder("utf-8")(errors="replace")
         raw = self.bytes_of(ids)
         return [decoder.decode(part, final=n == len(raw)) for n, part in enumerate(raw, 1)]
 
     def bytes_of(self, ids: Iterable[int]) -> list[bytes]:
-        """The bytes that each token of a text stands for; none for a control token.
+        """Returns the bytes of each token of a text; none for a control token.
 
         Raises ValueError for an id outside the vocabulary.
         """
-        found, elided = [], False
+        parts, elided = [], False
         for token in ids:
             raw = self._raw(token)
-            found.append(raw.removeprefix(b" ") if elided else raw)
+            parts.append(raw.removeprefix(b" ") if elided else raw)
             elided = token in self._elided
-        return found
+        return parts
 
     def _bytes_of_token(self, token: int) -> bytes:
         if 0 <= token < len(self._controls):
@@ -210,26 +212,26 @@ class Tokenizer:
         return bytes(table[c] for c in piece)
 
     def piece(self, token: int) -> str:
-        """A visible string for one token: a leading space as `·`, bytes of a split character as `⟨E2⟩`."""
+        """Returns a visible string for one token: a leading space as `·`, bytes of a split character as `⟨E2⟩`."""
         if 0 <= token < len(self._controls):
             return self._controls[token]
         return _shown(self._raw(token))
 
     def pieces(self, ids: Iterable[int]) -> tuple[str, ...]:
-        """One label for each token of a sentence; the space before a word is left out, for `words` tells it."""
+        """Returns one label for each token, without the space before a word (see `words`)."""
         return tuple(self.piece(i)[self._is_spaced(i) :] for i in ids)
 
     def _is_spaced(self, token: int) -> bool:
-        """True for a token with text behind a leading space."""
+        """Returns True for a token with text after a leading space."""
         raw = self._raw(token)
         return len(raw) > 1 and raw.startswith(b" ")
 
     def words(self, ids: Iterable[int]) -> tuple[int, ...]:
-        """For each token the number of the word that it belongs to; punctuation and control tokens stand alone."""
+        """Returns the word number of each token; punctuation and control tokens are words of their own."""
         return _numbered(self.bytes_of(ids))
 
     def spelled(self, ids: Iterable[int]) -> list[tuple[str, tuple[int, ...]]]:
-        """Each word as it is written, without the space before it, and the positions of its tokens."""
+        """Returns each word as written, without the space before it, and the positions of its tokens."""
         raw, places = self.bytes_of(ids), {}
         for position, number in enumerate(_numbered(raw)):
             places.setdefault(number, []).append(position)
@@ -241,9 +243,9 @@ def _text(raw: Iterable[bytes]) -> str:
 
 
 def _numbered(tokens: Iterable[bytes]) -> tuple[int, ...]:
-    """For the bytes of each token the number of its word."""
+    """Returns the word number of each token, from the bytes of the tokens."""
     numbers: list[int] = []
-    joins = space = False  # of the token before: ends inside a word; is a space alone, of the word that follows
+    joins = space = False  # previous token: ends inside a word; is a single space
     for raw in tokens:
         text = raw.decode("utf-8", errors="replace")
         new = not text or not (space or (joins and _in_word(text[0])))
@@ -253,7 +255,7 @@ def _numbered(tokens: Iterable[bytes]) -> tuple[int, ...]:
 
 
 def _is_elided(raw: bytes) -> bool:
-    """True for the bytes of a word that ends in an apostrophe: L', qu'."""
+    """Returns True for the bytes of a word that ends in an apostrophe: L', qu'."""
     text = raw.decode("utf-8", errors="replace").removeprefix(" ")
     return len(text) > 1 and text[-1] in "'’" and text[:-1].isalpha()
 
@@ -271,7 +273,7 @@ def _visible(char: str) -> str:
     code = ord(char)
     if char == " ":
         return "·"
-    if 0xDC80 <= code <= 0xDCFF:  # a byte that is not a whole character
+    if 0xDC80 <= code <= 0xDCFF:  # a byte of a split character
         return f"⟨{code - 0xDC00:02X}⟩"
     if char in "\n\t\r" or unicodedata.category(char) in ("Cc", "Cf", "Zs", "Zl", "Zp", "Cn", "Co"):
         return f"⟨U+{code:04X}⟩"

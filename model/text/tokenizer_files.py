@@ -1,11 +1,10 @@
-"""What a tokenizer.json must say: what `python -m model train` writes. Any other kind would cut text by other rules, and
-some regular expressions never come to an end.
+"""Checks the content of tokenizer.json files, of the lab and of other programs.
 
-What a tokenizer.json of another program's vocabulary must say: nothing in it may run for ever, and no typed text may
+The lab's own must equal the output of `python -m model train`: other settings would split text by other rules, and some
+regular expressions never end. A file of another program is a file of the `tokenizers` library with an entry `lab`: the
+tokens in the order of the embedding's rows, and their spelling. Nothing in it may run without end, and no typed text may
 become a control token.
-
-It is a file of the `tokenizers` library with one entry more, `lab`: the tokens in the order of the embedding's rows, and how
-they spell text."""
+"""
 
 from __future__ import annotations
 
@@ -19,25 +18,28 @@ from ..io.limits import is_whole
 
 MOST = 128 * MEGABYTE  # bytes of the file
 LONGEST = 1000  # bytes of a token
-# Options of the library's BPE that would join pieces by other rules than the list of merges alone.
+# Options of the library's BPE that join pieces by other rules than the merges.
 OTHER_RULES = ("dropout", "continuing_subword_prefix", "end_of_word_suffix", "byte_fallback", "ignore_merges")
 WORDS = {3: "three", 4: "four"}
 _KIND = "byte-level byte-pair encoding as `python -m model train` writes it"
 
 
 def check(values: Any, frame: Mapping[str, Any], alphabet: Collection[str]) -> None:
-    """Compares the value of a tokenizer.json with `frame`, that of an empty tokenizer; `alphabet` are the stand-ins of all
-    bytes. Raises ValueError that names the entry, what was found and what was expected."""
+    """Compares a tokenizer.json with `frame`, the value of an empty tokenizer.
+
+    `alphabet` holds the printable characters of all bytes. Raises ValueError that names the entry, its value and the
+    expected value.
+    """
     if not isinstance(values, dict):
         raise ValueError(f"it is a {type(values).__name__}; expected an object")
     for name in frame:
         if name not in ("model", "added_tokens") and values.get(name) != frame[name]:
             raise ValueError(f"its {name!r} is {shown(values.get(name))}; expected {shown(frame[name])}, {_KIND}")
     added = values.get("added_tokens")
-    found = tuple(token.get("content") for token in added if isinstance(token, dict)) if isinstance(added, list) else ()
-    if found not in (CONTROL_TOKENS, (*CONTROL_TOKENS, MASK_TOKEN)) or len(added) != len(found):
+    controls = tuple(token.get("content") for token in added if isinstance(token, dict)) if isinstance(added, list) else ()
+    if controls not in (CONTROL_TOKENS, (*CONTROL_TOKENS, MASK_TOKEN)) or len(added) != len(controls):
         raise ValueError(
-            f"the added tokens are {shown(found)}; expected {CONTROL_TOKENS}, and none but {MASK_TOKEN} after them"
+            f"the added tokens are {shown(controls)}; expected {CONTROL_TOKENS}, and none but {MASK_TOKEN} after them"
         )
     for number, token in enumerate(added):
         if not is_whole(token.get("id")) or token["id"] != number:
@@ -49,8 +51,8 @@ def check(values: Any, frame: Mapping[str, Any], alphabet: Collection[str]) -> N
     for name in (*OTHER_RULES, "unk_token", "fuse_unk"):
         if model.get(name):
             raise ValueError(f"its model has {name} = {shown(model[name])}; expected merges alone")
-    _check_vocabulary(model.get("vocab"), alphabet, found)
-    _check_merges(model.get("merges"), model["vocab"], found)
+    _check_vocabulary(model.get("vocab"), alphabet, controls)
+    _check_merges(model.get("merges"), model["vocab"], controls)
 
 
 def _check_vocabulary(vocabulary: Any, alphabet: Collection[str], controls: tuple[str, ...]) -> None:
@@ -58,9 +60,9 @@ def _check_vocabulary(vocabulary: Any, alphabet: Collection[str], controls: tupl
         raise ValueError("its 'vocab' is no object with an id for each token")
     if sorted(vocabulary.values()) != list(range(len(vocabulary))):
         raise ValueError(f"its 'vocab' has {len(vocabulary):,} tokens; expected the ids from 0 on, each once")
-    found = tuple(sorted(vocabulary, key=vocabulary.__getitem__)[: len(controls)])
-    if found != controls:
-        raise ValueError(f"the first {WORDS[len(controls)]} tokens are {shown(found)}; expected {controls}")
+    first_tokens = tuple(sorted(vocabulary, key=vocabulary.__getitem__)[: len(controls)])
+    if first_tokens != controls:
+        raise ValueError(f"the first {WORDS[len(controls)]} tokens are {shown(first_tokens)}; expected {controls}")
     if missing := [char for char in alphabet if char not in vocabulary]:
         raise ValueError(f"its 'vocab' has no token for the byte written {missing[0]!r}; expected one for each of 256")
     known = set(alphabet)
@@ -81,7 +83,7 @@ def _check_merges(merges: Any, vocabulary: Mapping[str, int], controls: tuple[st
 
 MOST_TOKENS = 1_000_000
 MODELS = ("Unigram", "WordLevel", "WordPiece", "BPE")
-# Parts without a regular expression of the file's own, or with one of `PATTERNS`: some never come to an end.
+# Parts without a free regular expression, or with one of `PATTERNS`: some expressions never end.
 NORMALIZERS = ("Sequence", "NFC", "NFD", "NFKC", "NFKD", "Lowercase", "Strip", "StripAccents", "BertNormalizer", "Replace")
 PRE_TOKENIZERS = ("Sequence", "Whitespace", "WhitespaceSplit", "BertPreTokenizer", "Punctuation", "Digits", "ByteLevel")
 PRE_TOKENIZERS += ("Metaspace", "Split")
@@ -94,7 +96,7 @@ PATTERNS = (
 
 
 def check_foreign_file(values: dict[str, Any], spellings: tuple[str, ...]) -> None:
-    """ValueError that names the entry of a file, what was found and what was expected."""
+    """Checks a file of another program; ValueError that names the entry, its value and the expected value."""
     lab = values.get("lab")
     if not isinstance(lab, dict):
         raise ValueError(f"its 'lab' is {shown(lab)}; expected an object")
@@ -108,7 +110,7 @@ def check_foreign_file(values: dict[str, Any], spellings: tuple[str, ...]) -> No
 
 
 def check_parts(values: dict[str, Any]) -> None:
-    """The same for the parts that are the `tokenizers` library's own."""
+    """Checks the parts that belong to the `tokenizers` library; errors as in `check_foreign_file`."""
     model = values.get("model")
     kind = model.get("type") if isinstance(model, dict) else None
     if kind not in MODELS:
@@ -137,27 +139,27 @@ def _check_part(part: Any, known: tuple[str, ...], what: str) -> None:
 
 
 def _inner(part: dict[str, Any], what: str) -> list[dict[str, Any]]:
-    """The parts of a sequence, where the library looks for them."""
+    """Returns the parts of a sequence, under the key that the library uses."""
     key = SEQUENCES[what]
-    found = part.get(key)
-    if not isinstance(found, list) or not all(isinstance(each, dict) for each in found):
-        raise ValueError(f"its {what} is a sequence with {key} = {shown(found)}; expected a list of objects")
-    return found
+    parts = part.get(key)
+    if not isinstance(parts, list) or not all(isinstance(each, dict) for each in parts):
+        raise ValueError(f"its {what} is a sequence with {key} = {shown(parts)}; expected a list of objects")
+    return parts
 
 
 def _check_replaced(pattern: Any, content: Any) -> None:
-    """ValueError for what makes a text longer: many in a row would fill any memory."""
+    """Raises ValueError for replacements that lengthen a text: a long chain would fill any memory."""
     string = pattern.get("String") if isinstance(pattern, dict) else None
     if string is not None and (not isinstance(string, str) or not string):
         raise ValueError(f"its normalizer replaces {shown(string)}; expected a text of at least one character")
     if not isinstance(content, str) or len(content) > len(string or " "):
-        found = f"{shown(string or pattern)} by {shown(content)}"
-        raise ValueError(f"its normalizer replaces {found}; expected nothing longer than what it replaces")
+        replacement = f"{shown(string or pattern)} by {shown(content)}"
+        raise ValueError(f"its normalizer replaces {replacement}; expected nothing longer than what it replaces")
 
 
 @contextlib.contextmanager
 def library(what: str) -> Iterator[None]:
-    """ValueError that begins with `what` for all that the `tokenizers` library raises: bare Exception, and panics."""
+    """Turns every error of the `tokenizers` library (bare Exception, panics) into a ValueError that begins with `what`."""
     try:
         yield
     except BaseException as fault:

@@ -1,5 +1,6 @@
-"""What a warning is worth: how often it was right on sentences whose translations were compared with references; and how
-often a translation was bad, by how many signs of doubt stood at it."""
+"""Calibration of warnings: precision and recall on test sentences, and the share of bad translations by number of warning
+signs.
+"""
 
 from __future__ import annotations
 
@@ -10,12 +11,12 @@ from typing import Any
 from ..io.files import shown
 from ..io.limits import is_count
 
-ENOUGH = 100  # sentences: of fewer the share that came out badly is known too badly to be told in tenths
+ENOUGH = 100  # sentences needed to state a share in tenths
 
 
 @dataclass(frozen=True)
 class Worth:
-    """Of `sentences`, `bad` came out badly; a warning stood at `warned` of them, and `right` of these came out badly."""
+    """Counts over `sentences`: `bad` have a bad translation, `warned` a warning, and `right` both."""
 
     sentences: int
     bad: int
@@ -24,33 +25,36 @@ class Worth:
 
     @property
     def precision(self) -> float:
-        """How many of the warnings are right, 0 to 1; nan without a warning."""
+        """Returns the share of the warnings that are right, 0 to 1; nan without a warning."""
         return self.right / self.warned if self.warned else float("nan")
 
     @property
     def recall(self) -> float:
-        """How many of the bad translations were warned of, 0 to 1; nan where none is bad."""
+        """Returns the share of the bad translations with a warning, 0 to 1; nan where none is bad."""
         return self.right / self.bad if self.bad else float("nan")
 
     @property
     def base(self) -> float:
-        """The precision of warning always."""
+        """Returns the precision of a warning on every sentence."""
         return self.bad / self.sentences
 
 
 @dataclass(frozen=True)
 class Signs:
-    """How test sentences came out: `counts` holds, for 0, 1, 2... signs of doubt, how many sentences had so many, and how
-    many of these came out badly. Badly: chrF under `bar`, 0 to 100; `beam` is the width that they were decoded with."""
+    """Bad translations of test sentences by number of warning signs.
+
+    `counts` holds (sentences, bad ones) for 0, 1, 2... signs. Bad means chrF below `bar`, 0 to 100; `beam` is the beam
+    width.
+    """
 
     counts: tuple[tuple[int, int], ...]
     bar: float
     beam: int | None = None
 
     def told(self, number: int) -> str:
-        """`of test translations with 2 or more, 6 of 10 were bad; of all, 2 of 10`; empty where too few sentences say so.
+        """Returns `of test translations with 2 or more, 6 of 10 were bad; of all, 2 of 10`; empty for few sentences.
 
-        Where too few had just this number, those that had more or fewer are taken with them, down to one sign.
+        Where too few sentences have this number of signs, the range widens downwards to one sign.
         """
         if number < len(self.counts) and self.counts[number][0] >= ENOUGH:
             return self._share("of such test translations", number, number + 1)
@@ -66,7 +70,7 @@ class Signs:
         return f"{which}, {tenths} of 10 {'was' if tenths == '1' else 'were'} bad; of all, {_tenths(wrong / every)} of 10"
 
     def meant(self) -> str:
-        """What was counted, and what bad means."""
+        """Returns the sample and the definition of a bad translation."""
         every, wrong = map(sum, zip(*self.counts, strict=True))
         how = "" if self.beam is None else " greedily" if self.beam == 1 else f" with a beam of {self.beam}"
         return (
@@ -80,34 +84,33 @@ def _tenths(share: float) -> str:
 
 
 def read(metrics: Mapping[str, Any]) -> dict[str, Worth]:
-    """The worth of each kind of warning, where a checkpoint's metrics have it; ValueError that names what is wrong."""
+    """Returns the counts of each kind of warning in a checkpoint's metrics; ValueError that names the fault."""
     if "warnings" not in metrics:
         return {}
     values = metrics["warnings"]
     rules = values.get("rules") if isinstance(values, Mapping) else None
     if not isinstance(rules, Mapping):
         raise ValueError("'warnings' has no object 'rules', with the numbers of each kind of warning")
-    found = {}
+    warnings = {}
     for name, rule in rules.items():
         numbers = [rule.get(key) if isinstance(rule, Mapping) else None for key in ("warned", "right")]
         numbers = [values.get("sentences"), values.get("bad"), *numbers]
-        whole = all(map(is_count, numbers))
-        if not whole or not numbers[3] <= min(numbers[1:3]) or not 0 < max(numbers[1:3]) <= numbers[0]:
-            told = f"{shown(name)} has sentences, bad, warned, right = {shown(numbers)}"
-            raise ValueError(f"'warnings': {told}; expected counts that fit one another")
-        found[str(name)] = Worth(*numbers)
-    return found
+        are_counts = all(map(is_count, numbers))
+        if not are_counts or not numbers[3] <= min(numbers[1:3]) or not 0 < max(numbers[1:3]) <= numbers[0]:
+            message = f"{shown(name)} has sentences, bad, warned, right = {shown(numbers)}"
+            raise ValueError(f"'warnings': {message}; expected counts that fit one another")
+        warnings[str(name)] = Worth(*numbers)
+    return warnings
 
 
 def read_signs(metrics: Mapping[str, Any]) -> Signs | None:
-    """How often translations were bad by their signs of doubt, where a checkpoint's metrics have it; ValueError that names
-    what is wrong."""
+    """Returns the counts by number of warning signs in a checkpoint's metrics, or None; ValueError that names the fault."""
     values = metrics.get("warnings")
     if not isinstance(values, Mapping) or "signs" not in values:
         return None
     rows, bar, beam = values["signs"], values.get("bar"), values.get("beam")
-    whole = isinstance(rows, list) and rows and all(isinstance(row, Mapping) for row in rows)
-    counts = tuple((row.get("sentences"), row.get("bad")) for row in rows) if whole else ()
+    are_rows = isinstance(rows, list) and rows and all(isinstance(row, Mapping) for row in rows)
+    counts = tuple((row.get("sentences"), row.get("bad")) for row in rows) if are_rows else ()
     fits = counts and all(is_count(n) for row in counts for n in row) and all(bad <= n for n, bad in counts)
     if not fits or tuple(map(sum, zip(*counts, strict=True))) != (values.get("sentences"), values.get("bad")):
         raise ValueError(
