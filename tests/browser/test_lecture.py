@@ -175,6 +175,6 @@ def test_why_and_compare_go_by_keys(visit, lab):
     canvas, ring = page.locator(".side-by-side canvas").first, page.locator(".lab-ring:not([hidden])")
     ring.wait_for()
     row, column = map(int, canvas.get_attribute("data-ring").split())
-    assert canvas.evaluate("(node, at) => node.labPoints.at(...app_test)", [x, y]) == f"map1 {row + 1} {column + 1}"
+    assert canvas.evaluate("(node, at) => node.labPoints.at(...at)", [x, y]) == f"map1 {row + 1} {column + 1}"
     around = ring.bounding_box()
     assert around["x"] < x < around["x"] + around["width"] and around["y"] < y < around["y"] + around["height"]

@@ -41,7 +41,7 @@ def opened(browser, shipped, tmp_path):
         page.on("request", lambda asked: None if asked.url.startswith(("file:", "data:")) else wrong.append(asked.url))
         page.goto(file.as_uri())
         page.locator("html[data-drawn]").wait_for(state="attached")
-        for part, selector in import_module(f"viz.{name}.offline").TAKEN.large:  # that a lecture shows alone
+        for part, selector in import_module(f"viz.{name}.offline").TAKEN.lecture_pictures:  # that a lecture shows alone
             assert page.locator(f".part-{part} {selector}").count() > 0, selector
         return page
 

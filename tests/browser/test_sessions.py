@@ -45,7 +45,7 @@ def test_an_upload_is_seen_by_its_session_only(visit, tmp_path):
     name = query(page)["checkpoint"]
     assert re.fullmatch(r"fox \(zip [0-9a-f]{12}\)", name)
     expect(page.locator(".lab-fault")).to_have_count(0)
-    expect(page.get_by_text("Whoever opens your link has to bring the same zip there.")).to_be_visible()
+    expect(page.get_by_text("Others must upload the same zip to open your link.")).to_be_visible()
     other = visit(f"?checkpoint={name}", ready=".lab-fault")
     expect(other.locator(".lab-fault")).to_contain_text("Bring the same zip here")
 

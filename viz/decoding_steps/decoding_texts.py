@@ -149,7 +149,7 @@ def change_heading(analysis: Analysis) -> None:
 def given_change(scored: str, before: str, after: str, turned: int, steps: int) -> str:
     """Describes the effect of edits on a given text: what is `scored`, and the steps that would choose otherwise."""
     if turned:
-        top = f"At {turned} of {steps} steps the model would now choose another token."
+        top = f"The most likely token changes at {turned} of {steps} steps."
     else:
         top = "The top token stays the same at every step."
     return f"{scored} {before} → {after}. {top}"
@@ -186,4 +186,4 @@ def token_count(analysis: Analysis, begun: int) -> tuple[str, str]:
         return f"{size} of {MAX_TOKENS} tokens", room if analysis.begun else ""
     known = seen.lengths["source"]
     mark = "⚠ " if size > known.most else ""
-    return f"{mark}{size} tokens (trained mostly on up to {known.most})", f"Of {known.sentences:,}: {known.told()}. "
+    return f"{mark}{size} tokens, usually ≤ {known.most}", f"Of {known.sentences:,}: {known.told()}. "
