@@ -111,7 +111,7 @@ export default function ({ data, parentElement, setTriggerValue, setStateValue, 
       Object.assign(ask, { type: "button", title: data.ask[1], onclick: () => setTriggerValue("asked", { step: step + 1, text: box.value }) });
       form.append(ask);
     }
-    const others = sampling ? `${data.kept[step].toLocaleString("en")} of ${data.size.toLocaleString("en")} tokens can be drawn` : rest(rows, data.size);
+    const others = sampling ? `${data.kept[step].toLocaleString("en")} of ${data.size.toLocaleString("en")} tokens can be drawn` : rest(rows);
     if (data.hall) return [list, ...(sampling ? [element("p", "rest tie", others)] : []), ...(data.fault ? [element("p", "fault", data.fault)] : [])];
     const shown = [list, element("p", "rest", others), ...(open ? [form] : [])];
     if (data.ties[step]) {

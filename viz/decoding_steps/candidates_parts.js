@@ -32,7 +32,7 @@ export function judged(rows, guessed) {
 }
 
 // The summed probability of the listed tokens and of all others.
-export function rest(rows, size) {
+export function rest(rows) {
   const sum = rows.reduce((all, row) => all + row[4], 0);
   return `These ${rows.length}: ${percent(Math.min(1, sum))}. All other tokens: ${percent(Math.max(0, 1 - sum))}.`;
 }
