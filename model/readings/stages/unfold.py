@@ -160,7 +160,7 @@ class _HeadStages:
         stages = [Stage("qkv", (*self._query_and_keys(q, k), StageTable("v", self.keys, array_of(self.v))), shapes, code)]
         if module.scheme.has_rotation:
             code = (Reference("attention.py", _FORWARD, "q", "rotate"), Reference("attention.py", _KEYS, "k", "rotate"))
-            code += tuple(Reference("positions.py", "rotary", name) for name in ("angles", "turned"))
+            code += tuple(Reference("positions.py", "rotary", name) for name in ("angles", "rotated"))
             stages.append(Stage("rotate", self._query_and_keys(self.q, self.k), shapes, code, edited["rotate"]))
         return stages
 
