@@ -47,7 +47,7 @@ def test_an_upload_is_seen_by_its_session_only(visit, tmp_path):
     expect(page.locator(".lab-fault")).to_have_count(0)
     expect(page.get_by_text("Others must upload the same zip to open your link.")).to_be_visible()
     other = visit(f"?checkpoint={name}", ready=".lab-fault")
-    expect(other.locator(".lab-fault")).to_contain_text("Bring the same zip here")
+    expect(other.locator(".lab-fault")).to_contain_text("Upload the same zip")
 
 
 def test_an_unknown_address_shows_the_first_page(visit):
