@@ -81,7 +81,6 @@ WITHOUT_TORCH = (
     "model.readings.heads.head_maps",
     "model.readings.heads.head_roles",
     "model.readings.tokens.merges",
-    "model.readings.heads.patterns",
     "model.readings.stages.model_sizes",
     "model.workshop.training.history",
     "model.workshop.training.recording",

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from model.readings.positions.position_numbers import PositionNumbers
     from model.readings.positions.sentence_positions import Positions, SentencePositions, Variant
     from model.readings.stages.cache_sizes import CacheSizes
-    from model.readings.stages.other_patterns import OtherPatterns
+    from model.readings.stages.layer_inputs import OtherPatterns
     from model.readings.stages.scaling import Scaling
     from model.readings.stages.unfold import Unfolded
     from model.readings.tokens.neighbours import Analogy, Neighbour, NeighbourSurvey, Side
@@ -70,7 +70,7 @@ def scaling(request: Request, device: str, site: Site) -> Scaling:
 @cached(64)
 def other_patterns(request: Request, device: str, site: Site, width: int) -> OtherPatterns:
     """Returns the patterns of linear attention and of a window."""
-    from model.readings.stages.other_patterns import other_patterns as compute
+    from model.readings.stages.layer_inputs import other_patterns as compute
 
     return compute(cache.checkpoint(request.checkpoint, device), cache.analyse(request, device), site, width)
 
@@ -102,7 +102,7 @@ def lens(request: Request, device: str) -> Lens:
 @cached(512)
 def direct_logits(request: Request, device: str, step: int, token: int, rival: int) -> DirectLogits:
     """Returns the direct logit attribution of two tokens at a step (from 0), or of two labels."""
-    from model.readings.logits.choice_logits import choice_logits as compute
+    from model.readings.logits.direct_logits import choice_logits as compute
 
     return compute(cache.checkpoint(request.checkpoint, device), cache.analyse(request, device), step, token, rival)
 

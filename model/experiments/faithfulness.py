@@ -25,7 +25,7 @@ from ..config import END, PAD, START
 from ..inference.analysis import Analysis
 from ..inference.source_reading import blank_places, edits_of, likeliest
 from ..network.context import Pass, forced
-from ..readings.logits.choice_logits import choice_logits
+from ..readings.logits.direct_logits import choice_logits
 from ..readings.tokens.token_attribution import gradient_times_input, value_norms
 from ..readings.tokens.word_readings import READINGS, Words
 

@@ -19,11 +19,10 @@ from ..inference.analysis import Analysis
 from ..inference.source_reading import edits_of
 from ..network.context import Pass, forced
 from ..network.transformer import EncoderOnly
-from ..readings.heads.patterns import rank_correlation
-from ..readings.logits.choice_logits import label_logits
-from ..readings.tokens.label_readings import LABEL_READINGS, MIN_WORDS, pooling_weights
+from ..readings.heads.head_maps import rank_correlation
+from ..readings.logits.direct_logits import label_logits
 from ..readings.tokens.token_attribution import label_gradient, value_norms
-from ..readings.tokens.word_readings import Words
+from ..readings.tokens.word_readings import LABEL_READINGS, MIN_WORDS, Words, pooling_weights
 
 TOKENS = 8192  # of a batch: bounds memory
 

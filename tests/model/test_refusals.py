@@ -27,13 +27,12 @@ from model.network.extrapolation import window
 from model.network.transformer import EncoderDecoder
 from model.readings.heads.head_maps import head_map
 from model.readings.heads.head_metrics import order
-from model.readings.logits.choice_logits import blank_logits
-from model.readings.logits.direct_logits import direct_logits
+from model.readings.logits.direct_logits import blank_logits, direct_logits
 from model.readings.logits.logit_lens import lens
 from model.readings.logits.score_writers import score_writers
 from model.readings.stages.blueprint import blueprint
+from model.readings.stages.layer_inputs import other_patterns
 from model.readings.stages.model_sizes import PRESETS, Architecture
-from model.readings.stages.other_patterns import other_patterns
 from model.readings.stages.scaling import simulate_scaling, site_scaling
 from model.readings.stages.unfold import unfold
 from model.readings.tokens.neighbours import cosines, pieces_of

@@ -17,8 +17,7 @@ from model.inference.decisions import is_near
 from model.inference.source_reading import blank_places
 from model.inference.source_reading import likeliest as likeliest_of
 from model.io.numbers import probability
-from model.readings.heads.head_maps import Pair, link_weights, word_pair
-from model.readings.heads.patterns import is_punctuation, is_special, merge_words
+from model.readings.heads.head_maps import Pair, is_punctuation, is_special, link_weights, merge_words, word_pair
 from model.text import sentences
 from model.trace import site_kind
 from viz.classroom.question import NoQuestion, QuestionDraft, round_share

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from model.inference.decisions import is_near
 from model.inference.source_reading import blank_places, source_ids
 from model.io.numbers import probability
-from model.readings.heads.patterns import is_punctuation
+from model.readings.heads.head_maps import is_punctuation
 from model.text import sentences
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from viz.inside.sizes import weighed
 
 if TYPE_CHECKING:
     from model.network.extrapolation import Way
-    from model.readings.stages.other_patterns import OtherPatterns
+    from model.readings.stages.layer_inputs import OtherPatterns
 
 HOW = (
     "One layer’s attention over a whole text: causal, d_model 256 in 8 heads, random q, k and v, on one core. Time: the "

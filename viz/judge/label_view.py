@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from model.inference.request import Request
-from model.readings.tokens.label_readings import pooled_row, pooling_weights
+from model.readings.tokens.word_readings import pooled_row, pooling_weights
 from model.trace import Site
 from viz import cache, computations, theme
 from viz.judge import judged_text, word_table

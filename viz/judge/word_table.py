@@ -10,7 +10,7 @@ import numpy as np
 
 from model.inference.decisions import is_near
 from model.io import numbers
-from model.readings.tokens.label_readings import LABEL_READINGS
+from model.readings.tokens.word_readings import LABEL_READINGS
 from viz import theme
 from viz.kit import mount
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import dataclasses
 import html
 
-from model.readings.logits.choice_logits import choice_logits
-from model.readings.logits.direct_logits import DirectLogits
+from model.readings.logits.direct_logits import DirectLogits, choice_logits
 from viz import theme
 from viz.cache import PageData
 from viz.kit.offline_parts import HtmlExport, Part

@@ -14,7 +14,7 @@ import numpy as np
 from ...config import CONTROL_TOKENS
 from ...text.alignments import ROWS
 from ...trace import Axis, Site, Trace
-from .patterns import merge_words
+from .head_maps import merge_words
 
 Link = tuple[int, int]  # a source word and a target word, from 0
 

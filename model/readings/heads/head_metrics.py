@@ -12,7 +12,7 @@ from functools import cached_property
 
 import numpy as np
 
-from .patterns import is_punctuation
+from .head_maps import is_punctuation
 
 CONTROL = ("<s>", "</s>", "<pad>")
 

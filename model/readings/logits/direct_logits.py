@@ -1,7 +1,11 @@
 """Direct logit attribution: a difference of two logits as an exact sum over the writers of the residual stream.
 
 See Elhage et al. 2021, "A Mathematical Framework for Transformer Circuits". The statistics of all norms stay constant, see
-`model.readings.logits.residual_writers`.
+`model.readings.logits.residual_writers`. The choice is a token of a target, a word in a blank or a label.
+
+For a blank, the output transform norm(f(W x)) (Devlin et al. 2019) is linearized: the factor f(u) / u of each unit and the
+norm's statistics stay constant. For a label, the pooler's tanh becomes a constant factor tanh(u) / u. With mean pooling each
+token's stream has its share.
 """
 
 from __future__ import annotations
@@ -11,13 +15,17 @@ from functools import cached_property
 
 import numpy as np
 import torch
+from torch import Tensor
 
 from ...checkpoint import Checkpoint
+from ...config import ACTIVATIONS
 from ...inference.analysis import Analysis
 from ...inference.source_reading import edits_of
 from ...network.context import Pass, forced, shifted
+from ...network.transformer import EncoderOnly
 from ...trace import Probe, Site
-from .residual_writers import Stream, Writer, linearized_norms
+from ..tokens.word_readings import pooling_weights
+from .residual_writers import Stream, Writer, before_tanh, before_transform, linearized_norms
 
 
 @dataclass(frozen=True)
@@ -109,3 +117,93 @@ def check_choice(name: str, row: int, rows: int, token: int, rival: int, vocabul
             raise ValueError(f"the {side} is {value}; expected an id below {vocabulary}")
     if token == rival:
         raise ValueError("the rival is the token itself; expected two different tokens")
+
+
+@torch.inference_mode()
+def blank_logits(checkpoint: Checkpoint, analysis: Analysis, place: int, token: int, rival: int) -> DirectLogits:
+    """Splits the logit difference of two tokens at a place (from 0), under the analysis' intervention, in float64.
+
+    Raises:
+        ValueError: See `direct_logits`, or the model does not predict a token at each place.
+    """
+    trace, model = analysis.whole, checkpoint.model
+    if trace.outputs is not None or trace.classes or trace.source is None:
+        raise ValueError("this model predicts no token at each place; expected a masked language model")
+    ids = trace.source.ids
+    check_choice("place", place, len(ids), token, rival, checkpoint.config.source_vocab)
+    source, probe = torch.tensor([ids], device=checkpoint.device), Probe("full")
+    context = Pass(edits_of(checkpoint, ids, [analysis.request.intervention]), probe)
+    hidden = forced(model, source, None, context)[0, place]  # [D]
+    toward, offset = model.preference(token, rival)
+    direction, linearized = toward.double(), linearized_norms(checkpoint.config)  # [D]
+    if checkpoint.config.output_transform:
+        direction, added = before_transform(model.transform, hidden, direction)
+        offset += added
+        name = {"swiglu": "silu"}.get(checkpoint.config.activation, checkpoint.config.activation)
+        title, *form = ACTIVATIONS[name].title.split(maxsplit=1)
+        factors = " ".join([f"the factors {title}(u) / u", *form, "of the output layer"])
+        linearized = f"{linearized_norms(checkpoint.config, transformed=True)} and {factors}"
+    parts = Stream(model, probe, context, "encoder", ids[place], place, ids).split(direction[None])
+    tokens = {site: moved[0].cpu().numpy() for site, moved in parts.tokens.items()}
+    values = parts.values[:, 0].cpu().numpy()
+    values[parts.writers.index(Writer("bias"))] += offset
+    logits = model.project(hidden).double()  # [V]
+    return DirectLogits(place, token, rival, float(logits[token] - logits[rival]), parts.writers, values, tokens, linearized)
+
+
+_POOLER_FACTORS = "the factors tanh(u) / u of the pooler"
+
+
+@torch.inference_mode()
+def label_logits(checkpoint: Checkpoint, analysis: Analysis, label: int, rival: int) -> DirectLogits:
+    """Splits the difference of two labels' logits, under the analysis' intervention, in float64.
+
+    Raises:
+        ValueError: The model has no labels, no such label or rival, or both are equal.
+    """
+    trace, model = analysis.whole, checkpoint.model
+    if not trace.classes or not isinstance(model, EncoderOnly):
+        raise ValueError("this model has no labels; expected a classifier")
+    for name, value in (("label", label), ("rival", rival)):
+        if not 0 <= value < len(trace.classes):
+            raise ValueError(f"the {name} is {value}; expected a number below {len(trace.classes)}")
+    if label == rival:
+        raise ValueError("the rival is the label itself; expected two different labels")
+    ids = trace.places.ids
+    source, probe = torch.tensor([ids], device=checkpoint.device), Probe("full")
+    context = Pass(edits_of(checkpoint, ids, [analysis.request.intervention]), probe)
+    hidden = forced(model, source, None, context)  # [1,S,D]
+    shares = pooling_weights(checkpoint.config, ids)
+    direction, offset = _direction(model, hidden[0], torch.tensor(shares, device=checkpoint.device), label, rival)
+    values: Tensor | float = 0.0
+    tokens: dict = {}
+    writers: tuple[Writer, ...] = ()
+    for place in np.flatnonzero(shares).tolist():
+        parts = Stream(model, probe, context, "encoder", ids[place], place, ids).split(
+            direction[None] * float(shares[place])
+        )
+        writers, values = parts.writers, values + parts.values[:, 0]
+        tokens = {site: tokens.get(site, 0) + moved[0] for site, moved in parts.tokens.items()}
+    totals = values.cpu().numpy()  # type: ignore[union-attr]
+    totals[writers.index(Writer("bias"))] += offset
+    logits = model.judged(hidden, source)[0].double()  # [C]
+    moves = {site: moved.cpu().numpy() for site, moved in tokens.items()}
+    difference = float(logits[label] - logits[rival])
+    linearized = " and ".join(filter(None, (linearized_norms(checkpoint.config), _POOLER_FACTORS)))
+    return DirectLogits(0, label, rival, difference, writers, totals, moves, linearized)
+
+
+def _direction(model: EncoderOnly, hidden: Tensor, shares: Tensor, label: int, rival: int) -> tuple[Tensor, float]:
+    """Returns the direction [D] from the pooled state to the logit difference, with constant tanh(u) / u, and the offset."""
+    weight, bias = (parameter.double() for parameter in (model.classifier.weight, model.classifier.bias))
+    direction, added = before_tanh(model.pooler.dense, shares @ hidden.double(), weight[label] - weight[rival])
+    return direction, added + float(bias[label] - bias[rival])
+
+
+def choice_logits(checkpoint: Checkpoint, analysis: Analysis, step: int, token: int, rival: int) -> DirectLogits:
+    """Splits the logit difference of two labels for a classifier, else of two tokens at a step or place (from 0)."""
+    if analysis.trace.classes:
+        return label_logits(checkpoint, analysis, token, rival)
+    if analysis.trace.outputs is None:
+        return blank_logits(checkpoint, analysis, step, token, rival)
+    return direct_logits(checkpoint, analysis, step, token, rival)

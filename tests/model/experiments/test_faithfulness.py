@@ -19,7 +19,7 @@ from model.experiments.faithfulness import NEAR, Curves, Occlusion, curves_of, r
 from model.inference.analyse import analyse
 from model.inference.request import Request
 from model.inference.source_reading import blank_places, likeliest
-from model.readings.logits.choice_logits import blank_logits
+from model.readings.logits.direct_logits import blank_logits
 from model.readings.tokens.token_attribution import gradient_times_input
 from model.readings.tokens.word_readings import READINGS, Words
 from model.text.tokenizer import Tokenizer

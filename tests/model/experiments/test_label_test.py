@@ -13,9 +13,8 @@ from model.experiments.label_test import LabelTest, hide_each_word, label_test
 from model.inference.analyse import analyse
 from model.inference.request import Request
 from model.network import masks
-from model.readings.logits.choice_logits import label_logits
-from model.readings.tokens.label_readings import LABEL_READINGS, pooled_row, pooling_weights
-from model.readings.tokens.word_readings import Words
+from model.readings.logits.direct_logits import label_logits
+from model.readings.tokens.word_readings import LABEL_READINGS, Words, pooled_row, pooling_weights
 from model.task import JUDGES
 from model.trace import Site
 from tests.support import tiny

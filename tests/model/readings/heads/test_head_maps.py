@@ -9,8 +9,7 @@ import torch
 from model.inference.analyse import analyse
 from model.inference.request import Request
 from model.network.attention import MultiHeadAttention
-from model.readings.heads.head_maps import MAP_READINGS, detail, head_map
-from model.readings.heads.patterns import rollout
+from model.readings.heads.head_maps import MAP_READINGS, detail, head_map, rollout
 from model.readings.tokens.token_attribution import value_norms
 from model.trace import KINDS, Site
 from tests.support import tiny

@@ -3,6 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from model.readings.heads.head_maps import heaviest, is_punctuation, merge_words, rank_correlation, rollout
 from model.readings.heads.head_metrics import (
     METRICS,
     Metric,
@@ -14,7 +15,6 @@ from model.readings.heads.head_metrics import (
     orders,
     register,
 )
-from model.readings.heads.patterns import heaviest, is_punctuation, merge_words, rank_correlation, rollout
 
 RANDOM = np.random.default_rng(0)
 

@@ -14,8 +14,7 @@ from model.inference.analyse import analyse
 from model.inference.request import Request
 from model.readings.heads.head_maps import head_map
 from model.readings.logits.score_writers import score_writers
-from model.readings.stages.layer_inputs import activations
-from model.readings.stages.other_patterns import other_patterns
+from model.readings.stages.layer_inputs import activations, other_patterns
 from model.readings.stages.scaling import site_scaling, softmax_statistics
 from model.readings.stages.unfold import unfold
 from model.readings.tokens.token_attribution import value_norms

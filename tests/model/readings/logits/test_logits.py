@@ -14,8 +14,7 @@ from model.inference.source_reading import blank_places
 from model.network import masks
 from model.network.context import Pass
 from model.network.layers import FUNCTIONS
-from model.readings.logits.choice_logits import choice_logits
-from model.readings.logits.direct_logits import Writer, direct_logits
+from model.readings.logits.direct_logits import Writer, choice_logits, direct_logits
 from model.readings.logits.logit_lens import Lens, lens
 from model.readings.logits.residual_writers import AT_ZERO, factor
 from model.text.tokenizer import Tokenizer

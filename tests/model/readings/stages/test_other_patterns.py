@@ -7,8 +7,7 @@ import pytest
 
 from model import Request, analyse
 from model.network.extrapolation import feature_map
-from model.readings.stages.layer_inputs import activations
-from model.readings.stages.other_patterns import distance, other_patterns
+from model.readings.stages.layer_inputs import activations, distance, other_patterns
 from model.trace import KINDS, Site
 
 TEXT = "The red fox sees a lamp."
