@@ -31,7 +31,7 @@ class ConvertError(ValueError):
 class ConversionOptions:
     """Settings that the files lack.
 
-    `fields`: fields of `ModelConfig`; `names`: tensors of parts that are not detected (see `embeddings_and_head.PARTS`);
+    `fields`: fields of `ModelConfig`; `names`: tensors of parts that are not detected (see `torch_transformer.PARTS`);
     `controls`: the strings of the tokens "pad", "start" and "end" in the vocabulary.
     """
 

@@ -28,7 +28,7 @@ from ...text.languages import BY_CODE
 from . import conversion, hugging_face
 from .conversion import ConversionOptions, ConvertedModel, ConvertError
 from .hugging_face import StateDictReader, entry
-from .row_order import RowOrder, control_notes, order_rows
+from .vocabulary import RowOrder, control_notes, order_rows
 
 _PAIR = re.compile(r"opus-mt-([a-zA-Z_]+)-([a-zA-Z_]+)$")
 

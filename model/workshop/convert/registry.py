@@ -22,12 +22,7 @@ from ...io import folders, foreign_checkpoints
 from ...io.files import shown
 from ...network.transformer import build
 from ..evaluation.model_card import NORMS
-from . import (
-    bert,
-    gpt2,
-    marian,
-    torch_transformer,
-)
+from . import bert_gpt2, marian, torch_transformer
 from .conversion import (
     ConversionOptions,
     ConvertedModel,
@@ -164,8 +159,8 @@ CONVERTERS: dict[str, Converter] = {
     made.name: made
     for made in (
         Converter("marian", marian.convert),
-        Converter("bert", bert.convert),
-        Converter("gpt2", gpt2.convert),
+        Converter("bert", bert_gpt2.convert_bert),
+        Converter("gpt2", bert_gpt2.convert_gpt2),
         Converter("torch", torch_transformer.convert),
     )
 }

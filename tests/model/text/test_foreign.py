@@ -15,7 +15,7 @@ from model.text.foreign_tokenizer import MOST_BYTES, SPELLINGS, Charsmap, Foreig
 from model.workshop.convert import marian as sentencepiece
 from model.workshop.convert import vocabulary
 from model.workshop.convert.conversion import ConvertError
-from model.workshop.convert.row_order import order_rows
+from model.workshop.convert.vocabulary import order_rows
 from tests.support import marian, tiny
 
 TEXTS = [
