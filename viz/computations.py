@@ -15,19 +15,18 @@ from viz.state.result_cache import cached
 if TYPE_CHECKING:
     import numpy as np
 
-    from model.experiments.effects import Effect, HeadEffect
+    from model.experiments.caching import CacheSizes
+    from model.experiments.effects import Effect, HeadEffect, TargetPadding
     from model.experiments.faithfulness import FaithfulnessResult, Scope
     from model.experiments.label_test import LabelTest
     from model.experiments.leaks import LeakReport
     from model.experiments.patching import Patching, PatchingRequest
     from model.experiments.ready_questions import Answer
-    from model.experiments.target_padding import TargetPadding
     from model.readings.logits.direct_logits import DirectLogits
     from model.readings.logits.logit_lens import Lens
     from model.readings.logits.score_writers import ScoreWriters
     from model.readings.positions.position_numbers import PositionNumbers
     from model.readings.positions.sentence_positions import Positions, SentencePositions, Variant
-    from model.readings.stages.cache_sizes import CacheSizes
     from model.readings.stages.layer_inputs import OtherPatterns
     from model.readings.stages.scaling import Scaling
     from model.readings.stages.unfold import Unfolded
@@ -78,7 +77,7 @@ def other_patterns(request: Request, device: str, site: Site, width: int) -> Oth
 @cached(128)
 def key_values(request: Request, device: str) -> CacheSizes:
     """Returns the size of each layer's KV cache, and the work that it saves."""
-    from model.readings.stages.cache_sizes import cache_sizes as compute
+    from model.experiments.caching import cache_sizes as compute
 
     return compute(cache.checkpoint(request.checkpoint, device), cache.analyse(request, device))
 
@@ -215,7 +214,7 @@ def mask_effects(request: Request, device: str) -> dict[str, Effect]:
 @cached(cache.MAX_BYTES // 8, getsizeof=lambda each: each.nbytes if each else 1)
 def target_padding(request: Request, device: str) -> TargetPadding | None:
     """Returns the target with the padding of its batch."""
-    from model.experiments.target_padding import target_padding as compute
+    from model.experiments.effects import target_padding as compute
 
     return compute(cache.checkpoint(request.checkpoint, device), cache.analyse(request, device))
 

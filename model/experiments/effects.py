@@ -6,6 +6,7 @@ every head of the layer. So a head of the last layer costs one layer, not all of
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -19,7 +20,8 @@ from ..decoding.search import choose
 from ..edits.apply import Edits
 from ..edits.intervention import BASELINE, Intervention
 from ..edits.kinds import Ablate, Place, Skip
-from ..inference.passes import counted, log_probs, target_log_probs
+from ..inference.analysis import Analysis
+from ..inference.passes import counted, log_probs, target_log_probs, teacher_force
 from ..inference.request import PAD_WHEN_UNMASKED, Request
 from ..inference.targets import begun, fill_checkpoint, shown, sources, target_of
 from ..network import masks
@@ -27,7 +29,7 @@ from ..network.attention import MultiHeadAttention
 from ..network.context import PLAIN, Pass, shifted
 from ..network.layers import DecoderLayer, EncoderLayer
 from ..task import task_of
-from ..trace import Site
+from ..trace import Site, Trace
 
 MAX_POSITIONS = 2048  # positions whose logits are computed at once: bounds memory for long sentences
 MAX_LOGITS = MAX_POSITIONS * 8192  # and for large vocabularies
@@ -312,3 +314,35 @@ def layer_skips(checkpoint: Checkpoint) -> dict[str, Intervention]:
             name = f"{places[0].stack} layer {places[0].layer + 1}"
             skips[name] = Intervention(edits=tuple(Skip(*place) for place in places))
     return skips
+
+
+@dataclass(frozen=True)
+class TargetPadding:
+    """A target in its batch: T real tokens, and `pads` after them."""
+
+    pads: int
+    before: Trace  # without edits, over T + pads tokens
+    trace: Trace  # under the edits
+    change: float  # of the summed log-probability of the T tokens by the pads without the padding mask, in nats
+
+    @property
+    def nbytes(self) -> int:
+        """Returns the bytes of the arrays."""
+        return self.before.nbytes + self.trace.nbytes
+
+
+def target_padding(checkpoint: Checkpoint, analysis: Analysis) -> TargetPadding | None:
+    """Reads the target of an analysis with the padding of its batch in one pass, as in training.
+
+    `change` is measured with the other edits unchanged. Returns None without such padding, and where tokens are decoded one
+    by one.
+    """
+    pads, edit = analysis.target_padding, analysis.request.intervention
+    if not pads or (analysis.baseline is not None and analysis.request.mode == "again") or analysis.last is not None:
+        return None
+    source, ids = analysis.trace.source.ids, analysis.trace.outputs.ids
+    seen = dataclasses.replace(edit, padding_mask=False)
+    before, trace, padded = teacher_force(checkpoint, source, [*ids, *[PAD] * pads], [BASELINE, edit, seen])
+    (plain,) = teacher_force(checkpoint, source, ids, [seen])
+    change = padded.token_log_probs[: len(ids)].sum(dtype=float) - plain.token_log_probs.sum(dtype=float)
+    return TargetPadding(pads, before, trace, float(change))

@@ -91,7 +91,7 @@ def label_test(checkpoint: Checkpoint, analysis: Analysis, label: int, rival: in
 
 
 class _LabelMaterial:
-    """Inputs of the readings; see `label_readings.LabelMaterial`."""
+    """Inputs of the readings; see `word_readings.LabelMaterial`."""
 
     def __init__(self, checkpoint: Checkpoint, analysis: Analysis, words: Words, label: int, rival: int) -> None:
         self.words, self.trace = words, analysis.whole

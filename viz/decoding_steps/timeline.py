@@ -13,7 +13,7 @@ import numpy as np
 
 from model.inference.cautions import UNSURE, down
 from model.io import numbers
-from model.readings.tokens.step_links import Link, step_links
+from model.readings.heads.head_maps import Link, step_links
 from model.trace import KINDS, Axis, Site
 from viz import theme
 from viz.kit import mount, site_texts

@@ -11,7 +11,7 @@ from model.inference.cautions import UNSURE
 from model.inference.request import Request
 from model.inference.source_reading import blank_places, likeliest
 from model.io import numbers
-from model.readings.tokens.step_links import step_links
+from model.readings.heads.head_maps import step_links
 from model.text import sentences
 from model.trace import Site
 from viz import cache, theme

@@ -25,9 +25,8 @@ from viz.translate.cache_figure import cache_chart
 if TYPE_CHECKING:
     import plotly.graph_objects as go
 
-    from model.experiments.caching import Caching
+    from model.experiments.caching import CacheSizes, Caching
     from model.inference.analysis import Analysis
-    from model.readings.stages.cache_sizes import CacheSizes
     from viz.state.view import View
 
 EVEN = 1.05  # times as long: what is less rounds to nothing
@@ -138,7 +137,7 @@ TOLD_EVERY = 0.2  # seconds between two words on how far it is
 def held(view: View, page_data: cache.PageData, trace: str, mode: theme.Mode, above: int | None = None) -> bool:
     """What every layer holds after the step that the timeline tells; False, and a sentence, where nothing can be kept.
     `above`: in lecture mode, px of the stage that stand above it."""
-    from model.readings.stages.cache_sizes import can_cache
+    from model.experiments.caching import can_cache
 
     if not can_cache(page_data.loaded, page_data.analysis):
         site_texts.note(NOTHING_KEPT)
@@ -160,8 +159,7 @@ def growth(view: View, page_data: cache.PageData, trace: str, mode: theme.Mode) 
 
 def saving(view: View, page_data: cache.PageData) -> None:
     """What the cache saves here, once it was asked for."""
-    from model.experiments.caching import run_length
-    from model.readings.stages.cache_sizes import can_cache
+    from model.experiments.caching import can_cache, run_length
 
     if not can_cache(page_data.loaded, page_data.analysis):
         return

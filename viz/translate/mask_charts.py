@@ -20,8 +20,7 @@ from viz.state.view import View
 
 if TYPE_CHECKING:
     from model.checkpoint import Checkpoint
-    from model.experiments.effects import Effect
-    from model.experiments.target_padding import TargetPadding
+    from model.experiments.effects import Effect, TargetPadding
     from model.inference.analysis import Analysis
 
 HOW = {"given": "Given target: keep this {} and score it again.", "again": "Decode again: write the {} again."}

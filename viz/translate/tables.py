@@ -83,7 +83,7 @@ def _follows(analysis: Analysis) -> Table:
 
 def shows_cache(shown: PageContext) -> bool:
     """Whether the key-value cache is shown, and there is one."""
-    from model.readings.stages.cache_sizes import can_cache
+    from model.experiments.caching import can_cache
 
     return shown.view.show == "cache" and can_cache(shown.page_data.loaded, shown.analysis)
 

@@ -7,7 +7,7 @@ from model.edits.intervention import Intervention
 from model.inference.analyse import analyse
 from model.inference.analysis import Analysis
 from model.inference.request import PAD_WHEN_UNMASKED, Request
-from model.readings.tokens.step_links import MIN_WEIGHT
+from model.readings.heads.head_maps import MIN_WEIGHT
 from model.trace import Site
 from tests.support import tiny
 from tests.support.component_helpers import Mounted

@@ -7,9 +7,9 @@ import pytest
 from model import checkpoint as checkpoints
 from model.config import END
 from model.decoding.strategy import Decoding
+from model.experiments.caching import cache_sizes
 from model.inference.request import Request
 from model.io import numbers
-from model.readings.stages.cache_sizes import cache_sizes
 from tests.support import tiny
 from tests.support.viz_helpers import HEADS, Lab
 from viz import cache

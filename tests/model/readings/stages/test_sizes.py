@@ -13,13 +13,13 @@ from model.config import END
 from model.decoding.fast import FastSteps
 from model.decoding.strategy import Decoding
 from model.edits.apply import NO_EDITS
+from model.experiments.caching import cache_sizes
 from model.inference.analyse import analyse
 from model.inference.request import Request
 from model.network import masks
 from model.network.context import Cache, Pass, shifted
 from model.network.transformer import build
 from model.readings.stages.blueprint import blueprint
-from model.readings.stages.cache_sizes import cache_sizes
 from model.readings.stages.model_sizes import PRESETS, matrix_weights, of_config, operations, parameters
 from model.workshop.training.tasks import READER_MODEL
 from tests.support import tiny
