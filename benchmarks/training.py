@@ -37,7 +37,7 @@ def measure(variant: str, args: argparse.Namespace) -> dict[str, float]:
         read_pairs,
         targets_by_source,
     )
-    from model.workshop.training.loss import Objective, learning_rate
+    from model.workshop.training.loss_and_validation import Objective, learning_rate
 
     torch.set_num_threads(args.threads)
     torch.manual_seed(args.seed)

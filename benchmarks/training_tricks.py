@@ -27,14 +27,14 @@ def measure(variant: str, steps: int, threads: int) -> float:
     from model.network.attention import Dropout
     from model.network.transformer import EncoderDecoder
     from model.workshop.corpus.corpus import Batch
-    from model.workshop.training import loss as losses
+    from model.workshop.training import loss_and_validation
 
     torch.set_num_threads(threads)
     torch.manual_seed(1)
     if variant == "drawn dropout":
         Dropout.forward = lambda self, x: torch.nn.functional.dropout(x, self.p, self.training)
     if variant == "torch's cross-entropy":
-        losses.smoothed_loss = lambda logits, target, smoothing: torch.nn.functional.cross_entropy(
+        loss_and_validation.smoothed_loss = lambda logits, target, smoothing: torch.nn.functional.cross_entropy(
             logits.float(), target, label_smoothing=smoothing, reduction="sum"
         )
     if variant != "freed memory returned":
@@ -48,7 +48,7 @@ def measure(variant: str, steps: int, threads: int) -> float:
     for _ in range(steps):
         began = time.perf_counter()
         with torch.autocast("cpu", torch.bfloat16, enabled=variant != "float32"):
-            loss, tokens = losses.batch_loss(model, batch, 0.1)
+            loss, tokens = loss_and_validation.batch_loss(model, batch, 0.1)
         (loss / tokens).backward()
         optimizer.step()
         optimizer.zero_grad(set_to_none=True)

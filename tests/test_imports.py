@@ -85,7 +85,6 @@ WITHOUT_TORCH = (
     "model.workshop.training.history",
     "model.workshop.training.recording",
     "model.workshop.training.run_listing",
-    "model.workshop.training.head_emergence",
     "model.export.check_forms",
     "model.export.code",
     "model.export.analysis_files",
@@ -495,7 +494,7 @@ def calls(name: str) -> set[str]:
     ("function", "homes"),
     [
         # the formula, and the one faster path; the loss is over the vocabulary
-        ("softmax", {"model.network.attention", "model.decoding.fast", "model.workshop.training.loss"}),
+        ("softmax", {"model.network.attention", "model.decoding.fast", "model.workshop.training.loss_and_validation"}),
         ("scaled_dot_product_attention", {"model.network.extrapolation"}),
         ("register_forward_hook", set()),
         ("causal", {"model.network.masks"}),

@@ -22,8 +22,8 @@ RARE = 5  # a source word with a smaller training count is rare
 UNSURE = 0.3  # an output token with a lower probability is unsure
 LOOKED = 0.25  # a source word with a smaller weight at every step is overlooked
 # The first two give the most warnings of which half are right, on the dev sentences of en-fr
-# (model/workshop/reports/warning_report.py). Below the third, a third of the content words is missing in the translation
-# (all content words: 5%).
+# (model/workshop/reports/reliability_report.py). Below the third, a third of the content words is missing in the
+# translation (all content words: 5%).
 OF_EACH_STEP = "Each decoder row comes from the pass that chose its token."  # where each step recomputes its prefix
 _NAMED = 6  # maximum of words or tokens in a sentence
 

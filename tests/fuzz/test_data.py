@@ -20,8 +20,8 @@ from model.config import MAX_TOKENS, TrainConfig
 from model.network import masks
 from model.text.tokenizer import Tokenizer
 from model.workshop.corpus.corpus import Corpus, DataError, file_hash, read_pairs
-from model.workshop.corpus.probes import read_probe_texts, read_probes
 from model.workshop.corpus.windows import Texts, read_paragraphs
+from model.workshop.evaluation.probes import read_probe_texts, read_probes
 from model.workshop.training import saved_state, snapshots
 from model.workshop.training.preparation import build_optimizer
 from model.workshop.training.recording import Recording

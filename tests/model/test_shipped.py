@@ -14,7 +14,7 @@ from model.decoding.strategy import Decoding
 from model.inference.analyse import analyse
 from model.inference.request import Request
 from model.trace import KINDS, Site
-from model.workshop.corpus.probes import read_probes
+from model.workshop.evaluation.probes import read_probes
 from model.workshop.training import snapshots
 
 SENTENCES = ["My brother is afraid of our old cat.", "Where is the big blue book?", "I don't know, but she does.", "Thanks!"]

@@ -17,7 +17,7 @@ from model.inference.request import Request
 from model.network import masks
 from model.network.context import Pass
 from model.trace import KINDS, Probe, Site
-from model.workshop.corpus.probes import read_probes
+from model.workshop.evaluation.probes import read_probes
 from tests.support.floats import assert_close
 
 ROOT = Path(__file__).resolve().parents[2]

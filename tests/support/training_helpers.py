@@ -9,7 +9,7 @@ import torch
 
 from model.config import TrainConfig
 from model.network.transformer import EncoderDecoder
-from model.workshop.training import loss
+from model.workshop.training import loss_and_validation
 from model.workshop.training.run import TrainingRun
 from model.workshop.training.run_folder import RunFiles
 from tests.support import tiny
@@ -59,6 +59,6 @@ def dev_loss(run: TrainingRun, model: EncoderDecoder) -> float:
     total = count = 0.0
     with torch.inference_mode():
         for number in range(len(run.dev.corpus)):
-            summed, tokens = loss.batch_loss(model, run.dev.corpus.batch([number]), 0.0)
+            summed, tokens = loss_and_validation.batch_loss(model, run.dev.corpus.batch([number]), 0.0)
             total, count = total + float(summed), count + tokens
     return total / count

@@ -98,7 +98,7 @@ def _show(found: loss_curves.Appeared, history: History) -> None:
 def measured(history: History) -> str:
     """Defines the shares that the sentences on the threshold compare, for the kinds of attention that were recorded, and how
     many rows each mean has."""
-    from model.workshop.training.head_emergence import count_rows
+    from model.workshop.training.recording import count_rows
 
     recording = history.recording
     assert recording is not None

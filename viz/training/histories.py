@@ -140,13 +140,13 @@ def _with_tokens(found: History, place: Path) -> History:
 
 
 def scores(name: str, stamp: Stamp, kind: str, metric: str) -> np.ndarray:
-    """A number of every head at every recorded step: [N,L,H]; see `model.workshop.training.head_emergence`."""
+    """A number of every head at every recorded step: [N,L,H]; see `model.workshop.training.recording`."""
     return _scores(name, run_listing.recording_stamps(stamp), kind, metric)
 
 
 @cached(256)
 def _scores(name: str, stamp: Stamp, kind: str, metric: str) -> np.ndarray:
-    from model.workshop.training.head_emergence import head_scores as compute
+    from model.workshop.training.recording import head_scores as compute
 
     return compute(recording_of(name), kind, metric)
 

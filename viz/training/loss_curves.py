@@ -19,7 +19,7 @@ from viz.training.curves_figures import HEIGHT, Line, curves, heads_chart
 if TYPE_CHECKING:
     import plotly.graph_objects as go
 
-    from model.workshop.training.head_emergence import HeadEmergence
+    from model.workshop.training.recording import HeadEmergence
 
 PREVIOUS, DIAGONAL = "previous", "same"
 # Rows that have a share, by whether it is self-attention.
@@ -176,7 +176,7 @@ def last_step(history: History) -> float:
 
 def kinds_of(history: History, metric: str) -> tuple[str, ...]:
     """The kinds of attention of which a metric says something; on the diagonal lies cross-attention too."""
-    from model.workshop.training.head_emergence import is_applicable
+    from model.workshop.training.recording import is_applicable
 
     assert history.recording is not None
     return tuple(kind for kind in history.recording.kinds if is_applicable(history.recording, kind, metric))
@@ -216,7 +216,7 @@ class Appeared(NamedTuple):
 def appeared(name: str, stamp: histories.Stamp, threshold: float) -> list[Appeared]:
     """A sentence for each kind of attention: the first recorded step at which a head reaches the threshold, by its weight on
     the previous token (self-attention) or on the diagonal (cross-attention)."""
-    from model.workshop.training.head_emergence import find_emergence
+    from model.workshop.training.recording import find_emergence
 
     recording, all_told = histories.recording_of(name), []
     for kind in recording.kinds:
@@ -231,7 +231,7 @@ def appeared(name: str, stamp: histories.Stamp, threshold: float) -> list[Appear
 
 
 def _appeared(kind: str, found: HeadEmergence | None, values, steps: tuple[int, ...], threshold: float) -> str:
-    from model.workshop.training.head_emergence import find_emergence
+    from model.workshop.training.recording import find_emergence
 
     mean = f"the mean over rows that have {SHARE_ROWS[SITE_KINDS[kind].is_self]}"
     name = theme.SITE_NAMES[kind]

@@ -67,7 +67,7 @@ def most(history: History) -> tuple[float, int] | None:
     highest = float(found.max()), int(steps[found.argmax()])
     if not logged or history.config is None:
         return highest
-    from model.workshop.training.loss import learning_rate
+    from model.workshop.training.loss_and_validation import learning_rate
 
     total = total_of(history)
     agrees = np.isclose(learning_rate(history.config, highest[1], total), highest[0], rtol=1e-3)
@@ -83,7 +83,7 @@ def own(history: History) -> tuple[np.ndarray, np.ndarray, bool] | None:
         return np.array([e["step"] for e in logged]), np.array([e["learning_rate"] for e in logged]), True
     if history.config is None:
         return None
-    from model.workshop.training.loss import learning_rate
+    from model.workshop.training.loss_and_validation import learning_rate
 
     return (*_rates(learning_rate, history.config, total_of(history)), False)
 
@@ -93,7 +93,7 @@ def planned(history: History) -> tuple[np.ndarray, np.ndarray] | None:
     config, total = history.config, history.total
     if not (history.is_running and config and total and history.steps):
         return None
-    from model.workshop.training.loss import learning_rate
+    from model.workshop.training.loss_and_validation import learning_rate
 
     steps = np.unique(np.linspace(history.steps[-1]["step"], total, POINTS).round().astype(int))
     return steps, np.array([learning_rate(config, int(step), total) for step in steps])

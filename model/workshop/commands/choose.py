@@ -34,8 +34,7 @@ def run(args: argparse.Namespace) -> None:
 
     from ... import checkpoint as checkpoints
     from ..corpus.corpus import read_pairs
-    from ..evaluation.measures import LANGUAGE
-    from ..evaluation.rescoring import choose_targets
+    from ..evaluation.measures import LANGUAGE, choose_targets
 
     if not args.out.name.endswith((".tsv", ".tsv.gz")):
         raise ValueError(f"--out is {args.out.name!r}; expected a name that ends in .tsv or .tsv.gz")

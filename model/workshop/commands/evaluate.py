@@ -123,9 +123,9 @@ def run_text(args: argparse.Namespace, loaded: Checkpoint, decoding: Decoding) -
     from ... import checkpoint as checkpoints
     from ..corpus.corpus import file_hash
     from ..corpus.windows import read_paragraphs
-    from ..evaluation import model_card, text_card, text_scoring
-    from ..evaluation.text_scoring import STRIDE
-    from ..reports import text_report
+    from ..evaluation import model_card, scoring, text_card
+    from ..evaluation.scoring import STRIDE
+    from ..reports import reading_reports
 
     if bool(args.ngrams) != bool(args.dev):
         present, missing = ("ngrams", "dev") if args.ngrams else ("dev", "ngrams")
@@ -134,14 +134,14 @@ def run_text(args: argparse.Namespace, loaded: Checkpoint, decoding: Decoding) -
     texts, dev = ([read_paragraphs(path) for path in paths or ()] for paths in (args.ngrams, args.dev))
     began = time.perf_counter()
     with tqdm(unit="token", disable=args.json) as bar:
-        results, costs = text_report.measure_text(loaded, paragraphs, stride, bar.update)
+        results, costs = reading_reports.measure_text(loaded, paragraphs, stride, bar.update)
     results["seconds"] = round(time.perf_counter() - began, 2)
     if texts:
-        baseline = text_report.measure_baseline(loaded.target_tokenizer, texts, dev, paragraphs, costs)
+        baseline = reading_reports.measure_baseline(loaded.target_tokenizer, texts, dev, paragraphs, costs)
         results["ngrams"] = baseline | {"same_data": _is_own_data(loaded, [file_hash(path) for path in args.ngrams])}
     if args.continuations is not None:
         with tqdm(unit="beginning", disable=args.json) as bar:
-            results["continuations"] = text_scoring.measure_continuations(loaded, paragraphs, args.continuations, bar.update)
+            results["continuations"] = scoring.measure_continuations(loaded, paragraphs, args.continuations, bar.update)
     if args.record:
         folder = checkpoints.find(args.checkpoint)
         entry = results | {"data_sha256": file_hash(args.data)}

@@ -64,20 +64,20 @@ def decoding_options(args: argparse.Namespace) -> Decoding:
 
 def run(args: argparse.Namespace, loaded: Checkpoint, decoding: Decoding) -> None:
     """Scores a translation model and prints the result; with `--record` also writes metrics.json and the model card."""
-    from ..evaluation import probe_scores
+    from ..evaluation import probes
 
     reads, writes = loaded.languages
     own = record_of(reads).probes.get(writes, ())
     if args.probes == [] and not own:
         raise ValueError(f"{loaded.name} is {' to '.join(loaded.languages)}; give --probes a FILE with sentences for it")
     files = args.probes or (own if args.measures or args.probes == [] else ())
-    probes = probe_scores.read(files)  # before anything is translated
+    scored = probes.read(files)  # before anything is translated
     results = _measure(args, loaded, decoding)
-    if probes:
+    if scored:
         shipped = [paths for known in LANGUAGES.values() for paths in known.probes.values()]
         is_own = {path.resolve() for path in files} in [{path.resolve() for path in paths} for paths in shipped]
         source = {"files": [path.name for path in files], "own": is_own}
-        results["probes"] = probe_scores.measure(loaded, probes, decoding) | decoding_settings(decoding) | source
+        results["probes"] = probes.measure(loaded, scored, decoding) | decoding_settings(decoding) | source
     if args.record:
         _record(args, loaded, results)
     if args.json:
@@ -110,7 +110,7 @@ def _measure(args: argparse.Namespace, loaded: Checkpoint, decoding: Decoding) -
 
     from ..corpus.corpus import file_hash, read_pairs
     from ..evaluation import measures
-    from ..reports import warning_report
+    from ..reports import reliability_report
 
     if args.data is None:
         return {}
@@ -125,7 +125,7 @@ def _measure(args: argparse.Namespace, loaded: Checkpoint, decoding: Decoding) -
         entry = measures.measure(loaded, pairs, chosen, args.references or "first", decoding, bar.update)
     entries = {key: entry | settings}
     if args.warnings:
-        entries["warnings"] = warning_report.measure_warnings(
+        entries["warnings"] = reliability_report.measure_warnings(
             loaded, pairs, args.limit, decoding=decoding
         ) | decoding_settings(decoding)
         entries["warnings"]["data_sha256"] = settings["data_sha256"]

@@ -148,7 +148,7 @@ def run_faithfulness(args: argparse.Namespace) -> None:
     from ... import checkpoint as checkpoints
     from ...text.faithfulness_result import Trust
     from ..corpus.corpus import file_hash, read_pairs, targets_by_source
-    from ..reports.faithfulness_report import measure_faithfulness
+    from ..reports.reliability_report import measure_faithfulness
 
     pairs = read_pairs(args.data)
     loaded = checkpoints.load(args.checkpoint, options.machine(args))

@@ -1,11 +1,12 @@
-"""Measures of a translation model on a file of pairs.
+"""Measures of a translation model on a file of pairs, and the most probable target of each source.
 
-BLEU and chrF, unfinished translations and form of address (*tu* or *vous*): of distinct sentences, of long ones, and of
-several sentences joined to one text.
+The measures are BLEU and chrF, unfinished translations and form of address (*tu* or *vous*): of distinct sentences, of long
+ones, and of several sentences joined to one text.
 """
 
 from __future__ import annotations
 
+import math
 import random
 import re
 import unicodedata
@@ -13,10 +14,14 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+import torch
+
 from ...checkpoint import Checkpoint
+from ...config import PAD
 from ...decoding.strategy import Decoding
+from ...network.context import forced
 from ...text.languages import FRENCH
-from ..corpus.corpus import targets_by_source
+from ..corpus.corpus import Corpus, targets_by_source
 from .scoring import (
     GREEDY,
     BatchTranslations,
@@ -192,3 +197,75 @@ def _row(
 def reaches_limit(row: Mapping[str, Any]) -> float:
     """Returns the share of inputs (0 to 1) whose translation reached the limit of tokens."""
     return row["unfinished"] / row["sentences"]
+
+
+BATCH_TOKENS = 8192  # of a batch, on a side
+
+
+@torch.inference_mode()
+def mean_log_probs(
+    checkpoint: Checkpoint, pairs: Sequence[tuple[str, str]], progress: Callable[[int], object] = lambda done: None
+) -> dict[tuple[str, str], float]:
+    """Returns the mean log-probability per token, in nats, of each pair's target with `</s>`, teacher-forced.
+
+    Pairs over the text limit are left out. `progress` gets the number of finished pairs.
+    """
+    model = checkpoint.model
+    device = next(model.parameters()).device
+    corpus = Corpus.encode(pairs, checkpoint.source_tokenizer, checkpoint.target_tokenizer)
+    scores: dict[tuple[str, str], float] = {}
+    for rows in filter(len, corpus.batches(BATCH_TOKENS, 0, 0)):  # one batch of nothing where no pair is within the limit
+        batch = corpus.batch(rows).to(device)
+        real = batch.outputs != PAD  # [B,T]
+        logits = model.project(forced(model, batch.source, batch.outputs)[real]).float()  # [N,V]
+        own = logits.gather(-1, batch.outputs[real][:, None])[:, 0] - logits.logsumexp(-1)  # [N]
+        each = torch.zeros(real.shape, device=device).masked_scatter_(real, own).sum(1) / real.sum(1)  # [B]
+        scores |= {tuple(pairs[corpus.pair_indices[row]]): value for row, value in zip(rows, each.tolist(), strict=True)}
+        progress(len(rows))
+    return scores
+
+
+def choose_targets(
+    checkpoint: Checkpoint,
+    pairs: Sequence[tuple[str, str]],
+    progress: Callable[[int], object] = lambda done: None,
+    as_addressed: bool = False,
+) -> list[tuple[str, str]]:
+    """Returns each distinct source once, in order, with its target of the highest mean log-probability.
+
+    A source with one target keeps it. Targets over the text limit are used only where there is no other. `as_addressed`
+    preserves the ratio of *vous* to *tu* of all targets: among sources with both forms, *vous* goes to those where the
+    model prefers it most. Without it the slightly more probable form wins nearly always.
+    """
+    groups = {source: list(dict.fromkeys(targets)) for source, targets in targets_by_source(pairs).items()}
+    several = [(source, target) for source, targets in groups.items() if len(targets) > 1 for target in targets]
+    values = mean_log_probs(checkpoint, several, progress)
+    best = {source: _best(source, targets, values) for source, targets in groups.items()}
+    if as_addressed:
+        best |= _choose_by_address(groups, values, best)
+    return list(best.items())
+
+
+def _best(source: str, targets: Sequence[str], values: Mapping[tuple[str, str], float]) -> str:
+    return max(targets, key=lambda target: values.get((source, target), -math.inf))
+
+
+def _choose_by_address(
+    groups: Mapping[str, Sequence[str]], values: Mapping[tuple[str, str], float], best: Mapping[str, str]
+) -> dict[str, str]:
+    """Chooses a target of the sources that have targets with only *tu* and with only *vous*."""
+    every = [forms_of_address(target) for targets in groups.values() for target in targets]
+    wanted = sum("vous" in forms for forms in every) / max(1, sum("tu" in forms for forms in every))  # vous to one tu
+    leaning: list[tuple[float, str, str, str]] = []
+    for source, targets in groups.items():
+        tu, vous = ([target for target in targets if forms_of_address(target) == {name}] for name in ("tu", "vous"))
+        if tu and vous:
+            one, two = _best(source, tu, values), _best(source, vous, values)
+            gap = values.get((source, two), -math.inf) - values.get((source, one), -math.inf)
+            leaning.append((0.0 if math.isnan(gap) else gap, source, one, two))
+    free = {source for _, source, _, _ in leaning}
+    fixed = [forms_of_address(target) for source, target in best.items() if source not in free]
+    has = {name: sum(name in forms for forms in fixed) for name in ("tu", "vous")}
+    count = round((wanted * (has["tu"] + len(leaning)) - has["vous"]) / (1 + wanted))
+    ordered = sorted(leaning, reverse=True)
+    return {source: vous if place < count else tu for place, (_, source, tu, vous) in enumerate(ordered)}

@@ -25,7 +25,7 @@ KINDS = {
 
 
 def table(warnings: dict[str, Any]) -> str:
-    """Returns the numbers of `model.workshop.reports.warning_report.measure` as a table. Its last row always warns."""
+    """Returns the numbers of `reliability_report.measure_warnings` as a table. Its last row always warns."""
     calibration = read({"warnings": warnings})
     always = Worth(warnings["sentences"], warnings["bad"], warnings["sentences"], warnings["bad"])
     rows = [(KINDS.get(name, name), worth) for name, worth in calibration.items()]

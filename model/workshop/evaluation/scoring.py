@@ -1,15 +1,21 @@
-"""Scores of a checkpoint on a corpus, and the mean output of every head."""
+"""Scores of a checkpoint on a corpus, and the mean output of every head.
+
+A decoder-only model is scored by the bits per character of a text, and by the repetition in its continuations.
+"""
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
 import torch
 from sacrebleu.metrics import BLEU, CHRF
 
+from ...checkpoint import Checkpoint
 from ...config import END, MAX_CHARACTERS, MAX_TOKENS, PAD
 from ...decoding.hypotheses import Hypothesis
 from ...decoding.strategy import Decoding
@@ -19,7 +25,7 @@ from ...text.tokenizer import Tokenizer
 from ...trace import Probe, Site
 from ..corpus.corpus import Corpus, pad
 from ..corpus.sentence_pairs import MaskedRows
-from ..corpus.windows import Windows
+from ..corpus.windows import Windows, count_characters
 
 GREEDY = Decoding()
 
@@ -140,3 +146,130 @@ def mean_head_outputs(
             sums[site] = sums.get(site, 0) + z.sum(dim=0)
             counts[site] = counts.get(site, 0) + len(z)
     return {site: (total / counts[site]).float() for site, total in sums.items()}
+
+
+STRIDE = 32  # predicted tokens per window, and distance between windows
+BATCH_WINDOWS = 16  # windows per batch
+
+
+def bits_per_character(nats: float, count: int) -> float:
+    """Converts the cost of a text in nats to bits per character."""
+    return nats / math.log(2) / count
+
+
+@dataclass(frozen=True)
+class ParagraphCosts:
+    """Costs of the P paragraphs of a text.
+
+    A line end follows each paragraph and counts as a character: `</s>` predicts it. The bits are those of one segmentation,
+    so the model's probability of the text is at least as high.
+    """
+
+    nats: np.ndarray  # [P]
+    tokens: np.ndarray  # [P], `</s>` among them
+    characters: np.ndarray  # [P], the line end among them
+
+
+def windows(tokens: int, stride: int) -> list[tuple[int, int, int]]:
+    """Returns start, end and first predicted token of each window over a text of `tokens` tokens.
+
+    Each later window has at least MAX_TOKENS - stride tokens before its first prediction.
+    """
+    result, done = [], 0
+    while done < tokens:
+        end = min(tokens, MAX_TOKENS if not done else done + stride)
+        result.append((max(0, end - MAX_TOKENS), end, done))
+        done = end
+    return result
+
+
+@torch.inference_mode()
+def score_text(
+    model: Transformer,
+    tokenizer: Tokenizer,
+    paragraphs: Sequence[str],
+    stride: int = STRIDE,
+    progress: Callable[[int], object] = lambda done: None,
+) -> ParagraphCosts:
+    """Returns the costs of the paragraphs of one text, in order. A window begins with `<s>`, as in training.
+
+    `progress` gets the number of finished tokens. Raises ValueError for a stride outside a window.
+    """
+    if not 1 <= stride <= MAX_TOKENS:
+        raise ValueError(f"the stride is {stride}; expected 1 to {MAX_TOKENS}, the tokens of a window")
+    device = next(model.parameters()).device
+    encoded = [[*tokenizer.encode(text), END] for text in paragraphs]
+    stream = torch.tensor([token for own in encoded for token in own])
+    costs = torch.empty(len(stream), dtype=torch.float64)
+    cut = windows(len(stream), stride)
+    for number in range(0, len(cut), BATCH_WINDOWS):
+        chosen = cut[number : number + BATCH_WINDOWS]
+        outputs = torch.stack([stream[start : start + MAX_TOKENS] for start, _, _ in chosen]).to(device)  # [B,T]
+        place = torch.arange(outputs.size(1))[None] + torch.tensor([[start] for start, _, _ in chosen])  # [B,T]
+        fresh = place >= torch.tensor([[done] for _, _, done in chosen])  # [B,T]
+        own = fresh.to(device)
+        log_probs = model.project(forced(model, None, outputs)[own]).double().log_softmax(-1)  # [N,V]
+        costs[place[fresh]] = -log_probs.gather(-1, outputs[own][:, None])[:, 0].cpu()
+        progress(int(fresh.sum()))
+    tokens = np.array([len(own) for own in encoded])
+    return ParagraphCosts(
+        sum_segments(costs.numpy(), tokens), tokens, np.array([count_characters(text) for text in paragraphs])
+    )
+
+
+def sum_segments(values: np.ndarray, lengths: np.ndarray) -> np.ndarray:
+    """Returns the sums of consecutive segments of the given lengths, at least one value each."""
+    return np.add.reduceat(values, np.cumsum(lengths) - lengths)
+
+
+PROMPT_TOKENS, NEW_TOKENS, NGRAM_SIZE = 24, 64, 4  # tokens of the prompt, of the continuation, of a repeated n-gram
+LOOP_SHARE = 0.5  # a continuation with this share of repetition or more is a loop
+DECODINGS = {"greedy": Decoding(), "drawn": Decoding("sample", temperature=0.8, top_p=0.9)}
+
+
+def repetition_share(ids: Sequence[int], size: int = NGRAM_SIZE) -> float:
+    """Returns the share of n-grams of `size` tokens that occur earlier: 1 - distinct / all (seq-rep-n of Welleck et al.
+    2020); 0 where there is none."""
+    runs = [tuple(ids[n : n + size]) for n in range(len(ids) - size + 1)]
+    return 1 - len(set(runs)) / len(runs) if runs else 0.0
+
+
+def measure_continuations(
+    checkpoint: Checkpoint, paragraphs: Sequence[str], count: int, progress: Callable[[int], object] = lambda done: None
+) -> dict[str, Any]:
+    """Continues the beginnings of `count` evenly spread long paragraphs, greedily and sampled; compares them with the text
+    itself.
+
+    `progress` is called after each beginning. Raises ValueError where no paragraph is long enough, and for a count below 1.
+    """
+    if count < 1:
+        raise ValueError(f"the continuations are {count}; expected at least 1")
+    encoded = [checkpoint.target_tokenizer.encode(text) for text in paragraphs]
+    long = [ids for ids in encoded if len(ids) >= PROMPT_TOKENS + NEW_TOKENS]
+    if not long:
+        longest = max(map(len, encoded), default=0)
+        raise ValueError(
+            f"the longest paragraph has {longest} tokens; expected one of {PROMPT_TOKENS + NEW_TOKENS} to continue"
+        )
+    chosen = [long[int(n)] for n in np.linspace(0, len(long) - 1, min(count, len(long))).round()]
+    shares: dict[str, list[float]] = {"text": [], **{name: [] for name in DECODINGS}}
+    ended = dict.fromkeys(DECODINGS, 0)
+    for ids in chosen:
+        shares["text"].append(repetition_share(ids[PROMPT_TOKENS : PROMPT_TOKENS + NEW_TOKENS]))
+        for name, way in DECODINGS.items():
+            (tree,) = replace(way, limit=PROMPT_TOKENS + NEW_TOKENS).search(
+                checkpoint.model, None, prefix=ids[:PROMPT_TOKENS]
+            )
+            path = tree[0]
+            shares[name].append(repetition_share(path.ids[PROMPT_TOKENS:]))
+            ended[name] += path.ids[-1] == END
+        progress(1)
+    return {
+        "beginnings": len(chosen),
+        "given": PROMPT_TOKENS,
+        "added": NEW_TOKENS,
+        "size": NGRAM_SIZE,
+        "repeated": {name: round(float(np.mean(each)), 4) for name, each in shares.items()},
+        "loops": {name: round(float(np.mean(np.array(each) >= LOOP_SHARE)), 4) for name, each in shares.items()},
+        "ended": {name: round(each / len(chosen), 4) for name, each in ended.items()},
+    }

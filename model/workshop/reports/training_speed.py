@@ -18,7 +18,7 @@ from torch import nn
 from ...config import ModelConfig, TrainConfig
 from ...device import keep_freed_memory
 from ...network.transformer import build
-from ..training.loss import Objective, learning_rate
+from ..training.loss_and_validation import Objective, learning_rate
 from ..training.preparation import (
     Examples,
     TrainingData,

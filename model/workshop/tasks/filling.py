@@ -20,7 +20,6 @@ from ...network.transformer import EncoderOnly
 from ...text.languages import watched_texts
 from ...text.tokenizer import Tokenizer
 from ..corpus.corpus import count_tokens
-from ..corpus.probes import read_probe_texts
 from ..corpus.sentence_pairs import (
     IGNORE_INDEX,
     Books,
@@ -30,11 +29,11 @@ from ..corpus.sentence_pairs import (
 )
 from ..corpus.windows import Masking
 from ..evaluation import reading_card
-from ..training import sample_outputs, snapshots
-from ..training.loss import smoothed_loss
+from ..evaluation.probes import read_probe_texts
+from ..training import snapshots
+from ..training.loss_and_validation import Validator, smoothed_loss
 from ..training.preparation import TrainingData, TrainingSetup
 from ..training.run_folder import TrainingError
-from ..training.validation import Validator
 
 
 def prepare(setup: TrainingSetup) -> TrainingData:
@@ -65,7 +64,7 @@ def prepare(setup: TrainingSetup) -> TrainingData:
         counts={"source": counts, "target": counts},
         card=reading_card.card,
         watched=snapshots.encode_blanks(watched, tokenizer, model.source_start),
-        write_samples=sample_outputs.filled_blanks(tokenizer),
+        write_samples=snapshots.filled_blanks(tokenizer),
     )
 
 

@@ -13,13 +13,12 @@ from ...network.context import forced
 from ...network.transformer import EncoderOnly
 from ...text.languages import watched_texts
 from ...text.tokenizer import Tokenizer
-from ..corpus.probes import read_probe_texts
 from ..corpus.sentence_pairs import EncoderBatch, LabelledTexts, read_labelled
 from ..evaluation import reading_card
-from ..training import sample_outputs, snapshots
-from ..training.loss import smoothed_loss
+from ..evaluation.probes import read_probe_texts
+from ..training import snapshots
+from ..training.loss_and_validation import Validator, smoothed_loss
 from ..training.preparation import TrainingData, TrainingSetup
-from ..training.validation import Validator
 
 
 def prepare(setup: TrainingSetup) -> TrainingData:
@@ -49,7 +48,7 @@ def prepare(setup: TrainingSetup) -> TrainingData:
         counts={"source": read.counts, "target": read.counts},
         card=reading_card.card,
         watched=snapshots.encode_labelled(watched, tokenizer, classes, model.source_start),
-        write_samples=sample_outputs.predicted_labels,
+        write_samples=snapshots.predicted_labels,
     )
 
 

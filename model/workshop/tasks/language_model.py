@@ -11,14 +11,13 @@ from ...config import TrainConfig
 from ...text.languages import watched_texts
 from ...text.tokenizer import Tokenizer
 from ..corpus.corpus import count_tokens
-from ..corpus.probes import read_probe_texts
 from ..corpus.windows import Texts, Windows, read_paragraphs
 from ..evaluation import text_card
-from ..evaluation.text_scoring import bits_per_character
-from ..training import sample_outputs, snapshots
-from ..training.loss import batch_loss
+from ..evaluation.probes import read_probe_texts
+from ..evaluation.scoring import bits_per_character
+from ..training import snapshots
+from ..training.loss_and_validation import Validator, batch_loss
 from ..training.preparation import TrainingData, TrainingSetup
-from ..training.validation import Validator
 
 
 def prepare(setup: TrainingSetup) -> TrainingData:
@@ -42,7 +41,7 @@ def prepare(setup: TrainingSetup) -> TrainingData:
         + ("text" if len(texts) == 1 else "texts"),
         counts={"source": (0,) * tokenizer.size, "target": counts},
         watched=snapshots.encode_texts(watched, tokenizer),
-        write_samples=sample_outputs.continuations(tokenizer),
+        write_samples=snapshots.continuations(tokenizer),
         card=text_card.card,
     )
 

@@ -10,7 +10,7 @@ from ...config import TrainConfig
 from ...text.corpus_stats import Seen
 from ...text.languages import PAIR, record_of
 from ...text.tokenizer import Tokenizer
-from ..corpus.bpe_dropout import BpeDropout, BpeDropoutCorpus
+from ..corpus.augmentation import BpeDropout, BpeDropoutCorpus, JoinedPairs, with_typed_copies
 from ..corpus.corpus import (
     Corpus,
     DataError,
@@ -19,14 +19,12 @@ from ..corpus.corpus import (
     with_typeset_copies,
 )
 from ..corpus.phrases import Phrases
-from ..corpus.probes import read_probes
 from ..corpus.rewriting import REWRITERS, RewrittenPairs, rewritten_pairs
-from ..corpus.typed_copies import JoinedPairs, with_typed_copies
 from ..evaluation import translation_card
-from ..training import sample_outputs, snapshots
-from ..training.loss import batch_loss
+from ..evaluation.probes import read_probes
+from ..training import snapshots
+from ..training.loss_and_validation import TranslationValidator, batch_loss
 from ..training.preparation import TrainingData, TrainingSetup, learn_vocabularies
-from ..training.validation import TranslationValidator
 
 SYNTHETIC_PAIRS = (*REWRITERS, "phrase_share")  # settings: synthetic pairs for each pair of the corpus
 
@@ -149,5 +147,5 @@ def prepare(setup: TrainingSetup) -> TrainingData:
         seen=seen,
         card=translation_card.card,
         watched=snapshots.encode_probes(watched, *both),
-        write_samples=sample_outputs.translations(both[1]),
+        write_samples=snapshots.translations(both[1]),
     )

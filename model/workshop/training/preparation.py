@@ -16,12 +16,11 @@ from ...device import has_bfloat16
 from ...text.corpus_stats import Seen
 from ...text.tokenizer import Tokenizer
 from ..corpus.corpus import Batch
-from .loss import Loss
+from .loss_and_validation import Loss, Validator
 from .recording import ProbeSentence
 from .run_folder import RunFiles, TrainingError
 from .snapshots import SampleWriter
 from .tasks import TrainingTask
-from .validation import Validator
 
 
 class Examples(Protocol):

@@ -23,7 +23,7 @@ from ...text.corpus_stats import Seen
 from ..evaluation.scoring import mean_head_outputs
 from . import saved_state, snapshots
 from .distributed import Group
-from .loss import Objective, learning_rate
+from .loss_and_validation import Meter, Objective, TrainingStep, Weights, average_weights, learning_rate
 from .preparation import (
     TrainingSetup,
     autocast_context,
@@ -38,9 +38,8 @@ from .run_folder import (
     RunProgress,
     TrainingError,
 )
+from .saved_state import WarmStart
 from .tasks import get_task
-from .validation import Meter, TrainingStep, Weights, average_weights
-from .warm_start import WarmStart
 
 
 class TrainingRun:

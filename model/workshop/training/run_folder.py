@@ -29,7 +29,7 @@ from ...io.limits import is_count
 from ..corpus.corpus import file_hash
 from . import saved_state
 from .recording import Recording
-from .warm_start import WarmStart, read_log
+from .saved_state import WarmStart, read_log
 
 RETIRED = {"training": {"r_drop": 0.0}}  # removed settings, with the value that had no effect
 MAX_DIFFERENCES = 4  # settings in a message

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from model.io.folders import SHIPPED
-from model.workshop.training.head_emergence import head_scores
 from model.workshop.training.history import load_checkpoint_history, load_run_history
-from model.workshop.training.loss import learning_rate
+from model.workshop.training.loss_and_validation import learning_rate
+from model.workshop.training.recording import head_scores
 from tests.support.viz_helpers import TRAINING, Lab, numbers
 from viz.state import session
 from viz.state.links import parse

@@ -9,10 +9,9 @@ from collections import Counter
 import pytest
 
 from model.config import END, MAX_TOKENS, TrainConfig
-from model.workshop.corpus.bpe_dropout import APOSTROPHES, BpeDropout, BpeDropoutCorpus
+from model.workshop.corpus.augmentation import APOSTROPHES, BpeDropout, BpeDropoutCorpus, JoinedPairs, with_typed_copies
 from model.workshop.corpus.corpus import Corpus
 from model.workshop.corpus.rewriting import RANGES, TOKEN, NameRewriter, NumberRewriter, RewrittenPairs, Slot
-from model.workshop.corpus.typed_copies import JoinedPairs, with_typed_copies
 from model.workshop.tasks.translation import TranslationEpochs
 from tests.support import tiny
 

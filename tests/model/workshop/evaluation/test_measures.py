@@ -8,7 +8,7 @@ import pytest
 
 from model.config import END
 from model.decoding.hypotheses import Hypothesis
-from model.workshop.evaluation import measures, probe_scores, scoring, translation_card
+from model.workshop.evaluation import measures, probes, scoring, translation_card
 from model.workshop.evaluation import measures as address
 from model.workshop.evaluation.measures import InputSelection
 
@@ -85,7 +85,7 @@ WRONG = [
 def test_accepted_answers_ignore_spelling_variants():
     for expected, listed in ((True, RIGHT), (False, WRONG)):
         for source, accepted, said in listed:
-            assert probe_scores.ScoredProbe("x", source, ("Autre.", accepted)).is_right(said) is expected, said
+            assert probes.ScoredProbe("x", source, ("Autre.", accepted)).is_right(said) is expected, said
 
 
 @pytest.fixture

@@ -17,8 +17,7 @@ from model.inference.analyse import analyse
 from model.inference.request import Request
 from model.workshop.corpus.corpus import read_pairs
 from model.workshop.evaluation import scoring
-from model.workshop.evaluation.measures import measure
-from model.workshop.evaluation.rescoring import choose_targets, mean_log_probs
+from model.workshop.evaluation.measures import choose_targets, mean_log_probs, measure
 from model.workshop.evaluation.scoring import translate
 from tests.support import tiny
 

@@ -12,19 +12,18 @@ import torch
 from model.checkpoint import Checkpoint
 from model.config import END, MAX_TOKENS, START
 from model.network import masks
-from model.workshop.evaluation import text_scoring
-from model.workshop.evaluation import text_scoring as continuations
+from model.workshop.evaluation import scoring
 from model.workshop.evaluation.count_baselines import FALLBACK_DISCOUNTS, NGrams, discounts
-from model.workshop.evaluation.text_scoring import (
+from model.workshop.evaluation.scoring import (
     NEW_TOKENS,
     PROMPT_TOKENS,
     bits_per_character,
     measure_continuations,
     repetition_share,
-    score,
+    score_text,
     windows,
 )
-from model.workshop.reports import text_report
+from model.workshop.reports import reading_reports
 from tests.support import tiny
 
 DECODER = {"family": "decoder-only", "encoder_layers": 0, "dropout": 0.0}
@@ -50,7 +49,7 @@ def test_windows_predict_every_token_once_with_context(tokens, stride):
 @torch.inference_mode()
 def test_costs_are_those_of_each_token_after_its_window(writer):
     stride, texts = 50, TEXT * 2
-    found = score(writer.model, writer.target_tokenizer, texts, stride)
+    found = score_text(writer.model, writer.target_tokenizer, texts, stride)
     stream = [token for text in texts for token in (*writer.target_tokenizer.encode(text), END)]
     assert len(stream) > 3 * MAX_TOKENS
     costs: list[float] = []
@@ -65,22 +64,22 @@ def test_costs_are_those_of_each_token_after_its_window(writer):
 
 
 def test_stride_does_not_change_a_single_window(writer):
-    costs = [score(writer.model, writer.target_tokenizer, TEXT[:5], stride).nats for stride in (1, 32, 128)]
+    costs = [score_text(writer.model, writer.target_tokenizer, TEXT[:5], stride).nats for stride in (1, 32, 128)]
     np.testing.assert_allclose(costs[0], costs[1], rtol=1e-12)
     np.testing.assert_allclose(costs[0], costs[2], rtol=1e-12)
     with pytest.raises(ValueError, match=r"^the stride is 129; expected 1 to 128, the tokens of a window$"):
-        score(writer.model, writer.target_tokenizer, TEXT[:5], 129)
+        score_text(writer.model, writer.target_tokenizer, TEXT[:5], 129)
 
 
 def test_a_report_is_the_sum_over_its_paragraphs(writer, monkeypatch):
-    told, costs = text_report.measure_text(writer, TEXT)
+    told, costs = reading_reports.measure_text(writer, TEXT)
     assert told["bits_per_character"] == pytest.approx(
         bits_per_character(costs.nats.sum(), costs.characters.sum()), abs=1e-4
     )
     assert told["characters"] == len("\n".join(TEXT)) + 1
     low, high = told["interval"]
     assert low < told["bits_per_character"] < high
-    counted = text_report.measure_baseline(writer.target_tokenizer, [TEXT], [TEXT[::3]], TEXT, costs)
+    counted = reading_reports.measure_baseline(writer.target_tokenizer, [TEXT], [TEXT[::3]], TEXT, costs)
     for kind in ("bytes", "tokens"):
         assert counted[kind]["order"] == 1 + counted[kind]["dev"].index(min(counted[kind]["dev"]))
     best = counted[counted["best"]]
@@ -88,8 +87,8 @@ def test_a_report_is_the_sum_over_its_paragraphs(writer, monkeypatch):
     gain = counted["gain"]["bits_per_character"]
     assert gain == pytest.approx(best["bits_per_character"] - told["bits_per_character"], abs=2e-4)
     assert gain < -1  # nothing was learned, and counting has seen the text
-    monkeypatch.setattr(text_scoring, "BATCH_WINDOWS", 1)
-    np.testing.assert_allclose(score(writer.model, writer.target_tokenizer, TEXT).nats, costs.nats, rtol=1e-9)
+    monkeypatch.setattr(scoring, "BATCH_WINDOWS", 1)
+    np.testing.assert_allclose(score_text(writer.model, writer.target_tokenizer, TEXT).nats, costs.nats, rtol=1e-9)
 
 
 def test_a_model_that_goes_in_circles_is_told_beside_its_text(tokenizer, monkeypatch):
@@ -108,7 +107,7 @@ def test_a_model_that_goes_in_circles_is_told_beside_its_text(tokenizer, monkeyp
         measure_continuations(lab, ["Short."], 2)
     with pytest.raises(ValueError, match=r"^the continuations are 0; expected at least 1$"):
         measure_continuations(lab, [text], 0)
-    monkeypatch.setattr(continuations, "PROMPT_TOKENS", 2)
+    monkeypatch.setattr(scoring, "PROMPT_TOKENS", 2)
     assert measure_continuations(lab, [text], 1)["given"] == 2
 
 

@@ -8,7 +8,7 @@ from model.edits.intervention import Intervention
 from model.inference.analyse import analyse
 from model.inference.request import Request
 from model.workshop.evaluation import model_card
-from model.workshop.reports import warning_report
+from model.workshop.reports import reliability_report
 from tests.support import tiny
 
 SIGNS = [{"sentences": 1400, "bad": 100}, {"sentences": 400, "bad": 160}, {"sentences": 200, "bad": 140}]
@@ -19,7 +19,7 @@ def test_counts_equal_the_warnings_of_analyse(trained):
     lab = tiny.with_seen(load(str(trained / "checkpoint")), {"The": 9, "fox": 9, "lamp": 2})
     good = [(s, analyse(lab, Request(s)).translation) for s, _ in tiny.PAIRS[:3]]
     bad = [(s, "????") for s, _ in (*tiny.HELD_OUT[1:4], ("zq zq", ""))]
-    found = warning_report.measure_warnings(lab, good + bad)
+    found = reliability_report.measure_warnings(lab, good + bad)
     assert (found["sentences"], found["bad"]) == (7, 4)
     marked = {"rare": lambda a: a.rare, "unsure": lambda a: a.unsure, "overlooked": lambda a: a.overlooked}
     for name, has in marked.items():
@@ -28,7 +28,7 @@ def test_counts_equal_the_warnings_of_analyse(trained):
     numbers = [len(analyse(lab, Request(s)).signs) for s, _ in good + bad]
     counted = [(row["sentences"], row["bad"]) for row in found["signs"]]
     assert counted == [(numbers.count(n), numbers[3:].count(n)) for n in range(5)]
-    unknown = warning_report.measure_warnings(
+    unknown = reliability_report.measure_warnings(
         load(str(trained / "checkpoint")), good, limit=2, decoding=Decoding("beam", width=2)
     )
     assert (unknown["sentences"], unknown["bad"]) == (2, 0)

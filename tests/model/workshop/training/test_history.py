@@ -17,10 +17,10 @@ from model.network.context import Pass
 from model.trace import Probe
 from model.workshop.evaluation import scoring
 from model.workshop.training import run_listing
-from model.workshop.training.head_emergence import find_emergence
 from model.workshop.training.history import LOG, PROBES, SETTINGS, load_checkpoint_history, load_run_history
-from model.workshop.training.loss import learning_rate
-from model.workshop.training.warm_start import WarmStart
+from model.workshop.training.loss_and_validation import learning_rate
+from model.workshop.training.recording import find_emergence
+from model.workshop.training.saved_state import WarmStart
 from tests.support import tiny
 from tests.support.training_helpers import entries, make
 

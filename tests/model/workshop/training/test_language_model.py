@@ -15,7 +15,7 @@ from model.inference.analyse import analyse
 from model.inference.request import Request
 from model.network import masks
 from model.workshop.corpus.windows import Texts, Windows
-from model.workshop.training.loss import batch_loss
+from model.workshop.training.loss_and_validation import batch_loss
 from model.workshop.training.run import TrainingRun
 from model.workshop.training.run_folder import RunFiles
 from model.workshop.training.tasks import TRAINING_TASKS, TrainingTask

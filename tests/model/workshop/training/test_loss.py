@@ -10,7 +10,7 @@ from model.config import PAD, START, TrainConfig
 from model.network import masks
 from model.network.context import shifted
 from model.workshop.corpus.corpus import Batch
-from model.workshop.training.loss import batch_loss, learning_rate, smoothed_loss
+from model.workshop.training.loss_and_validation import batch_loss, learning_rate, smoothed_loss
 from tests.support import tiny
 
 

@@ -13,7 +13,7 @@ from model.config import PAD, TrainConfig
 from model.network import masks
 from model.network.context import shifted
 from model.network.transformer import EncoderDecoder
-from model.workshop.training.loss import learning_rate
+from model.workshop.training.loss_and_validation import learning_rate
 from model.workshop.training.run import TrainingRun
 from model.workshop.training.run_folder import RunFiles
 from tests.support import tiny
@@ -155,7 +155,9 @@ def test_checkpoint_is_the_mean_of_the_last_snapshots(tmp_path, pair_files):
 @pytest.mark.parametrize(("keep", "kept"), [("best", 4), ("last", 6)])
 def test_run_ends_early_without_improvement(tmp_path, pair_files, monkeypatch, keep, kept):
     losses = iter([3.0, 2.0, 2.5, 2.0, 2.1, 2.2, 1.0])
-    monkeypatch.setattr("model.workshop.training.validation.Validator.loss", lambda self, model, precision: next(losses))
+    monkeypatch.setattr(
+        "model.workshop.training.loss_and_validation.Validator.loss", lambda self, model, precision: next(losses)
+    )
     run = make(tmp_path, pair_files, validate_every=1, average=1, patience=2, epochs=9, keep=keep)
     assert run.train() is True
     assert [e["dev_loss"] for e in run.progress.validations] == [3.0, 2.0, 2.5, 2.0, 2.1, 2.2]  # equal counts as better

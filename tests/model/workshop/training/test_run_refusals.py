@@ -11,11 +11,11 @@ import pytest
 import torch
 
 from model import checkpoint as checkpoints
-from model.workshop.training import loss, saved_state
+from model.workshop.training import loss_and_validation, saved_state
+from model.workshop.training.loss_and_validation import MAX_NORM, Meter, TrainingStep
 from model.workshop.training.recording import ProbeSentence, Recording
 from model.workshop.training.run import TrainingRun
 from model.workshop.training.run_folder import RunFolder, TrainingError
-from model.workshop.training.validation import MAX_NORM, Meter, TrainingStep
 from tests.support.training_helpers import SMALL, assert_equal, entries, make, state
 
 
@@ -202,8 +202,8 @@ def test_loss_of_nan_ends_the_run_unsaved(tmp_path, pair_files, monkeypatch):
     run = make(tmp_path, pair_files, save_minutes=1e-9)
     run.train(max_minutes=0)
     before = (tmp_path / "state.pt").read_bytes()
-    plain = loss.smoothed_loss
-    monkeypatch.setattr(loss, "smoothed_loss", lambda *args: plain(*args) * float("nan"))
+    plain = loss_and_validation.smoothed_loss
+    monkeypatch.setattr(loss_and_validation, "smoothed_loss", lambda *args: plain(*args) * float("nan"))
     with pytest.raises(TrainingError, match=r"the loss is nan at step 2; .* Start a new run with a lower learning rate"):
         make(tmp_path, pair_files, save_minutes=1e-9).train()
     assert (tmp_path / "state.pt").read_bytes() == before

@@ -11,7 +11,7 @@ from model.network import masks
 from model.network.context import Pass
 from model.text.tokenizer import Tokenizer
 from model.trace import Probe
-from model.workshop.corpus.probes import read_probes
+from model.workshop.evaluation.probes import read_probes
 from model.workshop.training import snapshots
 from model.workshop.training.recording import Recording
 from model.workshop.training.snapshots import SnapshotRecorder

@@ -1,14 +1,23 @@
-"""Faithfulness of each reading over many sentences: its area, with bootstrap intervals over the sentences."""
+"""Reliability of what the lab says: the faithfulness of each reading, and the precision of the warnings.
+
+The faithfulness is an area over many sentences, with bootstrap intervals over the sentences. The warnings are compared with
+bad translations. A translation is bad if its chrF, against the best of the sentence's references, is under `BAD_CHRF`.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+import torch
+from sacrebleu.metrics import CHRF
 
 from ...checkpoint import Checkpoint
-from ...config import MAX_CHARACTERS, MAX_TOKENS
+from ...config import END, MAX_CHARACTERS, MAX_TOKENS
+from ...decoding.strategy import Decoding
+from ...edits.intervention import BASELINE
 from ...experiments.faithfulness import (
     SEED,
     Curves,
@@ -20,7 +29,9 @@ from ...experiments.faithfulness import (
     removal_counts,
     removal_sets,
 )
+from ...inference import cautions
 from ...inference.analyse import analyse
+from ...inference.passes import teacher_force
 from ...inference.request import Request
 from ...readings.tokens.word_readings import READINGS
 from ...text.faithfulness_result import (
@@ -30,6 +41,7 @@ from ...text.faithfulness_result import (
     Trust,
 )
 from ..corpus.corpus import targets_by_source
+from ..evaluation.scoring import GREEDY, translate
 
 ORDERS = 5  # random ones of each sentence
 RESAMPLES = 2000
@@ -128,3 +140,46 @@ def _aggregate(counted: Sequence[_SentenceAreas], data: str) -> Trust:
     mean = {scope: round(float(np.mean([each.word_effect[scope] for each in counted])), 4) for scope in SCOPES}
     tokens = sum(each.tokens for each in counted)
     return Trust(len(counted), tokens, ORDERS, RESAMPLES, SEED, data, mean, leaders, shares)
+
+
+BAD_CHRF = 50.0  # chrF, 0 to 100
+
+
+@torch.inference_mode()
+def measure_warnings(
+    checkpoint: Checkpoint,
+    pairs: Sequence[tuple[str, str]],
+    limit: int | None = None,
+    progress: Callable[[int], None] = lambda done: None,
+    decoding: Decoding = GREEDY,
+) -> dict[str, Any]:
+    """Translates the distinct sources (at most `limit`), and counts each kind of warning and its hits.
+
+    Returns `bar`, `sentences`, `bad`; `rules`: for each kind `warned` and `right`; and `signs`: the `sentences` with no,
+    one, two... kinds of warning, and the number of `bad` ones. A kind whose data the checkpoint lacks is left out.
+    """
+    groups = list(targets_by_source(pairs).items())[:limit]
+    hypotheses = translate(checkpoint.model, checkpoint.source_tokenizer, [s for s, _ in groups], 64, progress, decoding)
+    chrf, bad, kinds = CHRF(), [], []
+    for (source, references), hypothesis in zip(groups, hypotheses, strict=True):
+        translation = checkpoint.target_tokenizer.decode(hypothesis.ids)
+        bad.append(max(chrf.sentence_score(translation, [each]).score for each in references) < BAD_CHRF)
+        ids = [*checkpoint.source_tokenizer.encode(source[:MAX_CHARACTERS])[: MAX_TOKENS - 1], END]
+        (trace,) = teacher_force(checkpoint, ids, hypothesis.ids, [BASELINE])
+        kinds.append(cautions.kinds(trace, checkpoint.source_tokenizer, checkpoint.seen))
+    rules = {
+        name: {
+            "warned": sum(each[name] for each in kinds),
+            "right": sum(each[name] and wrong for each, wrong in zip(kinds, bad, strict=True)),
+        }
+        for name in (kinds[0] if kinds else ())
+    }
+    numbers = [sum(each.values()) for each in kinds]
+    signs = [
+        {
+            "sentences": numbers.count(number),
+            "bad": sum(each == number and wrong for each, wrong in zip(numbers, bad, strict=True)),
+        }
+        for number in range(len(rules) + 1)
+    ]
+    return {"bar": BAD_CHRF, "sentences": len(groups), "bad": sum(bad), "rules": rules, "signs": signs}
