@@ -9,19 +9,8 @@ from types import ModuleType
 
 from . import __version__
 from .io.numbers import Parser
-from .workshop.commands import (
-    check,
-    choose,
-    convert,
-    evaluate,
-    go_on,
-    judge,
-    maps,
-    report,
-    train,
-    translate,
-    variants,
-)
+from .workshop.commands import checkpoint_commands, evaluate, report, text_commands, train, variants
+from .workshop.commands.options import Command
 
 READER_LEFT = 141  # 128 + SIGPIPE: the reader of the output has closed it, as `head -1` does
 EXITS = (
@@ -29,33 +18,35 @@ EXITS = (
     "head -1 does; check: 1 if a check fails. - reads standard input in translate, continue and judge, one text per line; "
     "empty input is an error."
 )
-COMMANDS: dict[str, ModuleType | str] = {  # commands of viz are module names: the model imports nothing of viz
-    "translate": translate,
-    "continue": go_on,
-    "judge": judge,
-    "maps": maps,
+COMMANDS: dict[str, Command | ModuleType | str] = {  # commands of viz are module names: the model imports nothing of viz
+    "translate": text_commands.TRANSLATE,
+    "continue": text_commands.CONTINUE,
+    "judge": text_commands.JUDGE,
+    "maps": checkpoint_commands.MAPS,
     "export": "viz.offline.export_command",
-    "check": check,
+    "check": checkpoint_commands.CHECK,
     "evaluate": evaluate,
     "report": report,
     "train": train,
-    "choose": choose,
+    "choose": train.CHOOSE,
     "variants": variants,
-    "convert": convert,
+    "convert": checkpoint_commands.CONVERT,
 }
 
 
-def _module(command: str) -> ModuleType | None:
-    """Returns the module of a command; None for a command of viz where viz is not installed."""
-    module = COMMANDS[command]
-    if not isinstance(module, str):
-        return module
-    try:
-        return import_module(module)
-    except ModuleNotFoundError as fault:
-        if (fault.name or "").partition(".")[0] != module.partition(".")[0]:
-            raise
-        return None
+def _load(name: str) -> Command | None:
+    """Returns a command by name; None for a command of viz where viz is not installed."""
+    command = COMMANDS[name]
+    if isinstance(command, Command):
+        return command
+    if isinstance(command, str):
+        try:
+            command = import_module(command)
+        except ModuleNotFoundError as fault:
+            if (fault.name or "").partition(".")[0] != command.partition(".")[0]:
+                raise
+            return None
+    return Command(command.HELP, command.add, command.run)
 
 
 def build_parser() -> Parser:
@@ -68,8 +59,8 @@ def build_parser() -> Parser:
     parser.add_argument("--version", action="version", version=f"Attention Lab {__version__}")
     commands = parser.add_subparsers(dest="command", required=True, parser_class=Parser)
     for name in COMMANDS:
-        if command := _module(name):
-            command.add(commands.add_parser(name, help=command.HELP))
+        if command := _load(name):
+            command.add(commands.add_parser(name, help=command.help))
     return parser
 
 
@@ -83,7 +74,7 @@ def main(argv: list[str] | None = None) -> int:
         try:
             args = build_parser().parse_args(argv)
             command += f" {args.command}"
-            return _module(args.command).run(args) or 0
+            return _load(args.command).run(args) or 0
         finally:
             if sys.stdout is not None:
                 sys.stdout.flush()  # an error can still be reported here

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ...config import CHOICES, ModelConfig
@@ -15,6 +17,19 @@ from ...io.numbers import device_name
 
 if TYPE_CHECKING:
     import torch
+
+
+@dataclass(frozen=True)
+class Command:
+    """A command of `python -m model`: its line of help, and functions that add its options and run it.
+
+    `run` returns the exit status, or None for 0.
+    """
+
+    help: str
+    add: Callable[[argparse.ArgumentParser], None]
+    run: Callable[[argparse.Namespace], int | None]
+
 
 HELP = {
     "joint_vocab": "one table embeds both languages",

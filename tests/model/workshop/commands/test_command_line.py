@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import io
 import json
 import sys
@@ -9,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from model.__main__ import build_parser, main
+from model.__main__ import COMMANDS, build_parser, main
 from model.config import ModelConfig, TrainConfig
 from model.decoding.strategy import Decoding
 from model.inference.analyse import analyse, load
@@ -173,6 +174,6 @@ def test_ctrl_c_stops_without_a_traceback(monkeypatch, capsys):
     def stop(args):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("model.workshop.commands.translate.run", stop)
+    monkeypatch.setitem(COMMANDS, "translate", dataclasses.replace(COMMANDS["translate"], run=stop))
     assert main(["translate", "x"]) == 130
     assert capsys.readouterr().err == "stopped\n"

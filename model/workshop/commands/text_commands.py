@@ -1,0 +1,304 @@
+"""Commands that answer a text, or each line of standard input: translate, continue and judge."""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import json
+import sys
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
+
+from ...decoding.strategy import strategy_with
+from ...inference.request import Request
+from ...io.numbers import probability
+from ...text.sentences import BLANK, SIGN
+from . import options
+from .options import Command
+
+if TYPE_CHECKING:
+    from ...checkpoint import Checkpoint
+    from ...inference.analysis import Analysis
+
+TRANSLATE_HELP = "translate a sentence, or fill in its blanks"
+MAX_LINE = 1_000_000  # characters
+EMPTY_TRANSLATE_ROW = {  # output for an empty line, with the fields of every other line
+    "checkpoint": "",
+    "source": "",
+    "translation": "",
+    "log_prob": 0.0,
+    "scored_tokens": "target",
+    "finished": True,
+    "source_tokens": [],
+    "tokens": [],
+    "notes": [],
+}
+
+
+def add_translate(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("text", help="sentence; - reads standard input, one sentence per line, and writes one line for each")
+    options.add_second(parser)
+    options.add_checkpoint(parser)
+    options.add_decoding(parser)
+    parser.add_argument(
+        "--json",
+        action="store_true",
+        help="print one JSON object per sentence: its tokens with their log-probabilities in nats",
+    )
+    options.add_machine(parser)
+
+
+def run_translate(args: argparse.Namespace) -> None:
+    from ... import checkpoint as checkpoints
+
+    decoding = options.decoding(args)
+    loaded = checkpoints.load(args.checkpoint, options.machine(args))
+    if loaded.config.classes:
+        raise ValueError(f"{loaded.name} gives a text a label and writes none; use python -m model judge")
+    empty = EMPTY_TRANSLATE_ROW | {"checkpoint": loaded.name} | ({"second": "", "follows": None} if args.second else {})
+    if loaded.config.kinds == ("encoder",):
+        empty = _replace_translation(empty | {"scored_tokens": "text"}, {"filled": "", "blanks": []})
+
+    def make_request(text: str) -> Request:
+        _check_blanks(loaded, text, args.second)
+        return Request(text, args.checkpoint, second=args.second, decoding=decoding)
+
+    def answer(request: Request, where: str) -> None:
+        _print_translation(loaded, request, args.json, where)
+
+    each_line(args.text, make_request, answer, empty if args.json else None, "sentence")
+
+
+def _check_blanks(loaded: Checkpoint, text: str, second: str) -> None:
+    """Raises ValueError for a text on which an encoder has no output."""
+    if loaded.config.kinds != ("encoder",) or second or not text.strip():
+        return
+    if loaded.source_tokenizer.mask is None:
+        other = "; give it two, with --second" if loaded.config.follows else ""
+        raise ValueError(f"{loaded.name} writes no text and fills in no blanks{other}")
+    if not BLANK.search(text):
+        raise ValueError(f"{loaded.name} fills in blanks, and this sentence has none; write {SIGN} in place of a word")
+
+
+def each_line(
+    argument: str,
+    make_request: Callable[[str], Request],
+    answer: Callable[[Request, str], None],
+    empty: dict[str, Any] | None,
+    noun: str,
+) -> None:
+    """Answers the text of a command, or for - each line of standard input.
+
+    `empty` is the JSON output for an empty line, if JSON is requested. Raises ValueError that names the line, and where
+    there is none.
+    """
+    if argument != "-":
+        answer(make_request(argument), "")
+        return
+    written = 0
+    for number, text in read_lines():
+        if not text.strip():  # keeps output lines aligned with input lines
+            print(json.dumps(empty) if empty else "", flush=True)
+            continue
+        try:
+            answer(make_request(text), f"line {number}: ")
+        except ValueError as fault:
+            raise ValueError(f"line {number}: {fault}") from None
+        written += 1
+    if not written:
+        raise ValueError(f"there is no {noun} on standard input; write one on each line")
+
+
+def read_lines() -> Iterator[tuple[int, str]]:
+    """Yields the lines of standard input with their numbers; raises ValueError for a line that is too long or not UTF-8."""
+    number = 0
+    while line := _read_line():
+        number += 1
+        if len(line) > MAX_LINE:
+            raise ValueError(f"line {number} has more than {MAX_LINE:,} characters; write a sentence on each line")
+        yield number, line.removeprefix("\ufeff").rstrip("\r\n")
+
+
+def _read_line() -> str:
+    if sys.stdin is None:  # closed by the parent process
+        return ""
+    try:
+        return sys.stdin.readline(MAX_LINE + 1)
+    except UnicodeDecodeError as fault:
+        raise ValueError(f"the byte 0x{fault.object[fault.start]:02x} on standard input is no UTF-8") from None
+
+
+def _print_translation(loaded: Checkpoint, request: Request, as_json: bool, where: str) -> None:
+    from ...inference.analyse import analyse
+
+    analysis = analyse(loaded, request)
+    if as_json:
+        result = analysis.to_dict() if analysis.task.writes else _filled_row(loaded, analysis)
+        print(json.dumps(result, ensure_ascii=False), flush=True)
+        return
+    print("\n".join([analysis.translation, *_reading_lines(loaded, analysis)]).strip("\n"), flush=True)
+    for note in analysis.notes:
+        print(where + note, file=sys.stderr)
+
+
+def _filled_row(loaded: Checkpoint, analysis: Analysis) -> dict[str, Any]:
+    """Returns the JSON row of an encoder: the filled text, one line per sentence, and each blank."""
+    from ...inference.source_reading import fillings, likeliest_text
+
+    own = {"filled": "\n".join(likeliest_text(analysis, loaded)), "blanks": fillings(analysis, loaded)}
+    return _replace_translation(analysis.to_dict(), own)
+
+
+def _replace_translation(row: dict[str, Any], own: dict[str, Any]) -> dict[str, Any]:
+    """Returns a row with other fields in place of the translation."""
+    replaced: dict[str, Any] = {}
+    for name, value in row.items():
+        replaced |= own if name == "translation" else {name: value}
+    return replaced
+
+
+def _reading_lines(loaded: Checkpoint, analysis: Analysis) -> list[str]:
+    """Returns the filled text of an encoder, and the probability that the second sentence follows the first."""
+    from ...inference.source_reading import likeliest_text
+
+    lines = likeliest_text(analysis, loaded)
+    if analysis.follows is not None:
+        label = f"the second sentence follows the first: {probability(analysis.follows)}; the other way round"
+        lines.append(f"{label}: {probability(analysis.turned)}")
+    return lines
+
+
+TRANSLATE = Command(TRANSLATE_HELP, add_translate, run_translate)
+
+
+CONTINUE_HELP = "continue a text"
+CONTINUE_CHECKPOINT, DEFAULT_MORE = "gpt-mini", 40
+EMPTY_CONTINUE_ROW: dict[str, Any] = {
+    "checkpoint": "",
+    "text": "",
+    "continuation": "",
+    "log_prob": 0.0,
+    "scored_tokens": "continuation",
+    "finished": True,
+    "text_tokens": [],
+    "tokens": [],
+    "notes": [],
+}
+
+
+def add_continue(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("text", help="text; - reads standard input, one text per line, and writes one line for each")
+    options.add_checkpoint(parser, CONTINUE_CHECKPOINT)
+    hint = "maximum number of new tokens; 0: to the end of the window (default: %(default)s)"
+    parser.add_argument("--more", type=int, default=DEFAULT_MORE, metavar="N", help=hint)
+    options.add_decoding(parser)
+    hint = "print one JSON object per text: the new tokens with their log-probabilities in nats"
+    parser.add_argument("--json", action="store_true", help=hint)
+    options.add_machine(parser)
+
+
+def run_continue(args: argparse.Namespace) -> None:
+    from ... import checkpoint as checkpoints
+    from ...task import task_of
+
+    sampling = options.explicit_options(args, options.CONTROLS)
+    if args.strategy is None and args.beam is None and sampling:
+        args.strategy = strategy_with(next(iter(sampling)))  # a temperature implies sampling
+    decoding = dataclasses.replace(options.decoding(args), more=args.more)
+    loaded = checkpoints.load(args.checkpoint, options.machine(args))
+    task = task_of(loaded.config.kinds, loaded.config.classes)
+    if task.reads or not task.writes:
+        raise ValueError(f"the checkpoint {loaded.name} is {task.family}; expected one that is decoder-only")
+
+    def make_request(text: str) -> Request:
+        return Request(text, args.checkpoint, decoding=decoding)
+
+    def answer(request: Request, where: str) -> None:
+        _print_continuation(loaded, request, args.json, where)
+
+    each_line(
+        args.text, make_request, answer, EMPTY_CONTINUE_ROW | {"checkpoint": loaded.name} if args.json else None, "text"
+    )
+
+
+def _print_continuation(loaded: Checkpoint, request: Request, as_json: bool, where: str) -> None:
+    from ...inference.analyse import analyse
+
+    analysis = analyse(loaded, request)
+    stop_notes = () if analysis.hypothesis.finished or not analysis.has_as_many_as_asked else (analysis.stopped,)
+    if not as_json:
+        print(analysis.translation, flush=True)
+        for note in (*stop_notes, *analysis.notes):
+            if note not in analysis.cautions:  # sampled tokens are improbable by nature
+                print(where + note, file=sys.stderr)
+        return
+    result, ids = analysis.to_dict(), analysis.trace.outputs.ids
+    prompt, added = result["tokens"][: analysis.begun], result["tokens"][analysis.begun :]
+    before = loaded.target_tokenizer.decode(ids[: analysis.begun])
+    fields = {
+        "text": request.source,
+        "continuation": analysis.translation.removeprefix(before),
+        "log_prob": round(sum(each["log_prob"] for each in added), 6),
+        "text_tokens": [each["token"] for each in prompt],
+        "tokens": added,
+        "notes": [*stop_notes, *analysis.notes],
+    }
+    row = EMPTY_CONTINUE_ROW | {name: result[name] for name in ("checkpoint", "finished")} | fields
+    print(json.dumps(row, ensure_ascii=False), flush=True)
+
+
+CONTINUE = Command(CONTINUE_HELP, add_continue, run_continue)
+
+
+JUDGE_HELP = "label a text with one of the checkpoint's labels"
+JUDGE_CHECKPOINT = "sentiment"
+MAX_LABELS = 5  # labels that are printed
+EMPTY_JUDGE_ROW = {  # output for an empty line, with the fields of every other line
+    "checkpoint": "",
+    "source": "",
+    "label": "",
+    "probability": 0.0,
+    "labels": {},
+    "source_tokens": [],
+    "notes": [],
+}
+
+
+def add_judge(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("text", help="text; - reads standard input, one text per line, and writes one line for each")
+    options.add_checkpoint(parser, JUDGE_CHECKPOINT)
+    hint = "print one JSON object per text: its label, and the probability and logit of each label"
+    parser.add_argument("--json", action="store_true", help=hint)
+    options.add_machine(parser)
+
+
+def run_judge(args: argparse.Namespace) -> None:
+    from ... import checkpoint as checkpoints
+
+    loaded = checkpoints.load(args.checkpoint, options.machine(args))
+    if not loaded.config.classes:
+        known = f"expected one that has, as {JUDGE_CHECKPOINT}, or one that was trained with --task classify"
+        raise ValueError(f"{loaded.name} has no labels; {known}")
+
+    def make_request(text: str) -> Request:
+        return Request(text, args.checkpoint)
+
+    def answer(request: Request, _: str) -> None:
+        _print_label(loaded, request, args.json)
+
+    each_line(args.text, make_request, answer, EMPTY_JUDGE_ROW | {"checkpoint": loaded.name} if args.json else None, "text")
+
+
+def _print_label(loaded: Checkpoint, request: Request, as_json: bool) -> None:
+    """Prints the most probable labels with their probabilities in one line, or all as JSON."""
+    from ...inference.analyse import analyse
+
+    result = analyse(loaded, request).to_dict()
+    if as_json:
+        print(json.dumps(result, ensure_ascii=False), flush=True)
+        return
+    named = list(result["labels"].items())[:MAX_LABELS]
+    print("\t".join(f"{label}\t{odds['probability']:.4f}" for label, odds in named), flush=True)
+
+
+JUDGE = Command(JUDGE_HELP, add_judge, run_judge)
