@@ -1,4 +1,4 @@
-"""Cached and uncached runs write the same within bounded time."""
+"""Cached and uncached runs write the same within bounded time, and the cache has the stated size."""
 
 from __future__ import annotations
 
@@ -8,9 +8,15 @@ import pytest
 import torch
 
 from model.config import END
+from model.decoding.fast import FastSteps
 from model.decoding.search import allowed
-from model.experiments.caching import ROUNDS, Caching, measure, run_length
-from model.network.context import forced
+from model.decoding.strategy import Decoding
+from model.edits.apply import NO_EDITS
+from model.experiments.caching import ROUNDS, Caching, cache_sizes, measure, run_length
+from model.inference.analyse import analyse
+from model.inference.request import Request
+from model.network import masks
+from model.network.context import Cache, Pass, forced, shifted
 from tests.support import tiny
 
 DECODER = {"family": "decoder-only", "encoder_layers": 0, "positions": "rotary"}
@@ -46,3 +52,37 @@ def test_model_without_a_cache_is_refused(tokenizer):
     assert run_length(tiny.checkpoint(tokenizer, **DECODER)) == 128
     assert run_length(tiny.checkpoint(tokenizer, positions="learned", max_positions=48)) == 48
     assert Caching(9, (1.0, 1.0), (2.0, 4.0)).ratio == 3
+
+
+TEXT = "The red fox sees a lamp."
+CACHE_FAMILIES = {
+    "decoder-only": {"family": "decoder-only", "encoder_layers": 0, "positions": "rotary"},
+    "encoder-decoder": {},
+}
+EACH = pytest.mark.parametrize("family", CACHE_FAMILIES)
+
+
+@EACH
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_bytes_are_those_of_the_tensors_at_each_step(tokenizer, family, dtype):
+    lab = tiny.checkpoint(tokenizer, dtype=dtype, **CACHE_FAMILIES[family])
+    found = analyse(lab, Request(TEXT, decoding=Decoding(limit=16)))
+    told, model = cache_sizes(lab, found), lab.model.requires_grad_(False)
+    inputs, memory, cross = shifted(torch.tensor([found.trace.outputs.ids])), None, None
+    if found.trace.source is not None:
+        source = torch.tensor([found.trace.source.ids])
+        memory, cross = model.encode(source, masks.encoder_mask(model.config, source)), masks.cross_mask(source)
+    cache, fast = Cache(), FastSteps(model, memory, cross, 1, inputs.size(1))
+    for step in range(1, inputs.size(1) + 1):
+        at = Pass(cache=cache, start=step - 1)
+        seen = masks.decoder_mask(model.config, inputs[:, :step], queries=1)
+        model.decode(inputs[:, step - 1 : step], memory, seen, cross, at)
+        fast.log_probs(inputs[:, :step], NO_EDITS)
+        kept = [cache[site] for site in tiny.sites(lab.config) if site.kind != "encoder"]
+        assert told.nbytes(step) == sum(each.key.nbytes + each.value.nbytes for each in kept)
+        own = fast.own[:, :, :, :, : fast.at]
+        assert told.nbytes(step) == own.numel() * own.element_size() + sum(k.nbytes + v.nbytes for k, v in fast.memories)
+    first = told.own[0]
+    assert told.nbytes(1) - sum(each.nbytes for each in told.source) == (
+        len(told.own) * 2 * first.heads * first.width * dtype.itemsize
+    )

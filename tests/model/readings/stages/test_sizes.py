@@ -10,14 +10,7 @@ import torch
 from torch.utils.flop_counter import FlopCounterMode
 
 from model.config import END
-from model.decoding.fast import FastSteps
-from model.decoding.strategy import Decoding
-from model.edits.apply import NO_EDITS
-from model.experiments.caching import cache_sizes
-from model.inference.analyse import analyse
-from model.inference.request import Request
 from model.network import masks
-from model.network.context import Cache, Pass, shifted
 from model.network.transformer import build
 from model.readings.stages.blueprint import blueprint
 from model.readings.stages.model_sizes import PRESETS, matrix_weights, of_config, operations, parameters
@@ -98,37 +91,3 @@ def test_the_published_sizes(name, millions, published):
     total = sum(parameters(PRESETS[name].architecture).values())
     assert (f"{total / 1e6:.1f}", f"{PRESETS[name].published / 1e6:.0f}") == (millions, published)
     assert abs(total / PRESETS[name].published - 1) < 0.03
-
-
-TEXT = "The red fox sees a lamp."
-CACHE_FAMILIES = {
-    "decoder-only": {"family": "decoder-only", "encoder_layers": 0, "positions": "rotary"},
-    "encoder-decoder": {},
-}
-EACH = pytest.mark.parametrize("family", CACHE_FAMILIES)
-
-
-@EACH
-@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
-def test_bytes_are_those_of_the_tensors_at_each_step(tokenizer, family, dtype):
-    lab = tiny.checkpoint(tokenizer, dtype=dtype, **CACHE_FAMILIES[family])
-    found = analyse(lab, Request(TEXT, decoding=Decoding(limit=16)))
-    told, model = cache_sizes(lab, found), lab.model.requires_grad_(False)
-    inputs, memory, cross = shifted(torch.tensor([found.trace.outputs.ids])), None, None
-    if found.trace.source is not None:
-        source = torch.tensor([found.trace.source.ids])
-        memory, cross = model.encode(source, masks.encoder_mask(model.config, source)), masks.cross_mask(source)
-    cache, fast = Cache(), FastSteps(model, memory, cross, 1, inputs.size(1))
-    for step in range(1, inputs.size(1) + 1):
-        at = Pass(cache=cache, start=step - 1)
-        seen = masks.decoder_mask(model.config, inputs[:, :step], queries=1)
-        model.decode(inputs[:, step - 1 : step], memory, seen, cross, at)
-        fast.log_probs(inputs[:, :step], NO_EDITS)
-        kept = [cache[site] for site in tiny.sites(lab.config) if site.kind != "encoder"]
-        assert told.nbytes(step) == sum(each.key.nbytes + each.value.nbytes for each in kept)
-        own = fast.own[:, :, :, :, : fast.at]
-        assert told.nbytes(step) == own.numel() * own.element_size() + sum(k.nbytes + v.nbytes for k, v in fast.memories)
-    first = told.own[0]
-    assert told.nbytes(1) - sum(each.nbytes for each in told.source) == (
-        len(told.own) * 2 * first.heads * first.width * dtype.itemsize
-    )
