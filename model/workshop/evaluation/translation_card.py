@@ -205,7 +205,7 @@ def _has_counts(entry: Any) -> bool:
 
 
 def _probes(probes: Any) -> str:
-    """Returns the table of probes; empty for an entry that lacks the fields of `probe_scores`."""
+    """Returns the table of probes; empty for an entry that lacks the fields of `probes.measure`."""
     kinds = probes.get("kinds") if _has_counts(probes) else None
     if not isinstance(kinds, dict) or not all(map(_has_counts, kinds.values())) or not probes["sentences"]:
         return ""
