@@ -13,9 +13,9 @@ import numpy as np
 from model.config import END
 from model.decoding.sampling import NEVER_CHOSEN, likeliest
 from model.edits.place import ordinal
+from model.inference import source_reading
 from model.inference.decisions import is_near
 from model.inference.source_reading import blank_places
-from model.inference.source_reading import likeliest as likeliest_of
 from model.io.numbers import probability
 from model.readings.heads.head_maps import Pair, link_weights, word_pair
 from model.readings.heads.patterns import is_punctuation, is_special, merge_words
@@ -205,7 +205,7 @@ def _of_a_blank(view: View, analysis: Analysis, loaded: Checkpoint) -> QuestionD
         raise NoQuestion(f"This sentence has no blank.{hint}")
     number = min(range(len(places)), key=lambda n: abs(places[n] - (view.step - 1)))
     row = trace.log_probs[places[number]]
-    answer = likeliest_of(analysis, [places[number]], tokenizer.mask)[places[number]]
+    answer = source_reading.likeliest(analysis, [places[number]], tokenizer.mask)[places[number]]
     pieces = sentences.parts(" ".join(filter(None, (analysis.request.source, analysis.request.second))))
     around = None
     if len(pieces) == len(places) + 1:

@@ -17,8 +17,7 @@ from model.inference.predictions import changed_words
 from model.io import numbers
 from model.trace import SITE_KINDS, site_kind
 from viz import theme
-from viz.kit import mount
-from viz.kit import site_texts as shared_texts
+from viz.kit import mount, site_texts
 
 if TYPE_CHECKING:
     from model.edits.kinds import Edit
@@ -229,7 +228,7 @@ def compared(first: Analysis, second: Analysis, patched: Analysis | None, tokeni
 
 def _marked(ids: Sequence[int], against: Sequence[int], tokenizer: Tokenizer) -> str:
     changed = changed_words(against, ids)[1] if against else [False] * len(ids)
-    return shared_texts.marked(tokenizer.segments(ids), changed, "is") or ("&nbsp;" if not ids else shared_texts.EMPTY)
+    return site_texts.marked(tokenizer.segments(ids), changed, "is") or ("&nbsp;" if not ids else site_texts.EMPTY)
 
 
 def effect(found: Patching, edits: Sequence[Edit], value: float, labels: Labels, is_other: bool, turned: bool) -> str:

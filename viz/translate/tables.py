@@ -24,7 +24,7 @@ from viz.save.number_tables import change_table
 
 if TYPE_CHECKING:
     from model.inference.analysis import Analysis
-    from model.trace import View as Map
+    from model.trace import View
     from viz.kit.page_context import PageContext
 
 STEP = ("step", "reads", "writes", "probability", "log_probability")
@@ -57,7 +57,7 @@ def _head(shown: PageContext) -> int | None:
     return None if shown.view.head is None else shown.view.head - 1
 
 
-def _maps(shown: PageContext) -> dict[Site, Map]:
+def _maps(shown: PageContext) -> dict[Site, View]:
     """Those of the layer, as they are drawn."""
     analysis, layer = shown.analysis, shown.view.layer - 1
     there = [Site(kind, layer) for kind in analysis.trace.kinds if Site(kind, layer) in analysis.trace.patterns]

@@ -16,8 +16,7 @@ from torch import Tensor
 
 from ...config import ModelConfig
 from ...io.files import MEGABYTE, read_json, shown
-from . import conversion, vocabulary
-from . import row_order as row_tools
+from . import conversion, row_order, vocabulary
 from .conversion import ConversionOptions, ConvertedModel, ConvertError
 from .embeddings_and_head import EmbeddingsAndHead, unsupported_tensor
 from .row_order import RowOrder
@@ -56,7 +55,7 @@ def convert(path: Path, options: ConversionOptions) -> ConvertedModel:
     vocabularies, rows = _vocabularies(options, outer)
     config = _config(inner, outer, settings, rows)
     notes = [f"Given at conversion: {', '.join(f'{name} = {settings[name]}' for name in sorted(settings))}"]
-    notes += row_tools.control_notes(rows, [each.tokens for each in vocabularies])
+    notes += row_order.control_notes(rows, [each.tokens for each in vocabularies])
     tokenizers = [each.tokenizer(order) for each, order in zip(vocabularies, rows, strict=True)]
     return ConvertedModel(
         config,
@@ -114,9 +113,9 @@ def _vocabularies(
     for file, name in zip(files, (outer.source, outer.target), strict=False):
         size = len(outer.tensors[name])
         each = vocabulary.read_vocabulary(file, size)
-        places = row_tools.control_rows(each.tokens, options.controls)
+        places = row_order.control_rows(each.tokens, options.controls)
         vocabularies.append(each)
-        orders.append(row_tools.order_rows(size, places["pad"], places["start"], places["end"]))
+        orders.append(row_order.order_rows(size, places["pad"], places["start"], places["end"]))
     return vocabularies, tuple(orders)
 
 

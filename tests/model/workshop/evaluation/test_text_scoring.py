@@ -13,7 +13,6 @@ from model.checkpoint import Checkpoint
 from model.config import END, MAX_TOKENS, START
 from model.network import masks
 from model.workshop.evaluation import text_scoring
-from model.workshop.evaluation import text_scoring as continuations
 from model.workshop.evaluation.count_baselines import FALLBACK_DISCOUNTS, NGrams, discounts
 from model.workshop.evaluation.text_scoring import (
     NEW_TOKENS,
@@ -108,7 +107,7 @@ def test_a_model_that_goes_in_circles_is_told_beside_its_text(tokenizer, monkeyp
         measure_continuations(lab, ["Short."], 2)
     with pytest.raises(ValueError, match=r"^the continuations are 0; expected at least 1$"):
         measure_continuations(lab, [text], 0)
-    monkeypatch.setattr(continuations, "PROMPT_TOKENS", 2)
+    monkeypatch.setattr(text_scoring, "PROMPT_TOKENS", 2)
     assert measure_continuations(lab, [text], 1)["given"] == 2
 
 
