@@ -20,14 +20,13 @@ from model.io.numbers import probability
 from model.readings.heads.head_maps import Pair, link_weights, word_pair
 from model.readings.heads.patterns import is_punctuation, is_special, merge_words
 from model.text import sentences
-from model.trace import site_kind
+from model.trace import Trace, site_kind
 from viz.classroom.question import NoQuestion, QuestionDraft, round_share
 
 if TYPE_CHECKING:
     from model.checkpoint import Checkpoint
     from model.inference.analysis import Analysis
     from model.text.tokenizer import Tokenizer
-    from model.trace import Trace
     from viz.state.view import View
 
 LINKED = 0.1  # minimum weight of a link

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
-from model.edits.kinds import PatchZ
+from model.edits.kinds import Edit, Labels, PatchZ
 from model.inference.predictions import changed_words
 from viz import cache, computations
 from viz.classroom import lecture
@@ -19,16 +19,11 @@ from viz.compare.pair import DIFFERENCES, NotChosenError, Pair, PairError, pair
 from viz.kit import controls, lazy, site_texts
 from viz.kit.page_context import LecturePlaces, PageContext
 from viz.state import session
-from viz.state.view import without_edits
+from viz.state.view import View, without_edits
 
 if TYPE_CHECKING:
-    from model.edits.kinds import Edit, Labels
     from model.experiments.patching import Patching
     from model.text.tokenizer import Tokenizer
-    from viz import cache
-    from viz.compare.pair import Pair
-    from viz.kit.page_context import PageContext
-    from viz.state.view import View
 
 PATCHING_PICTURES = ("encoder", "heads", "decoder")  # whose pieces, in the order of the view's `large`
 WALKED = 12  # pieces that are walked through by key, those that do most

@@ -20,7 +20,6 @@ from viz import theme
 from viz.kit import mount, site_texts
 
 if TYPE_CHECKING:
-    from model.edits.kinds import Edit
     from model.experiments.patching import Patching, PatchingRequest
     from model.inference.analysis import Analysis
     from model.text.tokenizer import Tokenizer

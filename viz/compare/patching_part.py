@@ -12,7 +12,7 @@ import numpy as np
 import streamlit as st
 
 from model.edits.intervention import BASELINE, Intervention
-from model.edits.kinds import Labels, parse
+from model.edits.kinds import Edit, Labels, parse
 from model.inference.request import Request
 from viz import cache, computations
 from viz.compare import patch_grids
@@ -23,7 +23,6 @@ from viz.state import navigation, session
 from viz.state.view import with_intervention, without_edits
 
 if TYPE_CHECKING:
-    from model.edits.kinds import Edit
     from model.experiments.patching import Patching, PatchingRequest
     from model.inference.analysis import Analysis
 

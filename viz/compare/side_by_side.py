@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import streamlit as st
@@ -19,13 +19,10 @@ from model.readings.heads.trace_comparison import align, common_difference
 from model.trace import View
 from viz import theme
 from viz.compare import distance
-from viz.compare.pair import Pair
+from viz.compare.pair import Pair, Side
 from viz.kit import mount, site_texts
 from viz.kit.page_context import PageContext
 from viz.state import session
-
-if TYPE_CHECKING:
-    from viz.compare.pair import Pair, Side
 
 
 def payload(

@@ -28,7 +28,6 @@ from viz.state.view import (
 )
 
 if TYPE_CHECKING:
-    from model.decoding.hypotheses import Tree
     from model.inference.analysis import Analysis
     from model.task import Task
     from model.text.tokenizer import Tokenizer

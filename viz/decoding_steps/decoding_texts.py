@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 from model.config import MAX_TOKENS
 from model.decoding.strategy import strategy
-from model.inference.decisions import turns
+from model.inference.decisions import Turn, turns
 from model.io import numbers
-from model.task import TRANSLATES
+from model.task import TRANSLATES, Task
 from viz.kit import site_texts
 from viz.state.view import YOURS, View
 
@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     import numpy as np
 
     from model.inference.analysis import Analysis
-    from model.inference.decisions import Turn
-    from model.task import Task
 
 FIELDS = {  # control: its name in a sentence, its label
     "width": ("beam's width", "Width"),

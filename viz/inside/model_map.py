@@ -26,7 +26,6 @@ from viz.state.view import View
 if TYPE_CHECKING:
     from model.readings.stages.blueprint import ArchitectureBlock
     from model.trace import Trace
-    from viz.state.view import View
 
 _LINKS = {
     "tokens": (("translate", "Watch the decoding, on {first}"),),

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from model.inference.request import Request
 from model.readings.stages import stage_values
-from model.trace import Site
+from model.trace import Site, Trace
 from viz import cache, computations, theme
 from viz.classroom import lecture
 from viz.inside import one_head
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from model.checkpoint import Checkpoint
     from model.readings.stages.stage_values import Stage, StageTable
     from model.readings.stages.unfold import Unfolded
-    from model.trace import Trace
 
 _GOES_ON = {"encoder": "encoder", "decoder": "decoder self-attention", "cross": "cross-attention"}
 _BARS = {"score": ("",), "weight": ("",), "step": ("q · k", "score")}  # units whose numbers are bars, a heading a column

@@ -28,7 +28,6 @@ from viz.state.view import View
 if TYPE_CHECKING:
     from model.readings.logits.residual_writers import Writer
     from model.readings.logits.score_writers import ScoreWriters
-    from model.trace import Trace
 
 OWN = "the head’s own bias"  # b_Q where it asks, b_K where it answers
 SMALL = 0.5  # a score nearer to 0 has no shares worth telling

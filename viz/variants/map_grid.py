@@ -11,7 +11,7 @@ from model.io.folders import survey
 from model.trace import Site, site_kind
 from model.trace import View as TraceView
 from model.variants.designs import VARIANTS
-from model.variants.record import record_path
+from model.variants.record import Variants, record_path
 from viz import cache, theme
 from viz.kit import site_texts
 from viz.kit.heatmap_figures import attention_map
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     import plotly.graph_objects as go
 
     from model.inference.analysis import Analysis
-    from model.variants.record import Variants
 
 FEW = 3  # that stand there where none is chosen and all would be too many
 

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
-from model.experiments.effects import head_effects
+from model.experiments.effects import HeadEffect, head_effects
 from model.trace import Site
 from viz import cache, computations, theme
 from viz.cache import PageData
@@ -14,9 +13,6 @@ from viz.kit import file_maps, sides, site_texts
 from viz.kit.offline_parts import HtmlExport, Part
 from viz.state.view import View, without_edits
 from viz.what_if import switchboard, what_if_texts
-
-if TYPE_CHECKING:
-    from model.experiments.effects import HeadEffect
 
 
 def _costs(page_data: PageData) -> Sequence[HeadEffect]:

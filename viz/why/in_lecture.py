@@ -37,7 +37,6 @@ if TYPE_CHECKING:
     from model.readings.logits.direct_logits import DirectLogits, Writer
     from model.trace import Trace
     from viz.cache import PageData
-    from viz.kit.page_context import PageContext
     from viz.state.view import View
     from viz.why.readings_part import Test
     from viz.why.rivals import Choice

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import streamlit as st
 
 from model.edits.kinds import EditError
-from model.readings.logits.direct_logits import Writer
-from model.trace import Site
+from model.readings.logits.direct_logits import DirectLogits, Writer
+from model.trace import Site, Trace
 from viz import cache, pages
 from viz.kit import site_texts
 from viz.state import navigation, session
@@ -20,8 +20,6 @@ from viz.why import chosen_tokens, logit_sum, why_texts
 
 if TYPE_CHECKING:
     from model.inference.request import Request
-    from model.readings.logits.direct_logits import DirectLogits
-    from model.trace import Trace
     from viz.kit.page_context import PageContext
     from viz.why.token_contributions import Way
 

@@ -12,7 +12,7 @@ import streamlit as st
 
 from model.inference.request import Request
 from model.readings.tokens.word_readings import READINGS
-from model.text.faithfulness_result import RANDOM
+from model.text.faithfulness_result import RANDOM, Share, Trust
 from viz import cache, computations, theme
 from viz.kit import controls, mount, site_texts
 from viz.kit.page_context import PageContext
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     import plotly.graph_objects as go
 
     from model.experiments.faithfulness import FaithfulnessResult
-    from model.text.faithfulness_result import Share, Trust
 
 
 def payload(
