@@ -119,7 +119,7 @@ def alignment(question: PatchingRequest, own: Sequence[str], theirs: Sequence[st
     here = [own[n] for n in real if question.partners[n] is None]
     there = [theirs[n] for n in range(len(theirs)) if n not in question.partners]
     told = [f"{_some([f'“{mine}” takes from “{its}”' for mine, its in pairs if mine != its])}"]
-    told += [f"without a partner, so left as it was: {_some(here)}"] * bool(here)
+    told += [f"not changed, no match in the other sentence: {_some(here)}"] * bool(here)
     told += [f"in the other sentence without a partner, so never put in: {_some(there)}"] * bool(there)
     found = "; ".join(filter(None, told))
     return f"Tokens are paired by the longest common part: {found}." if found else ""

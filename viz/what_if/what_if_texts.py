@@ -66,7 +66,7 @@ def stepped(now: View, then: View) -> tuple[str, str]:
     edited = (then.intervention, then.pad) != (now.intervention, now.pad)
     if edited:
         found.append(("", "the edits as they were"))
-    told = " and ".join(long for _, long in found) or "the view as it was"
+    told = " and ".join(long for _, long in found) or "the earlier view"
     return (found[0][0] if found and not edited else ""), controls.plain_label(f"Brings back {told}")
 
 
