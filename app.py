@@ -24,7 +24,7 @@ st.set_page_config(page_title="Attention Lab", page_icon=MARK, layout="wide", in
 mode = session.theme_mode()
 st.html(theme.needed_rules(mode))
 st.logo(MARK, size="large")  # the stylesheet sets the name beside it
-page = show.navigation(HERE)
+page = show.draw_navigation(HERE)
 with st.sidebar:
     below = st.container()
 

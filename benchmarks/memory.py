@@ -24,7 +24,7 @@ from benchmarks.visitors import Visitor, lab, query_of
 from viz import cache, computations
 from viz.decoding_steps import steps
 from viz.heads import picture
-from viz.server import serve as allocator
+from viz.server.serve import return_memory
 from viz.state import result_cache
 from viz.state.links import parse
 from viz.state.view import View, without_edits
@@ -145,7 +145,7 @@ def main() -> int:
     parser.add_argument("--texts", type=int, default=6, help="that each of them types (default: %(default)s)")
     parser.add_argument("--rest", type=float, default=150, help="s until the last look (default: %(default)s)")
     args = parser.parse_args()
-    allocator.return_memory()
+    return_memory()
     peak = max(
         compute(args.sentences) if args.sentences else 0,
         serve(args.visitors, args.texts, args.rest) if args.visitors else 0,

@@ -25,7 +25,7 @@ from typing import Any
 import torch
 from safetensors.torch import save_file
 
-from . import checkpoint_files as files
+from . import checkpoint_files
 from .checkpoint_files import SCHEMA, CheckpointError
 from .config import END, ModelConfig
 from .io import folders, foreign_checkpoints
@@ -175,20 +175,20 @@ def load(name: str = "en-fr", device: str | torch.device = "cpu", home: Path | N
     schema, a wrong shape, weights or activations that are not finite, or a vocabulary that does not fit the embedding.
     """
     folder = find(name, home)
-    config, languages, peer = files.read_config(folder / "config.json")
+    config, languages, peer = checkpoint_files.read_config(folder / "config.json")
     if config.joint_vocab and not (folder / "tokenizer.source.json").exists():
-        source = target = files.read_tokenizer(folder / "tokenizer.json", config.source_vocab)
+        source = target = checkpoint_files.read_tokenizer(folder / "tokenizer.json", config.source_vocab)
     else:
-        source = files.read_tokenizer(folder / "tokenizer.source.json", config.source_vocab)
-        target = files.read_tokenizer(folder / "tokenizer.target.json", config.target_vocab)
-    metrics = files.read_metrics(folder / "metrics.json")
-    counts = files.read_counts(folder / "counts.json", config)
-    seen = files.read_seen(folder / "seen.json")
-    trust = files.read_trust(folder / "faithfulness.json")
+        source = checkpoint_files.read_tokenizer(folder / "tokenizer.source.json", config.source_vocab)
+        target = checkpoint_files.read_tokenizer(folder / "tokenizer.target.json", config.target_vocab)
+    metrics = checkpoint_files.read_metrics(folder / "metrics.json")
+    counts = checkpoint_files.read_counts(folder / "counts.json", config)
+    seen = checkpoint_files.read_seen(folder / "seen.json")
+    trust = checkpoint_files.read_trust(folder / "faithfulness.json")
     with torch.device("meta"):  # shapes only: compared with the file before any memory is allocated
         expected = {key: tuple(p.shape) for key, p in build(config).named_parameters()}
-    state = files.read_weights(folder / "model.safetensors", expected)
-    means = files.read_means(folder / "means.safetensors", config)
+    state = checkpoint_files.read_weights(folder / "model.safetensors", expected)
+    means = checkpoint_files.read_means(folder / "means.safetensors", config)
     model = build(config)
     model.load_state_dict(state, strict=False)  # every stored key has been checked; tied ones follow
     model.eval().requires_grad_(False)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ..config import MAX_TOKENS
-from ..edits.intervention import BASELINE
+from ..edits.intervention import BASELINE, Intervention
 from ..io.files import shown
 from . import sampling
 from .hypotheses import Tree
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from torch import Tensor
 
     from ..edits.apply import Edits
-    from ..edits.intervention import Intervention
     from ..network.transformer import Transformer
     from .uncached import Recorder
 

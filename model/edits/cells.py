@@ -6,15 +6,13 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ..config import MAX_TOKENS
+from ..config import MAX_TOKENS, ModelConfig
 from ..trace import site_kind
 from .edit import AtHeads, Edit, Form, Token, Where, kind
 from .place import PLACE, EditError, Labels, Place, check_index, index, number
 
 if TYPE_CHECKING:
     from torch import Tensor
-
-    from ..config import ModelConfig
 
 
 def _check_cell(edit: Block | PatchRow, source_length: int) -> None:

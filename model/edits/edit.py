@@ -10,15 +10,13 @@ The form of a kind yields questions, receives each answer and returns a code. La
 from __future__ import annotations
 
 import re
-from collections.abc import Generator, Mapping
+from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 from .place import EditError, Kind, Labels, Place
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from torch import Tensor
 
     from ..config import ModelConfig

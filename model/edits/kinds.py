@@ -11,7 +11,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from ..config import PAD
+from ..config import PAD, ModelConfig
 from .cells import Block, PatchRow
 from .edit import (
     KINDS,
@@ -32,7 +32,6 @@ from .place import CODES, KINDS_OF, PLACE, EditError, Labels, Place, check_layer
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from ..config import ModelConfig
 
 __all__ = ["KINDS", "AtHeads", "Block", "Edit", "EditError", "Labels", "PatchRow", "Place"]  # and the kinds of this file
 __all__ += ["Ablate", "PatchStream", "PatchZ", "Positions", "Skip", "contradict", "kind", "ordinal", "parse"]

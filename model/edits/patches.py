@@ -11,7 +11,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from ..config import MAX_TOKENS
+from ..config import MAX_TOKENS, ModelConfig
 from ..trace import Kind, Side, site_kind
 from .edit import (
     AtHeads,
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
 
     from torch import Tensor
 
-    from ..config import ModelConfig
 
 EVERYWHERE = "every token"
 

@@ -16,7 +16,7 @@ from ..io.files import shown
 from ..io.numbers import decimal
 from ..readings.heads.head_metrics import Rows, metrics_of
 from ..trace import Site, Trace, View
-from . import check_forms as forms
+from . import check_forms
 from .check_forms import Amount, FormError, Head, LabelledToken
 
 if TYPE_CHECKING:
@@ -116,7 +116,7 @@ def _view(trace: Trace, head: Head) -> View:
     heads = len(trace.patterns[site]) if site in trace.patterns else 0
     if not heads or (number or 0) >= heads:
         has = f"{heads} heads" if heads else f"{len(trace.sites(site.kind))} layers"
-        raise ValueError(f"there is no {forms.head(site, number)}; this model has {has} there")
+        raise ValueError(f"there is no {check_forms.head(site, number)}; this model has {has} there")
     return trace.view(site, number)
 
 
@@ -132,7 +132,7 @@ def _position_of(labels: Sequence[str], token: LabelledToken) -> int:
 def _metric(lab: Lab, head: Head, metric: str, amount: Amount, request: Request) -> CheckResult:
     value = metric_of(lab.analyse(request), head, metric)
     if math.isnan(value):
-        raise ValueError(f"head {forms.head(*head)} has no {metric} here: no row has such a token")
+        raise ValueError(f"head {check_forms.head(*head)} has no {metric} here: no row has such a token")
     return _number(amount, value)
 
 
@@ -257,7 +257,7 @@ def _read(number: int, line: str) -> Check:
     furthest = FormError("a check", -1)
     for kind in KINDS.values():
         try:
-            return Check(number, line, kind, forms.read(kind.form, line))
+            return Check(number, line, kind, check_forms.read(kind.form, line))
         except FormError as fault:
             furthest = fault if fault.position > furthest.position else furthest
     if furthest.position == 0 or (furthest.position < 4 and not line.startswith("head")):
@@ -275,19 +275,21 @@ def view_checks(checkpoint: Checkpoint, analysis: Analysis, step: int, places: S
     Checks that do not hold on this analysis are left out.
     """
     lab = Lab(checkpoint, {analysis.request: analysis})
-    about, trace = forms.format_request(analysis.request), analysis.trace
+    about, trace = check_forms.format_request(analysis.request), analysis.trace
     texts = []
     if analysis.hypothesis is not None:
-        texts.append(f"the translation of {about} is {forms.text(analysis.translation)}")
+        texts.append(f"the translation of {about} is {check_forms.text(analysis.translation)}")
         label, value = analysis.trace.predicted.labels[step], float(analysis.trace.probabilities[step])
-        texts.append(f"step {step + 1} writes {forms.text(label)} with probability {format_condition(value)} in {about}")
+        texts.append(
+            f"step {step + 1} writes {check_forms.text(label)} with probability {format_condition(value)} in {about}"
+        )
     for site, head, row in places:
-        view, name = trace.view(site, head), forms.head(site, head)
+        view, name = trace.view(site, head), check_forms.head(site, head)
         labels = (
             trace.outputs.labels if site.of.queries == "target" and trace.outputs else trace.axis(site.of.queries).labels
         )
         key = int(np.argmax(view.values[row]))
-        query, to = forms.token(labels[row], labels, row), forms.token(view.keys[key], view.keys, key)
+        query, to = check_forms.token(labels[row], labels, row), check_forms.token(view.keys[key], view.keys, key)
         texts.append(f"head {name} puts {format_condition(float(view.values[row, key]))} of {query} on {to} in {about}")
         entropy = metric_of(analysis, Head(site, head), "entropy")
         texts.append(f"head {name} has entropy {_within(entropy)} in {about}")

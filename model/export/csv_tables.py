@@ -12,14 +12,11 @@ import io
 import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from ..trace import SITE_KINDS, Site, View
-
-if TYPE_CHECKING:
-    from ..trace import Trace
+from ..trace import SITE_KINDS, Site, Trace, View
 
 FORMULA = tuple("=+-@\t\r\n＝＋－＠")  # first characters of a formula; wide ones in Japanese
 Cell = str | int | float | bool | None

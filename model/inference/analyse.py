@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 
@@ -28,9 +28,6 @@ from .passes import batch, gathered, recorded, step_of, teacher_force
 from .request import Request
 from .source_reading import donor_of, edits_of, unpaired
 from .targets import begun, decode, fill_checkpoint, padding, shown, sources, target_of
-
-if TYPE_CHECKING:
-    from ..checkpoint import Checkpoint
 
 
 @torch.inference_mode()

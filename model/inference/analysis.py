@@ -224,9 +224,9 @@ class Analysis:
     def verdict(self) -> str:
         """The number of warnings and, where measured, the share of such translations that were bad."""
         number = len(self.signs)
-        head = f"{number or 'No'} {'signs' if number > 1 else 'sign'} of doubt"
+        head = f"{number or 'No'} {'warning' if number == 1 else 'warnings'}"
         rate = self.worth.told(number) if self.measured else ""
-        return f"{head}: {rate}." if rate else f"{head}."
+        return f"{head}. {rate}." if rate else f"{head}."
 
     @property
     def cautions(self) -> tuple[str, ...]:
@@ -283,7 +283,7 @@ class Analysis:
         """Sentences on the tokens that cannot be patched, where all source positions are patched."""
         if not any(edit.takes == "source" and edit.position is None for edit in self.request.intervention.edits):
             return []
-        reasons = ("Without a partner in the other sentence, so left as it was", "Without a partner here, so not put in")
+        reasons = ("Not changed, no match in the other sentence", "Not used, no match in this sentence")
         return [f"{what}: {', '.join(tokens)}." for what, tokens in zip(reasons, self.unpaired, strict=True) if tokens]
 
     @property

@@ -13,17 +13,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..config import END, MAX_TOKENS, PAD, START
+from ..config import END, MAX_TOKENS, PAD, START, ModelConfig
 from ..decoding.strategy import RequestError
 from ..edits.apply import Donor, Edits
 from ..edits.intervention import Intervention
 from ..text import sentences
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from ..checkpoint import Checkpoint
-    from ..config import ModelConfig
     from .analysis import Analysis
 
 ONE_ALONE = "This model reads one sentence at a time: leave the second one out."

@@ -52,22 +52,22 @@ class Signs:
     beam: int | None = None
 
     def told(self, number: int) -> str:
-        """Returns `of test translations with 2 or more, 6 of 10 were bad; of all, 2 of 10`; empty for few sentences.
+        """Returns `60% of test translations with 2 or more warnings were bad (all: 20%)`; empty for few sentences.
 
         Where too few sentences have this number of signs, the range widens downwards to one sign.
         """
         if number < len(self.counts) and self.counts[number][0] >= ENOUGH:
-            return self._share("of such test translations", number, number + 1)
+            return self._share("such test translations", number, number + 1)
         for low in range(min(number, len(self.counts) - 1), 0, -1):
             if sum(sentences for sentences, _ in self.counts[low:]) >= ENOUGH:
-                return self._share(f"of test translations with {low} or more", low, len(self.counts))
+                return self._share(f"test translations with {low} or more warnings", low, len(self.counts))
         return ""
 
     def _share(self, which: str, low: int, high: int) -> str:
         sentences, bad = map(sum, zip(*self.counts[low:high], strict=True))
         every, wrong = map(sum, zip(*self.counts, strict=True))
-        tenths = _tenths(bad / sentences)
-        return f"{which}, {tenths} of 10 {'was' if tenths == '1' else 'were'} bad; of all, {_tenths(wrong / every)} of 10"
+        sentence = f"{_percent(bad / sentences)} of {which} were bad (all: {_percent(wrong / every)})"
+        return sentence[0].upper() + sentence[1:]
 
     def meant(self) -> str:
         """Returns the sample and the definition of a bad translation."""
@@ -79,8 +79,8 @@ class Signs:
         )
 
 
-def _tenths(share: float) -> str:
-    return "fewer than 1" if 0 < share < 0.05 else f"{10 * share:.0f}"
+def _percent(share: float) -> str:
+    return "less than 1%" if 0 < share < 0.005 else f"{share:.0%}"
 
 
 def read(metrics: Mapping[str, Any]) -> dict[str, Worth]:

@@ -1,6 +1,6 @@
 """A talk in the browser: a whole lecture by one key of a clicker, and the way back."""
 
-from viz.classroom import talk as known
+from viz.classroom.talk import find_talk, ready_talks
 from viz.state import links
 
 from .conftest import idle, query
@@ -16,7 +16,7 @@ PICTURES = {  # by the page's name: what is there once it is drawn
 
 
 def test_a_talk_goes_by_one_key(visit):
-    talk = known.ready()["20-minutes"]
+    talk = ready_talks()["20-minutes"]
     page = visit("?talk=20-minutes&lecture=on")
     for number, stop in enumerate(talk.stops, 1):
         page.keyboard.press("PageDown")
@@ -61,7 +61,7 @@ def test_stops_are_added_on_every_page(visit):
         page.get_by_role("button", name="Add this view").click()
         page.locator(".playlist .stops > li").nth(number - 1).wait_for()
         idle(page)
-    kept = known.find_talk(query(page)["talk"])[0]
+    kept = find_talk(query(page)["talk"])[0]
     assert [(stop.page, stop.line, links.link(stop.view)) for stop in kept.stops] == [
         (name.lower(), name, link) for name in stops
     ]

@@ -96,9 +96,9 @@ def test_the_player_stands_still_whatever_there_is_to_say(visit):
     assert page.locator(".lab-note.warn").count() == 2 and page.get_by_text("The target is given.").count() == 1
     page.get_by_role("button", name="Let the model translate").click()
     type_sentence(page, DOUBTFUL)
-    look("signs of doubt")
+    look("warnings. ")
     verdict = page.locator(".verdict.some")
-    assert re.match(r"\d signs of doubt: of .* of 10 were bad; of all, \d of 10\.$", verdict.inner_text())
+    assert re.match(r"\d warnings\. \d+% of .* were bad \(all: \d+%\)\.$", verdict.inner_text())
     verdict.click()
     panel = page.get_by_role("dialog", name="What makes it doubtful")
     expect(panel.locator("li")).to_have_count(int(verdict.inner_text()[0]))

@@ -4,7 +4,7 @@
   const SHORT = 1000; // ms: longer timers are not waited for
   const LOST = 5000; // ms: two requests may be answered by one run
   const AFTER = 3000; // ms: what is set later follows from nothing that was done; some scripts ask again and again
-  const NEAR = 160; // px, as in wanted.js
+  const NEAR = 160; // px, as in lazy.js
   const FRAMES = 3; // in a row, with nothing under way
   const SCRIPT_FINISHED = 6, NEW_SESSION = 4, RERUN_SCRIPT = 11, EARLY_FOR_RERUN = 2; // of Streamlit's messages
   const BUSY = "[data-testid=stStatusWidget], [data-stale=true], [data-testid=stSkeleton], [data-testid=stSpinner]";
@@ -68,7 +68,7 @@
     if (document.querySelector(".stApp")?.dataset.testScriptState !== "notRunning") found.push("the app's state");
     const busy = document.querySelector(BUSY);
     if (busy) found.push(busy.outerHTML.slice(0, 80));
-    const awaited = [...document.querySelectorAll('[class*="st-key-wanted-"]')].map((each) => each.getBoundingClientRect());
+    const awaited = [...document.querySelectorAll('[class*="st-key-lazy-"]')].map((each) => each.getBoundingClientRect());
     if (awaited.some(({ top, bottom }) => bottom > -NEAR && top < innerHeight + NEAR)) found.push("what is asked for once it is seen");
     if (document.getAnimations().some(moving)) found.push("an animation");
     return found;

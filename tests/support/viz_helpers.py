@@ -79,20 +79,20 @@ class Lab:
 
     def open(self, key: str) -> Lab:
         """Opens a popover."""
-        self.app_test.session_state[f"seen: {inside(key)}"] = self._mounted(".wanted", f"wanted {inside(key)}")["what"]
+        self.app_test.session_state[f"seen: {inside(key)}"] = self._mounted(".lazy", f"lazy {inside(key)}")["what"]
         return self.run()
 
     def look(self) -> Lab:
         """Looks at what is computed only then."""
         for name in self.awaited:
-            self.app_test.session_state[f"seen: {name}"] = self._mounted(".wanted", f"wanted {name}")["what"]
+            self.app_test.session_state[f"seen: {name}"] = self._mounted(".lazy", f"lazy {name}")["what"]
         return self.run()
 
     @property
     def awaited(self) -> list[str]:
         """Names of lazy parts that have not been seen, without the content of popovers."""
-        ids = [c.proto.id for c in self.app_test.get("bidi_component") if c.proto.component_name.endswith(".wanted")]
-        names = [each.rpartition("-wanted ")[2] for each in ids]
+        ids = [c.proto.id for c in self.app_test.get("bidi_component") if c.proto.component_name.endswith(".lazy")]
+        names = [each.rpartition("-lazy ")[2] for each in ids]
         return [name for name in names if not name.startswith(inside(""))]
 
     @property

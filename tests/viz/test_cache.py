@@ -14,8 +14,7 @@ from model.config import MAX_TOKENS
 from model.decoding.strategy import Decoding
 from model.edits.intervention import Intervention
 from model.experiments import effects
-from model.inference import analyse as inference
-from model.inference import passes
+from model.inference import analyse, passes
 from model.inference.request import MAX_PAD, Request, RequestError
 from tests.support import tiny
 from tests.support.viz_helpers import Lab
@@ -66,7 +65,7 @@ class Network:
 def network(monkeypatch):
     def made(**options) -> Network:
         stub = Network(**options)
-        monkeypatch.setattr(inference, "analyse", stub)
+        monkeypatch.setattr(analyse, "analyse", stub)
         for name in ("mask_effects", "head_effects"):
             monkeypatch.setattr(effects, name, stub)
         monkeypatch.setattr(cache, "checkpoint", lambda name, device: f"{name} on {device}")
@@ -110,7 +109,7 @@ def test_who_asks_something_else_does_not_wait(monkeypatch, network):
         meeting.wait(60)
         return Answer(1, request)
 
-    monkeypatch.setattr(inference, "analyse", compute)
+    monkeypatch.setattr(analyse, "analyse", compute)
     answers = together(lambda number: cache.analyse(Request(f"Owl {number}."), "cpu"))
     assert [answer.request.source for answer in answers] == [f"Owl {number}." for number in range(MANY)]
 
@@ -173,7 +172,7 @@ def test_the_baseline_is_decoded_once(monkeypatch, tiny_checkpoint):
     assert (len(decoded), edited.baseline.trace.outputs) == (1, cache.analyse(plain, "cpu").trace.outputs)
     found = cache.analyse(again, "cpu")
     assert (len(decoded), found.baseline.translation) == (2, cache.analyse(plain, "cpu").translation)
-    alone = inference.analyse(tiny_checkpoint, again)
+    alone = analyse.analyse(tiny_checkpoint, again)
     assert (found.translation, found.tree) == (alone.translation, alone.tree)
 
 

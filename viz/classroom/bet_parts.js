@@ -14,7 +14,7 @@ export function tallied({ options, model, answer }, { voted = 0, votes = {}, oth
 // The running score; empty before the second question. `own`: the number of own bets and of right ones.
 export function scored({ asked, people, model } = { asked: 0 }, own = null) {
   if (asked < 2) return "";
-  const mine = own && own.bets > 1 ? ` You: ${own.right} of ${own.bets} right.` : "";
+  const ownScore = own && own.bets > 1 ? ` You: ${own.right} of ${own.bets} right.` : "";
   const [ours, its] = [people, model].map((sum) => percent100(sum / asked));
-  return `Score after ${asked} questions: class ${ours} (votes), model ${its} (probability or weight).${mine}`;
+  return `Score after ${asked} questions: class ${ours} (votes), model ${its} (probability or weight).${ownScore}`;
 }

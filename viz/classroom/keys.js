@@ -5,7 +5,7 @@ export const MODIFIERS = ["Shift", "Control", "Alt", "AltGraph", "Meta", "CapsLo
 const PRINTED = { ArrowRight: "→", ArrowLeft: "←", ArrowUp: "↑", ArrowDown: "↓" };
 
 // The active modifiers, without those of AltGr, which Windows reports as Ctrl and Alt.
-export function held(event) {
+export function modifiersOf(event) {
   const sign = event.getModifierState?.("AltGraph") && event.key?.length === 1;
   return { altKey: event.altKey && !sign, ctrlKey: event.ctrlKey && !sign, metaKey: event.metaKey };
 }
@@ -24,21 +24,21 @@ export function meaning({ key, code }, own) {
 // Layer and head after a choice, or a message with the valid numbers.
 export function chosenPlace([what, number], { layers, heads, layer, head }) {
   if (what === "head on") return { layer, head: head === heads ? 0 : (head || 0) + 1 };
-  const most = what === "layer" ? layers : heads;
-  if (number > most) return `There ${most === 1 ? `is one ${what}` : `are ${what}s 1 to ${most}`}.`;
+  const limit = what === "layer" ? layers : heads;
+  if (number > limit) return `There ${limit === 1 ? `is one ${what}` : `are ${what}s 1 to ${limit}`}.`;
   return what === "layer" ? { layer: number, head } : { layer, head: number };
 }
 
 const printed = (name) => PRINTED[name] || (/^[A-Z]$/.test(name) ? `Shift ${name}` : name);
-const upTo = (count) => (count > 1 ? `1 … ${Math.min(9, count)}` : "1");
+const digits = (count) => (count > 1 ? `1 … ${Math.min(9, count)}` : "1");
 
 // [keys, action] of all keys of the page; its own keys come first and replace general meanings.
 export function listed({ keys, steps, layers, heads, talk }) {
-  const own = keys.map(([name, does]) => [printed(name), does]), taken = new Set(own.flatMap(([names]) => names.split(/[ ,]+/))), arrows = taken.has("→");
+  const own = keys.map(([name, does]) => [printed(name), does]), used = new Set(own.flatMap(([names]) => names.split(/[ ,]+/))), arrows = used.has("→");
   return [...own, ...[
-    [steps && !arrows, "→ ←", "next step, previous step"], [steps && !taken.has("space"), "space", "next step"], [steps && !taken.has("Home"), "Home, End", "first step, last step"],
+    [steps && !arrows, "→ ←", "next step, previous step"], [steps && !used.has("space"), "space", "next step"], [steps && !used.has("Home"), "Home, End", "first step, last step"],
     [talk, "Page down, page up", "next stop, previous stop (clicker keys)"], [!talk && (steps || arrows), "Page down, page up", "same as → ← (clicker keys)"],
-    [layers, upTo(layers), "choose a layer"], [layers && heads, `Shift ${upTo(heads)}`, "choose a head"], [layers && heads, "0", "next head"], [layers && heads, "Shift 0", "mean over heads"],
+    [layers, digits(layers), "choose a layer"], [layers && heads, `Shift ${digits(heads)}`, "choose a head"], [layers && heads, "0", "next head"], [layers && heads, "Shift 0", "mean over heads"],
     [true, "< > or [ ]", "previous page, next page"], [true, "/", "type another sentence"], [true, "j", "show how to join"], [true, "q", "ask the class, then show the answer"],
     [true, "b or .", "blank the screen"], [true, "f", "full screen"], [true, "Esc or u", "undo the last change"], [true, "l", "lecture mode on or off"], [true, "?", "this list"],
   ].filter(([is]) => is).map(([, ...line]) => line)];

@@ -2,8 +2,8 @@
 // mode, for the key that starts it. Texts go through textContent only.
 
 import { element, followStep, free, isNews, mounted, unmounted } from "../kit/mount.js";
-import { beside, moves, presses } from "../kit/page_keys.js";
-import { chosenPlace, held, listed, meaning, MODIFIERS } from "./keys.js";
+import { neighbourStep, moves, presses } from "../kit/page_keys.js";
+import { chosenPlace, modifiersOf, listed, meaning, MODIFIERS } from "./keys.js";
 import { nameAt, rectOf } from "../kit/pointing.js";
 
 export const BLANK = "attention-lab-blank", POINTER = "attention-lab-pointer"; // the room listens to these
@@ -16,7 +16,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
   Object.assign(state, { data, report: setTriggerValue });
   if (first) begin(state);
   document.documentElement.toggleAttribute("data-lab-lecture", data.on); // for CSS rules; `:has` at the root would be slow
-  noted(data.on);
+  markMode(data.on);
   if (isNews(state.memory, data.step) || state.of !== data.of) state.step = data.step; // else the browser may be ahead of the server
   state.of = data.of;
   if (isNews(state.way, data.stop)) state.stop = data.stop; // as with steps
@@ -26,7 +26,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
 }
 
 // Reserves lines for the notes above the stage.
-function noted(on) {
+function markMode(on) {
   const place = on && document.querySelector(".st-key-lecture_notes"), root = document.documentElement;
   if (place && place.querySelector(".lab-note, .lab-fault")) root.dataset.labNoted = String(Math.min(2, place.childElementCount));
   else delete root.dataset.labNoted;
@@ -63,7 +63,7 @@ function end(state) {
 
 // True if the key has a fixed meaning and was handled.
 function handled(state, event) {
-  const { data } = state, at = event.composedPath()[0], { key } = event, keys = held(event), plain = free(keys, at);
+  const { data } = state, at = event.composedPath()[0], { key } = event, keys = modifiersOf(event), plain = free(keys, at);
   if (!data.on) return plain && key === "l" && (state.report("lecture", true), true);
   if (keys.ctrlKey || keys.metaKey || MODIFIERS.includes(key)) return false; // browser shortcuts
   if (state.dark) return blank(state, false), true; // any key ends the blank screen
@@ -89,9 +89,9 @@ function own(state, key) {
 
 function onward(state, by) {
   if (state.data.talk) {
-    const { stops } = state.data, wanted = state.stop + by, to = Math.max(Math.min(1, stops), Math.min(stops, wanted));
+    const { stops } = state.data, target = state.stop + by, to = Math.max(Math.min(1, stops), Math.min(stops, target));
     if (to !== state.stop) { state.stop = to; state.way.told.push(to); }
-    state.report("go", Math.max(0, wanted)); // absolute, because only the last of many reports arrives
+    state.report("go", Math.max(0, target)); // absolute, because only the last of many reports arrives
   } else document.dispatchEvent(new KeyboardEvent("keydown", { key: by > 0 ? "ArrowRight" : "ArrowLeft", bubbles: true, composed: true, cancelable: true }));
   return true;
 }
@@ -100,7 +100,7 @@ function onward(state, by) {
 function stepped(state, event) {
   const { steps, only, what } = state.data, at = event.composedPath()[0], [first, last] = only.length ? [only[0], only.at(-1)] : [1, steps];
   if (!steps || !free(event, at) || (event.key === " " ? presses(at) : moves(at))) return false;
-  const to = { Home: first, End: last }[event.key] ?? (event.key in STEPS ? beside(state.step, STEPS[event.key], steps, only) : null);
+  const to = { Home: first, End: last }[event.key] ?? (event.key in STEPS ? neighbourStep(state.step, STEPS[event.key], steps, only) : null);
   if (to === null) return false;
   const number = only.length ? only.indexOf(to) + 1 : to;
   if (to !== state.step) { state.step = to; say(state, `${what} ${number} of ${only.length || steps}`); state.memory.told.push(to); state.report("step", to); }
@@ -110,11 +110,11 @@ function stepped(state, event) {
 
 function chosen(state, meant) {
   if (!state.data.layers) return false;
-  const wanted = chosenPlace(meant, state.data);
-  if (typeof wanted === "string") return say(state, wanted), true;
-  say(state, `layer ${wanted.layer}, ${wanted.head ? `head ${wanted.head}` : "mean over heads"}`);
-  Object.assign(state.data, wanted);
-  state.report("choose", wanted);
+  const place = chosenPlace(meant, state.data);
+  if (typeof place === "string") return say(state, place), true;
+  say(state, `layer ${place.layer}, ${place.head ? `head ${place.head}` : "mean over heads"}`);
+  Object.assign(state.data, place);
+  state.report("choose", place);
   return true;
 }
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import streamlit as st
 
@@ -19,9 +19,6 @@ from viz.kit import controls, mount, site_texts
 from viz.kit.page_context import PageContext
 from viz.state import navigation, session
 from viz.state.view import View
-
-if TYPE_CHECKING:
-    from viz.kit.page_context import PageContext
 
 
 @dataclass(frozen=True)

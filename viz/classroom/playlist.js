@@ -25,7 +25,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
   if (state.list !== list) { state.list = list; stops(root, state); refocus(root, focused); }
   for (const node of root.querySelectorAll(".of-talk > button:not(.open)")) node.disabled = !data.stops.length;
   if (data.long) root.querySelector(".link").disabled = true;
-  tell(root, data.told || data.long, Boolean(data.told));
+  showMessage(root, data.told || data.long, Boolean(data.told));
   if (data.stops.length > (state.count ?? data.stops.length)) root.querySelector(".new").value = typed = ""; // stored now
   if (data.stops.length && !state.count) requestAnimationFrame(() => root.scrollIntoView({ block: "start" })); // scrolls the list into view
   state.count = data.stops.length;
@@ -50,25 +50,25 @@ function build(root, state) {
   title.onchange = () => state.report("rename", title.value);
   Object.assign(line, { rows: 1, value: typed, maxLength: 400, placeholder: "Line for this view", ariaLabel: "Line for this view" });
   line.oninput = () => { typed = line.value; };
-  const keep = element("div", "keep"), files = element("div", "row of-talk"), opened = element("input", "opened");
+  const keep = element("div", "keep"), files = element("div", "row of-talk"), fileInput = element("input", "opened");
   keep.append(line, button("kept", "Add this view", () => state.report("keep", line.value)));
-  const ask = (which) => () => { tell(root, MAKING); document.documentElement.dataset.labMaking = ""; state.waits = true; state.report("make", which); };
+  const ask = (which) => () => { showMessage(root, MAKING); document.documentElement.dataset.labMaking = ""; state.waits = true; state.report("make", which); };
   files.append(button("link", AS_LINK, () => link(root, state)), button("file", "Save as a file", ask("talk")));
-  Object.assign(opened, { type: "file", accept: ".json,application/json", hidden: true });
-  opened.onchange = () => open(root, state, opened);
-  files.append(button("open", "Open a file …", () => opened.click()), opened);
-  const said = element("p", "told");
-  said.setAttribute("role", "status");
+  Object.assign(fileInput, { type: "file", accept: ".json,application/json", hidden: true });
+  fileInput.onchange = () => open(root, state, fileInput);
+  files.append(button("open", "Open a file …", () => fileInput.click()), fileInput);
+  const message = element("p", "told");
+  message.setAttribute("role", "status");
   const which = element("div", "which"), foot = element("div", "foot"), keys = element("p", "keys", "In lecture mode: page keys change the stop, arrows the step.");
   which.append(choice, title);
-  foot.append(keep, said, files);
+  foot.append(keep, message, files);
   root.replaceChildren(element("h3", "name", "Playlist"), which, keys, element("ol", "stops"), foot);
 }
 
 function choices(root, { data }) {
-  const choice = root.querySelector(".choice"), made = JSON.stringify(data.talks);
-  if (choice.dataset.made !== made) {
-    choice.dataset.made = made;
+  const choice = root.querySelector(".choice"), talks = JSON.stringify(data.talks);
+  if (choice.dataset.made !== talks) {
+    choice.dataset.made = talks;
     choice.replaceChildren(...[["", "None"], ...data.talks].map(([value, text]) => Object.assign(element("option", "", text), { value })));
   }
   choice.value = data.chosen;
@@ -103,15 +103,15 @@ function stops(root, state) {
 
 // -- the talk as a link, a file -------------------------------------------------------------------------
 
-function tell(root, text, wrong = false) {
-  const said = root.querySelector(".told");
-  if (said.textContent !== text) said.textContent = text;
-  said.classList.toggle("wrong", wrong);
+function showMessage(root, text, wrong = false) {
+  const message = root.querySelector(".told");
+  if (message.textContent !== text) message.textContent = text;
+  message.classList.toggle("wrong", wrong);
 }
 
 async function link(root, { data }) {
   const node = root.querySelector(".link"), address = linkFor(new URL(data.link, new URL(".", document.baseURI)), sharedAddress());
-  if (!await copied(address)) { tell(root, address); return; }
+  if (!await copied(address)) { showMessage(root, address); return; }
   node.textContent = "Copied";
   setTimeout(() => { node.textContent = AS_LINK; }, TOLD_MS);
 }
@@ -120,19 +120,19 @@ async function open(root, state, field) {
   const [file] = field.files;
   field.value = "";
   if (!file) return;
-  if (file.size > MAX_FILE) { tell(root, "This file is too large. The limit is 256 kB.", true); return; }
+  if (file.size > MAX_FILE) { showMessage(root, "This file is too large. The limit is 256 kB.", true); return; }
   state.report("open", await file.text());
 }
 
 // Saves the file that the server made, once, or shows its error.
 function receive(root, state) {
-  const { made } = state.data;
-  if (!made || made.number === state.had) return;
-  state.had = made.number;
+  const { made: file } = state.data;
+  if (!file || file.number === state.had) return;
+  state.had = file.number;
   if (!state.waits) return;
   state.waits = false;
   delete document.documentElement.dataset.labMaking;
-  if (made.fault) { tell(root, made.fault, true); return; }
-  download(new Blob([Uint8Array.from(atob(made.bytes), (char) => char.charCodeAt(0))], { type: made.mime }), made.name);
-  tell(root, `Saved as ${made.name}`);
+  if (file.fault) { showMessage(root, file.fault, true); return; }
+  download(new Blob([Uint8Array.from(atob(file.bytes), (char) => char.charCodeAt(0))], { type: file.mime }), file.name);
+  showMessage(root, `Saved as ${file.name}`);
 }

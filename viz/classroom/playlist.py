@@ -6,16 +6,18 @@ from collections.abc import Callable
 from typing import Any
 from uuid import uuid4
 
-from viz.classroom import talk as known
 from viz.classroom import talk_navigation
 from viz.classroom.talk import (
     MAX_FILE,
     MAX_STOPS,
     OWN,
+    READY,
     Talk,
     TalkError,
     file_of,
+    find_talk,
     read,
+    ready_talks,
     too_long,
 )
 from viz.kit import mount
@@ -38,7 +40,7 @@ _COMPONENT = mount.Component(__file__, '<section class="playlist"></section>')
 
 def playlist(view: View) -> None:
     """Mounts the list, and makes a requested file."""
-    talk, fault = known.find_talk(view.talk)
+    talk, fault = find_talk(view.talk)
     requested, message = session.get(REQUESTED_FILE), session.get(MESSAGE)
     session.put(REQUESTED_FILE, None)
     session.put(MESSAGE, None)
@@ -55,7 +57,7 @@ def playlist(view: View) -> None:
     }
     number = mount.integer(1, MAX_STOPS)
     events: dict[str, mount.Event] = {
-        "choose": (mount.one_of(["", OWN, *known.READY]), talk_navigation.choose),
+        "choose": (mount.one_of(["", OWN, *READY]), talk_navigation.choose),
         "keep": (mount.text, _show_errors(talk_navigation.keep_view)),
         "say": (mount.fields(number=number, text=mount.text), _show_errors(talk_navigation.set_line)),
         "rename": (mount.text, _show_errors(talk_navigation.rename)),
@@ -71,8 +73,8 @@ def playlist(view: View) -> None:
 def _choices(view: View) -> list[list[str]]:
     """Returns names and titles of the available talks; the talk last edited here comes first."""
     mine = view.talk if view.talk.startswith(OWN) else session.get(talk_navigation.MINE)
-    own = known.find_talk(mine)[0] if mine else None
-    ready = [[name, talk.title] for name, talk in known.ready().items()]
+    own = find_talk(mine)[0] if mine else None
+    ready = [[name, talk.title] for name, talk in ready_talks().items()]
     return [[OWN, own.title], *ready] if own else ready
 
 

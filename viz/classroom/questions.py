@@ -13,20 +13,19 @@ import numpy as np
 from model.config import END
 from model.decoding.sampling import NEVER_CHOSEN, likeliest
 from model.edits.place import ordinal
+from model.inference import source_reading
 from model.inference.decisions import is_near
 from model.inference.source_reading import blank_places
-from model.inference.source_reading import likeliest as likeliest_of
 from model.io.numbers import probability
 from model.readings.heads.head_maps import Pair, is_punctuation, is_special, link_weights, merge_words, word_pair
 from model.text import sentences
-from model.trace import site_kind
+from model.trace import Trace, site_kind
 from viz.classroom.question import NoQuestion, QuestionDraft, round_share
 
 if TYPE_CHECKING:
     from model.checkpoint import Checkpoint
     from model.inference.analysis import Analysis
     from model.text.tokenizer import Tokenizer
-    from model.trace import Trace
     from viz.state.view import View
 
 LINKED = 0.1  # minimum weight of a link
@@ -204,7 +203,7 @@ def _of_a_blank(view: View, analysis: Analysis, loaded: Checkpoint) -> QuestionD
         raise NoQuestion(f"This sentence has no blank.{hint}")
     number = min(range(len(places)), key=lambda n: abs(places[n] - (view.step - 1)))
     row = trace.log_probs[places[number]]
-    answer = likeliest_of(analysis, [places[number]], tokenizer.mask)[places[number]]
+    answer = source_reading.likeliest(analysis, [places[number]], tokenizer.mask)[places[number]]
     pieces = sentences.parts(" ".join(filter(None, (analysis.request.source, analysis.request.second))))
     around = None
     if len(pieces) == len(places) + 1:

@@ -7,8 +7,8 @@ import { betting } from "./room_bets.js";
 import { joining } from "./room_join.js";
 import { addressOf } from "./room_parts.js";
 import { sending } from "./room_sending.js";
-import { asked, following } from "./room_stream.js";
-import { keeps, onAsked, tellRoom } from "./room_told.js";
+import { request, following } from "./room_stream.js";
+import { keeps, onAsked, tellRoom } from "./room_state.js";
 
 const BLANK = "attention-lab-blank", POINTER = "attention-lab-pointer", KEY = "attention-lab-key"; // of the lecture's script
 const LOST = "This room has ended. Open a new one.";
@@ -35,7 +35,7 @@ function begin(state) {
   Object.assign(state, { me: Math.random(), blank: false, pointer: "", away: false, refused: "", lost: "", told: null, sent: "" });
   state.held = room.get();
   state.out = sending({ send: (change) => send(state, change) });
-  Object.assign(state, { tell: () => tell(state), showNow: () => showNow(state) });
+  Object.assign(state, { tell: () => publish(state), showNow: () => showNow(state) });
   state.join = joining(state);
   state.bets = betting(state);
   const listen = (where, name, call, options) => { where.addEventListener(name, call, options); state.ends.push(() => where.removeEventListener(name, call, options)); };
@@ -61,7 +61,7 @@ function begin(state) {
     if (key === room.key) { state.held = room.get(); leave(state); claim(state); }
   });
   if (document.visibilityState === "visible") claim(state);
-  tell(state);
+  publish(state);
 }
 
 function end(state) {
@@ -81,14 +81,14 @@ function claim(state) {
   state.mine = true;
   tab.set(state.me);
   state.stop ??= following(state.held, {
-    told: (told) => { state.told = told; state.bets.told(told); tell(state); },
-    away: (away) => { state.away = away; tell(state); },
+    told: (news) => { state.told = news; state.bets.told(news); publish(state); },
+    away: (away) => { state.away = away; publish(state); },
     gone: () => forget(state, LOST),
   });
   state.sent = "";
   out(state, { blank: state.blank, pointer: state.pointer });
   showNow(state);
-  tell(state);
+  publish(state);
 }
 
 function leave(state) {
@@ -96,12 +96,12 @@ function leave(state) {
   state.stop?.();
   state.stop = null;
   state.out.forget();
-  tell(state);
+  publish(state);
 }
 
-function forget(state, said) {
+function forget(state, message) {
   room.set(null);
-  Object.assign(state, { held: null, told: null, lost: said, refused: "", away: false });
+  Object.assign(state, { held: null, told: null, lost: message, refused: "", away: false });
   state.join.close();
   leave(state);
 }
@@ -114,20 +114,20 @@ function showNow(state) {
   if (!shows(state) || state.bets.isUnheard()) return; // the step must not show before the question
   const { page, query, longest, whole, tooLong } = state.data, address = addressOf({ page, query, step: state.data.step && state.step });
   const refused = whole && address.length <= longest ? "" : tooLong;
-  if (refused !== state.refused) { state.refused = refused; tell(state); }
+  if (refused !== state.refused) { state.refused = refused; publish(state); }
   if (refused || address === state.sent) return;
   state.sent = address;
   out(state, { address });
 }
 
 async function send(state, change) {
-  const held = state.held;
-  if (!held) return true;
-  const { status, text } = await asked(held, "/show", change);
-  if (held !== state.held) return true;
+  const openRoom = state.held;
+  if (!openRoom) return true;
+  const { status, text } = await request(openRoom, "/show", change);
+  if (openRoom !== state.held) return true;
   if (status === 404 || status === 403) { forget(state, LOST); return true; }
   const away = !status || status >= 500 || status === 429, refused = status === 400 ? text : state.refused;
-  if (away !== state.away || refused !== state.refused) { Object.assign(state, { away, refused }); tell(state); }
+  if (away !== state.away || refused !== state.refused) { Object.assign(state, { away, refused }); publish(state); }
   return !away;
 }
 
@@ -137,14 +137,14 @@ async function open(state) {
   if (state.held || state.opening || !state.data.served) return;
   state.opening = true;
   const { page, query, step, longest } = state.data, address = addressOf({ page, query, step: step && state.step });
-  const said = { address: address.length <= longest ? address : "/" };
+  const body = { address: address.length <= longest ? address : "/" };
   let answer = null, text = AWAY;
   try {
-    answer = await fetch("/rooms", { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(said) });
+    answer = await fetch("/rooms", { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(body) });
     text = await answer.text();
   } catch { /* told below */ }
   state.opening = false;
-  if (answer?.status !== 201) { state.lost = text || AWAY; tell(state); return; }
+  if (answer?.status !== 201) { state.lost = text || AWAY; publish(state); return; }
   const { code, secret } = JSON.parse(text);
   Object.assign(state, { held: { code, secret }, lost: "", told: null });
   room.set(state.held);
@@ -152,10 +152,10 @@ async function open(state) {
 }
 
 async function close(state) {
-  const held = state.held;
-  if (!held) return;
-  const { status } = await asked(held, "/end", {});
-  if (status === 0 || status >= 500) { state.away = true; tell(state); return; }
+  const openRoom = state.held;
+  if (!openRoom) return;
+  const { status } = await request(openRoom, "/end", {});
+  if (status === 0 || status >= 500) { state.away = true; publish(state); return; }
   forget(state, "");
 }
 
@@ -172,12 +172,12 @@ function pressed(state, event) {
 
 // -- what everybody on the page hears of it ------------------------------------------------------------------------
 
-function tell(state) {
-  const { held, told, lost, data } = state, { protocol, host, hostname } = window.location;
-  const link = held ? linkFor({ protocol, host, hostname, pathname: `/follow/${held.code}`, search: "", hash: "" }, sharedAddress()) : "";
-  const alone = held && ALONE.test(new URL(link).hostname) ? data.alone : "";
-  state.now = { code: held?.code ?? "", link, alone, followers: told?.followers, fault: state.away ? AWAY : state.refused, lost, asks: state.bets?.isOpen() ?? false };
-  document.documentElement.toggleAttribute("data-lab-room", Boolean(held || lost));
+function publish(state) {
+  const { held: openRoom, told, lost, data } = state, { protocol, host, hostname } = window.location;
+  const link = openRoom ? linkFor({ protocol, host, hostname, pathname: `/follow/${openRoom.code}`, search: "", hash: "" }, sharedAddress()) : "";
+  const alone = openRoom && ALONE.test(new URL(link).hostname) ? data.alone : "";
+  state.now = { code: openRoom?.code ?? "", link, alone, followers: told?.followers, fault: state.away ? AWAY : state.refused, lost, asks: state.bets?.isOpen() ?? false };
+  document.documentElement.toggleAttribute("data-lab-room", Boolean(openRoom || lost));
   tellRoom(state.now);
   state.join?.draw();
 }

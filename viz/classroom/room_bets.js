@@ -1,15 +1,15 @@
 // The class bets: one card over the page, from the question to the answers of class and model.
 
 import { REVEAL } from "../kit/mount.js";
-import { asked } from "./room_stream.js";
+import { request } from "./room_stream.js";
 import { card } from "./room_card.js";
 import { isTaken } from "./room_join.js";
-import { keeps } from "./room_told.js";
+import { keeps } from "./room_state.js";
 
 const AGAIN = 1500; // ms before a failed request is repeated
 const ON = ["q", "Enter", " ", "ArrowRight", "ArrowDown", "PageDown"]; // next: the answer, then the page
-const DONE = [204, 400, 403, 404]; // no repetition: done, no open question, or no room
-const ENDED = "The room has ended. Voting is closed.", UNHEARD = "The room cannot be reached. Voting is not open yet.", UNTOLD = "The room cannot be reached. The votes are missing.";
+const FINAL = [204, 400, 403, 404]; // no repetition: done, no open question, or no room
+const ENDED = "The room has ended. Voting is closed.", NOT_OPENED = "The room cannot be reached. Voting is not open yet.", NOT_REVEALED = "The room cannot be reached. The votes are missing.";
 const keptBet = keeps("bet");
 const pause = () => new Promise((done) => { setTimeout(done, AGAIN); });
 
@@ -17,8 +17,8 @@ const pause = () => new Promise((done) => { setTimeout(done, AGAIN); });
 // page's address to the room.
 export function betting(state) {
   let bet = null; // number: of what was asked; phase: "wait", "open" or "shown"; made: the question; room: its number there; since: the room's version by then
-  let left = 0, ends = 0, ended = Promise.resolve(); // a question left before it was made; those that the room is told to close
-  const shown = card({ on: go, back: close });
+  let abandoned = 0, ends = 0, ended = Promise.resolve(); // a question left before it was made; those that the room is told to close
+  const cardView = card({ on: go, back: close });
   return { isOpen: () => Boolean(bet), isUnheard: () => Boolean(bet) && bet.since === Infinity, go, made, told, pressed, drop };
 
   // Next phase: asks, reveals or closes.
@@ -29,7 +29,7 @@ export function betting(state) {
   }
 
   function ask() {
-    left = 0;
+    abandoned = 0;
     bet = { number: 1 + Math.floor(Math.random() * 2 ** 30), phase: "wait", made: null, since: Infinity };
     draw();
     const timeline = globalThis.attentionLabRoots?.get("timeline");
@@ -41,46 +41,46 @@ export function betting(state) {
 
   // The question from the server.
   function made(question) {
-    if (question && question.number === left) { left = 0; put(question, false); }
+    if (question && question.number === abandoned) { abandoned = 0; put(question, false); }
     if (!bet || !question || bet.made || question.number !== bet.number) return;
     bet.made = question;
     if (!question.fault) { bet.phase = "open"; keep(); bet.posted = post(bet, state.held); }
     draw();
   }
 
-  async function post(mine, held) {
-    const { kind, text, options, model } = mine.made;
-    for (await ended; bet === mine && held === state.held; await pause()) {
-      mine.begun = true;
-      const { status, text: said } = await asked(held, "/ask", { kind, text, options, model });
-      if (bet !== mine || held !== state.held) return;
-      mine.fault = status === 204 ? "" : status === 400 ? said : gone(status) ? ENDED : UNHEARD;
+  async function post(current, openRoom) {
+    const { kind, text, options, model } = current.made;
+    for (await ended; bet === current && openRoom === state.held; await pause()) {
+      current.begun = true;
+      const { status, text: message } = await request(openRoom, "/ask", { kind, text, options, model });
+      if (bet !== current || openRoom !== state.held) return;
+      current.fault = status === 204 ? "" : status === 400 ? message : isGone(status) ? ENDED : NOT_OPENED;
       draw();
       if (status === 204) return look();
-      if (DONE.includes(status)) return;
+      if (FINAL.includes(status)) return;
     }
   }
 
   // Reads the room's state, because the stream may be late.
   async function look() {
-    const mine = bet, held = state.held;
-    while (bet === mine && held && held === state.held) {
-      const { status, text } = await asked(held, "");
-      if (bet !== mine) return;
+    const current = bet, openRoom = state.held;
+    while (bet === current && openRoom && openRoom === state.held) {
+      const { status, text } = await request(openRoom, "");
+      if (bet !== current) return;
       if (status === 200) {
         const now = JSON.parse(text);
-        if (mine.since === Infinity) heard(mine, now);
+        if (current.since === Infinity) heard(current, now);
         told(now);
         return;
       }
-      if (mine.since !== Infinity || gone(status)) return;
+      if (current.since !== Infinity || isGone(status)) return;
       await pause();
     }
   }
 
   // The room has the question: stores its number. Followers see it instead of the page.
-  function heard(mine, now) {
-    Object.assign(mine, { since: now.version, room: now.question?.number });
+  function heard(current, now) {
+    Object.assign(current, { since: now.version, room: now.question?.number });
     keep();
     state.showNow();
   }
@@ -96,17 +96,17 @@ export function betting(state) {
   }
 
   async function reveal() {
-    const mine = bet, held = state.held;
-    mine.phase = "shown";
+    const current = bet, openRoom = state.held;
+    current.phase = "shown";
     keep();
     draw();
-    while (bet === mine && held && held === state.held) {
-      const { status } = await asked(held, "/reveal", { answer: mine.made.answer });
-      if (bet !== mine) return;
-      mine.fault = gone(status) ? ENDED : DONE.includes(status) ? "" : UNTOLD;
+    while (bet === current && openRoom && openRoom === state.held) {
+      const { status } = await request(openRoom, "/reveal", { answer: current.made.answer });
+      if (bet !== current) return;
+      current.fault = isGone(status) ? ENDED : FINAL.includes(status) ? "" : NOT_REVEALED;
       draw();
-      if (!mine.fault) await look(); // 400: already revealed, or closed
-      if (mine.fault !== UNTOLD) return;
+      if (!current.fault) await look(); // 400: already revealed, or closed
+      if (current.fault !== NOT_REVEALED) return;
       await pause();
     }
   }
@@ -115,22 +115,22 @@ export function betting(state) {
 
   // `tells`: also closes the question in the room.
   function leave(tells) {
-    const mine = bet, { made: question, phase, number } = mine;
+    const current = bet, { made: question, phase, number } = current;
     drop();
-    if (!question) left = number;
-    if (tells && state.held && (mine.begun || mine.since !== Infinity)) end(state.held, mine.posted);
+    if (!question) abandoned = number;
+    if (tells && state.held && (current.begun || current.since !== Infinity)) end(state.held, current.posted);
     else keptBet.set(null);
     if (question && "guess" in question) put(question, phase === "shown");
     state.tell();
   }
 
   // Closes the question in the room, with repetitions, after a pending post.
-  function end(held, posted) {
+  function end(openRoom, posted) {
     ends += 1;
     keptBet.set(null);
     ended = Promise.all([ended, posted]).then(async () => {
-      while (held.code === state.held?.code && !DONE.includes((await asked(held, "/close", {})).status)) {
-        if (bet) { bet.fault = UNHEARD; draw(); }
+      while (openRoom.code === state.held?.code && !FINAL.includes((await request(openRoom, "/close", {})).status)) {
+        if (bet) { bet.fault = NOT_OPENED; draw(); }
         await pause();
       }
       ends -= 1;
@@ -138,14 +138,14 @@ export function betting(state) {
   }
 
   // Restores the page: before the question, or after the answer at its step.
-  function put({ guess, step, back }, known) {
-    if (known) document.dispatchEvent(new CustomEvent(REVEAL, { detail: { step: state.step } }));
-    state.report("close", { guess, step: (known ? step : back) || 0 });
+  function put({ guess, step, back }, revealed) {
+    if (revealed) document.dispatchEvent(new CustomEvent(REVEAL, { detail: { step: state.step } }));
+    state.report("close", { guess, step: (revealed ? step : back) || 0 });
   }
 
   function drop() {
     bet = null;
-    shown.close();
+    cardView.close();
   }
 
   function keep() { keptBet.set({ code: state.held.code, bet: { ...bet, told: null, posted: null } }); }
@@ -153,11 +153,11 @@ export function betting(state) {
   // Restores the open question after a reload; closes an unknown question in the room.
   function restore(now) {
     if (ends) return;
-    const before = keptBet.get(), mine = before?.code === state.held?.code ? before?.bet : null, there = now.question;
-    const same = mine && there && (mine.room ? mine.room === there.number : mine.made.text === there.text);
+    const before = keptBet.get(), current = before?.code === state.held?.code ? before?.bet : null, there = now.question;
+    const same = current && there && (current.room ? current.room === there.number : current.made.text === there.text);
     if (same) {
-      bet = { ...mine, begun: true };
-      if (!mine.room) heard(bet, now);
+      bet = { ...current, begun: true };
+      if (!current.room) heard(bet, now);
       if (bet.phase === "shown" && there.answer === undefined) reveal();
       return;
     }
@@ -168,14 +168,14 @@ export function betting(state) {
   }
 
   function pressed(key, at) {
-    if (key === "Tab") return shown.onward();
+    if (key === "Tab") return cardView.onward();
     if ((key === "Enter" || key === " ") && at.tagName === "BUTTON") at.click();
     else if (ON.includes(key)) go();
     else if (key === "Escape") close();
     return isTaken(key);
   }
 
-  function draw() { shown.draw(bet, state.now); }
+  function draw() { cardView.draw(bet, state.now); }
 }
 
-const gone = (status) => status === 403 || status === 404;
+const isGone = (status) => status === 403 || status === 404;

@@ -16,9 +16,9 @@ export function card({ on, back }) {
     box.setAttribute("role", "dialog");
     box.setAttribute("aria-modal", "true");
     const top = element("p", "about"), asks = element("h2", "asks"), gap = element("p", "gap"), rows = element("ul", "rows"), aside = element("div", "aside");
-    const foot = element("div", "foot"), said = element("p", "said"), buttons = element("div", "buttons");
+    const foot = element("div", "foot"), summary = element("p", "said"), buttons = element("div", "buttons");
     buttons.append(button("on", "", on), button("back", "", back));
-    foot.append(said, element("p", "more"), element("p", "fault"), buttons);
+    foot.append(summary, element("p", "more"), element("p", "fault"), buttons);
     box.append(top, asks, gap, rows, aside, foot);
   }
 
@@ -32,14 +32,14 @@ export function card({ on, back }) {
   function draw(bet, now) {
     if (!bet) return;
     if (!box) open();
-    const { phase, made } = bet, find = (name) => box.querySelector(`.${name}`), over = !made || Boolean(made.fault);
-    const wanted = `${phase} ${over}`, news = box.dataset.phase !== wanted;
-    box.dataset.phase = wanted;
+    const { phase, made: question } = bet, find = (name) => box.querySelector(`.${name}`), over = !question || Boolean(question.fault);
+    const state = `${phase} ${over}`, news = box.dataset.phase !== state;
+    box.dataset.phase = state;
     box.className = `lab-bet ${over ? "wait" : phase}`;
-    box.setAttribute("aria-label", over ? "The class bets" : made.text);
-    find("about").textContent = over ? "The class bets" : made.about;
-    find("asks").textContent = over ? made?.fault ?? "One moment …" : made.asks;
-    if (news) find("gap").replaceChildren(...(over ? [] : gapped(made, phase === "shown")));
+    box.setAttribute("aria-label", over ? "The class bets" : question.text);
+    find("about").textContent = over ? "The class bets" : question.about;
+    find("asks").textContent = over ? question?.fault ?? "One moment …" : question.asks;
+    if (news) find("gap").replaceChildren(...(over ? [] : gapped(question, phase === "shown")));
     find("fault").textContent = bet.fault ?? "";
     find("on").textContent = over ? "Close" : phase === "open" ? "Show the answer" : "Back to the page";
     find("back").textContent = phase === "open" ? "Cancel the question" : "";
@@ -49,14 +49,14 @@ export function card({ on, back }) {
     if (news) find("on").focus({ preventScroll: true });
   }
 
-  function answers({ phase, made, told, score, fault }, now, news) {
-    const find = (name) => box.querySelector(`.${name}`), known = phase === "shown", tally = counted(made, told);
+  function answers({ phase, made: question, told: roomQuestion, score, fault }, now, news) {
+    const find = (name) => box.querySelector(`.${name}`), revealed = phase === "shown", tally = counted(question, roomQuestion);
     if (news) {
-      find("rows").replaceChildren(...tally.rows.map((row) => answer(row, known)));
-      if (known) find("aside").replaceChildren(legend(made.kind));
+      find("rows").replaceChildren(...tally.rows.map((row) => answer(row, revealed)));
+      if (revealed) find("aside").replaceChildren(legend(question.kind));
       else find("aside").replaceChildren(...join(now));
     }
-    if (!known) {
+    if (!revealed) {
       const count = find("aside").querySelector(".count");
       if (count) count.textContent = now.followers ? follow(now.followers) : "";
       find("said").textContent = have(tally.voted, now.followers ?? 0);
@@ -64,14 +64,14 @@ export function card({ on, back }) {
       return;
     }
     [...find("rows").children].forEach((node, n) => filled(node, tally.rows[n]));
-    find("said").textContent = tally.known || fault ? result(made, told) : "One moment …";
-    find("more").textContent = [made.note, elsewhere(tally), scored(score)].filter(Boolean).join(" ");
+    find("said").textContent = tally.known || fault ? result(question, roomQuestion) : "One moment …";
+    find("more").textContent = [question.note, elsewhere(tally), scored(score)].filter(Boolean).join(" ");
   }
 }
 
 // The text with its gap or the answer.
-function gapped({ before: left, gap, after: right, answer }, known) {
-  return gap ? [left, known ? element("u", "", answer.replace(/^…/, "")) : gap, right] : [];
+function gapped({ before: left, gap, after: right, answer }, revealed) {
+  return gap ? [left, revealed ? element("u", "", answer.replace(/^…/, "")) : gap, right] : [];
 }
 
 // QR code and address for late followers.
@@ -90,11 +90,11 @@ function legend(kind) {
   return box;
 }
 
-function answer({ word, right }, known) {
-  const row = element("li", known && right ? "right" : ""), bars = element("div", "bars");
+function answer({ word, right }, revealed) {
+  const row = element("li", revealed && right ? "right" : ""), bars = element("div", "bars");
   row.append(element("b", "", word));
-  if (known && right) row.firstChild.append(element("span", "mark", "✓"));
-  if (known) {
+  if (revealed && right) row.firstChild.append(element("span", "mark", "✓"));
+  if (revealed) {
     for (const name of ["people", "model"]) {
       const bar = element("div", `bar ${name}`);
       bar.append(element("i"), element("span"));

@@ -11,8 +11,8 @@ export const isTaken = (key) => (key.length === 1 ? !"bf.".includes(key) : /^(Ar
 // `state.now` is the current state of the room.
 export function joining(state) {
   let sheet = null, back = null;
-  const made = { isOpen: () => Boolean(sheet), close, draw, toggle, pressed };
-  return made;
+  const panel = { isOpen: () => Boolean(sheet), close, draw, toggle, pressed };
+  return panel;
 
   function toggle() {
     if (sheet) return close();

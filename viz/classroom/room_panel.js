@@ -4,7 +4,7 @@ import { button, element, focusOf, mounted, refocus, unmounted } from "../kit/mo
 import { copied } from "../kit/copy_link_parts.js";
 import { picture } from "./room_join.js";
 import { follow, spaced } from "./room_parts.js";
-import { askFor, followRoom, roomNow } from "./room_told.js";
+import { askFor, followRoom, roomNow } from "./room_state.js";
 
 const SAID_MS = 1500;
 const HINT = "Press g to hide the next token, then q to ask.";
@@ -22,17 +22,17 @@ function draw(root, state, parentElement) {
   const now = roomNow(), focused = focusOf(parentElement), parts = [element("h2", "", "Room")];
   if (!state.data.served) parts.push(element("p", "", state.data.notServed));
   else if (!now.code) {
-    if (now.lost) parts.push(told(now.lost));
+    if (now.lost) parts.push(faultLine(now.lost));
     parts.push(element("p", "", "Phones and laptops see your page and bet on the next word."), act("Open a room", "open", true));
-  } else parts.push(...opened(state, now));
+  } else parts.push(...openParts(state, now));
   root.replaceChildren(...parts);
   refocus(root, focused);
 }
 
-function opened(state, { code, link, alone, followers, fault }) {
-  const top = element("div", "top"), side = element("div", "side"), row = element("div", "row"), shown = element("p", "code", spaced(code));
-  shown.setAttribute("aria-label", `Code ${[...code].join(" ")}`);
-  side.append(shown);
+function openParts(state, { code, link, alone, followers, fault }) {
+  const top = element("div", "top"), side = element("div", "side"), row = element("div", "row"), codeLine = element("p", "code", spaced(code));
+  codeLine.setAttribute("aria-label", `Code ${[...code].join(" ")}`);
+  side.append(codeLine);
   const address = element("a", "link", link.replace(/^https?:\/\//, ""));
   Object.assign(address, { href: link, target: "_blank", rel: "noopener" });
   side.append(address);
@@ -42,13 +42,13 @@ function opened(state, { code, link, alone, followers, fault }) {
   top.append(side);
   if (!alone) row.append(copy(link));
   row.append(act("Show large (j)", "join"), act("Ask the class (q)", "ask"), ending(state));
-  return [top, ...(fault ? [told(fault)] : []), row, element("p", "hint", HINT)];
+  return [top, ...(fault ? [faultLine(fault)] : []), row, element("p", "hint", HINT)];
 }
 
-function told(text) {
-  const said = element("p", "fault", text);
-  said.setAttribute("role", "status");
-  return said;
+function faultLine(text) {
+  const line = element("p", "fault", text);
+  line.setAttribute("role", "status");
+  return line;
 }
 
 function act(text, what, first = false) {

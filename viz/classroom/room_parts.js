@@ -17,26 +17,26 @@ export function addressOf({ page, query, step }) {
 export function eventsOf(text) {
   const parts = text.replaceAll("\r\n", "\n").split("\n\n"), rest = parts.pop();
   const events = parts.map((part) => {
-    const found = { event: "message", data: "" };
+    const fields = { event: "message", data: "" };
     for (const line of part.split("\n")) {
       const [, name, value] = /^(\w+): ?(.*)$/.exec(line) || [];
-      if (name) found[name] = value;
+      if (name) fields[name] = value;
     }
-    return found;
+    return fields;
   });
   return [events.filter(({ data }) => data), rest];
 }
 
 // Votes by option; `known` after the answer.
-export const counted = (question, told) => ({ ...tallied(question, told ?? {}), known: told?.answer !== undefined });
+export const counted = (question, roomQuestion) => ({ ...tallied(question, roomQuestion ?? {}), known: roomQuestion?.answer !== undefined });
 
 export const have = (voted, from) => (voted ? `${voted}${from > voted ? ` of ${from}` : ""} ${voted === 1 && !(from > voted) ? "has" : "have"} voted` : "No votes yet");
 
 // The result as one sentence.
-export function result(question, told) {
-  const { rows, voted, known } = counted(question, told), { votes } = rows.find(({ right }) => right);
-  const begins = voted && known ? `${votes} of ${voted} said` : "The answer is";
-  return `${begins} “${question.answer}”${voted && known ? ";" : ":"} ${question.gave}.`;
+export function result(question, roomQuestion) {
+  const { rows, voted, known: isRevealed } = counted(question, roomQuestion), { votes } = rows.find(({ right }) => right);
+  const begins = voted && isRevealed ? `${votes} of ${voted} said` : "The answer is";
+  return `${begins} “${question.answer}”${voted && isRevealed ? ";" : ":"} ${question.gave}.`;
 }
 
 // Votes for other words as one sentence, or empty.

@@ -5,31 +5,31 @@ const RETRY_MS = [1000, 2000, 4000, 8000]; // ms before a failed request is repe
 
 // `send` gets the changes and returns true if they arrived or never can; `later` is setTimeout.
 export function sending({ send, later = (call, ms) => setTimeout(call, ms), now = () => performance.now() }) {
-  let wanted = {}, planned = false, busy = false, failed = 0, free = 0;
+  let pending = {}, planned = false, busy = false, failed = 0, free = 0;
   const plan = () => {
-    if (planned || busy || !Object.keys(wanted).length) return;
+    if (planned || busy || !Object.keys(pending).length) return;
     planned = true;
     later(run, Math.max(0, free - now()));
   };
   async function run() {
     planned = false;
-    const change = wanted;
+    const change = pending;
     if (!Object.keys(change).length) return;
-    wanted = {};
+    pending = {};
     busy = true;
     free = now() + PAUSE_MS;
-    const done = await send(change);
+    const isSent = await send(change);
     busy = false;
-    if (done) failed = 0;
+    if (isSent) failed = 0;
     else {
-      wanted = { ...change, ...wanted };
+      pending = { ...change, ...pending };
       free = now() + RETRY_MS[Math.min(failed, RETRY_MS.length - 1)];
       failed += 1;
     }
     plan();
   }
   return {
-    show(change) { wanted = { ...wanted, ...change }; plan(); },
-    forget() { wanted = {}; },
+    show(change) { pending = { ...pending, ...change }; plan(); },
+    forget() { pending = {}; },
   };
 }

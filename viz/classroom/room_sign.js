@@ -2,7 +2,7 @@
 
 import { button, mounted, unmounted } from "../kit/mount.js";
 import { follow, spaced } from "./room_parts.js";
-import { askFor, followRoom, roomNow } from "./room_told.js";
+import { askFor, followRoom, roomNow } from "./room_state.js";
 
 export default function ({ data, parentElement }) {
   const { root, state, first } = mounted({ data, parentElement }, ".room-sign");

@@ -8,10 +8,10 @@ const WAIT_MS = [1000, 2000, 4000, 8000]; // ms
 const PATIENCE = 10_000; // ms
 
 // One request: its status (0 if the server is unreachable) and text.
-export async function asked({ code, secret }, what, said) {
+export async function request({ code, secret }, what, content) {
   const headers = { "Content-Type": "application/json", Authorization: `Bearer ${secret}` };
   try {
-    const answer = await fetch(`/rooms/${code}${what}`, { method: said ? "POST" : "GET", headers, body: said && JSON.stringify(said), signal: AbortSignal.timeout(PATIENCE) });
+    const answer = await fetch(`/rooms/${code}${what}`, { method: content ? "POST" : "GET", headers, body: content && JSON.stringify(content), signal: AbortSignal.timeout(PATIENCE) });
     return { status: answer.status, text: await answer.text() };
   } catch {
     return { status: 0, text: "" };
@@ -19,7 +19,7 @@ export async function asked({ code, secret }, what, said) {
 }
 
 // Follows a room until it ends: calls `told` with its state, `away` with true or false for the connection, `gone` at the end.
-export function following(held, { told, away, gone }) {
+export function following(room, { told: onNews, away: onAway, gone: onEnd }) {
   let ended = false, tries = 0, stop = null, again = null, silence = null, signed = performance.now();
   const alive = () => { clearTimeout(silence); silence = setTimeout(() => stop?.abort(), SILENT); };
 
@@ -27,20 +27,20 @@ export function following(held, { told, away, gone }) {
   function sign() {
     if (performance.now() - signed < SIGN) return;
     signed = performance.now();
-    asked(held, "/here", {});
+    request(room, "/here", {});
   }
 
   async function open() {
     stop = new AbortController();
     alive();
     try {
-      const answer = await fetch(`/rooms/${held.code}/events`, { headers: { Authorization: `Bearer ${held.secret}` }, signal: stop.signal });
-      if ([400, 403, 404].includes(answer.status)) { finish(); gone(); return; }
+      const answer = await fetch(`/rooms/${room.code}/events`, { headers: { Authorization: `Bearer ${room.secret}` }, signal: stop.signal });
+      if ([400, 403, 404].includes(answer.status)) { finish(); onEnd(); return; }
       if (answer.ok) await read(answer.body.pipeThrough(new TextDecoderStream()).getReader());
     } catch { /* tried again */ }
     clearTimeout(silence);
     if (ended) return;
-    if (tries) away(true); // a single failure is not reported
+    if (tries) onAway(true); // a single failure is not reported
     again = setTimeout(open, WAIT_MS[Math.min(tries, WAIT_MS.length - 1)]);
     tries += 1;
   }
@@ -55,9 +55,9 @@ export function following(held, { told, away, gone }) {
       const [events, rest] = eventsOf(text + value);
       text = rest;
       for (const { event, data } of events) {
-        if (event === "ended") { finish(); gone(); return; }
-        if (tries) { tries = 0; away(false); }
-        told(JSON.parse(data));
+        if (event === "ended") { finish(); onEnd(); return; }
+        if (tries) { tries = 0; onAway(false); }
+        onNews(JSON.parse(data));
       }
     }
   }

@@ -235,7 +235,7 @@ HOME = Path(__file__).with_name("ready")
 
 
 @cache
-def ready() -> dict[str, Talk]:
+def ready_talks() -> dict[str, Talk]:
     """Returns the talks shipped with the lab, by name."""
     return {name: read((HOME / f"{name}.json").read_bytes(), name) for name in READY}
 
@@ -246,7 +246,7 @@ def find_talk(text: str) -> tuple[Talk | None, str]:
     if not text:
         return None, ""
     if not text.startswith(OWN):
-        if talk := ready().get(text):
+        if talk := ready_talks().get(text):
             return talk, ""
         return None, f"There is no talk “{text[:40]}”; expected {', '.join(READY)} or a link with a talk."
     try:

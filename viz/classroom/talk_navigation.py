@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 
-from viz.classroom import talk as known
-from viz.classroom.talk import AROUND, OWN, Talk, make_stop, pack
+from viz.classroom.talk import AROUND, OWN, Talk, find_talk, make_stop, pack
 from viz.state import navigation, session
 from viz.state.fields import fields
 from viz.state.view import View
@@ -16,7 +15,7 @@ ENDED, PANEL, MINE = "end of the talk", "present panel", "own talk"
 
 def talk_of(view: View) -> Talk | None:
     """Returns the current talk, or None."""
-    return known.find_talk(view.talk)[0]
+    return find_talk(view.talk)[0]
 
 
 def move_by(by: int) -> None:

@@ -10,9 +10,9 @@ export default function ({ data, parentElement, setTriggerValue }) {
   const where = number ? `${number} of ${count}` : count ? `${count} stops` : "";
   place.append(element("b", "", where), ...(data.large ? [] : [` ${data.title}`]));
   const alone = number === 1 && count === 1 ? "Page keys change the stop, arrows the step." : "";
-  const said = element("p", "said", data.ended ? ENDS[data.ended] : number || !count ? alone : data.large ? "Page down starts." : "Next starts.");
-  said.setAttribute("role", "status");
-  words.append(...(data.large ? [line] : [place, line]), ...data.faults.map((fault) => element("p", "fault", fault)), said);
+  const note = element("p", "said", data.ended ? ENDS[data.ended] : number || !count ? alone : data.large ? "Page down starts." : "Next starts.");
+  note.setAttribute("role", "status");
+  words.append(...(data.large ? [line] : [place, line]), ...data.faults.map((fault) => element("p", "fault", fault)), note);
   const way = (name, text, does, off) => Object.assign(button(name, data.large ? text.replace(/\w+| /g, "") : text, does), { disabled: off, ariaLabel: text.replace(/[‹›]/g, "").trim() });
   const ways = element("nav", "ways");
   ways.setAttribute("aria-label", "Talk");

@@ -6,9 +6,8 @@ from typing import Any
 
 import streamlit as st
 
-from viz.classroom import talk as known
 from viz.classroom import talk_navigation
-from viz.classroom.talk import Talk, too_long
+from viz.classroom.talk import Talk, find_talk, too_long
 from viz.kit import mount
 from viz.state import session
 from viz.state.view import View
@@ -23,7 +22,7 @@ def talk_strip() -> None:
     view = session.current_view()
     if not view.talk:
         return
-    talk, fault = known.find_talk(view.talk)
+    talk, fault = find_talk(view.talk)
     events = {
         "go": (mount.one_of((1, -1)), talk_navigation.move_by),
         "leave": (mount.pressed, lambda: talk_navigation.choose("")),

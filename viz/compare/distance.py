@@ -23,7 +23,6 @@ from model.readings.heads.trace_comparison import (
 from model.trace import Site, Trace, View
 
 if TYPE_CHECKING:
-    from model.trace import Site
     from viz.compare.pair import Pair, Side
 
 

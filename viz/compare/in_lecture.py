@@ -10,28 +10,20 @@ from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
-from model.edits.kinds import PatchZ
+from model.edits.kinds import Edit, Labels, PatchZ
 from model.inference.predictions import changed_words
 from viz import cache, computations
 from viz.classroom import lecture
-from viz.classroom import lecture as letters
-from viz.classroom import lecture as notes
 from viz.compare import choices, distance, patch_grids, patching_part, side_by_side
-from viz.compare import patch_grids as patch_texts
 from viz.compare.pair import DIFFERENCES, NotChosenError, Pair, PairError, pair
 from viz.kit import controls, lazy, site_texts
 from viz.kit.page_context import LecturePlaces, PageContext
 from viz.state import session
-from viz.state.view import without_edits
+from viz.state.view import View, without_edits
 
 if TYPE_CHECKING:
-    from model.edits.kinds import Edit, Labels
     from model.experiments.patching import Patching
     from model.text.tokenizer import Tokenizer
-    from viz import cache
-    from viz.compare.pair import Pair
-    from viz.kit.page_context import PageContext
-    from viz.state.view import View
 
 PATCHING_PICTURES = ("encoder", "heads", "decoder")  # whose pieces, in the order of the view's `large`
 WALKED = 12  # pieces that are walked through by key, those that do most
@@ -61,12 +53,12 @@ def draw_patching(shown: PageContext, pair: Pair) -> None:
         site_texts.fault(str(fault))
         return
     first, second = (cache.analyse(request, view.device) for request in requests)
-    tokens = patch_texts.names(question, loaded.target_tokenizer)
+    tokens = patch_grids.names(question, loaded.target_tokenizer)
     own = first.trace.outputs.ids
     rows = (("this one", own), ("the other", second.trace.outputs.ids), ("patched", patched.trace.outputs.ids))
     large = {
         "picture": PATCHING_PICTURES[number - 1],
-        "asked": patch_texts.asked(question, tokens),
+        "asked": patch_grids.asked(question, tokens),
         "rows": [[name, _marked(ids, own, loaded.target_tokenizer)] for name, ids in rows],
         "told": _told(found, edits, first.labels),
     }
@@ -78,8 +70,8 @@ def draw_patching(shown: PageContext, pair: Pair) -> None:
 def _told(found: Patching, edits: Sequence[Edit], labels: Labels) -> str:
     """What is put in, and how far it leads where that was measured alone."""
     value = dict(found.patches).get(edits[0]) if len(edits) == 1 else None
-    put = "; ".join(patch_texts.told(edit, labels) for edit in edits)
-    return f"Put in: {put}" + ("." if value is None else f". {patch_texts.far(found, value)}.")
+    put = "; ".join(patch_grids.told(edit, labels) for edit in edits)
+    return f"Put in: {put}" + ("." if value is None else f". {patch_grids.far(found, value)}.")
 
 
 def _ranked(found: Patching, picture: str) -> list[Edit]:
@@ -99,7 +91,7 @@ def _marked(ids: Sequence[int], own: Sequence[int], tokenizer: Tokenizer) -> lis
 
 def _keys(ranked: list[Edit], usual: Edit) -> None:
     lecture.add_walk_keys("the next piece", "the piece before", partial(_walk, ranked[:WALKED], usual))
-    lecture.add_key(letters.INNER, "encoder, heads, decoder", _turn_patching, quiet=True)
+    lecture.add_key(lecture.INNER, "encoder, heads, decoder", _turn_patching, quiet=True)
 
 
 def _walk(known: list[Edit], usual: Edit, by: int) -> None:
@@ -127,7 +119,7 @@ def draw(shown: PageContext) -> None:
     """Both sides as one large picture, or one sentence that says why there is no second side."""
     places, view = shown.places, shown.view
     assert isinstance(places, LecturePlaces)
-    notes.draw(shown)
+    lecture.draw(shown)
     with places.notes:
         controls.target_note(view)
     found: Pair | None = None
@@ -141,8 +133,8 @@ def draw(shown: PageContext) -> None:
             site_texts.fault(str(fault))
     with places.bar:
         _controls(shown, found)
-    lecture.add_key(letters.DIFFERS, "another thing differs", partial(_turn, shown.page_data), quiet=True)
-    lecture.add_key(letters.PICTURE, ", ".join((*PICTURES, PATCHING)).lower(), _next_picture, quiet=True)
+    lecture.add_key(lecture.DIFFERS, "another thing differs", partial(_turn, shown.page_data), quiet=True)
+    lecture.add_key(lecture.PICTURE, ", ".join((*PICTURES, PATCHING)).lower(), _next_picture, quiet=True)
     if found is None:
         return
     with places.body:
@@ -209,8 +201,8 @@ def _picture(shown: PageContext, found: Pair) -> None:
         draw_patching(shown, found)
         return
     number = _number(view)
-    lecture.add_key(letters.FURTHEST, "the head where both differ most", partial(side_by_side.furthest, found), quiet=True)
+    lecture.add_key(lecture.FURTHEST, "the head where both differ most", partial(side_by_side.furthest, found), quiet=True)
     kinds = [grid.kind for grid in distance.grids(found)]
     if len(kinds) > 1 and view.differs != "head":
-        lecture.add_key(letters.KIND, "the next kind of attention", partial(_next_kind, kinds), quiet=True)
+        lecture.add_key(lecture.KIND, "the next kind of attention", partial(_next_kind, kinds), quiet=True)
     side_by_side.picture(shown, found, list(PICTURES.values())[number - 1])

@@ -8,7 +8,6 @@ import html
 from viz import theme
 from viz.cache import PageData
 from viz.compare import distance, side_by_side
-from viz.compare import distance as texts
 from viz.compare.pair import Pair, pair
 from viz.kit.offline_parts import HtmlExport, Part
 from viz.state.view import View
@@ -25,8 +24,8 @@ def parts(page_data: PageData, found: Pair, view: View, mode: theme.Mode) -> tup
 
 def _told(page_data: PageData, found: Pair) -> tuple[str, ...]:
     """The answer in a line, and what has no partner, as on the page."""
-    notes = (texts.tie(found), texts.partner_text(found))
-    return texts.verdict(found), *(f"<p>{html.escape(note)}</p>" for note in notes if note)
+    notes = (distance.tie(found), distance.partner_text(found))
+    return distance.verdict(found), *(f"<p>{html.escape(note)}</p>" for note in notes if note)
 
 
 TAKEN = HtmlExport(

@@ -17,11 +17,9 @@ from model.inference.predictions import changed_words
 from model.io import numbers
 from model.trace import SITE_KINDS, site_kind
 from viz import theme
-from viz.kit import mount
-from viz.kit import site_texts as shared_texts
+from viz.kit import mount, site_texts
 
 if TYPE_CHECKING:
-    from model.edits.kinds import Edit
     from model.experiments.patching import Patching, PatchingRequest
     from model.inference.analysis import Analysis
     from model.text.tokenizer import Tokenizer
@@ -121,7 +119,7 @@ def alignment(question: PatchingRequest, own: Sequence[str], theirs: Sequence[st
     here = [own[n] for n in real if question.partners[n] is None]
     there = [theirs[n] for n in range(len(theirs)) if n not in question.partners]
     told = [f"{_some([f'“{mine}” takes from “{its}”' for mine, its in pairs if mine != its])}"]
-    told += [f"without a partner, so left as it was: {_some(here)}"] * bool(here)
+    told += [f"not changed, no match in the other sentence: {_some(here)}"] * bool(here)
     told += [f"in the other sentence without a partner, so never put in: {_some(there)}"] * bool(there)
     found = "; ".join(filter(None, told))
     return f"Tokens are paired by the longest common part: {found}." if found else ""
@@ -229,7 +227,7 @@ def compared(first: Analysis, second: Analysis, patched: Analysis | None, tokeni
 
 def _marked(ids: Sequence[int], against: Sequence[int], tokenizer: Tokenizer) -> str:
     changed = changed_words(against, ids)[1] if against else [False] * len(ids)
-    return shared_texts.marked(tokenizer.segments(ids), changed, "is") or ("&nbsp;" if not ids else shared_texts.EMPTY)
+    return site_texts.marked(tokenizer.segments(ids), changed, "is") or ("&nbsp;" if not ids else site_texts.EMPTY)
 
 
 def effect(found: Patching, edits: Sequence[Edit], value: float, labels: Labels, is_other: bool, turned: bool) -> str:

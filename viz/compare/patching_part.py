@@ -12,11 +12,10 @@ import numpy as np
 import streamlit as st
 
 from model.edits.intervention import BASELINE, Intervention
-from model.edits.kinds import Labels, parse
+from model.edits.kinds import Edit, Labels, parse
 from model.inference.request import Request
 from viz import cache, computations
 from viz.compare import patch_grids
-from viz.compare import patch_grids as patch_texts
 from viz.compare.pair import Pair
 from viz.kit import site_texts
 from viz.kit.page_context import PageContext
@@ -24,7 +23,6 @@ from viz.state import navigation, session
 from viz.state.view import with_intervention, without_edits
 
 if TYPE_CHECKING:
-    from model.edits.kinds import Edit
     from model.experiments.patching import Patching, PatchingRequest
     from model.inference.analysis import Analysis
 
@@ -50,15 +48,15 @@ def draw(shown: PageContext, pair: Pair) -> None:
         return
     first, second = (cache.analyse(request, view.device) for request in requests)
     if pair.first.request.intervention:
-        site_texts.note(patch_texts.WITHOUT)
-    tokens = patch_texts.names(question, loaded.target_tokenizer)
-    why = "" if view.patched_step else patch_texts.why_here(first.translation == second.translation)
+        site_texts.note(patch_grids.WITHOUT)
+    tokens = patch_grids.names(question, loaded.target_tokenizer)
+    why = "" if view.patched_step else patch_grids.why_here(first.translation == second.translation)
     _step(question, first.labels, why)
-    if told := patch_texts.alignment(question, first.labels.source, second.labels.source):
+    if told := patch_grids.alignment(question, first.labels.source, second.labels.source):
         site_texts.note(told)
     with st.container(key="patched"):
         answer, three, effect = st.container(key="patch_answer"), st.empty(), st.container(key="patch_effect")
-    show = partial(patch_texts.compared, first, second, tokenizer=loaded.target_tokenizer, code=_language(pair))
+    show = partial(patch_grids.compared, first, second, tokenizer=loaded.target_tokenizer, code=_language(pair))
     with three:
         site_texts.write(show(None))
     cells = st.container(key="patch_cells")
@@ -69,7 +67,7 @@ def draw(shown: PageContext, pair: Pair) -> None:
     edits = view.patched.edits or found.best
     with answer:
         probabilities = np.exp(first.trace.log_probs[question.step, list(question.tokens)])
-        told = patch_texts.answer(found, tokens, first.labels, patch_texts.tie(*probabilities))
+        told = patch_grids.answer(found, tokens, first.labels, patch_grids.tie(*probabilities))
         site_texts.write(f'<div class="lab-answer" role="status">{"<br>".join(map(html.escape, told))}</div>')
     with cells:
         data = patch_grids.payload(found, first.labels, tuple(edit.code for edit in edits), shown.mode)
@@ -111,7 +109,7 @@ def _effect(shown: PageContext, found: Patching, request: Request, said: str, ot
     if not (edits := request.intervention.edits):
         return
     with st.container(key="patch_effect_row", horizontal=True, vertical_alignment="center", gap="small"):
-        site_texts.label(patch_texts.effect(found, edits, first - second, given.labels, turned and said == other, turned))
+        site_texts.label(patch_grids.effect(found, edits, first - second, given.labels, turned and said == other, turned))
         step = found.request.step + 1
         st.button("Open in What if", key="patch what if", on_click=_open, args=(request.intervention, step), type="tertiary")
         if shown.view.patched.edits:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import streamlit as st
@@ -19,14 +19,10 @@ from model.readings.heads.trace_comparison import align, common_difference
 from model.trace import View
 from viz import theme
 from viz.compare import distance
-from viz.compare import distance as compare_texts
-from viz.compare.pair import Pair
+from viz.compare.pair import Pair, Side
 from viz.kit import mount, site_texts
 from viz.kit.page_context import PageContext
 from viz.state import session
-
-if TYPE_CHECKING:
-    from viz.compare.pair import Pair, Side
 
 
 def payload(
@@ -61,7 +57,7 @@ def payload(
         ],
         "chosen": [chosen.site.kind, chosen.site.layer + 1, None if chosen.head is None else chosen.head + 1],
         "kind": kind,
-        "title": compare_texts.maps_title(pair),
+        "title": distance.maps_title(pair),
         "scale": list(theme.scale(kind, mode)),
         "diverging": list(theme.diverging(mode)),
         "large": large,
@@ -190,15 +186,15 @@ def draw(shown: PageContext, pair: Pair) -> None:
     grids = distance.grids(pair)
     most = distance.most(grids)
     with st.container(key="compare_verdict", horizontal=True, vertical_alignment="bottom", gap="small"):
-        site_texts.write(compare_texts.verdict(pair), inline=True)
-        if told := compare_texts.tie(pair):
+        site_texts.write(distance.verdict(pair), inline=True)
+        if told := distance.tie(pair):
             site_texts.label(told, title=f"{NEAR_TIE[:1].upper()}{NEAR_TIE[1:]}.")
     with st.container(key="compare_most", horizontal=True, vertical_alignment="center", gap="small"):
-        lead, measured = compare_texts.unlike(pair, most)
+        lead, measured = distance.unlike(pair, most)
         site_texts.label(lead)
         if most is not None and measured:
             place = most.site.kind, most.site.layer + 1, most.head + 1
-            name = compare_texts.place(most.site, most.head)
+            name = distance.place(most.site, most.head)
             st.button(name, key="largest difference", type="tertiary", on_click=session.change, kwargs=chosen(pair, *place))
             site_texts.label(measured, "total variation distance")
     side_by_side(
@@ -206,16 +202,16 @@ def draw(shown: PageContext, pair: Pair) -> None:
         on_step=lambda step: session.change(step=step),
         on_place=lambda *place: session.change(**chosen(pair, *place)),
     )
-    if told := compare_texts.partner_text(pair):
+    if told := distance.partner_text(pair):
         site_texts.note(told)
 
 
 def picture(shown: PageContext, pair: Pair, name: str) -> None:
     """One picture over the whole screen, by its name: the maps, their difference, or how far apart all heads are."""
     grids = distance.grids(pair)
-    told = (*pair.faults, compare_texts.tie(pair) if name == "maps" else "")
-    most = " ".join(filter(None, told)) or compare_texts.most_unlike(distance.most(grids))
-    large = {"picture": name, "answer": compare_texts.said(pair), "most": most}
+    told = (*pair.faults, distance.tie(pair) if name == "maps" else "")
+    most = " ".join(filter(None, told)) or distance.most_unlike(distance.most(grids))
+    large = {"picture": name, "answer": distance.said(pair), "most": most}
     side_by_side(
         payload(pair, grids, shown.view.step, shown.mode, large),
         on_step=lambda step: session.change(step=step),

@@ -14,7 +14,7 @@ from model.config import MAX_TOKENS
 from model.decoding.hypotheses import Tree, length_penalty
 from model.decoding.strategy import MAX_SEED, STRATEGIES
 from model.inference.predictions import likelier
-from viz.decoding_steps import decoding_texts as translate_texts
+from viz.decoding_steps import decoding_texts
 from viz.decoding_steps.surprise_figure import surprise_chart
 from viz.kit import controls, mount, site_texts
 from viz.state import session
@@ -28,7 +28,6 @@ from viz.state.view import (
 )
 
 if TYPE_CHECKING:
-    from model.decoding.hypotheses import Tree
     from model.inference.analysis import Analysis
     from model.task import Task
     from model.text.tokenizer import Tokenizer
@@ -101,7 +100,7 @@ def strategy(view: View, task: Task) -> None:
         "Strategy",
         strategies(),
         required=True,
-        format_func=translate_texts.strategy_title,
+        format_func=decoding_texts.strategy_title,
         label_visibility="collapsed",
         **session.bind("strategy", "strategy", chosen, write=_choose),
     )
@@ -111,7 +110,7 @@ def strategy(view: View, task: Task) -> None:
         if draws:
             st.button("Draw again", key="draw", width="stretch", on_click=draw_again, help="Draws with the next seed")
             _inputs(view, names)
-        site_texts.note(translate_texts.strategy_note(chosen, task.made), "token", "beam", "log-probability")
+        site_texts.note(decoding_texts.strategy_note(chosen, task.made), "token", "beam", "log-probability")
         if not draws:
             _inputs(view, names)
 
@@ -142,7 +141,7 @@ def _fields(*names: str, view: View) -> None:
         with column:
             complaint = session.complaint(name)
             shown = complaint[0] if complaint else f"{getattr(view, name):g}"
-            st.text_input(translate_texts.FIELDS[name][1], **session.bind(f"field {name}", name, shown, _reader(name)))
+            st.text_input(decoding_texts.FIELDS[name][1], **session.bind(f"field {name}", name, shown, _reader(name)))
     for name in names:
         if complaint := session.complaint(name):
             site_texts.note(f"{complaint[1]} The picture keeps {getattr(view, name):g}.", warn=True)
@@ -153,7 +152,7 @@ def _reader(name: str) -> Callable[[str], Any]:
         try:
             return fields(View)[name].value.read(typed.strip().replace(",", "."))
         except ValueError as expected:
-            raise ValueError(translate_texts.unusable(name, typed, str(expected))) from None
+            raise ValueError(decoding_texts.unusable(name, typed, str(expected))) from None
 
     return read
 
@@ -165,7 +164,7 @@ def _inputs(view: View, names: Sequence[str]) -> None:
         st.slider("Temperature", 0.0, MAX_TEMPERATURE, step=0.05, **bound)
     if "top_p" in names:
         st.slider("Top-p", 0.01, 1.0, step=0.01, **session.bind("top_p", "top_p", float(view.top_p)))
-    if written := [name for name in names if name in translate_texts.FIELDS]:
+    if written := [name for name in names if name in decoding_texts.FIELDS]:
         _fields(*written, view=view)
 
 
@@ -193,7 +192,7 @@ def more(view: View, analysis: Analysis) -> None:
             label_visibility="collapsed",
             **session.bind("more pick", "more", view.more),
         )
-        site_texts.label(translate_texts.came_to_an_end(analysis))
+        site_texts.label(decoding_texts.came_to_an_end(analysis))
 
 
 def guessing(view: View) -> None:
@@ -245,9 +244,9 @@ def _surprise(page_data: PageData, own: Callable[[], Analysis], mode: theme.Mode
         for best in likelier(trace.log_probs, trace.outputs.ids)
     ]
     sums = analysis.log_prob, own().log_prob
-    translate_texts.surprise(bits, trace.outputs.labels, rather, sums, analysis.task.made, analysis.begun, analysis.scored)
+    decoding_texts.surprise(bits, trace.outputs.labels, rather, sums, analysis.task.made, analysis.begun, analysis.scored)
     chart = surprise_chart(trace.outputs.labels, bits, rather, mode, height)
-    alt = translate_texts.surprise_alt(bits, trace.outputs.labels)
+    alt = decoding_texts.surprise_alt(bits, trace.outputs.labels)
     st.plotly_chart(chart, theme=None, key="surprise", config=controls.chart_config("Surprise of each token"), alt=alt)
 
 
@@ -338,8 +337,8 @@ def sentences(view: View, page_data: PageData, language: str) -> None:
                         on_click=session.change,
                         kwargs={"sentence": number},
                     )
-                    translate_texts.pair(sentence, "…" if view.guess else said, language, number == chosen)
+                    decoding_texts.pair(sentence, "…" if view.guess else said, language, number == chosen)
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-            site_texts.label(translate_texts.sentences(view, page_data.analysis))
+            site_texts.label(decoding_texts.sentences(view, page_data.analysis))
             other = "Read as one sentence" if view.split else "Split into sentences"
             st.button(other, key="split", type="tertiary", on_click=session.change, kwargs={"split": not view.split})

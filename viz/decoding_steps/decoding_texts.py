@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 from model.config import MAX_TOKENS
 from model.decoding.strategy import strategy
-from model.inference.decisions import turns
+from model.inference.decisions import Turn, turns
 from model.io import numbers
-from model.task import TRANSLATES
+from model.task import TRANSLATES, Task
 from viz.kit import site_texts
 from viz.state.view import YOURS, View
 
@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     import numpy as np
 
     from model.inference.analysis import Analysis
-    from model.inference.decisions import Turn
-    from model.task import Task
 
 FIELDS = {  # control: its name in a sentence, its label
     "width": ("beam's width", "Width"),
@@ -55,7 +53,7 @@ def came_to_an_end(analysis: Analysis) -> str:
     branch = len(analysis.branch or ()) > analysis.begun
     if analysis.hypothesis is None or analysis.hypothesis.finished:
         after = f"after {new - 1}" if new > 1 else "at once"
-        return f"tokens at most{' from the branch on' * branch}: it ended by itself {after}, with </s>"
+        return f"tokens at most{' from the branch on' * branch}: the model ended {after}, with </s>"
     if size == MAX_TOKENS:
         return f"tokens: stopped after {new}, the window of {MAX_TOKENS} is full"
     return f"tokens from the branch on: stopped after {new} in all" if branch else f"tokens: stopped after {new}"
@@ -81,7 +79,7 @@ def surprise(
     worst = begun + int(bits[begun:].argmax())
     given, own = map(numbers.decimal, sums)
     best = rather[worst]
-    expected = f"it expected “{best[0]}” ({best[1]:.2f})" if best else "its first choice all the same"
+    expected = f"it expected “{best[0]}” ({best[1]:.2f})" if best else "still its first choice"
     token = f'<b class="lab-token">{html.escape(labels[worst])}</b>'
     site_texts.write(
         f'<p class="lab-note">Summed {html.escape(scored)} <b>{given}</b>; the model\'s own {made} has <b>{own}</b>. '

@@ -12,7 +12,7 @@ import streamlit as st
 from model.inference.request import Request
 from model.trace import Site
 from viz import cache, computations, theme
-from viz.decoding_steps import decoding_texts as translate_texts
+from viz.decoding_steps import decoding_texts
 from viz.kit import controls, file_maps, mount, sides, site_texts
 from viz.kit.chart_figures import change_chart
 from viz.kit.heatmap_figures import attention_map, mask_map
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from model.checkpoint import Checkpoint
     from model.inference.analysis import Analysis
-    from model.trace import View as Map
+    from model.trace import View as TraceView
 
 MAP_HEIGHT = 236
 CHART_HEIGHT = 210
@@ -49,7 +49,7 @@ def draw(analysis: Analysis, view: View, mode: theme.Mode) -> None:
             st.plotly_chart(figure, theme=None, height="stretch", key=f"map-{kind}", config=config, alt=alt)
     step_rows(view.step, follow=True)
     padded = computations.target_padding(analysis.request, view.device)
-    translate_texts.map_caption(analysis, view.show, blank, padded.pads if padded else 0)
+    decoding_texts.map_caption(analysis, view.show, blank, padded.pads if padded else 0)
 
 
 @cached_figure
@@ -68,7 +68,7 @@ def one_map(
     return figure, site_texts.map_alt(seen, site, head, show)
 
 
-def seen_map(analysis: Analysis, device: str, site: Site, head: int | None) -> tuple[Map, np.ndarray | None]:
+def seen_map(analysis: Analysis, device: str, site: Site, head: int | None) -> tuple[TraceView, np.ndarray | None]:
     """A map, and the mask there without the edits; with the padding that follows the target in its batch, if any."""
     padded = computations.target_padding(analysis.request, device) if site.of.queries == "target" else None
     if padded is None:
@@ -78,7 +78,7 @@ def seen_map(analysis: Analysis, device: str, site: Site, head: int | None) -> t
 
 def draw_changes(analysis: Analysis, loaded: Checkpoint, mode: theme.Mode) -> None:
     """What the edits did: both translations where tokens were chosen anew, and the probability of every token."""
-    translate_texts.change_heading(analysis)
+    decoding_texts.change_heading(analysis)
     site_texts.changed_decisions(analysis, loaded.answers)
     if analysis.request.mode == "again":
         site_texts.both_translations(analysis, loaded)

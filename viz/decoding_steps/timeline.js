@@ -2,7 +2,7 @@
 
 import { element, focusOf, isNews, mounted, percent, refocus, REST_MS, tellStep, unmounted, button, drawing } from "../kit/mount.js";
 import { leftOut } from "../kit/pen.js";
-import { doubt, tellWhy, whyOf } from "./timeline_told.js";
+import { doubt, tellWhy, whyOf } from "./timeline_texts.js";
 import { scrolling } from "./timeline_scrolling.js";
 import { copyLink } from "../kit/copy_link_parts.js";
 import { fitted, fittedText, icon, iconButton, listen, lookedAt, meter, nextBlank, stageOf, swatch, unlisten, words, yielded } from "./timeline_parts.js";

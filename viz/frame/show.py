@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import logging
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from copy import copy
-from functools import cache as cache_of_process
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,8 +19,7 @@ from viz.classroom import lecture, present, room_panel
 from viz.kit import controls, edit_list, site_texts
 from viz.kit.page_context import PageContext, Places
 from viz.save import save, saved_files
-from viz.state import navigation as visit
-from viz.state import session, work_queue
+from viz.state import navigation, session, work_queue
 from viz.state.view import View
 
 if TYPE_CHECKING:
@@ -88,7 +87,7 @@ def show(
         in_lecture: draws one large picture with a place for controls in lecture mode.
         of_sentence: True if lecture mode shows the box of the sentence.
     """
-    visit.switch_page()
+    navigation.switch_page()
     view, faults = session.open_view(name)
     lecture.reset_keys()
     task = cache.task(view.checkpoint, view.device)
@@ -159,7 +158,7 @@ def shows_errors() -> bool:
     return st.get_option("client.showErrorDetails") == "full"
 
 
-@cache_of_process
+@functools.cache
 def _pages(home: Path, declared: tuple[pages.Page, ...]) -> tuple[StreamlitPage, ...]:
     """Returns all pages; their files are looked up once."""
     first, *others = declared
@@ -169,11 +168,11 @@ def _pages(home: Path, declared: tuple[pages.Page, ...]) -> tuple[StreamlitPage,
     )
 
 
-def navigation(home: Path) -> StreamlitPage:
+def draw_navigation(home: Path) -> StreamlitPage:
     """Draws the navigation and returns the page of this run. A hidden page handles an unknown address."""
     task = cache.task(session.incoming_checkpoint(), session.current_view().device)
     entries = [copy(page) for page in _pages(home, pages.for_task(task))]  # a run marks its page
-    if (name := visit.unknown_page_name()) and "/" not in name:
-        back = partial(visit.go_to_first_page, name)
+    if (name := navigation.unknown_page_name()) and "/" not in name:
+        back = partial(navigation.go_to_first_page, name)
         entries.append(st.Page(back, title=name, url_path=name, visibility="hidden"))
     return st.navigation(entries)

@@ -22,13 +22,13 @@ export default function ({ data, parentElement, setTriggerValue }) {
   };
 }
 
-function shown(node) { // to the side of the window nothing can be scrolled to
+function isVisible(node) { // to the side of the window nothing can be scrolled to
   const { left, right, width } = node.getBoundingClientRect();
   return width > 0 && right > 0 && left < innerWidth && node.checkVisibility?.({ visibilityProperty: true }) !== false;
 }
 
 function target(stop) {
-  for (const selector of stop.at) for (const node of document.querySelectorAll(selector)) if (shown(node)) return node;
+  for (const selector of stop.at) for (const node of document.querySelectorAll(selector)) if (isVisible(node)) return node;
   return null;
 }
 
@@ -46,11 +46,11 @@ function begin(state) {
 function end(state) {
   cancelAnimationFrame(state.frame);
   window.removeEventListener("keydown", state.pressed, true);
-  const held = state.card?.contains(document.activeElement);
+  const hadFocus = state.card?.contains(document.activeElement);
   state.card?.remove();
   state.ring?.remove();
   Object.assign(state, { at: -1, card: null, ring: null, waiting: 0 });
-  if (held) (state.back?.isConnected && state.back !== document.body ? state.back : state.opener).focus({ preventScroll: true });
+  if (hadFocus) (state.back?.isConnected && state.back !== document.body ? state.back : state.opener).focus({ preventScroll: true });
 }
 
 // Once a frame while the tour is on: whatever the page does, ring and card stay at their part of it.

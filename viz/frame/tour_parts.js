@@ -1,6 +1,6 @@
 // Where the tour's card stands, and how far its ring reaches: boxes in pixels of the window.
 
-const LEAST = 6; // of the ring, where nearly nothing is seen
+const MIN_SIZE = 6; // of the ring, where nearly nothing is seen
 const GAP = 12, EDGE = 8, AROUND = 5;
 
 const within = (value, low, high) => Math.max(low, Math.min(high, value));
@@ -25,6 +25,6 @@ export function ringed(box, card, room) {
     top: within(box.top - AROUND, 2, room.height - 2), bottom: within(box.bottom + AROUND, 2, room.height - 2),
   };
   const aside = card.left >= ring.right || card.left + card.width <= ring.left || card.top >= ring.bottom || card.top + card.height <= ring.top;
-  if (!aside) ring.bottom = Math.max(ring.top + LEAST, card.top - GAP);
+  if (!aside) ring.bottom = Math.max(ring.top + MIN_SIZE, card.top - GAP);
   return ring;
 }

@@ -5,26 +5,26 @@
 import { watchLabels } from "../kit/chart_labels.js";
 import { watchHistory } from "../kit/one_entry.js";
 import { watchPopovers } from "../kit/popovers.js";
-import { watchPointed } from "../save/pointed.js";
+import { watchPointed } from "../save/last_pointed.js";
 
 const watchers = new WeakMap();
 
-function shown() {
+function currentMode() {
   const rgb = getComputedStyle(document.querySelector(".stApp")).backgroundColor.match(/[\d.]+/g).map(Number);
   return 0.2126 * rgb[0] + 0.7152 * rgb[1] + 0.0722 * rgb[2] < 128 ? "dark" : "light";
 }
 
 export default function ({ data, parentElement, setStateValue }) {
-  let told = data.mode;
-  const tell = () => {
-    const mode = shown();
-    if (mode !== told) { told = mode; setStateValue("mode", mode); }
+  let reported = data.mode;
+  const report = () => {
+    const mode = currentMode();
+    if (mode !== reported) { reported = mode; setStateValue("mode", mode); }
   };
   watchers.get(parentElement)?.disconnect();
-  const watcher = new MutationObserver(() => requestAnimationFrame(tell));
+  const watcher = new MutationObserver(() => requestAnimationFrame(report));
   watcher.observe(document.querySelector(".stApp"), { attributes: true, attributeFilter: ["class", "style"] });
   watchers.set(parentElement, watcher);
-  tell();
+  report();
   const ends = [watchPopovers(), watchLabels(), watchPointed(), watchHistory()];
   return () => { watcher.disconnect(); watchers.delete(parentElement); for (const end of ends) end?.(); };
 }

@@ -40,7 +40,6 @@ from model.readings.heads.head_roles import match_roles
 from model.trace import KINDS, SITE_KINDS, Site, Trace, site_kind
 from viz import theme
 from viz.kit import mount, sides
-from viz.kit import mount as packed
 
 if TYPE_CHECKING:
     from model.text.alignments import Aligned
@@ -84,7 +83,7 @@ def grids(trace: Trace, mode: theme.Mode, aligned: Aligned | None = None) -> lis
                 "heads": heads,
                 "shape": list(patterns.shape[1:]),
                 **_packed(_levels(patterns, allowed)),
-                "allowed": packed.cells(allowed),
+                "allowed": mount.cells(allowed),
                 "places": [[site.layer + 1, head + 1] for site in sites for head in range(heads)],
                 "numbers": {name: [_number(value) for value in values] for name, values in numbers.items()},
                 "orders": {
@@ -167,7 +166,7 @@ def chosen(trace: Trace, norms: Mapping[Site, np.ndarray], view: View) -> dict[s
         "row": None if site_kind(view.kind).queries == "source" else drawn.rows[min(view.step, len(drawn.rows)) - 1],
         "rows": None if site_kind(view.kind).queries == "source" else list(drawn.rows),
         "agreement": {name: None if np.isnan(value) else round(value, 3) for name, value in agreed.items()},
-        "readings": {measure: packed.floats(each) for measure, each in readings.items()},
+        "readings": {measure: mount.floats(each) for measure, each in readings.items()},
         "mass": view.mass,
         "merge": view.merge,
         "hide": view.hide,
@@ -244,9 +243,9 @@ def together(trace: Trace, norms: Mapping[Site, np.ndarray], view: View) -> dict
 def _drawn(drawn: Detail) -> dict[str, Any]:
     return {
         "shape": list(drawn.values.shape),
-        "values": packed.floats(drawn.values),
-        "allowed": packed.cells(drawn.allowed),
-        "kept": packed.cells(drawn.lines),
+        "values": mount.floats(drawn.values),
+        "allowed": mount.cells(drawn.allowed),
+        "kept": mount.cells(drawn.lines),
     }
 
 

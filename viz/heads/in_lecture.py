@@ -9,15 +9,6 @@ from viz import theme
 from viz.classroom import (
     lecture,
 )
-from viz.classroom import (
-    lecture as letters,
-)
-from viz.classroom import (
-    lecture as notes,
-)
-from viz.classroom import (
-    lecture as pictures,
-)
 from viz.heads import all_heads, picture
 from viz.kit import controls
 from viz.kit.page_context import PageContext
@@ -35,7 +26,7 @@ def draw(shown: PageContext) -> None:
     drawn = dataclasses.replace(view, together=False, lecture=False, large=View.large, talk="", stop=0, room="")
     with shown.places.bar:
         _bar(view, large, kinds)
-    notes.draw(shown)
+    lecture.draw(shown)
     shown_heads = picture.thumbnails(request, view.device, shown.mode)
     data = picture.payload(request, view.device, drawn, shown.mode)
     with shown.places.body:
@@ -60,21 +51,21 @@ def _one(large: int) -> int:
 
 
 def _bar(view: View, large: int, kinds: tuple[str, ...]) -> None:
-    pictures.picture_buttons(LARGE, large)
+    lecture.picture_buttons(LARGE, large)
     controls.kind_pick(view, kinds)
 
 
 def _keys(view: View, large: int, kinds: tuple[str, ...], ordered: list[tuple[int, int]], two: bool) -> None:
     lecture.add_key(
-        letters.PICTURE,
+        lecture.PICTURE,
         f"the picture: {', '.join(name.lower() for name in LARGE)}",
-        lambda: pictures.next_picture(len(LARGE)),
+        lambda: lecture.next_picture(len(LARGE)),
         quiet=True,
     )
     if len(kinds) > 1:
         each = f"the attention: {', '.join(theme.SITE_NAMES[kind].lower() for kind in kinds)}"
         lecture.add_key(
-            letters.KIND,
+            lecture.KIND,
             f"{each}; all at once with all heads",
             lambda: session.change(**_next_kind(session.current_view(), large, kinds)),
             quiet=True,
@@ -83,13 +74,13 @@ def _keys(view: View, large: int, kinds: tuple[str, ...], ordered: list[tuple[in
     lecture.add_walk_keys(*walk, lambda by: _walk(session.current_view(), ordered, by))
     by = order_label(_next_order(view, two)).lower()
     lecture.add_key(
-        letters.ORDER, f"order the heads by: {by}", lambda: session.change(order=_next_order(session.current_view(), two))
+        lecture.ORDER, f"order the heads by: {by}", lambda: session.change(order=_next_order(session.current_view(), two))
     )
     merge = "pieces of words, or whole words"
-    lecture.add_key(letters.WORDS, merge, lambda: session.change(merge=not session.current_view().merge), quiet=True)
+    lecture.add_key(lecture.WORDS, merge, lambda: session.change(merge=not session.current_view().merge), quiet=True)
     if view.find is not None:
         lecture.add_key(
-            letters.CLEAR_SEARCH, "look for no two tokens any more", lambda: session.change(find=None), quiet=True
+            lecture.CLEAR_SEARCH, "look for no two tokens any more", lambda: session.change(find=None), quiet=True
         )
 
 

@@ -17,7 +17,7 @@ from model.export.csv_tables import (
 from model.readings.heads.head_maps import Pair, link_weights
 from model.readings.heads.head_metrics import METRICS, applicable_metrics, head_metrics
 from model.trace import Site, Trace
-from model.trace import View as Map
+from model.trace import View as TraceView
 from viz import computations
 from viz.heads.all_heads import drawn_map
 
@@ -33,7 +33,7 @@ def tables(shown: PageContext) -> tuple[Table, ...]:
     norms = computations.value_norms(shown.analysis.request, view.device)
     drawn = drawn_map(trace, norms, view, kind)[0]
     own = map_table(
-        f"{view.measure}-{_name(trace, view, kind)}", Map(drawn.values, drawn.allowed, drawn.queries, drawn.keys)
+        f"{view.measure}-{_name(trace, view, kind)}", TraceView(drawn.values, drawn.allowed, drawn.queries, drawn.keys)
     )
     return own, _numbers(trace, view)
 

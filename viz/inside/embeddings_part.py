@@ -13,7 +13,7 @@ import streamlit as st
 
 from model.config import CONTROL_TOKENS
 from model.io import numbers
-from model.readings.tokens.neighbours import RARE
+from model.readings.tokens.neighbours import RARE, Analogy, Neighbour, Side
 from model.text.languages import record_of
 from viz import cache, computations, theme
 from viz.inside.inside_figures import neighbours_chart
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     import plotly.graph_objects as go
 
     from model.checkpoint import Checkpoint
-    from model.readings.tokens.neighbours import Analogy, Neighbour, Side
     from model.text.tokenizer import Tokenizer
     from model.trace import Trace
 

@@ -13,9 +13,6 @@ from model.config import CONTROL_TOKENS
 from model.readings.tokens.neighbours import RARE
 from viz import computations
 from viz.classroom import lecture
-from viz.classroom import lecture as chart
-from viz.classroom import lecture as letters
-from viz.classroom import lecture as notes
 from viz.inside import (
     embeddings_part,
     inside_parts,
@@ -51,7 +48,7 @@ def draw_embeddings(shown: PageContext) -> None:
         "the next token of the sentence", "the token before", lambda by: _turn_embeddings(labels, name, by)
     )
     lecture.add_key(
-        letters.CLEAR_SEARCH, f"back to {embeddings_part.here(trace)}", lambda: session.change(near=""), quiet=True
+        lecture.CLEAR_SEARCH, f"back to {embeddings_part.here(trace)}", lambda: session.change(near=""), quiet=True
     )
     if fault:
         site_texts.fault(fault)
@@ -69,7 +66,7 @@ def draw_embeddings(shown: PageContext) -> None:
     site_texts.note(
         few if rare else embeddings_part.chance(listed) or "Each bar is the cosine between two rows of the table."
     )
-    with chart.chart_container(HALL):
+    with lecture.chart_container(HALL):
         for column, language in zip(st.columns(max(1, len(near)), gap="small"), near, strict=True):
             with column:
                 _list(shown, token, side, language)
@@ -86,7 +83,7 @@ def _list(shown: PageContext, token: int, side: embeddings_part.Side, language: 
     figure = embeddings_part.drawn(view.checkpoint, view.device, token, side, language, shown.mode)
     tokenizer = embeddings_part.tokenizer_of(loaded, side)
     told = ", ".join(f"{tokenizer.piece(each.id)} {each.cosine:.2f}" for each in near)
-    chart.draw_chart(f"Nearest embeddings, {name}", f"near-{side}-{language}", figure, f"{name}: {told}")
+    lecture.draw_chart(f"Nearest embeddings, {name}", f"near-{side}-{language}", figure, f"{name}: {told}")
 
 
 def _token(shown: PageContext, side: embeddings_part.Side) -> int:
@@ -130,11 +127,11 @@ _OF_A_SITE = ("stages", "writers", "map", "scale")  # parts that look at one kin
 def draw(shown: PageContext) -> None:
     """What is shown stands in the bar, and the part below it."""
     view, kinds = shown.view, shown.page_data.loaded.config.kinds
-    notes.draw(shown)
-    lecture.add_key(letters.PICTURE, "the next part of this page", _turn, quiet=True)
+    lecture.draw(shown)
+    lecture.add_key(lecture.PICTURE, "the next part of this page", _turn, quiet=True)
     with shown.places.bar:  # type: ignore[attr-defined]
         st.button(
-            inside_parts.PARTS[view.part][0], key="hall_part", help=f"The next part ({letters.PICTURE.key})", on_click=_turn
+            inside_parts.PARTS[view.part][0], key="hall_part", help=f"The next part ({lecture.PICTURE.key})", on_click=_turn
         )
         if view.part in _OF_A_SITE:
             _site(view, kinds)
@@ -145,8 +142,8 @@ def draw(shown: PageContext) -> None:
 def _site(view: View, kinds: tuple[str, ...]) -> None:
     """Which attention; its layer and head, which have keys on every page."""
     if len(kinds) > 1:
-        lecture.add_key(letters.KIND, "the next kind of attention", lambda: _next_kind(kinds), quiet=True)
-        help = f"The next kind of attention ({letters.KIND.key})"
+        lecture.add_key(lecture.KIND, "the next kind of attention", lambda: _next_kind(kinds), quiet=True)
+        help = f"The next kind of attention ({lecture.KIND.key})"
         name = view.kind.capitalize()
         st.button(name, key="hall_kind", help=help, on_click=_next_kind, args=(kinds,))
     head = "" if view.part == "map" else f" · {_head(view)}"

@@ -15,7 +15,6 @@ from model.network.extrapolation import WAYS
 from model.trace import Site
 from viz import cache, computations, theme
 from viz.classroom import lecture
-from viz.classroom import lecture as chart
 from viz.inside import length_texts, one_head
 from viz.inside.length_figure import Line, length_chart
 from viz.inside.sizes import weighed
@@ -81,9 +80,11 @@ def large(shown: PageContext) -> None:
     site_texts.write(f'<h2 class="lab-large-title">{title} against the length</h2>')
     if told := length_texts.growth(ways, run):
         site_texts.write(f'<div class="lab-large">{told}</div>')
-    with chart.chart_container(HALL):
-        figure = drawn(what, own(), shown.mode, chart.chart_height(LEFT, HALL))
-        chart.draw_chart(f"{title} by length", f"length-{what}", figure, f"{title} against the length. {alt_of(what, run)}")
+    with lecture.chart_container(HALL):
+        figure = drawn(what, own(), shown.mode, lecture.chart_height(LEFT, HALL))
+        lecture.draw_chart(
+            f"{title} by length", f"length-{what}", figure, f"{title} against the length. {alt_of(what, run)}"
+        )
 
 
 def _walk(by: int) -> None:

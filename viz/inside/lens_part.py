@@ -36,7 +36,7 @@ SHOWN = 5
 SMALL = 0.005  # a change of probability below this is not worth a line
 CLICKED = "lens map"
 SEEN, HALL = 10, 1.7  # in a lecture: steps in sight, and how many times as large they are drawn
-STANDS = "the sentence has it there all the same"
+STANDS = "the sentence contains it"
 EMITTED = "it was given, drawn, or chosen by the beam"
 HOW = {  # how the map is read, by the stack that speaks
     "decoder": "Each column is a step; each row is what the decoder would say if it ended after that layer, by the logits "

@@ -15,7 +15,6 @@ from model.readings.stages.blueprint import blueprint as plan
 from model.task import task_of
 from viz import cache, pages, theme
 from viz.classroom import lecture
-from viz.classroom import lecture as letters
 from viz.inside import sizes
 from viz.kit import mount
 from viz.kit.page_context import PageContext
@@ -27,7 +26,6 @@ from viz.state.view import View
 if TYPE_CHECKING:
     from model.readings.stages.blueprint import ArchitectureBlock
     from model.trace import Trace
-    from viz.state.view import View
 
 _LINKS = {
     "tokens": (("translate", "Watch the decoding, on {first}"),),
@@ -163,7 +161,7 @@ def draw(page_data: cache.PageData, view: View, mode: theme.Mode) -> None:
 
 def large(shown: PageContext) -> None:
     """The same as large as the window."""
-    lecture.list_component_keys(letters.WALK, "the next block of the stream, the one before")
+    lecture.list_component_keys(lecture.WALK, "the next block of the stream, the one before")
     _mounted(shown.page_data, shown.view, shown.mode, {"large": True})
 
 

@@ -15,7 +15,6 @@ from model.io import numbers
 from model.trace import Site
 from viz import cache, computations, theme
 from viz.classroom import lecture
-from viz.classroom import lecture as chart
 from viz.inside.inside_figures import HEIGHT, scaling_chart
 from viz.kit import controls, site_texts
 from viz.kit.page_context import PageContext
@@ -105,9 +104,9 @@ def large(shown: PageContext) -> None:
     site_texts.write(f'<h2 class="lab-large-title">{title}</h2>')
     site_texts.note(how)
     _legend(dataclasses.replace(view, layer=site.layer + 1), own, shown.mode)
-    with chart.chart_container(HALL):
-        figure = drawn(page_data.request, view.device, site, chosen, name, shown.mode, chart.chart_height(480, HALL))
-        chart.draw_chart(title, f"scaling-{name}", figure, f"{title} against d_k. {compared(random, own, name, chosen)}")
+    with lecture.chart_container(HALL):
+        figure = drawn(page_data.request, view.device, site, chosen, name, shown.mode, lecture.chart_height(480, HALL))
+        lecture.draw_chart(title, f"scaling-{name}", figure, f"{title} against d_k. {compared(random, own, name, chosen)}")
 
 
 def _walk(by: int) -> None:

@@ -10,11 +10,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from model.config import ACTIVATIONS
+from model.config import ACTIVATIONS, ModelConfig
 from model.io.numbers import figures
 
 if TYPE_CHECKING:
-    from model.config import ModelConfig
     from model.readings.stages.stage_values import Stage, StageTable
     from model.readings.stages.unfold import Unfolded
 

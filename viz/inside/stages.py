@@ -11,14 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 from model.inference.request import Request
 from model.readings.stages import stage_values
-from model.trace import Site
+from model.trace import Site, Trace
 from viz import cache, computations, theme
 from viz.classroom import lecture
-from viz.classroom import lecture as letters
 from viz.inside import one_head
 from viz.inside.stage_texts import told
 from viz.kit import mount, sides, site_texts
-from viz.kit import mount as packed
 from viz.kit.page_context import PageContext
 from viz.state import session
 from viz.state.result_cache import cached_figure
@@ -28,7 +26,6 @@ if TYPE_CHECKING:
     from model.checkpoint import Checkpoint
     from model.readings.stages.stage_values import Stage, StageTable
     from model.readings.stages.unfold import Unfolded
-    from model.trace import Trace
 
 _GOES_ON = {"encoder": "encoder", "decoder": "decoder self-attention", "cross": "cross-attention"}
 _BARS = {"score": ("",), "weight": ("",), "step": ("q · k", "score")}  # units whose numbers are bars, a heading a column
@@ -80,14 +77,14 @@ def _table(table: StageTable) -> dict[str, Any]:
         "name": table.name,
         "rows": list(table.rows),
         "columns": table.values.shape[1],
-        "values": packed.floats(table.values),
+        "values": mount.floats(table.values),
         "unit": table.unit,
         "bars": _bars(table),
         "kind": table.kind,
         "marked": table.marked,
-        "totals": None if table.totals is None else packed.floats(table.totals),
+        "totals": None if table.totals is None else mount.floats(table.totals),
         "totalName": table.total_name,
-        "foot": None if table.foot is None else packed.floats(table.foot),
+        "foot": None if table.foot is None else mount.floats(table.foot),
         "footName": table.foot_name,
         "allowed": None if table.allowed is None else [int(cell) for cell in table.allowed],
     }
@@ -132,7 +129,7 @@ def draw(page_data: cache.PageData, view: View, mode: theme.Mode) -> None:
 
 def large(shown: PageContext) -> None:
     """One stage over the whole page. Its keys are taken in the browser."""
-    lecture.list_component_keys(letters.WALK, "the next stage, the stage before")
+    lecture.list_component_keys(lecture.WALK, "the next stage, the stage before")
     lecture.list_component_keys("→ ←, space, Home, End", "the token that asks")
     view = shown.view
     with shown.places.notes:

@@ -21,10 +21,8 @@ from model.inference.request import Request
 from model.readings.tokens.merges import Word, cut, learned_merges
 from viz import cache, theme
 from viz.classroom import lecture
-from viz.classroom import lecture as letters
 from viz.inside.embeddings_part import SIDES, counted, sentence_tokens, sides_of, tokenizer_of, total_counts
 from viz.kit import mount, site_texts
-from viz.kit import mount as packed
 from viz.kit.page_context import PageContext
 from viz.state import session
 from viz.state.page_fields import CUTS
@@ -100,7 +98,7 @@ class Table:
             "start": list(word.start),
             "merges": [[merge.index, merge.token] for merge in word.merges],
             "ids": list(word.ids),
-            "values": packed.floats(rows),
+            "values": mount.floats(rows),
         }
 
     def told(self) -> dict[str, Any]:
@@ -156,7 +154,7 @@ def draw(page_data: cache.PageData, view: View, mode: theme.Mode) -> None:
 def large(shown: PageContext) -> None:
     """One word and its merges. Its keys are taken in the browser."""
     lecture.list_component_keys("→ ←, space, Home, End", "the next merge, the one before")
-    lecture.list_component_keys(letters.WALK, "the next word, the one before")
+    lecture.list_component_keys(lecture.WALK, "the next word, the one before")
     view, page_data = shown.view, shown.page_data
     try:
         data = picture(page_data.request, view.device, view.cut_text, shown.mode)

@@ -18,7 +18,6 @@ from model.io import numbers
 from model.trace import SITE_KINDS, Site, Trace
 from viz import cache, computations, theme
 from viz.classroom import lecture
-from viz.classroom import lecture as letters
 from viz.inside import one_head
 from viz.kit import mount, sides, site_texts
 from viz.kit.page_context import PageContext
@@ -29,7 +28,6 @@ from viz.state.view import View
 if TYPE_CHECKING:
     from model.readings.logits.residual_writers import Writer
     from model.readings.logits.score_writers import ScoreWriters
-    from model.trace import Trace
 
 OWN = "the head’s own bias"  # b_Q where it asks, b_K where it answers
 SMALL = 0.5  # a score nearer to 0 has no shares worth telling
@@ -234,7 +232,7 @@ def draw(page_data: cache.PageData, view: View, mode: theme.Mode) -> None:
 def large(shown: PageContext) -> None:
     """The same over the whole page. Its keys are taken in the browser."""
     lecture.list_component_keys("→ ←, space, Home, End", "the token that asks")
-    lecture.list_component_keys(letters.WALK, "the next token that answers, the one before")
+    lecture.list_component_keys(lecture.WALK, "the next token that answers, the one before")
     view, page_data = shown.view, shown.page_data
     with shown.places.notes:
         one_head.told(page_data, view)

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from viz.classroom import lecture
-from viz.classroom import lecture as letters
-from viz.classroom import lecture as pictures
 from viz.decoding_steps import pattern_maps
 from viz.judge import label_view
 from viz.kit import site_texts
@@ -20,7 +18,7 @@ def draw(shown: PageContext) -> None:
     view, analysis = shown.view, shown.analysis
     large = lecture.picture(view, len(LARGE))
     with shown.places.bar:
-        pictures.picture_buttons(LARGE, large)
+        lecture.picture_buttons(LARGE, large)
     _keys(shown, large)
     with shown.places.notes:
         site_texts.sentence_notes([note for note in analysis.notes if note not in analysis.cautions], shown.faults)
@@ -37,12 +35,12 @@ def draw(shown: PageContext) -> None:
 def _keys(shown: PageContext, large: int) -> None:
     view = shown.view
     names = ", ".join(LARGE).lower()
-    lecture.add_key(letters.PICTURE, names, lambda: pictures.next_picture(len(LARGE)), quiet=True)
+    lecture.add_key(lecture.PICTURE, names, lambda: lecture.next_picture(len(LARGE)), quiet=True)
     if large == 3:
         other = "attention" if view.show == "mask" else "mask"
         does = f"the map shows {'weights' if other == 'attention' else 'the mask'}"
-        lecture.add_key(letters.SHOWS, does, lambda: session.change(show=other), quiet=True)
+        lecture.add_key(lecture.SHOWS, does, lambda: session.change(show=other), quiet=True)
     now = "off" if view.padding_mask else "on"
     lecture.add_key(
-        letters.PADDING, f"padding mask {now}", lambda: session.change(padding_mask=not session.current_view().padding_mask)
+        lecture.PADDING, f"padding mask {now}", lambda: session.change(padding_mask=not session.current_view().padding_mask)
     )

@@ -21,24 +21,24 @@ export const down = (cell, size) => ({ angle: 0, every: Math.max(1, Math.ceil((L
 // The largest font size up to `most` at which every label is shown, a little under `base` if need be, else `base` with some left
 // out; the margins that the labels need, and the labels of each axis. `x` and `y` hold an axis's lengths of labels at font size 1, in the order of its
 // cells, and whether they stand `above`; or null, where it has none to fit, and the margin of that side is `margin`'s, grown.
-export function fitted({ width, height, base, most, margin, x, y }) {
+export function fitLabels({ width, height, base, most, margin, x, y }) {
   for (let size = most; size >= LEAST_SIZE * base; size -= SIZE_STEP) {
-    const found = fittedAt(size, { width, height, base, margin, x, y });
-    if ((found.x?.every ?? 1) === 1 && (found.y?.every ?? 1) === 1) return found;
+    const fit = fitAt(size, { width, height, base, margin, x, y });
+    if ((fit.x?.every ?? 1) === 1 && (fit.y?.every ?? 1) === 1) return fit;
   }
-  return fittedAt(base, { width, height, base, margin, x, y });
+  return fitAt(base, { width, height, base, margin, x, y });
 }
 
-function fittedAt(size, { width, height, base, margin, x, y }) {
+function fitAt(size, { width, height, base, margin, x, y }) {
   const grown = Object.fromEntries(Object.entries(margin).map(([side, px]) => [side, Math.round((px * size) / base)]));
   const { l, r, t, b } = grown, longest = (axis) => size * Math.max(0, ...axis.lengths);
-  const found = { size, margin: grown };
+  const fit = { size, margin: grown };
   if (y) grown.l = Math.round(Math.min(MOST_SHARE * width, longest(y) + 0.8 * size));
   if (x) {
     const count = x.lengths.length, cell = (width - grown.l - r) / count;
-    found.x = across(cell, longest(x), size);
-    const leans = found.x.angle === LEANING;
-    const high = found.x.angle === 0 ? 1.8 * size : (leans ? SIN : 1) * longest(x) + size;
+    fit.x = across(cell, longest(x), size);
+    const leans = fit.x.angle === LEANING;
+    const high = fit.x.angle === 0 ? 1.8 * size : (leans ? SIN : 1) * longest(x) + size;
     grown[x.above ? "t" : "b"] = Math.round(Math.min(MOST_SHARE * height, high));
     // a leaning label stands out of the plot: to the right above it, to the left below
     const over = leans ? x.lengths.map((each, i) => COS * size * each + 0.7 * size - ((x.above ? count - 1 - i : i) + 0.5) * cell) : [0];
@@ -47,7 +47,7 @@ function fittedAt(size, { width, height, base, margin, x, y }) {
   }
   if (y) {
     const above = x?.above ? grown.t : t, below = x && !x.above ? grown.b : b;
-    found.y = down((height - above - below) / y.lengths.length, size);
+    fit.y = down((height - above - below) / y.lengths.length, size);
   }
-  return found;
+  return fit;
 }

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from model.config import MAX_TOKENS
+from model.config import MAX_TOKENS, ModelConfig
 from model.inference.request import MAX_SENTENCES
 from model.text.languages import ENGLISH, LANGUAGES, Language, record_of
 from viz import cache, theme
@@ -27,7 +27,6 @@ from viz.state import navigation, session
 from viz.state.view import FIRST_PROMPT, FIRST_SENTENCE, View
 
 if TYPE_CHECKING:
-    from model.config import ModelConfig
     from model.task import Task
 
 _COMPONENT = mount.Component(__file__, '<div class="copy"><button type="button">Copy link</button></div>', name="copy_link")

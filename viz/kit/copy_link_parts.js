@@ -1,6 +1,6 @@
 // Copying the page's address, which holds the whole view.
 
-const SAID = 1500; // ms: what came of it stands this long, and as long as the pointer rests there
+const MESSAGE_MS = 1500; // ms: what came of it stands this long, and as long as the pointer rests there
 const COPY = "Copy link";
 export const ALONE = /^(localhost|.*\.localhost|127(\.\d+){3}|\[::1\])$/; // names by which a machine knows itself alone
 const timers = new WeakMap();
@@ -47,7 +47,7 @@ function show(node, link) {
 }
 
 function rest(node) {
-  if (node.matches(":hover")) timers.set(node, setTimeout(rest, SAID, node));
+  if (node.matches(":hover")) timers.set(node, setTimeout(rest, MESSAGE_MS, node));
   else node.textContent = COPY;
 }
 
@@ -56,5 +56,5 @@ export async function copyLink(node) {
   const link = linkFor(window.location, sharedAddress());
   if (!await copied(link)) { node.textContent = COPY; show(node, link); return; }
   node.textContent = "Copied";
-  timers.set(node, setTimeout(rest, SAID, node));
+  timers.set(node, setTimeout(rest, MESSAGE_MS, node));
 }

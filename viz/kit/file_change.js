@@ -43,12 +43,12 @@ export default function ({ data, parentElement }) {
       stem.style.width = `${Math.abs(after - before) * 100}%`;
       track.append(stem, dot("hollow", before), dot(`filled ${after < before ? "loss" : "gain"}`, after));
     } else track.append(dot("hollow", before));
-    const said = data.edited ? `${percent(before)} → ${after === undefined ? "–" : percent(after)}` : percent(before);
+    const text = data.edited ? `${percent(before)} → ${after === undefined ? "–" : percent(after)}` : percent(before);
     const compared = data.edited && after !== undefined;
-    line.labSaid = compared || !data.large ? said : percent(before);
+    line.labSaid = compared || !data.large ? text : percent(before);
     line.labShort = compared ? `${before.toFixed(2)}→${after.toFixed(2)}` : before.toFixed(2);
     line.dataset.point = `token ${number}`;
-    line.append(element("span", "token", label), track, element("span", "value", said));
+    line.append(element("span", "token", label), track, element("span", "value", text));
     return line;
   }
 }

@@ -7,7 +7,7 @@ import { cellPoints } from "./cell_points.js";
 import { cellSize, largest, pairMap } from "./pair_maps.js";
 
 const GAP = 24, NARROW = 700; // px: below it the maps stand one under the other
-const BESIDES = 64, WIDEST = 1.4; // in lecture mode: px of a map's title and what is told below it, how wide it may be for its height
+const TEXT_HEIGHT = 64, MAX_ASPECT = 1.4; // in lecture mode: px of a map's title and what is told below it, how wide it may be for its height
 
 export default function ({ data, parentElement }) {
   const { root, state, first } = mounted({ data, parentElement }, ".maps"), colour = (name) => data.style[`--lab-${name}`];
@@ -18,7 +18,7 @@ export default function ({ data, parentElement }) {
     const narrow = !data.large && root.clientWidth < NARROW, columns = data.large ? maps.length : narrow ? 1 : 3, width = (root.clientWidth - (columns - 1) * GAP) / columns, sans = getComputedStyle(root).fontFamily;
     state.width = root.clientWidth;
     root.classList.toggle("narrow", narrow);
-    const { height } = placeOf(root), size = data.large ? { width: Math.min(width, WIDEST * height), height: height - BESIDES } : data.alike ? cellSize(maps, width, sans) : null;
+    const { height } = placeOf(root), size = data.large ? { width: Math.min(width, MAX_ASPECT * height), height: height - TEXT_HEIGHT } : data.alike ? cellSize(maps, width, sans) : null;
     state.height = height;
     root.classList.toggle("large", Boolean(data.large));
     if (data.large) root.style.gridTemplateColumns = `repeat(${columns}, minmax(0, 1fr))`;
@@ -32,26 +32,26 @@ export default function ({ data, parentElement }) {
   return () => { state.unfollow(); unmounted(root); };
 
   function box(map, n, width, size, sans) {
-    const part = element("section", "map"), title = element("h2", "", map.title), said = element("p", "told"), scale = data.scales[map.scale], last = scale.length - 1, { most } = map;
+    const part = element("section", "map"), title = element("h2", "", map.title), caption = element("p", "told"), scale = data.scales[map.scale], last = scale.length - 1, { most } = map;
     const share = (value) => (most === null ? Math.min(1, value) : value / most / 2 + 0.5);
-    const told = ([i, j]) => (map.allowed[i][j] ? `${nth(map.queries, i)} on ${nth(map.keys, j)}: ${most === null ? map.values[i][j].toFixed(5) : signed5(map.values[i][j])}` : `${nth(map.queries, i)} may not look at ${nth(map.keys, j)}`);
+    const describeCell = ([i, j]) => (map.allowed[i][j] ? `${nth(map.queries, i)} on ${nth(map.keys, j)}: ${most === null ? map.values[i][j].toFixed(5) : signed5(map.values[i][j])}` : `${nth(map.queries, i)} may not look at ${nth(map.keys, j)}`);
     let mark = null;
     if (map.kind) { const hue = element("i", "hue"); hue.style.background = `var(--lab-${map.kind})`; title.prepend(hue); }
-    said.setAttribute("aria-live", "polite");
-    const rest = `${pointAt()} a cell for its exact value.${most === null ? "" : ` Colour from ${signed(-most)} to ${signed(most, "+")}.`}`;
-    const tell = (cell) => { mark = cell; said.textContent = cell ? told(cell) : rest; made.draw(); };
-    const made = pairMap(map, {
+    caption.setAttribute("aria-live", "polite");
+    const hint = `${pointAt()} a cell for its exact value.${most === null ? "" : ` Colour from ${signed(-most)} to ${signed(most, "+")}.`}`;
+    const showCell = (cell) => { mark = cell; caption.textContent = cell ? describeCell(cell) : hint; drawing.draw(); };
+    const drawing = pairMap(map, {
       width, size, sans, ratio: density(root), colour, label: `${map.title}: ${largest(map)}. Arrow keys go from cell to cell.`, focus: `map ${n}`,
       tint: (i, j) => (map.allowed[i][j] ? scale[Math.round(share(map.values[i][j]) * last)] : null),
       ring: () => mark,
       row: () => (map.follows && state.step <= map.queries.length ? state.step - 1 : -1),
-      on: { point: tell, take: tell },
+      on: { point: showCell, take: showCell },
     });
-    said.textContent = rest;
+    caption.textContent = hint;
     const before = maps.slice(0, n).filter((other) => other.kind === map.kind).length; // one that came before has the plain name
-    made.canvas.labPoints = cellPoints(made.canvas, before ? `${map.kind}.${before + 1}` : map.kind, made.cellAt, made.boxOfCell);
-    state.drawn.push(made.draw);
-    part.append(title, made.canvas, said);
+    drawing.canvas.labPoints = cellPoints(drawing.canvas, before ? `${map.kind}.${before + 1}` : map.kind, drawing.cellAt, drawing.boxOfCell);
+    state.drawn.push(drawing.draw);
+    part.append(title, drawing.canvas, caption);
     return part;
   }
 }

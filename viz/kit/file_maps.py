@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from model.trace import KINDS, SITE_KINDS
-from model.trace import View as Map
+from model.trace import KINDS, SITE_KINDS, View
 from viz import theme
 from viz.kit import mount
 from viz.kit.offline_parts import Part
@@ -47,18 +46,18 @@ def _scales(mode: theme.Mode) -> dict[str, list[str]]:
     return kinds | {MASK: [bar, bar], DIFFERENCE: list(theme.diverging(mode))}
 
 
-def one(title: str, seen: Map, kind: str, masked: bool = False) -> dict[str, Any]:
+def one(title: str, seen: View, kind: str, masked: bool = False) -> dict[str, Any]:
     """Returns a map of a head's weights from 0 to 1, or of the cells that its mask allows."""
     return _map(title, seen, kind, seen.allowed if masked else seen.values, MASK if masked else kind, None)
 
 
-def change(title: str, difference: Map, kind: str) -> dict[str, Any]:
+def change(title: str, difference: View, kind: str) -> dict[str, Any]:
     """Returns a map of a difference, coloured symmetrically about 0."""
     limit = max(0.01, round(float(np.abs(difference.values).max(initial=0)), 5))
     return _map(title, difference, kind, difference.values, DIFFERENCE, limit)
 
 
-def _map(title: str, seen: Map, kind: str, values: np.ndarray, scale: str, limit: float | None) -> dict[str, Any]:
+def _map(title: str, seen: View, kind: str, values: np.ndarray, scale: str, limit: float | None) -> dict[str, Any]:
     return {
         "title": title,
         "kind": kind,

@@ -12,7 +12,7 @@ import streamlit as st
 from viz.kit import mount
 from viz.state import session
 
-_COMPONENT = mount.Component(__file__, '<span class="wanted" aria-hidden="true">&nbsp;</span>', name="wanted")
+_COMPONENT = mount.Component(__file__, '<span class="lazy" aria-hidden="true">&nbsp;</span>')
 
 
 def has_been_seen(name: str, *what: Hashable) -> bool:
@@ -24,7 +24,7 @@ def has_been_seen(name: str, *what: Hashable) -> bool:
     if session.get(_session_key(name)) == digest:
         return True
     seen = (mount.text, lambda value: session.put_from_event(_session_key(name), value))
-    _COMPONENT.mount(f"wanted {name}", {"what": digest}, {"seen": seen}, height=1)
+    _COMPONENT.mount(f"lazy {name}", {"what": digest}, {"seen": seen}, height=1)
     return False
 
 

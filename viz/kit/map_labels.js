@@ -29,21 +29,21 @@ export function mapLayout({ width, least, most, font, rows, columns }) {
     return { left, top: Math.ceil(top), right: x.angle === 0 ? 2 : Math.ceil(Math.max(2, ...over)), size, angle: x.angle, across: x.every, down: down(size, font).every };
   };
   for (let size = most; size > least; size--) {
-    const found = at(size);
-    if (left + columns.length * size + found.right <= width) return found;
+    const fit = at(size);
+    if (left + columns.length * size + fit.right <= width) return fit;
   }
   return at(least);
 }
 
 // The same where the height counts as well: the cells are as large as both let them be.
-export function fittedLayout({ height, least, most, ...given }) {
-  const high = (layout) => layout.top + given.rows.length * layout.size + 2;
+export function fittedLayout({ height, least, most, ...labels }) {
+  const high = (layout) => layout.top + labels.rows.length * layout.size + 2;
   for (let size = most; size > least; size--) {
-    const found = mapLayout({ ...given, least, most: size });
-    if (high(found) <= height) return found;
-    size = Math.min(size, found.size);
+    const fit = mapLayout({ ...labels, least, most: size });
+    if (high(fit) <= height) return fit;
+    size = Math.min(size, fit.size);
   }
-  return mapLayout({ ...given, least, most: least });
+  return mapLayout({ ...labels, least, most: least });
 }
 
 // What a pointer is on, by names that hold in every layout: `cell 3 5`, `row 3`, `column 5`, from 1. The canvas shows a map of a
@@ -69,17 +69,17 @@ export function mapPoints(canvas, { left, top, size }, rows, columns, wide, befo
 
 // Which of `count` labels are shown where every so many has room: those that matter first, by their order, then the others.
 export function shownLabels(count, every, first = []) {
-  const shown = [];
-  const take = (n) => { if (shown.every((other) => Math.abs(other - n) >= every)) shown.push(n); };
+  const visible = [];
+  const take = (n) => { if (visible.every((other) => Math.abs(other - n) >= every)) visible.push(n); };
   first.forEach(take);
   for (let n = 0; n < count; n++) if (n % every === 0) take(n);
-  return shown.sort((a, b) => a - b);
+  return visible.sort((a, b) => a - b);
 }
 
 // Draws the labels of a layout's map, whose cells may be `high` where they are not as high as wide; `strong` says which rows and columns stand out, the most important first.
 // With a pen that remembers, all of them are remembered, whole: `whole` has the `queries` and `keys` that may be cut here.
-export function drawLabels(x, layout, given) {
-  x.instead("labels", [layout, given], () => drawFitting(x, layout, given));
+export function drawLabels(x, layout, labels) {
+  x.instead("labels", [layout, labels], () => drawFitting(x, layout, labels));
 }
 
 function drawFitting(x, layout, { queries, keys, font, family, strong, colour }) {

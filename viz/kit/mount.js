@@ -80,10 +80,10 @@ export function followStep(listen) { // returns what ends it
 
 // Whether the step that the server says is news. It is none where it has said so before, nor where it answers only now what
 // it was told: `told` in `memory` holds what it has not answered yet, and by then the visitor may be steps ahead.
-export function isNews(memory, said) {
-  const answered = said === memory.said ? -1 : memory.told.indexOf(said), news = said !== memory.said && answered < 0;
-  memory.said = said;
-  memory.told = news ? [] : memory.told.slice(answered + 1);
+export function isNews(memory, value) {
+  const echo = value === memory.said ? -1 : memory.told.indexOf(value), news = value !== memory.said && echo < 0;
+  memory.said = value;
+  memory.told = news ? [] : memory.told.slice(echo + 1);
   return news;
 }
 

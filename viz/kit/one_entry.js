@@ -15,8 +15,8 @@ export function watchHistory() { // returns what ends it
     unseen = turns ? "" : location.href;
   };
   history.pushState = watched;
-  const seen = () => { unseen = ""; };
-  for (const name of ["pointerdown", "keydown"]) window.addEventListener(name, seen, { capture: true, passive: true, signal: ends.signal });
+  const forget = () => { unseen = ""; };
+  for (const name of ["pointerdown", "keydown"]) window.addEventListener(name, forget, { capture: true, passive: true, signal: ends.signal });
   endOfEntries = () => { ends.abort(); if (history.pushState === watched) history.pushState = push; };
   return endOfEntries;
 }

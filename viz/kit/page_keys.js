@@ -10,7 +10,7 @@ export const presses = (at) => !at.closest?.("[role=radio][aria-checked=true]") 
 export const moves = (at) => Boolean(at.closest?.("[role=slider],[role=listbox],[role=menu],[role=tree],[role=tablist],[role=combobox]")) || (at.type === "range" && at.className !== "range") || Boolean(at.matches?.("[role=application]"));
 
 // The step beside one, from 1 to `steps`; of a page that has some of them alone, the next of these.
-export function beside(step, by, steps, only = []) {
+export function neighbourStep(step, by, steps, only = []) {
   if (!only.length) return Math.max(1, Math.min(steps, step + by));
   return (by > 0 ? only.find((n) => n > step) : only.findLast((n) => n < step)) ?? step;
 }

@@ -35,8 +35,8 @@ function largeLayout(map, { width, height, titles = [] }, sans) {
     return { left, top, above, right: x.angle === 0 ? 2 : Math.ceil(Math.max(2, ...over)), size, high, angle: x.angle, across: x.every, down: down(high, font).every };
   };
   for (let size = LARGE.wide; size > LEAST; size -= 0.5) {
-    const found = at(size);
-    if (left + n * size + found.right <= width) return found;
+    const fit = at(size);
+    if (left + n * size + fit.right <= width) return fit;
   }
   return at(LEAST);
 }

@@ -17,7 +17,7 @@ export function leftOut(node, always = false) {
 // The pen of a canvas that is drawn anew: whatever it remembered before is forgotten. Beyond a pen of the browser's own it has
 // `instead(name, args, draw)`: what `draw` does is remembered as one call of another name.
 export function pen(canvas) {
-  const x = canvas.getContext("2d"), calls = [], taken = new Map();
+  const x = canvas.getContext("2d"), calls = [], methods = new Map();
   canvas.labDrawn = calls; // on the node itself: every component has its own copy of this script
   let silent = false;
   const remember = (call) => { if (!silent) calls.push(call); };
@@ -32,8 +32,8 @@ export function pen(canvas) {
     get(_, name) {
       if (name === "instead") return instead;
       if (typeof x[name] !== "function") return x[name];
-      if (!taken.has(name)) taken.set(name, method(name));
-      return taken.get(name);
+      if (!methods.has(name)) methods.set(name, method(name));
+      return methods.get(name);
     },
     set(_, name, value) {
       remember({ name, value });

@@ -16,8 +16,8 @@ export function rectOf(text) {
   const at = text.indexOf("|"), what = text.slice(at + 1), root = at > 0 && globalThis.attentionLabRoots?.get(text.slice(0, at));
   if (!root?.isConnected) return null;
   for (const node of [root, ...root.querySelectorAll("canvas")]) {
-    const found = node.labPoints?.rect(what);
-    if (found) return found;
+    const rect = node.labPoints?.rect(what);
+    if (rect) return rect;
   }
   const name = CSS.escape(what), node = root.querySelector(`[data-point="${name}"]`) || root.querySelector(`[data-focus="${name}"]`);
   const box = node?.getBoundingClientRect();

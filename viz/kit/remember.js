@@ -5,8 +5,8 @@ const forNow = (name) => `attentionLab${name[0].toUpperCase()}${name.slice(1)}`;
 
 export function remembered(name) {
   try {
-    const kept = localStorage.getItem(PREFIX + name);
-    if (kept != null) return kept;
+    const stored = localStorage.getItem(PREFIX + name);
+    if (stored != null) return stored;
   } catch { /* refused */ }
   return document.documentElement.dataset[forNow(name)] ?? null;
 }

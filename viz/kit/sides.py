@@ -5,8 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Sequence
 
-from model.trace import Axis, Site, Trace
-from model.trace import View as Map
+from model.trace import Axis, Site, Trace, View
 
 NAMES = ("A", "B")
 
@@ -29,6 +28,6 @@ def keys(trace: Trace, site: Site) -> list[str]:
     return label_sentences(trace.keys(site), trace.source if site.of.keys == "source" else None)
 
 
-def label_map(view: Map, trace: Trace, site: Site) -> Map:
+def label_map(view: View, trace: Trace, site: Site) -> View:
     """Returns a map of a site with these labels."""
     return dataclasses.replace(view, queries=tuple(queries(trace, site)), keys=tuple(keys(trace, site)))

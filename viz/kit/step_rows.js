@@ -27,7 +27,7 @@ export default function ({ data, parentElement }) {
   draw();
   if (first) {
     let waits = 0;
-    state.unfollow = followStep((told) => { if (state.follow) { state.step = told.step; outline(state.step); } });
+    state.unfollow = followStep((message) => { if (state.follow) { state.step = message.step; outline(state.step); } });
     state.watch = new MutationObserver(() => { waits ||= requestAnimationFrame(() => { waits = 0; outline(state.step); }); }); // maps come late, and are set anew in another size
     state.watch.observe(document.querySelector(".stApp"), { childList: true, subtree: true });
   }

@@ -9,16 +9,16 @@ const termAt = (event) => event.composedPath()[0]?.closest?.(TERM);
 
 // Watches the whole page; returns what shuts the tips that have come up since, and what ends the watch.
 export function watchTips() {
-  let held = null; // the box that was clicked
+  let clickedBox = null; // the box that was clicked
   let terms = []; // those that are shut
   let mouse = false; // or else a finger or a pen
   const end = new AbortController(), on = (name, act) => document.addEventListener(name, act, { capture: true, signal: end.signal });
-  const look = () => { if (held) for (const tip of document.querySelectorAll(TIP)) { tip.dataset.labTip = SHUT; } };
+  const look = () => { if (clickedBox) for (const tip of document.querySelectorAll(TIP)) { tip.dataset.labTip = SHUT; } };
   const shut = (term) => { term.dataset.shut = ""; terms.push(term); };
-  const open = (kept = null) => { for (const term of terms) if (term !== kept) delete term.dataset.shut; terms = kept ? [kept] : []; };
+  const open = (openTerm = null) => { for (const term of terms) if (term !== openTerm) delete term.dataset.shut; terms = openTerm ? [openTerm] : []; };
   on("pointerdown", (event) => {
     const term = termAt(event), target = event.composedPath()[0]?.closest?.('[data-testid="stTooltipHoverTarget"], button, a, label');
-    held = target?.getBoundingClientRect() ?? null;
+    clickedBox = target?.getBoundingClientRect() ?? null;
     look();
     mouse = event.pointerType === "mouse";
     if (!term || "shut" in term.dataset) open();
@@ -26,13 +26,13 @@ export function watchTips() {
   });
   on("mousedown", (event) => { if (mouse && termAt(event)) event.preventDefault(); }); // else the focus would keep it open
   on("pointermove", (event) => {
-    if (held && !within(event, held)) held = null;
+    if (clickedBox && !within(event, clickedBox)) clickedBox = null;
     if (terms.length) open(termAt(event));
   });
   on("focusout", () => { if (terms.length) requestAnimationFrame(() => open(terms.find((term) => term.matches(":hover")))); });
   on("keydown", (event) => {
     if (event.key === "Escape") for (const term of deep(`${TERM}:is(:hover, :focus)`)) shut(term);
-    else if (event.key === "Tab") held = null;
+    else if (event.key === "Tab") clickedBox = null;
   });
   return { look, end: () => end.abort() };
 }

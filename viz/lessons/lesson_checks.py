@@ -13,7 +13,7 @@ import numpy as np
 from model.decoding.strategy import Decoding
 from model.edits.intervention import BASELINE, Intervention
 from model.edits.kinds import Block, Edit
-from model.io import numbers as format
+from model.io import numbers
 from model.trace import Site, site_kind
 from viz import cache, computations
 from viz.state.view import without_edits
@@ -131,7 +131,7 @@ def speaks_most(target: str, against: str) -> Check:
         parts = computations.direct_logits(seen.data.request, view.device, step, token, rival)
         site = Site(view.kind, min(view.layer, seen.data.loaded.config.layers[view.kind]) - 1)  # type: ignore[arg-type]
         value, most = parts.head(site, view.head - 1), max(parts.heads(kind).max() for kind in parts.by_kind)
-        result = f"Layer {site.layer + 1}, head {view.head}: {format.signed(value)} nats for “{target}” over “{other}”"
+        result = f"Layer {site.layer + 1}, head {view.head}: {numbers.signed(value)} nats for “{target}” over “{other}”"
         solved = value >= most - SAME
         return Verdict(solved, f"{result}, the most of all heads." if solved else f"{result}. Another head has more.")
 
@@ -150,7 +150,7 @@ def less_likely(wanted: Intervention) -> Check:
         if seen.analysis.request.mode != "given":
             return Verdict(False, "Choose Given target, to compare the same translation.")
         before, after = base.log_prob, seen.analysis.log_prob
-        result = f"Summed {base.scored}: {format.decimal(before)} → {format.decimal(after)}."
+        result = f"Summed {base.scored}: {numbers.decimal(before)} → {numbers.decimal(after)}."
         return Verdict(before - after >= LEAST_CHANGE, result if before > after else f"{result} Not less likely.")
 
     return check
@@ -180,11 +180,11 @@ def word_becomes(old: str, new: str) -> Check:
             return Verdict(False, f"The unedited translation has no “{old}”. Start over.")
         labels = [label.lower() for label in before.trace.predicted.labels]
         step = labels.index(old) if old in labels else None
-        numbers = ""
+        probabilities = ""
         if step is not None and step < after.comparable:
-            numbers = _probabilities(seen, step, (new, old)) + ": "
+            probabilities = _probabilities(seen, step, (new, old)) + ": "
         solved = new in _words(after.translation) and old not in _words(after.translation)
-        return Verdict(solved, f"{numbers}“{after.translation}”")
+        return Verdict(solved, f"{probabilities}“{after.translation}”")
 
     return check
 
@@ -201,7 +201,7 @@ def beats_greedy(seen: Seen) -> Verdict:
     greedy = cache.analyse(plain, seen.data.view.device)
     sums = [each.log_prob for each in (seen.analysis, greedy)]
     width = seen.data.request.decoding.width
-    result = f"Log-probability: beam of {width} {format.decimal(sums[0])}, greedy {format.decimal(sums[1])}."
+    result = f"Log-probability: beam of {width} {numbers.decimal(sums[0])}, greedy {numbers.decimal(sums[1])}."
     return Verdict(sums[0] > sums[1] + 0.01, result)
 
 

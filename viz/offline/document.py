@@ -20,7 +20,7 @@ from urllib.parse import urlencode
 
 import numpy as np
 
-from model.io import numbers as format
+from model.io.numbers import probability
 from viz import pages, theme
 from viz.cache import PageData
 from viz.kit.offline_parts import (
@@ -300,7 +300,7 @@ def _head(page: pages.Page, page_data: PageData, content: str) -> str:
     sentences = "".join(
         f"<div><dt>{html.escape(name)}</dt><dd>{html.escape(text)}</dd></div>" for name, text in texts.items()
     )
-    pair = [f"B follows A: <b>{format.probability(analysis.follows)}</b>"] if analysis.follows is not None else []
+    pair = [f"B follows A: <b>{probability(analysis.follows)}</b>"] if analysis.follows is not None else []
     facts = [*pair, f"Checkpoint <b>{html.escape(uploads.display_name(analysis.checkpoint))}</b>", html.escape(analysis.how)]
     if request.intervention:
         edits = "; ".join(text for _, text in request.intervention.parts(analysis.labels))

@@ -12,7 +12,6 @@ from pathlib import Path
 from model.io.files import check_new, shown, write_new
 from model.trace import SITE_KINDS
 from model.workshop.commands import options
-from model.workshop.commands import options as asked
 
 HELP = "write a page of the lab about a sentence as one HTML file that needs no server"
 VIEW = {"site": "kind", "layer": "layer", "head": "head", "step": "step"}  # option: field of the view
@@ -24,7 +23,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     hint = "translate, heads, inside, what-if, why or compare (default: %(default)s)"
     parser.add_argument("--page", default="translate", metavar="NAME", help=hint)
     options.add_checkpoint(parser)
-    asked.add_request(parser)
+    options.add_request(parser)
     view = parser.add_argument_group("selection (default: the view of a first visitor)")
     view.add_argument("--site", type=_site, metavar="KIND", help="encoder, decoder or cross")
     view.add_argument("--layer", type=_number("layer"), metavar="N", help="layer, from 1")
@@ -66,7 +65,7 @@ def run(args: argparse.Namespace) -> None:
 
     check_new(args.html)  # before anything is computed
     html_export.page_of(args.page)
-    request = asked.request(args)
+    request = options.request(args)
     selection = {field: getattr(args, name) for name, field in VIEW.items() if getattr(args, name, None) is not None}
     if getattr(args, "head", 0) is None:
         selection["head"] = None

@@ -3,7 +3,7 @@
 
 import { button, element } from "../kit/mount.js";
 import { rowsOf } from "../kit/packed.js";
-import { led } from "./led.js";
+import { remoteControl } from "./remote_control.js";
 
 const STEPS = 1e5; // of a rounded number
 const SETTLES = 4; // frames until what is printed is drawn
@@ -35,8 +35,8 @@ function packedNumbers(numbers) {
 function restoring({ texts, counts }, planes) {
   const starts = [0];
   for (const count of counts) starts.push(starts.at(-1) + count);
-  const kept = (n) => numbersOf(planes, starts[n], counts[n]);
-  const read = { texts: (n) => texts[n], numbers: (n) => packedNumbers(kept(n)), rows: (n, columns) => rowsOf(kept(n), [counts[n] / columns, columns]) };
+  const planeOf = (n) => numbersOf(planes, starts[n], counts[n]);
+  const read = { texts: (n) => texts[n], numbers: (n) => packedNumbers(planeOf(n)), rows: (n, columns) => rowsOf(planeOf(n), [counts[n] / columns, columns]) };
   return function restored(value) {
     if (Array.isArray(value)) return typeof value[0] === "number" ? value : value.map(restored);
     if (value === null || typeof value !== "object") return value;
@@ -54,8 +54,8 @@ function set(value, [key, ...rest], other) {
 }
 
 export async function start(components) {
-  const said = document.getElementById("said"), leader = led(); // listens from the start
-  if (!globalThis.DecompressionStream || !("adoptedStyleSheets" in document)) { said.textContent = TOO_OLD; return; }
+  const status = document.getElementById("said"), leader = remoteControl(); // listens from the start
+  if (!globalThis.DecompressionStream || !("adoptedStyleSheets" in document)) { status.textContent = TOO_OLD; return; }
   const view = JSON.parse(new TextDecoder().decode(await inflated("view"))), restored = restoring(view, await inflated("numbers"));
   const chosen = { ...view.state }, system = matchMedia("(prefers-color-scheme: dark)"), roots = {}, picks = [];
   let mode = system.matches ? "dark" : "light", own = false, last = { key: "" };
@@ -82,24 +82,24 @@ export async function start(components) {
     const all = data(), style = view.styles[mode];
     for (const name in all) {
       if (fields && !fields.some((field) => takes(all[name], field))) continue;
-      const given = { ...restored(all[name]), ...moved(all[name]), style, component: name };
-      components[name]({ data: given, parentElement: roots[name], setStateValue: told, setTriggerValue: told, offline: true });
+      const componentData = { ...restored(all[name]), ...moved(all[name]), style, component: name };
+      components[name]({ data: componentData, parentElement: roots[name], setStateValue: applyEvent, setTriggerValue: applyEvent, offline: true });
     }
     for (const paint of picks) paint();
     address();
   }
 
-  function told(event, value) { // fields that the file can change or puts into the link
+  function applyEvent(event, value) { // fields that the file can change or puts into the link
     const fields = value !== null && typeof value === "object" ? value : { [event]: value };
     if (!Object.keys(fields).every((field) => field in chosen)) return;
     const before = { ...chosen };
     Object.assign(chosen, view.also[event], fields);
     if (!view.choices.every(({ fields: own, options }) => keyOf(own) in options)) { Object.assign(chosen, before); return; }
-    shown(before);
+    redraw(before);
     if (Object.keys(chosen).some((field) => chosen[field] !== before[field])) leader.looks();
   }
 
-  function shown(before) { // redraws after a change; a part that made the change itself is skipped, unless controlled
+  function redraw(before) { // redraws after a change; a part that made the change itself is skipped, unless controlled
     const changed = Object.keys(chosen).filter((field) => chosen[field] !== before[field]);
     if (view.choices.some(({ fields: own }) => own.some((field) => changed.includes(field)))) draw();
     else if (leader.on && changed.length) draw(changed);
@@ -109,7 +109,7 @@ export async function start(components) {
   function take(fields) { // a change by remote control
     const before = { ...chosen };
     Object.assign(chosen, fields);
-    shown(before);
+    redraw(before);
   }
 
   function address() { // the link of the view for a lab
@@ -123,7 +123,7 @@ export async function start(components) {
   function pickList({ field, label, options }) {
     const row = element("label", "pick", label), list = element("select");
     options.forEach(([, text], n) => { const option = element("option", "", text); option.value = n; list.append(option); });
-    list.onchange = () => told(field, options[list.value][0]);
+    list.onchange = () => applyEvent(field, options[list.value][0]);
     picks.push(() => { list.value = options.findIndex(([value]) => value === chosen[field]); });
     row.append(list);
     return row;
@@ -133,7 +133,7 @@ export async function start(components) {
     const row = element("div", "pick"), group = element("div", "options");
     group.setAttribute("role", "group");
     group.setAttribute("aria-label", label);
-    const nodes = options.map(([value, text]) => { const node = button("", text, () => told(field, value)); group.append(node); return [node, value]; });
+    const nodes = options.map(([value, text]) => { const node = button("", text, () => applyEvent(field, value)); group.append(node); return [node, value]; });
     picks.push(() => { for (const [node, value] of nodes) node.setAttribute("aria-pressed", String(value === chosen[field])); });
     row.append(element("span", "", label), group);
     return row;
@@ -157,13 +157,13 @@ export async function start(components) {
   const print = document.getElementById("print"), frame = () => new Promise((done) => { requestAnimationFrame(() => setTimeout(done)); });
   print.hidden = false;
   print.onclick = async () => { // light theme, width of the paper
-    const seen = mode, page = document.documentElement;
+    const screenMode = mode, page = document.documentElement;
     page.classList.add("printing");
     turn("light");
     for (let n = 0; n < SETTLES; n += 1) await frame(); // canvases draw after layout
     globalThis.print();
     page.classList.remove("printing");
-    turn(seen);
+    turn(screenMode);
   };
   document.documentElement.dataset.drawn = "";
   leader.begin({ view, chosen, take });

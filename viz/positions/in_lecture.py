@@ -13,15 +13,6 @@ from viz import computations
 from viz.classroom import (
     lecture,
 )
-from viz.classroom import (
-    lecture as chart,
-)
-from viz.classroom import (
-    lecture as letters,
-)
-from viz.classroom import (
-    lecture as notes,
-)
 from viz.kit import site_texts
 from viz.kit.page_context import LecturePlaces, PageContext, Places
 from viz.positions import cached_figures, position_texts, schemes, sentence_part
@@ -46,7 +37,7 @@ def draw(shown: PageContext) -> None:
     """What is shown stands in the bar, and the picture below it."""
     from model.readings.positions.sentence_positions import sides_of
 
-    notes.draw(shown)
+    lecture.draw(shown)
     sides = sides_of(shown.analysis.trace)
     views = [*SIX.values(), "This sentence", *(f"{side.capitalize()} edited" for side in sides)]
     number = lecture.picture(shown.view, len(views))
@@ -73,23 +64,23 @@ def _bar(places: Places, view: View, number: int, views: Sequence[str]) -> None:
     count = len(views)
     offered, now = _schemes(view), view.scheme or schemes.own_scheme(view)
     following = offered[(offered.index(now) + 1) % len(offered)]
-    lecture.add_key(letters.PICTURE, "the next picture", lambda: _turn(count, 1), quiet=True)
-    lecture.add_key(letters.RIGHT, "the next picture", lambda: _turn(count, 1), quiet=True)
-    lecture.add_key(letters.LEFT, "the picture before", lambda: _turn(count, -1), quiet=True)
-    lecture.add_key(letters.KIND, "the next kind of positions", lambda: session.change(scheme=following), quiet=True)
-    lecture.add_key(letters.MORE, "shift by one more", lambda: _shift(1), quiet=True)
-    lecture.add_key(letters.LESS, "shift by one less", lambda: _shift(-1), quiet=True)
+    lecture.add_key(lecture.PICTURE, "the next picture", lambda: _turn(count, 1), quiet=True)
+    lecture.add_key(lecture.RIGHT, "the next picture", lambda: _turn(count, 1), quiet=True)
+    lecture.add_key(lecture.LEFT, "the picture before", lambda: _turn(count, -1), quiet=True)
+    lecture.add_key(lecture.KIND, "the next kind of positions", lambda: session.change(scheme=following), quiet=True)
+    lecture.add_key(lecture.MORE, "shift by one more", lambda: _shift(1), quiet=True)
+    lecture.add_key(lecture.LESS, "shift by one less", lambda: _shift(-1), quiet=True)
     if isinstance(places, LecturePlaces):
         with places.bar:
             turn = {"on_click": _turn, "args": (count, 1)}
             st.button(
                 f"{views[number - 1]} {number}/{count}",
                 key="hall_picture",
-                help=f"The next picture ({letters.PICTURE.key})",
+                help=f"The next picture ({lecture.PICTURE.key})",
                 **turn,
             )
             choose = {"on_click": session.change, "kwargs": {"scheme": following}}
-            help = f"The next kind of positions ({letters.KIND.key})"
+            help = f"The next kind of positions ({lecture.KIND.key})"
             st.button(now.capitalize(), key="hall_scheme", help=help, **choose)
             if number <= len(SIX):
                 site_texts.write(f'<p class="lab-hall-fact">k = {view.pe_shift}, i = {view.pe_pair}</p>', inline=True)
@@ -128,7 +119,7 @@ def _of_scheme(view: View, mode: Mode, what: str, places: Places) -> None:
     found = scheme.numbers()
     width = found.values.shape[1]
     pair = schemes.followed(view, width)
-    lecture.add_key(letters.PAIR, "the next pair of dimensions", lambda: _follow(width // 2), quiet=True)
+    lecture.add_key(lecture.PAIR, "the next pair of dimensions", lambda: _follow(width // 2), quiet=True)
     with places.notes:
         for sentence, warn in position_texts.limits(view, found, scheme.checkpoint or view.scheme, None):
             if warn:
@@ -136,9 +127,9 @@ def _of_scheme(view: View, mode: Mode, what: str, places: Places) -> None:
     title, reading = position_texts.readings(view, found, pair)[what]
     _titled(title, reading)
     if what not in ("shift", "residual") or len(found.residual):
-        figure = cached_figures.scheme_figure(what, scheme, pair, mode, chart.chart_height(LEFT, HALL))
-        with chart.chart_container(HALL):
-            chart.draw_chart(title, f"pe figure {what}", figure, f"{title}. {reading}")
+        figure = cached_figures.scheme_figure(what, scheme, pair, mode, lecture.chart_height(LEFT, HALL))
+        with lecture.chart_container(HALL):
+            lecture.draw_chart(title, f"pe figure {what}", figure, f"{title}. {reading}")
 
 
 def _titled(title: str, reading: str) -> None:
@@ -154,15 +145,15 @@ def _sentence(shown: PageContext) -> None:
     told = position_texts.likeness(found, shown.page_data.loaded.config.positions)
     site_texts.write(f'<p class="lab-large">{html.escape(told[-1])}</p>')
     maps = cached_figures.token_maps(found)
-    with chart.chart_container(HALL):
+    with lecture.chart_container(HALL):
         for column, (name, title, values, _) in zip(st.columns(2, gap="small"), (maps[-3], maps[-1]), strict=True):
             with column:
                 site_texts.write(f'<h3 class="lab-label">{title}</h3>')
                 figure = cached_figures.token_figure(
-                    request, view.device, side, name, shown.mode, chart.chart_height(LEFT - 60, HALL)
+                    request, view.device, side, name, shown.mode, lecture.chart_height(LEFT - 60, HALL)
                 )
                 alt = position_texts.token_alt(title, found.labels, values)
-                chart.draw_chart(title, f"pe tokens {name}", figure, alt)
+                lecture.draw_chart(title, f"pe tokens {name}", figure, alt)
 
 
 def _experiments(shown: PageContext, side: str) -> None:
@@ -174,7 +165,7 @@ def _experiments(shown: PageContext, side: str) -> None:
     made = [edit in shown.view.edits.edits for edit in edits]
     following = (max((n for n, is_made in enumerate(made) if is_made), default=-1) + 1) % len(edits)
     lecture.add_key(
-        letters.EXPERIMENT,
+        lecture.EXPERIMENT,
         "the next of these edits, on every page",
         lambda: sentence_part.apply(edits[following].code),
         quiet=True,

@@ -24,8 +24,6 @@ from viz.save.number_tables import (
 from viz.state import hosts, uploads
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from model.inference.analyse import Analysis
     from viz.kit.page_context import PageContext
     from viz.pages import Page

@@ -6,10 +6,10 @@
   const PATIENCE = 60_000; // ms, for the first run: a server may have to load a model
   const FRAMES = 30; // after it, in which the page draws what it says
   const drafts = new Map(); // what is typed and not sent: the class of a box -> its text
-  let connected = false, known = false;
+  let connected = false, hasConnected = false;
 
   // Whether a message has a field at its first level.
-  function has(data, wanted) {
+  function has(data, field) {
     const bytes = new Uint8Array(data.buffer ?? data, data.byteOffset ?? 0, data.byteLength);
     let at = 0;
     const varint = () => {
@@ -19,7 +19,7 @@
     };
     while (at < bytes.length) {
       const key = varint(), kind = key & 7;
-      if (Math.floor(key / 8) === wanted) return true;
+      if (Math.floor(key / 8) === field) return true;
       if (kind === 0) varint();
       else { const length = kind === 2 ? varint() : kind === 1 ? 8 : 4; at += length; }
     }
@@ -34,7 +34,7 @@
     constructor(address, ...more) {
       super(address, ...more);
       if (!String(address).includes("/_stcore/stream")) return;
-      super.addEventListener("open", () => { connected = !known; this.#waits = known ? "asks" : ""; known = true; });
+      super.addEventListener("open", () => { connected = !hasConnected; this.#waits = hasConnected ? "asks" : ""; hasConnected = true; });
       super.addEventListener("close", () => { connected = false; });
       super.addEventListener("message", ({ data }) => {
         if (this.#waits === "runs" && typeof data !== "string" && has(data, FINISHED)) setTimeout(() => this.#release());

@@ -8,15 +8,6 @@ from model.workshop.training import run_listing
 from viz.classroom import (
     lecture,
 )
-from viz.classroom import (
-    lecture as chart,
-)
-from viz.classroom import (
-    lecture as letters,
-)
-from viz.classroom import (
-    lecture as pictures,
-)
 from viz.kit import site_texts
 from viz.kit.page_context import PageContext
 from viz.training import (
@@ -25,9 +16,6 @@ from viz.training import (
     loss_curves,
     rates,
     training_parts,
-)
-from viz.training import (
-    histories as live,
 )
 
 LARGE = ("Maps", "All heads", "Loss", "Heads", "Rate")
@@ -40,14 +28,14 @@ def draw(shown: PageContext) -> None:
     """One picture, and the keys."""
     view, large = shown.view, lecture.picture(shown.view, len(LARGE))
     with shown.places.bar:
-        pictures.picture_buttons(LARGE, large)
-    lecture.add_key(letters.PICTURE, "the next picture", lambda: pictures.next_picture(len(LARGE)), quiet=True)
+        lecture.picture_buttons(LARGE, large)
+    lecture.add_key(lecture.PICTURE, "the next picture", lambda: lecture.next_picture(len(LARGE)), quiet=True)
     with shown.places.notes:
         site_texts.sentence_notes((), shown.faults)
     with shown.places.body:
         found = training_parts.open_history(view)
         if found is not None and found[0].is_running:
-            live.sign(histories.chosen(view), found[1])
+            histories.sign(histories.chosen(view), found[1])
         if found is not None:
             _picture(shown, LARGE[large - 1], *found)
 
@@ -64,7 +52,7 @@ def _picture(shown: PageContext, what: str, history, stamp: histories.Stamp) -> 
     elif what in ("Maps", "All heads", "Heads"):
         for sentence in history.notices:
             site_texts.note(sentence)
-    name, height = histories.chosen(view), chart.chart_height(LEFT - SIGN * history.is_running, HALL)
+    name, height = histories.chosen(view), lecture.chart_height(LEFT - SIGN * history.is_running, HALL)
     if what == "Loss":
         found = loss_curves.curve(history, "loss")
         _titled(found.title, found.told)
@@ -97,5 +85,5 @@ def _titled(title: str, reading: str) -> None:
 
 
 def _chart(title: str, figure, alt: str) -> None:
-    with chart.chart_container(HALL):
-        chart.draw_chart(title, f"training large {title}", figure, alt)
+    with lecture.chart_container(HALL):
+        lecture.draw_chart(title, f"training large {title}", figure, alt)

@@ -5,7 +5,7 @@ import { element, focusOf, isNews, mounted, onResize, refocus, REST_MS, unmounte
 import { onPageKeys, presses } from "../kit/page_keys.js";
 import { pictured } from "../kit/pen.js";
 import { playerBar } from "./player_bar.js";
-import { ARRIVED, keptPieces, PLACED, piecesOf, placeOfPlayer } from "./player_kept.js";
+import { ARRIVED, keptPieces, PLACED, piecesOf, placeOfPlayer } from "./player_cache.js";
 import { everyHead, oneMap } from "./player_maps.js";
 import { grownTo, isGrown, ofStep, SPEEDS, stepLine, together, walkedTo } from "./player_parts.js";
 

@@ -1,6 +1,6 @@
 // Keeps some recorded steps for the slider, which waits for them by their id; draws nothing.
 
-import { ARRIVED, keepPiece, keptPieces } from "./player_kept.js";
+import { ARRIVED, keepPiece, keptPieces } from "./player_cache.js";
 
 export default function ({ data }) {
   const { id, maps, written, probabilities, losses } = data;

@@ -20,9 +20,6 @@ from viz.training import (
     player,
     rates,
 )
-from viz.training import (
-    histories as live,
-)
 
 
 def head(view: View, page: pages.Page) -> Places:
@@ -103,7 +100,7 @@ def open_history(view: View) -> tuple[History, histories.Stamp] | None:
 def _learned(view: View, mode: Mode, history: History, stamp: histories.Stamp) -> None:
     name = histories.chosen(view)
     if history.is_running:
-        live.sign(name, stamp)
+        histories.sign(name, stamp)
     elif history.steps:
         site_texts.note(ended(history))
     if history.recording is not None:

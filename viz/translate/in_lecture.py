@@ -10,14 +10,13 @@ from model.inference.predictions import changed_words
 from model.inference.source_reading import blank_places
 from model.io import numbers
 from viz.classroom import lecture
-from viz.classroom import lecture as letters
 from viz.decoding_steps import (
     decoding_controls,
+    decoding_texts,
     pattern_maps,
     steps,
     timeline,
 )
-from viz.decoding_steps import decoding_texts as translate_texts
 from viz.fill import fill_in, fill_texts
 from viz.judge import judge_in_lecture
 from viz.kit import site_texts
@@ -104,7 +103,7 @@ def changes(analysis: Analysis, loaded: Checkpoint) -> dict[str, Any]:
     if analysis.request.mode == "given" or after.outputs is None:
         sums = (numbers.decimal(each.log_prob) for each in (analysis.baseline, analysis))
         count, steps_ = len(turns(analysis)), len(before.inner)
-        return edits | {"told": translate_texts.given_change(analysis.scored, *sums, count, steps_)}
+        return edits | {"told": decoding_texts.given_change(analysis.scored, *sums, count, steps_)}
     gone, new = changed_words(before.outputs.ids, after.outputs.ids)
     if not any(gone) and not any(new):
         return edits | {"told": f"the {analysis.task.made} does not change"}
@@ -123,49 +122,49 @@ def _keys(view: View, analysis: Analysis, causal: bool, places: list[int]) -> No
     lecture.list_component_keys("↑ ↓, Enter", takes)
     lecture.list_component_keys("space", "play the steps, and stop")
     if not view.guess:  # then the steps stand alone
-        key(letters.PICTURE, f"view: the {LARGE[_next_large(view, task) - 1]}", lambda: _turn(task), quiet=True)
+        key(lecture.PICTURE, f"view: the {LARGE[_next_large(view, task) - 1]}", lambda: _turn(task), quiet=True)
     if large_of(view, task) == 2:
         shows = "attention" if view.show == "mask" else "mask"
         key(
-            letters.SHOWS,
+            lecture.SHOWS,
             f"the maps show {'masks' if shows == 'mask' else 'weights'}",
             lambda: change(show=shows),
             quiet=True,
         )
     if places:
         hidden = "show the words" if view.guess else "guess first"
-        key(letters.PREDICT, hidden, lambda: _switch("guess"), quiet=True)
+        key(lecture.PREDICT, hidden, lambda: _switch("guess"), quiet=True)
     if task.writes:
         _decoding_keys(view, analysis, causal)
     if task.reads:
-        key(letters.PADDING, f"padding mask {_switched(view.padding_mask)}", lambda: _switch("padding_mask"))
+        key(lecture.PADDING, f"padding mask {_switched(view.padding_mask)}", lambda: _switch("padding_mask"))
     if view.split and len(view.sentences) > 1:
         number = view.sentence % len(view.sentences) + 1
-        key(letters.SENTENCE, f"sentence {number} of {len(view.sentences)}", lambda: change(sentence=number), quiet=True)
+        key(lecture.SENTENCE, f"sentence {number} of {len(view.sentences)}", lambda: change(sentence=number), quiet=True)
 
 
 def _decoding_keys(view: View, analysis: Analysis, causal: bool) -> None:
     """Those of a model that writes; `causal`: whether it has a mask to switch."""
     key, change = lecture.add_key, session.change
-    key(letters.PREDICT, "show the candidates" if view.guess else "predict first", lambda: _switch("guess"), quiet=True)
+    key(lecture.PREDICT, "show the candidates" if view.guess else "predict first", lambda: _switch("guess"), quiet=True)
     if causal or not view.causal_mask:
-        key(letters.CAUSAL, f"causal mask {_switched(view.causal_mask)}", lambda: _switch("causal_mask"))
+        key(lecture.CAUSAL, f"causal mask {_switched(view.causal_mask)}", lambda: _switch("causal_mask"))
     mode = "again" if view.mode == "given" else "given"
     how = "decode again" if mode == "again" else f"keep the {analysis.task.made} as given"
-    key(letters.MODE, f"{how} under the edits", lambda: change(mode=mode))
+    key(lecture.MODE, f"{how} under the edits", lambda: change(mode=mode))
     rows = _next(tuple(timeline.ROWS), view.rows)
-    key(letters.ROWS, f"rows: {timeline.ROWS[rows][0].lower()}", lambda: change(rows=rows), quiet=True)
+    key(lecture.ROWS, f"rows: {timeline.ROWS[rows][0].lower()}", lambda: change(rows=rows), quiet=True)
     if view.target is None:
         chosen = _next(tuple(STRATEGIES), view.strategy)
-        title = translate_texts.strategy_title(chosen).lower()
+        title = decoding_texts.strategy_title(chosen).lower()
         if view.controls is not None:
             key(
-                letters.AGAIN,
+                lecture.AGAIN,
                 f"draw again, with seed {decoding_controls.next_seed(view)}",
                 decoding_controls.draw_again,
                 quiet=True,
             )
-        key(letters.CHOSEN_BY, f"tokens chosen by: {title}", lambda: change(strategy=chosen))
+        key(lecture.CHOSEN_BY, f"tokens chosen by: {title}", lambda: change(strategy=chosen))
 
 
 def _next_large(view: View, task: Task) -> int:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 import html
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from model.experiments.label_test import label_test
+from model.experiments.label_test import LabelTest, label_test
 from model.trace import KINDS, Site
 from viz import theme
 from viz.cache import PageData
@@ -22,9 +22,6 @@ from viz.kit.offline_parts import (
 )
 from viz.state.view import ROWS, View
 from viz.translate import in_lecture
-
-if TYPE_CHECKING:
-    from model.experiments.label_test import LabelTest
 
 STEPS, MAPS = ("timeline", ".timeline"), ("file_maps", ".maps")
 LARGE = {"steps": STEPS, "maps": MAPS, "cache": STEPS}  # of the cache the file has the steps alone

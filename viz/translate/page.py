@@ -19,8 +19,7 @@ from viz import (
     pages,
     theme,
 )
-from viz.decoding_steps import decoding_controls, pattern_maps, steps
-from viz.decoding_steps import decoding_texts as translate_texts
+from viz.decoding_steps import decoding_controls, decoding_texts, pattern_maps, steps
 from viz.fill import fill_in
 from viz.frame import show, tour
 from viz.judge import label_view
@@ -74,7 +73,7 @@ def _heading(view: View) -> str:
     """What stands above the text, as far as it is known before the checkpoint is loaded."""
     named = cache.declared_languages(view.checkpoint)[0] or "Text"
     task = cache.task(view.checkpoint, view.device)
-    return cache.languages(view.checkpoint, view.device)[0] if task.splits else translate_texts.heading(task, named)
+    return cache.languages(view.checkpoint, view.device)[0] if task.splits else decoding_texts.heading(task, named)
 
 
 def look(view: View, page_data: cache.PageData) -> View:
@@ -106,9 +105,9 @@ def draw(shown: PageContext) -> None:
     view, page_data, places = shown.view, shown.page_data, shown.places
     analysis, languages = shown.analysis, page_data.loaded.languages
     with places.language:
-        site_texts.language(translate_texts.heading(analysis.task, languages[0]))
+        site_texts.language(decoding_texts.heading(analysis.task, languages[0]))
     with places.count:
-        count, known = translate_texts.token_count(analysis, analysis.begun)
+        count, known = decoding_texts.token_count(analysis, analysis.begun)
         how = f"{known}How does text become tokens?"
         st.button(count, key="token count", type="tertiary", help=how, on_click=_to_tokens)
     with places.notes:

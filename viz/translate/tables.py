@@ -14,7 +14,7 @@ from model.export.csv_tables import (
     site_code,
 )
 from model.inference.source_reading import blank_places
-from model.trace import Site
+from model.trace import Site, View
 from viz import computations
 from viz.decoding_steps.candidates import SHOWN, choices_of
 from viz.decoding_steps.pattern_maps import seen_map
@@ -24,7 +24,6 @@ from viz.save.number_tables import change_table
 
 if TYPE_CHECKING:
     from model.inference.analysis import Analysis
-    from model.trace import View as Map
     from viz.kit.page_context import PageContext
 
 STEP = ("step", "reads", "writes", "probability", "log_probability")
@@ -57,7 +56,7 @@ def _head(shown: PageContext) -> int | None:
     return None if shown.view.head is None else shown.view.head - 1
 
 
-def _maps(shown: PageContext) -> dict[Site, Map]:
+def _maps(shown: PageContext) -> dict[Site, View]:
     """Those of the layer, as they are drawn."""
     analysis, layer = shown.analysis, shown.view.layer - 1
     there = [Site(kind, layer) for kind in analysis.trace.kinds if Site(kind, layer) in analysis.trace.patterns]

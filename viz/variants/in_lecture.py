@@ -12,18 +12,6 @@ from viz import theme
 from viz.classroom import (
     lecture,
 )
-from viz.classroom import (
-    lecture as chart,
-)
-from viz.classroom import (
-    lecture as letters,
-)
-from viz.classroom import (
-    lecture as notes,
-)
-from viz.classroom import (
-    lecture as pictures,
-)
 from viz.kit import site_texts
 from viz.kit.page_context import LecturePlaces, PageContext, Places
 from viz.state import session
@@ -49,7 +37,7 @@ def of_sentence(view: View) -> bool:
 
 def draw(shown: PageContext) -> None:
     """One picture, and its keys."""
-    notes.draw(shown)
+    lecture.draw(shown)
     _draw(shown.view, shown.mode, shown.places, shown)
 
 
@@ -65,14 +53,14 @@ def _draw(view: View, mode: theme.Mode, places: Places, shown: PageContext | Non
     large, record = lecture.picture(view, len(LARGE)), found().record
     if isinstance(places, LecturePlaces):
         with places.bar:
-            pictures.picture_buttons(LARGE, large)
+            lecture.picture_buttons(LARGE, large)
             if large == 1:
                 variant_parts.pick_score(view)
             elif large > 2:  # one button: the bar has no room for three
-                help = f"The next kind of attention ({letters.KIND.key})"
+                help = f"The next kind of attention ({lecture.KIND.key})"
                 st.button(theme.SITE_NAMES[view.beside_kind], key="variants_kind", help=help, on_click=_turn_kind)
     named = ", ".join(name.lower() for name in LARGE)
-    lecture.add_key(letters.PICTURE, f"the picture: {named}", lambda: pictures.next_picture(len(LARGE)), quiet=True)
+    lecture.add_key(lecture.PICTURE, f"the picture: {named}", lambda: lecture.next_picture(len(LARGE)), quiet=True)
     with places.body:
         if record is None:
             variant_parts.nothing(found())
@@ -82,21 +70,21 @@ def _draw(view: View, mode: theme.Mode, places: Places, shown: PageContext | Non
 
 def _scores(record: Variants, view: View, mode: theme.Mode, shown: PageContext | None) -> None:
     lecture.add_key(
-        letters.INNER, "BLEU, chrF or dev loss", lambda: session.change(variants_score=_next_score()), quiet=True
+        lecture.INNER, "BLEU, chrF or dev loss", lambda: session.change(variants_score=_next_score()), quiet=True
     )
     _title(variant_texts.verdict(record, view.variants_score))
-    figure = cached_charts.scores(record, view.variants_score, "design", mode, chart.chart_height(LEFT, HALL))
-    with chart.chart_container(HALL):
-        chart.draw_chart(
+    figure = cached_charts.scores(record, view.variants_score, "design", mode, lecture.chart_height(LEFT, HALL))
+    with lecture.chart_container(HALL):
+        lecture.draw_chart(
             "Scores of the variants", "variants scores", figure, variant_texts.scores_alt(record, view.variants_score)
         )
 
 
 def _losses(record: Variants, view: View, mode: theme.Mode, shown: PageContext | None) -> None:
     _title(variant_texts.curves_said(record))
-    with chart.chart_container(HALL):
-        figure = cached_charts.losses(record, mode, chart.chart_height(LEFT, HALL))
-        chart.draw_chart("Dev loss of the variants", "variants losses", figure, variant_texts.curves_said(record))
+    with lecture.chart_container(HALL):
+        figure = cached_charts.losses(record, mode, lecture.chart_height(LEFT, HALL))
+        lecture.draw_chart("Dev loss of the variants", "variants losses", figure, variant_texts.curves_said(record))
 
 
 def _maps(record: Variants, view: View, mode: theme.Mode, shown: PageContext | None) -> None:
@@ -105,26 +93,26 @@ def _maps(record: Variants, view: View, mode: theme.Mode, shown: PageContext | N
         return
     if shown is None:
         return
-    lecture.add_key(letters.KIND, "the next kind of attention", _turn_kind, quiet=True)
+    lecture.add_key(lecture.KIND, "the next kind of attention", _turn_kind, quiet=True)
     sides = [map_grid.side(record, name, shown.page_data.request.source, view) for name in names]
     most = max([1, *(side.heads for side in sides)])
     lecture.add_walk_keys("the next head", "the head before it", lambda by: session.change(beside_head=_next_head(most, by)))
     which = "mean of the heads" if view.beside_head is None else f"head {view.beside_head}"
     _title(f"{theme.SITE_NAMES[view.beside_kind]}, layer {view.beside_layer}, {which}")
-    with chart.chart_container(HALL):
-        width = chart.chart_width(HALL, max(2, len(sides)))
-        variant_parts.columns(sides, view, mode, width, chart.chart_height(MAPS_LEFT, HALL), chart.draw_chart)
+    with lecture.chart_container(HALL):
+        width = lecture.chart_width(HALL, max(2, len(sides)))
+        variant_parts.columns(sides, view, mode, width, lecture.chart_height(MAPS_LEFT, HALL), lecture.draw_chart)
 
 
 def _heads(record: Variants, view: View, mode: theme.Mode, shown: PageContext | None) -> None:
     if not record.same_heads:
         site_texts.note(variant_parts.UNPAIRED)
         return
-    lecture.add_key(letters.KIND, "the next kind of attention", _turn_kind, quiet=True)
+    lecture.add_key(lecture.KIND, "the next kind of attention", _turn_kind, quiet=True)
     own = record.same_heads[variant_parts.paired(record, view)]
     _title(head_texts.returns(own))
-    with chart.chart_container(HALL):
-        variant_parts.drawing(own, view, mode, chart.chart_height(LEFT, HALL), chart.draw_chart)
+    with lecture.chart_container(HALL):
+        variant_parts.drawing(own, view, mode, lecture.chart_height(LEFT, HALL), lecture.draw_chart)
 
 
 def _title(text: str) -> None:

@@ -8,22 +8,22 @@ from typing import TYPE_CHECKING
 
 from model.inference.request import Request
 from model.io.folders import survey
-from model.trace import Site, View, site_kind
+from model.trace import Site, site_kind
+from model.trace import View as TraceView
 from model.variants.designs import VARIANTS
-from model.variants.record import record_path
+from model.variants.record import Variants, record_path
 from viz import cache, theme
 from viz.kit import site_texts
 from viz.kit.heatmap_figures import attention_map
 from viz.state.page_fields import MAX_SIDE_BY_SIDE
 from viz.state.result_cache import cached_figure
-from viz.state.view import View as Looked
+from viz.state.view import View
 from viz.variants.variant_texts import names_of
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
 
     from model.inference.analysis import Analysis
-    from model.variants.record import Variants
 
 FEW = 3  # that stand there where none is chosen and all would be too many
 
@@ -42,7 +42,7 @@ class Side:
     fault: str = ""
 
     @property
-    def map(self) -> View | None:
+    def map(self) -> TraceView | None:
         if self.analysis is None or self.site is None:
             return None
         return self.analysis.trace.view(self.site, self.head)
@@ -63,7 +63,7 @@ def absent(record: Variants) -> list[str]:
     return [VARIANTS[name].title if name in VARIANTS else name for name in names_of(record) if name not in at_hand]
 
 
-def chosen(record: Variants, view: Looked) -> tuple[str, ...]:
+def chosen(record: Variants, view: View) -> tuple[str, ...]:
     """The designs whose maps are drawn, in the order in which they are declared; none: all that are there where they fit
     beside one another, else the first few."""
     at_hand = there(record)
@@ -71,7 +71,7 @@ def chosen(record: Variants, view: Looked) -> tuple[str, ...]:
     return tuple(name for name in at_hand if name in view.beside) or usual
 
 
-def in_vain(record: Variants, view: Looked) -> str:
+def in_vain(record: Variants, view: View) -> str:
     """What is to be said of designs that are asked for and whose weights are not in the lab; empty where there are none."""
     at_hand = there(record)
     if not (wanted := [VARIANTS[name].title for name in view.beside if name not in at_hand]):
@@ -85,7 +85,7 @@ def request_of(text: str, checkpoint: str) -> Request:
     return Request(source=text, checkpoint=checkpoint)
 
 
-def side(record: Variants, name: str, text: str, view: Looked) -> Side:
+def side(record: Variants, name: str, text: str, view: View) -> Side:
     """A variant on a sentence, at the kind of attention, layer and head of the view."""
     folder = there(record)[name]
     made = Side(name, VARIANTS[name].title if name in VARIANTS else name, folder)

@@ -13,16 +13,11 @@ from model.inference.request import Request
 from model.trace import Site
 from viz import computations, theme
 from viz.classroom import lecture
-from viz.classroom import lecture as letters
-from viz.classroom import lecture as pictures
 from viz.kit import (
     controls,
     file_maps,
     sides,
     site_texts,
-)
-from viz.kit import (
-    file_maps as file_change,
 )
 from viz.kit.page_context import PageContext
 from viz.state import navigation, session
@@ -49,7 +44,7 @@ def draw(shown: PageContext) -> None:
 
 
 def _bar(view: View, large: int, writes: bool) -> None:
-    pictures.picture_buttons(LARGE, large)
+    lecture.picture_buttons(LARGE, large)
     if writes:
         controls.modes(view)
 
@@ -91,7 +86,7 @@ def _words(shown: PageContext, answer: Answer | None) -> None:
         elif analysis.baseline is None:
             site_texts.write(f'<p class="lab-hall-answer">{help_text()}</p>')
     with right:
-        file_change.mount_change_in_lecture(file_change.change_data(analysis, view.step), "hall change")
+        file_maps.mount_change_in_lecture(file_maps.change_data(analysis, view.step), "hall change")
 
 
 def _ways(view: View, answer: Answer) -> None:
@@ -195,55 +190,55 @@ def _keys(shown: PageContext, large: int, answer: Answer | None) -> None:
     view, loaded, kinds = shown.view, shown.page_data.loaded, shown.analysis.trace.kinds
     language = loaded.languages[0]
     lecture.add_key(
-        letters.PICTURE,
+        lecture.PICTURE,
         f"the picture: {', '.join(name.lower() for name in LARGE)}",
-        lambda: pictures.next_picture(len(LARGE)),
+        lambda: lecture.next_picture(len(LARGE)),
         quiet=True,
     )
     if ready := [each for each in EXPERIMENTS if set(each.needs) <= set(kinds)]:
         lecture.add_key(
-            letters.EXPERIMENT,
+            lecture.EXPERIMENT,
             "the next ready experiment",
             lambda: _try(session.current_view(), ready, language, 1),
             quiet=True,
         )
         lecture.add_key(
-            letters.EARLIER, "the one before it", lambda: _try(session.current_view(), ready, language, -1), quiet=True
+            lecture.EARLIER, "the one before it", lambda: _try(session.current_view(), ready, language, -1), quiet=True
         )
     if answer is not None and view.experiment is not None:
         name = view.experiment
         if not ready_answers.is_shown(view, answer):
             speaks = partial(ready_answers.show, answer.request, name, view)
-            lecture.add_key(letters.ANSWER, "what the answer speaks of", speaks, quiet=True)
+            lecture.add_key(lecture.ANSWER, "what the answer speaks of", speaks, quiet=True)
         elif (there := _counterpart(view, answer)) is not None:
             lecture.add_key(
-                letters.ANSWER, "the counterpart of the experiment", lambda: ready_answers.show(there, name), quiet=True
+                lecture.ANSWER, "the counterpart of the experiment", lambda: ready_answers.show(there, name), quiet=True
             )
     if "decoder" in kinds:
         if loaded.config.causal or not view.causal_mask:  # else there is none to switch
-            lecture.add_key(letters.CAUSAL, "the causal mask on and off", partial(_switch, "causal_mask"), quiet=True)
+            lecture.add_key(lecture.CAUSAL, "the causal mask on and off", partial(_switch, "causal_mask"), quiet=True)
         other = partial(session.change, mode=_other(view.mode))
-        lecture.add_key(letters.MODE, "given target, or decode again", other, quiet=True)
-    lecture.add_key(letters.PADDING, "the padding mask on and off", partial(_switch, "padding_mask"), quiet=True)
+        lecture.add_key(lecture.MODE, "given target, or decode again", other, quiet=True)
+    lecture.add_key(lecture.PADDING, "the padding mask on and off", partial(_switch, "padding_mask"), quiet=True)
     if large == len(LARGE):
         lecture.add_key(
-            letters.REACH,
+            lecture.REACH,
             "how far a click reaches: all layers, one, one head",
             lambda: session.change(scope=_next_reach(session.current_view())),
             quiet=True,
         )
     if len(kinds) > 1:
         names = ", ".join(theme.SITE_NAMES[kind].lower() for kind in kinds)
-        lecture.add_key(letters.KIND, f"the attention: {names}", partial(_next_kind, kinds), quiet=True)
+        lecture.add_key(lecture.KIND, f"the attention: {names}", partial(_next_kind, kinds), quiet=True)
 
 
 def help_text() -> str:
     """What to do first, by the keys that this run has."""
-    masks = [letter.key for letter in (letters.CAUSAL, letters.PADDING) if lecture.has_key(letter)]
+    masks = [letter.key for letter in (lecture.CAUSAL, lecture.PADDING) if lecture.has_key(letter)]
     told = [
-        f"{letters.EXPERIMENT.key} tries the next ready experiment" * lecture.has_key(letters.EXPERIMENT),
+        f"{lecture.EXPERIMENT.key} tries the next ready experiment" * lecture.has_key(lecture.EXPERIMENT),
         f"{' and '.join(masks)} switch the masks" if len(masks) > 1 else f"{masks[0]} switches the padding mask",
-        f"{letters.PICTURE.key} turns to the maps and the switches",
+        f"{lecture.PICTURE.key} turns to the maps and the switches",
     ]
     return ", ".join(filter(None, told)) + "."
 

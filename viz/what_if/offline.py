@@ -4,21 +4,15 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
-from model.experiments.effects import head_effects
+from model.experiments.effects import HeadEffect, head_effects
 from model.trace import Site
 from viz import cache, computations, theme
 from viz.cache import PageData
-from viz.kit import file_maps, sides
-from viz.kit import file_maps as file_change
-from viz.kit import site_texts as shared_texts
+from viz.kit import file_maps, sides, site_texts
 from viz.kit.offline_parts import HtmlExport, Part
 from viz.state.view import View, without_edits
 from viz.what_if import switchboard, what_if_texts
-
-if TYPE_CHECKING:
-    from model.experiments.effects import HeadEffect
 
 
 def _costs(page_data: PageData) -> Sequence[HeadEffect]:
@@ -53,7 +47,7 @@ def parts(page_data: PageData, costs: Sequence[HeadEffect], view: View, mode: th
 
 
 def _change(page_data: PageData, view: View) -> Part:
-    return file_change.change_part(page_data.analysis, view.step)
+    return file_maps.change_part(page_data.analysis, view.step)
 
 
 def _look(page_data: PageData) -> View:
@@ -63,7 +57,7 @@ def _look(page_data: PageData) -> View:
 
 
 def _told(page_data: PageData, costs: Sequence[HeadEffect]) -> tuple[str, ...]:
-    return (shared_texts.verdict_line(page_data.analysis),)
+    return (site_texts.verdict_line(page_data.analysis),)
 
 
 TAKEN = HtmlExport(

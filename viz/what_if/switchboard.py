@@ -12,13 +12,12 @@ from model.edits.intervention import Intervention
 from model.edits.kinds import Ablate, Block, Place
 from model.edits.place import number
 from model.task import task_of
-from model.trace import SITE_KINDS
+from model.trace import SITE_KINDS, Trace
 from viz import theme
 from viz.kit import mount, sides
 
 if TYPE_CHECKING:
     from model.experiments.effects import HeadEffect
-    from model.trace import Trace
 
 WIDTH = 294  # px that the matrix may take
 NAMES = {kind: of.name[:1].upper() + of.name[1:] for kind, of in SITE_KINDS.items()}

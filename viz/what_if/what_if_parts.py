@@ -23,7 +23,6 @@ from viz.what_if import (
     what_if_maps,
     what_if_texts,
 )
-from viz.what_if import edit_controls as what_if_controls
 
 if TYPE_CHECKING:
     from streamlit.delta_generator import DeltaGenerator
@@ -66,22 +65,22 @@ def draw(shown: PageContext) -> None:
         with left:
             board_place = _change_it(shown)
         with costs_place:
-            what_if_controls.largest_changes_head(shown.analysis)
+            edit_controls.largest_changes_head(shown.analysis)
             progress = st.empty()
         with board_place:  # what was asked for stands: what every head costs takes a while
             known = costs(page_data, progress)
             _board(shown, known)
         if known is not None:
             with costs_place:
-                what_if_controls.largest_changes(known)
+                edit_controls.largest_changes(known)
     _leaks(view, page_data.request, shown.analysis.task)
 
 
 def _change_it(shown: PageContext) -> DeltaGenerator:
     """The place of the switchboard, and the maps of one head before and after."""
-    what_if_controls.matrix_picks(shown.view, shown.analysis.trace.kinds)
+    edit_controls.matrix_picks(shown.view, shown.analysis.trace.kinds)
     place = st.container(key="board")
-    what_if_controls.head_picks(shown.view, shown.page_data.loaded)
+    edit_controls.head_picks(shown.view, shown.page_data.loaded)
     with st.container(key="three_maps"):
         what_if_maps.draw(shown.view, shown.analysis, shown.mode)
     return place
@@ -106,7 +105,7 @@ def board(
 def _what_happens(shown: PageContext) -> None:
     """Both translations, the probability of every token, and the step that is looked at; what could not be done."""
     view, analysis, loaded = shown.view, shown.analysis, shown.page_data.loaded
-    what_if_controls.mode_picks(view, loaded.config.causal, analysis.task)
+    edit_controls.mode_picks(view, loaded.config.causal, analysis.task)
     base = analysis.baseline or analysis
     branched = what_if_texts.branched(base, loaded.target_tokenizer)
     site_texts.verdict(
@@ -136,7 +135,7 @@ def _what_happens(shown: PageContext) -> None:
     )
     if not judges:
         controls.step_slider(view, base.trace.predicted.labels)
-        what_if_controls.largest_step(analysis, view)
+        edit_controls.largest_step(analysis, view)
     what_if_texts.step_changes(analysis, 0 if judges else view.step - 1, loaded.answers)
 
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from model.inference.analysis import Analysis
     from model.text.sentences import Labels
     from model.text.tokenizer import Tokenizer
-    from model.trace import View as Map
+    from model.trace import View as TraceView
     from viz.state.view import View
 
 LEAKS = {  # what the test does, by family
@@ -66,7 +66,7 @@ def stepped(now: View, then: View) -> tuple[str, str]:
     edited = (then.intervention, then.pad) != (now.intervention, now.pad)
     if edited:
         found.append(("", "the edits as they were"))
-    told = " and ".join(long for _, long in found) or "the view as it was"
+    told = " and ".join(long for _, long in found) or "the earlier view"
     return (found[0][0] if found and not edited else ""), controls.plain_label(f"Brings back {told}")
 
 
@@ -173,7 +173,7 @@ def _moved(layer: int | None, forbidden: bool) -> str:
     return f'<td class="{"bad" if layer is not None and forbidden else ""}">{shown}</td>'
 
 
-def difference_alt(change: Map) -> str:
+def difference_alt(change: TraceView) -> str:
     """A difference of two maps in words."""
     i, j = divmod(int(abs(change.values).argmax()), change.values.shape[1])
     return f"the largest change, {change.values[i, j]:+.3f}, is {change.queries[i]} looking at {change.keys[j]}."

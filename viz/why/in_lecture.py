@@ -19,14 +19,12 @@ from model.readings.tokens.word_readings import READINGS
 from model.text import sentences
 from viz import theme
 from viz.classroom import lecture
-from viz.classroom import lecture as letters
-from viz.classroom import lecture as notes
-from viz.kit import mount
-from viz.kit import site_texts as shared_texts
+from viz.kit import mount, site_texts
 from viz.kit.page_context import LecturePlaces, PageContext
 from viz.state import session
 from viz.why import (
     chosen_tokens,
+    logit_sum,
     pieces,
     reading_texts,
     readings_part,
@@ -34,19 +32,11 @@ from viz.why import (
     token_contributions,
     why_texts,
 )
-from viz.why import logit_sum as sums
-from viz.why import (
-    readings_part as ranking,
-)
-from viz.why import (
-    rivals as choice,
-)
 
 if TYPE_CHECKING:
     from model.readings.logits.direct_logits import DirectLogits, Writer
     from model.trace import Trace
     from viz.cache import PageData
-    from viz.kit.page_context import PageContext
     from viz.state.view import View
     from viz.why.readings_part import Test
     from viz.why.rivals import Choice
@@ -78,15 +68,15 @@ def draw_readings(shown: PageContext, asked: Choice) -> None:
         return
     names = list(test.found.shares if test.found.is_conclusive else READINGS)
     lecture.add_walk_keys("the next reading", "the reading before", partial(_walk_readings, names, test.chosen))
-    lecture.add_key(letters.INNER, "one reading, all readings", _turn_readings, quiet=True)
+    lecture.add_key(lecture.INNER, "one reading, all readings", _turn_readings, quiet=True)
     if lecture.picture(view, READINGS_PICTURES) == 1:
         curves(_payload(shown, test))
         return
     steps = view.step, len(shown.analysis.trace.predicted)
     trust = shown.page_data.loaded.trust
     only, said = chosen_tokens.only(shown.page_data), reading_texts.said(test.found)
-    data = ranking.payload(test.found, trust, test.scope, test.chosen, shown.mode, steps, only, said)
-    ranking.ranking(data, readings_part.choose_reading, pieces.choose_step)
+    data = readings_part.payload(test.found, trust, test.scope, test.chosen, shown.mode, steps, only, said)
+    readings_part.ranking(data, readings_part.choose_reading, pieces.choose_step)
 
 
 def _walk_readings(names: list[str], usual: str, by: int) -> None:
@@ -125,7 +115,7 @@ def _payload(shown: PageContext, test: Test) -> dict[str, object]:
 
 PICTURES = ("Parts", "Heads", "Words")  # of the sum, in the order of the view's `large`
 READING_KEYS = "Readings"
-HINT = f"One part at a time, with {letters.NEXT.key} and {letters.PREVIOUS.key}: what becomes of the choice without it?"
+HINT = f"One part at a time, with {lecture.NEXT.key} and {lecture.PREVIOUS.key}: what becomes of the choice without it?"
 NO_TEST = "The lab has no switch that takes this part away."
 NOT_NOW = "Beside the edits that are made it cannot be taken away."
 
@@ -134,17 +124,17 @@ def draw(shown: PageContext) -> None:
     """The rival and the picture are chosen in the bar; below it that picture, or the readings of the source."""
     places = shown.places
     assert isinstance(places, LecturePlaces)
-    notes.draw(shown)
+    lecture.draw(shown)
     if not chosen_tokens.has_readings(shown.page_data):
         shown = dataclasses.replace(shown, view=dataclasses.replace(shown.view, why="sum"))
     with places.notes:
-        asked = choice.choice(shown)
+        asked = rivals.choice(shown)
     with places.bar:
         _controls(shown, asked)
     names = _pictures(shown)
     if steps := chosen_tokens.only(shown.page_data):
         lecture.limit_steps(steps, "blank" if chosen_tokens.blanks(shown.page_data) else "token")
-    lecture.add_key(letters.PICTURE, ", ".join(names).lower(), lambda: _turn(len(names)), quiet=True)
+    lecture.add_key(lecture.PICTURE, ", ".join(names).lower(), lambda: _turn(len(names)), quiet=True)
     with places.body:
         if shown.view.why == "readings":
             draw_readings(shown, asked)
@@ -155,7 +145,7 @@ def draw(shown: PageContext) -> None:
 def _controls(shown: PageContext, asked: Choice) -> None:
     view = shown.view
     with st.container(key="why_rival", horizontal=True, vertical_alignment="center", gap="small", width="content"):
-        shared_texts.label("and not")
+        site_texts.label("and not")
         rivals.choose(shown, asked.others, asked.rival)
     names = _pictures(shown)
     st.segmented_control(
@@ -167,7 +157,7 @@ def _controls(shown: PageContext, asked: Choice) -> None:
     )
     if complaint := session.complaint("rival"):
         with shown.places.notes:
-            shared_texts.note(complaint[1], warn=True)
+            site_texts.note(complaint[1], warn=True)
 
 
 def _pictures(shown: PageContext) -> tuple[str, ...]:
@@ -212,8 +202,8 @@ def _sum(shown: PageContext, asked: Choice) -> None:
         "odds": why_texts.odds(found.difference, asked.pair, asked.log_probs),
         "told": _told(shown, asked, writer, way),
     }
-    data = sums.payload(found, trace, writer, way, shown.mode, chosen_tokens.only(shown.page_data), large)
-    sums.difference(data, pieces.choose_head, pieces.choose_piece, token_contributions.choose, pieces.choose_step)
+    data = logit_sum.payload(found, trace, writer, way, shown.mode, chosen_tokens.only(shown.page_data), large)
+    logit_sum.difference(data, pieces.choose_head, pieces.choose_piece, token_contributions.choose, pieces.choose_step)
 
 
 def _around(page_data: PageData, step: int) -> tuple[str, str]:
@@ -242,12 +232,12 @@ def _told(shown: PageContext, asked: Choice, writer: Writer | None, way: Way | N
     if not writer:
         return [HINT, ""]
     value = dict(zip(found.writers, map(float, found.values), strict=True))[writer]
-    read = sums.read(found, trace)
+    read = logit_sum.read(found, trace)
     if writer.kind == "head":
         assert writer.site is not None and writer.head is not None
         told = why_texts.head_told(found, trace, writer.site, writer.head, pair)
     else:
-        told = why_texts.part_told(sums.name(writer, read), value, pair)
+        told = why_texts.part_told(logit_sum.name(writer, read), value, pair)
     code = pieces.code_of(writer, trace)
     if not code:
         return [told, NO_TEST]
@@ -265,8 +255,8 @@ def _order(found: DirectLogits, trace: Trace, picture: int) -> list[list[Any]]:
         return [[piece, n] for piece, parts in known if parts for n in range(1, len(parts[0]) + 1)]
     writers = [writer for writer, _ in found.ranked]
     if picture == 1:
-        return [key for writer in writers[: sums.FEW] if (key := sums.key(writer))]
-    return [key for writer in writers if writer.kind == "head" and (key := sums.key(writer))]
+        return [key for writer in writers[: logit_sum.FEW] if (key := logit_sum.key(writer))]
+    return [key for writer in writers if writer.kind == "head" and (key := logit_sum.key(writer))]
 
 
 def _walk(order: list[list[Any]], found: DirectLogits, trace: Trace, by: int) -> None:
@@ -275,7 +265,7 @@ def _walk(order: list[list[Any]], found: DirectLogits, trace: Trace, by: int) ->
         pieces.chosen(session.current_view(), found),
         token_contributions.chosen(session.current_view(), found, trace),
     )
-    at = [way.piece, way.place + 1] if way else sums.key(writer) if writer else None
+    at = [way.piece, way.place + 1] if way else logit_sum.key(writer) if writer else None
     if not order:
         return
     piece, *place = order[(order.index(at) + by) % len(order)] if at in order else order[0]

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from model.io import numbers
-from model.trace import SITE_KINDS
+from model.trace import SITE_KINDS, Trace
 from viz import theme
 from viz.kit import mount
 from viz.why import token_contributions
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from model.readings.logits.direct_logits import DirectLogits, Writer
-    from model.trace import Trace
     from viz.why.token_contributions import Way
 
 SHOWN = 14  # bars; the rest is one more

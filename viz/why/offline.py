@@ -12,11 +12,11 @@ from viz.kit.offline_parts import HtmlExport, Part
 from viz.state.view import View
 from viz.why import (
     chosen_tokens,
+    logit_sum,
     pieces,
     token_contributions,
     why_texts,
 )
-from viz.why import logit_sum as sums
 
 
 def _found(page_data: PageData) -> DirectLogits:
@@ -28,8 +28,8 @@ def _found(page_data: PageData) -> DirectLogits:
 def parts(page_data: PageData, found: DirectLogits, view: View, mode: theme.Mode) -> tuple[Part, ...]:
     """The sum; its parts are not tested."""
     trace = page_data.analysis.trace
-    data = sums.payload(found, trace, pieces.chosen(view, found), token_contributions.chosen(view, found, trace), mode)
-    return (sums.COMPONENT.part(data),)
+    data = logit_sum.payload(found, trace, pieces.chosen(view, found), token_contributions.chosen(view, found, trace), mode)
+    return (logit_sum.COMPONENT.part(data),)
 
 
 def _told(page_data: PageData, found: DirectLogits) -> tuple[str, ...]:

@@ -7,24 +7,20 @@ from __future__ import annotations
 import streamlit as st
 
 from viz.frame import show
-from viz.kit import controls
-from viz.kit import site_texts as shared_texts
+from viz.kit import controls, site_texts
 from viz.kit.page_context import PageContext
 from viz.state import session
 from viz.state.page_fields import WHY
 from viz.why import (
     chosen_tokens,
     in_lecture,
+    logit_sum,
     pieces,
     readings_part,
     rivals,
     tables,
     token_contributions,
     why_texts,
-)
-from viz.why import logit_sum as sums
-from viz.why import (
-    rivals as choice,
 )
 
 PARTS = dict(zip(WHY, ("The sum", "Which reading is true?"), strict=True))
@@ -35,17 +31,17 @@ def draw(shown: PageContext) -> None:
     view = shown.view
     with shown.places.body:
         shown.notes()
-        asked = choice.choice(shown)
+        asked = rivals.choice(shown)
         found, pair = asked.found, asked.pair
         _choose(shown, asked)
-        shared_texts.write(why_texts.answer(found, pair, asked.log_probs))
+        site_texts.write(why_texts.answer(found, pair, asked.log_probs))
         if chosen_tokens.shows_readings(view, shown.page_data):
             readings_part.draw(shown, asked.rival)
             return
         trace = shown.analysis.trace
         if told := why_texts.no_blank(shown.page_data, found):
-            shared_texts.note(told)
-        shared_texts.note(why_texts.meant(found, trace, pair, asked.log_probs))
+            site_texts.note(told)
+        site_texts.note(why_texts.meant(found, trace, pair, asked.log_probs))
         writer, way = pieces.chosen(view, found), token_contributions.chosen(view, found, trace)
         with st.container(key="why_piece", gap=None):
             if way:
@@ -53,20 +49,20 @@ def draw(shown: PageContext) -> None:
             elif writer:
                 pieces.draw(shown, found, writer, pair)
             else:
-                shared_texts.note(pieces.HINT)
-        data = sums.payload(found, trace, writer, way, shown.mode, chosen_tokens.only(shown.page_data))
-        sums.difference(data, pieces.choose_head, pieces.choose_piece, token_contributions.choose, pieces.choose_step)
+                site_texts.note(pieces.HINT)
+        data = logit_sum.payload(found, trace, writer, way, shown.mode, chosen_tokens.only(shown.page_data))
+        logit_sum.difference(data, pieces.choose_head, pieces.choose_piece, token_contributions.choose, pieces.choose_step)
 
 
-def _choose(shown: PageContext, asked: choice.Choice) -> None:
+def _choose(shown: PageContext, asked: rivals.Choice) -> None:
     if not shown.analysis.task.judges:
         _step(shown)
     if told := why_texts.elsewhere(shown.page_data, session.current_view().step, asked.found):
-        shared_texts.note(told)
+        site_texts.note(told)
     with st.container(key="why_rival", horizontal=True, vertical_alignment="center", gap="small"):
         if told := why_texts.which_blank(shown.page_data, asked.found):
-            shared_texts.label(told)
-        shared_texts.label("and not")
+            site_texts.label(told)
+        site_texts.label("and not")
         rivals.choose(shown, asked.others, asked.rival)
         if not chosen_tokens.has_readings(shown.page_data):
             return
@@ -80,7 +76,7 @@ def _choose(shown: PageContext, asked: choice.Choice) -> None:
             **session.bind("why part", "why", shown.view.why),
         )
     if complaint := session.complaint("rival"):
-        shared_texts.note(complaint[1], warn=True)
+        site_texts.note(complaint[1], warn=True)
 
 
 def _step(shown: PageContext) -> None:

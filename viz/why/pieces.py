@@ -9,20 +9,17 @@ from typing import TYPE_CHECKING, Any
 import streamlit as st
 
 from model.edits.kinds import EditError
-from model.readings.logits.direct_logits import Writer
-from model.trace import Site
+from model.readings.logits.direct_logits import DirectLogits, Writer
+from model.trace import Site, Trace
 from viz import cache, pages
-from viz.kit import site_texts as shared_texts
+from viz.kit import site_texts
 from viz.state import navigation, session
 from viz.state.values import MAX_WORD
 from viz.state.view import View
-from viz.why import chosen_tokens, why_texts
-from viz.why import logit_sum as sums
+from viz.why import chosen_tokens, logit_sum, why_texts
 
 if TYPE_CHECKING:
     from model.inference.request import Request
-    from model.readings.logits.direct_logits import DirectLogits
-    from model.trace import Trace
     from viz.kit.page_context import PageContext
     from viz.why.token_contributions import Way
 
@@ -66,11 +63,11 @@ def draw(shown: PageContext, found: DirectLogits, writer: Writer, pair: tuple[st
         assert writer.site is not None and writer.head is not None
         told = why_texts.head_told(found, trace, writer.site, writer.head, pair)
     else:
-        told = why_texts.part_told(sums.name(writer, sums.read(found, trace)), value, pair)
+        told = why_texts.part_told(logit_sum.name(writer, logit_sum.read(found, trace)), value, pair)
     after = without(shown, (code,), found) if code else None
     if after is not None:
         told = f"{told} {why_texts.measured(IS_OFF[writer.kind], found.linearized, value, found.difference, after)}"
-    shared_texts.note(told)
+    site_texts.note(told)
     with st.container(key="why_ways", horizontal=True, gap="small"):
         for label, key, act, args in _ways(shown, found, writer, code):
             st.button(label, key=key, type="tertiary", on_click=act, args=args)
@@ -79,7 +76,7 @@ def draw(shown: PageContext, found: DirectLogits, writer: Writer, pair: tuple[st
 def draw_way(shown: PageContext, found: DirectLogits, way: Way, pair: tuple[str, str]) -> None:
     """What came by way of a token, what becomes of the difference where nobody may look at it, and the ways to try it."""
     after = without(shown, way.codes, found)
-    shared_texts.note(why_texts.way_told(way, found.difference, after, pair))
+    site_texts.note(why_texts.way_told(way, found.difference, after, pair))
     with st.container(key="why_ways", horizontal=True, gap="small"):
         if after is not None:
             st.button("Hide it in What if", key="why hide", type="tertiary", on_click=_hide, args=(way.codes,))
@@ -118,7 +115,7 @@ def _ways(
     shown: PageContext, found: DirectLogits, writer: Writer, code: str
 ) -> list[tuple[str, str, Callable[..., None], tuple[Any, ...]]]:
     """Label, key, callback and its arguments of each way."""
-    read = sums.read(found, shown.analysis.trace)
+    read = logit_sum.read(found, shown.analysis.trace)
     word = read if read.isalpha() and len(read) <= MAX_WORD else ""  # `<s>` and its like are no word to look up
     asks = {"token": found.step + 1} if chosen_tokens.fills_in(shown.page_data) else {}  # who asks in an encoder
     ways: dict[str, list[tuple[str, str, Callable[..., None], tuple[Any, ...]]]] = {

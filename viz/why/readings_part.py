@@ -12,10 +12,9 @@ import streamlit as st
 
 from model.inference.request import Request
 from model.readings.tokens.word_readings import READINGS
-from model.text.faithfulness_result import RANDOM
+from model.text.faithfulness_result import RANDOM, Share, Trust
 from viz import cache, computations, theme
-from viz.kit import controls, mount
-from viz.kit import site_texts as shared_texts
+from viz.kit import controls, mount, site_texts
 from viz.kit.page_context import PageContext
 from viz.state import session
 from viz.state.page_fields import TESTED
@@ -27,7 +26,6 @@ if TYPE_CHECKING:
     import plotly.graph_objects as go
 
     from model.experiments.faithfulness import FaithfulnessResult
-    from model.text.faithfulness_result import Share, Trust
 
 
 def payload(
@@ -131,7 +129,7 @@ def tested(shown: PageContext, rival: int) -> Test | None:
         found = computations.faithfulness(page_data.request, view.device, *at, scope, show)
     except ValueError as fault:
         place.empty()
-        shared_texts.fault(str(fault))
+        site_texts.fault(str(fault))
         return None
     place.empty()
     token = chosen_tokens.chosen_tokens(page_data)[view.step - 1]
@@ -167,29 +165,27 @@ def draw(shown: PageContext, rival: int) -> None:
     """What the test is; its result here and over many sentences; each reading in a row, and one reading's curves."""
     view, loaded = shown.view, shown.page_data.loaded
     with st.container(key="why_test", horizontal=True, vertical_alignment="center", gap="small"):
-        shared_texts.label(reading_texts.HOW)
+        site_texts.label(reading_texts.HOW)
         if len(chosen_tokens.stops(shown.page_data)) > 1:
-            shared_texts.label("Tested on")
+            site_texts.label("Tested on")
             choose_scope(shown)
     test = tested(shown, rival)
     if test is None:
         return
     found, chosen = test.found, test.chosen
-    shared_texts.write(reading_texts.verdict(found, test.what))
+    site_texts.write(reading_texts.verdict(found, test.what))
     steps = view.step, len(shown.analysis.trace.predicted)
     data = payload(found, loaded.trust, test.scope, chosen, shown.mode, steps, chosen_tokens.only(shown.page_data))
     ranking(data, choose_reading, pieces.choose_step)
     fills_in = chosen_tokens.fills_in(shown.page_data)
-    shared_texts.note(
-        reading_texts.NO_MANY if fills_in else reading_texts.dev_verdict(loaded.trust, test.scope, loaded.name)
-    )
+    site_texts.note(reading_texts.NO_MANY if fills_in else reading_texts.dev_verdict(loaded.trust, test.scope, loaded.name))
     _curves(shown, test)
 
 
 def _curves(shown: PageContext, test: Test) -> None:
     view, reading = shown.view, READINGS[test.chosen]
     with st.container(key="why_curves"):
-        shared_texts.write(reading_texts.curves_told(reading, test.found.kind, test.what))
+        site_texts.write(reading_texts.curves_told(reading, test.found.kind, test.what))
         st.plotly_chart(
             drawn(shown.page_data.request, view.device, *test.at, test.scope, test.chosen, shown.mode),
             theme=None,
@@ -197,7 +193,7 @@ def _curves(shown: PageContext, test: Test) -> None:
             config=controls.chart_config(f"Tokens taken away: {reading.label}"),
             alt=reading_texts.curves_alt(test.found, reading),
         )
-    shared_texts.note(reading_texts.CARE)
+    site_texts.note(reading_texts.CARE)
 
 
 @cached_figure

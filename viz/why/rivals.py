@@ -12,7 +12,7 @@ import streamlit as st
 
 from model.io import numbers
 from viz import computations
-from viz.kit import site_texts as shared_texts
+from viz.kit import site_texts
 from viz.state import session
 from viz.state.values import MAX_WORD
 from viz.why import chosen_tokens
@@ -90,7 +90,7 @@ def choice(shown: PageContext) -> Choice:
     if view.rival is not None and not chosen_tokens.fits(view, page_data):
         is_own = view.rival == token
         what = f"the {unit} itself" if is_own else f"{view.rival}; this checkpoint has {unit}s up to {len(row) - 1}"
-        shared_texts.sentence_notes((), (f"The link's rival is {what}: the likeliest other one is shown.",))
+        site_texts.sentence_notes((), (f"The link's rival is {what}: the likeliest other one is shown.",))
     found = computations.direct_logits(page_data.request, view.device, step, token, rival)
     both = float(row[token]), float(row[rival])
     return Choice(rival, chosen_tokens.offered(view, page_data), found, (piece(token), piece(rival)), both)

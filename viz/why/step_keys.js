@@ -1,7 +1,7 @@
 // The arrow keys step through the target, or from blank to blank, wherever the page has the focus: no player stands on this page.
 
 import { isNews } from "../kit/mount.js";
-import { beside, onPageKeys } from "../kit/page_keys.js";
+import { neighbourStep, onPageKeys } from "../kit/page_keys.js";
 
 // `state` is that of the component; it keeps what ends this as `deaf`. `asleep`: another one takes the keys.
 export function stepKeys(state, { step, steps, only }, report, asleep) {
@@ -10,7 +10,7 @@ export function stepKeys(state, { step, steps, only }, report, asleep) {
   state.deaf ??= onPageKeys(".none", (key) => {
     const by = { ArrowLeft: -1, ArrowRight: 1 }[key];
     if (!by || state.asleep) return false;
-    const to = beside(state.step, by, state.steps, state.only);
+    const to = neighbourStep(state.step, by, state.steps, state.only);
     if (to === state.step) return true;
     state.step = to;
     state.memory.told.push(to);

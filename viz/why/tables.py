@@ -8,8 +8,7 @@ from model.export.code import Code
 from model.export.csv_tables import Cell, Table
 from model.readings.tokens.word_readings import READINGS
 from viz import computations
-from viz.why import chosen_tokens
-from viz.why import logit_sum as sums
+from viz.why import chosen_tokens, logit_sum
 
 if TYPE_CHECKING:
     from model.readings.logits.direct_logits import DirectLogits
@@ -35,8 +34,8 @@ def _sum(shown: PageContext) -> DirectLogits:
 
 def _parts(shown: PageContext, found: DirectLogits) -> Table:
     """All of them, and the difference that they add up to."""
-    read = sums.read(found, shown.analysis.trace)
-    rows: list[tuple[Cell, ...]] = [(sums.name(writer, read), value) for writer, value in found.ranked]
+    read = logit_sum.read(found, shown.analysis.trace)
+    rows: list[tuple[Cell, ...]] = [(logit_sum.name(writer, read), value) for writer, value in found.ranked]
     rows += [("what the parts miss", found.remainder), ("difference of the logits", found.difference)]
     return Table(f"sum-step-{found.step + 1}", ("part", "nats"), tuple(rows))
 

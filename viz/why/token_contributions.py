@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from model.trace import SITE_KINDS
+from model.trace import SITE_KINDS, Trace
 from viz.state import session
 
 if TYPE_CHECKING:
     from model.readings.logits.direct_logits import DirectLogits
-    from model.trace import Trace
     from viz.state.view import View
 
 KINDS = {"source": "cross", "target": "decoder"}  # piece of the view: the attention that brings it

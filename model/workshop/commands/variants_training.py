@@ -18,7 +18,6 @@ from ...variants.record import FILE, Variants
 from . import evaluate, options, train
 
 if TYPE_CHECKING:
-    from ...variants.record import Variants
     from ..reports.variant_runs import CostEstimate, VariantRun
 
 ESTIMATE_ROUNDS = 3  # rounds of training for an estimate

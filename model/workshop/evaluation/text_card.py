@@ -90,10 +90,11 @@ def _continuation_table(results: dict[str, Any]) -> list[str]:
     run = results["continuations"]
     share, loops, ended = run["repeated"], run["loops"], run["ended"]
     return [
-        f"Gone on with from the first {run['given']} tokens of {run['beginnings']:,} paragraphs, by {run['added']} tokens "
-        f"or to an end: of the runs of {run['size']} tokens so many had stood before (seq-rep-{run['size']} of Welleck et "
-        f"al. 2020), and so many continuations repeat half of theirs or more.",
-        "| | runs that repeat | go in circles | ended by itself |\n|---|---|---|---|"
+        f"The model continued the first {run['given']} tokens of {run['beginnings']:,} paragraphs, by {run['added']} tokens "
+        f"or until it ended. The first column is the share of runs of {run['size']} tokens that occurred before "
+        f"(seq-rep-{run['size']} of Welleck et al. 2020). The second is the share of continuations that repeat at least "
+        f"half of their runs.",
+        "| | runs that repeat | go in circles | ended before the limit |\n|---|---|---|---|"
         f"\n| greedy | {share['greedy']:.1%} | {loops['greedy']:.1%} | {ended['greedy']:.1%} |"
         f"\n| drawn, temperature 0.8, top-p 0.9 | {share['drawn']:.1%} | {loops['drawn']:.1%} | {ended['drawn']:.1%} |"
         f"\n| the text itself | {share['text']:.1%} | {loops['text']:.1%} | |",

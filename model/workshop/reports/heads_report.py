@@ -21,14 +21,14 @@ from ...inference.passes import teacher_force
 from ...inference.request import Request
 from ...inference.source_reading import source_ids
 from ...io.files import shown
-from ...readings.heads.head_metrics import METRICS as ALL
+from ...readings.heads import head_metrics
 from ...readings.heads.head_metrics import Rows, applicable_metrics
 from ...text.alignments import Aligned
 from ...trace import Trace
 
 SCHEMA = 2
 MAX_HEADER = 1 << 20  # bytes
-METRICS = {name: metric for name, metric in ALL.items() if not metric.of_two}  # metrics of one sentence
+METRICS = {name: metric for name, metric in head_metrics.METRICS.items() if not metric.of_two}  # metrics of one sentence
 STRONGEST = 5  # sentences per head
 
 

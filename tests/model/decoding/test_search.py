@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from model.config import END, MAX_TOKENS, PAD, START
-from model.decoding import search as decoding
+from model.decoding import search
 from model.decoding.hypotheses import Hypothesis
 from model.decoding.search import choose, greedy
 from model.edits.intervention import BASELINE, Intervention
@@ -82,7 +82,7 @@ def test_a_batch_with_padding_equals_single_sentences(edit):
 @pytest.mark.parametrize(("edits", "cached"), [([BASELINE], True), ([UNPADDED], True), ([UNCAUSAL], False)])
 def test_only_a_causal_model_keeps_a_cache(monkeypatch, edits, cached):
     model, made = tiny.lively(), []
-    monkeypatch.setattr(decoding, "Cache", lambda: made.append(True) or Cache())
+    monkeypatch.setattr(search, "Cache", lambda: made.append(True) or Cache())
     greedy(model, tiny.ids(1, 4), edits, limit=3)
     assert bool(made) == cached
 

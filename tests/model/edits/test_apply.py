@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from model.config import END, PAD, START
-from model.decoding import search as decoding
+from model.decoding import search
 from model.edits.apply import Edits
 from model.edits.intervention import BASELINE
 from model.network import masks
@@ -161,12 +161,12 @@ def test_without_causal_mask_padding_alone_is_hidden():
     assert recorded(tiny.model(causal=False))[0].equal(recorded(tiny.model(), tiny.edited("causal-off"))[0])
 
 
-@pytest.mark.parametrize("search", [decoding.greedy, lambda *a, **k: [h for p in decoding.beam(*a, 2, **k) for h in p]])
+@pytest.mark.parametrize("decode", [search.greedy, lambda *a, **k: [h for p in search.beam(*a, 2, **k) for h in p]])
 @pytest.mark.parametrize("causal", [True, False])
-def test_model_without_causal_mask_uses_no_cache(monkeypatch, search, causal):
+def test_model_without_causal_mask_uses_no_cache(monkeypatch, decode, causal):
     model, made = tiny.lively(causal=causal), []
-    monkeypatch.setattr(decoding, "Cache", lambda: made.append(True) or Cache())
-    found = search(model, tiny.ids(1, 4), limit=6)
+    monkeypatch.setattr(search, "Cache", lambda: made.append(True) or Cache())
+    found = decode(model, tiny.ids(1, 4), limit=6)
     assert bool(made) == causal
     for path in found if not causal else []:
         inputs = torch.tensor([[1, *path.ids[:-1]]])
@@ -197,8 +197,8 @@ def test_greedy_with_a_cache_equals_greedy_without(positions):
     model = tiny.lively(positions=positions)
     model.projection.weight[END] = 0  # nobody ends early
     source, edits = rows(CACHED)
-    cached = decoding.greedy(model, source, edits, limit=20)
-    same(cached, decoding.greedy(model, source, edits, limit=20, use_cache=False), CACHED)
+    cached = search.greedy(model, source, edits, limit=20)
+    same(cached, search.greedy(model, source, edits, limit=20, use_cache=False), CACHED)
     assert {len(h.ids) for h in cached} == {20}
     plain = cached[0].log_probs
     unmoved = {code for code, h in zip(CACHED, cached[1:], strict=True) if h.log_probs == pytest.approx(plain, abs=1e-4)}
@@ -209,8 +209,8 @@ def test_greedy_with_a_cache_equals_greedy_without(positions):
 def test_a_beam_with_a_cache_equals_a_beam_without(positions):
     model = tiny.lively(1, positions=positions)
     source, edits = rows(CACHED)
-    cached = decoding.beam(model, source, 3, 0.6, edits, limit=7)
-    uncached = decoding.beam(model, source, 3, 0.6, edits, limit=7, use_cache=False)
+    cached = search.beam(model, source, 3, 0.6, edits, limit=7)
+    uncached = search.beam(model, source, 3, 0.6, edits, limit=7, use_cache=False)
     for one, two, code in zip(cached, uncached, ["baseline", *CACHED], strict=True):
         same(one, two, [code] * (len(one) - 1))
     assert sum(one[0].ids != cached[0][0].ids for one in cached) > 5
@@ -220,10 +220,10 @@ def test_a_beam_with_a_cache_equals_a_beam_without(positions):
 def test_a_batch_of_edits_equals_single_runs(positions):
     model = tiny.lively(2, positions=positions)
     source, edits = rows(list(EXAMPLES))
-    together = decoding.greedy(model, source, edits, limit=6)
+    together = search.greedy(model, source, edits, limit=6)
     same(
         together,
-        [decoding.greedy(model, DECODING_SOURCE, tiny.edits([edit], MEANS), limit=6)[0] for edit in edits.rows],
+        [search.greedy(model, DECODING_SOURCE, tiny.edits([edit], MEANS), limit=6)[0] for edit in edits.rows],
         list(EXAMPLES),
     )
 
@@ -231,7 +231,7 @@ def test_a_batch_of_edits_equals_single_runs(positions):
 def test_every_score_is_that_of_its_prefix():
     model = tiny.lively(1)
     source, edits = rows(list(EXAMPLES))
-    for found, edit in zip(decoding.greedy(model, source, edits, limit=6), edits.rows, strict=True):
+    for found, edit in zip(search.greedy(model, source, edits, limit=6), edits.rows, strict=True):
         for step, token in enumerate(found.ids):
             inputs = torch.tensor([[START, *found.ids[:step]]])
             seen = masks.build(model.config, DECODING_SOURCE, inputs, [edit])

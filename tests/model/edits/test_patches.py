@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from model.decoding import search as decoding
+from model.decoding import search
 from model.decoding.strategy import Decoding
 from model.edits.apply import Donor, Edits
 from model.edits.intervention import BASELINE, Intervention
@@ -62,14 +62,14 @@ def test_full_patch_equals_the_other_sentence(changes):
 @MODELS
 def test_full_patch_decodes_the_other_sentence(changes):
     model = tiny.lively(1, **changes)
-    plain, (other,) = decoding.greedy(model, ONE, limit=8), decoding.greedy(model, TWO, limit=8)
+    plain, (other,) = search.greedy(model, ONE, limit=8), search.greedy(model, TWO, limit=8)
     for codes in (*EVERYTHING, PIECE_BY_PIECE):
-        (found,) = decoding.greedy(model, ONE, Edits([tiny.edited(*codes)], donor=OTHER), limit=8)
+        (found,) = search.greedy(model, ONE, Edits([tiny.edited(*codes)], donor=OTHER), limit=8)
         assert found.ids == other.ids != plain[0].ids
         assert found.log_probs == pytest.approx(other.log_probs, abs=1e-5)
     rows = Edits([BASELINE, tiny.edited("patch_dec.2_all")], donor=OTHER)
-    trees = decoding.beam(model, ONE.repeat(2, 1), 3, edits=rows, limit=8)
-    alone = [decoding.beam(model, source, 3, limit=8)[0] for source in (ONE, TWO)]
+    trees = search.beam(model, ONE.repeat(2, 1), 3, edits=rows, limit=8)
+    alone = [search.beam(model, source, 3, limit=8)[0] for source in (ONE, TWO)]
     assert [[path.ids for path in tree] for tree in trees] == [[path.ids for path in tree] for tree in alone]
 
 

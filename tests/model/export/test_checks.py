@@ -10,8 +10,7 @@ import pytest
 from model.__main__ import main
 from model.checkpoint import load
 from model.decoding.strategy import Decoding
-from model.export import check_forms as forms
-from model.export import checks
+from model.export import check_forms, checks
 from model.export.checks import KINDS, Lab, parse, view_checks
 from model.inference.analyse import analyse
 from model.inference.request import Request
@@ -76,9 +75,9 @@ def test_the_page_of_checks_lists_all_kinds():
 
 @pytest.mark.parametrize("request_", [asked for _, asked in ASKED], ids=range(len(ASKED)))
 def test_a_request_is_read_as_it_was_written(request_):
-    written = forms.format_request(request_)
+    written = check_forms.format_request(request_)
     assert "\n" not in written
-    assert forms.read("{request} is {text}", f'{written} is "x"')["request"] == request_
+    assert check_forms.read("{request} is {text}", f'{written} is "x"')["request"] == request_
 
 
 @pytest.mark.parametrize(
@@ -91,7 +90,7 @@ def test_a_request_is_read_as_it_was_written(request_):
     ],
 )
 def test_amounts(how, holds):
-    amount = forms.read("{amount}", how)["amount"]
+    amount = check_forms.read("{amount}", how)["amount"]
     assert tuple(amount.holds(value) for value in (0.3, 0.5, 0.7)) == holds
     assert not amount.holds(float("nan"))
 

@@ -14,7 +14,6 @@ from model.edits.intervention import Intervention
 from model.edits.kinds import Block, Place
 from model.experiments.effects import mask_effects
 from model.inference import passes
-from model.inference import passes as size
 from model.inference.analyse import analyse
 from model.inference.request import PAD_WHEN_UNMASKED, Request, RequestError
 from model.trace import Site
@@ -55,7 +54,7 @@ def test_too_large_an_analysis_is_refused_first(tiny_checkpoint, monkeypatch, ch
     request = Request(TEXT, decoding=SHORT, **changes)
     found = analyse(tiny_checkpoint, request)
     source, target = len(found.trace.source), len(found.trace.outputs)
-    need = traces * size.trace_bytes(tiny_checkpoint.config, source, target)
+    need = traces * passes.trace_bytes(tiny_checkpoint.config, source, target)
     assert 0.8 * need < found.nbytes < 1.2 * need
     assert analyse(tiny_checkpoint, request, most=need).translation == found.translation
     monkeypatch.setattr(passes, "_trace", lambda *_: pytest.fail("a trace was made"))

@@ -12,9 +12,9 @@ from tokenizers import models, pre_tokenizers
 
 from model.config import CONTROL_TOKENS, END
 from model.text.foreign_tokenizer import MOST_BYTES, SPELLINGS, Charsmap, ForeignTokenizer, foreign_values, load
-from model.workshop.convert import marian as sentencepiece
 from model.workshop.convert import vocabulary
 from model.workshop.convert.conversion import ConvertError
+from model.workshop.convert.marian import read_pieces
 from model.workshop.convert.vocabulary import order_rows
 from tests.support import marian, tiny
 
@@ -42,7 +42,7 @@ def test_pieces_are_those_of_sentencepiece(tmp_path, rule):
     package = pytest.importorskip("sentencepiece")
     marian.train(tmp_path / "s.spm", tiny.SENTENCES, rule)
     peer = package.SentencePieceProcessor(model_file=str(tmp_path / "s.spm"))
-    pieces = sentencepiece.read_pieces(tmp_path / "s.spm")
+    pieces = read_pieces(tmp_path / "s.spm")
     tokens = [*CONTROL_TOKENS, "<unk>", *pieces.scores]
     made = ForeignTokenizer(foreign_values(pieces.backend(), tokens, "sentencepiece", "<unk>", pieces.charsmap))
     made.save(tmp_path / "tokenizer.json")

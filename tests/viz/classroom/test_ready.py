@@ -8,11 +8,11 @@ import pytest
 from model.edits.intervention import BASELINE
 from model.trace import Site
 from viz import cache, computations, pages
-from viz.classroom import talk as known
+from viz.classroom.talk import READY, ready_talks
 from viz.compare.pair import pair
 from viz.inside.inside_parts import PARTS
 
-STOPS = [(name, number) for name in known.READY for number in range(1, len(known.ready()[name].stops) + 1)]
+STOPS = [(name, number) for name in READY for number in range(1, len(ready_talks()[name].stops) + 1)]
 HIDDEN = [("20-minutes", 1)]  # the class guesses: the numbers are not named
 
 
@@ -51,7 +51,7 @@ def measured(page, view, data) -> np.ndarray:
 
 @pytest.mark.parametrize(("name", "number"), STOPS)
 def test_a_stop_shows_the_numbers_of_its_line(name, number):
-    stop = known.ready()[name].stop(number)
+    stop = ready_talks()[name].stop(number)
     view, data = stop.view, cache.page_data(stop.view)
     assert stop.faults == () and data.faults == () and stop.line
     assert view.within(len(data.analysis.trace.predicted)) == view
@@ -64,7 +64,7 @@ def test_a_stop_shows_the_numbers_of_its_line(name, number):
 
 
 def test_each_talk_has_several_pages_and_about_twelve_stops():
-    for talk in known.ready().values():
+    for talk in ready_talks().values():
         assert 10 <= len(talk.stops) <= 12 and len({stop.page for stop in talk.stops}) >= 3
-    shown = {stop.page for talk in known.ready().values() for stop in talk.stops}
+    shown = {stop.page for talk in ready_talks().values() for stop in talk.stops}
     assert shown >= {"translate", "heads", "inside", "positions", "what-if", "why", "compare"}

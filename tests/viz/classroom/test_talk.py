@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from viz.classroom import talk as known
 from viz.classroom.talk import (
     AROUND,
     MAX_FILE,
@@ -20,6 +19,7 @@ from viz.classroom.talk import (
     Talk,
     TalkError,
     file_of,
+    find_talk,
     make_stop,
     pack,
     read,
@@ -156,7 +156,7 @@ def test_any_file_is_a_talk_or_one_sentence(more):
 def test_a_broken_link_is_told(text):
     with pytest.raises(TalkError, match="The talk in this link is damaged"):
         unpack(text)
-    assert known.find_talk(text) == (None, "The talk in this link is damaged. Copy the complete link again.")
+    assert find_talk(text) == (None, "The talk in this link is damaged. Copy the complete link again.")
 
 
 def test_what_is_wrong_with_a_stop_is_told_at_the_stop():
@@ -171,7 +171,7 @@ def test_what_is_wrong_with_a_stop_is_told_at_the_stop():
 
 
 def test_a_talk_is_known_by_its_name():
-    assert known.find_talk("") == (None, "")
-    assert known.find_talk("masks")[0].title == "Masks"
-    assert known.find_talk("nothing")[1].startswith("There is no talk “nothing”; expected 20-minutes, ")
-    assert known.find_talk(pack(TALK)) == (TALK, "")
+    assert find_talk("") == (None, "")
+    assert find_talk("masks")[0].title == "Masks"
+    assert find_talk("nothing")[1].startswith("There is no talk “nothing”; expected 20-minutes, ")
+    assert find_talk(pack(TALK)) == (TALK, "")

@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from model.inference.analyse import analyse as read_trace
+from model.inference.analyse import analyse
 from model.inference.decisions import NEAR
 from model.inference.request import Request
 from model.readings.heads.head_maps import MAP_READINGS, head_map
@@ -46,9 +46,9 @@ def test_the_saved_table_has_the_numbers_of_the_page():
 
 
 def test_a_head_that_sees_nothing_has_no_number(tiny_checkpoint):
-    size = len(read_trace(tiny_checkpoint, Request("The red fox.")).trace.source)
+    size = len(analyse(tiny_checkpoint, Request("The red fox.")).trace.source)
     blocked = tiny.edited(*(f"block_enc.1.1_all-{key}" for key in range(1, size + 1)))
-    trace = read_trace(tiny_checkpoint, Request("The red fox.", intervention=blocked)).whole
+    trace = analyse(tiny_checkpoint, Request("The red fox.", intervention=blocked)).whole
     (grid,) = (each for each in all_heads.grids(trace, "light") if each["kind"] == "encoder")
     for name, values in grid["numbers"].items():
         assert values[0] is None and None not in values[1:], name

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 
-import { across, down, fitted } from "../../../viz/kit/chart_labels_parts.js";
+import { across, down, fitLabels } from "../../../viz/kit/chart_labels_parts.js";
 
 const LENGTHS = [1.2, 3.4, 2.1, 0.4]; // of labels, at font size 1
 const labels = (count) => Array.from({ length: count }, (_, i) => LENGTHS[i % LENGTHS.length]);
@@ -22,7 +22,7 @@ function apart({ angle, every }, cell, size) {
 for (const count of [1, 4, 14, 17, 40, 128]) for (const [width, height] of SIZES) {
   test(`${count} labels at ${width} x ${height} leave a line to each other and a cell to its map`, () => {
     const axis = { lengths: labels(count), above: true }, margin = { l: 40, r: 24, t: 40, b: 6 };
-    const found = fitted({ width, height, base: 10.5, most: 21, margin, x: axis, y: axis });
+    const found = fitLabels({ width, height, base: 10.5, most: 21, margin, x: axis, y: axis });
     const { l, r, t, b } = found.margin, cell = (width - l - r) / count, row = (height - t - b) / count;
     assert.ok(found.size >= 8.4 && found.size <= 21);
     assert.ok(cell > 0 && row > 0);
@@ -37,16 +37,16 @@ for (const count of [1, 4, 14, 17, 40, 128]) for (const [width, height] of SIZES
 
 test("labels grow with the window, as far as all of them are shown", () => {
   const axis = { lengths: labels(14), above: true }, margin = { l: 40, r: 24, t: 40, b: 6 };
-  const at = (width, height) => fitted({ width, height, base: 10.5, most: 23, margin, x: axis, y: axis });
+  const at = (width, height) => fitLabels({ width, height, base: 10.5, most: 23, margin, x: axis, y: axis });
   assert.ok(at(244, 236).size < 12);
-  const narrow = { ...axis, lengths: labels(17) }, few = fitted({ width: 244, height: 236, base: 10.5, most: 10.5, margin, x: narrow, y: narrow });
+  const narrow = { ...axis, lengths: labels(17) }, few = fitLabels({ width: 244, height: 236, base: 10.5, most: 10.5, margin, x: narrow, y: narrow });
   assert.deepEqual([few.x.every, few.y.every], [1, 1]); // a little smaller rather than every second
   assert.equal(at(1700, 950).size, 23);
 });
 
 test("an axis without labels to fit keeps its margin, grown with the font", () => {
   const axis = { lengths: labels(14), above: false }, margin = { l: 28, r: 8, t: 8, b: 62 };
-  const found = fitted({ width: 1700, height: 900, base: 11, most: 22, margin, x: axis, y: null });
+  const found = fitLabels({ width: 1700, height: 900, base: 11, most: 22, margin, x: axis, y: null });
   assert.deepEqual([found.size, found.margin.l, found.y], [22, 56, undefined]);
 });
 

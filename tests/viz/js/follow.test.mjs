@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 
-import { asked } from "../../../viz/offline/led_parts.js";
+import { remoteFields } from "../../../viz/offline/remote_fields.js";
 import { watchHistory } from "../../../viz/kit/one_entry.js";
-import { codeOf, counted, delay, labLink, local, meant, parted, placeOf, seen, shares, standing, typedIn } from "../../../viz/classroom/rooms/follow_parts.js";
+import { codeOf, counted, delay, labLink, local, meant, parted, placeOf, viewKey, shares, standing, typedIn } from "../../../viz/classroom/rooms/follow_parts.js";
 import { percent100, scored, tallied } from "../../../viz/classroom/bet_parts.js";
 
 const CODES = { letters: "23456789ABCDEFGHJKMNPQRSTUVWXYZ", length: 6 };
@@ -17,8 +17,8 @@ test("who explores takes the view along, and nothing of the lecturer's", () => {
   const address = "/heads?layer=3&lecture=on&large=2&talk=~abc&stop=2&text=a+%26+b";
   assert.equal(labLink(address, "KX234Z"), "/heads?layer=3&text=a+%26+b&room=KX234Z");
   assert.deepEqual(placeOf(address), { page: "heads", query: { layer: "3", lecture: "on", large: "2", talk: "~abc", stop: "2", text: "a & b" } });
-  assert.equal(seen("/heads?stop=2&layer=3&guess=first"), seen("/heads?layer=3&lecture=on"));
-  assert.notEqual(seen("/heads?layer=3"), seen("/heads?layer=4"));
+  assert.equal(viewKey("/heads?stop=2&layer=3&guess=first"), viewKey("/heads?layer=3&lecture=on"));
+  assert.notEqual(viewKey("/heads?layer=3"), viewKey("/heads?layer=4"));
 });
 
 test("no address leads out of the lab", () => {
@@ -26,7 +26,7 @@ test("no address leads out of the lab", () => {
     const url = new URL(labLink(address, "KX234Z"), "http://lab");
     assert.equal(url.origin + url.pathname, "http://lab/", address);
     assert.equal(local(address).pathname, "/", address);
-    assert.equal(seen(address), "/");
+    assert.equal(viewKey(address), "/");
   }
 });
 
@@ -87,7 +87,7 @@ const VIEW = {
 };
 
 test("a document shows what it holds, wherever the lecturer is in it", () => {
-  const of = (query) => asked({ text: "A dog.", ...query }, VIEW.asked, VIEW);
+  const of = (query) => remoteFields({ text: "A dog.", ...query }, VIEW.asked, VIEW);
   assert.deepEqual(of({ step: "7", layer: "4", head: "mean" }), { step: 7, rows: "steps", layer: 4, head: null });
   assert.deepEqual(of({}), { step: 1, rows: "steps", layer: 3, head: 2 });
   assert.equal(of({ step: "12" }).step, 9);
@@ -96,15 +96,15 @@ test("a document shows what it holds, wherever the lecturer is in it", () => {
 
 test("for what it does not hold another document is needed", () => {
   for (const query of [{ text: "A cat." }, { text: "A dog.", edits: "off_cross.3" }, {}, { text: "A dog.", layer: "4" }, { text: "A dog.", step: "x" }, { text: "A dog.", rows: "no" }]) {
-    assert.equal(asked(query, VIEW.asked, VIEW), null, JSON.stringify(query));
+    assert.equal(remoteFields(query, VIEW.asked, VIEW), null, JSON.stringify(query));
   }
 });
 
 test("what holds anyway may be stated or left out", () => {
-  assert.deepEqual(asked({ text: "A dog.", layer: "3", head: "2", rows: "steps", mass: "75" }, VIEW.asked, VIEW), asked({ text: "A dog." }, VIEW.asked, VIEW));
+  assert.deepEqual(remoteFields({ text: "A dog.", layer: "3", head: "2", rows: "steps", mass: "75" }, VIEW.asked, VIEW), remoteFields({ text: "A dog." }, VIEW.asked, VIEW));
   const fixed = { ...VIEW, led: {} };
-  assert.deepEqual(asked({ text: "A dog.", step: "1" }, VIEW.asked, fixed), { layer: 3, head: 2 });
-  assert.equal(asked({ text: "A dog.", step: "2" }, VIEW.asked, fixed), null);
+  assert.deepEqual(remoteFields({ text: "A dog.", step: "1" }, VIEW.asked, fixed), { layer: 3, head: 2 });
+  assert.equal(remoteFields({ text: "A dog.", step: "2" }, VIEW.asked, fixed), null);
 });
 
 test("a phone says live only while the lecturer is connected", () => {

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 
-import { chosenPlace, FIXED, held, listed, meaning, MODIFIERS } from "../../../viz/classroom/keys.js";
+import { chosenPlace, FIXED, modifiersOf, listed, meaning, MODIFIERS } from "../../../viz/classroom/keys.js";
 
 const pressed = (key, code, own = []) => meaning({ key, code }, own);
 
@@ -32,9 +32,9 @@ test("a layer or a head that there is not is told", () => {
 });
 
 test("a sign that is typed with AltGr counts, and a shortcut of the browser does not", () => {
-  const altGraph = (key) => held({ key, altKey: true, ctrlKey: true, metaKey: false, getModifierState: (name) => name === "AltGraph" });
+  const altGraph = (key) => modifiersOf({ key, altKey: true, ctrlKey: true, metaKey: false, getModifierState: (name) => name === "AltGraph" });
   assert.deepEqual(altGraph("["), { altKey: false, ctrlKey: false, metaKey: false });
-  assert.ok(altGraph("ArrowLeft").ctrlKey && held({ key: "[", altKey: true, ctrlKey: true, getModifierState: () => false }).ctrlKey);
+  assert.ok(altGraph("ArrowLeft").ctrlKey && modifiersOf({ key: "[", altKey: true, ctrlKey: true, getModifierState: () => false }).ctrlKey);
   assert.ok(MODIFIERS.includes("AltGraph"));
 });
 

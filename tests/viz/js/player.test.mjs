@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 
-import { keepPiece, piecesOf } from "../../../viz/training/player_kept.js";
+import { keepPiece, piecesOf } from "../../../viz/training/player_cache.js";
 import { along, grownTo, isGrown, summed, together, walkedTo } from "../../../viz/training/player_parts.js";
 
 test("maps are what they were before they were coded, modulo 256", () => {

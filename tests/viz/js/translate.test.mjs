@@ -11,7 +11,7 @@ import { cellPoints } from "../../../viz/kit/cell_points.js";
 import { seenOf } from "../../../viz/decoding_steps/timeline_lines.js";
 import { scrolledOnce, scrolledTo } from "../../../viz/decoding_steps/timeline_scrolling.js";
 import { veiled } from "../../../viz/decoding_steps/timeline_hall.js";
-import { whyOf } from "../../../viz/decoding_steps/timeline_told.js";
+import { whyOf } from "../../../viz/decoding_steps/timeline_texts.js";
 
 // 0 -> 1, 2 (the likelier) -> 3
 const NODES = [{ p: null, s: 1, sc: -1 }, { p: 0, s: 2, sc: -3 }, { p: 0, s: 2, sc: -2 }, { p: 2, s: 3, sc: -4 }];

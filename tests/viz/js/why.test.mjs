@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { ticks } from "../../../viz/why/curves.js";
-import { beside } from "../../../viz/kit/page_keys.js";
+import { neighbourStep } from "../../../viz/kit/page_keys.js";
 import { cascade } from "../../../viz/why/sum_large.js";
 
 test("each bar of a sum begins where the one before it ended, and the last end is the sum", () => {
@@ -18,8 +18,8 @@ test("each bar of a sum begins where the one before it ended, and the last end i
 });
 
 test("the arrow keys go from blank to blank where there are any, else from step to step", () => {
-  assert.deepEqual([beside(3, 1, 9), beside(9, 1, 9), beside(1, -1, 9)], [4, 9, 1]);
-  assert.deepEqual([beside(4, 1, 12, [4, 11]), beside(11, 1, 12, [4, 11]), beside(11, -1, 12, [4, 11]), beside(4, -1, 12, [4, 11])], [11, 11, 4, 4]);
+  assert.deepEqual([neighbourStep(3, 1, 9), neighbourStep(9, 1, 9), neighbourStep(1, -1, 9)], [4, 9, 1]);
+  assert.deepEqual([neighbourStep(4, 1, 12, [4, 11]), neighbourStep(11, 1, 12, [4, 11]), neighbourStep(11, -1, 12, [4, 11]), neighbourStep(4, -1, 12, [4, 11])], [11, 11, 4, 4]);
 });
 
 test("an axis has few round numbers within its ends", () => {

@@ -14,7 +14,7 @@ from model.inference.analyse import analyse
 from model.inference.decisions import near_ties
 from model.inference.request import Request
 from tests.support.viz_helpers import ROOT
-from viz.classroom import talk as known
+from viz.classroom.talk import ready_talks
 from viz.frame.sidebar import score_text
 from viz.kit import terms
 from viz.kit.examples import Reason, examples, lesson, read_examples
@@ -90,7 +90,7 @@ TEXTS = [
     *((f"lesson {each.name}", each.view.source, f"{each.question} {each.task}", each.reasons) for each in LESSONS),
     *((f"question {each.name}", each.sentence_in("English") or "", each.question, ()) for each in EXPERIMENTS),
 ]
-LINES = [(f"{name} {n}", stop) for name, talk in known.ready().items() for n, stop in enumerate(talk.stops, 1)]
+LINES = [(f"{name} {n}", stop) for name, talk in ready_talks().items() for n, stop in enumerate(talk.stops, 1)]
 GIVEN = [(name, source, text, reason) for name, source, text, reasons in TEXTS for reason in reasons]
 
 

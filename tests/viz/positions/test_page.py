@@ -10,7 +10,7 @@ from model import checkpoint as checkpoints
 from model.config import END
 from model.inference.request import Request
 from model.io import folders
-from model.io import numbers as format
+from model.io.numbers import rounded
 from model.readings.positions.sentence_positions import position_edits
 from tests.support import tiny
 from tests.support.viz_helpers import POSITIONS, WHAT_IF, Lab, numbers, read, through_json
@@ -68,7 +68,7 @@ def test_the_figures_show_what_was_measured(scheme):
     np.testing.assert_allclose(numbers(line["y"]), found.mean)
     assert len(shift["data"]) == 5
     np.testing.assert_allclose(numbers(residual["data"][0]["y"]), np.maximum(found.residual, 1e-9))
-    assert f"at most {format.rounded(found.worst, 1)}" in notes(lab) and "exact but for rounding" in notes(lab)
+    assert f"at most {rounded(found.worst, 1)}" in notes(lab) and "exact but for rounding" in notes(lab)
     assert not lab.faults and not lab.warnings
 
 

@@ -14,7 +14,7 @@ from model import checkpoint as checkpoints
 from model.export import read
 from model.export.checks import Lab
 from model.export.checks import parse as parse_checks
-from model.inference import analyse as inference
+from model.inference import analyse
 from tests.support import tiny
 from viz import cache, pages
 from viz.compare import tables as compare
@@ -42,7 +42,7 @@ HOMES = {
     "training": training,
     "variants": variants,
 }
-LOAD = functools.cache(inference.load)
+LOAD = functools.cache(analyse.load)
 TEXT = "The dog didn't cross the street because it was too shy."
 SHORT = "The red fox sleeps."
 EDITS = "off_cross.3.5~mean_enc.2.1~patch_enc.2_3~donor_The old fox sleeps."
@@ -192,7 +192,7 @@ VIEWS: list[tuple[str, dict[str, str], dict[str, tuple[tuple[str, ...], str]]]] 
 @pytest.fixture
 def loaded_once(monkeypatch):
     """The lines load what the pages have loaded: what they compute with it is their own."""
-    monkeypatch.setattr(inference, "load", LOAD)
+    monkeypatch.setattr(analyse, "load", LOAD)
 
 
 @pytest.mark.parametrize("number", range(len(VIEWS)))

@@ -10,7 +10,7 @@ from model.edits.intervention import BASELINE, Intervention
 from model.edits.kinds import Place
 from model.inference.request import RequestError
 from tests.support import tiny
-from viz.decoding_steps import decoding_texts as translate_texts
+from viz.decoding_steps import decoding_texts
 from viz.state.links import link, parse
 from viz.state.values import MAX_EDITS, MAX_LINK_TEXT, SEPARATOR
 from viz.state.view import View, with_intervention
@@ -165,5 +165,5 @@ def test_a_registered_strategy_reaches_the_link(monkeypatch):
     view, faults = parse({"decode": "nucleus", "width": "3", "top_p": "0.5", "seed": "7"})
     assert faults == ()
     assert view.decoding == Decoding("nucleus", width=3, top_p=0.5)
-    assert translate_texts.strategy_title("nucleus") == "Nucleus"
-    assert translate_texts.strategy_note("nucleus") == "Nucleus: made up."
+    assert decoding_texts.strategy_title("nucleus") == "Nucleus"
+    assert decoding_texts.strategy_note("nucleus") == "Nucleus: made up."

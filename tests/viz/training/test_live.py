@@ -8,7 +8,6 @@ import pytest
 from model.workshop.training.history import LOG
 from tests.support.viz_helpers import TRAINING, Lab
 from viz.training import histories
-from viz.training import histories as live
 
 
 def test_a_growing_run_ignores_its_torn_line(runs, tmp_path, monkeypatch):
@@ -33,10 +32,10 @@ class Rerun(Exception):
 @pytest.fixture
 def rerun(monkeypatch):
     def asked():
-        assert live.st.session_state.pop("user_event")  # an older link does not win
+        assert histories.st.session_state.pop("user_event")  # an older link does not win
         raise Rerun
 
-    monkeypatch.setattr(live.st, "rerun", asked)
+    monkeypatch.setattr(histories.st, "rerun", asked)
 
 
 def grows(folder, source, lines: int):
@@ -50,20 +49,20 @@ def test_the_page_reruns_when_a_run_has_written(runs, tmp_path, monkeypatch, rer
     monkeypatch.setenv("RUNS", str(tmp_path))
     grows(tmp_path / "live", runs / "mine", 3)
     seen = histories.history("live")[1]
-    live._watch("live", seen)  # nothing is new: the sign alone is written
+    histories._watch("live", seen)  # nothing is new: the sign alone is written
     with (tmp_path / "live" / LOG).open("a", encoding="utf-8") as log:
         log.write('{"step": 7')
     with pytest.raises(Rerun):
-        live._watch("live", seen)
+        histories._watch("live", seen)
     for name in ("mine", "is no more"):
         monkeypatch.setenv("RUNS", str(runs))
         with pytest.raises(Rerun):
-            live._watch(name, seen)
+            histories._watch(name, seen)
 
 
 def test_what_does_not_train_is_not_asked_again(runs, monkeypatch):
     asked = []
-    monkeypatch.setattr(live, "sign", lambda *seen: asked.append(seen))
+    monkeypatch.setattr(histories, "sign", lambda *seen: asked.append(seen))
     for link in ({"run": "mine"}, {"run": "bare"}, {}, {"run": "mine", "lecture": "on"}):
         assert Lab(TRAINING, **link).sentences("lab-training-now") == []
     assert asked == []

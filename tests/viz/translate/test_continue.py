@@ -51,7 +51,7 @@ def test_a_text_gets_the_requested_number_of_tokens():
         new = len(found.trace.outputs) - found.begun
         ended = found.trace.outputs.ids[-1] == END
         assert new <= more and (ended or new == more)
-        told = f"it ended by itself after {new - 1}, with </s>" if ended else f"tokens: stopped after {new}"
+        told = f"the model ended after {new - 1}, with </s>" if ended else f"tokens: stopped after {new}"
         assert any(told in text for text in lab.sentences("lab-note")), lab.sentences("lab-note")
         assert found.stopped not in found.notes  # what was asked for warns nobody, on no page
     lab.pick("more pick", 40)

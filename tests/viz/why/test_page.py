@@ -10,8 +10,7 @@ from model.readings.tokens.word_readings import READINGS
 from tests.support.viz_helpers import WHY, Lab, value
 from viz import cache
 from viz.state import session as state
-from viz.why import logit_sum as sums
-from viz.why import rivals
+from viz.why import logit_sum, rivals
 from viz.why.curves_figure import curves_chart
 
 
@@ -169,7 +168,7 @@ def pressed(lab: Lab, *keys: str):
 
 def test_the_largest_parts_add_up():
     shown, usual = lecture().sum, Lab(WHY, step="11").sum
-    assert shown["total"] == usual["total"] and shown["rows"] == usual["rows"][: sums.FEW] and usual["large"] is None
+    assert shown["total"] == usual["total"] and shown["rows"] == usual["rows"][: logit_sum.FEW] and usual["large"] is None
     assert sum(row["value"] for row in shown["rows"]) + shown["rest"][1] == pytest.approx(shown["total"], abs=2e-4)
     assert len(shown["rows"]) + shown["rest"][0] == shown["count"]
     large = shown["large"]

@@ -1,14 +1,14 @@
 // Page of a follower: the form of the code, or the lecturer's page. Texts go through textContent only.
 
 import { remember, remembered } from "../../kit/remember.js";
-import { codeOf, labLink, placeOf, seen, standing, typedIn } from "./follow_parts.js";
+import { codeOf, labLink, placeOf, viewKey, standing, typedIn } from "./follow_parts.js";
 import { bets } from "./follow_bet.js";
 import { stage } from "./follow_stage.js";
 import { follow } from "./follow_stream.js";
 
 const find = (selector) => document.querySelector(selector);
-const told = JSON.parse(document.body.dataset.told), typed = typedIn(location.pathname), code = codeOf(typed, told);
-const WRONG = `A code has ${told.length} letters and digits. Check the screen.`;
+const config = JSON.parse(document.body.dataset.told), typed = typedIn(location.pathname), code = codeOf(typed, config);
+const WRONG = `A code has ${config.length} letters and digits. Check the screen.`;
 const AWAY = "No connection. Trying again.";
 const LECTURER_AWAY = "The lecturer is not connected. You see the last page.";
 const ENDED = "The lecture has ended.";
@@ -30,17 +30,17 @@ function door(sentence = "") {
   input.focus();
   form.onsubmit = async (event) => {
     event.preventDefault();
-    const asked = codeOf(input.value, told);
-    if (!asked) { wrong.textContent = WRONG; input.select(); return; }
-    const fault = await refused(asked);
-    if (fault === "") location.assign(`/follow/${asked}`);
+    const entered = codeOf(input.value, config);
+    if (!entered) { wrong.textContent = WRONG; input.select(); return; }
+    const fault = await refused(entered);
+    if (fault === "") location.assign(`/follow/${entered}`);
     else { wrong.textContent = fault; input.select(); }
   };
 }
 
-async function refused(asked) { // the server's message; empty if the room exists
+async function refused(entered) { // the server's message; empty if the room exists
   try {
-    const answer = await fetch(`/rooms/${asked}`, { cache: "no-store" });
+    const answer = await fetch(`/rooms/${entered}`, { cache: "no-store" });
     return answer.ok ? "" : (await answer.text()).slice(0, 300);
   } catch { return "The lab cannot be reached. Check your network and try again."; }
 }
@@ -49,14 +49,14 @@ async function refused(asked) { // the server's message; empty if the room exist
 
 function room() {
   const parts = Object.fromEntries(["dot", "state", "where", "explore", "own", "trouble", "waits", "back", "dark", "bet"].map((name) => [name, find(`.${name}`)]));
-  let now = null, paused = false, stream = "joins", title = "", place = "step", answered = "", trouble = "", card = false, late = null;
-  const shows = stage(find(".stage"), code, { shown: (text, at) => { title = text; place = at; parts.waits.hidden = true; clearTimeout(late); late = null; tell(); }, touched: () => { paused = true; tell(); } });
-  const bet = bets(parts.bet, { vote, kept: own(`bets-${code}`), longest: told.longest, closed: () => { card = false; tell(); } });
+  let now = null, paused = false, stream = "joins", title = "", place = "step", revealedView = "", trouble = "", card = false, late = null;
+  const shows = stage(find(".stage"), code, { shown: (text, at) => { title = text; place = at; parts.waits.hidden = true; clearTimeout(late); late = null; showTexts(); }, touched: () => { paused = true; showTexts(); } });
+  const bet = bets(parts.bet, { vote, kept: own(`bets-${code}`), longest: config.longest, closed: () => { card = false; showTexts(); } });
   find(".room").hidden = false;
   document.title = `Room ${code} · Attention Lab`;
   parts.back.onclick = () => { paused = false; draw(); find(".stage").focus(); };
   ownWay();
-  tell();
+  showTexts();
   follow(code, {
     told: (news) => { now = news; draw(); },
     stands: (state, sentence) => {
@@ -64,24 +64,24 @@ function room() {
       stream = state;
       trouble = state === "away" ? AWAY : sentence ?? "";
       shows.reachable(state === "live");
-      tell();
+      showTexts();
     },
   });
 
   function draw() {
-    const view = seen(now.address), revealed = now.question?.answer !== undefined;
-    const onward = revealed && answered !== "" && answered !== view;
+    const view = viewKey(now.address), revealed = now.question?.answer !== undefined;
+    const onward = revealed && revealedView !== "" && revealedView !== view;
     card = bet.show(now.question, now.score, onward);
-    answered = revealed ? answered || view : "";
-    tell();
+    revealedView = revealed ? revealedView || view : "";
+    showTexts();
     if (paused) return;
-    late ??= setTimeout(() => { parts.where.textContent = `Loading: ${told.pages[placeOf(now.address).page] || "next page"} …`; }, LATE);
+    late ??= setTimeout(() => { parts.where.textContent = `Loading: ${config.pages[placeOf(now.address).page] || "next page"} …`; }, LATE);
     shows.show(now.address, now.pointer);
   }
 
-  function tell() { // all texts around the document
+  function showTexts() { // all texts around the document
     const { page, query } = placeOf(now?.address ?? "/");
-    const at = now ? [title || told.pages[page] || "", query.step && `${place} ${query.step}`, query.layer && `layer ${query.layer}${query.head ? `, head ${query.head}`.replace("head mean", "mean") : ""}`].filter(Boolean) : [];
+    const at = now ? [title || config.pages[page] || "", query.step && `${place} ${query.step}`, query.layer && `layer ${query.layer}${query.head ? `, head ${query.head}`.replace("head mean", "mean") : ""}`].filter(Boolean) : [];
     const state = standing({ stream, paused, away: now?.away });
     find(".room").dataset.state = state;
     parts.state.textContent = state;
@@ -134,16 +134,16 @@ function own(name) { // the bets of this browser: { number: [word, right] }
     set: (number, word) => keep(number, word, null),
     judged(number, right) {
       keep(number, all[number]?.[0] ?? "", right);
-      const known = Object.values(all).map(([, was]) => was).filter((was) => was !== null);
-      return { bets: known.length, right: known.filter(Boolean).length };
+      const results = Object.values(all).map(([, was]) => was).filter((was) => was !== null);
+      return { bets: results.length, right: results.filter(Boolean).length };
     },
   };
 }
 
 function voter() { // a random number instead of a name
-  const known = remembered("voter");
-  if (known) return known;
-  const made = [...crypto.getRandomValues(new Uint8Array(16))].map((byte) => byte.toString(16).padStart(2, "0")).join("");
-  remember("voter", made);
-  return made;
+  const stored = remembered("voter");
+  if (stored) return stored;
+  const voter = [...crypto.getRandomValues(new Uint8Array(16))].map((byte) => byte.toString(16).padStart(2, "0")).join("");
+  remember("voter", voter);
+  return voter;
 }

@@ -7,8 +7,8 @@ import { counted, meant, parted, shares } from "./follow_parts.js";
 const OPEN = "You can change it until the answer.";
 
 // `vote` sends a word and returns an error message or an empty text; `kept` stores the bets of this browser.
-export function bets(box, { vote, kept, longest, closed }) {
-  let question = null, chosen = "", sure = "", late = "", said = "", sends = 0, took = 0, last = null, closedFor = 0; // sure: the accepted word
+export function bets(box, { vote, kept: storedBets, longest, closed: onClose }) {
+  let question = null, chosen = "", sure = "", late = "", message = "", sends = 0, took = 0, lastScore = null, closedFor = 0; // sure: the accepted word
   const speak = element("p", "unseen"), take = () => { if (!box.contains(document.activeElement)) box.focus({ preventScroll: true }); };
   box.tabIndex = -1;
   speak.setAttribute("aria-live", "polite");
@@ -24,7 +24,7 @@ export function bets(box, { vote, kept, longest, closed }) {
       if (closedFor === now.number) { box.hidden = true; return false; }
       const opens = box.hidden;
       box.hidden = false;
-      last = score;
+      lastScore = score;
       if (revealed) { if (news) answer(); }
       else box.querySelector(".voted").textContent = counted(now.voted);
       if (opens || news) take(); // the page behind must not have the focus
@@ -34,8 +34,8 @@ export function bets(box, { vote, kept, longest, closed }) {
 
   function begin(now) {
     question = now;
-    said = late = "";
-    chosen = sure = kept.get(now.number);
+    message = late = "";
+    chosen = sure = storedBets.get(now.number);
     const [asks, about] = parted(now.text), group = element("div", "options"), voted = element("p", "voted"), state = element("p", "choice");
     state.setAttribute("role", "status");
     group.setAttribute("role", "group");
@@ -60,15 +60,15 @@ export function bets(box, { vote, kept, longest, closed }) {
   }
 
   async function choose(word) {
-    const number = question.number, mine = (sends += 1);
+    const number = question.number, sendNumber = (sends += 1);
     chosen = word;
-    said = late = "";
+    message = late = "";
     paint();
     const fault = await vote(number, word);
-    if (!fault && mine > took) { took = mine; kept.set(number, word); }
+    if (!fault && sendNumber > took) { took = sendNumber; storedBets.set(number, word); }
     if (number !== question?.number) return;
-    if (!fault && mine === took) sure = word;
-    if (mine === sends) { chosen = sure; said = fault; late = fault && word; }
+    if (!fault && sendNumber === took) sure = word;
+    if (sendNumber === sends) { chosen = sure; message = fault; late = fault && word; }
     if (question.answer === undefined) paint();
     else { answer(); if (!box.hidden) take(); }
   }
@@ -77,8 +77,8 @@ export function bets(box, { vote, kept, longest, closed }) {
     for (const node of box.querySelectorAll(".option")) node.setAttribute("aria-pressed", String(node.textContent === chosen));
     const own = chosen && !question.options.includes(chosen), form = box.querySelector(".word");
     form?.classList.toggle("on", Boolean(own));
-    box.querySelector(".choice").textContent = said || (chosen ? `You bet on “${chosen}”. ${OPEN}` : "");
-    box.querySelector(".choice").classList.toggle("fault", Boolean(said));
+    box.querySelector(".choice").textContent = message || (chosen ? `You bet on “${chosen}”. ${OPEN}` : "");
+    box.querySelector(".choice").classList.toggle("fault", Boolean(message));
     box.querySelector(".voted").textContent = counted(question.voted);
   }
 
@@ -87,10 +87,10 @@ export function bets(box, { vote, kept, longest, closed }) {
     const parts = shares(question), part = parts.find(({ right }) => right).share, right = sure === question.answer;
     const missed = late && late !== sure ? `Your bet on “${late}” came too late.` : "";
     const verdict = !sure ? missed || "You did not bet this time." : right ? `You were right${question.voted > 1 ? `, like ${percent100(part)} of the class` : ""}.` : [`You said “${sure}”.`, missed].filter(Boolean).join(" ");
-    const rows = element("ul", "shares"), total = scored(last, sure ? kept.judged(question.number, right) : null), key = element("p", "key");
+    const rows = element("ul", "shares"), total = scored(lastScore, sure ? storedBets.judged(question.number, right) : null), key = element("p", "key");
     for (const [name, text] of [["class", "the class"], ["model", question.kind === "head" ? "the weight" : "the model"]]) key.append(element("i", name), text);
     rows.append(...parts.map(share));
-    const on = button("main on", "Back to the page", () => { closedFor = question.number; box.hidden = true; closed(); });
+    const on = button("main on", "Back to the page", () => { closedFor = question.number; box.hidden = true; onClose(); });
     box.classList.add("revealed");
     box.replaceChildren(element("p", "kind", question.text), element("h1", right ? "right" : "", `It is “${question.answer}”`), element("p", "verdict", verdict),
       rows, key, element("p", "voted", counted(question.voted)), ...(total ? [element("p", "score", total)] : []), on);

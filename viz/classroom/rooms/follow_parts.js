@@ -1,6 +1,6 @@
 // Addresses, codes and numbers of the followers' page. Pure functions.
 
-import { UNSEEN } from "../../offline/led_parts.js";
+import { UNSEEN } from "../../offline/remote_fields.js";
 import { tallied } from "../bet_parts.js";
 
 const LECTURE = ["lecture", "large", "talk", "stop"]; // private parameters of the lecturer
@@ -43,7 +43,7 @@ export function labLink(address, code) {
 }
 
 // An address without parameters that do not change the picture; a key of the view.
-export function seen(address) {
+export function viewKey(address) {
   const url = local(address);
   for (const name of UNSEEN) url.searchParams.delete(name);
   url.searchParams.sort();

@@ -2,15 +2,15 @@
 // and comes to the front once it is drawn.
 
 import { element } from "../../kit/mount.js";
-import { placeOf, seen } from "./follow_parts.js";
+import { placeOf, viewKey } from "./follow_parts.js";
 
-const KEPT = 4; // loaded documents
-const MUTE = 6000; // ms before a document without an answer is shown as it is
+const MAX_FRAMES = 4; // loaded documents
+const ANSWER_MS = 6000; // ms before a document without an answer is shown as it is
 const MAY = "allow-scripts allow-forms allow-popups allow-popups-to-escape-sandbox";
 
 // `shown` gets the title of the front document and the name of its steps; `touched` is called when its reader changes it.
 export function stage(box, code, { shown, touched }) {
-  let frames = [], front = null, wanted = null, round = 0, away = false;
+  let frames = [], front = null, target = null, round = 0, away = false;
   window.addEventListener("message", ({ source, data }) => {
     const frame = frames.find(({ node }) => node.contentWindow === source);
     if (!frame || typeof data !== "object" || data === null) return;
@@ -19,11 +19,11 @@ export function stage(box, code, { shown, touched }) {
     if (data.lab === "shown") heard(frame, data);
   });
   return {
-    show(address, pointer) { wanted = { address, pointer, view: seen(address) }; seek(); },
+    show(address, pointer) { target = { address, pointer, view: viewKey(address) }; seek(); },
     reachable(is) { // reloads failed documents
       const back = away && is;
       away = !is;
-      if (!back || !wanted) return;
+      if (!back || !target) return;
       for (const frame of frames.filter(({ speaks }) => !speaks)) drop(frame);
       seek();
     },
@@ -33,8 +33,8 @@ export function stage(box, code, { shown, touched }) {
   function ask(frame, own = false) {
     frame.asked = round;
     clearTimeout(frame.timer);
-    if (frame.speaks) frame.timer = setTimeout(() => { frame.speaks = false; frame.view = ""; if (frame.asked === round) next(); }, MUTE); // stuck
-    frame.node.contentWindow.postMessage({ lab: "show", n: round, own, ...placeOf(wanted.address), pointer: wanted.pointer }, "*");
+    if (frame.speaks) frame.timer = setTimeout(() => { frame.speaks = false; frame.view = ""; if (frame.asked === round) next(); }, ANSWER_MS); // stuck
+    frame.node.contentWindow.postMessage({ lab: "show", n: round, own, ...placeOf(target.address), pointer: target.pointer }, "*");
   }
 
   function seek() { // tries the front document, then the others
@@ -43,22 +43,22 @@ export function stage(box, code, { shown, touched }) {
   }
 
   function next() {
-    const { page } = placeOf(wanted.address);
+    const { page } = placeOf(target.address);
     const frame = frames.find((each) => each.speaks && each.asked !== round && each.page === page);
-    const mute = frames.find(({ arrived, speaks, view }) => arrived && !speaks && view === wanted.view);
+    const mute = frames.find(({ arrived, speaks, view }) => arrived && !speaks && view === target.view);
     if (frame) ask(frame);
     else if (mute) bring(mute, "");
     else if (frames.every(({ arrived }) => arrived)) load(); // one load at a time
   }
 
   function load() {
-    const node = element("iframe"), frame = { node, view: wanted.view, page: placeOf(wanted.address).page, speaks: false, arrived: false, asked: 0 };
+    const node = element("iframe"), frame = { node, view: target.view, page: placeOf(target.address).page, speaks: false, arrived: false, asked: 0 };
     node.setAttribute("sandbox", MAY);
     node.title = "The lecturer’s page";
     node.className = "behind";
     node.onload = () => {
       ask(frame);
-      frame.timer = setTimeout(() => arrive(frame), MUTE);
+      frame.timer = setTimeout(() => arrive(frame), ANSWER_MS);
     };
     node.src = `/rooms/${code}/page`;
     frames.push(frame);
@@ -73,7 +73,7 @@ export function stage(box, code, { shown, touched }) {
     if (n !== round) { if (first) seek(); return; }
     if (ok === true) bring(frame, typeof title === "string" ? title.slice(0, 60) : "");
     else if (frame.sure === round) bring(frame, ""); // as it is
-    else if (first && frame.view === wanted.view) { frame.sure = round; ask(frame, true); }
+    else if (first && frame.view === target.view) { frame.sure = round; ask(frame, true); }
     else next();
   }
 
@@ -82,7 +82,7 @@ export function stage(box, code, { shown, touched }) {
     if (frame.arrived) return;
     if (away) { drop(frame); return; }
     frame.arrived = true;
-    if (frame.view === wanted.view) bring(frame, "");
+    if (frame.view === target.view) bring(frame, "");
     else seek();
   }
 
@@ -93,7 +93,7 @@ export function stage(box, code, { shown, touched }) {
       front = frame;
     }
     frames = [frame, ...frames.filter((each) => each !== frame)];
-    for (const old of frames.filter(({ arrived }) => arrived).slice(KEPT)) drop(old);
+    for (const old of frames.filter(({ arrived }) => arrived).slice(MAX_FRAMES)) drop(old);
     shown(title, frame.at ?? "step");
   }
 

@@ -8,22 +8,22 @@ const LATER = 20_000; // ms before a refused request is repeated
 const TRIED = 3; // failed streams of an existing room before the reason is requested
 
 // `told` gets the room's state, `stands` the stream's state ("live", "away", "refused", "over") and the server's message.
-export function follow(code, { told, stands }) {
+export function follow(code, { told: onNews, stands }) {
   const at = `/rooms/${code}`;
   let source = null, timer = null, tries = 0, failed = 0, version = -1, heard = 0, hidden = 0, over = false;
 
-  function hear(news) {
+  function receive(news) {
     heard = performance.now();
     if (news.version < version) return; // an older answer
     version = news.version;
-    told(news);
+    onNews(news);
   }
 
   function open() {
     source?.close();
     source = new EventSource(`${at}/events`);
     source.onopen = () => { tries = failed = 0; heard = performance.now(); stands("live"); };
-    source.onmessage = ({ data }) => hear(JSON.parse(data));
+    source.onmessage = ({ data }) => receive(JSON.parse(data));
     source.addEventListener("ended", end);
     source.onerror = () => { failed += 1; lose(); };
   }
@@ -58,7 +58,7 @@ export function follow(code, { told, stands }) {
       const full = failed >= TRIED, stop = new AbortController();
       answer = await fetch(full ? `${at}/events` : at, { cache: "no-store", signal: stop.signal });
       if (full && answer.ok) stop.abort();
-      else if (answer.ok) hear(await answer.json());
+      else if (answer.ok) receive(await answer.json());
       else if (answer.status < 500 || answer.headers.get("content-type")?.startsWith("text/plain")) sentence = (await answer.text()).slice(0, 300);
     } catch { lose(); return; }
     if (over) return;
@@ -84,9 +84,9 @@ export function follow(code, { told, stands }) {
   setInterval(async () => {
     if (over || document.hidden || !source || performance.now() - heard < SILENT) return;
     heard = performance.now();
-    const known = version;
+    const seenVersion = version;
     await look();
-    if (source && version > known) open(); // the stream missed it: it is dead
+    if (source && version > seenVersion) open(); // the stream missed it: it is dead
   }, SILENT / 4);
   look();
 }

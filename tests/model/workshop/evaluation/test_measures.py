@@ -9,7 +9,6 @@ import pytest
 from model.config import END
 from model.decoding.hypotheses import Hypothesis
 from model.workshop.evaluation import measures, probes, scoring, translation_card
-from model.workshop.evaluation import measures as address
 from model.workshop.evaluation.measures import InputSelection
 
 PAIRS = [(f"{n} {'word ' * (n % 7)}end.", f"{n} {how} fin.") for n in range(23) for how in ("une", "deux")]
@@ -45,7 +44,7 @@ def test_joined_texts_use_each_sentence_once(join):
     ],
 )
 def test_words_of_address_are_found_as_words(text, found):
-    assert address.forms_of_address(text) == found
+    assert measures.forms_of_address(text) == found
 
 
 RIGHT = [

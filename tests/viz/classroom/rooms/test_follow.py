@@ -68,7 +68,7 @@ def test_a_code_has_one_address(typed):
 
 
 def test_server_and_page_agree_on_hidden_fields():
-    unseen = named("UNSEEN", "offline", "led_parts.js")
+    unseen = named("UNSEEN", "offline", "remote_fields.js")
     assert sorted(unseen) == sorted(fields(View)[name].parameter for name in documents.OF_THE_LECTURER)
 
 

@@ -5,10 +5,10 @@ import { mounted, unmounted } from "./mount.js";
 const NEAR = "160px"; // so far below the edge of what is seen it is asked for already
 
 export default function ({ data, parentElement, setTriggerValue }) {
-  const { root, state } = mounted({ data, parentElement }, ".wanted"), app = document.querySelector(".stApp");
+  const { root, state } = mounted({ data, parentElement }, ".lazy"), app = document.querySelector(".stApp");
   state.end?.();
   let inSight = false;
-  const sight = new IntersectionObserver((seen) => { inSight = seen.at(-1).isIntersecting; ask(); }, { scrollMargin: NEAR });
+  const sight = new IntersectionObserver((entries) => { inSight = entries.at(-1).isIntersecting; ask(); }, { scrollMargin: NEAR });
   const runs = new MutationObserver(() => ask()); // asked during a run, it would end that run
   state.end = () => { sight.disconnect(); runs.disconnect(); };
   function ask() {

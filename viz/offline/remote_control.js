@@ -1,23 +1,23 @@
 // Remote control of a document in the followers' page: the outer page sets the view and hears when the reader changes it.
 // Only messages of the outer page count. A document that is opened alone does nothing here.
 
-import { asked } from "./led_parts.js";
-import { bringer, ring } from "./led_ring.js";
+import { remoteFields } from "./remote_fields.js";
+import { pictureScroller, ring } from "./pointer_ring.js";
 import { followStep } from "../kit/mount.js";
 
 // `on`: the document is controlled. `begin` starts it after drawing, with the last earlier message. `looks` reports a change by
 // the reader.
-export function led() {
+export function remoteControl() {
   const page = window.parent, leader = { on: false, begin: () => {}, looks: () => {} };
   if (page === window) return leader;
-  let waits = null, show = (message) => { waits = message; };
-  const tell = (message) => page.postMessage(message, "*"); // the outer page chose this document, so "*" reveals nothing
+  let pending = null, show = (message) => { pending = message; };
+  const send = (message) => page.postMessage(message, "*"); // the outer page chose this document, so "*" reveals nothing
   window.addEventListener("message", ({ source, data }) => { if (source === page && data?.lab === "show") show(data); });
 
   leader.begin = ({ view, chosen, take }) => {
-    const point = ring(), bring = bringer(view.large, "guess" in view.led);
+    const point = ring(), bring = pictureScroller(view.large, "guess" in view.led);
     let base = view.asked, stepped = null, busy = false;
-    leader.looks = () => { if (leader.on && !busy) tell({ lab: "touched" }); };
+    leader.looks = () => { if (leader.on && !busy) send({ lab: "touched" }); };
     followStep(({ step }) => { // the timeline reports to the file only when it rests
       if (!busy && "step" in chosen && step !== chosen.step) { stepped = step; leader.looks(); }
     });
@@ -31,16 +31,16 @@ export function led() {
       point(typeof pointer === "string" ? pointer : "");
     };
     show = ({ n, page: place, query, pointer, own }) => { // `own`: the document was made for this query
-      let fields = place === view.page ? asked(query, view.asked, view) : null;
+      let fields = place === view.page ? remoteFields(query, view.asked, view) : null;
       if (fields) base = view.asked;
-      else if (place === view.page) fields = asked(query, own ? (base = query) : base, view);
+      else if (place === view.page) fields = remoteFields(query, own ? (base = query) : base, view);
       let ok = false;
       try { if (fields) { follow(fields, query, pointer); ok = true; } } finally {
         busy = false;
-        tell({ lab: "shown", n, ok, title: document.querySelector("h1").textContent, at: view.at });
+        send({ lab: "shown", n, ok, title: document.querySelector("h1").textContent, at: view.at });
       }
     };
-    if (waits) show(waits);
+    if (pending) show(pending);
   };
   return leader;
 }

@@ -23,12 +23,12 @@ function scrollDown(box, above) {
 
 // Returns a function that scrolls to the lecturer's large picture; `places` come from viz/kit/offline_parts.py. While the page
 // `hides` later tokens, that is the first picture.
-export function bringer(places, hides) {
-  let shown = "";
+export function pictureScroller(places, hides) {
+  let current = "";
   return ({ lecture, large = "1", guess }) => {
     const [part, selector] = (lecture === "on" && places[guess && hides ? 0 : Number(large) - 1]) || ["", ""];
-    if (selector === shown) return;
-    shown = selector;
+    if (selector === current) return;
+    current = selector;
     const box = selector && document.querySelector(`.part-${part}`)?.shadowRoot.querySelector(selector)?.getBoundingClientRect();
     if (box && (box.top < 0 || box.bottom > innerHeight)) scrollDown(box, 0);
   };
@@ -37,9 +37,9 @@ export function bringer(places, hides) {
 // Returns a function that moves the ring to a thing by name; no name hides it.
 export function ring() {
   const node = document.body.appendChild(element("div", "ring"));
-  let name = "", timer = null, rest = null, moved = -Infinity;
+  let name = "", timer = null, pause = null, lastMove = -Infinity;
   node.hidden = true;
-  for (const move of MOVES) window.addEventListener(move, () => { moved = performance.now(); }, { passive: true, capture: true });
+  for (const move of MOVES) window.addEventListener(move, () => { lastMove = performance.now(); }, { passive: true, capture: true });
   window.addEventListener("scroll", () => { if (name) place(); }, { passive: true, capture: true });
 
   function place() {
@@ -51,7 +51,7 @@ export function ring() {
 
   function bring() {
     const box = name && boxOf(name), foot = document.querySelector(".part-timeline") && innerWidth < 761 ? 80 : 0;
-    if (!box || performance.now() - moved < OWN || (box.top >= 0 && box.bottom <= innerHeight)) return;
+    if (!box || performance.now() - lastMove < OWN || (box.top >= 0 && box.bottom <= innerHeight)) return;
     scrollDown(box, (innerHeight - foot - box.height) / 2);
   }
 
@@ -59,10 +59,10 @@ export function ring() {
     if (pointed !== name) {
       name = pointed;
       clearInterval(timer);
-      clearTimeout(rest);
+      clearTimeout(pause);
       if (name) {
         timer = setInterval(place, EVERY);
-        rest = setTimeout(bring, RESTS);
+        pause = setTimeout(bring, RESTS);
       }
     }
     place();
