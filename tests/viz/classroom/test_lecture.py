@@ -9,7 +9,6 @@ import pytest
 from tests.support.viz_helpers import COMPARE, HEADS, INSIDE, POSITIONS, TRAINING, TRANSLATE, WHAT_IF, WHY, Lab
 from viz import pages
 from viz.classroom import lecture
-from viz.classroom import lecture as letters
 from viz.state import navigation
 from viz.state import session as state
 from viz.state.view import View
@@ -34,21 +33,21 @@ def test_a_key_acts_on_what_the_browser_shows(monkeypatch):
     monkeypatch.setattr(lecture._COMPONENT, "mount", lambda *args: None)
     pressed = []
     lecture.reset_keys()
-    lecture.add_key(letters.NEXT, "next", lambda: pressed.append("first run"))
+    lecture.add_key(lecture.NEXT, "next", lambda: pressed.append("first run"))
     lecture.mount_keys()
     lecture.reset_keys()
-    lecture._call(letters.NEXT.key)  # twice before anything of the next run is known
-    lecture._call(letters.NEXT.key)
-    lecture._call(letters.PREVIOUS.key)  # there is none
+    lecture._call(lecture.NEXT.key)  # twice before anything of the next run is known
+    lecture._call(lecture.NEXT.key)
+    lecture._call(lecture.PREVIOUS.key)  # there is none
     assert pressed == ["first run"] * 2
-    lecture.add_key(letters.PREVIOUS, "previous", lambda: pressed.append("second run"))
+    lecture.add_key(lecture.PREVIOUS, "previous", lambda: pressed.append("second run"))
     lecture.mount_keys()
-    lecture._call(letters.NEXT.key)
-    lecture._call(letters.PREVIOUS.key)
+    lecture._call(lecture.NEXT.key)
+    lecture._call(lecture.PREVIOUS.key)
     assert pressed[2:] == ["second run"] and session["view"].lecture
 
 
-@pytest.mark.parametrize(("page", "letter"), [(WHAT_IF, letters.PADDING), (TRANSLATE, letters.CAUSAL)])
+@pytest.mark.parametrize(("page", "letter"), [(WHAT_IF, lecture.PADDING), (TRANSLATE, lecture.CAUSAL)])
 def test_two_quick_presses_of_a_switch_count_twice(monkeypatch, page, letter):
     lab = Lab(page, text="The dog sleeps.", lecture="on")
     session = {name: lab.app_test.session_state[name] for name in ("view", "link", "lecture keys")}
@@ -60,19 +59,16 @@ def test_two_quick_presses_of_a_switch_count_twice(monkeypatch, page, letter):
 
 
 def test_a_letter_has_one_meaning():
-    keys = [letter.key for letter in letters.ALL_KEYS]
+    keys = [letter.key for letter in lecture.ALL_KEYS]
     fixed = re.search(r"FIXED = \{(.*?)\};", (HOME / "classroom/keys.js").read_text(encoding="utf-8"))
     taken = set(re.findall(r'"?(\S)"?: "', fixed[1])) | set("jq0123456789")
     assert {"b", "u", "/"} <= taken and len(set(keys)) == len(keys) and not taken & set(keys)
-    assert len({letter.means for letter in letters.ALL_KEYS}) == len(keys)
-
-
-def test_pages_take_their_keys_from_the_table():
-    named = {name for name in vars(letters) if name.isupper()}
-    for path in HOME.rglob("*.py"):
+    assert len({letter.means for letter in lecture.ALL_KEYS}) == len(keys)
+    named = {name for name in vars(lecture) if name.isupper()}
+    for path in HOME.rglob("*.py"):  # pages take their keys from the table
         calls = [node for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))) if isinstance(node, ast.Call)]
         for call in calls:
-            if ast.unparse(call.func) == "lecture.key" or (ast.unparse(call.func) == "key" and path.name == "in_lecture.py"):
+            if ast.unparse(call.func) == "lecture.add_key":
                 whose, _, name = ast.unparse(call.args[0]).partition(".")
                 assert (whose, name in named) == ("letters", True), f"{path}: {ast.unparse(call)}"
 

@@ -71,15 +71,13 @@ def test_each_question_gives_the_own_sentence_back():
         (known,) = [e for e in EXPERIMENTS if e.name == name]
         lab.click(f"try {name}")
         assert lab.box == known.sentence_in("English")
-        assert (
-            computations.answer(name, Request(known.sentence_in("English")), "auto").text in lab.sentences("lab-answer")[0]
-        )
+        answer = computations.answer(name, Request(known.sentence_in("English")), "auto").text
+        assert answer in lab.sentences("lab-answer")[0]
     asked = lab.link
     assert lab.click("back to own").link == made
     assert "back to own" not in lab.buttons
-    assert lab.click("undo").click("undo").link["text"] == next(
-        e.sentence_in("English") for e in EXPERIMENTS if e.name == "padding"
-    )
+    (first,) = [e for e in EXPERIMENTS if e.name == "padding"]
+    assert lab.click("undo").click("undo").link["text"] == first.sentence_in("English")
     assert lab.click("back to own").link == made  # also from the first of the two, to which undo leads
     lab.click("try padding").click("try scaling").click("back to own")
     undo = lab.app_test.button(key="undo")  # in a row without a single edit it says what it takes back

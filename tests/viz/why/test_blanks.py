@@ -47,9 +47,8 @@ def test_parts_of_a_blank_add_up(home):
     lab = opened()
     shown, slider = lab.sum, lab.app_test.select_slider(key="what if step")
     blanks = shown["only"]
-    assert [trace.source.labels[step - 1] for step in blanks] == ["<mask>"] * 3 and shown["step"] == blanks[
-        0
-    ] == slider.value
+    assert [trace.source.labels[step - 1] for step in blanks] == ["<mask>"] * 3
+    assert shown["step"] == blanks[0] == slider.value
     assert [int(option.split()[0]) for option in slider.options] == blanks and lab.link["step"] == str(blanks[0])
     assert any(f"Blank 1 of 3, place {blanks[0]}<" in each for each in lab.html)
     aside = opened(step=str(blanks[1] + 1))
