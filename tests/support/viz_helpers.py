@@ -151,46 +151,17 @@ class Lab:
         return self.sentences("lab-note warn")
 
     @property
-    def timeline(self) -> dict[str, Any] | None:
-        """Data of the timeline, or None."""
-        return self._mounted("timeline")
-
-    @property
-    def switchboard(self) -> dict[str, Any] | None:
-        """Data of the switchboard, or None."""
-        return self._mounted("switchboard")
-
-    @property
     def all_heads(self) -> dict[str, Any] | None:
         """Data of the view of all heads with its thumbnails, or None."""
         data, thumbnails = self._mounted(".all_heads"), self._mounted(".thumbnails")
         assert (data or {}).get("grids") == (thumbnails or {}).get("id")
         return data and {**data, "grids": thumbnails["grids"]}
 
-    @property
-    def stages(self) -> dict[str, Any] | None:
-        """Data of the stages of one head, or None."""
-        return self._mounted(".stages")
-
-    @property
-    def writers(self) -> dict[str, Any] | None:
-        """Data of the matrix of score writers, or None."""
-        return self._mounted(".writers")
-
-    @property
-    def tokens(self) -> dict[str, Any] | None:
-        """Data of the tokenizer view, or None."""
-        return self._mounted(".tokens")
-
-    @property
-    def sum(self) -> dict[str, Any] | None:
-        """Data of the logit sum, or None."""
-        return self._mounted(".sum")
-
-    @property
-    def side_by_side(self) -> dict[str, Any] | None:
-        """Data of the side-by-side view, or None."""
-        return self._mounted(".side_by_side")
+    # Data of components, or None.
+    timeline, switchboard, stages, writers, tokens, sum, side_by_side = (
+        property(lambda lab, name=name: lab._mounted(name))
+        for name in ("timeline", "switchboard", ".stages", ".writers", ".tokens", ".sum", ".side_by_side")
+    )
 
     def _mounted(self, name: str, key: str = "") -> dict[str, Any] | None:
         mounted = [c for c in self.app_test.get("bidi_component") if c.proto.component_name.endswith(name)]

@@ -257,6 +257,9 @@ def test_the_key_is_function_and_arguments(declared):
     assert len({drawn, figure("b", "cpu", 3), figure("a", "cuda", 3), figure("a", "cpu", 4), other("a", "cpu", 3)}) == 5
     assert number("a", "cpu", print) is number("a", "cpu", repr)  # who hears of the progress is no part of it
     assert number("a", "cpu", print) is not number("a", "cuda", print)
+    mode = "dark"
+    with pytest.raises(ValueError, match="captures mode; expected a function without captured variables"):
+        result_cache.cached_figure(lambda request, device: mode)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -309,12 +312,6 @@ def test_a_page_s_record_does_not_hold_the_arrays(monkeypatch, tiny_checkpoint):
     gc.collect()
     assert held() is None
     assert page_data.analysis.translation == translation  # computed again
-
-
-def test_a_figure_may_not_capture_variables():
-    mode = "dark"
-    with pytest.raises(ValueError, match="captures mode; expected a function without captured variables"):
-        result_cache.cached_figure(lambda request, device: mode)
 
 
 LINKS = [(page.name, link) for page in pages.PAGES for link in ({}, {"lecture": "on"})]

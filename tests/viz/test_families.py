@@ -2,6 +2,7 @@
 
 import dataclasses
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -38,19 +39,16 @@ VIEWS = (
 )
 
 
-@pytest.fixture(scope="module")
-def folder(tokenizer, tmp_path_factory) -> Path:
+@pytest.fixture(scope="module", autouse=True)
+def folder(tokenizer, tmp_path_factory) -> Iterator[Path]:
     """A folder with a tiny checkpoint of each family, of a language that no other has."""
     home = tmp_path_factory.mktemp("families")
     for family, sizes in ALONE.items():
         made = tiny.checkpoint(tokenizer, dtype=torch.float32, family=family, **sizes)
         checkpoints.save(dataclasses.replace(made, languages=("Danish", "Danish"), counts={}), home / family)
-    return home
-
-
-@pytest.fixture(autouse=True)
-def offered(folder, monkeypatch):
-    monkeypatch.setenv("CHECKPOINTS", str(folder))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("CHECKPOINTS", str(home))
+        yield home
 
 
 def opened(family: str, page: str | None = None, **link: str) -> Lab:

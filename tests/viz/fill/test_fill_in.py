@@ -26,7 +26,7 @@ ONE, TWO = "The red ___ sees a ___.", "The ___ takes it."
 READS = {"family": "encoder-only", "decoder_layers": 0, "source_start": True, "segments": 2, "pooler": True}
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="module", autouse=True)
 def home(tmp_path_factory):
     """A folder with a model that reads two sentences, and one that reads one."""
     folder = tmp_path_factory.mktemp("fill")
@@ -34,12 +34,9 @@ def home(tmp_path_factory):
     for name, changes in (("two", {"follows": True}), ("one", {})):
         made = tiny.checkpoint(tokenizer, dtype=torch.float32, **READS, **changes)
         checkpoints.save(dataclasses.replace(made, languages=("Danish", "Danish"), counts={}), folder / name)
-    return folder
-
-
-@pytest.fixture(autouse=True)
-def offered(home, monkeypatch):
-    monkeypatch.setenv("CHECKPOINTS", str(home))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("CHECKPOINTS", str(folder))
+        yield folder
 
 
 def opened(page: str | None = None, **link: str) -> Lab:

@@ -43,18 +43,15 @@ UNTRUE = re.compile(
 )
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="module", autouse=True)
 def folder(tokenizer, tmp_path_factory):
     """A folder with a classifier of each kind of pooling."""
     home = tmp_path_factory.mktemp("judges")
     for pooling in ("mean", "first"):
         checkpoints.save(tiny.classifier(tokenizer, pooling=pooling), home / pooling)
-    return home
-
-
-@pytest.fixture(autouse=True)
-def offered(folder, monkeypatch):
-    monkeypatch.setenv("CHECKPOINTS", str(folder))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("CHECKPOINTS", str(home))
+        yield home
 
 
 def opened(page=None, checkpoint="mean", **link) -> Lab:

@@ -122,17 +122,13 @@ def server(tmp_path_factory) -> Iterator[tuple[subprocess.Popen[str], int]]:
         started.stdout.close()
 
 
-def test_it_serves_the_page_on_localhost_only(server):
+def test_it_serves_the_page_on_localhost_and_is_ready(server):
     _, port = server
     assert answers(f"http://127.0.0.1:{port}/_stcore/health").strip() == "ok"
     assert '<div id="root">' in answers(f"http://127.0.0.1:{port}/")
     with socket.socket() as other:
         other.settimeout(60)
         assert other.connect_ex(("127.0.0.2", server[1])) != 0
-
-
-def test_readiness_is_reported(server):
-    _, port = server
     assert answers(f"http://127.0.0.1:{port}/healthz") == "ok\n"
     deadline = time.monotonic() + 300
     while True:

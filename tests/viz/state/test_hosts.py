@@ -26,10 +26,12 @@ async def welcome(scope, receive, send):
     await send({"type": "let in"})
 
 
-def test_own_names_and_numeric_addresses_are_let_in():
+def test_own_names_and_programs_without_an_origin_are_let_in():
     let_in = "localhost:8501 127.0.0.1:8501 [::1]:8501 192.168.1.20:8501 LAB.example attention.example:80 a.localhost"
     for host in (*let_in.split(), socket.gethostname()):
         assert is_allowed_host(host, NAMES), host
+    scope = {"type": "websocket", "scheme": "ws", "headers": [(b"host", b"hall.local:8501")]}
+    assert run(check_origin(welcome), scope) == [{"type": "let in"}]
 
 
 FOREIGN = "evil.com evil.com:8501 127.0.0.1.evil.com localhost.evil.com [evil.com] <b> 1.2.3.4%evil.com [::1%evil.com]"
@@ -88,11 +90,6 @@ def test_origins_are_compared_by_scheme_host_and_port(origin, host, scheme):
         assert (answer, seen) == ([], {b"host": host.encode(), b"origin": b"http://localhost", b"cookie": b"a=b"})
     else:
         assert (answer, seen) == ([{"type": "websocket.close", "code": 1008}], {})
-
-
-def test_a_program_without_an_origin_is_let_in():
-    scope = {"type": "websocket", "scheme": "ws", "headers": [(b"host", b"hall.local:8501")]}
-    assert run(check_origin(welcome), scope) == [{"type": "let in"}]
 
 
 def test_a_page_of_lab_address_is_one_of_this_lab(monkeypatch, caplog):

@@ -29,7 +29,7 @@ def edits_of(*codes: str) -> tuple[Intervention, tuple[str, ...]]:
     return view.intervention, faults
 
 
-def test_many_edits_come_back_through_a_link():
+def test_as_many_edits_as_a_link_may_carry_come_back():
     view = View(edits=tiny.edited(*CODES))
     assert len(view.edits.parts()) == len(CODES)
     written = link(view)
@@ -37,6 +37,9 @@ def test_many_edits_come_back_through_a_link():
     assert sorted(written["edits"].split(SEPARATOR)) == sorted(CODES)
     assert parse(dict(parse_qsl(urlencode(written)))) == (view, ())
     assert edits_of(*CODES) == edits_of(*reversed(CODES), *CODES[:3]) == (tiny.edited(*CODES), ())  # in any order
+    longest = View(edits=tiny.edited(*(f"block_cross.12.16_{row}-128" for row in range(1, 129)), *CODES[:2]))
+    assert len(link(longest)["edits"]) <= MAX_LINK_TEXT
+    assert parse(link(longest)) == (longest, ())
 
 
 @pytest.mark.parametrize("place", [0, 1, len(CODES)])
@@ -76,12 +79,6 @@ def test_too_many_edits_are_one_fault(count, told):
     assert made == tiny.edited(*codes[:MAX_EDITS])
     assert len(faults) == told
     assert all(f"at most {MAX_EDITS} edits" in fault for fault in faults)
-
-
-def test_as_many_edits_as_a_link_may_carry_fit_into_it():
-    longest = View(edits=tiny.edited(*(f"block_cross.12.16_{row}-128" for row in range(1, 129)), *CODES[:2]))
-    assert len(link(longest)["edits"]) <= MAX_LINK_TEXT
-    assert parse(link(longest)) == (longest, ())
 
 
 @pytest.mark.parametrize("codes", [MASKS[:1], MASKS[1:], (*MASKS, *CODES)])

@@ -23,17 +23,14 @@ TEXT = "The red fox sees a lamp."
 SIZES = {"family": "decoder-only", "encoder_layers": 0, "positions": "rotary"}
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="module", autouse=True)
 def folder(tokenizer, tmp_path_factory):
     home = tmp_path_factory.mktemp("continue")
     made = tiny.checkpoint(tokenizer, **SIZES)
     checkpoints.save(dataclasses.replace(made, languages=("English", "English"), counts={}), home / "writer")
-    return home
-
-
-@pytest.fixture(autouse=True)
-def offered(folder, monkeypatch):
-    monkeypatch.setenv("CHECKPOINTS", str(folder))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("CHECKPOINTS", str(home))
+        yield home
 
 
 def opened(page: str | None = None, **link: str) -> Lab:

@@ -17,7 +17,7 @@ def leaks(lab: Lab) -> list[str]:
     return [text for kind in ("lab-note", "lab-note warn") for text in lab.sentences(kind) if "eak: " in text]
 
 
-def test_the_leak_test_finds_leaks_without_a_mask():
+def test_the_leak_test_finds_leaks_without_either_mask():
     lab = what_if(edits="causal-off")
     assert leaks(lab) == []
     lab.switch("leak test", True)
@@ -34,9 +34,6 @@ def test_the_leak_test_finds_leaks_without_a_mask():
     assert [text[:8] for text in leaks(lab)] == ["No leak:", "No leak:"]
     assert not any('class="bad"' in text for text in lab.html)
     assert lab.link == {"text": SENTENCE}
-
-
-def test_the_leak_test_tells_what_padding_moves():
     lab = what_if(edits="padding-off").switch("leak test", True)
     report = computations.leak_test(Request(SENTENCE, intervention=tiny.edited("padding-off")), "auto")
     (warned,) = [text for text in lab.warnings if text.startswith("Leak:")]

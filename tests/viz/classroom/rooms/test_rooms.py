@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.support.room_helpers import NEXT_QUESTION, open_room, request_json, run
+from tests.support.room_helpers import NEXT_QUESTION, open_first_room, open_room, request_json, run
 from viz.classroom.rooms import access
 from viz.classroom.rooms import room as rooms
 from viz.classroom.rooms.access import GONE, NOT_YOURS, TOO_OFTEN, WRONG_A_MINUTE
@@ -16,8 +16,7 @@ from viz.classroom.rooms.store import Gone, MemoryStore
 
 
 async def test_only_the_secret_moves_a_room():
-    made = Rooms(MemoryStore())
-    path, secret = await open_room(made.router)
+    made, path, secret = await open_first_room()
     assert secret not in (await made.store.get(path[-6:])).packed()
     moves = {"show": {"blank": True}, "here": {}, "ask": NEXT_QUESTION, "reveal": {"answer": "il"}, "end": {}}
     for move, said in moves.items():
@@ -29,8 +28,7 @@ async def test_only_the_secret_moves_a_room():
 
 @pytest.mark.parametrize("who", ["10.9.9.9", "2001:db8:0:1::{:x}"])  # who has one IPv6 address has as many as may be
 async def test_codes_are_not_found_by_trying(who):
-    made = Rooms(MemoryStore())
-    path, _ = await open_room(made.router)
+    made, path, _ = await open_first_room()
     tried = [await request_json(made.router, f"/rooms/{new_code()}", who=who.format(n)) for n in range(WRONG_A_MINUTE)]
     last = await request_json(made.router, path, who=who.format(WRONG_A_MINUTE))
     tried, last, other = tried, last, await request_json(made.router, path)
@@ -61,8 +59,7 @@ REFUSED = [
 
 def refused(move, said, question=False):
     async def story():
-        made = Rooms(MemoryStore())
-        path, secret = await open_room(made.router)
+        made, path, secret = await open_first_room()
         if question:
             await request_json(made.router, f"{path}/ask", NEXT_QUESTION, secret)
         before = (await request_json(made.router, path))[1]
@@ -140,8 +137,7 @@ async def test_a_foreign_origin_is_refused(origin, status):
 
 
 async def test_a_guesser_locks_out_nobody_who_was_in():
-    made = Rooms(MemoryStore())
-    path, secret = await open_room(made.router)
+    made, path, secret = await open_first_room()
     other, _ = await open_room(made.router)
     await request_json(made.router, path, who="10.9.9.9")
     for _ in range(WRONG_A_MINUTE):
@@ -165,8 +161,7 @@ class Slow(MemoryStore):
 
 
 async def test_concurrent_guesses_share_the_limit():
-    made = Rooms(Slow())
-    path, _ = await open_room(made.router)
+    made, path, _ = await open_first_room(Slow)
     tried = await asyncio.gather(*(request_json(made.router, f"/rooms/{new_code()}", who="10.9.9.9") for _ in range(200)))
     hall = await asyncio.gather(*(request_json(made.router, path, who="10.8.8.8") for _ in range(200)))
     again = [(await request_json(made.router, path, who="10.7.7.7"))[0] for _ in range(2 * WRONG_A_MINUTE)]

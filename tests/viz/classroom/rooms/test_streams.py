@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from tests.support.room_helpers import events_of, follow, open_room, request_json, until
+from tests.support.room_helpers import events_of, follow, open_first_room, open_room, request_json, until
 from viz.classroom.rooms import stream
 from viz.classroom.rooms.access import ROOM_FULL
 from viz.classroom.rooms.routes import Rooms
@@ -12,8 +12,7 @@ from viz.classroom.rooms.store import MAX_FOLLOWERS, Full, MemoryStore
 
 
 async def test_a_follower_is_sent_every_move():
-    made = Rooms(MemoryStore())
-    path, secret = await open_room(made.router)
+    made, path, secret = await open_first_room()
     events, counted = [], []
     tasks = [asyncio.create_task(follow(made, path, events)), asyncio.create_task(follow(made, path, counted, secret))]
     await until(lambda: events and counted and counted[-1]["followers"] == 1)
@@ -30,8 +29,7 @@ async def test_a_follower_is_sent_every_move():
 
 
 async def test_a_full_room_says_so():
-    made = Rooms(MemoryStore())
-    path, _ = await open_room(made.router)
+    made, path, _ = await open_first_room()
     made.store._followers[path[-6:]] = MAX_FOLLOWERS
     answer = await request_json(made.router, f"{path}/events")
     made.store._followers[path[-6:]] = MAX_FOLLOWERS - 1
@@ -44,8 +42,7 @@ async def test_a_full_room_says_so():
 
 async def test_who_is_gone_is_counted_no_more_however_it_left(monkeypatch):
     monkeypatch.setattr(stream, "STUCK", 0.01)
-    made = Rooms(MemoryStore())
-    path, _ = await open_room(made.router)
+    made, path, _ = await open_first_room()
     taken = asyncio.Event()
 
     async def leaves():
@@ -91,8 +88,7 @@ async def test_a_server_that_stops_ends_all_streams_whole():
 
 
 async def test_arrivals_wake_the_lecturer_only():
-    made = Rooms(MemoryStore())
-    path, secret = await open_room(made.router)
+    made, path, secret = await open_first_room()
     asked, get, counted = [], made.store.get, []
 
     async def watched(code):

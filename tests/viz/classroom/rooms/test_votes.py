@@ -4,17 +4,14 @@ import asyncio
 
 import pytest
 
-from tests.support.room_helpers import NEXT_QUESTION, follow, open_room, request_json, until
+from tests.support.room_helpers import NEXT_QUESTION, follow, open_first_room, request_json, until
 from viz.classroom.rooms import access
 from viz.classroom.rooms import room as rooms
 from viz.classroom.rooms.room import Room
-from viz.classroom.rooms.routes import Rooms
-from viz.classroom.rooms.store import MemoryStore
 
 
 async def test_votes_are_hidden_until_the_answer():
-    made = Rooms(MemoryStore())
-    path, secret = await open_room(made.router)
+    made, path, secret = await open_first_room()
     assert (await request_json(made.router, f"{path}/ask", NEXT_QUESTION, secret))[0] == 204
     for voter, word in (("a" * 8, "elle"), ("b" * 8, "il"), ("c" * 8, "il"), ("a" * 8, "il"), ("d" * 8, " chat ")):
         assert (await request_json(made.router, f"{path}/vote", {"voter": voter, "number": 1, "word": word}))[0] == 204
@@ -66,8 +63,7 @@ def test_a_rare_answer_is_counted():
 async def test_one_address_cannot_fill_a_room(monkeypatch):
     monkeypatch.setattr(access, "MAX_STREAMS", 2)
     monkeypatch.setattr(access, "MAX_VOTERS", 2)
-    made = Rooms(MemoryStore())
-    path, secret = await open_room(made.router)
+    made, path, secret = await open_first_room()
     await request_json(made.router, f"{path}/ask", NEXT_QUESTION, secret)
     events = [[], []]
     tasks = [asyncio.create_task(follow(made, path, each)) for each in events]
