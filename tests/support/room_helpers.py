@@ -7,6 +7,9 @@ import inspect
 import json
 from concurrent.futures import ThreadPoolExecutor
 
+from viz.classroom.rooms.routes import Rooms
+from viz.classroom.rooms.store import MemoryStore
+
 NEXT_QUESTION = {"kind": "next", "text": "What comes next?", "options": ["il", "elle"], "model": [0.45, 0.44]}
 
 
@@ -52,6 +55,12 @@ async def open_room(app, address="/heads?layer=3"):
     status, content = await request_json(app, "/rooms", {"address": address})
     assert status == 201
     return f"/rooms/{content['code']}", content["secret"]
+
+
+async def open_first_room(store=MemoryStore):
+    """Returns rooms in a new store, and path and secret of the first one."""
+    made = Rooms(store())
+    return made, *await open_room(made.router)
 
 
 def events_of(path, secret=None):

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
+import pytest
 import streamlit as st
 from streamlit.components.v2 import manifest_scanner
 from streamlit.testing.v1 import AppTest
@@ -19,6 +20,8 @@ from streamlit.util import calc_hash
 
 from viz import pages
 from viz.kit.lazy import inside
+from viz.state import session as state
+from viz.state.view import View
 
 ROOT = Path(__file__).resolve().parents[2]
 TIMEOUT = 180  # s: a run takes a tenth of a second, unless something else has the machine
@@ -29,8 +32,6 @@ TRAINING, VARIANTS = (pages.find(name).file for name in ("training", "variants")
 st.set_option("client.showErrorDetails", "full")  # a fault that nobody foresaw ends the run with its message
 manifest_scanner.scan_component_manifests = lambda: []  # none is installed; to look costs each visitor 0.2 s
 _PLOTLY_ENTITIES = {"mu": "μ", "amp": "&", "lt": "<", "gt": ">", "nbsp": "\xa0", "times": "×", "plusmn": "±", "deg": "°"}
-
-
 _DIGITS = str.maketrans("⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "-0123456789")
 
 
@@ -88,6 +89,16 @@ class Lab:
             self.app_test.session_state[f"seen: {name}"] = self._mounted(".lazy", f"lazy {name}")["what"]
         return self.run()
 
+    def pressed(self, *keys: str) -> View:
+        """Returns the view after keys of a lecture, one after the other, each pressed on what this run shows."""
+        session = {"view": self.app_test.session_state["view"], "link": {}}
+        calls = {name: call for name, _, call, _ in self.app_test.session_state["lecture keys"]}
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(state.st, "session_state", session)
+            for key in keys:
+                calls[key]()
+        return session["view"]
+
     @property
     def awaited(self) -> list[str]:
         """Names of lazy parts that have not been seen, without the content of popovers."""
@@ -120,6 +131,12 @@ class Lab:
         """Our own markup, piece by piece."""
         return [element.proto.body for element in self.app_test.get("html")]
 
+    @property
+    def text(self) -> str:
+        """All that our own markup says, but for the stylesheet and the list of terms."""
+        own = [text for text in self.html if not text.startswith(("<style>", '<dl class="lab-terms"'))]
+        return html.unescape(re.sub(r"<[^>]+>", " ", " ".join(own)))
+
     def sentences(self, kind: str) -> list[str]:
         """The text of the elements of a class."""
         texts = [text for text in self.html if re.match(rf'<\w+ class="{kind}"', text)]
@@ -134,46 +151,17 @@ class Lab:
         return self.sentences("lab-note warn")
 
     @property
-    def timeline(self) -> dict[str, Any] | None:
-        """Data of the timeline, or None."""
-        return self._mounted("timeline")
-
-    @property
-    def switchboard(self) -> dict[str, Any] | None:
-        """Data of the switchboard, or None."""
-        return self._mounted("switchboard")
-
-    @property
     def all_heads(self) -> dict[str, Any] | None:
         """Data of the view of all heads with its thumbnails, or None."""
         data, thumbnails = self._mounted(".all_heads"), self._mounted(".thumbnails")
         assert (data or {}).get("grids") == (thumbnails or {}).get("id")
         return data and {**data, "grids": thumbnails["grids"]}
 
-    @property
-    def stages(self) -> dict[str, Any] | None:
-        """Data of the stages of one head, or None."""
-        return self._mounted(".stages")
-
-    @property
-    def writers(self) -> dict[str, Any] | None:
-        """Data of the matrix of score writers, or None."""
-        return self._mounted(".writers")
-
-    @property
-    def tokens(self) -> dict[str, Any] | None:
-        """Data of the tokenizer view, or None."""
-        return self._mounted(".tokens")
-
-    @property
-    def sum(self) -> dict[str, Any] | None:
-        """Data of the logit sum, or None."""
-        return self._mounted(".sum")
-
-    @property
-    def side_by_side(self) -> dict[str, Any] | None:
-        """Data of the side-by-side view, or None."""
-        return self._mounted(".side_by_side")
+    # Data of components, or None.
+    timeline, switchboard, stages, writers, tokens, sum, side_by_side = (
+        property(lambda lab, name=name: lab._mounted(name))
+        for name in ("timeline", "switchboard", ".stages", ".writers", ".tokens", ".sum", ".side_by_side")
+    )
 
     def _mounted(self, name: str, key: str = "") -> dict[str, Any] | None:
         mounted = [c for c in self.app_test.get("bidi_component") if c.proto.component_name.endswith(name)]

@@ -12,6 +12,7 @@ from model.export import read
 from model.export.csv_tables import cells_table
 from model.inference.analyse import analyse
 from model.trace import Site
+from tests.support.component_helpers import floats
 from viz import cache, computations
 from viz.compare.distance import views
 from viz.compare.pair import pair
@@ -40,10 +41,6 @@ def shown(**link: str) -> PageContext:
     assert faults == ()
     data = cache.page_data(view)
     return PageContext(data.view.within(len(data.analysis.trace.predicted)), data, None, (), "light", Places(None, None))
-
-
-def floats(packed: str) -> np.ndarray:
-    return np.frombuffer(base64.b64decode(packed), "<f4")
 
 
 def chart(figure) -> np.ndarray:

@@ -1,6 +1,7 @@
 """From stop to stop: the view of each, what stays, what is told at the ends; a talk that is changed; the next stop ahead."""
 
 import dataclasses
+from urllib.parse import parse_qsl
 
 import pytest
 import streamlit as st
@@ -13,15 +14,9 @@ from viz.state import session as state
 from viz.state.view import View
 
 DOG, CAR = "The dog sleeps.", "The car is red."
-TALK = Talk(
-    "T",
-    (
-        make_stop("translate", View(source=DOG, step=2), "one"),
-        make_stop("heads", View(source=DOG, kind="cross"), "two"),
-        make_stop("heads", View(source=CAR, checkpoint="gone"), "three"),
-        Stop("translate", "layer=x", "four"),
-    ),
-)
+ONE, TWO = make_stop("translate", View(source=DOG, step=2), "one"), make_stop("heads", View(source=DOG, kind="cross"), "two")
+THREE, FOUR = make_stop("heads", View(source=CAR, checkpoint="gone"), "three"), Stop("translate", "layer=x", "four")
+TALK = Talk("T", (ONE, TWO, THREE, FOUR))
 
 
 @pytest.fixture
@@ -80,14 +75,9 @@ def test_the_current_stop_survives_moves(session):
     talk_navigation.set_line(2, "said")
     talk_navigation.rename("Named")
     assert lines(session) == ["one", "said"] and talk_navigation.talk_of(session["view"]).title == "Named"
-    for none in (
-        lambda: talk_navigation.move(1, 9),
-        lambda: talk_navigation.remove(9),
-        lambda: talk_navigation.set_line(0, "x"),
-        lambda: talk_navigation.show(9),
-    ):
-        before = session["view"]
-        none()
+    before = session["view"]
+    for call, *arguments in (("move", 1, 9), ("remove", 9), ("set_line", 0, "x"), ("show", 9)):
+        getattr(talk_navigation, call)(*arguments)
         assert session["view"] == before
 
 
@@ -104,18 +94,13 @@ def test_a_file_that_is_no_talk_changes_nothing(session):
 @pytest.mark.parametrize("number", [1, 3, 4])
 def test_a_page_always_shows_the_line(number):
     stop = TALK.stops[number - 1]
-    lab = Lab(
-        stop.place.file if stop.page != "translate" else None, talk=pack(TALK), stop=str(number), **dict(_params(stop))
-    )
+    link = {"talk": pack(TALK), "stop": str(number)} | dict(parse_qsl(stop.query))
+    lab = Lab(stop.place.file if stop.page != "translate" else None, **link)
     strip = lab._mounted("talk_strip")
     assert (strip["line"], strip["number"], strip["count"], strip["large"]) == (stop.line, number, 4, False)
     assert any("There is no checkpoint 'gone'" in fault for fault in lab.faults) == (number == 3)
     assert any("layer is “x”" in fault for fault in strip["faults"]) == (number == 4)
     assert (lab.link["talk"], lab.link["stop"]) == (pack(TALK), str(number))
-
-
-def _params(stop):
-    return [pair.split("=") for pair in stop.query.replace("+", " ").split("&")]
 
 
 def test_a_link_without_a_talk_says_so():
@@ -127,9 +112,8 @@ def test_a_link_without_a_talk_says_so():
 
 def test_the_next_stop_is_computed_ahead(session):
     text = "Nobody has asked this before."
-    talk = Talk(
-        "T", (*TALK.stops[:1], make_stop("heads", View(source=text), ""), make_stop("heads", View(checkpoint="gone"), ""))
-    )
+    ahead = (make_stop("heads", view, "") for view in (View(source=text), View(checkpoint="gone")))
+    talk = Talk("T", (TALK.stops[0], *ahead))
     session["view"] = View(talk=pack(talk), stop=1)
     request = View(source=text).request()
     assert cache.analyse.known(request, "auto") is None

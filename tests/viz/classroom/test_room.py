@@ -10,36 +10,29 @@ from viz.state.view import View
 TEXT = "The dog sleeps."
 
 
-def told(lab: Lab) -> dict:
-    return lab._mounted(".room")
-
-
 def asking(lab: Lab, number: int, guess: bool = False) -> dict:
     """What comes of asking."""
     lab.app_test.session_state[room_panel._REQUESTED] = {"number": number, "step": 0, "guess": guess, "back": 1}
-    return told(lab.run())["question"]
+    return lab.run()._mounted(".room")["question"]
 
 
 def test_the_room_hides_what_is_the_lecturers():
     own = {"talk": "course", "stop": "2", "room": "ABCDEF", "own": "What was typed before."}
     lab = Lab(HEADS, text=TEXT, lecture="on", layer="2", head="3", step="2", **own)
-    given = told(lab)
+    given = lab._mounted(".room")
     assert given["page"] == "heads" and given["step"] == 2 and given["exploring"] and given["whole"]
     assert given["query"] == {"text": TEXT, "layer": "2", "head": "3", "lecture": "on"}
-    assert told(Lab(text=TEXT))["page"] == "" and told(Lab(POSITIONS, text=TEXT))["step"] == 0
+    assert Lab(text=TEXT)._mounted(".room")["page"] == "" and Lab(POSITIONS, text=TEXT)._mounted(".room")["step"] == 0
 
 
 def test_a_question_is_made_once():
     lab = Lab(text=TEXT, step="2", guess="first")
-    assert told(lab)["question"] is None
+    assert lab._mounted(".room")["question"] is None
     made = asking(lab, 7)
     assert made["number"] == 7 and made["kind"] == "next" and made["about"] == TEXT and made["answer"] in made["options"]
-    assert "guess" not in told(lab)["query"]  # as it was before the question
-    assert told(lab.run())["question"] == made
+    assert "guess" not in lab._mounted(".room")["query"]  # as it was before the question
+    assert lab.run()._mounted(".room")["question"] == made
     assert asking(lab, 8)["number"] == 8
-
-
-def test_the_page_decides_the_kind_of_question():
     assert asking(Lab(HEADS, text=TEXT), 3)["kind"] == "head"
     assert asking(Lab(POSITIONS, text=TEXT), 3)["fault"] == room_panel.NOTHING
     assert asking(Lab(text=""), 4)["fault"]
@@ -56,8 +49,5 @@ def test_asking_hides_the_next_token_until_the_end(monkeypatch, guess):
     room_panel._close(guess, 4)
     assert session["view"].guess == guess and session["view"].step == 4 and session[room_panel._REQUESTED] is None
     room_panel._ask(3, 9, hidden=False)
-    assert (
-        session[room_panel._RESULT]["fault"] == room_panel.LAST
-        and session["view"].step == 4
-        and session["view"].guess == guess
-    )
+    assert session[room_panel._RESULT]["fault"] == room_panel.LAST
+    assert (session["view"].step, session["view"].guess) == (4, guess)

@@ -9,35 +9,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from viz.classroom.talk import (
-    AROUND,
-    MAX_FILE,
-    MAX_LINE,
-    MAX_STOPS,
-    UNTITLED,
-    Stop,
-    Talk,
-    TalkError,
-    file_of,
-    find_talk,
-    make_stop,
-    pack,
-    read,
-    unpack,
-)
+from viz.classroom import talk as known
+from viz.classroom.talk import Stop, Talk, TalkError, file_of, find_talk, make_stop, pack, read, unpack
 from viz.state.fields import fields
 from viz.state.values import MAX_LINK_TEXT
 from viz.state.view import View
 
 VIEW = View(source="The fox & the “boat” = 50% <b>?", step=3, kind="cross", head=None, target="Le renard; et ~ 🦊")
-TALK = Talk(
-    "Renards & bateaux",
-    (
-        make_stop("heads", VIEW, "Look at the fox."),
-        make_stop("translate", View(), ""),
-        make_stop("what-if", VIEW, "  Qui\n  mord ? "),
-    ),
-)
+FIRST, LAST = make_stop("heads", VIEW, "Look at the fox."), make_stop("what-if", VIEW, "  Qui\n  mord ? ")
+TALK = Talk("Renards & bateaux", (FIRST, make_stop("translate", View(), ""), LAST))
 
 
 def deflated(text: bytes) -> str:
@@ -61,17 +41,10 @@ def test_a_kept_view_comes_back_as_it_was():
 
 
 def test_what_belongs_to_the_visit_is_not_kept():
-    around = {
-        "device": "cpu",
-        "lesson": "unsure",
-        "talk": "masks",
-        "stop": 4,
-        "lecture": True,
-        "room": "ABC",
-        "own_text": "Mine.",
-    }
+    around = {"device": "cpu", "lesson": "unsure", "talk": "masks", "stop": 4, "lecture": True}
+    around |= {"room": "ABC", "own_text": "Mine."}
     visit = {name: value for name, value in around.items() if name in fields(View)}
-    assert set(visit) == set(AROUND) & set(fields(View))
+    assert set(visit) == set(known.AROUND) & set(fields(View))
     kept = make_stop("heads", dataclasses.replace(VIEW, **visit), "")
     assert kept.view == VIEW
     assert Stop("heads", f"{kept.query}&lesson=unsure&device=cpu&stop=4&own=Mine.").view == VIEW
@@ -94,14 +67,14 @@ def test_stops_are_kept_moved_and_removed():
     for same in (talk.moved(1, 4), talk.moved(0, 1), talk.without(4), talk.with_line(0, "x"), talk.moved(-1, 1)):
         assert same == talk
     assert (talk.stop(0), talk.stop(3), talk.stop(4), talk.stop(-1)) == (None, c, None, None)
-    assert talk.titled(" ").title == UNTITLED
+    assert talk.titled(" ").title == known.UNTITLED
 
 
 def test_what_is_too_much_is_refused():
-    with pytest.raises(TalkError, match=f"at most {MAX_STOPS} stops; this one would have {MAX_STOPS + 1}"):
-        Talk(stops=(Stop("heads", ""),) * MAX_STOPS).with_stop(Stop("heads", ""))
+    with pytest.raises(TalkError, match=f"at most {known.MAX_STOPS} stops; this one would have {known.MAX_STOPS + 1}"):
+        Talk(stops=(Stop("heads", ""),) * known.MAX_STOPS).with_stop(Stop("heads", ""))
     with pytest.raises(TalkError, match="stop 2 has 401 characters; expected at most 400"):
-        TALK.with_line(2, "x" * (MAX_LINE + 1))
+        TALK.with_line(2, "x" * (known.MAX_LINE + 1))
     with pytest.raises(TalkError, match="too long for a stop"):
         make_stop("heads", View(source="x" * (MAX_LINK_TEXT + 1)), "")
 
@@ -117,7 +90,7 @@ BAD = [
     (written(stops=[{"page": "heads"}, 3]), "stop 2 is not an object"),
     (written(stops=[{"line": "x" * 401}]), "stop 1: its line has 401 characters"),
     (written(stops=[{"view": {"text": "\ud800"}}]), "stop 1: its view is not valid text"),
-    (b" " * (MAX_FILE + 1), "at most 262,144"),
+    (b" " * (known.MAX_FILE + 1), "at most 262,144"),
 ]
 
 
@@ -126,7 +99,7 @@ def test_a_bad_talk_is_one_sentence(raw, fault):
     with pytest.raises(TalkError, match=fault) as found:
         read(raw)
     assert "\n" not in str(found.value) and str(found.value).endswith(".")
-    if len(raw) <= MAX_FILE:
+    if len(raw) <= known.MAX_FILE:
         with pytest.raises(TalkError, match=fault):
             unpack(deflated(raw))
 
@@ -150,7 +123,7 @@ def test_any_file_is_a_talk_or_one_sentence(more):
 
 @pytest.mark.parametrize(
     "text",
-    ["~", "~@", "~" + "A" * 50, pack(TALK)[:-9], "~ü", "~" + "A" * (3 * MAX_FILE), deflated(b" " * (1 << 24))],
+    ["~", "~@", "~" + "A" * 50, pack(TALK)[:-9], "~ü", "~" + "A" * (3 * known.MAX_FILE), deflated(b" " * (1 << 24))],
     ids=["empty", "sign", "noise", "cut", "letter", "long", "bomb"],
 )
 def test_a_broken_link_is_told(text):

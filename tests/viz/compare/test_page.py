@@ -87,18 +87,13 @@ def test_distance_is_the_mean_over_common_rows():
 
 def test_each_token_has_its_probability_on_both_sides():
     lab = compare("word", text="The dog didn't cross the street because it was too shy.")
-    found = both(lab)
+    sides = both(lab).first, both(lab).second
     for column in lab.side_by_side["tokens"]:
         if not all(column["chips"]):
             continue
-        rows = [
-            side.analysis.trace.log_probs[chip["step"] - 1]
-            for side, chip in zip((found.first, found.second), column["chips"], strict=True)
-        ]
-        ids = [
-            side.analysis.trace.predicted.ids[chip["step"] - 1]
-            for side, chip in zip((found.first, found.second), column["chips"], strict=True)
-        ]
+        traces = [(side.analysis.trace, chip["step"] - 1) for side, chip in zip(sides, column["chips"], strict=True)]
+        rows = [trace.log_probs[at] for trace, at in traces]
+        ids = [trace.predicted.ids[at] for trace, at in traces]
         for n in (0, 1):
             assert column["chips"][n]["p"] == pytest.approx(np.exp(rows[n][ids[n]]), abs=1e-4)
             assert column["chips"][n]["there"] == pytest.approx(np.exp(rows[1 - n][ids[n]]), abs=1e-4)
@@ -181,18 +176,10 @@ def patching_page(**link: str) -> Lab:
     return Lab(COMPARE, **({"text": YOUNG, "compare": "patching", "swap": "11", "swap_to": "wide"} | link))
 
 
-def grids(lab: Lab) -> dict:
-    return lab._mounted("patch_grids")
-
-
-def three(lab: Lab) -> str:
-    return lab.sentences("lab-three")[0]
-
-
 def test_shares_and_translations_are_measured():
     lab = patching_page()
     found = computations.patching(*REQUESTS, "auto", None, lambda share: None)
-    shown = grids(lab)
+    shown = lab._mounted("patch_grids")
     for grid, values in zip(shown["grids"], (found.encoder, found.decoder, *found.heads.values()), strict=True):
         np.testing.assert_allclose(np.array(grid["values"], float), found.share(values), atol=1e-4)
         assert all(parse(code).code == code for row in grid["codes"] for code in row)
@@ -204,11 +191,10 @@ def test_shares_and_translations_are_measured():
     many = f" ({len(turning)} of 96 do it alone)" if len(turning) > 1 else ""
     assert f"One head is enough to make “elle” likelier than “il”{many}; the most comes from" in told
     assert f"{round(100 * found.share(dict(found.patches)[best]))}% of the way" in told
-    assert "“young” takes from “ide”; in the other sentence without a partner, so never put in: w." in " ".join(
-        lab.sentences("lab-note")
-    )
+    assert "“young” takes from “ide”; in the other sentence without a partner, so never put in: w." in lab.text
     first, second = (cache.analyse(request, "auto").translation for request in REQUESTS)
-    assert three(lab) == f"This sentence{first}The other{second}Patched{first.replace(chr(39) + 'il', chr(39) + 'elle')}"
+    patched = first.replace("'il", "'elle")
+    assert lab.sentences("lab-three") == [f"This sentence{first}The other{second}Patched{patched}"]
     lab.click("patch what if")
     assert set(lab.link["edits"].split("~")) == {f"donor_{WIDE}", best.code} and lab.link["mode"] == "again"
     assert f"donor_{WIDE}" in lab.edits and lab.faults == []
@@ -216,7 +202,7 @@ def test_shares_and_translations_are_measured():
 
 def test_a_piece_of_a_link_is_patched_in():
     lab = patching_page(patched="patch_enc.0_12")
-    assert grids(lab)["chosen"] == ["patch_enc.0_12"]
+    assert lab._mounted("patch_grids")["chosen"] == ["patch_enc.0_12"]
     assert any("embedding, at “young”. 104% of the way" in text for text in lab.sentences("lab-note"))
     lab = patching_page(patched="patch_enc.9_12")
     assert any("names layer 9; this checkpoint has 4 there" in text for text in lab.warnings)
@@ -234,3 +220,52 @@ def test_only_a_piece_that_stands_there_can_be_chosen(monkeypatch):
     monkeypatch.setattr(patching_part.session, "change", lambda **fields: chosen.append(fields["patched"]))
     patching_part.choose("patch_enc.2_9")
     assert chosen[-1] == BASELINE.with_edit("patch_enc.2_9") and View(patched=chosen[-1])
+
+
+def lecture(**link: str) -> Lab:
+    return Lab(COMPARE, **({"text": TIRED, "lecture": "on"} | link))
+
+
+@pytest.mark.parametrize(("large", "picture"), [("1", "maps"), ("2", "difference"), ("3", "heads"), ("9", "maps")])
+def test_each_picture_has_the_numbers_of_the_page(large, picture):
+    found, usual = lecture(large=large).side_by_side, Lab(COMPARE, text=TIRED).side_by_side
+    assert found["large"]["picture"] == picture and usual["large"] is None
+    for name in ("maps", "difference", "grids", "tokens"):
+        assert found[name] == usual[name], name
+
+
+def test_keys_lead_to_the_head_that_differs_most():
+    lab = lecture(large="3")
+    assert lab.pressed("v").compared == "patching" and lecture(compared="patching").pressed("v").compared == "maps"
+    view = lab.pressed("h")
+    grids = {grid["kind"]: grid["values"] for grid in lab.side_by_side["grids"]}
+    most = max(value for grid in grids.values() for row in grid for value in row)
+    assert grids[view.kind][view.layer - 1][view.head - 1] == most
+    assert lab.side_by_side["large"]["most"].endswith(f"{most:.2f}")
+
+
+def test_the_key_skips_differences_without_a_second_side():
+    assert lecture().pressed("x").differs == "checkpoint"  # no second sentence is typed
+    assert lecture(differs="checkpoint").pressed("x").differs == "head"  # nothing is edited
+    assert lecture(differs="checkpoint", causal="off").pressed("x").differs == "edits"
+    assert lecture(differs="step").pressed("x").differs == "word"
+
+
+@pytest.mark.parametrize(("large", "picture"), [("1", "encoder"), ("2", "heads"), ("3", "decoder")])
+def test_the_best_piece_is_patched_in(large, picture):
+    lab = lecture(compare="patching", large=large)
+    data = lab._mounted("patch_grids")
+    own = [grid for grid in data["grids"] if (grid["title"].startswith("Heads")) == (picture == "heads")]
+    own = [grid for grid in own if picture in ("heads", grid["hue"])]
+    cells = {
+        code: value
+        for grid in own
+        for row, codes in zip(grid["values"], grid["codes"], strict=True)
+        for value, code in zip(row, codes, strict=True)
+        if value is not None
+    }
+    assert data["large"]["picture"] == picture and data["chosen"] == [max(cells, key=cells.get)]
+    assert f"{round(100 * max(cells.values()))}% of the way" in data["large"]["told"].replace("−", "-")
+    assert [name for name, _ in data["large"]["rows"]] == ["this one", "the other", "patched"]
+    after = lab.pressed("n").patched.edits
+    assert [edit.code for edit in after] == [sorted(cells, key=lambda code: -cells[code])[1]]

@@ -6,33 +6,18 @@ from model.config import END
 from model.decoding.hypotheses import Hypothesis, Tree
 from model.decoding.strategy import Decoding
 from model.inference.analyse import analyse
-from model.inference.analysis import Analysis
 from model.inference.request import Request
 from tests.support.component_helpers import Mounted
 from viz.decoding_steps.decoding_controls import beam_tree, payload
 
 TEXTS = ["The red fox takes a lamp.", "The old king sees a boat.", "Don't!"]
 BEAM = Decoding("beam", limit=8, width=4)
-WAYS = [
-    Decoding(limit=8),
-    BEAM,
-    Decoding("beam", limit=8, width=2, alpha=0.0),
-    Decoding("beam", limit=3, width=8, alpha=2.5),
-    Decoding("sample", limit=8, seed=7),
-]
-DECODINGS = pytest.mark.parametrize("decoding", WAYS, ids=lambda d: f"{d.strategy} {d.width} {d.alpha}")
+WAYS = [Decoding(limit=8), BEAM, Decoding("beam", limit=3, width=8, alpha=2.5), Decoding("sample", limit=8, seed=7)]
 LONG = Hypothesis((5, 6, 7, END), (-0.5, -1.0, -0.25, -1.25))  # -3 over 1.5
 SHORT = Hypothesis((5, END), (-0.5, -1.25))  # -1.75 over 7/6
 LIMIT = Hypothesis((5, 8, 9, 9), (-0.5, -2.0, -2.0, -1.5))
 GIVEN_UP = Hypothesis((8, 9), (-3.0, -0.5))
 TREE = Tree((SHORT, LONG, LIMIT), (GIVEN_UP,))
-
-
-def given(checkpoint, text: str = TEXTS[0], decoding: Decoding = BEAM, **more) -> tuple[Analysis, dict]:
-    """An analysis and what the browser gets of it."""
-    found = analyse(checkpoint, Request(text, decoding=decoding, **more))
-    alpha = decoding.alpha if decoding.strategy == "beam" else None
-    return found, payload(found.tree, found.hypothesis.ids, checkpoint.target_tokenizer, alpha)
 
 
 def way(nodes: list[dict], number: int) -> list[int]:
@@ -58,19 +43,23 @@ def test_nodes_by_hand(tokenizer):
         (None, 1, -3.0, "grown", None),
         (8, 2, -3.5, "pruned", None),
     ]
-    assert data["path"] == [0, 2, 3, 4]
-    assert data["ended"] == [1, 4, 7]
-    assert data["leaves"] == 4
+    assert (data["path"], data["ended"], data["leaves"]) == ([0, 2, 3, 4], [1, 4, 7], 4)
     pieces = [tokenizer.piece(i).removeprefix("·") for i in (5, END, 6, 7, END, 8, 9, 9, 8, 9)]
     assert [n["t"] for n in data["nodes"]] == pieces
     assert [data["nodes"][n]["x"] for n in data["ended"]] == [tokenizer.decode(h.ids) for h in TREE]
+    for alpha, ranked in ((1.0, 3), (0.0, 3), (None, 0)):  # only paths that have ended have a rank
+        nodes = payload(TREE, SHORT.ids, tokenizer, alpha)["nodes"]
+        assert sum(node["no"] is not None for node in nodes) == ranked
+        assert all(node["no"] in (None, node["sc"]) for node in nodes) == (alpha != 1.0)
 
 
 @pytest.mark.parametrize("text", TEXTS)
-@DECODINGS
+@pytest.mark.parametrize("decoding", WAYS, ids=lambda d: f"{d.strategy} {d.width} {d.alpha}")
 def test_every_prefix_of_a_path_has_one_node(tiny_checkpoint, text, decoding):
-    analysis, data = given(tiny_checkpoint, text, decoding)
-    tokenizer, nodes = tiny_checkpoint.target_tokenizer, data["nodes"]
+    analysis, tokenizer = analyse(tiny_checkpoint, Request(text, decoding=decoding)), tiny_checkpoint.target_tokenizer
+    alpha = decoding.alpha if decoding.strategy == "beam" else None
+    data = payload(analysis.tree, analysis.hypothesis.ids, tokenizer, alpha)
+    nodes = data["nodes"]
     ended = {h.ids for h in analysis.tree}
     paths = [*analysis.tree, *analysis.tree.pruned]
     beginnings = {each.ids[:n]: each for each in paths for n in range(1, len(each.ids) + 1)}
@@ -89,13 +78,6 @@ def test_every_prefix_of_a_path_has_one_node(tiny_checkpoint, text, decoding):
         assert node["t"] == (tokenizer.piece(ids[-1]).removeprefix("·") or "·")
         assert [nodes[n]["s"] for n in way(nodes, numbers[ids])] == list(range(1, len(ids) + 1))
     assert data["leaves"] == len(nodes) - len({node["p"] for node in nodes} - {None})
-
-
-def test_only_ended_paths_have_a_rank(tokenizer):
-    for alpha, ranked in ((1.0, 3), (0.0, 3), (None, 0)):
-        nodes = payload(TREE, SHORT.ids, tokenizer, alpha)["nodes"]
-        assert sum(node["no"] is not None for node in nodes) == ranked
-        assert all(node["no"] in (None, node["sc"]) for node in nodes) == (alpha != 1.0)
 
 
 @pytest.mark.parametrize(("name", "whole"), [("path", False), ("whole", True)])

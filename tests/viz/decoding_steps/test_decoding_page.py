@@ -1,10 +1,13 @@
-"""The Decoding segment of Translate without a browser: strategies with their controls, sampling, branches and paths."""
+"""The Decoding segment of Translate without a browser: strategies, branches, a typed translation, a batch, and guessing."""
 
+import html
+
+import numpy as np
 import pytest
 
 from model.decoding.strategy import Decoding
-from model.inference.request import Request
-from tests.support.viz_helpers import TRANSLATE, WHAT_IF, Lab, unescaped
+from model.inference.request import MAX_SENTENCES, Request
+from tests.support.viz_helpers import TRANSLATE, WHAT_IF, Lab, numbers, unescaped
 from viz import cache
 from viz.state.values import SEPARATOR
 
@@ -115,9 +118,8 @@ def forks() -> tuple[tuple[int, ...], tuple[int, ...]]:
     return tuple((*ids[:n], next(t for t in (300, 301) if t != ids[n])) for n in (0, 2))
 
 
-@pytest.mark.parametrize("decode", ["beam"])
-def test_branches_of_a_link_are_shown_and_can_be_taken_back(decode):
-    one, two = forks()
+def test_branches_of_a_link_are_shown_and_can_be_taken_back():
+    (one, two), decode = forks(), "beam"
     original = shown(lab(decode=decode))
     page = lab(decode=decode, branch=joined(one, two))
     assert branches(page) == [f"branch {one}", f"branch {two}"]
@@ -157,3 +159,87 @@ def test_unknown_branch_tokens_are_one_warning(home, link, at):
     (sentence,) = [text for text in page.warnings if "token" in text and "link" in text]
     assert "up to 319." in sentence
     assert (page.faults, page.link, page.timeline) == ([], plain.link, plain.timeline)
+
+
+TWO = ("The dog bites the man and runs away.", "Seven owls.")
+OWN = "Sept chouettes étaient assises."
+
+
+def test_a_typed_translation_is_scored():
+    page = lab().pick("strategy", "yours")
+    assert (page.link["decode"], page.timeline["how"], tree(page)) == ("yours", "greedy", None)
+    own = analysed().trace.token_log_probs.sum()
+    field(page, "target", OWN)
+    assert (page.translation, page.timeline["how"], page.link["target"]) == (OWN, "given target", OWN)
+    found = analysed(target=OWN).trace
+    bits = -found.token_log_probs / np.log(2)
+    (told,) = [text for text in page.sentences("lab-note") if text.startswith("Summed")]
+    for number in (f"{found.token_log_probs.sum():.2f}", f"translation has {own:.2f}".replace("-", "−")):
+        assert number.replace("-", "−") in told
+    assert f"Surprise {bits.mean():.2f} bits a token; most at step {bits.argmax() + 1}, " in told
+    assert len(page.charts) == 1
+    np.testing.assert_allclose(numbers(page.charts[0]["data"][0]["y"]), bits, atol=1e-4)
+
+
+def test_an_empty_translation_is_one_warning():
+    page, typed = lab(decode="yours", target=OWN), "   "
+    before, link = page.timeline, page.link
+    assert field(page, "target", typed) == typed
+    assert (page.timeline, page.link, page.faults) == (before, link, [])
+    (sentence,) = page.warnings
+    assert "empty" in sentence
+    assert (field(page, "target", "Sept."), page.warnings, page.translation) == ("Sept.", [], "Sept.")
+
+
+@pytest.mark.parametrize("way", [("beam",), ("sample", "greedy")], ids="-".join)
+def test_a_typed_translation_comes_back(way):
+    page = lab(decode="yours", target=OWN)
+    for name in way:
+        page.pick("strategy", name)
+        assert ("target" in page.link, page.timeline["how"].split()[0]) == (False, {"sample": "sampled,"}.get(name, name))
+    page.pick("strategy", "yours")
+    assert (page.link["target"], page.translation, field(page, "target")) == (OWN, OWN, OWN)
+
+
+def test_the_sentences_of_a_text_are_listed_and_one_is_chosen():
+    page = lab(text=" ".join(TWO))
+    both = analysed(TWO[0], other_sentences=TWO[1:])
+    said = [both.translation, *both.other_translations]
+    assert page.sentences("lab-pair(?: chosen)?") == [f"{text} → {out}" for text, out in zip(TWO, said, strict=True)]
+    assert said == [analysed(text).translation for text in TWO]  # a batch changes nothing
+    assert page.sentences("lab-pair chosen") == page.sentences("lab-pair(?: chosen)?")[:1]
+    assert not any(token["pad"] for token in page.timeline["source"])
+    assert any(text.endswith("none is longer than this one, so it has no padding.") for text in page.sentences("lab-note"))
+    page.click("sentence 2")
+    assert (page.link["sentence"], page.translation) == ("2", said[1])
+    assert page.sentences("lab-pair chosen") == page.sentences("lab-pair(?: chosen)?")[1:]
+    pads = sum(token["pad"] for token in page.timeline["source"])
+    assert pads == len(analysed(TWO[0]).trace.source) - len(analysed(TWO[1]).trace.source) > 0
+    told = f"2 sentences, decoded as one batch: {pads} pads fill this one up to the length of the longest."
+    assert told in page.sentences("lab-note")
+
+
+def test_too_many_sentences_have_a_way_out():
+    page = Lab(WHAT_IF, text="Owl. " * (MAX_SENTENCES + 1))
+    assert page.faults == [f"There are {MAX_SENTENCES + 1} sentences; expected at most {MAX_SENTENCES}."]
+    (way,) = [button for button in page.app_test.button if button.label == "Read the text as one sentence"]
+    way.click()
+    assert (page.run().faults, page.link["split"]) == ([], "off")
+    assert len(page.charts) >= 3
+    assert Lab(WHAT_IF, text="Owl. " * MAX_SENTENCES).faults == []
+    long = Lab(WHAT_IF, text="The cat sat. " * 60)  # joined it is too long
+    assert long.faults and "Read the text as one sentence" not in [button.label for button in long.app_test.button]
+
+
+@pytest.mark.parametrize("show", ["attention", "decoding"])
+def test_guessing_hides_the_translation(show):
+    page = lab(text=" ".join(TWO), show=show, guess="first")
+    said = analysed(TWO[0], other_sentences=TWO[1:]).translation
+    assert (page.charts, tree(page), page.timeline["guess"], page._mounted("candidates")["guess"]) == ([], None, True, True)
+    assert not any(said in html.unescape(text) for text in page.html)
+    assert page.sentences("lab-pair(?: chosen)?")[0] == f"{TWO[0]} → …"
+    assert page.sentences("lab-pair(?: chosen)?")[1].startswith(TWO[1])
+    assert "strategy" not in [group.key for group in page.app_test.button_group]
+    page.click("stop_guessing")
+    assert ("guess" in page.link, page.sentences("lab-pair(?: chosen)?")[0]) == (False, f"{TWO[0]} → {said}")
+    assert (tree(page) is not None, len(page.charts)) == ((True, 0) if show == "decoding" else (False, 3))

@@ -59,9 +59,8 @@ def test_rows_equal_the_trace(ask, layer, head, more):
     np.testing.assert_array_equal(np.array(data["allowed"]) == 1, trace.masks[Site("decoder", layer)])
     assert [token["t"] for token in data["source"]] == list(trace.source.labels)
     assert [token["w"] for token in data["source"]] == list(trace.source.words)
-    assert [(token["t"], token["w"]) for token in data["target"]] == list(
-        zip(trace.outputs.labels, trace.outputs.words, strict=True)
-    )
+    written = zip(trace.outputs.labels, trace.outputs.words, strict=True)
+    assert [(token["t"], token["w"]) for token in data["target"]] == list(written)
     assert data["start"] == "<s>"
     assert float(data["score"].replace("−", "-")) == pytest.approx(trace.token_log_probs.sum(), abs=0.00501)
 
@@ -111,30 +110,20 @@ def test_what_is_typed_comes_through_as_text_alone(ask, text):
 def test_what_is_taken_from_the_browser(ask, monkeypatch):
     data, browser, heard = ask(step=1)[1], Mounted(monkeypatch), []
     follow = {"step": 2, "rows": "shifted", "guess": False}
-    timeline(
-        data,
-        follow,
-        on_step=lambda step: heard.append(("step", step)),
-        on_rows=lambda rows: heard.append(("rows", rows)),
-        on_why=lambda *pair: heard.append(("why", pair)),
-        on_reason=lambda *pair: heard.append(("reason", pair)),
-    )
+    names = ("step", "rows", "why", "reason")
+    timeline(data, follow, **{f"on_{name}": lambda *told, name=name: heard.append((name, *told)) for name in names})
     assert browser.data == data | follow and browser.default == {"step": 2, "rows": "shifted"}
     last = len(data["target"])
     for name, value in [("step", 1), ("step", last), ("step", 0), ("step", last + 1), *(("rows", rows) for rows in ROWS)]:
         browser.report(name, value)
     browser.report("rows", "Steps")
     assert heard == [("step", 1), ("step", last), ("rows", "steps"), ("rows", "shifted"), ("rows", "training")]
-    for pair in (
-        {"kind": "cross", "query": 2, "key": 1},
-        {"kind": "no", "query": 2, "key": 1},
-        {"kind": "encoder", "query": 0},
-    ):
-        browser.report("why", pair)
-    assert heard[5:] == [("why", ("cross", 2, 1))]
+    for pair in ({"kind": "cross"}, {"kind": "no"}, {"kind": "encoder", "query": 0, "key": None}):
+        browser.report("why", {"query": 2, "key": 1} | pair)
+    assert heard[5:] == [("why", "cross", 2, 1)]
     for token in (data["size"] - 1, data["size"]):
         browser.report("reason", {"step": 2, "token": token})
-    assert heard[6:] == [("reason", (2, data["size"] - 1))]
+    assert heard[6:] == [("reason", 2, data["size"] - 1)]
 
 
 @pytest.mark.parametrize("more", [{}, {"pad": 2}, {"intervention": UNCAUSAL, "mode": "again"}], ids=str)

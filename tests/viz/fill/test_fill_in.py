@@ -26,7 +26,7 @@ ONE, TWO = "The red ___ sees a ___.", "The ___ takes it."
 READS = {"family": "encoder-only", "decoder_layers": 0, "source_start": True, "segments": 2, "pooler": True}
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="module", autouse=True)
 def home(tmp_path_factory):
     """A folder with a model that reads two sentences, and one that reads one."""
     folder = tmp_path_factory.mktemp("fill")
@@ -34,20 +34,13 @@ def home(tmp_path_factory):
     for name, changes in (("two", {"follows": True}), ("one", {})):
         made = tiny.checkpoint(tokenizer, dtype=torch.float32, **READS, **changes)
         checkpoints.save(dataclasses.replace(made, languages=("Danish", "Danish"), counts={}), folder / name)
-    return folder
-
-
-@pytest.fixture(autouse=True)
-def offered(home, monkeypatch):
-    monkeypatch.setenv("CHECKPOINTS", str(home))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("CHECKPOINTS", str(folder))
+        yield folder
 
 
 def opened(page: str | None = None, **link: str) -> Lab:
     return Lab(page, **({"checkpoint": "two", "text": ONE, "second": TWO} | link))
-
-
-def answers(lab: Lab, name: str):
-    return lab._mounted(f".{name}")
 
 
 def test_two_sentences_are_read_on_every_page(home):
@@ -59,10 +52,8 @@ def test_two_sentences_are_read_on_every_page(home):
     assert any("All 3 blanks are predicted at once" in told for told in shown["doubt"]["signs"])
     assert any("has not been measured" in told for told in shown["doubt"]["signs"])
     middle = shown["sides"].index("B")
-    assert (
-        shown["blanks"] == [n for n, each in enumerate(shown["inputs"]) if each["t"] == "<mask>"]
-        and len(shown["blanks"]) == 3
-    )
+    assert shown["blanks"] == [n for n, each in enumerate(shown["inputs"]) if each["t"] == "<mask>"]
+    assert len(shown["blanks"]) == 3
     assert shown["inputs"][middle - 1]["t"] == "</s>" and shown["segments"][middle] == " The"
     assert lab.link["second"] == TWO and lab.app_test.text_input(key="second").value == TWO
     grid = opened(HEADS, order="forth").all_heads["grids"][0]
@@ -120,16 +111,16 @@ def test_an_own_word_has_its_probability(home):
     for place in places:
         row = trace.log_probs[place]
         told = f"“lamp”: {probability(float(np.exp(row[token[0]])))}, number {int((row > row[token[0]]).sum()) + 1:,} of"
-        assert answers(lab, "candidates")["told"][str(place)].startswith(told)
-    pieces = answers(opened(asked="caterpillar"), "candidates")["told"][str(places[0])]
+        assert lab._mounted(".candidates")["told"][str(place)].startswith(told)
+    pieces = opened(asked="caterpillar")._mounted(".candidates")["told"][str(places[0])]
     assert "pieces here" in pieces and "a blank is one token" in pieces
-    assert "a blank itself" in answers(opened(asked="___"), "candidates")["told"][str(places[0])]
+    assert "a blank itself" in opened(asked="___")._mounted(".candidates")["told"][str(places[0])]
 
 
 def test_guessing_hides_the_blanks(home):
     lab = opened(lecture="on", guess="first")
-    assert answers(lab, "timeline")["guess"] and answers(lab, "candidates")["guess"]
-    assert answers(lab, "candidates")["comes"] == "Which word stands in the blank?"
+    assert lab._mounted(".timeline")["guess"] and lab._mounted(".candidates")["guess"]
+    assert lab._mounted(".candidates")["comes"] == "Which word stands in the blank?"
     assert "B follows A" in " ".join(lab.html)
 
 

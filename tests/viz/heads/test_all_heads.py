@@ -78,9 +78,8 @@ def test_the_weights_of_two_tokens_are_those_of_every_head(read):
     for kind, merge in ((kind, merge) for kind in KINDS for merge in (False, True)):
         view = View(kind=kind, layer=2, head=1, merge=merge, find=(kind, 3, 2))
         found, data = (payload(trace, norms, view, "light")[name] for name in ("find", "chosen"))
-        assert found["weights"][data["head"] - 1 + (data["layer"] - 1) * 2] == pytest.approx(
-            unpacked(data, "values")[tuple(found["cell"])], abs=1e-5
-        )
+        weight = found["weights"][data["head"] - 1 + (data["layer"] - 1) * 2]
+        assert weight == pytest.approx(unpacked(data, "values")[tuple(found["cell"])], abs=1e-5)
         sides = [trace.axis(Site(kind, 0).of.queries), trace.axis(Site(kind, 0).of.keys)]
         for side, at, cell, name in zip(sides, (2, 1), found["cell"], ("queries", "keys"), strict=True):
             first = data["firsts"][name][cell]
@@ -95,14 +94,7 @@ def test_a_registered_metric_reaches_page_and_link(read, monkeypatch):
     monkeypatch.setitem(METRICS, made.name, made)
     trace, norms = read()
     *_, last = payload(trace, norms, View(kind="cross", layer=1, order="alone"), "light")["metrics"]
-    assert last == {
-        "name": "alone",
-        "label": "Alone",
-        "unit": "marks",
-        "meaning": made.meaning,
-        "digits": 3,
-        "order": made.order,
-    }
+    assert last == {name: getattr(made, name) for name in ("name", "label", "unit", "meaning", "digits", "order")}
     for grid in thumbnails(trace, "light")["grids"]:
         values = grid["numbers"]["alone"]
         assert [values[n] for n in grid["orders"]["alone"]] == sorted(values, reverse=True)
@@ -145,26 +137,18 @@ def test_the_chosen_head_is_drawn_from_its_measure(read, kind, head, measure):
     assert (unpacked(data, "values")[drawn].sum() >= 0.5 * len(drawn) - 1e-3) and not drawn.all()
 
 
-def test_merged_words_keep_the_step(read):
+def test_merged_mean_and_joint_maps_are_those_of_the_trace(read):
     trace, norms = read()
     for step, word in enumerate(trace.inputs.words, 1):
         data = chosen(trace, norms, View(kind="cross", layer=1, head=1, step=step, merge=True))
         assert trace.inputs.labels[step - 1] in data["queries"][data["row"]]
         assert len(data["queries"]) == len(set(trace.inputs.words)) == data["shape"][0]
         assert list(dict.fromkeys(trace.inputs.words)).index(word) == data["row"]
-
-
-def test_the_mean_over_layers_is_that_of_all_heads(read):
-    trace, norms = read()
     for kind in KINDS:
         data = chosen(trace, norms, View(kind=kind, average=True))
         assert (data["layer"], data["head"]) == (None, None)
         mean = np.mean([trace.patterns[site].mean(0) for site in trace.patterns if site.kind == kind], axis=0)
         np.testing.assert_allclose(unpacked(data, "values"), mean, atol=1e-7)
-
-
-def test_all_three_hold_the_same_maps_as_each_alone(read):
-    trace, norms = read()
     view = View(layer=2, head=1, merge=True, hide=True, together=True, step=3)
     data = payload(trace, norms, view, "light")["together"]
     for kind in KINDS:
@@ -176,8 +160,6 @@ def test_all_three_hold_the_same_maps_as_each_alone(read):
 
 
 def test_thumbnails_are_named_by_their_content(read):
-    trace, _ = read()
-    names = {thumbnails(trace, mode)["id"] for mode in ("light", "dark")}
-    assert thumbnails(trace, "light")["id"] in names
-    assert len(names) == 2
-    assert thumbnails(read(pad=3)[0], "light")["id"] not in names
+    (trace, _), (padded, _) = read(), read(pad=3)
+    names = [thumbnails(*each)["id"] for each in ((trace, "light"), (trace, "light"), (trace, "dark"), (padded, "light"))]
+    assert names[0] == names[1] and len(set(names)) == 3

@@ -8,9 +8,9 @@ import pytest
 from model.inference.analyse import analyse
 from model.inference.decisions import NEAR
 from model.inference.request import Request
-from model.readings.heads.head_maps import MAP_READINGS, head_map
+from model.readings.heads.head_maps import head_map
 from model.readings.heads.head_metrics import METRICS, orders
-from model.trace import KINDS, Site
+from model.trace import Site
 from tests.support import tiny
 from tests.support.component_helpers import unpacked
 from tests.support.viz_helpers import HEADS, Lab
@@ -58,18 +58,12 @@ def test_a_head_that_sees_nothing_has_no_number(tiny_checkpoint):
     assert set(row[3:]) == {None}
 
 
-@pytest.mark.parametrize(("kind", "measure"), zip(KINDS, MAP_READINGS, strict=True))
-def test_the_link_names_the_head_and_its_measure(kind, measure):
-    page = heads(kind=kind, layer="2", head="3", measure=measure)
-    analysis, norms = analysed()
-    data = page.all_heads["chosen"]
-    assert (data["kind"], data["layer"], data["head"]) == (kind, 2, 3)
-    expected = head_map(analysis.trace, norms, Site(kind, 1), 2, measure)
-    np.testing.assert_array_equal(unpacked(data, "values"), expected.astype(np.float32))
-
-
 def test_orders_and_measures_are_in_the_link():
-    page = heads()
+    page, (analysis, norms) = heads(kind="cross", layer="2", head="3", measure="contribution"), analysed()
+    data = page.all_heads["chosen"]
+    assert (data["kind"], data["layer"], data["head"]) == ("cross", 2, 3)
+    expected = head_map(analysis.trace, norms, Site("cross", 1), 2, "contribution")
+    np.testing.assert_array_equal(unpacked(data, "values"), expected.astype(np.float32))
     for order in orders(two=False)[1:]:
         page.app_test.selectbox(key="order").set_value(order)
         assert page.run().all_heads["order"] == page.link["order"] == order
@@ -110,17 +104,13 @@ def lecture(**link: str) -> Lab:
     return Lab(HEADS, lecture="on", text=SENTENCE, **link)
 
 
-def keys(lab: Lab) -> list[str]:
-    return [name for name, *_ in lab._mounted(".lecture")["keys"]]
-
-
 @pytest.mark.parametrize(
     ("link", "large", "sites"), [({}, 1, False), ({"large": "3", "sites": "all"}, 3, True), ({"large": "9"}, 1, False)]
 )
 def test_one_picture_is_large(link, large, sites):
     lab = lecture(**link)
     assert (lab.all_heads["large"], lab.all_heads["sites"], lab.all_heads["together"]) == (large, sites, None)
-    assert lab.faults == [] and keys(lab) == ["v", "k", "n", "p", "o", "w"]
+    assert lab.faults == [] and [name for name, *_ in lab._mounted(".lecture")["keys"]] == ["v", "k", "n", "p", "o", "w"]
 
 
 def test_the_order_is_that_of_the_link():

@@ -70,37 +70,27 @@ def test_the_pair_of_the_step_is_the_traces(drawn):
     assert drawn(View(step=500))[2]["step"] == len(trace.outputs) - 1
 
 
-@pytest.fixture
-def mounted(monkeypatch, drawn):
+def test_a_way_is_told_with_its_site(monkeypatch, drawn):
     told, browser = [], Mounted(monkeypatch)
     blueprint(drawn()[2], lambda *chosen: told.append(chosen), lambda *opened: told.append(opened))
-
-    def heard(name: str, value) -> list:
-        told.clear()
-        browser.report(name, value)
-        return told
-
-    return heard
-
-
-def test_a_way_is_told_with_its_site(mounted):
-    assert mounted("open", {"to": "heads", "key": "decoder.1.cross_attention"}) == [("heads", "cross", 2)]
-    assert mounted("open", {"to": "stages", "key": "decoder.1.feed_forward"}) == [("stages", "cross", 2)]
-    assert mounted("open", {"to": "stages", "key": "encoder.1.feed_forward"}) == [("stages", "encoder", 2)]
-    assert mounted("open", {"to": "positions", "key": "source_embedding.positional"}) == [("positions", None, None)]
-
-
-def shown(page: Lab) -> dict:
-    return page._mounted(".blueprint")
+    for to, key in (
+        ("heads", "decoder.1.cross_attention"),
+        ("stages", "decoder.1.feed_forward"),
+        ("stages", "encoder.1.feed_forward"),
+        ("positions", "source_embedding.positional"),
+    ):
+        browser.report("open", {"to": to, "key": key})
+    assert told[:2] == [("heads", "cross", 2), ("stages", "cross", 2)]
+    assert told[2:] == [("stages", "encoder", 2), ("positions", None, None)]
 
 
 def test_the_map_shows_the_chosen_checkpoint():
     page = Lab(INSIDE, part="map", text="The dog sleeps.", step="2", kind="cross", layer="2")
-    data = shown(page)
+    data = page._mounted(".blueprint")
     model = cache.checkpoint("en-fr", "auto").model
     assert data["total"] == model.parameter_count
     assert (data["kind"], data["open"], data["step"]) == ("cross", {"encoder": 2, "decoder": 2}, 1)
     assert data["source"][-1] == "</s>" and data["inputs"][0] == "<s>"
     peek = Lab(INSIDE, part="map", text="The dog sleeps.", checkpoint="en-fr-peek")
-    names = [block["name"] for block in shown(peek)["blocks"] if block["site"] == "decoder"]
+    names = [block["name"] for block in peek._mounted(".blueprint")["blocks"] if block["site"] == "decoder"]
     assert names == ["Self-attention"]

@@ -1,8 +1,6 @@
 """Inside: three charts, the size of a model, and the length of a text."""
 
 import dataclasses
-import html
-import re
 
 import numpy as np
 import pytest
@@ -17,8 +15,6 @@ from viz.inside import length_part
 from viz.inside.inside_figures import APART, lens_map, neighbours_chart, scaling_chart
 
 MODES = ("light", "dark")
-
-
 WIDTHS = (4, 8, 16)
 DIVIDED, UNDIVIDED = np.array([1.0, 1.1, 0.9]), np.array([4.0, 8.0, 15.0])
 HEADS = np.array([2.0, 3.0]), np.array([16.0, 24.0])
@@ -57,7 +53,8 @@ def lens(chosen=1, mode="light"):
 
 
 def test_a_column_is_a_step_and_a_row_a_layer():
-    heat, cells, points = through_json(lens())["data"]
+    figure = lens()
+    heat, cells, points = through_json(figure)["data"]
     np.testing.assert_allclose(numbers(heat["z"]), PROBABILITY)
     for trace in (cells, points):
         assert [(y, x) for x, y in zip(trace["x"], trace["y"], strict=True)] == [(i, j) for i in range(2) for j in range(3)]
@@ -65,10 +62,6 @@ def test_a_column_is_a_step_and_a_row_a_layer():
     assert [text.startswith("<b>") for text in cells["text"]] == [False, True, False, False, True, True]
     assert "rank 900" in points["hovertext"][0] and "probability 0.12500" in points["hovertext"][3]
     assert "likeliest: <b>x</b>" in read(points["hovertext"][0])
-
-
-def test_repeated_steps_stay_apart():
-    figure = lens()
     assert [read(text) for text in figure.layout.xaxis.ticktext] == list(STEPS)
     assert list(figure.layout.yaxis.ticktext) == list(LAYERS)
     assert figure.layout.yaxis.range[0] > figure.layout.yaxis.range[1]  # the embedding on top
@@ -86,30 +79,19 @@ def test_bars_are_cosines_the_first_on_top(mode):
     assert "<i>" in read(bars["hovertext"][1]) and "cosine 0.50000" in bars["hovertext"][1]
 
 
-def on_the_map(**link: str) -> Lab:
-    return Lab(INSIDE, **({"part": "map", "text": "The dog sleeps."} | link))
-
-
-def of(page: Lab) -> tuple[str, str]:
-    """What is said of the size, and all its tables as text."""
-    (told,) = page.sentences("lab-answer")
-    tables = [piece for piece in page.html if "lab-shares" in piece or "lab-facts" in piece]
-    return told, html.unescape(re.sub(r"<[^>]+>", " ", " ".join(tables)))
-
-
 def test_this_checkpoint_and_then_another_size():
-    page = on_the_map()
-    told, tables = of(page)
+    page = Lab(INSIDE, part="map", text="The dog sleeps.")
+    (told,), tables = page.sentences("lab-answer"), page.text
     assert told == "This checkpoint: 9,421,824 parameters, 37.7 MB as float32; just as many as the loaded model holds."
     assert "9,421,824" in tables and "the embedding table again" in tables
     page.app_test.number_input(key="size_layers").set_value(2)
-    told, tables = of(page.run())
+    (told,) = page.run().sentences("lab-answer")
     assert told.startswith("With these sizes: ") and page.link["size_n"] == "2"
     page.app_test.number_input(key="size_heads").set_value(7)
     (fault,) = page.run().sentences("lab-fault")
     assert fault == "7 heads cannot share a width d_model of 256; expected a multiple of 7, as 259."
     page.app_test.selectbox(key="size").set_value("gpt2-xl")
-    told, tables = of(page.run())
+    (told,) = page.run().sentences("lab-answer")
     assert told.startswith("GPT-2 XL: 1,557,611,200 parameters, 6.23 GB as float32. Its authors say 1.56 billion")
     assert {"size": "gpt2-xl"}.items() <= page.link.items() and not {"size_n", "size_h"} & page.link.keys()
     page.app_test.number_input(key="size_layers").set_value(48)  # as it has them

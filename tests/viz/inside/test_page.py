@@ -1,14 +1,21 @@
-"""The part "One head" of the page Inside, without a browser."""
+"""The parts "One head", "Tokens" and "Why there?" of the page Inside, without a browser."""
 
+import base64
 import json
+import re
+from itertools import pairwise
 
+import numpy as np
 import pytest
 
+from model.config import CONTROL_TOKENS
 from model.inference.request import Request
 from model.trace import KINDS, Site
-from tests.support.viz_helpers import HEADS, INSIDE, TRANSLATE, WHAT_IF, Lab
+from tests.support.component_helpers import Mounted
+from tests.support.viz_helpers import INSIDE, Lab, value
 from viz import cache, computations
 from viz.inside.stages import payload
+from viz.inside.writers import SHOWN, leads_to, writers
 
 SENTENCE = "The dog sleeps under the table."
 
@@ -25,18 +32,12 @@ def made(site: Site, head: int, query: int, **request):
 
 
 @pytest.mark.parametrize(
-    ("kind", "link"),
-    [("encoder", {"token": "4"}), ("decoder", {"step": "4"}), ("cross", {"step": "4"})],
+    ("kind", "link"), [("encoder", {"token": "4"}), ("decoder", {"step": "4"}), ("cross", {"step": "4"})]
 )
 def test_the_link_names_head_query_and_stage(kind, link):
     page = inside(kind=kind, layer="2", head="3", stage="5", **link)
-    expected = json.loads(json.dumps(made(Site(kind, 1), 2, 3))) | {
-        "stage": 5,
-        "style": {},
-        "picture": page.stages["picture"],
-        "component": "stages",
-    }
-    assert page.stages | {"style": {}} == expected
+    expected = json.loads(json.dumps(made(Site(kind, 1), 2, 3))) | {"stage": 5, "component": "stages"}
+    assert {name: each for name, each in page.stages.items() if name not in ("style", "picture")} == expected
     assert not page.warnings and not page.faults
 
 
@@ -74,15 +75,134 @@ def test_what_is_out_of_range_shows_the_nearest(link, shown, said):
 def test_edits_show_at_their_stage(edits, kind, stage):
     page = inside(edits=edits, kind=kind)
     assert [each["name"] for each in page.stages["stages"] if each["edited"]] == [stage]
-    other = [text for text in page.html if "edit" in text]
-    assert other
     assert not any(each["edited"] for each in inside(kind=kind).stages["stages"])
 
 
-def test_the_place_goes_along_between_the_pages():
-    page = inside(kind="cross", layer="2", head="5", step="4", stage="9")
-    assert page.go(HEADS).all_heads["chosen"]["row"] == 3
-    assert page.go(TRANSLATE).timeline["step"] == 4
-    assert page.go(WHAT_IF).switchboard
-    data = page.go(INSIDE).stages
-    assert (data["kind"], data["layer"], data["head"], data["query"], data["stage"]) == ("cross", 2, 5, 4, 9)
+def steps(word: dict) -> list[list[int]]:
+    """A word's pieces before any merge and after each, as the browser makes them."""
+    found = [list(word["start"])]
+    for at, token in word["merges"]:
+        pieces = list(found[-1])
+        pieces[at : at + 2] = [token]
+        found.append(pieces)
+    return found
+
+
+def of(page: Lab, key: str) -> list[dict]:
+    return [word for line in page.tokens["lines"] if line["key"] == key for word in line["words"]]
+
+
+@pytest.mark.parametrize(
+    ("text", "typed"),
+    [
+        (SENTENCE, "🦉 unconstitutionally"),
+        ("L'été 🦉 didn't </s> 12345 <script>alert(1)</script> e\u0301\u00a0世", "a" * 300),
+        ("unconstitution" * 20, "<script>"),
+    ],
+)
+def test_merges_end_at_the_tokens_of_the_model(text, typed):
+    page = inside(part="tokens", text=text, split="off", cut_text=typed)
+    assert not page.faults and json.dumps(page.tokens, allow_nan=False)
+    assert not any("<script>" in markup for markup in page.html)
+    loaded, trace = cache.checkpoint("en-fr", "auto"), cache.analyse(Request(text.strip()), "auto").trace
+    ends = [token for word in of(page, "source") for token in steps(word)[-1]]
+    assert ends == [token for token in trace.source.ids if token >= len(CONTROL_TOKENS)]
+    (table,) = {line["side"] for line in page.tokens["lines"] if line["key"] == "source"}
+    told = page.tokens["tables"][table]
+    for word in of(page, "source") + of(page, "typed"):
+        assert steps(word)[-1] == word["ids"]
+        for pieces, (at, _) in zip(steps(word), word["merges"], strict=False):
+            places = [told["ranks"].get(f"{a},{b}", 10**9) for a, b in pairwise(pieces)]
+            assert at == places.index(min(places))
+            assert all(str(token) in told["labels"] for token in pieces)
+        rows = np.frombuffer(base64.b64decode(word["values"]), "<f4").reshape(len(word["ids"]), told["width"])
+        np.testing.assert_array_equal(rows, loaded.model.source_embedding.table.weight[word["ids"]].detach().numpy())
+        for token in word["ids"]:
+            english, french = (loaded.counts[side][token] for side in ("source", "target"))
+            assert f"{english:,} times in English" in told["seen"][str(token)] or english < 2
+            assert f"{french:,} times in French" in told["seen"][str(token)] or french < 2
+
+
+def test_the_link_names_word_and_merges():
+    assert inside(part="tokens", cut="target", cut_word="2", cut_merges="3").tokens["at"] == ["target", 2, 3]
+    page = inside(part="tokens")
+    (key, word, done) = page.tokens["at"]
+    words = of(page, "source")
+    assert (key, done) == ("source", 0)
+    most = max((len(each["ids"]), len(each["merges"])) for each in words)
+    assert (len(words[word - 1]["ids"]), len(words[word - 1]["merges"])) == most
+
+
+def test_a_word_is_tried_without_changing_the_sentence():
+    page = inside(part="tokens", cut="target", cut_word="2", cut_merges="3")
+    page.app_test.text_input(key="cut text").set_value(" owls ")
+    page.run()
+    assert page.box == SENTENCE and page.link == {"text": SENTENCE, "part": "tokens", "cut": "typed", "cut_text": "owls"}
+    alone, spaced = of(page, "typed")
+    tokenizer = cache.checkpoint("en-fr", "auto").source_tokenizer
+    assert alone["ids"] == tokenizer.encode("owls") and spaced["ids"] == tokenizer.encode(" owls")
+    assert page.tokens["at"][0] == "typed"
+    page.app_test.text_input(key="cut text").set_value("")
+    assert page.run().tokens["at"][0] == "source" and page.link == {"text": SENTENCE, "part": "tokens"}
+
+
+@pytest.mark.parametrize(
+    ("link", "said", "at"),
+    [
+        ({"cut_word": "99"}, "There is no word 99 here: word 7 is the last.", ["source", 7, 0]),
+        ({"cut_word": "1", "cut_merges": "50"}, "There is no merge 50 here: this word has 2.", ["source", 1, 2]),
+    ],
+)
+def test_a_word_or_merge_out_of_range_shows_the_nearest(link, said, at):
+    page = inside(part="tokens", **link)
+    assert page.warnings == [said] and page.tokens["at"] == at
+
+
+@pytest.mark.parametrize(
+    "link", [{}, {"kind": "decoder", "step": "4", "layer": "4"}, {"kind": "cross", "step": "4"}], ids=str
+)
+def test_the_writers_add_up_to_the_score(link):
+    page = inside(part="writers", **link)
+    shown = page.writers
+    values = np.array(shown["values"])
+    assert values.shape == (len(shown["rows"]), len(shown["columns"])) <= (SHOWN + 1, SHOWN + 1)
+    assert values.sum() == pytest.approx(shown["score"], abs=1e-3)
+    assert abs(value(shown["remainder"])) < 1e-4
+    (told,) = page.sentences("lab-score")
+    score, part = map(value, re.findall(r"[+−]?\d+\.\d\d", told)[:2])
+    row, column = shown["largest"]
+    assert (score, part) == pytest.approx((shown["score"], values[row, column]), abs=0.006)
+
+
+def test_the_default_key_has_the_largest_weight():
+    page = inside(part="writers", kind="cross", layer="3", head="2", step="3")
+    pattern = cache.analyse(Request(SENTENCE), "auto").trace.patterns[Site("cross", 2)][1, 2]
+    shown = page.writers
+    assert shown["key"] == pattern.argmax() + 1
+    assert [each["weight"] for each in shown["keys"]] == pytest.approx(pattern, abs=6e-4)
+    other = inside(part="writers", kind="cross", layer="3", head="2", step="3", key="2")
+    assert other.writers["key"] == 2 and other.link["key"] == "2"
+    assert "key" not in other.type("Birds sing.").link
+
+
+def test_a_head_that_wrote_opens_at_its_token():
+    at = (2, 3)
+    assert leads_to(*at, "asks", "decoder", 2, 5) == {"kind": "decoder", "layer": 2, "head": 5, "step": 3, "key": 0}
+    assert leads_to(*at, "answers", "encoder", 4, 1) == {"kind": "encoder", "layer": 4, "head": 1, "token": 4, "key": 0}
+    own = leads_to(5, 2, "answers", "cross", 1, 1)
+    assert own == {"kind": "cross", "layer": 1, "head": 1, "step": 3, "key": 0}
+
+
+def test_only_what_can_have_been_clicked_is_heard(monkeypatch):
+    data, heard = inside(part="writers", kind="cross", step="4").writers, []
+    mounted = Mounted(monkeypatch)
+    writers(data, *[lambda *told: heard.append(told)] * 3)
+    head = next(row["head"] for row in data["rows"] if row["head"])
+    good = dict(zip(("kind", "layer", "head"), head, strict=True)) | {"side": "asks"}
+    for bad in (None, 3, {}, good | {"side": "x"}, good | {"layer": 99}, good | {"kind": "enc"}):
+        mounted.report("writer", bad)
+    assert heard == []
+    mounted.report("writer", good)
+    mounted.report("key", len(data["keys"]) + 1)
+    mounted.report("key", 1)
+    assert heard == [(*head, "asks"), (1,)]

@@ -22,11 +22,6 @@ def inside(part: str, **link: str) -> Lab:
     return Lab(INSIDE, **({"text": SENTENCE, "part": part} | link))
 
 
-def plain(page: Lab) -> str:
-    """All text of our own markup."""
-    return html.unescape(re.sub(r"<[^>]+>", " ", " ".join(page.html)))
-
-
 def series(chart, name):
     (found,) = (trace for trace in chart["data"] if trace.get("name") == name)
     return numbers(found["y"])
@@ -55,8 +50,8 @@ def test_the_scaling_can_be_switched_off():
     assert (page.link["edits"], page.link["mode"]) == ("scaling-off", "again")
     asked = Request(SENTENCE, mode="again", intervention=Intervention(scaling=False))
     analysis = cache.analyse(asked, "auto")
-    assert analysis.translation in re.sub(r"\s+", " ", plain(page))
-    assert "by the edit above" in plain(page) and "scaling off" not in page.buttons
+    assert analysis.translation in re.sub(r"\s+", " ", page.text)
+    assert "by the edit above" in page.text and "scaling off" not in page.buttons
     assert "edits" not in page.click("edit scaling-off").link
 
 
@@ -69,7 +64,7 @@ def test_the_last_row_is_what_the_model_says():
     np.testing.assert_allclose(values[-1], analysis.trace.probabilities, atol=1e-5)
     last = [re.sub("</?b>", "", html.unescape(text)) for text in cells["text"][-len(analysis.trace.outputs) :]]
     assert last == list(analysis.trace.outputs.labels)
-    text = re.sub(r"\s+", " ", plain(page))
+    text = re.sub(r"\s+", " ", page.text)
     assert f"Step 3, {analysis.trace.inputs.labels[2]} → {analysis.trace.outputs.labels[2]}" in text
     assert f"{analysis.trace.probabilities[2]:.4f}" in text
 
@@ -87,7 +82,7 @@ def test_the_default_word_is_the_predicted_token():
     page = inside("embeddings", step="2")
     loaded, trace = cache.checkpoint("en-fr", "auto"), cache.analyse(Request(SENTENCE), "auto").trace
     assert chosen(page) == loaded.target_tokenizer.piece(trace.outputs.ids[1])
-    assert "predicted at step 2" in plain(page)
+    assert "predicted at step 2" in page.text
     assert len(page.charts) == 2
 
 
@@ -112,10 +107,10 @@ def test_two_tables_have_a_list_each(home, tokenizer, counted):
     if not counted:
         (folder / "counts.json").unlink()
     page = inside("embeddings", checkpoint=folder.name, text="The red fox takes a lamp.", near="fox")
-    assert not page.faults and "a table for each language" in plain(page)
+    assert not page.faults and "a table for each language" in page.text
     shown = TERM.sub(r"\1", " ".join(page.html))
     names = [html.unescape(name) for name in re.findall(r'lab-chosen">(.*?)</span>', shown)]
     assert names == ["·fox", "·fox"] and len(page.charts) == 2
-    assert ("so none is left out" in plain(page)) is not counted
+    assert ("so none is left out" in page.text) is not counted
     one = inside("embeddings", checkpoint=folder.name, text="The red fox takes a lamp.")
     assert not one.faults and len(one.charts) == 1

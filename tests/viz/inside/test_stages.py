@@ -71,35 +71,18 @@ def test_the_stream_goes_on_to_the_next_site(make):
     assert unfolded_payload(checkpoint, kind="encoder", layer=1)[1]["next"] is None
 
 
-@pytest.mark.parametrize(
-    ("name", "reported", "heard"),
-    [
-        ("stage", 3, [("stage", 3)]),
-        ("stage", 0, []),
-        ("stage", 12, []),
-        ("query", 6, [("query", 6)]),
-        ("query", 7, []),
-        ("next", True, [("next", "cross", 1)]),
-        ("next", None, []),
-        ("apart", True, [("apart",)]),
-        ("apart", None, []),
-        ("next", False, []),
-    ],
-)
-def test_only_what_is_there_is_taken_from_the_browser(make, monkeypatch, name, reported, heard):
+def test_only_what_is_there_is_taken_from_the_browser(make, monkeypatch):
     _, data = unfolded_payload(make("pre-norm"), kind="decoder")
     assert (len(data["stages"]), len(data["queries"])) == (11, 6)
-    browser, calls = Mounted(monkeypatch), []
-    stages(
-        data | {"stage": 4},
-        on_stage=lambda stage: calls.append(("stage", stage)),
-        on_query=lambda query: calls.append(("query", query)),
-        on_next=lambda kind, layer: calls.append(("next", kind, layer)),
-        on_apart=lambda: calls.append(("apart",)),
-    )
+    browser, calls, names = Mounted(monkeypatch), [], ("stage", "query", "next", "apart")
+    on = {f"on_{name}": lambda *told, name=name: calls.append((name, *told)) for name in names}
+    stages(data | {"stage": 4}, **on)
     assert browser.default == {"stage": 4} and not calls
-    browser.report(name, reported)
-    assert calls == heard
+    reported = [("stage", 3), ("stage", 0), ("stage", 12), ("query", 6), ("query", 7)]
+    reported += [(name, pressed) for name in ("next", "apart") for pressed in (True, None, False)]
+    for name, value in reported:
+        browser.report(name, value)
+    assert calls == [("stage", 3), ("query", 6), ("next", "cross", 1), ("apart",)]
 
 
 MARKUP = re.compile(r"[<>*`\n]|  ")

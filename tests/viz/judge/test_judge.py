@@ -43,28 +43,19 @@ UNTRUE = re.compile(
 )
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="module", autouse=True)
 def folder(tokenizer, tmp_path_factory):
     """A folder with a classifier of each kind of pooling."""
     home = tmp_path_factory.mktemp("judges")
     for pooling in ("mean", "first"):
         checkpoints.save(tiny.classifier(tokenizer, pooling=pooling), home / pooling)
-    return home
-
-
-@pytest.fixture(autouse=True)
-def offered(folder, monkeypatch):
-    monkeypatch.setenv("CHECKPOINTS", str(folder))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("CHECKPOINTS", str(home))
+        yield home
 
 
 def opened(page=None, checkpoint="mean", **link) -> Lab:
     return Lab(page, **({"checkpoint": checkpoint, "text": TEXT} | link))
-
-
-def said(lab: Lab) -> str:
-    """All that stands on a page in our own markup, but for the stylesheet and the list of terms."""
-    own = [text for text in lab.html if not text.startswith("<style>") and "BLEU" not in text]
-    return re.sub(r"<[^>]+>", " ", " ".join(own)).lower()
 
 
 def test_every_page_opens_without_missing_parts():
@@ -73,7 +64,7 @@ def test_every_page_opens_without_missing_parts():
         lab = opened(page, **link)
         if len(lab.faults) > (page == COMPARE or "padmask" in link):
             wrong.append((page, link, lab.faults))
-        if page != LESSONS and (found := UNTRUE.search(text := said(lab))):
+        if page != LESSONS and (found := UNTRUE.search(text := lab.text.lower())):
             wrong.append((page, link, text[max(0, found.start() - 60) : found.end() + 60]))
     assert wrong == []
 
@@ -83,10 +74,8 @@ def test_the_first_page_judges(pooling):
     lab = opened(checkpoint=pooling)
     text, words = lab._mounted(".judged"), lab._mounted(".word_table")
     assert "<h1>Judge</h1>" in " ".join(lab.html) and pages.for_task(JUDGES)[0].title == "Judge"
-    assert (
-        lab.app_test.text_input(key="source").label == JUDGES.box
-        and lab.app_test.button(key="translate").label == JUDGES.verb
-    )
+    assert lab.app_test.text_input(key="source").label == JUDGES.box
+    assert lab.app_test.button(key="translate").label == JUDGES.verb
     assert lab.timeline is None and lab._mounted(".candidates") is None
     assert {f"example {each.sentence}" for each in judged_examples()[:3]} <= set(lab.buttons)
     odds = [each["p"] for each in text["labels"]]
@@ -108,9 +97,9 @@ def test_a_chosen_rival_label_is_compared():
     lab = opened()
     label, *_, last = lab._mounted(".judged")["labels"]
     other = opened(rival=str(last["label"]))
-    assert other._mounted(".judged")["rival"] == last["label"] and other._mounted(".word_table")["rival"] == last["name"]
-    assert other._mounted(".word_table")["label"] == label["name"]
-    assert other._mounted(".word_table")["rows"][0]["values"] != lab._mounted(".word_table")["rows"][0]["values"]
+    words, table = lab._mounted(".word_table"), other._mounted(".word_table")
+    assert other._mounted(".judged")["rival"] == last["label"] and table["rival"] == last["name"]
+    assert table["label"] == label["name"] and table["rows"][0]["values"] != words["rows"][0]["values"]
     two = opened(text="Lamp boat")._mounted(".word_table")
     assert {row["undefined"] for row in two["rows"][1:]} == {"undefined: 2 words"}
 

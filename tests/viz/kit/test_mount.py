@@ -2,6 +2,7 @@
 
 import json
 import math
+from unittest.mock import Mock
 
 import pytest
 import streamlit as st
@@ -89,29 +90,17 @@ def test_what_is_let_through():
     assert [both(told) for told in ({"step": 2}, {"word": "x", "step": 9}, [2, "x"], None)] == [None] * 4
 
 
-def _refuses(kind):
-    def check(told):
-        raise kind("of another kind")
-
-    return check
-
-
-@pytest.mark.parametrize("kind", [TypeError, ValueError, AttributeError, KeyError, IndexError, OverflowError])
-def test_what_a_check_cannot_take_is_heard_by_nobody(monkeypatch, kind):
+def test_what_a_check_cannot_take_is_heard_by_nobody(monkeypatch):
     heard = []
     monkeypatch.setattr(session, "component_value", lambda key, name: {})
-    mount._report("any", "ring", _refuses(kind), heard.append)()
+    for kind in (TypeError, ValueError, AttributeError, KeyError, IndexError, OverflowError):
+        mount._report("any", "ring", Mock(side_effect=kind), heard.append)()
     assert heard == []
 
 
-@pytest.mark.parametrize(
-    "told", [None, {}, {"points": []}, {"points": 3}, {"points": [{"y": 1}]}, {"points": [{"x": math.inf}]}]
-)
-def test_a_click_on_a_chart_that_is_none(monkeypatch, told):
-    monkeypatch.setattr(session, "component_value", lambda key, name: told)
-    assert mount.clicked_number("a chart", "x", 0, 9) is None
-
-
 def test_a_chart_click_is_an_integer_within_its_axis(monkeypatch):
-    monkeypatch.setattr(session, "component_value", lambda key, name: {"points": [{"x": 3.0, "y": 12}]})
-    assert (mount.clicked_number("a chart", "x", 0, 9), mount.clicked_number("a chart", "y", 0, 9)) == (3, None)
+    for told in (None, {}, {"points": []}, {"points": 3}, {"points": [{"y": 12}]}, {"points": [{"x": math.inf}]}):
+        monkeypatch.setattr(session, "component_value", lambda key, name, told=told: told)
+        assert mount.clicked_number("a chart", "x", 0, 9) is mount.clicked_number("a chart", "y", 0, 9) is None
+    monkeypatch.setattr(session, "component_value", lambda key, name: {"points": [{"x": 3.0}]})
+    assert mount.clicked_number("a chart", "x", 0, 9) == 3

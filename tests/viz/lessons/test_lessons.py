@@ -51,11 +51,15 @@ def test_every_lesson_is_here():
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_lesson_begins_unsolved_and_can_be_solved(name):
+def test_a_lesson_is_a_link_begins_unsolved_and_can_be_solved(name):
     lesson = find(name)
     start, end = lesson.verdict(shown(lesson)), lesson.verdict(shown(lesson, **SOLVED[name]))
     assert (start.solved, end.solved) == (False, True), (start, end)
     assert start.said and any(sign.isdigit() for sign in end.said)
+    parts = urlsplit(lesson.href)
+    assert parts.path.removeprefix("./") in ("", *(page.name for page in pages.PAGES[1:]))
+    view, faults = parse(dict(parse_qsl(parts.query)))
+    assert (view, faults, view.lesson) == (lesson.view, (), name)
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -110,12 +114,3 @@ def test_a_lesson_needs_its_checkpoint():
     assert lesson.verdict(shown(lesson, checkpoint="en-fr-learned", step="5")) == Verdict(
         False, "This lesson needs en-fr. The current checkpoint is en-fr-learned."
     )
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_a_lesson_is_a_link_with_its_name(name):
-    lesson = find(name)
-    parts = urlsplit(lesson.href)
-    assert parts.path.removeprefix("./") in ("", *(page.name for page in pages.PAGES[1:]))
-    view, faults = parse(dict(parse_qsl(parts.query)))
-    assert (view, faults, view.lesson) == (lesson.view, (), name)

@@ -111,10 +111,8 @@ def test_a_file_holds_its_policy_and_no_foreign_source(taken, name):
     assert "img" not in read.tags and "link" not in read.tags
     assert read.tags.count("script") == 1 + read.tags.count("template") + 2  # with a style for each part, and the data twice
     assert set(re.findall(r"https?://[^\s\"'`)]*", file.decode())) <= {"http://www.w3.org/2000/svg"}
-    script, style = (
-        re.search(pattern, file.decode(), re.S)[1] for pattern in (r"<script>(.*?)</script>", r"<style>(.*?)</style>")
-    )
-    for text in (script, style):
+    for tag in ("script", "style"):
+        text = re.search(rf"<{tag}>(.*?)</{tag}>", file.decode(), re.S)[1]
         assert f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'" in read.policy
     assert read.policy.startswith("default-src 'none'; ") and "unsafe" not in read.policy
     assert read.texts["dd"].startswith(HOSTILE)
@@ -124,6 +122,10 @@ def test_file_prints_on_landscape_paper_and_holds_no_typeface(taken):
     file = taken("heads").decode()
     assert 'id="print"' in file and "@page { size: A4 landscape" in file
     assert "@font-face" not in file and "font-src" not in file
+    parts = held(taken("translate"))["parts"]
+    assert not any(parts["timeline"]["reasons"])
+    assert not any(each["asked"] or each["to"] for each in parts["timeline"]["why"])
+    assert held(taken("heads", query="find=cross_1_1"))["parts"]["all_heads"]["find"] is None
 
 
 def test_the_same_view_gives_the_same_bytes(taken):
@@ -170,9 +172,8 @@ def test_translate_follows_layer_and_head(taken, tiny_checkpoint):
 def test_a_large_model_has_one_layer_in_a_file(tokenizer):
     sizes = {"d_model": 64, "heads": 16, "encoder_layers": 5, "decoder_layers": 5}
     made, request = tiny.checkpoint(tokenizer, **sizes), Request("The fox.", target=TARGET)
-    page_data = html_export.make_page_data(
-        made, analyse(made, request), html_export.make_view(request, "tiny", layer=3, head=2)
-    )
+    view = html_export.make_view(request, "tiny", layer=3, head=2)
+    page_data = html_export.make_page_data(made, analyse(made, request), view)
     view = held(html_export.file_of("translate", page_data))
     assert list(view["choices"][0]["options"]) == [f"[3,{head}]" for head in ("null", *range(1, 17))]
     assert [pick["label"] for pick in view["picks"]] == ["Head of layer 3 of 5, the one that this file holds"]
@@ -187,9 +188,7 @@ def test_a_view_is_fitted_to_its_family_as_on_the_page(tokenizer, family):
     assert page_data.view.kind in made.config.kinds and page_data.view.guess
     assert f"<h1>{analysis.task.title}</h1>".encode() in html_export.file_of("translate", page_data)
     cached = dataclasses.replace(page_data, view=dataclasses.replace(page_data.view, show="cache"))
-    for places in map(
-        translate.TAKEN.lecture_pictures_of, (page_data, cached)
-    ):  # each picture that a lecture can show has its place
+    for places in map(translate.TAKEN.lecture_pictures_of, (page_data, cached)):  # each picture of a lecture has its place
         assert places == (translate.STEPS, translate.MAPS, translate.STEPS)[: in_lecture.count(analysis.task)]
     with pytest.raises(ValueError, match=r"There is no cross-attention; this checkpoint has .* self-attention\."):
         html_export.make_page_data(made, analysis, html_export.make_view(request, "tiny", kind="cross"))
@@ -200,13 +199,6 @@ def test_head_effects_are_not_measured_again(monkeypatch):
     monkeypatch.setattr(what_if, "head_effects", None)
     costs = what_if.TAKEN.compute(page_data)
     assert costs is computations.head_effects.known(page_data.request, page_data.view.device, None)
-
-
-def test_nothing_in_a_file_needs_a_server(taken):
-    parts = held(taken("translate"))["parts"]
-    assert not any(parts["timeline"]["reasons"])
-    assert not any(each["asked"] or each["to"] for each in parts["timeline"]["why"])
-    assert held(taken("heads", query="find=cross_1_1"))["parts"]["all_heads"]["find"] is None
 
 
 VALUES = st.recursive(
@@ -251,22 +243,15 @@ def test_a_file_from_the_command_line(home, tmp_path, capsys):
     ("options", "message"),
     [
         (["--html", "{}/nowhere/fox.html"], "there is no folder"),
-        (
-            ["--html", "{}/fox.html", "--page", "lessons"],
-            "Page 'lessons' cannot be exported; expected one of tran",
-        ),
-        (["--html", "{}/fox.html", "--head", "0"], "the head is '0'; expected a number from 1, or mean"),
-        (["--html", "{}/fox.html", "--layer", "9"], "There is no layer 9; expected one of 1 to "),
-        (
-            ["--html", "{}/fox.html", "--site", "middle"],
-            "the attention is 'middle'; expected one of encoder, decoder, cross",
-        ),
-        (["--html", "{}/fox.html", "--view", "order=x"], "The link's order is “x”; expected"),
         (["--html", "{}/" + "x" * 300 + ".html"], "cannot be written"),
+        (["--page", "lessons"], "Page 'lessons' cannot be exported; expected one of tran"),
+        (["--head", "0"], "the head is '0'; expected a number from 1, or mean"),
+        (["--layer", "9"], "There is no layer 9; expected one of 1 to "),
+        (["--site", "middle"], "the attention is 'middle'; expected one of encoder, decoder, cross"),
     ],
 )
 def test_a_refused_export_is_one_line(home, tmp_path, capsys, options, message):
     before = sorted(tmp_path.iterdir())
-    asked = [each.format(tmp_path) for each in options]
+    asked = [each.format(tmp_path) for each in ("--html", "{}/fox.html", *options)]
     assert message in fails(capsys, "export", "The fox.", "--checkpoint", str(home), "--device", "cpu", *asked)
     assert sorted(tmp_path.iterdir()) == before

@@ -13,6 +13,7 @@ from model.io import folders
 from model.io.numbers import rounded
 from model.readings.positions.sentence_positions import position_edits
 from tests.support import tiny
+from tests.support import viz_helpers as helpers
 from tests.support.viz_helpers import POSITIONS, WHAT_IF, Lab, numbers, read, through_json
 from viz import cache, computations, theme
 from viz.positions import position_figures
@@ -31,10 +32,6 @@ def page(**link: str) -> Lab:
 
 def notes(lab: Lab) -> str:
     return " ".join(lab.sentences("lab-note"))
-
-
-def said(lab: Lab) -> list[str]:
-    return lab.sentences("lab-variant")
 
 
 @pytest.fixture
@@ -83,10 +80,8 @@ def test_learned_positions_are_those_of_the_checkpoint(side):
     longest, count = lengths.longest, f"{lengths.sentences:,}"
     reached = f"One epoch of training is counted: the longest of its {count} sentences has {longest} tokens."
     assert reached in notes(lab)
-    told = (
-        "No row alone can be told from one that was drawn at random. " if found.seen == 1 else f"Rows 0 to {found.seen - 1} "
-    )
-    assert told in notes(lab) and found.seen < longest
+    alone = "No row alone can be told from one that was drawn at random. "
+    assert (alone if found.seen == 1 else f"Rows 0 to {found.seen - 1} ") in notes(lab) and found.seen < longest
     both = [f"together lie {abs(found.together[0]):.1f}", f"together they lie {abs(found.together[1]):.1f}"]
     assert f"rows {found.seen} to {longest - 1} {both[0]} standard deviations from random ones." in notes(lab)
     assert f"No sentence reaches rows {longest} to 159; {both[1]} standard deviations" in notes(lab)
@@ -147,18 +142,14 @@ def test_the_schemes_need_no_sentence(text, fault):
 def test_every_variant_is_translated_and_told():
     lab = page(pe_k="5")
     base = cache.analyse(Request(SENTENCE), "auto").translation
-    assert said(lab)[0] == base
-    for edit, text in zip(position_edits(5), said(lab)[1:], strict=True):
+    assert lab.sentences("lab-variant")[0] == base
+    for edit, text in zip(position_edits(5), lab.sentences("lab-variant")[1:], strict=True):
         request = Request(SENTENCE, intervention=tiny.edited(edit.code), mode="again")
         assert text.startswith(" ".join(cache.analyse(request, "auto").translation.split()))  # a near-tie is told behind it
-    shown = [signed(text) for text in lab.sentences("lab-number ?(?:loss|gain)")]
+    shown = [helpers.value(text) for text in lab.sentences("lab-number ?(?:loss|gain)")]
     given = [cache.analyse(Request(SENTENCE, intervention=tiny.edited(edit.code)), "auto") for edit in position_edits(5)]
     measured = [float(g.trace.token_log_probs.sum() - g.baseline.trace.token_log_probs.sum()) for g in given]
     np.testing.assert_allclose(shown, measured, atol=0.0051)
-
-
-def signed(text: str) -> float:
-    return float(text.replace("−", "-"))
 
 
 def test_a_click_toggles_the_edit_on_every_page():
@@ -195,8 +186,7 @@ def test_the_table_is_drawn_with_position_0_on_top(mode):
     heat = through_json(figure)["data"][0]
     np.testing.assert_array_equal(numbers(heat["z"]), TABLE)
     assert (heat["zmin"], heat["zmax"]) == (-7, 7)
-    assert list(figure.layout.yaxis.range) == [2.5, -0.5]
-    assert list(figure.layout.xaxis.range) == [-0.5, 3.5]
+    assert (figure.layout.yaxis.range, figure.layout.xaxis.range) == ((2.5, -0.5), (-0.5, 3.5))
     (frame,) = figure.layout.shapes
     assert (frame.x0, frame.x1, frame.line.color) == (1.5, 3.5, theme.PALETTES[mode].ink)
 

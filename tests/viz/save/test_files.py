@@ -8,32 +8,23 @@ from base64 import b64decode
 
 import pytest
 
+from model import Request, analyse
 from model.export import checks, read
 from tests.support.viz_helpers import COMPARE, HEADS, INSIDE, LESSONS, POSITIONS, TRANSLATE, WHAT_IF, WHY, Lab
+from viz import pages
 from viz.save import save
-from viz.save.saved_files import LONGEST, stem_of
+from viz.save.saved_files import CHANGED, FAULT, LONGEST, Offer, caption, make_file, stem_of
+from viz.state.view import View
 
 LINK = {"text": "I am tired.", "kind": "cross", "layer": "2", "head": "4", "step": "3"}
-PAGES = {
-    TRANSLATE: LINK | {"edits": "off_cross.3"},
-    HEADS: LINK,
-    INSIDE: LINK,
-    POSITIONS: LINK,
-    WHAT_IF: LINK | {"edits": "off_cross.3.1"},
-    WHY: LINK,
-    COMPARE: LINK,
-    LESSONS: LINK,  # which has no numbers of its own, nor lines
-}
-
-
-def panel(lab: Lab) -> dict:
-    return lab._mounted(".save")
+PAGES = dict.fromkeys((HEADS, INSIDE, POSITIONS, WHY, COMPARE, LESSONS), LINK)  # lessons have no numbers or lines
+PAGES |= {TRANSLATE: LINK | {"edits": "off_cross.3"}, WHAT_IF: LINK | {"edits": "off_cross.3.1"}}
 
 
 def asked(lab: Lab, number: int) -> dict:
     """A file that is asked for on the page, as the browser gets it."""
     lab.app_test.session_state[save.REQUESTED] = (number, "7")
-    made = panel(lab.run())["made"]
+    made = lab.run()._mounted(".save")["made"]
     assert made["number"] == "7" and "fault" not in made, made
     return made | {"bytes": b64decode(made["bytes"])}
 
@@ -64,15 +55,54 @@ def whole(made: dict) -> None:
 @pytest.mark.parametrize("page", PAGES)
 def test_every_offer_of_a_page_is_a_whole_file(page):
     lab = Lab(page, **PAGES[page])
-    offers = panel(lab)["offers"]
+    offers = lab._mounted(".save")["offers"]
     assert len(offers) >= (5 if page != LESSONS else 3)
     assert ("What is shown, as CSV" in [offer["label"] for offer in offers]) is (page != LESSONS)
     for number in range(len(offers)):
         whole(asked(lab, number))
-    assert panel(lab.run())["made"] is None  # made once
+    assert lab.run()._mounted(".save")["made"] is None  # made once
 
 
 def test_a_files_name_is_short_plain_and_has_no_slash():
     assert stem_of(("en-fr", "cross", "L’été ../../<b> 💥")) == "attention-en-fr-cross-lete-b"
     assert len(stem_of(("x" * 500,))) == LONGEST
     assert stem_of(("汉",)) == "attention"
+
+
+def test_a_caption_tells_of_what_the_picture_is():
+    given = Lab(HEADS, **LINK, edits="off_cross.3")._mounted(".save")
+    sentence, facts = given["caption"]
+    assert sentence.startswith("“I am tired.” → “")
+    assert facts.startswith("en-fr · cross-attention, layer 2, head 4 · step 3 of ")
+    assert facts.endswith("edits: cross-attention, layer 3: off")
+    assert given["names"] == ["en-fr", "cross", "l2", "h4", "step3", "I am tired."]
+    assert Lab(text="I am tired.", guess="first")._mounted(".save")["caption"][0] == "“I am tired.”"
+
+
+@pytest.mark.parametrize("analysed", [True, False])
+def test_what_was_brought_is_called_as_on_the_page(tiny_checkpoint, analysed):
+    view = View(checkpoint="own (zip 0123456789ab)", source="The fox.")
+    found = analyse(tiny_checkpoint, Request("The fox.", target="Lo varun.")) if analysed else None
+    made = caption(view, pages.find("heads"), found)
+    assert "own (zip 0123)" in made.lines[1] and made.names[0] == "own (zip 0123)"
+
+
+def test_an_offer_that_fails_is_one_sentence():
+    for fault, said in (
+        (ValueError("the sentence has 3 tokens"), "The sentence has 3 tokens."),
+        (ValueError(), "This could not be made."),
+        (OSError(28, "no space left", "/tmp/x"), "No space left."),
+        (KeyError("x"), FAULT.format("KeyError")),
+    ):
+
+        def fail(fault=fault) -> bytes:
+            raise fault
+
+        assert make_file(Offer("CSV", fail), "8") == {"number": "8", "fault": said}
+
+
+def test_a_vanished_offer_is_one_fault():
+    lab = Lab(HEADS)
+    lab.app_test.session_state[save.REQUESTED] = (len(lab._mounted(".save")["offers"]), "9")
+    assert lab.run()._mounted(".save")["made"] == {"number": "9", "fault": CHANGED}
+    assert lab.run()._mounted(".save")["made"] is None

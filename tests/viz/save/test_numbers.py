@@ -31,17 +31,8 @@ from viz.variants import tables as variants
 from viz.what_if import tables as what_if
 from viz.why import tables as why
 
-HOMES = {
-    "translate": translate,
-    "heads": heads,
-    "inside": inside,
-    "positions": positions,
-    "what-if": what_if,
-    "why": why,
-    "compare": compare,
-    "training": training,
-    "variants": variants,
-}
+MODULES = (translate, heads, inside, positions, what_if, why, compare, training, variants)
+HOMES = {module.__name__.split(".")[1].replace("_", "-"): module for module in MODULES}
 LOAD = functools.cache(analyse.load)
 TEXT = "The dog didn't cross the street because it was too shy."
 SHORT = "The red fox sleeps."
@@ -78,10 +69,8 @@ def run(code: str) -> dict[str, Any]:
 
 
 # Page, link, and for each table (by the beginning of its name) its columns and the same in the names that the lines make.
-MAPS = {
-    f"attention-{code}": ((), f"maps[{kind!r}].values")
-    for kind, code in (("encoder", "enc"), ("decoder", "dec"), ("cross", "cross"))
-}
+CODES = {"encoder": "enc", "decoder": "dec", "cross": "cross"}
+MAPS = {f"attention-{code}": ((), f"maps[{kind!r}].values") for kind, code in CODES.items()}
 STEPS = {"steps": (("probability",), "probabilities")}
 CHANGE = {"change": (("before", "after"), "np.stack([before, np.append(after, [np.nan] * (len(before) - len(after)))], 1)")}
 KEPT = {
@@ -98,6 +87,8 @@ HEAD = {
         "for h in range(len(trace.patterns[s]))]",
     )
 }
+CONTRIBUTION = {"contribution-": ((), "values")} | HEAD
+SIZED = {"sizes": (("parameters",), "[*sizes.values()]")}
 EFFECTS = {"heads-off": (("change_of_log_probability",), "[each.change for each in costs]")}
 BOTH = {"before-": ((), "map_before.values"), "after-": ((), "map_after.values")}
 POSITIONS = {"{}-encodings": ((), "encodings"), "{}-by-distance": (("mean",), "by_distance")}
@@ -110,19 +101,11 @@ VIEWS: list[tuple[str, dict[str, str], dict[str, tuple[tuple[str, ...], str]]]] 
     ("translate", {"target": "Le renard « dort »."}, MAPS | STEPS | CANDIDATES),
     ("translate", {"edits": EDITS}, MAPS | STEPS | CHANGE),
     ("translate", {"edits": "window-3", "causal": "off", "mode": "again"}, MAPS | STEPS | CHANGE),
-    (
-        "translate",
-        {"text": "Nine owls sleep well in the barn. Ten.", "sentence": "2", "pad": "2"},
-        MAPS | STEPS | CANDIDATES,
-    ),
+    ("translate", {"text": "Nine owls sleep. Ten.", "sentence": "2", "pad": "2"}, MAPS | STEPS | CANDIDATES),
     ("heads", {"kind": "cross"}, {"weights-": ((), "values")} | HEAD),
     ("heads", {"measure": "rollout", "words": "merged", "head": "mean"}, {"rollout-": ((), "values")} | HEAD),
-    ("heads", {"measure": "contribution", "average": "layers", "kind": "decoder"}, {"contribution-": ((), "values")} | HEAD),
-    (
-        "heads",
-        {"measure": "contribution", "kind": "decoder", "causal": "off", "mode": "again"},
-        {"contribution-": ((), "values")} | HEAD,
-    ),
+    ("heads", {"measure": "contribution", "average": "layers", "kind": "decoder"}, CONTRIBUTION),
+    ("heads", {"measure": "contribution", "kind": "decoder", "causal": "off", "mode": "again"}, CONTRIBUTION),
     ("inside", {"kind": "cross", "step": "2"}, {}),
     ("inside", {"part": "writers", "kind": "decoder", "step": "3"}, {"score-": ((), "values")}),
     (
@@ -134,18 +117,9 @@ VIEWS: list[tuple[str, dict[str, str], dict[str, tuple[tuple[str, ...], str]]]] 
     (
         "inside",
         {"part": "scale"},
-        {
-            "scaling": (
-                ("variance",),
-                "[n.variance[h] for h in range(len(divided.variance)) for n in (divided, undivided)]",
-            )
-        },
+        {"scaling": (("variance",), "[n.variance[h] for h in range(len(divided.variance)) for n in (divided, undivided)]")},
     ),
-    (
-        "inside",
-        {"part": "length", "kind": "decoder", "near_w": "2"},
-        {"linear-": ((), "linear"), "window-": ((), "window")},
-    ),
+    ("inside", {"part": "length", "kind": "decoder", "near_w": "2"}, {"linear-": ((), "linear"), "window-": ((), "window")}),
     (
         "inside",
         {"part": "lens", "edits": EDITS},
@@ -168,7 +142,7 @@ VIEWS: list[tuple[str, dict[str, str], dict[str, tuple[tuple[str, ...], str]]]] 
     (
         "why",
         {"why": "readings", "step": "2"},
-        {"readings": (("importance",), "[v for name in shares for v in importance[name]]")},
+        {"readings": (("importance",), "np.ravel([importance[n] for n in shares])")},
     ),
     ("compare", {"text": TEXT, "kind": "cross"}, SIDES | {"difference-": ((), "difference.values")}),
     ("compare", {"differs": "checkpoint", "other_checkpoint": "en-fr-learned"}, SIDES),
@@ -261,6 +235,7 @@ def test_everything_to_be_had_of_a_view_is_made(loaded_once):
     found = [offer.make() for offer in offers(view, "translate")]
     name = "attention-en-fr-l3-h2-step11-the-dog-didnt-cross-the-street"
     made = {file.name.removeprefix(name): file.content for file in found}
+    assert {page.name for page in pages.PAGES} == {*HOMES, "lessons"}
     assert set(made) == {".zip", ".npz", ".json", ".html", ".py", ".checks"}
     with zipfile.ZipFile(io.BytesIO(made[".zip"])) as archive:
         assert archive.testzip() is None
@@ -271,7 +246,3 @@ def test_everything_to_be_had_of_a_view_is_made(loaded_once):
     lab = Lab(view.page_data.loaded)
     said = parse_checks(made[".checks"].decode())
     assert len(said) == 10 and all(check.measure(lab).holds for check in said)
-
-
-def test_every_page_but_the_lessons_gives_its_numbers():
-    assert {page.name for page in pages.PAGES} == {*HOMES, "lessons"}

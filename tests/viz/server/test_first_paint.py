@@ -45,18 +45,14 @@ def test_the_first_page_has_its_stylesheet_and_length():
 def test_the_first_page_says_where_others_find_the_lab(monkeypatch, shared):
     monkeypatch.setattr(hosts, "_shared", shared)
     body = served(b"text/html", [b"<body></body>"])[1]
-    assert re.findall(rb'<meta name="attention-lab-shared" content="([^"]*)">', body) == (
-        [shared.encode()] if shared else []
-    )
+    content = re.findall(rb'<meta name="attention-lab-shared" content="([^"]*)">', body)
+    assert content == ([shared.encode()] if shared else [])
 
 
 @pytest.mark.parametrize(("kind", "accept"), [(b"text/javascript", b"text/html"), (b"text/html", b"*/*")])
 def test_what_is_no_page_is_passed_on_as_it_is(kind, accept):
     headers, body = served(kind, [b"<body>", b"1"], accept)
     assert (body, headers[b"content-length"], headers[b"etag"]) == (b"<body>1", b"7", b"1")
-
-
-MANY = {"heads": 12, "d_model": 24, "encoder_layers": 9, "decoder_layers": 9}
 
 
 @pytest.fixture
@@ -75,7 +71,8 @@ def foreign(home, tokenizer):
 
 @pytest.mark.parametrize(("page", "link"), [(TRANSLATE, {}), (INSIDE, {}), (COMPARE, {"differs": "head"})])
 def test_many_layers_and_heads_can_be_picked(foreign, page, link):
-    seen = Lab(page, checkpoint=foreign(**MANY), layer="9", head="12", **link)
+    name = foreign(heads=12, d_model=24, encoder_layers=9, decoder_layers=9)
+    seen = Lab(page, checkpoint=name, layer="9", head="12", **link)
     shown = {group.label: list(group.options) for group in seen.app_test.button_group}
     assert [name for name in shown.get("Head", ()) if name != "mean"][-1] in ("12", 12)
     assert list(shown["Layer"])[-1] in ("9", 9)

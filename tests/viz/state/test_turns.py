@@ -71,7 +71,7 @@ def test_waiting_work_keeps_its_order():
     assert {(0, 1), (1, 2), (0, 0), (1, 0)} <= set(heard)
 
 
-def test_a_visitor_who_left_is_not_computed_for():
+def test_who_left_or_failed_gives_the_place_back():
     room = WorkQueue(1)
 
     def told(before: int) -> None:
@@ -83,15 +83,10 @@ def test_a_visitor_who_left_is_not_computed_for():
                 raise AssertionError("computed for somebody who left")
     with room.slot(told):  # nobody is before, so nothing is told
         pass
-    assert (room._free, len(room._queue)) == (1, 0)
-
-
-def test_a_fault_gives_the_place_back():
-    room = WorkQueue(1)
     for _ in range(3):
         with pytest.raises(ValueError), room.slot(ignored):
             raise ValueError
-    assert room._free == 1
+    assert (room._free, len(room._queue)) == (1, 0)
 
 
 def test_short_work_passes_long_work(monkeypatch):

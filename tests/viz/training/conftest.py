@@ -9,7 +9,7 @@ from tests.support import tiny
 from tests.support.training_helpers import make
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="module", autouse=True)
 def runs(tmp_path_factory, pair_files):
     """A folder with a run, and some that are none, or damaged."""
     folder = tmp_path_factory.mktemp("runs")
@@ -22,9 +22,6 @@ def runs(tmp_path_factory, pair_files):
     for path in (folder / "bare" / PROBES, folder / "bare" / "checkpoint" / PROBES, folder / "bare" / LOG):
         path.unlink()
     (folder / "other" / SETTINGS).write_text('{"training": {"clip": "tight"}, "model": 3}', encoding="utf-8")
-    return folder
-
-
-@pytest.fixture(autouse=True)
-def named(runs, monkeypatch):
-    monkeypatch.setenv("RUNS", str(runs))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("RUNS", str(folder))
+        yield folder

@@ -12,10 +12,9 @@ from viz.training import histories
 
 def test_a_growing_run_ignores_its_torn_line(runs, tmp_path, monkeypatch):
     monkeypatch.setenv("RUNS", str(tmp_path))
-    shutil.copytree(runs / "mine", tmp_path / "live", ignore=shutil.ignore_patterns("checkpoint"))
-    lines = (runs / "mine" / LOG).read_text(encoding="utf-8").splitlines()[:4]
-    (tmp_path / "live" / LOG).write_text("\n".join([*lines, '{"step": 9999, "lo']), encoding="utf-8")
-    entries = [json.loads(line) for line in lines]
+    entries = [json.loads(line) for line in grow(tmp_path / "live", runs / "mine", 4)]
+    with (tmp_path / "live" / LOG).open("a", encoding="utf-8") as log:
+        log.write('{"step": 9999, "lo')
     step, total = next((e["step"], e["total"]) for e in reversed(entries) if "total" in e)
     lab = Lab(TRAINING, run="live")
     (told,) = lab.sentences("lab-training-now")
@@ -25,29 +24,25 @@ def test_a_growing_run_ignores_its_torn_line(runs, tmp_path, monkeypatch):
     assert lab.run().sentences("lab-training-now")[0].startswith(f"Live Step {total - 1} of {total}, ")
 
 
-class Rerun(Exception):
-    pass
-
-
-@pytest.fixture
-def rerun(monkeypatch):
-    def asked():
-        assert histories.st.session_state.pop("user_event")  # an older link does not win
-        raise Rerun
-
-    monkeypatch.setattr(histories.st, "rerun", asked)
-
-
-def grows(folder, source, lines: int):
-    """A copy of a run as it was after so many lines of its log."""
+def grow(folder, source, lines: int) -> list[str]:
+    """Copies a run as it was after some lines of its log, and returns these."""
     shutil.copytree(source, folder, ignore=shutil.ignore_patterns("checkpoint"))
     kept = (source / LOG).read_text(encoding="utf-8").splitlines(keepends=True)[:lines]
     (folder / LOG).write_text("".join(kept), encoding="utf-8")
+    return kept
 
 
-def test_the_page_reruns_when_a_run_has_written(runs, tmp_path, monkeypatch, rerun):
+def test_the_page_reruns_when_a_run_has_written(runs, tmp_path, monkeypatch):
+    class Rerun(Exception):
+        pass
+
+    def rerun():
+        assert histories.st.session_state.pop("user_event")  # an older link does not win
+        raise Rerun
+
+    monkeypatch.setattr(histories.st, "rerun", rerun)
     monkeypatch.setenv("RUNS", str(tmp_path))
-    grows(tmp_path / "live", runs / "mine", 3)
+    grow(tmp_path / "live", runs / "mine", 3)
     seen = histories.history("live")[1]
     histories._watch("live", seen)  # nothing is new: the sign alone is written
     with (tmp_path / "live" / LOG).open("a", encoding="utf-8") as log:

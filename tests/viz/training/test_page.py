@@ -52,7 +52,6 @@ def test_blanks_have_their_own_loss():
 
 
 def test_stepping_sends_only_the_place(runs):
-
     def sent(trained):
         lab = Lab(TRAINING, run="mine", trained=str(trained))
         found = [c.proto for c in lab.app_test.get("bidi_component") if ".player" in c.proto.component_name]
@@ -95,9 +94,11 @@ def test_first_step_at_the_threshold_follows_the_slider(runs, reach):
 
 def test_a_missing_run_is_one_fault():
     lab = Lab(TRAINING, run="nothing <b>")
-    assert lab.faults == [
-        "There is no run 'nothing <b>' here: choose another one, or name its folder by RUNS when the lab is started."
-    ]
+    (fault,) = lab.faults
+    assert (
+        fault
+        == "There is no run 'nothing <b>' here: choose another one, or name its folder by RUNS when the lab is started."
+    )
     lab.app_test.selectbox(key="training run").set_value("mine")
     lab.run()
     assert (lab.link["run"], lab.faults) == ("mine", [])

@@ -23,17 +23,14 @@ TEXT = "The red fox sees a lamp."
 SIZES = {"family": "decoder-only", "encoder_layers": 0, "positions": "rotary"}
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="module", autouse=True)
 def folder(tokenizer, tmp_path_factory):
     home = tmp_path_factory.mktemp("continue")
     made = tiny.checkpoint(tokenizer, **SIZES)
     checkpoints.save(dataclasses.replace(made, languages=("English", "English"), counts={}), home / "writer")
-    return home
-
-
-@pytest.fixture(autouse=True)
-def offered(folder, monkeypatch):
-    monkeypatch.setenv("CHECKPOINTS", str(folder))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("CHECKPOINTS", str(home))
+        yield home
 
 
 def opened(page: str | None = None, **link: str) -> Lab:
@@ -114,9 +111,8 @@ def test_a_sample_can_be_drawn_again(monkeypatch):
     assert again.timeline["trace"] != lab.timeline["trace"]
     rows, before = (lab._mounted("candidates")[name] for name in ("rows", "before"))
     for own, shares in zip(rows, before, strict=True):
-        assert sum(p for p, _ in shares) <= 1 + 1e-5 and [p for p, _ in shares] == sorted(
-            (p for p, _ in shares), reverse=True
-        )
+        probabilities = [p for p, _ in shares]
+        assert sum(probabilities) <= 1 + 1e-5 and probabilities == sorted(probabilities, reverse=True)
         for (_, _, _, _, drawn, reason), (_, tempered) in zip(own, shares, strict=True):
             assert drawn == 0 if reason else drawn >= tempered - 1e-6
 

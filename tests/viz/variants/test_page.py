@@ -55,10 +55,6 @@ def there(shipped, monkeypatch):
     cache.clear_all()
 
 
-def plain(markup: str) -> str:
-    return re.sub(r"<[^>]+>", " ", markup)
-
-
 def opened(**link: str) -> Lab:
     return Lab(PAGE, text=TEXT, device="cpu", **link)
 
@@ -66,15 +62,14 @@ def opened(**link: str) -> Lab:
 def rows_of(lab: Lab) -> list[str]:
     """The rows of the table of designs."""
     (table,) = [text for text in lab.html if "<tbody>" in text]
-    return [plain(row) for row in re.findall(r"<tr.*?</tr>", table.partition("<tbody>")[2])]
+    return [re.sub(r"<[^>]+>", " ", row) for row in re.findall(r"<tr.*?</tr>", table.partition("<tbody>")[2])]
 
 
 def test_the_table_has_every_design_with_its_mean(there, record):
     lab = opened()
     rows = rows_of(lab)
-    assert [next(v.title for v in VARIANTS.values() if v.title in row and v.says in row) for row in rows] == [
-        each.title for each in VARIANTS.values()
-    ]
+    for row, design in zip(rows, VARIANTS.values(), strict=True):
+        assert design.title in row and design.says in row
     base = record.find(BASE)
     assert [run.seed for run in base.runs] == [1, 2]
     assert f"{np.mean([run.bleu for run in base.runs]):.2f}" in rows[0]
@@ -82,7 +77,7 @@ def test_the_table_has_every_design_with_its_mean(there, record):
     (warning,) = lab.warnings
     assert warning.startswith(f"{len(VARIANTS) * len(SEEDS) - 3} of {len(VARIANTS) * len(SEEDS)} runs are not there yet")
     assert MAKE in warning
-    assert f"{record.target_tokens:,} target tokens" in plain(" ".join(lab.html))
+    assert f"{record.target_tokens:,} target tokens" in lab.text
 
 
 def test_the_chart_draws_each_seed_and_their_mean(there, record):
@@ -98,14 +93,14 @@ def test_the_chart_draws_each_seed_and_their_mean(there, record):
 def test_a_missing_head_is_named_beside_the_maps(there, record):
     lab = opened(about="maps", beside="base~heads-1", beside_kind="encoder", beside_layer="1", beside_head="2")
     assert len(lab.charts) == 1
-    assert any("It has one head, so there is no head 2." in plain(text) for text in lab.html)
+    assert "It has one head, so there is no head 2." in lab.text
     shown = numbers(lab.charts[0]["data"][0]["z"])
     known = cache.analyse(request_of(TEXT, map_grid.there(record)[BASE]), "cpu").whole.view(Site("encoder", 0), 1).values
     np.testing.assert_allclose(shown, known, atol=1e-6)
-    assert "Not in this lab: As in 2017" in plain(" ".join(lab.html))
+    assert "Not in this lab: As in 2017" in lab.text
     lab.pick("beside head", "mean")
     assert lab.link["beside_head"] == "mean" and len(lab.charts) == 2
-    assert "It has no cross-attention in layer 2." in plain(" ".join(opened(about="maps").html))
+    assert "It has no cross-attention in layer 2." in opened(about="maps").text
 
 
 def test_the_numbers_are_those_of_the_record(there, record):
@@ -121,19 +116,15 @@ def test_the_numbers_are_those_of_the_record(there, record):
             assert {name.removesuffix(".csv") for name in archive.namelist()} == names
             if part == "scores":
                 _, *rows = csv.reader(io.StringIO(archive.read("runs.csv").decode("utf-8-sig")))
-                assert [(r[0], int(r[1]), float(r[2])) for r in rows] == [
-                    (each.name, run.seed, run.bleu) for each in record.variants for run in each.runs
-                ]
+                runs = [(each.name, run.seed, run.bleu) for each in record.variants for run in each.runs]
+                assert [(r[0], int(r[1]), float(r[2])) for r in rows] == runs
 
 
 @pytest.mark.parametrize(
     ("damage", "said"),
     [
         (lambda text: text[:-30], f"{FILE} is no valid JSON"),
-        (
-            lambda text: text.replace('"schema": 2', '"schema": 9'),
-            f"{FILE}: 'schema' is 9; expected 2. Make it anew",
-        ),
+        (lambda text: text.replace('"schema": 2', '"schema": 9'), f"{FILE}: 'schema' is 9; expected 2. Make it anew"),
         (None, f"No variants have been trained yet: “{MAKE}”"),
     ],
 )
@@ -169,7 +160,6 @@ def test_verdicts_follow_the_spread(record):
     three = dataclasses.replace(record, variants=(base, near, wide))
     assert variant_texts.verdict(three, "bleu") == "BLEU: no design differs clearly from the base (Pre-norm, 4 heads)"
     assert "of equal designs 10% do that" in variant_texts.honest(three, "bleu")
-    assert "no difference can be told yet" in variant_texts.verdict(
-        dataclasses.replace(record, variants=(base, lone)), "bleu"
-    )
+    few = dataclasses.replace(record, variants=(base, lone))
+    assert "no difference can be told yet" in variant_texts.verdict(few, "bleu")
     assert "not trained yet" in variant_texts.verdict(dataclasses.replace(record, variants=(near,)), "bleu")

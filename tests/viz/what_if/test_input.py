@@ -40,20 +40,17 @@ def widgets(question: edit.Question, answer) -> dict[str, object]:
 
 def choose(lab: Lab, kind: str, asked=()) -> Lab:
     """Answers in the page; what is shown already is chosen at once."""
+
+    def shown() -> dict:
+        return {box.key: box for box in (*lab.app_test.selectbox, *lab.app_test.number_input, *lab.app_test.text_input)}
+
     for name, value in {"kind": kind, **{k: v for each in asked for k, v in widgets(*each).items()}}.items():
-        boxes = {box.key: box for box in (*lab.app_test.selectbox, *lab.app_test.number_input, *lab.app_test.text_input)}
-        if f"editor {name}" not in boxes:
-            lab.run()
-            boxes = {box.key: box for box in (*lab.app_test.selectbox, *lab.app_test.number_input, *lab.app_test.text_input)}
+        boxes = shown() if f"editor {name}" in shown() else lab.run() and shown()
         if boxes[f"editor {name}"].value != value:
             boxes[f"editor {name}"].set_value(value)
             if name in ("kind", "site", "stack"):
                 lab.run()
     return lab.run()
-
-
-def offered() -> dict[str, str]:
-    return {each.name: each.title for each in (*KINDS.values(), *switches.FORMS)}
 
 
 MADE = ("block_enc.1.2_2-3", "block_cross.2_2-all", "row_dec_3-uniform", "off_cross.1.2", "skip_dec.2.cross")
@@ -66,10 +63,11 @@ BY_HAND = {  # what stands in the editor for three of them
 
 
 def test_every_kind_of_edit_can_be_made_in_words(visitor):
-    assert visitor.app_test.selectbox(key="editor kind").options == list(offered().values())
+    offered = {each.name: each.title for each in (*KINDS.values(), *switches.FORMS)}
+    assert visitor.app_test.selectbox(key="editor kind").options == list(offered.values())
     named = {code: each.name for each in KINDS.values() for code in each.EXAMPLES}
     named |= {code: switches.FORMS["window" not in code].name for code in EXAMPLES if code not in named} | {NAMED: "donor"}
-    assert {named[code] for code in MADE} == set(offered())
+    assert {named[code] for code in MADE} == set(offered)
     for code in MADE:
         asked = answers(forms_by_code()[code], code)
         if code in BY_HAND:
@@ -98,10 +96,9 @@ def test_a_registered_kind_can_be_edited(visitor):
 
 
 def test_what_the_editor_cannot_make_is_told(visitor):
-    every = {"kind": "block", "query": "every row", "key": "every column"}
     choose(visitor, "block")
-    for name in ("query", "key"):
-        visitor.app_test.selectbox(key=f"editor {name}").set_value(every[name])
+    for name, value in {"query": "every row", "key": "every column"}.items():
+        visitor.app_test.selectbox(key=f"editor {name}").set_value(value)
     visitor.run()
     assert "editor add" not in visitor.buttons
     (said,) = visitor.warnings

@@ -102,9 +102,7 @@ def test_the_pickers_choose_place_and_scope():
     assert place_of(lab) == "cross.2"  # without one head there is none to edit
     scope = lab.app_test.selectbox(key="scope")
     assert scope.options == ["all layers", "layer 2"]
-    scope = lab.pick("layer", 3).app_test.selectbox(
-        key="scope"
-    )  # the browser knows an option by its text, which is another now
+    scope = lab.pick("layer", 3).app_test.selectbox(key="scope")  # the browser knows an option by its text, now another
     assert (scope.value, scope.proto.set_value, scope.proto.raw_value) == ("layer", True, "layer 3")
 
 
@@ -208,10 +206,6 @@ def lecture(**link: str) -> Lab:
     return Lab(WHAT_IF, **({"lecture": "on", "text": LIKES} | link))
 
 
-def keys(lab: Lab) -> list[str]:
-    return [name for name, *_ in lab._mounted(".lecture")["keys"]]
-
-
 def test_changes_are_listed_beside_both_translations():
     lab = lecture(edits="off_cross.3.5", causal="off", mode="again", pad="2")
     words = next(text for text in lab.html if "lab-hall-changes" in text)
@@ -221,12 +215,10 @@ def test_changes_are_listed_beside_both_translations():
     assert told["large"] and told["edited"] and len(told["before"]) == len(told["labels"]) >= len(told["after"])
 
 
-def test_an_experiment_of_a_link_can_be_made(monkeypatch):
+def test_an_experiment_of_a_link_can_be_made():
     lab = lecture(**{"try": "order"})
-    answer = {name: does for name, does, *_ in lab._mounted(".lecture")["keys"]}["a"]
-    lab.click("hall edits")
-    counterpart = {name: does for name, does, *_ in lab._mounted(".lecture")["keys"]}["a"]
-    assert lab.link["edits"] == "source-positions_off"
-    assert (answer, counterpart) == ("what the answer speaks of", "the counterpart of the experiment")
+    assert ["a", "what the answer speaks of"] in [key[:2] for key in lab._mounted(".lecture")["keys"]]
+    assert lab.click("hall edits").link["edits"] == "source-positions_off"
+    assert ["a", "the counterpart of the experiment"] in [key[:2] for key in lab._mounted(".lecture")["keys"]]
     lab.click("hall also")
     assert lab.link["text"] == "The girl likes the dog."

@@ -20,7 +20,7 @@ HELD = "the scales of the norms and the factors GELU(u) / u of the output layer"
 BERT = READS | {"output_transform": True, "output_bias": True, "activation": "gelu", "embedding_norm": True}
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="module", autouse=True)
 def home(tmp_path_factory):
     """A folder with a model that fills in, and two that translate, one of them smaller."""
     folder = tmp_path_factory.mktemp("why")
@@ -29,12 +29,9 @@ def home(tmp_path_factory):
     for name, changes in (("bert", BERT), ("large", {"heads": 4}), ("small", small)):
         made = tiny.checkpoint(tokenizer, **changes)
         checkpoints.save(dataclasses.replace(made, languages=("Danish", "Danish"), counts={}), folder / name)
-    return folder
-
-
-@pytest.fixture(autouse=True)
-def offered(home, monkeypatch):
-    monkeypatch.setenv("CHECKPOINTS", str(home))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("CHECKPOINTS", str(folder))
+        yield folder
 
 
 def opened(page=WHY, **link: str) -> Lab:
@@ -47,9 +44,8 @@ def test_parts_of_a_blank_add_up(home):
     lab = opened()
     shown, slider = lab.sum, lab.app_test.select_slider(key="what if step")
     blanks = shown["only"]
-    assert [trace.source.labels[step - 1] for step in blanks] == ["<mask>"] * 3 and shown["step"] == blanks[
-        0
-    ] == slider.value
+    assert [trace.source.labels[step - 1] for step in blanks] == ["<mask>"] * 3
+    assert shown["step"] == blanks[0] == slider.value
     assert [int(option.split()[0]) for option in slider.options] == blanks and lab.link["step"] == str(blanks[0])
     assert any(f"Blank 1 of 3, place {blanks[0]}<" in each for each in lab.html)
     aside = opened(step=str(blanks[1] + 1))

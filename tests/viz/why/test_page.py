@@ -9,7 +9,6 @@ from model.experiments.faithfulness import NEAR
 from model.readings.tokens.word_readings import READINGS
 from tests.support.viz_helpers import WHY, Lab, value
 from viz import cache
-from viz.state import session as state
 from viz.why import logit_sum, rivals
 from viz.why.curves_figure import curves_chart
 
@@ -18,13 +17,9 @@ def why(**link: str) -> Lab:
     return Lab(WHY, **({"step": "11"} | link))
 
 
-def data(lab: Lab) -> dict:
-    return lab.sum
-
-
 def test_the_parts_add_up_to_the_difference():
     lab = why()
-    shown = data(lab)
+    shown = lab.sum
     assert sum(row["value"] for row in shown["rows"]) + shown["rest"][1] == pytest.approx(shown["total"], abs=2e-4)
     assert abs(value(shown["remainder"])) < 1e-4
     told = lab.sentences("lab-why")[0]
@@ -42,7 +37,7 @@ def test_the_default_rival_is_the_likeliest_other_token():
     assert len(options) == 12 and lab.app_test.selectbox(key="rival").value not in (None, "")
     lab.app_test.selectbox(key="rival").select_index(3)
     other = lab.run().link["rival"]
-    assert data(lab)["total"] > data(why())["total"]
+    assert lab.sum["total"] > why().sum["total"]
     assert Lab(WHY, **lab.link).link["rival"] == other
     lab.app_test.select_slider(key="what if step").set_value(5)
     assert "rival" not in lab.run().link
@@ -53,42 +48,32 @@ def test_a_bad_rival_falls_back_to_the_default():
     own = cache.analyse(plain.app_test.session_state["view"].request(), "auto").trace.outputs.ids[10]
     for rival, told in ((own, "is the token itself"), (999_999, "tokens up to 7999")):
         lab = why(rival=str(rival))
-        assert data(lab)["total"] == data(plain)["total"]
+        assert lab.sum["total"] == plain.sum["total"]
         assert [told in sentence for sentence in lab.warnings] == [True]
 
 
-def test_a_head_is_tested_by_switching_it_off():
-    lab = why(kind="decoder", layer="4", head="1")
-    told = next(text for text in lab.sentences("lab-note") if text.startswith("Decoder self-attention, layer 4, head 1"))
-    wrote, way, without, change, after = (float(n.replace("−", "-")) for n in re.findall(r"[+−]\d+\.\d+", told))
-    assert without == -wrote and abs(way) <= abs(wrote) + 1
-    request = cache.page_data(lab.app_test.session_state["view"]).request
-    assert request.mode == "given"
-    assert after == pytest.approx(data(lab)["total"] + change, abs=2e-3)
-    lab.click("why off")
-    assert lab.link["edits"] == "off_dec.4.1"
-
-
 @pytest.mark.parametrize(
-    ("piece", "named", "edit"),
+    ("link", "named", "edit"),
     [
-        ("ff", "Feed-forward, layer 4 wrote", "skip_dec.4.ff"),
-        ("position", "Its position wrote", "target-positions_off"),
-        ("token", "Embedding of “qu'” wrote", None),
+        ({"kind": "decoder", "head": "1"}, "Decoder self-attention, layer 4, head 1", "off_dec.4.1"),
+        ({"piece": "ff"}, "Feed-forward, layer 4 wrote", "skip_dec.4.ff"),
+        ({"piece": "position"}, "Its position wrote", "target-positions_off"),
+        ({"piece": "token"}, "Embedding of “qu'” wrote", None),
     ],
 )
-def test_a_part_is_tested_by_removing_it(piece, named, edit):
-    lab = why(piece=piece, layer="4")
+def test_a_part_is_tested_by_removing_it(link, named, edit):
+    lab = why(layer="4", **link)
     told = next(text for text in lab.sentences("lab-note") if text.startswith(named))
-    assert data(lab)["chosen"][0] == piece
+    assert lab.sum["chosen"][0] == link.get("piece", "head")
     wrote, *rest = (float(n.replace("−", "-")) for n in re.findall(r"[+−]\d+\.\d+", told))
     if edit is None:
-        assert not rest and not [button for button in lab.app_test.button if button.key == "why off"]
+        assert not rest and "why off" not in lab.buttons
         return
-    without, change, after = rest
-    assert without == -wrote and after == pytest.approx(data(lab)["total"] + change, abs=2e-3)
-    lab.click("why off")
-    assert lab.link["edits"] == edit
+    *way, without, change, after = rest
+    assert without == -wrote and all(abs(each) <= abs(wrote) + 1 for each in way)
+    assert after == pytest.approx(lab.sum["total"] + change, abs=2e-3)
+    assert cache.page_data(lab.app_test.session_state["view"]).request.mode == "given"
+    assert lab.click("why off").link["edits"] == edit
 
 
 @pytest.mark.parametrize(
@@ -96,12 +81,12 @@ def test_a_part_is_tested_by_removing_it(piece, named, edit):
 )
 def test_a_token_is_tested_by_hiding_it(piece, number, edits):
     lab = why(piece=piece, key=str(number))
-    sentence = next(each for each in data(lab)["tokens"] if each["piece"] == piece)
+    sentence = next(each for each in lab.sum["tokens"] if each["piece"] == piece)
     told = next(text for text in lab.sentences("lab-note") if text.startswith("By way of"))
-    assert f"“{sentence['labels'][number - 1]}”" in told and data(lab)["chosen"] == [piece, number]
+    assert f"“{sentence['labels'][number - 1]}”" in told and lab.sum["chosen"] == [piece, number]
     wrote, change, after = (float(n.replace("−", "-")) for n in re.findall(r"[+−]\d+\.\d+", told))
     assert wrote == pytest.approx(sentence["values"][number - 1], abs=6e-4)
-    assert after == pytest.approx(data(lab)["total"] + change, abs=2e-3)
+    assert after == pytest.approx(lab.sum["total"] + change, abs=2e-3)
     assert ("the test also changes what the sum holds" in told) == (wrote * change > 0)
     lab.click("why hide")
     assert lab.link["edits"] == edits
@@ -112,15 +97,9 @@ def test_a_typed_rival_is_tokenised_in_place():
     page_data = cache.page_data(lab.app_test.session_state["view"])
     tokenizer, ids = page_data.loaded.target_tokenizer, page_data.analysis.trace.outputs.ids
     read = rivals.reading(tokenizer, ids[:10], ids[10])
-    assert (
-        tokenizer.piece(read(" elle ")) == "·elle" and read(7) == 7
-    )  # as it follows “qu'”, not as a word that begins a text
-    for typed, told in (
-        ("zzqxplonk", "is 6 tokens"),
-        ("il", "is the token that was chosen"),
-        ("", "is empty"),
-        ("x" * 200, "200 characters"),
-    ):
+    assert read(7) == 7 and tokenizer.piece(read(" elle ")) == "·elle"  # it follows “qu'” and begins no text
+    refused = {"zzqxplonk": "is 6 tokens", "il": "is the token that was chosen", "": "is empty", "x" * 200: "200 characters"}
+    for typed, told in refused.items():
         with pytest.raises(ValueError, match=told):
             read(typed)
 
@@ -155,17 +134,6 @@ def lecture(**link: str) -> Lab:
     return Lab(WHY, **({"step": "11", "lecture": "on"} | link))
 
 
-def pressed(lab: Lab, *keys: str):
-    """The view after keys of the page, each pressed on what this run has shown."""
-    session = {"view": lab.app_test.session_state["view"], "link": {}}
-    own = {name: call for name, _, call, _ in lab.app_test.session_state["lecture keys"]}
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(state.st, "session_state", session)
-        for key in keys:
-            own[key]()
-    return session["view"]
-
-
 def test_the_largest_parts_add_up():
     shown, usual = lecture().sum, Lab(WHY, step="11").sum
     assert shown["total"] == usual["total"] and shown["rows"] == usual["rows"][: logit_sum.FEW] and usual["large"] is None
@@ -179,7 +147,7 @@ def test_the_largest_parts_add_up():
 @pytest.mark.parametrize("picture", ["1", "2", "3"])
 def test_keys_walk_through_the_picture(picture):
     lab = lecture(large=picture)
-    view = pressed(lab, "n")
+    view = lab.pressed("n")
     keys = [row["key"] for row in lab.sum["rows"]]
     first = {"1": keys[0], "2": next(key for key in keys if key[0] == "head"), "3": ["source"]}[picture]
     shown = {"head": [view.piece, view.kind, view.layer, view.head], "ff": [view.piece, view.layer]}
@@ -187,7 +155,7 @@ def test_keys_walk_through_the_picture(picture):
     link = {"large": picture, "piece": view.piece, "kind": view.kind, "layer": str(view.layer), "head": str(view.head)}
     there = lecture(**link, key=str(view.key))
     assert there.sum["chosen"] is not None
-    assert pressed(there, "n") != view and pressed(there, "p") != view
+    assert there.pressed("n") != view and there.pressed("p") != view
 
 
 def test_the_readings_are_one_large_chart_or_all_in_rows():

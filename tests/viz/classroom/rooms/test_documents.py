@@ -38,17 +38,12 @@ def makes_documents(monkeypatch, tiny_checkpoint):
     return drawn
 
 
-def test_followers_share_one_document(makes_documents):
-    async def story():
-        app = Rooms(MemoryStore()).router
-        path, secret = await open_room(app, SENTENCE.format("heads", ""))
-        first = await asyncio.gather(*(respond(app, f"{path}/page", more=PACKED) for _ in range(20)))
-        await request_json(
-            app, f"{path}/show", {"address": SENTENCE.format("heads", "&step=3&kind=cross&lecture=on")}, secret
-        )
-        return first, await respond(app, f"{path}/page")
-
-    first, plain = run(story())
+async def test_followers_share_one_document(makes_documents):
+    app = Rooms(MemoryStore()).router
+    path, secret = await open_room(app, SENTENCE.format("heads", ""))
+    first = await asyncio.gather(*(respond(app, f"{path}/page", more=PACKED) for _ in range(20)))
+    await request_json(app, f"{path}/show", {"address": SENTENCE.format("heads", "&step=3&kind=cross&lecture=on")}, secret)
+    plain = await respond(app, f"{path}/page")
     assert makes_documents == ["heads"]
     assert len({body for _, _, body in first}) == 1
     status, headers, body = first[0]
@@ -59,27 +54,21 @@ def test_followers_share_one_document(makes_documents):
     assert b"The fox sees a boat." in plain[2]
 
 
-def test_a_known_document_is_not_sent_again(makes_documents):
-    async def story():
-        app = Rooms(MemoryStore()).router
-        path, _ = await open_room(app, SENTENCE.format("why", ""))
-        tag = (await respond(app, f"{path}/page"))[1]["etag"]
-        return await respond(app, f"{path}/page", more=[(b"if-none-match", tag.encode())])
-
-    status, _, body = run(story())
+async def test_a_known_document_is_not_sent_again(makes_documents):
+    app = Rooms(MemoryStore()).router
+    path, _ = await open_room(app, SENTENCE.format("why", ""))
+    tag = (await respond(app, f"{path}/page"))[1]["etag"]
+    status, _, body = await respond(app, f"{path}/page", more=[(b"if-none-match", tag.encode())])
     assert (status, body) == (304, b"")
 
 
-def test_skipped_pages_are_never_drawn(makes_documents):
-    async def story():
-        made = Rooms(MemoryStore())
-        path, secret = await open_room(made.router, SENTENCE.format("heads", ""))
-        pages = [asyncio.create_task(respond(made.router, f"{path}/page")) for _ in range(5)]
-        for name in ("inside", "what-if", "why"):
-            await request_json(made.router, f"{path}/show", {"address": SENTENCE.format(name, "")}, secret)
-        return [await page for page in pages]
-
-    bodies = [body for _, _, body in run(story())]
+async def test_skipped_pages_are_never_drawn(makes_documents):
+    made = Rooms(MemoryStore())
+    path, secret = await open_room(made.router, SENTENCE.format("heads", ""))
+    pages = [asyncio.create_task(respond(made.router, f"{path}/page")) for _ in range(5)]
+    for name in ("inside", "what-if", "why"):
+        await request_json(made.router, f"{path}/show", {"address": SENTENCE.format(name, "")}, secret)
+    bodies = [(await page)[2] for page in pages]
     assert set(makes_documents) <= {"heads", "why"} and makes_documents.count("why") == 1
     assert b'class="page-why"' in bodies[-1]
 
@@ -93,16 +82,13 @@ def test_skipped_pages_are_never_drawn(makes_documents):
         ("translate", "", True),
     ],
 )
-def test_two_steps_share_a_document_where_possible(makes_documents, name, query, shared):
-    async def story():
-        app = Rooms(MemoryStore()).router
-        path, secret = await open_room(app, SENTENCE.format(name, query))
-        first = await respond(app, f"{path}/page")
-        await request_json(app, f"{path}/show", {"address": SENTENCE.format(name, f"{query}&step=2")}, secret)
-        return first[2], (await respond(app, f"{path}/page"))[2]
-
-    first, second = run(story())
-    assert (first == second) is shared and len(makes_documents) == 2 - shared
+async def test_two_steps_share_a_document_where_possible(makes_documents, name, query, shared):
+    app = Rooms(MemoryStore()).router
+    path, secret = await open_room(app, SENTENCE.format(name, query))
+    first = await respond(app, f"{path}/page")
+    await request_json(app, f"{path}/show", {"address": SENTENCE.format(name, f"{query}&step=2")}, secret)
+    second = await respond(app, f"{path}/page")
+    assert (first[2] == second[2]) is shared and len(makes_documents) == 2 - shared
 
 
 @pytest.mark.parametrize(
@@ -114,13 +100,10 @@ def test_two_steps_share_a_document_where_possible(makes_documents, name, query,
         ("/heads?checkpoint=mine+%28zip+0123456789ab%29", "own checkpoint. It is only on the big screen"),
     ],
 )
-def test_a_page_without_a_document_is_one_sentence(address, told):
-    async def story():
-        app = Rooms(MemoryStore()).router
-        path, _ = await open_room(app, address)
-        return await respond(app, f"{path}/page")
-
-    status, headers, body = run(story())
+async def test_a_page_without_a_document_is_one_sentence(address, told):
+    app = Rooms(MemoryStore()).router
+    path, _ = await open_room(app, address)
+    status, headers, body = await respond(app, f"{path}/page")
     text = body.decode()
     assert status == 200 and "default-src 'none'" in headers["content-security-policy"]
     assert re.findall(r"<p>([^<]*)</p>", text)[0].count(". ") <= 1 and told in text
@@ -136,27 +119,19 @@ def test_a_code_that_is_none_is_a_page_that_says_so(code, status):
 @pytest.mark.parametrize(
     ("host", "origin"), [(b"127.0.0.1:8501", "http://192.168.1.20:8501"), (b"lab.example.org", "http://lab.example.org")]
 )
-def test_the_code_leads_to_the_shared_address(monkeypatch, host, origin):
+async def test_the_code_leads_to_the_shared_address(monkeypatch, host, origin):
     monkeypatch.setattr(hosts, "_shared", "http://192.168.1.20:8501")
-
-    async def story():
-        app = Rooms(MemoryStore()).router
-        path, _ = await open_room(app)
-        return path, await respond(app, f"{path}/qr.svg", host=host)
-
-    path, (status, headers, body) = run(story())
+    app = Rooms(MemoryStore()).router
+    path, _ = await open_room(app)
+    status, headers, body = await respond(app, f"{path}/qr.svg", host=host)
     assert (status, headers["content-type"]) == (200, "image/svg+xml")
     assert body == routes.svg(origin + path.replace("rooms", "follow")) != routes.svg(origin + "/follow/ABCDEF")
 
 
-def test_no_code_is_drawn_without_a_shared_address(monkeypatch):
+async def test_no_code_is_drawn_without_a_shared_address(monkeypatch):
     monkeypatch.setattr(hosts, "_shared", None)
     monkeypatch.setattr(hosts, "_is_open", False)
-
-    async def story():
-        app = Rooms(MemoryStore()).router
-        path, _ = await open_room(app)
-        return await request_json(app, f"{path}/qr.svg", host=b"127.0.0.1:8501")
-
-    status, told = run(story())
+    app = Rooms(MemoryStore()).router
+    path, _ = await open_room(app)
+    status, told = await request_json(app, f"{path}/qr.svg", host=b"127.0.0.1:8501")
     assert status == 409 and "HOST=0.0.0.0" in told

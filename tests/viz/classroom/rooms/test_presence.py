@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from tests.support.room_helpers import follow, open_room, request_json, run, until
+from tests.support.room_helpers import follow, open_room, request_json, until
 from viz.classroom.rooms import presence
 from viz.classroom.rooms.presence import SILENCE
 from viz.classroom.rooms.room import Room
@@ -50,65 +50,51 @@ def quick(monkeypatch):
     monkeypatch.setattr(presence, "GRACE", 0.01)
 
 
-def test_followers_hear_that_the_lecturer_left(quick):
-    async def story():
-        lecture = await Lecture().begin()
-        assert lecture.events[-1]["away"] is False
-        await lecture.end(lecture.lecturer)
-        await lecture.is_away(True)
-        lecture.lecturer = await lecture.connect(lecture.secret)
-        await lecture.is_away(False)
-        await lecture.end(lecture.lecturer, lecture.phone)
-        return [event["away"] for event in lecture.events]
-
-    assert run(story()) == [False, True, False]
+async def test_followers_hear_that_the_lecturer_left(quick):
+    lecture = await Lecture().begin()
+    assert lecture.events[-1]["away"] is False
+    await lecture.end(lecture.lecturer)
+    await lecture.is_away(True)
+    lecture.lecturer = await lecture.connect(lecture.secret)
+    await lecture.is_away(False)
+    await lecture.end(lecture.lecturer, lecture.phone)
+    assert [event["away"] for event in lecture.events] == [False, True, False]
 
 
-def test_a_lecturer_who_gives_no_sign_is_away(quick):
-    async def story():
-        lecture = await Lecture().begin()
-        lecture.late += SILENCE - 5
-        await lecture.does("here")
-        lecture.late += 6
-        assert not (await lecture.rooms.store.get(lecture.path[-6:])).away
-        lecture.late += SILENCE  # the stream is still open, but nobody reads it
-        await lecture.is_away(True)
-        await lecture.does("here")
-        await lecture.is_away(False)
-        await lecture.end(lecture.lecturer, lecture.phone)
-        return True
-
-    assert run(story())
+async def test_a_lecturer_who_gives_no_sign_is_away(quick):
+    lecture = await Lecture().begin()
+    lecture.late += SILENCE - 5
+    await lecture.does("here")
+    lecture.late += 6
+    assert not (await lecture.rooms.store.get(lecture.path[-6:])).away
+    lecture.late += SILENCE  # the stream is still open, but nobody reads it
+    await lecture.is_away(True)
+    await lecture.does("here")
+    await lecture.is_away(False)
+    await lecture.end(lecture.lecturer, lecture.phone)
 
 
-def test_a_page_that_is_loaded_again_was_never_away(monkeypatch):
+async def test_a_page_that_is_loaded_again_was_never_away(monkeypatch):
     monkeypatch.setattr(presence, "GRACE", 0.2)
-
-    async def story():
-        lecture = await Lecture().begin()
-        for _ in range(3):
-            await lecture.end(lecture.lecturer)
-            lecture.lecturer = await lecture.connect(lecture.secret)
-        other = await lecture.connect(lecture.secret)  # a second window, and the first is closed
+    lecture = await Lecture().begin()
+    for _ in range(3):
         await lecture.end(lecture.lecturer)
-        await until(lambda: len(lecture.rooms.presence._tasks) == 1)  # it looks; no end of a stream is waited for
-        room = await lecture.rooms.store.get(lecture.path[-6:])
-        await lecture.end(other, lecture.phone)
-        return room.away, [event["away"] for event in lecture.events]
+        lecture.lecturer = await lecture.connect(lecture.secret)
+    other = await lecture.connect(lecture.secret)  # a second window, and the first is closed
+    await lecture.end(lecture.lecturer)
+    await until(lambda: len(lecture.rooms.presence._tasks) == 1)  # it looks; no end of a stream is waited for
+    room = await lecture.rooms.store.get(lecture.path[-6:])
+    await lecture.end(other, lecture.phone)
+    assert (room.away, [event["away"] for event in lecture.events]) == (False, [False])
 
-    assert run(story()) == (False, [False])
 
-
-def test_who_joins_late_hears_at_once_that_nobody_is_there():
-    async def story():
-        lecture = await Lecture().begin()
-        await lecture.end(lecture.lecturer, lecture.phone)
-        lecture.late += SILENCE + 1
-        lecture.events.clear()
-        await lecture.end(await lecture.connect(None, lecture.events))
-        return lecture.events[0]["away"], len(lecture.rooms.presence._looking)
-
-    assert run(story()) == (True, 0)
+async def test_who_joins_late_hears_at_once_that_nobody_is_there():
+    lecture = await Lecture().begin()
+    await lecture.end(lecture.lecturer, lecture.phone)
+    lecture.late += SILENCE + 1
+    lecture.events.clear()
+    await lecture.end(await lecture.connect(None, lecture.events))
+    assert (lecture.events[0]["away"], len(lecture.rooms.presence._looking)) == (True, 0)
 
 
 def test_signs_change_a_room_only_after_absence():

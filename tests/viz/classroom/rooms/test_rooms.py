@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.support.room_helpers import NEXT_QUESTION, open_room, request_json, run
+from tests.support.room_helpers import NEXT_QUESTION, open_first_room, open_room, request_json, run
 from viz.classroom.rooms import access
 from viz.classroom.rooms import room as rooms
 from viz.classroom.rooms.access import GONE, NOT_YOURS, TOO_OFTEN, WRONG_A_MINUTE
@@ -15,36 +15,23 @@ from viz.classroom.rooms.routes import Rooms
 from viz.classroom.rooms.store import Gone, MemoryStore
 
 
-def test_only_the_secret_moves_a_room():
-    async def story():
-        made = Rooms(MemoryStore())
-        path, secret = await open_room(made.router)
-        assert secret not in (await made.store.get(path[-6:])).packed()
-        for move, said in (
-            ("show", {"blank": True}),
-            ("here", {}),
-            ("ask", NEXT_QUESTION),
-            ("reveal", {"answer": "il"}),
-            ("end", {}),
-        ):
-            assert await request_json(made.router, f"{path}/{move}", said) == (403, NOT_YOURS)
-            assert await request_json(made.router, f"{path}/{move}", said, secret + "x") == (403, NOT_YOURS)
-        return await request_json(made.router, path)
-
-    status, told = run(story())
+async def test_only_the_secret_moves_a_room():
+    made, path, secret = await open_first_room()
+    assert secret not in (await made.store.get(path[-6:])).packed()
+    moves = {"show": {"blank": True}, "here": {}, "ask": NEXT_QUESTION, "reveal": {"answer": "il"}, "end": {}}
+    for move, said in moves.items():
+        assert await request_json(made.router, f"{path}/{move}", said) == (403, NOT_YOURS)
+        assert await request_json(made.router, f"{path}/{move}", said, secret + "x") == (403, NOT_YOURS)
+    status, told = await request_json(made.router, path)
     assert status == 200 and told["version"] == 1 and not told["blank"] and told["question"] is None
 
 
 @pytest.mark.parametrize("who", ["10.9.9.9", "2001:db8:0:1::{:x}"])  # who has one IPv6 address has as many as may be
-def test_codes_are_not_found_by_trying(who):
-    async def story():
-        made = Rooms(MemoryStore())
-        path, _ = await open_room(made.router)
-        tried = [await request_json(made.router, f"/rooms/{new_code()}", who=who.format(n)) for n in range(WRONG_A_MINUTE)]
-        last = await request_json(made.router, path, who=who.format(WRONG_A_MINUTE))
-        return tried, last, await request_json(made.router, path)
-
-    tried, last, other = run(story())
+async def test_codes_are_not_found_by_trying(who):
+    made, path, _ = await open_first_room()
+    tried = [await request_json(made.router, f"/rooms/{new_code()}", who=who.format(n)) for n in range(WRONG_A_MINUTE)]
+    last = await request_json(made.router, path, who=who.format(WRONG_A_MINUTE))
+    tried, last, other = tried, last, await request_json(made.router, path)
     assert set(tried) == {(404, GONE)}
     assert last == (429, TOO_OFTEN)  # even the right one: nothing is learned any more
     assert other[0] == 200
@@ -72,8 +59,7 @@ REFUSED = [
 
 def refused(move, said, question=False):
     async def story():
-        made = Rooms(MemoryStore())
-        path, secret = await open_room(made.router)
+        made, path, secret = await open_first_room()
         if question:
             await request_json(made.router, f"{path}/ask", NEXT_QUESTION, secret)
         before = (await request_json(made.router, path))[1]
@@ -106,20 +92,16 @@ def test_a_form_of_another_page_opens_no_room(said, kind, status):
     assert run(request_json(Rooms(MemoryStore()).router, "/rooms", said, kind=kind))[0] == status
 
 
-def test_a_room_ends_after_silence():
-    async def story():
-        clock = [0.0]
-        store = MemoryStore(lambda: clock[0])
-        room, _ = await store.open("/")
-        clock[0] = rooms.SILENCE - 1
-        async with store.follow(room.code):
-            await store.get(room.code)
-        clock[0] = rooms.SILENCE + 1
-        with pytest.raises(Gone):
-            await store.get(room.code)
-        return True
-
-    assert run(story())
+async def test_a_room_ends_after_silence():
+    clock = [0.0]
+    store = MemoryStore(lambda: clock[0])
+    room, _ = await store.open("/")
+    clock[0] = rooms.SILENCE - 1
+    async with store.follow(room.code):
+        await store.get(room.code)
+    clock[0] = rooms.SILENCE + 1
+    with pytest.raises(Gone):
+        await store.get(room.code)
 
 
 def test_a_code_is_understood_as_people_type_it():
@@ -141,41 +123,31 @@ def test_a_room_is_packed_and_unpacked_equal():
     ("origin", "status"),
     [("http://lab:1", 201), ("http://elsewhere.example", 403), ("https://lab:1", 403), ("x://lab:1", 403), ("null", 403)],
 )
-def test_a_foreign_origin_is_refused(origin, status):
+async def test_a_foreign_origin_is_refused(origin, status):
     passed = []
 
     async def pages(scope, receive, send):
         passed.append(scope["path"])
 
-    async def story():
-        app = Rooms(MemoryStore()).over(pages)
-        for path in ("/", "/roomsy", "/heads"):
-            await app({"type": "http", "path": path, "headers": []}, None, None)
-        return await request_json(app, "/rooms", {"address": "/"}, more=[(b"origin", origin.encode())])
-
-    assert run(story())[0] == status
+    app = Rooms(MemoryStore()).over(pages)
+    for path in ("/", "/roomsy", "/heads"):
+        await app({"type": "http", "path": path, "headers": []}, None, None)
+    assert (await request_json(app, "/rooms", {"address": "/"}, more=[(b"origin", origin.encode())]))[0] == status
     assert passed == ["/", "/roomsy", "/heads"]
 
 
-def test_a_guesser_locks_out_nobody_who_was_in():
-    async def story():
-        made = Rooms(MemoryStore())
-        path, secret = await open_room(made.router)
-        other, _ = await open_room(made.router)
-        await request_json(made.router, path, who="10.9.9.9")
-        for _ in range(WRONG_A_MINUTE):
-            await request_json(made.router, f"/rooms/{new_code()}", who="10.9.9.9")
-        asked = (path, f"/rooms/{path[-6:].lower()}", other)
-        known = [(await request_json(made.router, each, who="10.9.9.9"))[0] for each in asked]
-        shown = await request_json(made.router, f"{path}/show", {"blank": True}, secret, who="10.9.9.9")
-        made.door._met.clear()
-        return (
-            known,
-            shown[0],
-            (await request_json(made.router, f"{path}/show", {"blank": False}, secret, who="10.9.9.9"))[0],
-        )
-
-    assert run(story()) == ([200, 200, 429], 204, 204)
+async def test_a_guesser_locks_out_nobody_who_was_in():
+    made, path, secret = await open_first_room()
+    other, _ = await open_room(made.router)
+    await request_json(made.router, path, who="10.9.9.9")
+    for _ in range(WRONG_A_MINUTE):
+        await request_json(made.router, f"/rooms/{new_code()}", who="10.9.9.9")
+    asked = (path, f"/rooms/{path[-6:].lower()}", other)
+    known = [(await request_json(made.router, each, who="10.9.9.9"))[0] for each in asked]
+    shown = await request_json(made.router, f"{path}/show", {"blank": True}, secret, who="10.9.9.9")
+    made.door._met.clear()
+    later = await request_json(made.router, f"{path}/show", {"blank": False}, secret, who="10.9.9.9")
+    assert (known, shown[0], later[0]) == ([200, 200, 429], 204, 204)
 
 
 class Slow(MemoryStore):
@@ -188,34 +160,21 @@ class Slow(MemoryStore):
         return await asyncio.create_task(super().open(address))
 
 
-def test_concurrent_guesses_share_the_limit():
-    async def story():
-        made = Rooms(Slow())
-        path, _ = await open_room(made.router)
-        tried = await asyncio.gather(
-            *(request_json(made.router, f"/rooms/{new_code()}", who="10.9.9.9") for _ in range(200))
-        )
-        hall = await asyncio.gather(*(request_json(made.router, path, who="10.8.8.8") for _ in range(200)))
-        again = [(await request_json(made.router, path, who="10.7.7.7"))[0] for _ in range(2 * WRONG_A_MINUTE)]
-        return [sum(answer[0] == 404 for answer in tried), {answer[0] for answer in hall}, set(again)]
-
-    assert run(story()) == [WRONG_A_MINUTE, {200}, {200}]
+async def test_concurrent_guesses_share_the_limit():
+    made, path, _ = await open_first_room(Slow)
+    tried = await asyncio.gather(*(request_json(made.router, f"/rooms/{new_code()}", who="10.9.9.9") for _ in range(200)))
+    hall = await asyncio.gather(*(request_json(made.router, path, who="10.8.8.8") for _ in range(200)))
+    again = [(await request_json(made.router, path, who="10.7.7.7"))[0] for _ in range(2 * WRONG_A_MINUTE)]
+    assert sum(answer[0] == 404 for answer in tried) == WRONG_A_MINUTE
+    assert {answer[0] for answer in hall} == set(again) == {200}
 
 
-def test_one_address_has_a_limit_of_rooms(monkeypatch):
+async def test_one_address_has_a_limit_of_rooms(monkeypatch):
     monkeypatch.setattr(access, "MAX_ALIVE", 3)
-
-    async def story():
-        made = Rooms(Slow())
-        answers = await asyncio.gather(*(request_json(made.router, "/rooms", {"address": "/"}) for _ in range(6)))
-        rooms = [told for status, told in answers if status == 201]
-        other = (await request_json(made.router, "/rooms", {"address": "/"}, who="10.0.0.2"))[0]
-        await request_json(made.router, f"/rooms/{rooms[0]['code']}/end", {}, rooms[0]["secret"])
-        return (
-            len(rooms),
-            {answer[0] for answer in answers},
-            other,
-            (await request_json(made.router, "/rooms", {"address": "/"}))[0],
-        )
-
-    assert run(story()) == (3, {201, 429}, 201, 201)
+    made = Rooms(Slow())
+    answers = await asyncio.gather(*(request_json(made.router, "/rooms", {"address": "/"}) for _ in range(6)))
+    rooms = [told for status, told in answers if status == 201]
+    other = (await request_json(made.router, "/rooms", {"address": "/"}, who="10.0.0.2"))[0]
+    await request_json(made.router, f"/rooms/{rooms[0]['code']}/end", {}, rooms[0]["secret"])
+    again = (await request_json(made.router, "/rooms", {"address": "/"}))[0]
+    assert (len(rooms), {answer[0] for answer in answers}, other, again) == (3, {201, 429}, 201, 201)

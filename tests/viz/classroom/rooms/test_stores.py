@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.room_helpers import run, until
+from tests.support.room_helpers import until
 from viz.classroom.rooms import redis_store, store
 from viz.classroom.rooms.room import SILENCE
 from viz.classroom.rooms.store import Away, Full, Gone, MemoryStore
@@ -53,29 +53,26 @@ def server(tmp_path_factory) -> Iterator[Redis]:
 
 
 @pytest.fixture(params=["memory", pytest.param("redis", marks=pytest.mark.skipif(not REDIS, reason="no redis-server"))])
-def told_by(request):
-    """Runs a story that is told two stores, as two processes of one lab have them, and a clock that it may set."""
+def stores(request):
+    """Opens two stores, as two processes of one lab have them, and a clock that a test may set."""
 
-    def told(story):
-        async def whole():
-            clock = [1000.0]
-            if request.param == "memory":
-                one = MemoryStore(lambda: clock[0])
-                return await story(one, one, clock)
-            url = request.getfixturevalue("server").url
-            stores = [redis_store.connected(url) for _ in range(2)]
-            for each in stores:
+    @contextlib.asynccontextmanager
+    async def opened():
+        clock = [1000.0]
+        if request.param == "memory":
+            one = MemoryStore(lambda: clock[0])
+            yield one, one, clock
+            return
+        url = request.getfixturevalue("server").url
+        async with contextlib.AsyncExitStack() as ends:
+            both = [redis_store.connected(url) for _ in range(2)]
+            for each in both:
                 each.now = lambda: clock[0]
-            await stores[0].client.flushall()
-            try:
-                return await story(*stores, clock)
-            finally:
-                for each in stores:
-                    await each.client.aclose()
+                ends.push_async_callback(each.client.aclose)
+            await both[0].client.flushall()
+            yield *both, clock
 
-        return run(whole())
-
-    return told
+    return opened
 
 
 async def heard(of, code, found, every=60.0):
@@ -88,8 +85,8 @@ async def heard(of, code, found, every=60.0):
         found.append("gone")
 
 
-def test_what_one_changes_the_other_has(told_by):
-    async def story(one, other, clock):
+async def test_what_one_changes_the_other_has(stores):
+    async with stores() as (one, other, _clock):
         room, secret = await one.open("/heads")
         assert (await other.get(room.code)) == room and room.opens(secret)
         changed = await other.change(room.code, lambda room: room.shows({"blank": True}, 1001.0))
@@ -102,11 +99,9 @@ def test_what_one_changes_the_other_has(told_by):
             with pytest.raises(Gone):
                 await each.get(room.code)
 
-    told_by(story)
 
-
-def test_no_vote_is_lost_and_watchers_wake_seldom(told_by):
-    async def story(one, other, clock):
+async def test_no_vote_is_lost_and_watchers_wake_seldom(stores):
+    async with stores() as (one, other, _clock):
         code = (await one.open("/"))[0].code
         await one.change(code, lambda room: room.asks(*QUESTION))
         seen = []
@@ -122,16 +117,13 @@ def test_no_vote_is_lost_and_watchers_wake_seldom(told_by):
         await until(lambda: sum(len(room.question.votes) == 150 for room in seen if room) >= 2)
         for task in watching:
             task.cancel()
-        return len(seen) - before
-
-    assert told_by(story) <= 30  # for both: once, or some times on a slow machine; not 150 times
+        assert len(seen) - before <= 30  # for both: once, or some times on a slow machine; not 150 times
 
 
-def test_the_limit_of_followers_holds(told_by, monkeypatch):
+async def test_the_limit_of_followers_holds(stores, monkeypatch):
     for module in (store, redis_store):
         monkeypatch.setattr(module, "MAX_FOLLOWERS", 5)
-
-    async def story(one, other, clock):
+    async with stores() as (one, other, _clock):
         code, leave = (await one.open("/"))[0].code, asyncio.Event()
 
         async def follow(each):
@@ -148,14 +140,11 @@ def test_the_limit_of_followers_holds(told_by, monkeypatch):
         async with one.follow(code):
             assert await other.followers(code) == 1
 
-    told_by(story)
 
-
-def test_the_limit_of_rooms_holds(told_by, monkeypatch):
+async def test_the_limit_of_rooms_holds(stores, monkeypatch):
     for module in (store, redis_store):
         monkeypatch.setattr(module, "MAX_ROOMS", 3)
-
-    async def story(one, other, clock):
+    async with stores() as (one, other, clock):
         made = await asyncio.gather(*((one, other)[n % 2].open("/") for n in range(9)), return_exceptions=True)
         rooms = [each[0] for each in made if not isinstance(each, Full)]
         assert len(rooms) == 3
@@ -172,14 +161,11 @@ def test_the_limit_of_rooms_holds(told_by, monkeypatch):
         with pytest.raises(Full):
             await other.open("/")
 
-    told_by(story)
 
-
-def test_the_idlest_room_without_followers_gives_way(told_by, monkeypatch):
+async def test_the_idlest_room_without_followers_gives_way(stores, monkeypatch):
     for module in (store, redis_store):
         monkeypatch.setattr(module, "MAX_ROOMS", 3)
-
-    async def story(one, other, clock):
+    async with stores() as (one, other, clock):
         codes = []
         for _ in range(3):
             codes.append((await one.open("/"))[0].code)
@@ -197,13 +183,11 @@ def test_the_idlest_room_without_followers_gives_way(told_by, monkeypatch):
                 await one.get(code)
             with pytest.raises(Gone):
                 await one.get(codes[1])
-        return seen[-1]
-
-    assert told_by(story) == "gone"
+        assert seen[-1] == "gone"
 
 
-def test_watchers_see_changes_and_the_end(told_by):
-    async def story(one, other, clock):
+async def test_watchers_see_changes_and_the_end(stores):
+    async with stores() as (one, other, _clock):
         code = (await one.open("/"))[0].code
         seen, silent = [], []
         watching = [asyncio.create_task(heard(other, code, seen)), asyncio.create_task(heard(one, code, silent, every=0.01))]
@@ -216,64 +200,48 @@ def test_watchers_see_changes_and_the_end(told_by):
         versions = [room.version for room in seen[:-1]]
         assert versions == sorted(versions) and seen[-1] == silent[-1] == "gone"
 
-    told_by(story)
-
 
 @pytest.mark.skipif(not REDIS, reason="no redis-server")
-def test_an_outage_of_redis_is_reported_and_ends(server, monkeypatch):
+async def test_an_outage_of_redis_is_reported_and_ends(server, monkeypatch):
     monkeypatch.setattr(redis_store, "AGAIN", 1.0)
-
-    async def story():
-        one, other = (redis_store.connected(server.url) for _ in range(2))
-        code, seen = (await one.open("/"))[0].code, []
-        async with one.follow(code):
-            watching = asyncio.create_task(heard(one, code, seen, every=0.05))
-            await until(lambda: seen)
-            server.stop()
-            try:
-                for asked in (
-                    one.get(code),
-                    one.open("/"),
-                    one.change(code, lambda room: room),
-                    one.end(code),
-                    one.followers(code),
-                ):
-                    with pytest.raises(Away):
-                        await asked
+    one, other = (redis_store.connected(server.url) for _ in range(2))
+    code, seen = (await one.open("/"))[0].code, []
+    async with one.follow(code):
+        watching = asyncio.create_task(heard(one, code, seen, every=0.05))
+        await until(lambda: seen)
+        server.stop()
+        try:
+            unchanged = one.change(code, lambda room: room)
+            for asked in (one.get(code), one.open("/"), unchanged, one.end(code), one.followers(code)):
                 with pytest.raises(Away):
-                    async with other.follow(code):
-                        pass
-                seen.clear()
-                await until(lambda: None in seen)  # the stream lives
-            finally:
-                server.start()
-            changed = await other.change(
-                code, lambda room: room.shows({"blank": True}, 1e10)
-            )  # before the first one listens
-            await until(lambda: changed in seen)
-            assert await other.followers(code) == 1
-            watching.cancel()
-
-    run(story())
+                    await asked
+            with pytest.raises(Away):
+                async with other.follow(code):
+                    pass
+            seen.clear()
+            await until(lambda: None in seen)  # the stream lives
+        finally:
+            server.start()
+        changed = await other.change(code, lambda room: room.shows({"blank": True}, 1e10))  # before the first one listens
+        await until(lambda: changed in seen)
+        assert await other.followers(code) == 1
+        watching.cancel()
 
 
 @pytest.mark.skipif(not REDIS, reason="no redis-server")
-def test_who_followed_at_a_process_that_died_counts_no_more(server):
-    async def story():
-        one, other = (redis_store.connected(server.url) for _ in range(2))
-        code, clock = (await one.open("/"))[0].code, [one.now()]
-        for each in (one, other):
-            each.now = lambda: clock[0]
-        following = [each.follow(code) for each in (one, other)]
-        for each in following:
-            await each.__aenter__()
-        clock[0] += redis_store.LIVES - 1
-        await other._count(code)
-        assert await other.followers(code) == 2
-        clock[0] += 2
-        assert await other.followers(code) == 1
-
-    run(story())
+async def test_who_followed_at_a_process_that_died_counts_no_more(server):
+    one, other = (redis_store.connected(server.url) for _ in range(2))
+    code, clock = (await one.open("/"))[0].code, [one.now()]
+    for each in (one, other):
+        each.now = lambda: clock[0]
+    following = [each.follow(code) for each in (one, other)]
+    for each in following:
+        await each.__aenter__()
+    clock[0] += redis_store.LIVES - 1
+    await other._count(code)
+    assert await other.followers(code) == 2
+    clock[0] += 2
+    assert await other.followers(code) == 1
 
 
 @pytest.mark.parametrize("url", ["localhost:6379", "http://localhost", "redis://localhost:x", "redis://localhost?db=a"])
