@@ -56,13 +56,7 @@ DONE: dict[str, list[tuple[Callable, str]]] = {
     "why": [(lambda page: page.get_by_role("radio", name="Which reading is true?").click(), "[data-testid=stMain]")],
 }
 # The themes differ in their colours alone: some views are looked at in the dark one.
-DARK = (
-    "translate, beam",
-    "translate, edited",
-    "what if, edited",
-    "inside, lens",
-    "compare, two checkpoints",
-)
+DARK = ("translate, beam", "translate, edited", "what if, edited", "inside, lens", "compare, two checkpoints")
 LIGHT = [name for name in LINKS if name not in DARK]
 GROUPS = [("light", LIGHT[::2]), ("light", LIGHT[1::2]), ("dark", DARK)]  # each in one tab
 
