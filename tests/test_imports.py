@@ -236,11 +236,7 @@ CORPUS = "model.workshop.corpus.corpus"
     [
         ("model.edits.kinds", "from model.network.layers import EncoderLayer", "imports model.network.layers"),
         ("model.edits.kinds", "from model.network import layers", "imports model.network.layers"),
-        (
-            "model.network.masks",
-            "import model.decoding.search",
-            "imports model.decoding.search, which does not stand below it",
-        ),
+        ("model.network.masks", "import model.decoding.search", "imports model.decoding.search, which does not stand"),
         ("model.network.masks", "from model import analyse", "imports model.inference.analyse"),
         ("model.readings.stages.unfold", "def f():\n    from model.workshop.training import run", "imports model.wor"),
         ("model.text.sentences", "from model.workshop.corpus import corpus", "imports model.w"),
