@@ -29,9 +29,12 @@ TRAINING, VARIANTS = (pages.find(name).file for name in ("training", "variants")
 st.set_option("client.showErrorDetails", "full")  # a fault that nobody foresaw ends the run with its message
 manifest_scanner.scan_component_manifests = lambda: []  # none is installed; to look costs each visitor 0.2 s
 _PLOTLY_ENTITIES = {"mu": "μ", "amp": "&", "lt": "<", "gt": ">", "nbsp": "\xa0", "times": "×", "plusmn": "±", "deg": "°"}
-
-
 _DIGITS = str.maketrans("⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "-0123456789")
+
+
+def _data(name: str) -> property:
+    """Returns a property of `Lab`: the data of a component, or None."""
+    return property(lambda lab: lab._mounted(name))
 
 
 class Lab:
@@ -133,15 +136,9 @@ class Lab:
     def warnings(self) -> list[str]:
         return self.sentences("lab-note warn")
 
-    @property
-    def timeline(self) -> dict[str, Any] | None:
-        """Data of the timeline, or None."""
-        return self._mounted("timeline")
-
-    @property
-    def switchboard(self) -> dict[str, Any] | None:
-        """Data of the switchboard, or None."""
-        return self._mounted("switchboard")
+    timeline, switchboard = _data("timeline"), _data("switchboard")
+    stages, writers, tokens = _data(".stages"), _data(".writers"), _data(".tokens")
+    sum, side_by_side = _data(".sum"), _data(".side_by_side")
 
     @property
     def all_heads(self) -> dict[str, Any] | None:
@@ -149,31 +146,6 @@ class Lab:
         data, thumbnails = self._mounted(".all_heads"), self._mounted(".thumbnails")
         assert (data or {}).get("grids") == (thumbnails or {}).get("id")
         return data and {**data, "grids": thumbnails["grids"]}
-
-    @property
-    def stages(self) -> dict[str, Any] | None:
-        """Data of the stages of one head, or None."""
-        return self._mounted(".stages")
-
-    @property
-    def writers(self) -> dict[str, Any] | None:
-        """Data of the matrix of score writers, or None."""
-        return self._mounted(".writers")
-
-    @property
-    def tokens(self) -> dict[str, Any] | None:
-        """Data of the tokenizer view, or None."""
-        return self._mounted(".tokens")
-
-    @property
-    def sum(self) -> dict[str, Any] | None:
-        """Data of the logit sum, or None."""
-        return self._mounted(".sum")
-
-    @property
-    def side_by_side(self) -> dict[str, Any] | None:
-        """Data of the side-by-side view, or None."""
-        return self._mounted(".side_by_side")
 
     def _mounted(self, name: str, key: str = "") -> dict[str, Any] | None:
         mounted = [c for c in self.app_test.get("bidi_component") if c.proto.component_name.endswith(name)]
