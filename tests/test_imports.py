@@ -338,15 +338,9 @@ def test_wrong_script_imports_are_faults(script, source, fault):
     assert found.startswith(f"{script} {fault}")
 
 
-@pytest.mark.parametrize(
-    ("script", "source"),
-    [
-        ("viz/heads/a.js", 'import { b } from "./b.js";\nimport { c } from "../kit/c.js";'),
-        ("viz/save/a.js", 'import { b } from "../kit/mount.js";'),
-    ],
-)
-def test_right_script_imports_have_no_fault(script, source):
-    assert script_faults(Path(script), source) == []
+def test_right_script_imports_have_no_fault():
+    assert script_faults(Path("viz/heads/a.js"), 'import { b } from "./b.js";\nimport { c } from "../kit/c.js";') == []
+    assert script_faults(Path("viz/save/a.js"), 'import { b } from "../kit/mount.js";') == []
 
 
 # -- what really happens on import ------------------------------------------------------------------------------------

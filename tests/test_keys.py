@@ -123,11 +123,8 @@ def test_keys_of_a_run(trained):
             recorded(f"run {path.relative_to(trained).as_posix()}", keys_of(path))
 
 
-def test_codes_of_edits():
+def test_edit_codes_and_link_parameters():
     recorded("edit codes", {code for each in KINDS.values() for code in each.EXAMPLES})
-
-
-def test_parameters_of_links():
     recorded("link parameters", {each.parameter for each in fields(View).values()})
 
 

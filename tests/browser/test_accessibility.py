@@ -9,7 +9,7 @@ import pytest
 from axe_playwright_python.base import AXE_SCRIPT
 from PIL import Image
 
-from tests.browser.conftest import go, idle, resize, sideways, switch
+from tests.browser.conftest import focused, go, idle, resize, sideways, switch
 from tests.browser.tabs import SIZE
 
 EDITED = "mode=again&step=11&edits=off_cross.3~block_cross_2-3~block_enc_1-2"
@@ -137,11 +137,6 @@ MOVING = """() => {
   }
   return moving;
 }"""
-DEEPEST = """() => {
-  let at = document.activeElement;
-  while (at?.shadowRoot?.activeElement) at = at.shadowRoot.activeElement;
-  return at;
-}"""
 PLACE = """node => {
   const { x, y, width, height } = node.getBoundingClientRect();
   const name = (node.getAttribute("aria-label") || node.innerText || "").slice(0, 60);
@@ -163,14 +158,14 @@ def test_the_place_of_the_keyboard_is_seen(opened):
     stops, unseen = [], []
     for _ in range(45):
         page.keyboard.press("Tab")
-        node = page.evaluate_handle(DEEPEST).as_element()
+        node = focused(page)
         place = node.evaluate(PLACE)
         if place["tag"] == "BODY":
             break
         stops.append(place["name"])
-        focused = look(page, place)
+        before = look(page, place)
         node.evaluate("node => node.blur()")
-        if (np.abs(focused - look(page, place)).max(axis=2) > 90).sum() < 60:
+        if (np.abs(before - look(page, place)).max(axis=2) > 90).sum() < 60:
             unseen.append(f"{place['tag'].lower()} {place['name']!r}")
         node.evaluate("node => node.focus({ preventScroll: true, focusVisible: true })")
     assert len(stops) > 20
