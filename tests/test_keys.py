@@ -16,6 +16,11 @@ import numpy as np
 import pytest
 
 from model.__main__ import main
+from model.edits.kinds import KINDS
+from viz.classroom.rooms.room import Room
+from viz.classroom.talk import Stop, Talk, file_of
+from viz.state.fields import fields
+from viz.state.view import View
 
 ROOT = Path(__file__).resolve().parent.parent
 FILE = Path(__file__).with_name("keys.json")
@@ -71,6 +76,7 @@ def test_keys_of_shipped_files(name):
     recorded(name, set().union(*(keys_of(path) for path in SHIPPED if path.name == name)))
 
 
+PAIRS = ("--data", "pairs", "--limit", "2")
 COMMANDS = {
     "translate": ("translate", SENTENCE, "--json"),
     "translate --beam": ("translate", SENTENCE, "--beam", "2", "--json"),
@@ -78,29 +84,16 @@ COMMANDS = {
     "judge": ("judge", "--checkpoint", "sentiment", "A good film.", "--json"),
     "fill in": ("translate", "--checkpoint", "bert-mini", "The dog is ___.", "--json"),
     "check": ("check", "checks", "--json"),
-    "evaluate": ("evaluate", "--data", "pairs", "--limit", "2", "--json"),
-    "report heads": (
-        "report",
-        "heads",
-        "--data",
-        "pairs",
-        "--limit",
-        "2",
-        "--device",
-        "cpu",
-        "--out",
-        "heads.csv",
-        "--json",
-    ),
-    "report faithfulness": ("report", "faithfulness", "--checkpoint", "copy", "--data", "pairs", "--limit", "2", "--json"),
+    "evaluate": ("evaluate", *PAIRS, "--json"),
+    "report heads": ("report", "heads", *PAIRS, "--device", "cpu", "--out", "heads.csv", "--json"),
+    "report faithfulness": ("report", "faithfulness", "--checkpoint", "copy", *PAIRS, "--json"),
 }
 
 
 @pytest.fixture
 def folder(tmp_path, pair_files, saved, monkeypatch):
-    (tmp_path / "pairs.tsv").write_text(
-        "The dog is tired.\tLe chien est fatigué.\nThe cat sleeps.\tLe chat dort.\n", "utf-8"
-    )
+    pairs = "The dog is tired.\tLe chien est fatigué.\nThe cat sleeps.\tLe chat dort.\n"
+    (tmp_path / "pairs.tsv").write_text(pairs, "utf-8")
     (tmp_path / "checks").write_text(f'the translation of "{SENTENCE}" is "Le chien est fatigué."\n', "utf-8")
     return tmp_path
 
@@ -130,23 +123,12 @@ def test_keys_of_a_run(trained):
             recorded(f"run {path.relative_to(trained).as_posix()}", keys_of(path))
 
 
-def test_codes_of_edits():
-    from model.edits.kinds import KINDS
-
+def test_edit_codes_and_link_parameters():
     recorded("edit codes", {code for each in KINDS.values() for code in each.EXAMPLES})
-
-
-def test_parameters_of_links():
-    from viz.state.fields import fields
-    from viz.state.view import View
-
     recorded("link parameters", {each.parameter for each in fields(View).values()})
 
 
 def test_keys_of_a_room_and_of_a_talk():
-    from viz.classroom.rooms.room import Room
-    from viz.classroom.talk import Stop, Talk, file_of
-
     recorded("talk", paths(json.loads(file_of(Talk("Masks", (Stop("heads", "layer=2", "Look."),))))))
     room = Room("KX234Z", "seal", "/", 1.0).asks("next", "Which?", ["il", "elle"], [0.6, 0.3], 2.0)
     room = room.votes("a" * 8, 1, "il").reveals("il", 3.0)

@@ -12,46 +12,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-BANNED = frozenset(
-    (
-        "told",
-        "found",
-        "shown",
-        "asked",
-        "kept",
-        "made",
-        "given",
-        "held",
-        "drawn",
-        "taken",
-        "begun",
-        "most",
-        "least",
-        "whole",
-        "at",
-        "beside",
-        "anew",
-        "said",
-    )
-)
+BANNED = frozenset(("told", "found", "shown", "asked", "kept", "made", "given", "held", "drawn", "taken", "begun"))
+BANNED |= {"most", "least", "whole", "at", "beside", "anew", "said"}
 # Folders of pages, whose code is replaced page by page.
-PAGES = frozenset(
-    [
-        "compare",
-        "decoding_steps",
-        "fill",
-        "heads",
-        "inside",
-        "judge",
-        "lessons",
-        "positions",
-        "training",
-        "translate",
-        "variants",
-        "what_if",
-        "why",
-    ]
-)
+PAGES = frozenset(("compare", "decoding_steps", "fill", "heads", "inside", "judge", "lessons", "positions", "training"))
+PAGES |= {"translate", "variants", "what_if", "why"}
 # Folders of model whose names are still to be changed.
 PENDING = frozenset(("io", "text", "edits", "network", "decoding", "inference"))
 KEPT = {"viz/state/view.py": {"asked"}, "viz/state/page_fields.py": {"beside"}}  # fields that links and scripts name

@@ -13,7 +13,7 @@ from pathlib import Path
 from urllib.parse import parse_qs
 
 import pytest
-from playwright.sync_api import Browser, Page, TimeoutError, sync_playwright
+from playwright.sync_api import Browser, ElementHandle, Page, TimeoutError, sync_playwright
 
 from tests.browser.tabs import Tabs
 
@@ -29,6 +29,11 @@ FLAGS = [
 ]
 NAMES = ("chromium", "chromium-browser", "google-chrome")
 TIMEOUT = 180_000  # ms
+FOCUSED = """() => {
+  let node = document.activeElement;
+  while (node?.shadowRoot?.activeElement) node = node.shadowRoot.activeElement;
+  return node;
+}"""
 WATCH = Path(__file__).with_name("watch.js")
 
 
@@ -158,6 +163,11 @@ def translation(page: Page) -> str:
     return page.locator(".timeline .said").inner_text().strip()
 
 
+def focused(page: Page) -> ElementHandle:
+    """Returns the element with the focus, also inside a component."""
+    return page.evaluate_handle(FOCUSED).as_element()
+
+
 def sideways(page: Page) -> int:
     """How many pixels the page is wider than the window, or its content than its part of the window."""
     whole = page.evaluate("() => document.documentElement.scrollWidth - innerWidth")
@@ -170,9 +180,9 @@ def resize(page: Page, width: int, height: int = 800) -> None:
     idle(page)
 
 
-def type_sentence(page: Page, text: str) -> None:
-    """Types into the box and presses Enter."""
-    box = page.get_by_role("textbox", name="Sentence to translate")
+def type_text(page: Page, text: str, name: str = "Sentence to translate") -> None:
+    """Types into a box and presses Enter."""
+    box = page.get_by_role("textbox", name=name)
     box.fill(text)
     box.press("Enter")
     idle(page)

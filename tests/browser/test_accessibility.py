@@ -9,7 +9,7 @@ import pytest
 from axe_playwright_python.base import AXE_SCRIPT
 from PIL import Image
 
-from tests.browser.conftest import go, idle, resize, sideways, switch
+from tests.browser.conftest import focused, go, idle, resize, sideways, switch
 from tests.browser.tabs import SIZE
 
 EDITED = "mode=again&step=11&edits=off_cross.3~block_cross_2-3~block_enc_1-2"
@@ -56,13 +56,7 @@ DONE: dict[str, list[tuple[Callable, str]]] = {
     "why": [(lambda page: page.get_by_role("radio", name="Which reading is true?").click(), "[data-testid=stMain]")],
 }
 # The themes differ in their colours alone: some views are looked at in the dark one.
-DARK = (
-    "translate, beam",
-    "translate, edited",
-    "what if, edited",
-    "inside, lens",
-    "compare, two checkpoints",
-)
+DARK = ("translate, beam", "translate, edited", "what if, edited", "inside, lens", "compare, two checkpoints")
 LIGHT = [name for name in LINKS if name not in DARK]
 GROUPS = [("light", LIGHT[::2]), ("light", LIGHT[1::2]), ("dark", DARK)]  # each in one tab
 
@@ -143,11 +137,6 @@ MOVING = """() => {
   }
   return moving;
 }"""
-DEEPEST = """() => {
-  let at = document.activeElement;
-  while (at?.shadowRoot?.activeElement) at = at.shadowRoot.activeElement;
-  return at;
-}"""
 PLACE = """node => {
   const { x, y, width, height } = node.getBoundingClientRect();
   const name = (node.getAttribute("aria-label") || node.innerText || "").slice(0, 60);
@@ -169,14 +158,14 @@ def test_the_place_of_the_keyboard_is_seen(opened):
     stops, unseen = [], []
     for _ in range(45):
         page.keyboard.press("Tab")
-        node = page.evaluate_handle(DEEPEST).as_element()
+        node = focused(page)
         place = node.evaluate(PLACE)
         if place["tag"] == "BODY":
             break
         stops.append(place["name"])
-        focused = look(page, place)
+        before = look(page, place)
         node.evaluate("node => node.blur()")
-        if (np.abs(focused - look(page, place)).max(axis=2) > 90).sum() < 60:
+        if (np.abs(before - look(page, place)).max(axis=2) > 90).sum() < 60:
             unseen.append(f"{place['tag'].lower()} {place['name']!r}")
         node.evaluate("node => node.focus({ preventScroll: true, focusVisible: true })")
     assert len(stops) > 20

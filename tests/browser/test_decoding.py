@@ -5,12 +5,12 @@ from urllib.parse import quote
 
 from playwright.sync_api import expect
 
-from tests.browser.conftest import idle, query, sent, translation, walk
+from tests.browser.conftest import idle, query, sent, translation, type_text, walk
 
 CAT = "?show=decoding&text=" + quote("The black cat was sleeping on the table because it was tired.")
 BEAM = CAT + "&decode=beam&width=4"
+WORD_BOX = "Or type a word"
 WORD = "Nabuchodonosor"  # in no small vocabulary: several pieces
-MARKUP = "<script>alert(1)</script> <img src=x onerror=alert(1)>"
 
 
 def click(page, selector: str, n: int = 0) -> None:
@@ -43,20 +43,6 @@ def branch(page) -> str:
     other.click()
     idle(page)
     return token
-
-
-def type_word(page, text: str) -> None:
-    box = page.get_by_role("textbox", name="Or type a word")
-    box.fill(text)
-    box.press("Enter")
-    idle(page)
-
-
-def give(page, text: str) -> None:
-    box = page.get_by_role("textbox", name="Your translation")
-    box.fill(text)
-    box.press("Enter")
-    idle(page)
 
 
 def test_a_node_of_the_tree_shows_its_path_at_its_step(visit):
@@ -102,14 +88,14 @@ def test_hovering_and_stepping_mark_the_tree(visit):
 def test_a_typed_word_is_forced_piece_by_piece(visit):
     page = visit(CAT + "&step=2")
     said, link, before = translation(page), page.url, chips(page)
-    box = page.get_by_role("textbox", name="Or type a word")
-    type_word(page, "   ")
+    box = page.get_by_role("textbox", name=WORD_BOX)
+    type_text(page, "   ", WORD_BOX)
     fault = page.locator(".candidates .fault")
     assert fault.inner_text().strip().count(".") == 1 and "empty" in fault.inner_text()
     assert box.input_value() == "   "
     assert fault.bounding_box()["y"] > box.bounding_box()["y"]
     assert (translation(page), page.url) == (said, link)
-    type_word(page, WORD)
+    type_text(page, WORD, WORD_BOX)
     after = chips(page)
     pieces = len(query(page)["branch"].split("-")) - 1
     assert pieces > 1 and "".join(after[2 : 2 + pieces]) == WORD
@@ -120,13 +106,13 @@ def test_a_typed_word_is_forced_piece_by_piece(visit):
 
 
 def test_markup_is_shown_as_text_and_runs_nothing(visit):
-    text = MARKUP
+    text = "<script>alert(1)</script> <img src=x onerror=alert(1)>"
     page = visit(CAT + "&decode=yours")
-    give(page, text)
+    type_text(page, text, "Your translation")
     assert translation(page) == text
     assert text == page.locator(".st-key-own_row input").input_value()
     other = visit(CAT)
-    type_word(other, text)
+    type_text(other, text, WORD_BOX)
     assert translation(other).startswith(text)
     for shown in (page, other):
         shown.keyboard.press("End")  # all of it is known now, and none of it grey
@@ -144,10 +130,7 @@ def test_space_plays_pauses_and_types(visit):
     page.keyboard.press("Space")
     expect(play).to_have_text("Play")
     idle(page)
-    for box in (
-        page.get_by_role("textbox", name="Sentence to translate"),
-        page.get_by_role("textbox", name="Or type a word"),
-    ):
+    for box in (page.get_by_role("textbox", name=name) for name in ("Sentence to translate", WORD_BOX)):
         box.press("End")
         before = box.input_value()
         box.press("Space")

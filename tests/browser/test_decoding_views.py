@@ -3,8 +3,8 @@
 import re
 from urllib.parse import quote
 
-from tests.browser.conftest import go, idle, link, query, resize, sideways, translation
-from tests.browser.test_decoding import BEAM, CAT, branch, chips, click, give, rows, step, titles
+from tests.browser.conftest import focused, go, idle, link, query, resize, sideways, translation, type_text
+from tests.browser.test_decoding import BEAM, CAT, branch, chips, click, rows, step, titles
 
 TWO = "?show=decoding&text=" + quote("The old man reads a newspaper in the kitchen every morning. It is cold.")
 PAGE_TEXT = """() => {
@@ -20,17 +20,12 @@ PAGE_TEXT = """() => {
   walk(document.body);
   return found.join(" ");
 }"""
-FOCUS = """() => {
-  let at = document.activeElement;
-  while (at?.shadowRoot?.activeElement) at = at.shadowRoot.activeElement;
-  return [at.className, at.getAttribute("aria-label") || ""];
-}"""
 
 
 def prefer_yours(page) -> None:
     page.get_by_role("radio", name="Yours").click()
     idle(page)
-    give(page, "Le chat noir dormait.")
+    type_text(page, "Le chat noir dormait.", "Your translation")
 
 
 def reveal(page) -> None:
@@ -119,10 +114,10 @@ def test_no_future_token_is_on_the_page_before_a_guess(visit):
 def test_arrows_move_within_the_tree_and_leave_the_step(visit):
     page = visit(BEAM + "&step=3")
     page.locator(".node.on").last.focus()
-    names = [page.evaluate(FOCUS)[1]]
+    names = [focused(page).get_attribute("aria-label")]
     for key in ("ArrowLeft", "ArrowLeft", "ArrowRight", "ArrowDown", "ArrowUp"):
         page.keyboard.press(key)
-        names.append(page.evaluate(FOCUS)[1])
+        names.append(focused(page).get_attribute("aria-label"))
     at = [int(re.match(r"Step (\d+),", name).group(1)) for name in names]
     assert [here - at[0] for here in at] == [0, -1, -2, -1, -1, -1]
     assert names[4] != names[3] == names[5]

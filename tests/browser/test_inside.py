@@ -6,7 +6,7 @@ import pytest
 
 from model.inference.request import Request
 from model.trace import Site
-from tests.browser.conftest import idle, query, resize, sent, walk
+from tests.browser.conftest import focused, idle, query, resize, sent, walk
 from viz import computations
 from viz.state.view import FIRST_SENTENCE
 
@@ -28,6 +28,10 @@ def at(page) -> int:
     return int(page.locator(".stage .count").inner_text().split()[0])
 
 
+def focus(page) -> str:
+    return focused(page).evaluate("node => `${node.tagName.toLowerCase()}.${node.className}`")
+
+
 def title(page) -> str:
     return page.locator(".stage h2").inner_text()
 
@@ -45,7 +49,7 @@ def opened(visit):
     return lambda link="", **options: visit("inside" + link, ready=READY, **options)
 
 
-def test_walking_sends_one_event_at_rest(opened):
+def test_a_walk_is_one_event_and_one_step_back(opened):
     page = opened()
     before, first = sent(page), title(page)
     made, pauses = walk(page, *["ArrowRight"] * 3, "ArrowLeft", "End", "Home", *["ArrowRight"] * 3)
@@ -53,6 +57,12 @@ def test_walking_sends_one_event_at_rest(opened):
     assert made <= pauses
     idle(page)
     assert 1 <= sent(page) - before <= 1 + pauses
+    assert query(page)["stage"] == "4" and at(page) == 4
+    page.keyboard.press("ArrowRight")
+    idle(page)
+    assert query(page)["stage"] == "5"
+    page.go_back()
+    idle(page)
     assert query(page)["stage"] == "4" and at(page) == 4
 
 
@@ -78,31 +88,12 @@ def test_a_slow_server_never_takes_a_move_back(opened):
         assert query(page)["stage"] == str(start + 1)
 
 
-def test_the_back_button_restores_the_stage(opened):
-    page, links = opened(), []
-    for _ in range(3):
-        page.keyboard.press("ArrowRight")
-        idle(page)
-        links.append(query(page).get("stage", "1"))
-    assert links == ["2", "3", "4"]
-    page.go_back()
-    idle(page)
-    assert str(at(page)) == query(page).get("stage", "1")
-
-
-FOCUSED = """() => {
-  let node = document.activeElement;
-  while (node?.shadowRoot?.activeElement) node = node.shadowRoot.activeElement;
-  return `${node.tagName.toLowerCase()}.${node.className}`;
-}"""
-
-
 def test_the_keyboard_alone_works_everything(opened):
     page = opened("?kind=decoder&stage=11")
     page.locator(".chip").first.focus()
     met = []
     for _ in range(60):
-        met.append(page.evaluate(FOCUSED))
+        met.append(focus(page))
         page.keyboard.press("Tab")
     for part in ("button.chip", "input.range", "button.", "button.walk", "div.code", "canvas.", "button.next"):
         assert part in met, (part, met)
@@ -112,16 +103,16 @@ def test_the_keyboard_alone_works_everything(opened):
     page.keyboard.press("Enter")
     idle(page)
     assert at(page) == 3 == int(query(page)["stage"])
-    assert page.evaluate(FOCUSED) == "button."  # the place is kept
+    assert focus(page) == "button."  # the place is kept
     page.keyboard.press("ArrowRight")
     assert at(page) == 4
     page.get_by_role("button", name="Next stage").focus()
     page.keyboard.press("Space")
-    assert at(page) == 5 and page.evaluate(FOCUSED) == "button.walk"
+    assert at(page) == 5 and focus(page) == "button.walk"
     page.locator(".chip").nth(2).focus()
     page.keyboard.press("Enter")
     idle(page)
-    assert query(page)["step"] == "3" and page.evaluate(FOCUSED) == "button.chip"
+    assert query(page)["step"] == "3" and focus(page) == "button.chip"
 
 
 def test_cells_are_read_with_the_arrow_keys(opened):

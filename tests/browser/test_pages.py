@@ -112,27 +112,6 @@ def test_a_training_is_played_without_the_server(visit):
     assert (player.get_attribute("data-step"), query(page)["trained"]) == ("0", "0")
 
 
-def table(page) -> str:
-    """The picture of the table, as it is drawn."""
-    return page.locator(".st-key-pe_grid .heatmaplayer image").first.get_attribute("href")
-
-
-def test_a_slider_moves_by_keys(visit):
-    page = visit("positions", ready=".st-key-pe_grid .heatmaplayer image")
-    before, said = table(page), page.locator(".st-key-pe_grid .lab-note").nth(4).inner_text()
-    page.get_by_role("slider", name="Shift k").focus()
-    page.keyboard.press("ArrowRight")
-    page.keyboard.press("ArrowRight")
-    idle(page)
-    assert query(page)["pe_k"] == "3"
-    assert page.locator(".st-key-pe_grid .lab-note").nth(4).inner_text() != said
-    page.get_by_role("slider", name="Positions").focus()
-    page.keyboard.press("ArrowRight")
-    idle(page)
-    assert query(page)["pe_n"] == "128"
-    assert table(page) != before
-
-
 FILE = "attention-en-fr-cross-l3-h2-step1-the-red-fox-sleeps"
 
 

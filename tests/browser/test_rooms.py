@@ -9,6 +9,7 @@ from playwright.sync_api import FrameLocator, Page, expect
 from tests.browser.conftest import TIMEOUT, idle, query, walk
 
 FRONT = ".stage iframe:not(.behind)"
+PHONE = {"viewport": {"width": 390, "height": 844}, "has_touch": True}
 HOSTILE = "<img src=x onerror=alert(1)>"
 FORGED = """() => { // a document hears the page around it, not what somebody else says in its words
   postMessage({ lab: "show", n: 1, page: "", query: { step: "3" }, pointer: "" }, "*");
@@ -35,17 +36,23 @@ class Lecturer:
 
 
 @pytest.fixture
-def phone(browser):
-    """A phone, and what it has asked for; fails on an error of its scripts."""
-    context = browser.new_context(viewport={"width": 390, "height": 844}, has_touch=True)
-    context.set_default_timeout(TIMEOUT)
-    page, wrong, asked = context.new_page(), [], []
-    page.on("pageerror", lambda error: wrong.append(str(error)))
-    page.on("dialog", lambda dialog: wrong.append(dialog.message))
-    page.on("request", lambda request: asked.append(request.url))
+def opened(browser):
+    """Opens a page in a browser of its own; fails on an error of a script there, and on a dialog."""
+    contexts, wrong = [], []
+
+    def page_of(address: str, **how) -> Page:
+        contexts.append(browser.new_context(**how))
+        contexts[-1].set_default_timeout(TIMEOUT)
+        page = contexts[-1].new_page()
+        page.on("pageerror", lambda error: wrong.append(str(error)))
+        page.on("dialog", lambda dialog: wrong.append(dialog.message))
+        page.goto(address)
+        return page
+
     expect.set_options(timeout=TIMEOUT)
-    yield page, asked
-    context.close()
+    yield page_of
+    for context in contexts:
+        context.close()
     assert wrong == []
 
 
@@ -55,13 +62,8 @@ def at_step(document: FrameLocator, step: int) -> None:
 
 def bets(page: Page, lecturer: Lecturer, document: FrameLocator) -> None:
     """A question, a bet, another one, the answer, and back to the page."""
-    asked = {
-        "kind": "next",
-        "text": f"What comes next? {HOSTILE}",
-        "options": ["il", "elle", HOSTILE],
-        "model": [0.7, 0.2, 0.1],
-    }
-    lecturer.does("ask", **asked)
+    options = ["il", "elle", HOSTILE]
+    lecturer.does("ask", kind="next", text=f"What comes next? {HOSTILE}", options=options, model=[0.7, 0.2, 0.1])
     card = page.get_by_role("region", name="Your bet")
     expect(card.get_by_role("heading")).to_have_text("What comes next?")
     expect(card).to_contain_text(HOSTILE)
@@ -81,8 +83,9 @@ def bets(page: Page, lecturer: Lecturer, document: FrameLocator) -> None:
     at_step(document, 6)
 
 
-def test_a_phone_follows_bets_and_comes_back(lab, phone):
-    page, asked = phone
+def test_a_phone_follows_bets_and_comes_back(lab, opened):
+    page, asked = opened("about:blank", **PHONE), []
+    page.on("request", lambda request: asked.append(request.url))
     lecturer = Lecturer(lab, "/?step=2")
     page.goto(f"{lab}/follow")
     page.get_by_label("The code on the screen").fill("kx 234")
@@ -134,30 +137,6 @@ def until(page: Page, code: str, holds: str) -> None:
     page.wait_for_function(HOLDS, arg=[code, holds])
 
 
-@pytest.fixture
-def opened(browser):
-    """Opens a page in a browser of its own; fails on an error of a script there."""
-    contexts, wrong = [], []
-
-    def page_of(address: str, **how) -> Page:
-        contexts.append(browser.new_context(**how))
-        contexts[-1].set_default_timeout(TIMEOUT)
-        page = contexts[-1].new_page()
-        page.on("pageerror", lambda error: wrong.append(str(error)))
-        page.goto(address)
-        return page
-
-    expect.set_options(timeout=TIMEOUT)
-    yield page_of
-    for context in contexts:
-        context.close()
-    assert wrong == []
-
-
-def follower_at(page: Page, step: int) -> None:
-    page.frame_locator(FRONT).locator(f'.timeline[data-step="{step}"]').wait_for()
-
-
 def test_a_room_follows_and_bets(lab, visit, opened):
     page = visit("?lecture=on&text=The+dog+sleeps.")
     page.get_by_role("button", name="Present").press("Enter")
@@ -167,17 +146,17 @@ def test_a_room_follows_and_bets(lab, visit, opened):
     page.keyboard.press("Escape")
     idle(page)
     assert page.locator(".room-sign").inner_text() == f"{code[:3]} {code[3:]}"
-    phone = opened(f"{lab}/follow/{code}", viewport={"width": 390, "height": 844}, has_touch=True)
+    phone = opened(f"{lab}/follow/{code}", **PHONE)
     laptop = opened(f"{lab}/follow/{code}")
     for follower in (phone, laptop):
-        follower_at(follower, 1)
+        at_step(follower.frame_locator(FRONT), 1)
     expect(page.locator(".room-sign")).to_contain_text("2 follow")
     made, pauses = walk(page, "ArrowRight", "ArrowRight", "ArrowRight", "ArrowLeft")
     assert made <= pauses  # the room hears of steps of which the page's own server does not
     until(page, code, "room.address === '/?text=The+dog+sleeps.&step=3'")
     idle(page)
     for follower in (phone, laptop):
-        follower_at(follower, 3)
+        at_step(follower.frame_locator(FRONT), 3)
     laptop.get_by_role("link", name="Explore on my own").click()
     laptop.get_by_role("link", name="Back to the lecture").wait_for()
     expect(page.locator(".room-sign")).to_contain_text("1 follow")
@@ -211,7 +190,7 @@ def test_a_room_follows_and_bets(lab, visit, opened):
     until(page, code, f"room.question.answer === '{answer}' && room.score.people === 1")
     expect(phone.get_by_role("region", name="Your bet")).to_contain_text("You were right.")
     laptop.get_by_role("link", name="Back to the lecture").click()
-    follower_at(laptop, 4)
+    at_step(laptop.frame_locator(FRONT), 4)
 
     page.reload()
     page.locator(".lab-bet.shown").wait_for()  # the browser holds room and question
@@ -219,7 +198,7 @@ def test_a_room_follows_and_bets(lab, visit, opened):
     page.keyboard.press("Escape")
     until(page, code, "room.question === null")
     for follower in (phone, laptop):
-        follower_at(follower, 4)
+        at_step(follower.frame_locator(FRONT), 4)
     idle(page)
     assert "guess" not in query(page) and page.locator(".lab-bet").count() == 0
     page.keyboard.press("j")

@@ -9,7 +9,7 @@ from playwright.sync_api import Browser, expect
 
 from model import checkpoint as checkpoints
 from model.text.tokenizer import Tokenizer
-from tests.browser.conftest import TIMEOUT, WATCH, free_port, idle, query, start_server, stop, translation, type_sentence
+from tests.browser.conftest import TIMEOUT, WATCH, free_port, idle, query, start_server, stop, translation, type_text
 from tests.browser.tabs import LIGHT
 from tests.support import tiny
 from viz.pages import unknown_address
@@ -69,7 +69,7 @@ def test_typed_text_survives_a_restart_of_the_server(browser: Browser):
         page.goto(url)
         page.locator(".timeline .said").first.wait_for(state="attached")
         idle(page)
-        type_sentence(page, "Nine owls sleep.")
+        type_text(page, "Nine owls sleep.")
         before, box = translation(page), page.get_by_role("textbox", name="Sentence to translate")
         box.press("End")
         box.press_sequentially(" They")  # not sent

@@ -6,7 +6,7 @@ from urllib.parse import quote, urlsplit
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.conftest import idle, query, resize, sent, sideways, switch, translation, type_sentence, walk
+from tests.browser.conftest import idle, query, resize, sent, sideways, switch, translation, type_text, walk
 
 DOUBTFUL = (
     "Yesterday evening my sister and her two children walked through the old town to the station because they wanted to "
@@ -95,7 +95,7 @@ def test_the_player_stands_still_whatever_there_is_to_say(visit):
     look("faults of the link, and a target that is given")
     assert page.locator(".lab-note.warn").count() == 2 and page.get_by_text("The target is given.").count() == 1
     page.get_by_role("button", name="Let the model translate").click()
-    type_sentence(page, DOUBTFUL)
+    type_text(page, DOUBTFUL)
     look("warnings. ")
     verdict = page.locator(".verdict.some")
     assert re.match(r"\d warnings\. \d+% of .* were bad \(all: \d+%\)\.$", verdict.inner_text())

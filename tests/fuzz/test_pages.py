@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from streamlit.proto.WidgetStates_pb2 import WidgetState, WidgetStates
 
 from tests.support import strategies
+from tests.support.link_examples import GOOD
 from tests.support.viz_helpers import Lab, address
 from viz import pages
 from viz.state import links
@@ -37,18 +38,11 @@ KNOWN = {  # texts that mean something to a parameter, beside numbers and words 
     "edits": (*EDITS, "~".join(EDITS), "~".join(EDITS * 40)),
     "checkpoint": words("en-fr en-fr-learned en-fr-peek nothere my(model)"),
     "decode": words("beam sample greedy yours"),
-    "scheme": words("learned rotary sinusoidal"),
     "part": words("stages writers map scale length lens tokens embeddings"),
     "show": words("attention mask decoding"),
     "kind": words("encoder decoder cross"),
-    "measure": words("rollout contribution"),
-    "order": words("similarity entropy"),
-    "find": words("cross_3_2 encoder_1_9"),
-    "rows": words("training shifted"),
-    "lesson": words("cell nothing"),
 }
-KNOWN |= {key: ["off"] for key in ("causal", "padmask")} | {"mode": ["again"], "head": ["mean"], "guess": ["first"]}
-KNOWN |= {"words": ["merged"], "sites": ["all"], "average": ["layers"], "try": ["order", "nothing"]}
+KNOWN = {name: [text] for name, text in GOOD.items()} | KNOWN
 ODD = ("", "-1", "nan", "inf", "1e9", "0.5", "9" * 5000, "None", "../..", "a" * 7000, "\x00", "٣", "{}", "~", "-", "_")
 COUNTS = (0, 1, 2, 3, 4, 7, 8, 16, 64, 512, 999)
 LISTS = st.lists(st.lists(st.integers(0, 9000).map(str), min_size=1, max_size=126).map("-".join), min_size=1, max_size=20)

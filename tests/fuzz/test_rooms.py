@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 from typing import Any
 
@@ -10,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support import strategies
-from tests.support.room_helpers import run
+from tests.support.room_helpers import exchange, run
 from viz.classroom.rooms.documents import Documents
 from viz.classroom.rooms.room import LETTERS
 from viz.classroom.rooms.routes import Rooms
@@ -52,25 +51,6 @@ class Silent(Documents):
         raise ValueError(f"{await address():.1} is shown.")
 
 
-async def answer(app: Any, method: str, path: str, headers: list, body: bytes) -> tuple[int, str]:
-    """Returns status and text of a request; a stream ends after its first event."""
-    waiting, sent, left = [{"type": "http.request", "body": body}], [], asyncio.Event()
-
-    async def receive():
-        if not waiting:
-            await left.wait()
-        return waiting.pop() if waiting else {"type": "http.disconnect"}
-
-    async def send(message):
-        sent.append(message)
-        if message["type"] == "http.response.body":
-            left.set()
-
-    scope = {"type": "http", "scheme": "http", "method": method, "path": path, "headers": headers, "query_string": b""}
-    await app(scope | {"client": ("10.0.0.1", 1), "root_path": ""}, receive, send)
-    return sent[0]["status"], b"".join(message.get("body", b"") for message in sent).decode()
-
-
 @strategies.few(60)
 @given(requests=st.lists(request, min_size=1, max_size=8))
 def test_any_request_is_answered_or_refused(requests):
@@ -86,7 +66,8 @@ def test_any_request_is_answered_or_refused(requests):
             headers = [(b"host", b"lab:1"), (b"content-type", each["kind"])]
             headers += [(b"authorization", f"Bearer {key}".encode())] if key is not None else []
             path = f"/rooms/{code}{each['part']}" if code or each["part"] else "/rooms"
-            status, text = await answer(made.router, each["method"], path, headers, each["body"])
+            messages = await exchange(made.router, each["method"], path, headers, each["body"])
+            status, text = messages[0]["status"], b"".join(message.get("body", b"") for message in messages).decode()
             assert status in STATUSES, status
             if status >= 400 and each["method"] != "HEAD":
                 assert text and len(text) < 1200 and "\n" not in text and "Traceback" not in text, text

@@ -75,18 +75,8 @@ def test_sentences_of_a_text_contain_all_of_it(text, language):
 NUMBERS = ("0", "1", "2", "3", "-1", "0.5", "nan", "inf", "-inf", "1e400", "9" * 25, "9" * 5000, "1e-320", "", " ", "a\nb")
 WORDS = (*NUMBERS, "x", "<b>", "\0", "\udcff", "..", "/", "/dev/null", "a,b", "a,b,c", "-", "--", "=", "yes", "x" * 9000)
 DECODING = ("--beam", "--alpha", "--temperature", "--top-k", "--top-p", "--seed", "--strategy", "--device")
-TRAINING = (
-    "--epochs",
-    "--batch-tokens",
-    "--learning-rate",
-    "--warmup",
-    "--clip",
-    "--seed",
-    "--average",
-    "--window",
-    "--heads",
-)
-TRAINING += ("--d-model", "--d-ff", "--dropout", "--norm-eps", "--vocab-size", "--max-minutes", "--languages")
+TRAINING = ("--epochs", "--batch-tokens", "--learning-rate", "--warmup", "--clip", "--seed", "--average", "--window")
+TRAINING += ("--heads", "--d-model", "--d-ff", "--dropout", "--norm-eps", "--vocab-size", "--max-minutes", "--languages")
 SMALL = ("--d-model", "8", "--d-ff", "8", "--heads", "2", "--encoder-layers", "1", "--decoder-layers", "1", "--epochs", "1")
 
 
@@ -116,24 +106,13 @@ def options(names: tuple[str, ...]) -> st.SearchStrategy[list[str]]:
     typed=strategies.texts(),
 )
 def test_any_command_line_ends_with_0_or_2_and_one_line(place, command, decoding, training, words, typed):
-    own, data = ["--checkpoint", str(place / "made")], str(place / "pairs.tsv")
+    own, pairs = ["--checkpoint", str(place / "made")], str(place / "pairs.tsv")
+    data = ["--data", pairs]
     with tempfile.TemporaryDirectory() as out:
         lines = {
             "translate": ["translate", *words[:1], *own, "--device", "cpu", *decoding],
-            "evaluate": ["evaluate", "--data", data, *own, "--limit", words[0], *decoding],
-            "train": [
-                "train",
-                "--data",
-                data,
-                "--dev",
-                data,
-                "--out",
-                f"{out}/run",
-                *SMALL,
-                "--max-minutes",
-                "0",
-                *training,
-            ],
+            "evaluate": ["evaluate", *data, *own, "--limit", words[0], *decoding],
+            "train": ["train", *data, "--dev", pairs, "--out", f"{out}/run", *SMALL, "--max-minutes", "0", *training],
             "other": words,
         }
         said, told = io.StringIO(), io.StringIO()

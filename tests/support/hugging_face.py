@@ -20,30 +20,11 @@ PIECES = ("[PAD]", "[unused0]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *LETTERS, *
 MERGES = (("t", "h"), ("th", "e"), ("Ġ", "r"), ("Ġr", "e"), ("Ġre", "d"), ("Ġ", "f"), ("o", "x"))
 END = "<|endoftext|>"
 TEXTS = {"bert": "The red fox ___ a lamp.", "gpt2": "the red fox"}
-BERT = {
-    "model_type": "bert",
-    "vocab_size": len(PIECES),
-    "hidden_size": 32,
-    "num_hidden_layers": 2,
-    "num_attention_heads": 4,
-    "intermediate_size": 48,
-    "hidden_act": "gelu",
-    "max_position_embeddings": 40,
-    "type_vocab_size": 2,
-    "layer_norm_eps": 1e-12,
-    "pad_token_id": 0,
-}
-GPT2 = {
-    "model_type": "gpt2",
-    "vocab_size": 0,  # of the vocabulary below
-    "n_embd": 32,
-    "n_layer": 2,
-    "n_head": 4,
-    "n_inner": None,
-    "n_positions": 160,
-    "activation_function": "gelu_new",
-    "layer_norm_epsilon": 1e-5,
-}
+BERT = {"model_type": "bert", "vocab_size": len(PIECES), "hidden_size": 32, "num_hidden_layers": 2}
+BERT |= {"num_attention_heads": 4, "intermediate_size": 48, "hidden_act": "gelu", "max_position_embeddings": 40}
+BERT |= {"type_vocab_size": 2, "layer_norm_eps": 1e-12, "pad_token_id": 0}
+GPT2 = {"model_type": "gpt2", "vocab_size": 0, "n_embd": 32, "n_layer": 2, "n_head": 4, "n_inner": None}
+GPT2 |= {"n_positions": 160, "activation_function": "gelu_new", "layer_norm_epsilon": 1e-5}
 
 
 def byte_vocabulary() -> dict[str, int]:

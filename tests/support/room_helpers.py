@@ -19,27 +19,31 @@ def run(coroutine):
         return executor.submit(lambda: asyncio.run(coroutine)).result()
 
 
-async def respond(app, path, content=None, secret=None, who="10.0.0.1", kind="application/json", more=(), host=b"lab:1"):
-    """Returns status, headers and body of one request."""
-    messages = []
-    body = [{"type": "http.request", "body": b"" if content is None else json.dumps(content).encode()}]
-    own = [(b"authorization", f"Bearer {secret}".encode())] if secret else []
-    headers = [(b"content-type", kind.encode()), (b"host", host), *own, *more]
-    scope = {
-        "type": "http",
-        "scheme": "http",
-        "method": "POST" if content is not None else "GET",
-        "path": path,
-        "headers": headers,
-    }
+async def exchange(app, method, path, headers, body, who="10.0.0.1"):
+    """Returns the messages of one response; a stream ends after its first event."""
+    waiting, messages, left = [{"type": "http.request", "body": body}], [], asyncio.Event()
 
     async def receive():
-        return body.pop() if body else {"type": "http.disconnect"}
+        if not waiting:
+            await left.wait()
+        return waiting.pop() if waiting else {"type": "http.disconnect"}
 
     async def send(message):
         messages.append(message)
+        if message["type"] == "http.response.body":
+            left.set()
 
-    await app(scope | {"query_string": b"", "client": (who, 1), "root_path": ""}, receive, send)
+    scope = {"type": "http", "scheme": "http", "method": method, "path": path, "headers": headers, "query_string": b""}
+    await app(scope | {"client": (who, 1), "root_path": ""}, receive, send)
+    return messages
+
+
+async def respond(app, path, content=None, secret=None, who="10.0.0.1", kind="application/json", more=(), host=b"lab:1"):
+    """Returns status, headers and body of one request."""
+    method, body = ("GET", b"") if content is None else ("POST", json.dumps(content).encode())
+    own = [(b"authorization", f"Bearer {secret}".encode())] if secret else []
+    headers = [(b"content-type", kind.encode()), (b"host", host), *own, *more]
+    messages = await exchange(app, method, path, headers, body, who)
     response_headers = {name.decode(): value.decode() for name, value in messages[0]["headers"]}
     return messages[0]["status"], response_headers, b"".join(message.get("body", b"") for message in messages)
 

@@ -33,26 +33,12 @@ _NOUNS = {"fox": "varun", "lamp": "lumel", "boat": "nefa", "king": "roda"}
 _VERBS = {"sees": "mira", "takes": "prenda", "paints": "pinte", "finds": "truva"}
 _ADJECTIVES = {"red": "roji", "old": "vechu"}
 # What models have that are brought in from other programs.
-MARIAN = {
-    "norm_first": False,
-    "final_norm": False,
-    "activation": "silu",
-    "positions": "sinusoidal-halves",
-    "output_bias": True,
-}
+MARIAN = {"norm_first": False, "final_norm": False, "activation": "silu", "positions": "sinusoidal-halves"}
+MARIAN |= {"output_bias": True}
 UNSCALED = {"activation": "gelu_tanh", "embedding_scale": False, "output_bias": True}
 MODERN = {"norm": "rmsnorm", "activation": "swiglu", "positions": "rotary"}
-NORMS: list[dict] = [  # what a walk back through the norms has to know
-    {},
-    {"norm_first": False},
-    {"final_norm": False},
-    {"norm_first": False, "final_norm": False},
-    {"norm": "rmsnorm"},
-    MODERN | {"norm_first": False},
-    MODERN,
-    MARIAN,
-    UNSCALED,
-]
+NORMS: list[dict] = [{}, {"norm_first": False}, {"final_norm": False}, {"norm_first": False, "final_norm": False}]
+NORMS += [{"norm": "rmsnorm"}, MODERN | {"norm_first": False}, MODERN, MARIAN, UNSCALED]
 
 
 def _pairs() -> list[tuple[str, str]]:
@@ -73,15 +59,8 @@ ODD_PAIRS = [("It's the queen's café.", "C'est là qu'il a vu l'étoile."), ("D
 
 # How the language is learned in a second: options of a model, and of its training.
 MODEL = {"d_model": 32, "heads": 2, "encoder_layers": 1, "decoder_layers": 1, "d_ff": 64, "dropout": 0.0}
-TRAINING = {
-    "vocab_size": 320,
-    "epochs": 40,
-    "batch_tokens": 160,
-    "learning_rate": 0.01,
-    "warmup": 20,
-    "validate_every": 50,
-    "precision": "float32",
-}
+TRAINING = {"vocab_size": 320, "epochs": 40, "batch_tokens": 160, "learning_rate": 0.01, "warmup": 20}
+TRAINING |= {"validate_every": 50, "precision": "float32"}
 
 
 def options(**values: Any) -> list[str]:

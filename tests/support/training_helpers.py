@@ -16,17 +16,9 @@ from tests.support import tiny
 
 SMALL = tiny.MODEL | {"d_model": 8, "d_ff": 8, "dropout": 0.2, "attention_dropout": 0.1}
 BRIEF = tiny.TRAINING | {"epochs": 2, "batch_tokens": 300, "validate_every": 3}
-BRIEF_VARIANT = {  # of a plan of variants, whose runs are over as soon
-    "d_model": 16,
-    "encoder_layers": 1,
-    "decoder_layers": 1,
-    "d_ff": 16,
-    "vocab_size": 300,
-    "epochs": 1,
-    "first_target_epochs": 0,
-    "batch_tokens": 400,
-    "warmup": 2,
-}
+# of a plan of variants, whose runs are over as soon
+BRIEF_VARIANT = {"d_model": 16, "encoder_layers": 1, "decoder_layers": 1, "d_ff": 16, "vocab_size": 300, "epochs": 1}
+BRIEF_VARIANT |= {"first_target_epochs": 0, "batch_tokens": 400, "warmup": 2}
 
 
 def make(

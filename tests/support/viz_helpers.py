@@ -35,6 +35,11 @@ _PLOTLY_ENTITIES = {"mu": "μ", "amp": "&", "lt": "<", "gt": ">", "nbsp": "\xa0"
 _DIGITS = str.maketrans("⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "-0123456789")
 
 
+def _data(name: str) -> property:
+    """Returns a property of `Lab`: the data of a component, or None."""
+    return property(lambda lab: lab._mounted(name))
+
+
 class Lab:
     """One visitor who opens a link, types, clicks and reads the page. An exception in a run fails the test."""
 
@@ -150,18 +155,16 @@ class Lab:
     def warnings(self) -> list[str]:
         return self.sentences("lab-note warn")
 
+    timeline, switchboard = _data("timeline"), _data("switchboard")
+    stages, writers, tokens = _data(".stages"), _data(".writers"), _data(".tokens")
+    sum, side_by_side = _data(".sum"), _data(".side_by_side")
+
     @property
     def all_heads(self) -> dict[str, Any] | None:
         """Data of the view of all heads with its thumbnails, or None."""
         data, thumbnails = self._mounted(".all_heads"), self._mounted(".thumbnails")
         assert (data or {}).get("grids") == (thumbnails or {}).get("id")
         return data and {**data, "grids": thumbnails["grids"]}
-
-    # Data of components, or None.
-    timeline, switchboard, stages, writers, tokens, sum, side_by_side = (
-        property(lambda lab, name=name: lab._mounted(name))
-        for name in ("timeline", "switchboard", ".stages", ".writers", ".tokens", ".sum", ".side_by_side")
-    )
 
     def _mounted(self, name: str, key: str = "") -> dict[str, Any] | None:
         mounted = [c for c in self.app_test.get("bidi_component") if c.proto.component_name.endswith(name)]
