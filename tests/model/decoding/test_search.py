@@ -4,12 +4,10 @@ import pytest
 import torch
 
 from model.config import END, MAX_TOKENS, PAD, START
-from model.decoding import search
 from model.decoding.hypotheses import Hypothesis
 from model.decoding.search import choose, greedy
 from model.edits.intervention import BASELINE, Intervention
 from model.network import masks
-from model.network.context import Cache
 from tests.support import tiny
 
 UNCAUSAL = Intervention(causal_mask=False)
@@ -36,31 +34,6 @@ def by_hand(model, source: torch.Tensor, edit: Intervention, limit: int) -> list
     return chosen
 
 
-@KINDS
-def test_cached_equals_uncached(changes):
-    tokens = set()
-    for seed in range(6):
-        model, source = tiny.lively(seed, **changes), tiny.padded([6, 4, 1], 6, seed=seed)
-        cached, uncached = greedy(model, source, limit=12), greedy(model, source, limit=12, use_cache=False)
-        same(cached, uncached)
-        tokens |= {token for h in cached for token in h.ids}
-    assert len(tokens) > 10  # something happened
-
-
-@KINDS
-def test_greedy_is_the_argmax_of_teacher_forcing(changes):
-    for seed in range(4):
-        model, source = tiny.lively(seed, **changes), tiny.ids(1, 5, seed=seed)
-        (found,) = greedy(model, source, limit=12)
-        target = torch.tensor([[START, *found.ids[:-1]]])
-        log_probs = model(source, target, masks.build(model.config, source, target))[0].log_softmax(-1)
-        allowed = log_probs.clone()
-        allowed[:, [PAD, START]] = -torch.inf
-        assert allowed.argmax(-1).tolist() == list(found.ids)
-        chosen = log_probs[torch.arange(len(found.ids)), list(found.ids)].tolist()
-        assert found.log_probs == pytest.approx(chosen, abs=1e-5)
-
-
 @pytest.mark.parametrize("edit", [BASELINE, UNCAUSAL, UNPADDED])
 def test_greedy_equals_recomputation_by_hand(edit):
     for seed in range(4):
@@ -77,14 +50,6 @@ def test_a_batch_with_padding_equals_single_sentences(edit):
         together = greedy(model, source, [edit], limit=10)
         alone = [greedy(model, source[i : i + 1, :n], [edit], limit=10)[0] for i, n in enumerate(lengths)]
         same(together, alone)
-
-
-@pytest.mark.parametrize(("edits", "cached"), [([BASELINE], True), ([UNPADDED], True), ([UNCAUSAL], False)])
-def test_only_a_causal_model_keeps_a_cache(monkeypatch, edits, cached):
-    model, made = tiny.lively(), []
-    monkeypatch.setattr(search, "Cache", lambda: made.append(True) or Cache())
-    greedy(model, tiny.ids(1, 4), edits, limit=3)
-    assert bool(made) == cached
 
 
 def test_the_limit_stops_and_is_told():

@@ -147,15 +147,9 @@ def transformer_difference(variant: dict, source_length: int, target_length: int
 
 
 @each_variant
-@each_length
-def test_transformer_equals_torch(variant, length):
-    assert transformer_difference(variant, length, length) < EXACT
-
-
-@each_variant
-@pytest.mark.parametrize(("source_length", "target_length"), [(1, 16), (16, 1), (7, 33)])
+@pytest.mark.parametrize(("source_length", "target_length"), [(1, 16), (16, 1), (7, 33), (64, 64)])
 @pytest.mark.parametrize("final_norm", [True, False])
-def test_transformer_of_other_lengths_equals_torch(variant, source_length, target_length, final_norm):
+def test_transformer_equals_torch(variant, source_length, target_length, final_norm):
     assert transformer_difference(variant, source_length, target_length, final_norm) < EXACT
 
 
