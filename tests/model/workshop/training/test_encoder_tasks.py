@@ -161,7 +161,8 @@ def test_it_begins_with_a_model_that_fills_in(files, tmp_path, tokenizer):
     run = judging_words(files, tmp_path / "run", "--init", str(tmp_path / "first"), epochs=1)
     assert main([*run, "--learning-rate", "1e-9"]) == 0
     lab = checkpoints.load(str(tmp_path / "run" / "checkpoint"))
-    assert lab.config.classes == ("brush", "eyes", "hands") and not lab.config.follows and not lab.config.output_transform
+    assert lab.config.classes == ("brush", "eyes", "hands")
+    assert not lab.config.follows and not lab.config.output_transform
     old, new = (dict(each.model.named_parameters()) for each in (checkpoints.load(str(tmp_path / "first")), lab))
     kept = set(old) & set(new)
     assert "pooler.dense.weight" in kept and "encoder.1.self_attention.query.weight" in kept

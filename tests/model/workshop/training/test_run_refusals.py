@@ -173,11 +173,8 @@ def test_a_run_can_begin_with_the_weights_of_another(trained, tmp_path, pair_fil
 
 def test_other_settings_and_data_are_refused(tmp_path, pair_files):
     make(tmp_path, pair_files)
-    for model, changes, part in (
-        ({}, {"epochs": 3}, "training"),
-        ({}, {"seed": 9}, "training"),
-        ({"d_ff": 16}, {}, "model"),
-    ):
+    others = (({}, {"epochs": 3}, "training"), ({}, {"seed": 9}, "training"), ({"d_ff": 16}, {}, "model"))
+    for model, changes, part in others:
         told = rf"holds a run with other settings \({part}: .*use the same settings to resume"
         with pytest.raises(TrainingError, match=told):
             make(tmp_path, pair_files, SMALL | model, **changes)
