@@ -17,8 +17,6 @@ from model.trace import KINDS, Site
 from model.workshop.corpus.probes import read_probes
 from model.workshop.training import snapshots
 
-SENTENCES = ["My brother is afraid of our old cat.", "Where is the big blue book?", "I don't know, but she does.", "Thanks!"]
-
 
 def test_it_is_whole(shipped):
     assert shipped.name == "en-fr"
@@ -39,14 +37,6 @@ def test_it_speaks_french(shipped, text, expected):
     assert expected in found.translation
     assert found.hypothesis.finished
     assert found.notes == ()
-
-
-def test_empty_intervention_is_the_baseline_bit_for_bit(shipped):
-    one, two = (analyse(shipped, Request(SENTENCES[1], mode=mode)) for mode in ("given", "again"))
-    assert one.trace.log_probs.tobytes() == two.trace.log_probs.tobytes()
-    for site, pattern in one.trace.patterns.items():
-        assert pattern.tobytes() == two.trace.patterns[site].tobytes()
-        np.testing.assert_allclose(pattern.sum(-1), 1, atol=1e-5)
 
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -9,7 +9,6 @@ from model.network.layers import FeedForward, Residual, make_norm
 from model.trace import Sublayer
 from tests.support import tiny
 
-OPEN = torch.ones(1, 1, 1, 1, dtype=torch.bool)
 X = torch.tensor([[[1.0, -2.0, 3.0, 4.0]]], dtype=torch.float64)
 SMALL = {"d_model": 4, "heads": 2, "d_ff": 3}
 PLACE = Sublayer("encoder", 0, "self")

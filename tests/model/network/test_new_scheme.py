@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 import torch
 
-from model.decoding.hypotheses import Hypothesis, Tree
 from model.decoding.search import beam, greedy, sample
 from model.decoding.uncached import Recorder
 from model.edits.apply import Edits
@@ -19,13 +18,6 @@ from model.readings.positions.position_numbers import scheme_numbers
 from model.readings.stages.blueprint import blueprint
 from model.trace import Probe, Site
 from tests.support import recorded, scheme_helpers, tiny
-
-
-def paths(found: Hypothesis | Tree) -> list:
-    """Tokens of every path, and their log-probabilities, to five places."""
-    every = [found] if isinstance(found, Hypothesis) else [*found, *found.pruned]
-    return [(path.ids, [round(p, 5) for p in path.log_probs]) for path in every]
-
 
 CLOSE = {"rtol": 1e-9, "atol": 1e-11}
 
@@ -108,7 +100,7 @@ def test_all_strategies_agree_on_a_batch(scheme, codes):
         found = search(model, source, edits=edits, limit=7)
         with recorded.explicit():
             expected = search(model, source, edits=edits, limit=7)
-        assert [*map(paths, found)] == [*map(paths, expected)]
+        assert [*map(recorded.paths, found)] == [*map(recorded.paths, expected)]
 
 
 def test_the_scheme_is_described_and_measured(scheme, tokenizer):

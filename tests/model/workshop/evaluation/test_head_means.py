@@ -18,7 +18,7 @@ from tests.support import tiny
 from tests.support.floats import assert_close
 
 PAIRS = [*tiny.PAIRS[:5], *tiny.ODD_PAIRS, ("king", "roda"), ("The old boat.", "Lo nefa vechu lumel roji mira.")]
-TEXT, TARGET = "The red fox takes a lamp.", "Lo varun roji prenda una lumel."
+TEXT = "The red fox takes a lamp."
 
 
 @pytest.fixture(scope="module")
