@@ -28,15 +28,9 @@ def test_it_is_whole(shipped):
         assert shipped.counts[side][END] == max(shipped.counts[side])
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [("Thank you.", "Merci"), ("The cat is black.", "chat"), ("I am very tired.", "fatigué"), ("Where are you?", "Où")],
-)
-def test_it_speaks_french(shipped, text, expected):
-    found = analyse(shipped, Request(text))
-    assert expected in found.translation
-    assert found.hypothesis.finished
-    assert found.notes == ()
+def test_plain_sentence_is_translated_without_a_note(shipped):
+    found = analyse(shipped, Request("The cat is black."))
+    assert "chat" in found.translation and found.hypothesis.finished and found.notes == ()
 
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -144,6 +144,7 @@ def test_a_table_holds_the_maps_that_are_asked_for(saved, tmp_path):
     for options in ([], ["--site", "cross"], ["--site", "cross", "--layer", "2", "--head", "1"]):
         assert main([*command, *options]) == 0
         rows = list(csv.reader(io.StringIO(out.read_bytes().decode("utf-8-sig"), newline="")))
+        out.unlink()
         assert tuple(rows[0]) == CELLS
         sizes.append({tuple(row[:3]) for row in rows[1:]})
     assert sizes[2] == {("cross", "2", "1")}
