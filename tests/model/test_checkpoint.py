@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 import os
 import shutil
 import subprocess
@@ -37,11 +36,11 @@ FILES = {"config.json", "tokenizer.json", "model.safetensors", "metrics.json", "
     ids=str,
 )
 def test_what_is_saved_is_loaded(tokenizer, tmp_path, changes):
-    made = tiny.checkpoint(tokenizer, **changes)
+    made = dataclasses.replace(tiny.checkpoint(tokenizer, **changes), peer="other")
     save(made, tmp_path / "one")
     found = load(str(tmp_path / "one"))
     assert found.name == "one"
-    for name in ("config", "languages", "metrics", "counts"):
+    for name in ("config", "languages", "metrics", "counts", "peer"):
         assert getattr(found, name) == getattr(made, name)
     assert found.target_tokenizer.encode("Lo varun.") == tokenizer.encode("Lo varun.")
     assert (found.source_tokenizer is found.target_tokenizer) == made.config.joint_vocab
@@ -66,17 +65,12 @@ def test_ties_are_kept(tokenizer, tmp_path):
     assert len(load_file(tmp_path / "tied/model.safetensors")) == len(list(model.named_parameters()))
 
 
-def test_the_folder_holds_the_files_and_float16(saved):
-    assert {p.name for p in saved.iterdir()} == FILES
-    assert {t.dtype for t in load_file(saved / "model.safetensors").values()} == {torch.float16}
-    assert json.loads((saved / "config.json").read_text(encoding="utf-8"))["schema"] == checkpoints.SCHEMA
-
-
 def test_two_vocabularies_are_two_files(tmp_path):
     english, made_up = (Tokenizer.train([p[n] for p in tiny.PAIRS], 270 + 5 * n) for n in range(2))
     made = tiny.checkpoint(english, joint_vocab=False, target_vocab=made_up.size)
     made = dataclasses.replace(made, target_tokenizer=made_up, counts={})
     save(made, tmp_path / "two")
+    assert {t.dtype for t in load_file(tmp_path / "two/model.safetensors").values()} == {torch.float16}
     files = {"tokenizer.source.json", "tokenizer.target.json"}
     assert {p.name for p in (tmp_path / "two").iterdir()} == FILES - {"tokenizer.json", "counts.json"} | files
     found = load(str(tmp_path / "two"))
@@ -91,9 +85,6 @@ def test_checkpoints_are_located_by_name_and_path(saved):
     assert names(home) == ("saved",)
     assert find("saved", home) == saved == find(str(saved))
     assert load("saved", home=home).name == "saved"
-    for name in ("empty", "nothing", "", str(home / "nowhere")):
-        with pytest.raises(CheckpointError, match=f"There is no checkpoint {name!r}; expected one of saved, or the path"):
-            find(name, home)
     with pytest.raises(CheckpointError, match=r"expected one of \(none found\), or the path of a folder"):
         find("x", home / "empty")
 
@@ -141,7 +132,7 @@ def test_unusable_folder_is_one_sentence(tmp_path, saved, monkeypatch, make, tol
 
 
 def test_what_is_saved_is_what_a_zip_may_hold(saved):
-    assert {path.name for path in saved.iterdir()} <= set(folders.FILES)
+    assert {path.name for path in saved.iterdir()} == FILES <= set(folders.FILES)
     for shipped in folders.SHIPPED.glob("*/config.json"):
         assert {path.name for path in shipped.parent.iterdir()} <= set(folders.FILES)
 
@@ -158,13 +149,8 @@ def test_shipped_checkpoints_lie_in_the_package(tmp_path):
     assert Path(done.stdout.strip()) == place / "checkpoints"
 
 
-def test_a_peer_is_kept(tiny_checkpoint, tmp_path):
-    save(dataclasses.replace(tiny_checkpoint, peer="other"), tmp_path / "one")
-    assert load(str(tmp_path / "one")).peer == "other"
-
-
 def test_saving_leaves_no_half_written_file(saved, tiny_checkpoint, monkeypatch):
-    before = (saved / "model.safetensors").read_bytes()
+    before = {path.name: path.read_bytes() for path in saved.iterdir()}
 
     def full_disk(weights, path):
         Path(path).write_bytes(b"half")
@@ -173,4 +159,4 @@ def test_saving_leaves_no_half_written_file(saved, tiny_checkpoint, monkeypatch)
     monkeypatch.setattr(checkpoints, "save_file", full_disk)
     with pytest.raises(OSError, match="No space left"):
         save(tiny_checkpoint, saved)
-    assert (saved / "model.safetensors").read_bytes() == before
+    assert {path.name: path.read_bytes() for path in saved.iterdir()} == before

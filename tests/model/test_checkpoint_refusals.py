@@ -77,19 +77,18 @@ def replaced(name: str, old: str, new: str) -> Damage:
 
 
 def vocabulary(part: str = "model", **changes) -> Damage:
-    def damage(folder: Path) -> None:
-        found = json.loads((folder / "tokenizer.json").read_text(encoding="utf-8"))
-        found = found | {part: found[part] | changes} if part else found | changes
-        (folder / "tokenizer.json").write_text(json.dumps(found), encoding="utf-8")
-
-    return damage
+    return in_json("tokenizer.json", lambda found: (found[part] if part else found).update(changes))
 
 
 def report(change: Callable[[dict], object]) -> Damage:
+    return in_json("faithfulness.json", change)
+
+
+def in_json(name: str, change: Callable[[dict], object]) -> Damage:
     def damage(folder: Path) -> None:
-        found = json.loads((folder / "faithfulness.json").read_text(encoding="utf-8"))
+        found = json.loads((folder / name).read_text(encoding="utf-8"))
         change(found)
-        (folder / "faithfulness.json").write_text(json.dumps(found), encoding="utf-8")
+        (folder / name).write_text(json.dumps(found), encoding="utf-8")
 
     return damage
 
@@ -105,20 +104,14 @@ REFUSALS: list[tuple[Damage, str]] = [
     (lambda folder: (folder / "model.safetensors").unlink(), "model.safetensors is missing; a checkpoint needs it"),
     (lambda folder: (folder / "tokenizer.json").unlink(), "tokenizer.json is missing; a checkpoint needs it"),
     (content("config.json", b""), "config.json is no valid JSON"),
-    (content("config.json", b"\xff\xfe{}"), "config.json is no valid JSON"),
     (content("config.json", "[1]"), "config.json: 'schema' is None; expected 1"),
-    (replaced("config.json", "1e-05", "1e999"), r"config.json is no valid JSON \(1e999 is too l"),
-    (replaced("config.json", "English", r"\ud800"), r"config.json is no valid JSON \(U\+D800 in it is half a character"),
     (config(schema=2), "config.json: 'schema' is 2; expected 1. The checkpoint belongs to another version"),
     (config(languages=["English"]), "config.json: 'languages' is .*; expected two names, source and target"),
     (config(languages=["a\nb", "c"]), "config.json: 'languages' is .*; expected two names"),
     (config(peer="../other"), "config.json: 'peer' is .*; expected the name of a checkpoint, or no such entry"),
     (model(heads=3), "config.json: 'model': d_model is 16; expected a multiple of heads, which is 3"),
-    (model(colour="red"), "config.json: 'model': unknown field 'colour'"),
-    (model(d_ff="32"), "config.json: 'model': d_ff is '32'; expected a whole number"),
     (model(d_model=10**30, heads=1), "d_model is 1000000000000000000000000000000; expected at most 16,384"),
     (model(norm_eps=1e300), r"norm_eps is 1e\+300; expected at most 1"),
-    (model(window=True), "window is True; expected None or a whole number of at least 1"),
     (model(positions={"a": 1}), r"positions is \{'a': 1\}; expected one of sinusoidal"),
     (model(target_vocab=10**6, **HUGE), "the model would have 393,545,252,864 weights; expected at most 1,073,741,824"),
     (content("model.safetensors", b"short"), "model.safetensors is truncated or damaged"),
@@ -269,8 +262,10 @@ def test_unprintable_name_is_refused(saved, name):
     assert "\n" not in str(caught.value)
 
 
-@pytest.mark.parametrize("name", ["", "\0", "x" * 5000, "/" + "x" * 5000, "..", "../saved", "."])
+@pytest.mark.parametrize("name", ["", "\0", "x" * 5000, "/" + "x" * 5000, "..", "../saved", ".", "empty", "/nowhere"])
 def test_name_that_leads_nowhere_is_refused(saved, name):
-    with pytest.raises(CheckpointError, match=r"There is no checkpoint .*; expected one of saved") as caught:
+    (saved.parent / "empty").mkdir()
+    message = r"There is no checkpoint '.*'; expected one of saved, or the path"
+    with pytest.raises(CheckpointError, match=message) as caught:
         find(name, saved.parent)
     assert len(str(caught.value)) < 400

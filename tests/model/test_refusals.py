@@ -9,16 +9,14 @@ import pytest
 import torch
 
 from model.checkpoint import CheckpointError
-from model.config import PAD, ModelConfig
+from model.config import ModelConfig
 from model.decoding.search import beam, greedy, sample
 from model.decoding.strategy import Decoding
 from model.edits.intervention import BASELINE, Intervention
 from model.edits.kinds import EditError, parse
 from model.experiments import faithfulness, ready_questions
-from model.experiments.effects import effects
 from model.experiments.label_test import label_test
 from model.experiments.leaks import leak_test_callable
-from model.experiments.sweep import sweep
 from model.inference.analyse import analyse
 from model.inference.predictions import kl_divergence
 from model.inference.request import Request, RequestError
@@ -150,10 +148,6 @@ def epochs(lab, **changes):
     )
 
 
-def branch(lab, *ids):
-    return analyse(lab, Request(TEXT, decoding=Decoding(limit=10), branches=(ids,)))
-
-
 def shown(lab, **more):
     return analyse(lab, Request(**({"source": TEXT} | more)))
 
@@ -162,18 +156,12 @@ WITH_A_MODEL = [
     (lambda lab: Masking(lab.source_tokenizer, 0.15), r"no blank token; expected <mask> or \[MASK\]"),
     (lambda lab: epochs(lab, renamed_share=0.1), "--renamed-share: no pair has a replaceable name"),
     (lambda lab: epochs(lab, renumbered_share=0.1), "--renumbered-share: no pair has a replaceable number"),
-    (lambda lab: lab.source_tokenizer.encode("q" * 20_001), "a text has 20,001 characters; expected at most 20,000"),
-    (lambda lab: branch(lab, PAD), "A branch has the token 0; expected 2 to"),
-    (lambda lab: branch(lab, *[5] * 10), "A branch has 10 tokens; expected fewer than the limit of 10. Remove it."),
     (lambda lab: shown(lab, prefix="qqq", decoding=Decoding(limit=3)), "The prefix has 3 tokens; expected"),
     (lambda lab: shown(lab, source="q" * 128), "The sentence has 129 tokens"),
+    (lambda lab: shown(lab, intervention=tiny.edited("mean_enc.1")), "needs the heads' means, which this"),
     (lambda lab: shown(lab, second="A boat."), "This model reads one sentence at a time: leave the second one out"),
     (lambda lab: shown(lab, intervention=tiny.edited("off_enc.3")), "names layer 3; this checkpoint has 2 there"),
-    (lambda lab: shown(lab, intervention=tiny.edited("row_dec_1-3")), "looks ahead, which the causal mask forbids"),
-    (lambda lab: shown(lab, intervention=tiny.edited("mean_enc.1")), "needs the heads' means, which this"),
     (lambda lab: shown(lab, pad=1, intervention=tiny.edited("row_cross_1-99")), "names column 99; there are"),
-    (lambda lab: effects(lab, Request("zq " * 300), []), r"The sentence has \d+ tokens, </s> included"),
-    (lambda lab: sweep(lab, [TEXT], []), "no edit"),
     (
         lambda lab: faithfulness.faithfulness_test(lab, shown(lab, source="fox"), 0, 9),
         "The sentence has 1 word; ranking needs at least 2",

@@ -17,8 +17,6 @@ from model.trace import KINDS, Site
 from model.workshop.evaluation.probes import read_probes
 from model.workshop.training import snapshots
 
-SENTENCES = ["My brother is afraid of our old cat.", "Where is the big blue book?", "I don't know, but she does.", "Thanks!"]
-
 
 def test_it_is_whole(shipped):
     assert shipped.name == "en-fr"
@@ -30,23 +28,9 @@ def test_it_is_whole(shipped):
         assert shipped.counts[side][END] == max(shipped.counts[side])
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [("Thank you.", "Merci"), ("The cat is black.", "chat"), ("I am very tired.", "fatigué"), ("Where are you?", "Où")],
-)
-def test_it_speaks_french(shipped, text, expected):
-    found = analyse(shipped, Request(text))
-    assert expected in found.translation
-    assert found.hypothesis.finished
-    assert found.notes == ()
-
-
-def test_empty_intervention_is_the_baseline_bit_for_bit(shipped):
-    one, two = (analyse(shipped, Request(SENTENCES[1], mode=mode)) for mode in ("given", "again"))
-    assert one.trace.log_probs.tobytes() == two.trace.log_probs.tobytes()
-    for site, pattern in one.trace.patterns.items():
-        assert pattern.tobytes() == two.trace.patterns[site].tobytes()
-        np.testing.assert_allclose(pattern.sum(-1), 1, atol=1e-5)
+def test_plain_sentence_is_translated_without_a_note(shipped):
+    found = analyse(shipped, Request("The cat is black."))
+    assert "chat" in found.translation and found.hypothesis.finished and found.notes == ()
 
 
 ROOT = Path(__file__).resolve().parents[2]

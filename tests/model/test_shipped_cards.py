@@ -18,10 +18,8 @@ NAMES = sorted(path.parent.name for path in SHIPPED.glob(f"*/{CONFIG}"))
 
 @pytest.mark.parametrize("name", NAMES)
 def test_the_scores_of_the_card_are_those_that_were_recorded(name):
-    folder = SHIPPED / name
-    metrics = json.loads((folder / "metrics.json").read_text(encoding="utf-8"))
-    told = (folder / "README.md").read_text(encoding="utf-8")
-    family = json.loads((folder / CONFIG).read_text(encoding="utf-8"))["model"].get("family", "encoder-decoder")
+    metrics, told = read_metrics(name), read_card(name)
+    family = json.loads((SHIPPED / name / CONFIG).read_text(encoding="utf-8"))["model"].get("family", "encoder-decoder")
     if "test" in metrics:
         found = metrics if family == "encoder-decoder" else metrics["test"]
         assert SCORES[family](found).strip() in told

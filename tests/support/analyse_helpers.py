@@ -15,7 +15,7 @@ LONG = "zq " * 300  # never seen in training: more tokens than the limit
 
 
 def arrays(trace) -> dict:
-    groups = {name: getattr(trace, name) for name in ("patterns", "scores", "masks")}
+    groups = {name: getattr(trace, name) for name in ("patterns", "scores", "masks", "head_masks")}
     return {(n, site): a for n, group in groups.items() for site, a in group.items()} | {"log_probs": trace.log_probs}
 
 

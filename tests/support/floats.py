@@ -2,11 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import numpy as np
+import pytest
 import torch
+
+from model.decoding.hypotheses import Hypothesis
 
 DOUBLE = 1e-9  # float64: processors differ by about 1e-14
 SINGLE = 1e-4  # float32: by about 1e-6
+
+
+def assert_same_paths(one: Iterable[Hypothesis], two: Iterable[Hypothesis]) -> None:
+    """Compares tokens, and log-probabilities, which are float32."""
+    for a, b in zip(one, two, strict=True):
+        assert a.ids == b.ids
+        assert a.log_probs == pytest.approx(b.log_probs, abs=1e-5)
 
 
 def assert_close(actual: object, expected: object, precision: float = SINGLE, message: str = "") -> None:

@@ -24,6 +24,7 @@ import numpy as np
 import torch
 
 from model.decoding import fast
+from model.decoding.hypotheses import Hypothesis, Tree
 from model.decoding.search import beam, greedy, sample
 from model.decoding.strategy import Decoding
 from model.edits.apply import Edits
@@ -88,6 +89,12 @@ def passes(name: str) -> Iterator[tuple[str, np.ndarray, dict[str, np.ndarray]]]
 def explicit() -> AbstractContextManager:
     """Everything is computed by the explicit path, which is what is recorded; the fast one is compared with it."""
     return mock.patch.object(fast, "can", lambda *_: False)
+
+
+def paths(found: Hypothesis | Tree) -> list:
+    """Returns the tokens of every path, and their log-probabilities, to five places."""
+    every = [found] if isinstance(found, Hypothesis) else [*found, *found.pruned]
+    return [(path.ids, [round(p, 5) for p in path.log_probs]) for path in every]
 
 
 def decodings(name: str) -> Iterator[tuple[str, list[Any]]]:

@@ -211,6 +211,17 @@ def checkpoint(tokenizer: Tokenizer, seed: int = 12, dtype: torch.dtype = torch.
     return Checkpoint("tiny", network.config, network, tokenizer, tokenizer, ("English", "Made-up"), {"bleu": 1.0}, both)
 
 
+def doubled(tokenizer: Tokenizer, **changes: Any) -> Checkpoint:
+    """Returns an untrained checkpoint in float64. Biases and gains are drawn, so that a forgotten one shows."""
+    made = checkpoint(tokenizer, **changes)
+    made.model.double()
+    drawn = torch.Generator().manual_seed(3)
+    for parameter in made.model.parameters():
+        if parameter.dim() == 1:
+            parameter += 0.3 * torch.randn(parameter.shape, generator=drawn)
+    return made
+
+
 def with_seen(checkpoint: Checkpoint, words: Mapping[str, int], source: int = 20, target: int = 20) -> Checkpoint:
     """The checkpoint, as if it had been trained on these words, in sentences of so many tokens."""
     lengths = {"source": Lengths((*[0] * source, 9)), "target": Lengths((*[0] * target, 9))}

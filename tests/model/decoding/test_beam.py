@@ -14,6 +14,7 @@ from model.decoding.search import beam, greedy
 from model.edits.intervention import BASELINE, Intervention
 from model.network import masks
 from tests.support import tiny
+from tests.support.floats import assert_same_paths
 
 UNCAUSAL = Intervention(causal_mask=False)
 UNPADDED = Intervention(padding_mask=False)
@@ -31,12 +32,6 @@ def rescored(model, source: torch.Tensor, ids: tuple[int, ...], edit: Interventi
     return found
 
 
-def same(one: tuple[Hypothesis, ...], two: tuple[Hypothesis, ...]) -> None:
-    assert [h.ids for h in one] == [h.ids for h in two]
-    for a, b in zip(one, two, strict=True):
-        assert a.log_probs == pytest.approx(b.log_probs, abs=1e-5)
-
-
 @EDITS
 @pytest.mark.parametrize("alpha", [0.0, 1.0])
 def test_a_width_of_one_is_greedy(edit, alpha):
@@ -44,7 +39,7 @@ def test_a_width_of_one_is_greedy(edit, alpha):
         model, source = tiny.lively(seed), tiny.padded([6, 4, 1], 6, seed=seed)
         found = beam(model, source, 1, alpha, [edit], limit=10)
         assert [len(paths) for paths in found] == [1, 1, 1]
-        same(tuple(paths[0] for paths in found), tuple(greedy(model, source, [edit], limit=10)))
+        assert_same_paths(tuple(paths[0] for paths in found), tuple(greedy(model, source, [edit], limit=10)))
 
 
 @EDITS
@@ -78,7 +73,7 @@ def test_a_batch_with_padding_equals_single_sentences():
         source = tiny.padded(lengths, 6, seed=seed)
         for number, paths in enumerate(beam(model, source, 3, 0.6, limit=9)):
             alone = source[number : number + 1, : lengths[number]]
-            same(paths, beam(model, alone, 3, 0.6, limit=9)[0])
+            assert_same_paths(paths, beam(model, alone, 3, 0.6, limit=9)[0])
 
 
 def test_the_length_penalty_by_hand():

@@ -10,7 +10,6 @@ import torch
 
 from model.config import SCHEMES
 from model.decoding import fast, fast_layers, uncached
-from model.decoding.hypotheses import Hypothesis, Tree
 from model.decoding.search import beam, greedy
 from model.decoding.strategy import Decoding
 from model.decoding.uncached import Recorder
@@ -115,14 +114,8 @@ def assert_same_under(model, codes: list[str]) -> int:
         together = search(model, rows, edits=edits, limit=7)
         with recorded.explicit():
             expected = search(model, rows, edits=edits, limit=7)
-        assert [paths(one) for one in together] == [paths(one) for one in expected]
+        assert [recorded.paths(one) for one in together] == [recorded.paths(one) for one in expected]
     return len(changed)
-
-
-def paths(found: Hypothesis | Tree) -> list:
-    """Tokens of every path, and their log-probabilities, to five places."""
-    every = [found] if isinstance(found, Hypothesis) else [*found, *found.pruned]
-    return [(path.ids, [round(p, 5) for p in path.log_probs]) for path in every]
 
 
 @pytest.mark.parametrize(
@@ -136,7 +129,7 @@ def test_every_edit_without_causal_mask_records_the_same(name, every):
         edits, recorder = Edits([tiny.edited(*off, *codes.split())], means), Recorder()
         (found,) = greedy(model, source, edits, limit=5, recorder=recorder)
         assert recorder.paths == {}
-        assert paths(found) == paths(greedy(model, source, edits, limit=5, use_cache=False)[0])
+        assert recorded.paths(found) == recorded.paths(greedy(model, source, edits, limit=5, use_cache=False)[0])
         for length, (probe, logits) in enumerate(uncached.passes(model, source, found.ids, edits), 1):
             every = Probe()
             hidden = forced(model, source, torch.tensor([found.ids[:length]]), Pass(edits, every))
@@ -146,7 +139,7 @@ def test_every_edit_without_causal_mask_records_the_same(name, every):
                     torch.testing.assert_close(array[..., -1, :], every.records[site][what][..., -1, :])
     rows, edits = tiny.padded([6, 4], 6), [tiny.edited(*off), tiny.edited(*off, "off_cross.1")]
     together, expected = (beam(model, rows, 3, edits=edits, limit=6, use_cache=cached) for cached in (True, False))
-    assert [*map(paths, together)] == [*map(paths, expected)]
+    assert [*map(recorded.paths, together)] == [*map(recorded.paths, expected)]
 
 
 @pytest.mark.parametrize("exact", [True, False])

@@ -4,24 +4,14 @@ import pytest
 import torch
 
 from model.config import END, MAX_TOKENS, PAD, START
-from model.decoding.hypotheses import Hypothesis
 from model.decoding.search import choose, greedy
 from model.edits.intervention import BASELINE, Intervention
 from model.network import masks
 from tests.support import tiny
+from tests.support.floats import assert_same_paths
 
 UNCAUSAL = Intervention(causal_mask=False)
 UNPADDED = Intervention(padding_mask=False)
-KINDS = pytest.mark.parametrize(
-    "changes", [{}, {"positions": "learned"}, {"positions": "rotary"}, {"window": 2}, {"norm_first": False}], ids=str
-)
-
-
-def same(one: list[Hypothesis], two: list[Hypothesis], tolerance: float = 1e-5) -> None:
-    """Equal tokens; log-probabilities are float32."""
-    assert [h.ids for h in one] == [h.ids for h in two]
-    for a, b in zip(one, two, strict=True):
-        assert a.log_probs == pytest.approx(b.log_probs, abs=tolerance)
 
 
 def by_hand(model, source: torch.Tensor, edit: Intervention, limit: int) -> list[int]:
@@ -49,7 +39,7 @@ def test_a_batch_with_padding_equals_single_sentences(edit):
         source = tiny.padded(lengths, 6, seed=seed)
         together = greedy(model, source, [edit], limit=10)
         alone = [greedy(model, source[i : i + 1, :n], [edit], limit=10)[0] for i, n in enumerate(lengths)]
-        same(together, alone)
+        assert_same_paths(together, alone)
 
 
 def test_the_limit_stops_and_is_told():

@@ -53,6 +53,9 @@ def test_a_contradiction_is_refused_and_names_both():
         ("off_cross", "off_cross.1", "cross-attention, all layers: off"),
         ("block_dec_2-all", "block_dec_2-1", "decoder, all layers: step 2 sees nothing"),
         ("block_dec_all-1", "block_dec.1.1_2-1", "decoder, all layers: no one sees token 1"),
+        ("patch_z_enc.1_all", "patch_z_enc.1.1_3", "encoder, layer 1: the other sentence’s output"),
+        ("patch_enc.1_all", "patch_enc.1_3", "encoder, after layer 1: the other sentence’s residual stream"),
+        ("patch_enc.1_3", "patch_enc.1_all", None),
         ("off_cross.1.2", "off_cross.1", None),
         ("off_cross.1", "off_enc.1.1", None),
         ("off_cross.1", "mean_cross.1.2", None),  # these contradict each other, and that is told instead

@@ -83,6 +83,7 @@ CONTRADICTING = [
     ("row_enc_2-1", "block_enc.2.1_all-1"),
     ("row_enc_2-1", "block_enc_2-all"),
     ("row_enc_2-uniform", "block_enc.1_2-all"),
+    ("patch_z_enc.1.1_2", "off_enc.1"),
 ]
 TOGETHER = [
     ("source-positions_off", "target-positions_off"),
@@ -99,6 +100,8 @@ TOGETHER = [
     ("block_enc_2-1", "block_enc_2-all"),
     ("skip_enc.1.self", "skip_enc.1.ff"),
     ("off_enc.1", "skip_enc.1.self"),
+    ("patch_z_enc.1.1_2", "off_enc.1.2"),
+    ("patch_z_enc.1.1_2", "patch_z_enc.1.1_3"),
 ]
 
 

@@ -12,7 +12,7 @@ from model.decoding import search
 from model.decoding.strategy import Decoding
 from model.edits.apply import Donor, Edits
 from model.edits.intervention import BASELINE, Intervention
-from model.edits.kinds import EditError, contradict, parse
+from model.edits.kinds import EditError
 from model.inference.analyse import analyse
 from model.inference.request import Request, RequestError
 from model.inference.source_reading import partners
@@ -146,13 +146,3 @@ def test_link_carries_any_other_sentence():
     for text in ("Ten owls — 100 % ~ sure?\n%7E%25", SECOND):
         made = dataclasses.replace(tiny.edited("patch_enc.1_2", "window-3"), donor=text)
         assert links.parse(links.link(View(edits=made)))[0].edits == made
-
-
-def test_patches_contradict_other_edits_of_a_head():
-    assert contradict(parse("patch_z_enc.1.1_2"), parse("off_enc.1"))
-    assert not contradict(parse("patch_z_enc.1.1_2"), parse("off_enc.1.2"))
-    assert not contradict(parse("patch_z_enc.1.1_2"), parse("patch_z_enc.1.1_3"))
-    assert parse("patch_z_enc.1_all").covers(parse("patch_z_enc.1.1_3"))
-    assert parse("patch_enc.1_all").covers(parse("patch_enc.1_3")) and not parse("patch_enc.1_3").covers(
-        parse("patch_enc.1_all")
-    )

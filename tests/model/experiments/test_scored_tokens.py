@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 import torch
 
-from model.config import END, PAD, START
 from model.edits.intervention import Intervention
 from model.experiments.effects import effects, head_effects, mask_effects
 from model.experiments.sweep import sweep
@@ -119,18 +118,6 @@ def reader():
 
 def edited(reader, text: str, edit: Intervention = OFF):
     return analyse(reader, Request(text, intervention=edit))
-
-
-def summed(reader, text: str) -> tuple[float, float]:
-    """The sum of what fills the blanks, or of what stands in the text, without the edit and under it; by hand."""
-    base, after = (edited(reader, text, each).trace for each in (Intervention(), OFF))
-    ids, mask = base.source.ids, reader.source_tokenizer.mask
-    tokens = {place: ids[place] for place in range(1, len(ids) - 1)}
-    if mask in ids:
-        rows = base.log_probs.copy()
-        rows[:, [PAD, START, END, mask]] = -np.inf
-        tokens = {place: int(rows[place].argmax()) for place, token in enumerate(ids) if token == mask}
-    return tuple(float(each.log_probs[list(tokens), list(tokens.values())].sum()) for each in (base, after))
 
 
 def test_padding_is_counted_nowhere(reader):

@@ -48,6 +48,7 @@ def test_what_a_view_states_holds_on_it(tokenizer, number):
     for check in parse("# what was found\n\n" + "\n".join(said) + "\n"):
         assert check.measure(lab).holds, check.text
         assert check.values["request"] == request
+    assert "\n" not in forms.format_request(request)
 
 
 def test_a_missing_mask_is_found_out(tokenizer):
@@ -71,13 +72,6 @@ def test_the_example_of_a_kind_is_read_as_it(kind):
 
 def test_the_page_of_checks_lists_all_kinds():
     assert checks.table() in (ROOT / "docs/checks.md").read_text(encoding="utf-8")
-
-
-@pytest.mark.parametrize("request_", [asked for _, asked in ASKED], ids=range(len(ASKED)))
-def test_a_request_is_read_as_it_was_written(request_):
-    written = check_forms.format_request(request_)
-    assert "\n" not in written
-    assert check_forms.read("{request} is {text}", f'{written} is "x"')["request"] == request_
 
 
 @pytest.mark.parametrize(

@@ -14,11 +14,11 @@ from model.inference.passes import teacher_force
 from model.inference.request import Request
 from model.trace import Site
 from tests.support import tiny
+from tests.support.analyse_helpers import SHORT, TEXT, assert_same_bits
 from tests.support.edit_helpers import EXAMPLES, NAMED, ONE_EACH
 from tests.support.floats import assert_close
 
-TEXT, TARGET = "The red fox takes a lamp.", "Lo varun roji prenda una lumel."
-SHORT, BEAM = Decoding(limit=8), Decoding("beam", limit=8, width=3)
+BEAM = Decoding("beam", limit=8, width=3)
 MODES = pytest.mark.parametrize("mode", ["given", "again"])
 
 
@@ -37,15 +37,6 @@ def asked(*codes, **values) -> Request:
     return Request(TEXT, intervention=tiny.edited(*codes), **({"decoding": SHORT, "pad": 2} | values))
 
 
-def same_bits(one, two) -> None:
-    for name in ("patterns", "scores", "masks", "head_masks"):
-        first, second = getattr(one, name), getattr(two, name)
-        assert first.keys() == second.keys()
-        assert all(first[site].tobytes() == second[site].tobytes() for site in first), name
-    assert one.log_probs.tobytes() == two.log_probs.tobytes()
-    assert (one.source, one.inputs, one.outputs) == (two.source, two.inputs, two.outputs)
-
-
 @pytest.mark.parametrize("code", ONE_EACH)
 @MODES
 def test_edited_answer_has_the_plain_one_as_baseline(checkpoint, mode, code):
@@ -56,7 +47,7 @@ def test_edited_answer_has_the_plain_one_as_baseline(checkpoint, mode, code):
     assert (edited.baseline.request.intervention, edited.baseline.translation) == (removed.intervention, plain.translation)
     np.testing.assert_allclose(edited.baseline.trace.log_probs, plain.trace.log_probs, atol=1e-4)
     if mode == "again":
-        same_bits(edited.baseline.trace, plain.trace)
+        assert_same_bits(edited.baseline.trace, plain.trace)
     ids = edited.baseline.trace.outputs.ids[: edited.comparable]
     believed = [edited.trace.log_probs[step, token] for step, token in enumerate(ids)]
     assert edited.baseline_token_log_probs.tolist() == believed
@@ -97,7 +88,7 @@ def test_block_of_a_masked_cell_changes_nothing(checkpoint, pad, mode, code):
     other = analyse(checkpoint, asked("off_cross.1.1", mode=mode))
     told = FORBIDDEN + found.no_op_blocks[0].text(found.labels) + "."
     assert [note for note in found.notes if note not in other.notes] == [told]
-    same_bits(found.trace, other.trace)
+    assert_same_bits(found.trace, other.trace)
 
 
 SEEN = [

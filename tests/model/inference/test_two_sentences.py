@@ -34,12 +34,8 @@ def lab():
 def test_two_sentences_are_read_in_one_input(lab):
     first, second = source_ids(lab, ONE), source_ids(lab, TWO)
     ids = source_ids(lab, ONE, TWO)
-    assert (
-        ids == [*first, *second[1:]]
-        and ids[0] == START
-        and ids.count(END) == 2
-        and ids.count(lab.source_tokenizer.mask) == 2
-    )
+    assert ids == [*first, *second[1:]] and ids[0] == START
+    assert ids.count(END) == ids.count(lab.source_tokenizer.mask) == 2
     axis = analyse(lab, BOTH).trace.source
     assert axis.ids == tuple(ids) and axis.sentences == (0,) * len(first) + (1,) * (len(second) - 1)
     assert analyse(lab, Request(ONE)).trace.source.sentences == ()
@@ -91,11 +87,8 @@ def test_the_command_line_tells_both(lab, tmp_path, monkeypatch, capsys):
     monkeypatch.setenv("CHECKPOINTS", str(tmp_path))
     assert main(["translate", ONE, "--second", TWO, "--checkpoint", "two"]) == 0
     one, two, told = capsys.readouterr().out.splitlines()
-    assert (
-        one.startswith("The red fox")
-        and two.startswith("The old")
-        and told.startswith("the second sentence follows the first: 0.")
-    )
+    assert one.startswith("The red fox") and two.startswith("The old")
+    assert told.startswith("the second sentence follows the first: 0.")
     assert main(["translate", ONE, "--second", TWO, "--checkpoint", "two", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert found["second"] == TWO and 0 < found["follows"] < 1 and found["turned"] != found["follows"]

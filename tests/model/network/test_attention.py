@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from model.network.attention import MultiHeadAttention, attention
-from model.network.context import Cache, Pass
+from model.network.context import Pass
 from model.network.masks import causal
 from model.network.positions import rotary
 from model.trace import Probe, Site
@@ -78,39 +78,6 @@ def test_dropout_changes_the_mix_and_not_the_pattern():
     plain_z, plain_pattern, _ = attention(q, k, v, OPEN)
     assert pattern.equal(plain_pattern)
     assert not z.equal(plain_z)
-
-
-def test_all_heads_zeroed_leave_the_output_bias():
-    layer = module()
-    with torch.no_grad():
-        layer.value.weight.zero_()
-        layer.value.bias.zero_()
-    x = random(2, 3, 16)
-    torch.testing.assert_close(layer(x, x, OPEN, torch.arange(3)), layer.output.bias.expand(2, 3, 16), atol=1e-12, rtol=0)
-    fresh = module(seed=1)
-    torch.testing.assert_close(fresh(x, x, ~OPEN, torch.arange(3)), fresh.output.bias.expand(2, 3, 16), atol=0, rtol=0)
-
-
-@pytest.mark.parametrize("positions", ["sinusoidal", "rotary"])
-def test_the_cache_changes_nothing_in_self_attention(positions):
-    layer, x = module("decoder", positions=positions), random(2, 6, 16)
-    whole = layer(x, x, causal(6, 6), torch.arange(6))
-    cache, pieces = Cache(), []
-    for start, stop in ((0, 2), (2, 3), (3, 6)):
-        part = x[:, start:stop]
-        pieces.append(layer(part, part, causal(stop - start, stop), torch.arange(start, stop), Pass(cache=cache)))
-    torch.testing.assert_close(torch.cat(pieces, dim=1), whole, atol=1e-10, rtol=0)
-    kept = cache[Site("decoder", 0)]
-    assert kept.key.shape == kept.value.shape == (2, 2, 6, 8)
-
-
-def test_the_cache_of_cross_attention_is_filled_once():
-    layer, memory, cache = module("cross"), random(1, 5, 16), Cache()
-    whole = layer(random(1, 4, 16, seed=1), memory, OPEN, torch.arange(4))
-    for t in range(4):
-        step = layer(random(1, 4, 16, seed=1)[:, t : t + 1], memory, OPEN, torch.arange(t, t + 1), Pass(cache=cache))
-        torch.testing.assert_close(step[:, 0], whole[:, t], atol=1e-10, rtol=0)
-    assert cache[Site("cross", 0)].key.shape == (1, 2, 5, 8)
 
 
 @pytest.mark.parametrize(("kind", "turned"), [("encoder", True), ("decoder", True), ("cross", False)])

@@ -31,13 +31,6 @@ def test_masks_by_hand():
         assert mask[0, 0].tolist() == grid(expected)
 
 
-def test_build_gives_bool_masks_of_the_promised_shapes():
-    seen = masks.build(CONFIG, tiny.ids(3, 5), tiny.target_ids(3, 4))
-    assert {m.dtype for m in (seen.encoder, seen.decoder, seen.cross)} == {torch.bool}
-    assert (seen.encoder.shape, seen.decoder.shape, seen.cross.shape) == ((3, 1, 1, 5), (3, 1, 4, 4), (3, 1, 1, 5))
-    assert masks.build(NARROW, tiny.ids(3, 5), tiny.target_ids(3, 4)).encoder.shape == (3, 1, 5, 5)
-
-
 def test_build_by_hand():
     seen = masks.build(CONFIG, torch.tensor([[5, 6, PAD]]), torch.tensor([[1, 7, 8, PAD]]))
     assert seen.encoder[0, 0].tolist() == seen.cross[0, 0].tolist() == grid("xx.")
@@ -64,16 +57,6 @@ def test_padding_off_shows_padding_of_both_sides():
     assert edited.decoder[0, 0].tolist() == grid("x.. xx. xxx")
     both = masks.decoder_mask(CONFIG, target, [Intervention(causal_mask=False, padding_mask=False)])
     assert both[0, 0].tolist() == grid("xxx xxx xxx")
-
-
-def test_one_intervention_a_row():
-    source, target = tiny.padded([2, 2, 2], 3), tiny.padded([2, 2, 2], 3)
-    edits = [BASELINE, UNCAUSAL, UNPADDED]
-    together = masks.build(CONFIG, source, target, edits)
-    for row, edit in enumerate(edits):
-        alone = masks.build(CONFIG, source[row : row + 1], target[row : row + 1], [edit])
-        for name in ("encoder", "decoder", "cross"):
-            assert getattr(together, name)[row].equal(getattr(alone, name)[0])
 
 
 @pytest.mark.parametrize("window", [None, 1, 3])

@@ -57,34 +57,22 @@ def torch_options(variant: dict) -> dict:
 
 
 @each_length
-@pytest.mark.parametrize("causal", [False, True])
+@pytest.mark.parametrize(("causal", "width"), [(False, None), (True, None), (True, 1), (True, 2), (True, 5)])
 @pytest.mark.parametrize("with_padding", [False, True])
-def test_attention_equals_torch(length, causal, with_padding):
+def test_attention_equals_torch(length, causal, width, with_padding):
     ours = tiny.model().decoder[0].self_attention
     theirs = nn.MultiheadAttention(16, 2, batch_first=True, dtype=torch.float64)
     copy_attention(ours, theirs)
     x, tokens = embedded(length), ids(length) if with_padding else tiny.ids(3, length)
-    mask = masks.decoder_mask(tiny.config(), tokens) if causal else masks.padding(tokens)
+    mask = masks.decoder_mask(tiny.config(window=width), tokens) if causal else masks.padding(tokens)
+    earlier = torch.ones(length, length, dtype=torch.bool).tril(-(width or length))
+    hidden = no_later(length) | earlier if causal else None
     probe = Probe("maps")
     mixed = ours(x, x, mask, torch.arange(length), Pass(probe=probe))
-    expected, weights = theirs(
-        x, x, x, key_padding_mask=tokens == PAD, attn_mask=no_later(length) if causal else None, average_attn_weights=False
-    )
+    expected, weights = theirs(x, x, x, tokens == PAD, attn_mask=hidden, average_attn_weights=False)
     assert largest_difference(mixed, expected, tokens) < EXACT
     pattern = probe.records[Site("decoder", 0)]["pattern"]
     assert largest_difference(pattern.transpose(1, 2), weights.transpose(1, 2), tokens) < EXACT
-
-
-@each_length
-@pytest.mark.parametrize("width", [1, 2, 5])
-def test_attention_in_a_window_equals_torch(length, width):
-    ours = tiny.model().decoder[0].self_attention
-    theirs = nn.MultiheadAttention(16, 2, batch_first=True, dtype=torch.float64)
-    copy_attention(ours, theirs)
-    x, tokens = embedded(length), tiny.ids(3, length)
-    mixed = ours(x, x, masks.decoder_mask(tiny.config(window=width), tokens), torch.arange(length))
-    hidden = no_later(length) | torch.ones(length, length, dtype=torch.bool).tril(-width)
-    assert largest_difference(mixed, theirs(x, x, x, attn_mask=hidden)[0], tokens) < EXACT
 
 
 @pytest.mark.parametrize(("queries", "keys"), [(1, 7), (7, 1), (3, 33), (64, 16)])

@@ -73,14 +73,6 @@ def test_save_and_load_keep_every_id(tokenizer, tmp_path):
     assert [again.piece(i) for i in range(again.size)] == [tokenizer.piece(i) for i in range(tokenizer.size)]
 
 
-def test_load_refuses_other_control_tokens(tokenizer, tmp_path):
-    tokenizer.save(tmp_path / "t.json")
-    text = (tmp_path / "t.json").read_text(encoding="utf-8")
-    (tmp_path / "t.json").write_text(text.replace("<pad>", "<unk>"), encoding="utf-8")
-    with pytest.raises(ValueError, match=r"the added tokens are .*<unk>.*; expected .*<pad>"):
-        Tokenizer.load(tmp_path / "t.json")
-
-
 @pytest.mark.parametrize("token", [-1, 320, 10**6])
 def test_an_id_outside_the_vocabulary_is_refused(tokenizer, token):
     for use in (lambda i: tokenizer.bytes_of([i]), tokenizer.piece, lambda i: tokenizer.decode([i])):
@@ -157,15 +149,6 @@ def test_word_after_an_elision_keeps_its_tokens():
         ('"Go." He went.', ['"Go."', "He went."]),
         ("He said: “No.” She left.", ["He said: “No.”", "She left."]),
         ("日本。東京。", ["日本。", "東京。"]),
-    ],
-)
-def test_a_text_falls_into_its_sentences(text, expected):
-    assert list(split(text)) == expected
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
         ("Dr. Smith came. He left.", ["Dr. Smith came.", "He left."]),
         ("Mr. and Mrs. Fox met Prof. King. It rained.", ["Mr. and Mrs. Fox met Prof. King.", "It rained."]),
         ("Some birds, e.g. owls, see at night. Others sleep.", ["Some birds, e.g. owls, see at night.", "Others sleep."]),
@@ -174,7 +157,7 @@ def test_a_text_falls_into_its_sentences(text, expected):
         ("No. 5 is here. Good.", ["No. 5 is here.", "Good."]),
     ],
 )
-def test_abbreviation_or_number_ends_no_sentence(text, expected):
+def test_a_text_falls_into_its_sentences(text, expected):
     assert list(split(text)) == expected
 
 

@@ -116,18 +116,8 @@ def test_a_damaged_record_says_what_is_wrong(damage, said):
 @pytest.fixture
 def asked(pair_files, tmp_path) -> list[str]:
     train, dev = map(str, pair_files)
-    return [
-        "variants",
-        "--data",
-        train,
-        "--dev",
-        dev,
-        "--test",
-        dev,
-        "--out",
-        str(tmp_path / "runs"),
-        *tiny.options(**BRIEF_VARIANT),
-    ]
+    files = {"data": train, "dev": dev, "test": dev, "out": tmp_path / "runs"}
+    return ["variants", *tiny.options(**files, **BRIEF_VARIANT)]
 
 
 def test_variants_train_score_and_resume(asked, tmp_path, capsys, monkeypatch):
@@ -144,11 +134,8 @@ def test_variants_train_score_and_resume(asked, tmp_path, capsys, monkeypatch):
     assert found.variants[0].model["d_ff"] == 11
     scores = json.loads((out / "modern-3" / "checkpoint" / "metrics.json").read_text())
     own = found.variants[0].runs[0]
-    assert {name: getattr(own, name) for name in SCORES} == {
-        "bleu": scores["test"]["bleu"],
-        "chrf": scores["test"]["chrf"],
-        "dev_loss": scores["dev"]["dev_loss"],
-    }
+    expected = {**{name: scores["test"][name] for name in ("bleu", "chrf")}, "dev_loss": scores["dev"]["dev_loss"]}
+    assert {name: getattr(own, name) for name in SCORES} == expected
     assert own.losses[-1] == (own.steps, own.dev_loss)
     assert found.steps == own.steps  # as counted before it began
     assert len(found.missing) == len(VARIANTS) * len(SEEDS) - 1

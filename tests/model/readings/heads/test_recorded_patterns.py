@@ -67,7 +67,7 @@ def test_length_and_scaling_give_the_recorded_pattern(make, number, code, asked,
                 allowed &= np.array([token != PAD for token in trace.source.ids])[:, None]
             made, own = site_scaling(checkpoint, analysis, site), softmax_statistics(trace.scores[site], pattern, allowed)
             here = made.divided if analysis.request.intervention.scaling else made.undivided
-            for name in ("variance", "largest", "entropy", "gradient"):
+            for name in ("variance", "largest", "entropy", "gradient", "spectral"):
                 np.testing.assert_allclose(getattr(here, name), getattr(own, name), err_msg=name, **CLOSE)
 
 

@@ -39,17 +39,6 @@ ASKED = [
 ]
 
 
-def doubled(tokenizer, **changes):
-    """In float64, with biases and gains that are drawn, so that a forgotten one is seen."""
-    made = tiny.checkpoint(tokenizer, **changes)
-    made.model.double()
-    drawn = torch.Generator().manual_seed(3)
-    for parameter in made.model.parameters():
-        if parameter.dim() == 1:
-            parameter += 0.3 * torch.randn(parameter.shape, generator=drawn)
-    return made
-
-
 def adds_up(checkpoint, analysis, tolerance=1e-10):
     """Every kind of site, its last layer and its first; the last query, and all keys."""
     trace = analysis.whole
@@ -68,14 +57,14 @@ def adds_up(checkpoint, analysis, tolerance=1e-10):
 
 @pytest.mark.parametrize("changes", MODELS, ids=str)
 def test_the_parts_add_up_in_every_variant(tokenizer, changes):
-    checkpoint = doubled(tokenizer, **changes)
+    checkpoint = tiny.doubled(tokenizer, **changes)
     adds_up(checkpoint, analyse(checkpoint, Request(TEXT, decoding=SHORT)))
 
 
 @pytest.mark.parametrize("asked", ASKED, ids=str)
 @pytest.mark.parametrize("positions", ["sinusoidal", "rotary"])
 def test_they_add_up_under_edits(tokenizer, asked, positions):
-    checkpoint = doubled(tokenizer, positions=positions)
+    checkpoint = tiny.doubled(tokenizer, positions=positions)
     adds_up(checkpoint, analyse(checkpoint, Request(TEXT, decoding=SHORT, **({"target": GIVEN} | asked))))
 
 
@@ -84,7 +73,7 @@ def test_they_add_up_on_the_shipped_weights(shipped):
 
 
 def test_by_hand(tokenizer):
-    checkpoint = doubled(tokenizer, norm="rmsnorm", norm_first=False, heads=1, d_model=4, encoder_layers=2)
+    checkpoint = tiny.doubled(tokenizer, norm="rmsnorm", norm_first=False, heads=1, d_model=4, encoder_layers=2)
     first, second = checkpoint.model.encoder
     with torch.no_grad():
         for parameter in checkpoint.model.encoder.parameters():
@@ -124,7 +113,7 @@ def test_by_hand(tokenizer):
 
 
 def test_decoder_writers_ask_and_encoder_writers_answer(tokenizer):
-    checkpoint = doubled(tokenizer)
+    checkpoint = tiny.doubled(tokenizer)
     found = score_writers(checkpoint, analyse(checkpoint, Request(TEXT)), Site("cross", 1), 0, 1, 2)
     assert {w.site.kind for w in found.query_writers if w.site} == {"decoder", "cross"}
     assert {w.site.kind for w in found.key_writers if w.site} == {"encoder"}

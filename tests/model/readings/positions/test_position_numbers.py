@@ -25,15 +25,6 @@ def random_table(rows: int, width: int, seed: int = 0, scaled: bool = False) -> 
     return np.random.default_rng(seed).normal(0, std, (rows, width)).astype(np.float32)
 
 
-def test_two_dimensions_by_hand():
-    found = scheme_numbers("sinusoidal", 3, 2, 10_000.0, 1)
-    np.testing.assert_allclose(found.values, [[0, 1], [math.sin(1), math.cos(1)], [math.sin(2), math.cos(2)]], atol=1e-6)
-    np.testing.assert_allclose(found.mean, [1, math.cos(1), math.cos(2)], atol=1e-6)
-    np.testing.assert_allclose(found.reached[2], [math.sin(3), math.cos(3)], atol=1e-6)
-    np.testing.assert_allclose(found.rotated, found.reached, atol=1e-6)
-    np.testing.assert_allclose(found.wavelengths, [2 * math.pi])
-
-
 @SIZES
 def test_sinusoidal_shift_is_a_rotation(count, width, base, shift):
     found = scheme_numbers("sinusoidal", count, width, base, shift)

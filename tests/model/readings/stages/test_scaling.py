@@ -11,9 +11,6 @@ from model.inference.analyse import analyse
 from model.inference.request import Request
 from model.readings.stages.scaling import jacobian_norm, site_scaling, softmax_statistics, spectral_norm
 from model.trace import KINDS, Site
-from tests.support import tiny
-
-TEXT = "The red fox takes a lamp."
 
 
 def test_two_keys_by_hand():
@@ -39,6 +36,17 @@ def test_spectral_norm_is_the_largest_eigenvalue(keys):
     np.testing.assert_allclose(spectral_norm(rows), eigenvalues, rtol=1e-6, atol=1e-8)
 
 
+@pytest.mark.parametrize("kind", KINDS)
+def test_undivided_scores_vary_by_the_width(tiny_checkpoint, kind):
+    analysis, site = analyse(tiny_checkpoint, Request("The red fox takes a lamp.", pad=2)), Site(kind, 1)
+    found, width = site_scaling(tiny_checkpoint, analysis, site), tiny_checkpoint.config.head_dim
+    assert found.widths == (width, width)
+    np.testing.assert_allclose(found.undivided.variance, found.divided.variance * width, rtol=1e-9)
+    assert (found.undivided.largest >= found.divided.largest).all()
+    allowed = analysis.trace.masks[site].sum(-1)[: len(analysis.trace.queries(site)) - 2 * (kind == "encoder")]
+    assert (found.keys, found.queries) == (allowed.max(), (allowed > 1).sum())
+
+
 def test_frobenius_and_spectral_norm_can_differ(shipped):
     analysis = analyse(shipped, Request("The dog didn't cross the street because it was too shy."))
     found = site_scaling(shipped, analysis, Site("encoder", 2))
@@ -57,23 +65,3 @@ def test_what_is_not_allowed_does_not_count():
         np.isnan(values).all()
         for values in (lonely.variance, lonely.largest, lonely.entropy, lonely.gradient, lonely.spectral)
     )
-
-
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("changes", [{}, {"positions": "rotary"}, {"window": 3}, {"norm_first": False}], ids=str)
-def test_a_heads_numbers_are_those_of_its_trace(tokenizer, kind, changes):
-    checkpoint = tiny.checkpoint(tokenizer, **changes)
-    analysis, site = analyse(checkpoint, Request(TEXT, pad=2)), Site(kind, 1)
-    trace = analysis.trace
-    found = site_scaling(checkpoint, analysis, site)
-    allowed = np.broadcast_to(trace.masks[site], trace.patterns[site].shape).copy()
-    if kind == "encoder":
-        allowed[:, [label == "<pad>" for label in trace.source.labels]] = False
-    own = softmax_statistics(trace.scores[site], trace.patterns[site], allowed)
-    for name in ("variance", "largest", "entropy", "gradient", "spectral"):
-        np.testing.assert_allclose(getattr(found.divided, name), getattr(own, name), rtol=1e-4, atol=1e-6)
-    width = checkpoint.config.head_dim
-    assert found.widths == (width,) * checkpoint.config.heads
-    np.testing.assert_allclose(found.undivided.variance, found.divided.variance * width, rtol=1e-9)
-    assert (found.undivided.largest >= found.divided.largest).all()
-    assert found.keys == allowed[0].sum(-1).max() and found.queries == (allowed[0].sum(-1) > 1).sum()

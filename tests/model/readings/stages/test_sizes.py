@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import dataclasses
 import itertools
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -34,21 +34,10 @@ FAMILIES = [
 ]
 
 
-@dataclasses.dataclass
-class Built:
-    """As much of a checkpoint as a plan needs."""
-
-    model: torch.nn.Module
-
-    @property
-    def config(self):
-        return self.model.config
-
-
 @pytest.mark.parametrize("changes", [*VARIANTS, *FAMILIES, tiny.MARIAN], ids=lambda c: "-".join(map(str, c.values())))
 def test_parameters_are_those_of_the_built_model(changes):
     model = build(tiny.config(**({"max_positions": 11} | changes)))
-    found, blocks = parameters(of_config(model.config)), blueprint(Built(model), 3, 3)
+    found, blocks = parameters(of_config(model.config)), blueprint(SimpleNamespace(model=model, config=model.config), 3, 3)
     part = {"positions": "embeddings", "embedding": "embeddings", "feed_forward": "feed-forward", "norm": "norms"}
     part |= {"projection": "output", "transform": "output", "attention": "attention"}
     part |= {"segments": "embeddings", "pooler": "pooler"}

@@ -97,10 +97,8 @@ def test_evaluate_prints_one_json_object(learned, pair_files, capsys, references
 
 
 def test_a_beam_can_be_asked_for(learned, pair_files, capsys):
-    assert (
-        main(["translate", "The old fox sees a lamp.", "--checkpoint", learned, "--beam", "3", "--alpha", "0.5", "--json"])
-        == 0
-    )
+    words = ["translate", "The old fox sees a lamp.", "--checkpoint", learned]
+    assert main([*words, "--beam", "3", "--alpha", "0.5", "--json"]) == 0
     one = json.loads(capsys.readouterr().out)
     asked = Decoding("beam", width=3, alpha=0.5)
     two = analyse(load(learned), Request("The old fox sees a lamp.", checkpoint=learned, decoding=asked))
@@ -160,10 +158,8 @@ def test_training_tells_what_it_does_and_goes_on(pair_files, tmp_path, capsys):
 def test_every_field_of_the_configs_is_an_option():
     model = ModelConfig(260, 260, d_model=24, heads=3, positions="rotary", norm_first=False, window=4, norm="rmsnorm")
     training = TrainConfig(schedule="noam", precision="float32", epochs=3, learning_rate=0.5)
-    expected = model.to_dict() | training.to_dict()
-    expected = {
-        name: value for name, value in expected.items() if name not in train.DERIVED_FIELDS
-    }  # which follow from the data
+    fields = model.to_dict() | training.to_dict()
+    expected = {name: value for name, value in fields.items() if name not in train.DERIVED_FIELDS}
     switches = ["--" + "no-" * (not v) + k.replace("_", "-") for k, v in expected.items() if isinstance(v, bool)]
     values = tiny.options(**{k: v for k, v in expected.items() if not isinstance(v, bool)})
     args = build_parser().parse_args(["train", "--data", "a", "--dev", "b", "--out", "c", *switches, *values])

@@ -118,9 +118,6 @@ def test_continue_prints_the_tokens_of_analyse(writer, capsys):
     assert err == ("" if found.hypothesis.finished else found.stopped + "\n")
 
 
-MAPS_TEXT = "The red fox takes a lamp."
-
-
 @pytest.mark.parametrize(
     ("end", "options", "asked"),
     [
@@ -132,9 +129,9 @@ def test_file_equals_the_analysis_of_its_options(saved, tmp_path, capsys, end, o
     out = tmp_path / f"x{end}"
     codes = ("off_cross.1.2", "window-3")
     options = [*options, "--edits", "~".join(codes), "--device", "cpu"]
-    assert main(["maps", MAPS_TEXT, "--checkpoint", str(saved), *options, "--out", str(out)]) == 0
+    assert main(["maps", TEXT, "--checkpoint", str(saved), *options, "--out", str(out)]) == 0
     checkpoint = load(str(saved))
-    request = Request(MAPS_TEXT, str(saved), intervention=intervention(codes), **asked)
+    request = Request(TEXT, str(saved), intervention=intervention(codes), **asked)
     expected = Exported.of(checkpoint, analyse(checkpoint, request))
     assert read(out) == expected
     assert capsys.readouterr().out == expected.translation + "\n"
@@ -142,16 +139,12 @@ def test_file_equals_the_analysis_of_its_options(saved, tmp_path, capsys, end, o
 
 def test_a_table_holds_the_maps_that_are_asked_for(saved, tmp_path):
     sizes = []
-    for name, options in {
-        "a": [],
-        "b": ["--site", "cross"],
-        "c": ["--site", "cross", "--layer", "2", "--head", "1"],
-    }.items():
-        out = tmp_path / f"{name}.csv"
-        assert (
-            main(["maps", MAPS_TEXT, "--checkpoint", str(saved), "--target", "Lo varun.", *options, "--out", str(out)]) == 0
-        )
+    out = tmp_path / "x.csv"
+    command = ["maps", TEXT, "--checkpoint", str(saved), "--target", "Lo varun.", "--out", str(out)]
+    for options in ([], ["--site", "cross"], ["--site", "cross", "--layer", "2", "--head", "1"]):
+        assert main([*command, *options]) == 0
         rows = list(csv.reader(io.StringIO(out.read_bytes().decode("utf-8-sig"), newline="")))
+        out.unlink()
         assert tuple(rows[0]) == CELLS
         sizes.append({tuple(row[:3]) for row in rows[1:]})
     assert sizes[2] == {("cross", "2", "1")}
@@ -171,14 +164,10 @@ OPTIONS = [
     (["translate", "x", "--threads", "1000000000"], "--threads is 1000000000; expected at most 1,024"),
     (["translate", "x", "--checkpoint", "a\nb"], r"There is no checkpoint 'a\nb'; expected one of"),
     (["translate", "x", "--beam", "4", "--strategy", "greedy"], "--beam is 4, and the strategy is greedy"),
-    (["translate", "x", "--beam", "9" * 40], f"The beam's width is {'9' * 40}; expected 1 to 64."),
-    (["translate", "x", "--beam", "2", "--alpha", "nan"], "The length penalty's alpha is nan; expected 0 to 5."),
     (["translate", "x", "--seed", "3"], "--seed does not apply to the strategy greedy; give --strategy sample"),
     ([*SAMPLE, "--temperature", "inf"], "The temperature is inf; expected 0, or"),
     ([*SAMPLE, "--top-k", "9" * 20], "expected at most 1,000,000, or 0"),
-    ([*SAMPLE, "--top-p", "0"], "Top-p is 0.0; expected more than 0"),
     (["evaluate"], "the following arguments are required: --data"),
-    ([*EVALUATE, "--limit", "0"], "--limit is 0; expected at least 1"),
     ([*EVALUATE, "--join", "many"], "argument --join: it is 'many'; expected how many sentences"),
     ([*EVALUATE, "--record", "dev"], "--record is 'dev'; expected a key such as test"),
     ([*EVALUATE, "--measures", "--join", "3"], "--measures sets its own inputs; leave"),
@@ -195,7 +184,6 @@ OPTIONS = [
     ([*TRAIN, "--data", "x.tsv", "y.tsv", "./x.tsv"], "--data names 'x.tsv' twice; name each file once"),
     ([*TRAIN, "--max-minutes", "nan"], "--max-minutes is nan; expected 0 to 1,000,000"),
     ([*TRAIN, "--languages", "a\nb,c"], r"--languages is 'a\nb,c'; expected two names"),
-    ([*TRAIN, "--heads", "3"], "d_model is 256; expected a multiple"),
     ([*TRAIN, "--learning-rate", "inf"], "learning_rate is inf; expected at most 100"),
     ([*TRAIN, "--whole-words"], "--whole-words has no effect on --task translate"),
     ([*TRAIN, "--task", "lm", "--encoder-layers", "2"], "--encoder-layers has no effect on --task lm; remove it"),
@@ -210,13 +198,6 @@ def test_bad_option_is_one_line_and_status_2(capsys, monkeypatch, tmp_path, args
     monkeypatch.chdir(tmp_path)
     assert message in fails(capsys, *args)
     assert list(tmp_path.iterdir()) == []
-
-
-@pytest.mark.parametrize(
-    ("text", "message"), [("", "is empty"), ("q " * 200, "has 400 tokens"), ("\udcff", "has U+DCFF in it")]
-)
-def test_bad_text_of_translate_is_refused(learned, capsys, text, message):
-    assert message in fails(capsys, "translate", text, "--checkpoint", learned)
 
 
 @pytest.mark.parametrize(("typed", "message"), [(None, "no sent"), (b"caf\xe9\n", "0xe9"), (b"q" * 2_000_000, "1,000,000")])

@@ -95,18 +95,8 @@ def test_command_line_reads_a_self_describing_folder(tmp_path, capsys):
     (tmp_path / "mine" / "config.json").write_text(json.dumps(TOLD), encoding="utf-8")
     asked = options(tmp_path)
     files = ["--tokenizer", str(asked.tokenizer), "--target-tokenizer", str(asked.target_tokenizer)]
-    line = [
-        "convert",
-        str(tmp_path / "mine"),
-        "--to",
-        str(tmp_path),
-        "--name",
-        "Mine",
-        *files,
-        "--languages",
-        "Latin",
-        "Greek",
-    ]
+    line = ["convert", str(tmp_path / "mine"), "--to", str(tmp_path), "--name", "Mine", *files]
+    line += ["--languages", "Latin", "Greek"]
     assert main(line) == 0
     assert capsys.readouterr().out == f"{tmp_path / 'Mine'}\n"
     assert checkpoints.load(str(tmp_path / "Mine")).languages == ("Latin", "Greek")

@@ -11,21 +11,11 @@ import torch
 from model.config import END, MAX_CHARACTERS, MAX_TOKENS
 from model.text.corpus_stats import Seen
 from model.workshop.corpus.corpus import Corpus, targets_by_source, with_typeset_copies
-from tests.support import tiny
 
 
 def test_targets_are_grouped_by_source_in_order():
     groups = targets_by_source([("b", "1"), ("a", "2"), ("b", "3"), ("b", "1")])
     assert list(groups.items()) == [("b", ["1", "3", "1"]), ("a", ["2"])]
-
-
-def test_a_corpus_is_encoded_with_its_ends(tokenizer):
-    corpus = Corpus.encode(tiny.PAIRS, tokenizer, tokenizer)
-    assert len(corpus) == len(tiny.PAIRS)
-    assert corpus.too_long == 0
-    for row, (source, target) in enumerate(tiny.PAIRS):
-        assert corpus.sources[row] == [*tokenizer.encode(source), END]
-        assert corpus.targets[row] == [*tokenizer.encode(target), END]
 
 
 def test_pairs_over_the_limit_are_left_out_and_counted(tokenizer):

@@ -40,15 +40,8 @@ def test_the_shares_of_the_paper(blanks):
                 assert made.input_ids[place] == ids[place]
                 continue
             assert made.targets[place] == ids[place]
-            kind = (
-                "blank"
-                if made.input_ids[place] == blanks.mask
-                else "kept"
-                if made.input_ids[place] == ids[place]
-                else "random"
-            )
             assert made.input_ids[place] >= 3
-            seen[kind] += 1
+            seen[{blanks.mask: "blank", ids[place]: "kept"}.get(made.input_ids[place], "random")] += 1
     total = sum(seen.values())
     for kind, share in (("blank", 0.8), ("kept", 0.1 + 0.1 / 296), ("random", 0.1 - 0.1 / 296)):
         assert within(seen[kind], total, share), (kind, seen)

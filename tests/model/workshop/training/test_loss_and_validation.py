@@ -15,26 +15,16 @@ from tests.support import tiny
 
 
 @pytest.mark.parametrize("smoothing", [0.0, 0.1, 0.5])
-def test_the_loss_is_torchs_cross_entropy(smoothing):
-    draw = torch.Generator().manual_seed(0)
-    logits = (5 * torch.randn(30, 17, generator=draw)).requires_grad_()
-    target = torch.randint(17, (30,), generator=draw)
-    loss = smoothed_loss(logits, target, smoothing)
-    expected = F.cross_entropy(logits, target, reduction="sum", label_smoothing=smoothing)
-    torch.testing.assert_close(loss, expected, rtol=1e-5, atol=0)
-    ours, theirs = (torch.autograd.grad(x, logits)[0] for x in (loss, expected))
-    torch.testing.assert_close(ours, theirs, rtol=1e-4, atol=1e-5)
-
-
 @pytest.mark.parametrize(
-    ("rows", "dtype"), [(1, torch.float32), (64, torch.float32), (150, torch.float32), (150, torch.bfloat16)]
+    ("rows", "size", "dtype"),
+    [(30, 17, torch.float32), (1, 301, torch.float32), (150, 301, torch.float32), (150, 301, torch.bfloat16)],
 )
-def test_loss_in_half_precision_is_torchs(rows, dtype):
+def test_the_loss_is_torchs_cross_entropy(rows, size, dtype, smoothing):
     draw = torch.Generator().manual_seed(rows)
-    logits = (60 * torch.randn(rows, 301, generator=draw)).to(dtype).requires_grad_()
-    target = torch.randint(301, (rows,), generator=draw)
-    expected = F.cross_entropy(logits.float(), target, reduction="sum", label_smoothing=0.1)
-    loss = smoothed_loss(logits, target, 0.1)
+    logits = (60 * torch.randn(rows, size, generator=draw)).to(dtype).requires_grad_()
+    target = torch.randint(size, (rows,), generator=draw)
+    expected = F.cross_entropy(logits.float(), target, reduction="sum", label_smoothing=smoothing)
+    loss = smoothed_loss(logits, target, smoothing)
     torch.testing.assert_close(loss, expected, rtol=1e-5, atol=0)
     ours, theirs = (torch.autograd.grad(x / 7, logits)[0] for x in (loss, expected))
     assert ours.dtype == dtype
@@ -57,22 +47,11 @@ def test_padding_has_no_part_in_the_loss(smoothing):
 
 
 @pytest.mark.parametrize(
-    ("schedule", "step", "expected"),
-    [
-        ("cosine", 1, 0.1 / 10),
-        ("cosine", 5, 0.05),
-        ("cosine", 10, 0.1),
-        ("cosine", 60, 0.05),
-        ("cosine", 110, 0.0),
-        ("cosine", 500, 0.0),
-        ("noam", 5, 0.05),
-        ("noam", 10, 0.1),
-        ("noam", 40, 0.05),
-        ("noam", 1000, 0.01),
-    ],
+    ("step", "expected"),
+    [(1, 0.1 / 10), (5, 0.05), (10, 0.1), (60, 0.05), (110, 0.0), (500, 0.0)],
 )
-def test_schedule_values(schedule, step, expected):
-    config = TrainConfig(learning_rate=0.1, warmup=10, schedule=schedule)
+def test_cosine_schedule_by_hand(step, expected):
+    config = TrainConfig(learning_rate=0.1, warmup=10, schedule="cosine")
     assert learning_rate(config, step, total=110) == pytest.approx(expected, abs=1e-12)
 
 

@@ -79,25 +79,6 @@ def test_run_out_of_time_keeps_a_checkpoint(tmp_path, pair_files):
     assert checkpoints.load(str(tmp_path / "checkpoint")).metrics["dev"]["step"] > 1
 
 
-def test_killed_run_resumes_from_what_it_saved(tmp_path, pair_files, monkeypatch):
-    whole = make(tmp_path / "whole", pair_files)
-    whole.train()
-    killed, step = make(tmp_path / "killed", pair_files, save_minutes=1e-9), TrainingRun._step
-
-    def interrupted(self, batch):
-        if self.progress.step == 4:
-            raise KeyboardInterrupt
-        return step(self, batch)
-
-    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
-        patch.setattr(TrainingRun, "_step", interrupted)
-        killed.train()
-    again = make(tmp_path / "killed", pair_files, save_minutes=1e-9)
-    assert again.progress.step == 4
-    again.train()
-    assert_equal(state(again), state(whole))
-
-
 @pytest.mark.parametrize("clip", [0.01, 1e9])
 @pytest.mark.parametrize("smoothing", [0.0, 0.3])
 def test_steps_are_those_of_adam_written_out(tmp_path, pair_files, clip, smoothing):

@@ -171,25 +171,15 @@ def test_a_run_can_begin_with_the_weights_of_another(trained, tmp_path, pair_fil
     assert entries(tmp_path)[-1]["dev_loss"] < 1
 
 
-@pytest.mark.parametrize(
-    ("model", "changes", "part"),
-    [({}, {"epochs": 3}, "training"), ({}, {"seed": 9}, "training"), ({"d_ff": 16}, {}, "model")],
-)
-def test_other_settings_are_refused(tmp_path, pair_files, model, changes, part):
+def test_other_settings_and_data_are_refused(tmp_path, pair_files):
     make(tmp_path, pair_files)
-    with pytest.raises(TrainingError, match=rf"holds a run with other settings \({part}: .*use the same settings to resume"):
-        make(tmp_path, pair_files, SMALL | model, **changes)
-
-
-def test_a_default_that_is_given_is_no_other_setting(tmp_path, pair_files):
-    make(tmp_path, pair_files)
+    others = (({}, {"epochs": 3}, "training"), ({}, {"seed": 9}, "training"), ({"d_ff": 16}, {}, "model"))
+    for model, changes, part in others:
+        told = rf"holds a run with other settings \({part}: .*use the same settings to resume"
+        with pytest.raises(TrainingError, match=told):
+            make(tmp_path, pair_files, SMALL | model, **changes)
+    refused(tmp_path, pair_files[::-1], r"the train file changed since the run in .* started")
     assert make(tmp_path, pair_files, SMALL | {"norm": "layernorm", "window": None}).progress.step == 0
-
-
-def test_other_data_is_refused(tmp_path, pair_files):
-    make(tmp_path, pair_files)
-    with pytest.raises(TrainingError, match=r"the train file changed since the run in .* started"):
-        make(tmp_path, pair_files[::-1])
 
 
 def test_a_run_that_could_not_begin_leaves_no_settings(tmp_path, pair_files):

