@@ -48,7 +48,7 @@ def test_what_a_view_states_holds_on_it(tokenizer, number):
     for check in parse("# what was found\n\n" + "\n".join(said) + "\n"):
         assert check.measure(lab).holds, check.text
         assert check.values["request"] == request
-    assert "\n" not in forms.format_request(request)
+    assert "\n" not in check_forms.format_request(request)
 
 
 def test_a_missing_mask_is_found_out(tokenizer):

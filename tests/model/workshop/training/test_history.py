@@ -15,6 +15,7 @@ from model.workshop.evaluation import scoring
 from model.workshop.training import run_listing
 from model.workshop.training.history import LOG, PROBES, SETTINGS, load_checkpoint_history, load_run_history
 from model.workshop.training.loss_and_validation import learning_rate
+from model.workshop.training.recording import find_emergence
 from model.workshop.training.saved_state import WarmStart
 from model.workshop.training.snapshots import SnapshotRecorder
 from tests.support import tiny
