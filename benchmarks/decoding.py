@@ -30,7 +30,7 @@ from model.config import END
 from model.decoding.search import greedy
 from model.decoding.uncached import Recorder
 from model.edits.intervention import BASELINE
-from model.inference.passes import recorded, teacher_force
+from model.inference.passes import recorded_trace, teacher_force
 
 SIZES = ((10, 12), (40, 48))
 
@@ -42,7 +42,7 @@ def ours(lab: Checkpoint, source: list[int], target: list[int]) -> Callable[[], 
     def run() -> object:
         recorder = Recorder()
         (path,) = greedy(lab.model, ids, prefix=target[:-1], limit=len(target), recorder=recorder)
-        return recorded(lab, source, path.ids, recorder)
+        return recorded_trace(lab, source, path.ids, recorder)
 
     return run
 
@@ -56,7 +56,7 @@ def explicit(lab: Checkpoint, source: list[int], target: list[int]) -> Callable[
     ids = torch.tensor([source])
 
     def run() -> object:
-        with mock.patch.object(fast, "can", lambda *_: False):
+        with mock.patch.object(fast, "can_decode", lambda *_: False):
             (path,) = greedy(lab.model, ids, prefix=target[:-1], limit=len(target))
         return teacher_force(lab, source, path.ids, [BASELINE])
 

@@ -22,7 +22,7 @@ from model.checkpoint import Checkpoint
 from model.decoding.search import greedy
 from model.decoding.uncached import Recorder
 from model.experiments.length_runs import fit_power_law
-from model.inference.passes import recorded
+from model.inference.passes import recorded_trace
 from model.network.transformer import build
 from model.readings.tokens.token_attribution import value_norms
 from viz.heads.all_heads import payload, thumbnails
@@ -65,7 +65,7 @@ def measured(lab: Checkpoint, length: int) -> tuple[float, ...]:
     def decode() -> object:
         recorder = Recorder()
         (path,) = greedy(lab.model, ids, prefix=target[:-1], limit=len(target), recorder=recorder)
-        return recorded(lab, source, path.ids, recorder)
+        return recorded_trace(lab, source, path.ids, recorder)
 
     def page() -> str:
         return json.dumps([thumbnails(analysis.trace, "light"), payload(analysis.trace, norms, view, "light")])

@@ -14,7 +14,7 @@ from collections import deque
 from pathlib import Path
 
 from model.experiments.length_runs import LENGTHS, Curve, Limits, fit, measure
-from model.network.extrapolation import WAYS
+from model.network.attention_methods import METHODS
 
 
 def cell(curve: Curve, length: int) -> str:
@@ -41,9 +41,9 @@ def main() -> None:
     args = parser.parse_args()
     run = deque(measure(Limits(args.seconds, int(args.gigabytes * 1e9), 600.0)), maxlen=1).pop()  # the last one is complete
     print(f"{run.cores} cores, one of them used; torch {run.torch}\n")
-    lines = [["tokens", *(way.title for way in WAYS.values())], ["---"] * (1 + len(WAYS))]
-    lines += [[f"{length:,}", *(cell(run.curves[name], length) for name in WAYS)] for length in LENGTHS]
-    lines.append(["**exponents**", *(exponents(run.curves[name]) for name in WAYS)])
+    lines = [["tokens", *(way.title for way in METHODS.values())], ["---"] * (1 + len(METHODS))]
+    lines += [[f"{length:,}", *(cell(run.curves[name], length) for name in METHODS)] for length in LENGTHS]
+    lines.append(["**exponents**", *(exponents(run.curves[name]) for name in METHODS)])
     print("\n".join("| " + " | ".join(line) + " |" for line in lines))
     if args.json:
         args.json.write_text(json.dumps(run.to_dict(), indent=1) + "\n", encoding="utf-8")

@@ -29,7 +29,7 @@ def measure(variant: str, args: argparse.Namespace) -> dict[str, float]:
     from benchmarks.peers import PlainTransformer
     from model import checkpoint, device
     from model.config import ModelConfig, TrainConfig
-    from model.network.context import shifted
+    from model.network.context import shift_right
     from model.network.transformer import EncoderDecoder
     from model.workshop.corpus.corpus import (
         Batch,
@@ -51,7 +51,7 @@ def measure(variant: str, args: argparse.Namespace) -> dict[str, float]:
     peer = PlainTransformer(model, DROPOUT)
 
     def plain(batch: Batch, smoothing: float = config.label_smoothing) -> torch.Tensor:
-        logits = peer(batch.source, shifted(batch.outputs)).float().flatten(0, 1)
+        logits = peer(batch.source, shift_right(batch.outputs)).float().flatten(0, 1)
         return F.cross_entropy(logits, batch.outputs.flatten(), ignore_index=0, label_smoothing=smoothing, reduction="sum")
 
     ours = variant == "ours"

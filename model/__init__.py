@@ -9,7 +9,7 @@ import importlib
 from typing import Any
 
 __version__ = "0.1.0"
-_HOMES = {
+_MODULES = {
     "load": ".inference.analyse",
     "analyse": ".inference.analyse",
     "mask_effects": ".experiments.effects",
@@ -25,10 +25,10 @@ _HOMES = {
     "TrainConfig": ".config",
     "Site": ".trace",
 }
-__all__ = sorted(_HOMES)
+__all__ = sorted(_MODULES)
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
+    if name not in _MODULES:
         raise AttributeError(f"module 'model' has no attribute {name!r}")
-    return getattr(importlib.import_module(_HOMES[name], __name__), name)
+    return getattr(importlib.import_module(_MODULES[name], __name__), name)

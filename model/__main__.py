@@ -12,8 +12,8 @@ from .io.numbers import Parser
 from .workshop.commands import checkpoint_commands, evaluate, report, text_commands, train, variants
 from .workshop.commands.options import Command
 
-READER_LEFT = 141  # 128 + SIGPIPE: the reader of the output has closed it, as `head -1` does
-EXITS = (
+BROKEN_PIPE_STATUS = 141  # 128 + SIGPIPE: the reader of the output has closed it, as `head -1` does
+EXIT_STATUS_HELP = (
     "Exit status: 0; 2 after one line that describes the error; 130 after Ctrl+C; 141 if the reader closed the output, as "
     "head -1 does; check: 1 if a check fails. - reads standard input in translate, continue and judge, one text per line; "
     "empty input is an error."
@@ -54,7 +54,7 @@ def build_parser() -> Parser:
     parser = Parser(
         prog="python -m model",
         description="Trains, runs, measures and exports the Transformers of Attention Lab.",
-        epilog=EXITS,
+        epilog=EXIT_STATUS_HELP,
     )
     parser.add_argument("--version", action="version", version=f"Attention Lab {__version__}")
     commands = parser.add_subparsers(dest="command", required=True, parser_class=Parser)
@@ -67,7 +67,7 @@ def build_parser() -> Parser:
 def main(argv: list[str] | None = None) -> int:
     """Runs one command and returns its exit status.
 
-    The status is the command's own (0 by default), 2 after an error message, 130 after Ctrl+C, or `READER_LEFT`.
+    The status is the command's own (0 by default), 2 after an error message, 130 after Ctrl+C, or `BROKEN_PIPE_STATUS`.
     """
     command = "python -m model"
     try:
@@ -80,7 +80,7 @@ def main(argv: list[str] | None = None) -> int:
                 sys.stdout.flush()  # an error can still be reported here
     except BrokenPipeError:
         _discard_output()
-        return READER_LEFT
+        return BROKEN_PIPE_STATUS
     except (ValueError, OSError, MemoryError, RuntimeError) as fault:
         if isinstance(fault, RuntimeError) and "memory" not in str(fault):  # torch mentions memory where it runs out
             raise

@@ -15,32 +15,32 @@ from .io import foreign_checkpoints
 from .io.files import (
     MEGABYTE,
     FileError,
-    opened,
+    open_file,
     read_json,
-    shown,
+    short_repr,
 )
-from .io.folders import NAME, is_name
-from .io.limits import is_count, is_whole
-from .text.alignments import read as read_aligned
-from .text.corpus_stats import Seen
-from .text.faithfulness_result import Trust
-from .text.foreign_tokenizer import load as load_tokenizer
+from .io.folders import NAME_RULE, is_name
+from .io.limits import is_count, is_whole_number
+from .text.alignments import read_alignment as read_aligned
+from .text.corpus_stats import CorpusStats
+from .text.faithfulness_result import FaithfulnessShares
+from .text.foreign_tokenizer import load_tokenizer as load_tokenizer
 from .text.tokenizer import Tokenizer
-from .text.warning_calibration import read as read_calibration
 from .text.warning_calibration import read_signs
+from .text.warning_calibration import read_warnings as read_calibration
 from .trace import Site
 
 SCHEMA = 1
-MOST = {  # bytes of each file; the limit of weights follows from the config
+MAX_BYTES = {  # bytes of each file; the limit of weights follows from the config
     "config.json": MEGABYTE,
     "metrics.json": 16 * MEGABYTE,
     "counts.json": 64 * MEGABYTE,
     "seen.json": 64 * MEGABYTE,
     "faithfulness.json": MEGABYTE,
 }
-NUMBERS = {"F16": 2, "BF16": 2, "F32": 4, "F64": 8}  # bytes of a number, by the dtype of stored weights
-HEADER = 16 * MEGABYTE  # limit of the header of a weights file
-SCORES = {  # maximum and count fields of each test score
+DTYPE_BYTES = {"F16": 2, "BF16": 2, "F32": 4, "F64": 8}  # bytes of a number, by the dtype of stored weights
+MAX_HEADER_BYTES = 16 * MEGABYTE  # limit of the header of a weights file
+SCORE_LIMITS = {  # maximum and count fields of each test score
     "bits_per_character": (10_000, ("characters",)),
     "accuracy": (1, ("sentences",)),
     "bleu": (100, ("sentences", "beam")),
@@ -54,26 +54,26 @@ class CheckpointError(ValueError):
 
 def _read_json(path: Path) -> Any:
     try:
-        return read_json(path, MOST[path.name])
+        return read_json(path, MAX_BYTES[path.name])
     except FileNotFoundError:
-        raise _missing(path) from None
+        raise _missing_file_error(path) from None
     except FileError as fault:
         raise CheckpointError(f"{fault}; copy the folder again.") from None
 
 
-def _missing(path: Path) -> CheckpointError:
+def _missing_file_error(path: Path) -> CheckpointError:
     return CheckpointError(f"{path} is missing; a checkpoint needs it. Copy the folder again.")
 
 
 def read_config(path: Path) -> tuple[ModelConfig, tuple[str, str], str | None]:
     """Returns the configuration, the two languages and the name of the peer, if any."""
-    if message := foreign_checkpoints.told(path.parent):
+    if message := foreign_checkpoints.describe_foreign(path.parent):
         raise CheckpointError(message)
     values = _read_json(path)
     schema = values.get("schema") if isinstance(values, dict) else None
-    if not is_whole(schema) or schema != SCHEMA:
+    if not is_whole_number(schema) or schema != SCHEMA:
         raise CheckpointError(
-            f"{path}: 'schema' is {shown(schema)}; expected {SCHEMA}. "
+            f"{path}: 'schema' is {short_repr(schema)}; expected {SCHEMA}. "
             "The checkpoint belongs to another version of this program."
         )
     try:
@@ -83,46 +83,49 @@ def read_config(path: Path) -> tuple[ModelConfig, tuple[str, str], str | None]:
     languages = values.get("languages", ["source", "target"])
     if not (isinstance(languages, list) and len(languages) == 2 and all(map(is_language, languages))):
         raise CheckpointError(
-            f"{path}: 'languages' is {shown(languages)}; expected two names, source and target, of at most {MAX_LANGUAGE} "
+            f"{path}: 'languages' is {short_repr(languages)}; expected two names, source and target, of at most "
+            f"{MAX_LANGUAGE} "
             "printable characters."
         )
     peer = values.get("peer")
     if peer is not None and not (isinstance(peer, str) and is_name(peer)):
         raise CheckpointError(
-            f"{path}: 'peer' is {shown(peer)}; expected the name of a checkpoint, or no such entry. A name has {NAME}."
+            f"{path}: 'peer' is {short_repr(peer)}; expected the name of a checkpoint, or no such entry. A name has "
+            f"{NAME_RULE}."
         )
     return config, (languages[0], languages[1]), peer
 
 
-def read_tokenizer(path: Path, rows: int) -> Tokenizer:
+def read_tokenizer(path: Path, vocab_size: int) -> Tokenizer:
     """Returns a tokenizer with one token for each row of the embedding."""
     try:
         tokenizer = load_tokenizer(path)
     except FileNotFoundError:
-        raise _missing(path) from None
+        raise _missing_file_error(path) from None
     except FileError as fault:
         raise CheckpointError(f"{fault}; expected a vocabulary. Copy the file again.") from None
     except ValueError as fault:
         raise CheckpointError(f"{path} is no usable vocabulary: {fault}.") from None
-    if tokenizer.size != rows:
+    if tokenizer.size != vocab_size:
         raise CheckpointError(
-            f"{path}: the vocabulary has {tokenizer.size} tokens; expected {rows}, the rows of the embedding in config.json."
+            f"{path}: the vocabulary has {tokenizer.size} tokens; expected {vocab_size}, the rows of the embedding in "
+            f"config.json."
         )
     return tokenizer
 
 
 def read_weights(path: Path, expected: dict[str, tuple[int, ...]]) -> dict[str, torch.Tensor]:
     """Returns the tensors of these names and shapes, as float32. Names, shapes and dtypes are checked before reading."""
-    max_bytes = HEADER + sum(max(NUMBERS.values()) * torch.Size(shape).numel() for shape in expected.values())
+    max_bytes = MAX_HEADER_BYTES + sum(max(DTYPE_BYTES.values()) * torch.Size(shape).numel() for shape in expected.values())
     try:
-        opened(path, max_bytes).close()
+        open_file(path, max_bytes).close()
         with safe_open(path, framework="pt") as stored:
             _check_names(path, stored.keys(), expected)
             for key, shape in expected.items():
-                _check_form(path, key, stored.get_slice(key), shape)
+                _check_shape_and_dtype(path, key, stored.get_slice(key), shape)
             state = {key: stored.get_tensor(key).float() for key in expected}
     except FileNotFoundError:
-        raise _missing(path) from None
+        raise _missing_file_error(path) from None
     except FileError as fault:
         raise CheckpointError(f"{fault}; copy the file again.") from None
     except (SafetensorError, OSError) as fault:
@@ -143,20 +146,20 @@ def _check_names(path: Path, keys: Iterable[str], expected: dict[str, tuple[int,
     if missing := [key for key in expected if key not in present]:
         raise CheckpointError(f"{path}: {missing[0]!r} is missing; expected {expected[missing[0]]} by config.json.")
     if extra := sorted(present - set(expected)):
-        raise CheckpointError(f"{path}: {shown(extra[0])} is not a parameter of the model that config.json describes.")
+        raise CheckpointError(f"{path}: {short_repr(extra[0])} is not a parameter of the model that config.json describes.")
 
 
-def _check_form(path: Path, key: str, stored: Any, shape: tuple[int, ...]) -> None:
+def _check_shape_and_dtype(path: Path, key: str, stored: Any, shape: tuple[int, ...]) -> None:
     if tuple(stored.get_shape()) != shape:
         stored_shape = f"({', '.join(map(str, stored.get_shape()[:9]))})"
         raise CheckpointError(f"{path}: {key!r} has the shape {stored_shape}; expected {shape} by config.json.")
-    if stored.get_dtype() not in NUMBERS:
+    if stored.get_dtype() not in DTYPE_BYTES:
         raise CheckpointError(
-            f"{path}: {key!r} holds numbers of the kind {stored.get_dtype()}; expected {', '.join(NUMBERS)}."
+            f"{path}: {key!r} holds numbers of the kind {stored.get_dtype()}; expected {', '.join(DTYPE_BYTES)}."
         )
 
 
-def read_means(path: Path, config: ModelConfig) -> dict[Site, torch.Tensor]:
+def read_mean_z(path: Path, config: ModelConfig) -> dict[Site, torch.Tensor]:
     """Returns the mean z of the heads, [H,K] a site; empty where the file is absent."""
     if not os.path.lexists(path):
         return {}
@@ -189,19 +192,19 @@ def _check_scores(values: dict[str, Any]) -> None:
 
 def _check_score(key: str, test: Any) -> None:
     if not isinstance(test, dict):
-        raise ValueError(f"{key!r} is {shown(test)}; expected an object with the scores")
-    score = next((name for name in SCORES if name in test), "bleu")
-    maximum, counts = SCORES[score]
+        raise ValueError(f"{key!r} is {short_repr(test)}; expected an object with the scores")
+    score = next((name for name in SCORE_LIMITS if name in test), "bleu")
+    maximum, counts = SCORE_LIMITS[score]
     value = test.get(score)
-    if not ((is_whole(value) or isinstance(value, float)) and 0 <= value <= maximum):
-        raise ValueError(f"{key!r}: {score!r} is {shown(value)}; expected a number from 0 to {maximum}")
+    if not ((is_whole_number(value) or isinstance(value, float)) and 0 <= value <= maximum):
+        raise ValueError(f"{key!r}: {score!r} is {short_repr(value)}; expected a number from 0 to {maximum}")
     for name in counts:
         count = test.get(name, 1 if name == "beam" else None)
         if not (is_count(count) and count):
-            raise ValueError(f"{key!r}: {name!r} is {shown(count)}; expected a whole number of at least 1")
+            raise ValueError(f"{key!r}: {name!r} is {short_repr(count)}; expected a whole number of at least 1")
 
 
-def read_counts(path: Path, config: ModelConfig) -> dict[str, tuple[int, ...]]:
+def read_token_counts(path: Path, config: ModelConfig) -> dict[str, tuple[int, ...]]:
     """Returns the training count of each token of each side; empty where the file is absent."""
     if not os.path.lexists(path):
         return {}
@@ -214,23 +217,23 @@ def read_counts(path: Path, config: ModelConfig) -> dict[str, tuple[int, ...]]:
     return {side: tuple(values[side]) for side in sizes}
 
 
-def read_seen(path: Path) -> Seen | None:
+def read_corpus_stats(path: Path) -> CorpusStats | None:
     """Returns lengths and words of the training pairs; None where the file is absent."""
     if not os.path.lexists(path):
         return None
     values = _read_json(path)
     try:
-        return Seen.from_dict(values)
+        return CorpusStats.from_dict(values)
     except ValueError as fault:
         raise CheckpointError(f"{path}: {fault}.") from None
 
 
-def read_trust(path: Path) -> Trust | None:
+def read_faithfulness(path: Path) -> FaithfulnessShares | None:
     """Returns the measured faithfulness of the readings; None where the file is absent."""
     if not os.path.lexists(path):
         return None
     values = _read_json(path)
     try:
-        return Trust.from_dict(values)
+        return FaithfulnessShares.from_dict(values)
     except ValueError as fault:
         raise CheckpointError(f"{path}: {fault}. Measure again: python -m model report faithfulness.") from None

@@ -15,8 +15,8 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from .io.files import shown
-from .io.limits import MAX_WEIGHTS, check
+from .io.files import short_repr
+from .io.limits import MAX_WEIGHTS, check_record
 
 
 @dataclass(frozen=True)
@@ -25,9 +25,9 @@ class Activation:
 
     name: str
     title: str
-    does: str  # effect on the numbers of the wide layer, written after the title
-    as_step: str  # effect with its formula, as the rest of a sentence
-    gated: bool = False  # a second matrix of the same shape computes a factor for each number
+    effect: str  # effect on the numbers of the wide layer, written after the title
+    formula_text: str  # effect with its formula, as the rest of a sentence
+    is_gated: bool = False  # a second matrix of the same shape computes a factor for each number
 
 
 ACTIVATIONS: dict[str, Activation] = {
@@ -35,7 +35,7 @@ ACTIVATIONS: dict[str, Activation] = {
     for activation in (
         Activation("relu", "ReLU", "cuts off what is below 0", ", sets the negative ones to 0 (ReLU)"),
         Activation("gelu", "GELU", "damps what is below 0", ", bends them by GELU"),
-        Activation("swiglu", "SwiGLU", "damps what is below 0", " twice, one gating the other (SwiGLU)", gated=True),
+        Activation("swiglu", "SwiGLU", "damps what is below 0", " twice, one gating the other (SwiGLU)", is_gated=True),
         Activation(
             "gelu_tanh",
             "GELU (tanh)",
@@ -47,7 +47,7 @@ ACTIVATIONS: dict[str, Activation] = {
 }
 
 
-def equal_width(d_model: int, d_ff: int) -> int:
+def matched_gated_width(d_model: int, d_ff: int) -> int:
     """Returns the inner width w at which a gated network has about as many parameters as a plain one of width `d_ff`.
 
     With biases these are (3 d_model + 2) w + d_model and (2 d_model + 1) d_ff + d_model. Without biases w is two thirds
@@ -76,19 +76,19 @@ class Scheme:
 
     name: str
     formula: str  # as markup
-    adds: str = ""  # effect on the embeddings, a sentence; empty where nothing is added
-    attends: str = ""  # effect inside self-attention, a sentence; empty where there is none
+    embedding_effect: str = ""  # effect on the embeddings, a sentence; empty where nothing is added
+    attention_effect: str = ""  # effect inside self-attention, a sentence; empty where there is none
     has_table: bool = False  # a table of `max_positions` rows is trained
-    even: str = ""  # the size that must be even, if any: d_model or head_dim
-    halves: bool = False  # pair i has dimensions i and d/2 + i of the vector, not two neighbours
+    even_size: str = ""  # the size that must be even, if any: d_model or head_dim
+    has_split_halves: bool = False  # pair i has dimensions i and d/2 + i of the vector, not two neighbours
 
-    def limit(self, max_positions: int) -> int | None:
+    def max_length(self, max_positions: int) -> int | None:
         """Returns the number of positions that the scheme has; None for a formula, which has no limit."""
         return max_positions if self.has_table else None
 
     def width(self, d_model: int, head_dim: int) -> int:
         """Returns the width of the vectors that the scheme changes: embeddings, or queries and keys of a head."""
-        return d_model if self.adds else head_dim
+        return d_model if self.embedding_effect else head_dim
 
 
 SCHEMES: dict[str, Scheme] = {
@@ -97,27 +97,29 @@ SCHEMES: dict[str, Scheme] = {
         Scheme(
             "sinusoidal",
             "PE(p, 2i) = sin(p / base<sup>2i/d</sup>), PE(p, 2i+1) = cos(p / base<sup>2i/d</sup>), added",
-            adds="Adds sines and cosines of the position to each vector; without them word order is invisible.",
-            even="d_model",
+            embedding_effect="Adds sines and cosines of the position to each vector; without them word order is invisible.",
+            even_size="d_model",
         ),
         Scheme(
             "learned",
             "PE(p) is row p of a table that is trained; it is added to the embedding",
-            adds="Adds to each vector the learned vector of its position, out of {max_positions}.",
+            embedding_effect="Adds to each vector the learned vector of its position, out of {max_positions}.",
             has_table=True,
         ),
         Scheme(
             "rotary",
             "In every query and key, pair i is turned by p / base<sup>2i/d</sup>; nothing is added to the embeddings",
-            attends="Queries and keys are first rotated by their positions (rotary).",
-            even="head_dim",
+            attention_effect="Queries and keys are first rotated by their positions (rotary).",
+            even_size="head_dim",
         ),
         Scheme(
             "sinusoidal-halves",
             "PE(p, i) = sin(p / base<sup>2i/d</sup>), PE(p, d/2 + i) = cos(p / base<sup>2i/d</sup>), added",
-            adds="Adds sines of the position to the first half of each vector and cosines to the second, as Marian does.",
-            even="d_model",
-            halves=True,
+            embedding_effect=(
+                "Adds sines of the position to the first half of each vector and cosines to the second, as Marian does."
+            ),
+            even_size="d_model",
+            has_split_halves=True,
         ),
     )
 }
@@ -144,7 +146,7 @@ def _from_dict(cls: type, values: Any) -> Any:
         raise ValueError(f"expected an object with the fields of {cls.__name__}, found {type(values).__name__}")
     known = {field.name for field in dataclasses.fields(cls)}
     if unknown := sorted(set(values) - known):
-        raise ValueError(f"unknown field {shown(unknown[0])}; expected only {', '.join(sorted(known))}")
+        raise ValueError(f"unknown field {short_repr(unknown[0])}; expected only {', '.join(sorted(known))}")
     required = {f.name for f in dataclasses.fields(cls) if f.default is dataclasses.MISSING}
     if missing := sorted(required - set(values)):
         raise ValueError(f"the field {missing[0]!r} is missing")
@@ -196,24 +198,24 @@ class ModelConfig:
 
     def __post_init__(self) -> None:
         sizes = ("source_vocab", "target_vocab", "d_model", "heads", "d_ff")
-        check(self, CHOICES, positive=(*sizes, "max_positions", "norm_eps"), shares=("dropout", "attention_dropout"))
+        check_record(self, CHOICES, positive=(*sizes, "max_positions", "norm_eps"), shares=("dropout", "attention_dropout"))
         for stack in ("encoder", "decoder"):
-            count, has = getattr(self, f"{stack}_layers"), stack in self.kinds
-            if has != (count > 0) or count < 0:
-                expected = "more than 0" if has else f"0, for a model that is {self.family} has no {stack}"
-                raise ValueError(f"{stack}_layers is {shown(count)}; expected {expected}")
+            count, has_stack = getattr(self, f"{stack}_layers"), stack in self.kinds
+            if has_stack != (count > 0) or count < 0:
+                expected = "more than 0" if has_stack else f"0, for a model that is {self.family} has no {stack}"
+                raise ValueError(f"{stack}_layers is {short_repr(count)}; expected {expected}")
         for name in ("embedding_norm", "output_transform", "source_start", "segments", "pooler", "follows", "classes"):
             if (value := getattr(self, name)) and self.kinds != ("encoder",):
                 expected = type(value)()  # False, 0 or ()
                 raise ValueError(
-                    f"{name} is {shown(value)}; expected {expected}, for a model that is {self.family} has none"
+                    f"{name} is {short_repr(value)}; expected {expected}, for a model that is {self.family} has none"
                 )
-        self._check_pooled()
+        self._check_pooler()
         if len(self.kinds) == 1 and not self.joint_vocab:
             raise ValueError(f"joint_vocab is False; expected True, for a model that is {self.family} has one vocabulary")
         if self.d_model % self.heads:
             raise ValueError(f"d_model is {self.d_model}; expected a multiple of heads, which is {self.heads}")
-        even = self.scheme.even
+        even = self.scheme.even_size
         if even == "head_dim" and self.head_dim % 2:
             raise ValueError(f"{self.positions} positions need an even head dimension; d_model / heads is {self.head_dim}")
         if even == "d_model" and self.d_model % 2:
@@ -222,24 +224,25 @@ class ModelConfig:
             raise ValueError(
                 f"a joint vocabulary has one size; source_vocab is {self.source_vocab}, target_vocab {self.target_vocab}"
             )
-        if self.weights > MAX_WEIGHTS:
-            raise ValueError(f"the model would have {self.weights:,} weights; expected at most {MAX_WEIGHTS:,}")
+        if self.weight_count > MAX_WEIGHTS:
+            raise ValueError(f"the model would have {self.weight_count:,} weights; expected at most {MAX_WEIGHTS:,}")
 
-    def _check_pooled(self) -> None:
+    def _check_pooler(self) -> None:
         """Raises ValueError for a head over the full text that has no pooled vector to read."""
         if self.segments not in (0, 2):
-            raise ValueError(f"segments is {shown(self.segments)}; expected 0 or 2")
-        for name, without in (("follows", False), ("classes", ()), ("pooling", "first")):
-            if (value := getattr(self, name)) != without and not self.pooler:
-                raise ValueError(f"{name} is {shown(value)}; expected {without!r}, for the model has no pooler")
+            raise ValueError(f"segments is {short_repr(self.segments)}; expected 0 or 2")
+        for name, default in (("follows", False), ("classes", ()), ("pooling", "first")):
+            if (value := getattr(self, name)) != default and not self.pooler:
+                raise ValueError(f"{name} is {short_repr(value)}; expected {default!r}, for the model has no pooler")
         if self.pooler and self.pooling == "first" and not self.source_start:
             raise ValueError(
                 "source_start is False; expected True, for the pooler reads the state of the first token, `<s>`"
             )
-        fit = len(self.classes) != 1 and len(set(self.classes)) == len(self.classes) <= MAX_CLASSES
-        if not (fit and all(map(is_language, self.classes))):
+        has_valid_count = len(self.classes) != 1 and len(set(self.classes)) == len(self.classes) <= MAX_CLASSES
+        if not (has_valid_count and all(map(is_language, self.classes))):
             raise ValueError(
-                f"classes is {shown(self.classes)}; expected 2 to {MAX_CLASSES} different labels of at most {MAX_LANGUAGE} "
+                f"classes is {short_repr(self.classes)}; expected 2 to {MAX_CLASSES} different labels of at most "
+                f"{MAX_LANGUAGE} "
                 "printable characters, or none"
             )
 
@@ -254,7 +257,7 @@ class ModelConfig:
         return {kind: self.encoder_layers if kind == "encoder" else self.decoder_layers for kind in self.kinds}
 
     @property
-    def two_in_one(self) -> bool:
+    def has_shared_embedding(self) -> bool:
         """True where one table embeds the source language and the target language."""
         return self.joint_vocab and "cross" in self.kinds
 
@@ -263,9 +266,9 @@ class ModelConfig:
         """The position scheme."""
         return SCHEMES[self.positions]
 
-    def longest(self, length: int) -> int:
+    def clamp_length(self, length: int) -> int:
         """Returns the largest number of tokens, up to `length`, that all have a position."""
-        return min(length, self.scheme.limit(self.max_positions) or length)
+        return min(length, self.scheme.max_length(self.max_positions) or length)
 
     @property
     def head_dim(self) -> int:
@@ -273,7 +276,7 @@ class ModelConfig:
         return self.d_model // self.heads
 
     @property
-    def weights(self) -> int:
+    def weight_count(self) -> int:
         """Number of weights in the matrices and tables, without biases and norms."""
         rows = self.target_vocab * (1 if self.tied_output else 2)
         if not self.joint_vocab:
@@ -282,7 +285,7 @@ class ModelConfig:
             rows += self.max_positions * len({kind for kind in self.kinds if kind != "cross"})
         attentions, stacks = sum(self.layers.values()), self.encoder_layers + self.decoder_layers
         rows += self.d_model * (self.output_transform + self.pooler) + self.segments + 2 * self.follows + len(self.classes)
-        matrices = 3 if ACTIVATIONS[self.activation].gated else 2
+        matrices = 3 if ACTIVATIONS[self.activation].is_gated else 2
         return rows * self.d_model + 4 * attentions * self.d_model**2 + matrices * stacks * self.d_model * self.d_ff
 
     def to_dict(self) -> dict[str, Any]:
@@ -328,7 +331,7 @@ class TrainConfig:
     def __post_init__(self) -> None:
         counts = ("vocab_size", "epochs", "batch_tokens", "learning_rate", "warmup", "clip", "validate_every", "average")
         shares = ("joined_share", "renamed_share", "renumbered_share", "phrase_share")
-        check(
+        check_record(
             self,
             CHOICES,
             positive=(*counts, "masked", "log_every", "save_minutes"),

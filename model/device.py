@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 
-def available() -> tuple[str, ...]:
+def available_devices() -> tuple[str, ...]:
     """Returns the names of the available devices, the preferred one first and `cpu` last.
 
     `cuda` is the first graphics card. Several cards also have numbered names, from `cuda:0`.
@@ -25,9 +25,9 @@ def available() -> tuple[str, ...]:
 
 def choose(name: str = "auto") -> torch.device:
     """Returns a device by name; `auto` is the preferred one. Raises ValueError for a device that is not available."""
-    names = available()
-    only = name == "cuda:0" and "cuda" in names
-    if name != "auto" and name not in names and not only:
+    names = available_devices()
+    is_only_card = name == "cuda:0" and "cuda" in names
+    if name != "auto" and name not in names and not is_only_card:
         raise ValueError(f"The device {name!r} is not available here; expected auto or one of {', '.join(names)}.")
     return torch.device(names[0] if name == "auto" else name)
 

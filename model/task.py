@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from .config import FAMILIES
 
-_SCORED = {  # the scored tokens in words, by `Task.scored_tokens`
+_SCORE_SUFFIXES = {  # the scored tokens in words, by `Task.scored_tokens`
     "target": "",
     "continuation": " of the continuation",
     "blanks": " of what was filled in",
@@ -23,19 +23,19 @@ class Task:
     family: str  # one of `FAMILIES`
     title: str  # of the first page
     question: str  # that the page answers
-    line: str  # the content of the page, in one line
-    keys: str  # effect of the arrow keys
-    verb: str  # on the button next to the text
-    box: str  # label of the input
-    text: str  # noun for the input
-    made: str  # noun for the output
-    doing: str  # progress label
-    own: str  # on the button that runs the model
-    needs: str = ""  # reason why pages for a source and a target are not available
-    judges: bool = False  # the model gives the full text one label
+    summary: str  # the content of the page, in one line
+    key_hint: str  # effect of the arrow keys
+    action_label: str  # on the button next to the text
+    input_label: str  # label of the input
+    input_noun: str  # noun for the input
+    output_noun: str  # noun for the output
+    progress_label: str  # progress label
+    run_label: str  # on the button that runs the model
+    unavailable_reason: str = ""  # reason why pages for a source and a target are not available
+    is_classifier: bool = False  # the model gives the full text one label
 
     @property
-    def writes(self) -> bool:
+    def has_decoder(self) -> bool:
         """True where the model generates tokens one after the other."""
         return "decoder" in FAMILIES[self.family]
 
@@ -45,23 +45,23 @@ class Task:
         A language model is scored on the continuation alone. The prompt is given, not generated: an edit may make it more
         probable and the generated text less, and the sum of both would hide that.
         """
-        if self.judges:
+        if self.is_classifier:
             return "label"
-        if self.writes:
-            return "target" if self.reads else "continuation"
+        if self.has_decoder:
+            return "target" if self.has_encoder else "continuation"
         return "blanks" if has_blanks else "text"
 
-    def scored(self, has_blanks: bool = False) -> str:
+    def score_label(self, has_blanks: bool = False) -> str:
         """Returns the description of the summed log-probability of the `scored_tokens`."""
-        return f"log-probability{_SCORED[self.scored_tokens(has_blanks)]}"
+        return f"log-probability{_SCORE_SUFFIXES[self.scored_tokens(has_blanks)]}"
 
     @property
-    def splits(self) -> bool:
+    def can_split(self) -> bool:
         """True where a text can be split into the sentences of one batch."""
-        return self.reads and self.writes
+        return self.has_encoder and self.has_decoder
 
     @property
-    def reads(self) -> bool:
+    def has_encoder(self) -> bool:
         """True where an encoder reads the text."""
         return "encoder" in FAMILIES[self.family]
 
@@ -114,8 +114,8 @@ TASKS: dict[str, Task] = {
 }
 
 
-TRANSLATES = TASKS["encoder-decoder"]
-JUDGES = Task(  # an encoder whose config has labels
+TRANSLATION = TASKS["encoder-decoder"]
+CLASSIFICATION = Task(  # an encoder whose config has labels
     "encoder-only",
     "Judge",
     "Which label does it get, and which words decide?",
@@ -128,21 +128,21 @@ JUDGES = Task(  # an encoder whose config has labels
     "Reading",
     "Let the model judge",
     "this model has no decoder: it reads a text and gives it a label",
-    judges=True,
+    is_classifier=True,
 )
 
 
-def task_in(family: str, classes: Collection[str] = ()) -> Task:
+def task_of_family(family: str, classes: Collection[str] = ()) -> Task:
     """Returns the task of a family with these labels, if any. Raises KeyError for an unknown family."""
-    return JUDGES if classes else TASKS[family]
+    return CLASSIFICATION if classes else TASKS[family]
 
 
-def task_of(kinds: Collection[str], classes: Collection[str] = ()) -> Task:
+def task_of_kinds(kinds: Collection[str], classes: Collection[str] = ()) -> Task:
     """Returns the task of a model with these kinds of attention and labels.
 
     Raises ValueError where no family has exactly these kinds.
     """
-    for family, own in FAMILIES.items():
-        if set(own) == set(kinds):
-            return task_in(family, classes)
+    for family, family_kinds in FAMILIES.items():
+        if set(family_kinds) == set(kinds):
+            return task_of_family(family, classes)
     raise ValueError(f"no family has the kinds of attention {', '.join(kinds)}; expected those of {', '.join(FAMILIES)}")

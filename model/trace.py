@@ -18,32 +18,32 @@ from .config import END, PAD, START
 if TYPE_CHECKING:
     from torch import Tensor
 
-Kind = Literal["encoder", "decoder", "cross"]
+AttentionKind = Literal["encoder", "decoder", "cross"]
 Side = Literal["source", "target"]
 Stack = Literal["encoder", "decoder"]
-Part = Literal["self", "cross", "ff"]
-MAPS = ("scores", "pattern", "mask")
+SublayerKind = Literal["self", "cross", "ff"]
+MAP_NAMES = ("scores", "pattern", "mask")
 
 
 @dataclass(frozen=True)
 class SiteKind:
     """A kind of attention: its names, its stack, and the sides of its queries and keys."""
 
-    kind: Kind
+    kind: AttentionKind
     code: str  # in links and on the command line
     name: str  # in a sentence
-    short: str  # before a layer
+    short_name: str  # before a layer
     stack: Stack
-    queries: Side
-    keys: Side
+    query_side: Side
+    key_side: Side
 
     @property
     def is_self(self) -> bool:
         """True for self-attention: queries and keys are of the same side."""
-        return self.queries == self.keys
+        return self.query_side == self.key_side
 
     @property
-    def sublayer(self) -> Part:
+    def sublayer(self) -> SublayerKind:
         """The sub-layer of a layer that computes it."""
         return "self" if self.is_self else "cross"
 
@@ -56,7 +56,7 @@ SITE_KINDS: dict[str, SiteKind] = {
         SiteKind("cross", "cross", "cross-attention", "cross-attention", "decoder", "target", "source"),
     )
 }  # in display order
-KINDS: tuple[Kind, ...] = tuple(SITE_KINDS)  # type: ignore[assignment]
+ATTENTION_KINDS: tuple[AttentionKind, ...] = tuple(SITE_KINDS)  # type: ignore[assignment]
 
 
 def site_kind(kind: str) -> SiteKind:
@@ -69,11 +69,11 @@ def site_kind(kind: str) -> SiteKind:
 class Site(NamedTuple):
     """A layer (from 0) of a kind of attention."""
 
-    kind: Kind
+    kind: AttentionKind
     layer: int
 
     @property
-    def of(self) -> SiteKind:
+    def spec(self) -> SiteKind:
         """The entry of its kind."""
         return SITE_KINDS[self.kind]
 
@@ -83,7 +83,7 @@ class Sublayer(NamedTuple):
 
     stack: Stack
     layer: int
-    part: Part
+    part: SublayerKind
 
 
 class Streams(NamedTuple):
@@ -115,13 +115,13 @@ class Probe:
     def record(self, site: Site, **tensors: Tensor) -> None:
         """Stores the tensors of this level without a copy, so they must not change in place later."""
         is_full = self._is_full(site.layer)
-        selected = {name: t for name, t in tensors.items() if is_full or name in MAPS}
+        selected = {name: t for name, t in tensors.items() if is_full or name in MAP_NAMES}
         self.records.setdefault(site, {}).update(selected)
 
-    def record_stream(self, place: Sublayer, before: Tensor, after: Tensor) -> None:
+    def record_stream(self, sublayer: Sublayer, before: Tensor, after: Tensor) -> None:
         """Stores the residual stream before and after a sub-layer, at level `full`."""
-        if self._is_full(place.layer):
-            self.streams[place] = Streams(before, after)
+        if self._is_full(sublayer.layer):
+            self.streams[sublayer] = Streams(before, after)
 
     def record_memory(self, memory: Tensor) -> None:
         """Stores the encoder output, at level `full`."""
@@ -142,20 +142,20 @@ class Axis:
 
     ids: tuple[int, ...]
     labels: tuple[str, ...]
-    words: tuple[int, ...]
+    word_numbers: tuple[int, ...]
 
     def __len__(self) -> int:
         return len(self.ids)
 
     @cached_property
-    def sentences(self) -> tuple[int, ...]:
+    def sentence_numbers(self) -> tuple[int, ...]:
         """Sentence of each token: 0 up to the first `</s>`, 1 after it; empty for a single sentence."""
         first = self.ids.index(END) if self.ids.count(END) == 2 else None
         return () if first is None else tuple(int(n > first) for n in range(len(self.ids)))
 
 
 @dataclass(frozen=True)
-class View:
+class MapView:
     """One map with the labels of both axes: values [T,S], queries are rows."""
 
     values: np.ndarray
@@ -163,14 +163,14 @@ class View:
     queries: tuple[str, ...]
     keys: tuple[str, ...]
 
-    def __sub__(self, other: View) -> View:
+    def __sub__(self, other: MapView) -> MapView:
         """Returns the difference of two maps. Raises ValueError unless both axes have the same tokens."""
         for mine, theirs, name in ((self.queries, other.queries, "queries"), (self.keys, other.keys, "keys")):
             if mine != theirs:
                 raise ValueError(
                     f"the {name} differ ({len(mine)} and {len(theirs)} tokens); a difference needs equal tokens"
                 )
-        return View(self.values - other.values, self.allowed & other.allowed, self.queries, self.keys)
+        return MapView(self.values - other.values, self.allowed & other.allowed, self.queries, self.keys)
 
 
 @dataclass(frozen=True)
@@ -189,9 +189,9 @@ class Trace:
     log_probs: np.ndarray = field(repr=False)
     # [T,V], natural logarithm; without a decoder [S,V], at each source token; of a classifier [1,C], of the full text
     head_masks: dict[Site, np.ndarray] = field(default_factory=dict)  # bool [H,T,S], where the masks of heads differ
-    log_totals: np.ndarray | None = field(default=None, repr=False)  # [T]: logsumexp of the logits
+    logit_normalizers: np.ndarray | None = field(default=None, repr=False)  # [T]: logsumexp of the logits
     classes: tuple[str, ...] = ()  # labels of a classifier
-    filled: Axis | None = None  # of a masked language model: the source with the top token in each blank
+    filled_axis: Axis | None = None  # of a masked language model: the source with the top token in each blank
 
     def __post_init__(self) -> None:
         for site, pattern in self.patterns.items():
@@ -207,7 +207,7 @@ class Trace:
         return axis
 
     @property
-    def predicted(self) -> Axis:
+    def predicted_axis(self) -> Axis:
         """The predicted tokens, one a row of `log_probs`: the outputs, without a decoder the source tokens, of a classifier
         the top label."""
         if self.classes:
@@ -216,63 +216,63 @@ class Trace:
         return self.axis("source") if self.outputs is None else self.outputs
 
     @property
-    def places(self) -> Axis:
+    def step_axis(self) -> Axis:
         """The tokens that a step can select: the predicted tokens, of a classifier the source tokens."""
-        return self.axis("source") if self.classes else self.predicted
+        return self.axis("source") if self.classes else self.predicted_axis
 
     @property
-    def scored(self) -> Axis:
+    def scored_axis(self) -> Axis:
         """The scored tokens, one a row of `log_probs`: the predicted tokens, with blanks filled in."""
-        return self.predicted if self.filled is None else self.filled
+        return self.predicted_axis if self.filled_axis is None else self.filled_axis
 
     @property
-    def blanks(self) -> tuple[int, ...]:
+    def blank_positions(self) -> tuple[int, ...]:
         """Positions of the blanks, from 0; empty unless the model is a masked language model."""
-        pairs = zip(self.scored.ids, self.predicted.ids, strict=True)
+        pairs = zip(self.scored_axis.ids, self.predicted_axis.ids, strict=True)
         return tuple(n for n, (now, was) in enumerate(pairs) if now != was)
 
     @property
-    def inner(self) -> tuple[int, ...]:
+    def scorable_rows(self) -> tuple[int, ...]:
         """Rows that training can score, from 0: all rows; of a masked language model without control tokens."""
-        ids = self.predicted.ids
-        return tuple(n for n, token in enumerate(ids) if self.filled is None or token not in (PAD, START, END))
+        ids = self.predicted_axis.ids
+        return tuple(n for n, token in enumerate(ids) if self.filled_axis is None or token not in (PAD, START, END))
 
     @property
-    def counted(self) -> tuple[int, ...]:
-        """Rows whose log-probabilities are summed: the blanks, or without blanks the `inner` rows."""
-        return self.blanks or self.inner
+    def scored_rows(self) -> tuple[int, ...]:
+        """Rows whose log-probabilities are summed: the blanks, or without blanks the `scorable_rows` rows."""
+        return self.blank_positions or self.scorable_rows
 
     @property
-    def of_two(self) -> bool:
+    def has_two_sentences(self) -> bool:
         """True where the source has two sentences."""
-        return self.source is not None and bool(self.source.sentences)
+        return self.source is not None and bool(self.source.sentence_numbers)
 
     def queries(self, site: Site) -> tuple[str, ...]:
         """Returns the row labels of a site."""
-        if site.of.queries == "source" or self.outputs is None:
-            return self.axis(site.of.queries).labels
+        if site.spec.query_side == "source" or self.outputs is None:
+            return self.axis(site.spec.query_side).labels
         return tuple(f"{i} → {o}" for i, o in zip(self.axis("target").labels, self.outputs.labels, strict=True))
 
     def keys(self, site: Site) -> tuple[str, ...]:
         """Returns the column labels of a site."""
-        return self.axis(site.of.keys).labels
+        return self.axis(site.spec.key_side).labels
 
     @property
-    def kinds(self) -> tuple[Kind, ...]:
+    def kinds(self) -> tuple[AttentionKind, ...]:
         """The kinds of attention of this model, in display order."""
-        return tuple(kind for kind in KINDS if any(site.kind == kind for site in self.patterns))
+        return tuple(kind for kind in ATTENTION_KINDS if any(site.kind == kind for site in self.patterns))
 
     def sites(self, kind: str) -> list[Site]:
         """Returns the sites of a kind, ordered by layer."""
         return sorted(site for site in self.patterns if site.kind == kind)
 
     @property
-    def same_masks(self) -> bool:
+    def has_equal_masks(self) -> bool:
         """True where all layers of each kind have equal masks."""
         kinds = {site.kind for site in self.masks}
         return all(len({self.masks[site].tobytes() for site in self.sites(kind)}) <= 1 for kind in kinds)
 
-    def view(self, site: Site, head: int | None = None) -> View:
+    def view(self, site: Site, head: int | None = None) -> MapView:
         """Returns the pattern of one head, or the mean over heads where `head` is None, with its labels.
 
         Raises ValueError for a site or a head that this checkpoint does not have.
@@ -284,7 +284,7 @@ class Trace:
         if head is not None and not 0 <= head < len(pattern):
             raise ValueError(f"there is no head {head}; {site.kind} layer {site.layer} has heads 0 to {len(pattern) - 1}")
         values = pattern.mean(axis=0) if head is None else pattern[head]  # [T,S]
-        return View(values, self.mask(site, head), self.queries(site), self.keys(site))
+        return MapView(values, self.mask(site, head), self.queries(site), self.keys(site))
 
     def mask(self, site: Site, head: int | None = None) -> np.ndarray:
         """Returns the mask of a head, or of any head where `head` is None: bool [T,S], True where attention is allowed."""
@@ -297,7 +297,7 @@ class Trace:
         """Sites and queries, without padding, that have no allowed key in at least one head."""
         rows = []
         for site, mask in self.masks.items():
-            tokens = self.axis(site.of.queries).labels
+            tokens = self.axis(site.spec.query_side).labels
             has_keys = self.head_masks.get(site, mask[None]).any(axis=-1).all(axis=0)  # [T]
             rows += [(site, t) for t, label in enumerate(tokens) if not has_keys[t] and label != "<pad>"]
         return tuple(rows)
@@ -305,20 +305,20 @@ class Trace:
     @cached_property
     def token_log_probs(self) -> np.ndarray:
         """Log-probability of each output token, [T]."""
-        values = self.log_probs[np.arange(len(self.predicted)), list(self.predicted.ids)]
+        values = self.log_probs[np.arange(len(self.predicted_axis)), list(self.predicted_axis.ids)]
         values.flags.writeable = False
         return values
 
     @property
     def logits(self) -> np.ndarray:
         """The logits, [T,V]."""
-        assert self.log_totals is not None, "this trace has no logits"
-        return self.log_probs + self.log_totals[:, None]
+        assert self.logit_normalizers is not None, "this trace has no logits"
+        return self.log_probs + self.logit_normalizers[:, None]
 
     def logit(self, step: int, token: int) -> float:
         """Returns the logit of one token at one step."""
-        assert self.log_totals is not None, "this trace has no logits"
-        return float(self.log_probs[step, token] + self.log_totals[step])
+        assert self.logit_normalizers is not None, "this trace has no logits"
+        return float(self.log_probs[step, token] + self.logit_normalizers[step])
 
     @property
     def probabilities(self) -> np.ndarray:
@@ -329,8 +329,8 @@ class Trace:
     def arrays(self) -> Iterator[np.ndarray]:
         """All arrays of the trace."""
         yield self.log_probs
-        if self.log_totals is not None:
-            yield self.log_totals
+        if self.logit_normalizers is not None:
+            yield self.logit_normalizers
         for group in (self.patterns, self.scores, self.masks, self.head_masks):
             yield from group.values()
 

@@ -47,7 +47,7 @@ def saved(tiny_checkpoint: Checkpoint, tmp_path: Path) -> Path:
 @pytest.fixture
 def home(monkeypatch: pytest.MonkeyPatch, saved: Path) -> Path:
     """A folder of checkpoints with a made-up one in it, which a test may damage."""
-    for function in (folders.survey, folders.homes):
+    for function in (folders.list_checkpoints, folders.search_folders):
         monkeypatch.setattr(function, "__defaults__", (saved.parent,))
     monkeypatch.delenv("CHECKPOINTS", raising=False)
     return saved

@@ -49,7 +49,7 @@ def shy(monkeypatch) -> Strategy:
 def test_a_strategy_that_is_made_up_decodes_scores_and_is_an_option(shy, tiny_checkpoint, saved, capsys):
     asked = Decoding("shy", seed=7)
     found = analyse(tiny_checkpoint, Request(TEXT, decoding=asked))
-    assert (len(found.trace.outputs), found.how) == (2, "shy, seed 7")
+    assert (len(found.trace.outputs), found.decoding_label) == (2, "shy, seed 7")
     (best,) = scoring.translate(tiny_checkpoint.model, tiny_checkpoint.source_tokenizer, [TEXT], decoding=asked)
     assert best.ids == found.hypothesis.ids
     words = ["translate", TEXT, "--checkpoint", str(saved), "--strategy", "shy", "--seed", "7", "--json"]
@@ -97,7 +97,7 @@ def ramp(monkeypatch) -> str:
     """Positions that add p / base in every dimension."""
     for known in (SCHEMES, positions.POSITION_SCHEMES):
         monkeypatch.setitem(known, "ramp", None)  # what was there before comes back
-    scheme = Scheme("ramp", "PE(p) = p / base", adds="Adds a ramp to each vector.")
+    scheme = Scheme("ramp", "PE(p) = p / base", embedding_effect="Adds a ramp to each vector.")
     positions.register(scheme, Ramp())
     return "ramp"
 

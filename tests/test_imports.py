@@ -114,7 +114,7 @@ def is_type_checking(node: ast.AST) -> bool:
     return isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test)
 
 
-HOMES = {public: resolve_name(home, "model") for public, home in model._HOMES.items()}
+HOMES = {public: resolve_name(home, "model") for public, home in model._MODULES.items()}
 
 
 def absolute(name: str, node: ast.ImportFrom) -> str:
@@ -391,9 +391,9 @@ def calls(name: str) -> set[str]:
     [
         # the formula, and the one faster path; the loss is over the vocabulary
         ("softmax", {"model.network.attention", "model.decoding.fast", "model.workshop.training.loss_and_validation"}),
-        ("scaled_dot_product_attention", {"model.network.extrapolation"}),
+        ("scaled_dot_product_attention", {"model.network.attention_methods"}),
         ("register_forward_hook", set()),
-        ("causal", {"model.network.masks"}),
+        ("causal_mask", {"model.network.masks"}),
         ("sliding_window", {"model.network.masks"}),
         ("tril", set()),
         ("triu", set()),

@@ -17,9 +17,6 @@ BANNED |= {"most", "least", "whole", "at", "beside", "anew", "said"}
 # Folders of pages, whose code is replaced page by page.
 PAGES = frozenset(("compare", "decoding_steps", "fill", "heads", "inside", "judge", "lessons", "positions", "training"))
 PAGES |= {"translate", "variants", "what_if", "why"}
-# Folders of model whose names are still to be changed.
-PENDING = frozenset(("io", "text", "edits", "network", "decoding", "inference"))
-KEPT = {"viz/state/view.py": {"asked"}, "viz/state/page_fields.py": {"beside"}}  # fields that links and scripts name
 OPENINGS = ("What ", "How ", "Whether ", "The same")
 SAME_NAME = {"__init__.py", "__main__.py", "page.py"}  # and files of page folders
 FUNCTIONS = ast.FunctionDef | ast.AsyncFunctionDef
@@ -28,11 +25,6 @@ FUNCTIONS = ast.FunctionDef | ast.AsyncFunctionDef
 def is_page(path: Path) -> bool:
     parts = path.relative_to(ROOT).parts
     return parts[0] == "viz" and parts[1] in PAGES
-
-
-def is_pending(path: Path) -> bool:
-    parts = path.relative_to(ROOT).parts
-    return parts[0] == "model" and (len(parts) == 2 or parts[1] in PENDING)
 
 
 def sources(*folders: str) -> dict[Path, ast.Module]:
@@ -87,17 +79,12 @@ def classes(trees: dict[Path, ast.Module]) -> dict[str, list[Path]]:
 def test_no_name_is_a_bare_participle():
     wrong = []
     for path, tree in sources("model", "viz", "tests/support", "benchmarks").items():
-        kept = KEPT.get(path.relative_to(ROOT).as_posix(), set())
-        if not is_pending(path):
-            wrong += [
-                f"{path}:{n} {kind} {name}" for n, kind, name in declared(tree) if is_banned(name) and name not in kept
-            ]
+        wrong += [f"{path}:{n} {kind} {name}" for n, kind, name in declared(tree) if is_banned(name)]
     assert wrong == []
 
 
 def test_no_class_name_occurs_twice():
-    twice = classes(sources("model", "viz"))
-    assert {name: places for name, places in twice.items() if not any(map(is_pending, places))} == {}
+    assert classes(sources("model", "viz")) == {}
 
 
 def test_no_file_name_is_repeated():

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from model.inference.request import Request
-from model.task import TASKS, TRANSLATES, Task, task_in, task_of
+from model.task import TASKS, TRANSLATION, Task, task_of_family, task_of_kinds
 from viz.state import uploads
 from viz.state.result_cache import MAX_CACHE_BYTES, cached, clear_all
 from viz.state.view import View, without_edits
@@ -51,7 +51,7 @@ def _check_owner(name: str) -> None:
 
 @cached(MAX_CHECKPOINTS, ledger=None)
 def _loaded(name: str, device: str) -> Checkpoint:
-    from model.checkpoint import CheckpointError, find
+    from model.checkpoint import CheckpointError, find_folder
 
     if name not in (known := checkpoint_names()):  # checked here, since a browser may send anything
         raise CheckpointError(f"There is no checkpoint {name[:60]!r}; expected one of {', '.join(known) or '(none found)'}.")
@@ -60,7 +60,7 @@ def _loaded(name: str, device: str) -> Checkpoint:
     from model.inference.analyse import load
 
     torch.set_num_threads(1)  # best for single sentences and fair among visitors
-    place = uploads.session_uploads().get(name) or find(name)
+    place = uploads.session_uploads().get(name) or find_folder(name)
     try:
         loaded = load(str(place), device)
         return dataclasses.replace(loaded, name=name, folder=None if uploads.is_uploaded(name) else loaded.folder)
@@ -100,9 +100,9 @@ _stamps: dict[str, tuple[tuple[str, int, int], ...]] = {}
 
 def refresh(name: str) -> None:
     """Empties all caches if the files of a checkpoint have changed since the last call."""
-    from model.io.folders import survey
+    from model.io.folders import list_checkpoints
 
-    place = survey().places.get(name)
+    place = list_checkpoints().folders.get(name)
     if place is None:
         return
     try:
@@ -116,23 +116,23 @@ def refresh(name: str) -> None:
 
 def checkpoint_names() -> tuple[str, ...]:
     """Returns the available checkpoints; uploads of this session come last."""
-    from model.io.folders import survey
+    from model.io.folders import list_checkpoints
 
-    return (*survey().places, *uploads.session_uploads())
+    return (*list_checkpoints().folders, *uploads.session_uploads())
 
 
 def unusable() -> tuple[str, ...]:
     """Returns a sentence for each folder of CHECKPOINTS without a checkpoint."""
-    from model.io.folders import survey
+    from model.io.folders import list_checkpoints
 
-    return tuple(each.told() for each in survey().unusable)
+    return tuple(each.message() for each in list_checkpoints().unusable)
 
 
 def devices() -> tuple[str, ...]:
     """Returns the devices of this machine, the preferred one first."""
-    from model.device import available
+    from model.device import available_devices
 
-    return available()
+    return available_devices()
 
 
 def languages(name: str, device: str) -> tuple[str, str]:
@@ -144,12 +144,12 @@ def languages(name: str, device: str) -> tuple[str, str]:
 def task(name: str, device: str) -> Task:
     """Returns the task of a checkpoint, from config.json while it is not loaded; translation if that is unreadable."""
     if loaded := _if_loaded(name, device):
-        return task_of(loaded.config.kinds, loaded.config.classes)
+        return task_of_kinds(loaded.config.kinds, loaded.config.classes)
     family, classes = _declared(name, "family"), _declared(name, "classes")
     return (
-        task_in(family, classes if isinstance(classes, list) else ())
+        task_of_family(family, classes if isinstance(classes, list) else ())
         if isinstance(family, str) and family in TASKS
-        else TRANSLATES
+        else TRANSLATION
     )
 
 
@@ -161,9 +161,9 @@ def reads_two(name: str, device: str) -> bool:
 
 def _declared(name: str, field: str) -> Any:
     """Returns a value of the model section of config.json, or None."""
-    from model.io.folders import CONFIG, survey
+    from model.io.folders import CONFIG, list_checkpoints
 
-    place = {**survey().places, **uploads.session_uploads()}.get(name)
+    place = {**list_checkpoints().folders, **uploads.session_uploads()}.get(name)
     try:
         return json.loads((place / CONFIG).read_text(encoding="utf-8"))["model"].get(field) if place else None
     except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError):
@@ -173,9 +173,9 @@ def _declared(name: str, field: str) -> Any:
 def declared_languages(name: str) -> tuple[str, str] | tuple[None, None]:
     """Returns the languages of a checkpoint without loading it; None if it names none."""
     from model.io.files import MEGABYTE, FileError, read_json
-    from model.io.folders import CONFIG, survey
+    from model.io.folders import CONFIG, list_checkpoints
 
-    place = uploads.session_uploads().get(name) or survey().places.get(name)
+    place = uploads.session_uploads().get(name) or list_checkpoints().folders.get(name)
     try:
         names = read_json(place / CONFIG, MEGABYTE).get("languages") if place else None
         source, target = names or ("source", "target")
@@ -189,7 +189,7 @@ def declared_languages(name: str) -> tuple[str, str] | tuple[None, None]:
 def usual_length(name: str, device: str) -> int | None:
     """Returns the usual maximum of tokens in training; None if unknown or not loaded."""
     loaded = _if_loaded(name, device)
-    return loaded.seen.lengths["source"].most if loaded and loaded.seen else None
+    return loaded.corpus_stats.lengths["source"].usual_length if loaded and loaded.corpus_stats else None
 
 
 def _if_loaded(name: str, device: str) -> Checkpoint | None:
@@ -199,18 +199,18 @@ def _if_loaded(name: str, device: str) -> Checkpoint | None:
 
 def fit_request(request: Request, device: str) -> tuple[Request, tuple[tuple[str, str], ...]]:
     """Returns the request with its possible edits, and code and reason of each skipped edit."""
-    from model.inference.source_reading import donor_of, reads_two, source_ids
-    from model.inference.targets import padding, sources
+    from model.inference.source_reading import build_donor, can_read_pairs, source_ids
+    from model.inference.targets import build_source_rows, count_padding
 
     loaded = checkpoint(request.checkpoint, device)
-    if request.second and not reads_two(loaded.config):
+    if request.second and not can_read_pairs(loaded.config):
         request = dataclasses.replace(request, second="")
     texts = ((request.source, request.second), *((text, "") for text in request.other_sentences))
-    length = max(len(source_ids(loaded, *both)) for both in texts) + padding(loaded, request)
+    length = max(len(source_ids(loaded, *both)) for both in texts) + count_padding(loaded, request)
     edit, donor = request.intervention, None
-    if edit.takes and edit.donor and (rows := sources(loaded, request, padding(loaded, request))):
-        donor = donor_of(loaded, edit, rows[0])
-    possible, aside = edit.fitted(loaded.config, length, bool(loaded.means), donor and donor.partners)
+    if edit.has_patches and edit.donor and (rows := build_source_rows(loaded, request, count_padding(loaded, request))):
+        donor = build_donor(loaded, edit, rows[0])
+    possible, aside = edit.possible_and_rejected(loaded.config, length, bool(loaded.mean_z), donor and donor.partners)
     return dataclasses.replace(request, intervention=possible), aside
 
 

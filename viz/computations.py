@@ -145,7 +145,9 @@ def learned_numbers(name: str, device: str, side: str, count: int, shift: int) -
     from model.readings.positions.sentence_positions import learned_table
 
     loaded = cache.checkpoint(name, device)
-    return compute(learned_table(loaded, side), count, shift, loaded.seen and loaded.seen.lengths[side].longest)
+    return compute(
+        learned_table(loaded, side), count, shift, loaded.corpus_stats and loaded.corpus_stats.lengths[side].max_length
+    )
 
 
 @cached(256)

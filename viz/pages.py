@@ -6,7 +6,7 @@ import dataclasses
 from dataclasses import dataclass
 from pathlib import Path
 
-from model.task import TRANSLATES, Task
+from model.task import TRANSLATION, Task
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -31,7 +31,7 @@ class Page:
 
 
 PAGES = (  # in the order of the navigation
-    Page("translate", TRANSLATES.title, TRANSLATES.question),
+    Page("translate", TRANSLATION.title, TRANSLATION.question),
     Page("heads", "Heads", "What does every head do on this sentence?", has_kind=True),
     Page("inside", "Inside", "How is one number made?", has_kind=True),
     Page("positions", "Positions", "How does it know the order?", has_head=False, has_step=False),
@@ -52,7 +52,7 @@ def address_of(page: Page) -> str:
 def for_task(task: Task) -> tuple[Page, ...]:
     """Returns the pages with the titles and questions of a task."""
     first = dataclasses.replace(PAGES[0], title=task.title, question=task.question)
-    if not task.judges:
+    if not task.is_classifier:
         return (first, *PAGES[1:])
     why = "Why this label, and not that one?"
     return (first, *(dataclasses.replace(page, question=why) if page.has_choice else page for page in PAGES[1:]))

@@ -20,7 +20,7 @@ class Hypothesis:
     log_probs: tuple[float, ...]  # natural logarithm, one a token
 
     @property
-    def finished(self) -> bool:
+    def is_finished(self) -> bool:
         """True if the path ends with `</s>`; False if it reached the limit."""
         return bool(self.ids) and self.ids[-1] == END
 
@@ -29,7 +29,7 @@ class Hypothesis:
         """Summed log-probability in nats."""
         return sum(self.log_probs)
 
-    def normalised(self, alpha: float) -> float:
+    def normalised_score(self, alpha: float) -> float:
         """Returns the score over the length penalty, by which beam search ranks."""
         return self.score / length_penalty(len(self.ids), alpha)
 
@@ -68,7 +68,7 @@ class Tree:
     def __getitem__(self, number: int) -> Hypothesis:
         return self.hypotheses[number]
 
-    def joined(self, other: Tree) -> Tree:
+    def merge(self, other: Tree) -> Tree:
         """Returns both trees as one: the hypotheses of this tree, then the new ones of the other."""
         known = {h.ids for h in self.hypotheses}
         new = tuple(h for h in other.hypotheses if h.ids not in known)
@@ -86,7 +86,7 @@ class Tree:
         numbers: dict[tuple[int, ...], int] = {}
         nodes: list[Node] = []
         inner = {h.ids[:n] for h in (*self.hypotheses, *self.pruned) for n in range(len(h.ids))}
-        ends = {h.ids: "finished" if h.finished else "limit" for h in self.hypotheses}
+        ends = {h.ids: "finished" if h.is_finished else "limit" for h in self.hypotheses}
         for each in (*self.hypotheses, *self.pruned):
             score = 0.0
             for n, (token, log_prob) in enumerate(zip(each.ids, each.log_probs, strict=True), 1):

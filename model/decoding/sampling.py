@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..config import PAD, START
-from ..io.files import shown
+from ..io.files import short_repr
 
-NEVER_CHOSEN = (PAD, START)  # shown with their probabilities, but in no hypothesis
+EXCLUDED_IDS = (PAD, START)  # shown with their probabilities, but in no hypothesis
 
 
 @dataclass(frozen=True)
@@ -17,15 +17,15 @@ class Choices:
     """The tokens of one step, most probable first; every array has the shape [V]."""
 
     ids: np.ndarray
-    tempered: np.ndarray  # probability after the temperature, before top-k and top-p
-    kept_by_k: np.ndarray  # bool: within top-k
-    kept: np.ndarray  # bool: within top-k and top-p
+    tempered_probability: np.ndarray  # probability after the temperature, before top-k and top-p
+    is_in_top_k: np.ndarray  # bool: within top-k
+    is_candidate: np.ndarray  # bool: within top-k and top-p
     probability: np.ndarray  # of the candidates, scaled to a sum of 1; 0 for other tokens
 
     def draw(self, number: float) -> int:
         """Returns the token whose interval of the cumulative probabilities contains a number from 0 to 1."""
         place = int(np.searchsorted(np.cumsum(self.probability), number, side="right"))
-        return int(self.ids[min(place, int(np.flatnonzero(self.kept)[-1]))])
+        return int(self.ids[min(place, int(np.flatnonzero(self.is_candidate)[-1]))])
 
 
 def choices(log_probs: np.ndarray, temperature: float = 1.0, top_k: int = 0, top_p: float = 1.0) -> Choices:
@@ -37,10 +37,10 @@ def choices(log_probs: np.ndarray, temperature: float = 1.0, top_k: int = 0, top
 
     Raises ValueError for a negative or infinite temperature, a negative k, and a p outside (0, 1].
     """
-    check(temperature, top_k, top_p)
+    check_settings(temperature, top_k, top_p)
     values = log_probs.copy()
-    values[list(NEVER_CHOSEN)] = -np.inf
-    ids = likeliest(values)
+    values[list(EXCLUDED_IDS)] = -np.inf
+    ids = top_ids(values)
     ordered = values[ids].astype(np.float64)
     if temperature == 0:
         tempered = (np.arange(len(ids)) == 0).astype(np.float64)
@@ -48,40 +48,40 @@ def choices(log_probs: np.ndarray, temperature: float = 1.0, top_k: int = 0, top
         tempered = np.exp((ordered - ordered[0]) / temperature)
         tempered /= tempered.sum()
     possible = np.isfinite(ordered)
-    by_k = possible & (np.arange(len(ids)) < (top_k or len(ids)))
-    among = np.where(by_k, tempered, 0.0)
-    before = np.cumsum(among) - among  # probability before each token
-    selected = by_k & (tempered > 0)
+    is_in_top_k = possible & (np.arange(len(ids)) < (top_k or len(ids)))
+    top_k_probability = np.where(is_in_top_k, tempered, 0.0)
+    before = np.cumsum(top_k_probability) - top_k_probability  # probability before each token
+    is_candidate = is_in_top_k & (tempered > 0)
     if top_p < 1:
-        selected &= before < top_p * among.sum() * (1 - 1e-12)
-    selected_probs = np.where(selected, tempered, 0.0)
-    return Choices(ids, tempered, by_k, selected, selected_probs / selected_probs.sum())
+        is_candidate &= before < top_p * top_k_probability.sum() * (1 - 1e-12)
+    selected_probs = np.where(is_candidate, tempered, 0.0)
+    return Choices(ids, tempered, is_in_top_k, is_candidate, selected_probs / selected_probs.sum())
 
 
-def likeliest(values: np.ndarray, most: int | None = None) -> np.ndarray:
+def top_ids(values: np.ndarray, count: int | None = None) -> np.ndarray:
     """Returns the first `count` ids (default all) of values [V] in descending order, ties by id.
 
     It is a stable argsort, 8 times as fast for float32: bits that sort as integers are sorted together with the id.
     """
     if values.dtype != np.float32:
-        return np.argsort(-values, kind="stable")[:most]
+        return np.argsort(-values, kind="stable")[:count]
     bits = (0.0 - values).view(np.int32)  # 0 has one sign
     ordinals = bits ^ ((bits >> 31) & 0x7FFFFFFF)
     keys = (ordinals.astype(np.int64) << 32) | np.arange(len(values))
-    if most is not None and most < len(keys):
-        keys = np.partition(keys, most)[:most]
+    if count is not None and count < len(keys):
+        keys = np.partition(keys, count)[:count]
     keys.sort()
     return keys & 0xFFFFFFFF
 
 
-def check(temperature: float, top_k: int, top_p: float) -> None:
+def check_settings(temperature: float, top_k: int, top_p: float) -> None:
     """Raises ValueError, with one sentence, for a setting out of range."""
     if not (MIN_TEMPERATURE <= temperature <= MAX_TEMPERATURE or temperature == 0):
         raise ValueError(f"The temperature is {temperature}; expected 0, or {MIN_TEMPERATURE} to {MAX_TEMPERATURE}.")
     if not isinstance(top_k, int) or isinstance(top_k, bool) or top_k < 0:
         raise ValueError(f"Top-k is {top_k}; expected a whole number of at least 0, where 0 keeps all.")
     if top_k > MAX_TOP_K:
-        raise ValueError(f"Top-k is {shown(top_k)}; expected at most {MAX_TOP_K:,}, or 0, which keeps all.")
+        raise ValueError(f"Top-k is {short_repr(top_k)}; expected at most {MAX_TOP_K:,}, or 0, which keeps all.")
     if not 0 < top_p <= 1:
         raise ValueError(f"Top-p is {top_p}; expected more than 0 and at most 1.")
 

@@ -11,14 +11,14 @@ import torch
 from torch import Tensor
 
 from ..config import END, MAX_TOKENS, PAD, START
-from ..edits.apply import Edits
+from ..edits.apply import BatchEdits
 from ..edits.intervention import BASELINE, Intervention
 from ..network import masks
-from ..network.context import Beside, Cache, Pass
+from ..network.context import Cache, DonorRun, Pass
 from ..network.transformer import Transformer
 from . import fast, uncached
 from .hypotheses import Hypothesis, Tree
-from .sampling import NEVER_CHOSEN, check, choices
+from .sampling import EXCLUDED_IDS, check_settings, choices
 from .uncached import Recorder
 
 
@@ -29,7 +29,7 @@ class _Steps:
         self,
         model: Transformer,
         source: Tensor | None,
-        edits: Edits,
+        edits: BatchEdits,
         prefix: Sequence[int],
         limit: int,
         use_cache: bool,
@@ -40,60 +40,66 @@ class _Steps:
         self.model, self.edits, self.recorder = model, edits, recorder
         # Without the causal mask an earlier position depends on later ones, so nothing can be cached.
         self.cache = Cache() if use_cache and model.config.causal and edits.causal else None
-        self.rows = 1 if source is None else source.size(0)
+        self.row_count = 1 if source is None else source.size(0)
         self.device = next(model.parameters()).device
-        self.memory = self.cross = self.beside = None
+        self.memory = self.cross_mask = self.donor_run = None
         if edits.donor is not None:
-            self.beside = Beside(model, edits.donor, self.device, self.cache is not None)
-        is_fast = use_cache and fast.can(model, edits)
+            self.donor_run = DonorRun(model, edits.donor, self.device, self.cache is not None)
+        is_fast = use_cache and fast.can_decode(model, edits)
         if source is not None:
-            seen = masks.encoder_mask(model.config, source, edits.rows)
-            context = Pass(edits, recorder and recorder.encoder, given=self.beside and self.beside.encoder)
+            encoder_mask = masks.encoder_mask(model.config, source, edits.rows)
+            context = Pass(
+                edits, recorder and recorder.encoder_probe, donor_probe=self.donor_run and self.donor_run.encoder_probe
+            )
             encode = functools.partial(fast.encode, model) if is_fast else model.encode
-            self.memory = encode(source, seen, context)  # [B,S,D]
-            self.cross = masks.cross_mask(source, edits.rows).expand(self.rows, 1, 1, -1)  # [B,1,1,S]
-        self.fast: fast.FastSteps | uncached.WholeSteps | None = None
+            self.memory = encode(source, encoder_mask, context)  # [B,S,D]
+            self.cross_mask = masks.cross_mask(source, edits.rows).expand(self.row_count, 1, 1, -1)  # [B,1,1,S]
+        self.fast_steps: fast.FastSteps | uncached.UncachedSteps | None = None
         if is_fast and self.cache is not None:
-            self.fast = fast.FastSteps(model, self.memory, self.cross, self.rows, limit, recorder is not None)
+            self.fast_steps = fast.FastSteps(
+                model, self.memory, self.cross_mask, self.row_count, limit, recorder is not None
+            )
         elif is_fast:
-            self.fast = uncached.WholeSteps(model, self.memory, self.cross)
+            self.fast_steps = uncached.UncachedSteps(model, self.memory, self.cross_mask)
 
-    def log_probs(self, target: Tensor, edits: Edits) -> Tensor:
+    def log_probs(self, target: Tensor, edits: BatchEdits) -> Tensor:
         """Returns the next token's log-probabilities [N,V] for decoder inputs [N,T]."""
-        if self.fast is not None:
-            return self.fast.log_probs(target, edits)
+        if self.fast_steps is not None:
+            return self.fast_steps.log_probs(target, edits)
         start = target.size(1) - 1 if self.cache is not None else 0
         fresh = target[:, start:]
         mask = masks.decoder_mask(self.model.config, target, edits.rows, fresh.size(1))
-        donor_probe = self.beside.read(target, start) if self.beside and "target" in self.edits.sides else None
-        context = Pass(edits, cache=self.cache, start=start, given=donor_probe)
-        hidden = self.model.decode(fresh, self.memory, mask, self.cross, context)[:, -1]  # [N,D]
+        donor_probe = (
+            self.donor_run.run_decoder(target, start) if self.donor_run and "target" in self.edits.patched_sides else None
+        )
+        context = Pass(edits, cache=self.cache, start=start, donor_probe=donor_probe)
+        hidden = self.model.decode(fresh, self.memory, mask, self.cross_mask, context)[:, -1]  # [N,D]
         return self.model.project(hidden).float().log_softmax(-1)
 
     def record(self, row: int, ids: tuple[int, ...]) -> None:
         """Stores the tensors of a row of the batch in the recorder, under the ids of its path."""
-        if isinstance(self.fast, fast.FastSteps) and self.recorder is not None:
-            self.recorder.paths[ids] = self.fast.recorded(row, len(ids), self.edits.select([0]))
+        if isinstance(self.fast_steps, fast.FastSteps) and self.recorder is not None:
+            self.recorder.paths[ids] = self.fast_steps.recorded_path(row, len(ids), self.edits.select([0]))
 
     def select(self, chosen: list[int]) -> None:
         """Keeps these rows of the batch, in this order; a row may occur twice."""
-        if self.fast is not None:
-            self.fast.select(chosen)
+        if self.fast_steps is not None:
+            self.fast_steps.select(chosen)
             return
         rows = torch.tensor(chosen, device=self.device)
         if self.memory is not None:
-            self.memory, self.cross = self.memory[rows], self.cross[rows]
+            self.memory, self.cross_mask = self.memory[rows], self.cross_mask[rows]
         if self.cache is not None:
             self.cache.select(rows)
-        if self.beside is not None:
-            self.beside.select(rows)
+        if self.donor_run is not None:
+            self.donor_run.select(rows)
 
 
 @torch.inference_mode()
 def greedy(
     model: Transformer,
     source: Tensor | None,
-    edits: Sequence[Intervention] | Edits = (BASELINE,),
+    edits: Sequence[Intervention] | BatchEdits = (BASELINE,),
     prefix: Sequence[int] = (),
     limit: int = MAX_TOKENS,
     use_cache: bool = True,
@@ -107,7 +113,7 @@ def greedy(
 
     Raises ValueError if the prefix fills the limit.
     """
-    return _grow(model, source, choose, edits, prefix, limit, use_cache, recorder)
+    return _decode_rows(model, source, choose_greedy, edits, prefix, limit, use_cache, recorder)
 
 
 @torch.inference_mode()
@@ -118,7 +124,7 @@ def sample(
     temperature: float = 1.0,
     top_k: int = 0,
     top_p: float = 1.0,
-    edits: Sequence[Intervention] | Edits = (BASELINE,),
+    edits: Sequence[Intervention] | BatchEdits = (BASELINE,),
     prefix: Sequence[int] = (),
     limit: int = MAX_TOKENS,
     use_cache: bool = True,
@@ -131,7 +137,7 @@ def sample(
 
     Raises ValueError for settings out of range, and if the prefix fills the limit.
     """
-    check(temperature, top_k, top_p)
+    check_settings(temperature, top_k, top_p)
     generators = [np.random.default_rng(seed) for _ in range(1 if source is None else source.size(0))]
 
     def draw(log_probs: Tensor) -> Tensor:
@@ -139,34 +145,36 @@ def sample(
         ids = [choices(row, temperature, top_k, top_p).draw(generator.random()) for row, generator in rows]
         return torch.tensor(ids, device=log_probs.device)
 
-    return _grow(model, source, choose if temperature == 0 else draw, edits, prefix, limit, use_cache, recorder)
+    return _decode_rows(
+        model, source, choose_greedy if temperature == 0 else draw, edits, prefix, limit, use_cache, recorder
+    )
 
 
-def _grow(
+def _decode_rows(
     model: Transformer,
     source: Tensor | None,
-    pick: Callable[[Tensor], Tensor],
-    edits: Sequence[Intervention] | Edits,
+    choose_next: Callable[[Tensor], Tensor],
+    edits: Sequence[Intervention] | BatchEdits,
     prefix: Sequence[int],
     limit: int,
     use_cache: bool,
     recorder: Recorder | None,
 ) -> list[Hypothesis]:
-    """Returns one path a row; `pick` maps log-probabilities [B,V] to the next tokens [B]."""
+    """Returns one path a row; `choose_next` maps log-probabilities [B,V] to the next tokens [B]."""
     edits = _as_edits(edits)
     steps = _Steps(model, source, edits, prefix, limit, use_cache, recorder)
-    target = torch.full((steps.rows, 1), START, device=steps.device)  # [B,1]
-    ended = torch.zeros(steps.rows, dtype=torch.bool, device=steps.device)
+    target = torch.full((steps.row_count, 1), START, device=steps.device)  # [B,1]
+    has_ended = torch.zeros(steps.row_count, dtype=torch.bool, device=steps.device)
     chosen_log_probs: list[Tensor] = []
     for step in range(limit):
         log_probs = steps.log_probs(target, edits)  # [B,V]
-        forced = step < len(prefix)
-        token = torch.full_like(target[:, 0], prefix[step]) if forced else pick(log_probs)  # [B]
-        token = token.masked_fill(ended, PAD)
+        is_forced = step < len(prefix)
+        token = torch.full_like(target[:, 0], prefix[step]) if is_forced else choose_next(log_probs)  # [B]
+        token = token.masked_fill(has_ended, PAD)
         chosen_log_probs.append(log_probs.gather(1, token[:, None])[:, 0])
         target = torch.cat((target, token[:, None]), dim=1)  # [B,T]
-        ended |= token == END
-        if ended.all():
+        has_ended |= token == END
+        if has_ended.all():
             break
     scores = torch.stack(chosen_log_probs, dim=1).tolist()
     paths = [_hypothesis(ids[1:], row) for ids, row in zip(target.tolist(), scores, strict=True)]
@@ -180,7 +188,7 @@ def beam(
     source: Tensor | None,
     width: int,
     alpha: float = 0.0,
-    edits: Sequence[Intervention] | Edits = (BASELINE,),
+    edits: Sequence[Intervention] | BatchEdits = (BASELINE,),
     prefix: Sequence[int] = (),
     limit: int = MAX_TOKENS,
     use_cache: bool = True,
@@ -201,21 +209,21 @@ def beam(
         raise ValueError(f"the length penalty's alpha is {alpha}; expected a number of at least 0")
     edits = _as_edits(edits)
     steps = _Steps(model, source, edits, prefix, limit, use_cache, recorder)
-    target = torch.full((steps.rows, 1), START, device=steps.device)  # [N,1]; N live paths of all rows
-    beams = _Beams(steps.rows, width, limit)
+    target = torch.full((steps.row_count, 1), START, device=steps.device)  # [N,1]; N live paths of all rows
+    beams = _Beams(steps.row_count, width, limit)
     for step in range(limit):
-        log_probs = steps.log_probs(target, edits.select([row for row, _ in beams.live]))  # [N,V]
+        log_probs = steps.log_probs(target, edits.select([row for row, _ in beams.live_paths]))  # [N,V]
         parents = beams.extend(log_probs, prefix[step : step + 1])
-        for row, parent, path in beams.ended:
+        for row, parent, path in beams.ended_paths:
             if row == 0:
                 steps.record(parent, path.ids)
         if not parents:
             break
         rows = torch.tensor(parents, device=steps.device)
-        newest = torch.tensor([path.ids[-1:] for _, path in beams.live], device=steps.device)  # [N,1]
+        newest = torch.tensor([path.ids[-1:] for _, path in beams.live_paths], device=steps.device)  # [N,1]
         target = torch.cat((target[rows], newest), dim=1)  # [N,T]
         steps.select(parents)
-    ranked = (tuple(sorted(paths, key=lambda h: -h.normalised(alpha))) for paths in beams.finished)
+    ranked = (tuple(sorted(paths, key=lambda h: -h.normalised_score(alpha))) for paths in beams.finished_paths)
     return [Tree(paths, tuple(pruned)) for paths, pruned in zip(ranked, beams.pruned, strict=True)]
 
 
@@ -224,64 +232,68 @@ class _Beams:
 
     def __init__(self, rows: int, width: int, limit: int) -> None:
         self.width, self.limit = width, limit
-        self.live = [(row, Hypothesis((), ())) for row in range(rows)]
-        self.finished: list[list[Hypothesis]] = [[] for _ in range(rows)]
+        self.live_paths = [(row, Hypothesis((), ())) for row in range(rows)]
+        self.finished_paths: list[list[Hypothesis]] = [[] for _ in range(rows)]
         self.pruned: list[list[Hypothesis]] = [[] for _ in range(rows)]
-        self.ended: list[tuple[int, int, Hypothesis]] = []  # at this step: row, number of the parent path, path
+        self.ended_paths: list[tuple[int, int, Hypothesis]] = []  # at this step: row, number of the parent path, path
 
-    def extend(self, log_probs: Tensor, forced: Sequence[int]) -> list[int]:
-        """Extends the live paths by one token, from next-token log-probabilities [N,V]; `forced` is one token or empty.
+    def extend(self, log_probs: Tensor, forced_token: Sequence[int]) -> list[int]:
+        """Extends the live paths by one token, from next-token log-probabilities [N,V].
 
-        Returns the number of the parent path of each live path.
+        `forced_token` is one token or empty. Returns the number of the parent path of each live path.
         """
         live: list[tuple[int, int, Hypothesis]] = []  # row, number of the parent path, path
-        self.ended = []
+        self.ended_paths = []
         expanded: set[int] = set()
-        for row, candidates in self._extensions(log_probs, forced).items():
-            for _, parent, token, log_prob in candidates[: self.width - len(self.finished[row])]:
-                before = self.live[parent][1]
+        for row, candidates in self._extensions(log_probs, forced_token).items():
+            for _, parent, token, log_prob in candidates[: self.width - len(self.finished_paths[row])]:
+                before = self.live_paths[parent][1]
                 path = Hypothesis((*before.ids, token), (*before.log_probs, log_prob))
                 expanded.add(parent)
-                if path.finished or len(path.ids) == self.limit:
-                    self.finished[row].append(path)
-                    self.ended.append((row, parent, path))
+                if path.is_finished or len(path.ids) == self.limit:
+                    self.finished_paths[row].append(path)
+                    self.ended_paths.append((row, parent, path))
                 else:
                     live.append((row, parent, path))
-        for number, (row, path) in enumerate(self.live):
+        for number, (row, path) in enumerate(self.live_paths):
             if number not in expanded and path.ids:
                 self.pruned[row].append(path)
-        self.live = [(row, path) for row, _, path in live]
+        self.live_paths = [(row, path) for row, _, path in live]
         return [parent for _, parent, _ in live]
 
-    def _extensions(self, log_probs: Tensor, forced: Sequence[int]) -> dict[int, list[tuple[float, int, int, float]]]:
+    def _extensions(self, log_probs: Tensor, forced_token: Sequence[int]) -> dict[int, list[tuple[float, int, int, float]]]:
         """Returns the extensions of each row's paths, best first: (new score, number of path, token, log-probability)."""
-        if forced:
-            tokens = torch.full_like(log_probs[:, :1], forced[0], dtype=torch.long)  # [N,1]
+        if forced_token:
+            tokens = torch.full_like(log_probs[:, :1], forced_token[0], dtype=torch.long)  # [N,1]
             values = log_probs.gather(1, tokens)
         else:
-            count = min(self.width, log_probs.size(1) - len(NEVER_CHOSEN))
-            values, tokens = allowed(log_probs).topk(count)  # [N,width]
-        grown: dict[int, list[tuple[float, int, int, float]]] = {}
-        for parent, ((row, path), ids, gains) in enumerate(zip(self.live, tokens.tolist(), values.tolist(), strict=True)):
+            count = min(self.width, log_probs.size(1) - len(EXCLUDED_IDS))
+            values, tokens = suppress_excluded(log_probs).topk(count)  # [N,width]
+        extensions: dict[int, list[tuple[float, int, int, float]]] = {}
+        for parent, ((row, path), ids, gains) in enumerate(
+            zip(self.live_paths, tokens.tolist(), values.tolist(), strict=True)
+        ):
             score = path.score
-            grown.setdefault(row, []).extend((score + gain, parent, i, gain) for i, gain in zip(ids, gains, strict=True))
-        for candidates in grown.values():
+            extensions.setdefault(row, []).extend(
+                (score + gain, parent, i, gain) for i, gain in zip(ids, gains, strict=True)
+            )
+        for candidates in extensions.values():
             candidates.sort(key=lambda candidate: -candidate[0])
-        return grown
+        return extensions
 
 
-def _as_edits(edits: Sequence[Intervention] | Edits) -> Edits:
-    return edits if isinstance(edits, Edits) else Edits(edits)
+def _as_edits(edits: Sequence[Intervention] | BatchEdits) -> BatchEdits:
+    return edits if isinstance(edits, BatchEdits) else BatchEdits(edits)
 
 
-def choose(log_probs: Tensor) -> Tensor:
+def choose_greedy(log_probs: Tensor) -> Tensor:
     """Returns the most probable token that a sentence may contain, [B,V] to [B]."""
-    return allowed(log_probs).argmax(-1)
+    return suppress_excluded(log_probs).argmax(-1)
 
 
-def allowed(log_probs: Tensor) -> Tensor:
+def suppress_excluded(log_probs: Tensor) -> Tensor:
     """Returns log-probabilities [B,V] with minus infinity for tokens that no sentence contains."""
-    return log_probs.index_fill(-1, torch.tensor(NEVER_CHOSEN, device=log_probs.device), -torch.inf)
+    return log_probs.index_fill(-1, torch.tensor(EXCLUDED_IDS, device=log_probs.device), -torch.inf)
 
 
 def _hypothesis(ids: list[int], log_probs: list[float]) -> Hypothesis:

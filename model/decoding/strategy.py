@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING
 
 from ..config import MAX_TOKENS
 from ..edits.intervention import BASELINE, Intervention
-from ..io.files import shown
+from ..io.files import short_repr
 from . import sampling
 from .hypotheses import Tree
 
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from ..edits.apply import Edits
+    from ..edits.apply import BatchEdits
     from ..network.transformer import Transformer
     from .uncached import Recorder
 
@@ -24,7 +24,7 @@ LENGTH_PENALTY = 1.0  # alpha; chosen on the shipped checkpoint's dev sentences
 MAX_WIDTH = 64  # of a beam: memory and time grow with it
 MAX_ALPHA = 5
 MAX_SEED = 999_999
-Found = list[Tree]
+Trees = list[Tree]
 
 
 @dataclass(frozen=True)
@@ -40,9 +40,9 @@ class Strategy:
     sentence: str  # its description
     controls: tuple[str, ...]  # the fields of `Decoding` that it reads, except the limit
     search: Callable[
-        [Transformer, Tensor | None, Decoding, Sequence[Intervention] | Edits, Sequence[int], Recorder | None], Found
+        [Transformer, Tensor | None, Decoding, Sequence[Intervention] | BatchEdits, Sequence[int], Recorder | None], Trees
     ]
-    told: Callable[[Decoding], str]  # in a few words, with its numbers
+    describe: Callable[[Decoding], str]  # in a few words, with its numbers
     is_beam: bool = False  # scores are recorded by beam width; greedy has width 1
 
     @property
@@ -90,25 +90,25 @@ class Decoding:
     def __post_init__(self) -> None:
         strategy(self.strategy)
         try:
-            sampling.check(self.temperature, self.top_k, self.top_p)
+            sampling.check_settings(self.temperature, self.top_k, self.top_p)
         except ValueError as fault:
             raise RequestError(str(fault)) from None
         if not 0 <= self.seed <= MAX_SEED:
-            raise RequestError(f"The seed is {shown(self.seed)}; expected a whole number from 0 to {MAX_SEED}.")
+            raise RequestError(f"The seed is {short_repr(self.seed)}; expected a whole number from 0 to {MAX_SEED}.")
         if not 1 <= self.limit <= MAX_TOKENS:
-            raise RequestError(f"The limit is {shown(self.limit)} target tokens; expected 1 to {MAX_TOKENS}.")
+            raise RequestError(f"The limit is {short_repr(self.limit)} target tokens; expected 1 to {MAX_TOKENS}.")
         if not 0 <= self.more <= MAX_TOKENS:
             raise RequestError(
-                f"There are {shown(self.more)} new tokens asked for; expected 1 to {MAX_TOKENS}, or 0: to the limit."
+                f"There are {short_repr(self.more)} new tokens asked for; expected 1 to {MAX_TOKENS}, or 0: to the limit."
             )
         if not 1 <= self.width <= MAX_WIDTH:
-            raise RequestError(f"The beam's width is {shown(self.width)}; expected 1 to {MAX_WIDTH}.")
+            raise RequestError(f"The beam's width is {short_repr(self.width)}; expected 1 to {MAX_WIDTH}.")
         if not 0 <= self.alpha <= MAX_ALPHA:
             raise RequestError(f"The length penalty's alpha is {self.alpha}; expected 0 to {MAX_ALPHA}.")
 
-    def after(self, begun: int) -> Decoding:
+    def with_total_limit(self, prefix_length: int) -> Decoding:
         """Returns these settings with `more` turned into a total limit after `prefix_length` tokens."""
-        return dataclasses.replace(self, limit=min(self.limit, begun + self.more), more=0) if self.more else self
+        return dataclasses.replace(self, limit=min(self.limit, prefix_length + self.more), more=0) if self.more else self
 
     @property
     def is_random(self) -> bool:
@@ -131,18 +131,18 @@ class Decoding:
         return {name: getattr(self, name) for name in strategy(self.strategy).controls}
 
     @property
-    def told(self) -> str:
+    def description(self) -> str:
         """The strategy in a few words, with its numbers."""
-        return strategy(self.strategy).told(self)
+        return strategy(self.strategy).describe(self)
 
     def search(
         self,
         model: Transformer,
         source: Tensor | None,
-        edits: Sequence[Intervention] | Edits = (BASELINE,),
+        edits: Sequence[Intervention] | BatchEdits = (BASELINE,),
         prefix: Sequence[int] = (),
         recorder: Recorder | None = None,
-    ) -> Found:
+    ) -> Trees:
         """Returns a tree, best path first, for each row of source ids [B,S]; None is one row of a decoder-only model.
 
         Raises ValueError if the prefix fills the limit.
@@ -150,19 +150,19 @@ class Decoding:
         return strategy(self.strategy).search(model, source, self, edits, prefix, recorder)
 
 
-def _greedy(model, source, decoding, edits, prefix, recorder) -> Found:
+def _greedy(model, source, decoding, edits, prefix, recorder) -> Trees:
     from . import search
 
     return [Tree((path,)) for path in search.greedy(model, source, edits, prefix, decoding.limit, recorder=recorder)]
 
 
-def _beam(model, source, decoding, edits, prefix, recorder) -> Found:
+def _beam(model, source, decoding, edits, prefix, recorder) -> Trees:
     from . import search
 
     return search.beam(model, source, decoding.width, decoding.alpha, edits, prefix, decoding.limit, recorder=recorder)
 
 
-def _sample(model, source, decoding, edits, prefix, recorder) -> Found:
+def _sample(model, source, decoding, edits, prefix, recorder) -> Trees:
     from . import search
 
     controls = (decoding.seed, decoding.temperature, decoding.top_k, decoding.top_p)
@@ -211,7 +211,7 @@ def strategy(name: str) -> Strategy:
     return STRATEGIES[name]
 
 
-def strategy_with(control: str) -> str:
+def strategy_with_control(control: str) -> str:
     """Returns the name of the first strategy that reads a control. Raises LookupError if none does."""
     for known in STRATEGIES.values():
         if control in known.controls:

@@ -30,7 +30,7 @@ class Donor:
     ids: tuple[int, ...]
     partners: tuple[int | None, ...]
 
-    def aligned(self, other: Tensor, axis: int, length: int) -> tuple[Tensor, Tensor]:
+    def align(self, other: Tensor, axis: int, length: int) -> tuple[Tensor, Tensor]:
         """Returns what was recorded of the other source in the order of the patched one, and where it is known.
 
         The first tensor has `length` positions along `axis`, the second is bool [length]. Positions beyond the partners are
@@ -41,7 +41,7 @@ class Donor:
         return other.index_select(axis, index), torch.tensor([n is not None for n in partners], device=other.device)
 
 
-class Edits:
+class BatchEdits:
     """The edits of a batch. Without edits every method returns its input, bit for bit."""
 
     def __init__(
@@ -57,13 +57,15 @@ class Edits:
         """
         self.rows = tuple(rows)
         self.means = means or {}
-        self.located = any(row.edits for row in self.rows)
-        taking = [row for row in self.rows if row.takes]
-        assert len({row.donor for row in taking}) < 2, "the rows of a batch take from one sentence"
-        assert donor is not None or not taking, "a patch needs the ids of the sentence that it takes from"
-        self.donor = donor if taking else None
-        self.sides = {edit.takes for row in taking for edit in row.edits if edit.takes}  # sides with patches
-        self.unscaled = not all(row.scaling for row in self.rows)
+        self.has_edits = any(row.edits for row in self.rows)
+        patching_rows = [row for row in self.rows if row.has_patches]
+        assert len({row.donor for row in patching_rows}) < 2, "the rows of a batch take from one sentence"
+        assert donor is not None or not patching_rows, "a patch needs the ids of the sentence that it takes from"
+        self.donor = donor if patching_rows else None
+        self.patched_sides = {
+            edit.donor_side for row in patching_rows for edit in row.edits if edit.donor_side
+        }  # sides with patches
+        self.has_unscaled_rows = not all(row.scaling for row in self.rows)
 
     @property
     def causal(self) -> bool:
@@ -73,15 +75,15 @@ class Edits:
     def touches(self, site: Site) -> bool:
         """Returns True where an edit changes something at a site."""
         hooks = ("change_mask", "change_pattern", "change_z")
-        return self.unscaled or any(self._found(hook, site) for hook in hooks)
+        return self.has_unscaled_rows or any(self._edits_at(hook, site) for hook in hooks)
 
-    def select(self, rows: Sequence[int]) -> Edits:
+    def select(self, rows: Sequence[int]) -> BatchEdits:
         """Returns the edits of some rows of the batch."""
-        return self if len(self.rows) == 1 else Edits([self.rows[row] for row in rows], self.means, self.donor)
+        return self if len(self.rows) == 1 else BatchEdits([self.rows[row] for row in rows], self.means, self.donor)
 
-    def _found(self, hook: str, where: tuple[Any, ...] | None) -> list[tuple[slice, Edit]]:
+    def _edits_at(self, hook: str, where: tuple[Any, ...] | None) -> list[tuple[slice, Edit]]:
         """Returns the edits with this hook at a place, each with its rows of the batch."""
-        if not self.located:
+        if not self.has_edits:
             return []
         rows = [slice(None)] if len(self.rows) == 1 else [slice(n, n + 1) for n in range(len(self.rows))]
         each = ((own, edit) for own, row in zip(rows, self.rows, strict=True) for edit in row.edits)
@@ -89,21 +91,21 @@ class Edits:
 
     def scale(self, scores: Tensor, width: int) -> Tensor:
         """Returns scores [B,H,T,S]; where the scaling is off, the division by sqrt(`width`) is undone."""
-        if not self.unscaled:
+        if not self.has_unscaled_rows:
             return scores
         factors = scores.new_tensor([1.0 if row.scaling else math.sqrt(width) for row in self.rows])  # [1|B]
         return scores * factors[:, None, None, None]
 
-    def blocked(self, site: Site | None) -> list[tuple[slice, Edit]]:
-        """Returns the edits of the mask at a site, for `masks.at_site`."""
-        return self._found("change_mask", site)
+    def mask_edits(self, site: Site | None) -> list[tuple[slice, Edit]]:
+        """Returns the edits of the mask at a site, for `masks.site_mask`."""
+        return self._edits_at("change_mask", site)
 
     def overwrite(self, site: Site | None, pattern: Tensor, mask: Tensor, start: int) -> Tensor:
         """Patches rows of the pattern [B,H,T,S], whose first row is at position `start`.
 
         Raises EditError where the mask forbids the only key of a row.
         """
-        edits = self._found("change_pattern", site)
+        edits = self._edits_at("change_pattern", site)
         if not edits:
             return pattern
         pattern, visible = pattern.clone(), mask.expand_as(pattern)
@@ -113,7 +115,7 @@ class Edits:
 
     def ablate(self, site: Site | None, z: Tensor) -> Tensor:
         """Replaces the output of heads, z [B,H,T,K], by zeros or by their means."""
-        edits = self._found("change_z", site)
+        edits = self._edits_at("change_z", site)
         if not edits:
             return z
         z = z.clone()
@@ -121,41 +123,43 @@ class Edits:
             edit.change_z(z[own], self.means.get(site))
         return z
 
-    def patch_z(self, site: Site | None, z: Tensor, start: int, given: Probe | None) -> Tensor:
+    def patch_z(self, site: Site | None, z: Tensor, start: int, donor_probe: Probe | None) -> Tensor:
         """Patches z [B,H,T,K], whose first query is at `start`, with z of the other sentence from `donor_probe`."""
-        edits = self._found("patch_z", site)
+        edits = self._edits_at("patch_z", site)
         if not edits:
             return z
-        other, has = self._other(site.of.queries == "source", _recorded(given).records[site]["z"], 2, z.size(2))
+        other, is_known = self._donor_values(
+            site.spec.query_side == "source", _require_probe(donor_probe).records[site]["z"], 2, z.size(2)
+        )
         z = z.clone()
         for own, edit in edits:
-            edit.patch_z(z[own], other if len(other) == 1 else other[own], has, start)
+            edit.patch_z(z[own], other if len(other) == 1 else other[own], is_known, start)
         return z
 
-    def patch_stream(self, stack: Stack, layers: int, x: Tensor, start: int, given: Probe | None) -> Tensor:
+    def patch_stream(self, stack: Stack, layers: int, x: Tensor, start: int, donor_probe: Probe | None) -> Tensor:
         """Patches x [B,T,D], whose first row is at `start`, with the other sentence's residual stream after `layers`
         layers.
         """
-        edits = self._found("patch_stream", (stack, layers))
+        edits = self._edits_at("patch_stream", (stack, layers))
         if not edits:
             return x
-        streams = _recorded(given).streams
+        streams = _require_probe(donor_probe).streams
         other = streams[Sublayer(stack, layers - 1, "ff")].after if layers else streams[Sublayer(stack, 0, "self")].before
-        other, has = self._other(stack == "encoder", other, 1, x.size(1))
+        other, is_known = self._donor_values(stack == "encoder", other, 1, x.size(1))
         x = x.clone()
         for own, edit in edits:
-            edit.patch_stream(x[own], other if len(other) == 1 else other[own], has, start)
+            edit.patch_stream(x[own], other if len(other) == 1 else other[own], is_known, start)
         return x
 
-    def _other(self, is_source: bool, recorded: Tensor, axis: int, length: int) -> tuple[Tensor, Tensor]:
+    def _donor_values(self, is_source: bool, recorded: Tensor, axis: int, length: int) -> tuple[Tensor, Tensor]:
         """Returns the other sentence's values by position, and where they are known; both decoders read the same tokens."""
         if is_source:
-            return self.donor.aligned(recorded, axis, length)
+            return self.donor.align(recorded, axis, length)
         return recorded, torch.ones(length, dtype=torch.bool, device=recorded.device)
 
-    def keep(self, stack: str, layer: int, sublayer: str, x: Tensor) -> Tensor | None:
+    def sublayer_factors(self, stack: str, layer: int, sublayer: str, x: Tensor) -> Tensor | None:
         """Returns factors [B,1,1] of a sub-layer's output, 0 where it is skipped; None where no row skips it."""
-        edits = self._found("sublayer_factor", (stack, layer, sublayer))
+        edits = self._edits_at("sublayer_factor", (stack, layer, sublayer))
         if not edits:
             return None
         factors = x.new_ones(x.size(0), 1, 1)
@@ -169,7 +173,7 @@ class Edits:
         The factors multiply what is added to the embeddings: 0 where positions are off.
         """
         plain = torch.arange(start, start + ids.size(1), device=ids.device)  # [T]
-        edits = self._found("change_positions", (side,))
+        edits = self._edits_at("change_positions", (side,))
         if not edits:
             return plain, None
         edited, present = plain.repeat(ids.size(0), 1), torch.ones(ids.size(0), 1, 1, device=ids.device)
@@ -178,22 +182,22 @@ class Edits:
         return edited, present
 
 
-def _recorded(given: Probe | None) -> Probe:
-    assert given is not None, "a patch needs the pass of the other sentence"
-    return given
+def _require_probe(donor_probe: Probe | None) -> Probe:
+    assert donor_probe is not None, "a patch needs the pass of the other sentence"
+    return donor_probe
 
 
-NO_EDITS = Edits()
+NO_EDITS = BatchEdits()
 
 
 @dataclass(frozen=True)
 class SiteEdits:
     """The edits of a batch at one site, whose first query is at position `start`."""
 
-    edits: Edits = NO_EDITS
+    edits: BatchEdits = NO_EDITS
     site: Site | None = None
     start: int = 0
-    given: Probe | None = None  # the recorded pass of the other sentence
+    donor_probe: Probe | None = None  # the recorded pass of the other sentence
 
     def scale(self, scores: Tensor, width: int) -> Tensor:
         return self.edits.scale(scores, width)
@@ -202,7 +206,7 @@ class SiteEdits:
         return self.edits.overwrite(self.site, pattern, mask, self.start)
 
     def ablate(self, z: Tensor) -> Tensor:
-        return self.edits.patch_z(self.site, self.edits.ablate(self.site, z), self.start, self.given)
+        return self.edits.patch_z(self.site, self.edits.ablate(self.site, z), self.start, self.donor_probe)
 
 
 UNEDITED = SiteEdits()

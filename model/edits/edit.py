@@ -1,7 +1,7 @@
 """The base class of the kinds of edits: code, texts, limits and effect in a forward pass. Also the questions of the editor.
 
-A kind is declared once, with `@kind`; parsing, the list of edits, the link, the forward pass, the editor and the tests find
-it in KINDS. No torch import: tensors are changed by their own methods.
+A kind is declared once, with `@register_kind`. Parsing, the list of edits, the link, the forward pass, the editor and the
+tests find it in KINDS. No torch import: tensors are changed by their own methods.
 
 The form of a kind yields questions, receives each answer and returns a code. Later questions can depend on earlier answers.
 `viz/what_if/edit_controls.py` draws them.
@@ -14,7 +14,7 @@ from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
-from .place import EditError, Kind, Labels, Place
+from .place import AttentionKind, EditError, Place, TokenLabels
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Which:
+class NameQuestion:
     """A choice of one name, each with its text, and a note below. The answer is the name."""
 
     key: str
@@ -34,31 +34,31 @@ class Which:
 
 
 @dataclass(frozen=True)
-class Where:
+class HeadsQuestion:
     """A choice of heads. The answer is a Place."""
 
 
 @dataclass(frozen=True)
-class Token:
+class TokenQuestion:
     """A query or a key of a kind of attention. The answer is its position, or None for the choice `extra`."""
 
     axis: Literal["query", "key"]
-    kind: Kind
+    kind: AttentionKind
     label: str
     extra: str | None = None
-    first: int = 0  # index of the preselected choice
+    default_index: int = 0  # index of the preselected choice
 
 
 @dataclass(frozen=True)
-class Layer:
+class LayerQuestion:
     """A layer of a kind of attention, or of a stack. The answer counts from 0."""
 
     key: str
-    kind: Kind
+    kind: AttentionKind
 
 
 @dataclass(frozen=True)
-class Number:
+class NumberQuestion:
     """A whole number."""
 
     key: str
@@ -69,7 +69,7 @@ class Number:
 
 
 @dataclass(frozen=True)
-class Text:
+class TextQuestion:
     """A sentence as typed."""
 
     key: str
@@ -77,7 +77,7 @@ class Text:
     value: str
 
 
-Question = Which | Where | Token | Layer | Number | Text
+Question = NameQuestion | HeadsQuestion | TokenQuestion | LayerQuestion | NumberQuestion | TextQuestion
 Form = Generator[Question, Any, str]
 
 
@@ -109,7 +109,7 @@ class Edit:
         """Returns the code in links."""
         raise NotImplementedError
 
-    def text(self, labels: Labels) -> str:
+    def text(self, labels: TokenLabels) -> str:
         """Returns the edit in words."""
         raise NotImplementedError
 
@@ -132,21 +132,21 @@ class Edit:
         """Raises EditError for what a checkpoint or a sentence lacks; `causal`: the decoder sees no later position."""
 
     @property
-    def takes(self) -> Side | None:
+    def donor_side(self) -> Side | None:
         """Returns the side at whose positions it takes from the other sentence, or None."""
         return None
 
     def check_partners(self, partners: Sequence[int | None]) -> None:
         """Raises EditError for a source position without a partner; `partners` has one per position, or None."""
 
-    def waits_for(self, target_length: int) -> bool:
+    def is_pending(self, target_length: int) -> bool:
         """Returns True where it names a target position that is not reached."""
         return False
 
     @property
-    def said(self) -> str:
+    def subject(self) -> str:
         """Returns the beginning of a sentence about this edit."""
-        return f"The edit “{self.text(Labels())}”"
+        return f"The edit “{self.text(TokenLabels())}”"
 
     # -- in a forward pass; all but `sublayer_factor` change a tensor in place --
 
@@ -174,17 +174,17 @@ class Edit:
     def change_positions(self, positions: Tensor, present: Tensor, ids: Tensor, start: int) -> None:
         """Changes positions [B,T] of ids [B,T], the first at `start`, and present [B,1,1]: 0 adds no positions."""
 
-    def patch_z(self, z: Tensor, other: Tensor, has: Tensor, start: int) -> None:
+    def patch_z(self, z: Tensor, other: Tensor, is_known: Tensor, start: int) -> None:
         """Changes z [B,H,T,K], whose first query is at `start`.
 
-        `other` [1|B,H,T,K] is the other sentence's z; `has`, bool [T], is True where it is known.
+        `other` [1|B,H,T,K] is the other sentence's z; `is_known`, bool [T], is True where it is known.
         """
 
-    def patch_stream(self, stream: Tensor, other: Tensor, has: Tensor, start: int) -> None:
-        """Changes the residual stream [B,T,D] after a layer; `other` [1|B,T,D], `has` and `start` as in `patch_z`."""
+    def patch_stream(self, stream: Tensor, other: Tensor, is_known: Tensor, start: int) -> None:
+        """Changes the residual stream [B,T,D] after a layer; `other` [1|B,T,D], `is_known` and `start` as in `patch_z`."""
 
 
-class AtHeads(Edit):
+class HeadsEdit(Edit):
     """An edit of the heads at a place. Two edits of one kind that differ in more than the place exclude each other at a
     head.
     """
@@ -192,7 +192,7 @@ class AtHeads(Edit):
     place: Place
 
     def contradicts(self, other: Edit) -> bool:
-        return type(other) is type(self) and self.place.meets(other.place) and self._moved_to(other.place) != other
+        return type(other) is type(self) and self.place.overlaps(other.place) and self._moved_to(other.place) != other
 
     def covers(self, other: Edit) -> bool:
         return type(other) is type(self) and self.place.contains(other.place) and self._moved_to(other.place) == other
@@ -201,16 +201,16 @@ class AtHeads(Edit):
         return replace(self, place=place)
 
     def check(self, config: ModelConfig, source_length: int, has_means: bool, causal: bool) -> None:
-        self.place.check(self.said, config)
+        self.place.check(self.subject, config)
 
     def acts_at(self, *where: Any) -> bool:
-        return self.place.covers(*where)
+        return self.place.covers_layer(*where)
 
 
 KINDS: dict[str, type[Edit]] = {}  # by name, in the order in which the editor offers them
 
 
-def kind(cls: type[Edit]) -> type[Edit]:
+def register_kind(cls: type[Edit]) -> type[Edit]:
     """Declares a kind of edit.
 
     Raises ValueError for a name in use, a kind that changes nothing, and examples that do not survive parsing.
@@ -242,6 +242,6 @@ def parse(code: str) -> Edit:
     raise EditError(f"“{code[:40]}” is no edit; expected one such as off_cross.3.5 or block_enc_9-2.")
 
 
-def contradict(one: Edit, two: Edit) -> bool:
+def contradict(first: Edit, second: Edit) -> bool:
     """Returns True where both cannot hold at once."""
-    return one.contradicts(two) or two.contradicts(one)
+    return first.contradicts(second) or second.contradicts(first)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from .kinds import Edit, EditError, Labels, contradict, parse
+from .kinds import Edit, EditError, TokenLabels, contradict, parse
 from .switches import DONOR, SWITCHES, WINDOW, switch_of
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ class Intervention:
         for number, one in enumerate(self.edits):
             for two in self.edits[number + 1 :]:
                 if contradict(one, two):
-                    both = f"{one.text(Labels())}; {two.text(Labels())}"
+                    both = f"{one.text(TokenLabels())}; {two.text(TokenLabels())}"
                     raise EditError(f"Two edits contradict each other ({both}): remove one of them.")
 
     def __bool__(self) -> bool:
@@ -43,19 +43,19 @@ class Intervention:
         return replace(self, donor="") != BASELINE
 
     @property
-    def takes(self) -> bool:
+    def has_patches(self) -> bool:
         """Returns True where an edit takes from the other sentence."""
-        return any(edit.takes for edit in self.edits)
+        return any(edit.donor_side for edit in self.edits)
 
-    def parts(self, labels: Labels | None = None) -> tuple[tuple[str, str], ...]:
+    def codes_and_texts(self, labels: TokenLabels | None = None) -> tuple[tuple[str, str], ...]:
         """Returns code and text of every edit."""
-        labels = labels or Labels()
-        switched = (switch.part(getattr(self, switch.field)) for switch in SWITCHES.values())
+        labels = labels or TokenLabels()
+        switched = (switch.code_and_text(getattr(self, switch.field)) for switch in SWITCHES.values())
         return (*filter(None, switched), *((edit.code, edit.text(labels)) for edit in self.edits))
 
-    def describe(self, labels: Labels | None = None) -> str:
+    def describe(self, labels: TokenLabels | None = None) -> str:
         """Returns the edits in words, "no edits" for none."""
-        return "; ".join(text for _, text in self.parts(labels)) or "no edits"
+        return "; ".join(text for _, text in self.codes_and_texts(labels)) or "no edits"
 
     def with_edit(self, code: str) -> Intervention:
         """Returns the intervention with one edit more; EditError for an invalid code or a contradiction."""
@@ -63,20 +63,20 @@ class Intervention:
             return replace(self, **{switch.field: switch.read(code)})
         return replace(self, edits=(*self.edits, parse(code)))
 
-    def without(self, code: str) -> Intervention:
+    def without_edit(self, code: str) -> Intervention:
         """Returns the intervention without the edit of a code."""
         if switch := switch_of(code):
             return replace(self, **{switch.field: switch.default})
         return replace(self, edits=tuple(edit for edit in self.edits if edit.code != code))
 
-    def covering(self, code: str) -> str | None:
+    def covering_text(self, code: str) -> str | None:
         """Returns the text of an edit that does what a code would do, and more, or None."""
         if switch_of(code):
             return None
         new = parse(code)
-        return next((edit.text(Labels()) for edit in self.edits if edit != new and edit.covers(new)), None)
+        return next((edit.text(TokenLabels()) for edit in self.edits if edit != new and edit.covers(new)), None)
 
-    def fitted(
+    def possible_and_rejected(
         self, config: ModelConfig, source_length: int, has_means: bool, partners: Sequence[int | None] | None = None
     ) -> tuple[Intervention, tuple[tuple[str, str], ...]]:
         """Returns the edits that are possible here, and code and reason of each other one."""
@@ -100,14 +100,16 @@ class Intervention:
         """
         for edit in self.edits:
             edit.check(config, source_length, has_means, self.causal_mask and config.causal)
-            if edit.takes and not self.donor:
-                raise EditError(f"{edit.said} needs another sentence to take from: name one under “Add edit”, or remove it.")
-            if edit.takes and partners is not None:
+            if edit.donor_side and not self.donor:
+                raise EditError(
+                    f"{edit.subject} needs another sentence to take from: name one under “Add edit”, or remove it."
+                )
+            if edit.donor_side and partners is not None:
                 edit.check_partners(partners)
 
-    def waiting(self, target_length: int) -> tuple[Edit, ...]:
+    def pending_edits(self, target_length: int) -> tuple[Edit, ...]:
         """Returns the edits of target positions that are not reached."""
-        return tuple(edit for edit in self.edits if edit.waits_for(target_length))
+        return tuple(edit for edit in self.edits if edit.is_pending(target_length))
 
 
 BASELINE = Intervention()

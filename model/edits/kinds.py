@@ -12,29 +12,38 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from ..config import PAD, ModelConfig
-from .cells import Block, PatchRow
+from .cells import BlockCells, PatchRow
 from .edit import (
     KINDS,
-    AtHeads,
     Edit,
     Form,
-    Layer,
-    Number,
-    Where,
-    Which,
+    HeadsEdit,
+    HeadsQuestion,
+    LayerQuestion,
+    NameQuestion,
+    NumberQuestion,
     contradict,
-    kind,
     parse,
+    register_kind,
 )
 from .patches import PatchStream, PatchZ
-from .place import CODES, KINDS_OF, PLACE, EditError, Labels, Place, check_layer, index, ordinal
+from .place import CODES, KINDS_OF, PLACE, EditError, Place, TokenLabels, check_layer, ordinal, parse_number
 
 if TYPE_CHECKING:
     from torch import Tensor
 
 
-__all__ = ["KINDS", "AtHeads", "Block", "Edit", "EditError", "Labels", "PatchRow", "Place"]  # and the kinds of this file
-__all__ += ["Ablate", "PatchStream", "PatchZ", "Positions", "Skip", "contradict", "kind", "ordinal", "parse"]
+__all__ = [
+    "KINDS",
+    "BlockCells",
+    "Edit",
+    "EditError",
+    "HeadsEdit",
+    "PatchRow",
+    "Place",
+    "TokenLabels",
+]  # and the kinds of this file
+__all__ += ["Ablate", "PatchStream", "PatchZ", "Positions", "Skip", "contradict", "ordinal", "parse", "register_kind"]
 
 MAX_SHIFT = 256
 MAX_POSITION_SEED = 9999
@@ -42,9 +51,9 @@ SHUFFLED_BLOCK = 16  # size of the blocks in which target positions are shuffled
 _SUBLAYERS = {"self": "self-attention", "cross": "cross-attention", "ff": "feed-forward"}
 
 
-@kind
+@register_kind
 @dataclass(frozen=True)
-class Ablate(AtHeads):
+class Ablate(HeadsEdit):
     """The output of heads replaced by zeros, or by their mean over dev sentences."""
 
     place: Place
@@ -67,21 +76,23 @@ class Ablate(AtHeads):
     def code(self) -> str:
         return f"{'off' if self.how == 'zero' else 'mean'}_{self.place.code}"
 
-    def text(self, labels: Labels) -> str:
+    def text(self, labels: TokenLabels) -> str:
         return f"{self.place.text}: {'off' if self.how == 'zero' else 'mean instead'}"
 
     @classmethod
     def form(cls, has_means: bool) -> Form:
-        place = yield Where()
+        place = yield HeadsQuestion()
         stored = {"mean": "their mean over dev sentences"} if has_means else {}
         note = None if has_means else "Means are not stored with this checkpoint."
-        how = yield Which("how", "Their output becomes", {"zero": "zeros"} | stored, note)
+        how = yield NameQuestion("how", "Their output becomes", {"zero": "zeros"} | stored, note)
         return cls(place, how).code
 
     def check(self, config: ModelConfig, source_length: int, has_means: bool, causal: bool) -> None:
         super().check(config, source_length, has_means, causal)
         if self.how == "mean" and not has_means:
-            raise EditError(f"{self.said} needs the heads' means, which this checkpoint does not have. Switch the head off.")
+            raise EditError(
+                f"{self.subject} needs the heads' means, which this checkpoint does not have. Switch the head off."
+            )
 
     def change_z(self, z: Tensor, means: Tensor | None) -> None:
         if self.how == "zero":
@@ -92,7 +103,7 @@ class Ablate(AtHeads):
             raise EditError("This checkpoint has no means of its heads; switch the head off instead.")
 
 
-@kind
+@register_kind
 @dataclass(frozen=True)
 class Skip(Edit):
     """A sub-layer that adds nothing to the residual stream; its norm still runs."""
@@ -116,24 +127,24 @@ class Skip(Edit):
 
     @classmethod
     def read(cls, match: re.Match[str]) -> Skip:
-        return cls(KINDS_OF[match["stack"]], index(match["layer"]), match["sublayer"])
+        return cls(KINDS_OF[match["stack"]], parse_number(match["layer"]), match["sublayer"])
 
     @property
     def code(self) -> str:
         return f"skip_{CODES[self.stack]}.{self.layer + 1}.{self.sublayer}"
 
-    def text(self, labels: Labels) -> str:
+    def text(self, labels: TokenLabels) -> str:
         return f"{self.stack}, layer {self.layer + 1}: {_SUBLAYERS[self.sublayer]} skipped"
 
     @classmethod
     def form(cls, has_means: bool) -> Form:
-        stack = yield Which("stack", "Stack", {"encoder": "encoder", "decoder": "decoder"})
-        layer = yield Layer("skipped", stack)
+        stack = yield NameQuestion("stack", "Stack", {"encoder": "encoder", "decoder": "decoder"})
+        layer = yield LayerQuestion("skipped", stack)
         parts = {name: text for name, text in _SUBLAYERS.items() if (stack, name) != ("encoder", "cross")}
-        return cls(stack, layer, (yield Which("part", "Sub-layer", parts))).code
+        return cls(stack, layer, (yield NameQuestion("part", "Sub-layer", parts))).code
 
     def check(self, config: ModelConfig, source_length: int, has_means: bool, causal: bool) -> None:
-        check_layer(self.said, "cross" if self.sublayer == "cross" else self.stack, self.layer, config)
+        check_layer(self.subject, "cross" if self.sublayer == "cross" else self.stack, self.layer, config)
 
     def acts_at(self, *where: Any) -> bool:
         return where == (self.stack, self.layer, self.sublayer)
@@ -142,7 +153,7 @@ class Skip(Edit):
         return 0.0
 
 
-@kind
+@register_kind
 @dataclass(frozen=True)
 class Positions(Edit):
     """Positions of the source or the target: none, shuffled by a seed (`amount`), or shifted by `amount`.
@@ -178,18 +189,18 @@ class Positions(Edit):
     def code(self) -> str:
         return f"{self.side}-positions_{self.how}" + ("" if self.how == "off" else f"-{self.amount}")
 
-    def text(self, labels: Labels) -> str:
+    def text(self, labels: TokenLabels) -> str:
         how = {"off": "off", "shuffled": f"shuffled, seed {self.amount}", "shifted": f"shifted by {self.amount}"}[self.how]
         return f"{self.side}: positions {how}"
 
     @classmethod
     def form(cls, has_means: bool) -> Form:
-        side = yield Which("side", "Side", {"source": "source", "target": "target"})
-        how = yield Which("positions", "Positions are", {"off": "off", "shuffled": "shuffled", "shifted": "shifted"})
+        side = yield NameQuestion("side", "Side", {"source": "source", "target": "target"})
+        how = yield NameQuestion("positions", "Positions are", {"off": "off", "shuffled": "shuffled", "shifted": "shifted"})
         if how == "off":
             return cls(side, how).code
         label, limit = ("Seed", MAX_POSITION_SEED) if how == "shuffled" else ("Shifted by", MAX_SHIFT)
-        return cls(side, how, (yield Number(how, label, 1, limit, 1))).code
+        return cls(side, how, (yield NumberQuestion(how, label, 1, limit, 1))).code
 
     def contradicts(self, other: Edit) -> bool:
         return isinstance(other, Positions) and self.side == other.side and self != other

@@ -12,18 +12,29 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from ..config import MAX_TOKENS, ModelConfig
-from ..trace import Kind, Side, site_kind
+from ..trace import AttentionKind, Side, site_kind
 from .edit import (
-    AtHeads,
     Edit,
     Form,
-    Layer,
-    Token,
-    Where,
-    Which,
-    kind,
+    HeadsEdit,
+    HeadsQuestion,
+    LayerQuestion,
+    NameQuestion,
+    TokenQuestion,
+    register_kind,
 )
-from .place import CODES, KINDS_OF, PLACE, EditError, Labels, Place, check_index, check_layer, index, number
+from .place import (
+    CODES,
+    KINDS_OF,
+    PLACE,
+    EditError,
+    Place,
+    TokenLabels,
+    check_index,
+    check_layer,
+    format_number,
+    parse_number,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -40,42 +51,44 @@ class _Patch(Edit):
     position: int | None
 
     @property
-    def tokens_of(self) -> Kind:
+    def query_kind(self) -> AttentionKind:
         """Returns the kind of attention whose queries the positions are."""
         raise NotImplementedError
 
     @property
-    def takes(self) -> Side:
-        return site_kind(self.tokens_of).queries
+    def donor_side(self) -> Side:
+        return site_kind(self.query_kind).query_side
 
-    def _where(self, labels: Labels) -> str:
-        return "" if self.position is None else f" at {labels.query(self.tokens_of, self.position)}"
+    def _position_text(self, labels: TokenLabels) -> str:
+        return "" if self.position is None else f" at {labels.query(self.query_kind, self.position)}"
 
     def check(self, config: ModelConfig, source_length: int, has_means: bool, causal: bool) -> None:
         if "encoder" not in config.kinds:
-            raise EditError(f"{self.said} takes from another source; this checkpoint reads none. Remove it.")
-        limit = source_length if self.takes == "source" else MAX_TOKENS
+            raise EditError(f"{self.subject} takes from another source; this checkpoint reads none. Remove it.")
+        limit = source_length if self.donor_side == "source" else MAX_TOKENS
         if self.position is not None and self.position >= limit:
-            raise EditError(f"{self.said} names token {self.position + 1}; there are {limit}. Remove it.")
+            raise EditError(f"{self.subject} names token {self.position + 1}; there are {limit}. Remove it.")
 
     def check_partners(self, partners: Sequence[int | None]) -> None:
-        if self.takes == "source" and self.position is not None and partners[self.position] is None:
-            raise EditError(f"{self.said} has nothing to take: that token has no partner in the other sentence. Remove it.")
+        if self.donor_side == "source" and self.position is not None and partners[self.position] is None:
+            raise EditError(
+                f"{self.subject} has nothing to take: that token has no partner in the other sentence. Remove it."
+            )
 
-    def waits_for(self, target_length: int) -> bool:
-        return self.takes == "target" and self.position is not None and self.position >= target_length
+    def is_pending(self, target_length: int) -> bool:
+        return self.donor_side == "target" and self.position is not None and self.position >= target_length
 
-    def _rows(self, has: Tensor, start: int) -> Tensor:
-        """Returns the patched positions, bool as `has` [T], where the first is at `start`."""
+    def _rows(self, is_known: Tensor, start: int) -> Tensor:
+        """Returns the patched positions, bool as `is_known` [T], where the first is at `start`."""
         if self.position is None:
-            return has
-        here = has.new_zeros(len(has))
-        if 0 <= self.position - start < len(has):
+            return is_known
+        here = is_known.new_zeros(len(is_known))
+        if 0 <= self.position - start < len(is_known):
             here[self.position - start] = True
-        return here & has
+        return here & is_known
 
 
-@kind
+@register_kind
 @dataclass(frozen=True)
 class PatchStream(_Patch):
     """The residual stream after `layers` layers of a stack (0: the embedding), at a position or at all (None)."""
@@ -99,28 +112,28 @@ class PatchStream(_Patch):
 
     @classmethod
     def read(cls, match: re.Match[str]) -> PatchStream:
-        return cls(KINDS_OF[match["stack"]], int(match["layers"]), index(match["position"]))
+        return cls(KINDS_OF[match["stack"]], int(match["layers"]), parse_number(match["position"]))
 
     @property
-    def tokens_of(self) -> Kind:
+    def query_kind(self) -> AttentionKind:
         return self.stack
 
     @property
     def code(self) -> str:
-        return f"patch_{CODES[self.stack]}.{self.layers}_{number(self.position)}"
+        return f"patch_{CODES[self.stack]}.{self.layers}_{format_number(self.position)}"
 
-    def text(self, labels: Labels) -> str:
+    def text(self, labels: TokenLabels) -> str:
         after = f"after layer {self.layers}" if self.layers else "embedding"
-        return f"{self.stack}, {after}: the other sentence’s residual stream{self._where(labels)}"
+        return f"{self.stack}, {after}: the other sentence’s residual stream{self._position_text(labels)}"
 
     @classmethod
     def form(cls, has_means: bool) -> Form:
-        stack = yield Which("stream", "Stack", {"encoder": "encoder", "decoder": "decoder"})
+        stack = yield NameQuestion("stream", "Stack", {"encoder": "encoder", "decoder": "decoder"})
         layers = 0
         after = {"layer": "after a layer"} | ({"embedding": "of the embedding"} if stack == "encoder" else {})
-        if (yield Which("after", "The stream", after)) == "layer":
-            layers = 1 + (yield Layer("patched", stack))
-        return cls(stack, layers, (yield Token("query", stack, "Where", EVERYWHERE, first=1))).code
+        if (yield NameQuestion("after", "The stream", after)) == "layer":
+            layers = 1 + (yield LayerQuestion("patched", stack))
+        return cls(stack, layers, (yield TokenQuestion("query", stack, "Where", EVERYWHERE, default_index=1))).code
 
     def covers(self, other: Edit) -> bool:
         same = isinstance(other, PatchStream) and (self.stack, self.layers) == (other.stack, other.layers)
@@ -128,19 +141,19 @@ class PatchStream(_Patch):
 
     def check(self, config: ModelConfig, source_length: int, has_means: bool, causal: bool) -> None:
         super().check(config, source_length, has_means, causal)
-        check_layer(self.said, self.stack, self.layers - 1 if self.layers else None, config)
+        check_layer(self.subject, self.stack, self.layers - 1 if self.layers else None, config)
 
     def acts_at(self, *where: Any) -> bool:
         return where == (self.stack, self.layers)
 
-    def patch_stream(self, stream: Tensor, other: Tensor, has: Tensor, start: int) -> None:
-        rows = self._rows(has, start)
+    def patch_stream(self, stream: Tensor, other: Tensor, is_known: Tensor, start: int) -> None:
+        rows = self._rows(is_known, start)
         stream[:, rows] = other[:, rows]
 
 
-@kind
+@register_kind
 @dataclass(frozen=True)
-class PatchZ(_Patch, AtHeads):
+class PatchZ(_Patch, HeadsEdit):
     """The output of heads, z, at a query or at all (None)."""
 
     place: Place
@@ -156,35 +169,35 @@ class PatchZ(_Patch, AtHeads):
 
     @classmethod
     def read(cls, match: re.Match[str]) -> PatchZ:
-        return cls(Place.read(match), index(match["position"]))
+        return cls(Place.read(match), parse_number(match["position"]))
 
     @property
-    def tokens_of(self) -> Kind:
+    def query_kind(self) -> AttentionKind:
         return self.place.kind
 
     @property
     def code(self) -> str:
-        return f"patch_z_{self.place.code}_{number(self.position)}"
+        return f"patch_z_{self.place.code}_{format_number(self.position)}"
 
-    def text(self, labels: Labels) -> str:
-        return f"{self.place.text}: the other sentence’s output{self._where(labels)}"
+    def text(self, labels: TokenLabels) -> str:
+        return f"{self.place.text}: the other sentence’s output{self._position_text(labels)}"
 
     @classmethod
     def form(cls, has_means: bool) -> Form:
-        place = yield Where()
-        return cls(place, (yield Token("query", place.kind, "Where", EVERYWHERE))).code
+        place = yield HeadsQuestion()
+        return cls(place, (yield TokenQuestion("query", place.kind, "Where", EVERYWHERE))).code
 
     def contradicts(self, other: Edit) -> bool:
         """Returns True for an ablation of the same heads: only one thing can replace their output."""
-        return isinstance(other, AtHeads) and "change_z" in other.hooks and self.place.meets(other.place)
+        return isinstance(other, HeadsEdit) and "change_z" in other.hooks and self.place.overlaps(other.place)
 
     def covers(self, other: Edit) -> bool:
         return isinstance(other, PatchZ) and self.place.contains(other.place) and self.position in (None, other.position)
 
     def check(self, config: ModelConfig, source_length: int, has_means: bool, causal: bool) -> None:
         super().check(config, source_length, has_means, causal)
-        self.place.check(self.said, config)
+        self.place.check(self.subject, config)
 
-    def patch_z(self, z: Tensor, other: Tensor, has: Tensor, start: int) -> None:
-        rows, heads = self._rows(has, start), self.place.heads
+    def patch_z(self, z: Tensor, other: Tensor, is_known: Tensor, start: int) -> None:
+        rows, heads = self._rows(is_known, start), self.place.heads
         z[:, heads, rows] = other[:, heads, rows]

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ..trace import SITE_KINDS, Kind, site_kind
+from ..trace import SITE_KINDS, AttentionKind, site_kind
 
 if TYPE_CHECKING:
     from ..config import ModelConfig
@@ -24,7 +24,7 @@ class EditError(ValueError):
 
 
 @dataclass(frozen=True)
-class Labels:
+class TokenLabels:
     """The tokens of both sides, for texts of edits. A repeated token gets its count: `the (2nd)`.
 
     Without tokens, positions are numbers.
@@ -34,15 +34,15 @@ class Labels:
     inputs: Sequence[str] = ()
     outputs: Sequence[str] = ()
 
-    def query(self, kind: Kind, position: int) -> str:
-        if site_kind(kind).queries == "source":
+    def query(self, kind: AttentionKind, position: int) -> str:
+        if site_kind(kind).query_side == "source":
             return _label(self.source, position)
         if position < min(len(self.inputs), len(self.outputs)):
             return _nth([f"{read} → {emitted}" for read, emitted in zip(self.inputs, self.outputs, strict=False)], position)
         return f"step {position + 1}"
 
-    def key(self, kind: Kind, position: int) -> str:
-        return _label(self.inputs if site_kind(kind).keys == "target" else self.source, position)
+    def key(self, kind: AttentionKind, position: int) -> str:
+        return _label(self.inputs if site_kind(kind).key_side == "target" else self.source, position)
 
 
 def _label(tokens: Sequence[str], position: int) -> str:
@@ -61,7 +61,7 @@ def ordinal(number: int) -> str:
     return f"{number}{ending}"
 
 
-def index(text: str | None) -> int | None:
+def parse_number(text: str | None) -> int | None:
     """Returns a number of a code (from 1) as an index from 0; None for nothing, `all` and `uniform`."""
     if text in (None, "all", "uniform"):
         return None
@@ -70,7 +70,7 @@ def index(text: str | None) -> int | None:
     return int(text) - 1
 
 
-def number(position: int | None) -> str:
+def format_number(position: int | None) -> str:
     """Returns a position as in a code."""
     return "all" if position is None else str(position + 1)
 
@@ -80,19 +80,19 @@ def check_index(what: str, position: int | None) -> None:
         raise EditError(f"The {what} of an edit is {position}; expected at least 0, where the first is 0.")
 
 
-def check_layer(said: str, kind: str, layer: int | None, config: ModelConfig) -> None:
+def check_layer(subject: str, kind: str, layer: int | None, config: ModelConfig) -> None:
     """Raises EditError where a checkpoint has no such layer; `subject` names the edit."""
     if kind not in config.layers:
-        raise EditError(f"{said} is of {site_kind(kind).name}; this checkpoint has none. Remove it.")
+        raise EditError(f"{subject} is of {site_kind(kind).name}; this checkpoint has none. Remove it.")
     if layer is not None and layer >= config.layers[kind]:
-        raise EditError(f"{said} names layer {layer + 1}; this checkpoint has {config.layers[kind]} there. Remove it.")
+        raise EditError(f"{subject} names layer {layer + 1}; this checkpoint has {config.layers[kind]} there. Remove it.")
 
 
 @dataclass(frozen=True)
 class Place:
     """One head, the heads of a layer (`head` None), or all layers of a kind of attention (`layer` None as well)."""
 
-    kind: Kind
+    kind: AttentionKind
     layer: int | None = None
     head: int | None = None
 
@@ -107,18 +107,18 @@ class Place:
     @staticmethod
     def read(match: re.Match[str]) -> Place:
         """Returns the place in a code that PLACE has matched."""
-        return Place(KINDS_OF[match["kind"]], index(match["layer"]), index(match["head"]))
+        return Place(KINDS_OF[match["kind"]], parse_number(match["layer"]), parse_number(match["head"]))
 
-    def check(self, said: str, config: ModelConfig) -> None:
+    def check(self, subject: str, config: ModelConfig) -> None:
         """Raises EditError where a checkpoint has no such layer or head; `subject` names the edit."""
-        check_layer(said, self.kind, self.layer, config)
+        check_layer(subject, self.kind, self.layer, config)
         if self.head is not None and self.head >= config.heads:
-            raise EditError(f"{said} names head {self.head + 1}; this checkpoint has {config.heads}. Remove it.")
+            raise EditError(f"{subject} names head {self.head + 1}; this checkpoint has {config.heads}. Remove it.")
 
-    def covers(self, kind: str, layer: int) -> bool:
+    def covers_layer(self, kind: str, layer: int) -> bool:
         return self.kind == kind and self.layer in (None, layer)
 
-    def meets(self, other: Place) -> bool:
+    def overlaps(self, other: Place) -> bool:
         """Returns True where the two have a head in common."""
         both = ((self.layer, other.layer), (self.head, other.head))
         return self.kind == other.kind and all(a == b or a is None or b is None for a, b in both)
@@ -126,7 +126,7 @@ class Place:
     def contains(self, other: Place) -> bool:
         """Returns True where every head of the other is one of these."""
         pairs = ((self.layer, other.layer), (self.head, other.head))
-        return self.kind == other.kind and all(mine in (None, its) for mine, its in pairs)
+        return self.kind == other.kind and all(own in (None, others) for own, others in pairs)
 
     @property
     def heads(self) -> slice:
@@ -139,7 +139,7 @@ class Place:
     @property
     def text(self) -> str:
         layer = "all layers" if self.layer is None else f"layer {self.layer + 1}"
-        return f"{site_kind(self.kind).short}, {layer}" + ("" if self.head is None else f", head {self.head + 1}")
+        return f"{site_kind(self.kind).short_name}, {layer}" + ("" if self.head is None else f", head {self.head + 1}")
 
 
 _KIND = "|".join(CODES.values())

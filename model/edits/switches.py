@@ -12,9 +12,9 @@ from typing import ClassVar
 from ..config import MAX_CHARACTERS, MAX_TOKENS
 from .edit import (
     Form,
-    Number,
-    Text,
-    Which,
+    NameQuestion,
+    NumberQuestion,
+    TextQuestion,
 )
 from .place import EditError
 
@@ -34,13 +34,13 @@ class Switch:
         """Returns the field's value for a code, or None for another's code."""
         return False if code == self.code else None
 
-    def part(self, value: bool) -> tuple[str, str] | None:
+    def code_and_text(self, value: bool) -> tuple[str, str] | None:
         """Returns code and text, or None for a field at its default."""
         return None if value else (self.code, self.text)
 
 
 @dataclass(frozen=True)
-class Width:
+class WidthSwitch:
     """A number in its field, or None; {} is its placeholder in code and text."""
 
     field: str
@@ -54,7 +54,7 @@ class Width:
         match = re.fullmatch(self.code.format(r"(\d{1,3})"), code)
         return int(match[1]) if match else None
 
-    def part(self, value: int | None) -> tuple[str, str] | None:
+    def code_and_text(self, value: int | None) -> tuple[str, str] | None:
         return None if value is None else (self.code.format(value), self.text.format(value))
 
     def check(self, value: int | None) -> None:
@@ -63,7 +63,7 @@ class Width:
 
 
 @dataclass(frozen=True)
-class Sentence:
+class SentenceSwitch:
     """A text in its field, or an empty one; {} is its placeholder in code and text. The code escapes % and ~."""
 
     field: str
@@ -77,7 +77,7 @@ class Sentence:
         match = re.fullmatch(self.code.format("(.+)"), code, re.DOTALL)
         return match[1].replace("%7E", "~").replace("%25", "%") if match else None
 
-    def part(self, value: str) -> tuple[str, str] | None:
+    def code_and_text(self, value: str) -> tuple[str, str] | None:
         escaped = value.replace("%", "%25").replace("~", "%7E")
         return (self.code.format(escaped), self.text.format(value)) if value else None
 
@@ -91,15 +91,15 @@ class Sentence:
             raise EditError("The other sentence has an invalid character; expected valid Unicode.")
 
 
-WINDOW = Width(
+WINDOW = WidthSwitch(
     "window",
     "window-{}",
     "self-attention sees only tokens less than {} away",
     "A token sees only those less than this far away",
 )
-DONOR = Sentence("donor", "donor_{}", "patches come from “{}”", "The other sentence")
-Each = Switch | Width | Sentence
-SWITCHES: dict[str, Each] = {  # by code, in the order of the list
+DONOR = SentenceSwitch("donor", "donor_{}", "patches come from “{}”", "The other sentence")
+AnySwitch = Switch | WidthSwitch | SentenceSwitch
+SWITCHES: dict[str, AnySwitch] = {  # by code, in the order of the list
     each.code: each
     for each in (
         Switch("causal_mask", "causal-off", "causal mask off", "causal mask"),
@@ -111,7 +111,7 @@ SWITCHES: dict[str, Each] = {  # by code, in the order of the list
 }
 
 
-def switch_of(code: str) -> Each | None:
+def switch_of(code: str) -> AnySwitch | None:
     """Returns the switch of a code, or None."""
     return next((each for each in SWITCHES.values() if each.read(code) is not None), None)
 
@@ -124,7 +124,7 @@ class WindowForm:
 
     @staticmethod
     def form(has_means: bool) -> Form:
-        width = yield Number("window", WINDOW.title, 1, MAX_TOKENS, 3)
+        width = yield NumberQuestion("window", WINDOW.title, 1, MAX_TOKENS, 3)
         return WINDOW.code.format(width)
 
 
@@ -136,7 +136,7 @@ class SwitchForm:
 
     @staticmethod
     def form(has_means: bool) -> Form:
-        return (yield Which("switch", "Off", {s.code: s.title for s in SWITCHES.values() if isinstance(s, Switch)}))
+        return (yield NameQuestion("switch", "Off", {s.code: s.title for s in SWITCHES.values() if isinstance(s, Switch)}))
 
 
 class DonorForm:
@@ -147,9 +147,9 @@ class DonorForm:
 
     @staticmethod
     def form(has_means: bool) -> Form:
-        sentence = yield Text("donor", DONOR.title, "The animal didn't cross the street because it was too wide.")
+        sentence = yield TextQuestion("donor", DONOR.title, "The animal didn't cross the street because it was too wide.")
         DONOR.check(sentence or " ")
-        return DONOR.part(sentence)[0]
+        return DONOR.code_and_text(sentence)[0]
 
 
 FORMS = (WindowForm, SwitchForm, DonorForm)

@@ -3,7 +3,7 @@
 Each layer caches the key and the value of each head for every target token. The next query attends to them all. Without the
 cache the full prefix goes through all layers at each step.
 
-The time is measured on this machine. Both ways are those of decoding: `FastSteps` caches keys and values. `WholeSteps`,
+The time is measured on this machine. Both ways are those of decoding: `FastSteps` caches keys and values. `UncachedSteps`,
 which decoding uses without a causal mask, recomputes the full text at every step. Its last layer computes the last token
 only.
 """
@@ -19,13 +19,13 @@ from torch import Tensor
 
 from ..checkpoint import Checkpoint
 from ..config import END, MAX_TOKENS, START
-from ..decoding.fast import FastSteps, can, encode
-from ..decoding.sampling import NEVER_CHOSEN
-from ..decoding.uncached import WholeSteps
+from ..decoding.fast import FastSteps, can_decode, encode
+from ..decoding.sampling import EXCLUDED_IDS
+from ..decoding.uncached import UncachedSteps
 from ..edits.apply import NO_EDITS
 from ..inference.analysis import Analysis
 from ..network import masks
-from ..network.context import Cache, Pass, shifted
+from ..network.context import Cache, Pass, shift_right
 from ..readings.stages.model_sizes import Architecture, of_config
 from ..trace import Site
 
@@ -77,7 +77,7 @@ def cache_sizes(checkpoint: Checkpoint, analysis: Analysis) -> CacheSizes:
     if analysis.trace.outputs is None or not checkpoint.config.causal:
         raise ValueError(f"the checkpoint {checkpoint.name} keeps no keys and values; expected a decoder with a causal mask")
     model, device = checkpoint.model, checkpoint.device
-    inputs = shifted(torch.tensor([list(analysis.trace.outputs.ids)], device=device))  # [1,T]
+    inputs = shift_right(torch.tensor([list(analysis.trace.outputs.ids)], device=device))  # [1,T]
     memory = cross = None
     if analysis.trace.source is not None:
         source = torch.tensor([list(analysis.trace.source.ids)], device=device)  # [1,S]
@@ -137,7 +137,7 @@ class Caching:
 
 def run_length(checkpoint: Checkpoint) -> int:
     """Returns the number of tokens that a run writes: the text limit, or fewer where learned positions end earlier."""
-    return checkpoint.config.longest(MAX_TOKENS)
+    return checkpoint.config.clamp_length(MAX_TOKENS)
 
 
 @torch.inference_mode()
@@ -159,12 +159,12 @@ def measure(
     config = checkpoint.config
     if not config.causal or "decoder" not in config.kinds:
         raise ValueError(f"the checkpoint {checkpoint.name} has no key-value cache; expected a decoder with a causal mask")
-    if not can(checkpoint.model, NO_EDITS):
+    if not can_decode(checkpoint.model, NO_EDITS):
         raise ValueError(f"the model {checkpoint.name} is in training mode; call `checkpoint.model.eval()` first")
     ends, run = clock() + seconds, Caching(limit)
     memory, cross = _encode_source(checkpoint, source)
     for number in range(ROUNDS):
-        ways = (FastSteps(checkpoint.model, memory, cross, 1, limit, False), WholeSteps(checkpoint.model, memory, cross))
+        ways = (FastSteps(checkpoint.model, memory, cross, 1, limit, False), UncachedSteps(checkpoint.model, memory, cross))
         target = torch.tensor([[START]], device=checkpoint.device)  # [1,T]
         for step in range(limit):
             if clock() > ends:
@@ -201,7 +201,7 @@ def _time_step(step: Callable[[], Tensor], clock: Callable[[], float]) -> tuple[
     """Returns the seconds until a step has chosen, the top token except `</s>`, and the probabilities [V]."""
     began = clock()
     log_probs = step()
-    left_out = torch.tensor((*NEVER_CHOSEN, END), device=log_probs.device)
+    left_out = torch.tensor((*EXCLUDED_IDS, END), device=log_probs.device)
     token = int(log_probs.index_fill(-1, left_out, -torch.inf).argmax())  # waits for the device
     return clock() - began, token, log_probs[0].exp()
 

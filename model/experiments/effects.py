@@ -16,19 +16,19 @@ from torch import Tensor, nn
 
 from ..checkpoint import Checkpoint
 from ..config import PAD
-from ..decoding.search import choose
-from ..edits.apply import Edits
+from ..decoding.search import choose_greedy
+from ..edits.apply import BatchEdits
 from ..edits.intervention import BASELINE, Intervention
 from ..edits.kinds import Ablate, Place, Skip
 from ..inference.analysis import Analysis
-from ..inference.passes import counted, log_probs, target_log_probs, teacher_force
+from ..inference.passes import log_probs, scored_rows_and_tokens, target_log_probs, teacher_force
 from ..inference.request import PAD_WHEN_UNMASKED, Request
-from ..inference.targets import begun, fill_checkpoint, shown, sources, target_of
+from ..inference.targets import build_source_rows, build_target_trees, fill_checkpoint, prompt_ids, select_hypothesis
 from ..network import masks
 from ..network.attention import MultiHeadAttention
-from ..network.context import PLAIN, Pass, shifted
+from ..network.context import EMPTY_PASS, Pass, shift_right
 from ..network.layers import DecoderLayer, EncoderLayer
-from ..task import task_of
+from ..task import task_of_kinds
 from ..trace import Site, Trace
 
 MAX_POSITIONS = 2048  # positions whose logits are computed at once: bounds memory for long sentences
@@ -59,7 +59,7 @@ class _Batch:
 
     @property
     def pass_context(self) -> Pass:
-        return Pass(Edits(self.rows))
+        return Pass(BatchEdits(self.rows))
 
 
 def ablate_each_head(
@@ -71,7 +71,7 @@ def ablate_each_head(
     """Ablates every head in turn. Returns log-probabilities, and the N heads in the order of the rows.
 
     Row 0 is unedited. The shape is [1+N,T] for target tokens, [1+N,1] for the label of a classifier, and [1+N,C] for the
-    `counted` tokens of a model that fills in.
+    `scored_rows` tokens of a model that fills in.
     """
     scores, _, off = _run(checkpoint, source, target, progress, False)
     return scores, off
@@ -97,17 +97,17 @@ def _run(
     ids, outputs = (
         None if side is None else torch.tensor([list(side)], device=checkpoint.device) for side in (source, target)
     )
-    inputs = None if outputs is None else shifted(outputs)
+    inputs = None if outputs is None else shift_right(outputs)
     seen = masks.build(checkpoint.config, ids, inputs)
     x = memory = None
     if ids is not None:
-        places, _ = PLAIN.positions("source", ids)
+        places, _ = EMPTY_PASS.positions("source", ids)
         x = model.source_embedding(ids, places)  # [1,S,D]
         for layer in model.encoder:
             x = layer(batch.grow(x, layer), seen.encoder, places, batch.pass_context)
         x = memory = model.encoder_norm(x)
     if inputs is not None:
-        places, _ = PLAIN.positions("target", inputs)
+        places, _ = EMPTY_PASS.positions("target", inputs)
         x = batch.widen(model.target_embedding(inputs, places))  # [B,T,D]
         for layer in model.decoder:
             x = batch.grow(x, layer)
@@ -116,7 +116,7 @@ def _run(
             x = layer(x, *read, seen.decoder, *crossed, places, batch.pass_context)
         x = model.decoder_norm(x)
     if outputs is None and not checkpoint.config.classes:
-        chosen, tokens = counted(checkpoint, source)
+        chosen, tokens = scored_rows_and_tokens(checkpoint, source)
         x, outputs = x[:, list(chosen)], torch.tensor([tokens], device=x.device)
     return *_score(batch, x, ids, outputs, is_chosen), batch.ablated
 
@@ -130,17 +130,17 @@ def _score(
     """
     config, tokens = batch.model.config, outputs
     if config.classes:
-        tokens = batch.model.answer(x[:1], source).argmax(-1)  # [1,1]
+        tokens = batch.model.task_logits(x[:1], source).argmax(-1)  # [1,1]
     length, vocabulary = max(1, x.size(1)), len(config.classes) or config.target_vocab
     each, scores, likeliest = max(1, min(MAX_POSITIONS // length, MAX_LOGITS // (length * vocabulary))), [], [tokens[:0]]
     for first in range(0, len(x), each):
         rows = x[first : first + each]
-        logits = batch.model.answer(rows, source if source is None else source.expand(len(rows), -1)).float()  # [b,T,V]
+        logits = batch.model.task_logits(rows, source if source is None else source.expand(len(rows), -1)).float()  # [b,T,V]
         logits -= logits.amax(-1, keepdim=True)  # else a probability near 1 is rounded to 1
         chosen = logits.gather(-1, tokens.expand(len(logits), -1)[..., None])[..., 0]  # [b,T]
         scores.append(chosen - logits.logsumexp(-1))
         if is_chosen:
-            likeliest.append(logits.argmax(-1) if config.classes else choose(logits))
+            likeliest.append(logits.argmax(-1) if config.classes else choose_greedy(logits))
         batch.progress(0.5 + min(len(x), first + each) / len(x) / 2)
     return torch.cat(scores).cpu().numpy(), torch.cat(likeliest).cpu().numpy()
 
@@ -201,12 +201,12 @@ def mask_effects(checkpoint: Checkpoint, request: Request, known: Sequence[int] 
 
 def first_scored(checkpoint: Checkpoint, request: Request) -> int:
     """Returns the index of the first scored token of a target: the length of the prompt of a language model, else 0."""
-    return len(begun(checkpoint, request))
+    return len(prompt_ids(checkpoint, request))
 
 
 def scored_tokens(checkpoint: Checkpoint, source: Sequence[int] | None) -> str:
     """Names the tokens whose log-probabilities are summed, as `Analysis.scored_tokens` does."""
-    task = task_of(checkpoint.config.kinds, checkpoint.config.classes)
+    task = task_of_kinds(checkpoint.config.kinds, checkpoint.config.classes)
     return task.scored_tokens(checkpoint.source_tokenizer.mask in (source or ()))
 
 
@@ -217,9 +217,9 @@ def _unit(checkpoint: Checkpoint) -> str:
 def _scored_labels(checkpoint: Checkpoint, source: Sequence[int] | None, target: Sequence[int] | None) -> tuple[str, ...]:
     """Returns the labels of the scored tokens, or for a classifier the label of the source."""
     if checkpoint.config.classes:
-        return checkpoint.answers.pieces(log_probs(checkpoint, source, target, [BASELINE])[0].argmax(-1).tolist())
+        return checkpoint.output_vocabulary.pieces(log_probs(checkpoint, source, target, [BASELINE])[0].argmax(-1).tolist())
     if target is None:
-        return checkpoint.source_tokenizer.pieces(counted(checkpoint, source)[1])
+        return checkpoint.source_tokenizer.pieces(scored_rows_and_tokens(checkpoint, source)[1])
     return checkpoint.target_tokenizer.pieces(target)
 
 
@@ -231,13 +231,13 @@ def tokens_of(
     The target is the `known` one, the given one, or the one that the model decodes. A side that the model lacks is None.
     """
     request = fill_checkpoint(checkpoint, request)
-    rows = sources(checkpoint, request, request.pad)
+    rows = build_source_rows(checkpoint, request, request.pad)
     source = rows[0] if rows else None
     if "decoder" not in checkpoint.config.kinds:
         return source, None
     if known is not None:
         return source, known
-    return source, shown(target_of(checkpoint, request, rows)[0], request).ids
+    return source, select_hypothesis(build_target_trees(checkpoint, request, rows)[0], request).ids
 
 
 def effects(
@@ -338,7 +338,7 @@ def target_padding(checkpoint: Checkpoint, analysis: Analysis) -> TargetPadding 
     by one.
     """
     pads, edit = analysis.target_padding, analysis.request.intervention
-    if not pads or (analysis.baseline is not None and analysis.request.mode == "again") or analysis.last is not None:
+    if not pads or (analysis.baseline is not None and analysis.request.mode == "again") or analysis.final_pass is not None:
         return None
     source, ids = analysis.trace.source.ids, analysis.trace.outputs.ids
     seen = dataclasses.replace(edit, padding_mask=False)

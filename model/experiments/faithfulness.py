@@ -23,8 +23,8 @@ from torch import Tensor
 from ..checkpoint import Checkpoint
 from ..config import END, PAD, START
 from ..inference.analysis import Analysis
-from ..inference.source_reading import blank_places, edits_of, likeliest
-from ..network.context import Pass, forced
+from ..inference.source_reading import blank_positions, build_edits, filled_ids
+from ..network.context import Pass, teacher_forced_states
 from ..readings.logits.direct_logits import choice_logits
 from ..readings.tokens.token_attribution import gradient_times_input, value_norms
 from ..readings.tokens.word_readings import READINGS, Words
@@ -42,7 +42,7 @@ class Occlusion:
     """
 
     def __init__(self, checkpoint: Checkpoint, analysis: Analysis) -> None:
-        trace = analysis.whole
+        trace = analysis.full_pass
         if trace.source is None or trace.classes:
             raise ValueError("This checkpoint has no source or writes no tokens, so there are no source words to hide.")
         if not analysis.request.intervention.padding_mask:
@@ -52,8 +52,8 @@ class Occlusion:
         if trace.outputs is not None:
             self.ids, self.steps = trace.outputs.ids, list(range(len(trace.outputs)))
         else:
-            mask, self.kind, places = checkpoint.source_tokenizer.mask, "encoder", blank_places(analysis, checkpoint)
-            self.ids = likeliest(analysis, places, mask)
+            mask, self.kind, places = checkpoint.source_tokenizer.mask, "encoder", blank_positions(analysis, checkpoint)
+            self.ids = filled_ids(analysis, places, mask)
             self.steps = places or [n for n, token in enumerate(self._source) if token not in (PAD, START, END)]
         self.words = Words.of(trace.source, mask)
         self._known: dict[tuple[WordSet, int], float] = {}
@@ -81,7 +81,7 @@ class Occlusion:
 
     def _batches(self, missing: Mapping[int, Collection[WordSet]]) -> Iterator[tuple[list[WordSet], list[int]]]:
         """Yields sets of words, and the steps that one pass scores for all of them."""
-        if self._analysis.last is None:  # one pass scores all steps
+        if self._analysis.final_pass is None:  # one pass scores all steps
             groups = [(list(missing), set().union(*missing.values()))] if missing else []
         else:  # each step was decoded over its own prefix
             groups = [([step], sets) for step, sets in missing.items()]
@@ -97,7 +97,7 @@ class Occlusion:
             return 0
         analysis = self._analysis
         causal = self._checkpoint.config.causal and analysis.request.intervention.causal_mask
-        return max(steps) + 1 if causal or analysis.last is not None else len(self.ids)
+        return max(steps) + 1 if causal or analysis.final_pass is not None else len(self.ids)
 
     @torch.inference_mode()
     def _pass(self, sets: Collection[WordSet], steps: list[int]) -> Tensor:
@@ -112,8 +112,8 @@ class Occlusion:
         seen = source.clone()
         for row, own in enumerate(places):
             seen[row, own] = PAD
-        context = Pass(edits_of(checkpoint, self._source, [self._analysis.request.intervention]))
-        hidden = forced(checkpoint.model, source, outputs, context, masked_by=seen)[:, steps]  # [N,steps,D]
+        context = Pass(build_edits(checkpoint, self._source, [self._analysis.request.intervention]))
+        hidden = teacher_forced_states(checkpoint.model, source, outputs, context, mask_source=seen)[:, steps]  # [N,steps,D]
         log_probs = checkpoint.model.project(hidden).log_softmax(-1)  # [N,steps,V]
         return log_probs.gather(-1, chosen[..., None])[..., 0]
 

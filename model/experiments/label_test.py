@@ -16,8 +16,8 @@ import torch
 from ..checkpoint import Checkpoint
 from ..config import PAD
 from ..inference.analysis import Analysis
-from ..inference.source_reading import edits_of
-from ..network.context import Pass, forced
+from ..inference.source_reading import build_edits
+from ..network.context import Pass, teacher_forced_states
 from ..network.transformer import EncoderOnly
 from ..readings.heads.head_maps import rank_correlation
 from ..readings.logits.direct_logits import label_logits
@@ -79,12 +79,12 @@ def label_test(checkpoint: Checkpoint, analysis: Analysis, label: int, rival: in
     Raises ValueError for a model without labels, for two numbers that are not two of its labels, and where the padding mask
     is off: then hidden words would still be seen.
     """
-    trace = analysis.whole
+    trace = analysis.full_pass
     if not trace.classes:
         raise ValueError("this model has no labels; expected a classifier")
     if not analysis.request.intervention.padding_mask:
         raise ValueError("The padding mask is off, so hidden words would still be seen. Switch it on.")
-    words = Words.of(trace.places)
+    words = Words.of(trace.step_axis)
     material = _LabelMaterial(checkpoint, analysis, words, label, rival)
     importance = {name: reading.read(material) for name, reading in LABEL_READINGS.items()}
     return LabelTest(words, label, rival, *hide_each_word(checkpoint, analysis, words), importance)
@@ -94,9 +94,9 @@ class _LabelMaterial:
     """Inputs of the readings; see `word_readings.LabelMaterial`."""
 
     def __init__(self, checkpoint: Checkpoint, analysis: Analysis, words: Words, label: int, rival: int) -> None:
-        self.words, self.trace = words, analysis.whole
+        self.words, self.trace = words, analysis.full_pass
         self.norms = value_norms(checkpoint, analysis)
-        self.pooling = pooling_weights(checkpoint.config, analysis.whole.places.ids)
+        self.pooling = pooling_weights(checkpoint.config, analysis.full_pass.step_axis.ids)
         self._arguments = checkpoint, analysis, label, rival
 
     def gradient(self) -> np.ndarray:
@@ -110,9 +110,9 @@ class _LabelMaterial:
 def hide_each_word(checkpoint: Checkpoint, analysis: Analysis, words: Words) -> tuple[np.ndarray, np.ndarray]:
     """Returns log-probabilities [W,C] of all labels: of the unedited text, which is row 0 of every batch, and with each word
     hidden."""
-    model, ids = checkpoint.model, analysis.whole.places.ids
+    model, ids = checkpoint.model, analysis.full_pass.step_axis.ids
     assert isinstance(model, EncoderOnly)
-    context = Pass(edits_of(checkpoint, ids, [analysis.request.intervention]))
+    context = Pass(build_edits(checkpoint, ids, [analysis.request.intervention]))
     each, classes = max(1, TOKENS // len(ids) - 1), len(checkpoint.config.classes)
     before, after = np.empty((len(words), classes)), np.empty((len(words), classes))
     for first in range(0, len(words), each):
@@ -121,7 +121,7 @@ def hide_each_word(checkpoint: Checkpoint, analysis: Analysis, words: Words) -> 
         seen = source.clone()
         for row, own in enumerate(chosen, 1):
             seen[row, list(own)] = PAD
-        states = forced(model, source, None, context, masked_by=seen)  # [1+N,S,D]
-        log_probs = model.judged(states, seen).double().log_softmax(-1).cpu().numpy()  # [1+N,C]
+        states = teacher_forced_states(model, source, None, context, mask_source=seen)  # [1+N,S,D]
+        log_probs = model.label_logits(states, seen).double().log_softmax(-1).cpu().numpy()  # [1+N,C]
         before[first : first + each], after[first : first + each] = log_probs[0], log_probs[1:]
     return before, after

@@ -14,10 +14,10 @@ import torch
 
 from ..checkpoint import Checkpoint
 from ..config import CONTROL_TOKENS, PAD, START
-from ..edits.apply import Edits
+from ..edits.apply import BatchEdits
 from ..inference.request import PAD_WHEN_UNMASKED, Request
-from ..inference.source_reading import edits_of
-from ..network.context import Pass, forced
+from ..inference.source_reading import build_edits
+from ..network.context import Pass, teacher_forced_states
 from ..trace import Probe, Site
 from .effects import tokens_of
 
@@ -92,8 +92,8 @@ def leak_test(checkpoint: Checkpoint, request: Request) -> LeakReport:
     Raises ValueError for a model that is not deterministic, such as one in training mode with dropout.
     """
     source, target = tokens_of(checkpoint, request)
-    request.intervention.check(checkpoint.config, len(source or ()), bool(checkpoint.means))
-    edits = edits_of(checkpoint, source, [request.intervention])
+    request.intervention.check(checkpoint.config, len(source or ()), bool(checkpoint.mean_z))
+    edits = build_edits(checkpoint, source, [request.intervention])
     made_up = target is not None and len(target) < SHORTEST
     if made_up:
         target = [_other_token(len(CONTROL_TOKENS) + 40 * n, checkpoint) for n in range(SUBSTITUTE_LENGTH)]
@@ -121,7 +121,7 @@ def leak_test(checkpoint: Checkpoint, request: Request) -> LeakReport:
 
 
 def _shift_by_later(
-    checkpoint: Checkpoint, source: Sequence[int] | None, target: Sequence[int], edits: Edits
+    checkpoint: Checkpoint, source: Sequence[int] | None, target: Sequence[int], edits: BatchEdits
 ) -> tuple[np.ndarray, dict[Site, np.ndarray], float]:
     """Returns the shift of every position by each changed decoder input [layers,T changed,T moved], the largest weight of
     each head on a later position, and the noise.
@@ -141,7 +141,7 @@ def _shift_by_later(
 
 
 def _shift_by_padding(
-    checkpoint: Checkpoint, plain: list[int], pads: int, target: Sequence[int] | None, edits: Edits
+    checkpoint: Checkpoint, plain: list[int], pads: int, target: Sequence[int] | None, edits: BatchEdits
 ) -> tuple[dict[str, np.ndarray], dict[Site, np.ndarray], float]:
     """Returns the shift of every position of each stack, [layers,S] and [layers,T], by other tokens in the padding, the
     largest weight of each head on padding, and the noise.
@@ -187,11 +187,11 @@ def _record(
     source: torch.Tensor | None,
     masked_by: torch.Tensor | None,
     outputs: torch.Tensor | None,
-    edits: Edits,
+    edits: BatchEdits,
 ) -> Probe:
     """Runs a pass whose masks follow other ids. Returns its recordings."""
     probe = Probe("full")
-    forced(checkpoint.model, source, outputs, Pass(edits, probe), masked_by)
+    teacher_forced_states(checkpoint.model, source, outputs, Pass(edits, probe), masked_by)
     return probe
 
 

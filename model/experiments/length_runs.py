@@ -30,7 +30,7 @@ import torch
 from torch import Tensor
 from torch.profiler import ProfilerActivity, profile
 
-from ..network.extrapolation import WAYS, Way
+from ..network.attention_methods import METHODS, AttentionMethod
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 LENGTHS = tuple(64 << n for n in range(8))  # tokens, 64 to 8192
@@ -88,7 +88,7 @@ class Run:
     cores: int
     torch: str
     limits: Limits
-    curves: Mapping[str, Curve] = dataclasses.field(hash=False)  # by the names of `model.network.extrapolation.WAYS`
+    curves: Mapping[str, Curve] = dataclasses.field(hash=False)  # by the names of `model.network.attention_methods.METHODS`
 
     def to_dict(self) -> dict[str, Any]:
         return dataclasses.asdict(self)
@@ -219,26 +219,26 @@ def relative_error(result: Tensor, expected: Tensor | None) -> float | None:
     return None if expected is None else float((result - expected).norm() / expected.norm())
 
 
-def reason_to_stop(way: Way, points: tuple[Point, ...], length: int, limits: Limits) -> str:
+def reason_to_stop(way: AttentionMethod, points: tuple[Point, ...], length: int, limits: Limits) -> str:
     """Returns why the next point of a way is not measured, judged by its last point and its power; empty if it is."""
     if not points:
         return ""
     times = length / points[-1].length
-    if points[-1].bytes * times ** way.powers[1] > limits.bytes:
+    if points[-1].bytes * times ** way.growth_exponents[1] > limits.bytes:
         return "memory"
-    return "time" if points[-1].seconds * times ** way.powers[0] > limits.seconds else ""
+    return "time" if points[-1].seconds * times ** way.growth_exponents[0] > limits.seconds else ""
 
 
 @torch.inference_mode()
 def measure_all(limits: Limits, report: Callable[[Run], None]) -> Run:
     """Measures all ways at all lengths, the shortest first. Calls `report` with the run after every point."""
-    run = Run(os.cpu_count() or 1, torch.__version__, limits, {name: Curve() for name in WAYS})
+    run = Run(os.cpu_count() or 1, torch.__version__, limits, {name: Curve() for name in METHODS})
     report(run)
     generator = torch.Generator().manual_seed(0)
     for length in (n for n in LENGTHS if n <= limits.longest):
         q, k, v = (torch.randn(1, HEADS, length, D_MODEL // HEADS, generator=generator) for _ in range(3))  # [B,H,T,K]
         expected = None
-        for name, way in WAYS.items():
+        for name, way in METHODS.items():
             curve = run.curves[name]
             if curve.stopped:
                 continue

@@ -20,8 +20,8 @@ from ..edits.kinds import Edit, PatchStream, PatchZ, Place
 from ..inference.passes import log_probs
 from ..inference.predictions import first_difference, kl_divergence
 from ..inference.request import RequestError
-from ..inference.source_reading import donor_of, edits_of
-from ..network.context import Pass, forced
+from ..inference.source_reading import build_donor, build_edits
+from ..network.context import Pass, teacher_forced_states
 from .effects import ROWS, sites
 
 NEAR = 0.05  # nats: smaller differences are not divided by
@@ -116,7 +116,7 @@ def patching_request(
     if {"encoder", "cross"} - set(checkpoint.config.kinds):
         raise RequestError("Patching needs an encoder and a decoder; this checkpoint has one of them.")
     everything = Intervention(donor=other, edits=(PatchStream("encoder", 0, None),))
-    donor = donor_of(checkpoint, everything, source)
+    donor = build_donor(checkpoint, everything, source)
     if donor is None or list(donor.ids) == [token for token in source if token]:
         raise RequestError("Both sentences are the same, so there is nothing to patch. Choose another sentence.")
     if step is not None and not 0 <= step < len(target):
@@ -234,9 +234,9 @@ def logit_differences(
     for start in range(0, len(runs), ROWS):
         rows = [Intervention(donor=request.other, edits=run) for run in runs[start : start + ROWS]]
         source, target = (torch.tensor([list(ids)] * len(rows), device=checkpoint.device) for ids in (request.source, read))
-        context = Pass(edits_of(checkpoint, request.source, rows))
-        hidden = forced(checkpoint.model, source, target, context)[:, request.step]  # [N,D]
-        direction, offset = checkpoint.model.preference(*request.tokens)
+        context = Pass(build_edits(checkpoint, request.source, rows))
+        hidden = teacher_forced_states(checkpoint.model, source, target, context)[:, request.step]  # [N,D]
+        direction, offset = checkpoint.model.logit_difference(*request.tokens)
         results += (hidden @ direction + offset).tolist()
         progress(len(results) / len(runs))
     return results

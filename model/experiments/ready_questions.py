@@ -15,12 +15,12 @@ from ..edits.intervention import Intervention
 from ..edits.kinds import Ablate, Place, Positions
 from ..inference.analyse import analyse
 from ..inference.analysis import Analysis
-from ..inference.decisions import turns
+from ..inference.decisions import token_changes
 from ..inference.request import Request
-from ..io.numbers import signed
+from ..io.numbers import with_sign
 from ..readings.heads.alignment import HeadPeaks, head_peaks
-from ..text.alignments import ROWS, WHERE
-from ..text.alignments import read as read_aligned
+from ..text.alignments import ROW_TEXTS, ROWS
+from ..text.alignments import read_alignment as read_aligned
 from ..text.languages import ENGLISH, record_of
 from ..trace import Trace, site_kind
 from .effects import effects, layer_skips
@@ -29,7 +29,7 @@ PADS = 8
 PEEKING_SHARE = 0.8  # a decoder that gives a wrong target this share of its probability of the right one reads its input
 MAX_PAIRS = 16  # words whose peaks are listed
 OTHER = ENGLISH.other_sentence
-DOG, GIRL = ENGLISH.turned_round
+DOG, GIRL = ENGLISH.swapped_roles
 
 
 @dataclass(frozen=True)
@@ -103,19 +103,19 @@ def _describe_outcome(analysis: Analysis, checkpoint: Checkpoint) -> str:
     A model that writes nothing is described by the number of positions with another top token.
     """
     if analysis.trace.classes:
-        was, now = (each.trace.predicted.labels[0] for each in (analysis.baseline, analysis))
-        (label,) = analysis.baseline.trace.predicted.ids
-        odds = f"{analysis.change.before[label]:.3f} → {analysis.change.after[label]:.3f}"
+        was, now = (each.trace.predicted_axis.labels[0] for each in (analysis.baseline, analysis))
+        (label,) = analysis.baseline.trace.predicted_axis.ids
+        odds = f"{analysis.probability_change.before[label]:.3f} → {analysis.probability_change.after[label]:.3f}"
         if was == now:
             return f"The label stays “{was}”: {odds}."
         return f"The label “{was}” becomes “{now}”: {odds} for “{was}”."
     if analysis.trace.outputs is None:
-        count, places = len(turns(analysis)), len(analysis.trace.inner)
+        count, places = len(token_changes(analysis)), len(analysis.trace.scorable_rows)
         return f"The top token changes at {count} of {places} positions (without the ends)."
     before, after = analysis.baseline.translation, analysis.translation
     if before == after:
-        return _sentence(f"The {analysis.task.made} stays: “{after}”")
-    tied = [each.told(checkpoint.target_tokenizer.piece) for each in turns(analysis) if each.is_tie]
+        return _sentence(f"The {analysis.task.output_noun} stays: “{after}”")
+    tied = [each.describe(checkpoint.target_tokenizer.piece) for each in token_changes(analysis) if each.is_tie]
     return " ".join([_sentence(f"“{before}” becomes “{after}”"), *(f"They part at {tie}." for tie in tied)])
 
 
@@ -180,7 +180,7 @@ def padding(checkpoint: Checkpoint, request: Request) -> Answer:
 def _share_on_padding(trace: Trace, kind: str) -> float:
     """Returns the mean weight of real queries on padding, over layers and heads."""
     pad = np.array([token == PAD for token in trace.source.ids])
-    rows = ~pad if site_kind(kind).queries == "source" else slice(None)
+    rows = ~pad if site_kind(kind).query_side == "source" else slice(None)
     shares = [p[:, rows][:, :, pad].sum(-1).mean() for site, p in trace.patterns.items() if site.kind == kind]
     return float(np.mean(shares))
 
@@ -240,12 +240,12 @@ def aligning(checkpoint: Checkpoint, request: Request) -> Answer:
         f"{len(trace.sites('cross')) * checkpoint.config.heads} cross-attention heads",
     )
     if known is not None and known.covers(checkpoint.config.decoder_layers, checkpoint.config.heads):
-        place, (rows, rate) = known.best, known.of(*known.best)
+        place, (rows, rate) = known.best_head, known.best_row(*known.best_head)
         head = next(head_peak for head_peak in head_peaks(trace, rows) if (head_peak.site.layer, head_peak.head) == place)
         text = (
             f"{'Yes' if rate.high < known.diagonal.low else 'No'}, by {known.sentences:,} sentence pairs aligned by "
             f"people: of {heads}, {_head_name(head)} has the lowest alignment error rate (0 is perfect), "
-            f"{rate.told}, {WHERE[rows]}. The diagonal, which ignores the words, has {known.diagonal.told}."
+            f"{rate.summary}, {ROW_TEXTS[rows]}. The diagonal, which ignores the words, has {known.diagonal.summary}."
         )
     else:
         head = max(
@@ -253,7 +253,7 @@ def aligning(checkpoint: Checkpoint, request: Request) -> Answer:
         )
         text = (
             f"This checkpoint has no such measurement. Of {heads}, {_head_name(head)} pairs the most words here, "
-            f"{WHERE[head.rows]}: {head.mutual} target words and a source word attend most to each other. Check the "
+            f"{ROW_TEXTS[head.rows]}: {head.mutual} target words and a source word attend most to each other. Check the "
             "meanings yourself."
         )
     ablated = _decode_again(request, Intervention(edits=(Ablate(Place("cross", head.site.layer, head.head)),)))
@@ -285,10 +285,10 @@ def skipping(checkpoint: Checkpoint, request: Request) -> Answer:
     ranked = sorted(results, key=lambda name: -results[name].change)
     best, worst = ranked[0], ranked[-1]
     skipped = _decode_again(request, skips[best])
-    gain, loss = (signed(results[name].change) for name in (best, worst))
+    gain, loss = (with_sign(results[name].change) for name in (best, worst))
     gains, outcome = results[best].change > 0, analyse(checkpoint, skipped)
     text = (
-        f"Skipping {best} {'even helps' if gains else 'costs least'}: the {outcome.scored} changes by {gain} nats. "
+        f"Skipping {best} {'even helps' if gains else 'costs least'}: the {outcome.score_label} changes by {gain} nats. "
         f"Skipping {worst} costs most: {loss} nats. "
     )
     return Answer(text + _describe_outcome(outcome, checkpoint), skipped)

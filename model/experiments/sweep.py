@@ -15,12 +15,12 @@ import torch
 
 from ..checkpoint import Checkpoint
 from ..config import MAX_CHARACTERS
-from ..decoding.search import choose
+from ..decoding.search import choose_greedy
 from ..edits.intervention import BASELINE, Intervention
 from ..edits.kinds import Ablate, Place
-from ..inference.passes import counted, log_probs
+from ..inference.passes import log_probs, scored_rows_and_tokens
 from ..inference.request import Request
-from ..inference.targets import decode, decode_each
+from ..inference.targets import decode, decode_each_edit
 from ..trace import Site
 from .effects import ROWS, ablate_each_head_greedy, first_scored, scored_tokens, sites, tokens_of
 
@@ -34,7 +34,7 @@ class SentenceEffects:
     """Effects of E edits on one sentence.
 
     `tokens` is the number of scored tokens. `change` [E] is the change of their summed log-probability in nats. `changed`
-    [E] is True where the greedy text changes. Without a decoder, it is True where the top token of a `counted` position
+    [E] is True where the greedy text changes. Without a decoder, it is True where the top token of a `scored_rows` position
     changes.
     """
 
@@ -141,7 +141,7 @@ def _score(
         return values[order], likeliest[order]
     places, tokens = slice(None), target
     if target is None and not checkpoint.config.classes:
-        where, tokens = counted(checkpoint, source)
+        where, tokens = scored_rows_and_tokens(checkpoint, source)
         places = list(where)
     chosen = torch.tensor(list(tokens or ()), device=checkpoint.device)
     parts: list[tuple[np.ndarray, np.ndarray]] = []
@@ -151,7 +151,7 @@ def _score(
             chosen = scores[0].argmax(-1)  # [1]
         there = scores.gather(-1, chosen.expand(len(scores), -1)[..., None])[..., 0]
         skip = 1 if parts else 0
-        likeliest = scores.argmax(-1) if checkpoint.config.classes else choose(scores)
+        likeliest = scores.argmax(-1) if checkpoint.config.classes else choose_greedy(scores)
         parts.append((there.cpu().numpy()[skip:], likeliest.cpu().numpy()[skip:]))
     values, likeliest = (np.concatenate(side) for side in zip(*parts, strict=True))
     return values, likeliest
@@ -166,7 +166,7 @@ def _text_changes(
         return np.array([ids != written[0] for ids in written[1:]])
     changed: list[bool] = []
     for first in range(0, len(edits), ROWS - 1):
-        own, *others = decode_each(checkpoint, request, source, [BASELINE, *edits[first : first + ROWS - 1]])
+        own, *others = decode_each_edit(checkpoint, request, source, [BASELINE, *edits[first : first + ROWS - 1]])
         changed += [other[0].ids != own[0].ids for other in others]
     return np.array(changed)
 

@@ -20,12 +20,12 @@ from ..io.files import (
     DAMAGED,
     MEGABYTE,
     FileError,
-    parsed,
+    parse_json,
     read_bytes,
-    shown,
+    short_repr,
     write_new,
 )
-from ..io.limits import LARGEST, form, is_whole
+from ..io.limits import MAX_VALUES, is_whole_number, read_array_header
 from ..trace import SITE_KINDS, Axis, Site
 from . import schema
 from .exported import Exported, ExportedPath
@@ -83,9 +83,9 @@ def expected_arrays(header: Mapping[str, Any]) -> Forms:
         raise ValueError("the header has no tokens")
     forms: Forms = {}
     for site, heads in _sites(header["sites"]):
-        rows, columns = lengths[site.of.queries], lengths[site.of.keys]
+        rows, columns = lengths[site.spec.query_side], lengths[site.spec.key_side]
         if rows is None or columns is None:
-            raise ValueError(f"{site.of.name} lacks the tokens of a side")
+            raise ValueError(f"{site.spec.name} lacks the tokens of a side")
         by_head, either = (heads, rows, columns), ((rows, columns), (heads, rows, columns))
         for name, array in ARRAYS.items():
             forms[f"{name}.{site.kind}.{site.layer}"] = array.kind, either if name == "mask" else (by_head,)
@@ -104,15 +104,15 @@ def from_parts(header: Mapping[str, Any], arrays: Mapping[str, np.ndarray], befo
     header = {"follows": None} | dict(header)  # older files lack the key
     if set(header) - set(FILE) != set(HEADER):
         odd = sorted((set(header) - set(FILE)) ^ set(HEADER))[0]
-        raise ValueError(f"the key {shown(odd)} is {'missing' if odd in HEADER else 'unknown'}")
+        raise ValueError(f"the key {short_repr(odd)} is {'missing' if odd in HEADER else 'unknown'}")
     sites = [site for site, _ in _sites(header["sites"])]
     maps = {
         field: {site: arrays[f"{before}{name}.{site.kind}.{site.layer}"] for site in sites} for name, field in MAPS.items()
     }
     paths = tuple(map(_read_path, header["hypotheses"]))
     chosen, base = header["chosen"], header["baseline"]
-    if not (chosen is None or (is_whole(chosen) and 0 <= chosen < len(paths))):
-        raise ValueError(f"the chosen hypothesis is {shown(chosen)}; expected a number below {len(paths)}, or nothing")
+    if not (chosen is None or (is_whole_number(chosen) and 0 <= chosen < len(paths))):
+        raise ValueError(f"the chosen hypothesis is {short_repr(chosen)}; expected a number below {len(paths)}, or nothing")
     if before and base is not None:
         raise ValueError("the baseline has a baseline")
     return Exported(
@@ -137,7 +137,7 @@ def _lists(values: Mapping[str, Any]) -> dict[str, Any]:
 def _axis(axis: Axis | None) -> dict[str, Any] | None:
     if axis is None:
         return None
-    return {"ids": list(axis.ids), "labels": list(axis.labels), "words": list(axis.words)}
+    return {"ids": list(axis.ids), "labels": list(axis.labels), "words": list(axis.word_numbers)}
 
 
 def _read_axis(values: Any) -> Axis | None:
@@ -146,13 +146,13 @@ def _read_axis(values: Any) -> Axis | None:
     if not isinstance(values, dict) or set(values) != {"ids", "labels", "words"}:
         raise ValueError("the tokens of a side lack a field or have an unknown one")
     axis = Axis(ids(values["ids"]), texts(values["labels"]), _words(values["words"]))
-    if not 0 < len(axis.ids) == len(axis.labels) == len(axis.words) <= MAX_TOKENS:
+    if not 0 < len(axis.ids) == len(axis.labels) == len(axis.word_numbers) <= MAX_TOKENS:
         raise ValueError("the tokens of one side, their labels and their words differ in number")
     return axis
 
 
 def _words(values: Any) -> tuple[int, ...]:
-    if not isinstance(values, list) or not all(map(is_whole, values)):
+    if not isinstance(values, list) or not all(map(is_whole_number, values)):
         raise ValueError("the words of tokens are not integers")
     return tuple(values)
 
@@ -161,11 +161,11 @@ def _sites(values: Any) -> list[tuple[Site, int]]:
     """Returns each site with its number of heads."""
     sites = [(Site(each["kind"], each["layer"]), each["heads"]) for each in values]
     for site, heads in sites:
-        layers = LARGEST["encoder_layers"]
-        if site.kind not in SITE_KINDS or not (is_whole(site.layer) and 0 <= site.layer < layers):
-            raise ValueError(f"the site {shown(tuple(site))} is unknown")
-        if not (is_whole(heads) and 1 <= heads <= LARGEST["heads"]):
-            raise ValueError(f"a site has {shown(heads)} heads; expected 1 to {LARGEST['heads']}")
+        layers = MAX_VALUES["encoder_layers"]
+        if site.kind not in SITE_KINDS or not (is_whole_number(site.layer) and 0 <= site.layer < layers):
+            raise ValueError(f"the site {short_repr(tuple(site))} is unknown")
+        if not (is_whole_number(heads) and 1 <= heads <= MAX_VALUES["heads"]):
+            raise ValueError(f"a site has {short_repr(heads)} heads; expected 1 to {MAX_VALUES['heads']}")
     if len({site for site, _ in sites}) != len(sites):
         raise ValueError("a site occurs twice")
     return sites
@@ -188,13 +188,13 @@ def _read_path(values: Any) -> ExportedPath:
 
 def _share(value: Any) -> float | None:
     if value is not None and not (isinstance(value, float) and 0 <= value <= 1):
-        raise ValueError(f"found {shown(value)}; expected a probability")
+        raise ValueError(f"found {short_repr(value)}; expected a probability")
     return value
 
 
 def _text(value: Any) -> str:
     if not isinstance(value, str):
-        raise ValueError(f"found {shown(value)}; expected a text")
+        raise ValueError(f"found {short_repr(value)}; expected a text")
     return value
 
 
@@ -233,7 +233,7 @@ def write(exported: Exported, path: Path | str) -> None:
     """
     path = Path(path)
     if path.suffix not in FORMATS:
-        raise FileError(f"{path} ends in {shown(path.suffix)}; expected one of {', '.join(FORMATS)}")
+        raise FileError(f"{path} ends in {short_repr(path.suffix)}; expected one of {', '.join(FORMATS)}")
     write_new(path, FORMATS[path.suffix](exported))
 
 
@@ -247,11 +247,11 @@ def read(source: Path | str | bytes) -> Exported:
     try:
         if raw[:2] == b"PK":
             with zipfile.ZipFile(io.BytesIO(raw)) as archive:
-                header = parsed(_array(archive, HEADER_ARRAY, None).tobytes())
+                header = parse_json(_array(archive, HEADER_ARRAY, None).tobytes())
                 return _checked(header, where, lambda name, shapes: _array(archive, name, shapes), _names(archive))
         if len(raw) > MAX_JSON:
             raise FileError(f"{where} has {len(raw):,} bytes; expected at most {MAX_JSON:,} of a JSON file")
-        header = parsed(raw)
+        header = parse_json(raw)
         arrays = header.pop("arrays", None) if isinstance(header, dict) else None
         if not isinstance(arrays, dict):
             raise FileError(f"{where} is no exported analysis; expected a .npz or .json file of the lab")
@@ -271,15 +271,15 @@ def _checked(header: Any, where: str, fetch: Callable[[str, Wanted], np.ndarray]
     if not isinstance(header, dict) or header.get("format") != FORMAT:
         raise FileError(f"{where} is no exported analysis; expected a .npz or .json file of the lab")
     version = header.get("version")
-    if not is_whole(version) or not 1 <= version <= VERSION:
-        advice = "Take a newer version of the lab" if is_whole(version) and version > VERSION else "Export it again"
-        raise FileError(f"{where} is of version {shown(version)} of the format; expected 1 to {VERSION}. {advice}")
+    if not is_whole_number(version) or not 1 <= version <= VERSION:
+        advice = "Take a newer version of the lab" if is_whole_number(version) and version > VERSION else "Export it again"
+        raise FileError(f"{where} is of version {short_repr(version)} of the format; expected 1 to {VERSION}. {advice}")
     wanted = expected_arrays(header)
     if isinstance(before := header.get("baseline"), dict):
         wanted |= {BEFORE + name: form for name, form in expected_arrays(before).items()}
     if set(wanted) != names:
         odd = sorted(set(wanted) ^ names)[0]
-        raise ValueError(f"the array {shown(odd)} is {'missing' if odd in wanted else 'unknown'}")
+        raise ValueError(f"the array {short_repr(odd)} is {'missing' if odd in wanted else 'unknown'}")
     if sum(kind.itemsize * max(int(np.prod(shape)) for shape in shapes) for kind, shapes in wanted.values()) > MAX_BYTES:
         raise ValueError(f"the arrays are too large; expected at most {MAX_BYTES:,} bytes")
     return from_parts(header, {name: fetch(name, form) for name, form in wanted.items()})
@@ -306,7 +306,7 @@ def _array(archive: zipfile.ZipFile, name: str, wanted: Wanted | None) -> np.nda
     if name == HEADER_ARRAY and f"{HEADER_ARRAY}.npy" not in archive.namelist():
         raise FileError("the file is another .npz; expected an exported analysis")
     with archive.open(f"{name}.npy") as raw:
-        shape, kind = form(raw)
+        shape, kind = read_array_header(raw)
         fits = (
             kind == np.uint8 and len(shape) == 1 and shape[0] <= MAX_HEADER if wanted is None else _fits(kind, shape, wanted)
         )

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from ..inference.request import Request
-from ..io.limits import is_whole
+from ..io.limits import is_whole_number
 from ..readings.heads.head_metrics import METRICS
 from ..trace import SITE_KINDS, Site
 from . import schema
@@ -148,7 +148,7 @@ def _request(line: str, position: int) -> tuple[Request, int]:
 
 
 def _as_number(name: str, value: Any) -> Any:
-    return float(value) if name in ("alpha", "temperature", "top_p") and is_whole(value) else value
+    return float(value) if name in ("alpha", "temperature", "top_p") and is_whole_number(value) else value
 
 
 FIELDS: dict[str, FieldReader] = {
@@ -198,7 +198,7 @@ def token(label: str, labels: tuple[str, ...], place: int) -> str:
 
 def head(site: Site, number: int | None) -> str:
     """Formats a head, from 0, or the mean."""
-    return f"{site.of.code}.{site.layer + 1}.{'mean' if number is None else number + 1}"
+    return f"{site.spec.code}.{site.layer + 1}.{'mean' if number is None else number + 1}"
 
 
 def format_request(request: Request) -> str:

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from ..io.files import shown
+from ..io.files import short_repr
 from ..io.numbers import decimal
 from ..readings.heads.head_metrics import Rows, metrics_of
-from ..trace import Site, Trace, View
+from ..trace import MapView, Site, Trace
 from . import check_forms
 from .check_forms import Amount, FormError, Head, LabelledToken
 
@@ -105,12 +105,14 @@ def _number(amount: Amount, value: float, what: str = "") -> CheckResult:
 def _weight(lab: Lab, head: Head, query: LabelledToken, key: LabelledToken, amount: Amount, request: Request) -> CheckResult:
     trace = lab.analyse(request).trace
     view = _view(trace, head)
-    rows = trace.outputs if head.site.of.queries == "target" and trace.outputs else trace.axis(head.site.of.queries)
+    rows = (
+        trace.outputs if head.site.spec.query_side == "target" and trace.outputs else trace.axis(head.site.spec.query_side)
+    )
     row, column = _position_of(rows.labels, query), _position_of(view.keys, key)
     return _number(amount, float(view.values[row, column]))
 
 
-def _view(trace: Trace, head: Head) -> View:
+def _view(trace: Trace, head: Head) -> MapView:
     """Returns the map of a head. Raises ValueError for an unknown head, numbered from 1."""
     site, number = head
     heads = len(trace.patterns[site]) if site in trace.patterns else 0
@@ -125,7 +127,7 @@ def _position_of(labels: Sequence[str], token: LabelledToken) -> int:
     places = [place for place, label in enumerate(labels) if label == token.label]
     if len(places) < token.number:
         which = f", {token.number} times" if token.number > 1 else ""
-        raise ValueError(f"there is no {shown(token.label)}{which} among {' '.join(labels)}")
+        raise ValueError(f"there is no {short_repr(token.label)}{which} among {' '.join(labels)}")
     return places[token.number - 1]
 
 
@@ -140,7 +142,7 @@ def metric_of(analysis: Analysis, head: Head, metric: str) -> float:
     """Returns a metric of one head on a sentence without padding; nan where no row has a value."""
     trace = analysis.trace
     view = _view(trace, head)
-    real = [t for t, label in enumerate(trace.axis(head.site.of.queries).labels) if label != "<pad>"]
+    real = [t for t, label in enumerate(trace.axis(head.site.spec.query_side).labels) if label != "<pad>"]
     return float(metrics_of(Rows.of(view.values[None], view.keys, real, view.allowed), (metric,))[metric][0])
 
 
@@ -151,9 +153,9 @@ def _translation(lab: Lab, request: Request, text: str) -> CheckResult:
 
 def _probability(lab: Lab, step: int, text: str, amount: Amount, request: Request) -> CheckResult:
     trace = lab.analyse(request).trace
-    if step >= len(trace.predicted):
-        raise ValueError(f"there is no step {step + 1}; there are {len(trace.predicted)}")
-    label, value = trace.predicted.labels[step], float(trace.probabilities[step])
+    if step >= len(trace.predicted_axis):
+        raise ValueError(f"there is no step {step + 1}; there are {len(trace.predicted_axis)}")
+    label, value = trace.predicted_axis.labels[step], float(trace.probabilities[step])
     return CheckResult(label == text and amount.holds(value), f"{decimal(value, 4)} of “{label}”")
 
 
@@ -245,7 +247,7 @@ def parse(content: str, name: str = "the file") -> tuple[Check, ...]:
             try:
                 checks.append(_read(number, text))
             except FormError as fault:
-                there = shown(text[fault.position :][:60]) if text[fault.position :] else "its end"
+                there = short_repr(text[fault.position :][:60]) if text[fault.position :] else "its end"
                 raise ValueError(f"{name}, line {number}: expected {fault} at {there}") from None
     if not checks:
         raise ValueError(f"{name} has no check; expected lines such as: {KINDS['later'].example}")
@@ -279,14 +281,16 @@ def view_checks(checkpoint: Checkpoint, analysis: Analysis, step: int, places: S
     texts = []
     if analysis.hypothesis is not None:
         texts.append(f"the translation of {about} is {check_forms.text(analysis.translation)}")
-        label, value = analysis.trace.predicted.labels[step], float(analysis.trace.probabilities[step])
+        label, value = analysis.trace.predicted_axis.labels[step], float(analysis.trace.probabilities[step])
         texts.append(
             f"step {step + 1} writes {check_forms.text(label)} with probability {format_condition(value)} in {about}"
         )
     for site, head, row in places:
         view, name = trace.view(site, head), check_forms.head(site, head)
         labels = (
-            trace.outputs.labels if site.of.queries == "target" and trace.outputs else trace.axis(site.of.queries).labels
+            trace.outputs.labels
+            if site.spec.query_side == "target" and trace.outputs
+            else trace.axis(site.spec.query_side).labels
         )
         key = int(np.argmax(view.values[row]))
         query, to = check_forms.token(labels[row], labels, row), check_forms.token(view.keys[key], view.keys, key)

@@ -19,7 +19,7 @@ def name_or_path(name: str) -> str:
 
     CHECKPOINTS= may not be set where the code runs, so a name that it gives is replaced by the path.
     """
-    known = folders.survey().places.get(name)
+    known = folders.list_checkpoints().folders.get(name)
     place = name.folder if isinstance(name, CheckpointName) and name.folder else known
     if place is None:
         return str(name)

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from ..trace import SITE_KINDS, Site, Trace, View
+from ..trace import SITE_KINDS, MapView, Site, Trace
 
 FORMULA = tuple("=+-@\t\r\n＝＋－＠")  # first characters of a formula; wide ones in Japanese
 Cell = str | int | float | bool | None
@@ -65,7 +65,7 @@ def numbered(labels: Iterable[str]) -> tuple[str, ...]:
     return tuple(f"{number} {label}" for number, label in enumerate(labels, 1))
 
 
-def map_table(name: str, view: View, values: np.ndarray | None = None) -> Table:
+def map_table(name: str, view: MapView, values: np.ndarray | None = None) -> Table:
     """Returns one map: a row for each query, a column for each key, blank where masked. `values` replace its own."""
     weights = view.values if values is None else values
     keys = numbered(view.keys)
@@ -84,7 +84,7 @@ def grid_table(name: str, corner: str, rows: Iterable[str], columns: Iterable[st
 
 def site_code(site: Site, head: int | None = None) -> str:
     """Returns a site, and a head or the mean, as part of a file name: `cross-3-2`, counted from 1."""
-    return f"{site.of.code}-{site.layer + 1}-{'mean' if head is None else head + 1}"
+    return f"{site.spec.code}-{site.layer + 1}-{'mean' if head is None else head + 1}"
 
 
 CELLS = ("attention", "layer", "head", "query_position", "query", "key_position", "key", "allowed", "score", "weight")

@@ -14,7 +14,7 @@ import numpy as np
 from ..decoding.hypotheses import Hypothesis
 from ..inference.predictions import candidates
 from ..inference.request import Request
-from ..trace import Axis, Site, Trace, View
+from ..trace import Axis, MapView, Site, Trace
 from .schema import CANDIDATES
 
 if TYPE_CHECKING:
@@ -87,7 +87,7 @@ class Exported:
         parts = (self.source, self.inputs, self.outputs, dict(self.patterns), dict(self.scores), masks)
         return Trace(*parts, log_probs=self.log_probs[:, None], head_masks=head_masks)
 
-    def pattern(self, site: Site, head: int | None = None) -> View:
+    def pattern(self, site: Site, head: int | None = None) -> MapView:
         """Returns the pattern of one head, or the mean over heads, with labels. Raises ValueError for an unknown head."""
         return self._trace.view(site, head)
 
@@ -115,7 +115,7 @@ def _exported(checkpoint: Checkpoint, analysis: Analysis, print_: str) -> Export
         print_,
         analysis.request,
         analysis.translation,
-        analysis.follows,
+        analysis.next_sentence_probability,
         analysis.notes,
         trace.source,
         trace.inputs,
@@ -126,7 +126,7 @@ def _exported(checkpoint: Checkpoint, analysis: Analysis, print_: str) -> Export
         trace.token_log_probs,
         ids,
         np.take_along_axis(trace.log_probs, ids, axis=-1),
-        tuple(checkpoint.answers.pieces(row) for row in ids.tolist()),
+        tuple(checkpoint.output_vocabulary.pieces(row) for row in ids.tolist()),
         paths,
         next((number for number, path in enumerate(paths) if path.ids == chosen), None),
         analysis.baseline and _exported(checkpoint, analysis.baseline, print_),
@@ -141,7 +141,9 @@ def _path(checkpoint: Checkpoint, analysis: Analysis, hypothesis: Hypothesis, gi
         tokenizer.pieces(hypothesis.ids),
         tuple(map(float, hypothesis.log_probs)),
     )
-    return ExportedPath(*tokens, float(hypothesis.score), float(hypothesis.normalised(alpha)), hypothesis.finished, given_up)
+    return ExportedPath(
+        *tokens, float(hypothesis.score), float(hypothesis.normalised_score(alpha)), hypothesis.is_finished, given_up
+    )
 
 
 def fingerprint(checkpoint: Checkpoint) -> str:

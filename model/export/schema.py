@@ -14,7 +14,7 @@ import numpy as np
 from ..decoding.strategy import Decoding
 from ..edits.intervention import BASELINE, Intervention
 from ..inference.request import Request
-from ..io.limits import is_whole
+from ..io.limits import is_whole_number
 
 FORMAT = "attention-lab analysis"
 VERSION = 1
@@ -87,7 +87,7 @@ def intervention(codes: Iterable[str]) -> Intervention:
 
 def codes(intervention: Intervention) -> tuple[str, ...]:
     """Returns the codes of all edits of an intervention."""
-    return tuple(code for code, _ in intervention.parts())
+    return tuple(code for code, _ in intervention.codes_and_texts())
 
 
 _REQUEST_KEYS = (
@@ -174,14 +174,14 @@ def _check_types(
     """Raises ValueError for unknown keys, missing keys, and values of another type."""
     if not isinstance(values, Mapping) or set(values) != set(keys):
         raise ValueError(f"the {record} lacks a field or has an unknown one")
-    fine = all(isinstance(values[name], str) for name in strings) and all(is_whole(values[name]) for name in integers)
+    fine = all(isinstance(values[name], str) for name in strings) and all(is_whole_number(values[name]) for name in integers)
     if not fine or not all(values[name] is None or isinstance(values[name], str) for name in optional):
         raise ValueError(f"the {record} has a value of the wrong type")
 
 
 def ids(values: Any) -> tuple[int, ...]:
     """Returns token ids of a list. Raises ValueError for other values."""
-    if not isinstance(values, list) or not all(is_whole(each) and each >= 0 for each in values):
+    if not isinstance(values, list) or not all(is_whole_number(each) and each >= 0 for each in values):
         raise ValueError("a list of tokens has a value that is not a token id")
     return tuple(values)
 

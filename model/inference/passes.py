@@ -13,13 +13,13 @@ from ..checkpoint import Checkpoint
 from ..config import ModelConfig
 from ..decoding.uncached import Recorder
 from ..edits.intervention import BASELINE, Intervention
-from ..network.context import Pass, forced, shifted
+from ..network.context import Pass, shift_right, teacher_forced_states
 from ..text.tokenizer import Tokenizer
 from ..trace import SITE_KINDS, Axis, Probe, Site, Trace
 from .request import RequestError
-from .source_reading import edits_of, filled
+from .source_reading import build_edits, fill_mask
 
-LOGITS = 1 << 25  # computed at once, to bound memory for large vocabularies
+MAX_LOGITS = 1 << 25  # computed at once, to bound memory for large vocabularies
 
 
 @torch.inference_mode()
@@ -32,10 +32,10 @@ def teacher_force(
     """
     rows, device = len(edits), checkpoint.device
     probe, outputs = Probe("maps"), batch(target, rows, device)
-    context = Pass(edits_of(checkpoint, source, edits), probe)
+    context = Pass(build_edits(checkpoint, source, edits), probe)
     ids = batch(source, rows, device)
-    hidden = forced(checkpoint.model, ids, outputs, context)
-    return _traces(checkpoint, source, target, probe, checkpoint.model.answer(hidden, ids).float())
+    hidden = teacher_forced_states(checkpoint.model, ids, outputs, context)
+    return _traces(checkpoint, source, target, probe, checkpoint.model.task_logits(hidden, ids).float())
 
 
 @torch.inference_mode()
@@ -44,7 +44,7 @@ def log_probs(
 ) -> torch.Tensor:
     """Returns the log-probabilities of all tokens under each intervention, [N,T,V]; of a classifier [N,1,C]."""
     hidden = _hidden(checkpoint, source, target, edits)
-    return checkpoint.model.answer(hidden, batch(source, len(edits), checkpoint.device)).float().log_softmax(-1)
+    return checkpoint.model.task_logits(hidden, batch(source, len(edits), checkpoint.device)).float().log_softmax(-1)
 
 
 def _hidden(
@@ -52,8 +52,8 @@ def _hidden(
 ) -> torch.Tensor:
     """Returns the final hidden states, [N,T,D]."""
     rows, device = len(edits), checkpoint.device
-    context = Pass(edits_of(checkpoint, source, edits))
-    return forced(checkpoint.model, batch(source, rows, device), batch(target, rows, device), context)
+    context = Pass(build_edits(checkpoint, source, edits))
+    return teacher_forced_states(checkpoint.model, batch(source, rows, device), batch(target, rows, device), context)
 
 
 @torch.inference_mode()
@@ -67,36 +67,38 @@ def target_log_probs(
     """
     if checkpoint.config.classes:
         logs = log_probs(checkpoint, source, target, edits)[:, 0]  # [N,C]
-        return _frozen(logs[:, logs[0].argmax(), None].cpu().numpy())
+        return _freeze(logs[:, logs[0].argmax(), None].cpu().numpy())
     hidden = _hidden(checkpoint, source, target, edits)  # [N,T,D]
     tokens = target
     if target is None:
-        places, tokens = counted(checkpoint, source)
+        places, tokens = scored_rows_and_tokens(checkpoint, source)
         hidden = hidden[:, list(places)]
     chosen = batch(tokens, len(edits), checkpoint.device)[..., None]  # [N,T,1]
     config = checkpoint.config
-    each = max(1, LOGITS // (max(1, hidden.size(1)) * (config.source_vocab if target is None else config.target_vocab)))
+    chunk_size = max(
+        1, MAX_LOGITS // (max(1, hidden.size(1)) * (config.source_vocab if target is None else config.target_vocab))
+    )
     chunks = [
         checkpoint.model.project(rows).float().log_softmax(-1).gather(-1, ids)[..., 0]
-        for rows, ids in zip(hidden.split(each), chosen.split(each), strict=True)
+        for rows, ids in zip(hidden.split(chunk_size), chosen.split(chunk_size), strict=True)
     ]
-    return _frozen(torch.cat(chunks).cpu().numpy())
+    return _freeze(torch.cat(chunks).cpu().numpy())
 
 
-def counted(checkpoint: Checkpoint, source: Sequence[int]) -> tuple[tuple[int, ...], tuple[int, ...]]:
+def scored_rows_and_tokens(checkpoint: Checkpoint, source: Sequence[int]) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """Returns the scored rows, from 0, and their tokens for a masked language model without edits.
 
-    They are those of `Trace.scored_rows` and `Trace.scored`.
+    They are those of `Trace.scored_rows` and `Trace.scored_axis`.
     """
     (trace,) = teacher_force(checkpoint, source, None, [BASELINE])
-    return trace.counted, tuple(trace.scored.ids[place] for place in trace.counted)
+    return trace.scored_rows, tuple(trace.scored_axis.ids[place] for place in trace.scored_rows)
 
 
-def recorded(
+def recorded_trace(
     checkpoint: Checkpoint, source: Sequence[int] | None, target: tuple[int, ...], recorder: Recorder
 ) -> Trace | None:
     """Returns the trace that decoding recorded for a target; None where it recorded none."""
-    record = recorder.read(checkpoint.config, source, target)
+    record = recorder.recorded_pass(checkpoint.config, source, target)
     return None if record is None else _traces(checkpoint, source, target, *record)[0]
 
 
@@ -109,19 +111,20 @@ def _traces(
 ) -> list[Trace]:
     """Returns one trace for each row of a probe, with its logits [B,T,V]."""
     log_probs, totals = logits.log_softmax(-1).cpu().numpy(), logits.logsumexp(-1).cpu().numpy()  # [B,T,V], [B,T]
-    inputs = target and shifted(torch.tensor([list(target)]))[0].tolist()
+    inputs = target and shift_right(torch.tensor([list(target)]))[0].tolist()
     axes = {
-        "source": source and axis(checkpoint.source_tokenizer, source),
-        "inputs": target and axis(checkpoint.target_tokenizer, inputs),
-        "outputs": target and axis(checkpoint.target_tokenizer, target),
+        "source": source and build_axis(checkpoint.source_tokenizer, source),
+        "inputs": target and build_axis(checkpoint.target_tokenizer, inputs),
+        "outputs": target and build_axis(checkpoint.target_tokenizer, target),
     }
     rows, classes = range(len(logits)), checkpoint.config.classes
-    traces = [_trace(axes, probe, row, _frozen(log_probs[row]), _frozen(totals[row]), classes) for row in rows]
+    traces = [_trace(axes, probe, row, _freeze(log_probs[row]), _freeze(totals[row]), classes) for row in rows]
     if target is not None or classes:
         return traces
     tokenizer = checkpoint.source_tokenizer
     return [
-        dataclasses.replace(each, filled=axis(tokenizer, filled(source, each.log_probs, tokenizer.mask))) for each in traces
+        dataclasses.replace(each, filled_axis=build_axis(tokenizer, fill_mask(source, each.log_probs, tokenizer.mask)))
+        for each in traces
     ]
 
 
@@ -142,32 +145,32 @@ def _trace(
     patterns, scores, all_masks = (
         {site: probe.array(site, name, row) for site in probe.records} for name in ("pattern", "scores", "mask")
     )
-    apart = {site: mask for site, mask in all_masks.items() if mask.ndim == 3 and (mask != mask[:1]).any()}
-    together = {site: mask if mask.ndim == 2 else _frozen(mask.any(axis=0)) for site, mask in all_masks.items()}
+    head_masks = {site: mask for site, mask in all_masks.items() if mask.ndim == 3 and (mask != mask[:1]).any()}
+    any_head_masks = {site: mask if mask.ndim == 2 else _freeze(mask.any(axis=0)) for site, mask in all_masks.items()}
     return Trace(
         **axes,
         patterns=patterns,
         scores=scores,
-        masks=together,
+        masks=any_head_masks,
         log_probs=log_probs,
-        head_masks=apart,
-        log_totals=totals,
+        head_masks=head_masks,
+        logit_normalizers=totals,
         classes=classes,
     )
 
 
-def axis(tokenizer: Tokenizer, ids: Sequence[int]) -> Axis:
+def build_axis(tokenizer: Tokenizer, ids: Sequence[int]) -> Axis:
     """Returns an axis: ids with labels and words."""
-    return Axis(tuple(ids), tokenizer.pieces(ids), tokenizer.words(ids))
+    return Axis(tuple(ids), tokenizer.pieces(ids), tokenizer.word_numbers(ids))
 
 
-def _frozen(array: np.ndarray) -> np.ndarray:
+def _freeze(array: np.ndarray) -> np.ndarray:
     array.flags.writeable = False
     return array
 
 
 @dataclass(frozen=True)
-class Step:
+class StepRows:
     """The rows of the last query of a step, copied so that the rest of the pass can be freed."""
 
     rows: dict[str, dict[Site, np.ndarray]]  # by the name of the trace's field: [H,S], masks [S]; S grows with the steps
@@ -175,54 +178,56 @@ class Step:
     log_total: np.ndarray  # []
 
 
-def step_of(probe: Probe, logits: torch.Tensor) -> Step:
+def build_step(probe: Probe, logits: torch.Tensor) -> StepRows:
     """Returns the step of a pass over a prefix, with the logits [V] of its last query."""
     rows: dict[str, dict[Site, np.ndarray]] = {"patterns": {}, "scores": {}, "masks": {}, "head_masks": {}}
     for site in probe.records:
-        if site.of.queries == "source":
+        if site.spec.query_side == "source":
             continue
         pattern, scores, mask = (probe.array(site, name)[..., -1, :].copy() for name in ("pattern", "scores", "mask"))
         rows["patterns"][site], rows["scores"][site] = pattern, scores
         rows["head_masks"][site] = mask if mask.ndim == 2 else np.tile(mask, (len(pattern), 1))
         rows["masks"][site] = rows["head_masks"][site].any(axis=0)
-    return Step(rows, logits.log_softmax(-1).cpu().numpy(), logits.logsumexp(-1).cpu().numpy())
+    return StepRows(rows, logits.log_softmax(-1).cpu().numpy(), logits.logsumexp(-1).cpu().numpy())
 
 
-def gathered(steps: Sequence[Step], last: Trace) -> Trace:
+def gather_steps(steps: Sequence[StepRows], final_pass: Trace) -> Trace:
     """Returns one trace with the rows that chose the tokens; later keys are masked."""
 
-    def together(name: str, site: Site) -> np.ndarray:
+    def stack_rows(name: str, site: Site) -> np.ndarray:
         arrays = [step.rows[name][site] for step in steps]
         out = np.zeros((*arrays[-1].shape[:-1], len(arrays), arrays[-1].shape[-1]), arrays[-1].dtype)
         for t, row in enumerate(arrays):
             out[..., t, : row.shape[-1]] = row
-        return _frozen(out)
+        return _freeze(out)
 
-    def maps_of(name: str) -> dict[Site, np.ndarray]:
-        return {s: a if s.of.queries == "source" else together(name, s) for s, a in getattr(last, name).items()}
+    def stack_maps(name: str) -> dict[Site, np.ndarray]:
+        return {s: a if s.spec.query_side == "source" else stack_rows(name, s) for s, a in getattr(final_pass, name).items()}
 
-    log_probs, totals = (_frozen(np.stack([getattr(step, name) for step in steps])) for name in ("log_probs", "log_total"))
-    maps = (maps_of(name) for name in ("patterns", "scores", "masks"))
-    return Trace(last.source, last.inputs, last.outputs, *maps, log_probs, maps_of("head_masks"), totals)
+    log_probs, totals = (_freeze(np.stack([getattr(step, name) for step in steps])) for name in ("log_probs", "log_total"))
+    maps = (stack_maps(name) for name in ("patterns", "scores", "masks"))
+    return Trace(
+        final_pass.source, final_pass.inputs, final_pass.outputs, *maps, log_probs, stack_maps("head_masks"), totals
+    )
 
 
-FLOAT = 4  # bytes
+FLOAT_BYTES = 4  # bytes
 MEGABYTE = 10**6
 
 
 def trace_bytes(config: ModelConfig, source: int, target: int) -> int:
     """Returns the bytes of a trace: patterns and scores [H,T,S] of every site, and log-probabilities [T,V] or [1,C]."""
     size = {"source": source, "target": target}
-    cells = sum(n * size[SITE_KINDS[kind].queries] * size[SITE_KINDS[kind].keys] for kind, n in config.layers.items())
+    cells = sum(n * size[SITE_KINDS[kind].query_side] * size[SITE_KINDS[kind].key_side] for kind, n in config.layers.items())
     predicted = len(config.classes) or (target or source) * config.target_vocab
-    return FLOAT * (2 * config.heads * cells + predicted)
+    return FLOAT_BYTES * (2 * config.heads * cells + predicted)
 
 
-def check(config: ModelConfig, source: int, target: int, traces: int, most: int | None) -> None:
+def check_trace_size(config: ModelConfig, source: int, target: int, traces: int, max_bytes: int | None) -> None:
     """Raises RequestError where this number of traces takes more than `max_bytes` bytes."""
     needed = traces * trace_bytes(config, source, target)
-    if most is not None and needed > most:
+    if max_bytes is not None and needed > max_bytes:
         raise RequestError(
             f"The maps of {source} source and {target} target tokens would take {needed / MEGABYTE:,.0f} MB; expected at "
-            f"most {most / MEGABYTE:,.0f}. Shorten the sentence or its translation."
+            f"most {max_bytes / MEGABYTE:,.0f}. Shorten the sentence or its translation."
         )

@@ -16,7 +16,7 @@ from ..edits.intervention import BASELINE, Intervention
 from ..text.padding import pad
 from ..text.tokenizer import Tokenizer
 from .request import PAD_WHEN_UNMASKED, CheckpointName, Request, RequestError
-from .source_reading import ONE_ALONE, edits_of, source_ids
+from .source_reading import ONE_SENTENCE_MESSAGE, build_edits, source_ids
 
 
 def fill_checkpoint(checkpoint: Checkpoint, request: Request) -> Request:
@@ -38,48 +38,50 @@ def fill_checkpoint(checkpoint: Checkpoint, request: Request) -> Request:
 def _is_folder_of(checkpoint: Checkpoint, name: str) -> bool:
     """True where a name or a path is of the folder of a loaded checkpoint."""
     try:
-        return checkpoint.folder is not None and checkpoints.find(name).resolve() == checkpoint.folder
+        return checkpoint.folder is not None and checkpoints.find_folder(name).resolve() == checkpoint.folder
     except ValueError:  # there is no such checkpoint
         return False
 
 
-def encode(tokenizer: Tokenizer, text: str, what: str) -> list[int]:
+def encode(tokenizer: Tokenizer, text: str, name: str) -> list[int]:
     """Returns the ids of a text without `</s>`. Raises RequestError where it exceeds the text limit."""
-    return _checked([*tokenizer.encode(text.strip()), END], what)[:-1]
+    return _check_length([*tokenizer.encode(text.strip()), END], name)[:-1]
 
 
-def _checked(ids: list[int], what: str) -> list[int]:
+def _check_length(ids: list[int], name: str) -> list[int]:
     """Returns the ids. Raises RequestError where they exceed the text limit."""
     if len(ids) > MAX_TOKENS:
-        raise RequestError(f"The {what} has {len(ids):,} tokens, </s> included; expected at most {MAX_TOKENS}. Shorten it.")
+        raise RequestError(f"The {name} has {len(ids):,} tokens, </s> included; expected at most {MAX_TOKENS}. Shorten it.")
     return ids
 
 
-def _reads_source(checkpoint: Checkpoint) -> bool:
+def _has_encoder(checkpoint: Checkpoint) -> bool:
     return "encoder" in checkpoint.config.kinds
 
 
-def sources(checkpoint: Checkpoint, request: Request, padding: int) -> list[list[int]]:
+def build_source_rows(checkpoint: Checkpoint, request: Request, padding: int) -> list[list[int]]:
     """Returns the ids of the source and of the other sentences, padded to one length and by `padding` more.
 
     The list is empty for a model without an encoder, which continues the text.
 
     Raises RequestError where a text exceeds the text limit, and for padding without an encoder.
     """
-    if not _reads_source(checkpoint):
+    if not _has_encoder(checkpoint):
         if request.second:
-            raise RequestError(ONE_ALONE)
+            raise RequestError(ONE_SENTENCE_MESSAGE)
         if request.pad or request.other_sentences:
             raise RequestError("This model has no encoder: it goes on with one text, which is not padded.")
         return []
     if request.second:
-        rows = [_of_two(checkpoint, request)]
+        rows = [_pair_ids(checkpoint, request)]
     else:
-        rows = [_checked(source_ids(checkpoint, text), "sentence") for text in (request.source, *request.other_sentences)]
+        rows = [
+            _check_length(source_ids(checkpoint, text), "sentence") for text in (request.source, *request.other_sentences)
+        ]
     return [[*row, *[PAD] * padding] for row in pad(rows).tolist()]
 
 
-def _of_two(checkpoint: Checkpoint, request: Request) -> list[int]:
+def _pair_ids(checkpoint: Checkpoint, request: Request) -> list[int]:
     """Returns the ids of two sentences. Raises RequestError with both lengths where they exceed the text limit."""
     ids = source_ids(checkpoint, request.source, request.second)
     if len(ids) > MAX_TOKENS:
@@ -92,23 +94,23 @@ def _of_two(checkpoint: Checkpoint, request: Request) -> list[int]:
     return ids
 
 
-def padding(checkpoint: Checkpoint, request: Request) -> int:
+def count_padding(checkpoint: Checkpoint, request: Request) -> int:
     """Returns the number of `<pad>` tokens after each row of an even batch.
 
     It is the requested number, or `PAD_WHEN_UNMASKED` where the padding mask is off and the sentence has no padding.
     """
-    if request.pad or request.intervention.padding_mask or not _reads_source(checkpoint):
+    if request.pad or request.intervention.padding_mask or not _has_encoder(checkpoint):
         return request.pad
-    return 0 if PAD in sources(checkpoint, request, 0)[0] else PAD_WHEN_UNMASKED
+    return 0 if PAD in build_source_rows(checkpoint, request, 0)[0] else PAD_WHEN_UNMASKED
 
 
-def target_of(
+def build_target_trees(
     checkpoint: Checkpoint, request: Request, rows: Sequence[Sequence[int]], recorder: Recorder | None = None
 ) -> list[Tree]:
     """Returns the trees without edits of each source row; the first is that of the given target, if any."""
     if request.target is None:
         return decode(checkpoint, request, rows, BASELINE, recorder)
-    ids = (*begun(checkpoint, request), *encode(checkpoint.target_tokenizer, request.target, "target"), END)
+    ids = (*prompt_ids(checkpoint, request), *encode(checkpoint.target_tokenizer, request.target, "target"), END)
     if len(ids) > MAX_TOKENS:
         raise RequestError(
             f"Text and target have {len(ids):,} tokens together; expected at most {MAX_TOKENS}. Shorten them."
@@ -125,30 +127,30 @@ def decode(
     recorder: Recorder | None = None,
 ) -> list[Tree]:
     """Returns the decoded tree of each row of a batch; edits, branches and `recorder` apply to the first row."""
-    trees = _search(checkpoint, request, rows, edit, _prefix(checkpoint, request), recorder)
+    trees = _search(checkpoint, request, rows, edit, _prefix_ids(checkpoint, request), recorder)
     for branch in request.branches:
-        _check_branch(checkpoint, branch, request.decoding.after(len(branch)).limit)
-        trees[0] = trees[0].joined(_search(checkpoint, request, rows[:1], edit, branch, recorder)[0])
+        _check_branch(checkpoint, branch, request.decoding.with_total_limit(len(branch)).limit)
+        trees[0] = trees[0].merge(_search(checkpoint, request, rows[:1], edit, branch, recorder)[0])
     return trees
 
 
-def decode_each(
+def decode_each_edit(
     checkpoint: Checkpoint, request: Request, source: Sequence[int], edits: Sequence[Intervention]
 ) -> list[Tree]:
     """Returns the decoded tree of one source row under each intervention, computed as one batch."""
-    rows = torch.tensor([list(source)] * len(edits), device=checkpoint.device) if _reads_source(checkpoint) else None
-    batch_edits, decoding = edits_of(checkpoint, source, edits), request.decoding
-    prefix = _prefix(checkpoint, request)
-    trees = decoding.after(len(prefix)).search(checkpoint.model, rows, batch_edits, prefix)
+    rows = torch.tensor([list(source)] * len(edits), device=checkpoint.device) if _has_encoder(checkpoint) else None
+    batch_edits, decoding = build_edits(checkpoint, source, edits), request.decoding
+    prefix = _prefix_ids(checkpoint, request)
+    trees = decoding.with_total_limit(len(prefix)).search(checkpoint.model, rows, batch_edits, prefix)
     for branch in request.branches:
-        own = decoding.after(len(branch))
-        _check_branch(checkpoint, branch, own.limit)
-        branch_trees = own.search(checkpoint.model, rows, batch_edits, branch)
-        trees = [a.joined(b) for a, b in zip(trees, branch_trees, strict=True)]
+        branch_decoding = decoding.with_total_limit(len(branch))
+        _check_branch(checkpoint, branch, branch_decoding.limit)
+        branch_trees = branch_decoding.search(checkpoint.model, rows, batch_edits, branch)
+        trees = [a.merge(b) for a, b in zip(trees, branch_trees, strict=True)]
     return trees
 
 
-def shown(tree: Tree, request: Request) -> Hypothesis:
+def select_hypothesis(tree: Tree, request: Request) -> Hypothesis:
     """Returns the hypothesis of the requested path, else the best of the last branch, else the best."""
     if request.path and (hypothesis := tree.find(request.path)):
         return hypothesis
@@ -166,17 +168,17 @@ def _search(
     prefix: Sequence[int],
     recorder: Recorder | None,
 ) -> list[Tree]:
-    ids = torch.tensor([list(row) for row in rows], device=checkpoint.device) if _reads_source(checkpoint) else None
-    edits = edits_of(checkpoint, rows[0] if rows else None, [edit, *[BASELINE] * (len(rows) - 1)])
-    return request.decoding.after(len(prefix)).search(checkpoint.model, ids, edits, prefix, recorder)
+    ids = torch.tensor([list(row) for row in rows], device=checkpoint.device) if _has_encoder(checkpoint) else None
+    edits = build_edits(checkpoint, rows[0] if rows else None, [edit, *[BASELINE] * (len(rows) - 1)])
+    return request.decoding.with_total_limit(len(prefix)).search(checkpoint.model, ids, edits, prefix, recorder)
 
 
-def begun(checkpoint: Checkpoint, request: Request) -> list[int]:
+def prompt_ids(checkpoint: Checkpoint, request: Request) -> list[int]:
     """Returns the prompt ids of a model without an encoder; empty for others.
 
     Raises RequestError where the prompt leaves no room in the window.
     """
-    if _reads_source(checkpoint):
+    if _has_encoder(checkpoint):
         return []
     ids = checkpoint.target_tokenizer.encode(request.source.strip())
     if len(ids) >= MAX_TOKENS:
@@ -187,9 +189,9 @@ def begun(checkpoint: Checkpoint, request: Request) -> list[int]:
     return ids
 
 
-def _prefix(checkpoint: Checkpoint, request: Request) -> list[int]:
+def _prefix_ids(checkpoint: Checkpoint, request: Request) -> list[int]:
     ids, limit = encode(checkpoint.target_tokenizer, request.prefix, "prefix"), request.decoding.limit
-    ids = [*begun(checkpoint, request), *ids]
+    ids = [*prompt_ids(checkpoint, request), *ids]
     if len(ids) >= limit:
         raise RequestError(f"The prefix has {len(ids)} tokens; expected fewer than the limit of {limit}. Shorten it.")
     return ids
@@ -197,15 +199,15 @@ def _prefix(checkpoint: Checkpoint, request: Request) -> list[int]:
 
 def _check_branch(checkpoint: Checkpoint, branch: Sequence[int], limit: int) -> None:
     size = checkpoint.target_tokenizer.size
-    if wrong := [token for token in branch if not END <= token < size]:
-        raise RequestError(f"A branch has the token {wrong[0]}; expected {END} to {size - 1}. Remove the branch.")
+    if invalid_tokens := [token for token in branch if not END <= token < size]:
+        raise RequestError(f"A branch has the token {invalid_tokens[0]}; expected {END} to {size - 1}. Remove the branch.")
     if len(branch) >= limit:
         raise RequestError(f"A branch has {len(branch)} tokens; expected fewer than the limit of {limit}. Remove it.")
     if END in branch[:-1]:
         raise RequestError("A branch goes on after </s>; expected it at the end alone. Remove the branch.")
 
 
-def word_at(tokenizer: Tokenizer, path: Sequence[int], word: str) -> tuple[int, ...]:
+def append_word(tokenizer: Tokenizer, path: Sequence[int], word: str) -> tuple[int, ...]:
     """Returns a path followed by the tokens of a typed word, with a space before it except after an elision.
 
     Raises RequestError for an empty word and for one that leaves no room.
@@ -215,8 +217,10 @@ def word_at(tokenizer: Tokenizer, path: Sequence[int], word: str) -> tuple[int, 
     before, word = tokenizer.decode(path), word.strip()
     space = " " if before and not before.endswith(("'", "’")) else ""
     ids = tokenizer.encode(before + space + word)
-    owns = [own for own in (list(path), tokenizer.encode(before)) if ids[: len(own)] == own]  # `qu'` alone has other tokens
-    added = ids[len(owns[0]) :] if owns else tokenizer.encode(space + word)
-    if len(path) + len(added) >= MAX_TOKENS:
-        raise RequestError(f"There is no room for {len(added)} more tokens; expected fewer than {MAX_TOKENS} in all.")
-    return (*path, *added)
+    matching_prefixes = [
+        own for own in (list(path), tokenizer.encode(before)) if ids[: len(own)] == own
+    ]  # `qu'` alone has other tokens
+    word_ids = ids[len(matching_prefixes[0]) :] if matching_prefixes else tokenizer.encode(space + word)
+    if len(path) + len(word_ids) >= MAX_TOKENS:
+        raise RequestError(f"There is no room for {len(word_ids)} more tokens; expected fewer than {MAX_TOKENS} in all.")
+    return (*path, *word_ids)

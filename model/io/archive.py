@@ -19,7 +19,7 @@ from .files import (
     DAMAGED,
     MEGABYTE,
     FileError,
-    shown,
+    short_repr,
 )
 from .folders import CONFIG, FILES
 
@@ -27,28 +27,30 @@ MAX_ENTRIES = 200  # files and folders in a zip; a checkpoint has 13
 MAX_DIRECTORY = MEGABYTE // 4  # bytes of its list of entries
 MAX_RATIO = 200  # unpacked to packed bytes of a file above 1 MB; weights hardly compress
 _STEP = MEGABYTE
-_ALSO = ("__MACOSX", ".DS_Store")  # what some systems pack with a folder
+_IGNORED_NAMES = ("__MACOSX", ".DS_Store")  # what some systems pack with a folder
 
 
-class _Narrow:
+class _ReadLimiter:
     """A file that limits each read, so that the list of entries of a zip cannot be huge."""
 
     def __init__(self, raw: BinaryIO) -> None:
-        self.raw, self.most = raw, MAX_DIRECTORY
+        self.raw, self.max_bytes = raw, MAX_DIRECTORY
 
     def read(self, size: int = -1) -> bytes:
-        if not self.most:
+        if not self.max_bytes:
             return self.raw.read(size)
-        data = self.raw.read(min(size, self.most + 1) if size >= 0 else self.most + 1)
-        if len(data) > self.most:
-            raise FileError(f"takes more than {self.most:,} bytes to list its entries; pack the folder of one checkpoint")
+        data = self.raw.read(min(size, self.max_bytes + 1) if size >= 0 else self.max_bytes + 1)
+        if len(data) > self.max_bytes:
+            raise FileError(
+                f"takes more than {self.max_bytes:,} bytes to list its entries; pack the folder of one checkpoint"
+            )
         return data
 
     def __getattr__(self, name: str) -> object:
         return getattr(self.raw, name)
 
 
-def unpack(raw: BinaryIO, folder: Path, most: int) -> str:
+def unpack(raw: BinaryIO, folder: Path, max_bytes: int) -> str:
     """Writes the checkpoint in a zip into an empty folder and returns the SHA-256 of its files, in hex.
 
     Raises FileError above `max_bytes` and for any fault; its text continues a sentence that begins with the zip's name. The
@@ -56,7 +58,7 @@ def unpack(raw: BinaryIO, folder: Path, most: int) -> str:
     """
     start = raw.read(4)
     raw.seek(0)
-    narrow = _Narrow(raw)
+    narrow = _ReadLimiter(raw)
     try:
         packed = zipfile.ZipFile(narrow)  # type: ignore[arg-type]
     except FileError:
@@ -65,55 +67,57 @@ def unpack(raw: BinaryIO, folder: Path, most: int) -> str:
         if start[:2] == b"PK":
             raise FileError("begins as a zip and has no end: half a download? Get it again") from None
         raise FileError("is no zip, whatever it is called. Pack the checkpoint's folder as a zip") from None
-    narrow.most = 0
+    narrow.max_bytes = 0
     with packed:
-        chosen = _chosen(packed.infolist())
-        if (size := sum(entry.file_size for entry in chosen.values())) > most:
-            raise FileError(f"unpacks to {size / MEGABYTE:,.0f} MB; expected at most {most / MEGABYTE:,.0f} MB")
-        left, digests = most, []
+        chosen = _checkpoint_entries(packed.infolist())
+        if (size := sum(entry.file_size for entry in chosen.values())) > max_bytes:
+            raise FileError(f"unpacks to {size / MEGABYTE:,.0f} MB; expected at most {max_bytes / MEGABYTE:,.0f} MB")
+        bytes_left, digests = max_bytes, []
         for name, entry in sorted(chosen.items()):
-            size, digest = _written(packed, entry, folder / name, left)
-            left -= size
+            size, digest = _extract(packed, entry, folder / name, bytes_left)
+            bytes_left -= size
             digests.append(f"{name} {digest}\n")
     return hashlib.sha256("".join(digests).encode()).hexdigest()
 
 
-def _chosen(entries: list[zipfile.ZipInfo]) -> dict[str, zipfile.ZipInfo]:
+def _checkpoint_entries(entries: list[zipfile.ZipInfo]) -> dict[str, zipfile.ZipInfo]:
     """Returns the files of the only checkpoint among the entries, by name; checks all entries."""
     if len(entries) > MAX_ENTRIES:
         raise FileError(f"holds {len(entries):,} files; expected one checkpoint, and {MAX_ENTRIES} at most")
     for entry in entries:
-        _check_place(entry)
-    files = [each for each in entries if not each.is_dir() and not set(_ALSO) & set(PurePosixPath(each.filename).parts)]
-    homes = [PurePosixPath(each.filename).parent for each in files if PurePosixPath(each.filename).name == CONFIG]
-    if not homes:
+        _check_path(entry)
+    files = [
+        each for each in entries if not each.is_dir() and not set(_IGNORED_NAMES) & set(PurePosixPath(each.filename).parts)
+    ]
+    folders = [PurePosixPath(each.filename).parent for each in files if PurePosixPath(each.filename).name == CONFIG]
+    if not folders:
         raise FileError(f"holds no {CONFIG}: expected the files of a checkpoint, or a folder with them")
-    if len(homes) > 1:
-        raise FileError(f"holds {len(homes)} checkpoints; pack the folder of one")
+    if len(folders) > 1:
+        raise FileError(f"holds {len(folders)} checkpoints; pack the folder of one")
     chosen: dict[str, zipfile.ZipInfo] = {}
     for entry in files:
         path = PurePosixPath(entry.filename)
-        if path.parent != homes[0] or path.name not in FILES:
+        if path.parent != folders[0] or path.name not in FILES:
             continue
         if path.name in chosen:
             raise FileError(f"holds {path.name} twice")
-        _check_form(entry)
+        _check_compression(entry)
         chosen[path.name] = entry
     return chosen
 
 
-def _check_place(entry: zipfile.ZipInfo) -> None:
+def _check_path(entry: zipfile.ZipInfo) -> None:
     """Raises FileError for a link and for an entry outside the folder that it is unpacked into."""
     name = entry.orig_filename  # unchanged: `filename` ends at a NUL and has its slashes converted
     drive = len(name) > 1 and name[1] == ":"
     if not entry.filename or "\0" in name or "\\" in name or drive or name.startswith("/") or ".." in name.split("/"):
-        raise FileError(f"has an entry {shown(name)} that leads out of its folder; pack the checkpoint's folder anew")
+        raise FileError(f"has an entry {short_repr(name)} that leads out of its folder; pack the checkpoint's folder anew")
     mode = entry.external_attr >> 16
     if stat.S_IFMT(mode) not in (0, stat.S_IFREG, stat.S_IFDIR):
-        raise FileError(f"has an entry {shown(name)} that is a link or a device; pack the files themselves")
+        raise FileError(f"has an entry {short_repr(name)} that is a link or a device; pack the files themselves")
 
 
-def _check_form(entry: zipfile.ZipInfo) -> None:
+def _check_compression(entry: zipfile.ZipInfo) -> None:
     """Raises FileError for an encrypted file and for a compression ratio that no checkpoint has."""
     if entry.flag_bits & 1:
         raise FileError("is locked with a password; pack it without one")
@@ -124,15 +128,15 @@ def _check_form(entry: zipfile.ZipInfo) -> None:
         )
 
 
-def _written(packed: zipfile.ZipFile, entry: zipfile.ZipInfo, path: Path, most: int) -> tuple[int, str]:
+def _extract(packed: zipfile.ZipFile, entry: zipfile.ZipInfo, path: Path, max_bytes: int) -> tuple[int, str]:
     """Unpacks a file in steps and returns its size and SHA-256; stops above `max_bytes` or the size in the zip."""
     size, digest, name = 0, hashlib.sha256(), path.name
-    most = min(most, entry.file_size)
+    max_bytes = min(max_bytes, entry.file_size)
     try:
         with packed.open(entry) as source, open(path, "xb") as out:
             while piece := source.read(_STEP):
                 size += len(piece)
-                if size > most:
+                if size > max_bytes:
                     raise FileError(f"holds a {name} that is larger than it says")
                 digest.update(piece)
                 out.write(piece)

@@ -16,12 +16,12 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 MEGABYTE = 1 << 20
-LONGEST = 200  # characters of a value in a message
+MAX_REPR_LENGTH = 200  # characters of a value in a message
 MAX_DEPTH = 50  # nested lists and objects; the project's own files have at most 6
 _HALF_CHARACTER = re.compile(r"\\u[dD][89a-fA-F]")
-_short = reprlib.Repr()
-_short.maxstring = _short.maxother = _short.maxlong = 60
-_short.maxlevel, _short.maxlist, _short.maxdict = 3, 4, 4
+_limited_repr = reprlib.Repr()
+_limited_repr.maxstring = _limited_repr.maxother = _limited_repr.maxlong = 60
+_limited_repr.maxlevel, _limited_repr.maxlist, _limited_repr.maxdict = 3, 4, 4
 
 
 # Errors of the libraries for damaged archives; RuntimeError for encrypted ones and unknown compression methods.
@@ -33,13 +33,13 @@ class FileError(ValueError):
     """A file is not what was expected; the message names the file and the value found."""
 
 
-def shown(value: Any) -> str:
+def short_repr(value: Any) -> str:
     """Returns the repr of a value from outside for a message: short, on one line."""
-    text = _short.repr(value)
-    return text if len(text) <= LONGEST else f"{text[:LONGEST]}..."
+    text = _limited_repr.repr(value)
+    return text if len(text) <= MAX_REPR_LENGTH else f"{text[:MAX_REPR_LENGTH]}..."
 
 
-def opened(path: Path, most: int) -> BinaryIO:
+def open_file(path: Path, max_bytes: int) -> BinaryIO:
     """Opens a regular file of at most `max_bytes` for reading.
 
     Raises FileNotFoundError, and FileError where the file is too large, unreadable or not regular. A device or a pipe would
@@ -55,25 +55,25 @@ def opened(path: Path, most: int) -> BinaryIO:
     if not stat.S_ISREG(status.st_mode):
         raw.close()
         raise FileError(f"{path} is no regular file, but a device, a pipe or the like")
-    if status.st_size > most:
+    if status.st_size > max_bytes:
         raw.close()
-        raise FileError(f"{path} has {status.st_size:,} bytes; expected at most {most:,}")
+        raise FileError(f"{path} has {status.st_size:,} bytes; expected at most {max_bytes:,}")
     return raw
 
 
-def read_bytes(path: Path, most: int) -> bytes:
+def read_bytes(path: Path, max_bytes: int) -> bytes:
     """Returns the content of a regular file of at most `max_bytes`; errors as those of `open_file`."""
-    with opened(path, most) as raw:
+    with open_file(path, max_bytes) as raw:
         try:
-            return raw.read(most) or b""  # None where a system file would block
+            return raw.read(max_bytes) or b""  # None where a system file would block
         except OSError as fault:
             raise FileError(f"{path} cannot be read: {fault.strerror}") from None
 
 
-def read_text(path: Path, most: int) -> str:
+def read_text(path: Path, max_bytes: int) -> str:
     """Returns the content of a UTF-8 file; FileError where it is not UTF-8, else errors as those of `open_file`."""
     try:
-        return read_bytes(path, most).decode("utf-8")
+        return read_bytes(path, max_bytes).decode("utf-8")
     except UnicodeDecodeError as fault:
         raise FileError(f"{path}: the byte 0x{fault.object[fault.start]:02x} at {fault.start:,} is no UTF-8") from None
 
@@ -107,16 +107,16 @@ def write_new(path: Path, content: bytes) -> None:
         raise
 
 
-def read_json(path: Path, most: int) -> Any:
+def read_json(path: Path, max_bytes: int) -> Any:
     """Returns the value of a JSON file; FileError where it is invalid (see `parse_json`), or as `open_file`."""
-    text = read_bytes(path, most)
+    text = read_bytes(path, max_bytes)
     try:
-        return parsed(text)
+        return parse_json(text)
     except ValueError as fault:
         raise FileError(f"{path} is no valid JSON ({' '.join(str(fault).split())[:200]})") from None
 
 
-def parsed(raw: bytes) -> Any:
+def parse_json(raw: bytes) -> Any:
     """Returns the value of a JSON text in UTF-8 with finite numbers and valid Unicode; ValueError otherwise."""
     try:
         text = raw.decode("utf-8")
@@ -128,7 +128,7 @@ def parsed(raw: bytes) -> Any:
         raise ValueError(f"more than {MAX_DEPTH} lists or objects within one another") from None
     level = [value]
     for _ in range(MAX_DEPTH):
-        level = [each for one in level for each in _within(one) if isinstance(each, dict | list)]
+        level = [each for one in level for each in _children(one) if isinstance(each, dict | list)]
     if level:
         raise ValueError(f"more than {MAX_DEPTH} lists or objects within one another")
     if _HALF_CHARACTER.search(text):
@@ -139,7 +139,7 @@ def parsed(raw: bytes) -> Any:
     return value
 
 
-def _within(value: Any) -> Any:
+def _children(value: Any) -> Any:
     return value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
 
 

@@ -12,19 +12,19 @@ from .files import (
     MEGABYTE,
     FileError,
     read_json,
-    shown,
+    short_repr,
 )
 
 WEIGHTS = (".pt", ".pth", ".bin", ".ckpt", ".safetensors")  # suffixes of weight files
 
 
 @dataclass(frozen=True)
-class Foreign:
+class ForeignKind:
     """A kind of model that `python -m model convert` reads; `model.workshop.convert.registry.CONVERTERS` converts it."""
 
     name: str  # the value of --kind
     title: str  # follows "This is"
-    is_one: Callable[[Path, dict[str, Any]], bool]  # from the path and its config.json, {} without one
+    matches: Callable[[Path, dict[str, Any]], bool]  # from the path and its config.json, {} without one
 
 
 def _of_type(model_type: str) -> Callable[[Path, dict[str, Any]], bool]:
@@ -40,20 +40,20 @@ def _is_state_dict(path: Path, config: dict[str, Any]) -> bool:
     return ("heads" in config or not own) and _weights_in(path) is not None
 
 
-FOREIGN: dict[str, Foreign] = {
+FOREIGN: dict[str, ForeignKind] = {
     each.name: each
     for each in (
-        Foreign("marian", "a Hugging Face Marian model", _of_type("marian")),
-        Foreign("bert", "a Hugging Face BERT model", _of_type("bert")),
-        Foreign("gpt2", "a Hugging Face GPT-2 model", _of_type("gpt2")),
-        Foreign("torch", "a state dict of torch.nn.Transformer, or of a model around one", _is_state_dict),
+        ForeignKind("marian", "a Hugging Face Marian model", _of_type("marian")),
+        ForeignKind("bert", "a Hugging Face BERT model", _of_type("bert")),
+        ForeignKind("gpt2", "a Hugging Face GPT-2 model", _of_type("gpt2")),
+        ForeignKind("torch", "a state dict of torch.nn.Transformer, or of a model around one", _is_state_dict),
     )
 }
 
 
 ROTARY_BASE = 10_000  # of `model.network.positions`, which needs torch
 ALIBI = "ALiBi positions, added to the scores"
-CANNOT = {  # by Hugging Face's model type: a part that the format cannot hold
+UNSUPPORTED_PARTS = {  # by Hugging Face's model type: a part that the format cannot hold
     **dict.fromkeys(("t5", "mt5", "umt5", "longt5"), "relative positions, added to the scores"),
     **dict.fromkeys(("bart", "mbart", "blenderbot-small"), "a norm after the embeddings of encoder and decoder"),
     "bloom": ALIBI,
@@ -63,7 +63,7 @@ CANNOT = {  # by Hugging Face's model type: a part that the format cannot hold
 
 def obstacles(config: dict[str, Any]) -> list[str]:
     """Returns the parts of a Hugging Face model that the format cannot hold, by its config.json."""
-    features = [CANNOT[config["model_type"]]] if config.get("model_type") in CANNOT else []
+    features = [UNSUPPORTED_PARTS[config["model_type"]]] if config.get("model_type") in UNSUPPORTED_PARTS else []
     rotary = {"rope_theta": config.get("rope_theta")}
     for name in ("rope_scaling", "rope_parameters"):  # the second holds both, in newer files
         rotary |= each if isinstance(each := config.get(name), dict) else {}
@@ -77,9 +77,9 @@ def obstacles(config: dict[str, Any]) -> list[str]:
     if heads and width and head_dim and head_dim * heads != width:
         features.append(f"{heads} heads of width {head_dim} for states of width {width}")
     if (base := rotary["rope_theta"]) not in (None, ROTARY_BASE):
-        features.append(f"rotary positions with the base {shown(base)}")
+        features.append(f"rotary positions with the base {short_repr(base)}")
     if (scaling := rotary.get("rope_type", rotary.get("type"))) not in (None, "default"):
-        features.append(f"rotary positions with the scaling {shown(scaling)}")
+        features.append(f"rotary positions with the scaling {short_repr(scaling)}")
     return features
 
 
@@ -113,25 +113,25 @@ def kind_of(path: Path) -> str | None:
     if "schema" in config:
         return None
     try:
-        return next((each.name for each in FOREIGN.values() if each.is_one(path, config)), None)
+        return next((each.name for each in FOREIGN.values() if each.matches(path, config)), None)
     except (OSError, ValueError):  # longer than a path can be, or with a zero byte in it
         return None
 
 
-def told(path: Path) -> str | None:
+def describe_foreign(path: Path) -> str | None:
     """Returns one or two sentences on the foreign model at a path and how to convert it; None for anything else."""
     kind = kind_of(path)
     if kind is not None:
         return f"{path} is {FOREIGN[kind].title}. Convert it: {command(path, kind)}"
-    other = config_of(path).get("model_type")
-    if isinstance(other, str) and other:
+    model_type = config_of(path).get("model_type")
+    if isinstance(model_type, str) and model_type:
         features = " and ".join(obstacles(config_of(path)))
-        has = f"which has {features}: the format cannot hold that" if features else "for which there is no converter"
-        return f"{path} is a Hugging Face model of the kind {shown(other)}, {has}; {expected()}"
+        reason = f"which has {features}: the format cannot hold that" if features else "for which there is no converter"
+        return f"{path} is a Hugging Face model of the kind {short_repr(model_type)}, {reason}; {convertible_kinds()}"
     return None
 
 
-def expected() -> str:
+def convertible_kinds() -> str:
     """Returns the kinds that can be converted, as the end of a sentence."""
     return f"what can be converted is {', '.join(FOREIGN)}"
 
@@ -139,10 +139,10 @@ def expected() -> str:
 def command(path: Path, kind: str) -> str:
     """Returns the command line that converts the model."""
     target = path.with_name(f"{path.stem if path.is_file() else path.name}-lab")
-    return f"python -m model convert {quoted(path)} --kind {kind} --to {quoted(target)}"
+    return f"python -m model convert {quote_path(path)} --kind {kind} --to {quote_path(target)}"
 
 
-def quoted(path: Path) -> str:
+def quote_path(path: Path) -> str:
     """Returns a path quoted for a shell."""
     import shlex
 

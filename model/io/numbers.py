@@ -16,14 +16,14 @@ def decimal(value: float, places: int = 2) -> str:
     return _minus(f"{value:.{places}f}")
 
 
-def signed(value: float, places: int = 2) -> str:
+def with_sign(value: float, places: int = 2) -> str:
     """Returns a change with its sign: `+0.50`, `−0.50`."""
     return _minus(f"{value:+.{places}f}")
 
 
 def nats(value: float) -> str:
     """Returns a change of a log-probability; one that rounds to 0 has no sign."""
-    return signed(value) if abs(value) >= 0.005 else "0.00"
+    return with_sign(value) if abs(value) >= 0.005 else "0.00"
 
 
 def probability(value: float) -> str:
@@ -33,28 +33,28 @@ def probability(value: float) -> str:
     return "> 0.999" if 0.9995 <= value < 1 else f"{value:.3f}"
 
 
-def figures(value: float) -> str:
+def three_figures(value: float) -> str:
     """Returns three significant figures, whole numbers from 1,000 on."""
     return _minus(f"{value:,.0f}" if 1000 <= abs(value) < 1e6 else f"{value:.3g}")
 
 
-def short(value: float) -> str:
+def compact(value: float) -> str:
     """Returns three significant figures, below 1 three decimals; a dash where the value is not finite."""
     if not math.isfinite(value):
         return "–"
     return _minus(f"{value:.0f}" if abs(value) >= 100 else f"{value:.3g}" if abs(value) >= 1 else f"{value:.3f}")
 
 
-def rounded(value: float, figures: int = 2) -> str:
-    """Returns `figures` significant figures, with printed powers of ten: `0.013`, `4.4 × 10⁻⁸`."""
-    mantissa, _, power = f"{value:.{figures}g}".partition("e")
+def scientific(value: float, digits: int = 2) -> str:
+    """Returns `digits` significant figures, with printed powers of ten: `0.013`, `4.4 × 10⁻⁸`."""
+    mantissa, _, power = f"{value:.{digits}g}".partition("e")
     if not power:
         return _minus(mantissa)
     spaces = "\u00a0×\u00a0"  # no-break spaces
     return f"{_minus(mantissa)}{spaces}10{str(int(power)).translate(_SUPERSCRIPTS)}"
 
 
-def times(count: int) -> str:
+def count_in_words(count: int) -> str:
     """Returns a count in words: `never`, `once`, `1,200 times`."""
     return {0: "never", 1: "once"}.get(count, f"{count:,} times")
 

@@ -16,10 +16,10 @@ from torch import Tensor, nn
 from ..config import ModelConfig
 from ..edits.apply import UNEDITED, SiteEdits
 from ..trace import Site
-from .context import PLAIN, Pass
-from .positions import UNORDERED, position_scheme
+from .context import EMPTY_PASS, Pass
+from .positions import NO_POSITIONS, position_scheme
 
-_POOL = 1 << 22  # entries; a slice starts at a random one
+_POOL_SIZE = 1 << 22  # entries; a slice starts at a random one
 
 
 class Dropout(nn.Module):
@@ -39,16 +39,16 @@ class Dropout(nn.Module):
         """Returns a tensor of the shape of x."""
         if not self.training or self.p == 0:
             return x
-        if x.device.type != "cpu" or x.numel() > _POOL // 2:
+        if x.device.type != "cpu" or x.numel() > _POOL_SIZE // 2:
             return nn.functional.dropout(x, self.p)
-        start = int(torch.randint(_POOL - x.numel(), ()))
+        start = int(torch.randint(_POOL_SIZE - x.numel(), ()))
         return x * self._pool(x.dtype)[start : start + x.numel()].view(x.shape)
 
     def _pool(self, dtype: torch.dtype) -> Tensor:
         if (self.p, dtype) not in self._pools:
             generator = torch.Generator().manual_seed(0)  # fixed: slices start at random places instead
             with torch.inference_mode(False):  # a pool made in inference mode would not serve training
-                keep_mask = torch.rand(_POOL, generator=generator) >= self.p
+                keep_mask = torch.rand(_POOL_SIZE, generator=generator) >= self.p
                 self._pools[self.p, dtype] = (keep_mask / (1 - self.p)).to(dtype)
         return self._pools[self.p, dtype]
 
@@ -118,14 +118,14 @@ class MultiHeadAttention(nn.Module):
         super().__init__()
         self.site = site
         self.heads = config.heads
-        self.scheme = position_scheme(config.positions) if site.of.is_self else UNORDERED
+        self.scheme = position_scheme(config.positions) if site.spec.is_self else NO_POSITIONS
         self.query = nn.Linear(config.d_model, config.d_model)
         self.key = nn.Linear(config.d_model, config.d_model)
         self.value = nn.Linear(config.d_model, config.d_model)
         self.output = nn.Linear(config.d_model, config.d_model)
         self.dropout = Dropout(config.attention_dropout)
 
-    def forward(self, x: Tensor, memory: Tensor, mask: Tensor, positions: Tensor, at: Pass = PLAIN) -> Tensor:
+    def forward(self, x: Tensor, memory: Tensor, mask: Tensor, positions: Tensor, context: Pass = EMPTY_PASS) -> Tensor:
         """Returns [B,T,D] for queries from x [B,T,D] and keys from memory [B,S,D], which is x in self-attention.
 
         mask as in `attention`; `positions` are those of x. With a cache, self-attention appends to it, and cross-attention
@@ -133,19 +133,19 @@ class MultiHeadAttention(nn.Module):
         """
         q = self.split(self.query(x))  # [B,H,T,K]
         q = self.scheme.rotate(q, positions)  # [B,H,T,K]
-        k, v, key_positions = self._keys_and_values(memory, positions, at)  # [B,H,S,K] twice
-        mask = at.mask(self.site, mask, q)  # [B,1|H,1|T,S]
+        k, v, key_positions = self._keys_and_values(memory, positions, context)  # [B,H,S,K] twice
+        mask = context.site_mask(self.site, mask, q)  # [B,1|H,1|T,S]
         position_bias = self.scheme.score_bias(positions, key_positions, self.heads)  # [1|B,1|H,T,S]
-        z, pattern, scores = attention(q, k, v, mask, self.dropout, at.at(self.site), position_bias)
-        at.record(self.site, mask, position_bias, scores=scores, pattern=pattern, q=q, k=k, v=v, z=z)
+        z, pattern, scores = attention(q, k, v, mask, self.dropout, context.site_edits(self.site), position_bias)
+        context.record(self.site, mask, position_bias, scores=scores, pattern=pattern, q=q, k=k, v=v, z=z)
         concatenated = z.transpose(1, 2).flatten(2)  # [B,T,H*K], which is [B,T,D]
         output = self.output(concatenated)  # [B,T,D]
         return output
 
-    def _keys_and_values(self, memory: Tensor, positions: Tensor, at: Pass) -> tuple[Tensor, Tensor, Tensor]:
+    def _keys_and_values(self, memory: Tensor, positions: Tensor, context: Pass) -> tuple[Tensor, Tensor, Tensor]:
         """Returns keys and values [B,H,S,K], and the positions of the keys, [S] or [B,S]."""
-        cached = at.key_values(self.site)
-        if cached is not None and cached.key is not None and not self.site.of.is_self:
+        cached = context.key_values(self.site)
+        if cached is not None and cached.key is not None and not self.site.spec.is_self:
             return cached.key, cached.value, cached.positions
         k, v = self.split(self.key(memory)), self.split(self.value(memory))  # [B,H,S,K]
         k = self.scheme.rotate(k, positions)  # [B,H,S,K]

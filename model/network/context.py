@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from ..config import PAD, START, ModelConfig
-from ..edits.apply import NO_EDITS, Donor, Edits, SiteEdits
+from ..edits.apply import NO_EDITS, BatchEdits, Donor, SiteEdits
 from ..trace import Probe, Site, Stack, Sublayer
 from . import masks
 
@@ -19,13 +19,13 @@ class Network(Protocol):
 
     config: ModelConfig
 
-    def states(self, source: Tensor | None, target: Tensor | None, masks: masks.Masks, at: Pass) -> Tensor:
+    def states(self, source: Tensor | None, target: Tensor | None, masks: masks.Masks, context: Pass) -> Tensor:
         """Returns hidden states for ids; see `model.network.transformer`."""
 
-    def encode(self, source: Tensor, mask: Tensor, at: Pass) -> Tensor:
+    def encode(self, source: Tensor, mask: Tensor, context: Pass) -> Tensor:
         """Returns the encoder's output, which cross-attention reads."""
 
-    def decode(self, target: Tensor, memory: Tensor, mask: Tensor, memory_mask: Tensor, at: Pass) -> Tensor:
+    def decode(self, target: Tensor, memory: Tensor, mask: Tensor, memory_mask: Tensor, context: Pass) -> Tensor:
         """Returns hidden states for decoder inputs."""
 
 
@@ -87,35 +87,35 @@ class Pass:
     the tokens after the cached positions.
     """
 
-    edits: Edits = NO_EDITS
+    edits: BatchEdits = NO_EDITS
     probe: Probe | None = None
     cache: Cache | None = None
     start: int = 0
-    given: Probe | None = None
+    donor_probe: Probe | None = None
 
-    def at(self, site: Site) -> SiteEdits:
+    def site_edits(self, site: Site) -> SiteEdits:
         """Returns the edits of a site."""
-        return SiteEdits(self.edits, site, self.start, self.given)
+        return SiteEdits(self.edits, site, self.start, self.donor_probe)
 
-    def mask(self, site: Site, mask: Tensor, q: Tensor) -> Tensor:
+    def site_mask(self, site: Site, mask: Tensor, q: Tensor) -> Tensor:
         """Returns a site's mask [B,1,1|T,S] for queries q [B,H,T,K] without the blocked cells: [B,1|H,1|T,S]."""
-        return masks.at_site(mask, self.edits.blocked(site), (q.size(0), q.size(1), q.size(2)), self.start)
+        return masks.site_mask(mask, self.edits.mask_edits(site), (q.size(0), q.size(1), q.size(2)), self.start)
 
     def key_values(self, site: Site) -> KeyValues | None:
         """Returns the cached keys and values of a site; None without a cache."""
         return None if self.cache is None else self.cache[site]
 
     def positions(self, side: str, ids: Tensor) -> tuple[Tensor, Tensor | None]:
-        """Returns positions of ids [B,T], and factors of the position vectors; see `Edits.positions`."""
+        """Returns positions of ids [B,T], and factors of the position vectors; see `BatchEdits.positions`."""
         return self.edits.positions(side, ids, self.start)
 
-    def kept(self, place: Sublayer, x: Tensor) -> Tensor | None:
+    def sublayer_factors(self, place: Sublayer, x: Tensor) -> Tensor | None:
         """Returns factors [B,1,1], 0 for rows that skip a sub-layer; None if no row does."""
-        return self.edits.keep(*place, x)
+        return self.edits.sublayer_factors(*place, x)
 
-    def patched(self, stack: Stack, layers: int, x: Tensor) -> Tensor:
+    def patch_stream(self, stack: Stack, layers: int, x: Tensor) -> Tensor:
         """Returns the residual stream [B,T,D] after `layers` layers, with the patches from the other sentence."""
-        return self.edits.patch_stream(stack, layers, x, self.start, self.given)
+        return self.edits.patch_stream(stack, layers, x, self.start, self.donor_probe)
 
     def record(self, site: Site, mask: Tensor, position_bias: Tensor | None = None, **tensors: Tensor) -> None:
         """Records a site's tensors in the probe, if there is one.
@@ -140,32 +140,32 @@ class Pass:
             self.probe.record_memory(memory)
 
 
-PLAIN = Pass()
+EMPTY_PASS = Pass()
 
 
-class Beside:
+class DonorRun:
     """The unedited run of the other sentence, from which patches are read.
 
     The encoder reads the other source; the decoder reads the target tokens of the patched run.
     """
 
     def __init__(self, model: Network, donor: Donor, device: torch.device, use_cache: bool = False) -> None:
-        self.model, self.encoder = model, Probe("full")
+        self.model, self.encoder_probe = model, Probe("full")
         ids = torch.tensor([donor.ids], device=device)  # [1,S]
-        self.memory = model.encode(ids, masks.encoder_mask(model.config, ids), Pass(probe=self.encoder))  # [1,S,D]
-        self.mask = masks.cross_mask(ids)  # [1,1,1,S]
+        self.memory = model.encode(ids, masks.encoder_mask(model.config, ids), Pass(probe=self.encoder_probe))  # [1,S,D]
+        self.source_mask = masks.cross_mask(ids)  # [1,1,1,S]
         self.cache = Cache() if use_cache else None
 
-    def read(self, target: Tensor, start: int = 0) -> Probe:
+    def run_decoder(self, target: Tensor, start: int = 0) -> Probe:
         """Returns the records of both stacks for decoder inputs [B,T] from position `start` on.
 
         With a cache, the positions before `start` are cached already.
         """
         probe, fresh = Probe("full"), target[:, start:]
-        probe.records, probe.streams = dict(self.encoder.records), dict(self.encoder.streams)
+        probe.records, probe.streams = dict(self.encoder_probe.records), dict(self.encoder_probe.streams)
         own = masks.decoder_mask(self.model.config, target, queries=fresh.size(1))
         memory = self.memory.expand(len(target), -1, -1)  # [B,S,D]
-        self.model.decode(fresh, memory, own, self.mask, Pass(probe=probe, cache=self.cache, start=start))
+        self.model.decode(fresh, memory, own, self.source_mask, Pass(probe=probe, cache=self.cache, start=start))
         return probe
 
     def select(self, rows: Tensor) -> None:
@@ -174,32 +174,42 @@ class Beside:
             self.cache.select(rows)
 
 
-def given(model: Network, edits: Edits, inputs: Tensor | None, device: torch.device) -> Probe | None:
+def donor_records(model: Network, edits: BatchEdits, inputs: Tensor | None, device: torch.device) -> Probe | None:
     """Returns the donor's records for decoder inputs [B,T], with one row if all inputs are equal; None without patches."""
     if edits.donor is None:
         return None
-    donor_run = Beside(model, edits.donor, device)
-    if inputs is None or "target" not in edits.sides:
-        return donor_run.encoder
-    return donor_run.read(inputs[:1] if (inputs == inputs[:1]).all() else inputs)
+    donor_run = DonorRun(model, edits.donor, device)
+    if inputs is None or "target" not in edits.patched_sides:
+        return donor_run.encoder_probe
+    return donor_run.run_decoder(inputs[:1] if (inputs == inputs[:1]).all() else inputs)
 
 
-def shifted(outputs: Tensor) -> Tensor:
+def shift_right(outputs: Tensor) -> Tensor:
     """Returns the decoder inputs for output ids [B,T]: `<s>` and all ids but the last; `<pad>` stays `<pad>`."""
     start = torch.full_like(outputs[:, :1], START)
     return torch.cat((start, outputs[:, :-1]), dim=1).masked_fill(outputs == PAD, PAD)  # [B,T]
 
 
-def forced(
-    model: Network, source: Tensor | None, outputs: Tensor | None, at: Pass = PLAIN, masked_by: Tensor | None = None
+def teacher_forced_states(
+    model: Network,
+    source: Tensor | None,
+    outputs: Tensor | None,
+    context: Pass = EMPTY_PASS,
+    mask_source: Tensor | None = None,
 ) -> Tensor:
     """Returns the hidden states of a teacher-forced pass, [B,T,D], without a decoder [B,S,D], for `model.project`.
 
     source: ids [B,S]; outputs: predicted ids [B,T]; None for a side that the model lacks. Masks follow the config and the
     edits of `context`, for the source, or for `mask_source` [B,S] instead.
     """
-    inputs = None if outputs is None else shifted(outputs)
-    seen = masks.build(model.config, source if masked_by is None else masked_by, inputs, at.edits.rows)
-    if at.edits.donor is not None:
-        at = Pass(at.edits, at.probe, at.cache, at.start, given(model, at.edits, inputs, source.device))
-    return model.states(source, inputs, seen, at)
+    inputs = None if outputs is None else shift_right(outputs)
+    pass_masks = masks.build(model.config, source if mask_source is None else mask_source, inputs, context.edits.rows)
+    if context.edits.donor is not None:
+        context = Pass(
+            context.edits,
+            context.probe,
+            context.cache,
+            context.start,
+            donor_records(model, context.edits, inputs, source.device),
+        )
+    return model.states(source, inputs, pass_masks, context)

@@ -9,9 +9,9 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from ..config import ACTIVATIONS, ModelConfig
-from ..trace import Part, Site, Stack, Sublayer
+from ..trace import Site, Stack, Sublayer, SublayerKind
 from .attention import Dropout, MultiHeadAttention
-from .context import PLAIN, Pass
+from .context import EMPTY_PASS, Pass
 
 
 def make_norm(config: ModelConfig) -> nn.Module:
@@ -25,7 +25,9 @@ def final_norm(config: ModelConfig) -> nn.Module:
     return make_norm(config) if config.final_norm else nn.Identity()
 
 
-FUNCTIONS: dict[str, Callable[[Tensor], Tensor]] = {  # one for each of `ACTIVATIONS`; for gated ones that of the gate
+ACTIVATION_FUNCTIONS: dict[
+    str, Callable[[Tensor], Tensor]
+] = {  # one for each of `ACTIVATIONS`; for gated ones that of the gate
     "relu": F.relu,
     "gelu": F.gelu,
     "gelu_tanh": functools.partial(F.gelu, approximate="tanh"),
@@ -41,7 +43,7 @@ class OutputTransform(nn.Module):
         super().__init__()
         self.dense = nn.Linear(config.d_model, config.d_model)
         self.norm = make_norm(config)
-        self.activation = FUNCTIONS[config.activation]
+        self.activation = ACTIVATION_FUNCTIONS[config.activation]
 
     def forward(self, x: Tensor) -> Tensor:
         """Maps [...,D] to [...,D]."""
@@ -54,17 +56,17 @@ class Pooler(nn.Module):
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
         self.dense = nn.Linear(config.d_model, config.d_model)
-        self.mean = config.pooling == "mean"
+        self.is_mean = config.pooling == "mean"
         self.dropout = Dropout(config.dropout)
 
-    def forward(self, x: Tensor, real: Tensor) -> Tensor:
-        """Maps states [B,S,D] to [B,D]; `real`, bool [B,S], is False for padding."""
-        return self.dropout(self.dense(self._read(x, real.to(x.dtype))).tanh())
+    def forward(self, x: Tensor, is_token: Tensor) -> Tensor:
+        """Maps states [B,S,D] to [B,D]; `is_token`, bool [B,S], is False for padding."""
+        return self.dropout(self.dense(self._pool(x, is_token.to(x.dtype))).tanh())
 
-    def _read(self, x: Tensor, real: Tensor) -> Tensor:
-        if not self.mean:
+    def _pool(self, x: Tensor, is_token: Tensor) -> Tensor:
+        if not self.is_mean:
             return x[:, 0]  # [B,D]
-        return (real[..., None] * x).sum(1) / real.sum(1, keepdim=True).clamp(min=1)  # [B,D]
+        return (is_token[..., None] * x).sum(1) / is_token.sum(1, keepdim=True).clamp(min=1)  # [B,D]
 
 
 class FeedForward(nn.Module):
@@ -76,11 +78,11 @@ class FeedForward(nn.Module):
 
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
-        gated = ACTIVATIONS[config.activation].gated
+        gated = ACTIVATIONS[config.activation].is_gated
         self.inner = nn.Linear(config.d_model, config.d_ff)
         self.gate = nn.Linear(config.d_model, config.d_ff) if gated else None
         self.outer = nn.Linear(config.d_ff, config.d_model)
-        self.activation = FUNCTIONS[config.activation]
+        self.activation = ACTIVATION_FUNCTIONS[config.activation]
 
     def forward(self, x: Tensor) -> Tensor:
         """Maps [B,T,D] to [B,T,D]."""
@@ -100,22 +102,22 @@ class Residual(nn.Module):
         self.norm_first = config.norm_first
         self.dropout = Dropout(config.dropout)
 
-    def forward(self, x: Tensor, sublayer: Callable[[Tensor], Tensor], at: Pass = PLAIN) -> Tensor:
+    def forward(self, x: Tensor, sublayer: Callable[[Tensor], Tensor], context: Pass = EMPTY_PASS) -> Tensor:
         """Maps [B,T,D] to [B,T,D]; rows that skip the sub-layer add nothing."""
         read = self.norm(x) if self.norm_first else x  # [B,T,D]
         added = self.dropout(sublayer(read)).to(x.dtype)  # [B,T,D]; the stream stays float32 if products are bfloat16
-        factors = at.kept(self.place, x)
+        factors = context.sublayer_factors(self.place, x)
         if factors is not None:
             added = added * factors
         total = x + added  # [B,T,D]
         output = total if self.norm_first else self.norm(total)  # [B,T,D]
         if self.place.part == "ff":  # the last of a layer
-            output = at.patched(self.place.stack, self.place.layer + 1, output)  # [B,T,D]
-        at.record_stream(self.place, x, output)
+            output = context.patch_stream(self.place.stack, self.place.layer + 1, output)  # [B,T,D]
+        context.record_stream(self.place, x, output)
         return output
 
 
-def _residuals(config: ModelConfig, stack: Stack, layer: int, parts: tuple[Part, ...]) -> nn.ModuleList:
+def _residuals(config: ModelConfig, stack: Stack, layer: int, parts: tuple[SublayerKind, ...]) -> nn.ModuleList:
     return nn.ModuleList(Residual(config, Sublayer(stack, layer, part)) for part in parts)
 
 
@@ -131,10 +133,10 @@ class EncoderLayer(nn.Module):
         self.feed_forward = FeedForward(config)
         self.residuals = _residuals(config, stack, layer, ("self", "ff"))
 
-    def forward(self, x: Tensor, mask: Tensor, positions: Tensor, at: Pass = PLAIN) -> Tensor:
+    def forward(self, x: Tensor, mask: Tensor, positions: Tensor, context: Pass = EMPTY_PASS) -> Tensor:
         """Returns [B,S,D] for x [B,S,D], mask [B,1,1|S,S] and positions [S] or [B,S]."""
-        attended = self.residuals[0](x, lambda y: self.self_attention(y, y, mask, positions, at), at)
-        return self.residuals[1](attended, self.feed_forward, at)  # [B,S,D]
+        attended = self.residuals[0](x, lambda y: self.self_attention(y, y, mask, positions, context), context)
+        return self.residuals[1](attended, self.feed_forward, context)  # [B,S,D]
 
 
 class DecoderLayer(nn.Module):
@@ -148,9 +150,11 @@ class DecoderLayer(nn.Module):
         self.residuals = _residuals(config, "decoder", layer, ("self", "cross", "ff"))
 
     def forward(
-        self, x: Tensor, memory: Tensor, mask: Tensor, memory_mask: Tensor, positions: Tensor, at: Pass = PLAIN
+        self, x: Tensor, memory: Tensor, mask: Tensor, memory_mask: Tensor, positions: Tensor, context: Pass = EMPTY_PASS
     ) -> Tensor:
         """Returns [B,T,D] for x [B,T,D], memory [B,S,D], mask [B,1,T,T or cached keys], memory_mask [B,1,1,S]."""
-        attended = self.residuals[0](x, lambda y: self.self_attention(y, y, mask, positions, at), at)
-        crossed = self.residuals[1](attended, lambda y: self.cross_attention(y, memory, memory_mask, positions, at), at)
-        return self.residuals[2](crossed, self.feed_forward, at)  # [B,T,D]
+        attended = self.residuals[0](x, lambda y: self.self_attention(y, y, mask, positions, context), context)
+        crossed = self.residuals[1](
+            attended, lambda y: self.cross_attention(y, memory, memory_mask, positions, context), context
+        )
+        return self.residuals[2](crossed, self.feed_forward, context)  # [B,T,D]

@@ -26,17 +26,17 @@ class Masks:
     cross: Tensor | None = None  # [B,1,1,S]
 
 
-def padding(ids: Tensor) -> Tensor:
+def padding_mask(ids: Tensor) -> Tensor:
     """Returns [B,1,1,S] for ids [B,S]: True for every key but `<pad>`."""
     return (ids != PAD)[:, None, None, :]
 
 
-def causal(queries: int, keys: int, device: torch.device | str = "cpu") -> Tensor:
+def causal_mask(queries: int, keys: int, device: torch.device | str = "cpu") -> Tensor:
     """Returns the causal mask [1,1,T,S]; the last query is at the position of the last key.
 
     Raises ValueError where there are more queries than keys.
     """
-    return _distance(queries, keys, device) >= 0
+    return _query_key_distances(queries, keys, device) >= 0
 
 
 def sliding_window(queries: int, keys: int, width: int | Tensor, device: torch.device | str = "cpu") -> Tensor:
@@ -46,13 +46,13 @@ def sliding_window(queries: int, keys: int, width: int | Tensor, device: torch.d
     """
     if isinstance(width, int) and width < 1:
         raise ValueError(f"the window's width is {width}; expected at least 1, so that a query sees itself")
-    return _distance(queries, keys, device).abs() < width
+    return _query_key_distances(queries, keys, device).abs() < width
 
 
-def ordered(length: int, is_causal: bool, width: int | None = None, device: torch.device | str = "cpu") -> Tensor:
+def unpadded_mask(length: int, is_causal: bool, width: int | None = None, device: torch.device | str = "cpu") -> Tensor:
     """Returns the mask [1,1,T,T] of a text without padding, causal or not, with a sliding window or not."""
     mask = sliding_window(length, length, length if width is None else width, device)
-    return mask & causal(length, length, device) if is_causal else mask
+    return mask & causal_mask(length, length, device) if is_causal else mask
 
 
 def window_blocks(length: int, width: int, is_causal: bool, device: torch.device | str = "cpu") -> Tensor:
@@ -72,7 +72,7 @@ def window_blocks(length: int, width: int, is_causal: bool, device: torch.device
     return near & (i < length) & (j >= 0) & (j < length) & (i >= j if is_causal else near)
 
 
-def _distance(queries: int, keys: int, device: torch.device | str) -> Tensor:
+def _query_key_distances(queries: int, keys: int, device: torch.device | str) -> Tensor:
     """Returns i - j for every query i and key j, [1,1,T,S]."""
     if queries > keys:
         raise ValueError(f"{queries} queries over {keys} keys; expected no more queries than keys")
@@ -84,14 +84,14 @@ def _distance(queries: int, keys: int, device: torch.device | str) -> Tensor:
 def encoder_mask(config: ModelConfig, source: Tensor, edits: Sequence[Intervention] = (BASELINE,)) -> Tensor:
     """Returns [B,1,1,S] for source ids [B,S], or [B,1,S,S] with a window; `edits` has one entry, or one a row."""
     mask = cross_mask(source, edits)  # [B,1,1,S]
-    near = _near(source.size(1), source.size(1), config.window, edits, source)
+    near = _window_mask(source.size(1), source.size(1), config.window, edits, source)
     return mask if near is None else mask & near  # [B,1,S,S]
 
 
 def cross_mask(source: Tensor, edits: Sequence[Intervention] = (BASELINE,)) -> Tensor:
     """Returns [B,1,1,S] for source ids [B,S]."""
-    off = _rows([not e.padding_mask for e in edits], source)
-    return padding(source) | off
+    padding_off = _per_row([not e.padding_mask for e in edits], source)
+    return padding_mask(source) | padding_off
 
 
 def decoder_mask(
@@ -103,22 +103,22 @@ def decoder_mask(
     """
     keys = target.size(1)
     queries = keys if queries is None else queries
-    off = _rows([not (e.causal_mask and config.causal) for e in edits], target)
-    unpadded = _rows([not e.padding_mask for e in edits], target)
-    mask = (padding(target) | unpadded) & (causal(queries, keys, target.device) | off)  # [B,1,T,S]
-    near = _near(queries, keys, config.window, edits, target)
+    causal_off = _per_row([not (e.causal_mask and config.causal) for e in edits], target)
+    padding_off = _per_row([not e.padding_mask for e in edits], target)
+    mask = (padding_mask(target) | padding_off) & (causal_mask(queries, keys, target.device) | causal_off)  # [B,1,T,S]
+    near = _window_mask(queries, keys, config.window, edits, target)
     return mask if near is None else mask & near
 
 
-def _near(queries: int, keys: int, window: int | None, edits: Sequence[Intervention], ids: Tensor) -> Tensor | None:
+def _window_mask(queries: int, keys: int, window: int | None, edits: Sequence[Intervention], ids: Tensor) -> Tensor | None:
     """Returns the narrower window of the config and of the edits, [1|B,1,T,S]; None without a window."""
     if window is None and all(e.window is None for e in edits):
         return None
     widths = [min(w for w in (window, e.window, keys + queries) if w is not None) for e in edits]
-    return sliding_window(queries, keys, _rows(widths, ids), ids.device)
+    return sliding_window(queries, keys, _per_row(widths, ids), ids.device)
 
 
-def at_site(mask: Tensor, blocks: Sequence[tuple[slice, Edit]], sizes: tuple[int, int, int], start: int = 0) -> Tensor:
+def site_mask(mask: Tensor, blocks: Sequence[tuple[slice, Edit]], sizes: tuple[int, int, int], start: int = 0) -> Tensor:
     """Returns the mask of a site [B,1,1|T,S] without its blocked cells: unchanged, or [B,H,T,S] with `sizes` B, H, T.
 
     Each block comes with its rows of the batch; `start` is the position of the first query.
@@ -134,14 +134,14 @@ def at_site(mask: Tensor, blocks: Sequence[tuple[slice, Edit]], sizes: tuple[int
 def no_op_blocks(masks: Masks, blocks: Sequence[Edit]) -> tuple[Edit, ...]:
     """Returns the blocks without effect: the masks [1,1,1|T,S] of one sentence forbid their cells already."""
 
-    def closes(block: Edit) -> bool:
+    def has_effect(block: Edit) -> bool:
         place = block.place
-        queries = (masks.encoder if site_kind(place.kind).queries == "source" else masks.decoder).size(-1)
+        queries = (masks.encoder if site_kind(place.kind).query_side == "source" else masks.decoder).size(-1)
         before = getattr(masks, place.kind).expand(1, place.heads.stop or 1, queries, -1)  # [1,H,T,S]
-        after = at_site(before, [(slice(None), block)], (1, before.size(1), queries))
+        after = site_mask(before, [(slice(None), block)], (1, before.size(1), queries))
         return not after.equal(before)
 
-    return tuple(block for block in blocks if not closes(block))
+    return tuple(block for block in blocks if not has_effect(block))
 
 
 def build(
@@ -158,7 +158,7 @@ def build(
     )
 
 
-def _rows(flags: Sequence[bool | int], ids: Tensor) -> Tensor:
+def _per_row(flags: Sequence[bool | int], ids: Tensor) -> Tensor:
     """Returns one value for all rows, or one a row, as [1|B,1,1,1]."""
     if len(flags) not in (1, ids.size(0)):
         raise ValueError(f"{len(flags)} interventions for {ids.size(0)} rows; expected 1 or {ids.size(0)}")

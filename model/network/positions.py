@@ -51,9 +51,9 @@ def rotary(x: Tensor, positions: Tensor, base: float = BASE) -> Tensor:
 
 
 def _angles(positions: Tensor, width: int, base: float) -> Tensor:
-    exact = torch.float32 if positions.device.type == "mps" else torch.float64  # Apple's GPUs have no float64
-    exponents = torch.arange(0, width, 2, device=positions.device, dtype=exact) / width
-    return positions[..., None].to(exact) / base**exponents  # [T,width/2]
+    dtype = torch.float32 if positions.device.type == "mps" else torch.float64  # Apple's GPUs have no float64
+    exponents = torch.arange(0, width, 2, device=positions.device, dtype=dtype) / width
+    return positions[..., None].to(dtype) / base**exponents  # [T,width/2]
 
 
 class PositionScheme:
@@ -133,7 +133,7 @@ class SinusoidalHalves(Sinusoidal):
         return torch.cat((moved[:, 0::2], moved[:, 1::2]), dim=-1)  # [N,D]
 
 
-class Learned(PositionScheme):
+class LearnedPositions(PositionScheme):
     """A learned table with one row for each position."""
 
     def make_table(self, config: ModelConfig) -> nn.Embedding | None:
@@ -143,9 +143,9 @@ class Learned(PositionScheme):
         """Raises ValueError without a table, and for a position outside the table."""
         if table is None:
             raise ValueError("learned positions have no formula; a checkpoint's table can be measured instead")
-        rows, last = table.num_embeddings, int(positions.max()) if positions.numel() else 0
-        if last >= rows:
-            raise ValueError(f"position {last} is asked for; this checkpoint has learned positions 0 to {rows - 1}")
+        rows, max_position = table.num_embeddings, int(positions.max()) if positions.numel() else 0
+        if max_position >= rows:
+            raise ValueError(f"position {max_position} is asked for; this checkpoint has learned positions 0 to {rows - 1}")
         return table(positions)  # [T,D]
 
 
@@ -164,10 +164,10 @@ def wavelengths(width: int, base: float = BASE) -> np.ndarray:
     return 2 * math.pi * base ** (np.arange(0, width, 2) / width)
 
 
-UNORDERED = PositionScheme()  # for cross-attention: positions of two sentences have no common order
+NO_POSITIONS = PositionScheme()  # for cross-attention: positions of two sentences have no common order
 POSITION_SCHEMES: dict[str, PositionScheme] = {  # for each of `SCHEMES`
     "sinusoidal": Sinusoidal(),
-    "learned": Learned(),
+    "learned": LearnedPositions(),
     "rotary": Rotary(),
     "sinusoidal-halves": SinusoidalHalves(),
 }
@@ -194,8 +194,10 @@ class PositionalEncoding(nn.Module):
         if (table := self.scheme.make_table(config)) is not None:
             self.table = table
 
-    def forward(self, x: Tensor, positions: Tensor, present: Tensor | None = None) -> Tensor:
-        """Returns [B,T,D] for x [B,T,D] and positions [T] or [B,T]; `present` [B,1,1] is 0 for rows without positions.
+    def forward(self, x: Tensor, positions: Tensor, position_factors: Tensor | None = None) -> Tensor:
+        """Returns [B,T,D] for x [B,T,D] and positions [T] or [B,T].
+
+        `position_factors` [B,1,1] is 0 for rows without positions.
 
         Raises ValueError for a position outside a learned table.
         """
@@ -203,4 +205,4 @@ class PositionalEncoding(nn.Module):
         if encoding is None:
             return x
         added = encoding.to(x)  # [T,D] or [B,T,D]
-        return x + (added if present is None else present.to(x) * added)  # [B,T,D]
+        return x + (added if position_factors is None else position_factors.to(x) * added)  # [B,T,D]

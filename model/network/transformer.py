@@ -12,13 +12,13 @@ from torch import Tensor, nn
 
 from ..config import END, PAD, ModelConfig
 from .attention import Dropout
-from .context import PLAIN, Pass
+from .context import EMPTY_PASS, Pass
 from .layers import DecoderLayer, EncoderLayer, OutputTransform, Pooler, final_norm, make_norm
 from .masks import Masks
 from .positions import PositionalEncoding
 
 
-def segments(ids: Tensor) -> Tensor:
+def segment_ids(ids: Tensor) -> Tensor:
     """Returns the sentence of each token of ids [B,T], [B,T]: 0 up to the first `</s>`, 1 after it."""
     ends = (ids == END).long()
     return (ends.cumsum(-1) - ends).clamp(max=1)
@@ -41,22 +41,24 @@ class Embedding(nn.Module):
             self.norm = make_norm(config)
         self.dropout = Dropout(config.dropout)
 
-    def forward(self, ids: Tensor, positions: Tensor, present: Tensor | None = None) -> Tensor:
-        """Returns [B,T,D] for ids [B,T] and positions [T] or [B,T]; `present` [B,1,1] is 0 for rows without positions."""
-        total = self.added(ids, positions, present)
+    def forward(self, ids: Tensor, positions: Tensor, position_factors: Tensor | None = None) -> Tensor:
+        """Returns [B,T,D] for ids [B,T] and positions [T] or [B,T].
+
+        `position_factors` [B,1,1] is 0 for rows without positions."""
+        total = self.embedding_sum(ids, positions, position_factors)
         return self.dropout(self.norm(total) if self.has_norm else total)
 
-    def tables_beside(self) -> list[nn.Embedding]:
+    def unscaled_tables(self) -> list[nn.Embedding]:
         """Returns the learned tables that are added to the token embeddings without scaling."""
         learned = (self.segments, getattr(self.positional, "table", None))
         return [table for table in learned if table is not None]
 
-    def added(self, ids: Tensor, positions: Tensor, present: Tensor | None = None) -> Tensor:
+    def embedding_sum(self, ids: Tensor, positions: Tensor, position_factors: Tensor | None = None) -> Tensor:
         """Returns the sum of token, segment and position embeddings before the norm, [B,T,D]."""
         embedded = self.table(ids) * self.scale  # [B,T,D]
         if self.segments is not None:
-            embedded = embedded + self.segments(segments(ids))
-        return self.positional(embedded, positions, present)
+            embedded = embedded + self.segments(segment_ids(ids))
+        return self.positional(embedded, positions, position_factors)
 
 
 class Transformer(nn.Module, ABC):
@@ -74,7 +76,7 @@ class Transformer(nn.Module, ABC):
 
     family: ClassVar[str]
 
-    def _finish(self, table: nn.Embedding) -> None:
+    def _create_output(self, table: nn.Embedding) -> None:
         """Creates the output projection, tied to a table if the config says so, and initialises all weights."""
         self.projection = nn.Linear(self.config.d_model, self.config.target_vocab, bias=self.config.output_bias)
         if self.config.tied_output:
@@ -100,29 +102,29 @@ class Transformer(nn.Module, ABC):
         with torch.no_grad():
             for module in self.modules():
                 if isinstance(module, Embedding):
-                    for table in module.tables_beside():
+                    for table in module.unscaled_tables():
                         table.weight.mul_(module.scale)
 
-    def forward(self, source: Tensor | None, target: Tensor | None, masks: Masks, at: Pass = PLAIN) -> Tensor:
+    def forward(self, source: Tensor | None, target: Tensor | None, masks: Masks, context: Pass = EMPTY_PASS) -> Tensor:
         """Returns logits [B,T,V] for source ids [B,S] and decoder input ids [B,T]; without a decoder [B,S,V]."""
-        return self.project(self.states(source, target, masks, at))
+        return self.project(self.states(source, target, masks, context))
 
     @abstractmethod
-    def states(self, source: Tensor | None, target: Tensor | None, masks: Masks, at: Pass = PLAIN) -> Tensor:
+    def states(self, source: Tensor | None, target: Tensor | None, masks: Masks, context: Pass = EMPTY_PASS) -> Tensor:
         """Returns hidden states [B,T,D], without a decoder [B,S,D], for `project`; arguments as in `forward`."""
 
     def project(self, hidden: Tensor) -> Tensor:
         """Returns logits [...,V] for hidden states [...,D]."""
         return self.projection(self.transform(hidden) if self.config.output_transform else hidden)
 
-    def answer(self, hidden: Tensor, source: Tensor | None) -> Tensor:
+    def task_logits(self, hidden: Tensor, source: Tensor | None) -> Tensor:
         """Returns the logits of the model's task for hidden states [B,T,D] and source ids [B,S].
 
         They are token logits [B,T,V]; for a classifier those of the labels [B,1,C].
         """
         return self.project(hidden)
 
-    def preference(self, token: int, rival: int) -> tuple[Tensor, float]:
+    def logit_difference(self, token: int, rival: int) -> tuple[Tensor, float]:
         """Returns the direction [D] and the bias whose affine map of a hidden state is logit(token) - logit(rival)."""
         weight, bias = self.projection.weight, self.projection.bias
         return weight[token] - weight[rival], 0.0 if bias is None else float(bias[token] - bias[rival])
@@ -133,22 +135,22 @@ class Transformer(nn.Module, ABC):
         return sum(p.numel() for p in self.parameters())
 
 
-class Encodes:
+class EncoderMixin:
     """The encoder's forward pass."""
 
-    def encode(self, source: Tensor, mask: Tensor, at: Pass = PLAIN) -> Tensor:
+    def encode(self, source: Tensor, mask: Tensor, context: Pass = EMPTY_PASS) -> Tensor:
         """Returns the encoder's output [B,S,D] for source ids [B,S]."""
-        assert at.cache is None, "an encoder has no key-value cache"
-        positions, present = at.positions("source", source)
-        x = at.patched("encoder", 0, self.source_embedding(source, positions, present))  # [B,S,D]
+        assert context.cache is None, "an encoder has no key-value cache"
+        positions, position_factors = context.positions("source", source)
+        x = context.patch_stream("encoder", 0, self.source_embedding(source, positions, position_factors))  # [B,S,D]
         for layer in self.encoder:
-            x = layer(x, mask, positions, at)
+            x = layer(x, mask, positions, context)
         memory = self.encoder_norm(x)
-        at.record_memory(memory)
+        context.record_memory(memory)
         return memory
 
 
-class EncoderDecoder(Encodes, Transformer):
+class EncoderDecoder(EncoderMixin, Transformer):
     """Predicts a target sentence token by token from a source sentence (Vaswani et al. 2017)."""
 
     family = "encoder-decoder"
@@ -163,27 +165,27 @@ class EncoderDecoder(Encodes, Transformer):
         self.decoder = nn.ModuleList(DecoderLayer(config, n) for n in range(config.decoder_layers))
         self.encoder_norm = final_norm(config)
         self.decoder_norm = final_norm(config)
-        self._finish(target)
+        self._create_output(target)
 
-    def states(self, source: Tensor | None, target: Tensor | None, masks: Masks, at: Pass = PLAIN) -> Tensor:
-        memory = self.encode(source, masks.encoder, at)  # [B,S,D]
-        return self.decode(target, memory, masks.decoder, masks.cross, at)  # [B,T,D]
+    def states(self, source: Tensor | None, target: Tensor | None, masks: Masks, context: Pass = EMPTY_PASS) -> Tensor:
+        memory = self.encode(source, masks.encoder, context)  # [B,S,D]
+        return self.decode(target, memory, masks.decoder, masks.cross, context)  # [B,T,D]
 
     def decode(
-        self, target: Tensor, memory: Tensor | None, mask: Tensor, memory_mask: Tensor | None, at: Pass = PLAIN
+        self, target: Tensor, memory: Tensor | None, mask: Tensor, memory_mask: Tensor | None, context: Pass = EMPTY_PASS
     ) -> Tensor:
         """Returns hidden states [B,T,D], for `project`, of decoder inputs [B,T] at positions context.start and following.
 
         With a cache, `target` has only the tokens after the cached positions.
         """
-        positions, present = at.positions("target", target)
-        x = self.target_embedding(target, positions, present)  # [B,T,D]
+        positions, position_factors = context.positions("target", target)
+        x = self.target_embedding(target, positions, position_factors)  # [B,T,D]
         for layer in self.decoder:
-            x = layer(x, memory, mask, memory_mask, positions, at)
+            x = layer(x, memory, mask, memory_mask, positions, context)
         return self.decoder_norm(x)
 
 
-class EncoderOnly(Encodes, Transformer):
+class EncoderOnly(EncoderMixin, Transformer):
     """Predicts the token at each position of a text (the encoder of Devlin et al. 2019).
 
     With the heads of the config it also predicts the label of the text, and whether its second sentence follows the first.
@@ -203,29 +205,29 @@ class EncoderOnly(Encodes, Transformer):
             self.follows = nn.Linear(config.d_model, 2)
         if config.classes:
             self.classifier = nn.Linear(config.d_model, len(config.classes))
-        self._finish(table)
+        self._create_output(table)
 
-    def states(self, source: Tensor | None, target: Tensor | None, masks: Masks, at: Pass = PLAIN) -> Tensor:
+    def states(self, source: Tensor | None, target: Tensor | None, masks: Masks, context: Pass = EMPTY_PASS) -> Tensor:
         assert target is None, "an encoder-only model has no decoder"
-        return self.encode(source, masks.encoder, at)  # [B,S,D]
+        return self.encode(source, masks.encoder, context)  # [B,S,D]
 
-    def pooled(self, hidden: Tensor, source: Tensor) -> Tensor:
+    def pooled_output(self, hidden: Tensor, source: Tensor) -> Tensor:
         """Returns one vector a row, [B,D], for hidden states [B,S,D] of source ids [B,S]."""
         return self.pooler(hidden, source != PAD)
 
-    def following(self, hidden: Tensor, source: Tensor) -> Tensor:
+    def next_sentence_logits(self, hidden: Tensor, source: Tensor) -> Tensor:
         """Returns the next-sentence logits [B,2]: the second sentence follows the first, or it does not."""
-        return self.follows(self.pooled(hidden, source))
+        return self.follows(self.pooled_output(hidden, source))
 
-    def judged(self, hidden: Tensor, source: Tensor) -> Tensor:
+    def label_logits(self, hidden: Tensor, source: Tensor) -> Tensor:
         """Returns logits [B,C], one for each of `config.classes`."""
-        return self.classifier(self.pooled(hidden, source))
+        return self.classifier(self.pooled_output(hidden, source))
 
-    def answer(self, hidden: Tensor, source: Tensor | None) -> Tensor:
+    def task_logits(self, hidden: Tensor, source: Tensor | None) -> Tensor:
         if not self.config.classes:
             return self.project(hidden)
         assert source is not None, "an encoder reads a source"
-        return self.judged(hidden, source)[:, None]  # [B,1,C]
+        return self.label_logits(hidden, source)[:, None]  # [B,1,C]
 
 
 class DecoderOnly(Transformer):
@@ -239,21 +241,21 @@ class DecoderOnly(Transformer):
         self.target_embedding = Embedding(config, table)
         self.decoder = nn.ModuleList(EncoderLayer(config, n, "decoder") for n in range(config.decoder_layers))
         self.decoder_norm = final_norm(config)
-        self._finish(table)
+        self._create_output(table)
 
-    def states(self, source: Tensor | None, target: Tensor | None, masks: Masks, at: Pass = PLAIN) -> Tensor:
+    def states(self, source: Tensor | None, target: Tensor | None, masks: Masks, context: Pass = EMPTY_PASS) -> Tensor:
         assert source is None, "a decoder-only model has no encoder"
-        return self.decode(target, None, masks.decoder, None, at)  # [B,T,D]
+        return self.decode(target, None, masks.decoder, None, context)  # [B,T,D]
 
     def decode(
-        self, target: Tensor, memory: Tensor | None, mask: Tensor, memory_mask: Tensor | None, at: Pass = PLAIN
+        self, target: Tensor, memory: Tensor | None, mask: Tensor, memory_mask: Tensor | None, context: Pass = EMPTY_PASS
     ) -> Tensor:
         """Returns hidden states as `EncoderDecoder.decode` does, without a memory."""
         assert memory is None and memory_mask is None, "a decoder-only model has no memory"
-        positions, present = at.positions("target", target)
-        x = self.target_embedding(target, positions, present)  # [B,T,D]
+        positions, position_factors = context.positions("target", target)
+        x = self.target_embedding(target, positions, position_factors)  # [B,T,D]
         for layer in self.decoder:
-            x = layer(x, mask, positions, at)
+            x = layer(x, mask, positions, context)
         return self.decoder_norm(x)
 
 

@@ -6,13 +6,13 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple
 
-from ..io.files import shown
+from ..io.files import short_repr
 from ..io.limits import is_count
 
 KEY = "alignment"  # in metrics.json
 ROWS = {"predicts": 0, "reads": 1}  # rows of a word's link, in steps after the one that predicts it
 
-WHERE = {
+ROW_TEXTS = {
     "predicts": "at the step that predicts a word",
     "reads": "at the step that reads a word, one after it was predicted",
 }
@@ -31,13 +31,13 @@ class Rate(NamedTuple):
     recall: float
 
     @property
-    def told(self) -> str:
+    def summary(self) -> str:
         """`0.33 (95%: 0.31 to 0.34)`."""
         return f"{self.error:.2f} (95%: {self.low:.2f} to {self.high:.2f})"
 
 
 @dataclass(frozen=True)
-class Aligned:
+class AlignmentRates:
     """The rates of all heads of cross-attention, [layer][head] for each of `ROWS`.
 
     They cover `sentences` sentences with `sure` sure links; `left_out` pairs exceeded the text limit. The intervals come
@@ -52,7 +52,7 @@ class Aligned:
     diagonal: Rate
     rates: dict[str, tuple[tuple[Rate, ...], ...]]
 
-    def of(self, layer: int, head: int) -> tuple[str, Rate]:
+    def best_row(self, layer: int, head: int) -> tuple[str, Rate]:
         """Returns the lower rate of a head (from 0), and the name of its row."""
         return min(((name, rows[layer][head]) for name, rows in self.rates.items()), key=lambda pair: pair[1].error)
 
@@ -64,24 +64,24 @@ class Aligned:
     def rank(self, layer: int, head: int) -> tuple[int, int]:
         """Returns the rank of a head (from 0) among all heads, from 1, and the number of heads."""
         rows = next(iter(self.rates.values()))
-        errors = [self.of(n, h)[1].error for n, row in enumerate(rows) for h in range(len(row))]
-        return 1 + sum(error < self.of(layer, head)[1].error for error in errors), len(errors)
+        errors = [self.best_row(n, h)[1].error for n, row in enumerate(rows) for h in range(len(row))]
+        return 1 + sum(error < self.best_row(layer, head)[1].error for error in errors), len(errors)
 
     @property
-    def best(self) -> tuple[int, int]:
+    def best_head(self) -> tuple[int, int]:
         """Returns layer and head (from 0) with the lowest error rate."""
         rows = next(iter(self.rates.values()))
         each = [(layer, head) for layer, row in enumerate(rows) for head in range(len(row))]
-        return min(each, key=lambda place: self.of(*place)[1].error)
+        return min(each, key=lambda place: self.best_row(*place)[1].error)
 
-    def told(self, layer: int, head: int) -> str:
+    def describe(self, layer: int, head: int) -> str:
         """Returns a sentence on a head (from 0), with the best head and the diagonal for comparison."""
-        name, rate = self.of(layer, head)
-        best, own = self.best, (layer, head)
-        other = f"the best head, layer {best[0] + 1} head {best[1] + 1}, {self.of(*best)[1].error:.2f}; "
+        name, rate = self.best_row(layer, head)
+        best, own = self.best_head, (layer, head)
+        other = f"the best head, layer {best[0] + 1} head {best[1] + 1}, {self.best_row(*best)[1].error:.2f}; "
         return (
             f"Over {self.sentences:,} sentence pairs whose words people have linked, the error rate of this head’s peaks is "
-            f"{rate.told}{', the lowest of all heads' if best == own else ''}, {WHERE[name]}; "
+            f"{rate.summary}{', the lowest of all heads' if best == own else ''}, {ROW_TEXTS[name]}; "
             f"{'' if best == own else other}the diagonal, which knows no word, has {self.diagonal.error:.2f}. 0 is perfect."
         )
 
@@ -93,34 +93,36 @@ class Aligned:
         }
 
 
-def read(metrics: Mapping[str, Any]) -> Aligned | None:
+def read_alignment(metrics: Mapping[str, Any]) -> AlignmentRates | None:
     """Returns the alignment rates in a checkpoint's metrics, or None; ValueError that names the fault."""
     if KEY not in metrics:
         return None
     values = metrics[KEY]
     if not isinstance(values, Mapping):
-        raise ValueError(f"{KEY!r} is {shown(values)}; expected an object with the rates")
+        raise ValueError(f"{KEY!r} is {short_repr(values)}; expected an object with the rates")
     counts = [values.get(name) for name in ("sentences", "left_out", "sure", "resamples", "seed")]
     if not all(map(is_count, counts)) or not counts[0]:
-        raise ValueError(f"{KEY!r} has sentences, left_out, sure, resamples, seed = {shown(counts)}; expected whole numbers")
+        raise ValueError(
+            f"{KEY!r} has sentences, left_out, sure, resamples, seed = {short_repr(counts)}; expected whole numbers"
+        )
     rates = values.get("rates")
     if not isinstance(rates, Mapping) or set(rates) != set(ROWS):
-        raise ValueError(f"{KEY!r}: 'rates' is {shown(rates)}; expected lists for {' and '.join(ROWS)}")
+        raise ValueError(f"{KEY!r}: 'rates' is {short_repr(rates)}; expected lists for {' and '.join(ROWS)}")
     layers = {name: _layers(name, rates[name]) for name in ROWS}
     shapes = {tuple(map(len, rows)) for rows in layers.values()}
     if len(shapes) > 1:
         raise ValueError(f"{KEY!r}: 'rates' has different heads for {' and '.join(ROWS)}; expected the same")
-    return Aligned(*counts, _rate("diagonal", values.get("diagonal")), layers)
+    return AlignmentRates(*counts, _rate("diagonal", values.get("diagonal")), layers)
 
 
 def _layers(name: str, rows: Any) -> tuple[tuple[Rate, ...], ...]:
     if not isinstance(rows, list) or not rows or not all(isinstance(row, list) and len(row) == len(rows[0]) for row in rows):
-        raise ValueError(f"{KEY!r}: {name!r} is {shown(rows)}; expected a list of heads for each layer")
+        raise ValueError(f"{KEY!r}: {name!r} is {short_repr(rows)}; expected a list of heads for each layer")
     return tuple(tuple(_rate(name, rate) for rate in row) for row in rows)
 
 
 def _rate(name: str, values: Any) -> Rate:
     numbers = isinstance(values, list) and len(values) == len(Rate._fields)
     if not numbers or not all(type(value) in (int, float) and 0 <= value <= 1 for value in values):
-        raise ValueError(f"{KEY!r}: {name!r} has {shown(values)}; expected {', '.join(Rate._fields)}, each from 0 to 1")
+        raise ValueError(f"{KEY!r}: {name!r} has {short_repr(values)}; expected {', '.join(Rate._fields)}, each from 0 to 1")
     return Rate(*map(float, values))

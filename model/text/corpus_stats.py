@@ -15,7 +15,7 @@ from ..io.limits import is_count
 if TYPE_CHECKING:
     from .tokenizer import Tokenizer
 
-MOST = 0.99  # the share of sentences that "nearly all" means
+NEARLY_ALL = 0.99  # the share of sentences that "nearly all" means
 FREQUENT = 120
 SIDES = ("source", "target")
 
@@ -27,7 +27,7 @@ class Lengths:
     histogram: tuple[int, ...]
 
     @property
-    def longest(self) -> int:
+    def max_length(self) -> int:
         return len(self.histogram) - 1
 
     @property
@@ -35,29 +35,29 @@ class Lengths:
         return sum(self.histogram)
 
     @property
-    def most(self) -> int:
+    def usual_length(self) -> int:
         """Returns the smallest length that 99% of the sentences do not exceed."""
-        enough, total = math.ceil(MOST * self.sentences), 0
+        enough, total = math.ceil(NEARLY_ALL * self.sentences), 0
         for length, count in enumerate(self.histogram):
             total += count
             if total >= enough:
                 return length
-        return self.longest
+        return self.max_length
 
-    def told(self) -> str:
+    def describe(self) -> str:
         """Returns `99% of its training sentences had at most 19, the longest 64`."""
-        return f"{MOST:.0%} of its training sentences had at most {self.most}, the longest {self.longest}"
+        return f"{NEARLY_ALL:.0%} of its training sentences had at most {self.usual_length}, the longest {self.max_length}"
 
 
 @dataclass(frozen=True)
-class Seen:
+class CorpusStats:
     """Statistics of the training pairs of a checkpoint, with its own vocabulary."""
 
     lengths: Mapping[str, Lengths]  # by side
     words: Mapping[str, int] = field(default_factory=dict)  # counts of the source words, as written
 
     @cached_property
-    def frequent(self) -> frozenset[str]:
+    def frequent_words(self) -> frozenset[str]:
         """Returns the most frequent words, which hold a sentence together."""
         return frozenset(sorted(self.words, key=self.words.__getitem__, reverse=True)[:FREQUENT])
 
@@ -67,22 +67,22 @@ class Seen:
         sources: Sequence[Sequence[int]],
         targets: Sequence[Sequence[int]],
         tokenizer: Tokenizer,
-        written: int | None = None,
-    ) -> Seen:
+        counted_sources: int | None = None,
+    ) -> CorpusStats:
         """Counts encoded pairs, each side ending in `</s>`; `tokenizer` is the source's.
 
         Words are counted in the first `counted_sources` sources only: later ones are made from them (joined, or with other
         names).
         """
         sides = zip(SIDES, (sources, targets), strict=True)
-        words = Counter(word for row in sources[:written] for word, _ in tokenizer.spelled(row[:-1]))
+        words = Counter(word for row in sources[:counted_sources] for word, _ in tokenizer.words_with_positions(row[:-1]))
         return cls({side: _lengths(rows) for side, rows in sides}, dict(words.most_common()))
 
     def to_dict(self) -> dict[str, Any]:
         return {"lengths": {side: list(self.lengths[side].histogram) for side in SIDES}, "words": dict(self.words)}
 
     @classmethod
-    def from_dict(cls, values: Any) -> Seen:
+    def from_dict(cls, values: Any) -> CorpusStats:
         """Reads the values of `to_dict`; ValueError that names the key, the value and the expected value."""
         lengths = values.get("lengths") if isinstance(values, dict) else None
         histograms = [lengths.get(side) for side in SIDES] if isinstance(lengths, dict) else [None, None]

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from ..io.files import shown
-from ..io.limits import is_count, is_number, is_whole
+from ..io.files import short_repr
+from ..io.limits import is_count, is_number, is_whole_number
 
 SCHEMA = 1
 SCOPES = ("step", "whole")  # single tokens, and the full target
@@ -30,13 +30,13 @@ class Share:
     behind_high: float
 
     @property
-    def is_level(self) -> bool:
+    def is_tied_with_leader(self) -> bool:
         """Returns True where the interval of the distance to the leader contains 0."""
         return self.behind_low <= 0 <= self.behind_high
 
 
 @dataclass(frozen=True)
-class Trust:
+class FaithfulnessShares:
     """The shares of all readings over `sentences` sentences with `tokens` tokens, for each of `SCOPES`.
 
     `worth` is the mean worth of a sentence's words, in nats. `leaders` have the largest share of the readings that remove
@@ -59,45 +59,47 @@ class Trust:
         return {"schema": SCHEMA} | asdict(self)
 
     @classmethod
-    def from_dict(cls, values: Any) -> Trust:
+    def from_dict(cls, values: Any) -> FaithfulnessShares:
         """Reads the values of a JSON file; ValueError that names the key of the fault."""
         schema = values.get("schema") if isinstance(values, Mapping) else None
-        if not is_whole(schema) or schema != SCHEMA:
-            raise ValueError(f"'schema' is {shown(schema)}; expected {SCHEMA}")
+        if not is_whole_number(schema) or schema != SCHEMA:
+            raise ValueError(f"'schema' is {short_repr(schema)}; expected {SCHEMA}")
         for name in COUNTS:
             if not (is_count(values.get(name)) and values[name]):
-                raise ValueError(f"{name!r} is {shown(values.get(name))}; expected a whole number of at least 1")
+                raise ValueError(f"{name!r} is {short_repr(values.get(name))}; expected a whole number of at least 1")
         if not is_count(values.get("seed")):
-            raise ValueError(f"'seed' is {shown(values.get('seed'))}; expected a whole number")
+            raise ValueError(f"'seed' is {short_repr(values.get('seed'))}; expected a whole number")
         if not isinstance(values.get("data"), str):
-            raise ValueError(f"'data' is {shown(values.get('data'))}; expected the SHA-256 of the sentences' file")
+            raise ValueError(f"'data' is {short_repr(values.get('data'))}; expected the SHA-256 of the sentences' file")
         worth, shares = (values.get(name) for name in ("worth", "shares"))
-        if not _has(worth, SCOPES) or not _are_numbers(worth.values()):
-            raise ValueError(f"'worth' is {shown(worth)}; expected a number for each of {', '.join(SCOPES)}")
-        if not _has(shares, SCOPES):
-            raise ValueError(f"'shares' is {shown(shares)}; expected an object for each of {', '.join(SCOPES)}")
-        leaders, read = values.get("leaders"), {scope: _shares(scope, shares[scope]) for scope in SCOPES}
-        led = {scope: [name for name in read[scope] if name != RANDOM] for scope in SCOPES}
-        if not _has(leaders, SCOPES) or any(leaders[scope] not in led[scope] for scope in SCOPES):
+        if not _has_keys(worth, SCOPES) or not _are_numbers(worth.values()):
+            raise ValueError(f"'worth' is {short_repr(worth)}; expected a number for each of {', '.join(SCOPES)}")
+        if not _has_keys(shares, SCOPES):
+            raise ValueError(f"'shares' is {short_repr(shares)}; expected an object for each of {', '.join(SCOPES)}")
+        leaders, scope_shares = values.get("leaders"), {scope: _shares(scope, shares[scope]) for scope in SCOPES}
+        possible_leaders = {scope: [name for name in scope_shares[scope] if name != RANDOM] for scope in SCOPES}
+        if not _has_keys(leaders, SCOPES) or any(leaders[scope] not in possible_leaders[scope] for scope in SCOPES):
             raise ValueError(
-                f"'leaders' is {shown(leaders)}; expected a reading of 'shares' for each of {', '.join(SCOPES)}"
+                f"'leaders' is {short_repr(leaders)}; expected a reading of 'shares' for each of {', '.join(SCOPES)}"
             )
         numbers = {name: values[name] for name in (*COUNTS, "seed")}
         means = {scope: float(worth[scope]) for scope in SCOPES}
-        return cls(**numbers, data=values["data"], worth=means, leaders=dict(leaders), shares=read)
+        return cls(**numbers, data=values["data"], worth=means, leaders=dict(leaders), shares=scope_shares)
 
 
 def _shares(scope: str, values: Any) -> dict[str, Share]:
     if not isinstance(values, Mapping) or RANDOM not in values or len(values) < 2:
-        raise ValueError(f"'shares': {scope!r} is {shown(values)}; expected readings, and {RANDOM!r} among them")
+        raise ValueError(f"'shares': {scope!r} is {short_repr(values)}; expected readings, and {RANDOM!r} among them")
     names = tuple(Share.__dataclass_fields__)
     for reading, share in values.items():
-        if not _has(share, names) or not _are_numbers(share.values()) or not share["low"] <= share["high"]:
-            raise ValueError(f"'shares': {scope!r}: {shown(reading)} is {shown(share)}; expected numbers {', '.join(names)}")
+        if not _has_keys(share, names) or not _are_numbers(share.values()) or not share["low"] <= share["high"]:
+            raise ValueError(
+                f"'shares': {scope!r}: {short_repr(reading)} is {short_repr(share)}; expected numbers {', '.join(names)}"
+            )
     return {str(reading): Share(**{name: float(share[name]) for name in names}) for reading, share in values.items()}
 
 
-def _has(value: Any, names: tuple[str, ...]) -> bool:
+def _has_keys(value: Any, names: tuple[str, ...]) -> bool:
     return isinstance(value, Mapping) and set(value) == set(names)
 
 

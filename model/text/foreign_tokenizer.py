@@ -22,14 +22,14 @@ from typing import Any
 from tokenizers import Tokenizer as Backend
 
 from ..config import CONTROL_TOKENS, MAX_CHARACTERS
-from ..io.files import parsed, read_bytes
+from ..io.files import parse_json, read_bytes
 from . import tokenizer_files
 from .sentences import MASKS
 from .tokenizer import Piece, Tokenizer, byte_of
 
 SPACE = "▁"  # SentencePiece's sign for a space
-MOST_BYTES = 64  # of one match; a damaged trie may contain a cycle
-LONGER = 16  # times the length of a text; valid tables stay far below
+MAX_MATCH_BYTES = 64  # of one match; a damaged trie may contain a cycle
+MAX_GROWTH = 16  # times the length of a text; valid tables stay far below
 
 
 class Charsmap:
@@ -46,47 +46,47 @@ class Charsmap:
         self._units = array("I", struct.unpack_from(f"<{size // 4}I", blob, 4))
         self._texts = blob[4 + size :]
 
-    def blanked(self, text: str) -> str:
+    def normalize(self, text: str) -> str:
         """Returns the rewritten text with one `▁` before each word.
 
         Runs of spaces become one, and spaces at the ends go. A typed `▁` stays, except at the end.
         """
-        words = self.rewritten(text).split(" ")
+        words = self.rewrite(text).split(" ")
         return "".join(SPACE + word for word in words if word).rstrip(SPACE)
 
-    def rewritten(self, text: str) -> str:
+    def rewrite(self, text: str) -> str:
         """Returns the text with the longest match at each place rewritten; other characters stay.
 
         Raises ValueError where the result is far too long.
         """
         raw, output, start = text.encode("utf-8", errors="replace"), bytearray(), 0
         while start < len(raw):
-            length, place = self._longest(raw, start)
+            length, place = self._longest_match(raw, start)
             if length:
                 end = self._texts.find(b"\0", place)
                 output += self._texts[place : end if end >= 0 else len(self._texts)]
             else:
                 length = _width(raw[start])
                 output += raw[start : start + length]
-            if len(output) > LONGER * len(raw) + 1000:
+            if len(output) > MAX_GROWTH * len(raw) + 1000:
                 raise ValueError("its table of rewrites makes texts too long")
             start += length
         return output.decode("utf-8", errors="replace")
 
-    def _longest(self, raw: bytes, at: int) -> tuple[int, int]:
+    def _longest_match(self, raw: bytes, start: int) -> tuple[int, int]:
         """Returns the length in bytes of the match at `start`, and the offset of its text; (0, 0) for none."""
         units, match = self._units, (0, 0)
         if not units:
             return match
         node = _offset(units[0])
-        for n in range(at, min(at + MOST_BYTES, len(raw))):
+        for n in range(start, min(start + MAX_MATCH_BYTES, len(raw))):
             node ^= raw[n]
             unit = units[node] if node < len(units) else 0
             if unit & 0x800000FF != raw[n]:
                 break
             node ^= _offset(unit)
             if unit >> 8 & 1 and node < len(units):
-                match = (n + 1 - at, units[node] & 0x7FFFFFFF)
+                match = (n + 1 - start, units[node] & 0x7FFFFFFF)
         return match
 
 
@@ -107,8 +107,8 @@ class Spelling:
     """A way in which the tokens of a vocabulary spell text."""
 
     name: str
-    raw: Callable[[str], bytes]  # the text of a token, with the space before a word
-    leads: bool  # a text begins with an added space
+    to_bytes: Callable[[str], bytes]  # the text of a token, with the space before a word
+    has_leading_space: bool  # a text begins with an added space
 
 
 def _of_blanks(token: str) -> bytes:
@@ -128,10 +128,10 @@ def _of_parts(token: str) -> bytes:
 SPELLINGS: dict[str, Spelling] = {
     each.name: each
     for each in (
-        Spelling("sentencepiece", _of_blanks, leads=True),  # ▁the
-        Spelling("bytes", _of_bytes, leads=False),  # Ġthe, as in GPT-2
-        Spelling("wordpiece", _of_parts, leads=True),  # ##ing, as in BERT
-        Spelling("words", lambda token: b" " + token.encode(), leads=True),  # one token a word
+        Spelling("sentencepiece", _of_blanks, has_leading_space=True),  # ▁the
+        Spelling("bytes", _of_bytes, has_leading_space=False),  # Ġthe, as in GPT-2
+        Spelling("wordpiece", _of_parts, has_leading_space=True),  # ##ing, as in BERT
+        Spelling("words", lambda token: b" " + token.encode(), has_leading_space=True),  # one token a word
     )
 }
 
@@ -146,7 +146,7 @@ class ForeignTokenizer(Tokenizer):
         self._values, self._tokens = values, tuple(lab["tokens"])
         self._spelling = SPELLINGS[lab["spelling"]]
         plain = {name: value for name, value in values.items() if name != "lab"}
-        with tokenizer_files.library("the tokenizers library cannot read it"):
+        with tokenizer_files.library_errors("the tokenizers library cannot read it"):
             self._backend = Backend.from_str(json.dumps(plain))
         self._table = {token: n for n, token in enumerate(self._tokens) if n >= len(CONTROL_TOKENS)}
         self._unknown = None if lab.get("unknown") is None else self._table[lab["unknown"]]
@@ -162,22 +162,22 @@ class ForeignTokenizer(Tokenizer):
     def size(self) -> int:
         return len(self._tokens)
 
-    def cut(self, text: str) -> list[Piece]:
+    def encode_pieces(self, text: str) -> list[Piece]:
         """Returns the text as one piece, because a token may reach anywhere. Errors as in `encode`."""
         if len(text) > MAX_CHARACTERS:
             raise ValueError(f"a text has {len(text):,} characters; expected at most {MAX_CHARACTERS:,}")
-        ids, read = [], text
+        ids, normalized = [], text
         if self._charsmap is not None:
             code = _LANGUAGE.match(text)
             if code and code[0] in self._table:
                 ids, text = [self._table[code[0]]], text[code.end() :]
-            read = self._charsmap.blanked(text)
-        with tokenizer_files.library("this vocabulary cannot cut the text"):
+            normalized = self._charsmap.normalize(text)
+        with tokenizer_files.library_errors("this vocabulary cannot cut the text"):
             if self._charsmap is None:
                 strings = self._backend.encode(text, add_special_tokens=False).tokens
             else:
-                strings = [token.value for token in self._backend.model.tokenize(read)] if read else []
-        return [Piece(read, False, [*ids, *map(self._id, strings)])]
+                strings = [token.value for token in self._backend.model.tokenize(normalized)] if normalized else []
+        return [Piece(normalized, False, [*ids, *map(self._id, strings)])]
 
     def _id(self, token: str) -> int:
         token_id = self._table.get(token, self._unknown)
@@ -194,7 +194,7 @@ class ForeignTokenizer(Tokenizer):
 
     def bytes_of(self, ids: Iterable[int]) -> list[bytes]:
         """Returns the bytes of each token of a text; none for control tokens and for leading spaces."""
-        parts, first = [], self._spelling.leads
+        parts, first = [], self._spelling.has_leading_space
         for token in ids:
             raw = self._raw(token)
             parts.append(raw.lstrip(b" ") if first else raw)
@@ -204,7 +204,7 @@ class ForeignTokenizer(Tokenizer):
     def _bytes_of_token(self, token: int) -> bytes:
         if not 0 <= token < self.size:
             raise ValueError(f"token id {token} is outside the vocabulary of {self.size}")
-        return b"" if token < len(CONTROL_TOKENS) else self._spelling.raw(self._tokens[token])
+        return b"" if token < len(CONTROL_TOKENS) else self._spelling.to_bytes(self._tokens[token])
 
 
 def foreign_values(
@@ -221,10 +221,10 @@ def foreign_values(
     return entries | {"truncation": None, "padding": None, "added_tokens": [], "post_processor": None, "lab": lab}
 
 
-def load(path: Path) -> Tokenizer:
+def load_tokenizer(path: Path) -> Tokenizer:
     """Reads a tokenizer.json of this program or of another; errors as those of `Tokenizer.load`."""
-    raw = read_bytes(path, tokenizer_files.MOST)
+    raw = read_bytes(path, tokenizer_files.MAX_FILE_BYTES)
     if b'"lab"' not in raw:
         return Tokenizer.load(path)
-    values = parsed(raw)
+    values = parse_json(raw)
     return ForeignTokenizer(values) if isinstance(values, dict) and "lab" in values else Tokenizer.load(path)

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from ..io.folders import SHIPPED
 
-Named = tuple[tuple[str, str], ...]  # name and text
+NamedTexts = tuple[tuple[str, str], ...]  # name and text
 
 
 @dataclass(frozen=True)
@@ -23,19 +23,19 @@ class Language:
     first_sentence: str = ""  # the lab opens with it
     first_prompt: str = ""  # the same for a language model
     with_blanks: Mapping[str, tuple[str, str]] = field(default_factory=dict)  # name: text, and a second text or ""
-    repeated: str = ""  # a sentence in which a token occurs twice
+    repeated_token_example: str = ""  # a sentence in which a token occurs twice
     analogy: tuple[str, str, str, str] | tuple[()] = ()  # the first minus the second plus the third gives the fourth
     experiments: Mapping[str, str] = field(default_factory=dict)  # name of the experiment: its sentence
     other_sentence: str = ""  # on another subject than the experiments
-    turned_round: tuple[str, str] | tuple[()] = ()  # agent and patient are swapped
+    swapped_roles: tuple[str, str] | tuple[()] = ()  # agent and patient are swapped
     prompts: Path | None = None  # prompts for a language model
-    judged: Path | None = None  # texts for a classifier
+    classifier_texts: Path | None = None  # texts for a classifier
     examples: Mapping[str, Path] = field(default_factory=dict)  # language of the translation: sentences that teach
     probes: Mapping[str, tuple[Path, ...]] = field(default_factory=dict)  # the same: sentences with right translations
     # Sentences to watch during training where no probe file is given.
-    watched_prompts: Named = ()
-    watched_blanks: Named = ()
-    watched_judged: Named = ()
+    watched_prompts: NamedTexts = ()
+    watched_blanks: NamedTexts = ()
+    watched_judged: NamedTexts = ()
     address: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # a way to say you: its words
 
     @property
@@ -68,7 +68,7 @@ ENGLISH = Language(
         "two blanks": ("He shook his ___ and shut the ___ behind him.", ""),
         "does it follow?": ("There was a knock at the door.", "The old woman opened the ___ and looked out."),
     },
-    repeated="The dog sees the dog.",
+    repeated_token_example="The dog sees the dog.",
     analogy=("king", "man", "woman", "queen"),
     experiments={
         "peek": "My dog is afraid of my cat.",
@@ -79,9 +79,9 @@ ENGLISH = Language(
         "skip": "The children are playing in the garden.",
     },
     other_sentence="She is reading a book in the garden.",
-    turned_round=("The dog likes the girl.", "The girl likes the dog."),
+    swapped_roles=("The dog likes the girl.", "The girl likes the dog."),
     prompts=SHIPPED / "prompts.txt",
-    judged=SHIPPED / "judged.txt",
+    classifier_texts=SHIPPED / "judged.txt",
     examples={"French": SHIPPED / "examples.txt"},
     probes={"French": (SHIPPED / "probes.txt", SHIPPED / "probes-more.txt")},
     watched_prompts=(
@@ -146,7 +146,7 @@ def record_of(name: str | None) -> Language:
     return LANGUAGES[PAIR[0]] if name is None else LANGUAGES.get(name, Language(name))
 
 
-def watched_texts(name: str, field: str) -> Named:
+def watched_texts(name: str, field: str) -> NamedTexts:
     """Returns a `watched_` field of a language, or that of the first of `PAIR` where it is empty."""
     return getattr(record_of(name), field) or getattr(record_of(None), field)
 

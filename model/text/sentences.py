@@ -26,15 +26,15 @@ def split(text: str, language: str = "en") -> tuple[str, ...]:
 
 MASKS = ("[MASK]", "<mask>")  # names of the mask token in vocabularies
 BLANK = re.compile("|".join(["_{3,}", *map(re.escape, MASKS)]))
-SIGN = "___"  # typed by the user
+BLANK_SIGN = "___"  # typed by the user
 
 
-def parts(text: str) -> list[str]:
+def texts_around_blanks(text: str) -> list[str]:
     """Returns the texts around the blanks: one more than there are blanks."""
     return BLANK.split(text)
 
 
-def filled(text: str, number: int, word: str) -> str:
+def fill_blank(text: str, number: int, word: str) -> str:
     """Returns the text with one blank (from 0) replaced by a word; ValueError where there is no such blank."""
     places = list(BLANK.finditer(text))
     if not 0 <= number < len(places):
@@ -45,7 +45,7 @@ def filled(text: str, number: int, word: str) -> str:
     return text[: place.start()] + word.strip() + text[place.end() :]
 
 
-class Labels:
+class ClassLabels:
     """Names of a classifier's classes, in the order of its logits, with the interface of a tokenizer."""
 
     def __init__(self, names: Sequence[str]) -> None:

@@ -22,9 +22,9 @@ from tokenizers import Regex, decoders, models, normalizers, pre_tokenizers, tra
 from tokenizers import Tokenizer as Backend
 
 from ..config import CONTROL_TOKENS, END, MASK_TOKEN, MAX_CHARACTERS, PAD, START
-from ..io.files import parsed, read_bytes
+from ..io.files import parse_json, read_bytes
 from . import tokenizer_files
-from .tokenizer_files import library
+from .tokenizer_files import library_errors
 
 # Boundaries that no merge crosses. An elided word keeps its apostrophe (L' + animal, qu' + il), an English
 # contraction begins with its own (didn + 't); a space belongs to the word that follows it.
@@ -45,8 +45,8 @@ _SPACE = "Ġ"  # the sign of byte-level BPE for a space
 class Piece(NamedTuple):
     """A part of a text that merges stay within: a word with the space before it, digits, signs."""
 
-    read: str  # printable characters for its bytes, with an added space
-    lent: bool  # True for the word after an elision: its space is not in the text
+    printable: str  # printable characters for its bytes, with an added space
+    has_added_space: bool  # True for the word after an elision: its space is not in the text
     ids: list[int]
 
 
@@ -54,11 +54,11 @@ class Piece(NamedTuple):
 def byte_of() -> dict[str, int]:
     """Returns the byte of each printable character that byte-level BPE uses (GPT-2's table)."""
     plain = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
-    rest = [b for b in range(256) if b not in plain]
-    return {chr(b): b for b in plain} | {chr(256 + n): b for n, b in enumerate(rest)}
+    unprintable = [b for b in range(256) if b not in plain]
+    return {chr(b): b for b in plain} | {chr(256 + n): b for n, b in enumerate(unprintable)}
 
 
-def _untrained() -> Backend:
+def _untrained_backend() -> Backend:
     backend = Backend(models.BPE())
     backend.normalizer = normalizers.NFC()
     split = pre_tokenizers.Split(Regex(PRE_TOKENS), "isolated")
@@ -96,7 +96,7 @@ class Tokenizer:
         """
         if vocab_size < 260:
             raise ValueError(f"the vocabulary size is {vocab_size}; expected at least 260 (256 bytes, 3 control tokens)")
-        backend = _untrained()
+        backend = _untrained_backend()
         trainer = trainers.BpeTrainer(
             vocab_size=vocab_size,
             special_tokens=[*CONTROL_TOKENS, *([MASK_TOKEN] if blanks else [])],
@@ -112,11 +112,11 @@ class Tokenizer:
 
         Raises ValueError for any other file, FileError and FileNotFoundError as `model.io.files.open_file`.
         """
-        raw = read_bytes(path, tokenizer_files.MOST)
+        raw = read_bytes(path, tokenizer_files.MAX_FILE_BYTES)
         try:
-            values = parsed(raw)
-            tokenizer_files.check(values, json.loads(_untrained().to_str()), byte_of())
-            with library("the tokenizers library cannot read it"):
+            values = parse_json(raw)
+            tokenizer_files.check_own_file(values, json.loads(_untrained_backend().to_str()), byte_of())
+            with library_errors("the tokenizers library cannot read it"):
                 return cls(Backend.from_str(json.dumps(values)))
         except Exception as fault:  # whatever is wrong with it
             raise ValueError(str(fault)) from None
@@ -132,19 +132,19 @@ class Tokenizer:
 
     def encode(self, text: str) -> list[int]:
         """Returns the ids of the text without `<s>` and `</s>`; ValueError beyond `MAX_CHARACTERS`."""
-        return [token for piece in self.cut(text) for token in piece.ids]
+        return [token for piece in self.encode_pieces(text) for token in piece.ids]
 
-    def cut(self, text: str) -> list[Piece]:
+    def encode_pieces(self, text: str) -> list[Piece]:
         """Returns the pieces of a text, normalised to NFC, with ids; no token crosses a piece. Errors as in `encode`."""
         if len(text) > MAX_CHARACTERS:
             raise ValueError(f"a text has {len(text):,} characters; expected at most {MAX_CHARACTERS:,}")
         pieces, elided = [], False
-        for read, _ in self._backend.pre_tokenizer.pre_tokenize_str(unicodedata.normalize("NFC", text)):
-            piece = Piece(read, False, self._model_ids(read))
+        for printable, _ in self._backend.pre_tokenizer.pre_tokenize_str(unicodedata.normalize("NFC", text)):
+            piece = Piece(printable, False, self._model_ids(printable))
             if elided:
-                spaced = self._model_ids(_SPACE + read)
-                if len(spaced) <= len(piece.ids) or read.startswith(_SPACE):
-                    piece = Piece(_SPACE + read, True, spaced)
+                spaced = self._model_ids(_SPACE + printable)
+                if len(spaced) <= len(piece.ids) or printable.startswith(_SPACE):
+                    piece = Piece(_SPACE + printable, True, spaced)
             pieces.append(piece)
             elided = piece.ids[-1] in self._elided if piece.ids else elided
         return pieces
@@ -167,14 +167,14 @@ class Tokenizer:
             for rank, (one, other) in enumerate(model["merges"], 1)
         }
 
-    def byte_ids(self, read: str) -> tuple[int, ...]:
+    def byte_ids(self, printable: str) -> tuple[int, ...]:
         """Returns the byte tokens of a piece before any merge."""
-        return tuple(self._backend.token_to_id(char) for char in read)
+        return tuple(self._backend.token_to_id(char) for char in printable)
 
     def encode_batch(self, texts: Sequence[str]) -> list[list[int]]:
         return [self.encode(text) for text in texts]
 
-    def raw(self, token: int) -> bytes:
+    def token_bytes(self, token: int) -> bytes:
         """Returns the bytes of a single token, with the space before a word; errors as in `bytes_of`."""
         return self._raw(token)
 
@@ -215,10 +215,10 @@ class Tokenizer:
         """Returns a visible string for one token: a leading space as `·`, bytes of a split character as `⟨E2⟩`."""
         if 0 <= token < len(self._controls):
             return self._controls[token]
-        return _shown(self._raw(token))
+        return _visible_text(self._raw(token))
 
     def pieces(self, ids: Iterable[int]) -> tuple[str, ...]:
-        """Returns one label for each token, without the space before a word (see `words`)."""
+        """Returns one label for each token, without the space before a word (see `word_numbers`)."""
         return tuple(self.piece(i)[self._is_spaced(i) :] for i in ids)
 
     def _is_spaced(self, token: int) -> bool:
@@ -226,14 +226,14 @@ class Tokenizer:
         raw = self._raw(token)
         return len(raw) > 1 and raw.startswith(b" ")
 
-    def words(self, ids: Iterable[int]) -> tuple[int, ...]:
+    def word_numbers(self, ids: Iterable[int]) -> tuple[int, ...]:
         """Returns the word number of each token; punctuation and control tokens are words of their own."""
-        return _numbered(self.bytes_of(ids))
+        return _number_words(self.bytes_of(ids))
 
-    def spelled(self, ids: Iterable[int]) -> list[tuple[str, tuple[int, ...]]]:
+    def words_with_positions(self, ids: Iterable[int]) -> list[tuple[str, tuple[int, ...]]]:
         """Returns each word as written, without the space before it, and the positions of its tokens."""
         raw, places = self.bytes_of(ids), {}
-        for position, number in enumerate(_numbered(raw)):
+        for position, number in enumerate(_number_words(raw)):
             places.setdefault(number, []).append(position)
         return [(_text(raw[i] for i in own).strip(), tuple(own)) for own in places.values()]
 
@@ -242,15 +242,15 @@ def _text(raw: Iterable[bytes]) -> str:
     return b"".join(raw).decode("utf-8", errors="replace")
 
 
-def _numbered(tokens: Iterable[bytes]) -> tuple[int, ...]:
+def _number_words(tokens: Iterable[bytes]) -> tuple[int, ...]:
     """Returns the word number of each token, from the bytes of the tokens."""
     numbers: list[int] = []
-    joins = space = False  # previous token: ends inside a word; is a single space
+    ends_in_word = space = False  # previous token: ends inside a word; is a single space
     for raw in tokens:
         text = raw.decode("utf-8", errors="replace")
-        new = not text or not (space or (joins and _in_word(text[0])))
+        new = not text or not (space or (ends_in_word and _in_word(text[0])))
         numbers.append(numbers[-1] + new if numbers else 0)
-        joins, space = bool(text) and _in_word(text[-1]), text == " "
+        ends_in_word, space = bool(text) and _in_word(text[-1]), text == " "
     return tuple(numbers)
 
 
@@ -265,7 +265,7 @@ def _in_word(char: str) -> bool:
 
 
 @functools.lru_cache(65_536)
-def _shown(raw: bytes) -> str:
+def _visible_text(raw: bytes) -> str:
     return "".join(_visible(c) for c in raw.decode("utf-8", errors="surrogateescape"))
 
 

@@ -8,14 +8,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ..io.files import shown
+from ..io.files import short_repr
 from ..io.limits import is_count
 
-ENOUGH = 100  # sentences needed to state a share in tenths
+MIN_SENTENCES = 100  # sentences needed to state a share in tenths
 
 
 @dataclass(frozen=True)
-class Worth:
+class WarningCounts:
     """Counts over `sentences`: `bad` have a bad translation, `warned` a warning, and `right` both."""
 
     sentences: int
@@ -51,30 +51,30 @@ class Signs:
     bar: float
     beam: int | None = None
 
-    def told(self, number: int) -> str:
+    def describe(self, number: int) -> str:
         """Returns `60% of test translations with 2 or more warnings were bad (all: 20%)`; empty for few sentences.
 
         Where too few sentences have this number of signs, the range widens downwards to one sign.
         """
-        if number < len(self.counts) and self.counts[number][0] >= ENOUGH:
+        if number < len(self.counts) and self.counts[number][0] >= MIN_SENTENCES:
             return self._share("such test translations", number, number + 1)
         for low in range(min(number, len(self.counts) - 1), 0, -1):
-            if sum(sentences for sentences, _ in self.counts[low:]) >= ENOUGH:
+            if sum(sentences for sentences, _ in self.counts[low:]) >= MIN_SENTENCES:
                 return self._share(f"test translations with {low} or more warnings", low, len(self.counts))
         return ""
 
     def _share(self, which: str, low: int, high: int) -> str:
         sentences, bad = map(sum, zip(*self.counts[low:high], strict=True))
-        every, wrong = map(sum, zip(*self.counts, strict=True))
-        sentence = f"{_percent(bad / sentences)} of {which} were bad (all: {_percent(wrong / every)})"
+        total, all_bad = map(sum, zip(*self.counts, strict=True))
+        sentence = f"{_percent(bad / sentences)} of {which} were bad (all: {_percent(all_bad / total)})"
         return sentence[0].upper() + sentence[1:]
 
-    def meant(self) -> str:
+    def describe_sample(self) -> str:
         """Returns the sample and the definition of a bad translation."""
-        every, wrong = map(sum, zip(*self.counts, strict=True))
+        total, bad = map(sum, zip(*self.counts, strict=True))
         how = "" if self.beam is None else " greedily" if self.beam == 1 else f" with a beam of {self.beam}"
         return (
-            f"Counted over {every:,} test sentences, decoded{how}: {wrong:,} came out badly, with chrF under {self.bar:g} "
+            f"Counted over {total:,} test sentences, decoded{how}: {bad:,} came out badly, with chrF under {self.bar:g} "
             "against the best of their references. chrF: how many short runs of letters two texts share, from 0 to 100."
         )
 
@@ -83,7 +83,7 @@ def _percent(share: float) -> str:
     return "less than 1%" if 0 < share < 0.005 else f"{share:.0%}"
 
 
-def read(metrics: Mapping[str, Any]) -> dict[str, Worth]:
+def read_warnings(metrics: Mapping[str, Any]) -> dict[str, WarningCounts]:
     """Returns the counts of each kind of warning in a checkpoint's metrics; ValueError that names the fault."""
     if "warnings" not in metrics:
         return {}
@@ -97,9 +97,9 @@ def read(metrics: Mapping[str, Any]) -> dict[str, Worth]:
         numbers = [values.get("sentences"), values.get("bad"), *numbers]
         are_counts = all(map(is_count, numbers))
         if not are_counts or not numbers[3] <= min(numbers[1:3]) or not 0 < max(numbers[1:3]) <= numbers[0]:
-            message = f"{shown(name)} has sentences, bad, warned, right = {shown(numbers)}"
+            message = f"{short_repr(name)} has sentences, bad, warned, right = {short_repr(numbers)}"
             raise ValueError(f"'warnings': {message}; expected counts that fit one another")
-        warnings[str(name)] = Worth(*numbers)
+        warnings[str(name)] = WarningCounts(*numbers)
     return warnings
 
 
@@ -114,9 +114,11 @@ def read_signs(metrics: Mapping[str, Any]) -> Signs | None:
     fits = counts and all(is_count(n) for row in counts for n in row) and all(bad <= n for n, bad in counts)
     if not fits or tuple(map(sum, zip(*counts, strict=True))) != (values.get("sentences"), values.get("bad")):
         raise ValueError(
-            f"'warnings': 'signs' is {shown(rows)}; expected the sentences and the bad ones of each number of signs, "
+            f"'warnings': 'signs' is {short_repr(rows)}; expected the sentences and the bad ones of each number of signs, "
             "which add up to all"
         )
     if type(bar) not in (int, float) or not (beam is None or type(beam) is int):
-        raise ValueError(f"'warnings' has bar, beam = {shown(bar)}, {shown(beam)}; expected two numbers, or no beam")
+        raise ValueError(
+            f"'warnings' has bar, beam = {short_repr(bar)}, {short_repr(beam)}; expected two numbers, or no beam"
+        )
     return Signs(counts, float(bar), beam)

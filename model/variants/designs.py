@@ -10,8 +10,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from ..config import ACTIVATIONS, ModelConfig, TrainConfig, equal_width
-from ..io.files import shown
+from ..config import ACTIVATIONS, ModelConfig, TrainConfig, matched_gated_width
+from ..io.files import short_repr
 
 BASE = "base"  # all others are compared with it
 SEEDS = (1, 2, 3)
@@ -64,8 +64,8 @@ class Plan:
         """Returns the fields of a variant's `ModelConfig`. A gated feed-forward network is narrower, so that it has as many
         parameters as a plain one."""
         options = dict(self.size) | dict(variant.changes)
-        if ACTIVATIONS[options.get("activation", ModelConfig.activation)].gated:
-            options["d_ff"] = equal_width(options["d_model"], options["d_ff"])
+        if ACTIVATIONS[options.get("activation", ModelConfig.activation)].is_gated:
+            options["d_ff"] = matched_gated_width(options["d_model"], options["d_ff"])
         return options
 
     def train_options(self, seed: int) -> dict[str, Any]:
@@ -80,7 +80,7 @@ class Plan:
         """
         if unknown := sorted(set(fields) - set(self.size) - set(self.training)):
             known = ", ".join([*self.size, *self.training])
-            raise ValueError(f"the plan has no field {shown(unknown[0])}; expected one of {known}")
+            raise ValueError(f"the plan has no field {short_repr(unknown[0])}; expected one of {known}")
         parts = {"size": dict(self.size), "training": dict(self.training)}
         if "epochs" in fields and "first_target_epochs" not in fields:
             share = self.training["first_target_epochs"] / self.training["epochs"]

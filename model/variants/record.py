@@ -9,9 +9,9 @@ from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ..io.files import MEGABYTE, read_json, shown
-from ..io.folders import homes, is_name
-from ..io.limits import is_count, is_number, is_whole
+from ..io.files import MEGABYTE, read_json, short_repr
+from ..io.folders import is_name, search_folders
+from ..io.limits import is_count, is_number, is_whole_number
 from .designs import LEVEL, mean_interval
 from .same_heads import SameHeads
 
@@ -191,25 +191,25 @@ class Variants:
         """Returns the record of a dict that `to_dict` made. Raises ValueError, which names the key, for anything else."""
         schema = values.get("schema") if isinstance(values, Mapping) else None
         if schema != SCHEMA:
-            raise ValueError(f"'schema' is {shown(schema)}; expected {SCHEMA}")
+            raise ValueError(f"'schema' is {short_repr(schema)}; expected {SCHEMA}")
         for name in ("training", "data", "decoding", "same_heads", "shipped"):
             if not isinstance(values.get(name), dict):
-                raise ValueError(f"{name!r} is {shown(values.get(name))}; expected an object")
+                raise ValueError(f"{name!r} is {short_repr(values.get(name))}; expected an object")
         for name in ("base", "sacrebleu_signature"):
             if not isinstance(values.get(name), str):
-                raise ValueError(f"{name!r} is {shown(values.get(name))}; expected a text")
+                raise ValueError(f"{name!r} is {short_repr(values.get(name))}; expected a text")
         if not ((speed := values.get("speed")) is None or isinstance(speed, dict)):
-            raise ValueError(f"'speed' is {shown(speed)}; expected an object, or nothing")
+            raise ValueError(f"'speed' is {short_repr(speed)}; expected an object, or nothing")
         if not is_count(values.get("sentences")):
-            raise ValueError(f"'sentences' is {shown(values.get('sentences'))}; expected a count")
+            raise ValueError(f"'sentences' is {short_repr(values.get('sentences'))}; expected a count")
         for name in ("steps", "target_tokens"):
             if not (values.get(name) is None or is_count(values[name])):
-                raise ValueError(f"{name!r} is {shown(values[name])}; expected a count, or nothing")
+                raise ValueError(f"{name!r} is {short_repr(values[name])}; expected a count, or nothing")
         for name in ("variants", "seeds", "missing"):
             if not isinstance(values.get(name), list):
-                raise ValueError(f"{name!r} is {shown(values.get(name))}; expected a list")
-        if not all(is_whole(seed) and seed >= 0 for seed in values["seeds"]):
-            raise ValueError(f"'seeds' is {shown(values['seeds'])}; expected whole numbers")
+                raise ValueError(f"{name!r} is {short_repr(values.get(name))}; expected a list")
+        if not all(is_whole_number(seed) and seed >= 0 for seed in values["seeds"]):
+            raise ValueError(f"'seeds' is {short_repr(values['seeds'])}; expected whole numbers")
         parts = {each.name: values.get(each.name) for each in fields(cls)}
         parts |= {name: tuple(map(part, values[name])) for name, part in (("variants", _measured), ("missing", _missing))}
         _check_different("variants", [each.name for each in parts["variants"]])
@@ -231,60 +231,64 @@ def read(path: Path) -> Variants:
 
 def record_path() -> Path | None:
     """Returns the path of the record: in a folder of CHECKPOINTS, else with the shipped checkpoints; None without one."""
-    return next((home / FILE for home in homes() if (home / FILE).is_file()), None)
+    return next((home / FILE for home in search_folders() if (home / FILE).is_file()), None)
 
 
 def _measured(values: Any) -> VariantResult:
     name = values.get("name") if isinstance(values, dict) else None
     if not isinstance(name, str):
-        raise ValueError(f"a variant is {shown(values)}; expected an object with a name")
+        raise ValueError(f"a variant is {short_repr(values)}; expected an object with a name")
     texts = all(isinstance(values.get(each), str) for each in ("title", "says"))
     speed, runs = values.get("tokens_per_second"), values.get("runs")
     if not (texts and isinstance(values.get("model"), dict) and is_count(values.get("parameters"))):
-        raise ValueError(f"the variant {shown(name)} lacks its title, says, model or parameters")
+        raise ValueError(f"the variant {short_repr(name)} lacks its title, says, model or parameters")
     if not (speed is None or _is_size(speed)):
-        raise ValueError(f"the variant {shown(name)} has tokens_per_second {shown(speed)}; expected a number, or nothing")
+        raise ValueError(
+            f"the variant {short_repr(name)} has tokens_per_second {short_repr(speed)}; expected a number, or nothing"
+        )
     if not isinstance(runs, list) or not runs:
-        raise ValueError(f"the variant {shown(name)} has runs {shown(runs)}; expected a list with at least one")
+        raise ValueError(f"the variant {short_repr(name)} has runs {short_repr(runs)}; expected a list with at least one")
     parts = {each.name: values.get(each.name) for each in fields(VariantResult)}
     seeded = tuple(_seeded(name, run) for run in runs)
-    _check_different(f"seeds of the variant {shown(name)}", [run.seed for run in seeded])
+    _check_different(f"seeds of the variant {short_repr(name)}", [run.seed for run in seeded])
     return VariantResult(**(parts | {"runs": seeded}))
 
 
 def _check_different(what: str, values: Sequence[Any]) -> None:
     if twice := [each for n, each in enumerate(values) if each in values[:n]]:
-        raise ValueError(f"the {what} have {shown(twice[0])} twice; expected each once")
+        raise ValueError(f"the {what} have {short_repr(twice[0])} twice; expected each once")
 
 
 def _seeded(name: str, values: Any) -> SeedRun:
     known = [each.name for each in fields(SeedRun)]
     if not isinstance(values, dict) or sorted(values) != sorted(known):
-        raise ValueError(f"a run of {shown(name)} is {shown(values)}; expected {', '.join(known)}")
+        raise ValueError(f"a run of {short_repr(name)} is {short_repr(values)}; expected {', '.join(known)}")
     if not all(_is_size(values[each]) for each in known if each != "losses"):
-        raise ValueError(f"a run of {shown(name)} is {shown(values)}; expected numbers of at least 0")
+        raise ValueError(f"a run of {short_repr(name)} is {short_repr(values)}; expected numbers of at least 0")
     if not is_count(values["seed"]):
-        raise ValueError(f"a run of {shown(name)} has the seed {shown(values['seed'])}; expected a whole number")
+        raise ValueError(f"a run of {short_repr(name)} has the seed {short_repr(values['seed'])}; expected a whole number")
     losses = values["losses"]
     if not isinstance(losses, list) or not all(_is_point(each) for each in losses):
-        raise ValueError(f"a run of {shown(name)} has losses {shown(losses)}; expected pairs of a step and a loss")
+        raise ValueError(f"a run of {short_repr(name)} has losses {short_repr(losses)}; expected pairs of a step and a loss")
     return SeedRun(**values | {"losses": tuple((step, float(loss)) for step, loss in losses)})
 
 
 def _missing(values: Any) -> MissingRun:
     known = [each.name for each in fields(MissingRun)]
     if not isinstance(values, dict) or sorted(values) != sorted(known):
-        raise ValueError(f"a missing run is {shown(values)}; expected {', '.join(known)}")
+        raise ValueError(f"a missing run is {short_repr(values)}; expected {', '.join(known)}")
     texts = isinstance(values["name"], str) and isinstance(values["why"], str) and values["state"] in [*STATES]
     if not (texts and is_count(values["seed"]) and is_count(values["step"])):
-        raise ValueError(f"a missing run is {shown(values)}; expected a name, a seed, a step and one of {', '.join(STATES)}")
+        raise ValueError(
+            f"a missing run is {short_repr(values)}; expected a name, a seed, a step and one of {', '.join(STATES)}"
+        )
     return MissingRun(**values)
 
 
 def _shipped(values: dict[str, Any]) -> dict[str, str]:
     for name, folder in values.items():
         if not isinstance(folder, str) or not is_name(folder):
-            raise ValueError(f"'shipped' has {shown(name)} in {shown(folder)}; expected the name of a checkpoint")
+            raise ValueError(f"'shipped' has {short_repr(name)} in {short_repr(folder)}; expected the name of a checkpoint")
     return values
 
 
@@ -294,7 +298,7 @@ def _same_heads(values: dict[str, Any]) -> dict[str, SameHeads]:
         try:
             matches[name] = SameHeads.from_dict(each)
         except ValueError as fault:
-            raise ValueError(f"'same_heads' of {shown(name)}: {fault}") from None
+            raise ValueError(f"'same_heads' of {short_repr(name)}: {fault}") from None
     return matches
 
 

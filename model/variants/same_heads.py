@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 from typing import Any, NamedTuple
 
-from ..io.files import shown
+from ..io.files import short_repr
 from ..io.limits import is_count, is_number
 from ..trace import SITE_KINDS
 
@@ -163,15 +163,15 @@ class SameHeads:
         """Returns the comparison of a dict that `to_dict` made. Raises ValueError, which names the key, for other values."""
         schema = values.get("schema") if isinstance(values, Mapping) else None
         if schema != SCHEMA:
-            raise ValueError(f"'schema' is {shown(schema)}; expected {SCHEMA}")
+            raise ValueError(f"'schema' is {short_repr(schema)}; expected {SCHEMA}")
         names = values.get("checkpoints")
         if not isinstance(names, list) or len(names) < 2 or not all(isinstance(name, str) for name in names):
-            raise ValueError(f"'checkpoints' is {shown(names)}; expected at least two names")
+            raise ValueError(f"'checkpoints' is {short_repr(names)}; expected at least two names")
         counts = {name: values.get(name) for name in ("sentences", "left_out", "shuffles", "seed")}
         if not all(map(is_count, counts.values())):
-            raise ValueError(f"{', '.join(counts)} are {shown(list(counts.values()))}; expected counts")
+            raise ValueError(f"{', '.join(counts)} are {short_repr(list(counts.values()))}; expected counts")
         if not isinstance(values.get("data"), str):
-            raise ValueError(f"'data' is {shown(values.get('data'))}; expected the SHA-256 of a file")
+            raise ValueError(f"'data' is {short_repr(values.get('data'))}; expected the SHA-256 of a file")
         parts = {
             name: tuple(_part(name, kind, each, len(names)) for each in _list(name, values.get(name)))
             for name, kind in (("sites", SiteMatch), ("kinds", KindMatch), ("circles", Circle), ("roles", RoleHeads))
@@ -181,7 +181,7 @@ class SameHeads:
 
 def _list(name: str, values: Any) -> list[Any]:
     if not isinstance(values, list):
-        raise ValueError(f"{name!r} is {shown(values)}; expected a list")
+        raise ValueError(f"{name!r} is {short_repr(values)}; expected a list")
     return values
 
 
@@ -189,10 +189,10 @@ def _part(name: str, record: type, values: Any, checkpoints: int) -> Any:
     """Returns one entry of a list after checking the type of each field."""
     wanted = {field.name: field.type for field in fields(record)}
     if not isinstance(values, dict) or sorted(values) != sorted(wanted):
-        raise ValueError(f"an entry of {name!r} is {shown(values)}; expected {', '.join(wanted)}")
+        raise ValueError(f"an entry of {name!r} is {short_repr(values)}; expected {', '.join(wanted)}")
     parts = {key: _field(name, key, str(kind), values[key], checkpoints) for key, kind in wanted.items()}
     if "partners" in parts and sorted(parts["partners"]) != list(range(len(parts["distances"]))):
-        raise ValueError(f"{name!r} has partners {shown(values['partners'])}; expected every head once")
+        raise ValueError(f"{name!r} has partners {short_repr(values['partners'])}; expected every head once")
     return record(**parts)
 
 
@@ -207,7 +207,7 @@ def _field(name: str, key: str, kind: str, value: Any, checkpoints: int) -> Any:
         "tuple[Best, ...]": lambda: isinstance(value, list) and len(value) == checkpoints and all(map(_is_best, value)),
     }[kind]
     if not is_right():
-        raise ValueError(f"{name!r}: {key} is {shown(value)}; expected {kind}")
+        raise ValueError(f"{name!r}: {key} is {short_repr(value)}; expected {kind}")
     if kind == "tuple[Best, ...]":
         return tuple(Best(**best) for best in value)
     return tuple(value) if isinstance(value, list) else value

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from model import checkpoint as checkpoints
 from model.__main__ import main
-from model.checkpoint import find
+from model.checkpoint import find_folder
 from model.decoding.strategy import Decoding, RequestError
 from model.inference.analyse import analyse
 from model.inference.request import Request
@@ -46,7 +46,7 @@ def test_any_text_is_translated_or_refused(tiny_checkpoint, typed, decoding):
 def vocabularies(tokenizer) -> list[Tokenizer]:
     """The vocabulary of the made-up language, one with elisions, one with a blank, and the shipped one."""
     blanks = Tokenizer.train([*tiny.SENTENCES, *["a <mask> and <mask>"] * 50], 320, blanks=True)
-    shipped = Tokenizer.load(find("en-fr") / "tokenizer.json")
+    shipped = Tokenizer.load(find_folder("en-fr") / "tokenizer.json")
     return [tokenizer, Tokenizer.train(ELISIONS, 330), blanks, shipped]
 
 
@@ -59,7 +59,7 @@ def test_any_text_comes_back_from_its_tokens(vocabularies, parts, more):
             assert min(ids, default=9) > 2 and tokenizer.mask not in ids, "typed text became a control token"
             assert tokenizer.decode(ids) == unicodedata.normalize("NFC", text)
             assert list(cut(tokenizer, text).ids) == ids
-            assert "".join("".join(word.split()) for word, _ in tokenizer.spelled(ids)) == "".join(
+            assert "".join("".join(word.split()) for word, _ in tokenizer.words_with_positions(ids)) == "".join(
                 unicodedata.normalize("NFC", text).split()
             )
 

@@ -14,7 +14,7 @@ import torch
 from safetensors.torch import load_file
 
 from model import checkpoint as checkpoints
-from model.checkpoint import CheckpointError, find, load, names, save
+from model.checkpoint import CheckpointError, find_folder, list_names, load, save
 from model.io import folders
 from model.network import masks
 from model.text.tokenizer import Tokenizer
@@ -40,7 +40,7 @@ def test_what_is_saved_is_loaded(tokenizer, tmp_path, changes):
     save(made, tmp_path / "one")
     found = load(str(tmp_path / "one"))
     assert found.name == "one"
-    for name in ("config", "languages", "metrics", "counts", "peer"):
+    for name in ("config", "languages", "metrics", "token_counts", "peer"):
         assert getattr(found, name) == getattr(made, name)
     assert found.target_tokenizer.encode("Lo varun.") == tokenizer.encode("Lo varun.")
     assert (found.source_tokenizer is found.target_tokenizer) == made.config.joint_vocab
@@ -52,8 +52,8 @@ def test_what_is_saved_is_loaded(tokenizer, tmp_path, changes):
     assert found.model(source, target, seen).equal(made.model(source, target, seen))
     assert not found.model.training
     assert {(p.dtype, p.requires_grad) for p in found.model.parameters()} == {(torch.float32, False)}
-    save(dataclasses.replace(found, counts={}), tmp_path / "two")
-    assert load(str(tmp_path / "two")).counts == {}
+    save(dataclasses.replace(found, token_counts={}), tmp_path / "two")
+    assert load(str(tmp_path / "two")).token_counts == {}
     assert len(repr(found)) < 100
     assert (tmp_path / "two/model.safetensors").read_bytes() == (tmp_path / "one/model.safetensors").read_bytes()
 
@@ -68,7 +68,7 @@ def test_ties_are_kept(tokenizer, tmp_path):
 def test_two_vocabularies_are_two_files(tmp_path):
     english, made_up = (Tokenizer.train([p[n] for p in tiny.PAIRS], 270 + 5 * n) for n in range(2))
     made = tiny.checkpoint(english, joint_vocab=False, target_vocab=made_up.size)
-    made = dataclasses.replace(made, target_tokenizer=made_up, counts={})
+    made = dataclasses.replace(made, target_tokenizer=made_up, token_counts={})
     save(made, tmp_path / "two")
     assert {t.dtype for t in load_file(tmp_path / "two/model.safetensors").values()} == {torch.float16}
     files = {"tokenizer.source.json", "tokenizer.target.json"}
@@ -82,32 +82,35 @@ def test_two_vocabularies_are_two_files(tmp_path):
 def test_checkpoints_are_located_by_name_and_path(saved):
     home = saved.parent
     (home / "empty").mkdir()
-    assert names(home) == ("saved",)
-    assert find("saved", home) == saved == find(str(saved))
-    assert load("saved", home=home).name == "saved"
+    assert list_names(home) == ("saved",)
+    assert find_folder("saved", home) == saved == find_folder(str(saved))
+    assert load("saved", root=home).name == "saved"
     with pytest.raises(CheckpointError, match=r"expected one of \(none found\), or the path of a folder"):
-        find("x", home / "empty")
+        find_folder("x", home / "empty")
 
 
 def test_own_folders_join_the_shipped_checkpoints(saved, monkeypatch):
-    shipped, home = names(), saved.parent
+    shipped, home = list_names(), saved.parent
     assert "en-fr" in shipped
     for parts in (("one", "en-fr"), ("two", "en-fr"), ("two", "deep", "en-fr"), ("run", "checkpoint"), ("empty",)):
         shutil.copytree(saved, home.joinpath(*parts))
     (home / "empty" / "config.json").write_text('{"model_type": "marian"}')
     given = [home / "one", home / "two" / "en-fr", home / "run" / "checkpoint", home / "two" / "deep", home / "one", saved]
     monkeypatch.setenv("CHECKPOINTS", os.pathsep.join(map(str, [*given, "", folders.SHIPPED])))
-    assert names() == tuple(sorted([*shipped, "en-fr (one)", "en-fr (two)", "en-fr (deep)", "run", "saved"]))
-    assert find("en-fr").parent == folders.SHIPPED
-    assert find("en-fr (two)") == home / "two" / "en-fr"
+    assert list_names() == tuple(sorted([*shipped, "en-fr (one)", "en-fr (two)", "en-fr (deep)", "run", "saved"]))
+    assert find_folder("en-fr").parent == folders.SHIPPED
+    assert find_folder("en-fr (two)") == home / "two" / "en-fr"
     assert load("en-fr (one)").name == "en-fr (one)"
-    assert folders.survey().unusable == ()
+    assert folders.list_checkpoints().unusable == ()
     monkeypatch.setenv("CHECKPOINTS", str(home / "empty"))
-    assert [str(each) for each in folders.survey().unusable] == [
+    assert [str(each) for each in folders.list_checkpoints().unusable] == [
         f"CHECKPOINTS: {home / 'empty'} is a Hugging Face Marian model: python -m model convert makes a checkpoint of it."
     ]
     (home / "empty" / "config.json").write_text("{}")
-    assert folders.survey().unusable[0].told() == "empty is no checkpoint of the lab's own: its config.json has no 'schema'."
+    assert (
+        folders.list_checkpoints().unusable[0].message()
+        == "empty is no checkpoint of the lab's own: its config.json has no 'schema'."
+    )
 
 
 @pytest.mark.parametrize(
@@ -122,13 +125,13 @@ def test_own_folders_join_the_shipped_checkpoints(saved, monkeypatch):
 def test_unusable_folder_is_one_sentence(tmp_path, saved, monkeypatch, make, told):
     make(tmp_path / "wrong")
     monkeypatch.setenv("CHECKPOINTS", os.pathsep.join([str(tmp_path / "wrong"), str(saved)]))
-    assert "saved" in names()
-    (fault,) = folders.survey().unusable
+    assert "saved" in list_names()
+    (fault,) = folders.list_checkpoints().unusable
     assert told in str(fault)
     assert str(tmp_path) in str(fault)
-    assert str(tmp_path) not in fault.told()
+    assert str(tmp_path) not in fault.message()
     with pytest.raises(CheckpointError, match="There is no checkpoint 'x'.*" + told.split(":")[0]):
-        find("x")
+        find_folder("x")
 
 
 def test_what_is_saved_is_what_a_zip_may_hold(saved):

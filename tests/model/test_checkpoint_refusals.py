@@ -14,7 +14,7 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from model import checkpoint_files
-from model.checkpoint import CheckpointError, find, load, names
+from model.checkpoint import CheckpointError, find_folder, list_names, load
 from model.io import folders
 from model.network.transformer import build
 from model.text.alignments import KEY
@@ -34,7 +34,7 @@ def whole(saved: Path) -> Path:
     shutil.copy(folders.SHIPPED / "en-fr" / "faithfulness.json", saved)
     means = {f"{site.kind}.{site.layer}": mean for site, mean in tiny.means(tiny.config()).items()}
     save_file(means, saved / "means.safetensors")
-    assert load(str(saved)).seen.to_dict() == SEEN
+    assert load(str(saved)).corpus_stats.to_dict() == SEEN
     return saved
 
 
@@ -237,7 +237,7 @@ def test_config_counts_the_weights_of_its_model():
         {"family": "decoder-only", "encoder_layers": 0, "tied_output": True, "positions": "learned"},
     ):
         made = tiny.config(**changes)
-        assert made.weights == sum(p.numel() for p in build(made).parameters() if p.dim() > 1)
+        assert made.weight_count == sum(p.numel() for p in build(made).parameters() if p.dim() > 1)
 
 
 def test_vocabulary_with_joined_merges_is_read(saved, tokenizer):
@@ -249,16 +249,16 @@ def test_vocabulary_with_joined_merges_is_read(saved, tokenizer):
 @pytest.mark.parametrize("name", ["my(model)", "modèle", "模型", "a'b\"c", "100%", "x" * 80])
 def test_printable_name_is_offered(saved, name):
     shutil.move(saved, saved.parent / name)
-    assert names(saved.parent) == (name,)
-    assert load(name, home=saved.parent).name == name
+    assert list_names(saved.parent) == (name,)
+    assert load(name, root=saved.parent).name == name
 
 
 @pytest.mark.parametrize("name", ["a\nb", " a", ".a", "a\\b", "x" * 81, "\u202eabc", "\udcff"])
 def test_unprintable_name_is_refused(saved, name):
     shutil.move(saved, saved.parent / name)
-    assert names(saved.parent) == ()
+    assert list_names(saved.parent) == ()
     with pytest.raises(CheckpointError, match=r"A checkpoint cannot be called .*printable.*Rename the folder") as caught:
-        find(name, saved.parent)
+        find_folder(name, saved.parent)
     assert "\n" not in str(caught.value)
 
 
@@ -267,5 +267,5 @@ def test_name_that_leads_nowhere_is_refused(saved, name):
     (saved.parent / "empty").mkdir()
     message = r"There is no checkpoint '.*'; expected one of saved, or the path"
     with pytest.raises(CheckpointError, match=message) as caught:
-        find(name, saved.parent)
+        find_folder(name, saved.parent)
     assert len(str(caught.value)) < 400

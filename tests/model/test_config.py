@@ -79,7 +79,7 @@ def test_from_dict_refuses(values, message):
 
 
 def test_the_processor_is_always_there_and_last():
-    names = device.available()
+    names = device.available_devices()
     assert names[-1] == "cpu"
     assert len(set(names)) == len(names)
     assert device.choose("cpu") == torch.device("cpu")
@@ -91,12 +91,12 @@ def test_each_graphics_card_can_be_chosen(monkeypatch, cards, named):
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
     monkeypatch.setattr(torch.cuda, "device_count", lambda: cards)
     assert device.choose("auto") == torch.device("cuda")
-    assert device.available()[:-1] == ("cuda", *named) + ("mps",) * torch.backends.mps.is_available()
+    assert device.available_devices()[:-1] == ("cuda", *named) + ("mps",) * torch.backends.mps.is_available()
     for number in range(cards):
         assert device.choose(f"cuda:{number}") == torch.device("cuda", number)
     with pytest.raises(ValueError, match=f"The device 'cuda:{cards}' is not available here; expected auto or one of cuda"):
         device.choose(f"cuda:{cards}")
-    monkeypatch.setattr(device, "available", lambda: ("cpu",))
+    monkeypatch.setattr(device, "available_devices", lambda: ("cpu",))
     for name in ("cuda", "cuda:0", "tpu", ""):
         with pytest.raises(ValueError, match=f"The device '{name}' is not available here; expected auto or one of cpu"):
             device.choose(name)

@@ -15,7 +15,7 @@ from model.edits.kinds import EditError
 from model.experiments.effects import head_effects, layer_skips
 from model.inference.analyse import analyse
 from model.inference.request import Request
-from model.network.context import forced
+from model.network.context import teacher_forced_states
 from model.network.masks import build as build_masks
 from model.readings.stages.layer_inputs import activations
 from model.trace import Site
@@ -50,8 +50,8 @@ def test_analysis_has_the_sites_of_its_family(lab, family):
     for site in trace.patterns:
         assert trace.view(site, 0).values.shape == (len(trace.queries(site)), len(trace.keys(site)))
         np.testing.assert_allclose(trace.patterns[site].sum(-1), 1, atol=1e-6)
-    assert np.exp(trace.log_probs).sum(-1) == pytest.approx(np.ones(len(trace.predicted)), abs=1e-5)
-    assert json.loads(json.dumps(found.to_dict()))["tokens"][0]["token"] == trace.predicted.labels[0]
+    assert np.exp(trace.log_probs).sum(-1) == pytest.approx(np.ones(len(trace.predicted_axis)), abs=1e-5)
+    assert json.loads(json.dumps(found.to_dict()))["tokens"][0]["token"] == trace.predicted_axis.labels[0]
     assert found.notes == () or "limit" in found.notes[0]
 
 
@@ -59,7 +59,7 @@ def test_encoder_answers_without_decoding(alone):
     lab = alone("encoder-only")
     found = analyse(lab, Request(TEXT))
     assert (found.trace.inputs, found.trace.outputs, found.tree, found.hypothesis) == (None, None, None, None)
-    assert (found.translation, found.how) == ("", "read, not decoded")
+    assert (found.translation, found.decoding_label) == ("", "read, not decoded")
     source = torch.tensor([found.trace.source.ids])
     logits = lab.model(source, None, build_masks(lab.config, source, None))[0]
     np.testing.assert_allclose(found.trace.log_probs, logits.float().log_softmax(-1).numpy(), atol=1e-6)
@@ -109,5 +109,7 @@ def test_an_edit_of_a_site_that_is_not_there_is_refused(lab, family, code):
 def test_padding_changes_nothing_at_real_positions(lab, family):
     model, ids = lab.model, tiny.ids(1, 5, seed=3)
     longer = torch.cat((ids, torch.full((1, 3), PAD)), dim=1)
-    short, long = (forced(model, *((x, None) if family == "encoder-only" else (None, x)))[:, :5] for x in (ids, longer))
+    short, long = (
+        teacher_forced_states(model, *((x, None) if family == "encoder-only" else (None, x)))[:, :5] for x in (ids, longer)
+    )
     torch.testing.assert_close(short, long, atol=1e-10, rtol=0)

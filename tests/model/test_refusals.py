@@ -21,7 +21,7 @@ from model.inference.analyse import analyse
 from model.inference.predictions import kl_divergence
 from model.inference.request import Request, RequestError
 from model.network import masks
-from model.network.extrapolation import window
+from model.network.attention_methods import window_attention
 from model.network.transformer import EncoderDecoder
 from model.readings.heads.head_maps import head_map
 from model.readings.heads.head_metrics import order
@@ -66,10 +66,10 @@ def decode(search, *args, **options):
 
 
 WITHOUT_A_MODEL = [
-    (lambda: masks.causal(3, 2), "3 queries over 2 keys; expected no more queries than keys"),
+    (lambda: masks.causal_mask(3, 2), "3 queries over 2 keys; expected no more queries than keys"),
     (lambda: masks.sliding_window(2, 2, 0), "window's width is 0; expected at least 1"),
     (lambda: masks.build(tiny.config(), tiny.ids(3, 2), tiny.target_ids(3, 2), [BASELINE] * 2), "2 interventions for 3"),
-    (lambda: window(*[torch.ones(1, 1, 2, 2)] * 3, True, 0), "the window's width is 0; expected at least 1"),
+    (lambda: window_attention(*[torch.ones(1, 1, 2, 2)] * 3, True, 0), "the window's width is 0; expected at least 1"),
     (decode(beam, 0), "the beam's width is 0; expected at least 1"),
     (decode(beam, 2, -1.0), "alpha is -1.0; expected a number of at least 0"),
     (decode(beam, 2, math.nan), "alpha is nan; expected a number of at least 0"),

@@ -13,7 +13,7 @@ from model.config import END
 from model.decoding.strategy import Decoding
 from model.inference.analyse import analyse
 from model.inference.request import Request
-from model.trace import KINDS, Site
+from model.trace import ATTENTION_KINDS, Site
 from model.workshop.evaluation.probes import read_probes
 from model.workshop.training import snapshots
 
@@ -24,13 +24,13 @@ def test_it_is_whole(shipped):
     assert shipped.metrics["parameters"] == shipped.model.parameter_count
     assert shipped.metrics["dev"]["bleu"] > 30
     for side, tokenizer in (("source", shipped.source_tokenizer), ("target", shipped.target_tokenizer)):
-        assert len(shipped.counts[side]) == tokenizer.size
-        assert shipped.counts[side][END] == max(shipped.counts[side])
+        assert len(shipped.token_counts[side]) == tokenizer.size
+        assert shipped.token_counts[side][END] == max(shipped.token_counts[side])
 
 
 def test_plain_sentence_is_translated_without_a_note(shipped):
     found = analyse(shipped, Request("The cat is black."))
-    assert "chat" in found.translation and found.hypothesis.finished and found.notes == ()
+    assert "chat" in found.translation and found.hypothesis.is_finished and found.notes == ()
 
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -56,7 +56,7 @@ def test_the_recording_of_its_training_is_shipped(shipped):
     assert losses[0] > 8 > 2 > losses[-1]
     for number, sentence in enumerate(recording.sentences):
         assert list(sentence.source[:-1]) == shipped.source_tokenizer.encode(sentence.source_text)
-        for kind in KINDS:
+        for kind in ATTENTION_KINDS:
             found = recording.patterns(number, Site(kind, 3))
             rows = len(sentence.source if kind == "encoder" else sentence.target)
             assert found.shape[:3] == (len(recording.steps), 8, rows)

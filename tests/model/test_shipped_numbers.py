@@ -16,7 +16,7 @@ from model.inference.analyse import analyse
 from model.inference.request import Request
 from model.network import masks
 from model.network.context import Pass
-from model.trace import KINDS, Probe, Site
+from model.trace import ATTENTION_KINDS, Probe, Site
 from model.workshop.evaluation.probes import read_probes
 from tests.support.floats import assert_close
 
@@ -52,7 +52,7 @@ def test_outputs_are_those_of_torchs_transformer(shipped, found):
 
 def test_patterns_equal_those_computed_by_hand(shipped, found):
     draw = random.Random(7)
-    heads = {Site(kind, n): draw.sample(range(8), 3) for kind in KINDS for n in range(4)}
+    heads = {Site(kind, n): draw.sample(range(8), 3) for kind in ATTENTION_KINDS for n in range(4)}
     for analysis in found:
         source, target = list(analysis.trace.source.ids), list(analysis.trace.outputs.ids)
         ids, inputs = torch.tensor([source]), torch.tensor([[START, *target[:-1]]])

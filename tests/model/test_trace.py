@@ -109,7 +109,7 @@ CUT = ("off_cross.2.1", "block_enc_3-2")
 
 def said(checkpoint, source, inputs, edit) -> np.ndarray:
     """What the network gives each token before the softmax, in one pass, [T,V]."""
-    found = tiny.logits(checkpoint.model, torch.tensor([source]), torch.tensor([inputs]), edit, means=checkpoint.means)
+    found = tiny.logits(checkpoint.model, torch.tensor([source]), torch.tensor([inputs]), edit, means=checkpoint.mean_z)
     return found[0].double().numpy()
 
 
@@ -127,7 +127,7 @@ def test_logits_are_those_of_the_network(exact_checkpoint, codes, mode):
     request = Request(TEXT, pad=2, mode=mode, decoding=Decoding(limit=8), intervention=edit)
     analysis = analyse(exact_checkpoint, request)
     stepwise = mode == "again" and not edit.causal_mask
-    assert (analysis.last is not None) == stepwise
+    assert (analysis.final_pass is not None) == stepwise
     pairs = [(analysis.trace, edit), *([(analysis.baseline.trace, BASELINE)] if codes else [])]
     for found, under in pairs:
         source, inputs = found.source.ids, found.inputs.ids
@@ -138,10 +138,10 @@ def test_logits_are_those_of_the_network(exact_checkpoint, codes, mode):
             expected = np.stack(reads)
         np.testing.assert_allclose(found.logits, expected, rtol=0, atol=1e-4)
         np.testing.assert_allclose(found.logits - logsumexp(found.logits), found.log_probs, rtol=0, atol=1e-5)
-        np.testing.assert_allclose(found.log_totals[:, None], logsumexp(expected), rtol=0, atol=1e-5)
-        assert not found.log_totals.flags.writeable
+        np.testing.assert_allclose(found.logit_normalizers[:, None], logsumexp(expected), rtol=0, atol=1e-5)
+        assert not found.logit_normalizers.flags.writeable
         assert found.logit(2, 7) == float(found.logits[2, 7])
-    np.testing.assert_array_equal(analysis.whole.logits[-1], analysis.trace.logits[-1])
+    np.testing.assert_array_equal(analysis.full_pass.logits[-1], analysis.trace.logits[-1])
 
 
 def test_a_probe_keeps_what_its_level_asks_for():

@@ -12,7 +12,7 @@ from typing import Any
 from torch import Tensor
 
 from model.edits import edit
-from model.edits.kinds import KINDS, AtHeads, Edit, EditError, Labels, Place, kind
+from model.edits.kinds import KINDS, Edit, EditError, HeadsEdit, Place, TokenLabels, register_kind
 from model.edits.place import PLACE
 from model.edits.switches import DONOR, FORMS, SWITCHES
 from tests.support import tiny
@@ -27,7 +27,7 @@ _PLACES = [
 
 
 @dataclass(frozen=True)
-class Noise(AtHeads):
+class Noise(HeadsEdit):
     """An invented kind of edit: heads output half as much."""
 
     place: Place
@@ -45,12 +45,12 @@ class Noise(AtHeads):
     def code(self) -> str:
         return f"noise_{self.place.code}"
 
-    def text(self, labels: Labels) -> str:
+    def text(self, labels: TokenLabels) -> str:
         return f"{self.place.text}: halved"
 
     @classmethod
     def form(cls, has_means: bool) -> edit.Form:
-        return cls((yield edit.Where())).code
+        return cls((yield edit.HeadsQuestion())).code
 
     def change_z(self, z: Tensor, means: Tensor | None) -> None:
         z[:, self.place.heads] *= 0.5
@@ -59,7 +59,7 @@ class Noise(AtHeads):
 @contextlib.contextmanager
 def declared(cls: type[Edit] = Noise) -> Iterator[type[Edit]]:
     """Registers a kind of edit within the block."""
-    kind(cls)
+    register_kind(cls)
     try:
         yield cls
     finally:
@@ -91,16 +91,16 @@ def answers(form: Callable[[bool], edit.Form], code: str, previous: tuple = ()) 
 
 def _choices(question: edit.Question) -> list[Any]:
     match question:
-        case edit.Where():
+        case edit.HeadsQuestion():
             return _PLACES
-        case edit.Token():
+        case edit.TokenQuestion():
             return [*([None] if question.extra else []), *range(5)]
-        case edit.Layer():
+        case edit.LayerQuestion():
             return [0, 1]
-        case edit.Number():
+        case edit.NumberQuestion():
             return [question.value, *range(question.low, min(question.high, 9) + 1)]
-        case edit.Text():
+        case edit.TextQuestion():
             return [tiny.OTHER]
-        case edit.Which():
+        case edit.NameQuestion():
             return list(question.options)
     raise AssertionError(question)

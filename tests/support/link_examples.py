@@ -10,7 +10,7 @@ from model.decoding.strategy import MAX_ALPHA, MAX_SEED
 from model.inference.request import MAX_PAD, MAX_SENTENCES
 from model.readings.heads.head_maps import MAP_READINGS
 from model.readings.heads.head_metrics import orders
-from model.trace import KINDS
+from model.trace import ATTENTION_KINDS
 from model.variants.designs import VARIANTS
 from model.variants.record import SCORES
 from tests.support import tiny
@@ -28,7 +28,7 @@ _EXAMPLES = {
     ),
     "second": ("second", ("", "None", "They hoot — «ho» & + #1?", *TEXTS), "They hoot."),
     "own": ("own_text", ("", "My own — «texte» & + #1?", *TEXTS), "My own owl."),
-    "asked": ("asked", ("", "owl", "<script>", "x" * MAX_WORD), "owl"),
+    "asked": ("blank_word", ("", "owl", "<script>", "x" * MAX_WORD), "owl"),
     "target": ("target", ("", "None", "L'été.", "Neuf hiboux = 9 🦉"), "Neuf hiboux."),
     "step": ("step", (1, 7, 999), "7"),
     "layer": ("layer", (1, 3, 999), "1"),
@@ -43,7 +43,7 @@ _EXAMPLES = {
         "skip_dec.2.ff~source-positions_off",
     ),
     "pad": ("pad", (0, 3, MAX_PAD), "5"),
-    "kind": ("kind", KINDS, "decoder"),
+    "kind": ("kind", ATTENTION_KINDS, "decoder"),
     "scope": ("scope", SCOPES, "layer"),
     "try": ("experiment", ("order",), "skip"),
     "checkpoint": ("checkpoint", ("my-model_2.1", "my(model)", "a b", "l'été <b>"), "mine"),
@@ -74,7 +74,7 @@ _EXAMPLES = {
     "mass": ("mass", (1, 50, 75, 100), "90"),
     "sites": ("together", (True, False), "all"),
     "average": ("average", (True, False), "layers"),
-    "find": ("find", tuple((kind, 1, 999) for kind in KINDS), "cross_9_2"),
+    "find": ("find", tuple((kind, 1, 999) for kind in ATTENTION_KINDS), "cross_9_2"),
     "rival": ("rival", (0, 7, 999_999), "7"),
     "differs": ("differs", page_fields.DIFFERS, "step"),
     "compare": ("compared", page_fields.COMPARED, "patching"),
@@ -126,8 +126,12 @@ _EXAMPLES = {
     "about": ("of_variants", page_fields.OF_VARIANTS, "maps"),
     "score": ("variants_score", tuple(SCORES), "chrf"),
     "by": ("variants_by", page_fields.VARIANTS_BY, "speed"),
-    "beside": ("beside", (("base",), ("modern", "heads-8"), tuple(VARIANTS)[: page_fields.MAX_SIDE_BY_SIDE]), "base~modern"),
-    "beside_kind": ("beside_kind", KINDS, "encoder"),
+    "beside": (
+        "side_by_side",
+        (("base",), ("modern", "heads-8"), tuple(VARIANTS)[: page_fields.MAX_SIDE_BY_SIDE]),
+        "base~modern",
+    ),
+    "beside_kind": ("beside_kind", ATTENTION_KINDS, "encoder"),
     "beside_layer": ("beside_layer", (1, 3, 99), "3"),
     "beside_head": ("beside_head", (None, 1, 99), "mean"),
     "returning": ("returning", tuple(VARIANTS), "heads-8"),

@@ -27,7 +27,7 @@ from model.decoding import fast
 from model.decoding.hypotheses import Hypothesis, Tree
 from model.decoding.search import beam, greedy, sample
 from model.decoding.strategy import Decoding
-from model.edits.apply import Edits
+from model.edits.apply import BatchEdits
 from model.edits.intervention import BASELINE
 from model.inference.analyse import analyse
 from model.inference.request import Request
@@ -80,7 +80,7 @@ def passes(name: str) -> Iterator[tuple[str, np.ndarray, dict[str, np.ndarray]]]
         edit, probe = tiny.edited(*codes.split()), Probe("full")
         seen = masks.build(model.config, SOURCE, TARGET, [edit])
         with torch.inference_mode():
-            logits = model(SOURCE, TARGET, seen, Pass(Edits([edit], means), probe))[0]
+            logits = model(SOURCE, TARGET, seen, Pass(BatchEdits([edit], means), probe))[0]
         records = tiny.records(probe)
         arrays = {f"{s.kind}.{s.layer}.{key}": records[s][key][0].numpy() for s in sorted(records) for key in ORDER[s.kind]}
         yield codes, logits.numpy(), arrays
@@ -88,7 +88,7 @@ def passes(name: str) -> Iterator[tuple[str, np.ndarray, dict[str, np.ndarray]]]
 
 def explicit() -> AbstractContextManager:
     """Everything is computed by the explicit path, which is what is recorded; the fast one is compared with it."""
-    return mock.patch.object(fast, "can", lambda *_: False)
+    return mock.patch.object(fast, "can_decode", lambda *_: False)
 
 
 def paths(found: Hypothesis | Tree) -> list:
@@ -102,7 +102,7 @@ def decodings(name: str) -> Iterator[tuple[str, list[Any]]]:
     model, source = tiny.lively(**VARIANTS[name]), tiny.padded([6, 4], 6)
     means = tiny.means(model.config)
     for codes in ("", "off_cross.1", "target-positions_shuffled-3", "causal-off", "block_dec_3-2"):
-        edits = Edits([tiny.edited(*codes.split()), BASELINE], means)
+        edits = BatchEdits([tiny.edited(*codes.split()), BASELINE], means)
         for cached in (True, False):
             more = {"edits": edits, "limit": 7, "use_cache": cached}
             yield f"greedy {codes} {cached}", [(h.ids, h.log_probs) for h in greedy(model, source, **more)]
@@ -125,10 +125,10 @@ def analyses() -> Iterator[tuple[str, dict[str, np.ndarray]]]:
                     request = Request("The red fox sees a lamp.", decoding=decoding, mode=mode, intervention=edit)
                     analysis = analyse(lab, request)
                     arrays = {}
-                    for title, trace in (("", analysis.trace), ("whole ", analysis.whole)):
+                    for title, trace in (("", analysis.trace), ("whole ", analysis.full_pass)):
                         for what in ("patterns", "scores", "masks", "head_masks"):
                             arrays |= {f"{title}{what} {s}": a for s, a in sorted(getattr(trace, what).items())}
-                        arrays |= {f"{title}log_probs": trace.log_probs, f"{title}totals": trace.log_totals}
+                        arrays |= {f"{title}log_probs": trace.log_probs, f"{title}totals": trace.logit_normalizers}
                         arrays[f"{title}ids"] = np.array(trace.outputs.ids)
                     yield f"{name} {codes} {mode} {how}", arrays
 

@@ -27,7 +27,7 @@ class ToyAlibi(PositionScheme):
 @contextlib.contextmanager
 def registered() -> Iterator[str]:
     """Registers the scheme for as long as the block lasts."""
-    register(Scheme(NAME, "q·k / √d − slope |i − j|", attends="Each score loses its distance."), ToyAlibi())
+    register(Scheme(NAME, "q·k / √d − slope |i − j|", attention_effect="Each score loses its distance."), ToyAlibi())
     try:
         yield NAME
     finally:

@@ -14,12 +14,12 @@ from torch import nn
 
 from model.checkpoint import Checkpoint
 from model.config import END, PAD, START, ModelConfig
-from model.edits.apply import Donor, Edits
+from model.edits.apply import BatchEdits, Donor
 from model.edits.intervention import BASELINE, Intervention
 from model.network import masks
-from model.network.context import Pass, given
+from model.network.context import Pass, donor_records
 from model.network.transformer import Transformer, build
-from model.text.corpus_stats import Lengths, Seen
+from model.text.corpus_stats import CorpusStats, Lengths
 from model.text.tokenizer import Tokenizer
 from model.trace import Probe, Site
 
@@ -149,12 +149,12 @@ def edited(*codes: str) -> Intervention:
     intervention = BASELINE
     for code in codes:
         intervention = intervention.with_edit(code)
-    return dataclasses.replace(intervention, donor=intervention.donor or OTHER) if intervention.takes else intervention
+    return dataclasses.replace(intervention, donor=intervention.donor or OTHER) if intervention.has_patches else intervention
 
 
-def edits(rows: Sequence[Intervention], means: Mapping[Site, torch.Tensor] | None = None) -> Edits:
+def edits(rows: Sequence[Intervention], means: Mapping[Site, torch.Tensor] | None = None) -> BatchEdits:
     """The edits of a batch of plain ids; patches take from DONOR."""
-    return Edits(rows, means, DONOR)
+    return BatchEdits(rows, means, DONOR)
 
 
 def sites(config: ModelConfig) -> list[Site]:
@@ -185,7 +185,7 @@ def means(config: ModelConfig, seed: int = 5) -> dict[Site, torch.Tensor]:
 
 def with_means(checkpoint: Checkpoint) -> Checkpoint:
     """Returns the checkpoint with invented means."""
-    return dataclasses.replace(checkpoint, means=means(checkpoint.config))
+    return dataclasses.replace(checkpoint, mean_z=means(checkpoint.config))
 
 
 def logits(
@@ -199,7 +199,9 @@ def logits(
     """One pass [B,T,V] under no intervention, one for all rows, or one a row."""
     applied = edits(rows or (BASELINE,), means)
     seen = masks.build(model.config, source, target, applied.rows)
-    return model(source, target, seen, Pass(applied, probe, given=given(model, applied, target, target.device)))
+    return model(
+        source, target, seen, Pass(applied, probe, donor_probe=donor_records(model, applied, target, target.device))
+    )
 
 
 def checkpoint(tokenizer: Tokenizer, seed: int = 12, dtype: torch.dtype = torch.float32, **changes: Any) -> Checkpoint:
@@ -225,7 +227,7 @@ def doubled(tokenizer: Tokenizer, **changes: Any) -> Checkpoint:
 def with_seen(checkpoint: Checkpoint, words: Mapping[str, int], source: int = 20, target: int = 20) -> Checkpoint:
     """The checkpoint, as if it had been trained on these words, in sentences of so many tokens."""
     lengths = {"source": Lengths((*[0] * source, 9)), "target": Lengths((*[0] * target, 9))}
-    return dataclasses.replace(checkpoint, seen=Seen(lengths, dict(words)))
+    return dataclasses.replace(checkpoint, corpus_stats=CorpusStats(lengths, dict(words)))
 
 
 def classifier(tokenizer: Tokenizer, classes: Sequence[str] = ("calm", "glad", "sad"), **changes: Any) -> Checkpoint:

@@ -12,7 +12,7 @@ import torch
 
 from model.checkpoint import Checkpoint
 from model.config import START
-from model.edits.apply import Edits
+from model.edits.apply import BatchEdits
 from model.inference.analyse import analyse
 from model.inference.analysis import Analysis
 from model.inference.request import Request
@@ -53,13 +53,13 @@ def analyse_edited(checkpoint: Checkpoint, *codes: str, text: str = TEXT, target
 
 def recorded(checkpoint: Checkpoint, analysis: Analysis) -> dict[Site, dict[str, np.ndarray]]:
     """Returns the records of a full probe of a separate pass."""
-    trace, edit, config = analysis.whole, analysis.request.intervention, checkpoint.config
+    trace, edit, config = analysis.full_pass, analysis.request.intervention, checkpoint.config
     source = torch.tensor([trace.source.ids])
     target = torch.tensor([[START, *trace.outputs.ids[:-1]]])
     seen = masks.build(config, source, target, [edit])
     probe = Probe("full")
     with torch.inference_mode():
-        checkpoint.model(source, target, seen, Pass(Edits([edit], checkpoint.means), probe))
+        checkpoint.model(source, target, seen, Pass(BatchEdits([edit], checkpoint.mean_z), probe))
     return {site: {name: t[0].numpy() for name, t in arrays.items()} for site, arrays in tiny.records(probe).items()}
 
 
@@ -68,7 +68,7 @@ def everywhere(checkpoint: Checkpoint, analysis: Analysis):
     done = activations(checkpoint, analysis)  # one pass serves all
     for site in tiny.sites(checkpoint.config):
         for head in range(checkpoint.config.heads):
-            for query in range(len(analysis.whole.queries(site))):
+            for query in range(len(analysis.full_pass.queries(site))):
                 with mock.patch("model.readings.stages.unfold.activations", lambda *_: done):
                     unfolded = unfold(checkpoint, analysis, site, head, query)
                 yield unfolded
@@ -237,4 +237,4 @@ def unfolded_payload(checkpoint: Checkpoint, *codes: str, kind="encoder", layer=
     """A head unfolded, and what the view of it is given."""
     analysis = analyse_edited(checkpoint, *codes, **more)
     u = unfold(checkpoint, analysis, Site(kind, layer), min(head, checkpoint.config.heads - 1), query)
-    return u, payload(u, checkpoint, analysis.whole, mode)
+    return u, payload(u, checkpoint, analysis.full_pass, mode)

@@ -10,7 +10,7 @@ import torch
 
 from model import checkpoint as checkpoints
 from model.config import FAMILIES
-from model.task import TASKS, task_of
+from model.task import TASKS, task_of_kinds
 from model.workshop.convert.registry import convert
 from tests.support import hugging_face, tiny
 from tests.support.save_helpers import make_offers
@@ -45,7 +45,7 @@ def folder(tokenizer, tmp_path_factory) -> Iterator[Path]:
     home = tmp_path_factory.mktemp("families")
     for family, sizes in ALONE.items():
         made = tiny.checkpoint(tokenizer, dtype=torch.float32, family=family, **sizes)
-        checkpoints.save(dataclasses.replace(made, languages=("Danish", "Danish"), counts={}), home / family)
+        checkpoints.save(dataclasses.replace(made, languages=("Danish", "Danish"), token_counts={}), home / family)
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("CHECKPOINTS", str(home))
         yield home
@@ -58,9 +58,9 @@ def opened(family: str, page: str | None = None, **link: str) -> Lab:
 def test_every_family_has_a_task():
     assert set(TASKS) == set(FAMILIES)
     for family, kinds in FAMILIES.items():
-        assert task_of(kinds) is TASKS[family]
+        assert task_of_kinds(kinds) is TASKS[family]
     with pytest.raises(ValueError, match="no family has the kinds of attention cross; expected those of"):
-        task_of(("cross",))
+        task_of_kinds(("cross",))
 
 
 @pytest.mark.parametrize("family", ALONE)
@@ -86,8 +86,8 @@ def test_the_first_page_has_the_name_of_its_task(family):
     lab = opened(family)
     assert pages.for_task(task)[0].title == task.title
     assert f"<h1>{task.title}</h1>" in " ".join(lab.html)
-    assert lab.app_test.text_input(key="source").label == task.box
-    assert lab.app_test.button(key="translate").label == task.verb
+    assert lab.app_test.text_input(key="source").label == task.input_label
+    assert lab.app_test.button(key="translate").label == task.action_label
     assert lab.timeline["language"] == "Danish"
 
 
@@ -141,10 +141,10 @@ def test_every_page_is_saved_as_what_it_is(family):
         if not pages.find(name).has_sentence:
             assert sentence == f"{pages.find(name).title} of {lab.app_test.session_state['view'].checkpoint}"
         else:
-            assert sentence.startswith(f"“{TEXT}” → “") if task.writes else sentence == f"“{TEXT}”"
+            assert sentence.startswith(f"“{TEXT}” → “") if task.has_decoder else sentence == f"“{TEXT}”"
         if pages.find(name).has_step:
             place = 2 if pages.find(name).has_choice or name == "translate" else 1  # at `<s>` nothing is chosen
-            assert (" · step " if task.writes else f" · place {place} of ") in facts, facts
+            assert (" · step " if task.has_decoder else f" · place {place} of ") in facts, facts
         labels = [offer["label"] for offer in given["offers"]]
         assert ("One HTML file, works offline" in labels) is (name in html_export.names())
         numbers = name != "lessons" and (name != "variants" or found().record is not None)

@@ -40,7 +40,9 @@ def shown(**link: str) -> PageContext:
     view, faults = parse(LINK | link)
     assert faults == ()
     data = cache.page_data(view)
-    return PageContext(data.view.within(len(data.analysis.trace.predicted)), data, None, (), "light", Places(None, None))
+    return PageContext(
+        data.view.within(len(data.analysis.trace.predicted_axis)), data, None, (), "light", Places(None, None)
+    )
 
 
 def chart(figure) -> np.ndarray:
@@ -74,7 +76,7 @@ def on_translate(seen, kind, site):
     yield "file, lines", np.array(steps.data[kind])
     own = next(each for each in file_maps.data["maps"] if each["kind"] == kind)
     yield "file, map", floats(own["values"])
-    yield "table", table(translate_tables.tables(seen), f"attention-{site.of.code}")
+    yield "table", table(translate_tables.tables(seen), f"attention-{site.spec.code}")
     yield "code", code(translate_tables, seen, "maps")[kind].values
     yield "notebook", chart(attention_map(seen.analysis, site, 3))
 
@@ -138,7 +140,7 @@ def inside(seen, kind, site):
 @pytest.mark.parametrize("kind", ["decoder", "cross"])
 def test_all_show_the_pass_that_chose_the_token(kind):
     seen, site = shown(kind=kind, near_w="12", part="length"), Site(kind, 1)
-    own, last = (trace.view(site, 3).values for trace in (seen.analysis.trace, seen.analysis.last))
+    own, last = (trace.view(site, 3).values for trace in (seen.analysis.trace, seen.analysis.final_pass))
     assert np.abs(own - last).max() > 0.05  # else this test would see nothing
     assert kind == "cross" or not np.triu(own, 1).any()
     for page in (on_translate, in_files, on_heads, on_what_if, on_compare, inside):

@@ -194,7 +194,9 @@ def draw(context: PageContext) -> None:
     """Draws the faults, notes about the translation, and the edits."""
     analysis, edits = context.analysis, context.analysis.request.intervention
     with context.places.notes:
-        site_texts.sentence_notes([note for note in analysis.notes if note not in analysis.cautions], context.faults)
+        site_texts.sentence_notes(
+            [note for note in analysis.notes if note not in analysis.warning_sentences], context.faults
+        )
         if edits:
             site_texts.note(f"Edited: {edits.describe(analysis.labels)}. Esc or u: undo {CHANGED}.")
 

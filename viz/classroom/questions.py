@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from model.config import END
-from model.decoding.sampling import NEVER_CHOSEN, likeliest
+from model.decoding.sampling import EXCLUDED_IDS, top_ids
 from model.edits.place import ordinal
 from model.inference import source_reading
-from model.inference.decisions import is_near
-from model.inference.source_reading import blank_places
+from model.inference.decisions import is_near_tie
+from model.inference.source_reading import blank_positions
 from model.io.numbers import probability
 from model.readings.heads.head_maps import Pair, is_punctuation, is_special, link_weights, merge_words, word_pair
 from model.text import sentences
@@ -44,7 +44,7 @@ def of_a_head(view: View, analysis: Analysis) -> QuestionDraft:
     asks, key = _tokens(trace, pair, view.merge)
     order = np.argsort(-weights, kind="stable").tolist()
     best = order[0]
-    near = [n for n in order[1:] if is_near(float(weights[best]), float(weights[n]))]
+    near = [n for n in order[1:] if is_near_tie(float(weights[best]), float(weights[n]))]
     lower = [n for n in order[1:] if n not in near]
     link = f"“{asks}” to “{key}”"
     if weights[best] < LINKED:
@@ -94,12 +94,12 @@ def _pair(view: View, trace: Trace) -> Pair:
     one = not view.average and view.head is not None
     weights = patterns[min(view.head, len(patterns)) - 1] if one else patterns.mean(axis=0)  # [T,S]
     of = site_kind(view.kind)
-    sides = [trace.axis(of.queries).labels, trace.axis(of.keys).labels]
+    sides = [trace.axis(of.query_side).labels, trace.axis(of.key_side).labels]
     plain = [np.array([not (is_special(each) or is_punctuation(each)) for each in side]) for side in sides]
     between = np.outer(*plain) & (~np.eye(*weights.shape, dtype=bool) if of.is_self else True)
     if view.merge:
-        words = merge_words(weights[None], trace.axis(of.queries).words, trace.axis(of.keys).words)[0]
-        rows, columns = (_ranks(trace.axis(name).words) for name in (of.queries, of.keys))
+        words = merge_words(weights[None], trace.axis(of.query_side).word_numbers, trace.axis(of.key_side).word_numbers)[0]
+        rows, columns = (_ranks(trace.axis(name).word_numbers) for name in (of.query_side, of.key_side))
         named = (words == words.max())[np.ix_(rows, columns)]
     else:
         named = weights == weights.max()
@@ -119,13 +119,13 @@ def _ranks(words: Sequence[int]) -> list[int]:
 def _tokens(trace: Trace, pair: Pair, merge: bool) -> tuple[str, str]:
     """Returns the labels of query and key, as tokens or words."""
     of = site_kind(pair.kind)
-    axes, places = (trace.axis(of.queries), trace.axis(of.keys)), (pair.query, pair.key)
+    axes, places = (trace.axis(of.query_side), trace.axis(of.key_side)), (pair.query, pair.key)
     if not merge:
         return _nth(axes[0].labels, places[0]), _nth(axes[1].labels, places[1])
     labels = []
     for axis, place in zip(axes, word_pair(trace, pair), strict=True):
-        numbers = list(dict.fromkeys(axis.words))
-        joined = ["".join(t for t, n in zip(axis.labels, axis.words, strict=True) if n == each) for each in numbers]
+        numbers = list(dict.fromkeys(axis.word_numbers))
+        joined = ["".join(t for t, n in zip(axis.labels, axis.word_numbers, strict=True) if n == each) for each in numbers]
         labels.append(_nth(joined, place))
     return labels[0], labels[1]
 
@@ -149,17 +149,17 @@ def question(view: View, analysis: Analysis, loaded: Checkpoint, of_heads: bool)
     """Returns a question about heads if `of_heads`, else about the token of the view's step; raises NoQuestion."""
     if of_heads:
         return of_a_head(view, analysis)
-    if analysis.task.judges:
+    if analysis.task.is_classifier:
         return _of_a_label(analysis)
-    return _of_a_step(view, analysis, loaded) if analysis.task.writes else _of_a_blank(view, analysis, loaded)
+    return _of_a_step(view, analysis, loaded) if analysis.task.has_decoder else _of_a_blank(view, analysis, loaded)
 
 
 def _of_a_label(analysis: Analysis) -> QuestionDraft:
     """Asks which label the text gets, among the top labels."""
     trace, row = analysis.trace, analysis.trace.log_probs[0]
-    order = sorted(likeliest(row, MAX_OPTIONS).tolist(), key=lambda label: trace.classes[label].casefold())
-    (answer,), (label_text,) = trace.predicted.ids, trace.predicted.labels
-    first, second = (_share(row, label) for label in map(int, likeliest(row, 2)))
+    order = sorted(top_ids(row, MAX_OPTIONS).tolist(), key=lambda label: trace.classes[label].casefold())
+    (answer,), (label_text,) = trace.predicted_axis.ids, trace.predicted_axis.labels
+    first, second = (_share(row, label) for label in map(int, top_ids(row, 2)))
     asks = "Which label does it get?"
     return QuestionDraft(
         kind="next",
@@ -173,7 +173,7 @@ def _of_a_label(analysis: Analysis) -> QuestionDraft:
         model=tuple(round_share(_share(row, label)) for label in order),
         answer=label_text[:LONGEST],
         gave=f"the model gave it {probability(_share(row, answer))}",
-        note=f"A near-tie: {probability(first)} and {probability(second)}." if is_near(first, second) else "",
+        note=f"A near-tie: {probability(first)} and {probability(second)}." if is_near_tie(first, second) else "",
     )
 
 
@@ -182,13 +182,13 @@ def _of_a_label(analysis: Analysis) -> QuestionDraft:
 
 def _of_a_step(view: View, analysis: Analysis, loaded: Checkpoint) -> QuestionDraft:
     trace, tokenizer, step = analysis.trace, loaded.target_tokenizer, view.step - 1
-    ids = trace.predicted.ids
-    if step < analysis.begun:
-        raise NoQuestion(f"This step reads your text. The model writes from step {analysis.begun + 1} on.")
+    ids = trace.predicted_axis.ids
+    if step < analysis.prompt_length:
+        raise NoQuestion(f"This step reads your text. The model writes from step {analysis.prompt_length + 1} on.")
     before = "".join(tokenizer.segments(ids[:step]))
     previous = before.split()
     asks = f"What comes after “{previous[-1][-LONGEST:]}”?" if previous else "What comes first?"
-    about = analysis.request.source if analysis.task.reads else ""
+    about = analysis.request.source if analysis.task.has_encoder else ""
     words = _words(tokenizer, trace.log_probs[step], ids[step], before)
     how = _selection_note(analysis, step, words[ids[step]])
     around = (f"{before}{'' if before.endswith(ELIDED) else ' '}".lstrip(), "")
@@ -197,17 +197,20 @@ def _of_a_step(view: View, analysis: Analysis, loaded: Checkpoint) -> QuestionDr
 
 def _of_a_blank(view: View, analysis: Analysis, loaded: Checkpoint) -> QuestionDraft:
     trace, tokenizer = analysis.trace, loaded.source_tokenizer
-    places = blank_places(analysis, loaded)
+    places = blank_positions(analysis, loaded)
     if not places:
-        hint = "" if tokenizer.mask is None else f" Replace a word with {sentences.SIGN}."
+        hint = "" if tokenizer.mask is None else f" Replace a word with {sentences.BLANK_SIGN}."
         raise NoQuestion(f"This sentence has no blank.{hint}")
     number = min(range(len(places)), key=lambda n: abs(places[n] - (view.step - 1)))
     row = trace.log_probs[places[number]]
-    answer = source_reading.likeliest(analysis, [places[number]], tokenizer.mask)[places[number]]
-    pieces = sentences.parts(" ".join(filter(None, (analysis.request.source, analysis.request.second))))
+    answer = source_reading.filled_ids(analysis, [places[number]], tokenizer.mask)[places[number]]
+    pieces = sentences.texts_around_blanks(" ".join(filter(None, (analysis.request.source, analysis.request.second))))
     around = None
     if len(pieces) == len(places) + 1:
-        around = (sentences.SIGN.join(pieces[: number + 1]).lstrip(), sentences.SIGN.join(pieces[number + 1 :]).rstrip())
+        around = (
+            sentences.BLANK_SIGN.join(pieces[: number + 1]).lstrip(),
+            sentences.BLANK_SIGN.join(pieces[number + 1 :]).rstrip(),
+        )
     words = _words(tokenizer, row, answer, "")
     return _of_tokens(tokenizer, "Which word fills the blank?", around, "", words, row, answer, "")
 
@@ -252,7 +255,7 @@ def _share(log_probs: np.ndarray, token: int) -> float:
 
 def _ranking_note(tokenizer: Tokenizer, words: dict[int, str], log_probs: np.ndarray, answer: int) -> str:
     """Names the top token if it is not the answer, and a near-tie with the second one."""
-    first, second = map(int, likeliest(_possible(log_probs), 2))
+    first, second = map(int, top_ids(_possible(log_probs), 2))
     best, next_best = _share(log_probs, first), _share(log_probs, second)
     names = {token: words.get(token) or _word(tokenizer, token, "") for token in (first, second)}
     if names[first] == names[second]:  # one with a leading space, one without
@@ -260,7 +263,7 @@ def _ranking_note(tokenizer: Tokenizer, words: dict[int, str], log_probs: np.nda
     notes = []
     if best > _share(log_probs, answer):
         notes.append(f"Top token: “{names[first]}”, {probability(best)}.")
-    if is_near(best, next_best):
+    if is_near_tie(best, next_best):
         both = f"“{names[first]}” {probability(best)} and “{names[second]}” {probability(next_best)}"
         notes.append(f"A near-tie: {both}.")
     return " ".join(notes)
@@ -270,8 +273,8 @@ def _selection_note(analysis: Analysis, step: int, word: str) -> str:
     """Explains the token of a step if it is not simply the top one."""
     chosen, best = float(analysis.trace.token_log_probs[step]), float(_possible(analysis.trace.log_probs[step]).max())
     request, branch = analysis.request, analysis.branch
-    if analysis.how == "given target":
-        return f"“{word}” is in the given {analysis.task.made}." if chosen < best else ""
+    if analysis.decoding_label == "given target":
+        return f"“{word}” is in the given {analysis.task.output_noun}." if chosen < best else ""
     if branch is not None and step < len(branch):
         return f"“{word}” was forced." if chosen < best else ""
     return f"“{word}” was sampled." if request.decoding.is_random else ""
@@ -280,7 +283,7 @@ def _selection_note(analysis: Analysis, step: int, word: str) -> str:
 def _possible(log_probs: np.ndarray) -> np.ndarray:
     """Returns the log-probs [V] with -inf for tokens that no text contains."""
     possible = log_probs.copy()
-    possible[list(NEVER_CHOSEN)] = -np.inf
+    possible[list(EXCLUDED_IDS)] = -np.inf
     return possible
 
 
@@ -288,7 +291,7 @@ def _words(tokenizer: Tokenizer, log_probs: np.ndarray, answer: int, before: str
     """Returns the top tokens of a step and its answer, with different words; `log_probs` [V] is in nats."""
     possible = _possible(log_probs)
     words = {answer: _word(tokenizer, answer, before)}
-    for token in map(int, likeliest(possible, 4 * MAX_OPTIONS)):
+    for token in map(int, top_ids(possible, 4 * MAX_OPTIONS)):
         many = len(words) >= MAX_OPTIONS or (len(words) >= MIN_OPTIONS and np.exp(possible[token]) < UNLIKELY)
         if many or not np.isfinite(possible[token]):
             break

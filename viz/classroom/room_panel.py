@@ -77,11 +77,11 @@ def mount_room() -> None:
 def make_question(context: PageContext) -> None:
     """Makes the requested question from the page's view, once."""
     analysis, request = context.analysis, session.get(_REQUESTED)
-    session.put(_STEPS, len(analysis.trace.predicted.ids) if analysis.task.writes else 0)
+    session.put(_STEPS, len(analysis.trace.predicted_axis.ids) if analysis.task.has_decoder else 0)
     if not request or (session.get(_RESULT) or {}).get("number") == request["number"]:
         return
     page = pages.find(navigation.current_page())
-    view = context.view.at_step(request["step"]) if request["step"] and analysis.task.writes else context.view
+    view = context.view.at_step(request["step"]) if request["step"] and analysis.task.has_decoder else context.view
     try:
         if not page.has_step:
             raise NoQuestion(NOTHING)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from model.decoding.strategy import strategy_with
+from model.decoding.strategy import strategy_with_control
 from model.io import numbers
 from viz.compare import pair
 from viz.kit import controls, site_texts
@@ -137,7 +137,7 @@ def _hypothesis(shown: PageContext) -> None:
 
 
 def _step(shown: PageContext) -> None:
-    labels = shown.analysis.trace.predicted.labels
+    labels = shown.analysis.trace.predicted_axis.labels
     if len(labels) < 2:
         return
     steps, names = len(labels), {n: f"{n} {label}" for n, label in enumerate(labels, 1)}
@@ -176,8 +176,8 @@ def way_out(shown: PageContext) -> None:
         if word:
             text = pair.with_word(source, number, word)
             st.button(f"Try “{text}”", key="try a sentence", on_click=session.change, kwargs={"other_text": text})
-    elif shown.view.differs == "hypothesis" and shown.view.target is None and shown.analysis.task.writes:
-        search = {"strategy": strategy_with("width"), "width": BEAM}
+    elif shown.view.differs == "hypothesis" and shown.view.target is None and shown.analysis.task.has_decoder:
+        search = {"strategy": strategy_with_control("width"), "width": BEAM}
         st.button(f"Search with a beam of {BEAM}", key="search with a beam", on_click=session.change, kwargs=search)
 
 
@@ -195,7 +195,7 @@ def differs_pick(shown: PageContext) -> None:
 
 def _lacking(task: Task) -> tuple[str, ...]:
     """What a model has no second one of: of a text that is judged no step, and without a decoder no hypothesis."""
-    return ("hypothesis", "step") if task.judges else () if task.writes else ("hypothesis",)
+    return ("hypothesis", "step") if task.is_classifier else () if task.has_decoder else ("hypothesis",)
 
 
 def offered(view: View, analysis: Analysis) -> list[str]:

@@ -20,7 +20,7 @@ from model.readings.heads.trace_comparison import (
     mean,
     row_distances,
 )
-from model.trace import Site, Trace, View
+from model.trace import MapView, Site, Trace
 
 if TYPE_CHECKING:
     from viz.compare.pair import Pair, Side
@@ -57,11 +57,11 @@ def _distances(pair: Pair, trace: Trace, site: Site) -> np.ndarray | None:
         if site.kind != pair.first.site.kind:
             return None
         own = trace.view(pair.first.site, pair.first.head).values  # [T,S]
-        real = [t for t, label in enumerate(trace.axis(site.of.queries).labels) if label != "<pad>"]
+        real = [t for t, label in enumerate(trace.axis(site.spec.query_side).labels) if label != "<pad>"]
         pattern = trace.patterns[site][:, real]  # [H,T,S]
         return mean(row_distances(np.broadcast_to(own[real], pattern.shape), pattern, _same(len(real)), _same(own.shape[1])))
     if pair.differs == "step":
-        if site.of.queries == "source":
+        if site.spec.query_side == "source":
             return None
         pattern = trace.patterns[site]
         one, other = (pattern[:, [side.step]] for side in (pair.first, pair.second))  # [H,1,S]
@@ -93,7 +93,7 @@ def most(found: tuple[Grid, ...]) -> Most | None:
     return best
 
 
-def views(pair: Pair) -> tuple[View, View]:
+def views(pair: Pair) -> tuple[MapView, MapView]:
     """The two maps: of one head each, or, between two steps, their rows with all heads of the layer."""
     if pair.differs != "step":
         first, second = (side.analysis.trace.view(side.site, side.head) for side in (pair.first, pair.second))
@@ -102,14 +102,14 @@ def views(pair: Pair) -> tuple[View, View]:
     return one, other
 
 
-def _rows(trace: Trace, site: Site, step: int) -> View:
+def _rows(trace: Trace, site: Site, step: int) -> MapView:
     """What every head of a layer looks at, at one step: values [H,S]."""
     heads = trace.patterns[site][:, step]  # [H,S]
     allowed = np.stack([trace.mask(site, head)[step] for head in range(len(heads))])
-    return View(heads, allowed, tuple(f"head {head + 1}" for head in range(len(heads))), trace.keys(site))
+    return MapView(heads, allowed, tuple(f"head {head + 1}" for head in range(len(heads))), trace.keys(site))
 
 
-def partners(pair: Pair, shown: tuple[View, View]) -> tuple[Alignment, Alignment]:
+def partners(pair: Pair, shown: tuple[MapView, MapView]) -> tuple[Alignment, Alignment]:
     """The partners among the rows and among the columns of the two maps."""
     if not pair.is_two_requests:
         return _same(len(shown[0].queries)), _same(len(shown[0].keys))
@@ -127,17 +127,17 @@ USUAL = "total variation distance of its rows, on average"
 
 def place(site: Site, head: int | None) -> str:
     """A head in words; it counts from 0."""
-    return f"{site.of.name}, layer {site.layer + 1}, {'mean of the heads' if head is None else f'head {head + 1}'}"
+    return f"{site.spec.name}, layer {site.layer + 1}, {'mean of the heads' if head is None else f'head {head + 1}'}"
 
 
 def maps_title(pair: Pair) -> str:
     """What the two maps are."""
     site, head = pair.first.site, pair.first.head
-    name = f"{site.of.name[:1].upper()}{site.of.name[1:]}, layer {site.layer + 1}"
+    name = f"{site.spec.name[:1].upper()}{site.spec.name[1:]}, layer {site.layer + 1}"
     if pair.differs == "step":
         return f"{name}, all heads"
     if pair.differs == "head":
-        return f"{site.of.name[:1].upper()}{site.of.name[1:]}, two heads"
+        return f"{site.spec.name[:1].upper()}{site.spec.name[1:]}, two heads"
     here, there = (_where(side) for side in (pair.first, pair.second))
     title = f"{name}, {'mean of the heads' if head is None else f'head {head + 1}'}"
     return title if here == there else f"{title} with {there}"
@@ -160,13 +160,13 @@ def said(pair: Pair) -> str:
     parts = _parting(pair)
     if parts is None:
         sums = [numbers.decimal(each.log_prob) for each in (first, second)]
-        if first.task.judges:
+        if first.task.is_classifier:
             odds = [_at(side, 0) for side in (pair.first, pair.second)]
             return f"Both get the same label: {odds[0]} in “{pair.first.name}”, {odds[1]} in “{pair.second.name}”"
         read = "Both read the same target" if _is_given(pair) else "Both say the same"
-        return f"{read}; summed {first.scored} {sums[0]} and {sums[1]}"
+        return f"{read}; summed {first.score_label} {sums[0]} and {sums[1]}"
     words = [_at(side, parts) for side in (pair.first, pair.second)]
-    if first.task.judges:
+    if first.task.is_classifier:
         return f"They part: {words[0]} in “{pair.first.name}”, {words[1]} in “{pair.second.name}”"
     return f"They part at step {parts + 1}: {words[0]} in “{pair.first.name}”, {words[1]} in “{pair.second.name}”"
 
@@ -178,15 +178,15 @@ def _is_given(pair: Pair) -> bool:
 
 
 def _parting(pair: Pair) -> int | None:
-    one, other = (side.analysis.trace.predicted.labels for side in (pair.first, pair.second))
+    one, other = (side.analysis.trace.predicted_axis.labels for side in (pair.first, pair.second))
     return first_difference(one, other)
 
 
 def _at(side: Side, step: int) -> str:
     trace = side.analysis.trace
-    if step >= len(trace.predicted):
+    if step >= len(trace.predicted_axis):
         return "nothing more"
-    return f"{trace.predicted.labels[step]} {math.exp(trace.token_log_probs[step]):.3f}"
+    return f"{trace.predicted_axis.labels[step]} {math.exp(trace.token_log_probs[step]):.3f}"
 
 
 def tie(pair: Pair) -> str:
@@ -195,9 +195,16 @@ def tie(pair: Pair) -> str:
     told = []
     for side in (pair.first, pair.second):
         trace = side.analysis.trace
-        if step is None or step >= len(trace.predicted) or not (found := near_ties(trace.log_probs[step : step + 1])[0]):
+        if (
+            step is None
+            or step >= len(trace.predicted_axis)
+            or not (found := near_ties(trace.log_probs[step : step + 1])[0])
+        ):
             continue
-        both = [f"{side.loaded.answers.piece(each.id).removeprefix('·') or '·'} {each.probability:.3f}" for each in found]
+        both = [
+            f"{side.loaded.output_vocabulary.piece(each.id).removeprefix('·') or '·'} {each.probability:.3f}"
+            for each in found
+        ]
         told.append(f"In “{side.name}” it was a near-tie: {' against '.join(both)}.")
     return " ".join(told)
 
@@ -226,9 +233,9 @@ def partner_text(pair: Pair) -> str:
     told = []
     for what, alignment, sides in (
         ("source", pair.aligned.source, [side.analysis.trace.source for side in (pair.first, pair.second)]),
-        ("target", pair.aligned.predicted, [side.analysis.trace.predicted for side in (pair.first, pair.second)]),
+        ("target", pair.aligned.predicted, [side.analysis.trace.predicted_axis for side in (pair.first, pair.second)]),
     ):
-        if alignment is None or (what == "target" and pair.first.analysis.task.judges):
+        if alignment is None or (what == "target" and pair.first.analysis.task.is_classifier):
             continue
         for side, axis, alone in zip((pair.first, pair.second), sides, alignment.unpaired, strict=True):
             if alone and axis is not None:

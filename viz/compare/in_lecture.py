@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
-from model.edits.kinds import Edit, Labels, PatchZ
+from model.edits.kinds import Edit, PatchZ, TokenLabels
 from model.inference.predictions import changed_words
 from viz import cache, computations
 from viz.classroom import lecture
@@ -67,7 +67,7 @@ def draw_patching(shown: PageContext, pair: Pair) -> None:
     _keys(ranked, ranked[0])
 
 
-def _told(found: Patching, edits: Sequence[Edit], labels: Labels) -> str:
+def _told(found: Patching, edits: Sequence[Edit], labels: TokenLabels) -> str:
     """What is put in, and how far it leads where that was measured alone."""
     value = dict(found.patches).get(edits[0]) if len(edits) == 1 else None
     put = "; ".join(patch_grids.told(edit, labels) for edit in edits)

@@ -34,7 +34,7 @@ def draw(shown: PageContext) -> None:
             st.space("stretch")
             st.segmented_control(
                 "Part",
-                [name for name in PARTS if name in (COMPARED[0], view.compared) or not shown.analysis.task.judges],
+                [name for name in PARTS if name in (COMPARED[0], view.compared) or not shown.analysis.task.is_classifier],
                 required=True,
                 format_func=lambda name: PARTS[name][0],
                 label_visibility="collapsed",

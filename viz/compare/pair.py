@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from model.inference.request import Request
-from model.io.folders import described, family, survey
+from model.io.folders import family_and_task, list_checkpoints, read_model_entry
 from model.readings.heads.trace_comparison import AlignedTraces, align_traces
-from model.trace import SITE_KINDS, Kind, Site
+from model.trace import SITE_KINDS, AttentionKind, Site
 from viz import cache
 from viz.state import uploads
 from viz.state.view import MAX_WIDTH, View, without_edits
@@ -96,7 +96,7 @@ def pair(view: View, page_data: cache.PageData) -> Pair:
         faults += [f"Not on the second side: {reason}" for _, reason in aside]
     if (analysis.trace.outputs is None) != (page_data.analysis.trace.outputs is None):
         raise PairError("One of the two has no decoder, so there is no translation beside the other's: compare another.")
-    if analysis.task.judges != page_data.analysis.task.judges:
+    if analysis.task.is_classifier != page_data.analysis.task.is_classifier:
         raise PairError("One of the two gives the text a label, and the other does not: compare another.")
     kind, told = _kind(view, page_data.analysis)
     faults += told
@@ -112,9 +112,9 @@ def pair(view: View, page_data: cache.PageData) -> Pair:
     return Pair(view.differs, first, second, align_traces(first.analysis.trace, analysis.trace), (*faults, *more))
 
 
-def _kind(view: View, analysis: Analysis) -> tuple[Kind, tuple[str, ...]]:
+def _kind(view: View, analysis: Analysis) -> tuple[AttentionKind, tuple[str, ...]]:
     """The kind of attention that is compared, and a sentence where it is not the view's."""
-    there = [kind for kind in analysis.trace.kinds if view.differs != "step" or SITE_KINDS[kind].queries == "target"]
+    there = [kind for kind in analysis.trace.kinds if view.differs != "step" or SITE_KINDS[kind].query_side == "target"]
     if not there:
         raise PairError("This checkpoint has no decoder, so it has no steps: compare something else.")
     if view.kind in there:
@@ -136,7 +136,7 @@ def _fitted(
     """A place on the second side as it is there, and a sentence where it is another one."""
     sites = analysis.trace.sites(site.kind)
     if not sites:
-        raise PairError(f"The second side has no {site.of.name}: choose another site.")
+        raise PairError(f"The second side has no {site.spec.name}: choose another site.")
     told = []
     if site not in sites:
         told.append(f"The second side has {len(sites)} layers: its last stands for layer {site.layer + 1}.")
@@ -205,7 +205,7 @@ def _sentence(view: View, page_data: cache.PageData) -> Other:
 
 def checkpoints(view: View) -> tuple[str, ...]:
     """The checkpoints that can be compared with the view's own, those of its family first."""
-    known = {name: family(described(place)) for name, place in survey().places.items()}
+    known = {name: family_and_task(read_model_entry(place)) for name, place in list_checkpoints().folders.items()}
     own = known.get(view.checkpoint)
     others = (name for name in cache.checkpoint_names() if name != view.checkpoint)
     return tuple(sorted(others, key=lambda name: known.get(name) != own))
@@ -263,8 +263,8 @@ def hypotheses(page_data: cache.PageData) -> tuple[Hypothesis, ...]:
 
 def _hypothesis(view: View, page_data: cache.PageData) -> Other:
     others, task = hypotheses(page_data), page_data.analysis.task
-    if not task.writes:
-        reads = "A text that is judged is read once" if task.judges else "This model fills all blanks at once"
+    if not task.has_decoder:
+        reads = "A text that is judged is read once" if task.is_classifier else "This model fills all blanks at once"
         raise PairError(f"{reads}: there is one reading and no other hypothesis. Compare something else.")
     if not others:
         if page_data.request.target is not None:
@@ -281,9 +281,9 @@ def other_step(view: View, steps: int) -> int:
 
 
 def _step(view: View, page_data: cache.PageData) -> Other:
-    if page_data.analysis.task.judges:
+    if page_data.analysis.task.is_classifier:
         raise PairError("A text that is judged has one label and no steps: compare something else.")
-    steps = len(page_data.analysis.trace.predicted)
+    steps = len(page_data.analysis.trace.predicted_axis)
     step = other_step(view, steps)
     if steps < 2:
         raise PairError("This translation has one step only, so there is none to compare it with.")

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from model.config import PAD
-from model.edits.kinds import Edit, Labels, PatchStream, PatchZ, Place
-from model.inference.decisions import is_near
+from model.edits.kinds import Edit, PatchStream, PatchZ, Place, TokenLabels
+from model.inference.decisions import is_near_tie
 from model.inference.predictions import changed_words
 from model.io import numbers
 from model.trace import SITE_KINDS, site_kind
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 def payload(
-    found: Patching, labels: Labels, chosen: tuple[str, ...], mode: theme.Mode, large: dict[str, Any] | None = None
+    found: Patching, labels: TokenLabels, chosen: tuple[str, ...], mode: theme.Mode, large: dict[str, Any] | None = None
 ) -> dict[str, Any]:
     """All that the browser needs, as JSON values; shares of the way, or where both sentences are near changes in nats.
     `large`: what is said beside one picture that fills the screen."""
@@ -133,23 +133,25 @@ def _some(named: Sequence[str]) -> str:
 def percent(share: float) -> str:
     """A share of the way in per cent; one that rounds to nothing has no sign."""
     shown = round(100 * share)
-    return numbers.signed(shown, 0).replace("+", "") + "%" if shown else "0%"
+    return numbers.with_sign(shown, 0).replace("+", "") + "%" if shown else "0%"
 
 
-def told(edit: Edit, labels: Labels) -> str:
+def told(edit: Edit, labels: TokenLabels) -> str:
     """Where a patch is put in, in words."""
     if isinstance(edit, PatchZ):
         where = edit.place.text
     else:
         where = f"{edit.stack}, after layer {edit.layers}" if edit.layers else f"{edit.stack}, embedding"
-    return where + ("" if edit.position is None else f", at “{labels.query(edit.tokens_of, edit.position)}”")
+    return where + ("" if edit.position is None else f", at “{labels.query(edit.query_kind, edit.position)}”")
 
 
-def answer(found: Patching, tokens: tuple[str, str], labels: Labels, tie: str) -> list[str]:
+def answer(found: Patching, tokens: tuple[str, str], labels: TokenLabels, tie: str) -> list[str]:
     """The way from one sentence to the other, what one head does of it, and where it goes in the encoder: sentences. `tie`
     says that the choice was one, or is empty."""
     difference = f"The logit of “{tokens[0]}” less that of “{tokens[1]}”"
-    both = f"{difference} is {numbers.signed(found.before)} here and {numbers.signed(found.other)} in the other sentence"
+    both = (
+        f"{difference} is {numbers.with_sign(found.before)} here and {numbers.with_sign(found.other)} in the other sentence"
+    )
     if found.is_near:
         return [f"{both}: too near for shares of the way, so the cells show by how much it changes, in nats."]
     heads = [(edit, value) for edit, value in found.patches if isinstance(edit, PatchZ)]
@@ -183,7 +185,7 @@ def asked(question: PatchingRequest, tokens: tuple[str, str]) -> str:
 def far(found: Patching, value: float) -> str:
     """How far a piece leads, in words."""
     if found.is_near:
-        return f"{numbers.signed(value - found.before)} nats"
+        return f"{numbers.with_sign(value - found.before)} nats"
     return f"{percent(float(found.share(value)))} of the way"
 
 
@@ -191,17 +193,17 @@ def listed(edits: Sequence[Edit]) -> str:
     """Heads, site after site: `cross-attention, layer.head 3.1, 4.4`."""
     kinds: dict[str, list[str]] = {}
     for edit in edits:
-        name = site_kind(edit.place.kind).short
+        name = site_kind(edit.place.kind).short_name
         kinds.setdefault(name, []).append(f"{edit.place.layer + 1}.{edit.place.head + 1}")
     return "; ".join(f"{kind}, layer.head {', '.join(heads)}" for kind, heads in kinds.items())
 
 
 def tie(first: float, second: float) -> str:
     """That two probabilities were near each other already; empty where they were not."""
-    return f", for it was a near-tie, {first:.3f} against {second:.3f}" if is_near(first, second) else ""
+    return f", for it was a near-tie, {first:.3f} against {second:.3f}" if is_near_tie(first, second) else ""
 
 
-def travels(found: Patching, labels: Labels) -> str:
+def travels(found: Patching, labels: TokenLabels) -> str:
     """Which position of the encoder carries the most after each layer; a position that goes on doing so is told once."""
     shares = np.nan_to_num(np.asarray(found.share(found.encoder)), nan=-np.inf)  # [L+1,S]
     stops: list[tuple[int, list[str]]] = []
@@ -230,7 +232,7 @@ def _marked(ids: Sequence[int], against: Sequence[int], tokenizer: Tokenizer) ->
     return site_texts.marked(tokenizer.segments(ids), changed, "is") or ("&nbsp;" if not ids else site_texts.EMPTY)
 
 
-def effect(found: Patching, edits: Sequence[Edit], value: float, labels: Labels, is_other: bool, turned: bool) -> str:
+def effect(found: Patching, edits: Sequence[Edit], value: float, labels: TokenLabels, is_other: bool, turned: bool) -> str:
     """What is put in, and what it does."""
     kind = "heads" if all(isinstance(edit, PatchZ) for edit in edits) else "pieces"
     what = told(edits[0], labels) if len(edits) == 1 else f"these {len(edits)} {kind}"
@@ -242,4 +244,6 @@ def effect(found: Patching, edits: Sequence[Edit], value: float, labels: Labels,
         if turned
         else "the translation stays"
     )
-    return f"Put in from the other sentence: {what}. {reached[:1].upper()}{reached[1:]}, to {numbers.signed(value)}; {said}."
+    return (
+        f"Put in from the other sentence: {what}. {reached[:1].upper()}{reached[1:]}, to {numbers.with_sign(value)}; {said}."
+    )

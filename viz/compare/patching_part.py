@@ -12,7 +12,7 @@ import numpy as np
 import streamlit as st
 
 from model.edits.intervention import BASELINE, Intervention
-from model.edits.kinds import Edit, Labels, parse
+from model.edits.kinds import Edit, TokenLabels, parse
 from model.inference.request import Request
 from viz import cache, computations
 from viz.compare import patch_grids
@@ -118,7 +118,7 @@ def _effect(shown: PageContext, found: Patching, request: Request, said: str, ot
             site_texts.label("Click a cell to put in another piece.")
 
 
-def _step(question: PatchingRequest, labels: Labels, why: str) -> None:
+def _step(question: PatchingRequest, labels: TokenLabels, why: str) -> None:
     """The step at which is measured, and why there."""
 
     def told(step: int) -> str:

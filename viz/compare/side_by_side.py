@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 import streamlit as st
 
-from model.inference.decisions import NEAR_TIE, near_ties
+from model.inference.decisions import NEAR_TIE_TEXT, near_ties
 from model.inference.predictions import Candidate, first_difference
 from model.readings.heads.trace_comparison import align, common_difference
-from model.trace import View
+from model.trace import MapView
 from viz import theme
 from viz.compare import distance
 from viz.compare.pair import Pair, Side
@@ -37,12 +37,12 @@ def payload(
     return {
         "id": hashlib.sha256(repr((pair.differs, places)).encode()).hexdigest()[:16],
         "step": step,
-        "steps": len(pair.first.analysis.trace.predicted),
+        "steps": len(pair.first.analysis.trace.predicted_axis),
         "names": [pair.first.name, pair.second.name],
         "second": pair.second.step + 1 if pair.differs == "step" else None,
         "single": not pair.is_two_requests,
         "tokens": tokens(pair),
-        "follows": pair.differs != "step" and pair.first.site.of.queries == "target",
+        "follows": pair.differs != "step" and pair.first.site.spec.query_side == "target",
         "maps": _maps(pair, views),
         "difference": _difference(*views),
         "grids": [
@@ -78,14 +78,14 @@ def tokens(pair: Pair) -> list[dict[str, Any]]:
     the same token at the step beside it, if it has one; and its rival where the two are a near-tie."""
     ties = [near_ties(side.analysis.trace.log_probs) for side in (pair.first, pair.second)]
     if not pair.is_two_requests:
-        steps = range(len(pair.first.analysis.trace.predicted))
+        steps = range(len(pair.first.analysis.trace.predicted_axis))
         return [{"chips": [_chip(pair.first, t, ties[0][t], None)], "same": True} for t in steps]
     sides, found = ((pair.first, pair.second), (pair.second, pair.first)), []
-    parting = first_difference(*(side.analysis.trace.predicted.labels for side in (pair.first, pair.second)))
+    parting = first_difference(*(side.analysis.trace.predicted_axis.labels for side in (pair.first, pair.second)))
     for column, same in zip(pair.aligned.predicted.columns, pair.aligned.predicted.same, strict=True):
         chips: list[dict[str, Any] | None] = []
         for (side, other), step, there, near in zip(sides, column, reversed(column), ties, strict=True):
-            if there is None and step == parting and step < len(other.analysis.trace.predicted):
+            if there is None and step == parting and step < len(other.analysis.trace.predicted_axis):
                 there = step  # up to here both have said the same
             given = None if step is None or there is None else _given(side, step, other, there)
             chips.append(None if step is None else _chip(side, step, near[step], given))
@@ -96,17 +96,17 @@ def tokens(pair: Pair) -> list[dict[str, Any]]:
 def _given(side: Side, step: int, other: Side, there: int) -> float | None:
     """The probability that the other side gives to a token of this one, at a step of its own; None where it has no such
     token."""
-    token = side.analysis.trace.predicted.ids[step]
-    row, tokenizer = other.analysis.trace.log_probs[there], other.loaded.answers
-    known = token < min(tokenizer.size, len(row)) and tokenizer.piece(token) == side.loaded.answers.piece(token)
+    token = side.analysis.trace.predicted_axis.ids[step]
+    row, tokenizer = other.analysis.trace.log_probs[there], other.loaded.output_vocabulary
+    known = token < min(tokenizer.size, len(row)) and tokenizer.piece(token) == side.loaded.output_vocabulary.piece(token)
     return _probability(row[token]) if known else None
 
 
 def _chip(side: Side, step: int, tie: tuple[Candidate, Candidate] | None, there: float | None) -> dict[str, Any]:
-    trace, piece = side.analysis.trace, side.loaded.answers.piece
-    rival = tie and next((each for each in tie if each.id != trace.predicted.ids[step]), None)
+    trace, piece = side.analysis.trace, side.loaded.output_vocabulary.piece
+    rival = tie and next((each for each in tie if each.id != trace.predicted_axis.ids[step]), None)
     return {
-        "t": trace.predicted.labels[step],
+        "t": trace.predicted_axis.labels[step],
         "step": step + 1,
         "p": _probability(trace.token_log_probs[step]),
         "there": there,
@@ -114,7 +114,7 @@ def _chip(side: Side, step: int, tie: tuple[Candidate, Candidate] | None, there:
     }
 
 
-def _maps(pair: Pair, views: tuple[View, View]) -> list[dict[str, Any]]:
+def _maps(pair: Pair, views: tuple[MapView, MapView]) -> list[dict[str, Any]]:
     """Both maps, with the partner of each row and column in the other; -1 where it has none."""
     first, second = views
     rows, columns = distance.partners(pair, views)
@@ -140,7 +140,7 @@ def _partners(pairs: tuple[tuple[int, int], ...], count: int, side: int) -> list
     return [known.get(n, -1) for n in range(count)]
 
 
-def _difference(first: View, second: View) -> dict[str, Any] | None:
+def _difference(first: MapView, second: MapView) -> dict[str, Any] | None:
     """The difference of both maps where both axes' tokens agree, on the axes of the first, and what is left out of it."""
     found = common_difference(first, second)
     if found is None:
@@ -188,7 +188,7 @@ def draw(shown: PageContext, pair: Pair) -> None:
     with st.container(key="compare_verdict", horizontal=True, vertical_alignment="bottom", gap="small"):
         site_texts.write(distance.verdict(pair), inline=True)
         if told := distance.tie(pair):
-            site_texts.label(told, title=f"{NEAR_TIE[:1].upper()}{NEAR_TIE[1:]}.")
+            site_texts.label(told, title=f"{NEAR_TIE_TEXT[:1].upper()}{NEAR_TIE_TEXT[1:]}.")
     with st.container(key="compare_most", horizontal=True, vertical_alignment="center", gap="small"):
         lead, measured = distance.unlike(pair, most)
         site_texts.label(lead)

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from model.decoding.sampling import NEVER_CHOSEN, Choices, choices, likeliest
-from model.inference.decisions import NEAR_TIE, near_ties
+from model.decoding.sampling import EXCLUDED_IDS, Choices, choices, top_ids
+from model.inference.decisions import NEAR_TIE_TEXT, near_ties
 from viz.kit import mount
 
 if TYPE_CHECKING:
@@ -31,9 +31,9 @@ def payload(
     for each row its probability without the controls, and after the temperature alone, and `chosenBefore` that of the token.
     """
     found = analysis.trace
-    ids = found.predicted.ids if said is None else said
+    ids = found.predicted_axis.ids if said is None else said
     temperature = controls.temperature if controls else 1.0
-    given = 0 if controls is None else analysis.begun  # what the visitor typed was not drawn
+    given = 0 if controls is None else analysis.prompt_length  # what the visitor typed was not drawn
     steps = [
         choices_of(row, token, controls if step >= given else None)
         for step, (row, token) in enumerate(zip(found.log_probs, ids, strict=True))
@@ -43,12 +43,12 @@ def payload(
         logit = found.logit(step, token)
         drawn = controls and step >= given
         probability = float(made.probability[place]) if drawn else float(np.exp(found.log_probs[step, token]))
-        reason = "" if made.kept[place] else "t" if temperature == 0 else "p" if made.kept_by_k[place] else "k"
+        reason = "" if made.is_candidate[place] else "t" if temperature == 0 else "p" if made.is_in_top_k[place] else "k"
         scaled = round(logit / temperature, 3) if temperature else None
         return [tokenizer.piece(token), token, round(logit, 3), scaled, round(probability, 7), reason]
 
     def before(token: int, step: int, made: Choices, place: int) -> list[float]:
-        return [round(float(np.exp(found.log_probs[step, token])), 7), round(float(made.tempered[place]), 7)]
+        return [round(float(np.exp(found.log_probs[step, token])), 7), round(float(made.tempered_probability[place]), 7)]
 
     def placed(step: int, made: Choices, token: int) -> list[Any]:
         return row(token, step, made, int(np.flatnonzero(made.ids == token)[0]))
@@ -68,15 +68,15 @@ def payload(
             for step, (made, token) in enumerate(zip(steps, ids, strict=True) if controls else ())
         ],
         "chosen": [placed(step, made, token) for step, (made, token) in enumerate(zip(steps, ids, strict=True))],
-        "given": analysis.begun,  # tokens that the visitor typed
-        "kept": [int(made.kept.sum()) if controls else tokenizer.size - len(NEVER_CHOSEN) for made in steps],
+        "given": analysis.prompt_length,  # tokens that the visitor typed
+        "kept": [int(made.is_candidate.sum()) if controls else tokenizer.size - len(EXCLUDED_IDS) for made in steps],
         "size": tokenizer.size,
         "sampling": controls is not None,
         "temperature": f"{temperature:g}",
-        "reads": list((found.inputs or found.predicted).labels),
+        "reads": list((found.inputs or found.predicted_axis).labels),
         "cuts": CUTS,
         "ties": [not controls and tie is not None for tie in near_ties(found.log_probs)],
-        "nearTie": NEAR_TIE,
+        "nearTie": NEAR_TIE_TEXT,
         "kinds": {},  # by step: tokens that are no words of their own, and what each is
         "ask": None,  # a button that tells how likely a typed word is, and what it does
         "told": {},  # by step: how likely that word is
@@ -94,8 +94,8 @@ def choices_of(log_probs: np.ndarray, chosen: int, controls: Decoding | None) ->
     if controls:
         return choices(log_probs, controls.temperature, controls.top_k, controls.top_p)
     possible = log_probs.copy()
-    possible[list(NEVER_CHOSEN)] = -np.inf
-    ids = likeliest(possible, SHOWN)
+    possible[list(EXCLUDED_IDS)] = -np.inf
+    ids = top_ids(possible, SHOWN)
     ids = ids if chosen in ids else np.append(ids, chosen)
     every, probability = np.ones(len(ids), dtype=bool), np.exp(log_probs[ids])
     return Choices(ids, probability, every, every, probability)

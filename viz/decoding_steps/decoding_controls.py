@@ -13,7 +13,7 @@ import streamlit as st
 from model.config import MAX_TOKENS
 from model.decoding.hypotheses import Tree, length_penalty
 from model.decoding.strategy import MAX_SEED, STRATEGIES
-from model.inference.predictions import likelier
+from model.inference.predictions import better_candidates
 from viz.decoding_steps import decoding_texts
 from viz.decoding_steps.surprise_figure import surprise_chart
 from viz.kit import controls, mount, site_texts
@@ -110,7 +110,7 @@ def strategy(view: View, task: Task) -> None:
         if draws:
             st.button("Draw again", key="draw", width="stretch", on_click=draw_again, help="Draws with the next seed")
             _inputs(view, names)
-        site_texts.note(decoding_texts.strategy_note(chosen, task.made), "token", "beam", "log-probability")
+        site_texts.note(decoding_texts.strategy_note(chosen, task.output_noun), "token", "beam", "log-probability")
         if not draws:
             _inputs(view, names)
 
@@ -217,8 +217,8 @@ def _yours(view: View, task: Task) -> None:
     shown = complaint[0] if complaint else view.target or ""
     with st.container(key="own_row", horizontal=True, gap=None):
         st.text_input(
-            f"Your {task.made}",
-            placeholder=f"Paste or type a {task.made}, and press Enter",
+            f"Your {task.output_noun}",
+            placeholder=f"Paste or type a {task.output_noun}, and press Enter",
             label_visibility="collapsed",
             **session.bind("target", "target", shown, _target),
         )
@@ -241,10 +241,12 @@ def _surprise(page_data: PageData, own: Callable[[], Analysis], mode: theme.Mode
     bits = -trace.token_log_probs / np.log(2)
     rather = [
         best and (tokenizer.piece(best.id).removeprefix("·") or "·", best.probability)
-        for best in likelier(trace.log_probs, trace.outputs.ids)
+        for best in better_candidates(trace.log_probs, trace.outputs.ids)
     ]
     sums = analysis.log_prob, own().log_prob
-    decoding_texts.surprise(bits, trace.outputs.labels, rather, sums, analysis.task.made, analysis.begun, analysis.scored)
+    decoding_texts.surprise(
+        bits, trace.outputs.labels, rather, sums, analysis.task.output_noun, analysis.prompt_length, analysis.score_label
+    )
     chart = surprise_chart(trace.outputs.labels, bits, rather, mode, height)
     alt = decoding_texts.surprise_alt(bits, trace.outputs.labels)
     st.plotly_chart(chart, theme=None, key="surprise", config=controls.chart_config("Surprise of each token"), alt=alt)
@@ -253,7 +255,7 @@ def _surprise(page_data: PageData, own: Callable[[], Analysis], mode: theme.Mode
 def _tree(view: View, page_data: PageData) -> None:
     analysis, tokenizer = page_data.analysis, page_data.loaded.target_tokenizer
     alpha = view.alpha if STRATEGIES[view.strategy].has_length_penalty else None
-    data = payload(analysis.tree, analysis.hypothesis.ids, tokenizer, alpha, analysis.begun)
+    data = payload(analysis.tree, analysis.hypothesis.ids, tokenizer, alpha, analysis.prompt_length)
     tree = analysis.tree  # without the arrays: a widget holds it between runs
     beam_tree(data, lambda number, whole: _show(tree, number, whole))
 
@@ -293,10 +295,10 @@ def branch(page_data: PageData, step: int, token: int) -> None:
 
 def word(page_data: PageData, step: int, typed: str) -> None:
     """The same with a typed word, whose pieces are forced one by one."""
-    from model.inference.targets import word_at
+    from model.inference.targets import append_word
 
     try:
-        path = word_at(page_data.loaded.target_tokenizer, page_data.analysis.trace.outputs.ids[: step - 1], typed)
+        path = append_word(page_data.loaded.target_tokenizer, page_data.analysis.trace.outputs.ids[: step - 1], typed)
     except ValueError as fault:
         session.set_complaint("word", typed, str(fault))
     else:

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 from model.config import MAX_TOKENS
 from model.decoding.strategy import strategy
-from model.inference.decisions import Turn, turns
+from model.inference.decisions import TokenChange, token_changes
 from model.io import numbers
-from model.task import TRANSLATES, Task
+from model.task import TRANSLATION, Task
 from viz.kit import site_texts
 from viz.state.view import YOURS, View
 
@@ -30,7 +30,7 @@ FIELDS = {  # control: its name in a sentence, its label
 def heading(task: Task, language: str) -> str:
     """What stands above the text: of a translator its language, else that it is a text, and in which language if it is
     named."""
-    if task.splits:
+    if task.can_split:
         return language
     return "Text" if language in ("Text", "source") else f"Text ({language})"
 
@@ -39,7 +39,7 @@ def strategy_title(name: str) -> str:
     return "Yours" if name == YOURS else strategy(name).title
 
 
-def strategy_note(name: str, made: str = TRANSLATES.made) -> str:
+def strategy_note(name: str, made: str = TRANSLATION.output_noun) -> str:
     """How a strategy chooses."""
     if name == YOURS:
         return f"Yours: a {made} that you give. The model only reads it: how surprised is it?"
@@ -49,9 +49,9 @@ def strategy_note(name: str, made: str = TRANSLATES.made) -> str:
 def came_to_an_end(analysis: Analysis) -> str:
     """Where the continuation of a text ended, and why, after "goes on for so many"."""
     size = len(analysis.trace.outputs)
-    new = size - analysis.begun
-    branch = len(analysis.branch or ()) > analysis.begun
-    if analysis.hypothesis is None or analysis.hypothesis.finished:
+    new = size - analysis.prompt_length
+    branch = len(analysis.branch or ()) > analysis.prompt_length
+    if analysis.hypothesis is None or analysis.hypothesis.is_finished:
         after = f"after {new - 1}" if new > 1 else "at once"
         return f"tokens at most{' from the branch on' * branch}: the model ended {after}, with </s>"
     if size == MAX_TOKENS:
@@ -70,7 +70,7 @@ def surprise(
     labels: Sequence[str],
     rather: Sequence[tuple[str, float] | None],
     sums: tuple[float, float],
-    made: str = TRANSLATES.made,
+    made: str = TRANSLATION.output_noun,
     begun: int = 0,
     scored: str = "log-probability",
 ) -> None:
@@ -112,7 +112,7 @@ def pair(sentence: str, said: str, language: str, chosen: bool) -> None:
     site_texts.write(f'<p class="{name}">{html.escape(sentence)} → <span lang="{code}">{html.escape(said)}</span></p>')
 
 
-def _likeliest(found: Sequence[Turn], steps: int) -> str:
+def _likeliest(found: Sequence[TokenChange], steps: int) -> str:
     """At how many steps another token is the likeliest now, and how many of them were near-ties."""
     if not found:
         return "at every step the same token stays the likeliest"
@@ -124,23 +124,26 @@ def _likeliest(found: Sequence[Turn], steps: int) -> str:
 def change_heading(analysis: Analysis) -> None:
     """What was edited, what came of it, and how the chart below is read."""
     base, edits = analysis.baseline, analysis.request.intervention.describe(analysis.labels)
-    before, after, made = base.trace, analysis.trace, analysis.task.made
-    if analysis.task.judges:
+    before, after, made = base.trace, analysis.trace, analysis.task.output_noun
+    if analysis.task.is_classifier:
         said = site_texts.verdict_text(analysis)
         what, how = f"{said[:1].lower()}{said[1:]}", "The text was read again under the edits."
-    elif analysis.request.mode == "given" or not analysis.task.writes:
+    elif analysis.request.mode == "given" or not analysis.task.has_decoder:
         change = numbers.nats(analysis.log_prob - base.log_prob)
-        what = f"the {analysis.scored} changes by {change} nats; {_likeliest(turns(analysis), len(before.inner))}"
+        what = (
+            f"the {analysis.score_label} changes by {change} nats; "
+            f"{_likeliest(token_changes(analysis), len(before.scorable_rows))}"
+        )
         how = f"One pass over the same {made}: what the model thinks of each token now."
     elif before.outputs.ids == after.outputs.ids:
         what, how = f"the {made} does not change", "The model chose every token again under the edits."
     else:
-        tie = ", a near-tie before" if any(each.is_tie for each in turns(analysis)) else ""
-        what = f"the {made}s part at step {analysis.comparable}{tie}"
+        tie = ", a near-tie before" if any(each.is_tie for each in token_changes(analysis)) else ""
+        what = f"the {made}s part at step {analysis.comparable_steps}{tie}"
         how = "The model chose every token again under the edits. After the first difference nothing is compared."
     site_texts.write(f'<h2 class="lab-label lab-rule">With {html.escape(edits)}: {html.escape(what)}</h2>')
-    each = "each label" if analysis.task.judges else "each of the baseline's tokens"
-    each += ", in a blank of the one that it fills in" * bool(before.blanks)
+    each = "each label" if analysis.task.is_classifier else "each of the baseline's tokens"
+    each += ", in a blank of the one that it fills in" * bool(before.blank_positions)
     site_texts.note(f"{how} The chart: the probability of {each}, hollow before, filled after.", "baseline")
 
 
@@ -156,7 +159,7 @@ def given_change(scored: str, before: str, after: str, turned: int, steps: int) 
 def map_caption(analysis: Analysis, show: str, blank: bool, padded: int) -> None:
     """How the maps are read; `blank`: the mask forbids cells of theirs, `padded`: so many rows are padding of the batch."""
     if show == "mask":
-        differs = analysis.trace.head_masks or not analysis.trace.same_masks
+        differs = analysis.trace.head_masks or not analysis.trace.has_equal_masks
         scope = "not the same in all layers and heads" if differs else "the same in every layer and head"
         cells = "Blank cells are masked" if blank else "No cell is masked"
         if blank and analysis.row_note:
@@ -178,10 +181,10 @@ def map_caption(analysis: Analysis, show: str, blank: bool, padded: int) -> None
 def token_count(analysis: Analysis, begun: int) -> tuple[str, str]:
     """How long the sentence is, or the text of `begun` tokens that is gone on with, beside what training saw, or of how long
     it may be where that is unknown; and more of it."""
-    size, seen = analysis.source_length or begun, analysis.seen
+    size, seen = analysis.source_length or begun, analysis.corpus_stats
     if seen is None:
         room = f"The text and what is added share a window of {MAX_TOKENS}: {MAX_TOKENS - size} are left. "
-        return f"{size} of {MAX_TOKENS} tokens", room if analysis.begun else ""
+        return f"{size} of {MAX_TOKENS} tokens", room if analysis.prompt_length else ""
     known = seen.lengths["source"]
-    mark = "⚠ " if size > known.most else ""
-    return f"{mark}{size} tokens, usually ≤ {known.most}", f"Of {known.sentences:,}: {known.told()}. "
+    mark = "⚠ " if size > known.usual_length else ""
+    return f"{mark}{size} tokens, usually ≤ {known.usual_length}", f"Of {known.sentences:,}: {known.describe()}. "

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from model.checkpoint import Checkpoint
     from model.inference.analysis import Analysis
-    from model.trace import View as TraceView
+    from model.trace import MapView as TraceView
 
 MAP_HEIGHT = 236
 CHART_HEIGHT = 210
@@ -45,7 +45,7 @@ def draw(analysis: Analysis, view: View, mode: theme.Mode) -> None:
                 continue
             blank |= not seen_map(analysis, view.device, site, head)[0].allowed.all()
             figure, alt = one_map(analysis.request, view.device, site, head, view.show, mode)
-            config = controls.chart_config(f"{site.of.name} {'mask' if view.show == 'mask' else 'map'}".capitalize())
+            config = controls.chart_config(f"{site.spec.name} {'mask' if view.show == 'mask' else 'map'}".capitalize())
             st.plotly_chart(figure, theme=None, height="stretch", key=f"map-{kind}", config=config, alt=alt)
     step_rows(view.step, follow=True)
     padded = computations.target_padding(analysis.request, view.device)
@@ -60,7 +60,7 @@ def one_map(
     analysis = cache.analyse(request, device)
     seen, former = seen_map(analysis, device, site, head)
     labels = {"queries": seen.queries, "keys": seen.keys}
-    sizes = {"mode": mode, "height": MAP_HEIGHT, "former": former, "step_row": site.of.queries == "target"}
+    sizes = {"mode": mode, "height": MAP_HEIGHT, "former": former, "step_row": site.spec.query_side == "target"}
     if show == "mask":
         figure = mask_map(seen.allowed, **labels, **sizes)
     else:
@@ -70,19 +70,19 @@ def one_map(
 
 def seen_map(analysis: Analysis, device: str, site: Site, head: int | None) -> tuple[TraceView, np.ndarray | None]:
     """A map, and the mask there without the edits; with the padding that follows the target in its batch, if any."""
-    padded = computations.target_padding(analysis.request, device) if site.of.queries == "target" else None
+    padded = computations.target_padding(analysis.request, device) if site.spec.query_side == "target" else None
     if padded is None:
-        return sides.label_map(analysis.trace.view(site, head), analysis.trace, site), analysis.former_mask(site, head)
+        return sides.label_map(analysis.trace.view(site, head), analysis.trace, site), analysis.baseline_mask(site, head)
     return padded.trace.view(site, head), None if analysis.baseline is None else padded.before.mask(site, head)
 
 
 def draw_changes(analysis: Analysis, loaded: Checkpoint, mode: theme.Mode) -> None:
     """What the edits did: both translations where tokens were chosen anew, and the probability of every token."""
     decoding_texts.change_heading(analysis)
-    site_texts.changed_decisions(analysis, loaded.answers)
+    site_texts.changed_decisions(analysis, loaded.output_vocabulary)
     if analysis.request.mode == "again":
         site_texts.both_translations(analysis, loaded)
-    found = analysis.change
+    found = analysis.probability_change
     chart = change_chart(found.labels, found.before, found.after, len(found.after), mode, CHART_HEIGHT)
     st.plotly_chart(
         chart,
@@ -106,6 +106,6 @@ def draw_large(analysis: Analysis, view: View, mode: theme.Mode, above: int, tra
         return
     seen = [(site.kind, seen_map(analysis, view.device, site, head)[0]) for site in sites]
     drawn = [file_maps.one(theme.SITE_NAMES[kind], each, kind, view.show == "mask") for kind, each in seen]
-    if not analysis.task.writes:  # the steps are the places of the text
+    if not analysis.task.has_decoder:  # the steps are the places of the text
         drawn = [each | {"follows": True} for each in drawn]
     _COMPONENT.mount("large_maps", {**file_maps.map_part(drawn, view.step, mode).data, "above": above, "trace": trace})

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from model.inference.cautions import UNSURE, down
+from model.inference.cautions import UNSURE_PROBABILITY, round_down
 from model.io import numbers
 from model.readings.heads.head_maps import Link, step_links
-from model.trace import KINDS, Axis, Site
+from model.trace import ATTENTION_KINDS, Axis, Site
 from viz import theme
 from viz.kit import mount, site_texts
 
@@ -56,9 +56,9 @@ def payload(
     layer = min(layer, trace.sites("decoder")[-1].layer)
     decoder = trace.view(Site("decoder", layer), head)
     cross = trace.view(Site("cross", layer), head) if "cross" in trace.kinds else None
-    doubts, unsure = _doubts(analysis), set(analysis.unsure)
+    doubts, unsure = _doubts(analysis), set(analysis.unsure_steps)
     identity = f"{analysis.request!r} {ids}"
-    same = analysis.comparable if baseline is not None else 0
+    same = analysis.comparable_steps if baseline is not None else 0
     before = np.exp(baseline.trace.token_log_probs) if baseline is not None and ids == baseline.trace.outputs.ids else None
     if baseline is not None and before is None:  # only the shared prefix may be compared
         before = np.exp(baseline.trace.token_log_probs)[: max(0, same - 1)]
@@ -71,7 +71,7 @@ def payload(
         ],
         "target": [
             {"t": label, "w": word, "unsure": t in unsure}
-            for t, (label, word) in enumerate(zip(trace.outputs.labels, trace.outputs.words, strict=True))
+            for t, (label, word) in enumerate(zip(trace.outputs.labels, trace.outputs.word_numbers, strict=True))
         ],
         "inputs": [{"t": label, "w": word} for label, word in _tokens(trace.inputs)],
         "blanks": [],
@@ -79,8 +79,8 @@ def payload(
         "own": "decoder",
         "at": "Step",
         "title": "Inputs over outputs",
-        "given": analysis.begun,
-        "bar": UNSURE,
+        "given": analysis.prompt_length,
+        "bar": UNSURE_PROBABILITY,
         "size": tokenizer.size,
         "start": trace.inputs.labels[0],
         "segments": tokenizer.segments(ids),
@@ -92,10 +92,10 @@ def payload(
         "probability": _rows(np.exp(trace.token_log_probs)),
         "before": None if before is None else _rows(before),
         "score": numbers.decimal(analysis.log_prob),
-        "scored": analysis.scored,
+        "scored": analysis.score_label,
         "language": checkpoint.languages[1],
         "code": site_texts.language_code(checkpoint.languages[1]),
-        "how": analysis.how,
+        "how": analysis.decoding_label,
         "draws": analysis.request.decoding.is_random and analysis.request.target is None,
         "one": "this layer" if head is None else "this head",
         "where": where(layer, head),
@@ -122,7 +122,7 @@ def where(layer: int, head: int | None) -> str:
 
 def _tokens(axis: Axis | None) -> list[tuple[str, int]]:
     """The labels and word numbers of one side; none where the model does not have it."""
-    return [] if axis is None else list(zip(axis.labels, axis.words, strict=True))
+    return [] if axis is None else list(zip(axis.labels, axis.word_numbers, strict=True))
 
 
 SURE = {"rare": False, "overlooked": False, "note": ""}
@@ -130,17 +130,21 @@ SURE = {"rare": False, "overlooked": False, "note": ""}
 
 def _doubt(analysis: Analysis) -> dict[str, Any]:
     """How far the translation is to be trusted, in one line; what that stands on, a sentence each; and what was counted."""
-    meant = analysis.worth.meant() if analysis.measured and analysis.worth.told(len(analysis.signs)) else ""
-    return {"verdict": analysis.verdict, "signs": list(analysis.signs.values()), "meant": meant}
+    meant = (
+        analysis.warning_calibration.describe_sample()
+        if analysis.has_measured_rate and analysis.warning_calibration.describe(len(analysis.warnings))
+        else ""
+    )
+    return {"verdict": analysis.doubt_summary, "signs": list(analysis.warnings.values()), "meant": meant}
 
 
 def _doubts(analysis: Analysis) -> dict[int, dict[str, Any]]:
     """By position: what makes a source token doubtful, as marks, and `note` in words."""
     found: dict[int, dict[str, Any]] = {}
     for word in analysis.rare_words:
-        found |= {i: {"rare": True, "note": f"Rare in training: {word.told()}."} for i in word.positions}
-    for word in analysis.overlooked:
-        told = f"{word.text} is hardly looked at: {down(word.weight)} at most in any step, mean of all heads."
+        found |= {i: {"rare": True, "note": f"Rare in training: {word.describe()}."} for i in word.positions}
+    for word in analysis.overlooked_words:
+        told = f"{word.text} is hardly looked at: {round_down(word.weight)} at most in any step, mean of all heads."
         for i in word.positions:
             before = found.get(i, {})
             found[i] = before | {"overlooked": True, "note": f"{before.get('note', '')} {told}".strip()}
@@ -175,7 +179,7 @@ def timeline(
     events = {
         "step": (mount.integer(1, len(data["target"])), on_step),
         "rows": (mount.one_of(ROWS), on_rows),
-        "why": (mount.fields(kind=mount.one_of(KINDS), query=token, key=token), on_why),
+        "why": (mount.fields(kind=mount.one_of(ATTENTION_KINDS), query=token, key=token), on_why),
         "reason": (
             mount.fields(step=mount.integer(1, len(data["target"])), token=mount.integer(0, data["size"] - 1)),
             on_reason,

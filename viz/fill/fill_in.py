@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from model.inference.cautions import UNSURE
+from model.inference.cautions import UNSURE_PROBABILITY
 from model.inference.request import Request
-from model.inference.source_reading import blank_places, likeliest
+from model.inference.source_reading import blank_positions, filled_ids
 from model.io import numbers
 from model.readings.heads.head_maps import step_links
 from model.text import sentences
@@ -58,14 +58,14 @@ def draw(view: View, page_data: cache.PageData, mode: theme.Mode, hall: dict[str
             on_branch=lambda step, token: _put(page_data, step, tokenizer.decode([token])),
             on_word=lambda step, text: _put(page_data, step, text),
             on_guess=lambda on: session.change(guess=on),
-            on_ask=lambda step, text: session.change(asked=text.strip()[:MAX_WORD], step=step),
+            on_ask=lambda step, text: session.change(blank_word=text.strip()[:MAX_WORD], step=step),
             on_reason=steps.to_the_reason,
         )
 
 
 def _put(page_data: cache.PageData, step: int, word: str) -> None:
     """Puts a word into the blank at a place, to read all again; called from a callback."""
-    places = blank_places(page_data.analysis, page_data.loaded)
+    places = blank_positions(page_data.analysis, page_data.loaded)
     try:
         source, second = fill_texts.put(page_data.request, places.index(step - 1) if step - 1 in places else -1, word)
         session.change(source=source, second=second, step=step)  # where the blank was: its word can be seen there
@@ -76,7 +76,7 @@ def _put(page_data: cache.PageData, step: int, word: str) -> None:
 
 def _asked(view: View, page_data: cache.PageData) -> dict[int, str]:
     """What is to be said of the word whose probability is asked for, by the place of each blank."""
-    return fill_texts.asked(view.asked, page_data.analysis, page_data.loaded) if view.asked else {}
+    return fill_texts.asked(view.blank_word, page_data.analysis, page_data.loaded) if view.blank_word else {}
 
 
 def taken_back(view: View) -> str:
@@ -85,8 +85,8 @@ def taken_back(view: View) -> str:
     if then is None:
         return ""
     for now, was in ((view.source, then.source), (view.second, then.second)):
-        before, *rest = sentences.parts(was)
-        if now != was and rest and len(sentences.parts(now)) == len(rest) and now.startswith(before):
+        before, *rest = sentences.texts_around_blanks(was)
+        if now != was and rest and len(sentences.texts_around_blanks(now)) == len(rest) and now.startswith(before):
             return _between(now, was)
     return ""
 
@@ -113,14 +113,14 @@ def timeline_data(request: Request, device: str, layer: int, head: int | None, m
 def payload(analysis: Analysis, loaded: Checkpoint, layer: int, head: int | None, mode: theme.Mode) -> dict[str, Any]:
     """All that the timeline needs of a sentence that is read at once, as JSON values: its rows are the places."""
     trace, tokenizer = analysis.trace, loaded.source_tokenizer
-    places = blank_places(analysis, loaded)
-    ids = likeliest(analysis, places, tokenizer.mask)
+    places = blank_positions(analysis, loaded)
+    ids = filled_ids(analysis, places, tokenizer.mask)
     rows, columns = np.arange(len(ids)), list(ids)
     layer = min(layer, trace.sites("encoder")[-1].layer)
     seen = trace.view(Site("encoder", layer), head)
     before = None if analysis.baseline is None else np.exp(analysis.baseline.trace.log_probs[rows, columns])
-    inputs = [{"t": t, "w": w} for t, w in zip(trace.predicted.labels, trace.predicted.words, strict=True)]
-    chosen, of = trace.counted, trace.source.sentences
+    inputs = [{"t": t, "w": w} for t, w in zip(trace.predicted_axis.labels, trace.predicted_axis.word_numbers, strict=True)]
+    chosen, of = trace.scored_rows, trace.source.sentence_numbers
     segments = tokenizer.segments(ids)
     if of:
         segments[of.index(1)] = f" {segments[of.index(1)].lstrip()}"
@@ -130,7 +130,8 @@ def payload(analysis: Analysis, loaded: Checkpoint, layer: int, head: int | None
         "source": [],
         "inputs": inputs,
         "target": [
-            {"t": t, "w": w, "unsure": False} for t, w in zip(tokenizer.pieces(ids), trace.predicted.words, strict=True)
+            {"t": t, "w": w, "unsure": False}
+            for t, w in zip(tokenizer.pieces(ids), trace.predicted_axis.word_numbers, strict=True)
         ],
         "given": 0,
         "own": "encoder",
@@ -138,7 +139,7 @@ def payload(analysis: Analysis, loaded: Checkpoint, layer: int, head: int | None
         "title": f"The text, over the same with {_blanks(len(places))} filled in"
         if places
         else "No blank: both rows are the text, the bars how likely each token is",
-        "bar": UNSURE,
+        "bar": UNSURE_PROBABILITY,
         "size": tokenizer.size,
         "start": "",
         "segments": segments,
@@ -173,9 +174,9 @@ def candidate_rows(request: Request, device: str, trace: str) -> dict[str, Any]:
 
 def rows_payload(analysis: Analysis, loaded: Checkpoint, trace: str) -> dict[str, Any]:
     """All that the candidates need of each place, as JSON values; a click fills a blank, and does nothing elsewhere."""
-    places = blank_places(analysis, loaded)
+    places = blank_positions(analysis, loaded)
     mask = loaded.source_tokenizer.mask
-    made = candidates.payload(analysis, loaded.source_tokenizer, None, trace, likeliest(analysis, places, mask))
+    made = candidates.payload(analysis, loaded.source_tokenizer, None, trace, filled_ids(analysis, places, mask))
     shown = {place: [row[1] for row in made["rows"][place]] for place in places}
     return made | {
         "open": [i in places for i in range(len(made["rows"]))],

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from model.inference.decisions import is_near
-from model.inference.source_reading import blank_places, source_ids
+from model.inference.decisions import is_near_tie
+from model.inference.source_reading import blank_positions, source_ids
 from model.io.numbers import probability
 from model.readings.heads.head_maps import is_punctuation
 from model.text import sentences
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from model.inference.analysis import Analysis
     from model.inference.request import Request
 
-SIGNS = f"{sentences.SIGN} (three or more underscores), {' or '.join(sentences.MASKS)}"
+SIGNS = f"{sentences.BLANK_SIGN} (three or more underscores), {' or '.join(sentences.MASKS)}"
 ALONE = (
     "{} blanks are predicted at once, from one reading: none knows what another is filled with. Fill one, and all is read "
     "again."
@@ -32,7 +32,7 @@ UNKNOWN = "How often that is right has not been measured for this checkpoint."
 def doubt(analysis: Analysis, loaded: Checkpoint) -> dict[str, Any]:
     """What is to be known of the reading: the first in one line, the others behind it."""
     first, *others = of_blanks(analysis, loaded)
-    if analysis.follows is not None and analysis.turned is not None:
+    if analysis.next_sentence_probability is not None and analysis.swapped_probability is not None:
         others = [*follows(analysis), follows_measured(loaded.metrics), first, *others]
         first = _in_short(analysis, loaded.metrics)
     return {"verdict": first, "signs": others, "meant": "", "head": "About this reading"}
@@ -42,7 +42,7 @@ def of_blanks(analysis: Analysis, loaded: Checkpoint) -> list[str]:
     """How many blanks there are and how they are told, a sentence each; how to type one, where there is none."""
     if loaded.source_tokenizer.mask is None:
         return [f"No token for a blank here. {SEEN}"]
-    count = len(blank_places(analysis, loaded))
+    count = len(blank_positions(analysis, loaded))
     if not count:
         return [NO_BLANK]
     many = ALONE.format("Both" if count == 2 else f"All {count}")
@@ -64,11 +64,15 @@ def _inside(text: str) -> str:
 
 def follows(analysis: Analysis) -> list[str]:
     """Whether the second sentence follows the first, as the model says; nothing of one sentence."""
-    found, turned = analysis.follows, analysis.turned
+    found, turned = analysis.next_sentence_probability, analysis.swapped_probability
     if found is None or turned is None:
         return []
-    tie = " A near-tie." if is_near(found, 1 - found) else ""
-    was = "" if analysis.baseline is None else f" (without the edits {probability(analysis.baseline.follows)})"
+    tie = " A near-tie." if is_near_tie(found, 1 - found) else ""
+    was = (
+        ""
+        if analysis.baseline is None
+        else f" (without the edits {probability(analysis.baseline.next_sentence_probability)})"
+    )
     return [
         f"B follows A: {probability(found)}{was}; {_swapped(analysis)}.{tie} "
         "These are two separate readings: the two numbers need not add up to 1."
@@ -78,7 +82,7 @@ def follows(analysis: Analysis) -> list[str]:
 def _swapped(analysis: Analysis) -> str:
     """What the model says of the two sentences swapped, which is read without edits; in words where this is not clearly less
     than what it says of them as they are."""
-    own, turned = (analysis.baseline or analysis).follows, analysis.turned
+    own, turned = (analysis.baseline or analysis).next_sentence_probability, analysis.swapped_probability
     said = f"with A and B swapped{'' if analysis.baseline is None else ', without the edits'}: {probability(turned)}"
     near = ", but within 0.1" * (abs(turned - own) < NEAR)
     if probability(turned) == probability(own):
@@ -90,8 +94,8 @@ def _swapped(analysis: Analysis) -> str:
 
 def _in_short(analysis: Analysis, metrics: Mapping[str, Any]) -> str:
     """The same in one line, with how often it is right."""
-    found, known = analysis.follows, right(metrics)
-    tie = ", a near-tie" * is_near(found, 1 - found)
+    found, known = analysis.next_sentence_probability, right(metrics)
+    tie = ", a near-tie" * is_near_tie(found, 1 - found)
     return f"B follows A: {probability(found)}{tie}; {_swapped(analysis)}. {known[:1].upper()}{known[1:]}."
 
 
@@ -133,18 +137,18 @@ def _is_share(value: Any) -> bool:
 
 def put(request: Request, number: int, word: str) -> tuple[str, str]:
     """Both texts of a request with a word in the place of a blank, which counts from 0 over both; ValueError."""
-    own = len(sentences.parts(request.source)) - 1
+    own = len(sentences.texts_around_blanks(request.source)) - 1
     if number < own or not request.second:
-        return sentences.filled(request.source, number, word), request.second
-    return request.source, sentences.filled(request.second, number - own, word)
+        return sentences.fill_blank(request.source, number, word), request.second
+    return request.source, sentences.fill_blank(request.second, number - own, word)
 
 
 def asked(word: str, analysis: Analysis, loaded: Checkpoint) -> dict[int, str]:
     """By the place of each blank: how likely a word is there, or that it has several pieces, a sentence."""
-    request, old, told = analysis.request, list(analysis.trace.predicted.ids), {}
+    request, old, told = analysis.request, list(analysis.trace.predicted_axis.ids), {}
     if sentences.BLANK.search(word):
-        return dict.fromkeys(blank_places(analysis, loaded), "That is a blank itself: type a word.")
-    for number, place in enumerate(blank_places(analysis, loaded)):
+        return dict.fromkeys(blank_positions(analysis, loaded), "That is a blank itself: type a word.")
+    for number, place in enumerate(blank_positions(analysis, loaded)):
         new = source_ids(loaded, *put(request, number, word))
         pieces = len(new) - (len([token for token in old if token]) - 1)
         if pieces != 1:
@@ -162,14 +166,14 @@ def asked(word: str, analysis: Analysis, loaded: Checkpoint) -> dict[int, str]:
 
 def kinds(analysis: Analysis, loaded: Checkpoint, place: int, tokens: Sequence[int]) -> dict[int, str]:
     """Of the tokens that may stand in a blank those that are no word of their own, each with what it is."""
-    tokenizer, ids = loaded.source_tokenizer, analysis.trace.predicted.ids
+    tokenizer, ids = loaded.source_tokenizer, analysis.trace.predicted_axis.ids
     control = {*range(3), *filter(None, [tokenizer.mask])}
-    before = b"" if not place or ids[place - 1] in control else tokenizer.raw(ids[place - 1])
-    after = b"" if place + 1 >= len(ids) or ids[place + 1] in control else tokenizer.raw(ids[place + 1])
+    before = b"" if not place or ids[place - 1] in control else tokenizer.token_bytes(ids[place - 1])
+    after = b"" if place + 1 >= len(ids) or ids[place + 1] in control else tokenizer.token_bytes(ids[place + 1])
     joins, goes_on = _text(before)[-1:].isalnum(), _text(after)[:1].isalnum()
     found = {}
     for token in tokens:
-        text = _text(tokenizer.raw(token))
+        text = _text(tokenizer.token_bytes(token))
         if token in control:
             found[token] = "a control token: it has no text"
         elif text[:1].isalnum() and joins:

@@ -93,7 +93,7 @@ def show(
     task = cache.task(view.checkpoint, view.device)
     if session.is_default_text():
         view = dataclasses.replace(view, source=controls.opening_text(view))
-    if task.judges:
+    if task.is_classifier:
         session.exempt(("step", "rival"))
     else:
         session.exempt()
@@ -117,7 +117,7 @@ def show(
         save.mount_panel(panel, view, None)
         session.write_link(view)
         return
-    steps = len(steps_of(analysis).places)
+    steps = len(steps_of(analysis).step_axis)
     session.remember_clamped(page_data.view)  # without the step, which depends on the text
     view = choose_view(page_data.view.within(steps), page_data)
     faults = (*faults, *page_data.faults)

@@ -66,7 +66,7 @@ def tour(on_lesson: Callable[[], None], key: str = "tour") -> None:
     """Mounts the button that starts the tour on the first page. `on_lesson` is the callback of the last stop."""
     first, here = pages.PAGES[0].name, navigation.current_page()
     view = session.current_view()
-    own = JUDGED if cache.task(view.checkpoint, view.device).judges else {}
+    own = JUDGED if cache.task(view.checkpoint, view.device).is_classifier else {}
     stops = [own.get(n, stop) for n, stop in enumerate(STOPS)]
     data = {
         "stops": [{"title": each.title, "text": each.text, "at": each.selectors} for each in stops],

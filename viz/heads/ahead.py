@@ -9,4 +9,4 @@ from viz.heads import picture
 def ahead(page_data: cache.PageData, mode: theme.Mode) -> None:
     view, request = page_data.view, page_data.request
     picture.thumbnails(request, view.device, mode)
-    picture.payload(request, view.device, view.within(len(page_data.analysis.trace.places)), mode)
+    picture.payload(request, view.device, view.within(len(page_data.analysis.trace.step_axis)), mode)

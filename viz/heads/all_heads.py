@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from model.inference.decisions import is_near
+from model.inference.decisions import is_near_tie
 from model.readings.heads.head_maps import (
     MAP_READINGS,
     Detail,
@@ -37,12 +37,12 @@ from model.readings.heads.head_metrics import (
     orders,
 )
 from model.readings.heads.head_roles import match_roles
-from model.trace import KINDS, SITE_KINDS, Site, Trace, site_kind
+from model.trace import ATTENTION_KINDS, SITE_KINDS, Site, Trace, site_kind
 from viz import theme
 from viz.kit import mount, sides
 
 if TYPE_CHECKING:
-    from model.text.alignments import Aligned
+    from model.text.alignments import AlignmentRates
     from viz.state.view import View
 
 LEVELS = 255
@@ -52,13 +52,13 @@ MANY = 300_000  # bytes
 TOLD = ("label", "unit", "meaning", "digits", "order")  # of a metric
 
 
-def grids(trace: Trace, mode: theme.Mode, aligned: Aligned | None = None) -> list[dict[str, Any]]:
+def grids(trace: Trace, mode: theme.Mode, aligned: AlignmentRates | None = None) -> list[dict[str, Any]]:
     """For each kind of site all its heads. `bytes`: of each head, layer by layer, the weights of the cells that `allowed`
     (0 or 1, row by row) lets through, uint8, `deflated` where many, as base64; `places`: layer and head of each; their
     numbers, by the names of those `METRICS` that tell these heads apart; `orders`: their places in each order that does;
     `roles`: names and sentences of those that each head has; in cross-attention how well it aligns, where that is known."""
     made = []
-    for kind in KINDS:
+    for kind in ATTENTION_KINDS:
         sites = sorted(site for site in trace.patterns if site.kind == kind)
         if not sites:
             continue
@@ -105,10 +105,13 @@ def _number(value: float) -> float | None:
     return None if math.isnan(value) else round(float(value), 5)
 
 
-def alignment(aligned: Aligned, layer: int, head: int) -> list[str]:
+def alignment(aligned: AlignmentRates, layer: int, head: int) -> list[str]:
     """What is known of how well a head (from 0) aligns words, as a name and a sentence."""
     place, count = aligned.rank(layer, head)
-    return [f"alignment error rate {aligned.of(layer, head)[1].error:.2f}, {place} of {count}", aligned.told(layer, head)]
+    return [
+        f"alignment error rate {aligned.best_row(layer, head)[1].error:.2f}, {place} of {count}",
+        aligned.describe(layer, head),
+    ]
 
 
 def _packed(raw: bytes) -> dict[str, Any]:
@@ -124,7 +127,7 @@ def _levels(patterns: np.ndarray, allowed: np.ndarray) -> bytes:
 
 
 def _rows(trace: Trace, kind: str) -> tuple[str, ...]:
-    return trace.axis(site_kind(kind).queries).labels
+    return trace.axis(site_kind(kind).query_side).labels
 
 
 def drawn_map(
@@ -163,8 +166,8 @@ def chosen(trace: Trace, norms: Mapping[Site, np.ndarray], view: View) -> dict[s
         "queries": _sided(drawn.queries, trace, view.kind, "queries", firsts),
         "keys": _sided(drawn.keys, trace, view.kind, "keys", firsts),
         "firsts": firsts,
-        "row": None if site_kind(view.kind).queries == "source" else drawn.rows[min(view.step, len(drawn.rows)) - 1],
-        "rows": None if site_kind(view.kind).queries == "source" else list(drawn.rows),
+        "row": None if site_kind(view.kind).query_side == "source" else drawn.rows[min(view.step, len(drawn.rows)) - 1],
+        "rows": None if site_kind(view.kind).query_side == "source" else list(drawn.rows),
         "agreement": {name: None if np.isnan(value) else round(value, 3) for name, value in agreed.items()},
         "readings": {measure: mount.floats(each) for measure, each in readings.items()},
         "mass": view.mass,
@@ -189,16 +192,18 @@ def _off(trace: Trace, norms: Mapping[Site, np.ndarray], view: View) -> str:
 
 def _firsts(trace: Trace, kind: str, merge: bool) -> dict[str, list[int]]:
     """The first token of each row and of each column."""
-    sides = {"queries": trace.axis(site_kind(kind).queries), "keys": trace.axis(site_kind(kind).keys)}
+    sides = {"queries": trace.axis(site_kind(kind).query_side), "keys": trace.axis(site_kind(kind).key_side)}
     return {
-        name: [axis.words.index(word) for word in dict.fromkeys(axis.words)] if merge else list(range(len(axis)))
+        name: [axis.word_numbers.index(word) for word in dict.fromkeys(axis.word_numbers)]
+        if merge
+        else list(range(len(axis)))
         for name, axis in sides.items()
     }
 
 
 def _sided(labels: Sequence[str], trace: Trace, kind: str, name: str, firsts: dict[str, list[int]]) -> list[str]:
     """Labels with the sentence that each belongs to, where there are two."""
-    of_source = getattr(site_kind(kind), name) == "source"
+    of_source = getattr(site_kind(kind), {"queries": "query_side", "keys": "key_side"}[name]) == "source"
     return sides.label_sentences(labels, trace.source if of_source else None, firsts[name])
 
 
@@ -219,7 +224,7 @@ def found(trace: Trace, view: View) -> dict[str, Any] | None:
     return {
         "kind": kind,
         "order": order,
-        "near": sum(is_near(best, float(weights[n])) for n in order[1:]),
+        "near": sum(is_near_tie(best, float(weights[n])) for n in order[1:]),
         "query": pair.query,
         "key": pair.key,
         "cell": list(word_pair(trace, pair)) if view.merge else [pair.query, pair.key],
@@ -230,7 +235,7 @@ def found(trace: Trace, view: View) -> dict[str, Any] | None:
 def together(trace: Trace, norms: Mapping[Site, np.ndarray], view: View) -> dict[str, Any]:
     """All kinds of site that there are, each at the chosen layer and head (or the last layer it has), for one picture:
     source tokens on the left, target rows on the right."""
-    kinds = [kind for kind in KINDS if any(site.kind == kind for site in trace.patterns)]
+    kinds = [kind for kind in ATTENTION_KINDS if any(site.kind == kind for site in trace.patterns)]
     drawn = {kind: drawn_map(trace, norms, view, kind)[0] for kind in kinds}
     maps = {kind: _drawn(each) for kind, each in drawn.items()}
     source = drawn["encoder"].keys if "encoder" in drawn else ()
@@ -249,7 +254,7 @@ def _drawn(drawn: Detail) -> dict[str, Any]:
     }
 
 
-def thumbnails(trace: Trace, mode: theme.Mode, aligned: Aligned | None = None) -> dict[str, Any]:
+def thumbnails(trace: Trace, mode: theme.Mode, aligned: AlignmentRates | None = None) -> dict[str, Any]:
     """What does not change with the choice of a head, with an `id` of its content. It is an element of its own, so that it
     is sent once: an unchanged element travels as a hash."""
     made = grids(trace, mode, aligned)

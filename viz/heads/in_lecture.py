@@ -42,7 +42,7 @@ def draw(shown: PageContext) -> None:
             key="heads large",
             beside={"large": large, "sites": view.together and len(kinds) > 1, "by": order_label(view.order)},
         )
-    _keys(view, large, kinds, _ordered(shown_heads, data, view), shown.analysis.trace.of_two)
+    _keys(view, large, kinds, _ordered(shown_heads, data, view), shown.analysis.trace.has_two_sentences)
 
 
 def _one(large: int) -> int:

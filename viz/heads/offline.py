@@ -12,7 +12,7 @@ import numpy as np
 
 from model.readings.heads.head_metrics import order_label, orders
 from model.readings.tokens.token_attribution import value_norms
-from model.text.alignments import read as read_aligned
+from model.text.alignments import read_alignment as read_aligned
 from model.trace import Site
 from viz import theme
 from viz.cache import PageData
@@ -85,7 +85,7 @@ def _look(page_data: PageData) -> View:
 
 
 def _orders(page_data: PageData) -> tuple[str, ...]:
-    return orders(page_data.analysis.trace.of_two)
+    return orders(page_data.analysis.trace.has_two_sentences)
 
 
 def _picks(page_data: PageData) -> tuple[Pick, ...]:

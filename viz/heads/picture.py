@@ -10,7 +10,7 @@ import streamlit as st
 from model.inference.request import Request
 from model.readings.heads.head_maps import MAP_READINGS
 from model.readings.heads.head_metrics import order_label, orders
-from model.text.alignments import read as read_aligned
+from model.text.alignments import read_alignment as read_aligned
 from viz import cache, computations, theme
 from viz.heads import all_heads
 from viz.kit import site_texts
@@ -27,7 +27,7 @@ def draw(shown: PageContext) -> None:
     with shown.places.body:
         shown.notes()
         with st.container(key="head_row", horizontal=True, vertical_alignment="center", gap="small"):
-            if shown.analysis.task.writes:  # else the sentence in the box is all that there is
+            if shown.analysis.task.has_decoder:  # else the sentence in the box is all that there is
                 said = shown.analysis.translation or "(empty: it ends at once)"
                 site_texts.label(f"{page_data.loaded.languages[1]}: {said}")
             st.space("stretch")
@@ -35,7 +35,7 @@ def draw(shown: PageContext) -> None:
             site_texts.label("Order the others by" if found else "Order by")  # what is found stands most first
             st.selectbox(
                 "Order by",
-                dict.fromkeys((*orders(shown.analysis.trace.of_two), view.order)),
+                dict.fromkeys((*orders(shown.analysis.trace.has_two_sentences), view.order)),
                 format_func=order_label,
                 label_visibility="collapsed",
                 **session.bind("order", "order", view.order),

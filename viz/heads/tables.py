@@ -16,8 +16,8 @@ from model.export.csv_tables import (
 )
 from model.readings.heads.head_maps import Pair, link_weights
 from model.readings.heads.head_metrics import METRICS, applicable_metrics, head_metrics
+from model.trace import MapView as TraceView
 from model.trace import Site, Trace
-from model.trace import View as TraceView
 from viz import computations
 from viz.heads.all_heads import drawn_map
 
@@ -54,13 +54,13 @@ def _name(trace: Trace, view: View, kind: str) -> str:
 def _numbers(trace: Trace, view: View) -> Table:
     """Every metric of every head, blank where it says nothing; the weight on the link that is looked for."""
     rows: list[tuple[Cell, ...]] = []
-    names = [name for name, metric in METRICS.items() if trace.of_two or not metric.of_two]
+    names = [name for name, metric in METRICS.items() if trace.has_two_sentences or not metric.of_two]
     pair = None if view.find is None else Pair(view.find[0], view.find[1] - 1, view.find[2] - 1)
     for kind in trace.kinds:
         sites = trace.sites(kind)
-        real = [t for t, label in enumerate(trace.axis(sites[0].of.queries).labels) if label != "<pad>"]
+        real = [t for t, label in enumerate(trace.axis(sites[0].spec.query_side).labels) if label != "<pad>"]
         allowed, keys = np.any([trace.masks[site] for site in sites], axis=0), trace.keys(sites[0])
-        told = applicable_metrics(allowed, keys, sites[0].of.is_self, real)
+        told = applicable_metrics(allowed, keys, sites[0].spec.is_self, real)
         found = [head_metrics(trace.patterns[site], keys, real, trace.masks[site]) for site in sites]  # [H] of each metric
         weights = _linking(trace, pair, view.merge) if pair and pair.kind == kind else None
         for layer, values in enumerate(found):
@@ -108,7 +108,10 @@ def python(shown: PageContext) -> str:
         )
         code.add(f"allowed = trace.mask({code.site(site)}, {_head(view)})")
     if view.merge:
-        code.add(f"queries, keys = trace.axis({site.of.queries!r}).words, trace.axis({site.of.keys!r}).words")
+        code.add(
+            f"queries, keys = trace.axis({site.spec.query_side!r}).word_numbers, "
+            f"trace.axis({site.spec.key_side!r}).word_numbers"
+        )
         code.add(
             "values = merge_words(values, queries, keys)",
             "pieces into words",
@@ -120,7 +123,7 @@ def python(shown: PageContext) -> str:
     code.add("    site: head_metrics(")
     code.add("        trace.patterns[site],")
     code.add("        trace.keys(site),")
-    code.add("        [t for t, label in enumerate(trace.axis(site.of.queries).labels) if label != '<pad>'],")
+    code.add("        [t for t, label in enumerate(trace.axis(site.spec.query_side).labels) if label != '<pad>'],")
     code.add("        trace.masks[site],")
     code.add("    )")
     code.add("    for site in trace.patterns")

@@ -70,7 +70,7 @@ def _seen(found: Analogy) -> str:
     """How often training had the words."""
     if found.seen is None:
         return ""
-    each = [f"{word} {numbers.times(count)}" for word, count in zip(found.words, found.seen, strict=True)]
+    each = [f"{word} {numbers.count_in_words(count)}" for word, count in zip(found.words, found.seen, strict=True)]
     return f" Training had {', '.join(each[:-1])} and {each[-1]}; those tables had read hundreds of millions of words."
 
 
@@ -160,10 +160,10 @@ def tokenizer_of(loaded: Checkpoint, side: Side) -> Tokenizer:
 
 def total_counts(loaded: Checkpoint, side: Side) -> Sequence[int] | None:
     """How often each token of a side's vocabulary was seen, on both sides where it is joint."""
-    if not loaded.counts:
+    if not loaded.token_counts:
         return None
-    sides = SIDES if loaded.config.two_in_one else (side,)
-    return [sum(each) for each in zip(*(loaded.counts[s] for s in sides), strict=True)]
+    sides = SIDES if loaded.config.has_shared_embedding else (side,)
+    return [sum(each) for each in zip(*(loaded.token_counts[s] for s in sides), strict=True)]
 
 
 def looked_up(view: View, loaded: Checkpoint, trace: Trace) -> dict[Side, int]:
@@ -171,7 +171,7 @@ def looked_up(view: View, loaded: Checkpoint, trace: Trace) -> dict[Side, int]:
     from model.readings.tokens.neighbours import pieces_of
 
     if not view.near:
-        return {"target": trace.places.ids[view.step - 1]}
+        return {"target": trace.step_axis.ids[view.step - 1]}
     shown, sentence = ("target",) if loaded.config.joint_vocab else SIDES, sentence_tokens(loaded, trace)
     return {
         side: pieces_of(tokenizer_of(loaded, side), view.near, sentence[side], total_counts(loaded, side))[0]
@@ -186,7 +186,7 @@ def _chosen(view: View, loaded: Checkpoint, side: Side, sentence: Sequence[int],
     if not view.near:
         where = f"at place {view.step}" if trace.classes else f"predicted at step {view.step}"
         site_texts.note(f"No word is chosen: this is the token {where}.")
-        return trace.places.ids[view.step - 1]
+        return trace.step_axis.ids[view.step - 1]
     tokenizer, counts = tokenizer_of(loaded, side), total_counts(loaded, side)
     pieces = pieces_of(tokenizer, view.near, sentence, counts)
     if len(pieces) > 1:
@@ -285,7 +285,10 @@ def told(near: Neighbour, language: str) -> str:
     if near.count is None:
         return ""
     chance = {True: "; stands out", False: "; not more similar than chance", None: ""}[near.stands_out]
-    return f"seen {numbers.times(near.count)} in {language}{'; a token of both languages' if near.shared else ''}{chance}"
+    return (
+        f"seen {numbers.count_in_words(near.count)} in "
+        f"{language}{'; a token of both languages' if near.shared else ''}{chance}"
+    )
 
 
 def chance(listed: Sequence[Neighbour]) -> str:
@@ -310,15 +313,17 @@ def seen(loaded: Checkpoint, token: int, side: Side) -> str:
 
 def counted(loaded: Checkpoint, token: int, side: Side) -> str:
     """How often the training data has a token, in each language that shares its table; empty where that is not known."""
-    sides = (SIDES if loaded.config.two_in_one else (side,)) if loaded.counts else ()
-    return ", ".join(f"{numbers.times(loaded.counts[s][token])} in {loaded.languages[s == 'target']}" for s in sides)
+    sides = (SIDES if loaded.config.has_shared_embedding else (side,)) if loaded.token_counts else ()
+    return ", ".join(
+        f"{numbers.count_in_words(loaded.token_counts[s][token])} in {loaded.languages[s == 'target']}" for s in sides
+    )
 
 
 def apart(view: View, loaded: Checkpoint, side: Side) -> list[str]:
     """What stands in the lists and what not, and how far the table keeps its languages apart, as sentences."""
-    if not loaded.counts:
+    if not loaded.token_counts:
         return ["Nothing is known of how often the training saw a token, so none is left out, nor its language told."]
-    if not loaded.config.two_in_one:
+    if not loaded.config.has_shared_embedding:
         return [f"Tokens that were seen fewer than {RARE} times are left out."]
     surveys = [computations.survey(view.checkpoint, view.device, each) for each in SIDES]
     parts = [

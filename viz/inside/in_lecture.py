@@ -38,7 +38,7 @@ def draw_embeddings(shown: PageContext) -> None:
     view, loaded, trace = shown.view, shown.page_data.loaded, shown.page_data.analysis.trace
     side = list(embeddings_part.sides_of(trace))[-1]
     labels, tokenizer = _labels(shown, side), embeddings_part.tokenizer_of(loaded, side)
-    fault, token = "", trace.places.ids[view.step - 1]
+    fault, token = "", trace.step_axis.ids[view.step - 1]
     try:
         token = _token(shown, side)
     except ValueError as wrong:
@@ -92,7 +92,7 @@ def _token(shown: PageContext, side: embeddings_part.Side) -> int:
 
     view, loaded, trace = shown.view, shown.page_data.loaded, shown.page_data.analysis.trace
     if not view.near:
-        return trace.places.ids[view.step - 1]
+        return trace.step_axis.ids[view.step - 1]
     counts, sentence = embeddings_part.total_counts(loaded, side), embeddings_part.sentence_tokens(loaded, trace)[side]
     return pieces_of(embeddings_part.tokenizer_of(loaded, side), view.near, sentence, counts)[0]
 

@@ -11,7 +11,7 @@ import streamlit as st
 from model.experiments import length_runs
 from model.experiments.length_runs import LENGTHS, Limits, Run
 from model.inference.request import Request
-from model.network.extrapolation import WAYS
+from model.network.attention_methods import METHODS
 from model.trace import Site
 from viz import cache, computations, theme
 from viz.classroom import lecture
@@ -49,7 +49,7 @@ def own() -> Run | None:
 
 def draw(page_data: cache.PageData, view: View, mode: theme.Mode) -> None:
     """Both charts and what they say; then the patterns of this sentence's head."""
-    ways, run = tuple(WAYS.values()), own() or length_runs.shipped_run()
+    ways, run = tuple(METHODS.values()), own() or length_runs.shipped_run()
     site_texts.note(length_texts.HOW)
     with st.container(key="length_run", horizontal=True, vertical_alignment="center", gap="small"):
         _measuring()
@@ -76,7 +76,7 @@ def large(shown: PageContext) -> None:
     """One of the charts over the whole page, and what it says."""
     lecture.add_walk_keys("memory, after time", "the one before", _walk)
     what, (title, _) = list(CHARTS.items())[lecture.picture(shown.view, len(CHARTS)) - 1]
-    ways, run = tuple(WAYS.values()), own() or length_runs.shipped_run()
+    ways, run = tuple(METHODS.values()), own() or length_runs.shipped_run()
     site_texts.write(f'<h2 class="lab-large-title">{title} against the length</h2>')
     if told := length_texts.growth(ways, run):
         site_texts.write(f'<div class="lab-large">{told}</div>')
@@ -126,7 +126,7 @@ def _measured(bar: st.delta_generator.DeltaGenerator) -> Run:
         bar.progress(0.0, "Measuring: starts")
         run = None
         for run in heard:
-            points = len(WAYS) * sum(n <= LIMITS.longest for n in LENGTHS)
+            points = len(METHODS) * sum(n <= LIMITS.longest for n in LENGTHS)
             bar.progress(
                 min(1.0, run.done / points), f"Measuring: {run.done} of {points} points, {LIMITS.total:.0f} s at most"
             )
@@ -145,7 +145,7 @@ def lines(what: str, run: Run, is_faint: bool = False) -> list[Line]:
     """A line for each way of a run."""
     written = CHARTS[what][1]
     made = []
-    for style, way in enumerate(WAYS.values()):
+    for style, way in enumerate(METHODS.values()):
         points = run.curves[way.name].points
         values = tuple(float(getattr(point, what)) for point in points)
         told = "stored" if is_faint else "measured here" if run is own() else "stored"
@@ -174,7 +174,7 @@ def alt_of(what: str, run: Run) -> str:
 
 def _patterns(page_data: cache.PageData, view: View, mode: theme.Mode) -> None:
     site, head, _ = one_head.chosen(page_data, view)
-    if site.of.is_self:
+    if site.spec.is_self:
         with st.container(key="length_window"):
             st.slider("Width of the window", 1, MAX_NEAR, **session.bind("window width", "near_width", view.near_width))
     found = computations.other_patterns(page_data.request, view.device, site, view.near_width)

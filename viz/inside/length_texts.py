@@ -13,7 +13,7 @@ from viz.inside.length_figure import STYLES
 from viz.inside.sizes import weighed
 
 if TYPE_CHECKING:
-    from model.network.extrapolation import Way
+    from model.network.attention_methods import AttentionMethod
     from model.readings.stages.layer_inputs import OtherPatterns
 
 HOW = (
@@ -31,7 +31,7 @@ SPREAD = "±: the most by which a point departs from its fit."
 
 def took(seconds: float) -> str:
     """`0.12 ms`, `522 ms`, `2.66 s`."""
-    return f"{numbers.figures(seconds)} s" if seconds >= 1 else f"{numbers.figures(1e3 * seconds)} ms"
+    return f"{numbers.three_figures(seconds)} s" if seconds >= 1 else f"{numbers.three_figures(1e3 * seconds)} ms"
 
 
 def machine(run: Run) -> str:
@@ -42,7 +42,7 @@ def machine(run: Run) -> str:
 COLUMNS = ("time grows as", "measured", "memory grows as", "measured")
 
 
-def ways_table(ways: Sequence[Way], run: Run) -> str:
+def ways_table(ways: Sequence[AttentionMethod], run: Run) -> str:
     """Each way with its formula, how it should grow and how it did, as markup."""
     head = '<th scope="col" class="first">formula</th>' + "".join(f'<th scope="col">{text}</th>' for text in COLUMNS)
     rows = "".join(_row(n, way, run.curves.get(way.name, Curve())) for n, way in enumerate(ways))
@@ -52,19 +52,19 @@ def ways_table(ways: Sequence[Way], run: Run) -> str:
     )
 
 
-def _row(number: int, way: Way, curve: Curve) -> str:
+def _row(number: int, way: AttentionMethod, curve: Curve) -> str:
     title = f"{STYLES[number % len(STYLES)][2]} {html.escape(way.title)}"
     fits = (_power(fit(curve, what)) for what in ("seconds", "bytes"))
     values = [each for pair in zip((way.time, way.memory), fits, strict=True) for each in pair]
     cells = "".join(f'<td data-column="{name}">{value}</td>' for name, value in zip(COLUMNS, values, strict=True))
-    return f'<tr><th scope="row">{title}<small>{way.told}</small></th><td class="how">{way.formula}</td>{cells}</tr>'
+    return f'<tr><th scope="row">{title}<small>{way.description}</small></th><td class="how">{way.formula}</td>{cells}</tr>'
 
 
 def _power(found: Fit | None) -> str:
     return "–" if found is None else f"T<sup>{numbers.decimal(found.power)}</sup> <small>± {found.departs:.0%}</small>"
 
 
-def growth(ways: Sequence[Way], run: Run) -> str:
+def growth(ways: Sequence[AttentionMethod], run: Run) -> str:
     """The fitted exponents in a sentence, as markup; nothing where no way has three points."""
     told = []
     for what, name in (("seconds", "time"), ("bytes", "memory")):
@@ -79,7 +79,7 @@ def growth(ways: Sequence[Way], run: Run) -> str:
     return f"Over the upper half of the lengths, {'; '.join(told)}." if told else ""
 
 
-def _named(way: Way) -> str:
+def _named(way: AttentionMethod) -> str:
     return html.escape(way.title.lower())
 
 
@@ -87,19 +87,19 @@ def _listed(texts: Sequence[str]) -> str:
     return texts[0] if len(texts) == 1 else f"{', '.join(texts[:-1])} and {texts[-1]}"
 
 
-def stops(ways: Sequence[Way], run: Run) -> str:
+def stops(ways: Sequence[AttentionMethod], run: Run) -> str:
     """Which ways went no further, and why, in sentences."""
     return " ".join(filter(None, (_stop(way, run.curves[way.name], run.limits) for way in ways)))
 
 
-def _stop(way: Way, curve: Curve, limits: Limits) -> str:
+def _stop(way: AttentionMethod, curve: Curve, limits: Limits) -> str:
     if not curve.stopped:
         return ""
     if not curve.points:
         return f"{way.title} was not measured: {'the run was over' if curve.stopped == 'total' else 'it did not fit'}."
     last = curve.points[-1]
     ends = f"{way.title} ends at {last.length:,} tokens: "
-    time, memory = last.seconds * 2 ** way.powers[0], last.bytes * 2 ** way.powers[1]
+    time, memory = last.seconds * 2 ** way.growth_exponents[0], last.bytes * 2 ** way.growth_exponents[1]
     if curve.stopped == "time":
         return f"{ends}twice as many would take about {took(time)}, and a point may take {took(limits.seconds)}."
     if curve.stopped == "memory":
@@ -107,14 +107,14 @@ def _stop(way: Way, curve: Curve, limits: Limits) -> str:
     return f"{ends}the {limits.total:.0f} s of the run were over."
 
 
-def departures(ways: Sequence[Way], run: Run) -> str:
+def departures(ways: Sequence[AttentionMethod], run: Run) -> str:
     """How far each result is from the explicit one, at the longest text of which that is known, a sentence."""
     known = {way.name: {p.length: p.off for p in run.curves[way.name].points if p.off is not None} for way in ways}
     shared = set.intersection(*map(set, known.values())) if known else set()
     if not shared:
         return ""
     length = max(shared)
-    exact, other = ([way for way in ways if way.exact == is_exact and way.name != "full"] for is_exact in (True, False))
+    exact, other = ([way for way in ways if way.is_exact == is_exact and way.name != "full"] for is_exact in (True, False))
     told = [f"{_named(way)} differs from the explicit result by {_share(known[way.name][length])}" for way in exact]
     said = f", {_listed(told)}: the same function, rounded otherwise." if told else ","
     others = _listed([f"{_named(way)} by {_share(known[way.name][length])}" for way in other]) if other else ""
@@ -129,7 +129,7 @@ def _share(off: float) -> str:
         return "nothing"
     if off >= 0.995:
         return f"{off:.1f} times its size"
-    return f"{off:.0%} of its size" if off >= 0.01 else f"{numbers.rounded(off)} of its size"
+    return f"{off:.0%} of its size" if off >= 0.01 else f"{numbers.scientific(off)} of its size"
 
 
 def patterns(found: OtherPatterns, head: int, name: str, width: int) -> str:

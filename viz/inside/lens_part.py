@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     import plotly.graph_objects as go
 
     from model.readings.logits.logit_lens import Lens
-    from model.text.sentences import Labels
+    from model.text.sentences import ClassLabels
     from model.text.tokenizer import Tokenizer
     from model.trace import Trace
 
@@ -72,7 +72,7 @@ def draw(page_data: cache.PageData, view: View, mode: theme.Mode) -> None:
     except ValueError as fault:
         site_texts.fault(str(fault))
         return
-    tokenizer, step = page_data.loaded.answers, _step(view, trace)
+    tokenizer, step = page_data.loaded.output_vocabulary, _step(view, trace)
     layers = layer_names(len(lens.log_probs))
     site_texts.note(
         HOW[_how(trace)],
@@ -90,7 +90,7 @@ def draw(page_data: cache.PageData, view: View, mode: theme.Mode) -> None:
             config=controls.chart_config("Logit lens"),
             alt=_alt(lens, trace, says),
         )
-    labels = trace.predicted.labels
+    labels = trace.predicted_axis.labels
     controls.step_slider(view, labels)
     pair = labels[step] if trace.inputs is None else f"{trace.inputs.labels[step]} → {labels[step]}"
     shown = table(lens, step, layers, tokenizer, pair, _unit(trace))
@@ -109,7 +109,7 @@ def large(shown: PageContext) -> None:
     except ValueError as fault:
         site_texts.fault(str(fault))
         return
-    labels, step = trace.predicted.labels, _step(view, trace)
+    labels, step = trace.predicted_axis.labels, _step(view, trace)
     first, end = window(len(labels), step)
     why = EMITTED if trace.outputs else STANDS
     some = "" if end - first == len(labels) else f" Steps {first + 1} to {end} of {len(labels)}."
@@ -117,7 +117,7 @@ def large(shown: PageContext) -> None:
     site_texts.write(f'<p class="lab-large">{html.escape(settled(lens, step, labels[step], why, _unit(trace)))}</p>')
     with lecture.chart_container(HALL):
         figure = drawn(page_data.request, view.device, step, mode, (first, end))
-        alt = _alt(lens, trace, _says(lens, page_data.loaded.answers))
+        alt = _alt(lens, trace, _says(lens, page_data.loaded.output_vocabulary))
         lecture.draw_chart("Logit lens", CLICKED, figure, alt, on_select=_clicked, selection_mode="points")
 
 
@@ -130,8 +130,8 @@ def window(steps: int, step: int) -> tuple[int, int]:
 @cached_figure
 def drawn(request: Request, device: str, step: int, mode: theme.Mode, in_sight: tuple[int, int] | None = None) -> go.Figure:
     """All layers at all steps, one of which is chosen; steps count from 0. `in_sight`: in a lecture, which of them."""
-    lens, steps = computations.lens(request, device), cache.analyse(request, device).trace.predicted.labels
-    says = _says(lens, cache.checkpoint(request.checkpoint, device).answers)
+    lens, steps = computations.lens(request, device), cache.analyse(request, device).trace.predicted_axis.labels
+    says = _says(lens, cache.checkpoint(request.checkpoint, device).output_vocabulary)
     names = layer_names(len(says))
     if in_sight is None:
         return lens_map(lens.probability, says, lens.rank, names, steps, step, mode)
@@ -148,7 +148,7 @@ def care(final_norm: bool, judges: bool = False) -> str:
     return f"Read early rows with care: {what} trained for the last layer; none before it learned to speak through {them}."
 
 
-def _says(lens: Lens, tokenizer: Tokenizer | Labels) -> list[list[str]]:
+def _says(lens: Lens, tokenizer: Tokenizer | ClassLabels) -> list[list[str]]:
     """The likeliest token, or label, of every layer at every step."""
     return [[tokenizer.pieces([int(token)])[0] for token in row] for row in lens.top]
 
@@ -180,14 +180,16 @@ def settled(lens: Lens, step: int, label: str, why: str = EMITTED, unit: str = "
 
 def _echo(lens: Lens, trace: Trace, tied: bool) -> str:
     """How often the embedding just says what was read: with a tied table that is what it would do."""
-    same = sum(int(said) == read for said, read in zip(lens.top[0], (trace.inputs or trace.predicted).ids, strict=True))
+    same = sum(int(said) == read for said, read in zip(lens.top[0], (trace.inputs or trace.predicted_axis).ids, strict=True))
     why = ", because the projection is the same table as the embedding" if tied and same > len(lens.ids) / 2 else ""
     noun, read = ("step", "just read") if trace.outputs else ("place", "that stands there")
     steps = f"1 {noun}" if len(lens.ids) == 1 else f"{len(lens.ids)} {noun}s"
     return f"Before the first layer, the likeliest token is the one {read} at {same} of {steps}{why}."
 
 
-def table(lens: Lens, step: int, layers: list[str], tokenizer: Tokenizer | Labels, pair: str, unit: str = "token") -> str:
+def table(
+    lens: Lens, step: int, layers: list[str], tokenizer: Tokenizer | ClassLabels, pair: str, unit: str = "token"
+) -> str:
     """Every layer at one step: its likeliest tokens, the emitted token's place, and what the layer changed; as markup."""
     emitted, change, entropy = lens.ids[step], lens.change(step), lens.entropy(step)
     rows = []
@@ -221,21 +223,21 @@ def _candidate(piece: str, probability: float, emitted: bool) -> str:
     )
 
 
-def _moves(lens: Lens, layer: int, step: int, tokenizer: Tokenizer | Labels) -> str:
+def _moves(lens: Lens, layer: int, step: int, tokenizer: Tokenizer | ClassLabels) -> str:
     parts = []
     for hue, found in zip(("gain", "loss"), lens.moves(layer, step), strict=True):
         for move in found:
             if abs(move.after - move.before) < SMALL:
                 continue
             token = html.escape(tokenizer.piece(move.id))
-            change = numbers.signed(move.after - move.before)
+            change = numbers.with_sign(move.after - move.before)
             parts.append(f'<div><span class="lab-mono">{token}</span><b class="{hue}">{change}</b></div>')
     return "".join(parts) or "nothing"
 
 
 def _alt(lens: Lens, trace: Trace, says: list[list[str]]) -> str:
     rows = (f"after {name}: {' '.join(row)}" for name, row in zip(layer_names(len(says)), says, strict=True))
-    where = "" if trace.classes else f" at {len(trace.predicted)} steps"
+    where = "" if trace.classes else f" at {len(trace.predicted_axis)} steps"
     return f"Likeliest {_unit(trace)} of every layer{where}. {'; '.join(rows)}."
 
 

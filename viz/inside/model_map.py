@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from model.inference.request import Request
 from model.readings.stages.blueprint import blueprint as plan
-from model.task import task_of
+from model.task import task_of_kinds
 from viz import cache, pages, theme
 from viz.classroom import lecture
 from viz.inside import sizes
@@ -106,8 +106,8 @@ def payload(
         stacks[column] = [sum(b.parameters for b in blocks if (b.column, b.layer) == (column, n)) for n in layers]
         open_layers[column] = min(view.layer, len(layers))
     shown = [b for b in blocks if b.layer is None or b.layer + 1 == open_layers[b.column]]
-    step = 0 if trace.classes else min(view.step, len(trace.predicted)) - 1
-    first = task_of(trace.kinds, trace.classes).title
+    step = 0 if trace.classes else min(view.step, len(trace.predicted_axis)) - 1
+    first = task_of_kinds(trace.kinds, trace.classes).title
     return {
         "blocks": [_shown(block, rotary, first) for block in shown],
         "layers": stacks,
@@ -118,7 +118,7 @@ def payload(
         "total": sum(b.parameters for b in blocks),
         "source": list(trace.source.labels) if trace.source else [],
         "inputs": list(trace.inputs.labels) if trace.inputs else [],
-        "outputs": list(trace.predicted.labels),
+        "outputs": list(trace.predicted_axis.labels),
         "step": step,
         "at": "" if trace.classes else "step" if trace.inputs else "place",
         "probability": round(float(trace.probabilities[step]), 5),
@@ -175,7 +175,7 @@ def picture(request: Request, device: str, view: View, mode: theme.Mode) -> dict
     """What the picture needs."""
     loaded, trace = cache.checkpoint(request.checkpoint, device), cache.analyse(request, device).trace
     blocks = plan(loaded, len(trace.source or ()), len(trace.inputs or ()))
-    return payload(blocks, trace, view, mode, rotary=bool(loaded.config.scheme.attends))
+    return payload(blocks, trace, view, mode, rotary=bool(loaded.config.scheme.attention_effect))
 
 
 def _open(place: str, kind: str | None, layer: int | None) -> None:

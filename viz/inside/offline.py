@@ -31,7 +31,7 @@ def _look(page_data: PageData) -> View:
 
 def _led(page_data: PageData) -> dict[str, tuple[Any, ...]]:
     """The stage; and the step, where it asks for nothing: a source token does."""
-    asks = site_kind(_look(page_data).kind).queries
+    asks = site_kind(_look(page_data).kind).query_side
     return {"stage": ()} | ({"step": ()} if asks == "source" else {})
 
 

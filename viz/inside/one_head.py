@@ -26,7 +26,7 @@ def chosen(page_data: cache.PageData, view: View) -> tuple[Site, int, int]:
 
 def told(page_data: cache.PageData, view: View) -> None:
     """What the view asks for that is not there, a sentence each."""
-    layers, by_token = page_data.loaded.config.layers[view.kind], site_kind(view.kind).queries == "source"
+    layers, by_token = page_data.loaded.config.layers[view.kind], site_kind(view.kind).query_side == "source"
     query = place(page_data, view)[2]
     if view.layer > layers:
         site_texts.note(f"There is no layer {view.layer} here: layer {layers} is shown.", warn=True)
@@ -40,13 +40,13 @@ def told(page_data: cache.PageData, view: View) -> None:
 def place(page_data: cache.PageData, view: View) -> tuple[Site, int, int]:
     """The site, head and query of the view, or the nearest that there are, from 0."""
     site = Site(view.kind, min(view.layer, page_data.loaded.config.layers[view.kind]) - 1)  # type: ignore[arg-type]
-    asked = view.token if site.of.queries == "source" else view.step
+    asked = view.token if site.spec.query_side == "source" else view.step
     return site, (view.head or 1) - 1, min(asked, len(page_data.analysis.trace.queries(site))) - 1
 
 
 def asking(site: Site, number: int) -> dict[str, int]:
     """The field of the view that says which token asks at a site: a token of the source, or a step (from 1)."""
-    return {"token" if site.of.queries == "source" else "step": number}
+    return {"token" if site.spec.query_side == "source" else "step": number}
 
 
 def _picks(view: View, layers: int, config: ModelConfig) -> None:

@@ -184,8 +184,9 @@ def compared(random: Scaling, own: Scaling, name: str, chosen: int | None) -> st
     pairs = [getattr(each, name) for each in (random.divided, random.undivided)]
     heads = [of_head(getattr(each, name), chosen) for each in (own.divided, own.undivided)]
     return (
-        f"Random vectors at d_k {own.widths[0]}: {numbers.short(pairs[0][at])} divided, {numbers.short(pairs[1][at])} not; "
-        f"{_who(chosen)}: {numbers.short(heads[0])} divided, {numbers.short(heads[1])} not."
+        f"Random vectors at d_k {own.widths[0]}: {numbers.compact(pairs[0][at])} divided, "
+        f"{numbers.compact(pairs[1][at])} not; "
+        f"{_who(chosen)}: {numbers.compact(heads[0])} divided, {numbers.compact(heads[1])} not."
     )
 
 
@@ -210,7 +211,7 @@ def _share(own: Scaling, name: str, chosen: int | None) -> str:
 def trained(own: Scaling) -> str:
     """What is different in a trained model, as a sentence."""
     values = own.divided.variance[np.isfinite(own.divided.variance)]
-    low, high = numbers.short(values.min()), numbers.short(values.max())
+    low, high = numbers.compact(values.min()), numbers.compact(values.max())
     who = f"the scores of these {len(values)} heads have variances from {low} to {high}"
     if len(values) == 1:
         who = f"the scores of this head have a variance of {low}"
@@ -230,7 +231,7 @@ def table(random: Scaling, own: Scaling, site: Site, chosen: int | None, width: 
         (name, lambda values: of_head(values, chosen), (own.divided, own.undivided)),
     ):
         for each, how in zip(pair, ("divided", "not divided"), strict=True):
-            cells = "".join(f"<td>{numbers.short(pick(getattr(each, field)))}</td>" for field in NUMBERS)
+            cells = "".join(f"<td>{numbers.compact(pick(getattr(each, field)))}</td>" for field in NUMBERS)
             rows.append(f'<tr><th scope="row">{html.escape(who)}</th><td class="how">{how}</td>{cells}</tr>')
     head = "".join(f'<th scope="col">{text}</th>' for text in NUMBERS.values())
     return (
@@ -243,7 +244,7 @@ def _whole_model(page_data: cache.PageData, view: View) -> None:
     """The same left out in the whole model: a way to try it, and what came of it."""
     if view.intervention.scaling:
         st.button(
-            f"Leave it out in the whole model, and {page_data.analysis.task.verb.lower()} again",
+            f"Leave it out in the whole model, and {page_data.analysis.task.action_label.lower()} again",
             key="scaling off",
             type="tertiary",
             on_click=_leave_out,

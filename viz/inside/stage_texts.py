@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from model.config import ACTIVATIONS, ModelConfig
-from model.io.numbers import figures
+from model.io.numbers import three_figures
 
 if TYPE_CHECKING:
     from model.readings.stages.stage_values import Stage, StageTable
@@ -36,13 +36,13 @@ def _quoted(label: str) -> str:
 
 
 def _key(unfolded: Unfolded) -> str:
-    return "m_{s}" if not unfolded.site.of.is_self else "x_{s}"
+    return "m_{s}" if not unfolded.site.spec.is_self else "x_{s}"
 
 
 def _input(u: Unfolded, stage: Stage, config: ModelConfig) -> Told:
-    where = f"{_quoted(u.query_label)} asks, in layer {u.site.layer + 1} of the {u.site.of.name}"
+    where = f"{_quoted(u.query_label)} asks, in layer {u.site.layer + 1} of the {u.site.spec.name}"
     many = f"{config.d_model} numbers"
-    if not u.site.of.is_self:
+    if not u.site.spec.is_self:
         text = f"{where}. It arrives as {many}, and it asks the encoder’s output: one row for each source token."
         return Told("What comes in", "x_{t}   and   m_{s}", text)
     below = (
@@ -54,8 +54,8 @@ def _input(u: Unfolded, stage: Stage, config: ModelConfig) -> Told:
 
 def _norm(u: Unfolded, stage: Stage, config: ModelConfig) -> Told:
     before = stage.tables[0].values
-    mean, spread = figures(float(before.mean())), figures(float(before.std()))
-    alike = "" if stage.name.startswith("ff_") or not u.site.of.is_self else " Every token’s row is treated alike."
+    mean, spread = three_figures(float(before.mean())), three_figures(float(before.std()))
+    alike = "" if stage.name.startswith("ff_") or not u.site.spec.is_self else " Every token’s row is treated alike."
     if stage.name.endswith("residual_norm"):
         alike = " Here the norm stands after the addition, as in the paper (post-norm)."
     if config.norm == "rmsnorm":
@@ -95,10 +95,10 @@ def _products(u: Unfolded, stage: Stage, config: ModelConfig) -> Told:
     best, worst = int(sums.argmax()), int(sums.argmin())
     text = (
         "The query is multiplied with each key, dimension by dimension; the sum of a row says how well they fit. "
-        f"{_top(u, best)} fits best ({figures(float(sums[best]))})"
+        f"{_top(u, best)} fits best ({three_figures(float(sums[best]))})"
     )
     if best != worst:
-        text += f", {_top(u, worst)} least ({figures(float(sums[worst]))})"
+        text += f", {_top(u, worst)} least ({three_figures(float(sums[worst]))})"
     return Told("Products", "q_{t} · k_{s} = Σ_{d} q_{t,d} k_{s,d}", text + ".")
 
 
@@ -110,7 +110,7 @@ def _top(u: Unfolded, row: int) -> str:
 
 def _scale(u: Unfolded, stage: Stage, config: ModelConfig) -> Told:
     width = config.d_model // config.heads
-    spread = [figures(float(v)) for v in stage.tables[0].values.std(0)]
+    spread = [three_figures(float(v)) for v in stage.tables[0].values.std(0)]
     if stage.edited:
         return Told(
             "No scaling",
@@ -184,7 +184,7 @@ def _project(u: Unfolded, stage: Stage, config: ModelConfig) -> Told:
     place = "the longest" if rank == 1 else f"number {rank}"
     text = (
         f"The output projection mixes them back into {config.d_model} numbers. By itself, head {u.head + 1} writes a vector "
-        f"of length {figures(float(norms[u.head]))}, {place} of {len(norms)}."
+        f"of length {three_figures(float(norms[u.head]))}, {place} of {len(norms)}."
     )
     return Told("Output projection", f"W_{{O}} Concat(z^{{1}}, …, z^{{{len(norms)}}}) + b_{{O}}", text)
 
@@ -196,7 +196,7 @@ def _residual(u: Unfolded, stage: Stage, config: ModelConfig) -> Told:
         )
     before, added = _norms(stage.tables[0])
     assert stage.tables[0].foot is not None
-    after = figures(float(np.linalg.norm(stage.tables[0].foot)))
+    after = three_figures(float(np.linalg.norm(stage.tables[0].foot)))
     text = f"The result is added to what came in: a length of {before} before, {added} added, {after} after."
     if stage.name == "residual" and u.site.kind == "decoder" and "cross" in config.kinds:
         text += " Cross-attention comes next."
@@ -207,7 +207,7 @@ def _residual(u: Unfolded, stage: Stage, config: ModelConfig) -> Told:
 
 def _norms(table: StageTable) -> list[str]:
     assert table.totals is not None
-    return [figures(float(v)) for v in table.totals]
+    return [three_figures(float(v)) for v in table.totals]
 
 
 def _inner(u: Unfolded, stage: Stage, config: ModelConfig) -> Told:
@@ -220,11 +220,11 @@ def _active(u: Unfolded, stage: Stage, config: ModelConfig) -> Told:
     kind, values = ACTIVATIONS[config.activation], stage.tables[0].values
     name = kind.title
     count = f"{int((values > 0).sum()):,} of {values.size:,} units"
-    if kind.gated:
+    if kind.is_gated:
         return Told(
             name, "silu(W_{g} x + b_{g}) · (W_{1} x + b_{1})", f"Each unit is multiplied by its gate; {count} are above 0."
         )
-    return Told(name, f"{name}(W_{{1}} x + b_{{1}})", f"{name} {kind.does}: {count} are active.")
+    return Told(name, f"{name}(W_{{1}} x + b_{{1}})", f"{name} {kind.effect}: {count} are active.")
 
 
 def _output(u: Unfolded, stage: Stage, config: ModelConfig) -> Told:

@@ -35,8 +35,8 @@ def payload(unfolded: Unfolded, checkpoint: Checkpoint, trace: Trace, mode: them
     """All that the browser needs, as JSON values; numbers as float32, base64. `queries`: the tokens that may ask instead;
     `next`: where the stream goes on, None after the last layer."""
     site, config = unfolded.site, checkpoint.config
-    following: dict[str, Any] | None = {"kind": site.of.stack, "layer": site.layer + 2}
-    if site.of.is_self and "cross" in config.kinds and site.of.stack == "decoder":
+    following: dict[str, Any] | None = {"kind": site.spec.stack, "layer": site.layer + 2}
+    if site.spec.is_self and "cross" in config.kinds and site.spec.stack == "decoder":
         following = {"kind": "cross", "layer": site.layer + 1}
     elif site.layer + 1 >= config.layers[site.kind]:
         following = None

@@ -33,7 +33,7 @@ def _place(shown: PageContext) -> tuple[Site, int, int]:
     view, trace = shown.view, shown.analysis.trace
     sites = trace.sites(view.kind if view.kind in trace.kinds else trace.kinds[0])
     site = sites[min(view.layer, len(sites)) - 1]
-    asked = view.token if site.of.queries == "source" else view.step
+    asked = view.token if site.spec.query_side == "source" else view.step
     return site, (view.head or 1) - 1, min(asked, len(trace.queries(site))) - 1
 
 
@@ -154,7 +154,7 @@ def _scale(shown: PageContext) -> tuple[Table, ...]:
         for head in range(len(found.widths))
         for how, numbers in (("divided", found.divided), ("not divided", found.undivided))
     ]
-    return (Table(f"scaling-{site.of.code}-{site.layer + 1}", ("head", "scores", *NUMBERS), tuple(rows)),)
+    return (Table(f"scaling-{site.spec.code}-{site.layer + 1}", ("head", "scores", *NUMBERS), tuple(rows)),)
 
 
 def _scale_code(shown: PageContext) -> Code:
@@ -194,7 +194,7 @@ def _length_code(shown: PageContext) -> Code:
         model__readings__stages__other_patterns=("other_patterns",),
     )
     code.add(f"linear = found.linear.values[{head}]")
-    if site.of.is_self:
+    if site.spec.is_self:
         code.add(f"window = found.window.values[{head}]")
     code.add(
         "run = shipped_run()",
@@ -209,7 +209,7 @@ def _length_code(shown: PageContext) -> Code:
 
 def _lens(shown: PageContext) -> tuple[Table, ...]:
     found = computations.lens(shown.analysis.request, shown.view.device)
-    tokenizer, outputs = shown.page_data.loaded.answers, shown.analysis.trace.predicted.labels
+    tokenizer, outputs = shown.page_data.loaded.output_vocabulary, shown.analysis.trace.predicted_axis.labels
     rows: list[tuple[Cell, ...]] = []
     for layer, after in enumerate(layer_names(len(found.log_probs))):
         for step, label in enumerate(outputs):
@@ -235,7 +235,7 @@ def _tokens(shown: PageContext) -> tuple[Table, ...]:
     rows: list[tuple[Cell, ...]] = []
     for side, axis in sides.items():
         if axis is not None:
-            each = enumerate(zip(axis.labels, axis.ids, axis.words, strict=True), 1)
+            each = enumerate(zip(axis.labels, axis.ids, axis.word_numbers, strict=True), 1)
             rows += [(side, place, label, token, word) for place, (label, token, word) in each]
     return (Table("tokens", ("side", "position", "token", "id", "word"), tuple(rows)),)
 

@@ -228,7 +228,8 @@ def other_way(page_data: cache.PageData) -> list[str]:
     if ids == usual:
         return []
     return [
-        f"The model wrote this {page_data.analysis.task.made} in {len(ids)} tokens of its own choice; below is how the "
+        f"The model wrote this {page_data.analysis.task.output_noun} in {len(ids)} tokens of its own choice; below is "
+        f"how the "
         f"tokenizer cuts the same text, in {len(usual)}."
     ]
 

@@ -37,14 +37,14 @@ ROUNDING = 1e-3  # of a score, or of one where it is less: what is missed beyond
 
 def labels(found: ScoreWriters, trace: Trace) -> tuple[str, str]:
     """The tokens at which the query and the key are made."""
-    of = found.site.of
-    return trace.axis(of.queries).labels[found.query], trace.axis(of.keys).labels[found.key]
+    of = found.site.spec
+    return trace.axis(of.query_side).labels[found.query], trace.axis(of.key_side).labels[found.key]
 
 
 def name(writer: Writer, label: str) -> str:
     """What a writer is called; `label` is the token where it wrote."""
     if writer.site is not None and writer.head is not None:
-        return f"{writer.site.of.name}, layer {writer.site.layer + 1}, head {writer.head + 1}"
+        return f"{writer.site.spec.name}, layer {writer.site.layer + 1}, head {writer.head + 1}"
     if writer.kind == "patch":
         return f"what an edit put in {writer.place_name}"
     if writer.layer is not None:
@@ -65,7 +65,7 @@ def answer(found: ScoreWriters, trace: Trace) -> str:
     own = [html.escape(_wrote(writer, at)) for writer, at in zip((asking, answering), labels(found, trace), strict=True)]
     return (
         f'<p class="lab-score">{asks} gives {answers} a score of <b>{numbers.decimal(found.score)}</b>. The part that '
-        f"{how} it the most, <b>{numbers.signed(part)}</b>, is {own[0]} meeting {own[1]}.{_alone(found, part)}</p>"
+        f"{how} it the most, <b>{numbers.with_sign(part)}</b>, is {own[0]} meeting {own[1]}.{_alone(found, part)}</p>"
     )
 
 
@@ -86,7 +86,7 @@ def _owes(found: ScoreWriters, trace: Trace) -> str:
         strict=True,
     ):
         at = int((toward * sums).argmax())
-        told.append(f"{_wrote(writers[at], label)} ({numbers.signed(float(sums[at]))})")
+        told.append(f"{_wrote(writers[at], label)} ({numbers.with_sign(float(sums[at]))})")
     return (
         f"Over all that they meet, most of it comes from {told[0]} on the asking side, and {told[1]} on the answering side."
     )
@@ -115,7 +115,7 @@ def beside(found: ScoreWriters, trace: Trace, scaled: bool) -> str:
         return f"The mask hides this token from the query: the score is computed, then thrown away. {total}"
     assert found.mean is not None
     others = int(trace.mask(found.site, found.head)[found.query].sum())
-    among = f"{numbers.signed(found.score - found.mean)} against the mean of the {others} scores of this query"
+    among = f"{numbers.with_sign(found.score - found.mean)} against the mean of the {others} scores of this query"
     if others == 1:
         among = "the only one that the mask leaves to this query"
     return f"Its weight is {found.weight:.3f}; the score, before mask and softmax, is {among}. {total} {_owes(found, trace)}"
@@ -126,7 +126,8 @@ def missed(found: ScoreWriters) -> str:
     if abs(found.remainder) <= ROUNDING * max(1.0, abs(found.score)):
         return ""
     return (
-        f"These parts miss {numbers.signed(found.remainder)} of the score: an edit has put something into the stream that "
+        f"These parts miss {numbers.with_sign(found.remainder)} of the score: an edit has put something into the "
+        f"stream that "
         "no writer of this sentence wrote."
     )
 
@@ -156,7 +157,7 @@ def payload(found: ScoreWriters, trace: Trace, mode: theme.Mode, keys: int | Non
         "values": [[round(float(value), 5) for value in row] for row in folded.values],
         "largest": list(folded.largest),
         "score": round(found.score, 5),
-        "remainder": numbers.rounded(found.remainder),
+        "remainder": numbers.scientific(found.remainder),
         "whole": not missed(found),
         "titles": [f"wrote what asks, at “{asks}”", f"wrote what answers, at “{answers}”"],
         "scale": list(theme.diverging(mode)),

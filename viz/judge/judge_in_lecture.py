@@ -21,7 +21,7 @@ def draw(shown: PageContext) -> None:
         lecture.picture_buttons(LARGE, large)
     _keys(shown, large)
     with shown.places.notes:
-        site_texts.sentence_notes([note for note in analysis.notes if note not in analysis.cautions], shown.faults)
+        site_texts.sentence_notes([note for note in analysis.notes if note not in analysis.warning_sentences], shown.faults)
         if analysis.baseline is not None:
             edits = analysis.request.intervention.describe(analysis.labels)
             site_texts.note(f"{edits[:1].upper()}{edits[1:]}. {site_texts.verdict_text(analysis)}.")

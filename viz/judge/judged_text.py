@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 def payload(analysis: Analysis, loaded: Checkpoint, layer: int, head: int | None, mode: theme.Mode) -> dict[str, Any]:
     """All that the browser needs, as JSON values; layer and head count from 0. Labels stand from the likeliest on, weights
     are rounded to five decimals."""
-    trace, axis = analysis.trace, analysis.trace.places
+    trace, axis = analysis.trace, analysis.trace.step_axis
     layer = min(layer, trace.sites("encoder")[-1].layer)
     weights = pooled_row(trace, pooling_weights(loaded.config, axis.ids), Site("encoder", layer), head)
     what, whose = describe_pooling(loaded.config, axis.labels, axis.ids)
@@ -31,7 +31,7 @@ def payload(analysis: Analysis, loaded: Checkpoint, layer: int, head: int | None
     return {
         "trace": hashlib.sha256(f"{analysis.request!r}".encode()).hexdigest()[:16],
         "step": 1,
-        "tokens": [{"t": t, "w": w} for t, w in zip(axis.labels, axis.words, strict=True)],
+        "tokens": [{"t": t, "w": w} for t, w in zip(axis.labels, axis.word_numbers, strict=True)],
         "weights": np.round(weights, 5).tolist(),
         "tints": list(theme.tints("encoder", mode)),
         "labels": labels(analysis),
@@ -43,7 +43,7 @@ def payload(analysis: Analysis, loaded: Checkpoint, layer: int, head: int | None
 
 def labels(analysis: Analysis) -> list[dict[str, Any]]:
     """Every label, the likeliest first: its name, its number, its probability, what that was before the edits, its logit."""
-    trace, found = analysis.trace, analysis.change
+    trace, found = analysis.trace, analysis.probability_change
     order = np.argsort(-trace.log_probs[0], kind="stable").tolist()
     was = found.before if analysis.baseline else [None] * len(order)
     return [

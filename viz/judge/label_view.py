@@ -72,7 +72,7 @@ def opens_at(view: View, page_data: cache.PageData) -> int:
 
 def first_word(analysis: Analysis) -> int:
     """The place of the first token that is none of control, from 0."""
-    words = [n for n, token in enumerate(analysis.trace.places.ids) if token > 2]
+    words = [n for n, token in enumerate(analysis.trace.step_axis.ids) if token > 2]
     return words[0] if words else 0
 
 
@@ -97,7 +97,7 @@ def words_payload(
 ) -> dict[str, Any]:
     """The same of what was tested already."""
     layer = min(layer, analysis.trace.sites("encoder")[-1].layer)
-    weights = pooling_weights(loaded.config, analysis.trace.places.ids)
+    weights = pooling_weights(loaded.config, analysis.trace.step_axis.ids)
     row = pooled_row(analysis.trace, weights, Site("encoder", layer), head)
     name = f"Layer {layer + 1}, {'mean' if head is None else f'head {head + 1}'}"
     made = word_table.payload(analysis, found, (name, row), mode)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from model.inference.decisions import is_near
+from model.inference.decisions import is_near_tie
 from model.io import numbers
 from model.readings.tokens.word_readings import LABEL_READINGS
 from viz import theme
@@ -36,7 +36,7 @@ def payload(analysis: Analysis, found: LabelTest, head: tuple[str, np.ndarray], 
         for name, values in found.importance.items()
     ]
     rows.insert(1, _row(found, head[0], HEAD, words.sums(head[1]), False, "head"))
-    places = [-1] * len(analysis.trace.places)
+    places = [-1] * len(analysis.trace.step_axis)
     for number, own in enumerate(words.places):
         for place in own:
             places[place] = number
@@ -73,7 +73,7 @@ def _row(
         "values": _rounded(values),
         "signed": signed,
         "is": compared or "occlusion",
-        "rho": "" if correlation is None or undefined else numbers.signed(correlation, 2),
+        "rho": "" if correlation is None or undefined else numbers.with_sign(correlation, 2),
         "undefined": undefined,
     }
 
@@ -90,20 +90,20 @@ def verdict(found: LabelTest, classes: Sequence[str]) -> str:
     if abs(value) < LEAST:
         best = int(worth.argmax())
         lost = float(worth[best])
-        most = f"“{words[best]}” is worth the most, {numbers.rounded(lost)} nats"
+        most = f"“{words[best]}” is worth the most, {numbers.scientific(lost)} nats"
         clear = most if lost > 0 else "hiding any of them costs nothing"
         return f"No word clearly speaks for {pair}: {clear}. {_likelihood(found, classes)}"
     way, back = ("for", "against") if value > 0 else ("against", "for")
-    told = f"Hiding “{words[first]}” changes most: it speaks {way} {pair}, {numbers.signed(value)} nats. "
+    told = f"Hiding “{words[first]}” changes most: it speaks {way} {pair}, {numbers.with_sign(value)} nats. "
     told += f"Hidden, {_becomes(found, classes, first)}."
     second = float(worth[others[0]]) if others else 0.0
-    if value * second > 0 and is_near(abs(value), abs(second)):
-        told += f" “{words[others[0]]}” is close behind: {numbers.signed(second)}."
+    if value * second > 0 and is_near_tie(abs(value), abs(second)):
+        told += f" “{words[others[0]]}” is close behind: {numbers.with_sign(second)}."
     other = next((n for n in others if value * float(worth[n]) < 0), None)
     if other is None or abs(float(worth[other])) < LEAST:
         told += "" if value > 0 else " No word clearly speaks for it."
     else:
-        told += f" “{words[other]}” speaks most {back} it: {numbers.signed(float(worth[other]))}."
+        told += f" “{words[other]}” speaks most {back} it: {numbers.with_sign(float(worth[other]))}."
     return told
 
 

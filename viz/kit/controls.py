@@ -49,9 +49,9 @@ def opening_text(view: View) -> str:
     if view.source not in _openings():
         return view.source
     task, reads = cache.task(view.checkpoint, view.device), record_of(cache.declared_languages(view.checkpoint)[0])
-    if task.writes and not task.reads:
+    if task.has_decoder and not task.has_encoder:
         return reads.first_prompt or FIRST_PROMPT
-    if task.judges and reads.judged:
+    if task.is_classifier and reads.classifier_texts:
         return judged_examples(reads.name)[0].sentence
     if reads.with_blanks and cache.reads_two(view.checkpoint, view.device):
         return next(iter(reads.with_blanks.values()))[0]
@@ -74,9 +74,9 @@ def sentence_box(view: View, language: str) -> tuple[DeltaGenerator, DeltaGenera
     """
     languages = cache.declared_languages(view.checkpoint)
     task = cache.task(view.checkpoint, view.device)
-    goes_on = task.writes and not task.reads
+    goes_on = task.has_decoder and not task.has_encoder
     reads = record_of(languages[0])
-    if task.judges:
+    if task.is_classifier:
         ready = judged_examples(reads.name)
     else:
         ready = prompts(reads.name) if goes_on else examples(reads.name, languages[1])
@@ -88,7 +88,7 @@ def sentence_box(view: View, language: str) -> tuple[DeltaGenerator, DeltaGenera
         if reads.with_blanks and cache.reads_two(view.checkpoint, view.device):
             _blanks(reads)
         elif ready:
-            _examples(ready, with_lessons=task.judges or goes_on or languages[1] in (None, *reads.examples))
+            _examples(ready, with_lessons=task.is_classifier or goes_on or languages[1] in (None, *reads.examples))
         else:
             site_texts.label(f"Examples exist only in {' and '.join(name for name in LANGUAGES if examples(name))}.")
         st.button("Lessons", key="to the lessons", type="tertiary", on_click=navigation.go_to, args=("lessons",))
@@ -133,11 +133,11 @@ def plain_box(view: View) -> None:
     """Draws the sentence box and its button."""
     with st.container(key="input_row", horizontal=True, gap=None):
         usual, task = cache.usual_length(view.checkpoint, view.device), cache.task(view.checkpoint, view.device)
-        hint = f"A {task.text} of up to {MAX_TOKENS} tokens" + (f" (trained mostly on up to {usual})" if usual else "")
+        hint = f"A {task.input_noun} of up to {MAX_TOKENS} tokens" + (f" (trained mostly on up to {usual})" if usual else "")
         st.text_input(
-            task.box, placeholder=hint, label_visibility="collapsed", **session.bind("source", "source", view.source)
+            task.input_label, placeholder=hint, label_visibility="collapsed", **session.bind("source", "source", view.source)
         )
-        st.button(task.verb, key="translate", on_click=session.mark_user_event)  # the box sends its text itself
+        st.button(task.action_label, key="translate", on_click=session.mark_user_event)  # the box sends its text itself
     if cache.reads_two(view.checkpoint, view.device) and (view.second or not view.lecture):
         with st.container(key="second_row"):
             st.text_input(
@@ -191,7 +191,7 @@ def target_note(view: View) -> None:
         with st.container(key="given", horizontal=True, vertical_alignment="center"):
             site_texts.label("The target is given.")
             st.button(
-                cache.task(view.checkpoint, view.device).own,
+                cache.task(view.checkpoint, view.device).run_label,
                 type="tertiary",
                 on_click=session.change,
                 kwargs={"target": None, "strategy": View.strategy},
@@ -214,7 +214,7 @@ def layer_and_head(view: View, layers: int, config: ModelConfig, task: Task) -> 
     with st.container(key="picks", horizontal=True, vertical_alignment="center", gap="small"):
         st.segmented_control(
             "Show",
-            ["attention", "mask", *(["decoding", "cache"] if task.writes else [])],
+            ["attention", "mask", *(["decoding", "cache"] if task.has_decoder else [])],
             required=True,
             format_func=str.capitalize,
             label_visibility="collapsed",
@@ -297,7 +297,7 @@ def recovery_buttons(view: View) -> None:
 
 def _fits_as_one(view: View) -> bool:
     """True if a model that reads sentence by sentence can read the text as one."""
-    if not cache.task(view.checkpoint, view.device).splits:
+    if not cache.task(view.checkpoint, view.device).can_split:
         return False
     from model.inference.source_reading import source_ids  # imports torch
 

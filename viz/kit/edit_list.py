@@ -29,12 +29,12 @@ def _plain(text: str) -> str:
 
 def edit_bar(view: View, analysis: Analysis, masks: bool = True) -> None:
     """Draws the edits of a page without the editor; without `masks` all but the two mask switches."""
-    _draw_bar((view.intervention if masks else view.edits).parts(analysis.labels))
+    _draw_bar((view.intervention if masks else view.edits).codes_and_texts(analysis.labels))
 
 
 def edits_after_fault(view: View) -> None:
     """Draws the edits after a fault, since one of them may be its cause."""
-    _draw_bar(view.intervention.parts())
+    _draw_bar(view.intervention.codes_and_texts())
 
 
 def _draw_bar(parts: Sequence[tuple[str, str]]) -> None:

@@ -66,7 +66,7 @@ def _example(name: str, sentence: str, lesson: str, token: str, accepted: str, r
 @cache
 def judged_examples(reads: str | None = None) -> tuple[Example, ...]:
     """Returns the examples of a classifier, with a question in place of the lesson."""
-    return _named(record_of(reads).judged)
+    return _named(record_of(reads).classifier_texts)
 
 
 @cache

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from model.trace import KINDS, SITE_KINDS, View
+from model.trace import ATTENTION_KINDS, SITE_KINDS, MapView
 from viz import theme
 from viz.kit import mount
 from viz.kit.offline_parts import Part
@@ -42,22 +42,22 @@ def mount_in_lecture(payload: dict[str, Any], key: str) -> None:
 def _scales(mode: theme.Mode) -> dict[str, list[str]]:
     """Returns the colours of each scale, from the lowest value to the highest."""
     bar = theme.PALETTES[mode].bar
-    kinds = {kind: list(theme.scale(kind, mode)) for kind in KINDS}
+    kinds = {kind: list(theme.scale(kind, mode)) for kind in ATTENTION_KINDS}
     return kinds | {MASK: [bar, bar], DIFFERENCE: list(theme.diverging(mode))}
 
 
-def one(title: str, seen: View, kind: str, masked: bool = False) -> dict[str, Any]:
+def one(title: str, seen: MapView, kind: str, masked: bool = False) -> dict[str, Any]:
     """Returns a map of a head's weights from 0 to 1, or of the cells that its mask allows."""
     return _map(title, seen, kind, seen.allowed if masked else seen.values, MASK if masked else kind, None)
 
 
-def change(title: str, difference: View, kind: str) -> dict[str, Any]:
+def change(title: str, difference: MapView, kind: str) -> dict[str, Any]:
     """Returns a map of a difference, coloured symmetrically about 0."""
     limit = max(0.01, round(float(np.abs(difference.values).max(initial=0)), 5))
     return _map(title, difference, kind, difference.values, DIFFERENCE, limit)
 
 
-def _map(title: str, seen: View, kind: str, values: np.ndarray, scale: str, limit: float | None) -> dict[str, Any]:
+def _map(title: str, seen: MapView, kind: str, values: np.ndarray, scale: str, limit: float | None) -> dict[str, Any]:
     return {
         "title": title,
         "kind": kind,
@@ -68,7 +68,7 @@ def _map(title: str, seen: View, kind: str, values: np.ndarray, scale: str, limi
         "allowed": mount.cells(seen.allowed),
         "scale": scale,
         "most": limit,
-        "follows": SITE_KINDS[kind].queries == "target",
+        "follows": SITE_KINDS[kind].query_side == "target",
     }
 
 
@@ -82,13 +82,13 @@ def change_data(analysis: Analysis, step: int) -> dict[str, Any]:
 
     A classifier has labels in place of tokens, and its unedited label is the chosen one.
     """
-    change, base, judges = analysis.change, analysis.baseline or analysis, analysis.task.judges
+    change, base, judges = analysis.probability_change, analysis.baseline or analysis, analysis.task.is_classifier
     before, after = (np.round(each.astype(float), 5).tolist() for each in (change.before, change.after))
     return {
         "labels": list(change.labels),
         "before": before,
         "after": after,
-        "step": base.trace.predicted.ids[0] + 1 if judges else step,
+        "step": base.trace.predicted_axis.ids[0] + 1 if judges else step,
         "edited": analysis.baseline is not None,
         "what": "label" if judges else "token",
         "large": False,

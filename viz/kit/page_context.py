@@ -51,5 +51,5 @@ class PageContext:
 
     def notes(self) -> None:
         """Draws faults, notes on the translation, and the edits."""
-        site_texts.sentence_notes(self.analysis.notes, self.faults, self.analysis.cautions)
+        site_texts.sentence_notes(self.analysis.notes, self.faults, self.analysis.warning_sentences)
         edit_list.edit_bar(self.view, self.analysis)

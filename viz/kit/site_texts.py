@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from model.inference.cautions import OF_EACH_STEP
-from model.inference.decisions import NEAR_TIE, answered, near_ties, turns
+from model.inference.cautions import STEPWISE_NOTE
+from model.inference.decisions import NEAR_TIE_TEXT, near_ties, token_changes, top_tokens
 from model.inference.predictions import changed_words
 from model.io import numbers
 from model.text.languages import code_of
@@ -25,9 +25,9 @@ if TYPE_CHECKING:
     from model.checkpoint import Checkpoint
     from model.inference.analysis import Analysis
     from model.task import Task
-    from model.text.sentences import Labels
+    from model.text.sentences import ClassLabels
     from model.text.tokenizer import Tokenizer
-    from model.trace import Site, View
+    from model.trace import MapView, Site
 
 EMPTY = '<span class="lab-note">(empty: it ends at once)</span>'
 MAX_DECISIONS = 3  # changed decisions that are listed
@@ -91,7 +91,7 @@ def both_translations(analysis: Analysis, checkpoint: Checkpoint, same_target: b
     base, code = analysis.baseline or analysis, language_code(checkpoint.languages[1])
     ids = _output_ids(base), _output_ids(analysis)
     both = zip(ids, changed_words(*ids), ("was", "is"), strict=True)
-    was, now = (marked(checkpoint.answers.segments(i), changed, name) for i, changed, name in both)
+    was, now = (marked(checkpoint.output_vocabulary.segments(i), changed, name) for i, changed, name in both)
     same = f'<p class="lab-note">same tokens (given target); their probabilities are {where}</p>'
     write(
         f'<div class="lab-both"><span>Baseline</span><p lang="{code}">{was or EMPTY}</p><span>Edited</span>'
@@ -103,7 +103,7 @@ def both_translations(analysis: Analysis, checkpoint: Checkpoint, same_target: b
 def _output_ids(analysis: Analysis) -> tuple[int, ...]:
     """Returns the written tokens; of a model that writes nothing, the top token at each position, or the label."""
     trace = analysis.trace
-    return answered(trace) if trace.outputs is None else trace.outputs.ids
+    return top_tokens(trace) if trace.outputs is None else trace.outputs.ids
 
 
 def marked(segments: Sequence[str], changed: Sequence[bool], name: str) -> str:
@@ -118,8 +118,8 @@ def marked(segments: Sequence[str], changed: Sequence[bool], name: str) -> str:
 
 
 def change_alt(analysis: Analysis) -> str:
-    what = "labels" if analysis.task.judges else "target tokens" if analysis.task.writes else "tokens"
-    count, edits = len(analysis.change.after), analysis.request.intervention.describe()
+    what = "labels" if analysis.task.is_classifier else "target tokens" if analysis.task.has_decoder else "tokens"
+    count, edits = len(analysis.probability_change.after), analysis.request.intervention.describe()
     return f"Probability of {count} {what} before and after: {edits}."
 
 
@@ -135,15 +135,15 @@ def signed(value: float) -> None:
     write(f'<b class="lab-number {hue}">{numbers.nats(value)}</b>', inline=True)
 
 
-def near_tie_note(analysis: Analysis, tokenizer: Tokenizer | Labels) -> None:
+def near_tie_note(analysis: Analysis, tokenizer: Tokenizer | ClassLabels) -> None:
     """Writes the steps with near-ties, if any."""
-    inner = analysis.trace.inner
+    inner = analysis.trace.scorable_rows
     steps = [(n, tie) for n, tie in enumerate(near_ties(analysis.trace.log_probs), 1) if tie and n - 1 in inner]
     if not steps:
         return
-    place = "step" if analysis.task.writes else "position"
+    place = "step" if analysis.task.has_decoder else "position"
     listed = [
-        ("" if analysis.task.judges else f"{place} {n}, ")
+        ("" if analysis.task.is_classifier else f"{place} {n}, ")
         + " against ".join(f"{tokenizer.piece(c.id).removeprefix('·') or '·'} {c.probability:.3f}" for c in tie)
         for n, tie in steps[:MAX_DECISIONS]
     ]
@@ -152,14 +152,18 @@ def near_tie_note(analysis: Analysis, tokenizer: Tokenizer | Labels) -> None:
     note(f"{which} before any edit: {'; '.join(listed)}{more}.")
 
 
-def changed_decisions(analysis: Analysis, tokenizer: Tokenizer | Labels) -> None:
+def changed_decisions(analysis: Analysis, tokenizer: Tokenizer | ClassLabels) -> None:
     """Writes the decisions that the edits change, and which of them were near-ties."""
-    decisions = turns(analysis)
-    place = "Step" if analysis.task.writes else "Position"
-    where = "Label: " if analysis.task.judges else f"{place} {{}}: "
-    listed = [f"{where.format(each.step + 1)}{each.told(tokenizer.piece)}." for each in decisions[:MAX_DECISIONS]]
+    decisions = token_changes(analysis)
+    place = "Step" if analysis.task.has_decoder else "Position"
+    where = "Label: " if analysis.task.is_classifier else f"{place} {{}}: "
+    listed = [f"{where.format(each.step + 1)}{each.describe(tokenizer.piece)}." for each in decisions[:MAX_DECISIONS]]
     more = [f"And {len(decisions) - MAX_DECISIONS} more."] if len(decisions) > MAX_DECISIONS else []
-    meant = [f"({NEAR_TIE[:1].upper()}{NEAR_TIE[1:]}.)"] if any(each.is_tie for each in decisions[:MAX_DECISIONS]) else []
+    meant = (
+        [f"({NEAR_TIE_TEXT[:1].upper()}{NEAR_TIE_TEXT[1:]}.)"]
+        if any(each.is_tie for each in decisions[:MAX_DECISIONS])
+        else []
+    )
     if decisions:
         note(" ".join([*listed, *more, *meant]))
 
@@ -172,7 +176,7 @@ def verdict(analysis: Analysis, unedited: str = "Nothing is edited") -> None:
 def name_text(fault: str, task: Task) -> str:
     """Returns an error message with the task's word for the text."""
     begins = "The sentence "
-    return f"The {task.text} {fault.removeprefix(begins)}" if fault.startswith(begins) else fault
+    return f"The {task.input_noun} {fault.removeprefix(begins)}" if fault.startswith(begins) else fault
 
 
 def verdict_line(analysis: Analysis, unedited: str = "Nothing is edited") -> str:
@@ -185,38 +189,45 @@ def verdict_text(analysis: Analysis, unedited: str = "Nothing is edited") -> str
     base = analysis.baseline
     if base is None:
         text = unedited
-    elif analysis.task.judges:
+    elif analysis.task.is_classifier:
         text = _label_verdict(analysis, base)
     elif analysis.request.mode == "given":
         before, after = (numbers.decimal(a.log_prob) for a in (base, analysis))
-        text = f"Summed {analysis.scored} {before} → {after}"
+        text = f"Summed {analysis.score_label} {before} → {after}"
     else:
         gone, new = map(sum, changed_words(base.trace.outputs.ids, analysis.trace.outputs.ids))
         text = (
             f"{gone} of {len(base.trace.outputs)} tokens {'changes' if gone == 1 else 'change'}"
             if gone
-            else f"The {analysis.task.made} does not change"
+            else f"The {analysis.task.output_noun} does not change"
         )
         if new > gone:
             more = f"{new - gone} {'token is' if new - gone == 1 else 'tokens are'} added"
             text = f"{text}, {more}" if gone else more
         elif new < gone:
             text += f", {gone - new} of them removed" if new else ": all removed"
-        if any(each.is_tie for each in turns(analysis)):
+        if any(each.is_tie for each in token_changes(analysis)):
             text += " (a near-tie)"
     return text
 
 
 def _label_verdict(analysis: Analysis, base: Analysis) -> str:
     """Returns the effect of the edits on the label of a text."""
-    (label,), (was,), (now,) = base.trace.predicted.ids, base.trace.predicted.labels, analysis.trace.predicted.labels
+    (label,), (was,), (now,) = (
+        base.trace.predicted_axis.ids,
+        base.trace.predicted_axis.labels,
+        analysis.trace.predicted_axis.labels,
+    )
     if was == now:
-        return f"The label stays “{was}”: {analysis.change.before[label]:.3f} → {analysis.change.after[label]:.3f}"
-    tie = " (a near-tie)" if any(each.is_tie for each in turns(analysis)) else ""
+        return (
+            f"The label stays “{was}”: {analysis.probability_change.before[label]:.3f} → "
+            f"{analysis.probability_change.after[label]:.3f}"
+        )
+    tie = " (a near-tie)" if any(each.is_tie for each in token_changes(analysis)) else ""
     return f"The label changes: “{was}” → “{now}”{tie}"
 
 
-def map_alt(seen: View, site: Site, head: int | None, show: str) -> str:
+def map_alt(seen: MapView, site: Site, head: int | None, show: str) -> str:
     """Returns the text alternative of a map."""
     if show == "mask":
         return f"Mask of {site.kind} attention: {int(seen.allowed.sum())} of {seen.allowed.size} cells allowed."
@@ -237,7 +248,7 @@ def sentence_notes(
     """
     stop = ' tabindex="0"' if in_a_box else ""
     for sentence in (*faults, *(note for note in notes if note not in cautions)):
-        warns = "" if sentence == OF_EACH_STEP else " warn"
+        warns = "" if sentence == STEPWISE_NOTE else " warn"
         write(f'<p class="lab-note{warns}"{stop}>{html.escape(sentence)}</p>')
     if cautions:
         verdict, *signs = map(html.escape, cautions)
@@ -252,7 +263,7 @@ def waiting() -> Iterator[None]:
 
         def show_spinner() -> None:
             view = session.current_view()
-            doing = cache.task(view.checkpoint, view.device).doing
+            doing = cache.task(view.checkpoint, view.device).progress_label
             what = doing if cache.is_ready() else "Loading the model, once. This takes a few seconds"
             stack.enter_context(st.spinner(what, show_time=True))
 

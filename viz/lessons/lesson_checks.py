@@ -12,7 +12,7 @@ import numpy as np
 
 from model.decoding.strategy import Decoding
 from model.edits.intervention import BASELINE, Intervention
-from model.edits.kinds import Block, Edit
+from model.edits.kinds import BlockCells, Edit
 from model.io import numbers
 from model.trace import Site, site_kind
 from viz import cache, computations
@@ -73,7 +73,7 @@ def at_softmax(seen: Seen) -> Verdict:
     if seen.page != "inside" or view.part != "stages":
         return Verdict(False, "Go to the page Inside, One head.")
     site = Site(view.kind, min(view.layer, seen.data.loaded.config.layers[view.kind]) - 1)  # type: ignore[arg-type]
-    token = view.token if site_kind(view.kind).queries == "source" else view.step
+    token = view.token if site_kind(view.kind).query_side == "source" else view.step
     query = min(token, len(trace.queries(site))) - 1
     stages = computations.unfold(seen.data.request, view.device, site, (view.head or 1) - 1, query).stages
     number = min(view.stage, len(stages))
@@ -94,7 +94,7 @@ def reads(source: str, target: str) -> Check:
 
     def check(seen: Seen) -> Verdict:
         view, trace = seen.data.view, seen.analysis.trace
-        outputs, keys = trace.predicted.labels, trace.source.labels
+        outputs, keys = trace.predicted_axis.labels, trace.source.labels
         if target not in outputs or source not in keys:
             return Verdict(False, f"“{source}” or “{target}” is missing here. Start over.")
         if view.kind != "cross" or view.head is None:
@@ -131,7 +131,7 @@ def speaks_most(target: str, against: str) -> Check:
         parts = computations.direct_logits(seen.data.request, view.device, step, token, rival)
         site = Site(view.kind, min(view.layer, seen.data.loaded.config.layers[view.kind]) - 1)  # type: ignore[arg-type]
         value, most = parts.head(site, view.head - 1), max(parts.heads(kind).max() for kind in parts.by_kind)
-        result = f"Layer {site.layer + 1}, head {view.head}: {numbers.signed(value)} nats for “{target}” over “{other}”"
+        result = f"Layer {site.layer + 1}, head {view.head}: {numbers.with_sign(value)} nats for “{target}” over “{other}”"
         solved = value >= most - SAME
         return Verdict(solved, f"{result}, the most of all heads." if solved else f"{result}. Another head has more.")
 
@@ -150,7 +150,7 @@ def less_likely(wanted: Intervention) -> Check:
         if seen.analysis.request.mode != "given":
             return Verdict(False, "Choose Given target, to compare the same translation.")
         before, after = base.log_prob, seen.analysis.log_prob
-        result = f"Summed {base.scored}: {numbers.decimal(before)} → {numbers.decimal(after)}."
+        result = f"Summed {base.score_label}: {numbers.decimal(before)} → {numbers.decimal(after)}."
         return Verdict(before - after >= LEAST_CHANGE, result if before > after else f"{result} Not less likely.")
 
     return check
@@ -171,17 +171,17 @@ def word_becomes(old: str, new: str) -> Check:
 
     def check(seen: Seen) -> Verdict:
         fault = _not_single(
-            seen, Block, lambda edit: edit.query is not None and edit.key is not None, "exactly one blocked cell"
+            seen, BlockCells, lambda edit: edit.query is not None and edit.key is not None, "exactly one blocked cell"
         )
         if fault:
             return Verdict(False, fault)
         before, after = seen.analysis.baseline, seen.analysis
         if old not in _words(before.translation):
             return Verdict(False, f"The unedited translation has no “{old}”. Start over.")
-        labels = [label.lower() for label in before.trace.predicted.labels]
+        labels = [label.lower() for label in before.trace.predicted_axis.labels]
         step = labels.index(old) if old in labels else None
         probabilities = ""
-        if step is not None and step < after.comparable:
+        if step is not None and step < after.comparable_steps:
             probabilities = _probabilities(seen, step, (new, old)) + ": "
         solved = new in _words(after.translation) and old not in _words(after.translation)
         return Verdict(solved, f"{probabilities}“{after.translation}”")
@@ -211,7 +211,7 @@ def sharper(seen: Seen) -> Verdict:
     site = Site(view.kind, min(view.layer, seen.data.loaded.config.layers[view.kind]) - 1)  # type: ignore[arg-type]
     sizes = computations.scaling(without_edits(seen.data.request), view.device, site)
     before, after = (float(each.largest.mean()) for each in (sizes.divided, sizes.undivided))
-    label = f"Mean largest weight ({site.of.name}, layer {site.layer + 1})"
+    label = f"Mean largest weight ({site.spec.name}, layer {site.layer + 1})"
     if seen.edits != Intervention(scaling=False):
         return Verdict(False, f"{label}: {before:.2f} with the division.")
     return Verdict(after > before, f"{label}: {before:.2f} → {after:.2f}.")
@@ -281,10 +281,10 @@ def _not_single(seen: Seen, kind: type[Edit], fits: Callable[[Edit], bool], want
 def _changed(analysis: Analysis) -> Verdict:
     """Checks that the translation changed, and names the first changed token."""
     base = analysis.baseline
-    if analysis.trace.predicted.ids == base.trace.predicted.ids:
+    if analysis.trace.predicted_axis.ids == base.trace.predicted_axis.ids:
         least = float(np.exp(analysis.baseline_token_log_probs).min())
         return Verdict(False, f"The translation stays the same. Lowest token probability: {least:.2f}.")
-    step = analysis.comparable - 1
-    was, now = (each.trace.predicted.labels[step] for each in (base, analysis))
+    step = analysis.comparable_steps - 1
+    was, now = (each.trace.predicted_axis.labels[step] for each in (base, analysis))
     p = float(np.exp(analysis.baseline_token_log_probs[step])), float(analysis.trace.probabilities[step])
     return Verdict(True, f"“{was}” ({p[0]:.2f}) becomes “{now}” ({p[1]:.2f}): “{analysis.translation}”")

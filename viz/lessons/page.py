@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 import streamlit as st
 
-from model.task import TRANSLATES
+from model.task import TRANSLATION
 from viz import cache, pages
 from viz.frame import show
 from viz.kit import mount, site_texts
@@ -48,7 +48,7 @@ def head(view: View, page: pages.Page) -> Places:
         f"{len(LESSONS)} questions of a minute or two, checked by your own numbers. "
         "Only this browser remembers the solved ones."
     )
-    if cache.task(view.checkpoint, view.device).family != TRANSLATES.family:
+    if cache.task(view.checkpoint, view.device).family != TRANSLATION.family:
         site_texts.note(f"The lessons are about translation. They open {View.checkpoint}.")
     notes = st.container()
     return Places(notes, notes)

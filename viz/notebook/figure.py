@@ -29,7 +29,7 @@ def attention_map(
     trace = analysis.trace
     if site not in trace.patterns:
         raise ValueError(
-            f"There is no {site.of.name} in layer {site.layer}; it has {len(trace.sites(site.kind))} layers, from 0."
+            f"There is no {site.spec.name} in layer {site.layer}; it has {len(trace.sites(site.kind))} layers, from 0."
         )
     count = len(trace.patterns[site])
     if head is not None and not 0 <= head < count:
@@ -40,6 +40,6 @@ def attention_map(
     figure = heatmap_figures.attention_map(seen.values, seen.allowed, seen.queries, seen.keys, site.kind, **sizes)
     figure = go.Figure(figure)
     which = "mean over heads" if head is None else f"head {head}"
-    title = f"{site.of.name[:1].upper()}{site.of.name[1:]}, layer {site.layer}, {which}"
+    title = f"{site.spec.name[:1].upper()}{site.spec.name[1:]}, layer {site.layer}, {which}"
     top = (figure.layout.margin.t or 0) + 40
     return figure.update_layout(width=width, height=height, margin_t=top, title={"text": title, "x": 0.02, "font_size": 15})

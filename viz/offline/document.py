@@ -154,8 +154,8 @@ def document(page: pages.Page, export: HtmlExport, page_data: PageData) -> bytes
         "defaults": _defaults(),
         "led": _led(export.remote_fields(page_data)),
         "large": export.lecture_pictures_of(page_data) if export.lecture_pictures_of else export.lecture_pictures,
-        "steps": len(page_data.analysis.trace.places),
-        "at": "step" if page_data.analysis.task.writes else "place",
+        "steps": len(page_data.analysis.trace.step_axis),
+        "at": "step" if page_data.analysis.task.has_decoder else "place",
     }
     chosen = {name for choice in content["choices"] for name in choice["fields"]}
     content["state"] = {name: getattr(view, name) for name in sorted({*chosen, *export.component_fields, *content["led"]})}
@@ -300,10 +300,18 @@ def _head(page: pages.Page, page_data: PageData, content: str) -> str:
     sentences = "".join(
         f"<div><dt>{html.escape(name)}</dt><dd>{html.escape(text)}</dd></div>" for name, text in texts.items()
     )
-    pair = [f"B follows A: <b>{probability(analysis.follows)}</b>"] if analysis.follows is not None else []
-    facts = [*pair, f"Checkpoint <b>{html.escape(uploads.display_name(analysis.checkpoint))}</b>", html.escape(analysis.how)]
+    pair = (
+        [f"B follows A: <b>{probability(analysis.next_sentence_probability)}</b>"]
+        if analysis.next_sentence_probability is not None
+        else []
+    )
+    facts = [
+        *pair,
+        f"Checkpoint <b>{html.escape(uploads.display_name(analysis.checkpoint))}</b>",
+        html.escape(analysis.decoding_label),
+    ]
     if request.intervention:
-        edits = "; ".join(text for _, text in request.intervention.parts(analysis.labels))
+        edits = "; ".join(text for _, text in request.intervention.codes_and_texts(analysis.labels))
         facts.append(f"edits: <b>{html.escape(edits)}</b>")
     if analysis.baseline is not None and analysis.baseline.translation != analysis.translation:
         facts.append(f"without them: “{html.escape(analysis.baseline.translation)}”")

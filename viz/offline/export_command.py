@@ -9,7 +9,7 @@ import argparse
 from collections.abc import Callable
 from pathlib import Path
 
-from model.io.files import check_new, shown, write_new
+from model.io.files import check_new, short_repr, write_new
 from model.trace import SITE_KINDS
 from model.workshop.commands import options
 
@@ -39,7 +39,7 @@ def _site(text: str) -> str:
     from model.export.csv_tables import KINDS
 
     if text not in KINDS:
-        raise argparse.ArgumentTypeError(f"the attention is {shown(text)}; expected one of {', '.join(SITE_KINDS)}")
+        raise argparse.ArgumentTypeError(f"the attention is {short_repr(text)}; expected one of {', '.join(SITE_KINDS)}")
     return KINDS[text]
 
 
@@ -48,7 +48,7 @@ def _number(what: str, also: str = "") -> Callable[[str], int]:
 
     def read(text: str) -> int:
         if not (text.isascii() and text.isdigit() and len(text) < 10 and int(text)):
-            raise argparse.ArgumentTypeError(f"the {what} is {shown(text)}; expected a number from 1{also}")
+            raise argparse.ArgumentTypeError(f"the {what} is {short_repr(text)}; expected a number from 1{also}")
         return int(text)
 
     return read

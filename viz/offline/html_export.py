@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 from urllib.parse import parse_qsl
 
 from model.inference.request import Request
-from model.io.files import shown
-from model.task import TRANSLATES, Task
+from model.io.files import short_repr
+from model.task import TRANSLATION, Task
 from model.trace import site_kind
 from viz import pages
 from viz.cache import PageData
@@ -60,10 +60,10 @@ def same_for(name: str, page_data: PageData) -> View:
     return dataclasses.replace(view, **{field: getattr(default, field) for field in free})
 
 
-def page_of(name: str, task: Task = TRANSLATES) -> pages.Page:
+def page_of(name: str, task: Task = TRANSLATION) -> pages.Page:
     """Returns the page of a name, with its title for a task; raises ValueError if it cannot be exported."""
     if name not in names():
-        raise ValueError(f"Page {shown(name)} cannot be exported; expected one of {', '.join(names())}.")
+        raise ValueError(f"Page {short_repr(name)} cannot be exported; expected one of {', '.join(names())}.")
     return next(page for page in pages.for_task(task) if page.name == name)
 
 
@@ -113,14 +113,14 @@ def make_page_data(loaded: Checkpoint, analysis: Analysis, view: View, first: in
     Raises ValueError for a kind of attention, layer, head or step that does not exist.
     """
     config = loaded.config
-    layers, steps = max(config.encoder_layers, config.decoder_layers), len(analysis.trace.places)
+    layers, steps = max(config.encoder_layers, config.decoder_layers), len(analysis.trace.step_axis)
     if view.kind not in config.kinds and view.kind != View.kind:  # a default is valid, here and below
         available = " and ".join(site_kind(kind).name for kind in config.kinds)
         raise ValueError(f"There is no {site_kind(view.kind).name}; this checkpoint has {available}.")
     for name, number, default, count in (
         ("layer", view.layer, View.layer, layers),
         ("head", view.head, View.head, config.heads),
-        ("step" if analysis.task.writes else "place", view.step, View.step, steps),
+        ("step" if analysis.task.has_decoder else "place", view.step, View.step, steps),
     ):
         if number is not None and number > count and number != default:
             last = count - 1 + first

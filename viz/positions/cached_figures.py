@@ -55,7 +55,7 @@ def scheme_figure(
     what: str, scheme: Scheme, pair: int, mode: theme.Mode, height: int = position_figures.HEIGHT
 ) -> go.Figure:
     """One of the six figures of a scheme, by its name, with a pair of dimensions that is followed."""
-    found, halves = scheme.numbers(), SCHEMES[scheme.name].halves
+    found, halves = scheme.numbers(), SCHEMES[scheme.name].has_split_halves
     ends = (MAX_TOKENS, position_figures.LIMIT) if scheme.longest is None else (scheme.longest, position_figures.UNSEEN)
     if found.seen is not None:
         told = found.seen if found.seen > 1 else found.rows  # where no row can be told from another, no line parts them

@@ -89,7 +89,7 @@ def _bar(places: Places, view: View, number: int, views: Sequence[str]) -> None:
 def _schemes(view: View) -> list[str]:
     """As the page offers them."""
     own = schemes.own_scheme(view)
-    return [name for name, made in SCHEMES.items() if not made.halves or name in (own, view.scheme)]
+    return [name for name, made in SCHEMES.items() if not made.has_split_halves or name in (own, view.scheme)]
 
 
 def _turn(count: int, by: int) -> None:

@@ -219,7 +219,7 @@ def residual_chart(residual: np.ndarray, mode: theme.Mode, height: int = HEIGHT)
     """The largest fault of the map at each of M positions, on a logarithmic scale from 1e-9 to 10; zeros lie at its foot."""
     colours = theme.PALETTES[mode]
     positions = np.arange(len(residual))
-    text = [f"position {p}<br>{numbers.rounded(float(r), 3)}" for p, r in enumerate(residual)]
+    text = [f"position {p}<br>{numbers.scientific(float(r), 3)}" for p, r in enumerate(residual)]
     drawn = np.maximum(residual, FLOOR)
     drawing = Drawing()
     drawing.add_scatter(

@@ -47,15 +47,15 @@ def readings(view: View, found: PositionNumbers, pair: int) -> dict[str, tuple[s
     scheme = SCHEMES[view.scheme]
     if scheme.has_table:
         return _trained(found, view.pe_shift, pair)
-    if not scheme.adds:
+    if not scheme.embedding_effect:
         return _turning(found, view.pe_shift, pair)
     waves = found.wavelengths is not None
-    return _waves(found, view.pe_shift, pair, scheme.halves) if waves else _added(found, view.pe_shift, pair)
+    return _waves(found, view.pe_shift, pair, scheme.has_split_halves) if waves else _added(found, view.pe_shift, pair)
 
 
 def _added(found: PositionNumbers, k: int, pair: int) -> dict[str, tuple[str, str]]:
     """Of vectors that a formula adds, whatever it is."""
-    worst, spread = found.worst, numbers.rounded(found.spread, 3)
+    worst, spread = found.worst, numbers.scientific(found.spread, 3)
     return {
         "table": ("Table", f"Each row is a position, each column a dimension; pair {pair} is framed."),
         "curves": ("Curves of four pairs", "Even dimension solid, odd one dotted."),
@@ -70,7 +70,7 @@ def _added(found: PositionNumbers, k: int, pair: int) -> dict[str, tuple[str, st
         ),
         "residual": (
             "max |R PE(p) − PE(p + k)|",
-            f"The largest error over all dimensions, at each p: at most {numbers.rounded(worst)}, {_exact(worst)}.",
+            f"The largest error over all dimensions, at each p: at most {numbers.scientific(worst)}, {_exact(worst)}.",
         ),
     }
 
@@ -80,10 +80,10 @@ def _trained(found: PositionNumbers, k: int, pair: int) -> dict[str, tuple[str, 
     rows, which = _measured(found)
     missing = f"No two of {rows}{which and f'{which},'} lie {k} apart: choose a smaller shift."
     shift = f"Rings: PE(p) turned by the rotation R that fits best (least squares). Dots: PE(p + {k}). Lines: the error."
-    worst = numbers.rounded(found.worst)
+    worst = numbers.scientific(found.worst)
     missed = f"At each p at most {worst}; in all, {found.relative:.0%} of the length is missed: {_exact(found.worst)}."
     table = f"Each row is a position, each column a dimension; pair {pair} is framed. No formula made it."
-    spread = numbers.rounded(found.spread, 3)
+    spread = numbers.scientific(found.spread, 3)
     apart = f"Mean and range over pairs of {rows}{which}: at one distance they differ by up to {spread}."
     measured = len(found.residual) > 0
     return _added(found, k, pair) | {
@@ -113,7 +113,7 @@ def _turned_by(found: PositionNumbers, k: int, pair: int) -> str:
 
 def _turning(found: PositionNumbers, k: int, pair: int) -> dict[str, tuple[str, str]]:
     """Of queries and keys that are turned."""
-    turn, worst, spread = _turned_by(found, k, pair), found.worst, numbers.rounded(found.spread, 1)
+    turn, worst, spread = _turned_by(found, k, pair), found.worst, numbers.scientific(found.spread, 1)
     apart = f"Solid: equal vectors; dotted: random ones. At one distance, scores differ by at most {spread}."
     alike = "Each row is a query. The stronger the colour, the higher the score: along a diagonal it stays the same."
     return {
@@ -124,7 +124,7 @@ def _turning(found: PositionNumbers, k: int, pair: int) -> dict[str, tuple[str, 
         "shift": ("From p to p + k", turn.replace("PE(p)", "x(p)").replace("PE(p +", "x(p +")),
         "residual": (
             "Query and key both k further on",
-            f"The largest change of a score at each p, at most {numbers.rounded(worst, 1)}: {_exact(worst)}.",
+            f"The largest change of a score at each p, at most {numbers.scientific(worst, 1)}: {_exact(worst)}.",
         ),
     }
 
@@ -139,7 +139,8 @@ def _waves(found: PositionNumbers, k: int, pair: int, halves: bool) -> dict[str,
     )
     table = f"Each row is a position, each column a dimension, with {where}; pair {pair} is framed."
     apart = (
-        f"All pairs of positions fall on one line, to within {numbers.rounded(found.spread, 1)}: only the distance matters."
+        f"All pairs of positions fall on one line, to within {numbers.scientific(found.spread, 1)}: only the "
+        f"distance matters."
     )
     return {
         "table": ("Table", table),
@@ -152,7 +153,7 @@ def _waves(found: PositionNumbers, k: int, pair: int, halves: bool) -> dict[str,
         "shift": ("From p to p + k", _turned_by(found, k, pair)),
         "residual": (
             "max |R PE(p) − PE(p + k)|",
-            f"The largest error over all dimensions, at each p: at most {numbers.rounded(worst, 1)}, {_exact(worst)}.",
+            f"The largest error over all dimensions, at each p: at most {numbers.scientific(worst, 1)}, {_exact(worst)}.",
         ),
     }
 
@@ -169,13 +170,13 @@ def limits(view: View, found: PositionNumbers, name: str, seen: Lengths | None) 
     count, whose = view.pe_count, uploads.display_name(view.checkpoint)
     if SCHEMES[view.scheme].has_table:
         drawn, width = found.values.shape
-        side = site_kind(view.kind).keys
+        side = site_kind(view.kind).key_side
         moved = (
             f"{uploads.display_name(name)}, {side}: rows of {width} numbers. {' '.join(filter(None, _reached(found, seen)))}"
         )
         ends = [(f"The table ends at position {drawn - 1}: a position beyond is refused.", True)] if drawn < count else []
         return [(moved, False), *ends]
-    end = seen.longest if seen else MAX_TOKENS
+    end = seen.max_length if seen else MAX_TOKENS
     far = (
         f" The shift by {view.pe_shift} leads out of the picture; the map holds there too." if view.pe_shift >= count else ""
     )
@@ -184,7 +185,7 @@ def limits(view: View, found: PositionNumbers, name: str, seen: Lengths | None) 
         dashed = f" The dashed line is the text limit, {end} tokens." if count > end else far
         return [(f"The formula has a value for every position. {unknown}.{dashed}", False)]
     if count > end:
-        known = f"{whose}, counted training epoch: 99% of the sentences have at most {seen.most} tokens"
+        known = f"{whose}, counted training epoch: 99% of the sentences have at most {seen.usual_length} tokens"
         return [(f"{known}. The longest has {end} (dashed line).", False)]
     return [(f"No sentence of the counted training epoch was longer than {end} tokens.{far}", False)]
 
@@ -207,7 +208,7 @@ def _reached(found: PositionNumbers, seen: Lengths | None) -> list[str]:
         return [f"Which rows training reached cannot be told from the table: {shown} are shown.", beyond, unknown]
     last = found.trained - 1
     told = [
-        f"One epoch of training is counted: the longest of its {seen.sentences:,} sentences has {seen.longest} tokens.",
+        f"One epoch of training is counted: the longest of its {seen.sentences:,} sentences has {seen.max_length} tokens.",
         f"{plainly}.",
     ]
     if alone <= last:

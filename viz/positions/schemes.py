@@ -29,12 +29,12 @@ if TYPE_CHECKING:
 def side_of(view: View) -> str:
     """Whose tokens and whose learned table are shown: the source's, or the target's with the decoder."""
     own = FAMILIES[cache.task(view.checkpoint, view.device).family]
-    return site_kind(view.kind if view.kind in own else own[0]).keys
+    return site_kind(view.kind if view.kind in own else own[0]).key_side
 
 
 def of_formula(view: View) -> Scheme:
     """The positions of a formula, as the view asks for them."""
-    known = {"longest": lengths.longest} if (lengths := lengths_seen(view)) else {}
+    known = {"longest": lengths.max_length} if (lengths := lengths_seen(view)) else {}
     return Scheme(view.scheme, view.pe_count, view.pe_shift, view.pe_width or own_width(view), view.pe_base, **known)
 
 
@@ -62,12 +62,12 @@ def lengths_seen(view: View, learned: str = "") -> Lengths | None:
     """How long the training sentences were: of the side of the checkpoint whose table is shown, else of the longer side of
     the one that answers; None where it does not say so, or cannot be loaded."""
     try:
-        seen = cache.checkpoint(learned or view.checkpoint, view.device).seen
+        seen = cache.checkpoint(learned or view.checkpoint, view.device).corpus_stats
     except ValueError:
         return None
     if seen is None:
         return None
-    return seen.lengths[side_of(view)] if learned else max(seen.lengths.values(), key=lambda known: known.longest)
+    return seen.lengths[side_of(view)] if learned else max(seen.lengths.values(), key=lambda known: known.max_length)
 
 
 def learned(view: View) -> Scheme | None:
@@ -111,7 +111,7 @@ def scheme_part(view: View, mode: theme.Mode) -> None:
     with st.container(key="pe_scheme_row", horizontal=True, vertical_alignment="center", gap="small"):
         st.segmented_control(
             "Kind of positions",
-            [name for name, made in SCHEMES.items() if not made.halves or name in (own, view.scheme)],
+            [name for name, made in SCHEMES.items() if not made.has_split_halves or name in (own, view.scheme)],
             required=True,
             format_func=lambda name: name.capitalize() + (" (this checkpoint)" if name == own else ""),
             label_visibility="collapsed",
@@ -139,7 +139,7 @@ def scheme_part(view: View, mode: theme.Mode) -> None:
 def side_pick(key: str, view: View, label: str = "") -> None:
     """Whose tokens, or whose table, after a label; nothing where the checkpoint has one side only."""
     own = FAMILIES[cache.task(view.checkpoint, view.device).family]
-    kinds = {of.queries: kind for kind, of in SITE_KINDS.items() if of.is_self and kind in own}
+    kinds = {of.query_side: kind for kind, of in SITE_KINDS.items() if of.is_self and kind in own}
     if len(kinds) == 1:  # there is nothing to choose
         return
     if label:
@@ -157,7 +157,7 @@ def side_pick(key: str, view: View, label: str = "") -> None:
 def _sliders(view: View, width: int, learned: bool = False) -> None:
     """Width and base of a formula (a learned table has its own width, and no base), number of positions, shift, and the
     pair of dimensions that is followed."""
-    name = "Width d_model" if SCHEMES[view.scheme].adds else "Head width d_k"
+    name = "Width d_model" if SCHEMES[view.scheme].embedding_effect else "Head width d_k"
     formula = (
         (name, "pe width", "pe_width", WIDTHS, width),
         ("Base", "pe base", "pe_base", BASES, view.pe_base),

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from model.decoding.strategy import Decoding
-from model.edits.kinds import Labels, Positions, parse
-from model.inference.decisions import answered
+from model.edits.kinds import Positions, TokenLabels, parse
+from model.inference.decisions import top_tokens
 from model.text.languages import record_of
 from viz import (
     cache,
@@ -50,7 +50,7 @@ def sentence_part(page_data: cache.PageData, view: View, mode: theme.Mode) -> No
         with st.container(key="pe_repeat", horizontal=True, vertical_alignment="center", gap="small"):
             site_texts.label("No token occurs twice in this sentence.")
             reads = page_data.loaded.languages[0]
-            if repeated := record_of(None if reads == "source" else reads).repeated:
+            if repeated := record_of(None if reads == "source" else reads).repeated_token_example:
                 st.button(f"Try “{repeated}”", type="tertiary", on_click=session.change, kwargs={"source": repeated})
     with st.container(key="pe_tokens"):
         for column, (name, title, values, _) in zip(st.columns(3, gap="medium"), token_maps(found), strict=True):
@@ -65,7 +65,7 @@ def variants_part(page_data: cache.PageData, view: View, side: str = "") -> None
     edit on every page."""
     site_texts.write('<h2 class="lab-label lab-rule">What if they were different?</h2>')
     task = page_data.analysis.task
-    site_texts.note(position_texts.ANEW["judged" if task.judges else task.family])
+    site_texts.note(position_texts.ANEW["judged" if task.is_classifier else task.family])
     plain, narrowed = tried(without_edits(page_data.request), page_data.analysis.source_length)
     for sentence in narrowed:
         site_texts.note(sentence)
@@ -73,8 +73,8 @@ def variants_part(page_data: cache.PageData, view: View, side: str = "") -> None
     with st.container(key="pe_variants"):
         base = cache.analyse(plain, view.device)
         if not side:
-            site_texts.near_tie_note(base, page_data.loaded.answers)
-        said = base.translation.split() if task.writes else _likeliest(base, page_data)
+            site_texts.near_tie_note(base, page_data.loaded.output_vocabulary)
+        said = base.translation.split() if task.has_decoder else _likeliest(base, page_data)
         _row("Baseline", None, position_texts.said(said, (), code))
         for edit, found in _found(plain, view):
             if side in ("", edit.side):
@@ -83,7 +83,7 @@ def variants_part(page_data: cache.PageData, view: View, side: str = "") -> None
 
 def _likeliest(base: Analysis, page_data: cache.PageData) -> tuple[str, ...]:
     """What a model that writes nothing says of each place, or the label that it gives."""
-    return page_data.loaded.answers.pieces(answered(base.trace))
+    return page_data.loaded.output_vocabulary.pieces(top_tokens(base.trace))
 
 
 def _found(plain: Request, view: View) -> Iterable[tuple[Positions, Variant | ValueError | None]]:
@@ -93,7 +93,7 @@ def _found(plain: Request, view: View) -> Iterable[tuple[Positions, Variant | Va
     asked = plain, view.device, view.pe_shift
     found = computations.position_variants.known(*asked)
     if found is None and lazy.has_been_seen("variants", *asked):
-        with st.spinner(f"{cache.task(view.checkpoint, view.device).doing} under each edit"):
+        with st.spinner(f"{cache.task(view.checkpoint, view.device).progress_label} under each edit"):
             found = computations.position_variants(*asked)
     return found or (
         (edit, None) for edit in position_edits(view.pe_shift, sides_of(cache.analyse(plain, view.device).trace))
@@ -118,13 +118,13 @@ def _variant(edit: Positions, found: Variant | ValueError | None, view: View, co
     if is_beyond(edit, config):  # told before anybody looks
         found = ValueError(position_texts.beyond(edit.amount, config.max_positions))
     if found is None:
-        _row(edit.text(Labels()), math.nan, position_texts.AWAITED, edit, view)
+        _row(edit.text(TokenLabels()), math.nan, position_texts.AWAITED, edit, view)
         return
     if isinstance(found, ValueError):
-        _row(edit.text(Labels()), None, position_texts.refused(str(found)), edit, view)
+        _row(edit.text(TokenLabels()), None, position_texts.refused(str(found)), edit, view)
         return
     markup = position_texts.said(found.words, found.changed, code, found.near_tie)
-    _row(edit.text(Labels()), found.change, markup, edit, view)
+    _row(edit.text(TokenLabels()), found.change, markup, edit, view)
 
 
 def _row(name: str, change: float | None, markup: str, edit: Positions | None = None, view: View | None = None) -> None:

@@ -77,7 +77,7 @@ def python(shown: PageContext) -> str:
             f"table = learned_table({which}, {scheme.side!r})",
             model__readings__positions__sentence_positions=("learned_table",),
         )
-        longest = f"{which}.seen and {which}.seen.lengths[{scheme.side!r}].longest"
+        longest = f"{which}.corpus_stats and {which}.corpus_stats.lengths[{scheme.side!r}].max_length"
         code.add(
             f"found = learned_numbers(table, {scheme.count}, {scheme.shift}, {longest})",
             model__readings__positions__position_numbers=("learned_numbers",),

@@ -62,9 +62,9 @@ def check_lines(view: View, page_data: cache.PageData, kinds: Sequence[str]) -> 
     for kind in kinds:
         site = Site(kind, view.layer - 1)  # type: ignore[arg-type]
         if site in analysis.trace.patterns:
-            row = view.token if site.of.queries == "source" else view.step
+            row = view.token if site.spec.query_side == "source" else view.step
             places.append((site, head, min(row, len(analysis.trace.queries(site))) - 1))
-    return view_checks(page_data.loaded, analysis, min(view.step, len(analysis.trace.places)) - 1, places)
+    return view_checks(page_data.loaded, analysis, min(view.step, len(analysis.trace.step_axis)) - 1, places)
 
 
 def change_table(analysis: Analysis) -> Table:
@@ -72,10 +72,10 @@ def change_table(analysis: Analysis) -> Table:
 
     Values after the first difference of the translations are blank.
     """
-    change = analysis.change
+    change = analysis.probability_change
     rows = [
         (number + 1, label, before, change.after[number] if number < len(change.after) else None)
         for number, (label, before) in enumerate(zip(change.labels, change.before, strict=True))
     ]
-    names = ("label", "name") if analysis.task.judges else ("step", "token")
+    names = ("label", "name") if analysis.task.is_classifier else ("step", "token")
     return Table("change", (*names, "before", "after"), tuple(rows))

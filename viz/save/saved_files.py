@@ -62,15 +62,15 @@ def caption(view: View, page: Page, analysis: Analysis | None) -> Caption:
             "mean" if view.head is None else f"h{view.head}",
         ]
     if page.has_step:
-        steps = analysis.trace.places
+        steps = analysis.trace.step_axis
         step = min(view.step, len(steps))
-        place = "step" if analysis.task.writes else "place"
+        place = "step" if analysis.task.has_decoder else "place"
         facts.append(f"{place} {step} of {len(steps)}")
         names.append(f"{place}{step}")
     edits = analysis.request.intervention
     facts.append(f"edits: {edits.describe()}" if edits else "no edits")
     title = f"“{source}”"
-    if analysis.task.writes and not view.guess:  # a picture must not reveal what is to be guessed
+    if analysis.task.has_decoder and not view.guess:  # a picture must not reveal what is to be guessed
         title += f" → “{analysis.translation}”"
     if analysis.request.second:
         title += f" “{analysis.request.second}”"
@@ -193,7 +193,7 @@ def portable_lines(name: str, text: str) -> str:
 
 def _without_folders(text: str) -> str:
     """Returns the code with a placeholder path, and a comment, for each folder of the lab."""
-    for name, place in (*folders.survey().places.items(), *run_listing.find_runs().items()):
+    for name, place in (*folders.list_checkpoints().folders.items(), *run_listing.find_runs().items()):
         path = f"./{name}"
         for own in {repr(str(place)), repr(str(place.resolve()))}:
             if own in text:

@@ -36,7 +36,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from model.io.folders import named, survey
+from model.io.folders import configured_folders, list_checkpoints
 from model.io.numbers import Parser
 from viz.server import log_limit
 from viz.server.first_paint import Readiness, with_health
@@ -147,9 +147,14 @@ def raise_file_limit() -> None:
 
 def print_unusable() -> None:
     """Prints a line for each folder of CHECKPOINTS without a checkpoint, and makes these paths absolute."""
-    if own := named():
+    if own := configured_folders():
         os.environ["CHECKPOINTS"] = os.pathsep.join(map(str, own))
-        print(*survey().unusable[:MAX_MESSAGES], sep="\n", end="\n" if survey().unusable else "", file=sys.stderr)
+        print(
+            *list_checkpoints().unusable[:MAX_MESSAGES],
+            sep="\n",
+            end="\n" if list_checkpoints().unusable else "",
+            file=sys.stderr,
+        )
 
 
 def set_uploads(host: str) -> None:

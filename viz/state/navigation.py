@@ -67,12 +67,12 @@ def lab_address() -> str:
 def toggle_edit(code: str) -> None:
     """Adds an edit, or removes it if present; called from callbacks. An impossible edit only shows a message."""
     now = session.current_view().intervention
-    has = any(code == each for each, _ in now.parts())
+    has = any(code == each for each, _ in now.codes_and_texts())
     try:
-        if not has and (larger := now.covering(code)):
+        if not has and (larger := now.covering_text(code)):
             session.show_message(f"A larger edit ({larger}) already switches this off. Remove it first.")
             return
-        after = now.without(code) if has else now.with_edit(code)
+        after = now.without_edit(code) if has else now.with_edit(code)
         session.change(**with_intervention(after), **({} if has else _fields_of_place(code)))
     except EditError as fault:
         session.show_message(str(fault))

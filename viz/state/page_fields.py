@@ -10,7 +10,7 @@ from model.readings.heads.head_maps import MAP_READINGS
 from model.readings.heads.head_metrics import METRICS, orders
 from model.readings.stages.model_sizes import LARGEST, PRESETS
 from model.readings.tokens.word_readings import READINGS
-from model.trace import KINDS
+from model.trace import ATTENTION_KINDS
 from model.variants.designs import BASE, VARIANTS
 from model.variants.record import SCORES
 from viz.state import values
@@ -39,7 +39,7 @@ SIZES = ("own", *PRESETS)  # the checkpoint's own size, or that of a known model
 SIZED = ("size_layers", "size_width", "size_heads", "size_ff", "size_vocab")  # fields of a size
 
 _PATCHED = ("patched", "patched_step")  # between two sentences
-_PAIR = values.joined("a kind of attention and two tokens", values.choice(*KINDS), *[values.number(1, 999)] * 2)
+_PAIR = values.joined("a kind of attention and two tokens", values.choice(*ATTENTION_KINDS), *[values.number(1, 999)] * 2)
 _TRIED = values.text(values.MAX_TRIED, f"at most {values.MAX_TRIED} characters")
 
 
@@ -155,9 +155,9 @@ class VariantsFields:
     of_variants: str = view_field("scores", "about", values.choice(*OF_VARIANTS))
     variants_score: str = view_field("bleu", "score", values.choice(*SCORES))
     variants_by: str = view_field("design", "by", values.choice(*VARIANTS_BY))
-    beside: tuple[str, ...] = view_field((), "beside", values.several(lambda: tuple(VARIANTS), MAX_SIDE_BY_SIDE))
-    # beside: the variants with maps; empty: the first available ones
-    beside_kind: str = view_field("cross", "beside_kind", values.choice(*KINDS))
+    side_by_side: tuple[str, ...] = view_field((), "beside", values.several(lambda: tuple(VARIANTS), MAX_SIDE_BY_SIDE))
+    # side_by_side: the variants with maps; empty: the first available ones
+    beside_kind: str = view_field("cross", "beside_kind", values.choice(*ATTENTION_KINDS))
     beside_layer: int = view_field(2, "beside_layer", values.number(1, 99))
     beside_head: int | None = view_field(1, "beside_head", values.number_or("mean", 1, 99))
     returning: str = view_field(BASE, "returning", values.one_of(lambda: tuple(VARIANTS)))  # whose heads over its seeds

@@ -230,7 +230,7 @@ def edits() -> Value:
             raise PartlyRead(result, faults)
         return result
 
-    return Value(read, lambda result: SEPARATOR.join(code for code, _ in result.parts()))
+    return Value(read, lambda result: SEPARATOR.join(code for code, _ in result.codes_and_texts()))
 
 
 def patches() -> Value:
@@ -238,7 +238,7 @@ def patches() -> Value:
 
     def read(text: str) -> Intervention:
         result = edits().read(text)
-        if result != dataclasses.replace(BASELINE, edits=result.edits) or not all(edit.takes for edit in result.edits):
+        if result != dataclasses.replace(BASELINE, edits=result.edits) or not all(edit.donor_side for edit in result.edits):
             raise ValueError(f"codes of patches with {SEPARATOR} between")
         return result
 

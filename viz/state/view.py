@@ -15,7 +15,7 @@ from model.inference.request import MAX_PAD, MAX_SENTENCES, Mode, Request
 from model.io.numbers import device_name
 from model.text.languages import ENGLISH
 from model.text.sentences import split
-from model.trace import KINDS, site_kind
+from model.trace import ATTENTION_KINDS, site_kind
 from viz.state import values
 from viz.state.fields import fields, view_field
 from viz.state.page_fields import (
@@ -46,7 +46,19 @@ _ROOM = values.text(12, "the code of a room")
 _TALK = values.text(values.MAX_LINK_TEXT, f"a playlist of at most {values.MAX_LINK_TEXT} characters")
 _OTHER = ("swap", "other_path", "other_step", "patched", "patched_step")  # other side of a comparison
 _MEASURED = ("experiment",)  # measured on the former view
-_OF_A_SENTENCE = ("step", "target", "branches", "path", "find", "asked", "cut", "cut_word", "cut_merges", "rival", "key")
+_OF_A_SENTENCE = (
+    "step",
+    "target",
+    "branches",
+    "path",
+    "find",
+    "blank_word",
+    "cut",
+    "cut_word",
+    "cut_merges",
+    "rival",
+    "key",
+)
 _OF_A_SENTENCE += _OTHER
 
 
@@ -86,7 +98,7 @@ class _Sentence:
     edits: Intervention = view_field(BASELINE, "edits", values.edits(), undo="step", drops=_MEASURED)  # noqa: RUF009
     # edits: all but the two masks
     pad: int = view_field(0, "pad", values.number(0, MAX_PAD), undo="step", drops=_MEASURED)
-    kind: str = view_field("encoder", "kind", values.choice(*KINDS))  # whose mask matrix is shown
+    kind: str = view_field("encoder", "kind", values.choice(*ATTENTION_KINDS))  # whose mask matrix is shown
     scope: str = view_field("all", "scope", values.choice(*SCOPES))  # what a click on it edits
     experiment: str | None = view_field(None, "try", values.name("the name of an experiment"), undo="along")
     sentence: int = view_field(1, "sentence", values.number(1, MAX_SENTENCES), undo="step", renews=_OF_A_SENTENCE)
@@ -97,7 +109,7 @@ class _Sentence:
         "checkpoint",
         values.folder(),
         undo="step",
-        renews=("branches", "path", "find", "asked", "rival", "other_path", "run", "trained", "probe", *SIZED),
+        renews=("branches", "path", "find", "blank_word", "rival", "other_path", "run", "trained", "probe", *SIZED),
         # renews: another checkpoint's tokens have other numbers, and it has another training and size
         drops=_MEASURED,
     )
@@ -121,7 +133,7 @@ class _Decoding:
     rows: str = view_field("steps", "rows", values.choice(*ROWS))  # of the timeline
     more: int = view_field(0, "more", values.number(0, MAX_TOKENS), drops=("path",))  # tokens added to a text; 0: as usual
     guess: bool = view_field(False, "guess", values.switch("first"))  # predict first
-    asked: str = view_field("", "asked", values.word())  # a word whose probability in a blank is shown
+    blank_word: str = view_field("", "asked", values.word())  # a word whose probability in a blank is shown
 
 
 @dataclass(frozen=True)
@@ -229,7 +241,9 @@ class View(
                 f"{width} would take minutes. Take branches back, narrow the beam, or read the given target."
             )
 
-    def fit(self, layers: int, heads: int, vocabulary: int, kinds: tuple[str, ...] = KINDS) -> tuple[View, tuple[str, ...]]:
+    def fit(
+        self, layers: int, heads: int, vocabulary: int, kinds: tuple[str, ...] = ATTENTION_KINDS
+    ) -> tuple[View, tuple[str, ...]]:
         """The view with a kind of attention, a layer, a head and tokens that the checkpoint has, and a sentence for each
         that it has not."""
         view, faults = self, []

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from model.io.folders import survey
+from model.io.folders import list_checkpoints
 from model.workshop.training import run_listing
 from model.workshop.training.history import (
     History,
@@ -38,7 +38,7 @@ Stamp = tuple[tuple[int, int], ...]
 
 def places() -> dict[str, tuple[Path, bool]]:
     """The folder of each history by its name, and whether it is that of a run: checkpoints first, as they are offered."""
-    checkpoints = {**survey().places, **uploads.session_uploads()}
+    checkpoints = {**list_checkpoints().folders, **uploads.session_uploads()}
     found = {name: (checkpoints[name], False) for name in cache.checkpoint_names() if name in checkpoints}
     for name, place in run_listing.find_runs().items():
         found[name if name not in found else _beside(name, place)] = (place, True)

@@ -54,7 +54,7 @@ def labels_of(sentence: ProbeSentence, kind: str) -> tuple[list[str], list[str]]
     inputs = ["<s>", *sentence.target_tokens[:-1]]
     steps = [f"{read} → {written}" for read, written in zip(inputs, sentence.target_tokens, strict=False)]
     of, source = SITE_KINDS[kind], list(sentence.source_tokens)
-    return (source if of.queries == "source" else steps), (source if of.keys == "source" else inputs)
+    return (source if of.query_side == "source" else steps), (source if of.key_side == "source" else inputs)
 
 
 @cached_figure

@@ -37,7 +37,7 @@ def schedule(name: str, mode: theme.Mode, history: History, stamp: histories.Sta
     figure = schedule_figure(name, history, stamp, mode, height)
     alt = f"Learning rate over {total_of(history):,} steps"
     st.plotly_chart(figure, theme=None, key="training rates", config=controls.chart_config("Learning rate"), alt=alt)
-    site_texts.note(f"Highest rate: {numbers.rounded(highest[0], 3)}, at step {highest[1]:,} ({source(history)}).")
+    site_texts.note(f"Highest rate: {numbers.scientific(highest[0], 3)}, at step {highest[1]:,} ({source(history)}).")
 
 
 def source(history: History) -> str:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from model.decoding.strategy import STRATEGIES
-from model.inference.decisions import turns
+from model.inference.decisions import token_changes
 from model.inference.predictions import changed_words
-from model.inference.source_reading import blank_places
+from model.inference.source_reading import blank_positions
 from model.io import numbers
 from viz.classroom import lecture
 from viz.decoding_steps import (
@@ -39,22 +39,22 @@ ABOVE, LINE, MORE = 44, 33, 26  # px of the stage: a line of the translation, on
 def draw(shown: PageContext) -> None:
     """The translation, and below it the steps or the maps."""
     view, analysis = shown.view, shown.analysis
-    if analysis.task.judges:
+    if analysis.task.is_classifier:
         judge_in_lecture.draw(shown)
         return
-    notes = [note for note in analysis.notes if note not in analysis.cautions]
+    notes = [note for note in analysis.notes if note not in analysis.warning_sentences]
     if large_of(view, analysis.task) == 1:  # the lines of a step: no map of several passes, and no room
         notes = [note for note in notes if note != analysis.row_note]
     with shown.places.notes:
         site_texts.sentence_notes(notes, shown.faults)
     with shown.places.bar:
         site_texts.write(f'<p class="lab-hall-fact">{facts(view, analysis, shown.page_data.loaded)}</p>', inline=True)
-    places = [] if analysis.task.writes else blank_places(analysis, shown.page_data.loaded)
+    places = [] if analysis.task.has_decoder else blank_positions(analysis, shown.page_data.loaded)
     _keys(view, analysis, shown.page_data.loaded.config.causal, places)
     large = large_of(view, analysis.task)
     hall = {"steps": large == 1} | changes(analysis, shown.page_data.loaded)
     with shown.places.body:
-        first = steps if analysis.task.writes else fill_in
+        first = steps if analysis.task.has_decoder else fill_in
         first.draw(view, shown.page_data, shown.mode, hall)
         if large == 1:
             return
@@ -73,12 +73,12 @@ def large_of(view: View, task: Task) -> int:
     large = lecture.picture(view, count(task))
     if view.guess:
         return 1
-    return CACHE if large == 1 and view.show == "cache" and task.writes else large
+    return CACHE if large == 1 and view.show == "cache" and task.has_decoder else large
 
 
 def count(task: Task) -> int:
     """How many pictures there are."""
-    return CACHE if task.writes else CACHE - 1
+    return CACHE if task.has_decoder else CACHE - 1
 
 
 def facts(view: View, analysis: Analysis, loaded: Checkpoint) -> str:
@@ -87,8 +87,11 @@ def facts(view: View, analysis: Analysis, loaded: Checkpoint) -> str:
     if large_of(view, analysis.task) == CACHE:
         return "all layers and heads"
     follows = ""
-    if analysis.follows is not None:
-        follows = f" · B follows A: {numbers.probability(analysis.follows)}<br>{fill_texts.right(loaded.metrics)}"
+    if analysis.next_sentence_probability is not None:
+        follows = (
+            f" · B follows A: "
+            f"{numbers.probability(analysis.next_sentence_probability)}<br>{fill_texts.right(loaded.metrics)}"
+        )
     head = "mean over heads" if view.head is None else f"head {view.head}"
     return f"layer {view.layer} · {head}{follows}"
 
@@ -102,11 +105,11 @@ def changes(analysis: Analysis, loaded: Checkpoint) -> dict[str, Any]:
     edits = {"edits": _capital(analysis.request.intervention.describe(analysis.labels))}
     if analysis.request.mode == "given" or after.outputs is None:
         sums = (numbers.decimal(each.log_prob) for each in (analysis.baseline, analysis))
-        count, steps_ = len(turns(analysis)), len(before.inner)
-        return edits | {"told": decoding_texts.given_change(analysis.scored, *sums, count, steps_)}
+        count, steps_ = len(token_changes(analysis)), len(before.scorable_rows)
+        return edits | {"told": decoding_texts.given_change(analysis.score_label, *sums, count, steps_)}
     gone, new = changed_words(before.outputs.ids, after.outputs.ids)
     if not any(gone) and not any(new):
-        return edits | {"told": f"the {analysis.task.made} does not change"}
+        return edits | {"told": f"the {analysis.task.output_noun} does not change"}
     segments = loaded.target_tokenizer.segments(before.outputs.ids)
     return edits | {"was": [list(pair) for pair in zip(segments, gone, strict=True)], "changed": list(new)}
 
@@ -118,7 +121,7 @@ def _capital(text: str) -> str:
 def _keys(view: View, analysis: Analysis, causal: bool, places: list[int]) -> None:
     """What keys do here; each is said as what it brings about now. `places`: of the blanks of a model that reads."""
     key, task, change = lecture.add_key, analysis.task, session.change
-    takes = "choose another candidate, and go on with it" if task.writes else "choose a candidate for a blank"
+    takes = "choose another candidate, and go on with it" if task.has_decoder else "choose a candidate for a blank"
     lecture.list_component_keys("↑ ↓, Enter", takes)
     lecture.list_component_keys("space", "play the steps, and stop")
     if not view.guess:  # then the steps stand alone
@@ -134,9 +137,9 @@ def _keys(view: View, analysis: Analysis, causal: bool, places: list[int]) -> No
     if places:
         hidden = "show the words" if view.guess else "guess first"
         key(lecture.PREDICT, hidden, lambda: _switch("guess"), quiet=True)
-    if task.writes:
+    if task.has_decoder:
         _decoding_keys(view, analysis, causal)
-    if task.reads:
+    if task.has_encoder:
         key(lecture.PADDING, f"padding mask {_switched(view.padding_mask)}", lambda: _switch("padding_mask"))
     if view.split and len(view.sentences) > 1:
         number = view.sentence % len(view.sentences) + 1
@@ -150,7 +153,7 @@ def _decoding_keys(view: View, analysis: Analysis, causal: bool) -> None:
     if causal or not view.causal_mask:
         key(lecture.CAUSAL, f"causal mask {_switched(view.causal_mask)}", lambda: _switch("causal_mask"))
     mode = "again" if view.mode == "given" else "given"
-    how = "decode again" if mode == "again" else f"keep the {analysis.task.made} as given"
+    how = "decode again" if mode == "again" else f"keep the {analysis.task.output_noun} as given"
     key(lecture.MODE, f"{how} under the edits", lambda: change(mode=mode))
     rows = _next(tuple(timeline.ROWS), view.rows)
     key(lecture.ROWS, f"rows: {timeline.ROWS[rows][0].lower()}", lambda: change(rows=rows), quiet=True)

@@ -110,7 +110,7 @@ def payload(found: CacheSizes, analysis: Analysis, trace: str, window: int | Non
         "heads": first.heads,
         "width": first.width,
         "number": first.bytes_per_number,
-        "begun": analysis.begun,
+        "begun": analysis.prompt_length,
         "reads": list(analysis.trace.inputs.labels),
         "window": window,
         "each": sum(held.bytes_per_token for held in found.own),
@@ -166,7 +166,7 @@ def saving(view: View, page_data: cache.PageData) -> None:
     site_texts.write('<h2 class="lab-label">What does it save?</h2>')
     if run := _measured(page_data):
         site_texts.write(headline(run))
-        for told in (last_step(run), same(run, page_data.analysis.begun), early(run)):
+        for told in (last_step(run), same(run, page_data.analysis.prompt_length), early(run)):
             if told:
                 site_texts.note(told)
         site_texts.note(HOW)
@@ -180,7 +180,7 @@ def _whose(page_data: cache.PageData) -> tuple[object, ...]:
     memory."""
     analysis = page_data.analysis
     source = analysis.trace.source and analysis.trace.source.ids
-    return ref(page_data.loaded), source, analysis.trace.outputs.ids[: analysis.begun]
+    return ref(page_data.loaded), source, analysis.trace.outputs.ids[: analysis.prompt_length]
 
 
 def _measured(page_data: cache.PageData) -> Caching | None:

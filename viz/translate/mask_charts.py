@@ -34,25 +34,25 @@ def switches(
     causal, task = loaded.config.causal, analysis.task
     with st.container(key="mask_head", horizontal=True, vertical_alignment="center"):
         site_texts.write(f'<h2 class="lab-label">{terms.term("mask", "Masks")}</h2>', inline=True)
-        if task.writes:
+        if task.has_decoder:
             st.space("stretch")
             controls.modes(view)
-    if task.writes:
-        how = HOW[view.mode].format(task.made)
+    if task.has_decoder:
+        how = HOW[view.mode].format(task.output_noun)
         site_texts.note(how, how.partition(":")[0].lower())
         if causal or not view.causal_mask:
             st.toggle("Causal mask", **session.bind("causal", "causal_mask", view.causal_mask))
         else:
             st.toggle("Causal mask", value=False, disabled=True, key="no_causal_mask")  # there is none to switch
         _told(causal_text(effects["causal_mask"], view, causal, analysis) + (question(view) if loaded.peer else ""))
-    if task.reads:
-        of_target = target_text(target, analysis, view, causal) if task.writes else ""
+    if task.has_encoder:
+        of_target = target_text(target, analysis, view, causal) if task.has_decoder else ""
         _padding(view, effects["padding_mask"], of_target, analysis)
 
 
 def _padding(view: View, effect: Effect, of_target: str, analysis: Analysis) -> None:
     """The switch of the padding mask, and how much padding there is."""
-    writes = analysis.task.writes
+    writes = analysis.task.has_decoder
     reach = f"Hides padding from all attention: after the {'sentence' if writes else 'text'}"
     reach += ", and after a translation that others of its batch outlast" * writes
     st.toggle("Padding mask", help=reach, **session.bind("padmask", "padding_mask", view.padding_mask))
@@ -65,7 +65,7 @@ def _padding(view: View, effect: Effect, of_target: str, analysis: Analysis) -> 
 
 def _whose(analysis: Analysis) -> str:
     """Of which tokens a log-probability is, as words behind it."""
-    return analysis.scored.removeprefix("log-probability")
+    return analysis.score_label.removeprefix("log-probability")
 
 
 def causal_text(effect: Effect, view: View, causal: bool, analysis: Analysis) -> str:
@@ -73,7 +73,10 @@ def causal_text(effect: Effect, view: View, causal: bool, analysis: Analysis) ->
     if not causal:
         return "This decoder was trained without a causal mask. It sees every given token."
     if view.causal_mask:
-        seen = f"In training the model gets the whole {analysis.task.made}. The mask hides the tokens it must still predict."
+        seen = (
+            f"In training the model gets the whole {analysis.task.output_noun}. The mask hides the tokens it must "
+            f"still predict."
+        )
         why = ". While writing, there are no later tokens" if view.mode == "again" else ""
         return f"{seen}<br>{_measured(effect, True, view, '', why, analysis)}"
     if view.mode == "given" or analysis.baseline is None:
@@ -91,7 +94,7 @@ def decoded_anew(effect: Effect, view: View, analysis: Analysis) -> str:
     what += _whose(analysis)
     return (
         "While writing, there are no later tokens. Earlier rows now see what was written after them.<br>"
-        f"The {analysis.task.made} {'stays the same' if same else 'changes'}{edits}. {what}: "
+        f"The {analysis.task.output_noun} {'stays the same' if same else 'changes'}{edits}. {what}: "
         f"{numbers.decimal(before)} → <b>{numbers.decimal(after)}</b>. With the given target: change of "
         f"<b>{numbers.nats(effect.change)}</b> {terms.term('nats')}."
     )

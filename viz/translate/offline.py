@@ -7,7 +7,7 @@ import html
 from typing import Any
 
 from model.experiments.label_test import LabelTest, label_test
-from model.trace import KINDS, Site
+from model.trace import ATTENTION_KINDS, Site
 from viz import theme
 from viz.cache import PageData
 from viz.decoding_steps import candidates, timeline
@@ -33,15 +33,15 @@ def parts(page_data: PageData, found: Any, view: View, mode: theme.Mode) -> tupl
     """The components of a view. Nothing leads to another page, and nothing is chosen anew."""
     analysis = page_data.analysis
     head = None if view.head is None else view.head - 1
-    sites = [Site(kind, view.layer - 1) for kind in KINDS if Site(kind, view.layer - 1) in analysis.trace.patterns]
+    sites = [Site(kind, view.layer - 1) for kind in ATTENTION_KINDS if Site(kind, view.layer - 1) in analysis.trace.patterns]
     seen = [(site.kind, sides.label_map(analysis.trace.view(site, head), analysis.trace, site)) for site in sites]
     maps = [file_maps.one(theme.SITE_NAMES[kind], each, kind, view.show == "mask") for kind, each in seen]
-    if analysis.task.judges:
+    if analysis.task.is_classifier:
         return *_judged(page_data, found, view, head, mode), file_maps.map_part(maps, view.step, mode)
     shown = _timeline(page_data, view, head, mode)
     silent = {"why": [each | {"asked": False, "to": None} for each in shown["why"]]}
     follow = {"step": shown["step"], "guess": False}
-    rows = view.rows if analysis.task.writes else "training"
+    rows = view.rows if analysis.task.has_decoder else "training"
     steps = follow | {"rows": rows, "reasons": [None] * len(shown["target"])}
     return (
         timeline.COMPONENT.part(shown, silent, steps),
@@ -63,7 +63,7 @@ def _judged(page_data: PageData, found: LabelTest | str, view: View, head: int |
 def _timeline(page_data: PageData, view: View, head: int | None, mode: theme.Mode) -> dict[str, Any]:
     """What the timeline needs, as on the page: of the tokens that were written, or of a sentence that is read at once."""
     analysis, loaded, layer = page_data.analysis, page_data.loaded, view.layer - 1
-    if analysis.task.writes:
+    if analysis.task.has_decoder:
         return timeline.payload(analysis, loaded, layer, head, view.step, mode)
     return fill_in.payload(analysis, loaded, layer, head, mode) | {"step": view.step}
 
@@ -72,13 +72,13 @@ def _candidates(page_data: PageData) -> dict[str, Any] | LabelTest | str:
     """What the candidates need, whatever layer and head are chosen; of a classifier its words, or why they cannot be
     hidden."""
     analysis, loaded = page_data.analysis, page_data.loaded
-    if analysis.task.judges:
+    if analysis.task.is_classifier:
         label, rival = int(analysis.trace.log_probs[0].argmax()), label_view.chosen_rival(page_data.view, analysis)
         try:
             return label_test(loaded, analysis, label, rival)
         except ValueError as fault:
             return str(fault)
-    if analysis.task.writes:
+    if analysis.task.has_decoder:
         return candidates.payload(analysis, loaded.target_tokenizer, page_data.view.controls, "")
     return fill_in.rows_payload(analysis, loaded, "")
 
@@ -115,7 +115,7 @@ def _told(page_data: PageData, found: Any) -> tuple[str, ...]:
 def _large(page_data: PageData) -> tuple[tuple[str, str], ...]:
     """Where in the file each picture stands that a lecture on this view shows, in the order of the view's `large`."""
     view, task = dataclasses.replace(page_data.view, guess=False), page_data.analysis.task
-    if task.judges:
+    if task.is_classifier:
         return LARGE_JUDGED
     asked = [dataclasses.replace(view, large=number) for number in range(1, in_lecture.count(task) + 1)]
     return tuple(LARGE[in_lecture.LARGE[in_lecture.large_of(each, task) - 1]] for each in asked)
@@ -123,7 +123,7 @@ def _large(page_data: PageData) -> tuple[tuple[str, str], ...]:
 
 def _led(page_data: PageData) -> dict[str, tuple[Any, ...]]:
     led: dict[str, tuple[Any, ...]] = {"step": (), "guess": (False, True)}
-    return led | ({"rows": ROWS} if page_data.analysis.task.writes else {})
+    return led | ({"rows": ROWS} if page_data.analysis.task.has_decoder else {})
 
 
 TAKEN = HtmlExport(

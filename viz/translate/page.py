@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from model.inference.source_reading import blank_places
+from model.inference.source_reading import blank_positions
 from model.task import Task
 from viz import (
     cache,
@@ -39,9 +39,9 @@ def intro(page: pages.Page, task: Task) -> None:
     """The title, the line in place of a question, and the offer of the tour."""
     with st.container(key="welcome", horizontal=True, vertical_alignment="center", gap="small"):
         site_texts.write(f'<header class="lab-head"><h1>{page.title}</h1></header>', inline=True)
-        known = WAYS | {"touch": "tap →"} if task.judges else WAYS  # what is read at once is not played
-        ways = "".join(f'<span class="{name}"> {way} {task.keys}</span>' for name, way in known.items())
-        site_texts.write(f'<p class="lab-intro">{task.line}{ways}</p>', inline=True)
+        known = WAYS | {"touch": "tap →"} if task.is_classifier else WAYS  # what is read at once is not played
+        ways = "".join(f'<span class="{name}"> {way} {task.key_hint}</span>' for name, way in known.items())
+        site_texts.write(f'<p class="lab-intro">{task.summary}{ways}</p>', inline=True)
         tour.invitation()
 
 
@@ -73,7 +73,7 @@ def _heading(view: View) -> str:
     """What stands above the text, as far as it is known before the checkpoint is loaded."""
     named = cache.declared_languages(view.checkpoint)[0] or "Text"
     task = cache.task(view.checkpoint, view.device)
-    return cache.languages(view.checkpoint, view.device)[0] if task.splits else decoding_texts.heading(task, named)
+    return cache.languages(view.checkpoint, view.device)[0] if task.can_split else decoding_texts.heading(task, named)
 
 
 def look(view: View, page_data: cache.PageData) -> View:
@@ -81,15 +81,15 @@ def look(view: View, page_data: cache.PageData) -> View:
     first word, of a text that is gone on with the first token that the model adds, of one that is judged the word whose
     hiding changes most."""
     text, analysis, loaded = (view.checkpoint, view.source, view.second), page_data.analysis, page_data.loaded
-    if analysis.task.splits or session.get(fill_in.LED) == text:
+    if analysis.task.can_split or session.get(fill_in.LED) == text:
         return view
     session.put(fill_in.LED, text)
-    if analysis.task.judges:
+    if analysis.task.is_classifier:
         places = [label_view.opens_at(view, page_data)]
-    elif analysis.task.writes:
-        places = [analysis.begun]
+    elif analysis.task.has_decoder:
+        places = [analysis.prompt_length]
     else:
-        places = blank_places(analysis, loaded) or [label_view.first_word(analysis)]
+        places = blank_positions(analysis, loaded) or [label_view.first_word(analysis)]
     is_open = not session.is_in_link("step") or (session.is_new_text() and view.step == View.step)
     return view.at_step(places[0] + 1) if places and is_open else view
 
@@ -107,29 +107,29 @@ def draw(shown: PageContext) -> None:
     with places.language:
         site_texts.language(decoding_texts.heading(analysis.task, languages[0]))
     with places.count:
-        count, known = decoding_texts.token_count(analysis, analysis.begun)
+        count, known = decoding_texts.token_count(analysis, analysis.prompt_length)
         how = f"{known}How does text become tokens?"
         st.button(count, key="token count", type="tertiary", help=how, on_click=_to_tokens)
     with places.notes:
-        if analysis.task.splits:
+        if analysis.task.can_split:
             decoding_controls.sentences(view, page_data, languages[1])
-        notes = [note for note in analysis.notes if note not in analysis.cautions]
-        if analysis.begun:
+        notes = [note for note in analysis.notes if note not in analysis.warning_sentences]
+        if analysis.prompt_length:
             decoding_controls.more(view, analysis)
-            notes = [note for note in notes if note != analysis.stopped]  # the control says so
+            notes = [note for note in notes if note != analysis.stop_reason]  # the control says so
         notes = [note for note in notes if note != analysis.row_note]  # the maps' caption says so
         site_texts.sentence_notes(notes, shown.faults, in_a_box=True)
         if view.show != "decoding":
             controls.target_note(view)
             decoding_controls.branch_chips(view, page_data)
-        if word := "" if analysis.task.writes else fill_in.taken_back(view):
+        if word := "" if analysis.task.has_decoder else fill_in.taken_back(view):
             label = controls.plain_label(f"Take “{word}” back: open the blank again")
             st.button(label, key="take back", type="tertiary", on_click=session.undo_or_redo, args=("undo",))
         edit_list.edit_bar(view, analysis, masks=False)
     with places.body:
-        first = label_view if analysis.task.judges else steps if analysis.task.writes else fill_in
+        first = label_view if analysis.task.is_classifier else steps if analysis.task.has_decoder else fill_in
         first.draw(view, page_data, shown.mode)
-    if view.guess and analysis.task.writes:
+    if view.guess and analysis.task.has_decoder:
         decoding_controls.guessing(view)
         return
     with st.container(key="lower"):

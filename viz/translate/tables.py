@@ -13,8 +13,8 @@ from model.export.csv_tables import (
     map_table,
     site_code,
 )
-from model.inference.source_reading import blank_places
-from model.trace import Site, View
+from model.inference.source_reading import blank_positions
+from model.trace import MapView, Site
 from viz import computations
 from viz.decoding_steps.candidates import SHOWN, choices_of
 from viz.decoding_steps.pattern_maps import seen_map
@@ -38,12 +38,12 @@ def tables(shown: PageContext) -> tuple[Table, ...]:
         for site, seen in _maps(shown).items()
         for values in [seen.allowed.astype(int) if shown.view.show == "mask" else None]
     ]
-    if analysis.task.judges:
+    if analysis.task.is_classifier:
         return *found, *judge_tables.tables(shown)
     found.append(_steps(shown))
-    if analysis.trace.outputs is not None or shown.view.step - 1 in blank_places(analysis, shown.page_data.loaded):
+    if analysis.trace.outputs is not None or shown.view.step - 1 in blank_positions(analysis, shown.page_data.loaded):
         found.append(_candidates(shown))
-    if analysis.follows is not None:
+    if analysis.next_sentence_probability is not None:
         found.append(_follows(analysis))
     if shows_cache(shown):
         found.append(_kept(shown))
@@ -56,7 +56,7 @@ def _head(shown: PageContext) -> int | None:
     return None if shown.view.head is None else shown.view.head - 1
 
 
-def _maps(shown: PageContext) -> dict[Site, View]:
+def _maps(shown: PageContext) -> dict[Site, MapView]:
     """Those of the layer, as they are drawn."""
     analysis, layer = shown.analysis, shown.view.layer - 1
     there = [Site(kind, layer) for kind in analysis.trace.kinds if Site(kind, layer) in analysis.trace.patterns]
@@ -66,17 +66,20 @@ def _maps(shown: PageContext) -> dict[Site, View]:
 def _steps(shown: PageContext) -> Table:
     """What every step wrote; of a model without a decoder, what stands at every token, and of two sentences in which."""
     trace = shown.analysis.trace
-    reads = trace.predicted if trace.inputs is None else trace.inputs
-    of = sides.NAMES if trace.of_two else ()
-    rows = zip(reads.labels, trace.predicted.labels, trace.probabilities, trace.token_log_probs, strict=True)
-    found = [(t, *row, *(of and (of[trace.source.sentences[t - 1]],))) for t, row in enumerate(rows, 1)]
+    reads = trace.predicted_axis if trace.inputs is None else trace.inputs
+    of = sides.NAMES if trace.has_two_sentences else ()
+    rows = zip(reads.labels, trace.predicted_axis.labels, trace.probabilities, trace.token_log_probs, strict=True)
+    found = [(t, *row, *(of and (of[trace.source.sentence_numbers[t - 1]],))) for t, row in enumerate(rows, 1)]
     return Table("steps", (*STEP, *(("sentence",) if of else ())), tuple(found))
 
 
 def _follows(analysis: Analysis) -> Table:
     """Whether the second sentence follows the first, as it is, the other way round, and without the edits."""
-    rows = [("as shown", analysis.follows), ("the other way round, without edits", analysis.turned)]
-    rows += [("without the edits", analysis.baseline.follows)] if analysis.baseline else []
+    rows = [
+        ("as shown", analysis.next_sentence_probability),
+        ("the other way round, without edits", analysis.swapped_probability),
+    ]
+    rows += [("without the edits", analysis.baseline.next_sentence_probability)] if analysis.baseline else []
     return Table("second-follows-first", ("which", "probability"), tuple(rows))
 
 
@@ -100,11 +103,11 @@ def _candidates(shown: PageContext) -> Table:
     """The candidates of the step; where tokens are drawn, the probability that each has there, and whether it was kept."""
     trace, step, controls = shown.analysis.trace, shown.view.step - 1, shown.view.controls
     tokenizer, logs = shown.page_data.loaded.target_tokenizer, trace.log_probs[step]
-    made = choices_of(logs, trace.predicted.ids[step], controls)
+    made = choices_of(logs, trace.predicted_axis.ids[step], controls)
     rows: list[tuple[Cell, ...]] = []
     for place, token in enumerate(made.ids[:SHOWN].tolist()):
         row = (place + 1, tokenizer.piece(token), token, trace.logit(step, token), logs[token], np.exp(logs[token]))
-        drawn = (float(made.probability[place]), bool(made.kept[place])) if controls else ()
+        drawn = (float(made.probability[place]), bool(made.is_candidate[place])) if controls else ()
         rows.append((*row, *drawn))
     columns = ("place", "candidate", "id", "logit", "log_probability", "probability")
     columns += ("drawn_with", "kept") if controls else ()
@@ -123,10 +126,10 @@ def python(shown: PageContext) -> str:
         )
     code.add("maps = {")
     for site in _maps(shown):
-        of = "padded" if padded is not None and site.of.queries == "target" else "trace"
+        of = "padded" if padded is not None and site.spec.query_side == "target" else "trace"
         code.add(f"    {site.kind!r}: {of}.view({code.site(site)}, {_head(shown)}),", _place(site, _head(shown)))
     code.add("}")
-    if analysis.task.judges:
+    if analysis.task.is_classifier:
         return judge_tables.code(shown, code)
     code.add("probabilities = analysis.trace.probabilities", "of each step’s token")
     code.add(f"step = {view.step - 1}", "from 0")
@@ -138,8 +141,10 @@ def python(shown: PageContext) -> str:
     if analysis.baseline is not None:
         code.add("before = analysis.baseline.trace.probabilities")
         code.add("after = np.exp(analysis.baseline_token_log_probs)", "of the same tokens, under the edits", numpy=("np",))
-    if analysis.follows is not None:
-        code.add("print(analysis.follows, analysis.turned)", "that B follows A; that A follows B")
+    if analysis.next_sentence_probability is not None:
+        code.add(
+            "print(analysis.next_sentence_probability, analysis.swapped_probability)", "that B follows A; that A follows B"
+        )
     if shows_cache(shown):
         kept = "bytes after a step, from 1: kept.nbytes(step)"
         code.add("kept = cache_sizes(checkpoint, analysis)", kept, model__readings__stages__cache_sizes=("cache_sizes",))

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from model.inference.request import Request
-from model.io.folders import survey
+from model.io.folders import list_checkpoints
+from model.trace import MapView as TraceView
 from model.trace import Site, site_kind
-from model.trace import View as TraceView
 from model.variants.designs import VARIANTS
 from model.variants.record import Variants, record_path
 from viz import cache, theme
@@ -52,7 +52,7 @@ def there(record: Variants) -> dict[str, str]:
     """The checkpoint of each design whose weights lie beside the record, by the design's name: another folder's of the same
     name is not meant."""
     home = (found := record_path()) and found.parent.resolve()
-    known = {path.resolve(): name for name, path in survey().places.items()} if home else {}
+    known = {path.resolve(): name for name, path in list_checkpoints().folders.items()} if home else {}
     lying = {name: home / record.shipped[name] for name in names_of(record) if home and name in record.shipped}
     return {name: known[path] for name, path in lying.items() if path in known}
 
@@ -68,15 +68,15 @@ def chosen(record: Variants, view: View) -> tuple[str, ...]:
     beside one another, else the first few."""
     at_hand = there(record)
     usual = tuple(at_hand) if len(at_hand) <= MAX_SIDE_BY_SIDE else tuple(at_hand)[:FEW]
-    return tuple(name for name in at_hand if name in view.beside) or usual
+    return tuple(name for name in at_hand if name in view.side_by_side) or usual
 
 
 def in_vain(record: Variants, view: View) -> str:
     """What is to be said of designs that are asked for and whose weights are not in the lab; empty where there are none."""
     at_hand = there(record)
-    if not (wanted := [VARIANTS[name].title for name in view.beside if name not in at_hand]):
+    if not (wanted := [VARIANTS[name].title for name in view.side_by_side if name not in at_hand]):
         return ""
-    instead = "" if any(name in at_hand for name in view.beside) else " Others stand here instead."
+    instead = "" if any(name in at_hand for name in view.side_by_side) else " Others stand here instead."
     return f"The link asks for {', '.join(wanted)}, which {'is' if len(wanted) == 1 else 'are'} not in this lab.{instead}"
 
 

@@ -177,7 +177,7 @@ def pick_maps(view: View, at_hand: Sequence[str], names: Sequence[str], sides: S
             selection_mode="multi",
             format_func=lambda name: VARIANTS[name].title if name in VARIANTS else name,
             label_visibility="collapsed",
-            **session.bind("beside", "beside", list(names), partial(one_more, tuple(names))),
+            **session.bind("beside", "side_by_side", list(names), partial(one_more, tuple(names))),
         )
         if len(at_hand) > MAX_SIDE_BY_SIDE:
             site_texts.label(f"up to {MAX_SIDE_BY_SIDE} at once")
@@ -244,13 +244,13 @@ def columns(
                 site_texts.note(side.fault)
                 continue
             figure, alt = map_grid.map_figure(side.analysis.request, view.device, side.site, side.head, mode, width, height)
-            draw(f"{side.title}, {side.site.of.name}", f"variants map {side.name}", figure, f"{side.title}: {alt}")
+            draw(f"{side.title}, {side.site.spec.name}", f"variants map {side.name}", figure, f"{side.title}: {alt}")
 
 
 def notes_of(side: map_grid.Side) -> list[str]:
     """What is to be known of a translation, signs of doubt aside."""
     found = side.analysis
-    return [] if found is None else [note for note in found.notes if note not in found.cautions]
+    return [] if found is None else [note for note in found.notes if note not in found.warning_sentences]
 
 
 def _heads(record: Variants, view: View, mode: theme.Mode, shown: PageContext | None) -> None:

@@ -86,8 +86,8 @@ def largest_changes_head(analysis: Analysis) -> None:
 
 
 def _ranked(analysis: Analysis) -> str:
-    if analysis.trace.filled is not None:
-        return analysis.scored
+    if analysis.trace.filled_axis is not None:
+        return analysis.score_label
     named = {"target": "tokens"}.get(analysis.scored_tokens, analysis.scored_tokens)
     return f"log-probability of the baseline’s {named}"
 
@@ -120,16 +120,16 @@ def head_name(effect: HeadEffect) -> str:
 
 def mode_picks(view: View, causal: bool, task: Task) -> None:
     """Given target or decode again, and what each of them can tell; a model that writes nothing just reads again."""
-    if task.judges:
+    if task.is_classifier:
         site_texts.write('<h2 class="lab-label">Which label it gets</h2>')
         site_texts.note("The text is read again under the edits: what becomes of its label?")
         return
-    if not task.writes:
+    if not task.has_decoder:
         site_texts.write('<h2 class="lab-label">What it says of each place</h2>')
         site_texts.note("The sentence is read again under the edits: how much less does it believe its tokens?")
         return
     with st.container(key="mode_picks", horizontal=True, vertical_alignment="center"):
-        site_texts.write(f'<h2 class="lab-label">{task.made.capitalize()}</h2>', inline=True)
+        site_texts.write(f'<h2 class="lab-label">{task.output_noun.capitalize()}</h2>', inline=True)
         st.space("stretch")
         controls.modes(view)
     site_texts.note(what_if_texts.mode_note(view, causal))
@@ -138,13 +138,13 @@ def mode_picks(view: View, causal: bool, task: Task) -> None:
 def largest_step(analysis: Analysis, view: View) -> None:
     """The way to the step at which the edits change the most of what may come next."""
     base = analysis.baseline
-    if base is None or analysis.comparable < 2:
+    if base is None or analysis.comparable_steps < 2:
         return
-    steps = slice(analysis.comparable)
+    steps = slice(analysis.comparable_steps)
     moved = kl_divergence(base.trace.log_probs[steps], analysis.trace.log_probs[steps])  # [comparable]
-    most = max(base.trace.inner[: len(moved)], key=moved.__getitem__, default=0) + 1  # no end, which nobody asks for
+    most = max(base.trace.scorable_rows[: len(moved)], key=moved.__getitem__, default=0) + 1  # no end, which nobody asks for
     if most != view.step and moved[most - 1] >= 0.0005:
-        at, said = "step" if analysis.task.writes else "place", base.trace.predicted.labels[most - 1]
+        at, said = "step" if analysis.task.has_decoder else "place", base.trace.predicted_axis.labels[most - 1]
         label = controls.plain_label(f"Go to {at} {most}, “{said}”: it changes the most")
         st.button(label, key="largest step", type="tertiary", on_click=session.change, kwargs={"step": most})
 
@@ -155,7 +155,7 @@ ALL = "all"
 def edit_bar(view: View, analysis: Analysis, loaded: Checkpoint, aside: Sequence[str] = ()) -> None:
     """Every edit in words with a way to take it back; undo, redo, clear; and the editor. `aside` holds the codes of those
     that cannot be made here."""
-    parts = view.intervention.parts(analysis.labels)
+    parts = view.intervention.codes_and_texts(analysis.labels)
     base = analysis.baseline or analysis
     branched = what_if_texts.branched(base, loaded.target_tokenizer)
     with st.container(key="edit_bar", horizontal=True, vertical_alignment="center", gap="small"):
@@ -189,7 +189,7 @@ def _editor(analysis: Analysis, loaded: Checkpoint) -> None:
     offered = {each.name: each for each in (*KINDS.values(), *switches.FORMS)}
     chosen = _chosen("What", list(offered), "kind", lambda name: offered[name].title)
     try:
-        code = _answered(offered[chosen].form(bool(loaded.means)), analysis, loaded)
+        code = _answered(offered[chosen].form(bool(loaded.mean_z)), analysis, loaded)
     except EditError as fault:
         site_texts.note(str(fault), warn=True)
         return
@@ -207,24 +207,24 @@ def _answered(form: edit.Form, analysis: Analysis, loaded: Checkpoint) -> str:
 
 
 def _add(code: str) -> None:
-    if all(code != each for each, _ in session.current_view().intervention.parts()):
+    if all(code != each for each, _ in session.current_view().intervention.codes_and_texts()):
         navigation.toggle_edit(code)
 
 
 def _asked_in_words(question: edit.Question, analysis: Analysis, loaded: Checkpoint) -> object:
     """Draws a question, and returns what is answered now."""
     match question:
-        case edit.Where():
+        case edit.HeadsQuestion():
             return _place(loaded)
-        case edit.Token():
+        case edit.TokenQuestion():
             return _token(question, analysis)
-        case edit.Layer(key, kind):
+        case edit.LayerQuestion(key, kind):
             return _number("Layer", loaded.config.layers[_there(kind, loaded.config.kinds)], key)
-        case edit.Text(key, label, value):
+        case edit.TextQuestion(key, label, value):
             return st.text_input(label, value, key=f"editor {key}", on_change=session.mark_user_event)
-        case edit.Number(key, label, low, high, value):
+        case edit.NumberQuestion(key, label, low, high, value):
             return int(st.number_input(label, low, high, value, key=f"editor {key}", on_change=session.mark_user_event))
-        case edit.Which(key, label, options, note):
+        case edit.NameQuestion(key, label, options, note):
             chosen = _chosen(label, list(options), key, options.__getitem__)
             if note:
                 site_texts.note(note)
@@ -264,7 +264,7 @@ def _there(kind: str, kinds: Sequence[str]) -> str:
     return kind
 
 
-def _token(asked: edit.Token, analysis: Analysis) -> int | None:
+def _token(asked: edit.TokenQuestion, analysis: Analysis) -> int | None:
     """A choice of a token by its number and text; None for what `extra` names."""
     trace = analysis.trace
     _there(asked.kind, trace.kinds)
@@ -272,5 +272,5 @@ def _token(asked: edit.Token, analysis: Analysis) -> int | None:
     tokens = {"query": trace.queries, "key": trace.keys}[asked.axis](site)
     choices = [*([asked.extra] if asked.extra else []), *range(len(tokens))]
     names = {i: f"{i + 1} {token}" for i, token in enumerate(tokens)}
-    chosen = _chosen(asked.label, choices, asked.axis, lambda i: names.get(i, str(i)), asked.first)
+    chosen = _chosen(asked.label, choices, asked.axis, lambda i: names.get(i, str(i)), asked.default_index)
     return None if chosen == asked.extra else chosen

@@ -34,9 +34,9 @@ def draw(shown: PageContext) -> None:
     view, analysis = shown.view, shown.analysis
     large = lecture.picture(view, len(LARGE))
     with shown.places.bar:
-        _bar(view, large, analysis.task.writes)
+        _bar(view, large, analysis.task.has_decoder)
     with shown.places.notes:
-        site_texts.sentence_notes([note for note in analysis.notes if note not in analysis.cautions], shown.faults)
+        site_texts.sentence_notes([note for note in analysis.notes if note not in analysis.warning_sentences], shown.faults)
     with shown.places.body:
         answer = _answer(view)
         _keys(shown, large, answer)
@@ -74,9 +74,9 @@ def _words(shown: PageContext, answer: Answer | None) -> None:
             site_texts.write(f'<h2 class="lab-hall-question">{html.escape(known.question)}</h2>')
         _changes(shown)
         if analysis.baseline is not None:
-            given = view.mode == "given" and analysis.task.writes
+            given = view.mode == "given" and analysis.task.has_decoder
             site_texts.both_translations(analysis, loaded, same_target=given, where="on the right")
-        elif analysis.task.writes:
+        elif analysis.task.has_decoder:
             what_if_texts.translation(analysis.translation, loaded.languages[1])
         if analysis.baseline is not None:
             site_texts.verdict(analysis)
@@ -122,7 +122,7 @@ def _changes(shown: PageContext) -> None:
 def _described(shown: PageContext) -> list[str]:
     """Describes each edit, the padding and the forced token."""
     view, analysis = shown.view, shown.analysis
-    changes = [text for _, text in view.intervention.parts(analysis.labels)]
+    changes = [text for _, text in view.intervention.codes_and_texts(analysis.labels)]
     if view.pad:
         changes.append(f"{view.pad} pad{'s' if view.pad > 1 else ''} after the source")
     base = analysis.baseline or analysis
@@ -162,7 +162,7 @@ def _switches(shown: PageContext, answer: Answer | None) -> None:
     view, analysis = shown.view, shown.analysis
     with board:
         costs = what_if_parts.costs(shown.page_data, progress)
-        if any(view.place.covers(*site) for site in analysis.trace.patterns):
+        if any(view.place.covers_layer(*site) for site in analysis.trace.patterns):
             data = what_if_parts.board(analysis.request, view.device, view.place, shown.mode, costs)
             name = switchboard.NAMES[view.kind]
             title = f"{name}, {what_if_texts.reach(view)[_reach(view)]}: who may see whom"

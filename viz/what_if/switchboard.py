@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from model.edits.intervention import Intervention
-from model.edits.kinds import Ablate, Block, Place
-from model.edits.place import number
-from model.task import task_of
+from model.edits.kinds import Ablate, BlockCells, Place
+from model.edits.place import format_number
+from model.task import task_of_kinds
 from model.trace import SITE_KINDS, Trace
 from viz import theme
 from viz.kit import mount, sides
@@ -28,7 +28,7 @@ def payload(
 ) -> dict[str, Any]:
     """All that the browser needs, as JSON values: the pattern of a place, averaged over its layers and heads, what is
     blocked there, and what each head costs when it is off, None where that is not known yet."""
-    sites = [site for site in trace.patterns if place.covers(*site)]
+    sites = [site for site in trace.patterns if place.covers_layer(*site)]
     values = np.mean([trace.patterns[site][place.heads].mean(axis=0) for site in sites], axis=0)  # [T,S]
     return {
         "queries": sides.queries(trace, sites[0]),
@@ -36,10 +36,10 @@ def payload(
         "values": np.round(values.astype(float), 4).tolist(),
         "allowed": np.any([trace.mask(site, place.head) for site in sites], axis=0).astype(int).tolist(),
         "blocked": blocked(values.shape, place, intervention).astype(int).tolist(),
-        "block": {"code": Block.codes(place), "every": number(None)},
+        "block": {"code": BlockCells.code_pattern(place), "every": format_number(None)},
         "scale": list(theme.scale(place.kind, mode)),
         "width": WIDTH,
-        "scored": task_of(trace.kinds, trace.classes).scored(bool(trace.blanks)),
+        "scored": task_of_kinds(trace.kinds, trace.classes).score_label(bool(trace.blank_positions)),
         "grids": grids(unmeasured(trace) if effects is None else effects, intervention),
         "diverging": list(theme.diverging(mode)),
         "large": False,  # in lecture mode, with a title
@@ -51,7 +51,7 @@ def blocked(shape: tuple[int, ...], place: Place, intervention: Intervention) ->
     """The cells that a block closes at some head of the place: bool [T,S]."""
     cells = np.zeros(shape, dtype=bool)
     for edit in intervention.edits:
-        if isinstance(edit, Block) and edit.place.meets(place):
+        if isinstance(edit, BlockCells) and edit.place.overlaps(place):
             rows, columns = (slice(None) if n is None else slice(n, n + 1) for n in (edit.query, edit.key))
             cells[rows, columns] = True
     return cells
@@ -83,7 +83,7 @@ def grids(effects: Sequence[HeadEffect], intervention: Intervention) -> list[dic
                 "name": name,
                 "codes": [[e.edit.code for e in row] for row in rows.values()],
                 "changes": [[_rounded(e.change) for e in row] for row in rows.values()],
-                "off": [[any(place.meets(a) for a in ablated) for place in row] for row in places],
+                "off": [[any(place.overlaps(a) for a in ablated) for place in row] for row in places],
             }
         )
     return made

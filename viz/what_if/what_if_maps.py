@@ -54,7 +54,7 @@ def one_map(request: Request, device: str, site: Site, head: int | None, name: s
     before, after = (
         sides.label_map(a.view(site, head), a, site) for a in ((analysis.baseline or analysis).trace, analysis.trace)
     )
-    how = SIZE | {"step_row": site.of.queries == "target"}
+    how = SIZE | {"step_row": site.spec.query_side == "target"}
     if name == "difference":
         change = after - before
         return difference_map(change.values, change.allowed | before.allowed, change.queries, change.keys, mode, **how)

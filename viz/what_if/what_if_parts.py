@@ -61,7 +61,7 @@ def draw(shown: PageContext) -> None:
         with right:
             _what_happens(shown)
             costs_place = st.container(key="costs")
-            site_texts.near_tie_note(shown.analysis.baseline or shown.analysis, page_data.loaded.answers)
+            site_texts.near_tie_note(shown.analysis.baseline or shown.analysis, page_data.loaded.output_vocabulary)
         with left:
             board_place = _change_it(shown)
         with costs_place:
@@ -89,7 +89,7 @@ def _change_it(shown: PageContext) -> DeltaGenerator:
 def _board(shown: PageContext, costs: tuple[HeadEffect, ...] | None) -> None:
     """The switchboard, with what each head costs where that is known."""
     view, analysis = shown.view, shown.analysis
-    if any(view.place.covers(*site) for site in analysis.trace.patterns):  # else the maps say what is not there
+    if any(view.place.covers_layer(*site) for site in analysis.trace.patterns):  # else the maps say what is not there
         data = board(analysis.request, view.device, view.place, shown.mode, costs)
         switchboard.switchboard(data, on_toggle=navigation.toggle_edit)
 
@@ -111,19 +111,19 @@ def _what_happens(shown: PageContext) -> None:
     site_texts.verdict(
         analysis, f"{branched[:1].upper()}{branched[1:]}; nothing else is edited" if branched else "Nothing is edited"
     )
-    site_texts.changed_decisions(analysis, loaded.answers)
-    site_texts.sentence_notes(analysis.notes, shown.faults, analysis.cautions)
+    site_texts.changed_decisions(analysis, loaded.output_vocabulary)
+    site_texts.sentence_notes(analysis.notes, shown.faults, analysis.warning_sentences)
     if branched and analysis.baseline:
         site_texts.note(f"The baseline is {branched}.", "baseline")
     if analysis.baseline is not None:
-        site_texts.both_translations(analysis, loaded, same_target=view.mode == "given" and analysis.task.writes)
-    elif analysis.task.writes:
+        site_texts.both_translations(analysis, loaded, same_target=view.mode == "given" and analysis.task.has_decoder)
+    elif analysis.task.has_decoder:
         what_if_texts.translation(base.translation, loaded.languages[1])
-    found, judges = analysis.change, analysis.task.judges
-    chosen = base.trace.predicted.ids[0] if judges else view.step - 1
+    found, judges = analysis.probability_change, analysis.task.is_classifier
+    chosen = base.trace.predicted_axis.ids[0] if judges else view.step - 1
     chart = change_chart(found.labels, found.before, found.after, len(found.after), shown.mode, CHART_HEIGHT, chosen=chosen)
-    whose = "the baseline’s token" if analysis.task.writes else "the token that stands there"
-    whose = "each label" if judges else f"{whose}{', in a blank of the one filled in' * bool(base.trace.blanks)}"
+    whose = "the baseline’s token" if analysis.task.has_decoder else "the token that stands there"
+    whose = "each label" if judges else f"{whose}{', in a blank of the one filled in' * bool(base.trace.blank_positions)}"
     site_texts.write(f'<h3 class="lab-label">Probability of {whose}</h3>')
     site_texts.note("Hollow: before. Filled: after.")
     st.plotly_chart(
@@ -134,9 +134,9 @@ def _what_happens(shown: PageContext) -> None:
         alt=site_texts.change_alt(analysis),
     )
     if not judges:
-        controls.step_slider(view, base.trace.predicted.labels)
+        controls.step_slider(view, base.trace.predicted_axis.labels)
         edit_controls.largest_step(analysis, view)
-    what_if_texts.step_changes(analysis, 0 if judges else view.step - 1, loaded.answers)
+    what_if_texts.step_changes(analysis, 0 if judges else view.step - 1, loaded.output_vocabulary)
 
 
 def _leaks(view: View, request: Request, task: Task) -> None:

@@ -5,16 +5,16 @@ from __future__ import annotations
 import html
 from typing import TYPE_CHECKING
 
-from model.inference.decisions import turned
-from model.inference.predictions import kl_divergence, moves
+from model.inference.decisions import top_token_changes
+from model.inference.predictions import kl_divergence, largest_shifts
 from viz.kit import controls, site_texts, terms
 
 if TYPE_CHECKING:
     from model.experiments.leaks import LeakReport
     from model.inference.analysis import Analysis
-    from model.text.sentences import Labels
+    from model.text.sentences import ClassLabels
     from model.text.tokenizer import Tokenizer
-    from model.trace import View as TraceView
+    from model.trace import MapView as TraceView
     from viz.state.view import View
 
 LEAKS = {  # what the test does, by family
@@ -75,11 +75,11 @@ def cut(text: str, most: int = 40) -> str:
     return text if len(text) <= most else f"{text[: most - 1].rstrip()}…"
 
 
-def step_changes(analysis: Analysis, step: int, tokenizer: Tokenizer | Labels) -> None:
+def step_changes(analysis: Analysis, step: int, tokenizer: Tokenizer | ClassLabels) -> None:
     """One step: KL(baseline || edited), and the candidates that gain and lose the most."""
     base = analysis.baseline
     trace = (base or analysis).trace
-    said = trace.predicted.labels[step]
+    said = trace.predicted_axis.labels[step]
     pair, at = (said, "Place") if trace.inputs is None else (f"{trace.inputs.labels[step]} → {said}", "Step")
     at = "Label" if trace.classes else f"{at} {step + 1}"
     title = f'<h3 class="lab-label">{at}, <span class="lab-mono">{html.escape(pair)}</span>'
@@ -87,14 +87,16 @@ def step_changes(analysis: Analysis, step: int, tokenizer: Tokenizer | Labels) -
         site_texts.write(f"{title}</h3>")
         site_texts.note("Nothing is edited, so nothing gains or loses.")
         return
-    if step >= analysis.comparable:
+    if step >= analysis.comparable_steps:
         site_texts.write(f"{title}</h3>")
-        site_texts.note(f"The two {analysis.task.made}s have parted before this step, so there is nothing to compare.")
+        site_texts.note(
+            f"The two {analysis.task.output_noun}s have parted before this step, so there is nothing to compare."
+        )
         return
     before, after = base.trace.log_probs[step], analysis.trace.log_probs[step]
     kl = float(kl_divergence(before[None], after[None])[0])
     columns = []
-    for name, hue, rows in zip(("Gains", "Losses"), ("gain", "loss"), moves(before, after), strict=True):
+    for name, hue, rows in zip(("Gains", "Losses"), ("gain", "loss"), largest_shifts(before, after), strict=True):
         lines = "".join(
             f'<li><span class="lab-mono">{html.escape(tokenizer.piece(m.id))}</span>'
             f'<b class="{hue}">{m.before:.3f} → {m.after:.3f}</b></li>'
@@ -108,8 +110,8 @@ def step_changes(analysis: Analysis, step: int, tokenizer: Tokenizer | Labels) -
         f'{title} <small title="{meant}">KL(baseline || edited) {kl:.3f} nats</small></h3>'
         + terms.first_space(f'<div class="lab-moves">{"".join(columns)}</div>')
     )
-    for each in turned(before[None], after[None]):
-        site_texts.note(f"The likeliest is another one: {each.told(tokenizer.piece)}.")
+    for each in top_token_changes(before[None], after[None]):
+        site_texts.note(f"The likeliest is another one: {each.describe(tokenizer.piece)}.")
 
 
 def _through(report: LeakReport, kind: str, what: str) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from model.config import END, PAD, START
-from model.inference.source_reading import blank_places, likeliest
+from model.inference.source_reading import blank_positions, filled_ids
 
 if TYPE_CHECKING:
     from viz.cache import PageData
@@ -20,13 +20,13 @@ RIVALS = 12  # that are offered
 def fills_in(page_data: PageData) -> bool:
     """Whether the model says of each place of a text what may stand there."""
     task = page_data.analysis.task
-    return not (task.writes or task.judges)
+    return not (task.has_decoder or task.is_classifier)
 
 
 def has_readings(page_data: PageData) -> bool:
     """Whether the page has the readings of the source, tested: where a source is read. Those of a classifier stand on its
     first page."""
-    return not page_data.analysis.task.judges and page_data.analysis.trace.source is not None
+    return not page_data.analysis.task.is_classifier and page_data.analysis.trace.source is not None
 
 
 def shows_readings(view: View, page_data: PageData) -> bool:
@@ -36,7 +36,7 @@ def shows_readings(view: View, page_data: PageData) -> bool:
 
 def blanks(page_data: PageData) -> list[int]:
     """The places of the blanks, from 0; none of a model that fills in none."""
-    return blank_places(page_data.analysis, page_data.loaded) if fills_in(page_data) else []
+    return blank_positions(page_data.analysis, page_data.loaded) if fills_in(page_data) else []
 
 
 def only(page_data: PageData) -> list[int]:
@@ -44,14 +44,14 @@ def only(page_data: PageData) -> list[int]:
     its control tokens."""
     if not fills_in(page_data):
         return []
-    ids = page_data.analysis.trace.predicted.ids
+    ids = page_data.analysis.trace.predicted_axis.ids
     places = blanks(page_data) or [place for place, token in enumerate(ids) if token not in (PAD, START, END)]
     return [place + 1 for place in places]
 
 
 def stops(page_data: PageData) -> list[int]:
     """All steps of the view that have a choice, from 1."""
-    return only(page_data) or list(range(1, len(page_data.analysis.trace.places) + 1))
+    return only(page_data) or list(range(1, len(page_data.analysis.trace.step_axis) + 1))
 
 
 def tested(view: View, page_data: PageData) -> str:
@@ -69,13 +69,13 @@ def chosen_tokens(page_data: PageData) -> tuple[int, ...]:
     """What was chosen at each place: what was written, or stands there; in a blank the likeliest; of a text its label."""
     trace = page_data.analysis.trace
     if places := blanks(page_data):
-        return likeliest(page_data.analysis, places, page_data.loaded.source_tokenizer.mask)
-    return trace.predicted.ids
+        return filled_ids(page_data.analysis, places, page_data.loaded.source_tokenizer.mask)
+    return trace.predicted_axis.ids
 
 
 def asked(view: View, page_data: PageData) -> tuple[int, int]:
     """The row of the choice, from 0, and what was chosen there."""
-    row = 0 if page_data.analysis.task.judges else view.step - 1
+    row = 0 if page_data.analysis.task.is_classifier else view.step - 1
     return row, chosen_tokens(page_data)[row]
 
 

@@ -72,8 +72,8 @@ def draw_readings(shown: PageContext, asked: Choice) -> None:
     if lecture.picture(view, READINGS_PICTURES) == 1:
         curves(_payload(shown, test))
         return
-    steps = view.step, len(shown.analysis.trace.predicted)
-    trust = shown.page_data.loaded.trust
+    steps = view.step, len(shown.analysis.trace.predicted_axis)
+    trust = shown.page_data.loaded.faithfulness
     only, said = chosen_tokens.only(shown.page_data), reading_texts.said(test.found)
     data = readings_part.payload(test.found, trust, test.scope, test.chosen, shown.mode, steps, only, said)
     readings_part.ranking(data, readings_part.choose_reading, pieces.choose_step)
@@ -214,11 +214,11 @@ def _around(page_data: PageData, step: int) -> tuple[str, str]:
     if trace.outputs is not None:
         return tokenizer.decode(trace.outputs.ids[:step]), ""
     both, places = " ".join(filter(None, (request.source.strip(), request.second))), chosen_tokens.blanks(page_data)
-    pieces = sentences.parts(both)
+    pieces = sentences.texts_around_blanks(both)
     if step in places and len(pieces) == len(places) + 1:
         number = places.index(step) + 1
-        return sentences.SIGN.join(pieces[:number]), sentences.SIGN.join(pieces[number:])
-    ids = trace.predicted.ids
+        return sentences.BLANK_SIGN.join(pieces[:number]), sentences.BLANK_SIGN.join(pieces[number:])
+    ids = trace.predicted_axis.ids
     return tokenizer.decode(ids[:step]), tokenizer.decode(ids[step + 1 :])
 
 

@@ -36,7 +36,7 @@ def name(writer: Writer, read: str) -> str:
     """What a writer is called; `read` is the token that is read where the choice is made, empty where a text is judged."""
     if writer.kind == "head":
         assert writer.site is not None and writer.head is not None
-        return f"{writer.site.of.short}, layer {writer.site.layer + 1}, head {writer.head + 1}"
+        return f"{writer.site.spec.short_name}, layer {writer.site.layer + 1}, head {writer.head + 1}"
     if writer.kind == "feed-forward":
         assert writer.layer is not None
         return f"feed-forward, layer {writer.layer + 1}"
@@ -94,7 +94,7 @@ def payload(
         "rows": rows[:count],
         "rest": [len(rows[count:]), round(sum(value for _, value in ranked[count:]), 5)],
         "total": round(found.difference, 5),
-        "remainder": numbers.rounded(found.remainder),
+        "remainder": numbers.scientific(found.remainder),
         "grids": [
             {
                 "kind": kind,
@@ -117,7 +117,7 @@ def payload(
         "unit": "label" if trace.classes else "token",
         "held": found.linearized,
         "step": found.step + 1,
-        "steps": len(trace.predicted),
+        "steps": len(trace.predicted_axis),
         "only": list(only),
         "scale": list(theme.diverging(mode)),
         "large": large,

@@ -34,7 +34,7 @@ def parts(page_data: PageData, found: DirectLogits, view: View, mode: theme.Mode
 
 def _told(page_data: PageData, found: DirectLogits) -> tuple[str, ...]:
     """The difference in words, as on the page."""
-    trace, piece = page_data.analysis.trace, page_data.loaded.answers.piece
+    trace, piece = page_data.analysis.trace, page_data.loaded.output_vocabulary.piece
     row = trace.log_probs[found.step]
     log_probs, pair = (float(row[found.token]), float(row[found.rival])), (piece(found.token), piece(found.rival))
     return why_texts.answer(found, pair, log_probs), f"<p>{html.escape(why_texts.meant(found, trace, pair, log_probs))}</p>"

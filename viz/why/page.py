@@ -55,7 +55,7 @@ def draw(shown: PageContext) -> None:
 
 
 def _choose(shown: PageContext, asked: rivals.Choice) -> None:
-    if not shown.analysis.task.judges:
+    if not shown.analysis.task.is_classifier:
         _step(shown)
     if told := why_texts.elsewhere(shown.page_data, session.current_view().step, asked.found):
         site_texts.note(told)

@@ -81,7 +81,7 @@ def draw_way(shown: PageContext, found: DirectLogits, way: Way, pair: tuple[str,
         if after is not None:
             st.button("Hide it in What if", key="why hide", type="tertiary", on_click=_hide, args=(way.codes,))
         if way.piece == "source":
-            judges = shown.analysis.task.judges
+            judges = shown.analysis.task.is_classifier
             st.button("Test all words", key="why words", type="tertiary", on_click=_to_words, args=(judges,))
 
 
@@ -104,7 +104,7 @@ def code_of(writer: Writer, trace: Trace) -> str:
     stack, side = ("enc", "source") if trace.outputs is None else ("dec", "target")
     if writer.kind == "head":
         assert writer.site is not None and writer.head is not None
-        return f"off_{writer.site.of.code}.{writer.site.layer + 1}.{writer.head + 1}"
+        return f"off_{writer.site.spec.code}.{writer.site.layer + 1}.{writer.head + 1}"
     if writer.kind == "feed-forward":
         assert writer.layer is not None
         return f"skip_{stack}.{writer.layer + 1}.ff"
@@ -143,7 +143,7 @@ def without(shown: PageContext, codes: tuple[str, ...], found: DirectLogits) -> 
     after = request.intervention
     try:
         for code in codes:
-            if any(code == each for each, _ in after.parts()) or after.covering(code):
+            if any(code == each for each, _ in after.codes_and_texts()) or after.covering_text(code):
                 return None
             after = after.with_edit(code)
         edited = dataclasses.replace(request, intervention=after, mode="given")

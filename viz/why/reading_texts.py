@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from model.io import numbers
 from model.readings.tokens.word_readings import READINGS, StepReading
-from model.text.faithfulness_result import RANDOM, Share, Trust
+from model.text.faithfulness_result import RANDOM, FaithfulnessShares, Share
 from viz.kit import terms
 from viz.why.curves_figure import FIRST, LAST
 
@@ -86,7 +86,7 @@ def _share(found: FaithfulnessResult, name: str) -> str:
     return numbers.decimal(found.shares[name])
 
 
-def dev_verdict(trust: Trust | None, scope: str, checkpoint: str) -> str:
+def dev_verdict(trust: FaithfulnessShares | None, scope: str, checkpoint: str) -> str:
     """Which reading deserves trust over many sentences, as a sentence or two."""
     from model.experiments.faithfulness import MIN_TOTAL_EFFECT
 
@@ -107,7 +107,7 @@ def dev_verdict(trust: Trust | None, scope: str, checkpoint: str) -> str:
     said = [f"{over} {named} ranks the words best among the readings that take none away themselves"]
     if shares[leader].low <= floor.high:
         said = [f"{over} no reading that takes no word away itself does better than random orders, not even {named}"]
-    if level := [name for name in known if shares[name].is_level]:
+    if level := [name for name in known if shares[name].is_tied_with_leader]:
         said[0] += f"; {_listed(level, shares)} may be just as good"
     if ahead := [name for name in known if shares[name].behind_high < 0]:
         said.append(f"{_listed(ahead, shares)} {'is' if len(ahead) == 1 else 'are'} ahead of it")

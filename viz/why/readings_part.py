@@ -12,7 +12,7 @@ import streamlit as st
 
 from model.inference.request import Request
 from model.readings.tokens.word_readings import READINGS
-from model.text.faithfulness_result import RANDOM, Share, Trust
+from model.text.faithfulness_result import RANDOM, FaithfulnessShares, Share
 from viz import cache, computations, theme
 from viz.kit import controls, mount, site_texts
 from viz.kit.page_context import PageContext
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 def payload(
     found: FaithfulnessResult,
-    trust: Trust | None,
+    trust: FaithfulnessShares | None,
     scope: str,
     chosen: str,
     mode: theme.Mode,
@@ -174,11 +174,13 @@ def draw(shown: PageContext, rival: int) -> None:
         return
     found, chosen = test.found, test.chosen
     site_texts.write(reading_texts.verdict(found, test.what))
-    steps = view.step, len(shown.analysis.trace.predicted)
-    data = payload(found, loaded.trust, test.scope, chosen, shown.mode, steps, chosen_tokens.only(shown.page_data))
+    steps = view.step, len(shown.analysis.trace.predicted_axis)
+    data = payload(found, loaded.faithfulness, test.scope, chosen, shown.mode, steps, chosen_tokens.only(shown.page_data))
     ranking(data, choose_reading, pieces.choose_step)
     fills_in = chosen_tokens.fills_in(shown.page_data)
-    site_texts.note(reading_texts.NO_MANY if fills_in else reading_texts.dev_verdict(loaded.trust, test.scope, loaded.name))
+    site_texts.note(
+        reading_texts.NO_MANY if fills_in else reading_texts.dev_verdict(loaded.faithfulness, test.scope, loaded.name)
+    )
     _curves(shown, test)
 
 

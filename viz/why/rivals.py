@@ -30,7 +30,7 @@ def choose(shown: PageContext, others: Sequence[int], rival: int) -> None:
     classifier with its labels."""
     trace, loaded = shown.analysis.trace, shown.page_data.loaded
     step, own = chosen_tokens.asked(shown.view, shown.page_data)
-    row, piece = trace.log_probs[step], loaded.answers.piece
+    row, piece = trace.log_probs[step], loaded.output_vocabulary.piece
     before = chosen_tokens.chosen_tokens(shown.page_data)[:step]
     read = int if trace.classes else reading(loaded.target_tokenizer, before, own)
 
@@ -50,14 +50,14 @@ def choose(shown: PageContext, others: Sequence[int], rival: int) -> None:
 def reading(tokenizer: Tokenizer, before: tuple[int, ...], own: int) -> Callable[[Any], int]:
     """Makes a token of what the box holds: itself, or the only one of a word that is typed, as it would follow `before`.
     ValueError, with a sentence, for what is no other token than `own`."""
-    from model.inference.targets import word_at
+    from model.inference.targets import append_word
 
     def read(held: Any) -> int:
         if not isinstance(held, str):
             return held
         if len(held) > MAX_WORD:
             raise ValueError(f"What was typed has {len(held):,} characters; expected a word of at most {MAX_WORD}.")
-        pieces = word_at(tokenizer, before, held)[len(before) :]
+        pieces = append_word(tokenizer, before, held)[len(before) :]
         if len(pieces) != 1:
             cut = " ".join(tokenizer.pieces(pieces))
             raise ValueError(
@@ -86,7 +86,7 @@ def choice(shown: PageContext) -> Choice:
     view, page_data, trace = shown.view, shown.page_data, shown.analysis.trace
     step, token = chosen_tokens.asked(view, page_data)
     row, unit = trace.log_probs[step], "label" if trace.classes else "token"
-    rival, piece = chosen_tokens.chosen(view, page_data), page_data.loaded.answers.piece
+    rival, piece = chosen_tokens.chosen(view, page_data), page_data.loaded.output_vocabulary.piece
     if view.rival is not None and not chosen_tokens.fits(view, page_data):
         is_own = view.rival == token
         what = f"the {unit} itself" if is_own else f"{view.rival}; this checkpoint has {unit}s up to {len(row) - 1}"

@@ -6,9 +6,9 @@ import html
 import math
 from typing import TYPE_CHECKING
 
-from model.inference.decisions import NEAR_TIE, is_near
+from model.inference.decisions import NEAR_TIE_TEXT, is_near_tie
 from model.io import numbers
-from model.text.sentences import SIGN
+from model.text.sentences import BLANK_SIGN
 from viz.kit import terms
 from viz.why import chosen_tokens
 
@@ -24,7 +24,7 @@ def answer(found: DirectLogits, pieces: tuple[str, str], log_probs: tuple[float,
     token, rival = (f'<span class="lab-mono">{html.escape(piece)}</span>' for piece in pieces)
     first, second = (html.escape(numbers.probability(math.exp(each))) for each in log_probs)
     nats, logits = terms.term("nats"), terms.term("logit", "logits")
-    difference = f"difference of {logits} <b>{numbers.signed(found.difference, 3)}</b> {nats}"
+    difference = f"difference of {logits} <b>{numbers.with_sign(found.difference, 3)}</b> {nats}"
     ratio = math.exp(min(abs(found.difference), 30.0))
     times = "over a million" if ratio > 1e6 else f"{ratio:.2f}" if ratio < 9.995 else f"{ratio:,.0f}"
     likelier = token if found.difference >= 0 else rival
@@ -36,7 +36,7 @@ def no_blank(page_data: PageData, found: DirectLogits) -> str:
     if not chosen_tokens.fills_in(page_data) or chosen_tokens.blanks(page_data):
         return ""
     here = f"Compared here: the token at place {found.step + 1} and another one."
-    return f"This text has no blank. Replace a word with {SIGN}. {here}" if _has_blanks(page_data) else here
+    return f"This text has no blank. Replace a word with {BLANK_SIGN}. {here}" if _has_blanks(page_data) else here
 
 
 def which_blank(page_data: PageData, found: DirectLogits) -> str:
@@ -49,7 +49,7 @@ def which_blank(page_data: PageData, found: DirectLogits) -> str:
 
 def elsewhere(page_data: PageData, asked: int, found: DirectLogits) -> str:
     """Of a step that was asked for, from 1, and has no choice, which one is explained instead: a sentence, or nothing."""
-    steps = len(page_data.analysis.trace.places)
+    steps = len(page_data.analysis.trace.step_axis)
     if (
         not chosen_tokens.fills_in(page_data) or asked in chosen_tokens.stops(page_data) or not 1 < asked <= steps
     ):  # 1: nobody asked
@@ -64,8 +64,8 @@ def _has_blanks(page_data: PageData) -> bool:
 
 def meant(found: DirectLogits, trace: Trace, pair: tuple[str, str], log_probs: tuple[float, float]) -> str:
     """What the difference means, and which part speaks most for the token and which for its rival: sentences."""
-    near = NEAR_TIE.replace("tokens", "labels") if trace.classes else NEAR_TIE
-    tie = f" This is {near}." if is_near(*map(math.exp, log_probs)) else ""
+    near = NEAR_TIE_TEXT.replace("tokens", "labels") if trace.classes else NEAR_TIE_TEXT
+    tie = f" This is {near}." if is_near_tie(*map(math.exp, log_probs)) else ""
     named = [(writer, value) for writer, value in found.ranked if writer.kind in ("head", "feed-forward")]
     told = []
     for name, sign in zip(map(_named, pair), (1, -1), strict=True):
@@ -84,11 +84,11 @@ def _part(found: DirectLogits, trace: Trace, writer: Writer, value: float, name:
     """The head or feed-forward network that speaks most for a token, with what it wrote, and of a head by way of which."""
     if writer.site is None or writer.head is None:
         layer = (writer.layer or 0) + 1
-        return f"the feed-forward network of layer {layer} speaks most for {name} ({numbers.signed(value, 3)})"
+        return f"the feed-forward network of layer {layer} speaks most for {name} ({numbers.with_sign(value, 3)})"
     parts = found.tokens[writer.site][writer.head]
     way = f", by way of “{trace.keys(writer.site)[int(abs(parts).argmax())]}”" if parts.any() else ""
-    head = f"{writer.site.of.name}, layer {writer.site.layer + 1}, head {writer.head + 1}"
-    return f"{head} speaks most for {name} ({numbers.signed(value, 3)}{way})"
+    head = f"{writer.site.spec.name}, layer {writer.site.layer + 1}, head {writer.head + 1}"
+    return f"{head} speaks most for {name} ({numbers.with_sign(value, 3)}{way})"
 
 
 def _times(difference: float, pair: tuple[str, str]) -> str:
@@ -108,12 +108,12 @@ def asked(pair: tuple[str, str]) -> str:
 def odds(difference: float, pair: tuple[str, str], log_probs: tuple[float, float]) -> str:
     """What the difference means, in a few words."""
     said = _times(difference, pair)
-    return f"{said[:-1]}: a near-tie." if is_near(*map(math.exp, log_probs)) else said
+    return f"{said[:-1]}: a near-tie." if is_near_tie(*map(math.exp, log_probs)) else said
 
 
 def without_it(how: str, before: float, after: float, pair: tuple[str, str]) -> str:
     """Says how the difference changes where a part is away and everything after it is recomputed: a sentence."""
-    change = f"{numbers.signed(before, 2)} becomes {numbers.signed(after, 2)} nats"
+    change = f"{numbers.with_sign(before, 2)} becomes {numbers.with_sign(after, 2)} nats"
     return f"{how}, nothing held: {change}, so {_times(after, pair)}"
 
 
@@ -123,14 +123,14 @@ def head_told(found: DirectLogits, trace: Trace, site: Site, head: int, pair: tu
     parts = found.tokens[site][head]
     keys = trace.keys(site)[: len(parts)]
     most = int(abs(parts).argmax())
-    way = "" if not parts.any() else f", the most by way of “{keys[most]}” ({numbers.signed(float(parts[most]), 3)})"
-    name = f"{site.of.name}, layer {site.layer + 1}, head {head + 1}"
-    return f"{name[:1].upper() + name[1:]} wrote {numbers.signed(value, 3)}, {_sense(value, pair)}{way}."
+    way = "" if not parts.any() else f", the most by way of “{keys[most]}” ({numbers.with_sign(float(parts[most]), 3)})"
+    name = f"{site.spec.name}, layer {site.layer + 1}, head {head + 1}"
+    return f"{name[:1].upper() + name[1:]} wrote {numbers.with_sign(value, 3)}, {_sense(value, pair)}{way}."
 
 
 def part_told(name: str, value: float, pair: tuple[str, str], did: str = "wrote") -> str:
     """What another part wrote, as a sentence."""
-    return f"{name[:1].upper() + name[1:]} {did} {numbers.signed(value, 3)}, {_sense(value, pair)}."
+    return f"{name[:1].upper() + name[1:]} {did} {numbers.with_sign(value, 3)}, {_sense(value, pair)}."
 
 
 def _sense(value: float, pair: tuple[str, str]) -> str:
@@ -151,11 +151,13 @@ LEAST = 0.005  # nats: a change below it is none
 def way_told(way: Way, before: float, after: float | None, pair: tuple[str, str]) -> str:
     """What came by way of a token, what hiding it does, and whether the two agree: sentences."""
     heads, whom = WHERE["at once" if way.at_once else "text" if way.is_alone else way.piece]
-    said = f"By way of “{way.label}” {heads} wrote {numbers.signed(way.value, 3)}, {_sense(way.value, pair)}."
+    said = f"By way of “{way.label}” {heads} wrote {numbers.with_sign(way.value, 3)}, {_sense(way.value, pair)}."
     if after is None:
         return said
     change = after - before
-    tested = f"The test: hidden {whom}, the difference changes by {_between(before, after)}, to {numbers.signed(after, 3)}"
+    tested = (
+        f"The test: hidden {whom}, the difference changes by {_between(before, after)}, to {numbers.with_sign(after, 3)}"
+    )
     if abs(change) < LEAST:
         return f"{said} {tested}: nothing hangs on it."
     really = f"“{way.label}” speaks {_sense(-change, pair)}"
@@ -168,12 +170,12 @@ def measured(how: str, held: str, predicted: float, before: float, after: float)
     """Compares what the sum says of a part with what switching it off does; `held`: what the sum holds, if anything."""
     linear = f": it is linear, with {held} held" if held else ""
     return (
-        f"Without this part, the sum changes by {numbers.signed(-predicted, 3)}{linear}. {how} for every token, with "
+        f"Without this part, the sum changes by {numbers.with_sign(-predicted, 3)}{linear}. {how} for every token, with "
         f"nothing held and everything after it recomputed, the difference changes by {_between(before, after)}, to "
-        f"{numbers.signed(after, 3)}."
+        f"{numbers.with_sign(after, 3)}."
     )
 
 
 def _between(before: float, after: float) -> str:
     """A change, as the two numbers that are printed on both sides of it have it."""
-    return numbers.signed(round(after, 3) - round(before, 3), 3)
+    return numbers.with_sign(round(after, 3) - round(before, 3), 3)

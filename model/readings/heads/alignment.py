@@ -110,12 +110,12 @@ def head_peaks(trace: Trace, rows: str) -> list[HeadPeaks]:
         return [HeadPeaks(site, head, rows, (), 0, 0) for site, head in places]
     others = [n for n in range(len(source)) if n not in keys]
     from_words, to_words = _words(outputs, steps), _words(source, keys)
-    numbers = [*(source.words[n] for n in keys), *(-1 - n for n in others)]  # control tokens last
+    numbers = [*(source.word_numbers[n] for n in keys), *(-1 - n for n in others)]  # control tokens last
     straight = diagonal(len(from_words), len(to_words))
     result = []
     for site, head in places:
         pattern = trace.patterns[site][head][:, [*keys, *others]]
-        weights = word_weights(pattern, [n + later for n in steps], [outputs.words[n] for n in steps], numbers)
+        weights = word_weights(pattern, [n + later for n in steps], [outputs.word_numbers[n] for n in steps], numbers)
         best = peaks(weights, len(to_words))
         named = tuple(
             (word, to_words[s] if s >= 0 else None, float(row.max()))
@@ -130,5 +130,5 @@ def _words(axis: Axis, tokens: Sequence[int]) -> list[str]:
     """Returns the words of some tokens, in their order."""
     spelled: dict[int, str] = {}
     for n in tokens:
-        spelled[axis.words[n]] = spelled.get(axis.words[n], "") + axis.labels[n]
+        spelled[axis.word_numbers[n]] = spelled.get(axis.word_numbers[n], "") + axis.labels[n]
     return list(spelled.values())

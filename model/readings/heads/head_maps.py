@@ -118,7 +118,7 @@ def head_map(trace: Trace, norms: Mapping[Site, np.ndarray], site: Site, head: i
         total = values.sum(-1, keepdims=True)
         return np.divide(values, total, out=np.zeros_like(values), where=total > 0)
     if reading == "rollout":
-        if not site.of.is_self:
+        if not site.spec.is_self:
             return patterns.mean(0) @ rollout(_stack(trace, "encoder"))[-1]
         return rollout(_stack(trace, site.kind))[site.layer]
     raise ValueError(f"There is no measure {reading!r}; expected one of {', '.join(MAP_READINGS)}.")
@@ -168,16 +168,16 @@ def detail(trace: Trace, kind: str, values: np.ndarray, allowed: np.ndarray, mer
         mass: The share of each row that its lines cover, heaviest cells first.
     """
     of = site_kind(kind)
-    query_axis, key_axis = trace.axis(of.queries), trace.axis(of.keys)
+    query_axis, key_axis = trace.axis(of.query_side), trace.axis(of.key_side)
     queries, keys = trace.queries(Site(kind, 0)), key_axis.labels  # type: ignore[arg-type]
     rows = tuple(range(len(queries)))
     if merge:
-        values = merge_words(values, query_axis.words, key_axis.words)
-        allowed = merge_words(allowed.astype(float), query_axis.words, key_axis.words) > 0
-        places = {word: n for n, word in enumerate(dict.fromkeys(query_axis.words))}
-        rows = tuple(places[word] for word in query_axis.words)
-        keys = _joined(key_axis.labels, key_axis.words)
-        queries = _joined(query_axis.labels, query_axis.words)
+        values = merge_words(values, query_axis.word_numbers, key_axis.word_numbers)
+        allowed = merge_words(allowed.astype(float), query_axis.word_numbers, key_axis.word_numbers) > 0
+        places = {word: n for n, word in enumerate(dict.fromkeys(query_axis.word_numbers))}
+        rows = tuple(places[word] for word in query_axis.word_numbers)
+        keys = _joined(key_axis.labels, key_axis.word_numbers)
+        queries = _joined(query_axis.labels, query_axis.word_numbers)
     lines = heaviest(values, mass)
     if hide:
         lines &= ~np.array([is_special(key) or is_punctuation(key) for key in keys])
@@ -209,15 +209,15 @@ def link_weights(trace: Trace, pair: Pair, merge: bool = False) -> np.ndarray:
     if not sites:
         raise ValueError(f"This checkpoint has no {site_kind(pair.kind).name}.")
     of = site_kind(pair.kind)
-    sides = (trace.axis(of.queries), trace.axis(of.keys))
-    for token, side, name in ((pair.query, sides[0], of.queries), (pair.key, sides[1], of.keys)):
+    sides = (trace.axis(of.query_side), trace.axis(of.key_side))
+    for token, side, name in ((pair.query, sides[0], of.query_side), (pair.key, sides[1], of.key_side)):
         if token >= len(side):
             raise ValueError(f"The link asks for {name} token {token + 1}; there are {len(side)}.")
     patterns = np.concatenate([trace.patterns[site] for site in sites])  # [N,T,S]
     if not merge:
         return patterns[:, pair.query, pair.key]
     query, key = word_pair(trace, pair)
-    return merge_words(patterns, sides[0].words, sides[1].words)[:, query, key]
+    return merge_words(patterns, sides[0].word_numbers, sides[1].word_numbers)[:, query, key]
 
 
 def strongest_head(trace: Trace, pair: Pair, merge: bool = False) -> tuple[int, int]:
@@ -235,8 +235,8 @@ def word_pair(trace: Trace, pair: Pair) -> tuple[int, int]:
     """Returns the words of a pair's tokens, as row and column of a map of words."""
     of = site_kind(pair.kind)
     places = [
-        list(dict.fromkeys(axis.words)).index(axis.words[token])
-        for axis, token in ((trace.axis(of.queries), pair.query), (trace.axis(of.keys), pair.key))
+        list(dict.fromkeys(axis.word_numbers)).index(axis.word_numbers[token])
+        for axis, token in ((trace.axis(of.query_side), pair.query), (trace.axis(of.key_side), pair.key))
     ]
     return places[0], places[1]
 
@@ -278,11 +278,11 @@ def step_links(trace: Trace) -> tuple[Link, ...]:
         assert axis is not None
         own = np.mean([trace.patterns[site].mean(0) for site in trace.sites(kind)], axis=0)  # [T,T]
         words = _words(axis.ids, axis.labels)
-        return tuple(_link(row, None, words, np.array(axis.words)) for row in own)
+        return tuple(_link(row, None, words, np.array(axis.word_numbers)) for row in own)
     looked = np.mean([trace.patterns[site].mean(0) for site in cross], axis=0)  # [T,S]
     among = np.mean([trace.patterns[site].mean(0) for site in encoder], axis=0) if encoder else None  # [S,S]
     words = _words(trace.source.ids, trace.source.labels)
-    return tuple(_link(row, among, words, np.array(trace.source.words)) for row in looked)
+    return tuple(_link(row, among, words, np.array(trace.source.word_numbers)) for row in looked)
 
 
 def _words(ids: Sequence[int], labels: Sequence[str]) -> np.ndarray:

@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from ...inference.predictions import changed_words
-from ...trace import Site, Trace, View
+from ...trace import MapView, Site, Trace
 
 
 @dataclass(frozen=True)
@@ -140,11 +140,11 @@ class AlignedTraces:
 
     def queries(self, site: Site) -> Alignment | None:
         """Returns the alignment of a site's rows. Decoder rows are aligned by the tokens that they predict."""
-        return self.source if site.of.queries == "source" else self.inputs and self.predicted
+        return self.source if site.spec.query_side == "source" else self.inputs and self.predicted
 
     def keys(self, site: Site) -> Alignment | None:
         """Returns the alignment of a site's columns."""
-        return self.source if site.of.keys == "source" else self.inputs
+        return self.source if site.spec.key_side == "source" else self.inputs
 
     def distances(self, site: Site, other: Site | None = None) -> np.ndarray | None:
         """Returns the mean row distance of each head of a site to the head of the second trace, [H].
@@ -155,7 +155,7 @@ class AlignedTraces:
         rows, keys = self.queries(site), self.keys(site)
         if rows is None or keys is None or site not in self.first.patterns or other not in self.second.patterns:
             return None
-        labels = self.first.axis(site.of.queries).labels
+        labels = self.first.axis(site.spec.query_side).labels
         real = [pair for pair in rows.pairs if labels[pair[0]] != "<pad>"]
         one, two = self.first.patterns[site], self.second.patterns[other]
         heads = min(len(one), len(two))
@@ -170,11 +170,11 @@ def align_traces(first: Trace, second: Trace) -> AlignedTraces:
         return None if one is None or two is None else align(one.labels, two.labels)
 
     return AlignedTraces(
-        first, second, both("source"), both("inputs"), align(first.predicted.labels, second.predicted.labels)
+        first, second, both("source"), both("inputs"), align(first.predicted_axis.labels, second.predicted_axis.labels)
     )
 
 
-def common_difference(one: View, two: View) -> View | None:
+def common_difference(one: MapView, two: MapView) -> MapView | None:
     """Returns the second map minus the first over their common tokens, on the axes of the first.
 
     No other cell is allowed. None where no cell is common.
@@ -187,10 +187,10 @@ def common_difference(one: View, two: View) -> View | None:
     values, allowed = np.zeros_like(one.values), np.zeros_like(one.allowed)
     values[np.ix_(first, ours)] = part.values
     allowed[np.ix_(first, ours)] = one.allowed[np.ix_(first, ours)] | two.allowed[np.ix_(second, theirs)]
-    return View(values, allowed, one.queries, one.keys) if allowed.any() else None
+    return MapView(values, allowed, one.queries, one.keys) if allowed.any() else None
 
 
-def _part(view: View, rows: list[int], columns: list[int]) -> View:
+def _part(view: MapView, rows: list[int], columns: list[int]) -> MapView:
     where = np.ix_(rows, columns)
     labels = (tuple(view.queries[i] for i in rows), tuple(view.keys[j] for j in columns))
-    return View(view.values[where], view.allowed[where], *labels)
+    return MapView(view.values[where], view.allowed[where], *labels)

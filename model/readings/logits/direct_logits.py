@@ -20,8 +20,8 @@ from torch import Tensor
 from ...checkpoint import Checkpoint
 from ...config import ACTIVATIONS
 from ...inference.analysis import Analysis
-from ...inference.source_reading import edits_of
-from ...network.context import Pass, forced, shifted
+from ...inference.source_reading import build_edits
+from ...network.context import Pass, shift_right, teacher_forced_states
 from ...network.transformer import EncoderOnly
 from ...trace import Probe, Site
 from ..tokens.word_readings import pooling_weights
@@ -83,19 +83,19 @@ def direct_logits(checkpoint: Checkpoint, analysis: Analysis, step: int, token: 
     Raises:
         ValueError: The model has no decoder, no such step, token or rival, or both tokens are equal.
     """
-    trace, model = analysis.whole, checkpoint.model
+    trace, model = analysis.full_pass, checkpoint.model
     if trace.outputs is None:
         raise ValueError("this model has no decoder; expected one that writes tokens")
     check_choice("step", step, len(trace.outputs), token, rival, checkpoint.config.target_vocab)
-    ids = trace.outputs.ids if analysis.last is None else trace.outputs.ids[: step + 1]
+    ids = trace.outputs.ids if analysis.final_pass is None else trace.outputs.ids[: step + 1]
     source = None if trace.source is None else torch.tensor([trace.source.ids], device=checkpoint.device)
     outputs = torch.tensor([ids], device=checkpoint.device)
     probe = Probe("full")
-    context = Pass(edits_of(checkpoint, trace.source and trace.source.ids, [analysis.request.intervention]), probe)
-    hidden = forced(model, source, outputs, context)[0, step]  # [D]
-    toward, offset = model.preference(token, rival)
+    context = Pass(build_edits(checkpoint, trace.source and trace.source.ids, [analysis.request.intervention]), probe)
+    hidden = teacher_forced_states(model, source, outputs, context)[0, step]  # [D]
+    toward, offset = model.logit_difference(token, rival)
     direction = toward.double()  # [D]
-    read = int(shifted(outputs)[0, step])
+    read = int(shift_right(outputs)[0, step])
     parts = Stream(model, probe, context, "decoder", read, step).split(direction[None])
     tokens = {site: moved[0].cpu().numpy() for site, moved in parts.tokens.items()}
     values = parts.values[:, 0].cpu().numpy()
@@ -126,15 +126,15 @@ def blank_logits(checkpoint: Checkpoint, analysis: Analysis, place: int, token: 
     Raises:
         ValueError: See `direct_logits`, or the model does not predict a token at each place.
     """
-    trace, model = analysis.whole, checkpoint.model
+    trace, model = analysis.full_pass, checkpoint.model
     if trace.outputs is not None or trace.classes or trace.source is None:
         raise ValueError("this model predicts no token at each place; expected a masked language model")
     ids = trace.source.ids
     check_choice("place", place, len(ids), token, rival, checkpoint.config.source_vocab)
     source, probe = torch.tensor([ids], device=checkpoint.device), Probe("full")
-    context = Pass(edits_of(checkpoint, ids, [analysis.request.intervention]), probe)
-    hidden = forced(model, source, None, context)[0, place]  # [D]
-    toward, offset = model.preference(token, rival)
+    context = Pass(build_edits(checkpoint, ids, [analysis.request.intervention]), probe)
+    hidden = teacher_forced_states(model, source, None, context)[0, place]  # [D]
+    toward, offset = model.logit_difference(token, rival)
     direction, linearized = toward.double(), linearized_norms(checkpoint.config)  # [D]
     if checkpoint.config.output_transform:
         direction, added = before_transform(model.transform, hidden, direction)
@@ -161,7 +161,7 @@ def label_logits(checkpoint: Checkpoint, analysis: Analysis, label: int, rival: 
     Raises:
         ValueError: The model has no labels, no such label or rival, or both are equal.
     """
-    trace, model = analysis.whole, checkpoint.model
+    trace, model = analysis.full_pass, checkpoint.model
     if not trace.classes or not isinstance(model, EncoderOnly):
         raise ValueError("this model has no labels; expected a classifier")
     for name, value in (("label", label), ("rival", rival)):
@@ -169,10 +169,10 @@ def label_logits(checkpoint: Checkpoint, analysis: Analysis, label: int, rival: 
             raise ValueError(f"the {name} is {value}; expected a number below {len(trace.classes)}")
     if label == rival:
         raise ValueError("the rival is the label itself; expected two different labels")
-    ids = trace.places.ids
+    ids = trace.step_axis.ids
     source, probe = torch.tensor([ids], device=checkpoint.device), Probe("full")
-    context = Pass(edits_of(checkpoint, ids, [analysis.request.intervention]), probe)
-    hidden = forced(model, source, None, context)  # [1,S,D]
+    context = Pass(build_edits(checkpoint, ids, [analysis.request.intervention]), probe)
+    hidden = teacher_forced_states(model, source, None, context)  # [1,S,D]
     shares = pooling_weights(checkpoint.config, ids)
     direction, offset = _direction(model, hidden[0], torch.tensor(shares, device=checkpoint.device), label, rival)
     values: Tensor | float = 0.0
@@ -186,7 +186,7 @@ def label_logits(checkpoint: Checkpoint, analysis: Analysis, label: int, rival: 
         tokens = {site: tokens.get(site, 0) + moved[0] for site, moved in parts.tokens.items()}
     totals = values.cpu().numpy()  # type: ignore[union-attr]
     totals[writers.index(Writer("bias"))] += offset
-    logits = model.judged(hidden, source)[0].double()  # [C]
+    logits = model.label_logits(hidden, source)[0].double()  # [C]
     moves = {site: moved.cpu().numpy() for site, moved in tokens.items()}
     difference = float(logits[label] - logits[rival])
     linearized = " and ".join(filter(None, (linearized_norms(checkpoint.config), _POOLER_FACTORS)))

@@ -16,11 +16,11 @@ import torch
 
 from ...checkpoint import Checkpoint
 from ...inference.analysis import Analysis
-from ...inference.passes import FLOAT, MEGABYTE
-from ...inference.predictions import Candidate, Move, kl_divergence, moves
+from ...inference.passes import FLOAT_BYTES, MEGABYTE
+from ...inference.predictions import Candidate, ProbabilityShift, kl_divergence, largest_shifts
 from ...inference.request import RequestError
-from ...inference.source_reading import edits_of
-from ...network.context import Pass, forced
+from ...inference.source_reading import build_edits
+from ...network.context import Pass, teacher_forced_states
 from ...trace import Probe
 
 
@@ -65,9 +65,11 @@ class Lens:
         rows = self.log_probs[:, step]
         return kl_divergence(rows[1:], rows[:-1])
 
-    def moves(self, layer: int, step: int, count: int = 1) -> tuple[tuple[Move, ...], tuple[Move, ...]]:
+    def moves(
+        self, layer: int, step: int, count: int = 1
+    ) -> tuple[tuple[ProbabilityShift, ...], tuple[ProbabilityShift, ...]]:
         """The tokens that gain and that lose the most by layer `layer`, counted from 1."""
-        return moves(self.log_probs[layer - 1, step], self.log_probs[layer, step], count)
+        return largest_shifts(self.log_probs[layer - 1, step], self.log_probs[layer, step], count)
 
     @property
     def nbytes(self) -> int:
@@ -84,16 +86,16 @@ def lens(checkpoint: Checkpoint, analysis: Analysis, max_bytes: int | None = Non
     Raises:
         RequestError: The result takes more than `max_bytes`.
     """
-    ids, config = analysis.trace.predicted.ids, checkpoint.config
+    ids, config = analysis.trace.predicted_axis.ids, checkpoint.config
     layers = config.decoder_layers or config.encoder_layers
-    nbytes = FLOAT * (layers + 1) * len(ids) * config.target_vocab
+    nbytes = FLOAT_BYTES * (layers + 1) * len(ids) * config.target_vocab
     if max_bytes is not None and nbytes > max_bytes:
         raise RequestError(
             f"The predictions of {layers} layers for {config.target_vocab:,} tokens at {len(ids)} steps take "
             f"{nbytes / MEGABYTE:,.0f} MB; expected at most {max_bytes / MEGABYTE:,.0f}. "
             "Shorten the sentence or its translation."
         )
-    if analysis.last is not None:
+    if analysis.final_pass is not None:
         each = [_read(checkpoint, analysis, ids[: t + 1], since=t) for t in range(len(ids))]
         rows = np.concatenate(each, axis=1)
     else:
@@ -107,12 +109,12 @@ def _read(checkpoint: Checkpoint, analysis: Analysis, target: Sequence[int], sin
     model, probe, trace = checkpoint.model, Probe("full"), analysis.trace
     source = None if trace.source is None else torch.tensor([trace.source.ids], device=checkpoint.device)  # [1,S]
     outputs = None if trace.outputs is None else torch.tensor([tuple(target)], device=checkpoint.device)  # [1,T]
-    edits = edits_of(checkpoint, trace.source and trace.source.ids, [analysis.request.intervention])
-    forced(model, source, outputs, Pass(edits, probe))
+    edits = build_edits(checkpoint, trace.source and trace.source.ids, [analysis.request.intervention])
+    teacher_forced_states(model, source, outputs, Pass(edits, probe))
     stack = "encoder" if outputs is None else "decoder"
     layers = getattr(model, stack)
     streams = [probe.streams[layers[0].residuals[0].place].before]  # [1,T,D]
     streams += [probe.streams[layer.residuals[-1].place].after for layer in layers]
     hidden = getattr(model, f"{stack}_norm")(torch.cat(streams)[:, since:])  # [L+1,T,D]
     rows = None if source is None else source.expand(len(hidden), -1)
-    return model.answer(hidden, rows).float().log_softmax(-1).cpu().numpy()  # [L+1,T,V], for a classifier [L+1,1,C]
+    return model.task_logits(hidden, rows).float().log_softmax(-1).cpu().numpy()  # [L+1,T,V], for a classifier [L+1,1,C]

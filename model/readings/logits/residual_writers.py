@@ -20,7 +20,7 @@ from ...edits.kinds import Edit
 from ...network.attention import MultiHeadAttention
 from ...network.context import Pass
 from ...network.layers import DecoderLayer, EncoderLayer, OutputTransform, Residual
-from ...network.transformer import Embedding, Transformer, segments
+from ...network.transformer import Embedding, Transformer, segment_ids
 from ...trace import Site, Stack, Streams, Sublayer
 
 TINY = 1e-12  # below this |u|, f(u) / u is its limit
@@ -189,7 +189,7 @@ class _Back:
         """Goes back over a sub-layer, in post-norm with the norm after it."""
         stream, place = self._stream, residual.place
         before = stream.recorded.streams[place].before[:, stream.position : stream.position + 1]  # [1,1,D]
-        scale = stream.context.kept(place, before)
+        scale = stream.context.sublayer_factors(place, before)
         factor = 1.0 if scale is None else float(scale.flatten()[0])
         if place.part == "ff":
             written = layer.feed_forward(residual.norm(before) if residual.norm_first else before)[0, 0] * factor  # [D]
@@ -235,14 +235,16 @@ class _Back:
         put_in = any("patch_stream" in edit.hooks and edit.acts_at(self._stream.stack, 0) for edit in edits)
         if embedding.has_norm or embedding.segments is not None:
             ids = torch.tensor([self._stream.ids], device=x.device)
-            added = embedding.added(ids, *self._stream.context.positions("source", ids))[0, self._stream.position]  # [D]
+            added = embedding.embedding_sum(ids, *self._stream.context.positions("source", ids))[
+                0, self._stream.position
+            ]  # [D]
             norm = embedding.norm if embedding.has_norm else nn.Identity()
             if put_in:
                 self._parts[Writer("patch", layer=-1)] = self._directions @ (x - norm(added).double())
             self.through(norm, added)
             x = added.double()
             if embedding.segments is not None:
-                segment = embedding.segments(segments(ids))[0, self._stream.position].double()  # [D]
+                segment = embedding.segments(segment_ids(ids))[0, self._stream.position].double()  # [D]
                 self._parts[Writer("segment")] = self._directions @ segment
                 x = x - segment
         elif put_in:

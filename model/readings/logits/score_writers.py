@@ -16,10 +16,10 @@ import torch
 from torch import Tensor
 
 from ...checkpoint import Checkpoint
-from ...edits.apply import Edits, SiteEdits
+from ...edits.apply import BatchEdits, SiteEdits
 from ...edits.intervention import BASELINE
 from ...inference.analysis import Analysis
-from ...inference.source_reading import edits_of
+from ...inference.source_reading import build_edits
 from ...network.attention import attention_scores
 from ...network.context import Pass
 from ...trace import Side, Site, Sublayer, Trace
@@ -121,12 +121,12 @@ def score_writers(checkpoint: Checkpoint, analysis: Analysis, site: Site, head: 
     if key >= (count := analysis.key_count(site, query)):
         raise ValueError(f"There is no key {key + 1} at step {query + 1}; the pass that chose its token had {count}.")
     recorded = activations(checkpoint, analysis, site, query)
-    context = Pass(edits_of(checkpoint, trace.source and trace.source.ids, [analysis.request.intervention]))
+    context = Pass(build_edits(checkpoint, trace.source and trace.source.ids, [analysis.request.intervention]))
     writers = _Head(checkpoint, trace, recorded, context, site, head)
     query_writers, q = writers.query(query)  # [N,K]
     key_writers, k = writers.key(key)  # [M,K]
     record = recorded.records[site]
-    scaling = SiteEdits(Edits([dataclasses.replace(BASELINE, scaling=analysis.request.intervention.scaling)]))
+    scaling = SiteEdits(BatchEdits([dataclasses.replace(BASELINE, scaling=analysis.request.intervention.scaling)]))
     scores = record["scores"][0, head, query].double().cpu().numpy()  # [S]
     seen = _mask_row(record["mask"][0], head, query).cpu().numpy()  # [S]
     mean = float(scores[seen].mean()) if seen.any() else None
@@ -155,20 +155,20 @@ class _Head:
 
     def query(self, position: int) -> tuple[tuple[Writer, ...], Tensor]:
         """Returns the writers of the query at a position, and the part of each, [N,K]."""
-        return self._parts("query", self.site.of.queries, position, self._reader)
+        return self._parts("query", self.site.spec.query_side, position, self._reader)
 
     def key(self, position: int) -> tuple[tuple[Writer, ...], Tensor]:
         """Returns the writers of the key at a position, and the part of each, [N,K]. Cross-attention reads the encoder."""
-        return self._parts("key", self.site.of.keys, position, self._reader if self.site.of.is_self else None)
+        return self._parts("key", self.site.spec.key_side, position, self._reader if self.site.spec.is_self else None)
 
     @property
     def _reader(self) -> Sublayer:
-        return Sublayer(self.site.of.stack, self.site.layer, self.site.of.sublayer)
+        return Sublayer(self.site.spec.stack, self.site.layer, self.site.spec.sublayer)
 
     def _parts(self, name: str, side: Side, position: int, reader: Sublayer | None) -> tuple[tuple[Writer, ...], Tensor]:
         model, ids = self.checkpoint.model, self.trace.axis(side).ids
-        layer = getattr(model, self.site.of.stack)[self.site.layer]
-        module = getattr(layer, f"{self.site.of.sublayer}_attention")
+        layer = getattr(model, self.site.spec.stack)[self.site.layer]
+        module = getattr(layer, f"{self.site.spec.sublayer}_attention")
         projection = getattr(module, name)
         rows = slice(self.head * self.checkpoint.config.head_dim, (self.head + 1) * self.checkpoint.config.head_dim)
         stack = "encoder" if side == "source" else "decoder"

@@ -10,17 +10,17 @@ from typing import Any
 import numpy as np
 import torch
 
-from ...checkpoint import Checkpoint, find, names
+from ...checkpoint import Checkpoint, find_folder, list_names
 from ...config import PAD, SCHEMES, ModelConfig
 from ...edits.intervention import BASELINE, Intervention
 from ...edits.kinds import Positions
 from ...inference.analysis import Analysis
-from ...inference.decisions import turn
+from ...inference.decisions import token_change
 from ...inference.passes import log_probs, teacher_force
 from ...inference.predictions import changed_words, first_difference
 from ...inference.request import Request
-from ...inference.targets import decode_each, shown
-from ...io.folders import described, family
+from ...inference.targets import decode_each_edit, select_hypothesis
+from ...io.folders import family_and_task, read_model_entry
 from ...trace import SITE_KINDS, Site, Trace
 
 SIDES = ("source", "target")
@@ -55,16 +55,16 @@ def sentence_positions(checkpoint: Checkpoint, analysis: Analysis, side: str) ->
     ids, labels = [axis.ids[i] for i in real], tuple(axis.labels[i] for i in real)
     embedding = getattr(checkpoint.model, f"{side}_embedding")
     tokens, places = torch.tensor([ids], device=checkpoint.device), torch.arange(len(ids), device=checkpoint.device)
-    alone = embedding.added(tokens, places, torch.zeros(1, 1, 1, device=checkpoint.device))[0]  # [T,D]
+    alone = embedding.embedding_sum(tokens, places, torch.zeros(1, 1, 1, device=checkpoint.device))[0]  # [T,D]
     added = embedding.positional(torch.zeros_like(alone)[None], places)[0]  # [T,D], zeros for rotary positions
-    both = embedding.added(tokens, places)[0]  # [T,D]
+    both = embedding.embedding_sum(tokens, places)[0]  # [T,D]
     repeated = tuple((i, ids.index(token, i + 1)) for i, token in enumerate(ids) if token in ids[i + 1 :])
     lengths = float(alone.norm(dim=-1).mean()), float(added.norm(dim=-1).mean())
     without = with_ = None
-    is_added = bool(checkpoint.config.scheme.adds)
+    is_added = bool(checkpoint.config.scheme.embedding_effect)
     if not is_added:
         edits = [BASELINE, Intervention(edits=(Positions(side, "off"),))]
-        site = next(Site(kind, 0) for kind, of in SITE_KINDS.items() if of.is_self and of.queries == side)
+        site = next(Site(kind, 0) for kind, of in SITE_KINDS.items() if of.is_self and of.query_side == side)
         source = trace.source and [t for t in trace.source.ids if t != PAD]
         traces = teacher_force(checkpoint, source, trace.outputs and trace.outputs.ids, edits)
         with_, without = (each.scores[site].mean(0) for each in traces)
@@ -93,7 +93,7 @@ def position_edits(shift: int, sides: Sequence[str] = SIDES) -> tuple[Positions,
 
 def is_beyond(edit: Positions, config: ModelConfig) -> bool:
     """Returns True where an edit shifts even the first token beyond the learned table."""
-    limit = config.scheme.limit(config.max_positions)
+    limit = config.scheme.max_length(config.max_positions)
     return limit is not None and edit.how == "shifted" and edit.amount >= limit
 
 
@@ -132,32 +132,37 @@ def _variants(
         return _read_variants(checkpoint, base, edits)
     source, ids = base.trace.source and base.trace.source.ids, base.trace.outputs.ids
     tokenizer = checkpoint.target_tokenizer
-    trees = decode_each(checkpoint, request, source, edits)
+    trees = decode_each_edit(checkpoint, request, source, edits)
     read = log_probs(checkpoint, source, ids, [BASELINE, *edits])  # [1+N,T,V]
     chosen = read[:, torch.arange(len(ids)), list(ids)].cpu().numpy()  # [1+N,T]
-    before, words = base.translation.split(), [tokenizer.decode(shown(tree, request).ids).split() for tree in trees]
+    before, words = (
+        base.translation.split(),
+        [tokenizer.decode(select_hypothesis(tree, request).ids).split() for tree in trees],
+    )
     results = []
     for n, (tree, now) in enumerate(zip(trees, words, strict=True), 1):
-        own = shown(tree, request).ids
+        own = select_hypothesis(tree, request).ids
         split = first_difference(own, ids)
         tipped = ""
         if split is not None and split < min(len(own), len(ids)):
             pair = read[[0, n], split]  # both have the same prefix
             if not checkpoint.config.causal:  # each step was chosen without the later ones
                 pair = log_probs(checkpoint, source, ids[: split + 1], [BASELINE, edits[n - 1]])[:, -1]
-            parted = turn(split, ids[split], own[split], *pair.cpu().numpy())
-            tipped = parted.told(tokenizer.piece) if parted.is_tie else ""
-        change = float(chosen[n, base.begun :].sum() - chosen[0, base.begun :].sum())
+            parted = token_change(split, ids[split], own[split], *pair.cpu().numpy())
+            tipped = parted.describe(tokenizer.piece) if parted.is_tie else ""
+        change = float(chosen[n, base.prompt_length :].sum() - chosen[0, base.prompt_length :].sum())
         results.append(Variant(tuple(now), changed_words(before, now)[1], now == before, change, tipped))
     return results
 
 
 def _read_variants(checkpoint: Checkpoint, base: Analysis, edits: Sequence[Intervention]) -> list[Variant | ValueError]:
     """Returns the effects for a model without a decoder: its predictions at each place, or for the full text."""
-    scored, rows = base.trace.scored.ids, list(base.trace.counted)
+    scored, rows = base.trace.scored_axis.ids, list(base.trace.scored_rows)
     read = log_probs(checkpoint, base.trace.source.ids, None, [BASELINE, *edits])  # [1+N,S,V] or [1+N,1,C]
     chosen = read[:, rows, [scored[row] for row in rows]].sum(-1).tolist()  # [1+N]
-    before, *after = (checkpoint.answers.pieces(row.tolist()) for row in read[:, list(base.trace.inner)].argmax(-1))
+    before, *after = (
+        checkpoint.output_vocabulary.pieces(row.tolist()) for row in read[:, list(base.trace.scorable_rows)].argmax(-1)
+    )
     return [
         Variant(words, tuple(a != b for a, b in zip(before, words, strict=True)), words == before, change - chosen[0])
         for words, change in zip(after, chosen[1:], strict=True)
@@ -182,11 +187,11 @@ def learned_checkpoint(current: str, home: Path | None = None) -> str | None:
 
     The result is None without one.
     """
-    known = names(home)
-    models = {name: described(find(name, home)) for name in known}
+    known = list_names(home)
+    models = {name: read_model_entry(find_folder(name, home)) for name in known}
     learned = [name for name in known if _is_trained(models[name])]
-    own = family(models.get(current, {}))
-    return min(learned, key=lambda name: (name != current, family(models[name]) != own), default=None)
+    own = family_and_task(models.get(current, {}))
+    return min(learned, key=lambda name: (name != current, family_and_task(models[name]) != own), default=None)
 
 
 def _is_trained(model: dict[str, Any]) -> bool:

@@ -16,7 +16,7 @@ from ...checkpoint import Checkpoint
 from ...config import ACTIVATIONS
 from ...inference.passes import teacher_force
 from ...network.attention import MultiHeadAttention
-from ...network.context import shifted
+from ...network.context import shift_right
 from ...network.layers import FeedForward, Residual
 from ...network.transformer import Embedding
 from ...text.tokenizer import Tokenizer
@@ -149,7 +149,7 @@ class _Plan:
             name, code = "Inputs", _code(Tokenizer)
             description = f"The sentence as tokens from a vocabulary of {vocabulary:,}, with </s> at the end."
         else:
-            name, code = "Outputs (shifted right)", _code(shifted)
+            name, code = "Outputs (shifted right)", _code(shift_right)
             description = "At step t the decoder reads the tokens before y(t) and predicts y(t). "
             if config.causal:
                 description += "Training runs all steps at once and needs the causal mask."
@@ -169,10 +169,12 @@ class _Plan:
             shapes = [self.shape("in", f"B{length}D"), self.shape("out", f"B{length}D")]
             yield self.block("segments", column, f"{side}_embedding.segments", "Segments", description, shapes)
         scheme = config.scheme
-        if scheme.adds:
+        if scheme.embedding_effect:
             shapes = [self.shape("in", f"B{length}D"), self.shape("out", f"B{length}D")]
             name, path = f"{scheme.name.capitalize()} positions", f"{side}_embedding.positional"
-            yield self.block("positions", column, path, name, scheme.adds.format(max_positions=config.max_positions), shapes)
+            yield self.block(
+                "positions", column, path, name, scheme.embedding_effect.format(max_positions=config.max_positions), shapes
+            )
 
         if entrance.has_norm:
             description = f"{self._normalised()} before the first layer."
@@ -209,7 +211,9 @@ class _Plan:
 
     def _attention(self, column: Column, path: str, module: MultiHeadAttention, **place: int) -> ArchitectureBlock:
         kind, heads, config = module.site.kind, module.heads, self.config
-        queries, keys = ("S" if side == "source" else "T" for side in (module.site.of.queries, module.site.of.keys))
+        queries, keys = (
+            "S" if side == "source" else "T" for side in (module.site.spec.query_side, module.site.spec.key_side)
+        )
         description = {
             "encoder": f"Each source token attends to all source tokens, in {heads} heads.",
             "decoder": "Each target token attends to itself and those before it. The causal mask hides the later ones."
@@ -221,13 +225,13 @@ class _Plan:
             description = description.replace("source token", "token").replace("target token", "token")
         names = {"decoder": "Masked self-attention" if config.causal else "Self-attention", "cross": "Cross-attention"}
         name = names.get(kind, "Self-attention")
-        if config.window is not None and module.site.of.is_self:
+        if config.window is not None and module.site.spec.is_self:
             description += f" A sliding window of width {config.window} hides distant tokens."
-        if module.site.of.is_self and config.scheme.attends:
-            description += f" {config.scheme.attends}"
+        if module.site.spec.is_self and config.scheme.attention_effect:
+            description += f" {config.scheme.attention_effect}"
         shapes = [
             self.shape("in", f"B{queries}D"),
-            *([self.shape("memory", f"B{keys}D")] if not module.site.of.is_self else []),
+            *([self.shape("memory", f"B{keys}D")] if not module.site.spec.is_self else []),
             self.shape("q", f"BH{queries}K"),
             self.shape("k, v", f"BH{keys}K"),
             self.shape("pattern", f"BH{queries}{keys}"),
@@ -238,7 +242,7 @@ class _Plan:
 
     def _feed_forward(self, column: Column, path: str, module: FeedForward, **place: int) -> ArchitectureBlock:
         length, config = "S" if column == "encoder" else "T", self.config
-        step = ACTIVATIONS[config.activation].as_step
+        step = ACTIVATIONS[config.activation].formula_text
         middle = f"expands {config.d_model} numbers to {config.d_ff:,}{step}"
         description = f"At each position separately: {middle}, and projects them back to {config.d_model}."
         shapes = [self.shape(name, f"B{length}{axis}") for name, axis in (("in", "D"), ("inner", "F"), ("out", "D"))]

@@ -17,11 +17,11 @@ from ...checkpoint import Checkpoint
 from ...config import PAD
 from ...edits.apply import SiteEdits
 from ...inference.analysis import Analysis
-from ...inference.source_reading import edits_of
+from ...inference.source_reading import build_edits
 from ...network import masks
 from ...network.attention import attention_scores, masked_softmax
-from ...network.context import Pass, forced, shifted
-from ...network.extrapolation import linear_pattern
+from ...network.attention_methods import linear_pattern
+from ...network.context import Pass, shift_right, teacher_forced_states
 from ...trace import Axis, Probe, Site, Streams, Sublayer
 
 
@@ -50,15 +50,15 @@ def activations(checkpoint: Checkpoint, analysis: Analysis, site: Site | None = 
     source, outputs = (_ids(axis, checkpoint.device) for axis in (trace.source, trace.outputs))
     if site is not None and is_stepwise(analysis, site):
         outputs = outputs[:, : query + 1]  # [1,T]
-    edits = edits_of(checkpoint, trace.source and trace.source.ids, [analysis.request.intervention])
-    hidden = forced(checkpoint.model, source, outputs, Pass(edits, probe))
-    unedited = masks.build(checkpoint.config, source, None if outputs is None else shifted(outputs))
+    edits = build_edits(checkpoint, trace.source and trace.source.ids, [analysis.request.intervention])
+    hidden = teacher_forced_states(checkpoint.model, source, outputs, Pass(edits, probe))
+    unedited = masks.build(checkpoint.config, source, None if outputs is None else shift_right(outputs))
     return Activations(probe.records, probe.streams, probe.memory, hidden, unedited)
 
 
 def is_stepwise(analysis: Analysis, site: Site) -> bool:
     """Returns True where each row of a site's maps comes from its own pass, over the prefix that chose its token."""
-    return analysis.last is not None and site.of.queries == "target"
+    return analysis.final_pass is not None and site.spec.query_side == "target"
 
 
 def rows_of(checkpoint: Checkpoint, analysis: Analysis, site: Site) -> Iterator[tuple[slice, dict[str, Tensor]]]:
@@ -135,22 +135,22 @@ def other_patterns(checkpoint: Checkpoint, analysis: Analysis, site: Site, width
     trace = analysis.trace
     own, linear, near = (np.zeros(trace.patterns[site].shape) for _ in range(3))  # [H,T,S] each
     allowed = np.zeros(own.shape, dtype=bool)
-    edits = edits_of(checkpoint, trace.source and trace.source.ids, [analysis.request.intervention])
+    edits = build_edits(checkpoint, trace.source and trace.source.ids, [analysis.request.intervention])
     for rows, record in rows_of(checkpoint, analysis, site):
         query, key, softmax = (record[name].double() for name in ("q", "k", "pattern"))  # [1,H,R,K], [1,H,S,K], [1,H,R,S]
         mask, site_edits = record["mask"], SiteEdits(edits, site, rows.start)  # [1,H,R,S]
         place = (slice(None), rows, slice(mask.size(-1)))
         own[place], allowed[place] = softmax[0].cpu().numpy(), mask[0].cpu().numpy()
         linear[place] = site_edits.overwrite(linear_pattern(query, key, mask), mask)[0].cpu().numpy()
-        if site.of.is_self:
-            window = masks.ordered(mask.size(-1), False, width, mask.device)[:, :, -mask.size(-2) :]  # [1,1,R,S]
+        if site.spec.is_self:
+            window = masks.unpadded_mask(mask.size(-1), False, width, mask.device)[:, :, -mask.size(-2) :]  # [1,1,R,S]
             scores = attention_scores(query, key, site_edits, record.get("position_bias"))  # [1,H,R,S]
             pattern = site_edits.overwrite(masked_softmax(scores, mask & window), mask)  # [1,H,R,S]
             near[place] = pattern[0].cpu().numpy()
-    axis = trace.axis(site.of.queries)
+    axis = trace.axis(site.spec.query_side)
     attends = allowed.any(-1) & np.array([token != PAD for token in axis.ids])  # [H,T]
 
     def against(values: np.ndarray) -> OtherPattern:
         return OtherPattern(values.astype(np.float32), distance(values, own, attends))
 
-    return OtherPatterns(own.astype(np.float32), allowed, against(linear), against(near) if site.of.is_self else None)
+    return OtherPatterns(own.astype(np.float32), allowed, against(linear), against(near) if site.spec.is_self else None)

@@ -86,7 +86,7 @@ def of_config(config: ModelConfig) -> Architecture:
         0 if config.joint_vocab else config.source_vocab,
         positions=config.max_positions * len(stacks) * config.scheme.has_table,
         segments=config.segments,
-        gated=ACTIVATIONS[config.activation].gated,
+        gated=ACTIVATIONS[config.activation].is_gated,
         norm_biases=config.norm == "layernorm",
         outer_norms=len(stacks) * config.final_norm + config.embedding_norm,
         tied=config.tied_output,

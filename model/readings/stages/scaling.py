@@ -16,10 +16,10 @@ from torch import Tensor
 
 from ...checkpoint import Checkpoint
 from ...config import PAD
-from ...edits.apply import Edits, SiteEdits
+from ...edits.apply import BatchEdits, SiteEdits
 from ...edits.intervention import BASELINE
 from ...inference.analysis import Analysis
-from ...inference.source_reading import edits_of
+from ...inference.source_reading import build_edits
 from ...network.attention import attention_weights
 from ...trace import Site
 from .layer_inputs import rows_of
@@ -150,7 +150,7 @@ def site_scaling(checkpoint: Checkpoint, analysis: Analysis, site: Site) -> Scal
     trace, intervention = analysis.trace, analysis.request.intervention
     source, shape = trace.source and trace.source.ids, trace.patterns[site].shape
     edits = {
-        scaling: edits_of(checkpoint, source, [dataclasses.replace(intervention, scaling=scaling)])
+        scaling: build_edits(checkpoint, source, [dataclasses.replace(intervention, scaling=scaling)])
         for scaling in (True, False)
     }
     allowed, width = np.zeros(shape, dtype=bool), checkpoint.config.head_dim
@@ -164,7 +164,7 @@ def site_scaling(checkpoint: Checkpoint, analysis: Analysis, site: Site) -> Scal
             pattern, scores = attention_weights(query, key, mask, here, record.get("position_bias"))  # [1,H,R,S] twice
             for all_rows, own in zip(values, (scores, pattern), strict=True):
                 all_rows[place] = own[0].cpu().numpy()
-    if site.of.queries == "source":
+    if site.spec.query_side == "source":
         allowed &= np.array([token != PAD for token in trace.source.ids])[:, None]
     divided, undivided = (softmax_statistics(*each, allowed) for each in maps.values())
     counts = allowed.sum(-1)  # [H,T]
@@ -175,7 +175,7 @@ def _both(query: Tensor, key: Tensor, mask: Tensor) -> tuple[SoftmaxStatistics, 
     """Returns statistics of random vectors with and without the division, each [H]. The batch is one."""
     results = []
     for scaling in (True, False):
-        edits = SiteEdits(Edits([dataclasses.replace(BASELINE, scaling=scaling)]))
+        edits = SiteEdits(BatchEdits([dataclasses.replace(BASELINE, scaling=scaling)]))
         pattern, scores = attention_weights(query.double(), key.double(), mask, edits)  # [1,H,T,S] twice
         results.append(softmax_statistics(*(t[0].numpy() for t in (scores, pattern, mask.expand_as(pattern)))))
     return results[0], results[1]

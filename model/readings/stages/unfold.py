@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from ...checkpoint import Checkpoint
-from ...edits.apply import Edits, SiteEdits
+from ...edits.apply import BatchEdits, SiteEdits
 from ...edits.intervention import BASELINE
 from ...edits.kinds import Positions
 from ...inference.analysis import Analysis
@@ -61,25 +61,25 @@ def unfold(checkpoint: Checkpoint, analysis: Analysis, site: Site, head: int, qu
     if not 0 <= query < len(view.queries):
         raise ValueError(f"There is no query {query + 1}; this site has queries 1 to {len(view.queries)}.")
     intervention, recorded = analysis.request.intervention, activations(checkpoint, analysis, site, query)
-    layer = getattr(model, site.of.stack)[site.layer]
+    layer = getattr(model, site.spec.stack)[site.layer]
     parts = [residual.place.part for residual in layer.residuals]
-    number = parts.index(site.of.sublayer)
+    number = parts.index(site.spec.sublayer)
     around = [Streams(*(x[0] for x in recorded.streams[residual.place])) for residual in layer.residuals]  # [T,D] each
     record = {name: tensor[0] for name, tensor in recorded.records[site].items()}
     plain = getattr(recorded.unedited, site.kind)[0, 0]  # [1|T,S]
-    side = site.of.queries
+    side = site.spec.query_side
     edited = {
         "scale": not intervention.scaling,
         "mask": not torch.equal(_mask_of(record, head)[query], plain[query if len(plain) > 1 else 0]),
         "rotate": any(isinstance(edit, Positions) and edit.side == side for edit in intervention.edits),
     }
-    module = getattr(layer, f"{site.of.sublayer}_attention")
-    memory = None if site.of.is_self else recorded.memory[0]
+    module = getattr(layer, f"{site.spec.sublayer}_attention")
+    memory = None if site.spec.is_self else recorded.memory[0]
     residual = (layer.residuals[number], around[number])
     keys = view.keys[: analysis.key_count(site, query)]
     unfolder = _HeadStages(layer, module, *residual, record, memory, site, head, query, view.queries, keys)
     scaling = SiteEdits(
-        Edits([dataclasses.replace(BASELINE, scaling=intervention.scaling)])
+        BatchEdits([dataclasses.replace(BASELINE, scaling=intervention.scaling)])
     )  # the only edit before the softmax
     stages = unfolder.stages(scaling, edited)
     if parts[number + 1] == "ff":  # else cross-attention follows, a separate site

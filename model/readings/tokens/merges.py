@@ -78,12 +78,12 @@ def cut(tokenizer: Tokenizer, text: str) -> Cut:
         ValueError: The tokenizer is no byte-level BPE.
     """
     merges = learned_merges(tokenizer)
-    words = tuple(_merged(tokenizer, piece, merges) for piece in tokenizer.cut(text))
+    words = tuple(_merged(tokenizer, piece, merges) for piece in tokenizer.encode_pieces(text))
     return Cut(unicodedata.normalize("NFC", text), words)
 
 
 def _merged(tokenizer: Tokenizer, piece: Piece, merges: Merges) -> Word:
-    start = tokenizer.byte_ids(piece.read)
+    start = tokenizer.byte_ids(piece.printable)
     pieces = list(start)
     done: list[Merge] = []
     ranks = [_rank(merges, pair) for pair in pairwise(pieces)]  # of each piece with the next
@@ -96,7 +96,7 @@ def _merged(tokenizer: Tokenizer, piece: Piece, merges: Merges) -> Word:
         for left in (index - 1, index):  # the new piece forms new pairs on both sides
             if 0 <= left < len(ranks):
                 ranks[left] = _rank(merges, (pieces[left], pieces[left + 1]))
-    return Word(piece.lent, start, tuple(done))
+    return Word(piece.has_added_space, start, tuple(done))
 
 
 def _rank(merges: Merges, pair: tuple[int, int]) -> float:

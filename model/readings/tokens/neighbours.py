@@ -124,7 +124,7 @@ def nearest(
     The token itself, control tokens and rare tokens are excluded. Without training counts there is one list of all tokens,
     `unknown`.
     """
-    alike, joint, counts = cosines(checkpoint, token, side), checkpoint.config.two_in_one, checkpoint.counts
+    alike, joint, counts = cosines(checkpoint, token, side), checkpoint.config.has_shared_embedding, checkpoint.token_counts
     if not counts:
         everything = np.arange(len(alike)) >= len(CONTROL_TOKENS)
         return {"unknown": _ranked(alike, everything, token, count, None, None, None)}
@@ -184,11 +184,11 @@ def _ranked(
 @torch.inference_mode()
 def survey(checkpoint: Checkpoint, side: Side, count: int = SURVEYED) -> NeighbourSurvey | None:
     """Measures the separation of languages in a joint table. None for one language, or without training counts."""
-    if not checkpoint.config.two_in_one or not checkpoint.counts:
+    if not checkpoint.config.has_shared_embedding or not checkpoint.token_counts:
         return None
-    own, other = (language_of(checkpoint.counts, each, True) for each in (side, SIDES[side == "source"]))
+    own, other = (language_of(checkpoint.token_counts, each, True) for each in (side, SIDES[side == "source"]))
     alone = np.flatnonzero(own & ~other)
-    picked = alone[np.argsort(-np.asarray(checkpoint.counts[side])[alone], kind="stable")[:count]]
+    picked = alone[np.argsort(-np.asarray(checkpoint.token_counts[side])[alone], kind="stable")[:count]]
     rows = vectors(checkpoint, side)
     alike = rows[torch.as_tensor(picked, device=rows.device)] @ rows.T  # [N,V]
     alike = alike.cpu().numpy()
@@ -228,7 +228,7 @@ class Analogy:
 def analogy(checkpoint: Checkpoint, words: tuple[str, str, str, str] = FAMOUS, count: int = 5) -> Analogy:
     """Returns the nearest tokens of a − b + c over normalized rows of the source table, or of the only one."""
     side: Side = "source" if "encoder" in checkpoint.config.kinds else "target"
-    tokenizer, seen = checkpoint.source_tokenizer, checkpoint.seen
+    tokenizer, seen = checkpoint.source_tokenizer, checkpoint.corpus_stats
     ids = [tuple(tokenizer.encode(f" {word}")) for word in words]
     known = None if seen is None else tuple(seen.words.get(word, 0) for word in words)
     pieces = tuple(tuple(tokenizer.piece(token) for token in own) for own in ids)
@@ -240,8 +240,8 @@ def analogy(checkpoint: Checkpoint, words: tuple[str, str, str, str] = FAMOUS, c
     alike = (rows @ total).cpu().numpy()
     allowed = np.arange(len(alike)) >= len(CONTROL_TOKENS)
     total_tokens = int(allowed.sum())
-    if checkpoint.counts:
-        allowed &= np.asarray(checkpoint.counts[side]) >= RARE
+    if checkpoint.token_counts:
+        allowed &= np.asarray(checkpoint.token_counts[side]) >= RARE
     fourth = ids[3][0] if len(ids[3]) == 1 else None
     allowed[[a, b, c] if fourth is None else [a, b, c, fourth]] = True
     rare = total_tokens - int(allowed.sum())

@@ -14,9 +14,9 @@ from ...edits.intervention import Intervention
 from ...edits.kinds import Ablate, Place
 from ...edits.patches import PatchZ
 from ...inference.analysis import Analysis
-from ...inference.source_reading import edits_of
+from ...inference.source_reading import build_edits
 from ...network.attention import MultiHeadAttention
-from ...network.context import Pass, forced
+from ...network.context import Pass, teacher_forced_states
 from ...network.transformer import Embedding, Transformer
 from ...trace import Site
 from ..stages.layer_inputs import activations, is_stepwise
@@ -31,7 +31,7 @@ def value_norms(checkpoint: Checkpoint, analysis: Analysis) -> dict[Site, np.nda
     every key, also under mean ablation.
     """
     norms = {site: _norms(checkpoint, site, of["v"]) for site, of in activations(checkpoint, analysis).records.items()}
-    stepped = [site for site in norms if is_stepwise(analysis, site) and site.of.keys == "target"]
+    stepped = [site for site in norms if is_stepwise(analysis, site) and site.spec.key_side == "target"]
     if stepped:
         norms |= {site: np.zeros(analysis.trace.patterns[site].shape, dtype=np.float32) for site in stepped}  # [H,T,S]
         for query in range(len(analysis.trace.queries(stepped[0]))):
@@ -55,8 +55,8 @@ def switched_off(intervention: Intervention, site: Site, heads: int) -> list[int
     """Returns the heads of a site, from 0, that are ablated, or whose z is patched at every target token."""
     edits = intervention.edits
     ablated = [edit.place for edit in edits if isinstance(edit, Ablate)]
-    ablated += [e.place for e in edits if isinstance(e, PatchZ) and e.position is None and e.takes == "target"]
-    return [n for n in range(heads) if any(Place(site.kind, site.layer, n).meets(place) for place in ablated)]
+    ablated += [e.place for e in edits if isinstance(e, PatchZ) and e.position is None and e.donor_side == "target"]
+    return [n for n in range(heads) if any(Place(site.kind, site.layer, n).overlaps(place) for place in ablated)]
 
 
 def _output(model: Transformer, site: Site) -> torch.Tensor:
@@ -79,11 +79,11 @@ def gradient_times_input(
     decoder. Automatic differentiation is exact, and the shared model stores no gradient. Where each step has its own pass,
     the step is read from that pass.
     """
-    trace = analysis.whole
+    trace = analysis.full_pass
     assert trace.source is not None
     ids = chosen if trace.outputs is None else trace.outputs.ids
     rows = []
-    if analysis.last is None:
+    if analysis.final_pass is None:
         batch = max(1, BATCH_TOKENS // (len(trace.source) + len(ids)))
         for first in range(0, len(steps), batch):
             rows.append(_backward(checkpoint, analysis, ids, steps[first : first + batch]))
@@ -97,12 +97,14 @@ def label_gradient(checkpoint: Checkpoint, analysis: Analysis, label: int, rival
 
     The input is the embedding without its position.
     """
-    ids, model = analysis.whole.places.ids, checkpoint.model
+    ids, model = analysis.full_pass.step_axis.ids, checkpoint.model
     source = torch.tensor([ids], device=checkpoint.device)  # [1,S]
-    context = Pass(edits_of(checkpoint, ids, [analysis.request.intervention]))
+    context = Pass(build_edits(checkpoint, ids, [analysis.request.intervention]))
     with torch.inference_mode(False), torch.enable_grad():
         leaf = _Leaf(model.source_embedding)
-        logits = model.answer(forced(_reading_from(model, leaf), source, None, context), source)[0, 0]  # [C]
+        logits = model.task_logits(teacher_forced_states(_reading_from(model, leaf), source, None, context), source)[
+            0, 0
+        ]  # [C]
         (gradient,) = torch.autograd.grad(logits[label] - logits[rival], leaf.value)  # [1,S,D]
     return _times_embedding(leaf, gradient, source)[0]
 
@@ -110,13 +112,13 @@ def label_gradient(checkpoint: Checkpoint, analysis: Analysis, label: int, rival
 def _backward(checkpoint: Checkpoint, analysis: Analysis, ids: Sequence[int], steps: Sequence[int]) -> np.ndarray:
     """Returns gradient x input over one target, with a row of the batch for each step, [N,S]."""
     rows, device = len(steps), checkpoint.device
-    source = torch.tensor([analysis.whole.source.ids] * rows, device=device)  # [N,S]
-    writes = analysis.whole.outputs is not None
+    source = torch.tensor([analysis.full_pass.source.ids] * rows, device=device)  # [N,S]
+    writes = analysis.full_pass.outputs is not None
     outputs = torch.tensor([list(ids)] * rows, device=device) if writes else None  # [N,T]
-    context = Pass(edits_of(checkpoint, analysis.whole.source.ids, [analysis.request.intervention]))
+    context = Pass(build_edits(checkpoint, analysis.full_pass.source.ids, [analysis.request.intervention]))
     with torch.inference_mode(False), torch.enable_grad():
         leaf = _Leaf(checkpoint.model.source_embedding)
-        hidden = forced(_reading_from(checkpoint.model, leaf), source, outputs, context)  # [N,T,D]
+        hidden = teacher_forced_states(_reading_from(checkpoint.model, leaf), source, outputs, context)  # [N,T,D]
         chosen = hidden[torch.arange(rows, device=device), list(steps)]  # [N,D]
         log_probs = checkpoint.model.project(chosen).log_softmax(-1)  # [N,V]
         tokens = torch.tensor([ids[step] for step in steps], device=device)

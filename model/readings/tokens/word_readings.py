@@ -34,7 +34,7 @@ class Words:
     def of(cls, source: Axis, mask: int | None = None) -> Words:
         """Returns the words of a source axis without control tokens, and without blanks, whose token is `mask`."""
         words: dict[int, list[int]] = {}
-        for place, (token, word) in enumerate(zip(source.ids, source.words, strict=True)):
+        for place, (token, word) in enumerate(zip(source.ids, source.word_numbers, strict=True)):
             if token not in (PAD, START, END, mask):
                 words.setdefault(word, []).append(place)
         labels = ("".join(source.labels[place] for place in places) for places in words.values())

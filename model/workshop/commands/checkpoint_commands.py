@@ -7,7 +7,7 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ...io.files import check_new, shown, write_new
+from ...io.files import check_new, short_repr, write_new
 from ...io.foreign_checkpoints import FOREIGN
 from . import options
 from .options import Command
@@ -100,7 +100,7 @@ def run_maps(args: argparse.Namespace) -> None:
     from ...inference.analyse import analyse
 
     if args.out.suffix not in MAPS_ENDS:
-        raise ValueError(f"--out ends in {shown(args.out.suffix)}; expected one of {', '.join(MAPS_ENDS)}")
+        raise ValueError(f"--out ends in {short_repr(args.out.suffix)}; expected one of {', '.join(MAPS_ENDS)}")
     if args.out.suffix != ".csv" and (narrowing := [name for name in TABLE_OPTIONS if getattr(args, name) is not None]):
         raise ValueError(f"--{narrowing[0]} narrows a table; give --out a name that ends in .csv, or leave it out")
     check_new(args.out)  # before anything is computed
@@ -125,14 +125,14 @@ def _selected_heads(args: argparse.Namespace, analysis: Analysis) -> dict[Site, 
 
     trace = analysis.trace
     if args.site is not None and KINDS.get(args.site) not in trace.kinds:
-        raise ValueError(f"--site is {shown(args.site)}; expected one of {', '.join(trace.kinds)}")
+        raise ValueError(f"--site is {short_repr(args.site)}; expected one of {', '.join(trace.kinds)}")
     sites = [site for kind in trace.kinds for site in trace.sites(kind) if args.site is None or kind == KINDS[args.site]]
     layers = max(site.layer + 1 for site in sites)
     if args.layer is not None and not 1 <= args.layer <= layers:
-        raise ValueError(f"--layer is {shown(args.layer)}; expected 1 to {layers}")
+        raise ValueError(f"--layer is {short_repr(args.layer)}; expected 1 to {layers}")
     heads = len(trace.patterns[sites[0]])
     if args.head is not None and not 1 <= args.head <= heads:
-        raise ValueError(f"--head is {shown(args.head)}; expected 1 to {heads}")
+        raise ValueError(f"--head is {short_repr(args.head)}; expected 1 to {heads}")
     wanted = range(heads) if args.head is None else range(args.head - 1, args.head)
     return {site: wanted for site in sites if args.layer in (None, site.layer + 1)}
 

@@ -12,7 +12,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ...io.files import shown
+from ...io.files import short_repr
 from ...io.folders import is_name
 from . import evaluate_pairs, options
 
@@ -37,7 +37,7 @@ def run_reading(args: argparse.Namespace, loaded: Checkpoint, decoding: Decoding
     if bool(args.baseline) != bool(args.dev):
         present, missing = ("baseline", "dev") if args.baseline else ("dev", "baseline")
         raise ValueError(f"--{present} is given without --{missing}; one counts the baseline, the other tunes it")
-    folder = checkpoints.find(args.checkpoint) if args.record else None
+    folder = checkpoints.find_folder(args.checkpoint) if args.record else None
     began = time.perf_counter()
     results = (_measure_labels if loaded.config.classes else _measure_blanks)(args, loaded)
     results["seconds"] = round(time.perf_counter() - began, 2)
@@ -143,7 +143,7 @@ def run_text(args: argparse.Namespace, loaded: Checkpoint, decoding: Decoding) -
         with tqdm(unit="beginning", disable=args.json) as bar:
             results["continuations"] = scoring.measure_continuations(loaded, paragraphs, args.continuations, bar.update)
     if args.record:
-        folder = checkpoints.find(args.checkpoint)
+        folder = checkpoints.find_folder(args.checkpoint)
         entry = results | {"data_sha256": file_hash(args.data)}
         checkpoints.write_json(folder / "metrics.json", loaded.metrics | {args.record: entry})
         model_card.write_if_absent(folder / "README.md", loaded, text_card.card)
@@ -188,7 +188,7 @@ def run(args: argparse.Namespace) -> None:
     is_reserved = args.record in RESERVED_KEYS and not (args.record == "probes" and args.data is None)
     if args.record is not None and (not is_name(args.record) or is_reserved):
         raise ValueError(
-            f"--record is {shown(args.record)}; expected a key such as test, and none of {', '.join(RESERVED_KEYS)}"
+            f"--record is {short_repr(args.record)}; expected a key such as test, and none of {', '.join(RESERVED_KEYS)}"
         )
     evaluate_pairs.input_selection(args)  # reports faults before any work
     decoding = evaluate_pairs.decoding_options(args)

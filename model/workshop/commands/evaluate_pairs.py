@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ...decoding.strategy import Decoding, strategy
-from ...io.files import shown
+from ...io.files import short_repr
 from ...text.languages import LANGUAGES, record_of
 from . import options
 
@@ -46,7 +46,7 @@ def _join_range(text: str) -> tuple[int, int]:
     """3-5, or 4 for 4-4."""
     ends = text.split("-")
     if not 1 <= len(ends) <= 2 or not all(end.isdecimal() and len(end) < 10 for end in ends):
-        raise argparse.ArgumentTypeError(f"it is {shown(text)}; expected how many sentences a text has, as 3-5 or 4")
+        raise argparse.ArgumentTypeError(f"it is {short_repr(text)}; expected how many sentences a text has, as 3-5 or 4")
     return int(ends[0]), int(ends[-1])
 
 
@@ -99,7 +99,7 @@ def input_selection(args: argparse.Namespace) -> InputSelection:
     if args.warnings and (unused := list(options.explicit_options(args, ("join", "at_least")))):
         raise ValueError(f"--warnings counts all sentences one by one; leave out --{unused[0].replace('_', '-')}")
     if args.data is None and args.record not in (None, "probes"):
-        raise ValueError(f"--record is {shown(args.record)}; of probes alone expected probes")
+        raise ValueError(f"--record is {short_repr(args.record)}; of probes alone expected probes")
     seed = {} if args.seed is None else {"seed": args.seed}
     return InputSelection(at_least=1 if args.at_least is None else args.at_least, limit=args.limit, join=args.join, **seed)
 
@@ -143,7 +143,7 @@ def _record(args: argparse.Namespace, loaded: Checkpoint, results: dict[str, Any
     old = {args.record + name for name in measures.KEY_SUFFIXES.values()} if args.measures else set()
     metrics = {name: entry for name, entry in loaded.metrics.items() if name not in old} | results
     translation_card.section(metrics)  # entries that the card cannot show are not written
-    folder = checkpoints.find(args.checkpoint)
+    folder = checkpoints.find_folder(args.checkpoint)
     checkpoints.write_json(folder / "metrics.json", metrics)
     model_card.write_if_absent(folder / "README.md", loaded, translation_card.card)
     if "warnings" in results:

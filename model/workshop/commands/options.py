@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ...config import CHOICES, ModelConfig
-from ...decoding.strategy import LENGTH_PENALTY, STRATEGIES, Decoding, strategy_with
+from ...decoding.strategy import LENGTH_PENALTY, STRATEGIES, Decoding, strategy_with_control
 from ...edits.kinds import EditError
 from ...inference.request import Request
-from ...io.files import shown
+from ...io.files import short_repr
 from ...io.numbers import device_name
 
 if TYPE_CHECKING:
@@ -127,7 +127,7 @@ def machine(args: argparse.Namespace) -> torch.device:
     if args.threads is not None:
         if not 1 <= args.threads <= MAX_THREADS:
             bound = "at least 1" if args.threads < 1 else f"at most {MAX_THREADS:,}"
-            raise ValueError(f"--threads is {shown(args.threads)}; expected {bound}")
+            raise ValueError(f"--threads is {short_repr(args.threads)}; expected {bound}")
         torch.set_num_threads(args.threads)
     return device.choose(args.device)
 
@@ -150,14 +150,14 @@ def decoding(args: argparse.Namespace) -> Decoding:
 
     Raises RequestError for values out of range, ValueError for options that exclude each other.
     """
-    strategy = args.strategy or (Decoding.strategy if args.beam in (None, 1) else strategy_with("width"))
+    strategy = args.strategy or (Decoding.strategy if args.beam in (None, 1) else strategy_with_control("width"))
     reads, sampling = STRATEGIES[strategy].controls, explicit_options(args, CONTROLS)
     if unused := [name for name in sampling if name not in reads]:
-        other = strategy_with(unused[0])
+        other = strategy_with_control(unused[0])
         raise ValueError(f"{_option(unused[0])} does not apply to the strategy {strategy}; give --strategy {other}")
     has_width = STRATEGIES[strategy].has_width
     if not has_width and args.beam is not None and (strategy, args.beam) != (Decoding.strategy, 1):
-        other = strategy_with("width")
+        other = strategy_with_control("width")
         raise ValueError(
             f"--beam is {args.beam}, and the strategy is {strategy}; give --strategy {other}, or leave out --beam"
         )

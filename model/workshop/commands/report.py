@@ -19,8 +19,8 @@ from . import options
 if TYPE_CHECKING:
     from ...checkpoint import Checkpoint
     from ...export.csv_tables import Cell
-    from ...text.alignments import Aligned, Rate
-    from ...text.faithfulness_result import Trust
+    from ...text.alignments import AlignmentRates, Rate
+    from ...text.faithfulness_result import FaithfulnessShares
 
 SCORED_TARGETS = ("own", "reference")
 
@@ -62,7 +62,7 @@ def run_heads(args: argparse.Namespace) -> None:
             aligned = alignment_report.measure_alignment(loaded, gold, bar.update)
     header = heads_report.header_of(loaded) | {
         "data": file_hash(args.data),
-        "checkpoint": _checkpoint_hash(checkpoints.find(args.checkpoint)),
+        "checkpoint": _checkpoint_hash(checkpoints.find_folder(args.checkpoint)),
         "of": args.of or SCORED_TARGETS[0],
     }
     part = out.with_name(out.name + ".part")
@@ -146,7 +146,7 @@ def run_faithfulness(args: argparse.Namespace) -> None:
     from tqdm import tqdm
 
     from ... import checkpoint as checkpoints
-    from ...text.faithfulness_result import Trust
+    from ...text.faithfulness_result import FaithfulnessShares
     from ..corpus.corpus import file_hash, read_pairs, targets_by_source
     from ..reports.reliability_report import measure_faithfulness
 
@@ -154,12 +154,12 @@ def run_faithfulness(args: argparse.Namespace) -> None:
     loaded = checkpoints.load(args.checkpoint, options.machine(args))
     with tqdm(total=min(len(targets_by_source(pairs)), args.limit or len(pairs)), unit="sentence", disable=args.json) as bar:
         result = measure_faithfulness(loaded, pairs, file_hash(args.data), args.limit, bar.update)
-    Trust.from_dict(result.to_dict())  # unreadable results are not written
-    checkpoints.write_json(checkpoints.find(args.checkpoint) / "faithfulness.json", result.to_dict())
+    FaithfulnessShares.from_dict(result.to_dict())  # unreadable results are not written
+    checkpoints.write_json(checkpoints.find_folder(args.checkpoint) / "faithfulness.json", result.to_dict())
     print(json.dumps(result.to_dict()) if args.json else _faithfulness_table(loaded, result))
 
 
-def _faithfulness_table(loaded: Checkpoint, result: Trust) -> str:
+def _faithfulness_table(loaded: Checkpoint, result: FaithfulnessShares) -> str:
     """Formats the shares of both scopes."""
     from ...readings.tokens.word_readings import READINGS
 
@@ -186,12 +186,12 @@ def run_alignment(args: argparse.Namespace) -> None:
     loaded = checkpoints.load(args.checkpoint, options.machine(args))
     with tqdm(total=len(pairs), unit="sentence", disable=args.json) as bar:
         result = measure_alignment(loaded, pairs, bar.update)
-    path = checkpoints.find(args.checkpoint) / "metrics.json"
+    path = checkpoints.find_folder(args.checkpoint) / "metrics.json"
     checkpoints.write_json(path, loaded.metrics | {KEY: result.to_dict()})
     print(json.dumps(result.to_dict()) if args.json else _alignment_table(result))
 
 
-def _alignment_table(result: Aligned) -> str:
+def _alignment_table(result: AlignmentRates) -> str:
     """Formats the five best heads of each row of links, and the diagonal."""
     lines = [f"{result.sentences:,} sentence pairs, {result.sure:,} sure links; alignment error rate, 95% interval"]
     for name, rows in result.rates.items():

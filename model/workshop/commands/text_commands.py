@@ -9,10 +9,10 @@ import sys
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from ...decoding.strategy import strategy_with
+from ...decoding.strategy import strategy_with_control
 from ...inference.request import Request
 from ...io.numbers import probability
-from ...text.sentences import BLANK, SIGN
+from ...text.sentences import BLANK, BLANK_SIGN
 from . import options
 from .options import Command
 
@@ -77,7 +77,7 @@ def _check_blanks(loaded: Checkpoint, text: str, second: str) -> None:
         other = "; give it two, with --second" if loaded.config.follows else ""
         raise ValueError(f"{loaded.name} writes no text and fills in no blanks{other}")
     if not BLANK.search(text):
-        raise ValueError(f"{loaded.name} fills in blanks, and this sentence has none; write {SIGN} in place of a word")
+        raise ValueError(f"{loaded.name} fills in blanks, and this sentence has none; write {BLANK_SIGN} in place of a word")
 
 
 def each_line(
@@ -133,7 +133,7 @@ def _print_translation(loaded: Checkpoint, request: Request, as_json: bool, wher
 
     analysis = analyse(loaded, request)
     if as_json:
-        result = analysis.to_dict() if analysis.task.writes else _filled_row(loaded, analysis)
+        result = analysis.to_dict() if analysis.task.has_decoder else _filled_row(loaded, analysis)
         print(json.dumps(result, ensure_ascii=False), flush=True)
         return
     print("\n".join([analysis.translation, *_reading_lines(loaded, analysis)]).strip("\n"), flush=True)
@@ -143,9 +143,9 @@ def _print_translation(loaded: Checkpoint, request: Request, as_json: bool, wher
 
 def _filled_row(loaded: Checkpoint, analysis: Analysis) -> dict[str, Any]:
     """Returns the JSON row of an encoder: the filled text, one line per sentence, and each blank."""
-    from ...inference.source_reading import fillings, likeliest_text
+    from ...inference.source_reading import fill_mask_results, filled_sentences
 
-    own = {"filled": "\n".join(likeliest_text(analysis, loaded)), "blanks": fillings(analysis, loaded)}
+    own = {"filled": "\n".join(filled_sentences(analysis, loaded)), "blanks": fill_mask_results(analysis, loaded)}
     return _replace_translation(analysis.to_dict(), own)
 
 
@@ -159,12 +159,14 @@ def _replace_translation(row: dict[str, Any], own: dict[str, Any]) -> dict[str, 
 
 def _reading_lines(loaded: Checkpoint, analysis: Analysis) -> list[str]:
     """Returns the filled text of an encoder, and the probability that the second sentence follows the first."""
-    from ...inference.source_reading import likeliest_text
+    from ...inference.source_reading import filled_sentences
 
-    lines = likeliest_text(analysis, loaded)
-    if analysis.follows is not None:
-        label = f"the second sentence follows the first: {probability(analysis.follows)}; the other way round"
-        lines.append(f"{label}: {probability(analysis.turned)}")
+    lines = filled_sentences(analysis, loaded)
+    if analysis.next_sentence_probability is not None:
+        label = (
+            f"the second sentence follows the first: {probability(analysis.next_sentence_probability)}; the other way round"
+        )
+        lines.append(f"{label}: {probability(analysis.swapped_probability)}")
     return lines
 
 
@@ -199,15 +201,15 @@ def add_continue(parser: argparse.ArgumentParser) -> None:
 
 def run_continue(args: argparse.Namespace) -> None:
     from ... import checkpoint as checkpoints
-    from ...task import task_of
+    from ...task import task_of_kinds
 
     sampling = options.explicit_options(args, options.CONTROLS)
     if args.strategy is None and args.beam is None and sampling:
-        args.strategy = strategy_with(next(iter(sampling)))  # a temperature implies sampling
+        args.strategy = strategy_with_control(next(iter(sampling)))  # a temperature implies sampling
     decoding = dataclasses.replace(options.decoding(args), more=args.more)
     loaded = checkpoints.load(args.checkpoint, options.machine(args))
-    task = task_of(loaded.config.kinds, loaded.config.classes)
-    if task.reads or not task.writes:
+    task = task_of_kinds(loaded.config.kinds, loaded.config.classes)
+    if task.has_encoder or not task.has_decoder:
         raise ValueError(f"the checkpoint {loaded.name} is {task.family}; expected one that is decoder-only")
 
     def make_request(text: str) -> Request:
@@ -225,16 +227,16 @@ def _print_continuation(loaded: Checkpoint, request: Request, as_json: bool, whe
     from ...inference.analyse import analyse
 
     analysis = analyse(loaded, request)
-    stop_notes = () if analysis.hypothesis.finished or not analysis.has_as_many_as_asked else (analysis.stopped,)
+    stop_notes = () if analysis.hypothesis.is_finished or not analysis.has_all_requested_tokens else (analysis.stop_reason,)
     if not as_json:
         print(analysis.translation, flush=True)
         for note in (*stop_notes, *analysis.notes):
-            if note not in analysis.cautions:  # sampled tokens are improbable by nature
+            if note not in analysis.warning_sentences:  # sampled tokens are improbable by nature
                 print(where + note, file=sys.stderr)
         return
     result, ids = analysis.to_dict(), analysis.trace.outputs.ids
-    prompt, added = result["tokens"][: analysis.begun], result["tokens"][analysis.begun :]
-    before = loaded.target_tokenizer.decode(ids[: analysis.begun])
+    prompt, added = result["tokens"][: analysis.prompt_length], result["tokens"][analysis.prompt_length :]
+    before = loaded.target_tokenizer.decode(ids[: analysis.prompt_length])
     fields = {
         "text": request.source,
         "continuation": analysis.translation.removeprefix(before),

@@ -14,7 +14,7 @@ from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 from ...config import ModelConfig, TrainConfig, is_language
-from ...io.files import shown
+from ...io.files import short_repr
 from ...text.languages import PAIR
 from ..training.tasks import TRAINING_TASKS, get_task
 from . import options
@@ -65,7 +65,9 @@ def run(args: argparse.Namespace) -> int:
     languages = tuple(args.languages.split(",")) if args.languages is not None else task.languages
     usual = ",".join(PAIR)
     if len(languages) != 2 or not all(map(is_language, languages)):
-        raise ValueError(f"--languages is {shown(args.languages)}; expected two names with a comma between, such as {usual}")
+        raise ValueError(
+            f"--languages is {short_repr(args.languages)}; expected two names with a comma between, such as {usual}"
+        )
     if args.max_minutes is not None and not 0 <= args.max_minutes <= MAX_MINUTES:
         raise ValueError(f"--max-minutes is {args.max_minutes}; expected 0 to {MAX_MINUTES:,}")
     fields = [name for name in ModelConfig.__dataclass_fields__ if name not in DERIVED_FIELDS]
@@ -76,7 +78,7 @@ def run(args: argparse.Namespace) -> int:
     task.check(chosen | learned, {"data": len(args.data), "dev": len(args.dev)})
     for option, paths in (("--data", args.data), ("--dev", args.dev)):
         if twice := next((path for n, path in enumerate(paths) if path.resolve() in {p.resolve() for p in paths[:n]}), None):
-            raise ValueError(f"{option} names {shown(str(twice))} twice; name each file once")
+            raise ValueError(f"{option} names {short_repr(str(twice))} twice; name each file once")
     config = TrainConfig(**(dict(task.training) | learned))
     sizes = {"source_vocab": 260, "target_vocab": 260, "family": task.family}
     ModelConfig(**(sizes | dict(task.model) | chosen))  # reports faults before the data is read

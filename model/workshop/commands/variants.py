@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ...io.files import shown
+from ...io.files import short_repr
 from ...io.folders import FILES
 from ...text.languages import PAIR
 from ...variants.designs import (
@@ -197,7 +197,7 @@ def _names(text: str) -> list[str]:
     """Parses names of variants, separated by commas."""
     names = text.split(",")
     if unknown := [name for name in names if name not in VARIANTS]:
-        raise argparse.ArgumentTypeError(f"there is no variant {shown(unknown[0])}: choose from {', '.join(VARIANTS)}")
+        raise argparse.ArgumentTypeError(f"there is no variant {short_repr(unknown[0])}: choose from {', '.join(VARIANTS)}")
     return names
 
 
@@ -207,7 +207,7 @@ def _seeds(text: str) -> list[int]:
         return [int(each) for each in text.split(",")]
     except ValueError:
         raise argparse.ArgumentTypeError(
-            f"the seeds are {shown(text)}; expected whole numbers with commas between"
+            f"the seeds are {short_repr(text)}; expected whole numbers with commas between"
         ) from None
 
 

@@ -18,7 +18,7 @@ from typing import Any
 from torch import Tensor
 
 from ...config import ModelConfig
-from ...io.files import shown
+from ...io.files import short_repr
 from . import conversion, hugging_face
 from .conversion import ConversionOptions, ConvertedModel, ConvertError
 from .hugging_face import StateDictReader, entry
@@ -130,7 +130,7 @@ def _bert_config(
 ) -> ModelConfig:
     kind = values.get("position_embedding_type", "absolute")
     if kind != "absolute":
-        raise ConvertError(f"config.json: 'position_embedding_type' is {shown(kind)}; expected 'absolute'")
+        raise ConvertError(f"config.json: 'position_embedding_type' is {short_repr(kind)}; expected 'absolute'")
     if values.get("is_decoder"):
         raise ConvertError("config.json: 'is_decoder' is true; expected false, a BERT that reads")
     return hugging_face.build_config(
@@ -223,7 +223,7 @@ def _rows(values: dict[str, Any], size: int) -> RowOrder:
 def _gpt2_config(values: dict[str, Any], size: int, tied: bool) -> ModelConfig:
     for name, plain in SUPPORTED.items():
         if values.get(name, plain) is not plain:
-            raise ConvertError(f"config.json: {name!r} is {shown(values[name])}; expected {str(plain).lower()}")
+            raise ConvertError(f"config.json: {name!r} is {short_repr(values[name])}; expected {str(plain).lower()}")
     width, inner = entry(values, "n_embd", int), values.get("n_inner")
     return hugging_face.build_config(
         source_vocab=size,

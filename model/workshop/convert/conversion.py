@@ -17,7 +17,7 @@ from torch import Tensor
 
 from ...config import ModelConfig
 from ...io import foreign_checkpoints
-from ...io.files import opened, shown
+from ...io.files import open_file, short_repr
 from ...io.foreign_checkpoints import WEIGHTS
 from ...io.limits import MAX_WEIGHTS
 from ...text.tokenizer import Tokenizer
@@ -99,7 +99,7 @@ def read_state_dict(path: Path) -> dict[str, Tensor]:
     Raises ConvertError where the file is damaged, is no state dict, or needs execution; FileError where it is too large or
     no regular file.
     """
-    opened(path, MAX_BYTES).close()
+    open_file(path, MAX_BYTES).close()
     try:
         values = load_file(path) if path.suffix == ".safetensors" else _unpickled(path)
     except pickle.UnpicklingError as fault:
@@ -131,7 +131,7 @@ def _tensors(path: Path, values: Any) -> dict[str, Tensor]:
         raise ConvertError(f"{path} holds a {type(values).__name__}; expected a state dict: names and tensors")
     tensors = {str(name).removeprefix("module."): each for name, each in values.items() if isinstance(each, Tensor)}
     if not tensors:
-        raise ConvertError(f"{path} holds no tensors, but {shown(list(values)[:3])}; expected a state dict")
+        raise ConvertError(f"{path} holds no tensors, but {short_repr(list(values)[:3])}; expected a state dict")
     if sum(each.numel() for each in tensors.values()) > 2 * MAX_WEIGHTS:
         raise ConvertError(f"{path} holds more than {2 * MAX_WEIGHTS:,} numbers; expected at most {MAX_WEIGHTS:,} weights")
     floating = {name: each for name, each in tensors.items() if each.is_floating_point()}

@@ -20,7 +20,7 @@ from ...io.files import (
     FileError,
     read_json,
     read_text,
-    shown,
+    short_repr,
 )
 from ...text import tokenizer_files
 from . import vocabulary
@@ -62,7 +62,7 @@ def entry(values: dict[str, Any], name: str, kind: type) -> Any:
     """Returns an entry of config.json; raises ConvertError where it is missing or of another type."""
     value = values.get(name)
     if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
-        raise ConvertError(f"config.json: {name!r} is {shown(value)}; expected a value of the type {kind.__name__}")
+        raise ConvertError(f"config.json: {name!r} is {short_repr(value)}; expected a value of the type {kind.__name__}")
     return value
 
 
@@ -70,7 +70,7 @@ def activation(values: dict[str, Any], name: str) -> str:
     """Returns an activation by this program's name; raises ConvertError for an unsupported one."""
     value = values.get(name)
     if not isinstance(value, str) or value not in ACTIVATIONS:
-        raise ConvertError(f"config.json: {name!r} is {shown(value)}; expected one of {', '.join(ACTIVATIONS)}")
+        raise ConvertError(f"config.json: {name!r} is {short_repr(value)}; expected one of {', '.join(ACTIVATIONS)}")
     return ACTIVATIONS[value]
 
 
@@ -139,7 +139,7 @@ def byte_level(folder: Path) -> Vocabulary:
     if wrong := [pair for pair in pairs if len(pair) != 2]:
         raise ConvertError(f"{folder / 'merges.txt'} has the line {' '.join(wrong[0])[:40]!r}; expected two pieces")
     try:
-        with tokenizer_files.library(f"{folder / 'merges.txt'} does not fit vocab.json"):
+        with tokenizer_files.library_errors(f"{folder / 'merges.txt'} does not fit vocab.json"):
             backend = Backend(models.BPE(ids, pairs))
     except ValueError as fault:
         raise ConvertError(str(fault)) from None

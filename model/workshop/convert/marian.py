@@ -21,7 +21,7 @@ import torch
 from torch import Tensor
 
 from ...config import ModelConfig
-from ...io.files import MEGABYTE, read_bytes, read_json, shown
+from ...io.files import MEGABYTE, read_bytes, read_json, short_repr
 from ...network.positions import sinusoidal_halves
 from ...text.foreign_tokenizer import ForeignTokenizer, foreign_values
 from ...text.languages import BY_CODE
@@ -228,7 +228,9 @@ def _config(values: dict[str, Any], joint: bool, orders: dict[str, RowOrder], ti
         same[name] = both[0]
     for name in ("normalize_before", "normalize_embedding", "add_final_layer_norm"):
         if values.get(name):
-            raise ConvertError(f"config.json: {name!r} is {shown(values[name])}; expected false, as Marian models have it")
+            raise ConvertError(
+                f"config.json: {name!r} is {short_repr(values[name])}; expected false, as Marian models have it"
+            )
     if values.get("static_position_embeddings", True) is not True:
         raise ConvertError("config.json: 'static_position_embeddings' is false; expected true, sinusoidal positions")
     return hugging_face.build_config(

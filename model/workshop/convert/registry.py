@@ -19,7 +19,7 @@ from ... import checkpoint as checkpoints
 from ...checkpoint import Checkpoint
 from ...config import ACTIVATIONS, ModelConfig
 from ...io import folders, foreign_checkpoints
-from ...io.files import shown
+from ...io.files import short_repr
 from ...network.transformer import build
 from ..evaluation.model_card import NORMS
 from . import bert_gpt2, marian, torch_transformer
@@ -46,7 +46,7 @@ def write_checkpoint(converted: ConvertedModel, folder: Path, origin: Path, titl
     """
     folder = folder.absolute()
     if not folders.is_name(folder.name):
-        raise ConvertError(f"a checkpoint cannot be called {folder.name[:80]!r}: a name has {folders.NAME}")
+        raise ConvertError(f"a checkpoint cannot be called {folder.name[:80]!r}: a name has {folders.NAME_RULE}")
     if os.path.lexists(folder) and not (folder.is_dir() and not any(folder.iterdir())):
         raise ConvertError(f"{folder} is there already; name a new folder, or remove it first")
     absent = [parent for parent in folder.parents if not parent.exists()]  # the innermost first
@@ -55,7 +55,7 @@ def write_checkpoint(converted: ConvertedModel, folder: Path, origin: Path, titl
         folder.parent.mkdir(parents=True, exist_ok=True)
         staged = Path(tempfile.mkdtemp(prefix=f".{folder.name[:40]}.", dir=folder.parent))
         checkpoint = _build_checkpoint(converted, folder.name)
-        checkpoints.save(checkpoint, staged, exact=True)
+        checkpoints.save(checkpoint, staged, keep_float32=True)
         (staged / "README.md").write_text(card(checkpoint, converted, origin, title), encoding="utf-8")
         checkpoints.load(str(staged))
         if folder.is_dir():
@@ -179,13 +179,16 @@ def read_model(source: Path | str, kind: str | None = None, options: ConversionO
         raise ConvertError(f"{path} is a checkpoint of this program already; it needs no conversion")
     if detected is None:
         raise ConvertError(
-            foreign_checkpoints.told(path) or f"{path} is no model that is known here; {foreign_checkpoints.expected()}"
+            foreign_checkpoints.describe_foreign(path)
+            or f"{path} is no model that is known here; {foreign_checkpoints.convertible_kinds()}"
         )
     if detected not in CONVERTERS:
         raise ConvertError(f"the kind is {detected!r}; expected one of {', '.join(CONVERTERS)}")
     own = foreign_checkpoints.config_of(path).get("model_type")
     if detected != "torch" and own not in (None, detected):  # a state dict may have any config.json next to it
-        raise ConvertError(foreign_checkpoints.told(path) or f"{path}: 'model_type' is {shown(own)}; expected {detected!r}")
+        raise ConvertError(
+            foreign_checkpoints.describe_foreign(path) or f"{path}: 'model_type' is {short_repr(own)}; expected {detected!r}"
+        )
     try:
         return CONVERTERS[detected].convert(path, options or ConversionOptions())
     except (LookupError, TypeError, AttributeError, RuntimeError) as fault:  # faults of files in another form

@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 
 from ...config import SCHEMES, ModelConfig
-from ...io.files import MEGABYTE, read_json, shown
+from ...io.files import MEGABYTE, read_json, short_repr
 from ...network.positions import POSITION_SCHEMES
 from . import conversion, vocabulary
 from .conversion import ConversionOptions, ConvertedModel, ConvertError
@@ -214,7 +214,7 @@ def _settings(path: Path, options: ConversionOptions) -> dict[str, Any]:
     if options.config or file.is_file():
         values = read_json(file, MEGABYTE)
         if not isinstance(values, dict) or (wrong := sorted(set(values) - set(SETTINGS))):
-            fault = shown(wrong[0]) if isinstance(values, dict) else f"a {type(values).__name__}"
+            fault = short_repr(wrong[0]) if isinstance(values, dict) else f"a {type(values).__name__}"
             raise ConvertError(f"{file} has {fault}; expected an object with {', '.join(SETTINGS)}")
     settings = values | dict(options.fields)
     if missing := [option for name, option in REQUIRED.items() if name not in settings]:
@@ -294,7 +294,9 @@ def _position_count(outer: EmbeddingsAndHead, scheme: str, settings: dict[str, A
     table = next(iter(outer.positions.values()), None)
     count = settings.get("max_positions", 512 if table is None else len(table))
     if table is not None and scheme == "learned" and count != len(table):
-        raise ConvertError(f"max_positions is {shown(count)}; expected {len(table)}, the rows of the table of positions")
+        raise ConvertError(
+            f"max_positions is {short_repr(count)}; expected {len(table)}, the rows of the table of positions"
+        )
     return count
 
 

@@ -23,7 +23,7 @@ from ...io.files import (
     MEGABYTE,
     read_json,
     read_text,
-    shown,
+    short_repr,
 )
 from ...text import tokenizer_files
 from ...text.foreign_tokenizer import ForeignTokenizer, foreign_values
@@ -204,19 +204,21 @@ def _tokens(path: Path, model: dict[str, Any], added: list[Any]) -> list[str]:
     vocabulary = model.get("vocab")
     if isinstance(vocabulary, list):  # of a Unigram model: pairs of a token and its score
         if wrong := [pair for pair in vocabulary if not isinstance(pair, list) or not pair or not isinstance(pair[0], str)]:
-            raise ConvertError(f"{path}: its 'vocab' has {shown(wrong[0])}; expected pairs of a token and its score")
+            raise ConvertError(f"{path}: its 'vocab' has {short_repr(wrong[0])}; expected pairs of a token and its score")
         vocabulary = {pair[0]: n for n, pair in enumerate(vocabulary)}
     if not isinstance(vocabulary, dict):
-        raise ConvertError(f"{path}: its 'vocab' is {shown(vocabulary)}; expected an id for each token")
+        raise ConvertError(f"{path}: its 'vocab' is {short_repr(vocabulary)}; expected an id for each token")
     if not isinstance(added, list) or not all(
         isinstance(each, dict) and isinstance(each.get("content"), str) for each in added
     ):
-        raise ConvertError(f"{path}: its 'added_tokens' are {shown(added)}; expected a list of objects with a 'content'")
+        raise ConvertError(
+            f"{path}: its 'added_tokens' are {short_repr(added)}; expected a list of objects with a 'content'"
+        )
     special = {name for names in USUAL_NAMES.values() for name in names}
     for each in added:
         if not each.get("special") and each.get("content") not in vocabulary and each.get("content") not in special:
             raise ConvertError(
-                f"{path} adds the token {shown(each.get('content'))}; expected control tokens alone to be added"
+                f"{path} adds the token {short_repr(each.get('content'))}; expected control tokens alone to be added"
             )
         vocabulary = vocabulary | {each["content"]: each.get("id")}
     if not are_ids(vocabulary.values()):

@@ -56,8 +56,8 @@ class BpeDropout:
         return [token for path in paths for token in self._merge(path, draw.random)]
 
     def _paths(self, text: str) -> tuple[MergePath, ...]:
-        pieces = self.tokenizer.cut(text)
-        return tuple((tuple(p.ids),) if p.read.endswith(APOSTROPHES) else self.path(p.read) for p in pieces)
+        pieces = self.tokenizer.encode_pieces(text)
+        return tuple((tuple(p.ids),) if p.printable.endswith(APOSTROPHES) else self.path(p.printable) for p in pieces)
 
     def _path(self, read: str) -> MergePath:
         """Returns the steps of a piece from its bytes on if the first learned merge is applied each time."""

@@ -17,7 +17,7 @@ import torch
 from torch import Tensor
 
 from ...config import END, MAX_CHARACTERS, MAX_TOKENS
-from ...io.files import DAMAGED, FileError, opened
+from ...io.files import DAMAGED, FileError, open_file
 from ...text.padding import pad
 from ...text.tokenizer import Tokenizer
 
@@ -132,7 +132,7 @@ def _bounded_lines(path: Path, raw: IO[bytes]) -> Iterator[bytes]:
 def file_hash(path: Path) -> str:
     """Returns the SHA-256 of the file in hexadecimal digits. Raises DataError if it is unreadable or no regular file."""
     try:
-        with opened(path, MAX_BYTES) as raw:
+        with open_file(path, MAX_BYTES) as raw:
             digest = hashlib.sha256()
             while piece := raw.read(MAX_LINE):
                 digest.update(piece)

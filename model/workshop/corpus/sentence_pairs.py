@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 
 from ...config import CONTROL_TOKENS, END, MAX_CLASSES, MAX_LANGUAGE, MAX_TOKENS, PAD, START, is_language
-from ...io.files import shown
+from ...io.files import short_repr
 from ...text.sentences import split
 from ...text.tokenizer import Tokenizer
 from .corpus import (
@@ -181,16 +181,20 @@ def read_labelled(path: Path, known: Collection[str] = ()) -> list[tuple[str, st
     for number, (label, _) in enumerate(texts, 1):
         if known and label not in known:
             raise DataError(
-                f"{path}, line {number}: the label is {shown(label)}; expected one of {', '.join(sorted(known))}."
+                f"{path}, line {number}: the label is {short_repr(label)}; expected one of {', '.join(sorted(known))}."
             )
         if not is_language(label):
             raise DataError(
-                f"{path}, line {number}: the label is {shown(label)}; expected label TAB text, a label of at most "
+                f"{path}, line {number}: the label is {short_repr(label)}; expected label TAB text, a label of at most "
                 f"{MAX_LANGUAGE} printable characters."
             )
     labels = Counter(label for label, _ in texts)
     if not known and not 2 <= len(labels) <= MAX_CLASSES:
-        only = f"every text has the label {shown(texts[0][0])}" if len(labels) == 1 else f"there are {len(labels):,} labels"
+        only = (
+            f"every text has the label {short_repr(texts[0][0])}"
+            if len(labels) == 1
+            else f"there are {len(labels):,} labels"
+        )
         raise DataError(f"{path}: {only}; expected 2 to {MAX_CLASSES} different ones, label TAB text.")
     return texts
 

@@ -172,7 +172,7 @@ class Masking:
         if not self.whole_words:
             return draw.sample(places, limit)
         words: dict[int, list[int]] = {}
-        numbers = self.tokenizer.words(ids)
+        numbers = self.tokenizer.word_numbers(ids)
         for place in places:
             words.setdefault(numbers[place], []).append(place)
         positions: list[int] = []

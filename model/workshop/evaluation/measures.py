@@ -19,7 +19,7 @@ import torch
 from ...checkpoint import Checkpoint
 from ...config import PAD
 from ...decoding.strategy import Decoding
-from ...network.context import forced
+from ...network.context import teacher_forced_states
 from ...text.languages import FRENCH
 from ..corpus.corpus import Corpus, targets_by_source
 from .scoring import (
@@ -217,7 +217,7 @@ def mean_log_probs(
     for rows in filter(len, corpus.batches(BATCH_TOKENS, 0, 0)):  # one batch of nothing where no pair is within the limit
         batch = corpus.batch(rows).to(device)
         real = batch.outputs != PAD  # [B,T]
-        logits = model.project(forced(model, batch.source, batch.outputs)[real]).float()  # [N,V]
+        logits = model.project(teacher_forced_states(model, batch.source, batch.outputs)[real]).float()  # [N,V]
         own = logits.gather(-1, batch.outputs[real][:, None])[:, 0] - logits.logsumexp(-1)  # [N]
         each = torch.zeros(real.shape, device=device).masked_scatter_(real, own).sum(1) / real.sum(1)  # [B]
         scores |= {tuple(pairs[corpus.pair_indices[row]]): value for row, value in zip(rows, each.tolist(), strict=True)}

@@ -12,7 +12,7 @@ from typing import Any
 
 from ...checkpoint import Checkpoint
 from ...io.files import MEGABYTE, read_text
-from ...text.warning_calibration import Worth, read
+from ...text.warning_calibration import WarningCounts, read_warnings
 
 MAX_BYTES = MEGABYTE  # bytes of a model card
 HEADING = "## How often the warnings are right"
@@ -26,8 +26,8 @@ KINDS = {
 
 def table(warnings: dict[str, Any]) -> str:
     """Returns the numbers of `reliability_report.measure_warnings` as a table. Its last row always warns."""
-    calibration = read({"warnings": warnings})
-    always = Worth(warnings["sentences"], warnings["bad"], warnings["sentences"], warnings["bad"])
+    calibration = read_warnings({"warnings": warnings})
+    always = WarningCounts(warnings["sentences"], warnings["bad"], warnings["sentences"], warnings["bad"])
     rows = [(KINDS.get(name, name), worth) for name, worth in calibration.items()]
     lines = [
         f"| {name} | {worth.warned:,} | {worth.right:,} | {worth.precision:.2f} | {worth.recall:.2f} |"
@@ -158,7 +158,9 @@ def architecture(checkpoint: Checkpoint, kind: str, layers: str, more: str = "")
     if not config.joint_vocab:
         words = f"byte-level BPE vocabularies of {config.source_vocab:,} and {config.target_vocab:,} tokens"
     else:
-        words = f"a {'joint ' if config.two_in_one else ''}byte-level BPE vocabulary of {config.target_vocab:,} tokens"
+        words = (
+            f"a {'joint ' if config.has_shared_embedding else ''}byte-level BPE vocabulary of {config.target_vocab:,} tokens"
+        )
     written = f" {output}" if "decoder" in config.kinds else ""
     return (
         f"## What it is\n\n{'Pre' if config.norm_first else 'Post'}-norm {kind}: {layers}, {config.heads} heads, "

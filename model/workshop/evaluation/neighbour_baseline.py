@@ -22,7 +22,7 @@ import torch
 from torch import Tensor
 
 from ...config import END, START
-from ...network.context import forced
+from ...network.context import teacher_forced_states
 from ...network.transformer import EncoderOnly
 from ...text.tokenizer import Tokenizer
 from ..corpus.corpus import pad
@@ -36,7 +36,9 @@ class BlankVocabulary:
     """Words that may fill a blank: those with a space before them and those without, each with its number."""
 
     def __init__(self, tokenizer: Tokenizer) -> None:
-        texts = {token: tokenizer.raw(token).decode("utf-8", errors="replace") for token in range(END + 1, tokenizer.size)}
+        texts = {
+            token: tokenizer.token_bytes(token).decode("utf-8", errors="replace") for token in range(END + 1, tokenizer.size)
+        }
         self.spaced = {token for token, text in texts.items() if text[:1] == " " and text[1:].isalpha()}
         self.first = {token for token, text in texts.items() if text.isalpha()}
         self.tokens = {False: sorted(self.spaced), True: sorted(self.first)}  # by whether they open a sentence
@@ -64,7 +66,7 @@ def sample_blanks(
     result = []
     for number, ids in enumerate(sentences):
         rng = random.Random(f"{key}/{number}")
-        words = tokenizer.spelled(ids)
+        words = tokenizer.words_with_positions(ids)
         known = [
             (places[0], word)
             for word, (_, places) in enumerate(words)
@@ -106,7 +108,7 @@ def score(
             places.append(len(start) + blanks[n].place)
             row[places[-1]] = tokenizer.mask
             rows.append(row)
-        hidden = forced(model, pad(rows).to(device), None)[torch.arange(len(rows)), places]  # [N,D]
+        hidden = teacher_forced_states(model, pad(rows).to(device), None)[torch.arange(len(rows)), places]  # [N,D]
         logits = model.project(hidden).double()  # [N,V]
         for n, row in zip(chosen, logits, strict=True):
             among = row[tables[choices.is_sentence_initial(blanks[n].token)]].log_softmax(-1)
@@ -139,7 +141,7 @@ class NeighbourCounts:
             for key in self._keys(self._spelled(sentences, blank.sentence), blank)
         }
         for ids in train:
-            spelled = tokenizer.spelled(ids)
+            spelled = tokenizer.words_with_positions(ids)
             words = [text for text, _ in spelled]
             for word, (_, places) in enumerate(spelled):
                 if len(places) == 1 and (token := ids[places[0]]) in choices.number:
@@ -152,7 +154,7 @@ class NeighbourCounts:
         if which == len(self._texts):
             self._texts.append(sentences)
         if (which, number) not in self._words:
-            self._words[which, number] = [text for text, _ in self.tokenizer.spelled(sentences[number])]
+            self._words[which, number] = [text for text, _ in self.tokenizer.words_with_positions(sentences[number])]
         return self._words[which, number]
 
     def _keys(self, words: Sequence[str], blank: Blank) -> Iterator[Key]:
@@ -245,7 +247,9 @@ class WordOverlap:
 
     def __init__(self, tokenizer: Tokenizer, train: Sequence[Sequence[int]]) -> None:
         self.tokenizer, self.sentences = tokenizer, len(train)
-        self.seen = Counter(word for ids in train for word in {text.lower() for text, _ in tokenizer.spelled(ids)})
+        self.seen = Counter(
+            word for ids in train for word in {text.lower() for text, _ in tokenizer.words_with_positions(ids)}
+        )
 
     def features(self, rows: Sequence[Row]) -> Tensor:
         """Returns features of pairs `<s>` a `</s>` b `</s>`, float64 [N,F]."""
@@ -256,7 +260,9 @@ class WordOverlap:
 
     def _pair(self, ids: list[int]) -> list[float]:
         middle = ids.index(END)
-        a, b = ([text for text, _ in self.tokenizer.spelled(own)] for own in (ids[1:middle], ids[middle + 1 : -1]))
+        a, b = (
+            [text for text, _ in self.tokenizer.words_with_positions(own)] for own in (ids[1:middle], ids[middle + 1 : -1])
+        )
         first, second = ({word.lower() for word in words if word[:1].isalnum()} for words in (a, b))
         names = [{word for word in words[1:] if word[:1].isupper() and word != "I"} for words in (a, b)]
         both, rarities = first & second, (self._rarity(first), self._rarity(second))

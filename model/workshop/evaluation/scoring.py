@@ -19,7 +19,7 @@ from ...checkpoint import Checkpoint
 from ...config import END, MAX_CHARACTERS, MAX_TOKENS, PAD
 from ...decoding.hypotheses import Hypothesis
 from ...decoding.strategy import Decoding
-from ...network.context import Pass, forced
+from ...network.context import Pass, teacher_forced_states
 from ...network.transformer import Transformer
 from ...text.tokenizer import Tokenizer
 from ...trace import Probe, Site
@@ -89,7 +89,7 @@ def translate_texts(
         hypotheses = translate(model, source_tokenizer, sentences, decoding=decoding, progress=progress)
     model.train(was_training)
     seconds = time.perf_counter() - began
-    texts, ended = [target_tokenizer.decode(each.ids) for each in hypotheses], [each.finished for each in hypotheses]
+    texts, ended = [target_tokenizer.decode(each.ids) for each in hypotheses], [each.is_finished for each in hypotheses]
     return BatchTranslations(
         texts, ended, [len(row) >= MAX_TOKENS for row in source_tokenizer.encode_batch(_truncate(sentences))], seconds
     )
@@ -139,9 +139,9 @@ def mean_head_outputs(
     for indices in corpus.batches(tokens, 0, 0):
         batch, probe = corpus.batch(indices).to(device), Probe("full")
         outputs = batch.outputs if "decoder" in model.config.kinds else None
-        forced(model, batch.source, outputs, Pass(probe=probe))
+        teacher_forced_states(model, batch.source, outputs, Pass(probe=probe))
         for site, record in probe.records.items():
-            real = (batch.source if site.of.queries == "source" else batch.outputs) != PAD  # [B,T]
+            real = (batch.source if site.spec.query_side == "source" else batch.outputs) != PAD  # [B,T]
             z = record["z"].double().transpose(1, 2)[real]  # [N,H,K]
             sums[site] = sums.get(site, 0) + z.sum(dim=0)
             counts[site] = counts.get(site, 0) + len(z)
@@ -208,7 +208,7 @@ def score_text(
         place = torch.arange(outputs.size(1))[None] + torch.tensor([[start] for start, _, _ in chosen])  # [B,T]
         fresh = place >= torch.tensor([[done] for _, _, done in chosen])  # [B,T]
         own = fresh.to(device)
-        log_probs = model.project(forced(model, None, outputs)[own]).double().log_softmax(-1)  # [N,V]
+        log_probs = model.project(teacher_forced_states(model, None, outputs)[own]).double().log_softmax(-1)  # [N,V]
         costs[place[fresh]] = -log_probs.gather(-1, outputs[own][:, None])[:, 0].cpu()
         progress(int(fresh.sum()))
     tokens = np.array([len(own) for own in encoded])

@@ -16,7 +16,7 @@ import torch
 
 from ...checkpoint import Checkpoint
 from ...config import END, MAX_TOKENS
-from ...network.context import Pass, forced
+from ...network.context import Pass, teacher_forced_states
 from ...readings.heads.alignment import (
     Link,
     diagonal,
@@ -25,7 +25,7 @@ from ...readings.heads.alignment import (
     peaks,
     word_weights,
 )
-from ...text.alignments import ROWS, Aligned, Rate
+from ...text.alignments import ROWS, AlignmentRates, Rate
 from ...text.tokenizer import Tokenizer
 from ...trace import Probe, Site
 
@@ -125,7 +125,7 @@ def head_links(checkpoint: Checkpoint, gold: GoldAlignment) -> dict[str, np.ndar
         return None
     ids = [torch.tensor([[*tokens, END]], device=checkpoint.device) for tokens in (source, target)]
     probe = Probe()
-    forced(checkpoint.model, *ids, Pass(probe=probe))
+    teacher_forced_states(checkpoint.model, *ids, Pass(probe=probe))
     layers = range(checkpoint.config.decoder_layers)
     pattern = np.stack([probe.array(Site("cross", layer), "pattern") for layer in layers])  # [L,H,T,S]
     keys = [*of_source, len(gold.source)]  # `</s>` is no word
@@ -142,7 +142,7 @@ def head_links(checkpoint: Checkpoint, gold: GoldAlignment) -> dict[str, np.ndar
 
 def measure_alignment(
     checkpoint: Checkpoint, pairs: Sequence[GoldAlignment], progress: Callable[[int], None] = lambda done: None
-) -> Aligned:
+) -> AlignmentRates:
     """Returns the error rate of every cross-attention head over the pairs within the text limit, and that of the diagonal.
 
     Raises ValueError for a model without cross-attention, and where no pair is left.
@@ -168,7 +168,7 @@ def measure_alignment(
     rates = {name: _rates(stacked[name], samples) for name in ROWS}
     (own,) = _rates(stacked["diagonal"][..., None, None], samples)[0]
     sure = int(stacked["diagonal"][:, 3].sum())
-    return Aligned(number, len(pairs) - number, sure, RESAMPLES, SEED, own, rates)
+    return AlignmentRates(number, len(pairs) - number, sure, RESAMPLES, SEED, own, rates)
 
 
 def _count_hits(links: Sequence[int], gold: GoldAlignment) -> tuple[int, int, int, int]:

@@ -20,10 +20,10 @@ from ...experiments.sweep import every_head, heads_of, intervals, sentence_effec
 from ...inference.passes import teacher_force
 from ...inference.request import Request
 from ...inference.source_reading import source_ids
-from ...io.files import shown
+from ...io.files import short_repr
 from ...readings.heads import head_metrics
 from ...readings.heads.head_metrics import Rows, applicable_metrics
-from ...text.alignments import Aligned
+from ...text.alignments import AlignmentRates
 from ...trace import Trace
 
 SCHEMA = 2
@@ -86,7 +86,7 @@ def _pattern_sums(trace: Trace, lab: Checkpoint) -> tuple[np.ndarray, np.ndarray
         total, number = Rows.of(trace.patterns[site], keys, mask=trace.masks[site]).sums(
             metric.measure for metric in METRICS.values()
         )
-        names = applicable_metrics(trace.masks[site], keys, site.of.is_self)
+        names = applicable_metrics(trace.masks[site], keys, site.spec.is_self)
         applies = np.array([name in names for name in METRICS])[:, None]  # [M,1]
         sums.append(total * applies)
         counts.append(number * applies)
@@ -104,7 +104,7 @@ class SideFile:
         try:
             self._file: BinaryIO = open(path, "r+b" if path.exists() else "w+b")  # noqa: SIM115
         except OSError as fault:
-            raise ValueError(f"{shown(str(path))} cannot be written: {fault.strerror}") from None
+            raise ValueError(f"{short_repr(str(path))} cannot be written: {fault.strerror}") from None
         try:
             self._begin(first, width)
         except BaseException:
@@ -162,7 +162,11 @@ def measure_lines(
 
 
 def table(
-    lab: Checkpoint, lines: Sequence[CorpusLine], rows: np.ndarray, aligned: Aligned | None = None, with_texts: bool = False
+    lab: Checkpoint,
+    lines: Sequence[CorpusLine],
+    rows: np.ndarray,
+    aligned: AlignmentRates | None = None,
+    with_texts: bool = False,
 ) -> tuple[list[str], list[list[str | int | float | None]]]:
     """Returns column names, and a row of cells for each head; None where a number does not exist.
 
@@ -210,11 +214,11 @@ def _with_interval(name: str, interval: np.ndarray) -> dict[str, list[Any]]:
     return {name + ending: list(row) for ending, row in zip(("", "_low", "_high"), interval, strict=True)}
 
 
-def _rates(lab: Checkpoint, aligned: Aligned) -> dict[str, list[Any]]:
+def _rates(lab: Checkpoint, aligned: AlignmentRates) -> dict[str, list[Any]]:
     """Returns the alignment error rate of each cross-attention head, and the row of its links."""
     columns: dict[str, list[Any]] = {name: [] for name in ("aer", "aer_low", "aer_high", "aer_row")}
     for site, head in heads_of(lab):
-        row, rate = aligned.of(site.layer, head) if site.kind == "cross" else (None, None)
+        row, rate = aligned.best_row(site.layer, head) if site.kind == "cross" else (None, None)
         values: tuple[float | None, ...] = (None, None, None)
         if rate is not None:
             values = (rate.error, rate.low, rate.high) if aligned.sentences > 1 else (rate.error, None, None)

@@ -15,7 +15,7 @@ import torch
 from ...checkpoint import Checkpoint
 from ...config import END, MAX_TOKENS
 from ...experiments.sweep import RESAMPLES, SEED, intervals
-from ...network.context import forced
+from ...network.context import teacher_forced_states
 from ...text.tokenizer import Tokenizer
 from ..corpus.corpus import pad
 from ..corpus.sentence_pairs import IGNORE_INDEX, Books, LabelledTexts, Row
@@ -205,7 +205,13 @@ def _score_pairs(checkpoint: Checkpoint, rows: Sequence[Row], labels: np.ndarray
     model, log_probs = checkpoint.model, []
     for first in range(0, len(rows), BATCH_PAIRS):
         source = pad([row.ids for row in rows[first : first + BATCH_PAIRS]]).to(checkpoint.device)
-        log_probs.append(model.following(forced(model, source, None), source).double().log_softmax(-1).cpu().numpy())
+        log_probs.append(
+            model.next_sentence_logits(teacher_forced_states(model, source, None), source)
+            .double()
+            .log_softmax(-1)
+            .cpu()
+            .numpy()
+        )
     return example_scores(np.concatenate(log_probs), labels)
 
 
@@ -221,7 +227,9 @@ def measure_labels(checkpoint: Checkpoint, texts: Texts, counted: tuple[Texts, T
     with torch.inference_mode():
         for rows in read.batches(BATCH_TOKENS, 0, 0):
             source = read.batch(rows).source.to(checkpoint.device)
-            log_probs[rows] = model.judged(forced(model, source, None), source).double().log_softmax(-1).cpu().numpy()
+            log_probs[rows] = (
+                model.label_logits(teacher_forced_states(model, source, None), source).double().log_softmax(-1).cpu().numpy()
+            )
     results = example_scores(log_probs, labels)
     report = {"texts": len(read), "classes": list(classes), "cut": read.shortened, **summarize(results)}
     if counted is None:

@@ -37,8 +37,8 @@ from ...readings.tokens.word_readings import READINGS
 from ...text.faithfulness_result import (
     RANDOM,
     SCOPES,
+    FaithfulnessShares,
     Share,
-    Trust,
 )
 from ..corpus.corpus import targets_by_source
 from ..evaluation.scoring import GREEDY, translate
@@ -64,7 +64,7 @@ def measure_faithfulness(
     data: str,
     limit: int | None = None,
     progress: Callable[[int], None] = lambda done: None,
-) -> Trust:
+) -> FaithfulnessShares:
     """Tests the readings on the model's greedy translation of each distinct source, at most `limit`.
 
     The scope "step" tests each token with the reading of its step; "whole" tests the translation with the sum over steps.
@@ -116,7 +116,7 @@ def _areas(occlusion: Occlusion, orders: Sequence[Sequence[int]], grid: np.ndarr
     return np.append(areas[: len(READINGS)], areas[len(READINGS) :].mean())
 
 
-def _aggregate(counted: Sequence[_SentenceAreas], data: str) -> Trust:
+def _aggregate(counted: Sequence[_SentenceAreas], data: str) -> FaithfulnessShares:
     """Returns the sums over all sentences and over bootstrap samples, which all readings share."""
     rng = np.random.default_rng(SEED)
     samples = rng.integers(len(counted), size=(RESAMPLES, len(counted)))
@@ -139,7 +139,7 @@ def _aggregate(counted: Sequence[_SentenceAreas], data: str) -> Trust:
         leaders[scope] = names[best]
     mean = {scope: round(float(np.mean([each.word_effect[scope] for each in counted])), 4) for scope in SCOPES}
     tokens = sum(each.tokens for each in counted)
-    return Trust(len(counted), tokens, ORDERS, RESAMPLES, SEED, data, mean, leaders, shares)
+    return FaithfulnessShares(len(counted), tokens, ORDERS, RESAMPLES, SEED, data, mean, leaders, shares)
 
 
 BAD_CHRF = 50.0  # chrF, 0 to 100
@@ -166,7 +166,7 @@ def measure_warnings(
         bad.append(max(chrf.sentence_score(translation, [each]).score for each in references) < BAD_CHRF)
         ids = [*checkpoint.source_tokenizer.encode(source[:MAX_CHARACTERS])[: MAX_TOKENS - 1], END]
         (trace,) = teacher_force(checkpoint, ids, hypothesis.ids, [BASELINE])
-        kinds.append(cautions.kinds(trace, checkpoint.source_tokenizer, checkpoint.seen))
+        kinds.append(cautions.applicable_warnings(trace, checkpoint.source_tokenizer, checkpoint.corpus_stats))
     rules = {
         name: {
             "warned": sum(each[name] for each in kinds),

@@ -15,10 +15,10 @@ from ...checkpoint_files import read_config, read_metrics
 from ...io.files import (
     MEGABYTE,
     FileError,
-    parsed,
+    parse_json,
     read_bytes,
     read_json,
-    shown,
+    short_repr,
 )
 from ...io.limits import is_count
 from ...variants.designs import (
@@ -99,7 +99,7 @@ class VariantRun:
         entries = []
         for line in lines:
             try:
-                entry = parsed(line)
+                entry = parse_json(line)
             except ValueError:
                 continue
             if isinstance(entry, dict) and is_count(entry.get("step")):
@@ -141,8 +141,8 @@ class VariantRun:
         for name, value in expected.items():
             if stored.get(name) != value:
                 raise ValueError(
-                    f"{self.folder} holds a run with other settings ({part}: {name} was {shown(stored.get(name))}, now "
-                    f"{shown(value)}); give another --out"
+                    f"{self.folder} holds a run with other settings ({part}: {name} was {short_repr(stored.get(name))}, now "
+                    f"{short_repr(value)}); give another --out"
                 )
 
 

@@ -15,7 +15,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from ...config import PAD, ModelConfig, TrainConfig
-from ...network.context import forced
+from ...network.context import teacher_forced_states
 from ...network.transformer import EncoderOnly
 from ...text.languages import watched_texts
 from ...text.tokenizer import Tokenizer
@@ -97,12 +97,12 @@ def epoch_rows(books: Books, masking: Masking, key: str, pairs: bool) -> MaskedR
 def losses(model: EncoderOnly, batch: EncoderBatch, smoothing: float = 0.0) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     """Returns logits of the blanks [N,V] and their summed loss, then logits of the pairs [P,2] and their summed loss, in
     nats."""
-    hidden, real = forced(model, batch.source, None), batch.outputs != PAD  # [B,S,D], [B,S]
+    hidden, real = teacher_forced_states(model, batch.source, None), batch.outputs != PAD  # [B,S,D], [B,S]
     logits = model.project(hidden[real])
     filled = smoothed_loss(logits, batch.outputs[real], smoothing)
     if not model.config.follows:
         return logits, filled, hidden.new_zeros(0, 2), hidden.new_zeros(())
-    pairs = model.following(hidden, batch.source).float()  # [B,2]
+    pairs = model.next_sentence_logits(hidden, batch.source).float()  # [B,2]
     followed = F.cross_entropy(pairs, batch.labels, ignore_index=IGNORE_INDEX, reduction="sum")
     return logits, filled, pairs[batch.labels != IGNORE_INDEX], followed
 

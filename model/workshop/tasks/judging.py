@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from ...config import ModelConfig, TrainConfig
-from ...network.context import forced
+from ...network.context import teacher_forced_states
 from ...network.transformer import EncoderOnly
 from ...text.languages import watched_texts
 from ...text.tokenizer import Tokenizer
@@ -78,7 +78,7 @@ class LabelledEpochs:
 
 def label_loss(model: EncoderOnly, batch: EncoderBatch, smoothing: float) -> tuple[Tensor, int]:
     """Returns the summed loss of a batch in nats, and its number of texts."""
-    logits = model.judged(forced(model, batch.source, None), batch.source)  # [B,C]
+    logits = model.label_logits(teacher_forced_states(model, batch.source, None), batch.source)  # [B,C]
     return smoothed_loss(logits, batch.labels, smoothing), len(batch.labels)
 
 
@@ -98,7 +98,7 @@ class LabelValidator(Validator):
         model.eval()
         for indices in self.batches:
             batch = self.corpus.batch(indices).to(device)
-            chosen = model.judged(forced(model, batch.source, None), batch.source).argmax(-1)
+            chosen = model.label_logits(teacher_forced_states(model, batch.source, None), batch.source).argmax(-1)
             right += int((chosen == batch.labels).sum())
         model.train(was_training)
         return {"labels_right": round(right / len(self.corpus), 4)}

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 
 from ...config import TrainConfig
-from ...text.corpus_stats import Seen
+from ...text.corpus_stats import CorpusStats
 from ...text.languages import PAIR, record_of
 from ...text.tokenizer import Tokenizer
 from ..corpus.augmentation import BpeDropout, BpeDropoutCorpus, JoinedPairs, with_typed_copies
@@ -125,9 +125,9 @@ def prepare(setup: TrainingSetup) -> TrainingData:
         "target": count_tokens(corpus.targets, both[1].size),
     }
 
-    def seen(epoch: int) -> Seen:
+    def seen(epoch: int) -> CorpusStats:
         known = epochs.plain_corpus(epoch)
-        return Seen.count(known.sources, known.targets, both[0], written=len(corpus))
+        return CorpusStats.count(known.sources, known.targets, both[0], counted_sources=len(corpus))
 
     copies = len(pairs) - len(read)
     description = f"{len(corpus)} pairs"

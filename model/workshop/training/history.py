@@ -21,7 +21,7 @@ from ...config import ModelConfig, TrainConfig
 from ...io.files import (
     MEGABYTE,
     FileError,
-    parsed,
+    parse_json,
     read_bytes,
     read_json,
 )
@@ -242,7 +242,7 @@ def _read_log(path: Path, notices: list[str], name: str) -> tuple[Entry, ...]:
     values = []
     for line in lines:
         try:
-            values.append(parsed(line.encode()))
+            values.append(parse_json(line.encode()))
         except ValueError:  # half written
             continue
     if not (entries := _valid_entries(values)):

@@ -18,7 +18,7 @@ from torch import Tensor, nn
 from tqdm import tqdm
 
 from ...config import MAX_TOKENS, PAD, TrainConfig
-from ...network.context import forced
+from ...network.context import teacher_forced_states
 from ...network.transformer import Transformer
 from ...text.tokenizer import Tokenizer
 from ..corpus.corpus import (
@@ -77,7 +77,7 @@ def smoothed_loss(logits: Tensor, target: Tensor, smoothing: float) -> Tensor:
 
 def batch_loss(model: Transformer, batch: Batch, smoothing: float) -> tuple[Tensor, int]:
     """Returns the summed loss of a batch and its number of target tokens without padding."""
-    hidden = forced(model, batch.source, batch.outputs)  # [B,T,D]
+    hidden = teacher_forced_states(model, batch.source, batch.outputs)  # [B,T,D]
     real = batch.outputs != PAD  # [B,T]
     return smoothed_loss(model.project(hidden[real]), batch.outputs[real], smoothing), int(real.sum())
 

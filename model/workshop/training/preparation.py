@@ -13,7 +13,7 @@ from torch import nn
 from ...checkpoint import Checkpoint
 from ...config import MAX_TOKENS, SCHEMES, ModelConfig, TrainConfig
 from ...device import has_bfloat16
-from ...text.corpus_stats import Seen
+from ...text.corpus_stats import CorpusStats
 from ...text.tokenizer import Tokenizer
 from ..corpus.corpus import Batch
 from .loss_and_validation import Loss, Validator
@@ -87,7 +87,7 @@ class TrainingData:
     size: dict[str, int]  # size of the training data, for metrics.json
     description: str  # the size as text
     counts: dict[str, tuple[int, ...]]  # of each token, by side
-    seen: Callable[[int], Seen | None] = lambda epoch: None  # statistics of an epoch
+    seen: Callable[[int], CorpusStats | None] = lambda epoch: None  # statistics of an epoch
     watched: list[ProbeSentence] = field(default_factory=list)  # recorded during training
     write_samples: SampleWriter | None = None  # computes the model's outputs for these
     card: Callable[[Checkpoint], str] | None = None  # writes the model card

@@ -24,12 +24,12 @@ from ...io.files import (
     DAMAGED,
     MEGABYTE,
     FileError,
-    opened,
-    parsed,
+    open_file,
+    parse_json,
 )
-from ...io.limits import LARGEST, form, is_count
+from ...io.limits import MAX_VALUES, is_count, read_array_header
 from ...readings.heads.head_metrics import METRICS, Rows, applicable_metrics
-from ...trace import KINDS, SITE_KINDS, Site, site_kind
+from ...trace import ATTENTION_KINDS, SITE_KINDS, Site, site_kind
 
 MAX_SENTENCES = 12  # the shortest ones are recorded
 LEVELS = 255
@@ -89,7 +89,7 @@ def array_shapes(
         result[f"{LOG_PROBS}/{number}"] = (steps, sentence.score_count)
         for kind, size in sizes.items():
             info = SITE_KINDS[kind]
-            result[f"{kind}/{number}"] = (steps, *size, lengths[info.queries], lengths[info.keys])
+            result[f"{kind}/{number}"] = (steps, *size, lengths[info.query_side], lengths[info.key_side])
     return result
 
 
@@ -105,7 +105,7 @@ class Recording:
     @property
     def kinds(self) -> tuple[str, ...]:
         """The kinds of attention that are recorded."""
-        return tuple(kind for kind in KINDS if f"{kind}/0" in self.arrays)
+        return tuple(kind for kind in ATTENTION_KINDS if f"{kind}/0" in self.arrays)
 
     @property
     def nbytes(self) -> int:
@@ -141,8 +141,8 @@ class Recording:
         Checks the shape of each array against the sentences before it unpacks the array.
         """
         try:
-            with opened(path, MAX_BYTES) as raw, zipfile.ZipFile(raw) as archive:
-                header = parsed(_read_header(archive))
+            with open_file(path, MAX_BYTES) as raw, zipfile.ZipFile(raw) as archive:
+                header = parse_json(_read_header(archive))
                 sentences, steps = _parse_sentences(header)
                 kinds, written, coding = _parse_options(header, sentences, steps)
                 sizes = {kind: _layers_and_heads(archive, kind) for kind in kinds}
@@ -174,7 +174,7 @@ def _undo_differences(key: str, values: np.ndarray) -> np.ndarray:
 
 def _read_header(archive: zipfile.ZipFile) -> bytes:
     with archive.open("header.npy") as raw:
-        shape, kind = form(raw)
+        shape, kind = read_array_header(raw)
         if kind != np.uint8 or len(shape) != 1 or shape[0] > MAX_HEADER:
             raise ValueError("its header is not text")
         return raw.read(shape[0])
@@ -212,11 +212,11 @@ def _parse_options(
     header: Any, sentences: Sequence[ProbeSentence], steps: Sequence[int]
 ) -> tuple[tuple[str, ...], tuple[tuple[str, ...], ...], bool]:
     """Returns the recorded kinds, the outputs, and True if patterns are differences. Older files lack all of these."""
-    kinds = tuple(header.get("kinds", KINDS if sentences[0].source else TEXT_KINDS))
+    kinds = tuple(header.get("kinds", ATTENTION_KINDS if sentences[0].source else TEXT_KINDS))
     if kinds not in FAMILIES.values():
         raise ValueError("no model has its kinds of attention")
     for kind in kinds:
-        sides = SITE_KINDS[kind].queries, SITE_KINDS[kind].keys
+        sides = SITE_KINDS[kind].query_side, SITE_KINDS[kind].key_side
         if not all(getattr(sentence, side) for sentence in sentences for side in sides):
             raise ValueError(f"a sentence has no tokens for {kind} attention")
     written = tuple(tuple(texts) for texts in header.get("written", ()))
@@ -232,8 +232,8 @@ def _parse_options(
 def _layers_and_heads(archive: zipfile.ZipFile, kind: str) -> tuple[int, int]:
     """Returns layers and heads of a kind of attention, from the array of the first sentence."""
     with archive.open(f"{kind}/0.npy") as raw:
-        shape, _ = form(raw)
-    limits = LARGEST[f"{SITE_KINDS[kind].stack}_layers"], LARGEST["heads"]
+        shape, _ = read_array_header(raw)
+    limits = MAX_VALUES[f"{SITE_KINDS[kind].stack}_layers"], MAX_VALUES["heads"]
     if len(shape) != 5 or not all(0 < size <= limit for size, limit in zip(shape[1:3], limits, strict=True)):
         raise ValueError(f"{kind + '/0'!r} has the shape {shape}")
     return shape[1], shape[2]
@@ -242,7 +242,7 @@ def _layers_and_heads(archive: zipfile.ZipFile, kind: str) -> tuple[int, int]:
 def _read_array(archive: zipfile.ZipFile, key: str, expected: tuple[int, ...]) -> np.ndarray:
     dtype = np.dtype(np.float32 if key.startswith(LOG_PROBS) else np.uint8)
     with archive.open(f"{key}.npy") as raw:
-        shape, kind = form(raw)
+        shape, kind = read_array_header(raw)
         if shape != expected or kind != dtype:
             raise ValueError(f"{key!r} has the shape {shape}, {kind}; expected {expected}, {dtype}")
         content = raw.read(int(np.prod(expected)) * dtype.itemsize + 1)
@@ -318,7 +318,7 @@ def _mask(levels: np.ndarray) -> np.ndarray:
 
 def key_tokens(recording: Recording, number: int, kind: str) -> tuple[str, ...]:
     """Returns the token of each column of a map. Older files lack the tokens; these are empty strings."""
-    sentence, side = recording.sentences[number], site_kind(kind).keys
+    sentence, side = recording.sentences[number], site_kind(kind).key_side
     tokens = sentence.source_tokens if side == "source" else sentence.target_tokens
     count = len(sentence.source if side == "source" else sentence.target)
     return (tokens if side == "source" else ("<s>", *tokens[:-1])) if tokens else ("",) * count

@@ -19,7 +19,7 @@ from ...config import TrainConfig
 from ...device import keep_freed_memory, random_state, set_random_state
 from ...io.folders import own_name
 from ...network.transformer import Transformer, build
-from ...text.corpus_stats import Seen
+from ...text.corpus_stats import CorpusStats
 from ..evaluation.scoring import mean_head_outputs
 from . import saved_state, snapshots
 from .distributed import Group
@@ -78,7 +78,9 @@ class TrainingRun:
         self.material = prepare(TrainingSetup(declared, files, model_options, config, start, languages))
         self.model_config, self.epochs, self.dev = self.material.model, self.material.epochs, self.material.dev
         self.recorder = snapshots.SnapshotRecorder(self.material.watched, self.material.write_samples, self.model_config)
-        self.warm_start = WarmStart.load(checkpoints.find(init), start.config, self.model_config) if init else WarmStart()
+        self.warm_start = (
+            WarmStart.load(checkpoints.find_folder(init), start.config, self.model_config) if init else WarmStart()
+        )
         torch.manual_seed(config.seed)
         self.model = build(self.model_config)
         if start:
@@ -290,7 +292,7 @@ class TrainingRun:
         self.save()
 
     @cached_property
-    def seen(self) -> Seen | None:
+    def seen(self) -> CorpusStats | None:
         """Statistics of the examples of an epoch, computed once a run."""
         return self.material.seen(self.progress.epoch)
 
@@ -307,4 +309,4 @@ class TrainingRun:
         }
         tokenizers = data.source_tokenizer, data.target_tokenizer
         known = (self.languages, metrics, data.counts)
-        return Checkpoint(self.files.path.name, self.model_config, model, *tokenizers, *known, seen=self.seen)
+        return Checkpoint(self.files.path.name, self.model_config, model, *tokenizers, *known, corpus_stats=self.seen)

@@ -20,10 +20,10 @@ from ...config import ModelConfig, TrainConfig
 from ...io.files import (
     MEGABYTE,
     FileError,
-    parsed,
+    parse_json,
     read_bytes,
     read_json,
-    shown,
+    short_repr,
 )
 from ...io.limits import is_count
 from ..corpus.corpus import file_hash
@@ -271,7 +271,7 @@ class RunFolder:
 def _step_of(line: str) -> float:
     """Returns the step of a log line, or infinity for a line that was cut off while it was written."""
     try:
-        step = parsed(line.encode())["step"]
+        step = parse_json(line.encode())["step"]
     except (ValueError, KeyError, TypeError):
         return float("inf")
     return step if is_count(step) else float("inf")
@@ -305,4 +305,4 @@ def _describe_setting(name: str, settings: dict[str, Any], defaults: dict[str, A
 
 def _describe_value(value: Any) -> str:
     plain = isinstance(value, str) and value.isprintable() and len(value) < 60
-    return "none" if value is None else value if plain else shown(value)
+    return "none" if value is None else value if plain else short_repr(value)

@@ -6,7 +6,7 @@ import os
 from collections import Counter
 from pathlib import Path
 
-from ...io.folders import LONGEST, SHIPPED, is_name
+from ...io.folders import MAX_NAME_LENGTH, SHIPPED, is_name
 from .history import (
     LOG,
     METRICS,
@@ -45,7 +45,7 @@ def find_runs(home: Path | None = None) -> dict[str, Path]:
                 f" ({folder})",
                 *(f" ({folder} {n})" for n in range(2, len(known) + 3)),
             ):
-                name = path.name[: LONGEST - len(suffix)] + suffix
+                name = path.name[: MAX_NAME_LENGTH - len(suffix)] + suffix
                 if name not in runs and is_name(name):
                     runs[name] = path
                     break

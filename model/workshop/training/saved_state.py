@@ -18,12 +18,12 @@ import torch
 from torch import Tensor
 
 from ...config import ModelConfig
-from ...io.files import FileError, opened, parsed, read_bytes, shown
+from ...io.files import FileError, open_file, parse_json, read_bytes, short_repr
 from ...io.limits import (
     MAX_COUNT,
     is_count,
     is_number,
-    is_whole,
+    is_whole_number,
 )
 from ...network.transformer import Transformer
 from .recording import LOG_PROBS, ProbeSentence, Recording, array_shapes
@@ -39,19 +39,19 @@ Shapes = Mapping[str, tuple[int, ...]]
 def read(path: Path, device: torch.device) -> Any:
     """Returns the value in a file of `torch.save`, tensors and plain values only.
 
-    Raises what torch, zipfile and `model.io.files.opened` raise. Refuses compressed entries, so nothing is larger than the
-    file.
+    Raises what torch, zipfile and `model.io.files.open_file` raise.
+    Refuses compressed entries, so nothing is larger than the file.
     """
-    with opened(path, MAX_BYTES) as raw, zipfile.ZipFile(raw) as archive:
+    with open_file(path, MAX_BYTES) as raw, zipfile.ZipFile(raw) as archive:
         if packed := [entry for entry in archive.infolist() if entry.file_size != entry.compress_size]:
-            raise ValueError(f"{shown(packed[0].filename)} is compressed")
+            raise ValueError(f"{short_repr(packed[0].filename)} is compressed")
     return torch.load(path, map_location=device, weights_only=True)
 
 
 def check(model: Transformer, recorder: SnapshotRecorder, average: int, processes: int, state: Any) -> None:
     """Compares a state with the model, recorder, number of snapshots and processes of a run. Raises ValueError."""
     if not isinstance(state, dict) or set(state) - set(OPTIONAL_PARTS) != set(PARTS):
-        raise ValueError(f"it holds {shown(sorted(map(str, state)) if isinstance(state, dict) else state)}")
+        raise ValueError(f"it holds {short_repr(sorted(map(str, state)) if isinstance(state, dict) else state)}")
     expected = {name: tuple(value.shape) for name, value in model.state_dict().items()}
     _check_weights("model", state["model"], expected)
     if not isinstance(state["snapshots"], list) or len(state["snapshots"]) > average:
@@ -95,12 +95,12 @@ def _check_moments(optimizer: Any, shapes: list[tuple[int, ...]]) -> None:
 def _check_progress(progress: Any) -> None:
     counts, lists = ("step", "epoch", "batch"), {"validations", "best", "ended", "seconds"}
     if not isinstance(progress, dict) or set(progress) != {*counts, *lists}:
-        raise ValueError(f"'progress' is {shown(progress)}")
+        raise ValueError(f"'progress' is {short_repr(progress)}")
     for name in counts:
         if not is_count(progress[name]):
-            raise ValueError(f"'progress': {name!r} is {shown(progress[name])}")
+            raise ValueError(f"'progress': {name!r} is {short_repr(progress[name])}")
     if not is_number(progress["seconds"], 0, MAX_COUNT) or not isinstance(progress["ended"], bool):
-        raise ValueError(f"'progress': 'seconds' and 'ended' are {shown((progress['seconds'], progress['ended']))}")
+        raise ValueError(f"'progress': 'seconds' and 'ended' are {short_repr((progress['seconds'], progress['ended']))}")
     entries = progress["validations"]
     if not isinstance(entries, list) or not all(map(_is_validation, entries)):
         raise ValueError("'progress': 'validations' is not a list of measurements")
@@ -110,7 +110,7 @@ def _check_progress(progress: Any) -> None:
 
 def _is_sum(value: Any) -> bool:
     """Returns True for a valid sum of the meter, which adds up gradients of any size."""
-    return (is_whole(value) and value >= 0) or (isinstance(value, float) and 0 <= value < float("inf"))
+    return (is_whole_number(value) and value >= 0) or (isinstance(value, float) and 0 <= value < float("inf"))
 
 
 def _is_validation(entry: Any) -> bool:
@@ -237,7 +237,7 @@ def read_log(path: Path) -> list[LogLine]:
     entries = []
     for line in texts:
         try:
-            entry = parsed(line.encode())
+            entry = parse_json(line.encode())
         except ValueError:
             continue
         if isinstance(entry, dict) and is_count(entry.get("step")) and (not entries or entry["step"] >= entries[-1]["step"]):

@@ -17,8 +17,8 @@ import torch
 
 from ...config import CONTROL_TOKENS, END, MAX_CHARACTERS, MAX_TOKENS, START, ModelConfig
 from ...decoding.search import greedy
-from ...io.files import shown
-from ...network.context import Pass, forced
+from ...io.files import short_repr
+from ...network.context import Pass, teacher_forced_states
 from ...network.transformer import Transformer
 from ...text.tokenizer import Tokenizer
 from ...trace import Probe
@@ -122,9 +122,9 @@ def _read_sentence(model: Transformer, sentence: ProbeSentence) -> tuple[torch.T
     device, probe, reads = next(model.parameters()).device, Probe("maps"), "encoder" in model.config.kinds
     source = torch.tensor([sentence.source], device=device) if reads else None
     target = torch.tensor([sentence.target], device=device)
-    hidden = forced(model, source, target if "decoder" in model.config.kinds else None, Pass(probe=probe))
+    hidden = teacher_forced_states(model, source, target if "decoder" in model.config.kinds else None, Pass(probe=probe))
     if sentence.labels:
-        return model.judged(hidden, source).float().log_softmax(-1)[0], probe  # [C]
+        return model.label_logits(hidden, source).float().log_softmax(-1)[0], probe  # [C]
     return model.project(hidden).float().log_softmax(-1).gather(-1, target[..., None])[0, :, 0], probe  # [T]
 
 
@@ -147,12 +147,12 @@ def encode_probes(
 
 def _check_characters(name: str, *texts: str) -> None:
     if max(map(len, texts)) > MAX_CHARACTERS:
-        raise DataError(f"the probe {shown(name)} has more than {MAX_CHARACTERS:,} characters; shorten it.")
+        raise DataError(f"the probe {short_repr(name)} has more than {MAX_CHARACTERS:,} characters; shorten it.")
 
 
 def _check_length(name: str, *sides: Sequence[int]) -> None:
     if max(map(len, sides)) > MAX_TOKENS:
-        raise DataError(f"the probe {shown(name)} has more than {MAX_TOKENS} tokens on a side; shorten it.")
+        raise DataError(f"the probe {short_repr(name)} has more than {MAX_TOKENS} tokens on a side; shorten it.")
 
 
 def encode_texts(texts: Sequence[tuple[str, str]], tokenizer: Tokenizer) -> list[ProbeSentence]:
@@ -189,7 +189,7 @@ def encode_blanks(texts: Sequence[tuple[str, str]], tokenizer: Tokenizer, start:
         before, opened, rest = text.partition("[")
         word, closed, after = rest.partition("]")
         if not (word.strip() and opened and closed) or tokenizer.mask is None:
-            raise DataError(f"the probe {shown(name)} has no word in [brackets]; expected one as the blank.")
+            raise DataError(f"the probe {short_repr(name)} has no word in [brackets]; expected one as the blank.")
         _check_characters(name, text)
         space = " " if before.endswith(" ") else ""
         parts = [tokenizer.encode(part) for part in (before.removesuffix(" "), space + word, after)]
@@ -249,7 +249,9 @@ def _fill_blanks(tokenizer: Tokenizer, model: Transformer, sentences: Sequence[P
     for each in sentences:
         source = torch.tensor([each.source], device=_device(model))
         likeliest = (
-            _exclude_control_tokens(model.project(forced(model, source, None)), tokenizer.mask)[0].argmax(-1).tolist()
+            _exclude_control_tokens(model.project(teacher_forced_states(model, source, None)), tokenizer.mask)[0]
+            .argmax(-1)
+            .tolist()
         )
         ids = [new if old == tokenizer.mask else old for old, new in zip(each.source, likeliest, strict=True)]
         texts.append(tokenizer.decode(ids))
@@ -267,7 +269,9 @@ def predicted_labels(model: Transformer, sentences: Sequence[ProbeSentence]) -> 
     predicted = []
     for each in sentences:
         source = torch.tensor([each.source], device=_device(model))
-        predicted.append(each.labels[int(model.judged(forced(model, source, None), source)[0].argmax())])
+        predicted.append(
+            each.labels[int(model.label_logits(teacher_forced_states(model, source, None), source)[0].argmax())]
+        )
     return predicted
 
 

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from ...io.files import shown
+from ...io.files import short_repr
 from ...text.languages import PAIR
 
 
@@ -106,5 +106,5 @@ TRAINING_TASKS: dict[str, TrainingTask] = {
 def get_task(name: str) -> TrainingTask:
     """Returns a task by name. Raises ValueError for an unknown name."""
     if name not in TRAINING_TASKS:
-        raise ValueError(f"the task is {shown(name)}; expected one of {', '.join(TRAINING_TASKS)}")
+        raise ValueError(f"the task is {short_repr(name)}; expected one of {', '.join(TRAINING_TASKS)}")
     return TRAINING_TASKS[name]

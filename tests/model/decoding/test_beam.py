@@ -64,7 +64,7 @@ def test_a_wide_beam_is_exhaustive_search(alpha):
         ranked = {ids: sum(rescored(model, source, ids)) / length_penalty(len(ids), alpha) for ids in every}
         (paths,) = beam(model, source, 5 ** (limit - 1), alpha, limit=limit)
         assert paths[0].ids == max(ranked, key=ranked.get)
-        assert paths[0].normalised(alpha) == pytest.approx(max(ranked.values()), abs=1e-5)
+        assert paths[0].normalised_score(alpha) == pytest.approx(max(ranked.values()), abs=1e-5)
 
 
 def test_a_batch_with_padding_equals_single_sentences():
@@ -80,7 +80,7 @@ def test_the_length_penalty_by_hand():
     assert length_penalty(1, 2.0) == 1.0
     assert length_penalty(7, 0.5) == math.sqrt(2)
     assert length_penalty(100, 0.0) == 1.0
-    assert Hypothesis((5,) * 7, (-1.0,) * 7).normalised(1.0) == -3.5
+    assert Hypothesis((5,) * 7, (-1.0,) * 7).normalised_score(1.0) == -3.5
 
 
 def test_a_forced_prefix_begins_every_path():
@@ -125,7 +125,7 @@ def test_a_path_is_found_by_its_beginning():
 
 def test_a_branch_joins_beside_the_original():
     branch = Hypothesis((5, 9, END), (-0.1, -2.0, -0.1))
-    joined = TREE.joined(Tree((branch, A)))
+    joined = TREE.merge(Tree((branch, A)))
     assert joined.hypotheses == (A, B, branch)
     assert [n.path for n in joined.nodes if n.step == 2] == [(5, 6), (5, 7), (5, 9)]
     assert joined.pruned == (GIVEN_UP,)
@@ -163,7 +163,7 @@ def test_hypotheses_are_ranked_by_normalised_score():
             assert scores == sorted(scores, reverse=True)
             lengths |= {len(h.ids) for h in paths}
             for path in paths:
-                assert path.finished or len(path.ids) == 8
+                assert path.is_finished or len(path.ids) == 8
                 assert END not in path.ids[:-1]
                 assert not {PAD, START} & set(path.ids)
     assert len(lengths) > 2

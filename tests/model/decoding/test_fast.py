@@ -13,10 +13,10 @@ from model.decoding import fast, fast_layers, uncached
 from model.decoding.search import beam, greedy
 from model.decoding.strategy import Decoding
 from model.decoding.uncached import Recorder
-from model.edits.apply import NO_EDITS, Edits
+from model.edits.apply import NO_EDITS, BatchEdits
 from model.inference.analyse import analyse
 from model.inference.request import Request
-from model.network.context import Pass, forced
+from model.network.context import Pass, teacher_forced_states
 from model.trace import Probe
 from tests.support import recorded, scheme_helpers, tiny
 from tests.support.edit_helpers import ONE_EACH
@@ -40,14 +40,16 @@ def assert_same(found, expected) -> None:
             np.testing.assert_allclose(array, theirs[site], atol=1e-5 * scale, rtol=1e-5, err_msg=f"{name} {site}")
     np.testing.assert_allclose(np.exp(one.log_probs), np.exp(two.log_probs), atol=1e-5, rtol=0)
     np.testing.assert_allclose(one.log_probs, two.log_probs, atol=1e-4, rtol=1e-5)
-    np.testing.assert_allclose(one.log_totals, two.log_totals, atol=1e-5, rtol=1e-5)
+    np.testing.assert_allclose(one.logit_normalizers, two.logit_normalizers, atol=1e-5, rtol=1e-5)
 
 
 @pytest.mark.parametrize("name", VARIANTS)
 def test_every_variant_decodes_and_records_the_same(tokenizer, name, monkeypatch):
     lab = tiny.checkpoint(tokenizer, **VARIANTS[name])
     passes = []
-    monkeypatch.setattr(fast.FastSteps, "recorded", lambda *a, own=fast.FastSteps.recorded: passes.append(0) or own(*a))
+    monkeypatch.setattr(
+        fast.FastSteps, "recorded_path", lambda *a, own=fast.FastSteps.recorded_path: passes.append(0) or own(*a)
+    )
     requests = ({"pad": 2, "prefix": "The"}, {"other_sentences": OTHERS}, {})
     for decoding, more in zip(STRATEGIES, requests[: 3 if lab.config.causal else 1], strict=False):
         request = Request("The red fox sees a lamp.", decoding=decoding, **more)
@@ -71,7 +73,7 @@ def test_every_finished_path_is_recorded():
     assert first.pruned
     assert set(recorder.paths) == {path.ids for path in first}
     assert all(kept.hidden.size(0) == len(ids) for ids, kept in recorder.paths.items())
-    assert Recorder().read(model.config, source[0].tolist(), first[0].ids) is None
+    assert Recorder().recorded_pass(model.config, source[0].tolist(), first[0].ids) is None
 
 
 @pytest.mark.parametrize(
@@ -88,7 +90,7 @@ def test_each_kind_of_edit_is_the_same_in_every_scheme(positions):
     with scheme_helpers.registered():
         model = tiny.lively(positions=positions)
         patches = [code for code in ONE_EACH if code.startswith("patch")]
-        assert patches and not any(fast.can(model, tiny.edits([tiny.edited(code)])) for code in patches)
+        assert patches and not any(fast.can_decode(model, tiny.edits([tiny.edited(code)])) for code in patches)
         assert_same_under(model, [code for code in ("", *ONE_EACH) if code not in (*patches, "causal-off")])
 
 
@@ -99,17 +101,17 @@ def assert_same_under(model, codes: list[str]) -> int:
     each = [tiny.edited(*code.split()) for code in codes]
     changed = set()
     for edit in each:
-        edits, recorder, probe = Edits([edit], means), Recorder(), Probe()
+        edits, recorder, probe = BatchEdits([edit], means), Recorder(), Probe()
         (found,) = greedy(model, source, edits, limit=7, recorder=recorder)
-        kept, logits = recorder.read(model.config, source[0].tolist(), found.ids)
-        hidden = forced(model, source, torch.tensor([found.ids]), Pass(edits, probe))
+        kept, logits = recorder.recorded_pass(model.config, source[0].tolist(), found.ids)
+        hidden = teacher_forced_states(model, source, torch.tensor([found.ids]), Pass(edits, probe))
         torch.testing.assert_close(logits, model.project(hidden).float(), atol=1e-6, rtol=1e-6)
         assert list(kept.records) == list(probe.records)
         for site, maps in probe.records.items():
             for what in ("scores", "pattern", "mask"):
                 torch.testing.assert_close(kept.records[site][what], maps[what], atol=1e-10, rtol=1e-10)
         changed.add(found.log_probs)
-    rows, edits = source.expand(len(each), -1), Edits(each, means)
+    rows, edits = source.expand(len(each), -1), BatchEdits(each, means)
     for search in (greedy, functools.partial(beam, width=3)):
         together = search(model, rows, edits=edits, limit=7)
         with recorded.explicit():
@@ -126,13 +128,13 @@ def test_every_edit_without_causal_mask_records_the_same(name, every):
     means = tiny.means(model.config)
     off = ("causal-off",) * model.config.causal
     for codes in recorded.EDITS[::every]:
-        edits, recorder = Edits([tiny.edited(*off, *codes.split())], means), Recorder()
+        edits, recorder = BatchEdits([tiny.edited(*off, *codes.split())], means), Recorder()
         (found,) = greedy(model, source, edits, limit=5, recorder=recorder)
         assert recorder.paths == {}
         assert recorded.paths(found) == recorded.paths(greedy(model, source, edits, limit=5, use_cache=False)[0])
-        for length, (probe, logits) in enumerate(uncached.passes(model, source, found.ids, edits), 1):
+        for length, (probe, logits) in enumerate(uncached.prefix_passes(model, source, found.ids, edits), 1):
             every = Probe()
-            hidden = forced(model, source, torch.tensor([found.ids[:length]]), Pass(edits, every))
+            hidden = teacher_forced_states(model, source, torch.tensor([found.ids[:length]]), Pass(edits, every))
             torch.testing.assert_close(logits, model.project(hidden)[0, -1].float(), atol=1e-6, rtol=1e-6)
             for site, maps in probe.records.items():
                 for what, array in maps.items():
@@ -154,12 +156,12 @@ def test_float16_weights_are_multiplied_exactly(exact):
         for layer in layers:
             layer.float()
         assert fast_layers.is_half(layers[0].weight) == exact
-        torch.testing.assert_close(fast_layers.product(*layers)(x).double(), expected, atol=1e-5, rtol=1e-5)
+        torch.testing.assert_close(fast_layers.combined_linear(*layers)(x).double(), expected, atol=1e-5, rtol=1e-5)
 
 
 def test_weights_that_change_are_laid_out_anew():
     model, source = tiny.lively().requires_grad_(False), tiny.padded([6], 6)
-    assert fast.can(model, NO_EDITS) and not fast.can(model.train(), NO_EDITS)
+    assert fast.can_decode(model, NO_EDITS) and not fast.can_decode(model.train(), NO_EDITS)
     model.eval()
     before = greedy(model, source, limit=7)
     known = fast.prepare(model)

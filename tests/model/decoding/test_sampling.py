@@ -8,7 +8,7 @@ import torch
 
 from model.decoding.sampling import choices
 from model.decoding.search import greedy, sample
-from model.edits.apply import Edits
+from model.edits.apply import BatchEdits
 from model.edits.intervention import Intervention
 from tests.support import tiny
 
@@ -19,7 +19,7 @@ LOG_PROBS = np.log([0.3, 0.2, *(0.5 * SHARES[i] for i in (2, 3, 4, 5))])
 
 def kept(**controls) -> dict[int, float]:
     found = choices(LOG_PROBS, **controls)
-    return {int(i): float(p) for i, p, k in zip(found.ids, found.probability, found.kept, strict=True) if k}
+    return {int(i): float(p) for i, p, k in zip(found.ids, found.probability, found.is_candidate, strict=True) if k}
 
 
 @pytest.mark.parametrize(
@@ -53,8 +53,8 @@ def test_equal_tokens_are_cut_in_their_order():
     values = np.log([0.1, 0.1, 0.2, 0.2, 0.2, 0.2])  # <pad>, <s>, then four that are as likely
     for controls, expected in (({"top_k": 1}, [2]), ({"top_k": 3}, [2, 3, 4]), ({"top_p": 0.5}, [2, 3]), ({}, [2, 3, 4, 5])):
         found = choices(values, **controls)
-        assert found.ids[found.kept].tolist() == expected
-        assert found.probability[found.kept] == pytest.approx(np.full(len(expected), 1 / len(expected)))
+        assert found.ids[found.is_candidate].tolist() == expected
+        assert found.probability[found.is_candidate] == pytest.approx(np.full(len(expected), 1 / len(expected)))
     drawn = np.random.default_rng(4)
     for row in np.log(drawn.dirichlet(np.full(40, 0.3), size=50)):
         whole, greedy_ = choices(row), int(np.where(np.arange(40) < 2, -np.inf, row).argmax())
@@ -113,6 +113,6 @@ def test_a_temperature_of_0_and_a_k_of_1_are_greedy():
 @pytest.mark.parametrize("edit", [Intervention(), Intervention(causal_mask=False), Intervention(padding_mask=False)])
 def test_cached_equals_uncached_under_edits(edit):
     model, source = tiny.lively(2), tiny.padded([6, 4], 6, seed=2)
-    cached = sample(model, source, 3, temperature=1.5, edits=Edits([edit]), limit=8)
+    cached = sample(model, source, 3, temperature=1.5, edits=BatchEdits([edit]), limit=8)
     uncached = sample(model, source, 3, temperature=1.5, edits=[edit], limit=8, use_cache=False)
     assert [h.ids for h in cached] == [h.ids for h in uncached]

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from model.config import END, MAX_TOKENS, PAD, START
-from model.decoding.search import choose, greedy
+from model.decoding.search import choose_greedy, greedy
 from model.edits.intervention import BASELINE, Intervention
 from model.network import masks
 from tests.support import tiny
@@ -49,7 +49,7 @@ def test_the_limit_stops_and_is_told():
     for limit in (1, 2, 7):
         for found in greedy(model, tiny.ids(3, 4), limit=limit):
             assert len(found.ids) == len(found.log_probs) == limit
-            assert not found.finished
+            assert not found.is_finished
     assert len(greedy(model, tiny.ids(1, 4))[0].ids) == MAX_TOKENS == 128
 
 
@@ -66,7 +66,7 @@ def favouring(token: int):
 def test_the_end_token_ends():
     (found,) = greedy(favouring(END), tiny.ids(1, 4))
     assert found.ids == (END,)
-    assert found.finished
+    assert found.is_finished
 
 
 @pytest.mark.parametrize("token", [PAD, START])
@@ -76,7 +76,7 @@ def test_pad_and_start_are_never_chosen(token):
     assert not {PAD, START} & set(found.ids)
     assert max(found.log_probs) < -10  # nearly all of the probability lies on a token that may not be chosen
     log_probs = torch.tensor([[5.0, 4.0, 3.0, 2.0]])
-    assert choose(log_probs).tolist() == [2]
+    assert choose_greedy(log_probs).tolist() == [2]
     assert log_probs.tolist() == [[5.0, 4.0, 3.0, 2.0]]
 
 

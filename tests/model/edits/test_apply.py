@@ -7,10 +7,10 @@ import torch
 
 from model.config import END, PAD, START
 from model.decoding import search
-from model.edits.apply import Edits
+from model.edits.apply import BatchEdits
 from model.edits.intervention import BASELINE
 from model.network import masks
-from model.network.context import Cache, Pass, given
+from model.network.context import Cache, Pass, donor_records
 from model.trace import Probe, Site
 from tests.support import tiny
 from tests.support.edit_helpers import EXAMPLES, ONE_EACH
@@ -35,7 +35,7 @@ def test_empty_edits_change_nothing_bit_for_bit(changes):
     plain = model(source, target, masks.build(model.config, source, target))
     for rows in ((BASELINE,), (BASELINE, BASELINE)):
         seen = masks.build(model.config, source, target, rows)
-        assert model(source, target, seen, Pass(Edits(rows, tiny.means(model.config)))).equal(plain)
+        assert model(source, target, seen, Pass(BatchEdits(rows, tiny.means(model.config)))).equal(plain)
 
 
 @MODELS
@@ -155,7 +155,7 @@ DECODING_SOURCE = tiny.padded([5], 6)
 MEANS = tiny.means(tiny.config())
 
 
-def rows(codes: list[str]) -> tuple[torch.Tensor, Edits]:
+def rows(codes: list[str]) -> tuple[torch.Tensor, BatchEdits]:
     """One source and each of the edits as a batch, the unedited row first."""
     return DECODING_SOURCE.repeat(len(codes) + 1, 1), tiny.edits([BASELINE, *map(tiny.edited, codes)], MEANS)
 
@@ -199,7 +199,7 @@ def test_every_score_is_that_of_its_prefix(positions):
             inputs = torch.tensor([[START, *found.ids[:step]]])
             seen = masks.build(model.config, DECODING_SOURCE, inputs, [edit])
             made = tiny.edits([edit], MEANS)
-            at = Pass(made, given=given(model, made, inputs, inputs.device))
+            at = Pass(made, donor_probe=donor_records(model, made, inputs, inputs.device))
             log_probs = model(DECODING_SOURCE, inputs, seen, at)[0, -1].float().log_softmax(-1)
             assert found.log_probs[step] == pytest.approx(float(log_probs[token]), abs=1e-5), edit.describe()
 

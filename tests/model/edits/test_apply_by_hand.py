@@ -14,7 +14,7 @@ import torch
 from torch import nn
 
 from model.config import PAD
-from model.edits.apply import Edits, SiteEdits
+from model.edits.apply import BatchEdits, SiteEdits
 from model.edits.intervention import BASELINE
 from model.edits.kinds import EditError
 from model.network import masks
@@ -35,8 +35,8 @@ MEANS = {Site("encoder", 0): torch.tensor([[1.0, 2, 3, 4], [5, 6, 7, 8]])}
 
 
 def attend(*codes, site=("encoder", 0), mask=OPEN, start=0, means=MEANS):
-    site, edits = Site(*site), Edits([tiny.edited(*codes)], means)
-    mask = masks.at_site(mask, edits.blocked(site), (1, 2, 2), start)
+    site, edits = Site(*site), BatchEdits([tiny.edited(*codes)], means)
+    mask = masks.site_mask(mask, edits.mask_edits(site), (1, 2, 2), start)
     return attention(QUERY, KEY, VALUE, mask, None, SiteEdits(edits, site, start))
 
 
@@ -68,10 +68,10 @@ def test_what_is_blocked_and_written_over(codes):
 
 
 def test_even_row_sees_what_the_mask_leaves():
-    blocked = attend("row_enc_2-uniform", "block_enc.1.2_2-1", mask=masks.causal(2, 2))
+    blocked = attend("row_enc_2-uniform", "block_enc.1.2_2-1", mask=masks.causal_mask(2, 2))
     check(blocked, [[1, 0], [0.5, 0.5]], [[1, 0], [0, 1]])
     pattern, seen = torch.zeros(1, 2, 1, 3, dtype=torch.float64), torch.ones(1, 1, 1, 3, dtype=torch.bool)
-    found = Edits([tiny.edited("row_enc_1-uniform")]).overwrite(Site("encoder", 0), pattern, seen, 0)
+    found = BatchEdits([tiny.edited("row_enc_1-uniform")]).overwrite(Site("encoder", 0), pattern, seen, 0)
     assert found.flatten().tolist() == [1 / 3] * 6  # exact in the precision of the pattern
 
 
@@ -106,13 +106,15 @@ def test_an_edit_works_at_its_site_alone(code):
 
 def test_blocked_masks_by_hand():
     mask = torch.tensor([[[[True, True, False]]]])
-    assert masks.at_site(mask, [], (1, 2, 2)) is mask
-    blocks = Edits([tiny.edited("block_enc.1.2_1-2", "block_enc_2-1")]).blocked(Site("encoder", 0))
-    found = masks.at_site(mask, blocks, (1, 2, 2))
+    assert masks.site_mask(mask, [], (1, 2, 2)) is mask
+    blocks = BatchEdits([tiny.edited("block_enc.1.2_1-2", "block_enc_2-1")]).mask_edits(Site("encoder", 0))
+    found = masks.site_mask(mask, blocks, (1, 2, 2))
     assert found.int().tolist() == [[[[1, 1, 0], [0, 1, 0]], [[1, 0, 0], [0, 1, 0]]]]
     assert mask.tolist() == [[[[True, True, False]]]]
-    edits = Edits([BASELINE, tiny.edited("block_enc_1-1"), tiny.edited("block_enc_2-all")])  # each in its row of the batch
-    mask = masks.at_site(OPEN.expand(3, 1, 2, 2), edits.blocked(Site("encoder", 0)), (3, 1, 2))
+    edits = BatchEdits(
+        [BASELINE, tiny.edited("block_enc_1-1"), tiny.edited("block_enc_2-all")]
+    )  # each in its row of the batch
+    mask = masks.site_mask(OPEN.expand(3, 1, 2, 2), edits.mask_edits(Site("encoder", 0)), (3, 1, 2))
     assert mask[:, 0].int().tolist() == [[[1, 1], [1, 1]], [[0, 1], [1, 1]], [[1, 1], [0, 0]]]
 
 
@@ -121,23 +123,23 @@ def test_a_skipped_sublayer_by_hand(norm_first):
     residual = Residual(tiny.config(norm_first=norm_first), Sublayer("encoder", 0, "ff")).eval()
     residual.norm = nn.LayerNorm(2, eps=0.0)
     x = torch.tensor([[[1.0, 3.0]], [[1.0, 3.0]]])
-    edits = Edits([BASELINE, tiny.edited("skip_enc.1.ff")])
-    assert edits.keep("encoder", 0, "ff", x).flatten().tolist() == [1, 0]
+    edits = BatchEdits([BASELINE, tiny.edited("skip_enc.1.ff")])
+    assert edits.sublayer_factors("encoder", 0, "ff", x).flatten().tolist() == [1, 0]
     found = residual(x, lambda y: torch.full_like(y, 7.0), Pass(edits))
     assert found[:, 0].tolist() == ([[8, 10], [1, 3]] if norm_first else [[-1, 1], [-1, 1]])
     for other in (("decoder", 0, "ff"), ("encoder", 1, "ff"), ("encoder", 0, "self")):
-        assert Edits([tiny.edited("skip_enc.1.ff")]).keep(*other, x) is None
+        assert BatchEdits([tiny.edited("skip_enc.1.ff")]).sublayer_factors(*other, x) is None
 
 
 def test_positions_by_hand():
     ids, codes = torch.tensor([[5, 6, 7, PAD]]), ["source-positions_off", "source-positions_shifted-3"]
-    off, shifted = (Edits([tiny.edited(code)]).positions("source", ids) for code in codes)
+    off, shifted = (BatchEdits([tiny.edited(code)]).positions("source", ids) for code in codes)
     assert (off[0].tolist(), off[1].tolist()) == ([[0, 0, 0, 0]], [[[0]]])
     assert (shifted[0].tolist(), shifted[1].tolist()) == ([[3, 4, 5, 6]], [[[1]]])
-    both = Edits([tiny.edited("target-positions_off"), tiny.edited("target-positions_shifted-2"), BASELINE])
+    both = BatchEdits([tiny.edited("target-positions_off"), tiny.edited("target-positions_shifted-2"), BASELINE])
     positions, present = both.positions("target", ids[:, :2].repeat(3, 1), start=4)
     assert positions.tolist() == [[0, 0], [6, 7], [4, 5]]
     assert present.flatten().tolist() == [0, 1, 1]
-    for edits in (both, Edits()):
+    for edits in (both, BatchEdits()):
         positions, present = edits.positions("source", ids, start=1)
         assert (positions.tolist(), present) == ([1, 2, 3, 4], None)

@@ -6,11 +6,11 @@ import pytest
 import torch
 
 from model.config import PAD, SCHEMES
-from model.edits.apply import Edits
+from model.edits.apply import BatchEdits
 from model.edits.kinds import SHUFFLED_BLOCK, Positions, shuffled_target
 from model.network import masks
 from model.network.context import Pass
-from model.network.positions import UNORDERED
+from model.network.positions import NO_POSITIONS
 from model.trace import Probe, Site
 from tests.support import tiny
 
@@ -20,7 +20,7 @@ SOURCE, TARGET = tiny.ids(2, 6), tiny.target_ids(2, 5)
 
 def encoded(model, source: torch.Tensor, *codes: str) -> torch.Tensor:
     """The encoder's output [B,S,D]."""
-    return model.encode(source, masks.encoder_mask(model.config, source), Pass(Edits([tiny.edited(*codes)])))
+    return model.encode(source, masks.encoder_mask(model.config, source), Pass(BatchEdits([tiny.edited(*codes)])))
 
 
 def close(one: torch.Tensor, two: torch.Tensor, tolerance: float = 1e-10) -> None:
@@ -42,7 +42,7 @@ def test_without_positions_the_decoder_gets_none(positions):
             bare.target_embedding.positional.table.weight.zero_()
         elif positions == "rotary":
             for layer in bare.decoder:
-                layer.self_attention.scheme = UNORDERED
+                layer.self_attention.scheme = NO_POSITIONS
         else:
             bare.target_embedding.positional.forward = lambda x, positions, present=None: x
     off = tiny.logits(model, SOURCE, TARGET, tiny.edited("target-positions_off"))
@@ -71,7 +71,7 @@ def test_an_equal_shift_leaves_rotary_scores(side, kind, positions, stays):
 
 @POSITIONS
 def test_shuffled_source_is_another_order(positions):
-    model, edits = tiny.model(positions=positions), Edits([tiny.edited("source-positions_shuffled-8")])
+    model, edits = tiny.model(positions=positions), BatchEdits([tiny.edited("source-positions_shuffled-8")])
     placed = edits.positions("source", SOURCE)[0][0]
     moved = torch.empty_like(SOURCE)
     moved[:, placed] = SOURCE
@@ -82,18 +82,18 @@ def test_shuffled_source_is_another_order(positions):
 @pytest.mark.parametrize("count", [1, 2, 7, 128])
 def test_shuffled_source_positions_are_a_seeded_permutation(count):
     ids = tiny.ids(1, count)
-    made = [Edits([tiny.edited(f"source-positions_shuffled-{seed}")]).positions("source", ids) for seed in range(6)]
+    made = [BatchEdits([tiny.edited(f"source-positions_shuffled-{seed}")]).positions("source", ids) for seed in range(6)]
     for positions, present in made:
         assert sorted(positions[0].tolist()) == list(range(count))
         assert present.tolist() == [[[1.0]]]
-    again = Edits([tiny.edited("source-positions_shuffled-3")]).positions("source", ids)[0]
+    again = BatchEdits([tiny.edited("source-positions_shuffled-3")]).positions("source", ids)[0]
     assert again.equal(made[3][0])
     assert count < 7 or len({tuple(positions[0].tolist()) for positions, _ in made}) == 6
 
 
 def test_a_shuffle_of_another_process_is_the_same():
     ids = tiny.ids(1, 8)
-    found = Edits([tiny.edited("source-positions_shuffled-1")]).positions("source", ids)[0][0].tolist()
+    found = BatchEdits([tiny.edited("source-positions_shuffled-1")]).positions("source", ids)[0][0].tolist()
     assert found == [7, 3, 0, 5, 6, 1, 2, 4]
     assert shuffled_target(8, 1) == [12, 7, 1, 14, 4, 8, 13, 9]
 
@@ -107,7 +107,7 @@ def test_shuffled_target_positions_ignore_later_tokens(seed):
     assert whole == shuffled_target(128, seed) != shuffled_target(128, seed + 1)
     for count in (1, 5, 16, 17, 40):
         assert shuffled_target(count, seed) == whole[:count]
-    edits = Edits([tiny.edited(f"target-positions_shuffled-{seed}")])
+    edits = BatchEdits([tiny.edited(f"target-positions_shuffled-{seed}")])
     for start in (0, 3, 15, 16, 31):
         assert edits.positions("target", tiny.ids(1, 4), start)[0].tolist() == [whole[start : start + 4]]
 

@@ -8,7 +8,7 @@ import itertools
 import pytest
 
 from model.edits.intervention import BASELINE, Intervention
-from model.edits.kinds import EditError, Labels, parse
+from model.edits.kinds import EditError, TokenLabels, parse
 from model.edits.switches import DONOR, SWITCHES
 from tests.support import tiny
 from tests.support.edit_helpers import EXAMPLES, ONE_EACH, SWITCHED
@@ -20,12 +20,12 @@ WORDS = ("causal mask off", "padding mask off", "scaling by √d_k off", "self-a
 def test_every_edit_counts_is_described_comes_and_goes(code):
     edit = BASELINE.with_edit(code)
     assert edit
-    text = WORDS[SWITCHED.index(code)] if code in SWITCHED else parse(code).text(Labels())
-    assert edit.parts() == ((code, text),)
+    text = WORDS[SWITCHED.index(code)] if code in SWITCHED else parse(code).text(TokenLabels())
+    assert edit.codes_and_texts() == ((code, text),)
     assert edit.describe() == text
     assert edit.with_edit(code) == edit
-    assert edit.without(code) == BASELINE == BASELINE.without(code)
-    assert BASELINE.covering(code) is edit.covering(code) is None
+    assert edit.without_edit(code) == BASELINE == BASELINE.without_edit(code)
+    assert BASELINE.covering_text(code) is edit.covering_text(code) is None
 
 
 def test_each_edit_is_removed_alone_and_has_a_code():
@@ -34,8 +34,8 @@ def test_each_edit_is_removed_alone_and_has_a_code():
     assert {switch.field for switch in SWITCHES.values()} == fields - {"edits"}
     assert all(getattr(everything, name) != getattr(BASELINE, name) for name in fields)
     for code in ONE_EACH:
-        without = everything.without(code)
-        assert dict(without.parts()).keys() == {*ONE_EACH, DONOR.code.format(tiny.OTHER)} - {code}
+        without = everything.without_edit(code)
+        assert dict(without.codes_and_texts()).keys() == {*ONE_EACH, DONOR.code.format(tiny.OTHER)} - {code}
         assert without.with_edit(code) == everything
 
 
@@ -69,7 +69,7 @@ def test_a_contradiction_is_refused_and_names_both():
     ],
 )
 def test_an_edit_that_covers_another_is_named(made, code, told):
-    assert tiny.edited(made).covering(code) == told
+    assert tiny.edited(made).covering_text(code) == told
 
 
 CONFIG = tiny.config(encoder_layers=3)  # and 2 decoder layers of 2 heads
@@ -99,8 +99,8 @@ def test_edit_of_a_missing_part_is_refused(code, message):
     asked = tiny.edited("off_cross.1", code, "scaling-off")
     with pytest.raises(EditError, match=rf"^The edit {message}$") as told:
         asked.check(CONFIG, source_length=5, has_means=True)
-    kept, aside = asked.fitted(CONFIG, 5, True)
-    assert (kept, aside) == (asked.without(code), ((code, str(told.value)),))
+    kept, aside = asked.possible_and_rejected(CONFIG, 5, True)
+    assert (kept, aside) == (asked.without_edit(code), ((code, str(told.value)),))
 
 
 REACHED = {"block_dec_4-2": 4, "block_dec_2-4": 4, "block_dec_all-4": 4, "block_dec_4-all": 4, "block_cross_3-9": 3}
@@ -112,4 +112,4 @@ REACHED |= dict.fromkeys(["row_enc_9-9", "off_dec.1", "skip_dec.1.ff", "target-p
 def test_an_edit_waits_until_its_step_is_reached(code):
     edit = tiny.edited(code)
     for length in range(11):
-        assert edit.waiting(length) == (edit.edits if length < REACHED[code] else ())
+        assert edit.pending_edits(length) == (edit.edits if length < REACHED[code] else ())

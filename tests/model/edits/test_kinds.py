@@ -9,11 +9,11 @@ from model.edits.kinds import (
     MAX_SHIFT,
     Ablate,
     EditError,
-    Labels,
     PatchRow,
     Place,
     Positions,
     Skip,
+    TokenLabels,
     contradict,
     parse,
 )
@@ -31,7 +31,7 @@ EXTREMES = [
 def test_every_code_is_one_edit_with_its_own_text():
     edits = [parse(code) for code in (*PLACED, *EXTREMES)]
     assert [edit.code for edit in edits] == [*PLACED, *EXTREMES]
-    assert len(set(edits)) == len({edit.text(Labels()) for edit in edits}) == len(edits)
+    assert len(set(edits)) == len({edit.text(TokenLabels()) for edit in edits}) == len(edits)
 
 
 BAD = """nonsense|off_encoder.1|off_cross.1.2.3|OFF_cross.1|off_cross.1 |off_cross.-1|off_cross.1000|off_.1.2|block_enc_1

@@ -9,7 +9,7 @@ import torch
 
 from model.edits.edit import HOOKS, Edit
 from model.edits.intervention import BASELINE
-from model.edits.kinds import KINDS, AtHeads, EditError, Place, parse
+from model.edits.kinds import KINDS, EditError, HeadsEdit, Place, parse
 from model.inference.analyse import analyse
 from model.inference.request import Request
 from model.trace import Probe, Site
@@ -30,8 +30,8 @@ def noise():
 def test_it_is_read_told_and_kept_among_others():
     made = tiny.edited("noise_enc.1.2", "off_cross.1", "noise_cross")
     assert Noise(Place("encoder", 0, 1)) in made.edits
-    assert dict(made.parts())["noise_cross"] == "cross-attention, all layers: halved"
-    assert made.without("noise_cross") == tiny.edited("off_cross.1", "noise_enc.1.2")
+    assert dict(made.codes_and_texts())["noise_cross"] == "cross-attention, all layers: halved"
+    assert made.without_edit("noise_cross") == tiny.edited("off_cross.1", "noise_enc.1.2")
     assert links.parse({"edits": "noise_enc.1.2~off_cross.1"})[0].edits == tiny.edited("off_cross.1", "noise_enc.1.2")
     assert links.link(View(edits=made))["edits"] == "noise_cross~noise_enc.1.2~off_cross.1"
 
@@ -55,7 +55,7 @@ def test_every_example_can_be_asked_for_in_words(code):
 
 
 def test_what_is_not_a_kind_is_refused():
-    class Idle(AtHeads):
+    class Idle(HeadsEdit):
         name, pattern, EXAMPLES = "idle", "idle", ("idle",)
 
     class Again(Noise):

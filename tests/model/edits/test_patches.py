@@ -10,13 +10,13 @@ import torch
 
 from model.decoding import search
 from model.decoding.strategy import Decoding
-from model.edits.apply import Donor, Edits
+from model.edits.apply import BatchEdits, Donor
 from model.edits.intervention import BASELINE, Intervention
 from model.edits.kinds import EditError
 from model.inference.analyse import analyse
 from model.inference.request import Request, RequestError
-from model.inference.source_reading import partners
-from model.network.context import Pass, forced
+from model.inference.source_reading import align_positions
+from model.network.context import Pass, teacher_forced_states
 from model.trace import Probe, Site, Sublayer
 from tests.support import tiny
 from tests.support.floats import assert_close
@@ -42,7 +42,9 @@ PIECE_BY_PIECE = [f"patch_enc.0_{n + 1}" for n in range(5)]
 
 
 def read(model, source, *codes: str, donor: Donor = OTHER, probe: Probe | None = None) -> torch.Tensor:
-    return model.project(forced(model, source, TARGET, Pass(Edits([tiny.edited(*codes)], donor=donor), probe)))
+    return model.project(
+        teacher_forced_states(model, source, TARGET, Pass(BatchEdits([tiny.edited(*codes)], donor=donor), probe))
+    )
 
 
 @MODELS
@@ -64,10 +66,10 @@ def test_full_patch_decodes_the_other_sentence(changes):
     model = tiny.lively(1, **changes)
     plain, (other,) = search.greedy(model, ONE, limit=8), search.greedy(model, TWO, limit=8)
     for codes in (*EVERYTHING, PIECE_BY_PIECE):
-        (found,) = search.greedy(model, ONE, Edits([tiny.edited(*codes)], donor=OTHER), limit=8)
+        (found,) = search.greedy(model, ONE, BatchEdits([tiny.edited(*codes)], donor=OTHER), limit=8)
         assert found.ids == other.ids != plain[0].ids
         assert found.log_probs == pytest.approx(other.log_probs, abs=1e-5)
-    rows = Edits([BASELINE, tiny.edited("patch_dec.2_all")], donor=OTHER)
+    rows = BatchEdits([BASELINE, tiny.edited("patch_dec.2_all")], donor=OTHER)
     trees = search.beam(model, ONE.repeat(2, 1), 3, edits=rows, limit=8)
     alone = [search.beam(model, source, 3, limit=8)[0] for source in (ONE, TWO)]
     assert [[path.ids for path in tree] for tree in trees] == [[path.ids for path in tree] for tree in alone]
@@ -102,7 +104,7 @@ def test_one_patch_by_hand():
     ],
 )
 def test_positions_align_by_the_longest_common_part(own, theirs, expected):
-    assert list(partners(own, theirs)) == expected
+    assert list(align_positions(own, theirs)) == expected
 
 
 FIRST, SECOND, SHORT = "The red fox takes a lamp.", "The old lamp takes a fox.", Decoding(limit=8)

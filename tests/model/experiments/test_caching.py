@@ -9,14 +9,14 @@ import torch
 
 from model.config import END
 from model.decoding.fast import FastSteps
-from model.decoding.search import allowed
+from model.decoding.search import suppress_excluded
 from model.decoding.strategy import Decoding
 from model.edits.apply import NO_EDITS
 from model.experiments.caching import ROUNDS, Caching, cache_sizes, measure, run_length
 from model.inference.analyse import analyse
 from model.inference.request import Request
 from model.network import masks
-from model.network.context import Cache, Pass, forced, shifted
+from model.network.context import Cache, Pass, shift_right, teacher_forced_states
 from tests.support import tiny
 
 DECODER = {"family": "decoder-only", "encoder_layers": 0, "positions": "rotary"}
@@ -31,9 +31,9 @@ def test_cached_and_uncached_runs_write_the_same(tokenizer, sizes, source):
     assert run.first_divergence is None and run.max_difference < 1e-5
     assert min(run.cached + run.uncached) > 0 and run.ratio == sum(run.uncached) / sum(run.cached)
     rows = None if source is None else torch.tensor([source])
-    logits = lab.model.project(forced(lab.model, rows, torch.tensor([run.ids])))[0]
+    logits = lab.model.project(teacher_forced_states(lab.model, rows, torch.tensor([run.ids])))[0]
     logits[:, END] = -torch.inf
-    assert allowed(logits).argmax(-1).tolist()[2:] == list(run.ids[2:])
+    assert suppress_excluded(logits).argmax(-1).tolist()[2:] == list(run.ids[2:])
 
 
 def test_run_ends_when_its_time_is_over(tokenizer):
@@ -68,7 +68,7 @@ def test_bytes_are_those_of_the_tensors_at_each_step(tokenizer, family, dtype):
     lab = tiny.checkpoint(tokenizer, dtype=dtype, **CACHE_FAMILIES[family])
     found = analyse(lab, Request(TEXT, decoding=Decoding(limit=16)))
     told, model = cache_sizes(lab, found), lab.model.requires_grad_(False)
-    inputs, memory, cross = shifted(torch.tensor([found.trace.outputs.ids])), None, None
+    inputs, memory, cross = shift_right(torch.tensor([found.trace.outputs.ids])), None, None
     if found.trace.source is not None:
         source = torch.tensor([found.trace.source.ids])
         memory, cross = model.encode(source, masks.encoder_mask(model.config, source)), masks.cross_mask(source)
@@ -80,8 +80,10 @@ def test_bytes_are_those_of_the_tensors_at_each_step(tokenizer, family, dtype):
         fast.log_probs(inputs[:, :step], NO_EDITS)
         kept = [cache[site] for site in tiny.sites(lab.config) if site.kind != "encoder"]
         assert told.nbytes(step) == sum(each.key.nbytes + each.value.nbytes for each in kept)
-        own = fast.own[:, :, :, :, : fast.at]
-        assert told.nbytes(step) == own.numel() * own.element_size() + sum(k.nbytes + v.nbytes for k, v in fast.memories)
+        own = fast.self_key_values[:, :, :, :, : fast.position]
+        assert told.nbytes(step) == own.numel() * own.element_size() + sum(
+            k.nbytes + v.nbytes for k, v in fast.cross_key_values
+        )
     first = told.own[0]
     assert told.nbytes(1) - sum(each.nbytes for each in told.source) == (
         len(told.own) * 2 * first.heads * first.width * dtype.itemsize

@@ -118,7 +118,7 @@ def test_the_skips_of_layers_cover_every_sublayer_once(tokenizer):
 def test_large_vocabulary_is_projected_in_parts(exact_checkpoint, monkeypatch):
     request, projected = Request(TEXT, target=TARGET), []
     whole = effects(exact_checkpoint, request, EDITS[:4]), head_effects(exact_checkpoint, request)
-    monkeypatch.setattr("model.inference.passes.LOGITS", 1)
+    monkeypatch.setattr("model.inference.passes.MAX_LOGITS", 1)
     monkeypatch.setattr("model.experiments.effects.MAX_LOGITS", 1)
     real = exact_checkpoint.model.project
     monkeypatch.setattr(type(exact_checkpoint.model), "project", lambda self, x: projected.append(len(x)) or real(x))

@@ -18,7 +18,7 @@ from model.experiments import faithfulness
 from model.experiments.faithfulness import NEAR, Curves, Occlusion, curves_of, removal_counts
 from model.inference.analyse import analyse
 from model.inference.request import Request
-from model.inference.source_reading import blank_places, likeliest
+from model.inference.source_reading import blank_positions, filled_ids
 from model.readings.logits.direct_logits import blank_logits
 from model.readings.tokens.token_attribution import gradient_times_input
 from model.readings.tokens.word_readings import READINGS, Words
@@ -60,9 +60,9 @@ def test_occluded_words_act_as_padding(exact_checkpoint):
     other = torch.tensor([ids]), torch.tensor([list(analysis.trace.outputs.ids)])
     gone = other[0].clone()
     gone[0, list(places)] = PAD
-    from model.network.context import forced
+    from model.network.context import teacher_forced_states
 
-    hidden = forced(exact_checkpoint.model, *other, masked_by=gone)[0, 1]
+    hidden = teacher_forced_states(exact_checkpoint.model, *other, mask_source=gone)[0, 1]
     row = exact_checkpoint.model.project(hidden).log_softmax(-1)
     assert away[frozenset([last]), 1] == pytest.approx(float(row[analysis.trace.outputs.ids[1]]), abs=1e-6)
 
@@ -131,7 +131,7 @@ def reported(trained, pair_files, tmp_path_factory):
 
 
 def test_report_is_stored_and_dropped_with_new_weights(reported, saved, tiny_checkpoint):
-    trust = load(str(reported)).trust
+    trust = load(str(reported)).faithfulness
     assert trust.to_dict() == json.loads((reported / "faithfulness.json").read_text(encoding="utf-8"))
     assert (trust.sentences, trust.seed) == (2, 1) and list(trust.shares["step"]) == [*READINGS, "random"]
     for scope, shares in trust.shares.items():
@@ -141,7 +141,7 @@ def test_report_is_stored_and_dropped_with_new_weights(reported, saved, tiny_che
         assert shares["sum"].behind == pytest.approx(shares[leader].share - shares["sum"].share, abs=2e-5)
     shutil.copy(reported / "faithfulness.json", saved)
     save(tiny_checkpoint, saved)
-    assert load(str(saved)).trust is None
+    assert load(str(saved)).faithfulness is None
 
 
 FILLS = {"family": "encoder-only", "decoder_layers": 0, "source_start": True, "segments": 2, "output_transform": True}
@@ -151,8 +151,8 @@ FILLS = {"family": "encoder-only", "decoder_layers": 0, "source_start": True, "s
 def test_of_blanks_every_reading_is_tested_too(scope):
     made = tiny.checkpoint(Tokenizer.train(tiny.SENTENCES, 400, blanks=True), dtype=torch.float64, **FILLS)
     analysis = analyse(made, Request("The red ___ sees a ___."))
-    places = blank_places(analysis, made)
-    ids, steps = likeliest(analysis, places, made.source_tokenizer.mask), places[:1] if scope == "step" else places
+    places = blank_positions(analysis, made)
+    ids, steps = filled_ids(analysis, places, made.source_tokenizer.mask), places[:1] if scope == "step" else places
     found = faithfulness.faithfulness_test(made, analysis, places[0], 17, scope)
     assert list(found.curves) == list(READINGS) and found.kind == "encoder" and len(found.words) == 5
     total = sum(analysis.trace.log_probs[place][ids[place]] for place in steps)

@@ -15,7 +15,7 @@ from model.inference.request import Request
 from model.network import masks
 from model.readings.logits.direct_logits import label_logits
 from model.readings.tokens.word_readings import LABEL_READINGS, Words, pooled_row, pooling_weights
-from model.task import JUDGES
+from model.task import CLASSIFICATION
 from model.trace import Site
 from tests.support import tiny
 
@@ -41,15 +41,15 @@ def judged_by_hand(lab, ids, seen):
 def test_label_equals_the_formula_with_any_padding(lab, pooling):
     made = lab(pooling)
     found, padded = (analyse(made, Request(TEXT, pad=pad)) for pad in (0, 5))
-    ids = found.trace.places.ids
-    assert found.task is JUDGES and found.trace.log_probs.shape == (1, 3)
+    ids = found.trace.step_axis.ids
+    assert found.task is CLASSIFICATION and found.trace.log_probs.shape == (1, 3)
     assert np.exp(found.trace.log_probs.astype(float)).sum() == pytest.approx(1, abs=1e-6)
     np.testing.assert_allclose(found.trace.log_probs[0], judged_by_hand(made, ids, ids), atol=1e-6)
     np.testing.assert_allclose(found.trace.log_probs, padded.trace.log_probs, atol=1e-6)
     told = found.to_dict()
-    assert told["label"] == found.trace.predicted.labels[0] == next(iter(told["labels"]))
+    assert told["label"] == found.trace.predicted_axis.labels[0] == next(iter(told["labels"]))
     assert sum(each["probability"] for each in told["labels"].values()) == pytest.approx(1, abs=1e-5)
-    weights = pooling_weights(made.config, padded.trace.places.ids)
+    weights = pooling_weights(made.config, padded.trace.step_axis.ids)
     assert weights.sum() == pytest.approx(1) and not weights[len(ids) :].any()
     assert pooled_row(padded.trace, weights, Site("encoder", 0)).sum() == pytest.approx(1, abs=1e-6)
 
@@ -58,7 +58,7 @@ def test_label_equals_the_formula_with_any_padding(lab, pooling):
 def test_a_hidden_word_is_neither_looked_at_nor_pooled(lab, pooling):
     made = lab(pooling)
     found = analyse(made, Request(TEXT))
-    words, ids = Words.of(found.trace.places), list(found.trace.places.ids)
+    words, ids = Words.of(found.trace.step_axis), list(found.trace.step_axis.ids)
     assert "".join(words.labels).startswith("Thered") and len(words) == 7
     before, after = hide_each_word(made, found, words)
     for number, places in enumerate(words.places):

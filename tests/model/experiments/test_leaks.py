@@ -91,7 +91,9 @@ def test_padding_seen_by_one_token_is_located(tiny_checkpoint):
 
 
 def test_a_causal_mask_off_by_one_is_found(tiny_checkpoint, monkeypatch):
-    monkeypatch.setattr(masks, "causal", lambda queries, keys, device="cpu": masks._distance(queries, keys, device) >= -1)
+    monkeypatch.setattr(
+        masks, "causal_mask", lambda queries, keys, device="cpu": masks._query_key_distances(queries, keys, device) >= -1
+    )
     found = report(tiny_checkpoint)
     steps = range(1, len(found.labels))
     assert set(found.leaks) == {(n, j, j - back) for n in range(2) for j in steps for back in range(1, n + 2) if j >= back}

@@ -23,7 +23,7 @@ from model.experiments.length_runs import (
     relative_error,
     shipped_run,
 )
-from model.network.extrapolation import WAYS
+from model.network.attention_methods import METHODS
 
 
 @pytest.fixture(scope="module")
@@ -39,7 +39,7 @@ def test_memory_is_the_most_that_tensors_take_at_once():
 
 
 def test_every_way_is_measured_at_every_length(run):
-    assert set(run.curves) == set(WAYS)
+    assert set(run.curves) == set(METHODS)
     assert all([p.length for p in each.points] == [64, 128, 256] for each in run.curves.values())
     assert all(p.seconds > 0 and p.bytes >= 4 * D_MODEL * p.length for each in run.curves.values() for p in each.points)
     assert Run.from_dict(run.to_dict()) == run and run.done == 12
@@ -48,9 +48,9 @@ def test_every_way_is_measured_at_every_length(run):
 
 
 def test_exact_ways_differ_by_rounding_only(run):
-    for name, way in WAYS.items():
+    for name, way in METHODS.items():
         departs = run.curves[name].points[-1].off
-        assert departs < 1e-6 if way.exact else departs > 0.1
+        assert departs < 1e-6 if way.is_exact else departs > 0.1
     assert relative_error(torch.tensor([3.0, 4.0]), torch.tensor([3.0, 3.0])) == pytest.approx(1 / 18**0.5)
     assert relative_error(torch.ones(2), None) is None
 
@@ -75,16 +75,16 @@ def test_measuring_process_ends_with_its_reader(monkeypatch):
 
 def test_the_stored_run_is_whole():
     run = shipped_run()
-    assert set(run.curves) == set(WAYS)
-    for name, way in WAYS.items():
+    assert set(run.curves) == set(METHODS)
+    for name, way in METHODS.items():
         curve = run.curves[name]
         assert curve.stopped or [p.length for p in curve.points] == list(LENGTHS)
-        assert fit(curve, "bytes").power == pytest.approx(way.powers[1], abs=0.25)
+        assert fit(curve, "bytes").power == pytest.approx(way.growth_exponents[1], abs=0.25)
 
 
 def test_a_way_stops_before_it_exceeds_its_limits():
     limits = Limits(seconds=1, bytes=1000)
     for seconds, size, why in ((0.24, 249, ""), (0.26, 249, "time"), (0.24, 251, "memory")):
-        assert reason_to_stop(WAYS["full"], (Point(64, seconds, size, None),), 128, limits) == why
-    assert reason_to_stop(WAYS["linear"], (Point(64, 0.49, 499, None),), 128, limits) == ""
-    assert reason_to_stop(WAYS["full"], (), 64, limits) == ""
+        assert reason_to_stop(METHODS["full"], (Point(64, seconds, size, None),), 128, limits) == why
+    assert reason_to_stop(METHODS["linear"], (Point(64, 0.49, 499, None),), 128, limits) == ""
+    assert reason_to_stop(METHODS["full"], (), 64, limits) == ""

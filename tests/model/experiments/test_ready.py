@@ -13,7 +13,7 @@ from model.edits.intervention import BASELINE
 from model.experiments import ready_questions
 from model.experiments.ready_questions import DOG, EXPERIMENTS, GIRL
 from model.inference.analyse import analyse
-from model.inference.decisions import turns
+from model.inference.decisions import token_changes
 from model.inference.request import Request
 from model.readings.heads.alignment import head_peaks
 from tests.support import tiny
@@ -39,7 +39,7 @@ def test_an_answer_names_the_translation_of_its_request(tiny_checkpoint, name, c
     if name != "order":
         before, after = found.baseline.translation, found.translation
         told = f"The translation stays: “{after}”" if before == after else f"“{before}” becomes “{after}”"
-        tied = [each.told(tiny_checkpoint.target_tokenizer.piece) for each in turns(found) if each.is_tie]
+        tied = [each.describe(tiny_checkpoint.target_tokenizer.piece) for each in token_changes(found) if each.is_tie]
         assert answer.text.endswith(" ".join([f"{told}.", *(f"They part at {each}." for each in tied)]))
 
 
@@ -88,7 +88,7 @@ def test_alignment_head_has_the_lowest_error_rate(tiny_checkpoint, diagonal):
     assert (
         "layer 2 head 2 has the lowest alignment error rate (0 is perfect), 0.20 (95%: 0.15 to 0.25), at the" in answer.text
     )
-    peaks = head_peaks(analyse(tiny_checkpoint, ASKED).whole, "reads")[-1]
+    peaks = head_peaks(analyse(tiny_checkpoint, ASKED).full_pass, "reads")[-1]
     off = len(peaks.peaks) - peaks.on_diagonal
     assert f"{off} of these {len(peaks.peaks)} peaks lie off the diagonal" in answer.text
 

@@ -13,7 +13,7 @@ from model.experiments.effects import effects, head_effects, mask_effects
 from model.experiments.sweep import sweep
 from model.inference.analyse import analyse
 from model.inference.request import Request
-from model.inference.source_reading import fillings
+from model.inference.source_reading import fill_mask_results
 from model.readings.positions.sentence_positions import try_variants
 from model.text.tokenizer import Tokenizer
 from tests.support import tiny
@@ -85,11 +85,11 @@ def test_the_prompt_of_a_language_model_is_not_scored(blank_tokenizer):
     lab = tiny.checkpoint(blank_tokenizer, **FAMILIES["GPT"][0])
     found = analyse(lab, Request(TEXT, target="Lo varun."))
     own = len(lab.target_tokenizer.encode("Lo varun.")) + 1
-    assert found.begun == len(found.trace.outputs) - own > 0
+    assert found.prompt_length == len(found.trace.outputs) - own > 0
     (effect,) = effects(lab, Request(TEXT, target="Lo varun."), edits_of(lab)[:1])
-    assert effect.labels == found.trace.outputs.labels[found.begun :]
+    assert effect.labels == found.trace.outputs.labels[found.prompt_length :]
     for effect in mask_effects(lab, Request(TEXT, target="Lo varun.")).values():
-        assert effect.labels == found.trace.outputs.labels[found.begun :]
+        assert effect.labels == found.trace.outputs.labels[found.prompt_length :]
     assert sweep(lab, [(TEXT, "Lo varun.")], edits_of(lab)).tokens.tolist() == [own]
     values = found.to_dict()
     assert values["scored_tokens"] == "continuation" and values["log_prob"] == pytest.approx(found.log_prob, abs=1e-6)
@@ -98,11 +98,11 @@ def test_the_prompt_of_a_language_model_is_not_scored(blank_tokenizer):
 def test_classifier_keeps_the_score_of_its_first_label(blank_tokenizer):
     lab = tiny.classifier(blank_tokenizer)
     plain = analyse(lab, Request(TEXT))
-    (label,) = plain.trace.predicted.ids
+    (label,) = plain.trace.predicted_axis.ids
     turned = plain.trace.log_probs.copy()
     turned[0, label] = -9.0
     edited = dataclasses.replace(plain, trace=dataclasses.replace(plain.trace, log_probs=turned), baseline=plain)
-    assert edited.trace.predicted.ids != (label,)
+    assert edited.trace.predicted_axis.ids != (label,)
     assert edited.log_prob == -9.0
 
 
@@ -124,15 +124,15 @@ def test_padding_is_counted_nowhere(reader):
     for text in TEXTS:
         alone, padded = (analyse(reader, Request(text, pad=pad)) for pad in (0, 3))
         assert padded.log_prob == pytest.approx(alone.log_prob, abs=1e-4)
-        assert padded.trace.counted == alone.trace.counted
+        assert padded.trace.scored_rows == alone.trace.scored_rows
 
 
 def test_the_change_follows_what_fills_a_blank(reader):
     now = edited(reader, TEXTS[0])
-    told = fillings(now.baseline, reader)
+    told = fill_mask_results(now.baseline, reader)
     for each in told:
         place = each["place"] - 1
-        token = now.baseline.trace.scored.ids[place]
-        assert now.change.before[place] == pytest.approx(each["probability"], abs=1e-5)
-        assert now.change.after[place] == pytest.approx(float(np.exp(now.trace.log_probs[place, token])))
-    assert len(told) == 2 and "<mask>" not in now.change.labels
+        token = now.baseline.trace.scored_axis.ids[place]
+        assert now.probability_change.before[place] == pytest.approx(each["probability"], abs=1e-5)
+        assert now.probability_change.after[place] == pytest.approx(float(np.exp(now.trace.log_probs[place, token])))
+    assert len(told) == 2 and "<mask>" not in now.probability_change.labels

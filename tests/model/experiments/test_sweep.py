@@ -124,7 +124,7 @@ def test_the_table_holds_every_head_and_its_numbers(command, tiny_checkpoint, tm
         assert float(row["change_nats"]) == pytest.approx(each.change, abs=2e-2)  # the file's weights are float16
         looked = head_metrics(trace.patterns[each.site], trace.keys(each.site))
         for name, metric in METRICS.items():
-            told = each.site.of.is_self or not metric.self_only
+            told = each.site.spec.is_self or not metric.self_only
             assert (row[name] != "") <= told
             if row[name]:
                 assert float(row[name]) == pytest.approx(looked[name][each.head], abs=2e-3)

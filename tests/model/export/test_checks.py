@@ -32,7 +32,7 @@ ASKED = [
 
 def stated(checkpoint, request: Request) -> tuple[str, ...]:
     analysis = analyse(checkpoint, request)
-    places = [(site, head, 1) for site in analysis.whole.patterns for head in (None, 1)]
+    places = [(site, head, 1) for site in analysis.full_pass.patterns for head in (None, 1)]
     return view_checks(checkpoint, analysis, 1, places)
 
 
@@ -41,7 +41,7 @@ def test_what_a_view_states_holds_on_it(tokenizer, number):
     changes, request = ASKED[number]
     checkpoint = tiny.checkpoint(tokenizer, **changes)
     said = stated(checkpoint, request)
-    heads = 2 * len(analyse(checkpoint, request).whole.patterns)
+    heads = 2 * len(analyse(checkpoint, request).full_pass.patterns)
     assert sum(line.startswith("head ") for line in said) == 2 * heads
     assert sum("leaks" in line for line in said) == ("family" not in changes) + 1
     lab = Lab(checkpoint)

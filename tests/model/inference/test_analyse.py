@@ -23,9 +23,9 @@ def test_an_empty_intervention_is_the_baseline_bit_for_bit(tiny_checkpoint, valu
     assert_same_bits(edited.trace, plain.trace)
     assert edited.tree == plain.tree
     assert edited.baseline is None
-    assert edited.last is None
-    assert edited.whole is edited.trace
-    assert edited.comparable == len(edited.trace.outputs)
+    assert edited.final_pass is None
+    assert edited.full_pass is edited.trace
+    assert edited.comparable_steps == len(edited.trace.outputs)
 
 
 @pytest.mark.parametrize("edit", [UNCAUSAL, UNPADDED])
@@ -34,7 +34,7 @@ def test_baseline_of_decode_again_is_the_plain_answer(tiny_checkpoint, edit):
     plain = analyse(tiny_checkpoint, Request(TEXT, decoding=SHORT, pad=4))
     assert again.baseline.tree[0].ids == plain.tree[0].ids
     assert_same_bits(again.baseline.trace, plain.trace)
-    known = analyse(tiny_checkpoint, again.request, known=plain)
+    known = analyse(tiny_checkpoint, again.request, cached_baseline=plain)
     assert known.baseline.trace is plain.trace
     assert_same_bits(known.trace, again.trace)
 
@@ -79,7 +79,7 @@ def test_padding_changes_nothing_at_real_positions(exact_checkpoint):
 
 def test_decode_again_without_padding_mask_is_one_pass(tiny_checkpoint):
     again = analyse(tiny_checkpoint, Request(TEXT, decoding=SHORT, mode="again", intervention=UNPADDED))
-    assert again.last is None
+    assert again.final_pass is None
     assert again.trace.source.ids[-PAD_WHEN_UNMASKED:] == (PAD,) * PAD_WHEN_UNMASKED == again.baseline.trace.source.ids[-4:]
     own = again.trace.log_probs.copy()
     own[:, [PAD, START]] = -np.inf
@@ -90,7 +90,7 @@ def test_decode_again_without_causal_mask_has_each_step(tiny_checkpoint):
     again = analyse(tiny_checkpoint, Request(TEXT, decoding=SHORT, mode="again", intervention=UNCAUSAL))
     ids, trace = again.hypothesis.ids, again.trace
     assert len(ids) == len(trace.outputs)
-    assert again.whole is again.last
+    assert again.full_pass is again.final_pass
     for t in range(len(ids)):
         (step,) = teacher_force(tiny_checkpoint, trace.source.ids, ids[: t + 1], [UNCAUSAL])
         np.testing.assert_allclose(trace.log_probs[t], step.log_probs[-1], atol=1e-5, rtol=1e-5)
@@ -106,7 +106,7 @@ def test_decode_again_without_causal_mask_has_each_step(tiny_checkpoint):
             assert trace.masks[site][t, :width].all()
             assert not trace.masks[site][t, width:].any()
     for layer in range(2):
-        assert (trace.patterns[Site("encoder", layer)] == again.whole.patterns[Site("encoder", layer)]).all()
+        assert (trace.patterns[Site("encoder", layer)] == again.full_pass.patterns[Site("encoder", layer)]).all()
         np.testing.assert_allclose(trace.patterns[Site("decoder", layer)].sum(-1), 1, atol=1e-5)
     for array in arrays(trace).values():
         with pytest.raises(ValueError, match="read-only"):

@@ -41,14 +41,14 @@ def asked(*codes, **values) -> Request:
 @MODES
 def test_edited_answer_has_the_plain_one_as_baseline(checkpoint, mode, code):
     plain, edited = analyse(checkpoint, asked(mode=mode)), analyse(checkpoint, asked(code, mode=mode))
-    without = edited.request.intervention.without(code).without(NAMED)
+    without = edited.request.intervention.without_edit(code).without_edit(NAMED)
     removed = dataclasses.replace(edited.request, intervention=without)
     assert removed == plain.request
     assert (edited.baseline.request.intervention, edited.baseline.translation) == (removed.intervention, plain.translation)
     np.testing.assert_allclose(edited.baseline.trace.log_probs, plain.trace.log_probs, atol=1e-4)
     if mode == "again":
         assert_same_bits(edited.baseline.trace, plain.trace)
-    ids = edited.baseline.trace.outputs.ids[: edited.comparable]
+    ids = edited.baseline.trace.outputs.ids[: edited.comparable_steps]
     believed = [edited.trace.log_probs[step, token] for step, token in enumerate(ids)]
     assert edited.baseline_token_log_probs.tolist() == believed
     if mode == "given":
@@ -60,7 +60,7 @@ def test_decode_again_traces_the_edited_model(checkpoint, decoding):
     changed = 0
     for code in ONE_EACH if decoding is BEAM else (*EXAMPLES[::2], "causal-off"):
         found = analyse(checkpoint, asked(code, mode="again", decoding=decoding))
-        assert (found.last is not None) == (code == "causal-off")
+        assert (found.final_pass is not None) == (code == "causal-off")
         assert found.hypothesis.log_probs == pytest.approx(found.trace.token_log_probs.tolist(), abs=1e-4)
         own = found.trace.log_probs.copy()
         own[:, [PAD, START]] = -np.inf
@@ -73,7 +73,7 @@ def test_decode_again_traces_the_edited_model(checkpoint, decoding):
 def test_row_may_wait_for_a_later_token(checkpoint, mode):
     found = analyse(checkpoint, asked("row_dec_1-3", "causal-off", mode=mode))
     assert len(found.trace.outputs) > 3
-    assert (found.whole.patterns[Site("decoder", 0)][:, 0, 2] == 1).all()
+    assert (found.full_pass.patterns[Site("decoder", 0)][:, 0, 2] == 1).all()
     beyond = analyse(checkpoint, asked("row_dec_1-99", "causal-off", mode=mode))
     assert any(note.startswith("Waiting for a step") for note in beyond.notes)
 
@@ -120,7 +120,7 @@ def test_block_of_one_head_changes_its_mask_only(checkpoint, mode):
     assert (second.allowed == found.baseline.trace.view(site, 1).allowed).all()
     assert first.values[2, 1] == 0 < second.values[2, 1]
     assert list(trace.head_masks) == [site]
-    assert found.former_mask(site, 0) is None or found.former_mask(site, 0)[2, 1]
+    assert found.baseline_mask(site, 0) is None or found.baseline_mask(site, 0)[2, 1]
     assert trace.view(Site("cross", 0), 0).allowed[2, 1]
 
 
@@ -146,4 +146,4 @@ def test_decode_again_keeps_blocks_of_each_head(checkpoint):
             width = alone.patterns[site].shape[-1]
             np.testing.assert_allclose(trace.patterns[site][:, t, :width], alone.patterns[site][:, -1], atol=1e-6)
             assert (trace.head_masks[site][:, t, :width] == alone.head_masks.get(site, alone.masks[site][None])[:, -1]).all()
-    assert found.last.outputs.ids == found.hypothesis.ids
+    assert found.final_pass.outputs.ids == found.hypothesis.ids

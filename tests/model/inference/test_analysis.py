@@ -11,7 +11,7 @@ import pytest
 from model.config import PAD
 from model.decoding.strategy import Decoding
 from model.edits.intervention import Intervention
-from model.edits.kinds import Block, Place
+from model.edits.kinds import BlockCells, Place
 from model.experiments.effects import mask_effects
 from model.inference import passes
 from model.inference.analyse import analyse
@@ -27,10 +27,10 @@ def test_rare_words_are_told_with_their_number(tiny_checkpoint):
     found = analyse(known, Request("the lamp zq fox boat zq", target=TARGET, pad=3))
     assert [(word.text, word.count) for word in found.rare_words] == [("lamp", 4), ("zq", 0), ("boat", 1), ("zq", 0)]
     text = known.source_tokenizer.segments(found.trace.source.ids)
-    assert "".join(text[i] for i in found.rare) == " lamp zq boat zq"
+    assert "".join(text[i] for i in found.rare_positions) == " lamp zq boat zq"
     assert "Rare in training: lamp (4 times), zq (never), boat (once)." in found.notes
     for quiet in (analyse(known, Request("the fox", target=TARGET)), analyse(tiny_checkpoint, Request("zq", target=TARGET))):
-        assert quiet.rare == quiet.rare_words == () and not any("Rare" in note for note in quiet.notes)
+        assert quiet.rare_positions == quiet.rare_words == () and not any("Rare" in note for note in quiet.notes)
 
 
 def test_the_dictionary_is_json(tiny_checkpoint):
@@ -56,10 +56,10 @@ def test_too_large_an_analysis_is_refused_first(tiny_checkpoint, monkeypatch, ch
     source, target = len(found.trace.source), len(found.trace.outputs)
     need = traces * passes.trace_bytes(tiny_checkpoint.config, source, target)
     assert 0.8 * need < found.nbytes < 1.2 * need
-    assert analyse(tiny_checkpoint, request, most=need).translation == found.translation
+    assert analyse(tiny_checkpoint, request, max_bytes=need).translation == found.translation
     monkeypatch.setattr(passes, "_trace", lambda *_: pytest.fail("a trace was made"))
     with pytest.raises(RequestError, match=rf"{source} source and {target} target tokens would take .*; expected at most"):
-        analyse(tiny_checkpoint, request, most=need // traces - 1)
+        analyse(tiny_checkpoint, request, max_bytes=need // traces - 1)
 
 
 def test_analyses_leave_the_model_as_it_was(tiny_checkpoint):
@@ -75,7 +75,7 @@ BEAM, SAMPLED = Decoding("beam", limit=8, width=4), Decoding("sample", limit=8, 
 
 
 def how(checkpoint, decoding=SHORT, **more) -> str:
-    return analyse(checkpoint, Request(TEXT, decoding=decoding, **more)).how
+    return analyse(checkpoint, Request(TEXT, decoding=decoding, **more)).decoding_label
 
 
 def test_how_names_the_strategy_or_the_given_target(tiny_checkpoint):
@@ -93,7 +93,7 @@ def test_how_names_the_rank_in_the_beam(tiny_checkpoint):
     assert len(tree.pruned) > 2
     for lost in tree.pruned:
         found = analyse(tiny_checkpoint, Request(TEXT, decoding=BEAM, path=lost.ids))
-        assert found.how == "beam of 4, given up"
+        assert found.decoding_label == "beam of 4, given up"
         assert found.notes[0] == "This path was given up: the beam went on without it."
     assert how(tiny_checkpoint, BEAM, path=(9, 9, 9)) == "beam of 4"  # no such path: the best
 
@@ -103,7 +103,7 @@ def test_numbers_are_comparable_up_to_the_first_difference(tiny_checkpoint):
     for text in ("The red fox takes a lamp.", "old king", "boat", "The old boat finds a fox."):
         again = analyse(tiny_checkpoint, Request(text, decoding=SHORT, mode="again", intervention=UNCAUSAL))
         own, other = again.trace, again.baseline.trace
-        n = again.comparable
+        n = again.comparable_steps
         assert own.inputs.ids[:n] == other.inputs.ids[:n]
         assert own.outputs.ids[: n - 1] == other.outputs.ids[: n - 1]
         if own.outputs != other.outputs:
@@ -116,7 +116,7 @@ def test_numbers_are_comparable_up_to_the_first_difference(tiny_checkpoint):
 @pytest.mark.parametrize("target", [None, TARGET])
 def test_noop_edit_changes_nothing_without_a_causal_mask(tokenizer, mode, target):
     peeks = tiny.checkpoint(tokenizer, causal=False)
-    nothing = Intervention(edits=(Block(Place("decoder"), 90, 90),))
+    nothing = Intervention(edits=(BlockCells(Place("decoder"), 90, 90),))
     found = analyse(peeks, Request(TEXT, target=target, decoding=SHORT, mode=mode, intervention=nothing))
     base = found.baseline
     if mode == "again":
@@ -129,16 +129,16 @@ def test_noop_edit_changes_nothing_without_a_causal_mask(tokenizer, mode, target
 
 def test_former_mask_needs_equal_axes(tiny_checkpoint):
     site, short = Site("decoder", 0), Decoding(limit=3)
-    assert analyse(tiny_checkpoint, Request(TEXT, target=TARGET)).former_mask(site) is None
+    assert analyse(tiny_checkpoint, Request(TEXT, target=TARGET)).baseline_mask(site) is None
     given = analyse(tiny_checkpoint, Request(TEXT, target=TARGET, intervention=UNCAUSAL))
-    former = given.former_mask(site)
+    former = given.baseline_mask(site)
     assert former is given.baseline.trace.masks[site]
-    assert given.whole.masks[site].all()
+    assert given.full_pass.masks[site].all()
     assert not former.all()
     again = analyse(tiny_checkpoint, Request(TEXT, target=TARGET, mode="again", decoding=short, intervention=UNCAUSAL))
-    assert len(again.whole.outputs) < len(again.baseline.trace.outputs)
-    assert again.former_mask(site) is None
-    assert again.former_mask(Site("encoder", 1)) is again.baseline.trace.masks[Site("encoder", 1)]
+    assert len(again.full_pass.outputs) < len(again.baseline.trace.outputs)
+    assert again.baseline_mask(site) is None
+    assert again.baseline_mask(Site("encoder", 1)) is again.baseline.trace.masks[Site("encoder", 1)]
 
 
 BATCH = {"other_sentences": ("The old king finds a blue boat and a red fox.",)}

@@ -13,7 +13,7 @@ from model.decoding.strategy import Decoding
 from model.edits.intervention import Intervention
 from model.inference.analyse import analyse
 from model.inference.request import MAX_PAD, Request, RequestError
-from model.inference.targets import word_at
+from model.inference.targets import append_word
 from tests.support import tiny
 
 
@@ -131,13 +131,13 @@ def test_a_typed_word_is_forced_piece_by_piece(tokenizer):
     target = tiny.PAIRS[0][1]
     path = tuple(tokenizer.encode(target.rstrip(".")))
     for word in ("nefa", "zq", " l'étoile "):
-        found = word_at(tokenizer, path, word)
+        found = append_word(tokenizer, path, word)
         assert found[: len(path)] == path
         assert tokenizer.decode(found) == f"{target.rstrip('.')} {word.strip()}"
-    assert tokenizer.decode(word_at(tokenizer, (), "Lo")) == "Lo"
+    assert tokenizer.decode(append_word(tokenizer, (), "Lo")) == "Lo"
     elided = tuple(tokenizer.encode("Es l'"))
-    assert tokenizer.decode(word_at(tokenizer, elided, "étoile")) == "Es l'étoile"
+    assert tokenizer.decode(append_word(tokenizer, elided, "étoile")) == "Es l'étoile"
     with pytest.raises(RequestError, match=r"^The word is empty: type one\.$"):
-        word_at(tokenizer, path, "  ")
+        append_word(tokenizer, path, "  ")
     with pytest.raises(RequestError, match=r"^There is no room for"):
-        word_at(tokenizer, (5,) * 127, "nefa")
+        append_word(tokenizer, (5,) * 127, "nefa")

@@ -13,7 +13,7 @@ from model import checkpoint as checkpoints
 from model import trace
 from model.__main__ import main
 from model.config import END, PAD, START
-from model.inference.analyse import analyse, following, turned
+from model.inference.analyse import analyse, next_sentence_probabilities, swap_sentences
 from model.inference.request import Request
 from model.inference.source_reading import source_ids
 from model.text.tokenizer import Tokenizer
@@ -28,7 +28,7 @@ def lab():
     tokenizer = Tokenizer.train(tiny.SENTENCES, 400, blanks=True)
     reads = {"family": "encoder-only", "decoder_layers": 0, "source_start": True, "segments": 2, "pooler": True}
     made = tiny.checkpoint(tokenizer, dtype=torch.float64, **reads, follows=True)
-    return dataclasses.replace(made, languages=("Danish", "Danish"), counts={})
+    return dataclasses.replace(made, languages=("Danish", "Danish"), token_counts={})
 
 
 def test_two_sentences_are_read_in_one_input(lab):
@@ -37,8 +37,8 @@ def test_two_sentences_are_read_in_one_input(lab):
     assert ids == [*first, *second[1:]] and ids[0] == START
     assert ids.count(END) == ids.count(lab.source_tokenizer.mask) == 2
     axis = analyse(lab, BOTH).trace.source
-    assert axis.ids == tuple(ids) and axis.sentences == (0,) * len(first) + (1,) * (len(second) - 1)
-    assert analyse(lab, Request(ONE)).trace.source.sentences == ()
+    assert axis.ids == tuple(ids) and axis.sentence_numbers == (0,) * len(first) + (1,) * (len(second) - 1)
+    assert analyse(lab, Request(ONE)).trace.source.sentence_numbers == ()
     assert trace.END == END
 
 
@@ -50,7 +50,9 @@ def test_segments_matter_for_two_sentences_only(lab):
         with torch.no_grad():
             segments.copy_(kept.flip(0))
         swapped = analyse(lab, BOTH)
-        assert abs(swapped.follows - both.follows) > 1e-6 and not np.allclose(swapped.trace.log_probs, both.trace.log_probs)
+        assert abs(swapped.next_sentence_probability - both.next_sentence_probability) > 1e-6 and not np.allclose(
+            swapped.trace.log_probs, both.trace.log_probs
+        )
         with torch.no_grad():
             segments.copy_(torch.stack([kept[0], kept[1] + 9]))
         alone = analyse(lab, Request(ONE))
@@ -58,25 +60,32 @@ def test_segments_matter_for_two_sentences_only(lab):
         with torch.no_grad():
             segments.copy_(kept)
     assert np.array_equal(alone.trace.log_probs, analyse(lab, Request(ONE)).trace.log_probs)
-    assert alone.follows is None and alone.turned is None
+    assert alone.next_sentence_probability is None and alone.swapped_probability is None
 
 
 def test_follows_is_the_head_and_turned_its_reverse(lab):
     found, back = analyse(lab, BOTH), analyse(lab, Request(TWO, second=ONE))
-    assert found.turned == pytest.approx(back.follows, abs=1e-12) and back.turned == pytest.approx(found.follows, abs=1e-12)
-    assert abs(found.follows - back.follows) > 1e-6
+    assert found.swapped_probability == pytest.approx(
+        back.next_sentence_probability, abs=1e-12
+    ) and back.swapped_probability == pytest.approx(found.next_sentence_probability, abs=1e-12)
+    assert abs(found.next_sentence_probability - back.next_sentence_probability) > 1e-6
     ids = list(found.trace.source.ids)
-    assert turned(turned(ids)) == ids and following(lab, ids)[0] == pytest.approx(found.follows, abs=1e-12)
-    assert following(lab, [*ids, PAD, PAD])[0] == pytest.approx(found.follows, abs=1e-12)
+    assert swap_sentences(swap_sentences(ids)) == ids and next_sentence_probabilities(lab, ids)[0] == pytest.approx(
+        found.next_sentence_probability, abs=1e-12
+    )
+    assert next_sentence_probabilities(lab, [*ids, PAD, PAD])[0] == pytest.approx(found.next_sentence_probability, abs=1e-12)
 
 
 def test_padding_of_two_sentences_changes_nothing(lab):
     plain, padded = analyse(lab, BOTH), analyse(lab, dataclasses.replace(BOTH, pad=3))
     real = len(plain.trace.source)
-    assert padded.follows == pytest.approx(plain.follows, abs=1e-12)
+    assert padded.next_sentence_probability == pytest.approx(plain.next_sentence_probability, abs=1e-12)
     assert np.allclose(padded.trace.log_probs[:real], plain.trace.log_probs, atol=1e-6)
     edited = analyse(lab, dataclasses.replace(BOTH, intervention=tiny.edited("off_enc.1")))
-    assert edited.baseline.follows == pytest.approx(plain.follows, abs=1e-12) and abs(edited.follows - plain.follows) > 1e-9
+    assert (
+        edited.baseline.next_sentence_probability == pytest.approx(plain.next_sentence_probability, abs=1e-12)
+        and abs(edited.next_sentence_probability - plain.next_sentence_probability) > 1e-9
+    )
     given = analyse(lab, dataclasses.replace(BOTH, intervention=tiny.edited("patch_enc.1_all")))
     assert given.trace.source.ids == plain.trace.source.ids  # the other first sentence stands before the same second one
 

@@ -11,21 +11,21 @@ from pathlib import Path
 import pytest
 
 from model.io import numbers
-from model.io.files import FileError, opened, parsed, read_bytes, read_text, shown
+from model.io.files import FileError, open_file, parse_json, read_bytes, read_text, short_repr
 from model.io.limits import is_number
 
 
 def test_a_value_from_outside_stands_on_one_short_line():
-    assert shown("a\nb") == r"'a\nb'"
-    assert shown("x" * 10**6) == f"'{'x' * 27}...{'x' * 28}'"
-    assert len(shown([[["x" * 10**6] * 99] * 99] * 99)) < 210
-    assert shown(10**30) == str(10**30)
-    assert len(shown(10**400)) < 70
+    assert short_repr("a\nb") == r"'a\nb'"
+    assert short_repr("x" * 10**6) == f"'{'x' * 27}...{'x' * 28}'"
+    assert len(short_repr([[["x" * 10**6] * 99] * 99] * 99)) < 210
+    assert short_repr(10**30) == str(10**30)
+    assert len(short_repr(10**400)) < 70
 
 
 @pytest.mark.parametrize("text", ["1", "[1.5, null]", '{"a": "\\ud83d\\ude00"}', "[" * 49 + "]" * 49])
 def test_plain_json_is_read(text):
-    assert parsed(text.encode()) == json.loads(text)
+    assert parse_json(text.encode()) == json.loads(text)
 
 
 @pytest.mark.parametrize(
@@ -46,7 +46,7 @@ def test_plain_json_is_read(text):
 )
 def test_what_is_no_plain_json_is_refused(raw, message):
     with pytest.raises(ValueError, match=message):
-        parsed(raw)
+        parse_json(raw)
 
 
 def test_only_regular_files_of_a_size_are_read(tmp_path):
@@ -54,7 +54,7 @@ def test_only_regular_files_of_a_size_are_read(tmp_path):
     path.write_bytes(b"12345")
     assert read_bytes(path, 5) == b"12345"
     with pytest.raises(FileError, match=r"file has 5 bytes; expected at most 4"):
-        opened(path, 4)
+        open_file(path, 4)
     path.write_bytes(b"caf\xe9")
     with pytest.raises(FileError, match="file: the byte 0xe9 at 3 is no UTF-8"):
         read_text(path, 5)
@@ -63,7 +63,7 @@ def test_only_regular_files_of_a_size_are_read(tmp_path):
         with pytest.raises(FileError, match=r"(is no regular file, but a device|cannot be read)"):
             read_bytes(tmp_path / name, 5)
     with pytest.raises(FileNotFoundError):
-        opened(tmp_path / "nowhere", 5)
+        open_file(tmp_path / "nowhere", 5)
 
 
 @pytest.mark.parametrize("value", [0, 0.0, -0.0, 1, 0.5, 1.0, 1e-300])
@@ -89,12 +89,16 @@ ROOT = Path(__file__).resolve().parents[3]
     ("write", "values", "expected"),
     [
         (numbers.decimal, (-0.5, 0.0, 12.345), ["−0.50", "0.00", "12.35"]),
-        (numbers.signed, (-0.5, 0.5, -1e-9), ["−0.50", "+0.50", "−0.00"]),
+        (numbers.with_sign, (-0.5, 0.5, -1e-9), ["−0.50", "+0.50", "−0.00"]),
         (numbers.nats, (-0.5, 0.005, 0.0049, -0.0049), ["−0.50", "+0.01", "0.00", "0.00"]),
-        (numbers.figures, (1.2345, -0.0456, 0.0, 123.4, 1234.5, 1e6), ["1.23", "−0.0456", "0", "123", "1,234", "1e+06"]),
-        (numbers.short, (123.4, 1.234, 0.01234, float("inf"), float("nan")), ["123", "1.23", "0.012", "–", "–"]),
-        (numbers.rounded, (4.41e-8, -2e12, 0.0134, 0.0), ["4.4\u00a0×\u00a010⁻⁸", "−2\u00a0×\u00a010¹²", "0.013", "0"]),
-        (numbers.times, (0, 1, 1200), ["never", "once", "1,200 times"]),
+        (
+            numbers.three_figures,
+            (1.2345, -0.0456, 0.0, 123.4, 1234.5, 1e6),
+            ["1.23", "−0.0456", "0", "123", "1,234", "1e+06"],
+        ),
+        (numbers.compact, (123.4, 1.234, 0.01234, float("inf"), float("nan")), ["123", "1.23", "0.012", "–", "–"]),
+        (numbers.scientific, (4.41e-8, -2e12, 0.0134, 0.0), ["4.4\u00a0×\u00a010⁻⁸", "−2\u00a0×\u00a010¹²", "0.013", "0"]),
+        (numbers.count_in_words, (0, 1, 1200), ["never", "once", "1,200 times"]),
     ],
 )
 def test_numbers_as_they_are_read(write, values, expected):

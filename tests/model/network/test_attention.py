@@ -5,7 +5,7 @@ import torch
 
 from model.network.attention import MultiHeadAttention, attention
 from model.network.context import Pass
-from model.network.masks import causal
+from model.network.masks import causal_mask
 from model.network.positions import rotary
 from model.trace import Probe, Site
 from tests.support import tiny
@@ -67,7 +67,7 @@ def test_fully_masked_rows_are_zeros_with_finite_grads(dtype):
 
 def test_scores_are_those_before_the_mask():
     q, k, v = (random(1, 2, 3, 4, seed=s) for s in range(3))
-    scores = attention(q, k, v, causal(3, 3))[2]
+    scores = attention(q, k, v, causal_mask(3, 3))[2]
     assert scores.equal(attention(q, k, v, OPEN)[2])
     torch.testing.assert_close(scores, torch.einsum("bhtk,bhsk->bhts", q, k) / 2, atol=1e-12, rtol=0)
 

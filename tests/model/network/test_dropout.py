@@ -20,7 +20,7 @@ def test_a_share_is_zeroed_and_the_rest_scaled(p):
 
 
 def test_large_tensors_are_dropped_outside_the_pool(monkeypatch):
-    monkeypatch.setattr(attention, "_POOL", ONES.numel())
+    monkeypatch.setattr(attention, "_POOL_SIZE", ONES.numel())
     dropped = Dropout(0.5).train()(ONES)
     assert float((dropped == 0).float().mean()) == pytest.approx(0.5, abs=0.01)
 

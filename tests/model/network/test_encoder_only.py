@@ -8,7 +8,7 @@ from torch import Tensor, nn
 
 from benchmarks.peers import copy, copy_encoder_layer
 from model.config import END, PAD, START
-from model.network.context import forced
+from model.network.context import teacher_forced_states
 from model.network.transformer import EncoderOnly
 from tests.support import tiny
 
@@ -75,9 +75,9 @@ def test_every_head_equals_torch(norm_first, pooling, more):
     ours = tiny.model(**(JUDGES | {"norm_first": norm_first, "pooling": pooling} | more))
     second = torch.tensor([[0] * 5 + [1] * 6, [0] * 6 + [1] * 5, [0] * 2 + [1] * 9]).bool()
     hidden, tokens, follows, labels = Plain(ours).eval()(BATCH, second)
-    states, real = forced(ours, BATCH, None), BATCH != PAD
+    states, real = teacher_forced_states(ours, BATCH, None), BATCH != PAD
     pairs = [(states[real], hidden[real]), (ours.project(states)[real], tokens[real])]
-    pairs += [(ours.following(states, BATCH), follows), (ours.judged(states, BATCH), labels)]
+    pairs += [(ours.next_sentence_logits(states, BATCH), follows), (ours.label_logits(states, BATCH), labels)]
     for mine, theirs in pairs:
         torch.testing.assert_close(mine, theirs, atol=1e-10, rtol=0)
 
@@ -85,18 +85,21 @@ def test_every_head_equals_torch(norm_first, pooling, more):
 def test_segments_distinguish_the_sentences():
     ids, model = two_sentences(3, 3), tiny.model(**JUDGES)
     with torch.no_grad():
-        before = forced(model, ids, None)
+        before = teacher_forced_states(model, ids, None)
         model.source_embedding.segments.weight[1, :8] += 1.0
-        after = forced(model, ids, None)
+        after = teacher_forced_states(model, ids, None)
         alone = ids[:, :5]  # one sentence: its segment is the first
         assert (before - after).abs().max() > 1e-2
-        one = forced(model, alone, None)
+        one = teacher_forced_states(model, alone, None)
         model.source_embedding.segments.weight[1, :8] -= 1.0
-        torch.testing.assert_close(forced(model, alone, None), one, atol=0, rtol=0)
+        torch.testing.assert_close(teacher_forced_states(model, alone, None), one, atol=0, rtol=0)
 
 
 @pytest.mark.parametrize("pooling", ["first", "mean"])
 def test_padding_does_not_move_what_is_pooled(pooling):
     model = tiny.model(**(JUDGES | {"pooling": pooling}))
-    made = [model.judged(forced(model, ids, None), ids) for ids in (two_sentences(3, 4), two_sentences(3, 4, 5))]
+    made = [
+        model.label_logits(teacher_forced_states(model, ids, None), ids)
+        for ids in (two_sentences(3, 4), two_sentences(3, 4, 5))
+    ]
     torch.testing.assert_close(*made, atol=1e-10, rtol=0)

@@ -21,12 +21,12 @@ def grid(text: str) -> list[list[bool]]:
 
 def test_masks_by_hand():
     for mask, expected in (
-        (masks.causal(4, 4), "x... xx.. xxx. xxxx"),
-        (masks.causal(2, 4), "xxx. xxxx"),  # the last query stands at the last key
+        (masks.causal_mask(4, 4), "x... xx.. xxx. xxxx"),
+        (masks.causal_mask(2, 4), "xxx. xxxx"),  # the last query stands at the last key
         (masks.sliding_window(2, 4, 2), ".xxx ..xx"),
         (masks.sliding_window(4, 4, 1), "x... .x.. ..x. ...x"),
         (masks.sliding_window(4, 4, 2), "xx.. xxx. .xxx ..xx"),
-        (masks.padding(torch.tensor([[PAD, 1, 2, PAD]])), ".xx."),
+        (masks.padding_mask(torch.tensor([[PAD, 1, 2, PAD]])), ".xx."),
     ):
         assert mask[0, 0].tolist() == grid(expected)
 

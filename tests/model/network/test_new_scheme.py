@@ -8,10 +8,10 @@ import torch
 
 from model.decoding.search import greedy
 from model.decoding.uncached import Recorder
-from model.edits.apply import Edits
+from model.edits.apply import BatchEdits
 from model.edits.intervention import BASELINE
 from model.network import masks
-from model.network.context import Cache, Pass, forced
+from model.network.context import Cache, Pass, teacher_forced_states
 from model.readings.positions.position_numbers import scheme_numbers
 from model.readings.stages.blueprint import blueprint
 from model.trace import Probe, Site
@@ -32,7 +32,7 @@ def assert_by_hand(probe: Probe, row: int = 0, moved: dict[str, np.ndarray] | No
         q, k, pattern, mask = (record[name][row].detach().numpy() for name in ("q", "k", "pattern", "mask"))
         at = (moved or {}).get(site.kind, np.arange(k.shape[1]))
         rows, columns = at[len(at) - q.shape[1] :], at
-        if not site.of.is_self:  # two sentences have no distance
+        if not site.spec.is_self:  # two sentences have no distance
             rows, columns = np.zeros(q.shape[1]), np.zeros(k.shape[1])
         np.testing.assert_allclose(pattern, scheme_helpers.pattern_by_hand(q, k, mask, rows, columns), **CLOSE)
     return len(probe.records)
@@ -52,7 +52,7 @@ def test_training_forward_has_the_bias(scheme):
 @pytest.mark.parametrize("codes", ["", "scaling-off", "block_dec_3-2", "source-positions_shifted-4", "window-2"])
 def test_cached_and_uncached_decoding_have_the_bias(scheme, codes):
     model, source = tiny.lively(positions=scheme), tiny.padded([5], 6)
-    edits, recorder = Edits([tiny.edited(*codes.split())]), Recorder()
+    edits, recorder = BatchEdits([tiny.edited(*codes.split())]), Recorder()
     (found,) = greedy(model, source, edits, limit=7, recorder=recorder)
     (uncached,) = greedy(model, source, edits, limit=7, use_cache=False)
     with recorded.explicit():
@@ -60,9 +60,9 @@ def test_cached_and_uncached_decoding_have_the_bias(scheme, codes):
     for other in (uncached, cached):
         assert found.ids == other.ids
         np.testing.assert_allclose(found.log_probs, other.log_probs, rtol=1e-5, atol=1e-6)
-    maps, probe = recorder.read(model.config, source[0].tolist(), found.ids)[0], Probe("full")
+    maps, probe = recorder.recorded_pass(model.config, source[0].tolist(), found.ids)[0], Probe("full")
     with torch.inference_mode():
-        forced(model, source, torch.tensor([found.ids]), Pass(edits, probe))
+        teacher_forced_states(model, source, torch.tensor([found.ids]), Pass(edits, probe))
     if codes != "scaling-off":
         assert_by_hand(probe)
     for site, record in probe.records.items():
@@ -77,13 +77,13 @@ def test_keys_in_the_cache_keep_their_positions(scheme):
     memory, seen = torch.zeros(2, 3, 16, dtype=torch.float64), torch.ones(2, 1, 1, 3, dtype=torch.bool)
     cache = Cache()
     for start in range(6):
-        probe, edits = Probe("full"), Edits(rows)
+        probe, edits = Probe("full"), BatchEdits(rows)
         mask = masks.decoder_mask(model.config, target[:, : start + 1], queries=1)
         at = Pass(edits, probe, cache, start)
         with torch.inference_mode():
             model.decode(target[:, start : start + 1], memory, mask, seen, at)
         for row, edit in enumerate(rows):
-            at_all = Edits([edit]).positions("target", target[:1, : start + 1])[0].flatten().numpy()
+            at_all = BatchEdits([edit]).positions("target", target[:1, : start + 1])[0].flatten().numpy()
             assert_by_hand(probe, row, {"decoder": at_all})
         if start == 2:
             cache.select(torch.tensor([1, 0]))

@@ -64,7 +64,7 @@ def test_attention_equals_torch(length, causal, width, with_padding):
     theirs = nn.MultiheadAttention(16, 2, batch_first=True, dtype=torch.float64)
     copy_attention(ours, theirs)
     x, tokens = embedded(length), ids(length) if with_padding else tiny.ids(3, length)
-    mask = masks.decoder_mask(tiny.config(window=width), tokens) if causal else masks.padding(tokens)
+    mask = masks.decoder_mask(tiny.config(window=width), tokens) if causal else masks.padding_mask(tokens)
     earlier = torch.ones(length, length, dtype=torch.bool).tril(-(width or length))
     hidden = no_later(length) | earlier if causal else None
     probe = Probe("maps")
@@ -144,6 +144,6 @@ def test_transformer_equals_torch(variant, source_length, target_length, final_n
 @each_variant
 @each_length
 def test_missing_causal_mask_breaks_parity(variant, length, monkeypatch):
-    monkeypatch.setattr(masks, "causal", lambda t, s, device="cpu": torch.ones(1, 1, t, s, dtype=torch.bool))
+    monkeypatch.setattr(masks, "causal_mask", lambda t, s, device="cpu": torch.ones(1, 1, t, s, dtype=torch.bool))
     for difference in (decoder_layer_difference(variant, length), transformer_difference(variant, length, length)):
         assert difference > 1e-3 if length > 1 else difference < EXACT

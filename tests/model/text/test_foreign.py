@@ -11,7 +11,14 @@ from tokenizers import Tokenizer as Backend
 from tokenizers import models, pre_tokenizers
 
 from model.config import CONTROL_TOKENS, END
-from model.text.foreign_tokenizer import MOST_BYTES, SPELLINGS, Charsmap, ForeignTokenizer, foreign_values, load
+from model.text.foreign_tokenizer import (
+    MAX_MATCH_BYTES,
+    SPELLINGS,
+    Charsmap,
+    ForeignTokenizer,
+    foreign_values,
+    load_tokenizer,
+)
 from model.workshop.convert import vocabulary
 from model.workshop.convert.conversion import ConvertError
 from model.workshop.convert.marian import read_pieces
@@ -46,7 +53,7 @@ def test_pieces_are_those_of_sentencepiece(tmp_path, rule):
     tokens = [*CONTROL_TOKENS, "<unk>", *pieces.scores]
     made = ForeignTokenizer(foreign_values(pieces.backend(), tokens, "sentencepiece", "<unk>", pieces.charsmap))
     made.save(tmp_path / "tokenizer.json")
-    again = load(tmp_path / "tokenizer.json")
+    again = load_tokenizer(tmp_path / "tokenizer.json")
     for text in texts():
         expected = [tokens.index(piece) if piece in tokens[3:] else 3 for piece in peer.encode(text, out_type=str)]
         assert made.encode(text) == again.encode(text) == expected, text
@@ -63,9 +70,9 @@ def test_circular_table_of_rewrites_is_bounded():
     units[0], units[ord("a")] = unit(0, 0), unit(ord("a"), ord("a"), leaf=True)  # from each "a" to the same node again
     units[ord("a") ^ ord("a")] = unit(0, 0)
     table = Charsmap(struct.pack("<257I", 1024, *units) + b"x" * 5000 + b"\0")
-    assert table._longest(b"a" * 5000, 0)[0] <= MOST_BYTES
+    assert table._longest_match(b"a" * 5000, 0)[0] <= MAX_MATCH_BYTES
     with pytest.raises(ValueError, match="makes texts too long"):
-        table.rewritten("a")
+        table.rewrite("a")
 
 
 SLOW = {"type": "Split", "pattern": {"Regex": "(a+)+$"}, "behavior": "Isolated", "invert": False}
@@ -86,7 +93,11 @@ def test_word_pieces_are_shown_as_words():
         foreign_values(word_pieces(), [*CONTROL_TOKENS, "the", "fox", "##es", ".", "[UNK]"], "wordpiece", "[UNK]")
     )
     ids = made.encode("the foxes.")
-    assert (made.pieces(ids), made.words(ids), made.decode(ids)) == (("the", "fox", "es", "."), (0, 1, 1, 2), "the foxes .")
+    assert (made.pieces(ids), made.word_numbers(ids), made.decode(ids)) == (
+        ("the", "fox", "es", "."),
+        (0, 1, 1, 2),
+        "the foxes .",
+    )
     assert made.encode("</s> fox") == [7, 7, 4] or END not in made.encode("</s> fox")
 
 
@@ -121,7 +132,7 @@ def test_a_file_that_could_do_harm_is_refused(tmp_path, change, message):
     values = foreign_values(word_pieces(), [*CONTROL_TOKENS, "the", "[UNK]"], "wordpiece", "[UNK]") | change
     (tmp_path / "tokenizer.json").write_text(json.dumps(values), encoding="utf-8")
     with pytest.raises(ValueError, match=message):
-        load(tmp_path / "tokenizer.json")
+        load_tokenizer(tmp_path / "tokenizer.json")
 
 
 def test_library_vocabulary_takes_new_ids(tmp_path):

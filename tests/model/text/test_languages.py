@@ -20,7 +20,7 @@ def test_every_record_has_a_code_and_its_files_are_there():
     for name, known in LANGUAGES.items():
         assert name == known.name in CODES and code_of(name) == known.code
         of_pairs = [path for paths in known.probes.values() for path in paths]
-        for path in filter(None, (known.prompts, known.judged, *known.examples.values(), *of_pairs)):
+        for path in filter(None, (known.prompts, known.classifier_texts, *known.examples.values(), *of_pairs)):
             assert path.is_file(), path
         assert not known.experiments or set(known.experiments) == {each.name for each in EXPERIMENTS}
     assert set(PAIR) <= set(LANGUAGES)
@@ -54,7 +54,9 @@ def test_a_registered_language_brings_its_texts(monkeypatch, tmp_path, saved):
         examples.cache_clear()
 
 
-@pytest.mark.parametrize("text", [ENGLISH.first_sentence, ENGLISH.repeated, ENGLISH.other_sentence, *ENGLISH.analogy[:1]])
+@pytest.mark.parametrize(
+    "text", [ENGLISH.first_sentence, ENGLISH.repeated_token_example, ENGLISH.other_sentence, *ENGLISH.analogy[:1]]
+)
 def test_no_text_of_a_language_stands_elsewhere(text):
     from tests.test_imports import ALL
 

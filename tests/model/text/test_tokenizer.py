@@ -52,7 +52,7 @@ def test_typed_text_never_becomes_a_blank(tmp_path, typed):
         assert (each.mask, each.piece(3), each.size) == (3, "<mask>", 320)
         ids = each.encode(typed)
         assert min(ids) > 3 and each.decode(ids) == typed
-        assert each.decode([3]) == "" and each.words([5, 3, 3]) == (0, 1, 2)
+        assert each.decode([3]) == "" and each.word_numbers([5, 3, 3]) == (0, 1, 2)
 
 
 def test_merges_that_make_a_control_token_are_refused(tmp_path):
@@ -101,7 +101,7 @@ def test_words_group_the_pieces_of_a_word(tokenizer):
     def words(text):
         ids = tokenizer.encode(text)
         groups: dict[int, list[int]] = {}
-        for token, word in zip(ids, tokenizer.words(ids), strict=True):
+        for token, word in zip(ids, tokenizer.word_numbers(ids), strict=True):
             groups.setdefault(word, []).append(token)
         assert list(groups) == list(range(len(groups)))
         return [tokenizer.decode(g).strip() for g in groups.values()]
@@ -129,7 +129,7 @@ def test_word_after_an_elision_keeps_its_tokens():
     assert owl == owls.encode("un owl")[-1]
     assert owls.piece(owl) == "·owl"
     assert owls.bytes_of([elided, owl]) == [b"L'", b"owl"]
-    assert owls.pieces([elided, owl]) == ("L'", "owl") and owls.words([elided, owl]) == (0, 0)
+    assert owls.pieces([elided, owl]) == ("L'", "owl") and owls.word_numbers([elided, owl]) == (0, 0)
     assert len(owls.encode(" aujourd'hui")) == 2  # "hui" has a token of its own, " hui" has none: the shorter way
     for text in ("L'owl", "L' owl", "L'  owl", "L'L'owl", "L'\n", "L'", "the owls' owl", "L'e\u0301", "L'🦊"):
         assert owls.decode(owls.encode(text)) == unicodedata.normalize("NFC", text)

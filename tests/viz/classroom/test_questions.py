@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 from model.config import END
-from model.decoding.sampling import NEVER_CHOSEN
+from model.decoding.sampling import EXCLUDED_IDS
 from model.decoding.strategy import Decoding
 from model.inference.analyse import analyse
-from model.inference.decisions import is_near
+from model.inference.decisions import is_near_tie
 from model.inference.request import Request
 from model.trace import Site
 from tests.support import tiny
@@ -42,7 +42,7 @@ def taken(found) -> None:
 @pytest.mark.parametrize("target", [None, *ODD])
 def test_the_answer_has_the_numbers_of_the_step(tiny_checkpoint, target):
     analysis = asked(tiny_checkpoint, target=target)
-    tokenizer, ids = tiny_checkpoint.target_tokenizer, analysis.trace.predicted.ids
+    tokenizer, ids = tiny_checkpoint.target_tokenizer, analysis.trace.predicted_axis.ids
     for step, token in enumerate(ids, 1):
         found = at(step, analysis, tiny_checkpoint)
         taken(found)
@@ -64,8 +64,8 @@ def test_sampled_tokens_and_near_ties_are_named(tiny_checkpoint):
     assert "was sampled" in at(1, drawn, tiny_checkpoint).note
     analysis = asked(tiny_checkpoint)
     for step, row in enumerate(analysis.trace.log_probs, 1):
-        second, first = np.sort(np.exp(np.delete(row, NEVER_CHOSEN)))[-2:]
-        assert ("A near-tie" in at(step, analysis, tiny_checkpoint).note) == is_near(first, second)
+        second, first = np.sort(np.exp(np.delete(row, EXCLUDED_IDS)))[-2:]
+        assert ("A near-tie" in at(step, analysis, tiny_checkpoint).note) == is_near_tie(first, second)
 
 
 def linked(analysis, weights):
@@ -94,7 +94,7 @@ def test_the_best_head_is_the_answer(tiny_checkpoint, weights, answer, options):
     taken(found)
     assert (found.answer, list(found.options)) == (answer, options)
     assert max(found.model) == pytest.approx(max(weights)) == found.model[found.options.index(answer)]
-    assert sum(is_near(max(found.model), each) for each in found.model) == 1
+    assert sum(is_near_tie(max(found.model), each) for each in found.model) == 1
     assert ("L2 H1 with 0.750" in found.note) == (weights[2] == 0.75)
     with pytest.raises(NoQuestion, match="Clear it first"):  # the list of heads for two tokens is on the screen
         question(dataclasses.replace(view, find=("encoder", 2, 1)), analysis, tiny_checkpoint, of_heads=True)
@@ -103,9 +103,9 @@ def test_the_best_head_is_the_answer(tiny_checkpoint, weights, answer, options):
 def test_a_given_text_is_not_asked_about(tokenizer):
     writes = tiny.checkpoint(tokenizer, family="decoder-only", encoder_layers=0)
     analysis = asked(writes, "The red fox")
-    with pytest.raises(NoQuestion, match=f"from step {analysis.begun + 1} on"):
-        at(analysis.begun, analysis, writes)
-    found = at(analysis.begun + 1, analysis, writes)
+    with pytest.raises(NoQuestion, match=f"from step {analysis.prompt_length + 1} on"):
+        at(analysis.prompt_length, analysis, writes)
+    found = at(analysis.prompt_length + 1, analysis, writes)
     assert found.before.startswith("The red fox") and found.about == ""
     reads = tiny.checkpoint(tokenizer, family="encoder-only", decoder_layers=0)
     with pytest.raises(NoQuestion, match="This sentence has no blank"):

@@ -32,7 +32,7 @@ def measured(page, view, data) -> np.ndarray:
         sides = pair(view, data)
         analyses += [sides.first.analysis, sides.second.analysis]
     for analysis in analyses:
-        trace, head = analysis.whole, (view.head or 1) - 1
+        trace, head = analysis.full_pass, (view.head or 1) - 1
         found += [np.sort(np.exp(analysis.trace.log_probs[step]))[-2:], [analysis.trace.token_log_probs.sum()]]
         found.append(analysis.trace.probabilities)
         found.append(np.mean([p[:, step] for s, p in trace.patterns.items() if s.kind == "cross"], (0, 1)))
@@ -54,7 +54,7 @@ def test_a_stop_shows_the_numbers_of_its_line(name, number):
     stop = ready_talks()[name].stop(number)
     view, data = stop.view, cache.page_data(stop.view)
     assert stop.faults == () and data.faults == () and stop.line
-    assert view.within(len(data.analysis.trace.predicted)) == view
+    assert view.within(len(data.analysis.trace.predicted_axis)) == view
     assert stop.place in pages.PAGES and view.part in PARTS
     assert (view.intervention == BASELINE) == (data.analysis.baseline is None)
     if (name, number) not in HIDDEN and decimals(stop.line):

@@ -60,7 +60,7 @@ def test_both_sides_show_their_own_trace(differs):
             assert all(back[other] == n for n, other in enumerate(partners) if other >= 0)
     columns = [[chip["t"] for c in shown["tokens"] if len(c["chips"]) > n and (chip := c["chips"][n])] for n in (0, 1)]
     sides = (found.first, found.second)[: 1 if shown["single"] else 2]
-    assert [tuple(each) for each in columns if each] == [side.analysis.trace.predicted.labels for side in sides]
+    assert [tuple(each) for each in columns if each] == [side.analysis.trace.predicted_axis.labels for side in sides]
     values = [v for grid in shown["grids"] for row in grid["values"] for v in row if v is not None]
     assert values and min(values) >= 0 and max(values) <= 1 + 1e-5
 
@@ -93,7 +93,7 @@ def test_each_token_has_its_probability_on_both_sides():
             continue
         traces = [(side.analysis.trace, chip["step"] - 1) for side, chip in zip(sides, column["chips"], strict=True)]
         rows = [trace.log_probs[at] for trace, at in traces]
-        ids = [trace.predicted.ids[at] for trace, at in traces]
+        ids = [trace.predicted_axis.ids[at] for trace, at in traces]
         for n in (0, 1):
             assert column["chips"][n]["p"] == pytest.approx(np.exp(rows[n][ids[n]]), abs=1e-4)
             assert column["chips"][n]["there"] == pytest.approx(np.exp(rows[1 - n][ids[n]]), abs=1e-4)

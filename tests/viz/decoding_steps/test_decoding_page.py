@@ -63,7 +63,7 @@ def test_a_strategy_shows_controls_tree_and_text(link, decoding, fields):
     page, found = lab(**link), analysed(decoding=decoding)
     assert (page.faults, page.warnings, page.link) == ([], [], {"text": SENTENCE, "show": "decoding"} | link)
     assert shown(page) == found.hypothesis.ids
-    assert page.timeline["how"] == found.how
+    assert page.timeline["how"] == found.decoding_label
     assert len(tree(page)["nodes"]) == len(found.tree.nodes)
     assert len(tree(page)["ended"]) == len(found.tree)
     assert [tree(page)["nodes"][n]["s"] for n in tree(page)["path"]] == list(range(1, len(shown(page)) + 1))

@@ -36,7 +36,7 @@ def parted(ask) -> tuple[Analysis, dict]:
     for text in texts:
         for edit in (UNCAUSAL, UNPADDED):
             analysis, data = ask(text, mode="again", intervention=edit, pad=4)
-            if 1 < analysis.comparable < len(analysis.trace.outputs):
+            if 1 < analysis.comparable_steps < len(analysis.trace.outputs):
                 return analysis, data
     raise AssertionError("no sentence parts from its baseline; the made-up checkpoint must be changed")
 
@@ -58,8 +58,8 @@ def test_rows_equal_the_trace(ask, layer, head, more):
     close(data["probability"], trace.probabilities)
     np.testing.assert_array_equal(np.array(data["allowed"]) == 1, trace.masks[Site("decoder", layer)])
     assert [token["t"] for token in data["source"]] == list(trace.source.labels)
-    assert [token["w"] for token in data["source"]] == list(trace.source.words)
-    written = zip(trace.outputs.labels, trace.outputs.words, strict=True)
+    assert [token["w"] for token in data["source"]] == list(trace.source.word_numbers)
+    written = zip(trace.outputs.labels, trace.outputs.word_numbers, strict=True)
     assert [(token["t"], token["w"]) for token in data["target"]] == list(written)
     assert data["start"] == "<s>"
     assert float(data["score"].replace("−", "-")) == pytest.approx(trace.token_log_probs.sum(), abs=0.00501)
@@ -85,7 +85,10 @@ def test_decoded_again_before_stops_where_the_tokens_part(parted):
 
 
 def test_padding_and_rare_tokens_are_marked(tiny_checkpoint):
-    words = {word: 9 for word, _ in tiny_checkpoint.source_tokenizer.spelled(tiny_checkpoint.source_tokenizer.encode(TEXT))}
+    words = {
+        word: 9
+        for word, _ in tiny_checkpoint.source_tokenizer.words_with_positions(tiny_checkpoint.source_tokenizer.encode(TEXT))
+    }
     checkpoint = tiny.with_seen(tiny_checkpoint, words | {"fox": 3})
     analysis = analyse(checkpoint, Request(TEXT, intervention=UNPADDED, decoding=SHORT))
     source = payload(analysis, checkpoint, 0, None, 1, "light")["source"]

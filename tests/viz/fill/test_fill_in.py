@@ -9,7 +9,7 @@ import torch
 from model import checkpoint as checkpoints
 from model.inference.analyse import analyse
 from model.inference.request import Request
-from model.inference.source_reading import blank_places
+from model.inference.source_reading import blank_positions
 from model.io.numbers import probability
 from model.text.languages import ENGLISH
 from model.text.tokenizer import Tokenizer
@@ -33,7 +33,7 @@ def home(tmp_path_factory):
     tokenizer = Tokenizer.train(tiny.SENTENCES, 400, blanks=True)
     for name, changes in (("two", {"follows": True}), ("one", {})):
         made = tiny.checkpoint(tokenizer, dtype=torch.float32, **READS, **changes)
-        checkpoints.save(dataclasses.replace(made, languages=("Danish", "Danish"), counts={}), folder / name)
+        checkpoints.save(dataclasses.replace(made, languages=("Danish", "Danish"), token_counts={}), folder / name)
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("CHECKPOINTS", str(folder))
         yield folder
@@ -47,8 +47,10 @@ def test_two_sentences_are_read_on_every_page(home):
     lab = opened()
     found = analyse(checkpoints.load(str(home / "two")), Request(ONE, second=TWO))
     shown = lab.timeline
-    assert shown["doubt"]["verdict"].startswith(f"B follows A: {probability(found.follows)}")
-    assert any(f"; with A and B swapped: {probability(found.turned)}" in told for told in shown["doubt"]["signs"])
+    assert shown["doubt"]["verdict"].startswith(f"B follows A: {probability(found.next_sentence_probability)}")
+    assert any(
+        f"; with A and B swapped: {probability(found.swapped_probability)}" in told for told in shown["doubt"]["signs"]
+    )
     assert any("All 3 blanks are predicted at once" in told for told in shown["doubt"]["signs"])
     assert any("has not been measured" in told for told in shown["doubt"]["signs"])
     middle = shown["sides"].index("B")
@@ -128,10 +130,10 @@ def test_ready_texts_have_clear_answers():
     loaded, likeliest_words = checkpoints.load("bert-mini"), []
     for source, second in ENGLISH.with_blanks.values():
         found = analyse(loaded, Request(source, second=second))
-        for place in blank_places(found, loaded):
+        for place in blank_positions(found, loaded):
             first, next_ = np.argsort(-found.trace.log_probs[place])[:2]
             margin = np.exp(found.trace.log_probs[place, first]) - np.exp(found.trace.log_probs[place, next_])
             assert margin > 0.04, (source, second)
             likeliest_words.append(loaded.source_tokenizer.decode([int(first)]).strip())
     assert likeliest_words == ["head", "head", "door", "door"]
-    assert found.follows > 0.7 and found.follows - found.turned > 0.1
+    assert found.next_sentence_probability > 0.7 and found.next_sentence_probability - found.swapped_probability > 0.1

@@ -39,14 +39,14 @@ def texts_with_markup() -> None:
 
     from model.edits.intervention import BASELINE
     from model.experiments.effects import Effect
-    from model.task import TRANSLATES
+    from model.task import TRANSLATION
     from viz.kit import site_texts
     from viz.state.view import View
     from viz.translate import mask_charts
 
     typed = "<script>1</script>"
     effect = Effect(BASELINE, 4, (typed,), np.log([0.9]), np.log([0.1]))
-    analysis = SimpleNamespace(task=TRANSLATES, scored=TRANSLATES.scored())
+    analysis = SimpleNamespace(task=TRANSLATION, score_label=TRANSLATION.score_label())
     for markup in (mask_charts.causal_text(effect, View(), True, analysis), mask_charts.padding_text(effect, View())):
         site_texts.write(f"<p>{markup}</p>")
     site_texts.fault(f"There is no {typed}.")
@@ -104,7 +104,7 @@ def test_nonsense_in_a_link_is_one_warning_each():
     ("key", "missing", "there", "named"), [("checkpoint", "nothere", "en-fr", "'nothere'"), ("device", "mps", "cpu", "mps")]
 )
 def test_a_missing_checkpoint_or_device_is_one_fault(monkeypatch, key, missing, there, named):
-    monkeypatch.setattr("model.device.available", lambda: ("cpu",))
+    monkeypatch.setattr("model.device.available_devices", lambda: ("cpu",))
     lab = Lab(**{key: missing})
     (fault,) = lab.faults
     assert named in fault and there in fault and fault[0].isupper() and fault.endswith(".")

@@ -12,7 +12,7 @@ from model.inference.request import Request
 from model.readings.heads.head_maps import MAP_READINGS, head_map
 from model.readings.heads.head_metrics import METRICS, Metric, applicable_metrics, head_metrics, order, order_label, orders
 from model.readings.tokens.token_attribution import value_norms
-from model.trace import KINDS, Site
+from model.trace import ATTENTION_KINDS, Site
 from tests.support import tiny
 from tests.support.component_helpers import unpacked
 from tests.support.viz_helpers import ROOT
@@ -30,7 +30,7 @@ def read(tiny_checkpoint):
 
     def found(*codes: str, **more):
         analysis = analyse(tiny_checkpoint, Request(TEXT, intervention=tiny.edited(*codes), **more))
-        return analysis.whole, value_norms(tiny_checkpoint, analysis)
+        return analysis.full_pass, value_norms(tiny_checkpoint, analysis)
 
     return found
 
@@ -47,7 +47,7 @@ def pictures(grid: dict) -> np.ndarray:
 def test_every_thumbnail_is_the_pattern_of_its_head(read, codes):
     trace, _ = read(*codes)
     made = grids(trace, "light")
-    assert [grid["kind"] for grid in made] == list(KINDS)
+    assert [grid["kind"] for grid in made] == list(ATTENTION_KINDS)
     for grid in made:
         count = grid["layers"] * grid["heads"]
         assert grid["places"] == [[n // grid["heads"] + 1, n % grid["heads"] + 1] for n in range(count)]
@@ -56,7 +56,7 @@ def test_every_thumbnail_is_the_pattern_of_its_head(read, codes):
             np.testing.assert_allclose(picture / 255, pattern, atol=0.51 / 255)
         site = Site(grid["kind"], 0)
         assert (grid["queries"], grid["keys"]) == (list(trace.queries(site)), list(trace.keys(site)))
-        told = applicable_metrics(trace.masks[site], grid["keys"], site.of.is_self)
+        told = applicable_metrics(trace.masks[site], grid["keys"], site.spec.is_self)
         assert {name: len(values) for name, values in grid["numbers"].items()} == dict.fromkeys(told, count)
 
 
@@ -75,15 +75,15 @@ def test_each_site_has_its_own_numbers_and_orders(read):
 
 def test_the_weights_of_two_tokens_are_those_of_every_head(read):
     trace, norms = read()
-    for kind, merge in ((kind, merge) for kind in KINDS for merge in (False, True)):
+    for kind, merge in ((kind, merge) for kind in ATTENTION_KINDS for merge in (False, True)):
         view = View(kind=kind, layer=2, head=1, merge=merge, find=(kind, 3, 2))
         found, data = (payload(trace, norms, view, "light")[name] for name in ("find", "chosen"))
         weight = found["weights"][data["head"] - 1 + (data["layer"] - 1) * 2]
         assert weight == pytest.approx(unpacked(data, "values")[tuple(found["cell"])], abs=1e-5)
-        sides = [trace.axis(Site(kind, 0).of.queries), trace.axis(Site(kind, 0).of.keys)]
+        sides = [trace.axis(Site(kind, 0).spec.query_side), trace.axis(Site(kind, 0).spec.key_side)]
         for side, at, cell, name in zip(sides, (2, 1), found["cell"], ("queries", "keys"), strict=True):
             first = data["firsts"][name][cell]
-            assert side.words[first] == side.words[at] if merge else first == at
+            assert side.word_numbers[first] == side.word_numbers[at] if merge else first == at
     assert payload(trace, norms, View(), "light")["find"] is None
     late = payload(trace, norms, View(layer=1, find=("cross", 1, 900)), "light")["find"]
     assert late == {"fault": f"The link asks for source token 900; there are {len(trace.source)}."}
@@ -120,7 +120,11 @@ def test_padded_queries_count_in_no_number(read):
 
 @pytest.mark.parametrize(
     ("kind", "head", "measure"),
-    [(kind, (None, 2)[(k + m) % 2], measure) for k, kind in enumerate(KINDS) for m, measure in enumerate(MAP_READINGS)],
+    [
+        (kind, (None, 2)[(k + m) % 2], measure)
+        for k, kind in enumerate(ATTENTION_KINDS)
+        for m, measure in enumerate(MAP_READINGS)
+    ],
 )
 def test_the_chosen_head_is_drawn_from_its_measure(read, kind, head, measure):
     trace, norms = read()
@@ -139,19 +143,19 @@ def test_the_chosen_head_is_drawn_from_its_measure(read, kind, head, measure):
 
 def test_merged_mean_and_joint_maps_are_those_of_the_trace(read):
     trace, norms = read()
-    for step, word in enumerate(trace.inputs.words, 1):
+    for step, word in enumerate(trace.inputs.word_numbers, 1):
         data = chosen(trace, norms, View(kind="cross", layer=1, head=1, step=step, merge=True))
         assert trace.inputs.labels[step - 1] in data["queries"][data["row"]]
-        assert len(data["queries"]) == len(set(trace.inputs.words)) == data["shape"][0]
-        assert list(dict.fromkeys(trace.inputs.words)).index(word) == data["row"]
-    for kind in KINDS:
+        assert len(data["queries"]) == len(set(trace.inputs.word_numbers)) == data["shape"][0]
+        assert list(dict.fromkeys(trace.inputs.word_numbers)).index(word) == data["row"]
+    for kind in ATTENTION_KINDS:
         data = chosen(trace, norms, View(kind=kind, average=True))
         assert (data["layer"], data["head"]) == (None, None)
         mean = np.mean([trace.patterns[site].mean(0) for site in trace.patterns if site.kind == kind], axis=0)
         np.testing.assert_allclose(unpacked(data, "values"), mean, atol=1e-7)
     view = View(layer=2, head=1, merge=True, hide=True, together=True, step=3)
     data = payload(trace, norms, view, "light")["together"]
-    for kind in KINDS:
+    for kind in ATTENTION_KINDS:
         alone = chosen(trace, norms, dataclasses.replace(view, kind=kind))
         assert data["maps"][kind] == {name: alone[name] for name in ("shape", "values", "allowed", "kept")}
         assert data["source" if kind == "encoder" else "target"] == alone["queries"]

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from model.inference.analyse import analyse
-from model.inference.decisions import NEAR
+from model.inference.decisions import NEAR_TIE_RATIO
 from model.inference.request import Request
 from model.readings.heads.head_maps import head_map
 from model.readings.heads.head_metrics import METRICS, orders
@@ -32,7 +32,7 @@ def analysed(**more):
 
 def test_the_saved_table_has_the_numbers_of_the_page():
     view = View(source=SENTENCE)
-    trace = analysed()[0].whole
+    trace = analysed()[0].full_pass
     table = tables._numbers(trace, view)
     for grid in all_heads.grids(trace, "light"):
         own = [row for row in table.rows if row[0] == grid["kind"]]
@@ -48,7 +48,7 @@ def test_the_saved_table_has_the_numbers_of_the_page():
 def test_a_head_that_sees_nothing_has_no_number(tiny_checkpoint):
     size = len(analyse(tiny_checkpoint, Request("The red fox.")).trace.source)
     blocked = tiny.edited(*(f"block_enc.1.1_all-{key}" for key in range(1, size + 1)))
-    trace = analyse(tiny_checkpoint, Request("The red fox.", intervention=blocked)).whole
+    trace = analyse(tiny_checkpoint, Request("The red fox.", intervention=blocked)).full_pass
     (grid,) = (each for each in all_heads.grids(trace, "light") if each["kind"] == "encoder")
     for name, values in grid["numbers"].items():
         assert values[0] is None and None not in values[1:], name
@@ -83,7 +83,7 @@ def test_two_tokens_open_the_head_that_links_them_best():
     found = page.all_heads["find"]
     ordered = [found["weights"][n] for n in found["order"]]
     assert ordered == sorted(ordered, reverse=True)
-    assert found["near"] == sum(ordered[0] < NEAR * weight for weight in ordered[1:])
+    assert found["near"] == sum(ordered[0] < NEAR_TIE_RATIO * weight for weight in ordered[1:])
     for own in (View.layer, View.head), (best[0] % 4 + 1, best[1]):  # the link names even the first head, at its default
         page = heads(find="cross_3_2", kind="cross", layer=str(own[0]), head=str(own[1]))
         assert (page.all_heads["chosen"]["layer"], page.all_heads["chosen"]["head"]) == own

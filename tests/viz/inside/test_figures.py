@@ -7,7 +7,7 @@ import pytest
 
 from model.experiments.length_runs import Curve, Limits, Point, Run, fit, shipped_run
 from model.inference.request import Request
-from model.network.extrapolation import WAYS
+from model.network.attention_methods import METHODS
 from model.trace import Site
 from tests.support.viz_helpers import INSIDE, Lab, numbers, read, through_json
 from viz import computations, theme
@@ -99,7 +99,7 @@ def test_this_checkpoint_and_then_another_size():
 
 
 SENTENCE = "The dog sleeps under the table."
-ALL = tuple(WAYS.values())
+ALL = tuple(METHODS.values())
 
 
 @pytest.fixture(autouse=True)
@@ -118,7 +118,7 @@ def test_the_stored_run_and_the_patterns_of_this_head():
     page = opened(near_w="2")
     time, memory, *maps = page.charts
     for chart, what in ((time, "seconds"), (memory, "bytes")):
-        for trace, (name, way) in zip(chart["data"], WAYS.items(), strict=True):
+        for trace, (name, way) in zip(chart["data"], METHODS.items(), strict=True):
             assert trace["name"] == way.title
             np.testing.assert_allclose(numbers(trace["y"]), [getattr(p, what) for p in shipped_run().curves[name].points])
     growth, said = page.sentences("lab-answer")
@@ -136,12 +136,12 @@ def test_the_stored_run_and_the_patterns_of_this_head():
 
 def test_an_own_measurement_joins_the_stored_run(monkeypatch):
     few = [Point(n, 1e-3 * n, 100 * n, 0.0) for n in (64, 128, 256)]
-    made = Run(3, "9.9", Limits(), {name: Curve(tuple(few), "total") for name in WAYS})
+    made = Run(3, "9.9", Limits(), {name: Curve(tuple(few), "total") for name in METHODS})
     started = []
 
     def heard(limits):
         started.append(limits)
-        yield dataclasses.replace(made, curves={name: Curve() for name in WAYS})
+        yield dataclasses.replace(made, curves={name: Curve() for name in METHODS})
         yield made
 
     monkeypatch.setattr(length_part.length_runs, "measure", heard)

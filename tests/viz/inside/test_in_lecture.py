@@ -52,7 +52,7 @@ def test_positions_turn_pictures_and_schemes():
 @pytest.mark.parametrize(("family", "lacking"), [("encoder-only", "decoder_layers"), ("decoder-only", "encoder_layers")])
 def test_a_model_of_one_stack_has_all_of_it(tokenizer, tmp_path, monkeypatch, family, lacking):
     made = tiny.checkpoint(tokenizer, dtype=torch.float32, family=family, **{lacking: 0})
-    checkpoints.save(dataclasses.replace(made, languages=("Danish", "Danish"), counts={}), tmp_path / family)
+    checkpoints.save(dataclasses.replace(made, languages=("Danish", "Danish"), token_counts={}), tmp_path / family)
     monkeypatch.setenv("CHECKPOINTS", str(tmp_path))
     for part in PARTS:
         assert not Lab(INSIDE, checkpoint=family, text="The red fox sees a lamp.", lecture="on", part=part).faults, part

@@ -10,7 +10,7 @@ import pytest
 
 from model.config import CONTROL_TOKENS
 from model.inference.request import Request
-from model.trace import KINDS, Site
+from model.trace import ATTENTION_KINDS, Site
 from tests.support.component_helpers import Mounted
 from tests.support.viz_helpers import INSIDE, Lab, value
 from viz import cache, computations
@@ -28,7 +28,7 @@ def made(site: Site, head: int, query: int, **request):
     """The payload of a head, all from 0."""
     asked = Request(SENTENCE, **request)
     unfolded = computations.unfold(asked, "auto", site, head, query)
-    return payload(unfolded, cache.checkpoint("en-fr", "auto"), cache.analyse(asked, "auto").whole, "light")
+    return payload(unfolded, cache.checkpoint("en-fr", "auto"), cache.analyse(asked, "auto").full_pass, "light")
 
 
 @pytest.mark.parametrize(
@@ -44,7 +44,7 @@ def test_the_link_names_head_query_and_stage(kind, link):
 def test_heads_layers_and_kinds_are_in_the_link():
     page = inside(stage="7")
     assert (page.stages["kind"], page.stages["layer"], page.stages["head"]) == ("encoder", 3, 2)
-    for kind in KINDS[::-1]:
+    for kind in ATTENTION_KINDS[::-1]:
         assert page.pick("kind", kind).stages["kind"] == kind
     assert page.pick("layer", 1).stages["layer"] == 1
     assert page.pick("one head", 8).stages["head"] == 8
@@ -118,7 +118,7 @@ def test_merges_end_at_the_tokens_of_the_model(text, typed):
         rows = np.frombuffer(base64.b64decode(word["values"]), "<f4").reshape(len(word["ids"]), told["width"])
         np.testing.assert_array_equal(rows, loaded.model.source_embedding.table.weight[word["ids"]].detach().numpy())
         for token in word["ids"]:
-            english, french = (loaded.counts[side][token] for side in ("source", "target"))
+            english, french = (loaded.token_counts[side][token] for side in ("source", "target"))
             assert f"{english:,} times in English" in told["seen"][str(token)] or english < 2
             assert f"{french:,} times in French" in told["seen"][str(token)] or french < 2
 

@@ -9,7 +9,7 @@ import pytest
 from model import checkpoint as checkpoints
 from model.edits.intervention import Intervention
 from model.inference.request import Request
-from model.trace import KINDS, Site
+from model.trace import ATTENTION_KINDS, Site
 from tests.support import tiny
 from tests.support.viz_helpers import INSIDE, Lab, numbers
 from viz import cache, computations
@@ -27,7 +27,7 @@ def series(chart, name):
     return numbers(found["y"])
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", ATTENTION_KINDS)
 def test_the_charts_hold_the_numbers_of_this_layers_heads(kind):
     page = inside("scale", kind=kind, layer="2", head="8")
     own = computations.scaling(Request(SENTENCE), "auto", Site(kind, 1))

@@ -8,9 +8,9 @@ from functools import partial
 import numpy as np
 import pytest
 
-from model.io.numbers import figures
+from model.io.numbers import three_figures
 from model.readings.stages import stage_values
-from model.trace import KINDS
+from model.trace import ATTENTION_KINDS
 from tests.support import unfold_helpers
 from tests.support.component_helpers import Mounted, floats
 from tests.support.unfold_helpers import MODELS, unfolded_payload
@@ -23,7 +23,7 @@ def make(tokenizer):
     return partial(unfold_helpers.make, tokenizer)
 
 
-@pytest.mark.parametrize(("name", "kind"), zip(MODELS, itertools.cycle(KINDS)))
+@pytest.mark.parametrize(("name", "kind"), zip(MODELS, itertools.cycle(ATTENTION_KINDS)))
 def test_every_number_and_every_line_arrives_as_it_is(make, name, kind):
     u, data = unfolded_payload(make(name), kind=kind)
     assert json.loads(json.dumps(data, allow_nan=False)) == data
@@ -90,7 +90,7 @@ MARKUP = re.compile(r"[<>*`\n]|  ")
 
 @pytest.mark.parametrize("name", MODELS)
 def test_every_stage_has_title_formula_and_sentence(make, name):
-    for kind in KINDS:
+    for kind in ATTENTION_KINDS:
         u, data = unfolded_payload(
             make(name), *(("block_enc_3-all", "scaling-off") if name == "as in 2017" else ()), kind=kind
         )
@@ -101,5 +101,5 @@ def test_every_stage_has_title_formula_and_sentence(make, name):
             assert not MARKUP.search(re.sub("“[^”]*”", "…", stage["sentence"]))
         said = {stage["name"]: stage["sentence"] for stage in data["stages"]}
         dots, weights = u["products"].tables[0].values.astype(float).sum(-1), u["softmax"].tables[0].values[:, 0]
-        assert figures(dots.max()) in said["products"] and figures(dots.min()) in said["products"]
+        assert three_figures(dots.max()) in said["products"] and three_figures(dots.min()) in said["products"]
         assert f"{weights.max():.3f}" in said["softmax"] or not weights.any()

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from model import checkpoint as checkpoints
-from model.task import JUDGES
+from model.task import CLASSIFICATION
 from tests.support import tiny
 from tests.support.save_helpers import make_offers
 from tests.support.viz_helpers import COMPARE, HEADS, INSIDE, LESSONS, POSITIONS, WHAT_IF, WHY, Lab
@@ -73,9 +73,9 @@ def test_every_page_opens_without_missing_parts():
 def test_the_first_page_judges(pooling):
     lab = opened(checkpoint=pooling)
     text, words = lab._mounted(".judged"), lab._mounted(".word_table")
-    assert "<h1>Judge</h1>" in " ".join(lab.html) and pages.for_task(JUDGES)[0].title == "Judge"
-    assert lab.app_test.text_input(key="source").label == JUDGES.box
-    assert lab.app_test.button(key="translate").label == JUDGES.verb
+    assert "<h1>Judge</h1>" in " ".join(lab.html) and pages.for_task(CLASSIFICATION)[0].title == "Judge"
+    assert lab.app_test.text_input(key="source").label == CLASSIFICATION.input_label
+    assert lab.app_test.button(key="translate").label == CLASSIFICATION.action_label
     assert lab.timeline is None and lab._mounted(".candidates") is None
     assert {f"example {each.sentence}" for each in judged_examples()[:3]} <= set(lab.buttons)
     odds = [each["p"] for each in text["labels"]]
@@ -119,4 +119,4 @@ def test_every_page_is_saved_as_what_it_is():
         lab = opened(f"viz/{name.replace('-', '_')}/page.py" if name != "translate" else None, **OTHER)
         numbers = name != "lessons" and (name != "variants" or found().record is not None)
         wanted = SAVED if name in WHOLE else SAVED[:numbers]
-        make_offers(lab, name, JUDGES, wanted, ("judged", "word_table"))
+        make_offers(lab, name, CLASSIFICATION, wanted, ("judged", "word_table"))

@@ -40,8 +40,8 @@ def margins(seen: Seen) -> np.ndarray:
     """By how much the written token is ahead of the likeliest other at each step, as probabilities."""
     trace = seen.analysis.trace
     rows = np.exp(trace.log_probs)
-    own = rows[np.arange(len(rows)), list(trace.predicted.ids)].copy()
-    rows[np.arange(len(rows)), list(trace.predicted.ids)] = 0
+    own = rows[np.arange(len(rows)), list(trace.predicted_axis.ids)].copy()
+    rows[np.arange(len(rows)), list(trace.predicted_axis.ids)] = 0
     return own - rows.max(1)
 
 
@@ -79,7 +79,7 @@ def test_the_model_is_clear_about_a_lesson(name):
     assert margins(shown(lesson)).min() > CLEAR
     if name in ("order", "ablation", "cell"):
         after = shown(lesson, **SOLVED[name])
-        assert margins(after)[after.analysis.comparable - 1] > CLEAR
+        assert margins(after)[after.analysis.comparable_steps - 1] > CLEAR
     if name == "unsure":
         least = np.sort(shown(lesson).analysis.trace.probabilities)
         assert least[1] - least[0] > CLEAR

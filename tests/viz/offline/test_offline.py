@@ -138,8 +138,8 @@ def test_any_head_of_a_file_equals_the_trace(taken, tiny_checkpoint):
     analysis = analyse(tiny_checkpoint, Request("The fox sees a boat.", target=TARGET))
     for kind, layer, head in [("cross", 1, 2), ("encoder", 2, 1), ("decoder", 1, None)]:
         found = chosen(view, 0, kind, layer, head, False)["all_heads"]["chosen"]
-        site = next(site for site in analysis.whole.sites(kind) if site.layer == layer - 1)
-        shown = analysis.whole.view(site, None if head is None else head - 1)
+        site = next(site for site in analysis.full_pass.sites(kind) if site.layer == layer - 1)
+        shown = analysis.full_pass.view(site, None if head is None else head - 1)
         assert (found["kind"], found["layer"], found["head"]) == (kind, layer, head)
         assert found["keys"] == list(shown.keys)
         np.testing.assert_allclose(found["values"], shown.values.ravel(), atol=0.5001 / document.STEPS)
@@ -159,7 +159,7 @@ def test_all_that_can_be_chosen_is_there_once(taken):
 
 
 def test_translate_follows_layer_and_head(taken, tiny_checkpoint):
-    view, whole = held(taken("translate")), analyse(tiny_checkpoint, Request("The fox sees a boat.", target=TARGET)).whole
+    view, whole = held(taken("translate")), analyse(tiny_checkpoint, Request("The fox sees a boat.", target=TARGET)).full_pass
     found = chosen(view, 0, 2, 2)
     np.testing.assert_allclose(found["timeline"]["cross"], whole.view(Site("cross", 1), 1).values, atol=1e-5)
     assert found["timeline"]["where"] == "layer 2, head 2"

@@ -10,7 +10,7 @@ from model import checkpoint as checkpoints
 from model.config import END
 from model.inference.request import Request
 from model.io import folders
-from model.io.numbers import rounded
+from model.io.numbers import scientific
 from model.readings.positions.sentence_positions import position_edits
 from tests.support import tiny
 from tests.support import viz_helpers as helpers
@@ -43,7 +43,7 @@ def only(monkeypatch, tokenizer, tmp_path):
         with torch.no_grad():
             checkpoint.model.projection.weight[END].mul_(3)  # its sentences end soon
         checkpoints.save(checkpoint, tmp_path / kind)
-        for function in (folders.survey, folders.homes):
+        for function in (folders.list_checkpoints, folders.search_folders):
             monkeypatch.setattr(function, "__defaults__", (tmp_path,))
         result_cache.clear_all()
         return kind
@@ -65,7 +65,7 @@ def test_the_figures_show_what_was_measured(scheme):
     np.testing.assert_allclose(numbers(line["y"]), found.mean)
     assert len(shift["data"]) == 5
     np.testing.assert_allclose(numbers(residual["data"][0]["y"]), np.maximum(found.residual, 1e-9))
-    assert f"at most {rounded(found.worst, 1)}" in notes(lab) and "exact but for rounding" in notes(lab)
+    assert f"at most {scientific(found.worst, 1)}" in notes(lab) and "exact but for rounding" in notes(lab)
     assert not lab.faults and not lab.warnings
 
 
@@ -76,8 +76,8 @@ def test_learned_positions_are_those_of_the_checkpoint(side):
     found = computations.learned_numbers("en-fr-learned", "auto", side, 32, 1)
     np.testing.assert_array_equal(numbers(lab.charts[0]["data"][0]["z"]), found.values)
     assert f"en-fr-learned, {side}: rows of 128 numbers" in notes(lab)
-    lengths = checkpoints.load("en-fr-learned").seen.lengths[side]
-    longest, count = lengths.longest, f"{lengths.sentences:,}"
+    lengths = checkpoints.load("en-fr-learned").corpus_stats.lengths[side]
+    longest, count = lengths.max_length, f"{lengths.sentences:,}"
     reached = f"One epoch of training is counted: the longest of its {count} sentences has {longest} tokens."
     assert reached in notes(lab)
     alone = "No row alone can be told from one that was drawn at random. "

@@ -45,7 +45,9 @@ def shown(**link: str) -> PageContext:
     assert faults == ()
     data = cache.page_data(view)
     assert data.faults == ()
-    return PageContext(data.view.within(len(data.analysis.trace.predicted)), data, None, (), "light", Places(None, None))
+    return PageContext(
+        data.view.within(len(data.analysis.trace.predicted_axis)), data, None, (), "light", Places(None, None)
+    )
 
 
 def numbers(table: Any, *columns: str) -> np.ndarray:

@@ -31,7 +31,7 @@ def edits_of(*codes: str) -> tuple[Intervention, tuple[str, ...]]:
 
 def test_as_many_edits_as_a_link_may_carry_come_back():
     view = View(edits=tiny.edited(*CODES))
-    assert len(view.edits.parts()) == len(CODES)
+    assert len(view.edits.codes_and_texts()) == len(CODES)
     written = link(view)
     assert set(written) == {"edits"}
     assert sorted(written["edits"].split(SEPARATOR)) == sorted(CODES)

@@ -27,7 +27,7 @@ SIZES = {"family": "decoder-only", "encoder_layers": 0, "positions": "rotary"}
 def folder(tokenizer, tmp_path_factory):
     home = tmp_path_factory.mktemp("continue")
     made = tiny.checkpoint(tokenizer, **SIZES)
-    checkpoints.save(dataclasses.replace(made, languages=("English", "English"), counts={}), home / "writer")
+    checkpoints.save(dataclasses.replace(made, languages=("English", "English"), token_counts={}), home / "writer")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("CHECKPOINTS", str(home))
         yield home
@@ -45,12 +45,12 @@ def test_a_text_gets_the_requested_number_of_tokens():
     for more in (10, 20):
         lab, found = opened(more=str(more)), analysed(more=more)
         assert [each["t"] for each in lab.timeline["target"]] == list(found.trace.outputs.labels)
-        new = len(found.trace.outputs) - found.begun
+        new = len(found.trace.outputs) - found.prompt_length
         ended = found.trace.outputs.ids[-1] == END
         assert new <= more and (ended or new == more)
         told = f"the model ended after {new - 1}, with </s>" if ended else f"tokens: stopped after {new}"
         assert any(told in text for text in lab.sentences("lab-note")), lab.sentences("lab-note")
-        assert found.stopped not in found.notes  # what was asked for warns nobody, on no page
+        assert found.stop_reason not in found.notes  # what was asked for warns nobody, on no page
     lab.pick("more pick", 40)
     assert lab.link["more"] == "40" and len(lab.timeline["target"]) == len(analysed(more=40).trace.outputs)
 
@@ -82,16 +82,16 @@ def test_a_refused_prompt_stays_in_the_box(text, expected):
 
 def test_what_was_given_is_neither_counted_nor_drawn():
     found = analysed(strategy="sample", seed=4, temperature=View.temperature, top_p=View.top_p, more=DEFAULT_MORE)
-    added = found.trace.token_log_probs[found.begun :].sum()
+    added = found.trace.token_log_probs[found.prompt_length :].sum()
     assert found.log_prob == pytest.approx(float(added), abs=1e-4) and added > found.trace.token_log_probs.sum()
     lab = opened(decode="sample", seed="4", show="decoding")
     assert lab.timeline["score"] == numbers.decimal(found.log_prob) and "of the continuation" in lab.timeline["scored"]
     tree = lab._mounted("beam_tree")["nodes"]
-    assert tree[found.begun - 1]["sc"] == 0 and tree[-1]["sc"] == pytest.approx(found.log_prob, abs=1e-3)
+    assert tree[found.prompt_length - 1]["sc"] == 0 and tree[-1]["sc"] == pytest.approx(found.log_prob, abs=1e-3)
     rows, before = (lab._mounted("candidates")[name] for name in ("rows", "before"))
     for step in range(len(rows)):
         same = all(row[4] == pytest.approx(p, abs=1e-6) for row, (p, _) in zip(rows[step], before[step], strict=True))
-        assert same == (step < found.begun)  # typed: the model's own probabilities; added: those of the draw
+        assert same == (step < found.prompt_length)  # typed: the model's own probabilities; added: those of the draw
 
 
 def test_a_sample_can_be_drawn_again(monkeypatch):

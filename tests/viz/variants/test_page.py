@@ -95,7 +95,7 @@ def test_a_missing_head_is_named_beside_the_maps(there, record):
     assert len(lab.charts) == 1
     assert "It has one head, so there is no head 2." in lab.text
     shown = numbers(lab.charts[0]["data"][0]["z"])
-    known = cache.analyse(request_of(TEXT, map_grid.there(record)[BASE]), "cpu").whole.view(Site("encoder", 0), 1).values
+    known = cache.analyse(request_of(TEXT, map_grid.there(record)[BASE]), "cpu").full_pass.view(Site("encoder", 0), 1).values
     np.testing.assert_allclose(shown, known, atol=1e-6)
     assert "Not in this lab: As in 2017" in lab.text
     lab.pick("beside head", "mean")
@@ -131,7 +131,7 @@ def test_the_numbers_are_those_of_the_record(there, record):
 @pytest.mark.parametrize("part", ["scores", "maps"])
 def test_a_missing_or_damaged_record_is_one_sentence(shipped, tmp_path, monkeypatch, damage, said, part):
     monkeypatch.setenv("CHECKPOINTS", str(tmp_path))
-    monkeypatch.setattr("model.variants.record.homes", lambda: (tmp_path,))
+    monkeypatch.setattr("model.variants.record.search_folders", lambda: (tmp_path,))
     if damage:
         (tmp_path / FILE).write_text(damage((shipped / FILE).read_text()))
     lab = opened(about=part)

@@ -28,12 +28,12 @@ def visitor() -> Lab:
 def widgets(question: edit.Question, answer) -> dict[str, object]:
     """What is chosen in the page to answer a question: widgets by their key, in their order."""
     match question:
-        case edit.Where():
+        case edit.HeadsQuestion():
             numbers = {"layer": answer.layer} | ({} if answer.layer is None else {"head": answer.head})
             return {"site": answer.kind} | {name: "all" if n is None else n + 1 for name, n in numbers.items()}
-        case edit.Token():
+        case edit.TokenQuestion():
             return {question.axis: question.extra if answer is None else answer}
-        case edit.Layer():
+        case edit.LayerQuestion():
             return {question.key: answer + 1}
     return {question.key: answer}
 
@@ -129,7 +129,7 @@ def test_no_markup_is_made_of_what_is_typed(home):
     codes = [f"block_enc_all-{n}" for n in range(1, 25)]
     lab = what_if(checkpoint=home.name, text=MARKUP, split="off", target=MARKUP, edits="~".join(codes))
     assert lab.faults == []
-    assert lab.edits == {code: text[0].upper() + text[1:] for code, text in tiny.edited(*codes).parts(labels)}
+    assert lab.edits == {code: text[0].upper() + text[1:] for code, text in tiny.edited(*codes).codes_and_texts(labels)}
     for code, token in zip(codes, labels.source, strict=False):
         assert lab.edits[code].startswith(f"Encoder, all layers: no one sees {token}")
     pieces = [piece for piece in lab.html if not piece.startswith("<style>")]

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from model.inference.predictions import changed_words, kl_divergence, moves
+from model.inference.predictions import changed_words, kl_divergence, largest_shifts
 from model.inference.request import Request
 from model.trace import Site
 from tests.support import tiny
@@ -55,7 +55,7 @@ def test_the_page_opens_whole_and_nothing_is_edited():
 def test_edits_of_a_link_can_be_taken_back():
     codes = [code for code in EDITS if code not in ("causal-off", "padding-off")]
     lab = what_if(edits="~".join(codes), causal="off", pad="2", padmask="off")
-    left = dict(tiny.edited(*EDITS).parts(analysed(*EDITS, pad=2).labels))
+    left = dict(tiny.edited(*EDITS).codes_and_texts(analysed(*EDITS, pad=2).labels))
     assert len(left) == len(EDITS)
     for code in ("causal-off", "row_enc.2_2-1", "window-2", None):
         assert lab.edits == {code: text[0].upper() + text[1:] for code, text in left.items()}
@@ -79,7 +79,7 @@ def test_maps_are_before_after_and_difference(kind, head):
     lab = what_if(edits="block_enc_2-3~off_enc.1.1~block_dec_3-1~block_cross_2-4", kind=kind, layer="2", head=head)
     found = analysed("block_enc_2-3", "off_enc.1.1", "block_dec_3-1", "block_cross_2-4")
     site, number = Site(kind, 1), None if head == "mean" else 1
-    before, after = found.baseline.trace.view(site, number), found.whole.view(site, number)
+    before, after = found.baseline.trace.view(site, number), found.full_pass.view(site, number)
     maps = lab.charts[:3]
     for chart, seen in zip(maps, (before, after, after - before), strict=True):
         allowed = seen.allowed if chart is not maps[2] else before.allowed | after.allowed
@@ -136,7 +136,7 @@ def test_a_step_names_what_gains_and_what_loses():
     (title,) = [text for text in lab.sentences("lab-label") if text.startswith("Step")]
     assert f"{float(kl_divergence(before[None], after[None])[0]):.3f} nats" in title
     piece = cache.checkpoint("en-fr", "auto").target_tokenizer.piece
-    for rows in moves(before, after):
+    for rows in largest_shifts(before, after):
         assert rows and all(f"{piece(m.id)}{m.before:.3f} → {m.after:.3f}" in title for m in rows)
 
 

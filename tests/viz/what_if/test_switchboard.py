@@ -7,7 +7,7 @@ import pytest
 
 from model.decoding.strategy import Decoding
 from model.edits.intervention import BASELINE
-from model.edits.kinds import Ablate, Block, Place, parse
+from model.edits.kinds import Ablate, BlockCells, Place, parse
 from model.experiments.effects import HeadEffect, head_effects
 from model.inference.analyse import analyse
 from model.inference.request import Request
@@ -28,7 +28,7 @@ def asked(checkpoint, *codes: str, **more):
 def given(checkpoint, place: Place, *codes: str, effects=(), mode="light", **more):
     """An analysis and the payload of one of its places."""
     found = asked(checkpoint, *codes, **more)
-    return found, payload(found.whole, effects, place, found.request.intervention, mode)
+    return found, payload(found.full_pass, effects, place, found.request.intervention, mode)
 
 
 def within(checkpoint, place: Place) -> list[tuple[Site, int]]:
@@ -42,7 +42,7 @@ def within(checkpoint, place: Place) -> list[tuple[Site, int]]:
 def test_values_are_the_mean_pattern_of_the_place(tiny_checkpoint, place, codes):
     analysis, data = given(tiny_checkpoint, place, *codes)
     heads = within(tiny_checkpoint, place)
-    trace = analysis.whole
+    trace = analysis.full_pass
     expected = sum(trace.patterns[site][head].astype(float) for site, head in heads) / len(heads)
     np.testing.assert_allclose(data["values"], expected, rtol=0, atol=0.51e-4)
     site = heads[0][0]
@@ -59,7 +59,7 @@ def test_the_codes_that_clicks_report_name_the_place(tiny_checkpoint, place):
     code, every = data["block"]["code"], data["block"]["every"]
     for query, key in ((2, 1), (None, 1), (2, None)):  # as switchboard.js puts them in
         said = (every if n is None else str(n + 1) for n in (query, key))
-        assert parse(code.replace("{query}", next(said)).replace("{key}", next(said))) == Block(place, query, key)
+        assert parse(code.replace("{query}", next(said)).replace("{key}", next(said))) == BlockCells(place, query, key)
     assert parse(data["grids"][0]["codes"][0][0]) == Ablate(Place(place.kind, 1, 0))
 
 

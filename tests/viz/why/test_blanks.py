@@ -8,7 +8,7 @@ import pytest
 from model import checkpoint as checkpoints
 from model.inference.analyse import analyse
 from model.inference.request import Request
-from model.inference.source_reading import likeliest
+from model.inference.source_reading import filled_ids
 from model.text.tokenizer import Tokenizer
 from tests.support import tiny
 from tests.support.viz_helpers import HEADS, WHY, Lab, value
@@ -28,7 +28,7 @@ def home(tmp_path_factory):
     small = {"heads": 2, "encoder_layers": 1, "decoder_layers": 1}
     for name, changes in (("bert", BERT), ("large", {"heads": 4}), ("small", small)):
         made = tiny.checkpoint(tokenizer, **changes)
-        checkpoints.save(dataclasses.replace(made, languages=("Danish", "Danish"), counts={}), folder / name)
+        checkpoints.save(dataclasses.replace(made, languages=("Danish", "Danish"), token_counts={}), folder / name)
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("CHECKPOINTS", str(folder))
         yield folder
@@ -54,7 +54,7 @@ def test_parts_of_a_blank_add_up(home):
     assert not any("is no blank" in each for each in lab.sentences("lab-note"))
     slider.set_value(blanks[2])
     shown = lab.run().sum
-    token = likeliest(found, [blanks[2] - 1], loaded.source_tokenizer.mask)[blanks[2] - 1]
+    token = filled_ids(found, [blanks[2] - 1], loaded.source_tokenizer.mask)[blanks[2] - 1]
     logits = np.delete(trace.logits[blanks[2] - 1], [0, 1, 2, 3, token])
     assert shown["total"] == pytest.approx(trace.logit(blanks[2] - 1, token) - logits.max(), abs=2e-3)
     assert sum(row["value"] for row in shown["rows"]) + shown["rest"][1] == pytest.approx(shown["total"], abs=2e-4)

@@ -112,7 +112,7 @@ def test_readings_are_ordered_by_their_areas():
     near = [share for share in shares[1:] if shares[0] - share < NEAR]
     assert told.startswith("No reading is clearly ahead here" if near else READINGS[rows[0]["name"]].label)
     assert all(max(abs(value) for _, value, _ in row["words"]) == pytest.approx(1, abs=1e-3) for row in rows)
-    trust = cache.checkpoint("en-fr", "auto").trust
+    trust = cache.checkpoint("en-fr", "auto").faithfulness
     assert rows[0]["many"][0] == trust.shares["step"][rows[0]["name"]].share
     assert f"{trust.sentences:,} dev sentences" in " ".join(lab.sentences("lab-note"))
     assert lab._mounted("ranking")["chosen"] == rows[0]["name"] and len(lab.charts) == 1

@@ -114,7 +114,7 @@ class Documents:
         """Returns the document of an address, cached by its view. Runs in a thread."""
         name, view = page_and_view(address)
         page_data = cache.page_data(view)
-        page_data = dataclasses.replace(page_data, view=page_data.view.within(len(page_data.analysis.trace.places)))
+        page_data = dataclasses.replace(page_data, view=page_data.view.within(len(page_data.analysis.trace.step_axis)))
         identity = name, html_export.same_for(name, page_data)
         with self._changing:
             self._known[address] = identity

@@ -13,7 +13,7 @@ from model.inference.request import Request
 from model.readings.heads.alignment import diagonal, error_rate, head_peaks, hits, peaks
 from model.readings.heads.trace_comparison import align, common_difference, row_distances
 from model.text.alignments import ROWS
-from model.trace import Axis, Site, Trace, View
+from model.trace import Axis, MapView, Site, Trace
 
 
 def patterns(heads: int, rows: int, keys: int, seed: int) -> np.ndarray:
@@ -62,8 +62,8 @@ def test_row_distance_sums_the_tokens_of_a_word():
     assert row_distances(one, other, rows, longer) == pytest.approx(np.full((1, 1), 0.3))
 
 
-def view(values: np.ndarray, queries: str, keys: str) -> View:
-    return View(values, np.ones(values.shape, bool), tuple(queries.split()), tuple(keys.split()))
+def view(values: np.ndarray, queries: str, keys: str) -> MapView:
+    return MapView(values, np.ones(values.shape, bool), tuple(queries.split()), tuple(keys.split()))
 
 
 def test_difference_needs_equal_tokens_on_both_axes():
@@ -94,7 +94,7 @@ def test_perfect_aligner_has_no_error():
 
 
 def test_peaks_of_a_trace_are_those_of_its_rows(tiny_checkpoint):
-    trace = analyse(tiny_checkpoint, Request("The red fox takes a lamp.")).whole
+    trace = analyse(tiny_checkpoint, Request("The red fox takes a lamp.")).full_pass
     words = ["a", "b", "c"]
     source = Axis((5, 6, 7, END), (*words, "</s>"), (0, 1, 2, 3))
     outputs = Axis((8, 9, 10, END), ("B", "C", "A", "</s>"), (0, 1, 2, 3))

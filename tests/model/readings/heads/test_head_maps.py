@@ -11,7 +11,7 @@ from model.inference.request import Request
 from model.network.attention import MultiHeadAttention
 from model.readings.heads.head_maps import MAP_READINGS, detail, head_map, rollout
 from model.readings.tokens.token_attribution import value_norms
-from model.trace import KINDS, Site
+from model.trace import ATTENTION_KINDS, Site
 from tests.support import tiny
 
 TEXT = "The red fox takes a lamp."
@@ -25,7 +25,7 @@ def read(tiny_checkpoint):
 
 
 @pytest.mark.parametrize("head", [None, 0, 1])
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", ATTENTION_KINDS)
 @pytest.mark.parametrize("measure", MAP_READINGS)
 def test_rows_sum_to_one_and_forbidden_cells_are_empty(read, kind, head, measure):
     trace, norms = read
@@ -54,14 +54,14 @@ def test_cross_rollout_goes_through_the_encoder(read):
     np.testing.assert_allclose(head_map(trace, norms, Site("cross", 1), 0, "rollout"), expected)
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", ATTENTION_KINDS)
 def test_merged_words_have_labels_and_rows(read, kind):
     trace, norms = read
     site = Site(kind, 0)
     values = head_map(trace, norms, site, 0, "weights")
     found = detail(trace, site.kind, values, trace.mask(site, 0), merge=True, hide=False, mass=0.75)
     queries = trace.source if kind == "encoder" else trace.inputs
-    assert len(found.queries) == len(set(queries.words)) < len(queries.words)
+    assert len(found.queries) == len(set(queries.word_numbers)) < len(queries.word_numbers)
     assert found.values.shape == found.allowed.shape == found.lines.shape == (len(found.queries), len(found.keys))
     assert "".join(found.queries) == "".join(queries.labels)
     np.testing.assert_allclose(found.values.sum(-1), 1, atol=1e-6)
@@ -75,7 +75,7 @@ def layer_of(checkpoint, site: Site):
     return next(module for module in model.modules() if isinstance(module, MultiHeadAttention) and module.site == site)
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", ATTENTION_KINDS)
 def test_contributions_sum_to_the_output_of_the_layer(tiny_checkpoint, kind):
     analysis = analyse(tiny_checkpoint, Request(TEXT))
     site = Site(kind, 1)

@@ -63,7 +63,7 @@ def test_length_and_scaling_give_the_recorded_pattern(make, number, code, asked,
             if patterns.window is not None:  # wider than the text, it hides nothing
                 np.testing.assert_allclose(patterns.window.values, pattern, **CLOSE)
                 assert np.nanmax(patterns.window.distance) < 1e-5
-            if site.of.queries == "source":
+            if site.spec.query_side == "source":
                 allowed &= np.array([token != PAD for token in trace.source.ids])[:, None]
             made, own = site_scaling(checkpoint, analysis, site), softmax_statistics(trace.scores[site], pattern, allowed)
             here = made.divided if analysis.request.intervention.scaling else made.undivided

@@ -10,10 +10,10 @@ from model.config import START
 from model.edits.intervention import Intervention
 from model.inference.analyse import analyse
 from model.inference.request import Request
-from model.inference.source_reading import blank_places
+from model.inference.source_reading import blank_positions
 from model.network import masks
 from model.network.context import Pass
-from model.network.layers import FUNCTIONS
+from model.network.layers import ACTIVATION_FUNCTIONS
 from model.readings.logits.direct_logits import Writer, choice_logits, direct_logits
 from model.readings.logits.logit_lens import Lens, lens
 from model.readings.logits.residual_writers import AT_ZERO, factor
@@ -144,7 +144,7 @@ READS = {"family": "encoder-only", "decoder_layers": 0, "source_start": True, "s
 BERT = {"norm_first": False, "final_norm": False, "embedding_norm": True, "output_transform": True, "output_bias": True}
 BLANK_MODELS = [
     *({"output_transform": True, "embedding_norm": True} | norms for norms in tiny.NORMS),
-    *({"output_transform": True, "activation": name} for name in FUNCTIONS),
+    *({"output_transform": True, "activation": name} for name in ACTIVATION_FUNCTIONS),
     BERT | {"activation": "gelu", "positions": "learned", "tied_output": True, "embedding_scale": False},
     {},
     {"output_bias": True, "norm": "rmsnorm"},
@@ -178,7 +178,7 @@ def checked(checkpoint, analysis, place, token, rival):
 def test_parts_add_up_through_every_head(blank_made, changes):
     checkpoint = blank_made(**changes)
     analysis = analyse(checkpoint, Request(ONE, second=TWO))
-    blanks = blank_places(analysis, checkpoint)
+    blanks = blank_positions(analysis, checkpoint)
     assert len(blanks) == 3
     for place in (*blanks, 0):
         found = checked(checkpoint, analysis, place, 17, 23)
@@ -189,16 +189,16 @@ def test_parts_add_up_through_every_head(blank_made, changes):
 def test_they_add_up_under_edits(blank_made, asked):
     checkpoint = blank_made(**BERT)
     analysis = analyse(checkpoint, Request(ONE, **asked))
-    parts = dict(checked(checkpoint, analysis, blank_places(analysis, checkpoint)[1], 17, 23).ranked)
+    parts = dict(checked(checkpoint, analysis, blank_positions(analysis, checkpoint)[1], 17, 23).ranked)
     if "off_enc.2.1" in str(asked.get("intervention", "")):
         off = [Writer("feed-forward", layer=1), Writer("head", Site("encoder", 1), 0), Writer("head", Site("encoder", 0), 1)]
         assert [parts[writer] for writer in off] == pytest.approx([0, 0, 0], abs=1e-12)
 
 
-@pytest.mark.parametrize("name", FUNCTIONS)
+@pytest.mark.parametrize("name", ACTIVATION_FUNCTIONS)
 def test_gate_factor_times_input_is_the_function(name):
     inner = torch.tensor([-40.0, -1.0, -1e-13, 0.0, 1e-13, 1.0, 40.0], dtype=torch.float64)
-    gates = factor(FUNCTIONS[name], inner, AT_ZERO)
-    np.testing.assert_allclose(gates * inner, FUNCTIONS[name](inner), rtol=1e-12, atol=1e-12)
+    gates = factor(ACTIVATION_FUNCTIONS[name], inner, AT_ZERO)
+    np.testing.assert_allclose(gates * inner, ACTIVATION_FUNCTIONS[name](inner), rtol=1e-12, atol=1e-12)
     if name != "relu":  # smooth: what is taken for the limit is one
-        assert gates[3] == pytest.approx(float(factor(FUNCTIONS[name], torch.tensor(1e-8).double(), 0)), abs=1e-7)
+        assert gates[3] == pytest.approx(float(factor(ACTIVATION_FUNCTIONS[name], torch.tensor(1e-8).double(), 0)), abs=1e-7)

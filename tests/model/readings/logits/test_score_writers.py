@@ -41,7 +41,7 @@ ASKED = [
 
 def adds_up(checkpoint, analysis, tolerance=1e-10):
     """Every kind of site, its last layer and its first; the last query, and all keys."""
-    trace = analysis.whole
+    trace = analysis.full_pass
     for site in {site for kind in trace.kinds for site in (trace.sites(kind)[0], trace.sites(kind)[-1])}:
         query = len(trace.queries(site)) - 1
         for key in (0, len(trace.keys(site)) // 2, len(trace.keys(site)) - 1):

@@ -12,7 +12,7 @@ import torch
 from model import analyse
 from model.decoding.strategy import Decoding
 from model.edits.intervention import Intervention
-from model.inference.decisions import turns
+from model.inference.decisions import token_changes
 from model.inference.request import Request
 from model.network.positions import sinusoidal
 from model.readings.positions.sentence_positions import (
@@ -106,7 +106,7 @@ def test_variant_equals_the_analysis_of_its_edit(made, kind, decoding):
         assert found.same == (again.translation == again.baseline.translation)
         if found.same:
             assert not any(found.changed)
-        parted = [each.told(checkpoint.target_tokenizer.piece) for each in turns(again) if each.is_tie]
+        parted = [each.describe(checkpoint.target_tokenizer.piece) for each in token_changes(again) if each.is_tie]
         assert found.near_tie == "".join(parted)
 
 

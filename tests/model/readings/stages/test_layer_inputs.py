@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 
 from model import Request, analyse
-from model.network.extrapolation import feature_map
+from model.network.attention_methods import feature_map
 from model.readings.stages.layer_inputs import activations, distance, other_patterns
-from model.trace import KINDS, Site
+from model.trace import ATTENTION_KINDS, Site
 
 TEXT = "The red fox sees a lamp."
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", ATTENTION_KINDS)
 def test_rows_are_patterns_over_what_the_mask_allows(tiny_checkpoint, kind):
     analysis, site = analyse(tiny_checkpoint, Request(TEXT, pad=2)), Site(kind, 1)
     found = other_patterns(tiny_checkpoint, analysis, site, 2)
@@ -42,7 +42,7 @@ def test_window_of_one_is_the_diagonal(tiny_checkpoint):
     analysis, site = analyse(tiny_checkpoint, Request(TEXT)), Site("encoder", 0)
     length, narrow = len(analysis.trace.source), other_patterns(tiny_checkpoint, analysis, site, 1).window
     np.testing.assert_allclose(narrow.values, np.broadcast_to(np.eye(length), narrow.values.shape), atol=1e-6)
-    own = analysis.whole.patterns[site]
+    own = analysis.full_pass.patterns[site]
     np.testing.assert_allclose(narrow.distance, 1 - np.diagonal(own, axis1=1, axis2=2), atol=1e-5)
 
 

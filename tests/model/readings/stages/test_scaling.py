@@ -10,7 +10,7 @@ import pytest
 from model.inference.analyse import analyse
 from model.inference.request import Request
 from model.readings.stages.scaling import jacobian_norm, site_scaling, softmax_statistics, spectral_norm
-from model.trace import KINDS, Site
+from model.trace import ATTENTION_KINDS, Site
 
 
 def test_two_keys_by_hand():
@@ -36,7 +36,7 @@ def test_spectral_norm_is_the_largest_eigenvalue(keys):
     np.testing.assert_allclose(spectral_norm(rows), eigenvalues, rtol=1e-6, atol=1e-8)
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", ATTENTION_KINDS)
 def test_undivided_scores_vary_by_the_width(tiny_checkpoint, kind):
     analysis, site = analyse(tiny_checkpoint, Request("The red fox takes a lamp.", pad=2)), Site(kind, 1)
     found, width = site_scaling(tiny_checkpoint, analysis, site), tiny_checkpoint.config.head_dim

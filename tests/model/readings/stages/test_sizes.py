@@ -55,7 +55,7 @@ def test_operations_are_those_counted_in_a_pass(changes):
     ids = torch.full((1, length), END)
     source, target = (ids if stack in model.config.kinds else None for stack in ("encoder", "decoder"))
     with FlopCounterMode(display=False) as counter, torch.no_grad():
-        model.answer(model.states(source, target, masks.build(model.config, source, target)), source)
+        model.task_logits(model.states(source, target, masks.build(model.config, source, target)), source)
     a_text = 2 * model.config.d_model * (model.config.d_model + len(model.config.classes)) * bool(model.config.classes)
     assert length * sum(operations(of_config(model.config), length)) + a_text == counter.get_total_flops()
     forms = PRESETS["bert-base"].architecture  # whose head that fills in blanks is left out

@@ -16,7 +16,7 @@ from model.decoding.strategy import Decoding
 from model.inference.analyse import analyse
 from model.inference.request import Request
 from model.readings.stages.unfold import StageTable, unfold
-from model.trace import KINDS, Site
+from model.trace import ATTENTION_KINDS, Site
 from tests.support import tiny, unfold_helpers
 from tests.support.unfold_helpers import (
     CLOSE,
@@ -47,7 +47,7 @@ def make(tokenizer):
 def test_stages_stand_in_the_order_of_the_formula(make, name):
     checkpoint = make(name)
     config, analysis = checkpoint.config, analyse_edited(checkpoint)
-    for kind in KINDS:
+    for kind in ATTENTION_KINDS:
         attended = ["input", *(["norm"] * config.norm_first), *BEFORE, *(["residual_norm"] * (not config.norm_first))]
         if config.positions == "rotary" and kind != "cross":
             attended.insert(attended.index("qkv") + 1, "rotate")
@@ -169,7 +169,7 @@ def test_two_tokens_by_hand(tokenizer):
 def test_names_shapes_and_lines(make, name):
     checkpoint = make(name)
     config, analysis = checkpoint.config, analyse_edited(checkpoint)
-    for kind in KINDS:
+    for kind in ATTENTION_KINDS:
         site = Site(kind, 0)
         u = unfold(checkpoint, analysis, site, config.heads - 1, 2)
         trace = analysis.trace

@@ -10,7 +10,7 @@ import pytest
 from model.decoding.strategy import Decoding
 from model.inference.analysis import Analysis
 from model.readings.stages.unfold import unfold
-from model.trace import KINDS, Site
+from model.trace import ATTENTION_KINDS, Site
 from tests.support import unfold_helpers
 from tests.support.unfold_helpers import CLOSE, TARGET, analyse_edited, everywhere, follow, last_row, recorded, some
 
@@ -23,7 +23,7 @@ def make(tokenizer):
 
 LONG = range(99)  # all queries
 FLAGS = {  # the stage that an edit changes, and the sites, heads and queries where it does
-    "scaling-off": {"scale": [(kind, layer, LONG, LONG) for kind in KINDS for layer in (0, 1)]},
+    "scaling-off": {"scale": [(kind, layer, LONG, LONG) for kind in ATTENTION_KINDS for layer in (0, 1)]},
     "off_cross.2.1": {"mix": [("cross", 1, [0], LONG)]},
     "off_enc.1": {"mix": [("encoder", 0, LONG, LONG)]},
     "mean_dec.1.2": {"mix": [("decoder", 0, [1], LONG)]},
@@ -54,15 +54,15 @@ TARGETS = {"given": {"target": TARGET}, "again": {"target": None, "decoding": De
 
 
 def expected(analysis: Analysis, stages) -> set[tuple[str, str, int, int, int]]:
-    last = len(analysis.whole.outputs) - 1
+    last = len(analysis.full_pass.outputs) - 1
     return {
         (name, *site, h, t)
         for name, places in stages.items()
         for kind, layer, heads, queries in places
-        for site in analysis.whole.patterns
+        for site in analysis.full_pass.patterns
         if site == (kind, layer)
         for h in range(2)
-        for t in range(len(analysis.whole.queries(site)))
+        for t in range(len(analysis.full_pass.queries(site)))
         if h in heads and (t < last if isinstance(queries, str) else t in queries)
     }
 
@@ -76,7 +76,7 @@ CODES = [(code, *MADE[n % 2]) for n, code in enumerate([*STAGES, *POSITIONS])]
 def test_edit_marks_only_the_stage_that_it_changes(make, code, name, mode):
     checkpoint = make(name)
     analysis = analyse_edited(checkpoint, code, mode=mode, pad=2, **TARGETS[mode])
-    records, whole, flagged = recorded(checkpoint, analysis), analysis.whole, set()
+    records, whole, flagged = recorded(checkpoint, analysis), analysis.full_pass, set()
     for u in everywhere(checkpoint, analysis):
         flagged |= {(stage.name, *u.site, u.head, u.query) for stage in u.stages if stage.edited}
         found = u["softmax"].tables[0].values[:, 0]

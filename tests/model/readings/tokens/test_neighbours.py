@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import torch
 
-from model.checkpoint import find
+from model.checkpoint import find_folder
 from model.config import CONTROL_TOKENS
 from model.readings.tokens.merges import cut, learned_merges
 from model.readings.tokens.neighbours import RARE, cosines, language_of, nearest, survey
@@ -24,7 +24,7 @@ def with_counts(checkpoint, source, target):
     """The same with the first tokens' counts, zero for all others."""
     size = checkpoint.config.target_vocab
     counts = {name: (*values, *[0] * (size - len(values))) for name, values in (("source", source), ("target", target))}
-    return dataclasses.replace(checkpoint, counts=counts)
+    return dataclasses.replace(checkpoint, token_counts=counts)
 
 
 def test_cosines_are_symmetric_and_bounded(tiny_checkpoint):
@@ -56,9 +56,13 @@ def test_neighbours_are_sorted_without_control_tokens(tiny_checkpoint):
 
 def test_a_tokens_language_is_where_the_training_saw_it(tiny_checkpoint):
     checkpoint = with_counts(tiny_checkpoint, [9999] * 3 + [RARE, 0, 30, 90, 5, 0], [9999] * 3 + [0, 500, 30, 25, 5, 0])
-    assert np.flatnonzero(language_of(checkpoint.counts, "source", True)).tolist() == [3, 5, 6]
-    assert np.flatnonzero(language_of(checkpoint.counts, "target", True)).tolist() == [4, 5]
-    assert np.flatnonzero(language_of(checkpoint.counts, "target", False)).tolist() == [4, 5, 6]  # no other language there
+    assert np.flatnonzero(language_of(checkpoint.token_counts, "source", True)).tolist() == [3, 5, 6]
+    assert np.flatnonzero(language_of(checkpoint.token_counts, "target", True)).tolist() == [4, 5]
+    assert np.flatnonzero(language_of(checkpoint.token_counts, "target", False)).tolist() == [
+        4,
+        5,
+        6,
+    ]  # no other language there
     found = nearest(checkpoint, 8, "source")
     assert {n.id: (n.count, n.shared) for n in found["source"]} == {3: (RARE, False), 5: (30, True), 6: (90, False)}
     assert {n.id: (n.count, n.shared) for n in found["target"]} == {4: (500, False), 5: (30, True)}
@@ -94,7 +98,7 @@ TEXTS = [
 
 @pytest.fixture(scope="module")
 def shipped() -> Tokenizer:
-    return Tokenizer.load(find("en-fr") / "tokenizer.json")
+    return Tokenizer.load(find_folder("en-fr") / "tokenizer.json")
 
 
 @pytest.mark.parametrize("text", TEXTS, ids=range(len(TEXTS)))

@@ -12,7 +12,7 @@ from typing import TextIO
 import pytest
 
 from model import checkpoint as checkpoints
-from model.__main__ import READER_LEFT, main
+from model.__main__ import BROKEN_PIPE_STATUS, main
 from model.checkpoint import load
 from model.decoding.strategy import Decoding
 from model.export import Exported, read
@@ -61,7 +61,7 @@ class Closed(io.StringIO):
 def test_a_closed_pipe_ends_a_command_quietly(learned, capsys, monkeypatch, tmp_path, method):
     with (tmp_path / "pipe").open("w") as opened:
         monkeypatch.setattr("sys.stdout", Closed(opened, method, BrokenPipeError(32, "Broken pipe")))
-        assert main(["translate", "The fox.", "--checkpoint", learned]) == READER_LEFT == 141
+        assert main(["translate", "The fox.", "--checkpoint", learned]) == BROKEN_PIPE_STATUS == 141
         assert os.path.samestat(os.fstat(opened.fileno()), os.stat(os.devnull))  # nothing is written at the end either
     assert capsys.readouterr().err == ""
 
@@ -109,13 +109,13 @@ def test_continue_prints_the_tokens_of_analyse(writer, capsys):
     assert main([*command, "--json"]) == 0
     told = json.loads(capsys.readouterr().out)
     found = analyse(checkpoints.load(str(writer), "cpu"), Request(TEXT, decoding=Decoding("sample", more=9, **asked)))
-    assert [each["token"] for each in told["tokens"]] == list(found.trace.outputs.labels[found.begun :])
+    assert [each["token"] for each in told["tokens"]] == list(found.trace.outputs.labels[found.prompt_length :])
     assert told["text"] == TEXT and TEXT + told["continuation"] == found.translation
-    assert len(told["text_tokens"]) == found.begun and len(told["tokens"]) <= 9
+    assert len(told["text_tokens"]) == found.prompt_length and len(told["tokens"]) <= 9
     assert main(command) == 0
     out, err = capsys.readouterr()
     assert out == found.translation + "\n"
-    assert err == ("" if found.hypothesis.finished else found.stopped + "\n")
+    assert err == ("" if found.hypothesis.is_finished else found.stop_reason + "\n")
 
 
 @pytest.mark.parametrize(

@@ -17,8 +17,8 @@ from model.edits.intervention import BASELINE
 from model.inference.analyse import analyse
 from model.inference.passes import teacher_force
 from model.inference.request import Request
-from model.network.context import forced
-from model.network.layers import FUNCTIONS
+from model.network.context import teacher_forced_states
+from model.network.layers import ACTIVATION_FUNCTIONS
 from model.readings.logits.logit_lens import lens
 from model.readings.logits.score_writers import score_writers
 from model.readings.stages.blueprint import blueprint
@@ -135,11 +135,11 @@ def test_the_heads_over_two_sentences_come_along(tmp_path):
     order = [0, 3, 4, *(n for n in range(len(hugging_face.PIECES)) if n not in (0, 3, 4))]
     ours = torch.tensor([[order.index(token) for token in theirs]])
     states = plain_bert(weights, theirs, [0] * len(ids) + [1] * (len(theirs) - len(ids)))
-    found = forced(lab.model, ours, None)
+    found = teacher_forced_states(lab.model, ours, None)
     assert_close(found[0], states, DOUBLE)
     pooled = torch.tanh(F.linear(states[0], *(weights[f"bert.pooler.dense.{w}"] for w in ("weight", "bias"))))
     follows = F.linear(pooled, *(weights[f"cls.seq_relationship.{w}"] for w in ("weight", "bias")))
-    assert_close(lab.model.following(found, ours)[0], follows, DOUBLE)
+    assert_close(lab.model.next_sentence_logits(found, ours)[0], follows, DOUBLE)
     assert (plain_bert(weights, theirs, [0] * len(theirs)) - states).abs().max() > 1e-2
     assert "the next-sentence head are those of the files" in (tmp_path / "lab" / "README.md").read_text()
 
@@ -147,7 +147,7 @@ def test_the_heads_over_two_sentences_come_along(tmp_path):
 @EACH
 def test_a_tokenizer_json_cuts_as_its_older_form_does(folders, kind, tmp_path):
     folder = hugging_face.save(kind, tmp_path / kind)
-    values = json.loads((checkpoints.find(str(convert(folder, tmp_path / "lab"))) / "tokenizer.json").read_text())
+    values = json.loads((checkpoints.find_folder(str(convert(folder, tmp_path / "lab"))) / "tokenizer.json").read_text())
     lab, older = values.pop("lab"), read_model(folder).source
     for name in ("vocab.txt", "vocab.json", "merges.txt"):
         (folder / name).unlink(missing_ok=True)
@@ -218,4 +218,4 @@ def test_activation_names_mean_the_same_functions():
     x, tanh = torch.linspace(-3, 3, 25), lambda x: F.gelu(x, approximate="tanh")
     expected = {"relu": F.relu, "gelu": F.gelu, "gelu_new": tanh, "gelu_pytorch_tanh": tanh, "silu": F.silu, "swish": F.silu}
     for name, ours in ACTIVATIONS.items():
-        assert torch.equal(FUNCTIONS[ours](x), expected[name](x)), name
+        assert torch.equal(ACTIVATION_FUNCTIONS[ours](x), expected[name](x)), name

@@ -16,7 +16,7 @@ from model.config import CONTROL_TOKENS, END, PAD, START
 from model.decoding.search import beam, greedy
 from model.io import foreign_checkpoints
 from model.network import positions
-from model.network.context import Pass, forced
+from model.network.context import Pass, teacher_forced_states
 from model.trace import Probe
 from model.workshop.convert.conversion import ConversionOptions, ConvertError
 from model.workshop.convert.registry import convert
@@ -49,7 +49,7 @@ def assert_equal(loaded: Checkpoint, folder: Path, peer: dict[str, np.ndarray]) 
         outputs = to[peer[f"outputs {n}"]]
         assert [*loaded.target_tokenizer.encode(text), END] == outputs.tolist()
         source, probe = torch.tensor(to[peer[f"ids {n}"]])[None], Probe("full")
-        logits = model.project(forced(model, source, torch.tensor(outputs)[None], Pass(probe=probe)))[0]
+        logits = model.project(teacher_forced_states(model, source, torch.tensor(outputs)[None], Pass(probe=probe)))[0]
         np.testing.assert_allclose(logits[:, to].numpy(), peer[f"logits {n}"], **CLOSE)
         assert logits.softmax(-1)[:, PAD].max() == 0
         for site, record in probe.records.items():

@@ -16,7 +16,7 @@ from torch import Tensor, nn
 from model import checkpoint as checkpoints
 from model.__main__ import main
 from model.config import END, PAD, START
-from model.network.context import forced
+from model.network.context import teacher_forced_states
 from model.network.positions import sinusoidal
 from model.workshop.convert.conversion import ConversionOptions, ConvertError
 from model.workshop.convert.registry import convert, read_model
@@ -79,7 +79,7 @@ def test_it_computes_what_the_module_computes(tmp_path, changes, told):
     scale = math.sqrt(16) if told.get("embedding_scale", True) else 1.0
     with torch.no_grad():
         expected = module(torch.tensor([theirs[0]]), torch.tensor([theirs[1]]), scale)[0]
-    found = loaded.model.project(forced(loaded.model, *(torch.tensor([ids]) for ids in mine)))[0]
+    found = loaded.model.project(teacher_forced_states(loaded.model, *(torch.tensor([ids]) for ids in mine)))[0]
     order = [1, 2, 3, 0, *range(4, len(OTHERS))]  # <pad>, <s>, </s> come first
     torch.testing.assert_close(found, expected[:, order], atol=1e-5, rtol=1e-5)
     assert loaded.config.positions == ("learned" if changes.get("learned") else "sinusoidal")

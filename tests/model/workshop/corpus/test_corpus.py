@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from model.config import END, MAX_CHARACTERS, MAX_TOKENS
-from model.text.corpus_stats import Seen
+from model.text.corpus_stats import CorpusStats
 from model.workshop.corpus.corpus import Corpus, targets_by_source, with_typeset_copies
 
 
@@ -63,13 +63,13 @@ def test_a_sentence_over_the_budget_is_refused():
 def test_pairs_are_counted_with_their_own_vocabulary(tokenizer):
     pairs = [("The old king's café.", "Lo roda."), ("The king", "Lo roda vechu mira una lumel.")]
     corpus = Corpus.encode(pairs, tokenizer, tokenizer)
-    seen = Seen.count(corpus.sources, corpus.targets, tokenizer)
+    seen = CorpusStats.count(corpus.sources, corpus.targets, tokenizer)
     assert seen.words == {"The": 2, "old": 1, "king's": 1, "café": 1, ".": 1, "king": 1}
     for side, texts in zip(("source", "target"), zip(*pairs, strict=True), strict=True):
         lengths = [len([*tokenizer.encode(text), END]) for text in texts]
         assert seen.lengths[side].histogram == tuple(np.bincount(lengths).tolist())
-    assert Seen.from_dict(json.loads(json.dumps(seen.to_dict()))) == seen
-    part = Seen.count(corpus.sources, corpus.targets, tokenizer, written=1)
+    assert CorpusStats.from_dict(json.loads(json.dumps(seen.to_dict()))) == seen
+    part = CorpusStats.count(corpus.sources, corpus.targets, tokenizer, counted_sources=1)
     assert part.lengths == seen.lengths and part.words == {"The": 1, "old": 1, "king's": 1, "café": 1, ".": 1}
 
 

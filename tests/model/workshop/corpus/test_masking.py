@@ -49,7 +49,7 @@ def test_the_shares_of_the_paper(blanks):
 
 def test_whole_words_are_told_whole(blanks):
     ids = [START, *blanks.encode("The zebra qwxyz sees an unheard-of wonder near the boat, and the king."), END]
-    words, masking = blanks.words(ids), Masking(blanks, 0.15, whole_words=True)
+    words, masking = blanks.word_numbers(ids), Masking(blanks, 0.15, whole_words=True)
     longer = 0
     for n in range(200):
         places = masking.choose_positions(ids, random.Random(n))

@@ -11,7 +11,7 @@ import torch
 from model import checkpoint as checkpoints
 from model.__main__ import main
 from model.config import END, START
-from model.network.context import forced
+from model.network.context import teacher_forced_states
 from model.text.tokenizer import Tokenizer
 from model.workshop.evaluation.neighbour_baseline import (
     BlankVocabulary,
@@ -43,9 +43,9 @@ def test_blanks_are_whole_words_of_one_token(vocabulary, encoded):
     assert {blank.sentence for blank in asked} == set(range(len(encoded)))
     for blank in asked:
         ids = encoded[blank.sentence]
-        assert ids[blank.place] == blank.token and vocabulary.raw(blank.token).strip().isalpha()
-        word, at = vocabulary.spelled(ids)[blank.word]
-        assert at == (blank.place,) and vocabulary.raw(blank.token).decode().strip() == word
+        assert ids[blank.place] == blank.token and vocabulary.token_bytes(blank.token).strip().isalpha()
+        word, at = vocabulary.words_with_positions(ids)[blank.word]
+        assert at == (blank.place,) and vocabulary.token_bytes(blank.token).decode().strip() == word
         assert choices.is_sentence_initial(blank.token) == (blank.place == 0)
         assert choices.tokens[blank.place == 0][choices.number[blank.token]] == blank.token
 
@@ -61,7 +61,7 @@ def test_counting_predicts_words_between_neighbours(vocabulary, encoded):
         row = made.distribution(encoded, blank)
         assert row.sum() == pytest.approx(1, abs=1e-12) and row.min() > 0
         assert np.log(row[choices.number[blank.token]]) == log_prob
-    verb = next(blank for blank in asked if vocabulary.raw(blank.token) == b" sees")
+    verb = next(blank for blank in asked if vocabulary.token_bytes(blank.token) == b" sees")
     assert [own.most_common(1)[0][0] for own in counted.counts(encoded, verb)[5:]] == [choices.number[verb.token]] * 4
     nothing = NeighbourBaseline(
         NeighbourCounts(vocabulary, choices, encoded[:1], [(encoded, b) for b in (*dev, *asked)]), encoded, dev
@@ -76,7 +76,7 @@ def test_a_model_chooses_among_the_same_words(vocabulary, encoded):
     for n, blank in enumerate(asked):
         ids = [START, *encoded[blank.sentence], END]
         ids[1 + blank.place] = vocabulary.mask
-        logits = lab.model.project(forced(lab.model, torch.tensor([ids]), None))[0, 1 + blank.place].double()
+        logits = lab.model.project(teacher_forced_states(lab.model, torch.tensor([ids]), None))[0, 1 + blank.place].double()
         among = logits[choices.tokens[choices.is_sentence_initial(blank.token)]]
         assert told.log_probs[n] == pytest.approx(float(logits[blank.token] - among.logsumexp(0)), abs=1e-5)
         assert told.right[n] == (float(among.max()) == float(logits[blank.token]))

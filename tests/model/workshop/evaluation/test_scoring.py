@@ -187,7 +187,7 @@ def test_means_equal_a_loop_over_single_sentences(tokenizer, corpus, changes):
 
 def test_what_is_saved_is_loaded(with_means, tiny_checkpoint):
     means = tiny.means(tiny_checkpoint.config)
-    found = load(str(with_means)).means
+    found = load(str(with_means)).mean_z
     assert list(found) == list(means)
     assert all(found[site].equal(mean) for site, mean in means.items())
     assert {path.name for path in with_means.iterdir() if "means" in path.name} == {"means.safetensors"}
@@ -208,6 +208,6 @@ def test_a_run_stores_the_means_over_its_dev_sentences(trained):
     checkpoint = load(str(trained / "checkpoint"))
     corpus = Corpus.encode(tiny.HELD_OUT, checkpoint.source_tokenizer, checkpoint.target_tokenizer)
     expected = mean_head_outputs(checkpoint.model, corpus)
-    assert list(checkpoint.means) == tiny.sites(checkpoint.config)
+    assert list(checkpoint.mean_z) == tiny.sites(checkpoint.config)
     for site, mean in expected.items():
-        torch.testing.assert_close(checkpoint.means[site], mean, atol=1e-5, rtol=0)
+        torch.testing.assert_close(checkpoint.mean_z[site], mean, atol=1e-5, rtol=0)

@@ -9,7 +9,7 @@ import pytest
 
 from model import checkpoint as checkpoints
 from model.__main__ import main
-from model.text.alignments import KEY, Aligned, Rate, read
+from model.text.alignments import KEY, AlignmentRates, Rate, read_alignment
 from model.workshop.reports import alignment_report
 from model.workshop.reports.alignment_report import GoldAlignment, join_words, measure_alignment, read_gold, token_words
 
@@ -49,20 +49,22 @@ def test_a_perfect_head_has_no_error_and_knows_its_place(tiny_checkpoint, monkey
 
     made_head(monkeypatch, linked)
     found = measure_alignment(tiny_checkpoint, read_gold(folder))
-    assert found.best == (1, 1) and found.rank(1, 1) == (1, 4)
-    assert found.of(1, 1) == ("predicts", Rate(0, 0, 0, 1, 1))
-    assert found.of(0, 0)[1] == Rate(1, 1, 1, 0, 0)
+    assert found.best_head == (1, 1) and found.rank(1, 1) == (1, 4)
+    assert found.best_row(1, 1) == ("predicts", Rate(0, 0, 0, 1, 1))
+    assert found.best_row(0, 0)[1] == Rate(1, 1, 1, 0, 0)
     assert found.diagonal.error > 0 and found.diagonal.low <= found.diagonal.error <= found.diagonal.high
-    assert read({KEY: json.loads(json.dumps(found.to_dict()))}) == found
-    assert "the lowest of all heads" in found.told(1, 1) and "the best head, layer 2 head 2, 0.00" in found.told(0, 0)
+    assert read_alignment({KEY: json.loads(json.dumps(found.to_dict()))}) == found
+    assert "the lowest of all heads" in found.describe(1, 1) and "the best head, layer 2 head 2, 0.00" in found.describe(
+        0, 0
+    )
 
 
 def test_the_command_writes_numbers_and_no_sentence(saved, folder, capsys):
     assert main(["report", "alignment", "--checkpoint", str(saved), "--data", str(folder), "--json"]) == 0
     printed = json.loads(capsys.readouterr().out)
     loaded = checkpoints.load(str(saved))
-    known = read(loaded.metrics)
-    assert isinstance(known, Aligned) and known.sentences == 2 and known.to_dict() == loaded.metrics[KEY] == printed
+    known = read_alignment(loaded.metrics)
+    assert isinstance(known, AlignmentRates) and known.sentences == 2 and known.to_dict() == loaded.metrics[KEY] == printed
     assert "fox" not in json.dumps(loaded.metrics)
     assert main(["report", "alignment", "--checkpoint", str(saved), "--data", str(folder / "none")]) == 2
     assert "expected a folder with *.src-tgt and *.gold" in capsys.readouterr().err
@@ -70,7 +72,7 @@ def test_the_command_writes_numbers_and_no_sentence(saved, folder, capsys):
 
 @pytest.mark.parametrize("name", ["en-fr", "en-fr-learned", "en-fr-peek"])
 def test_every_shipped_checkpoint_was_measured(name):
-    folder = checkpoints.find(name)
-    known = read(json.loads((folder / "metrics.json").read_text(encoding="utf-8")))
+    folder = checkpoints.find_folder(name)
+    known = read_alignment(json.loads((folder / "metrics.json").read_text(encoding="utf-8")))
     config = json.loads((folder / "config.json").read_text(encoding="utf-8"))["model"]
     assert known is not None and known.covers(config["decoder_layers"], config["heads"]) and known.sentences > 400

@@ -22,11 +22,11 @@ def test_counts_equal_the_warnings_of_analyse(trained):
     bad = [(s, "????") for s, _ in (*tiny.HELD_OUT[1:4], ("zq zq", ""))]
     found = reliability_report.measure_warnings(lab, good + bad)
     assert (found["sentences"], found["bad"]) == (7, 4)
-    marked = {"rare": lambda a: a.rare, "unsure": lambda a: a.unsure, "overlooked": lambda a: a.overlooked}
+    marked = {"rare": lambda a: a.rare_positions, "unsure": lambda a: a.unsure_steps, "overlooked": lambda a: a.overlooked_words}
     for name, has in marked.items():
         stands = [bool(has(analyse(lab, Request(s)))) for s, _ in good + bad]
         assert found["rules"][name] == {"warned": sum(stands), "right": sum(stands[3:])}, name
-    numbers = [len(analyse(lab, Request(s)).signs) for s, _ in good + bad]
+    numbers = [len(analyse(lab, Request(s)).warnings) for s, _ in good + bad]
     counted = [(row["sentences"], row["bad"]) for row in found["signs"]]
     assert counted == [(numbers.count(n), numbers[3:].count(n)) for n in range(5)]
     unknown = reliability_report.measure_warnings(
@@ -39,9 +39,11 @@ def test_counts_equal_the_warnings_of_analyse(trained):
 def test_reliability_describes_own_translations_only(tiny_checkpoint):
     lab = dataclasses.replace(tiny.with_seen(tiny_checkpoint, {"the": 9}), metrics={"warnings": NUMBERS})
     own = analyse(lab, Request("zq", decoding=Decoding(limit=4)))
-    number = len(own.signs)
-    assert own.signs["rare"] == "Rare in training: zq (never)." and set(own.signs.values()) < set(own.notes)
-    assert own.verdict.startswith(f"{number} warning") and own.verdict.endswith(f"{own.worth.told(number)}.")
+    number = len(own.warnings)
+    assert own.warnings["rare"] == "Rare in training: zq (never)." and set(own.warnings.values()) < set(own.notes)
+    assert own.doubt_summary.startswith(f"{number} warning") and own.doubt_summary.endswith(
+        f"{own.warning_calibration.describe(number)}."
+    )
     assert sum("(all: " in note for note in own.notes) == 1
     off = Intervention(causal_mask=False)
     for changed in (
@@ -51,7 +53,7 @@ def test_reliability_describes_own_translations_only(tiny_checkpoint):
         {"decoding": Decoding("sample", limit=4)},
     ):
         other = analyse(lab, Request("zq", **({"decoding": Decoding(limit=4)} | changed)))
-        assert re.fullmatch(r"(No|\d+) warnings?\.", other.verdict), changed
+        assert re.fullmatch(r"(No|\d+) warnings?\.", other.doubt_summary), changed
         assert not any("(all: " in note for note in other.notes), changed
 
 

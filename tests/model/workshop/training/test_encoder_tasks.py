@@ -14,7 +14,7 @@ from model.config import END, MAX_TOKENS, PAD, START
 from model.device import has_bfloat16
 from model.inference.analyse import analyse
 from model.inference.request import Request
-from model.network.context import forced
+from model.network.context import teacher_forced_states
 from model.text.tokenizer import Tokenizer
 from model.workshop.corpus.sentence_pairs import FOLLOWS, IGNORE_INDEX, Books, LabelledTexts
 from model.workshop.corpus.windows import Masking
@@ -51,7 +51,7 @@ def test_run_learns_to_fill_in_blanks(books, tmp_path):
     assert last["dev_loss"] == pytest.approx(last["blank_loss"] + last["pair_loss"], abs=near)
     assert {"pairs_right", "pair_loss"} <= set(last)
     assert (lab.config.segments, lab.config.pooler, lab.config.follows, lab.source_tokenizer.mask) == (2, True, True, 3)
-    assert set(lab.means) == set(tiny.sites(lab.config))
+    assert set(lab.mean_z) == set(tiny.sites(lab.config))
     watched = Recording.load(tmp_path / "run" / "checkpoint" / "probes.npz")  # sentences of the project's own
     for sentence in watched.sentences:
         blanks = [n for n, token in enumerate(sentence.source) if token == lab.source_tokenizer.mask]
@@ -86,11 +86,13 @@ def test_losses_of_blanks_and_pairs_are_added(books):
     each = pairs.blanks_a_pair
     total, count = blank_loss(model, batch, 0.0, each)
     assert count == pairs.tokens(range(12)) == int((batch.outputs != PAD).sum())
-    hidden = forced(model, batch.source, None)
+    hidden = teacher_forced_states(model, batch.source, None)
     real, judged = batch.outputs != PAD, batch.labels != IGNORE_INDEX
     assert judged.any() and not judged.all()
     blanks = F.cross_entropy(model.project(hidden)[real], batch.outputs[real], reduction="sum")
-    following = F.cross_entropy(model.following(hidden, batch.source)[judged], batch.labels[judged], reduction="sum")
+    following = F.cross_entropy(
+        model.next_sentence_logits(hidden, batch.source)[judged], batch.labels[judged], reduction="sum"
+    )
     assert float(total) == pytest.approx(float(blanks + each * following), rel=1e-6)
     shares = [blank_loss(model, pairs.batch(rows), 0.0, each) for rows in (range(0, 12, 2), range(1, 12, 2))]
     assert float(sum(loss for loss, _ in shares)) == pytest.approx(float(total), rel=1e-6)  # however many processes

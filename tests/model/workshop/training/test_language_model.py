@@ -87,10 +87,10 @@ def test_sentences_are_learned_and_counted(learned):
     assert set(training["data_sha256"]) == {"train", "train 2", "dev", "dev 2", "probes"}
     nats = dev["bits_per_character"] * texts.characters * 0.6931471805599453
     assert nats == pytest.approx(dev["dev_loss"] * texts.tokens, abs=0.02)
-    assert sum(loaded.counts["target"]) == texts.tokens
-    assert sum(loaded.counts["source"]) == 0
-    assert loaded.seen is None
-    assert set(loaded.means) == set(tiny.sites(loaded.config))
+    assert sum(loaded.token_counts["target"]) == texts.tokens
+    assert sum(loaded.token_counts["source"]) == 0
+    assert loaded.corpus_stats is None
+    assert set(loaded.mean_z) == set(tiny.sites(loaded.config))
     card = (learned / "checkpoint" / "README.md").read_text(encoding="utf-8")
     assert f"Trained on {texts.tokens:,} tokens ({texts.characters:,} characters, 3 paragraphs, 2 texts)" in card
     assert f"{loaded.model.parameter_count:,} parameters" in card

@@ -8,7 +8,7 @@ from torch.nn import functional as F
 
 from model.config import PAD, START, TrainConfig
 from model.network import masks
-from model.network.context import shifted
+from model.network.context import shift_right
 from model.workshop.corpus.corpus import Batch
 from model.workshop.training.loss_and_validation import batch_loss, learning_rate, smoothed_loss
 from tests.support import tiny
@@ -35,7 +35,7 @@ def test_the_loss_is_torchs_cross_entropy(rows, size, dtype, smoothing):
 def test_padding_has_no_part_in_the_loss(smoothing):
     model = tiny.model(dtype=torch.float32)
     outputs = tiny.padded([5, 2, 4], 5, seed=2)
-    inputs, batch = shifted(outputs), Batch(tiny.padded([4, 6, 1], 6), outputs)
+    inputs, batch = shift_right(outputs), Batch(tiny.padded([4, 6, 1], 6), outputs)
     assert inputs[1].tolist() == [START, int(outputs[1, 0]), PAD, PAD, PAD]
     loss, tokens = batch_loss(model, batch, smoothing)
     logits = model(batch.source, inputs, masks.build(model.config, batch.source, inputs))

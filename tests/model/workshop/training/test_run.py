@@ -11,7 +11,7 @@ from torch.nn import functional as F
 from model import checkpoint as checkpoints
 from model.config import PAD, TrainConfig
 from model.network import masks
-from model.network.context import shifted
+from model.network.context import shift_right
 from model.network.transformer import EncoderDecoder
 from model.workshop.training.loss_and_validation import learning_rate
 from model.workshop.training.run import TrainingRun
@@ -41,12 +41,12 @@ def test_weights_with_the_lowest_dev_loss_are_kept(trained):
     assert loaded.metrics["training"]["pairs"] == len(tiny.PAIRS) - len(tiny.HELD_OUT)
     assert loaded.languages == ("English", "Made-up")
     corpus = [s for s, t in tiny.PAIRS if (s, t) not in tiny.HELD_OUT]
-    assert sum(loaded.counts["source"]) == sum(len(loaded.source_tokenizer.encode(s)) + 1 for s in corpus)
-    assert loaded.counts["source"][2] == len(corpus)
+    assert sum(loaded.token_counts["source"]) == sum(len(loaded.source_tokenizer.encode(s)) + 1 for s in corpus)
+    assert loaded.token_counts["source"][2] == len(corpus)
     lengths = [len(loaded.source_tokenizer.encode(s)) + 1 for s in corpus]
-    assert loaded.seen.lengths["source"].longest == max(lengths)
-    assert {known.sentences for known in loaded.seen.lengths.values()} == {len(corpus)}
-    assert loaded.seen.words["fox"] == sum(s.strip(".").split().count("fox") for s in corpus)
+    assert loaded.corpus_stats.lengths["source"].max_length == max(lengths)
+    assert {known.sentences for known in loaded.corpus_stats.lengths.values()} == {len(corpus)}
+    assert loaded.corpus_stats.words["fox"] == sum(s.strip(".").split().count("fox") for s in corpus)
 
 
 def test_interrupted_and_resumed_is_uninterrupted(tmp_path, pair_files):
@@ -90,7 +90,7 @@ def test_steps_are_those_of_adam_written_out(tmp_path, pair_files, clip, smoothi
     for step, indices in enumerate(run.epochs.full_corpus.batches(300, run.config.seed, 0), 1):
         batch = run.epochs.full_corpus.batch(indices)
         made = run._step(indices)
-        inputs = shifted(batch.outputs)
+        inputs = shift_right(batch.outputs)
         logits = copy(batch.source, inputs, masks.build(copy.config, batch.source, inputs))
         mean = F.cross_entropy(logits.flatten(0, 1), batch.outputs.flatten(), ignore_index=PAD, label_smoothing=smoothing)
         assert made.loss / made.tokens == pytest.approx(mean.item(), rel=1e-5)

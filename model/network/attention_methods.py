@@ -16,16 +16,16 @@ from torch.nn import functional as F
 from . import masks
 from .attention import attention
 
-WIDTH = 128  # of the window, and of a block of linear attention's prefix sums
-Run = Callable[[Tensor, Tensor, Tensor, bool], Tensor]  # query, key, value, is_causal
+WINDOW_WIDTH = 128  # of the window, and of a block of linear attention's prefix sums
+AttentionFunction = Callable[[Tensor, Tensor, Tensor, bool], Tensor]  # query, key, value, is_causal
 
 
-def full(query: Tensor, key: Tensor, value: Tensor, is_causal: bool) -> Tensor:
+def full_attention(query: Tensor, key: Tensor, value: Tensor, is_causal: bool) -> Tensor:
     """Returns z by the explicit method (Vaswani et al. 2017, equation 1), with complete scores and pattern."""
-    return attention(query, key, value, masks.ordered(query.size(-2), is_causal, device=query.device))[0]  # [B,H,T,K]
+    return attention(query, key, value, masks.unpadded_mask(query.size(-2), is_causal, device=query.device))[0]  # [B,H,T,K]
 
 
-def window(query: Tensor, key: Tensor, value: Tensor, is_causal: bool, width: int = WIDTH) -> Tensor:
+def window_attention(query: Tensor, key: Tensor, value: Tensor, is_causal: bool, width: int = WINDOW_WIDTH) -> Tensor:
     """Returns z where each token sees those less than `width` away (Beltagy et al. 2020, section 3.1).
 
     N blocks of `width` queries attend to the keys of their own block and its neighbours. Zeros fill the last block.
@@ -50,7 +50,7 @@ def feature_map(x: Tensor) -> Tensor:
     return F.elu(x) + 1
 
 
-def linear(query: Tensor, key: Tensor, value: Tensor, is_causal: bool) -> Tensor:
+def linear_attention(query: Tensor, key: Tensor, value: Tensor, is_causal: bool) -> Tensor:
     """Returns z = phi(q_i) sum_j phi(k_j) v_j^T / phi(q_i) sum_j phi(k_j) with phi = `feature_map`.
 
     Katharopoulos et al. 2020, equation 5. The causal sums over j <= i (equation 9) are prefix sums over blocks of
@@ -65,11 +65,11 @@ def linear(query: Tensor, key: Tensor, value: Tensor, is_causal: bool) -> Tensor
 def _prefix_sums(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
     """Returns sum over j <= i of (q_i . k_j) v_j for q and k [B,H,T,K], v [B,H,T,V]: [B,H,T,V]."""
     length = q.size(-2)
-    width = min(WIDTH, length)
+    width = min(WINDOW_WIDTH, length)
     q, k, v = (F.pad(x, (0, 0, 0, -length % width)).unflatten(-2, (-1, width)) for x in (q, k, v))  # [B,H,N,W,...]
     states = k.transpose(-2, -1) @ v  # [B,H,N,K,V]
     before = F.pad(states.cumsum(-3), (0, 0, 0, 0, 1, 0))[..., :-1, :, :]  # [B,H,N,K,V], of the blocks before
-    within = (q @ k.transpose(-2, -1)).masked_fill(~masks.ordered(width, True, device=q.device), 0.0)  # [B,H,N,W,W]
+    within = (q @ k.transpose(-2, -1)).masked_fill(~masks.unpadded_mask(width, True, device=q.device), 0.0)  # [B,H,N,W,W]
     return (q @ before + within @ v).flatten(-3, -2)[..., :length, :]  # [B,H,T,V]
 
 
@@ -82,7 +82,7 @@ def linear_pattern(query: Tensor, key: Tensor, mask: Tensor) -> Tensor:
     return products / products.sum(-1, keepdim=True).clamp_min(torch.finfo(products.dtype).tiny)  # [B,H,T,S]
 
 
-def fused(query: Tensor, key: Tensor, value: Tensor, is_causal: bool) -> Tensor:
+def fused_attention(query: Tensor, key: Tensor, value: Tensor, is_causal: bool) -> Tensor:
     """Returns z by torch's `scaled_dot_product_attention`, the same function as `full`.
 
     Where the device has such a kernel it runs block by block with a running softmax (Dao et al. 2022).
@@ -91,7 +91,7 @@ def fused(query: Tensor, key: Tensor, value: Tensor, is_causal: bool) -> Tensor:
 
 
 @dataclass(frozen=True)
-class Way:
+class AttentionMethod:
     """A method of attention. T is the length, d the width of a head, w the width of the window."""
 
     name: str
@@ -99,16 +99,16 @@ class Way:
     formula: str  # as markup
     time: str  # as markup: growth with the length
     memory: str
-    powers: tuple[float, float]  # of the length, in time and in memory beyond q, k, v and z
-    exact: bool  # True if it computes the same function as `full`
-    told: str  # one sentence
-    run: Run
+    growth_exponents: tuple[float, float]  # of the length, in time and in memory beyond q, k, v and z
+    is_exact: bool  # True if it computes the same function as `full`
+    description: str  # one sentence
+    run: AttentionFunction
 
 
-WAYS: dict[str, Way] = {
+METHODS: dict[str, AttentionMethod] = {
     method.name: method
     for method in (
-        Way(
+        AttentionMethod(
             "full",
             "Explicit",
             "softmax(QKᵀ / √d) V",
@@ -117,9 +117,9 @@ WAYS: dict[str, Way] = {
             (2.0, 2.0),
             True,
             "Stores every score and every weight, so the lab can show them.",
-            full,
+            full_attention,
         ),
-        Way(
+        AttentionMethod(
             "fused",
             "Fused",
             "softmax(QKᵀ / √d) V, block by block",
@@ -128,20 +128,20 @@ WAYS: dict[str, Way] = {
             (2.0, 1.0),
             True,
             "Same function as the explicit method, but no weights to show or edit.",
-            fused,
+            fused_attention,
         ),
-        Way(
+        AttentionMethod(
             "window",
             "Sliding window",
-            f"softmax(QKᵀ / √d where |i − j| &lt; w) V, w = {WIDTH}",
+            f"softmax(QKᵀ / √d where |i − j| &lt; w) V, w = {WINDOW_WIDTH}",
             "T w d",
             "T w",
             (1.0, 1.0),
             False,
             "Explicit attention in blocks along the diagonal. Tokens outside the window are not seen.",
-            window,
+            window_attention,
         ),
-        Way(
+        AttentionMethod(
             "linear",
             "Linear",
             "φ(Q) (φ(K)ᵀV), each row over φ(q) · Σφ(k), with φ(x) = elu(x) + 1",
@@ -150,7 +150,7 @@ WAYS: dict[str, Way] = {
             (1.0, 1.0),
             False,
             "A different function without softmax. Keys and values are summed first, so no pattern exists.",
-            linear,
+            linear_attention,
         ),
     )
 }
