@@ -115,7 +115,7 @@ def python(shown: PageContext) -> str:
         code.add(
             "values = merge_words(values, queries, keys)",
             "pieces into words",
-            model__readings__heads__patterns=("merge_words",),
+            model__readings__heads__head_maps=("merge_words",),
         )
     code.add("# of every head of a layer, by the name of the metric: [H]")
     code.uses(model__readings__heads__head_metrics=("head_metrics",))

@@ -191,7 +191,7 @@ def _length_code(shown: PageContext) -> Code:
     code.add(
         f"found = other_patterns(checkpoint, analysis, {code.site(site)}, {shown.view.near_width})",
         "of all heads, and a window of that width",
-        model__readings__stages__other_patterns=("other_patterns",),
+        model__readings__stages__layer_inputs=("other_patterns",),
     )
     code.add(f"linear = found.linear.values[{head}]")
     if site.spec.is_self:

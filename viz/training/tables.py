@@ -83,6 +83,6 @@ def python(shown: PageContext) -> str:
         code.add(
             f"by_head = {{kind: head_scores(history.recording, kind, {view.grown!r}) for kind in {kinds!r}}}",
             "steps, layers, heads",
-            model__workshop__training__head_emergence=("head_scores",),
+            model__workshop__training__recording=("head_scores",),
         )
     return code.text

@@ -121,9 +121,7 @@ def python(shown: PageContext) -> str:
     code.add("trace = analysis.trace")
     padded = computations.target_padding(analysis.request, view.device)
     if padded is not None:  # the decoder's maps are shown with the padding of the batch
-        code.add(
-            "padded = target_padding(checkpoint, analysis).trace", model__experiments__target_padding=("target_padding",)
-        )
+        code.add("padded = target_padding(checkpoint, analysis).trace", model__experiments__effects=("target_padding",))
     code.add("maps = {")
     for site in _maps(shown):
         of = "padded" if padded is not None and site.spec.query_side == "target" else "trace"
@@ -147,7 +145,7 @@ def python(shown: PageContext) -> str:
         )
     if shows_cache(shown):
         kept = "bytes after a step, from 1: kept.nbytes(step)"
-        code.add("kept = cache_sizes(checkpoint, analysis)", kept, model__readings__stages__cache_sizes=("cache_sizes",))
+        code.add("kept = cache_sizes(checkpoint, analysis)", kept, model__experiments__caching=("cache_sizes",))
     code.add("print(analysis.translation)")
     return code.text
 

@@ -77,7 +77,7 @@ def python(shown: PageContext) -> str:
         code.add(
             f"found = label_logits(checkpoint, analysis, {token}, {rival})",
             "numbers of the label and of its rival",
-            model__readings__logits__choice_logits=("label_logits",),
+            model__readings__logits__direct_logits=("label_logits",),
         )
         return _parts_code(code)
     if chosen_tokens.shows_readings(shown.view, shown.page_data):
@@ -93,7 +93,7 @@ def python(shown: PageContext) -> str:
         code.add(
             f"found = blank_logits(checkpoint, analysis, {step}, {token}, {rival})",
             "place from 0, ids of the token and of its rival",
-            model__readings__logits__choice_logits=("blank_logits",),
+            model__readings__logits__direct_logits=("blank_logits",),
         )
         return _parts_code(code)
     code.add(
