@@ -91,9 +91,9 @@ def explicit() -> AbstractContextManager:
     return mock.patch.object(fast, "can_decode", lambda *_: False)
 
 
-def paths(found: Hypothesis | Tree) -> list:
+def paths(decoded: Hypothesis | Tree) -> list:
     """Returns the tokens of every path, and their log-probabilities, to five places."""
-    every = [found] if isinstance(found, Hypothesis) else [*found, *found.pruned]
+    every = [decoded] if isinstance(decoded, Hypothesis) else [*decoded, *decoded.pruned]
     return [(path.ids, [round(p, 5) for p in path.log_probs]) for path in every]
 
 
