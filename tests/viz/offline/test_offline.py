@@ -159,7 +159,8 @@ def test_all_that_can_be_chosen_is_there_once(taken):
 
 
 def test_translate_follows_layer_and_head(taken, tiny_checkpoint):
-    view, whole = held(taken("translate")), analyse(tiny_checkpoint, Request("The fox sees a boat.", target=TARGET)).full_pass
+    view = held(taken("translate"))
+    whole = analyse(tiny_checkpoint, Request("The fox sees a boat.", target=TARGET)).full_pass
     found = chosen(view, 0, 2, 2)
     np.testing.assert_allclose(found["timeline"]["cross"], whole.view(Site("cross", 1), 1).values, atol=1e-5)
     assert found["timeline"]["where"] == "layer 2, head 2"

@@ -22,7 +22,11 @@ def test_counts_equal_the_warnings_of_analyse(trained):
     bad = [(s, "????") for s, _ in (*tiny.HELD_OUT[1:4], ("zq zq", ""))]
     found = reliability_report.measure_warnings(lab, good + bad)
     assert (found["sentences"], found["bad"]) == (7, 4)
-    marked = {"rare": lambda a: a.rare_positions, "unsure": lambda a: a.unsure_steps, "overlooked": lambda a: a.overlooked_words}
+    marked = {
+        "rare": lambda a: a.rare_positions,
+        "unsure": lambda a: a.unsure_steps,
+        "overlooked": lambda a: a.overlooked_words,
+    }
     for name, has in marked.items():
         stands = [bool(has(analyse(lab, Request(s)))) for s, _ in good + bad]
         assert found["rules"][name] == {"warned": sum(stands), "right": sum(stands[3:])}, name
