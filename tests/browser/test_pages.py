@@ -134,7 +134,7 @@ def test_the_numbers_of_a_view_are_saved_and_copied(visit):
     name, content = had("npz")
     assert (name, read(content).request.source) == (f"{FILE}.npz", "The red fox sleeps.")
     page.locator(".save .offer", has_text="Checks").click()
-    page.locator(".save .told", has_text="Copied.").wait_for()
+    page.locator(".save .status", has_text="Copied.").wait_for()
     said = parse(page.evaluate("navigator.clipboard.readText()"))
     assert {check.kind.name for check in said} >= {"translation", "weight", "later"}
 

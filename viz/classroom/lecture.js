@@ -1,8 +1,8 @@
 // Lecture mode: keys, the blank screen, the list of keys, the ring around the pointed thing. It is also mounted outside lecture
 // mode, for the key that starts it. Texts go through textContent only.
 
-import { element, followStep, free, isNews, mounted, unmounted } from "../kit/mount.js";
-import { neighbourStep, moves, presses } from "../kit/page_keys.js";
+import { element, followStep, isKeyFree, isNewValue, mountComponent, unmountComponent } from "../kit/mount.js";
+import { neighbourStep, usesArrowKeys, usesSpaceKey } from "../kit/page_keys.js";
 import { chosenPlace, modifiersOf, listed, meaning, MODIFIERS } from "./keys.js";
 import { nameAt, rectOf } from "../kit/pointing.js";
 
@@ -12,17 +12,17 @@ const SAID_MS = 1800, FOLLOWED_MS = 100; // FOLLOWED_MS: between two updates of 
 const NEXT = { PageDown: 1, PageUp: -1 }, STEPS = { ArrowLeft: -1, ArrowRight: 1, " ": 1 };
 
 export default function ({ data, parentElement, setTriggerValue }) {
-  const { root, state, first } = mounted({ data, parentElement }, ".lecture", { memory: { told: [] }, way: { told: [] } });
+  const { root, state, first } = mountComponent({ data, parentElement }, ".lecture", { memory: { pending: [] }, way: { pending: [] } });
   Object.assign(state, { data, report: setTriggerValue });
   if (first) begin(state);
   document.documentElement.toggleAttribute("data-lab-lecture", data.on); // for CSS rules; `:has` at the root would be slow
   markMode(data.on);
-  if (isNews(state.memory, data.step) || state.of !== data.of) state.step = data.step; // else the browser may be ahead of the server
+  if (isNewValue(state.memory, data.step) || state.of !== data.of) state.step = data.step; // else the browser may be ahead of the server
   state.of = data.of;
-  if (isNews(state.way, data.stop)) state.stop = data.stop; // as with steps
+  if (isNewValue(state.way, data.stop)) state.stop = data.stop; // as with steps
   else if (state.stop !== data.stop && state.stop <= data.stops) setTriggerValue("go", state.stop); // sent again: a busy server ignores events
   if (!data.on) { shut(state); blank(state, false); point(state, ""); }
-  return () => { end(state); unmounted(root); };
+  return () => { end(state); unmountComponent(root); };
 }
 
 // Reserves lines for the notes above the stage.
@@ -63,7 +63,7 @@ function end(state) {
 
 // True if the key has a fixed meaning and was handled.
 function handled(state, event) {
-  const { data } = state, at = event.composedPath()[0], { key } = event, keys = modifiersOf(event), plain = free(keys, at);
+  const { data } = state, at = event.composedPath()[0], { key } = event, keys = modifiersOf(event), plain = isKeyFree(keys, at);
   if (!data.on) return plain && key === "l" && (state.report("lecture", true), true);
   if (keys.ctrlKey || keys.metaKey || MODIFIERS.includes(key)) return false; // browser shortcuts
   if (state.dark) return blank(state, false), true; // any key ends the blank screen
@@ -71,7 +71,7 @@ function handled(state, event) {
   if (!document.dispatchEvent(new CustomEvent(OFFERED, { detail: event, cancelable: true }))) return true; // handled by the room
   if (key === "Escape") return escaped(state, at);
   if (key === "Enter" && at.closest?.(".st-key-lecture_bar input")) setTimeout(() => at.blur(), 50); // later keys are for the page
-  if (!plain || (key in STEPS && moves(at))) return false;
+  if (!plain || (key in STEPS && usesArrowKeys(at))) return false;
   if (key in NEXT) return onward(state, NEXT[key]);
   const meant = meaning(event, data.keys.map(([name]) => name));
   if (!meant) return false;
@@ -90,7 +90,7 @@ function own(state, key) {
 function onward(state, by) {
   if (state.data.talk) {
     const { stops } = state.data, target = state.stop + by, to = Math.max(Math.min(1, stops), Math.min(stops, target));
-    if (to !== state.stop) { state.stop = to; state.way.told.push(to); }
+    if (to !== state.stop) { state.stop = to; state.way.pending.push(to); }
     state.report("go", Math.max(0, target)); // absolute, because only the last of many reports arrives
   } else document.dispatchEvent(new KeyboardEvent("keydown", { key: by > 0 ? "ArrowRight" : "ArrowLeft", bubbles: true, composed: true, cancelable: true }));
   return true;
@@ -99,11 +99,11 @@ function onward(state, by) {
 // True if the key moved to another step.
 function stepped(state, event) {
   const { steps, only, what } = state.data, at = event.composedPath()[0], [first, last] = only.length ? [only[0], only.at(-1)] : [1, steps];
-  if (!steps || !free(event, at) || (event.key === " " ? presses(at) : moves(at))) return false;
+  if (!steps || !isKeyFree(event, at) || (event.key === " " ? usesSpaceKey(at) : usesArrowKeys(at))) return false;
   const to = { Home: first, End: last }[event.key] ?? (event.key in STEPS ? neighbourStep(state.step, STEPS[event.key], steps, only) : null);
   if (to === null) return false;
   const number = only.length ? only.indexOf(to) + 1 : to;
-  if (to !== state.step) { state.step = to; say(state, `${what} ${number} of ${only.length || steps}`); state.memory.told.push(to); state.report("step", to); }
+  if (to !== state.step) { state.step = to; say(state, `${what} ${number} of ${only.length || steps}`); state.memory.pending.push(to); state.report("step", to); }
   else say(state, to === first ? `the first ${what}` : `the last ${what}`);
   return true;
 }

@@ -1,7 +1,7 @@
 // Playlist in *Present*: the current talk, its stops with lines, and its link and file. Texts go through textContent only.
 
-import { button, element, focusOf, mounted, refocus, unmounted } from "../kit/mount.js";
-import { copied, linkFor, sharedAddress } from "../kit/copy_link_parts.js";
+import { button, element, focusOf, mountComponent, refocus, unmountComponent } from "../kit/mount.js";
+import { copyText, linkFor, sharedAddress } from "../kit/copy_link_parts.js";
 import { download } from "../save/files.js";
 
 const MAX_FILE = 262144; // bytes, as viz/classroom/talk.py has it
@@ -14,7 +14,7 @@ const MAKING = "Creating the file …";
 let typed = ""; // a line not stored yet, kept while the panel is closed
 
 export default function ({ data, parentElement, setTriggerValue }) {
-  const { root, state, first } = mounted({ data, parentElement }, ".playlist", { told: "" }), focused = focusOf(parentElement);
+  const { root, state, first } = mountComponent({ data, parentElement }, ".playlist", { told: "" }), focused = focusOf(parentElement);
   Object.assign(state, { data, report: setTriggerValue });
   if (first) { build(root, state); state.key = (event) => escape(event, parentElement); document.addEventListener(OFFERED, state.key); }
   choices(root, state);
@@ -30,7 +30,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
   if (data.stops.length && !state.count) requestAnimationFrame(() => root.scrollIntoView({ block: "start" })); // scrolls the list into view
   state.count = data.stops.length;
   receive(root, state);
-  return () => { document.removeEventListener(OFFERED, state.key); delete document.documentElement.dataset.labMaking; unmounted(root); };
+  return () => { document.removeEventListener(OFFERED, state.key); delete document.documentElement.dataset.labMaking; unmountComponent(root); };
 }
 
 // Escape closes the panel; blur sends the typed text first.
@@ -111,7 +111,7 @@ function showMessage(root, text, wrong = false) {
 
 async function link(root, { data }) {
   const node = root.querySelector(".link"), address = linkFor(new URL(data.link, new URL(".", document.baseURI)), sharedAddress());
-  if (!await copied(address)) { showMessage(root, address); return; }
+  if (!await copyText(address)) { showMessage(root, address); return; }
   node.textContent = "Copied";
   setTimeout(() => { node.textContent = AS_LINK; }, TOLD_MS);
 }

@@ -1,8 +1,8 @@
 // The lecturer's room: this browser holds its secret, sends every move of the page, and asks the class. It draws only overlays.
 // Texts go through textContent only.
 
-import { followStep, free, mounted, toldStep, unmounted } from "../kit/mount.js";
-import { ALONE, linkFor, sharedAddress } from "../kit/copy_link_parts.js";
+import { followStep, isKeyFree, mountComponent, publishedStep, unmountComponent } from "../kit/mount.js";
+import { LOCAL_HOST, linkFor, sharedAddress } from "../kit/copy_link_parts.js";
 import { betting } from "./room_bets.js";
 import { joining } from "./room_join.js";
 import { addressOf } from "./room_parts.js";
@@ -17,18 +17,18 @@ const USED = ["pointerdown", "keydown", "focus"];
 const room = keeps("room"), tab = keeps("room-tab");
 
 export default function ({ data, parentElement, setTriggerValue }) {
-  const { root, state, first } = mounted({ data, parentElement }, ".room");
+  const { root, state, first } = mountComponent({ data, parentElement }, ".room");
   Object.assign(state, { data, report: setTriggerValue });
   state.step = stepOf(data);
   if (first) begin(state);
   showNow(state);
   state.bets.made(data.question);
-  return () => { end(state); unmounted(root); };
+  return () => { end(state); unmountComponent(root); };
 }
 
 // The current step; the timeline may be ahead of the server.
 function stepOf({ step }) {
-  return (step && globalThis.attentionLabRoots?.get("timeline")?.isConnected && toldStep()?.step) || step;
+  return (step && globalThis.attentionLabRoots?.get("timeline")?.isConnected && publishedStep()?.step) || step;
 }
 
 function begin(state) {
@@ -165,7 +165,7 @@ function pressed(state, event) {
   if (event.altKey || event.ctrlKey || event.metaKey) return false;
   if (state.bets.isOpen()) return state.bets.pressed(event.key, at);
   if (state.join.isOpen()) return state.join.pressed(event.key, at);
-  if (!free(event, at)) return false;
+  if (!isKeyFree(event, at)) return false;
   const does = { j: state.join.toggle, q: state.bets.go }[event.key];
   return does ? (does(), true) : false;
 }
@@ -175,7 +175,7 @@ function pressed(state, event) {
 function publish(state) {
   const { held: openRoom, told, lost, data } = state, { protocol, host, hostname } = window.location;
   const link = openRoom ? linkFor({ protocol, host, hostname, pathname: `/follow/${openRoom.code}`, search: "", hash: "" }, sharedAddress()) : "";
-  const alone = openRoom && ALONE.test(new URL(link).hostname) ? data.alone : "";
+  const alone = openRoom && LOCAL_HOST.test(new URL(link).hostname) ? data.alone : "";
   state.now = { code: openRoom?.code ?? "", link, alone, followers: told?.followers, fault: state.away ? AWAY : state.refused, lost, asks: state.bets?.isOpen() ?? false };
   document.documentElement.toggleAttribute("data-lab-room", Boolean(openRoom || lost));
   tellRoom(state.now);

@@ -1,7 +1,7 @@
 // The room's part of *Present*; room.js does the actions.
 
-import { button, element, focusOf, mounted, refocus, unmounted } from "../kit/mount.js";
-import { copied } from "../kit/copy_link_parts.js";
+import { button, element, focusOf, mountComponent, refocus, unmountComponent } from "../kit/mount.js";
+import { copyText } from "../kit/copy_link_parts.js";
 import { picture } from "./room_join.js";
 import { follow, spaced } from "./room_parts.js";
 import { askFor, followRoom, roomNow } from "./room_state.js";
@@ -11,11 +11,11 @@ const HINT = "Press g to hide the next token, then q to ask.";
 const COPY_LINK = "Copy link", END = "End", SURE = "End it for all?";
 
 export default function ({ data, parentElement }) {
-  const { root, state, first } = mounted({ data, parentElement }, ".room-panel");
+  const { root, state, first } = mountComponent({ data, parentElement }, ".room-panel");
   Object.assign(state, { data, draw: () => draw(root, state, parentElement) });
   state.draw();
   if (first) state.unfollow = followRoom(() => state.draw());
-  return () => { state.unfollow(); unmounted(root); };
+  return () => { state.unfollow(); unmountComponent(root); };
 }
 
 function draw(root, state, parentElement) {
@@ -59,7 +59,7 @@ function act(text, what, first = false) {
 
 function copy(link) {
   const node = button("", COPY_LINK, async () => {
-    node.textContent = await copied(link) ? "Copied" : "Copy it from here";
+    node.textContent = await copyText(link) ? "Copied" : "Copy it from here";
     setTimeout(() => { node.textContent = COPY_LINK; }, SAID_MS);
   });
   node.dataset.focus = "copy";

@@ -1,14 +1,14 @@
 // The code and the number of followers, in the bar of lecture mode.
 
-import { button, mounted, unmounted } from "../kit/mount.js";
+import { button, mountComponent, unmountComponent } from "../kit/mount.js";
 import { follow, spaced } from "./room_parts.js";
 import { askFor, followRoom, roomNow } from "./room_state.js";
 
 export default function ({ data, parentElement }) {
-  const { root, state, first } = mounted({ data, parentElement }, ".room-sign");
+  const { root, state, first } = mountComponent({ data, parentElement }, ".room-sign");
   draw(root);
   if (first) state.unfollow = followRoom(() => draw(root));
-  return () => { state.unfollow(); unmounted(root); };
+  return () => { state.unfollow(); unmountComponent(root); };
 }
 
 function draw(root) {

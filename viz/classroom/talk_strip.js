@@ -1,11 +1,11 @@
 // Strip of the current talk: the line of the stop, its number, and the buttons.
 
-import { button, element, focusOf, mounted, onResize, refocus, unmounted } from "../kit/mount.js";
+import { button, element, focusOf, mountComponent, onResize, refocus, unmountComponent } from "../kit/mount.js";
 
 const ENDS = { first: "This is the first stop.", last: "This is the last stop." };
 
 export default function ({ data, parentElement, setTriggerValue }) {
-  const { root, state } = mounted({ data, parentElement }, ".talk-strip"), focused = focusOf(parentElement), { number, count } = data;
+  const { root, state } = mountComponent({ data, parentElement }, ".talk-strip"), focused = focusOf(parentElement), { number, count } = data;
   const line = element("p", "line", data.line || (number || !count ? "" : data.title)), place = element("p", "place"), words = element("div", "words");
   const where = number ? `${number} of ${count}` : count ? `${count} stops` : "";
   place.append(element("b", "", where), ...(data.large ? [] : [` ${data.title}`]));
@@ -27,5 +27,5 @@ export default function ({ data, parentElement, setTriggerValue }) {
   const page = document.documentElement.style;
   onResize(state, root, () => { if (data.large) page.setProperty("--foot", `${root.getBoundingClientRect().height}px`); else page.removeProperty("--foot"); });
   state.draw();
-  return () => { page.removeProperty("--foot"); unmounted(root); };
+  return () => { page.removeProperty("--foot"); unmountComponent(root); };
 }

@@ -1,6 +1,6 @@
 // What each patch does, cell by cell. Nothing here makes markup from text.
 
-import { button, element, focusOf, mounted, onKeys, refocus, unmounted } from "../kit/mount.js";
+import { button, element, focusOf, mountComponent, onKeys, refocus, unmountComponent } from "../kit/mount.js";
 
 const LEAST = 0.005; // below this a cell has no number
 const WIDE = 24; // columns: beyond it they have no room for numbers
@@ -19,7 +19,7 @@ export function leftAway(texts) {
 }
 
 export default function ({ data, parentElement, setTriggerValue }) {
-  const { root } = mounted({ data, parentElement }, ".patch-grids"), focused = focusOf(parentElement);
+  const { root } = mountComponent({ data, parentElement }, ".patch-grids"), focused = focusOf(parentElement);
   const share = data.unit === "share", top = share ? 1 : data.most;
   const said = element("p", "readout"), heads = element("div", "heads"), stacks = data.grids.slice(0, 2);
   said.setAttribute("aria-live", "polite");
@@ -31,7 +31,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
   root.replaceChildren(...(large ? filling() : [said, ...stacks.map(section), heads]));
   for (const scroll of root.querySelectorAll(".scroll")) inSight(scroll);
   refocus(root, focused);
-  return () => unmounted(root);
+  return () => unmountComponent(root);
 
   function filling() { // one picture, the three translations above it, what is put in below
     const rows = element("dl", "translations"), told = element("p", "put-in", large.told);

@@ -1,11 +1,11 @@
 // Two passes beside each other: chips of both translations, the distance of every head, two maps and their difference.
 // Nothing here makes markup from text: textContent only.
 
-import { button, density, element, focusOf, isNews, mounted, nth, onResize, percent, pointAt, refocus, REST_MS, signed, unmounted, walked } from "../kit/mount.js";
+import { button, density, element, focusOf, isNewValue, mountComponent, nth, onResize, percent, pointAt, refocus, REST_MS, formatSigned, unmountComponent, stepForKey } from "../kit/mount.js";
 import { cellPoints } from "../kit/cell_points.js";
-import { pictured } from "../kit/pen.js";
+import { markPicture } from "../kit/pen.js";
 import { onPageKeys } from "../kit/page_keys.js";
-import { cellSize, largest, pairMap } from "../kit/pair_maps.js";
+import { cellSize, describeMap, pairMap } from "../kit/pair_maps.js";
 import { abreast, gathered, partnerCell, stepRows, toldCell } from "./side_by_side_parts.js";
 
 const NARROW = 760; // px: below it the maps stand one under the other
@@ -14,15 +14,15 @@ const ABOVE = 508; // px that stand above the first row of the maps
 const PRINTED = 8, TINTED = 0.5; // heads side by side whose numbers have room; how far up the scale the ground of a number goes
 
 export default function ({ data, parentElement, setTriggerValue, offline }) {
-  const { root, state, first } = mounted({ data, parentElement }, ".side-by-side", { memory: { told: [] } }), focused = focusOf(parentElement);
-  const news = isNews(state.memory, data.step);
+  const { root, state, first } = mountComponent({ data, parentElement }, ".side-by-side", { memory: { pending: [] } }), focused = focusOf(parentElement);
+  const news = isNewValue(state.memory, data.step);
   if (news || state.id !== data.id) { clearTimeout(state.rest); state.step = data.step; }
   state.id = data.id;
   const { maps, names, large } = data, chips = [], drawn = [], said = element("p", "told"), line = element("div", "line");
   const colour = (name) => data.style[`--lab-${name}`], sans = () => getComputedStyle(root).fontFamily;
   let mark = null; // the map and the cell that are pointed at
   said.setAttribute("aria-live", "polite");
-  const places = pictured(element("div", "maps"), "Maps side by side", { colours: data.scale, low: 0, high: 1 });
+  const places = markPicture(element("div", "maps"), "Maps side by side", { colours: data.scale, low: 0, high: 1 });
   root.classList.toggle("large", Boolean(large));
   root.replaceChildren(...(large ? filling() : [translations(), where(), head(), places]));
   build();
@@ -31,13 +31,13 @@ export default function ({ data, parentElement, setTriggerValue, offline }) {
   onResize(state, root, () => { if (root.clientWidth !== state.width || (large && places.clientHeight !== state.height)) { build(); show(); } });
   document.fonts?.ready.then(() => { state.width = 0; state.draw(); });
   state.go = (key) => {
-    const to = walked(key, state.step, data.steps);
+    const to = stepForKey(key, state.step, data.steps);
     if (to === null) return false;
     go(to);
     return true;
   };
   if (first) state.deaf = onPageKeys(".none", (key) => state.go(key));
-  return () => { state.deaf(); clearTimeout(state.rest); unmounted(root); };
+  return () => { state.deaf(); clearTimeout(state.rest); unmountComponent(root); };
 
   // -- on the whole screen: both translations, and one picture -------------------------------------------------------
 
@@ -50,7 +50,7 @@ export default function ({ data, parentElement, setTriggerValue, offline }) {
   // -- both translations ---------------------------------------------------------------------------------------------
 
   function translations() {
-    const part = pictured(element("section", "chips"), "Both translations"), label = element("div", "names");
+    const part = markPicture(element("section", "chips"), "Both translations"), label = element("div", "names");
     for (const name of data.single ? ["Translation"] : names) label.append(Object.assign(element("span", "", name), { title: name }));
     for (const group of gathered(data.tokens)) {
       const kind = `column${group.every((each) => each.same) ? "" : " apart"}`, alone = group.length > 1;
@@ -82,8 +82,8 @@ export default function ({ data, parentElement, setTriggerValue, offline }) {
     show();
     clearTimeout(state.rest);
     state.rest = setTimeout(() => {
-      if (state.step === (state.memory.told.at(-1) ?? state.memory.said)) return;
-      state.memory.told.push(state.step);
+      if (state.step === (state.memory.pending.at(-1) ?? state.memory.lastValue)) return;
+      state.memory.pending.push(state.step);
       setTriggerValue("step", state.step);
     }, REST_MS);
   }
@@ -148,11 +148,11 @@ export default function ({ data, parentElement, setTriggerValue, offline }) {
     if (large?.picture === "heads") return;
     state.height = places.clientHeight;
     const size = large ? { width: alone ? state.width : (state.width - GAP) / 2, height: state.height } : cellSize(maps, width, family, narrow ? 0 : innerHeight - ABOVE);
-    const boxes = alone ? [] : maps.map((map, n) => box(n, map.title, map, (i, j) => (map.allowed[i][j] ? data.scale[Math.round(Math.min(1, map.values[i][j]) * last)] : null), largest(map)));
+    const boxes = alone ? [] : maps.map((map, n) => box(n, map.title, map, (i, j) => (map.allowed[i][j] ? data.scale[Math.round(Math.min(1, map.values[i][j]) * last)] : null), describeMap(map)));
     if (large && !alone) { places.replaceChildren(...boxes); return; }
     if (!difference) boxes.push(none());
     else {
-      const end = data.diverging.length - 1, [one] = maps, range = `${signed(-difference.most)} to ${signed(difference.most, "+")}`;
+      const end = data.diverging.length - 1, [one] = maps, range = `${formatSigned(-difference.most)} to ${formatSigned(difference.most, "+")}`;
       const tint = (i, j) => (difference.allowed[i][j] ? data.diverging[Math.round((difference.values[i][j] / difference.most / 2 + 0.5) * end)] : one.allowed[i][j] ? colour("mute") : null);
       boxes.push(box(2, `${names[1]} − ${names[0]}`, { ...one, values: difference.values }, tint, "the difference of the two maps"));
       boxes.at(-1).firstChild.append(element("small", "", range));

@@ -1,13 +1,13 @@
 // The tree of a decoding: a column for each step, rows by score. Nothing here makes markup from text: textContent only.
 // Hovering and moving with the keys send nothing; a click, Enter or space says which path is to be looked at.
 
-import { button, drawing, element, focusOf, followStep, mounted, onKeys, refocus, signed, toldStep, unmounted } from "../kit/mount.js";
+import { button, svgElement, element, focusOf, followStep, mountComponent, onKeys, refocus, formatSigned, publishedStep, unmountComponent } from "../kit/mount.js";
 import { ancestors, beside, layout } from "./beam_tree_parts.js";
 
 const COLUMN = 92, ROW = 28, HEAD = 20, CHIP = 76;
 
 export default function ({ data, parentElement, setTriggerValue }) {
-  const { root, state, first } = mounted({ data, parentElement }, ".tree", { left: 0 }), { nodes } = data;
+  const { root, state, first } = mountComponent({ data, parentElement }, ".tree", { left: 0 }), { nodes } = data;
   const { rows, place, steps, most } = layout(nodes);
   const onPath = new Set(data.path), held = focusOf(parentElement);
 
@@ -16,7 +16,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
   plane.setAttribute("aria-label", `${data.leaves} paths over ${steps} steps. Arrow keys move, Enter shows a path.`);
   plane.style.width = `${steps * COLUMN + 8}px`;
   plane.style.height = `${HEAD + most * ROW + 4}px`;
-  const svg = drawing("svg", { width: steps * COLUMN, height: HEAD + most * ROW, "aria-hidden": "true" });
+  const svg = svgElement("svg", { width: steps * COLUMN, height: HEAD + most * ROW, "aria-hidden": "true" });
   plane.append(svg);
   for (let step = 1; step <= steps; step++) {
     const label = element("span", "step", step);
@@ -28,19 +28,19 @@ export default function ({ data, parentElement, setTriggerValue }) {
   nodes.forEach((node, n) => {
     if (node.p !== null) {
       const x = (node.s - 2) * COLUMN + CHIP, y = HEAD + place[node.p] * ROW + 12, to = (node.s - 1) * COLUMN, end = HEAD + place[n] * ROW + 12;
-      const line = drawing("path", { d: `M${x} ${y} C${x + 10} ${y} ${to - 10} ${end} ${to} ${end}`, class: `${node.st === "pruned" ? "pruned " : ""}${onPath.has(n) ? "on" : ""}` });
+      const line = svgElement("path", { d: `M${x} ${y} C${x + 10} ${y} ${to - 10} ${end} ${to} ${end}`, class: `${node.st === "pruned" ? "pruned " : ""}${onPath.has(n) ? "on" : ""}` });
       lines[n] = line;
       svg.append(line);
     }
     const chip = button(`node ${node.st}${onPath.has(n) ? " on" : ""}`, null, () => setTriggerValue("path", n));
     chip.setAttribute("role", "treeitem");
-    chip.setAttribute("aria-label", `Step ${node.s}, ${node.t}, ${data.ends[node.st]}, score ${signed(node.sc)}: ${node.x}`);
+    chip.setAttribute("aria-label", `Step ${node.s}, ${node.t}, ${data.ends[node.st]}, score ${formatSigned(node.sc)}: ${node.x}`);
     if (onPath.has(n)) chip.setAttribute("aria-selected", "true");
     chip.dataset.focus = `node ${n}`;
     chip.tabIndex = n === (data.path[data.path.length - 1] ?? 0) ? 0 : -1;
     chip.style.left = `${(node.s - 1) * COLUMN}px`;
     chip.style.top = `${HEAD + place[n] * ROW}px`;
-    chip.append(element("span", "token", node.t), element("span", "score", signed(node.sc)));
+    chip.append(element("span", "token", node.t), element("span", "score", formatSigned(node.sc)));
     chip.onmouseenter = chip.onfocus = () => tell(n);
     chip.onmouseleave = chip.onblur = () => tell(null);
     onKeys(chip, (key) => move(key, n));
@@ -58,7 +58,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
     pick.dataset.focus = `pick ${rank}`;
     pick.setAttribute("aria-pressed", String(n === data.path[data.path.length - 1]));
     const { sc, no, x, st } = nodes[n];
-    pick.append(element("span", "rank", rank + 1), element("span", "text", x || "(empty: it ends at once)"), element("span", "num", `${signed(sc)}${no == null ? "" : ` → ${signed(no)}`}${st === "limit" ? ", at the limit" : ""}`));
+    pick.append(element("span", "rank", rank + 1), element("span", "text", x || "(empty: it ends at once)"), element("span", "num", `${formatSigned(sc)}${no == null ? "" : ` → ${formatSigned(no)}`}${st === "limit" ? ", at the limit" : ""}`));
     pick.title = no == null ? "Summed log-probability" : "Summed log-probability → over the length penalty";
     pick.onmouseenter = pick.onfocus = () => tell(n);
     pick.onmouseleave = pick.onblur = () => tell(null);
@@ -75,17 +75,17 @@ export default function ({ data, parentElement, setTriggerValue }) {
     const at = (step - 1) * COLUMN;
     if (at < scroll.scrollLeft || at + CHIP > scroll.scrollLeft + scroll.clientWidth) scroll.scrollLeft = at - scroll.clientWidth / 2;
   };
-  const now = toldStep();
+  const now = publishedStep();
   if (now) state.follow(now);
   if (first) state.unfollow = followStep((told) => state.follow(told));
-  return () => { state.unfollow(); unmounted(root); };
+  return () => { state.unfollow(); unmountComponent(root); };
 
   function tell(n) {
     const lit = new Set(n === null ? [] : ancestors(nodes, n));
     chips.forEach((chip, m) => chip.classList.toggle("lit", lit.has(m)));
     lines.forEach((line, m) => line?.classList.toggle("lit", lit.has(m)));
     const node = n === null ? null : nodes[n];
-    said.textContent = node ? `${node.x}${node.st === "grown" ? " …" : ""} (${data.ends[node.st]}, score ${signed(node.sc)}${node.no == null ? "" : `, with the length penalty ${signed(node.no)}`})`
+    said.textContent = node ? `${node.x}${node.st === "grown" ? " …" : ""} (${data.ends[node.st]}, score ${formatSigned(node.sc)}${node.no == null ? "" : `, with the length penalty ${formatSigned(node.no)}`})`
       : "A column is a step, the likelier path stands higher. Point at or tap a token for its text; click it, and everything follows this path.";
   }
 

@@ -1,7 +1,7 @@
 // What may come at the step under view, and what the visitor would rather have. Nothing here makes markup from text.
 // The timeline tells the step by an event of the document, so that stepping sends nothing to the server.
 
-import { button, element, focusOf, followStep, mounted, percent, refocus, REVEAL, signed, toldStep, unmounted } from "../kit/mount.js";
+import { button, element, focusOf, followStep, mountComponent, percent, refocus, REVEAL, formatSigned, publishedStep, unmountComponent } from "../kit/mount.js";
 import { judged, rest, walking, withChosen } from "./candidates_parts.js";
 
 const LARGE = 5; // candidates in lecture mode
@@ -13,7 +13,7 @@ const COLUMNS = (temperature) => [
 ]; // while sampling
 
 export default function ({ data, parentElement, setTriggerValue, setStateValue, offline }) {
-  const { root, state, first } = mounted({ data, parentElement }, ".candidates", { typed: "", guess: "", revealed: 0 }), now = toldStep();
+  const { root, state, first } = mountComponent({ data, parentElement }, ".candidates", { typed: "", guess: "", revealed: 0 }), now = publishedStep();
   if (state.trace !== data.trace) Object.assign(state, { step: data.step, revealed: 0 });
   if (now?.trace === data.trace) state.step = now.step;
   if (state.guessing !== data.guess) Object.assign(state, { guessing: data.guess, revealed: 0 });
@@ -28,7 +28,7 @@ export default function ({ data, parentElement, setTriggerValue, setStateValue, 
     });
     state.ends = walking(root, state);
   }
-  return () => { state.unfollow(); state.ends(); unmounted(root); };
+  return () => { state.unfollow(); state.ends(); unmountComponent(root); };
 
   function draw() {
     const { data } = state, step = Math.max(1, Math.min(state.step, data.rows.length)) - 1;
@@ -79,7 +79,7 @@ export default function ({ data, parentElement, setTriggerValue, setStateValue, 
       if (kind) { token.append(element("small", "", kind.split(":")[0])); }
       if (apart && data.open) token.append(element("small", "", "stands here"));
       const does = id === chosen[1] && !open ? (data.open ? "" : typed ? "This is what you gave" : "This is what was chosen") : open ? data.act : "";
-      const logits = sampling ? `Logit ${signed(logit)}${scaled == null ? "" : `, divided by ${data.temperature}: ${signed(scaled)}`}. ` : "";
+      const logits = sampling ? `Logit ${formatSigned(logit)}${scaled == null ? "" : `, divided by ${data.temperature}: ${formatSigned(scaled)}`}. ` : "";
       row.title = (kind ? `${kind[0].toUpperCase()}${kind.slice(1)}. ` : "") + logits + (reason ? `${data.cuts[reason]}${space}. ` : space ? `${space.slice(2)}. ` : "") + does;
       row.disabled = !open;
       row.dataset.point = `candidate ${id}`;

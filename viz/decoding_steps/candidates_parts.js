@@ -1,6 +1,6 @@
 // What is said of the likeliest tokens: what is left for all others, and what a guess was worth.
 
-import { free, percent, REVEAL } from "../kit/mount.js";
+import { isKeyFree, percent, REVEAL } from "../kit/mount.js";
 
 // In lecture mode the keys up and down go from candidate to candidate, wherever the keyboard is, and what a step hides is shown once
 // the timeline is told to. Returns what ends it.
@@ -8,7 +8,7 @@ export function walking(root, state) {
   const ends = new AbortController(), { signal } = ends;
   document.addEventListener("keydown", (event) => {
     const at = event.composedPath()[0], by = { ArrowDown: 1, ArrowUp: -1 }[event.key];
-    if (!state.data.hall || !by || !free(event, at) || at.closest?.("[role=application],[role=listbox],[role=menu],[role=radiogroup]")) return;
+    if (!state.data.hall || !by || !isKeyFree(event, at) || at.closest?.("[role=application],[role=listbox],[role=menu],[role=radiogroup]")) return;
     const rows = [...root.querySelectorAll(".row:not(:disabled)")], now = rows.indexOf(root.getRootNode().activeElement);
     if (!rows.length) return;
     rows[now < 0 ? (by > 0 ? 0 : rows.length - 1) : Math.max(0, Math.min(rows.length - 1, now + by))].focus();

@@ -1,9 +1,9 @@
 // The maps of a layer and head, large, for a hall. The step is told by the timeline of their trace; where none stands beside them,
 // by the server. Nothing here makes markup from text.
 
-import { cut, density, element, followStep, mounted, nth, onResize, spotIn, toldStep, unmounted } from "../kit/mount.js";
+import { truncate, density, element, followStep, mountComponent, nth, onResize, pointerPosition, publishedStep, unmountComponent } from "../kit/mount.js";
 import { cellPoints } from "../kit/cell_points.js";
-import { lengthsOf, shownLabels } from "../kit/map_labels.js";
+import { textWidths, visibleLabels } from "../kit/map_labels.js";
 import { floats, rowsOf } from "../kit/packed.js";
 import { pen } from "../kit/pen.js";
 import { boxOfCell, cellAt, FONT, placed } from "./large_maps_parts.js";
@@ -11,9 +11,9 @@ import { boxOfCell, cellAt, FONT, placed } from "./large_maps_parts.js";
 const LONGEST = 14; // characters of a column's label
 
 export default function ({ data, parentElement }) {
-  const { root, state, first } = mounted({ data: { ...data, component: "file_maps" }, parentElement }, ".large"); // the same cells as in a file
+  const { root, state, first } = mountComponent({ data: { ...data, component: "file_maps" }, parentElement }, ".large"); // the same cells as in a file
   const maps = data.maps.map((map) => ({ ...map, values: rowsOf(floats(map.values), map.shape), allowed: rowsOf(map.allowed, map.shape) }));
-  const canvas = element("canvas"), said = element("p", "told"), colour = (name) => getComputedStyle(root).getPropertyValue(`--lab-${name}`), now = toldStep();
+  const canvas = element("canvas"), said = element("p", "told"), colour = (name) => getComputedStyle(root).getPropertyValue(`--lab-${name}`), now = publishedStep();
   state.step = data.trace && now?.trace === data.trace ? now.step : data.step;
   state.trace = data.trace;
   const [map, row, column] = state.at || []; // what is pointed at
@@ -29,18 +29,18 @@ export default function ({ data, parentElement }) {
     state.step = step;
     state.paint();
   });
-  return () => { state.unfollow(); unmounted(root); };
+  return () => { state.unfollow(); unmountComponent(root); };
 
   function build() {
-    const sans = getComputedStyle(root).fontFamily, lengths = (texts) => lengthsOf(texts, `650 ${FONT}px ${sans}`), ratio = density(root);
+    const sans = getComputedStyle(root).fontFamily, lengths = (texts) => textWidths(texts, `650 ${FONT}px ${sans}`), ratio = density(root);
     const width = root.clientWidth, height = root.clientHeight - said.offsetHeight;
     if (!width || height <= 0) return;
     const same = (n) => n > 0 && String(maps[n].queries) === String(maps[n - 1].queries);
-    state.places = placed(maps.map((map, n) => ({ rows: lengths(map.queries), columns: lengths(map.keys.map((key) => cut(key, LONGEST))), same: same(n) })), width, height);
+    state.places = placed(maps.map((map, n) => ({ rows: lengths(map.queries), columns: lengths(map.keys.map((key) => truncate(key, LONGEST))), same: same(n) })), width, height);
     Object.assign(canvas, { width: Math.round(width * ratio), height: Math.round(height * ratio) });
     Object.assign(canvas.style, { width: `${width}px`, height: `${height}px` });
     canvas.setAttribute("role", "img");
-    canvas.onmousemove = (event) => point(...spotIn(event, canvas));
+    canvas.onmousemove = (event) => point(...pointerPosition(event, canvas));
     canvas.onmouseleave = () => point(-1, -1);
     const points = maps.map((map, n) => cellPoints(canvas, map.kind, (x, y) => cellAt(state.places[n], x, y), (cell) => boxOfCell(state.places[n], cell)));
     canvas.labPoints = { at: (x, y) => points.map((each) => each.at(x, y)).find(Boolean) ?? null, rect: (name) => points.map((each) => each.rect(name)).find(Boolean) ?? null };
@@ -100,17 +100,17 @@ export default function ({ data, parentElement }) {
     const font = (strong) => { x.font = `${strong ? "650 " : ""}${FONT}px ${state.sans}`; };
     x.fillStyle = colour("ink");
     x.textAlign = "right";
-    if (labelled) for (const i of shownLabels(map.queries.length, every.rows, strongRows)) {
+    if (labelled) for (const i of visibleLabels(map.queries.length, every.rows, strongRows)) {
       font(strongRows.includes(i));
       x.fillText(fits(x, map.queries[i], labels), left - 5, top + (i + 0.5) * high);
     }
-    for (const j of shownLabels(map.keys.length, every.columns, strongColumn >= 0 ? [strongColumn] : [])) {
+    for (const j of visibleLabels(map.keys.length, every.columns, strongColumn >= 0 ? [strongColumn] : [])) {
       font(j === strongColumn);
       x.save();
       x.translate(left + (j + 0.5) * wide, top - 5);
       if (flat) x.textAlign = "center";
       else { x.rotate(-Math.PI / 2); x.textAlign = "left"; }
-      x.fillText(cut(map.keys[j], LONGEST), 0, flat ? -5 : 0);
+      x.fillText(truncate(map.keys[j], LONGEST), 0, flat ? -5 : 0);
       x.restore();
     }
   }

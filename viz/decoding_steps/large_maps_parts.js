@@ -1,6 +1,6 @@
 // Where the maps of a layer stand on one canvas: numbers alone, in px of the canvas.
 
-import { across, down } from "../kit/chart_labels_parts.js";
+import { columnLabels, rowLabels } from "../kit/chart_labels_parts.js";
 
 export const FONT = 14, TITLE = 26; // px
 const GAP = 16, AIR = 6; // px between maps, and between a label and its cells
@@ -13,9 +13,9 @@ export function placed(maps, width, height) {
   const beside = maps.map(({ rows, same }) => (same ? 0 : Math.min(LABEL_WIDE, Math.max(...rows)) + AIR));
   const cells = maps.reduce((sum, { columns }) => sum + columns.length, 0), most = Math.max(...maps.map(({ rows }) => rows.length));
   const free = width - beside.reduce((sum, each) => sum + each, 0) - GAP * (maps.length - 1) - 4, wide = Math.min(MOST, free / cells);
-  const longest = Math.max(...maps.flatMap(({ columns }) => columns)), flat = across(wide, longest, FONT).angle === 0;
+  const longest = Math.max(...maps.flatMap(({ columns }) => columns)), flat = columnLabels(wide, longest, FONT).angle === 0;
   const top = TITLE + (flat ? 1.4 * FONT : Math.min(LABEL_HIGH, longest) + AIR), high = Math.min(MOST, (height - top - 4) / most);
-  const every = { columns: flat ? 1 : Math.ceil((1.05 * FONT) / wide - 1e-9), rows: down(high, FONT).every };
+  const every = { columns: flat ? 1 : Math.ceil((1.05 * FONT) / wide - 1e-9), rows: rowLabels(high, FONT).every };
   let at = 0;
   return maps.map(({ columns, rows }, n) => {
     const left = at + beside[n];

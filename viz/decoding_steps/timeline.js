@@ -1,7 +1,7 @@
 // One trace, drawn step by step. Nothing here makes markup from text: textContent only.
 
-import { element, focusOf, isNews, mounted, percent, refocus, REST_MS, tellStep, unmounted, button, drawing } from "../kit/mount.js";
-import { leftOut } from "../kit/pen.js";
+import { element, focusOf, isNewValue, mountComponent, percent, refocus, REST_MS, publishStep, unmountComponent, button, svgElement } from "../kit/mount.js";
+import { excludeFromPicture } from "../kit/pen.js";
 import { doubt, tellWhy, whyOf } from "./timeline_texts.js";
 import { scrolling } from "./timeline_scrolling.js";
 import { copyLink } from "../kit/copy_link_parts.js";
@@ -13,9 +13,9 @@ import { changed, hall, legend, spoken, veiled } from "./timeline_hall.js";
 const PLAY_MS = 700;
 
 export default function ({ data, parentElement, setStateValue, setTriggerValue, offline }) {
-  const { root, state, first } = mounted({ data, parentElement }, ".timeline", { step: data.step, heard: { said: data.step, told: [] }, timers: {} });
-  if (state.trace !== data.trace) { state.step = data.step; state.heard = { said: data.step, told: [] }; stop(); }
-  else if (isNews(state.heard, data.step)) state.step = data.step; // the link, or the back button
+  const { root, state, first } = mountComponent({ data, parentElement }, ".timeline", { step: data.step, heard: { lastValue: data.step, pending: [] }, timers: {} });
+  if (state.trace !== data.trace) { state.step = data.step; state.heard = { lastValue: data.step, pending: [] }; stop(); }
+  else if (isNewValue(state.heard, data.step)) state.step = data.step; // the link, or the back button
   if (state.rowsTold !== data.rows) { state.rows = data.rows; state.rowsTold = data.rows; }
   Object.assign(state, { trace: data.trace, data, setStateValue, root, go, toggle, reveal });
   build();
@@ -32,9 +32,9 @@ export default function ({ data, parentElement, setStateValue, setTriggerValue, 
   }
 
   function tell() {
-    const { said, told } = state.heard;
-    if (state.timers.play || state.step === (told.at(-1) ?? said)) return;
-    told.push(state.step);
+    const { lastValue, pending } = state.heard;
+    if (state.timers.play || state.step === (pending.at(-1) ?? lastValue)) return;
+    pending.push(state.step);
     state.setStateValue("step", state.step);
   }
 
@@ -101,7 +101,7 @@ export default function ({ data, parentElement, setStateValue, setTriggerValue, 
     const scroll = element("div", "scroll"), rows = element("div", "rows");
     const shifted = state.rows !== "steps";
     const above = element("div", "label"), middle = element("div", "label middle", shifted ? data.title : data.above ? "Target so far" : "Text so far"), below = element("div", "below"), foot = element("div", "foot");
-    const kinds = leftOut(element("span", "kinds"));
+    const kinds = excludeFromPicture(element("span", "kinds"));
     kinds.setAttribute("role", "group");
     kinds.setAttribute("aria-label", "Target rows");
     for (const name in data.arrangements) {
@@ -161,7 +161,7 @@ export default function ({ data, parentElement, setStateValue, setTriggerValue, 
         return chip;
       });
     }
-    rows.append(drawing("svg", { "aria-hidden": "true" }), sourceChips, targetChips);
+    rows.append(svgElement("svg", { "aria-hidden": "true" }), sourceChips, targetChips);
     pointing(state, rows, above);
     scroll.append(rows);
     foot.append(element("div", "why"), below);
@@ -218,7 +218,7 @@ export default function ({ data, parentElement, setStateValue, setTriggerValue, 
     root.dataset.step = state.step;
     root.dataset.hidden = secret ? "token" : "";
     tellWhy(find(".why"), whyOf(data.why[step], state.step, looked.tokens, { kind: looked.kind, here: looked.weights, one: data.one, reason: data.reasons[step], guess: secret || data.guess }), setTriggerValue);
-    tellStep(data.trace, state.step);
+    publishStep(data.trace, state.step);
 
     const source = [...root.querySelectorAll(".source .chip")], target = [...root.querySelectorAll(".target .chip")];
     source.forEach((chip, j) => {
@@ -252,5 +252,5 @@ export default function ({ data, parentElement, setStateValue, setTriggerValue, 
     state.lines(step);
   }
 
-  return () => { stop(); clearTimeout(state.timers.rest); unlisten(state); yielded(state.stage); unmounted(root); };
+  return () => { stop(); clearTimeout(state.timers.rest); unlisten(state); yielded(state.stage); unmountComponent(root); };
 }

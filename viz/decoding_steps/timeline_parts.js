@@ -1,7 +1,7 @@
 // What the timeline is made of, and its keys. Nothing here makes markup from text: textContent only.
 
-import { button, drawing, element, free, REVEAL, walked } from "../kit/mount.js";
-import { moves, presses } from "../kit/page_keys.js";
+import { button, svgElement, element, isKeyFree, REVEAL, stepForKey } from "../kit/mount.js";
+import { usesArrowKeys, usesSpaceKey } from "../kit/page_keys.js";
 
 const ICONS = {
   first: "M2 2h2v10H2zM12 2v10L5 7z", back: "M10.5 2v10L3 7z", forward: "M3.5 2v10L11 7z", last: "M10 2h2v10h-2zM2 2v10l7-5z",
@@ -9,8 +9,8 @@ const ICONS = {
 };
 
 export function icon(name) {
-  const svg = drawing("svg", { width: 14, height: 14, viewBox: "0 0 14 14", "aria-hidden": "true" });
-  svg.append(drawing("path", { d: ICONS[name] }));
+  const svg = svgElement("svg", { width: 14, height: 14, viewBox: "0 0 14 14", "aria-hidden": "true" });
+  svg.append(svgElement("path", { d: ICONS[name] }));
   return svg;
 }
 
@@ -63,7 +63,7 @@ export function meter(p, was) {
 }
 
 // Whether the space bar means something to what has the focus; on a token of the timeline, and on its chosen kind, it plays.
-export const pressesHere = (at) => !at.closest?.(".chip,.kind[aria-pressed=true]") && presses(at);
+export const pressesHere = (at) => !at.closest?.(".chip,.kind[aria-pressed=true]") && usesSpaceKey(at);
 
 // The place (from 1) of the blank after the one under view, or before it; from the last to the first. Null where there is none.
 export function nextBlank({ data, step }, by) {
@@ -78,7 +78,7 @@ export function listen(state) {
     const at = event.composedPath()[0];
     if (event.key === "Enter" && at.tagName === "INPUT") setTimeout(() => at.blur(), 50); // what follows is meant for the steps
     const by = event.shiftKey && { ArrowLeft: -1, ArrowRight: 1 }[event.key], { altKey, ctrlKey, metaKey, defaultPrevented } = event;
-    const blank = by && free({ altKey, ctrlKey, metaKey, defaultPrevented }, at) && !moves(at) ? nextBlank(state, by) : null;
+    const blank = by && isKeyFree({ altKey, ctrlKey, metaKey, defaultPrevented }, at) && !usesArrowKeys(at) ? nextBlank(state, by) : null;
     if (blank !== null) {
       event.preventDefault();
       event.stopPropagation();
@@ -86,9 +86,9 @@ export function listen(state) {
       state.timers.play = null;
       return state.go(blank);
     }
-    if (!free(event, at)) return;
-    const to = walked(event.key, state.step, state.data.target.length);
-    if (event.key === " " ? pressesHere(at) : to === null || moves(at)) return;
+    if (!isKeyFree(event, at)) return;
+    const to = stepForKey(event.key, state.step, state.data.target.length);
+    if (event.key === " " ? pressesHere(at) : to === null || usesArrowKeys(at)) return;
     event.preventDefault();
     event.stopPropagation();
     if (state.data.hall && state.hidden && event.key === "ArrowRight") return document.dispatchEvent(new CustomEvent(REVEAL, { detail: { step: state.step } })); // the class has guessed aloud

@@ -1,7 +1,7 @@
 // Pointing at a token, or walking to it with the keys: who looks at a source token, where a target row looks. The step stays,
 // and nothing is sent. Nothing here makes markup from text: textContent only.
 
-import { ARROWS, boxOf, drawing, nth } from "../kit/mount.js";
+import { ARROWS, boxOf, svgElement, nth } from "../kit/mount.js";
 
 const TOLD = 3, LEAST = 0.005; // how many weights are told, and from which on
 
@@ -56,7 +56,7 @@ export function pointing(state, rows, label) {
     const end = boxOf(source[j]), x = (end.left + end.right) / 2 - box.left, y = end.bottom - box.top + 2;
     svg.replaceChildren(...state.data.cross.slice(0, known).map((weights, t) => {
       const one = boxOf(inputs[t]), other = boxOf(outputs[t]), from = (Math.min(one.left, other.left) + Math.max(one.right, other.right)) / 2 - box.left, top = one.top - box.top - 4;
-      return drawing("path", { d: `M${from} ${top}C${from} ${top - 38} ${x} ${y + 46} ${x} ${y}`, fill: "none", stroke: "var(--lab-cross)", "stroke-width": 0.75 + 9 * weights[j], "stroke-opacity": Math.min(1, 0.12 + 1.6 * weights[j]), "data-row": t + 1 });
+      return svgElement("path", { d: `M${from} ${top}C${from} ${top - 38} ${x} ${y + 46} ${x} ${y}`, fill: "none", stroke: "var(--lab-cross)", "stroke-width": 0.75 + 9 * weights[j], "stroke-opacity": Math.min(1, 0.12 + 1.6 * weights[j]), "data-row": t + 1 });
     }), ...[...svg.querySelectorAll("rect")]);
   }
 

@@ -1,7 +1,7 @@
 // Rows wider than the window: how many tokens lie beyond each end, with a way there. Nothing here makes markup from text.
 
 import { button } from "../kit/mount.js";
-import { leftOut } from "../kit/pen.js";
+import { excludeFromPicture } from "../kit/pen.js";
 
 const AIR = 24; // px beside what shall be in sight
 
@@ -22,7 +22,7 @@ export function scrolling(frame, scroll) {
     const end = button(`more ${way < 0 ? "before" : "after"}`, "", () => scroll.scrollBy({ left: way * 0.8 * scroll.clientWidth, behavior: "smooth" }));
     end.tabIndex = -1; // the tokens are walked with the keys
     end.hidden = true;
-    frame.append(leftOut(end, true)); // a picture shows them all
+    frame.append(excludeFromPicture(end, true)); // a picture shows them all
     return end;
   });
   const count = () => {

@@ -1,8 +1,8 @@
 // What stands beside the steps in words: how far the translation is to be trusted, and why this token. Nothing here makes markup
 // from text: textContent only.
 
-import { leftOut } from "../kit/pen.js";
-import { button, cut, element, nth } from "../kit/mount.js";
+import { excludeFromPicture } from "../kit/pen.js";
+import { button, truncate, element, nth } from "../kit/mount.js";
 
 const LONGEST = 12; // characters of a token in a line
 
@@ -53,7 +53,7 @@ function closesAlone(panel, opener) {
 // of its token first: [what is told, ...]. `here` holds the row's weights as they are drawn, `one` what they are of; heads are
 // asked for by [kind, query, key], counted from 1.
 export function whyOf(why, step, source, { here, one, kind = "cross", reason = null, guess = false }) {
-  const texts = source.map((token) => token.t), named = (at) => `“${cut(nth(texts, at), LONGEST)}”`, ways = [];
+  const texts = source.map((token) => token.t), named = (at) => `“${truncate(nth(texts, at), LONGEST)}”`, ways = [];
   if (reason && !guess) ways.push({ text: `Why ${shown(reason[0])}, and not ${shown(reason[1])}?`, tells: ["reason", { step, token: reason[2] }] });
   if (!why) return { told: "", ways };
   const hides = guess && kind === "decoder", most = Math.max(...(hides ? here.slice(0, step) : here)), at = here.indexOf(most), drawn = one[0].toUpperCase() + one.slice(1);
@@ -69,13 +69,13 @@ export function whyOf(why, step, source, { here, one, kind = "cross", reason = n
   return { told, ways };
 }
 
-const shown = (piece) => `“${cut(piece.replace(/^·/, ""), LONGEST)}”`;
+const shown = (piece) => `“${truncate(piece.replace(/^·/, ""), LONGEST)}”`;
 
 export function tellWhy(line, { told, ways }, tell) {
   line.replaceChildren(element("span", "", told));
   line.title = told;
   ways.forEach(({ text, tells }, n) => {
-    const way = leftOut(button("link", text, () => tell(...tells)));
+    const way = excludeFromPicture(button("link", text, () => tell(...tells)));
     way.dataset.focus = `why ${n}`;
     line.append(" ", way);
   });

@@ -1,13 +1,13 @@
 // The tour: a ring round a part of the page, and a card beside it. The page stays usable; nothing in it moves but its scroll.
 
-import { button, element, mounted } from "../kit/mount.js";
+import { button, element, mountComponent } from "../kit/mount.js";
 import { placed, ringed } from "./tour_parts.js";
-import { remember } from "../kit/remember.js";
+import { storePreference } from "../kit/remember.js";
 
 const WAIT_MS = 60_000; // for the first page, where the tour begins on another
 
 export default function ({ data, parentElement, setTriggerValue }) {
-  const { root, state, first } = mounted({ data, parentElement }, ".tour", { at: -1 });
+  const { root, state, first } = mountComponent({ data, parentElement }, ".tour", { at: -1 });
   Object.assign(state, { data, setTriggerValue });
   if (first) {
     state.opener = button("begin", "Tour", () => begin(state));
@@ -34,7 +34,7 @@ function target(stop) {
 
 function begin(state) {
   end(state);
-  remember("tour", "taken");
+  storePreference("tour", "taken");
   state.back = document.activeElement?.shadowRoot?.activeElement ?? document.activeElement;
   if (innerWidth <= 760) document.querySelector('[data-testid="stSidebarCollapseButton"] button')?.click(); // it covers the page
   if (!state.data.here) state.setTriggerValue("go", true);

@@ -1,14 +1,14 @@
 // One line for who is new here. It is shown in one visit alone, and goes when it is answered.
 
-import { button, mounted } from "../kit/mount.js";
-import { remember, remembered } from "../kit/remember.js";
+import { button, mountComponent } from "../kit/mount.js";
+import { storePreference, readPreference } from "../kit/remember.js";
 
 const ANSWERED = "answered";
 
 export default function ({ data, parentElement }) {
-  const { root, state, first } = mounted({ data, parentElement }, ".tour-invitation", {}), flags = document.documentElement.dataset;
-  if (first && remembered("tour") === null) {
-    remember("tour", "offered");
+  const { root, state, first } = mountComponent({ data, parentElement }, ".tour-invitation", {}), flags = document.documentElement.dataset;
+  if (first && readPreference("tour") === null) {
+    storePreference("tour", "offered");
     flags.attentionLabInvited = "open";
   }
   if (flags.attentionLabInvited !== "open") { root.replaceChildren(); return; }

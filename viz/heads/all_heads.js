@@ -1,8 +1,8 @@
 // All heads as thumbnails on a canvas for each kind of site, and one head large. Nothing here makes markup from text.
 // Hovering previews a head, a click or Enter chooses it; only that is sent.
 
-import { element, focusOf, mounted, onResize, refocus, unmounted, button, minus, term } from "../kit/mount.js";
-import { leftOut, pictured } from "../kit/pen.js";
+import { element, focusOf, mountComponent, onResize, refocus, unmountComponent, button, withMinusSign, term } from "../kit/mount.js";
+import { excludeFromPicture, markPicture } from "../kit/pen.js";
 import { ARRIVED, store } from "./thumbnails_parts.js";
 import { allOpened, allThree, opened, previewed } from "./all_heads_parts.js";
 import { findBar } from "./all_heads_find.js";
@@ -27,7 +27,7 @@ export default function (args) { // the thumbnails come as an element of their o
 }
 
 function draw(data, { parentElement, setTriggerValue, offline }) {
-  const { root, state } = mounted({ data, parentElement }, ".all-heads", { cursor: {} }), { chosen } = data, focused = focusOf(parentElement);
+  const { root, state } = mountComponent({ data, parentElement }, ".all-heads", { cursor: {} }), { chosen } = data, focused = focusOf(parentElement);
   root.classList.remove("waits");
   const colour = (name) => data.style[`--lab-${name}`];
   const sans = () => getComputedStyle(root).fontFamily;
@@ -39,7 +39,7 @@ function draw(data, { parentElement, setTriggerValue, offline }) {
   const forget = () => setTriggerValue("find", "none");
   if (data.large) {
     largeView(root, { ...all, at, pick, forget, indexOf, refocus: () => refocus(root, focused) });
-    return () => unmounted(root);
+    return () => unmountComponent(root);
   }
   for (const grid of data.grids) boxes.append(thumbnailGrid(grid, arranged(grid, data), all));
   root.labScales = data.grids.map((grid) => ({ name: grid.name, colours: grid.scale, low: 0, high: chosen.byRow ? "each row’s maximum" : 1 }));
@@ -48,7 +48,7 @@ function draw(data, { parentElement, setTriggerValue, offline }) {
   refocus(root, focused);
   onResize(state, root, () => repaint.forEach((paint) => paint()));
   requestAnimationFrame(state.draw); // fonts and sizes are there by then
-  return () => unmounted(root);
+  return () => unmountComponent(root);
 
   function indexOf(grid, layer, head) { return grid.places.findIndex(([l, h]) => l === layer && h === head); }
 
@@ -99,13 +99,13 @@ function draw(data, { parentElement, setTriggerValue, offline }) {
   }
 
   function below() {
-    const line = leftOut(element("div", "below"));
+    const line = excludeFromPicture(element("div", "below"));
     if (!offline) line.append(mass(), switches());
     return line;
   }
 
   function way(focus, text, act) {
-    const node = leftOut(button("mean", text, act));
+    const node = excludeFromPicture(button("mean", text, act));
     node.dataset.focus = focus;
     return node;
   }
@@ -121,7 +121,7 @@ function draw(data, { parentElement, setTriggerValue, offline }) {
       values.forEach((weights, i) => weights.forEach((w, j) => { if (w > values[best[0]][best[1]]) best = [i, j]; }));
       canvas.setAttribute("role", "img");
       canvas.setAttribute("aria-label", `${name}: the largest value, ${values[best[0]][best[1]].toFixed(3)}, is ${chosen.queries[best[0]]} looking at ${chosen.keys[best[1]]}`);
-      const told = agreed === undefined ? "" : `, rank correlation with the weights ${agreed === null ? "–" : minus(agreed.toFixed(2))}`;
+      const told = agreed === undefined ? "" : `, rank correlation with the weights ${agreed === null ? "–" : withMinusSign(agreed.toFixed(2))}`;
       const framed = element("div", "framed"), mark = element("i");
       Object.assign(mark.style, { top: `${chosen.row * size}px`, height: `${size + 2}px` });
       framed.append(canvas, ...(chosen.row === null ? [] : [mark]));
@@ -132,15 +132,15 @@ function draw(data, { parentElement, setTriggerValue, offline }) {
   }
 
   function lines(map, grid) {
-    const { title, scroll, said } = tokenLines(map, grid), box = pictured(element("section", ""), "Lines from token to token");
-    leftOut(said);
+    const { title, scroll, said } = tokenLines(map, grid), box = markPicture(element("section", ""), "Lines from token to token");
+    excludeFromPicture(said);
     box.append(title, scroll, said);
     if (!map.rough && !offline) box.append(mass());
     return box;
   }
 
   function mass() {
-    const line = leftOut(element("label", "")), range = element("input");
+    const line = excludeFromPicture(element("label", "")), range = element("input");
     Object.assign(range, { type: "range", min: 50, max: 100, step: 5, value: chosen.mass });
     range.dataset.focus = "mass";
     range.setAttribute("aria-label", "Share of each row's weight that is drawn, per cent");
@@ -150,12 +150,12 @@ function draw(data, { parentElement, setTriggerValue, offline }) {
   }
 
   function whole(map, grid) {
-    const box = pictured(element("section", "whole"), "Full map", { colours: grid.scale, low: 0, high: map.byRow ? "each row’s maximum" : 1 });
+    const box = markPicture(element("section", "whole"), "Full map", { colours: grid.scale, low: 0, high: map.byRow ? "each row’s maximum" : 1 });
     const fill = (screen) => {
       const { title, scroll, said } = fullMap(map, grid, { root, colour, sans: sans(), screen }), top = element("div", "top");
       top.append(title);
       if (!map.rough && document.fullscreenEnabled) top.append(way("full screen", screen ? "Leave full screen" : "Full screen", () => (screen ? document.exitFullscreen() : box.requestFullscreen())));
-      box.replaceChildren(top, scroll, leftOut(said));
+      box.replaceChildren(top, scroll, excludeFromPicture(said));
     };
     box.addEventListener("fullscreenchange", () => {
       fill(box.getRootNode().fullscreenElement === box ? { width: innerWidth - 48, height: innerHeight - 112 } : null);
@@ -166,7 +166,7 @@ function draw(data, { parentElement, setTriggerValue, offline }) {
   }
 
   function switches() {
-    const box = leftOut(element("div", "switches"));
+    const box = excludeFromPicture(element("div", "switches"));
     for (const [field, text] of [["hide", "Hide <s>, </s> and punctuation in the lines"], ["merge", "Merge pieces into words"]]) {
       const line = element("label", ""), input = element("input");
       Object.assign(input, { type: "checkbox", checked: chosen[field] });

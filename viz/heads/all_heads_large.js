@@ -2,7 +2,7 @@
 // as thumbnails. Nothing here makes markup from text: textContent only.
 
 import { button, element, nth, ordinal } from "../kit/mount.js";
-import { onStage, placeOf } from "../kit/stage.js";
+import { onStageResize, stageSize } from "../kit/stage.js";
 import { fullMap, tokenLines } from "./all_heads_maps.js";
 import { arranged, thumbnailGrid } from "./all_heads_thumbnails.js";
 
@@ -28,7 +28,7 @@ const placed = ({ end, place, alike }, count) => (count === 1 ? "" : `${place ==
 export function largeView(root, given) {
   const { data, state } = given, all = { ...given, colour: (name) => given.colour(/^ink/.test(name) ? "ink" : name) }; // no grey is read from the last row
   const build = () => {
-    const place = placeOf(root), size = `${place.width} ${place.height}`;
+    const place = stageSize(root), size = `${place.width} ${place.height}`;
     if (state.built === data && state.size === size) return;
     Object.assign(state, { built: data, size });
     all.repaint.length = 0;
@@ -41,7 +41,7 @@ export function largeView(root, given) {
     all.refocus();
   };
   build();
-  onStage(state, root, build);
+  onStageResize(state, root, build);
   requestAnimationFrame(() => { state.built = null; state.draw(); }); // fonts and sizes are there by then
 }
 

@@ -1,9 +1,9 @@
 // One head as lines from token to token and as a map. Nothing here makes markup from text: textContent only.
 // Both tell exact weights, to the pointer and to the arrow keys.
 
-import { cut, density, drawing, element, nth, onKeys, pointAt, spotIn } from "../kit/mount.js";
-import { drawLabels, fittedLayout, lengthsOf, mapLayout, mapPoints, shownLabels } from "../kit/map_labels.js";
-import { clearer } from "../kit/readable.js";
+import { truncate, density, svgElement, element, nth, onKeys, pointAt, pointerPosition } from "../kit/mount.js";
+import { drawLabels, layoutForSize, textWidths, mapLayout, mapPoints, visibleLabels } from "../kit/map_labels.js";
+import { contrastName } from "../kit/readable.js";
 import { pen } from "../kit/pen.js";
 import { rgb } from "./all_heads_parts.js";
 
@@ -56,14 +56,14 @@ export function tokenLines(map, grid, place = null) {
   const title = element("h3", "", "Token to token");
   title.append(element("small", "", map.rough ? "weights above 0.08" : "Tokens on the right look at tokens on the left."));
   const { most, pitch, font, width, from, to, shown, height, every } = linesLayout(map, place);
-  const svg = drawing("svg", { viewBox: `0 0 ${width} ${height}`, height });
+  const svg = svgElement("svg", { viewBox: `0 0 ${width} ${height}`, height });
   reachable(svg, "lines", `Lines of ${queries.length} queries on the right to ${keys.length} keys on the left; a thick line is much weight. Arrow keys go from token to token${map.pick ? ", Enter on one of each side finds the heads that link them" : ""}.`);
   const y = (i, count) => (i + 0.5) * pitch + ((most - count) * pitch) / 2, paths = [], labels = [];
   const opacity = (weight) => Math.min(1, 0.1 + 0.9 * weight);
   values.forEach((row, i) => row.forEach((weight, j) => {
     if (!map.kept[i][j]) return;
     const [a, b] = [y(j, keys.length), y(i, queries.length)], middle = (from + to) / 2;
-    const path = drawing("path", { d: `M${from} ${a}C${middle} ${a} ${middle} ${b} ${to} ${b}`, stroke: `var(--lab-${grid.kind})`, "stroke-width": (place ? 1.5 : 1) * (0.75 + 4 * weight), "stroke-opacity": opacity(weight) });
+    const path = svgElement("path", { d: `M${from} ${a}C${middle} ${a} ${middle} ${b} ${to} ${b}`, stroke: `var(--lab-${grid.kind})`, "stroke-width": (place ? 1.5 : 1) * (0.75 + 4 * weight), "stroke-opacity": opacity(weight) });
     paths.push([path, i, j, weight]);
     svg.append(path);
   }));
@@ -94,12 +94,12 @@ export function tokenLines(map, grid, place = null) {
     isolate(side, n);
     said.textContent = `${nth(queries, query)} may not look at ${nth(keys, key)}`;
   }
-  const strong = sides.map((tokens, side) => shownLabels(tokens.length, every, side && map.row !== null ? [map.row] : []));
+  const strong = sides.map((tokens, side) => visibleLabels(tokens.length, every, side && map.row !== null ? [map.row] : []));
   sides.forEach((tokens, side) => strong[side].forEach((n) => {
-    const text = tokens[n], node = drawing("text", { x: side ? to + 6 : from - 6, y: y(n, tokens.length) + font / 3, class: side ? "query" : "key" }, cut(text, shown));
+    const text = tokens[n], node = svgElement("text", { x: side ? to + 6 : from - 6, y: y(n, tokens.length) + font / 3, class: side ? "query" : "key" }, truncate(text, shown));
     node.dataset.point = `${side ? "row" : "column"} ${n + 1}`;
     if (place) node.style.fontSize = `${font}px`;
-    node.append(drawing("title", {}, text));
+    node.append(svgElement("title", {}, text));
     node.onmouseenter = () => isolate(side, n);
     node.onmouseleave = () => isolate(...(at || [side, null]));
     node.onclick = () => take(side, n);
@@ -118,7 +118,7 @@ export function tokenLines(map, grid, place = null) {
     else go(side, n + down);
   }, () => at && take(...at));
   svg.addEventListener("blur", () => { at = null; isolate(1, null); });
-  if (map.row !== null) svg.append(drawing("rect", { x: to + 2, y: y(map.row, queries.length) - Math.max(pitch, font * 1.3) / 2 + 1, width: width - to - 4, height: Math.max(pitch, font * 1.3) - 2, rx: 4, fill: "none", stroke: "var(--lab-ink)", "stroke-width": 2 }));
+  if (map.row !== null) svg.append(svgElement("rect", { x: to + 2, y: y(map.row, queries.length) - Math.max(pitch, font * 1.3) / 2 + 1, width: width - to - 4, height: Math.max(pitch, font * 1.3) - 2, rx: 4, fill: "none", stroke: "var(--lab-ink)", "stroke-width": 2 }));
   said.textContent = rest;
   scroll.append(svg);
   return { title, scroll, said };
@@ -149,13 +149,13 @@ export function fullMap(map, grid, { root, colour, sans, screen = null, place = 
   const title = element("h3", "", "Full map");
   title.append(element("small", "", map.byRow ? "colour up to each row’s maximum" : "a row asks, a column answers"));
   const { queries, keys, values } = map, n = keys.length, m = queries.length;
-  const names = { queries: queries.map((text) => cut(text, 18)), keys: keys.map((text) => cut(text, 12)) }, measured = (texts, font) => lengthsOf(texts, `650 ${font}px ${sans}`);
+  const names = { queries: queries.map((text) => truncate(text, 18)), keys: keys.map((text) => truncate(text, 12)) }, measured = (texts, font) => textWidths(texts, `650 ${font}px ${sans}`);
   const most = screen ? Math.max(4, inside(Math.floor((screen.height - 80) / m), 21)) : 20;
   const labels = (font) => ({ font, rows: measured(names.queries, font), columns: measured(names.keys, font) });
-  const filling = (font) => ({ font, layout: fittedLayout({ ...place, ...labels(font), least: 2, most: 60 }) }), roomy = (at) => at.layout.size >= 1.9 * at.font;
+  const filling = (font) => ({ font, layout: layoutForSize({ ...place, ...labels(font), minSize: 2, maxSize: 60 }) }), roomy = (at) => at.layout.size >= 1.9 * at.font;
   const { font, layout } = place
     ? [20, 17].map(filling).find(roomy) || filling(LARGE_FONT)
-    : { font: FONT, layout: mapLayout({ ...labels(FONT), width: screen ? screen.width : 328, least: Math.min(5, most), most }) };
+    : { font: FONT, layout: mapLayout({ ...labels(FONT), width: screen ? screen.width : 328, minSize: Math.min(5, most), maxSize: most }) };
   const { left, top, size } = layout, width = left + n * size + layout.right, height = top + m * size + 2;
   const zoom = screen ? Math.max(1, Math.min(screen.width / width, screen.height / height)) : 1, ratio = density(root) * zoom;
   Object.assign(canvas, { width: width * ratio, height: height * ratio });
@@ -188,7 +188,7 @@ export function fullMap(map, grid, { root, colour, sans, screen = null, place = 
     x.textBaseline = "middle";
     values.forEach((row, i) => row.forEach((weight, j) => {
       if (!map.allowed[i][j] || weight < TOLD_WEIGHT) return;
-      x.fillStyle = colour(clearer(tints[i][j], style));
+      x.fillStyle = colour(contrastName(tints[i][j], style));
       x.fillText(weight >= 0.995 ? weight.toFixed(0) : weight.toFixed(2).slice(1), left + (j + 0.5) * size, top + (i + 0.5) * size + 0.5);
     }));
   };
@@ -202,7 +202,7 @@ export function fullMap(map, grid, { root, colour, sans, screen = null, place = 
     paint();
   };
   const hit = (event) => {
-    const [x, y] = spotIn(event, canvas), j = Math.floor((x / zoom - left) / size), i = Math.floor((y / zoom - top) / size);
+    const [x, y] = pointerPosition(event, canvas), j = Math.floor((x / zoom - left) / size), i = Math.floor((y / zoom - top) / size);
     return i >= 0 && i < m && j >= 0 && j < n ? [i, j] : null;
   };
   const take = (cell) => { if (cell && map.pick && map.allowed[cell[0]][cell[1]]) map.pick(...cell); };

@@ -1,6 +1,6 @@
 // A head's numbers beside those of all heads of its site. Nothing here makes markup from text: textContent only.
 
-import { element, minus, onKeys } from "../kit/mount.js";
+import { element, withMinusSign, onKeys } from "../kit/mount.js";
 
 // Whose numbers are shown: one head's, or those of all heads of a layer, or of the site.
 export const meant = (grid, { index, layer }) => grid.places.map(([own], n) => (index === null ? layer === null || own === layer : n === index));
@@ -74,7 +74,7 @@ export function numbers(metrics, grid, at, settings, agreement, choose) {
   if (at.index === null) box.append(element("p", "agree", at.layer === null ? "The numbers are means over all heads of the site." : `The numbers are means over the heads of layer ${at.layer}, marked.`));
   box.append(settings);
   if (agreement) {
-    const agree = element("p", "agree"), told = (value) => (value === null ? "–" : minus(value.toFixed(2)));
+    const agree = element("p", "agree"), told = (value) => (value === null ? "–" : withMinusSign(value.toFixed(2)));
     agree.append("Rank correlation of weights with contributions: ", element("b", "", told(agreement.contribution)), "; with the rollout: ", element("b", "", told(agreement.rollout)), ".");
     box.append(agree);
   }

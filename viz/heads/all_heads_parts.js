@@ -1,6 +1,6 @@
 // What the view of all heads is made of. Nothing here makes markup from text: textContent only.
 
-import { cut, drawing, element, pointAt } from "../kit/mount.js";
+import { truncate, svgElement, element, pointAt } from "../kit/mount.js";
 import { floats, rowsOf } from "../kit/packed.js";
 
 export const rgb = (hex) => [1, 3, 5].map((i) => parseInt(hex.slice(i, i + 2), 16));
@@ -37,7 +37,7 @@ export function previewed(grid, index, byRow, step = null) {
 export function allThree(together, names) {
   const { maps, source, target, row } = together, box = element("div", "together"), width = 1024, most = Math.max(source.length, target.length);
   const pitch = Math.max(13, Math.min(22, 345 / most)), height = most * pitch + 8, columns = [360, 664];
-  const svg = drawing("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": `${source.length} source tokens on the left, ${target.length} target rows on the right; arcs on the left are encoder self-attention, lines between cross-attention, arcs on the right decoder self-attention` });
+  const svg = svgElement("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": `${source.length} source tokens on the left, ${target.length} target rows on the right; arcs on the left are encoder self-attention, lines between cross-attention, arcs on the right decoder self-attention` });
   const y = (n, side) => (n + 0.5) * pitch + 4 + ((most - [source, target][side].length) * pitch) / 2, paths = [], labels = [];
   const wide = (labelled) => Math.min(150, 10 + Math.max(...labelled.map((text) => Math.min(20, text.length))) * 7.3), [a, b] = [wide(source), wide(target)];
   const shapes = {
@@ -52,7 +52,7 @@ export function allThree(together, names) {
   const strength = (weight) => Math.min(1, 0.12 + 0.88 * weight);
   for (const kind in maps) maps[kind].values.forEach((weights, i) => weights.forEach((weight, j) => {
     if (!maps[kind].kept[i][j]) return;
-    const path = drawing("path", { d: shapes[kind](i, j), stroke: `var(--lab-${kind})`, "stroke-width": 0.75 + 3.5 * weight, "stroke-opacity": strength(weight) });
+    const path = svgElement("path", { d: shapes[kind](i, j), stroke: `var(--lab-${kind})`, "stroke-width": 0.75 + 3.5 * weight, "stroke-opacity": strength(weight) });
     const ends = { encoder: [`0 ${i}`, `0 ${j}`], decoder: [`1 ${i}`, `1 ${j}`], cross: [`1 ${i}`, `0 ${j}`] }[kind];
     paths.push([path, ends, weight]);
     svg.append(path);
@@ -65,8 +65,8 @@ export function allThree(together, names) {
     for (const [node, own] of labels) node.classList.toggle("off", at !== null && own !== at && !paths.some(([, ends]) => ends.includes(at) && ends.includes(own)));
   };
   const token = (text, side, n) => {
-    const node = drawing("text", { x: columns[side] + (side ? 2 : -2), y: y(n, side) + 4, class: side ? "query" : "key", tabindex: 0 }, cut(text, 20)), own = `${side} ${n}`;
-    node.append(drawing("title", {}, text));
+    const node = svgElement("text", { x: columns[side] + (side ? 2 : -2), y: y(n, side) + 4, class: side ? "query" : "key", tabindex: 0 }, truncate(text, 20)), own = `${side} ${n}`;
+    node.append(svgElement("title", {}, text));
     node.onmouseenter = node.onfocus = () => isolate(own);
     node.onmouseleave = node.onblur = () => isolate(null);
     labels.push([node, own]);
@@ -74,7 +74,7 @@ export function allThree(together, names) {
   };
   source.forEach((text, n) => token(text, 0, n));
   target.forEach((text, n) => token(text, 1, n));
-  if (row !== null) svg.append(drawing("rect", { x: columns[1] - 3, y: y(row, 1) - pitch / 2 + 1, width: b + 4, height: pitch - 2, rx: 4, fill: "none", stroke: "var(--lab-ink)", "stroke-width": 2 }));
+  if (row !== null) svg.append(svgElement("rect", { x: columns[1] - 3, y: y(row, 1) - pitch / 2 + 1, width: b + 4, height: pitch - 2, rx: 4, fill: "none", stroke: "var(--lab-ink)", "stroke-width": 2 }));
   const heads = element("div", "heads");
   for (const kind of ["encoder", "cross", "decoder"].filter((each) => maps[each])) {
     const name = element("h3"), hue = element("i", "hue");

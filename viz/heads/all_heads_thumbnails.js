@@ -1,7 +1,7 @@
 // The thumbnails of one kind of site on one canvas, in the order asked for. Nothing here makes markup from text: textContent only.
 
-import { density, element, nth, onKeys, spotIn } from "../kit/mount.js";
-import { pen, pictured } from "../kit/pen.js";
+import { density, element, nth, onKeys, pointerPosition } from "../kit/mount.js";
+import { pen, markPicture } from "../kit/pen.js";
 import { rgb, unpacked } from "./all_heads_parts.js";
 
 // px: beside and above the numbers of layers and heads; a thumbnail with its name, a line of it; its type, the least and the most of a thumbnail
@@ -69,7 +69,7 @@ export function sizedWithin({ width, height }, heads, count, { named, notes }) {
 export function thumbnailGrid(grid, { places: ordered, named, notes, told }, { data, state, colour, sans, show, choose, repaint, place: fill = null }) {
   const { chosen } = data, box = element("section", "site"), top = element("div", "top"), title = element("h2", "kind"), hue = element("i", "hue");
   hue.style.background = `var(--lab-${grid.kind})`;
-  pictured(box, `Every head, ${grid.name.toLowerCase()}`, { colours: grid.scale, low: 0, high: chosen.byRow ? "each row’s maximum" : 1 });
+  markPicture(box, `Every head, ${grid.name.toLowerCase()}`, { colours: grid.scale, low: 0, high: chosen.byRow ? "each row’s maximum" : 1 });
   title.append(hue, grid.name);
   top.append(title, element("span", "", told || (grid.places.length === 1 ? "1 head" : `${grid.places.length} heads`)));
   const canvas = element("canvas"), source = picture(grid, chosen.byRow), row = grid.kind === "encoder" ? null : Math.min(data.step, grid.shape[0]) - 1;
@@ -153,7 +153,7 @@ export function thumbnailGrid(grid, { places: ordered, named, notes, told }, { d
   }
 
   const hit = (event) => {
-    const [x, y] = spotIn(event, canvas), column = Math.floor((x - at.left) / at.tile), place = Math.floor((y - at.top) / at.pitch) * at.columns + column;
+    const [x, y] = pointerPosition(event, canvas), column = Math.floor((x - at.left) / at.tile), place = Math.floor((y - at.top) / at.pitch) * at.columns + column;
     return column >= 0 && column < at.columns && place >= 0 && place < places.length ? places[place] : null;
   };
   const look = (index) => {

@@ -1,17 +1,17 @@
 // One block in words and numbers, and how many parameters each kind has. Nothing here makes markup from text: textContent only.
 
-import { button, drawing, element } from "../kit/mount.js";
+import { button, svgElement, element } from "../kit/mount.js";
 import { letters, short, whole } from "./blueprint_parts.js";
 
 export function shares(data, y, width) { // how many parameters each kind of block has, as bars
-  const g = drawing("g", { class: "shares", role: "img", "aria-label": `Parameters: ${data.shares.map(([name, , n]) => `${name} ${whole(n)}`).join(", ")}` });
+  const g = svgElement("g", { class: "shares", role: "img", "aria-label": `Parameters: ${data.shares.map(([name, , n]) => `${name} ${whole(n)}`).join(", ")}` });
   const most = Math.max(...data.shares.map(([, , n]) => n)), from = 128, room = width - from - 76;
-  g.append(drawing("text", { x: 2, y, class: "title" }, `${whole(data.total)} parameters`));
+  g.append(svgElement("text", { x: 2, y, class: "title" }, `${whole(data.total)} parameters`));
   data.shares.forEach(([name, hue, n], i) => {
     const at = y + 20 + i * 17;
-    g.append(drawing("text", { x: 2, y: at, class: "small" }, name));
-    g.append(drawing("rect", { x: from, y: at - 9, width: Math.max(1, (n / most) * room), height: 10, fill: `var(--lab-${hue || "bar"})` }));
-    g.append(drawing("text", { x: from + Math.max(1, (n / most) * room) + 6, y: at, class: "count" }, `${short(n)}, ${n < data.total / 200 ? "< 1" : ((100 * n) / data.total).toFixed(0)} %`));
+    g.append(svgElement("text", { x: 2, y: at, class: "small" }, name));
+    g.append(svgElement("rect", { x: from, y: at - 9, width: Math.max(1, (n / most) * room), height: 10, fill: `var(--lab-${hue || "bar"})` }));
+    g.append(svgElement("text", { x: from + Math.max(1, (n / most) * room) + 6, y: at, class: "count" }, `${short(n)}, ${n < data.total / 200 ? "< 1" : ((100 * n) / data.total).toFixed(0)} %`));
   });
   return g;
 }

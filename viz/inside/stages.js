@@ -1,13 +1,13 @@
 // One head for one query, stage by stage. Walking sends nothing; 300 ms after the last move the server hears of the stage.
 
-import { button, element, focusOf, mounted, onResize, refocus, REST_MS, unmounted, walked } from "../kit/mount.js";
+import { button, element, focusOf, mountComponent, onResize, refocus, REST_MS, unmountComponent, stepForKey } from "../kit/mount.js";
 import { onPageKeys } from "../kit/page_keys.js";
 import { bars, cells, formula, linesOf, rowLetters } from "./stages_parts.js";
 
 const STAGES = { n: 1, p: -1 }; // in a lecture, where the arrows go from token to token
 
 export default function ({ data, parentElement, setStateValue, setTriggerValue, offline }) {
-  const { root, state, first } = mounted({ data, parentElement }, ".stages"), focused = focusOf(parentElement);
+  const { root, state, first } = mountComponent({ data, parentElement }, ".stages"), focused = focusOf(parentElement);
   root.style.setProperty("--hue", `var(--lab-${data.kind})`);
   root.classList.toggle("large", Boolean(data.large));
   const last = data.stages.length, repaint = [];
@@ -45,7 +45,7 @@ export default function ({ data, parentElement, setStateValue, setTriggerValue, 
   if (first) {
     state.deaf = onPageKeys(".code", (key) => {
       if (state.large && !(key in STAGES)) return state.ask(key);
-      const to = state.large ? state.stage + STAGES[key] : walked(key, state.stage, state.last);
+      const to = state.large ? state.stage + STAGES[key] : stepForKey(key, state.stage, state.last);
       if (to !== null) state.go(to);
       return to !== null;
     });
@@ -55,7 +55,7 @@ export default function ({ data, parentElement, setStateValue, setTriggerValue, 
     state.deaf();
     clearTimeout(state.rest);
     clearTimeout(state.pause);
-    unmounted(root);
+    unmountComponent(root);
   };
 
   function go(number, tell = true) {
@@ -98,7 +98,7 @@ export default function ({ data, parentElement, setStateValue, setTriggerValue, 
   }
 
   function ask(key) { // by key: the server hears of it after the last one
-    const to = key === " " ? state.asked + 1 : walked(key, state.asked, data.queries.length);
+    const to = key === " " ? state.asked + 1 : stepForKey(key, state.asked, data.queries.length);
     if (to === null) return false;
     state.asked = Math.max(1, Math.min(data.queries.length, to));
     root.querySelector(".asks").replaceChildren(asker());

@@ -1,14 +1,14 @@
 // How the tables of a stage are drawn. Nothing here makes markup from text: textContent only.
 
-import { boxOf, cut, density, element, minus, nth, onKeys, zoomOf } from "../kit/mount.js";
+import { boxOf, truncate, density, element, withMinusSign, nth, onKeys, zoomOf } from "../kit/mount.js";
 import { floats } from "../kit/packed.js";
 import { pen } from "../kit/pen.js";
 
 const WRAP = 256; // cells in a line
 const LARGEST = 56, TITLE = 28; // px in a lecture: a line of cells at most, and what stands above a table
 
-export const exact = (value) => minus(Number(value.toPrecision(7)).toString());
-export const short = (value) => minus(Math.abs(value) >= 1000 || (value && Math.abs(value) < 0.001) ? value.toPrecision(2) : value.toFixed(3));
+export const exact = (value) => withMinusSign(Number(value.toPrecision(7)).toString());
+export const short = (value) => withMinusSign(Math.abs(value) >= 1000 || (value && Math.abs(value) < 0.001) ? value.toPrecision(2) : value.toFixed(3));
 
 // Text with _{below} and ^{above} the line.
 export function formula(text) {
@@ -137,7 +137,7 @@ export function cells(table, data, repaint, letters, { name = "", large = null, 
       x.textAlign = "right";
       x.fillStyle = colour(marked || large ? "ink" : "ink2");
       const written = marked || (large ? i % every === 0 && !(every > 1 && table.marked != null && Math.abs(i - table.marked) < every) : high >= 12);
-      if (written) x.fillText(cut(line, most), left - 6, y(i) + (high * chunks) / 2);
+      if (written) x.fillText(truncate(line, most), left - 6, y(i) + (high * chunks) / 2);
       for (let j = 0; j < n; j++) {
         const share = deepest ? Math.max(-1, Math.min(1, value(i, j) / deepest)) : 0;
         x.fillStyle = data.signed[Math.round(((share + 1) / 2) * count)];

@@ -1,6 +1,6 @@
 // Words on their way to tokens. Walking sends nothing; 300 ms after the last move the server hears of the word and the merge.
 
-import { button, element, focusOf, isNews, mounted, onKeys, onResize, refocus, REST_MS, unmounted, walked } from "../kit/mount.js";
+import { button, element, focusOf, isNewValue, mountComponent, onKeys, onResize, refocus, REST_MS, unmountComponent, stepForKey } from "../kit/mount.js";
 import { onPageKeys } from "../kit/page_keys.js";
 import { cells } from "./stages_parts.js";
 import { LENT, pieces, results, row, told } from "./tokens_parts.js";
@@ -8,8 +8,8 @@ import { LENT, pieces, results, row, told } from "./tokens_parts.js";
 const WORDS = { n: 1, p: -1 };
 
 export default function ({ data, parentElement, setTriggerValue }) {
-  const { root, state, first } = mounted({ data, parentElement }, ".tokens", { memory: { told: [] } }), focused = focusOf(parentElement);
-  const news = isNews(state.memory, data.at.join(" "));
+  const { root, state, first } = mountComponent({ data, parentElement }, ".tokens", { memory: { pending: [] } }), focused = focusOf(parentElement);
+  const news = isNewValue(state.memory, data.at.join(" "));
   if (news || state.id !== data.id) { clearTimeout(state.rest); state.at = data.at; }
   state.id = data.id;
   const all = words(), repaint = [];
@@ -43,7 +43,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
   onResize(state, root, () => repaint.forEach((paint) => paint()));
   state.go = (key) => {
     if (data.large && key in WORDS) return word(WORDS[key]);
-    const to = walked(data.large && key === " " ? "ArrowRight" : key, done, merges().length);
+    const to = stepForKey(data.large && key === " " ? "ArrowRight" : key, done, merges().length);
     if (to === null) return false;
     go(key === "Home" ? 0 : to);
     return true;
@@ -53,7 +53,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
   return () => {
     state.deaf();
     clearTimeout(state.rest);
-    unmounted(root);
+    unmountComponent(root);
   };
 
   function words() { // key -> its words, each with its line; they are numbered through all lines of a key
@@ -148,7 +148,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
     if (!tell) return;
     clearTimeout(state.rest);
     state.rest = setTimeout(() => {
-      state.memory.told.push(state.at.join(" "));
+      state.memory.pending.push(state.at.join(" "));
       setTriggerValue("at", { of: state.at[0], word: state.at[1], done: state.at[2] });
     }, REST_MS);
   }

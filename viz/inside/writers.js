@@ -1,12 +1,12 @@
 // The writers of a query by those of a key. Nothing here makes markup from text: textContent only.
 
-import { button, element, focusOf, minus, mounted, refocus, REST_MS, unmounted, walked } from "../kit/mount.js";
+import { button, element, focusOf, withMinusSign, mountComponent, refocus, REST_MS, unmountComponent, stepForKey } from "../kit/mount.js";
 import { onPageKeys } from "../kit/page_keys.js";
 
-const part = (value, places = 2) => (Math.abs(value) < 0.5 * 10 ** -places ? "0" : minus(value.toFixed(places)));
+const part = (value, places = 2) => (Math.abs(value) < 0.5 * 10 ** -places ? "0" : withMinusSign(value.toFixed(places)));
 
 export default function ({ data, parentElement, setTriggerValue }) {
-  const { root, state, first } = mounted({ data, parentElement }, ".writers"), focused = focusOf(parentElement);
+  const { root, state, first } = mountComponent({ data, parentElement }, ".writers"), focused = focusOf(parentElement);
   root.classList.toggle("large", Boolean(data.large)); // in a lecture the sentence above says who asks
   root.replaceChildren(
     ...(data.large ? [] : [chips("Who asks", "query", data.queries.map((label) => ({ label })), data.query)]),
@@ -16,11 +16,11 @@ export default function ({ data, parentElement, setTriggerValue }) {
   refocus(root, focused);
   Object.assign(state, { at: { query: data.query, key: data.key }, turn });
   if (first) state.deaf = onPageKeys(".scroll", (key) => state.turn(key));
-  return () => { state.deaf(); clearTimeout(state.rest); unmounted(root); };
+  return () => { state.deaf(); clearTimeout(state.rest); unmountComponent(root); };
 
   function turn(key) { // in a lecture: arrows go to who asks, two letters to what answers; the server hears of the last one
     const { at } = state, answers = { n: 1, p: -1 }[key], event = answers ? "key" : "query";
-    const wanted = answers ? at.key + answers : walked(key === " " ? "ArrowRight" : key, at.query, data.queries.length);
+    const wanted = answers ? at.key + answers : stepForKey(key === " " ? "ArrowRight" : key, at.query, data.queries.length);
     if (!data.large || wanted === null) return false;
     at[event] = Math.max(1, Math.min(answers ? data.keys.length : data.queries.length, wanted));
     if (answers) chosen(root.querySelector(".chips"), at.key);
@@ -82,7 +82,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
         const cell = element("td", i === row && j === column ? "best" : "", part(value));
         cell.style.background = shade(value, top);
         cell.dataset.point = `part ${i} ${j}`;
-        cell.title = `${each.name} × ${columns[j].name}: ${minus(value.toFixed(4))}`;
+        cell.title = `${each.name} × ${columns[j].name}: ${withMinusSign(value.toFixed(4))}`;
         line.append(cell);
       });
       line.append(element("td", "sum", part(values[i].reduce((a, b) => a + b, 0))));

@@ -1,16 +1,16 @@
 // A text that is judged, token by token, and its labels. Nothing here makes markup from text: textContent only.
 
-import { button, element, focusOf, free, isNews, mounted, percent, refocus, REST_MS, signed, tellStep, unmounted, walked } from "../kit/mount.js";
+import { button, element, focusOf, isKeyFree, isNewValue, mountComponent, percent, refocus, REST_MS, formatSigned, publishStep, unmountComponent, stepForKey } from "../kit/mount.js";
 import { copyLink } from "../kit/copy_link_parts.js";
-import { moves } from "../kit/page_keys.js";
+import { usesArrowKeys } from "../kit/page_keys.js";
 import { against, intoSight, tokenTold } from "./judged_parts.js";
 
 const MANY = 24; // tokens, from which on they are smaller in a lecture
 
 export default function ({ data, parentElement, setStateValue, setTriggerValue, offline }) {
-  const { root, state, first } = mounted({ data, parentElement }, ".judged", { step: data.step, heard: { said: data.step, told: [] } });
-  if (state.trace !== data.trace) Object.assign(state, { step: data.step, heard: { said: data.step, told: [] } });
-  else if (isNews(state.heard, data.step)) state.step = data.step; // the link, or the back button
+  const { root, state, first } = mountComponent({ data, parentElement }, ".judged", { step: data.step, heard: { lastValue: data.step, pending: [] } });
+  if (state.trace !== data.trace) Object.assign(state, { step: data.step, heard: { lastValue: data.step, pending: [] } });
+  else if (isNewValue(state.heard, data.step)) state.step = data.step; // the link, or the back button
   Object.assign(state, { trace: data.trace, data, setStateValue });
   const focused = focusOf(parentElement);
   root.classList.toggle("hall", Boolean(data.hall));
@@ -19,15 +19,15 @@ export default function ({ data, parentElement, setStateValue, setTriggerValue, 
   refocus(root, focused);
   if (first) {
     state.onKey = (event) => {
-      const at = event.composedPath()[0], to = walked(event.key, state.step, state.data.tokens.length);
-      if (!free(event, at) || to === null || moves(at)) return;
+      const at = event.composedPath()[0], to = stepForKey(event.key, state.step, state.data.tokens.length);
+      if (!isKeyFree(event, at) || to === null || usesArrowKeys(at)) return;
       event.preventDefault();
       event.stopPropagation();
       go(to);
     };
     document.addEventListener("keydown", state.onKey, true); // before a group of buttons takes the arrows
   }
-  return () => { document.removeEventListener("keydown", state.onKey, true); unmounted(root); };
+  return () => { document.removeEventListener("keydown", state.onKey, true); unmountComponent(root); };
 
   function outcome() {
     const node = element("section", "outcome"), line = element("div", "line"), [best, next] = data.labels, said = element("p", "said");
@@ -73,7 +73,7 @@ export default function ({ data, parentElement, setStateValue, setTriggerValue, 
       filled.style.width = `${each.p * 100}%`;
       bar.append(filled);
       if (each.was != null) { const was = element("u"); was.style.left = `${each.was * 100}%`; bar.append(was); }
-      row.append(element("span", "t", each.name), bar, element("span", "n", percent(each.p)), element("small", "", `logit ${signed(each.logit)}${each.was == null ? "" : `, before the edits ${percent(each.was)}`}`));
+      row.append(element("span", "t", each.name), bar, element("span", "n", percent(each.p)), element("small", "", `logit ${formatSigned(each.logit)}${each.was == null ? "" : `, before the edits ${percent(each.was)}`}`));
       row.title = many && n ? "Hold the likeliest label against this one" : "";
       row.dataset.focus = `label ${each.label}`;
       row.dataset.point = `label ${each.label}`;
@@ -88,9 +88,9 @@ export default function ({ data, parentElement, setStateValue, setTriggerValue, 
     draw();
     clearTimeout(state.rest);
     state.rest = setTimeout(() => {
-      const { said, told } = state.heard;
-      if (state.step === (told.at(-1) ?? said)) return;
-      told.push(state.step);
+      const { lastValue, pending } = state.heard;
+      if (state.step === (pending.at(-1) ?? lastValue)) return;
+      pending.push(state.step);
       state.setStateValue("step", state.step);
     }, REST_MS);
   }
@@ -100,6 +100,6 @@ export default function ({ data, parentElement, setStateValue, setTriggerValue, 
     chips.forEach((chip, n) => { chip.classList.toggle("now", n === state.step - 1); chip.setAttribute("aria-current", n === state.step - 1 ? "step" : "false"); });
     count.replaceChildren("Place ", element("b", "", state.step), ` of ${data.tokens.length}: `, element("span", "pair", data.tokens[state.step - 1].t), ` weight ${data.weights[state.step - 1].toFixed(3)}`);
     intoSight(root.querySelector(".tokens"), chips[state.step - 1]);
-    tellStep(data.trace, state.step);
+    publishStep(data.trace, state.step);
   }
 }

@@ -1,11 +1,11 @@
 // The readings of a text's words in rows. The text above tells the place by an event of the document, so that stepping sends
 // nothing to the server; where the table stands alone, as in a lecture, the server tells it. Nothing here makes markup from text: textContent only.
 
-import { button, element, focusOf, followStep, mounted, onResize, percent, refocus, signed, toldStep, unmounted } from "../kit/mount.js";
+import { button, element, focusOf, followStep, mountComponent, onResize, percent, refocus, formatSigned, publishedStep, unmountComponent } from "../kit/mount.js";
 import { scrolled, shade, wordTold } from "./word_table_parts.js";
 
 export default function ({ data, parentElement, setTriggerValue, offline }) {
-  const { root, state, first } = mounted({ data, parentElement }, ".word-table"), now = toldStep(), focused = focusOf(parentElement);
+  const { root, state, first } = mountComponent({ data, parentElement }, ".word-table"), now = publishedStep(), focused = focusOf(parentElement);
   Object.assign(state, { data, step: !data.hall && now?.trace === data.trace ? now.step : data.step, mark });
   root.classList.toggle("hall", Boolean(data.hall));
   const scroll = element("div", "scroll"), told = element("p", "told");
@@ -23,7 +23,7 @@ export default function ({ data, parentElement, setTriggerValue, offline }) {
     state.step = step;
     state.mark();
   });
-  return () => { state.unfollow?.(); unmounted(root); };
+  return () => { state.unfollow?.(); unmountComponent(root); };
 
   function table() {
     const node = element("table"), head = element("tr"), body = element("tbody"), top = element("thead");
@@ -56,7 +56,7 @@ export default function ({ data, parentElement, setTriggerValue, offline }) {
     name.title = row.meaning;
     node.append(name);
     row.values.forEach((value, n) => {
-      const cell = element("td", "v", row.signed ? signed(value, "+") : value.toFixed(2));
+      const cell = element("td", "v", row.signed ? formatSigned(value, "+") : value.toFixed(2));
       cell.style.background = shade(data, value / most, row.signed);
       cell.title = `${row.name}, “${data.words[n]}”: ${value}`;
       node.append(cell);

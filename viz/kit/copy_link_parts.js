@@ -1,42 +1,42 @@
-// Copying the page's address, which holds the whole view.
+// Copies the page's address, which stores the whole view.
 
-const MESSAGE_MS = 1500; // ms: what came of it stands this long, and as long as the pointer rests there
+const MESSAGE_MS = 1500; // ms: the message stays at least this long, and until the pointer leaves it
 const COPY = "Copy link";
-export const ALONE = /^(localhost|.*\.localhost|127(\.\d+){3}|\[::1\])$/; // names by which a machine knows itself alone
+export const LOCAL_HOST = /^(localhost|.*\.localhost|127(\.\d+){3}|\[::1\])$/; // host names that only work on the same machine
 const timers = new WeakMap();
 
-// An address that others can open: where the lab is open to the network, that is where they find it.
+// Returns an address that others can open. If the lab is open to the network, this is its shared address.
 export function linkFor({ protocol, host, hostname, pathname, search, hash }, shared) {
-  return `${shared && ALONE.test(hostname) ? shared : `${protocol}//${host}`}${pathname}${search}${hash}`;
+  return `${shared && LOCAL_HOST.test(hostname) ? shared : `${protocol}//${host}`}${pathname}${search}${hash}`;
 }
 
-export function sharedAddress() { // as the first page says it (viz/server/first_paint.py)
+export function sharedAddress() { // the first page contains it (viz/server/first_paint.py)
   return document.querySelector('meta[name="attention-lab-shared"]')?.content || "";
 }
 
-// Without https there is no clipboard to write to: a browser then copies what is selected.
-export async function copied(text) {
+// Copies a text and returns whether this succeeded. Without https there is no clipboard API, so the browser copies a selection.
+export async function copyText(text) {
   try {
     await navigator.clipboard.writeText(text);
     return true;
-  } catch { /* there is another way */ }
-  const before = document.activeElement, box = document.createElement("textarea");
+  } catch { /* the selection below is the fallback */ }
+  const focusedElement = document.activeElement, box = document.createElement("textarea");
   box.value = text;
   box.readOnly = true;
   box.style.cssText = "position:fixed;top:0;left:0;opacity:0";
   document.body.append(box);
   box.select();
-  let done = false;
-  try { done = document.execCommand("copy"); } catch { /* it is shown instead */ }
+  let success = false;
+  try { success = document.execCommand("copy"); } catch { /* the caller shows the link */ }
   box.remove();
-  before?.focus?.({ preventScroll: true });
-  return done;
+  focusedElement?.focus?.({ preventScroll: true });
+  return success;
 }
 
-// The link in place of its button, selected, until it is left.
-function show(node, link) {
+// Shows the selected link in place of its button until the link loses the focus.
+function showLink(node, link) {
   const box = document.createElement("input");
-  Object.assign(box, { readOnly: true, value: link, className: "link-shown" });
+  Object.assign(box, { readOnly: true, value: link, className: "link-text" });
   box.setAttribute("aria-label", "Link to this view: copy it");
   box.title = "Press Ctrl+C to copy it";
   box.onblur = () => { node.hidden = false; box.remove(); };
@@ -46,15 +46,15 @@ function show(node, link) {
   box.select();
 }
 
-function rest(node) {
-  if (node.matches(":hover")) timers.set(node, setTimeout(rest, MESSAGE_MS, node));
+function resetText(node) {
+  if (node.matches(":hover")) timers.set(node, setTimeout(resetText, MESSAGE_MS, node));
   else node.textContent = COPY;
 }
 
 export async function copyLink(node) {
   clearTimeout(timers.get(node));
   const link = linkFor(window.location, sharedAddress());
-  if (!await copied(link)) { node.textContent = COPY; show(node, link); return; }
+  if (!await copyText(link)) { node.textContent = COPY; showLink(node, link); return; }
   node.textContent = "Copied";
-  timers.set(node, setTimeout(rest, MESSAGE_MS, node));
+  timers.set(node, setTimeout(resetText, MESSAGE_MS, node));
 }

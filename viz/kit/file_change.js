@@ -1,35 +1,35 @@
-// The probability of each token before the edits and after them, a row a token. Nothing here makes markup from text.
+// Shows the probability of each token before and after the edits, one row per token. All text is set as textContent.
 
-import { boxOf, element, mounted, percent, unmounted } from "./mount.js";
-import { onStage, placeOf } from "./stage.js";
+import { boxOf, element, mountComponent, percent, unmountComponent } from "./mount.js";
+import { onStageResize, stageSize } from "./stage.js";
 
-const LOW = 19, HIGH = 44, SMALLEST = 14, LARGEST = 20, LARGEST_OF_TWO = 15; // px in lecture mode: a row, the type in it
+const MIN_ROW = 19, MAX_ROW = 44, MIN_FONT = 14, MAX_FONT = 20, MAX_FONT_TWO_COLUMNS = 15; // px in lecture mode
 
-// How the rows stand in lecture mode in a height: side by side where they have no room one under the other.
+// Returns the layout of the rows for a height in lecture mode. Rows that do not fit in one column use two.
 export function rowsWithin(height, count) {
-  const pitch = (columns) => Math.min(HIGH, height / Math.ceil(count / columns)), columns = pitch(1) >= LOW ? 1 : 2;
-  const font = Math.max(SMALLEST, Math.min(columns === 1 ? LARGEST : LARGEST_OF_TWO, Math.floor(0.62 * pitch(columns))));
-  return { columns, pitch: Math.max(LOW, Math.floor(pitch(columns))), font };
+  const pitch = (columns) => Math.min(MAX_ROW, height / Math.ceil(count / columns)), columns = pitch(1) >= MIN_ROW ? 1 : 2;
+  const font = Math.max(MIN_FONT, Math.min(columns === 1 ? MAX_FONT : MAX_FONT_TWO_COLUMNS, Math.floor(0.62 * pitch(columns))));
+  return { columns, pitch: Math.max(MIN_ROW, Math.floor(pitch(columns))), font };
 }
 
 export default function ({ data, parentElement }) {
-  const { root, state } = mounted({ data, parentElement }, ".change"), list = element("ol");
+  const { root, state } = mountComponent({ data, parentElement }, ".change"), list = element("ol");
   const note = element("p", "note", data.edited ? "Hollow: before. Filled: after." : "Nothing is edited.");
   data.labels.forEach((label, n) => list.append(row(label, data.before[n], data.edited ? data.after[n] : null, n + 1)));
   if (data.after.length < data.before.length) note.append(data.large ? " After the first difference only the old value is shown." : " After the first difference nothing is compared.");
   root.replaceChildren(element("h2", "", data.edited && data.what === "token" ? "Probability of the baseline’s token" : `Probability of each ${data.what}`), note, list);
   if (data.large) {
     fill();
-    onStage(state, root, fill);
+    onStageResize(state, root, fill);
   }
-  return () => unmounted(root);
+  return () => unmountComponent(root);
 
   function fill() {
     root.classList.add("large");
-    const place = placeOf(root), height = place.height - (boxOf(list).top - boxOf(root).top), { columns, pitch, font } = rowsWithin(height, data.labels.length);
+    const stage = stageSize(root), height = stage.height - (boxOf(list).top - boxOf(root).top), { columns, pitch, font } = rowsWithin(height, data.labels.length);
     root.classList.toggle("two", columns === 2);
     root.classList.toggle("plain", !data.edited);
-    for (const line of list.children) line.lastChild.textContent = line[columns === 2 ? "labShort" : "labSaid"];
+    for (const line of list.children) line.lastChild.textContent = line[columns === 2 ? "labShortText" : "labText"];
     Object.assign(list.style, { height: `${height}px`, gridTemplateColumns: `repeat(${columns}, minmax(0, 1fr))`, gridTemplateRows: `repeat(${Math.ceil(data.labels.length / columns)}, ${pitch}px)`, fontSize: `${font}px` });
     const current = list.querySelector(".current");
     if (current) list.scrollTop = Math.max(0, current.offsetTop - list.offsetTop - height / 2);
@@ -45,8 +45,8 @@ export default function ({ data, parentElement }) {
     } else track.append(dot("hollow", before));
     const text = data.edited ? `${percent(before)} → ${after === undefined ? "–" : percent(after)}` : percent(before);
     const compared = data.edited && after !== undefined;
-    line.labSaid = compared || !data.large ? text : percent(before);
-    line.labShort = compared ? `${before.toFixed(2)}→${after.toFixed(2)}` : before.toFixed(2);
+    line.labText = compared || !data.large ? text : percent(before);
+    line.labShortText = compared ? `${before.toFixed(2)}→${after.toFixed(2)}` : before.toFixed(2);
     line.dataset.point = `token ${number}`;
     line.append(element("span", "token", label), track, element("span", "value", text));
     return line;

@@ -133,7 +133,7 @@ def _map(
     drawing.update_layout(
         theme.chart_layout(mode, height, l=left if down else 12, t=top if across else 12, r=24, b=6),
         modebar={"bgcolor": colours.page, "color": colours.ink3, "activecolor": colours.ink, "orientation": "h"},
-        meta={"height": height, "bare": not labelled},
+        meta={"height": height, "isUnlabelled": not labelled},
     )
     if step_row:
         edges = {"x0": -0.5, "x1": columns - 0.5, "y0": -0.5, "y1": 0.5}

@@ -1,23 +1,23 @@
-// Asks for what will stand here once it comes into sight and the page is drawn: nobody waits for it before.
+// Requests the content of this place when it becomes visible and the page has finished its run, so that no page waits for it.
 
-import { mounted, unmounted } from "./mount.js";
+import { mountComponent, unmountComponent } from "./mount.js";
 
-const NEAR = "160px"; // so far below the edge of what is seen it is asked for already
+const NEAR = "160px"; // distance below the visible area at which the request is sent
 
 export default function ({ data, parentElement, setTriggerValue }) {
-  const { root, state } = mounted({ data, parentElement }, ".lazy"), app = document.querySelector(".stApp");
+  const { root, state } = mountComponent({ data, parentElement }, ".lazy"), app = document.querySelector(".stApp");
   state.end?.();
-  let inSight = false;
-  const sight = new IntersectionObserver((entries) => { inSight = entries.at(-1).isIntersecting; ask(); }, { scrollMargin: NEAR });
-  const runs = new MutationObserver(() => ask()); // asked during a run, it would end that run
-  state.end = () => { sight.disconnect(); runs.disconnect(); };
-  function ask() {
-    if (!inSight || app.dataset.testScriptState !== "notRunning" || state.asked === data.what) return;
-    state.asked = data.what;
+  let isVisible = false;
+  const visibility = new IntersectionObserver((entries) => { isVisible = entries.at(-1).isIntersecting; request(); }, { scrollMargin: NEAR });
+  const runs = new MutationObserver(() => request()); // a request during a run would end that run
+  state.end = () => { visibility.disconnect(); runs.disconnect(); };
+  function request() {
+    if (!isVisible || app.dataset.testScriptState !== "notRunning" || state.requested === data.what) return;
+    state.requested = data.what;
     state.end();
     setTriggerValue("seen", data.what);
   }
-  sight.observe(root);
+  visibility.observe(root);
   runs.observe(app, { attributes: true, attributeFilter: ["data-test-script-state"] });
-  return () => { state.end(); unmounted(root); };
+  return () => { state.end(); unmountComponent(root); };
 }

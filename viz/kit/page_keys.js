@@ -1,28 +1,28 @@
-// Keys that a component takes wherever the page has the focus.
+// Handles keys for a component anywhere on the page.
 
-import { free } from "./mount.js";
+import { isKeyFree } from "./mount.js";
 
-const TAKEN = "[role=radiogroup],[role=slider],[role=listbox],[role=menu],[role=tablist],[role=combobox]"; // these have arrows of their own
+const ARROW_WIDGETS = "[role=radiogroup],[role=slider],[role=listbox],[role=menu],[role=tablist],[role=combobox]"; // widgets that use the arrow keys
 
-// Whether the space bar means something to what has the focus; on what is chosen already it does not.
-export const presses = (at) => !at.closest?.("[role=radio][aria-checked=true]") && Boolean(at.closest?.("button,summary,a,input:not(.range),[role=radio],[role=switch],[role=treeitem]"));
-// Whether the arrow keys do.
-export const moves = (at) => Boolean(at.closest?.("[role=slider],[role=listbox],[role=menu],[role=tree],[role=tablist],[role=combobox]")) || (at.type === "range" && at.className !== "range") || Boolean(at.matches?.("[role=application]"));
+// Returns whether the focused element uses the space bar. A selected radio button does not.
+export const usesSpaceKey = (target) => !target.closest?.("[role=radio][aria-checked=true]") && Boolean(target.closest?.("button,summary,a,input:not(.range),[role=radio],[role=switch],[role=treeitem]"));
+// Returns whether the focused element uses the arrow keys.
+export const usesArrowKeys = (target) => Boolean(target.closest?.("[role=slider],[role=listbox],[role=menu],[role=tree],[role=tablist],[role=combobox]")) || (target.type === "range" && target.className !== "range") || Boolean(target.matches?.("[role=application]"));
 
-// The step beside one, from 1 to `steps`; of a page that has some of them alone, the next of these.
+// Returns the neighbouring step, from 1 to `steps`. If `only` lists the available steps, returns the next of these.
 export function neighbourStep(step, by, steps, only = []) {
   if (!only.length) return Math.max(1, Math.min(steps, step + by));
   return (by > 0 ? only.find((n) => n > step) : only.findLast((n) => n < step)) ?? step;
 }
 
-// `handle` gets the key and what has the focus, and says whether it means something here; not where somebody types, nor within what has arrows of its
-// own or matches `own`. Returns what ends it.
+// Calls `handle` with the key and the focused element. `handle` returns whether it used the key. Keys are ignored while the user types,
+// inside widgets that use the arrow keys and inside elements that match `own`. Returns a function that removes the listener.
 export function onPageKeys(own, handle) {
-  const pressed = (event) => {
-    const at = event.composedPath()[0];
-    if (!free(event, at) || /^(INPUT|CANVAS)$/.test(at.tagName) || at.closest?.(`${TAKEN},${own}`)) return;
-    if (handle(event.key, at)) event.preventDefault();
+  const onKeyDown = (event) => {
+    const target = event.composedPath()[0];
+    if (!isKeyFree(event, target) || /^(INPUT|CANVAS)$/.test(target.tagName) || target.closest?.(`${ARROW_WIDGETS},${own}`)) return;
+    if (handle(event.key, target)) event.preventDefault();
   };
-  document.addEventListener("keydown", pressed);
-  return () => document.removeEventListener("keydown", pressed);
+  document.addEventListener("keydown", onKeyDown);
+  return () => document.removeEventListener("keydown", onKeyDown);
 }

@@ -1,42 +1,42 @@
-// A canvas's pen that remembers what it draws, so that the same can be drawn again as lines and texts in a file.
+// A drawing context of a canvas that records its calls, so that a file can repeat them as shapes and texts.
 
-// A part of a component that can be saved as a picture of its own, by a name; `scales` hold the `colours` in it that stand for numbers
-// from `low` to `high`, where it does not tell them itself.
-export function pictured(node, name, ...scales) {
+// Marks a node as a separate picture that can be saved under a name. `scales` describe its colour scales if it has no legend: the
+// `colours` for numbers from `low` to `high`.
+export function markPicture(node, name, ...scales) {
   node.dataset.picture = name;
   node.labScales = scales;
   return node;
 }
 
-// What is there to be clicked, and is left out of the picture around it; `always`: of that of the whole view too.
-export function leftOut(node, always = false) {
+// Excludes a control from the picture that contains it. With `always`, the picture of the whole view omits it too.
+export function excludeFromPicture(node, always = false) {
   node.dataset.pictureSkip = always ? "always" : "";
   return node;
 }
 
-// The pen of a canvas that is drawn anew: whatever it remembered before is forgotten. Beyond a pen of the browser's own it has
-// `instead(name, args, draw)`: what `draw` does is remembered as one call of another name.
+// Returns a recording context of a canvas and clears the previous record. It adds one method to the browser's context:
+// `recordAs(name, args, draw)` records everything that `draw` does as a single call with that name.
 export function pen(canvas) {
   const x = canvas.getContext("2d"), calls = [], methods = new Map();
-  canvas.labDrawn = calls; // on the node itself: every component has its own copy of this script
-  let silent = false;
-  const remember = (call) => { if (!silent) calls.push(call); };
-  const instead = (name, args, draw) => {
-    remember({ name, args });
-    silent = true;
+  canvas.labDrawCalls = calls; // stored on the node, because every component has its own copy of this script
+  let isPaused = false;
+  const record = (call) => { if (!isPaused) calls.push(call); };
+  const recordAs = (name, args, draw) => {
+    record({ name, args });
+    isPaused = true;
     draw();
-    silent = false;
+    isPaused = false;
   };
-  const method = (name) => (...args) => { remember({ name, args }); return x[name](...args); };
+  const method = (name) => (...args) => { record({ name, args }); return x[name](...args); };
   return new Proxy(x, {
     get(_, name) {
-      if (name === "instead") return instead;
+      if (name === "recordAs") return recordAs;
       if (typeof x[name] !== "function") return x[name];
       if (!methods.has(name)) methods.set(name, method(name));
       return methods.get(name);
     },
     set(_, name, value) {
-      remember({ name, value });
+      record({ name, value });
       x[name] = value;
       return true;
     },

@@ -1,25 +1,25 @@
-// What the pointer is on, as a name that means the same in every layout: `component|name`. Within a component it is what has a
-// `data-point`, else a `data-focus`; on a canvas what its `labPoints` say: `at(x, y)` gives a name, `rect(name)` its box in the window.
+// Names the element under the pointer as `component|name`, independent of the layout. The name is the element's `data-point`, else its
+// `data-focus`. A canvas has `labPoints`: `at(x, y)` returns a name, `rect(name)` returns its box in the window.
 
 export function nameAt(event) {
-  let what = "";
+  let name = "";
   for (const node of event.composedPath()) {
-    if (!what && node.labPoints) what = node.labPoints.at(event.clientX, event.clientY) || "";
-    if (!what) what = node.dataset?.point || (node.getAttribute?.("role") !== "application" && node.dataset?.focus) || ""; // of a place for keys, what is in it
-    if (node.dataset?.component) return what && `${node.dataset.component}|${what}`;
+    if (!name && node.labPoints) name = node.labPoints.at(event.clientX, event.clientY) || "";
+    if (!name) name = node.dataset?.point || (node.getAttribute?.("role") !== "application" && node.dataset?.focus) || ""; // skips an element that only handles keys
+    if (node.dataset?.component) return name && `${node.dataset.component}|${name}`;
   }
   return "";
 }
 
-// Its box in the window, or null where it is not shown here.
+// Returns the box of a name in the window, or null if it is not visible.
 export function rectOf(text) {
-  const at = text.indexOf("|"), what = text.slice(at + 1), root = at > 0 && globalThis.attentionLabRoots?.get(text.slice(0, at));
+  const separator = text.indexOf("|"), name = text.slice(separator + 1), root = separator > 0 && globalThis.attentionLabRoots?.get(text.slice(0, separator));
   if (!root?.isConnected) return null;
   for (const node of [root, ...root.querySelectorAll("canvas")]) {
-    const rect = node.labPoints?.rect(what);
+    const rect = node.labPoints?.rect(name);
     if (rect) return rect;
   }
-  const name = CSS.escape(what), node = root.querySelector(`[data-point="${name}"]`) || root.querySelector(`[data-focus="${name}"]`);
+  const escaped = CSS.escape(name), node = root.querySelector(`[data-point="${escaped}"]`) || root.querySelector(`[data-focus="${escaped}"]`);
   const box = node?.getBoundingClientRect();
   return box?.width ? box : null;
 }

@@ -1,19 +1,19 @@
-// What this browser alone remembers. Where it refuses to keep anything, it holds until the page is left.
+// Stores the preferences of this browser. Without local storage they last until the page is closed.
 
 const PREFIX = "attention-lab-";
-const forNow = (name) => `attentionLab${name[0].toUpperCase()}${name.slice(1)}`;
+const fallbackKey = (name) => `attentionLab${name[0].toUpperCase()}${name.slice(1)}`;
 
-export function remembered(name) {
+export function readPreference(name) {
   try {
     const stored = localStorage.getItem(PREFIX + name);
     if (stored != null) return stored;
-  } catch { /* refused */ }
-  return document.documentElement.dataset[forNow(name)] ?? null;
+  } catch { /* local storage is blocked */ }
+  return document.documentElement.dataset[fallbackKey(name)] ?? null;
 }
 
-export function remember(name, text) {
-  document.documentElement.dataset[forNow(name)] = text;
+export function storePreference(name, text) {
+  document.documentElement.dataset[fallbackKey(name)] = text;
   try {
     localStorage.setItem(PREFIX + name, text);
-  } catch { /* refused, or full */ }
+  } catch { /* local storage is blocked or full */ }
 }

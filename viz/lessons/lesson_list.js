@@ -1,10 +1,10 @@
 // The lessons in their order, each a link to where it begins, with a tick where this browser has seen it solved.
 
-import { element, mounted, pointAt } from "../kit/mount.js";
+import { element, mountComponent, pointAt } from "../kit/mount.js";
 import { followed, solvedLessons } from "./progress_parts.js";
 
 export default function ({ data, parentElement, setTriggerValue }) {
-  const { root } = mounted({ data, parentElement }, ".lesson-list"), solved = solvedLessons();
+  const { root } = mountComponent({ data, parentElement }, ".lesson-list"), solved = solvedLessons();
   const count = data.lessons.filter((lesson) => solved.has(lesson.name)).length;
   const list = element("ol");
   root.classList.toggle("large", Boolean(data.large));

@@ -1,10 +1,10 @@
 // The lesson that is on: its question, what to do, and whether it is solved by what is on the screen now.
 
-import { button, element, focusOf, mounted, pointAt, refocus } from "../kit/mount.js";
+import { button, element, focusOf, mountComponent, pointAt, refocus } from "../kit/mount.js";
 import { followed, keepSolved } from "./progress_parts.js";
 
 export default function ({ data, parentElement, setTriggerValue }) {
-  const { root, state, first } = mounted({ data, parentElement }, ".lesson-strip", {}), focused = focusOf(parentElement);
+  const { root, state, first } = mountComponent({ data, parentElement }, ".lesson-strip", {}), focused = focusOf(parentElement);
   if (data.solved) keepSolved(data.name);
   if (first || state.name !== data.name) build();
   state.name = data.name;

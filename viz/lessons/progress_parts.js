@@ -1,10 +1,10 @@
 // Which lessons this browser has seen solved, and links that are followed without leaving the page.
 
-import { remember, remembered } from "../kit/remember.js";
+import { storePreference, readPreference } from "../kit/remember.js";
 
 export function solvedLessons() {
   try {
-    const kept = JSON.parse(remembered("lessons") ?? "[]");
+    const kept = JSON.parse(readPreference("lessons") ?? "[]");
     return new Set(Array.isArray(kept) ? kept.filter((name) => typeof name === "string") : []);
   } catch {
     return new Set(); // something else is kept under this name
@@ -13,7 +13,7 @@ export function solvedLessons() {
 
 export function keepSolved(name) {
   const solved = solvedLessons();
-  if (!solved.has(name)) remember("lessons", JSON.stringify([...solved, name]));
+  if (!solved.has(name)) storePreference("lessons", JSON.stringify([...solved, name]));
 }
 
 // A link that opens elsewhere where the visitor asks for that, and here by `go`.

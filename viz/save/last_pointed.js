@@ -1,14 +1,14 @@
-// Which picture was pointed at or reached by keys last: that is the one that *Save* means.
+// Tracks the picture that the user last pointed at or focused. *Save* selects it.
 
-let pointing = null; // the watch that is on: it is begun anew with each run of the page
+let currentWatch = null; // each run of the page starts a new watch
 
-export function watchPointed() { // returns what ends it
-  pointing?.abort();
-  const end = pointing = new AbortController();
-  const note = (event) => {
+export function watchPointed() { // returns a function that stops the watch
+  currentWatch?.abort();
+  const controller = currentWatch = new AbortController();
+  const rememberPicture = (event) => {
     const node = event.composedPath().find((each) => each.matches?.("[data-picture]:not([data-picture='']), .js-plotly-plot"));
-    if (node) document.labPointed = new WeakRef(node);
+    if (node) document.labLastPointed = new WeakRef(node);
   };
-  for (const name of ["pointerdown", "pointermove", "focusin"]) document.addEventListener(name, note, { capture: true, passive: true, signal: end.signal });
-  return () => end.abort();
+  for (const name of ["pointerdown", "pointermove", "focusin"]) document.addEventListener(name, rememberPicture, { capture: true, passive: true, signal: controller.signal });
+  return () => controller.abort();
 }

@@ -1,44 +1,44 @@
-// What of a page can be saved as a picture: what calls itself one, every chart, and the whole view; the first is what is meant.
+// Lists the parts of a page that can be saved as a picture: the marked pictures, every chart and the whole view.
 
 import { MAIN } from "./picture.js";
 
-const LOWEST = 60; // px: a lower component is no picture
+const MIN_HEIGHT = 60; // px: a component below this height is no picture
 
-const shown = (node) => node.checkVisibility?.({ visibilityProperty: true }) !== false && node.getBoundingClientRect().height > 8;
+const isRendered = (node) => node.checkVisibility?.({ visibilityProperty: true }) !== false && node.getBoundingClientRect().height > 8;
 
-// All elements of a kind, with those in the shadows of components.
-export function found(root, selector) {
-  const own = [...root.querySelectorAll(selector)];
-  const hosts = [...root.querySelectorAll('[data-testid="stBidiComponentIsolated"]')].map((host) => host.shadowRoot ?? host.querySelector("*")?.shadowRoot).filter(Boolean);
-  return [...own, ...hosts.flatMap((shadow) => [...shadow.querySelectorAll(selector)])];
+// Returns all elements that match, including those in the shadow roots of components.
+export function findElements(root, selector) {
+  const elements = [...root.querySelectorAll(selector)];
+  const shadows = [...root.querySelectorAll('[data-testid="stBidiComponentIsolated"]')].map((host) => host.shadowRoot ?? host.querySelector("*")?.shadowRoot).filter(Boolean);
+  return [...elements, ...shadows.flatMap((shadow) => [...shadow.querySelectorAll(selector)])];
 }
 
-const titled = (text) => text.charAt(0).toUpperCase() + text.slice(1).replaceAll(/[_-]/g, " ");
+const titleOf = (text) => text.charAt(0).toUpperCase() + text.slice(1).replaceAll(/[_-]/g, " ");
 const keyOf = (node) => /st-key-(\S+)/.exec(node.closest('[class*="st-key-"]')?.className)?.[1] || "";
 
-// A component that does not call itself a picture is one where it is as large as one.
-function unnamed(main) {
+// Returns the large components without a picture mark as pictures.
+function unmarkedPictures(main) {
   return [...main.querySelectorAll('[data-testid="stBidiComponentIsolated"]')].flatMap((host) => {
     const shadow = host.shadowRoot ?? host.querySelector("*")?.shadowRoot, root = shadow?.querySelector("div, section");
     if (!root || root.closest("[data-picture-skip]") || shadow.querySelector("[data-picture], [data-picture-skip]")) return [];
-    return shown(root) && root.getBoundingClientRect().height >= LOWEST ? [{ node: root, name: titled(keyOf(host)) }] : [];
+    return isRendered(root) && root.getBoundingClientRect().height >= MIN_HEIGHT ? [{ node: root, name: titleOf(keyOf(host)) }] : [];
   });
 }
 
-function inSight({ node }) { // how much of the window a picture takes
+function visibleArea({ node }) { // area of the window that a picture covers, in px²
   const { left, top, right, bottom } = node.getBoundingClientRect();
   return Math.max(0, Math.min(right, innerWidth) - Math.max(left, 0)) * Math.max(0, Math.min(bottom, innerHeight) - Math.max(top, 0));
 }
 
-// The pictures of the page as { node, name }, in the order of the page; the number of the one that is meant: what was pointed at last,
-// else what takes most of the window.
-export function pictures() {
+// Returns the pictures of the page as { node, name }, in the order of the page, and the index of the selected one. This is the picture
+// that the user pointed at last, else the one with the largest visible area.
+export function listPictures() {
   const main = document.querySelector(MAIN);
-  const called = found(main, "[data-picture]").filter((node) => node.dataset.picture && shown(node)).map((node) => ({ node, name: node.dataset.picture }));
-  const charts = found(main, ".js-plotly-plot").filter(shown).map((node) => ({ node, name: node._context?.toImageButtonOptions?.filename || titled(keyOf(node)) }));
-  const all = [...called, ...charts, ...unnamed(main)], at = new Map(all.map((each) => [each, each.node.getBoundingClientRect()]));
-  all.sort((a, b) => at.get(a).top - at.get(b).top || at.get(a).left - at.get(b).left);
-  const pointed = document.labPointed?.deref?.(), chosen = all.findIndex(({ node }) => node === pointed);
-  const most = all.reduce((best, each, n) => (best < 0 || inSight(each) > inSight(all[best]) ? n : best), -1);
-  return { all: [...all, { node: main, name: "The whole view" }], chosen: chosen >= 0 ? chosen : Math.max(0, most) };
+  const marked = findElements(main, "[data-picture]").filter((node) => node.dataset.picture && isRendered(node)).map((node) => ({ node, name: node.dataset.picture }));
+  const charts = findElements(main, ".js-plotly-plot").filter(isRendered).map((node) => ({ node, name: node._context?.toImageButtonOptions?.filename || titleOf(keyOf(node)) }));
+  const all = [...marked, ...charts, ...unmarkedPictures(main)], rects = new Map(all.map((each) => [each, each.node.getBoundingClientRect()]));
+  all.sort((a, b) => rects.get(a).top - rects.get(b).top || rects.get(a).left - rects.get(b).left);
+  const pointedNode = document.labLastPointed?.deref?.(), pointedIndex = all.findIndex(({ node }) => node === pointedNode);
+  const largestIndex = all.reduce((best, each, n) => (best < 0 || visibleArea(each) > visibleArea(all[best]) ? n : best), -1);
+  return { all: [...all, { node: main, name: "The whole view" }], selected: pointedIndex >= 0 ? pointedIndex : Math.max(0, largestIndex) };
 }

@@ -49,7 +49,7 @@ def mount_panel(where: DeltaGenerator, view: View, analysis: Analysis | None, of
         "caption": text.lines,
         "names": text.names,
         "offers": offer_labels(offers),
-        "made": _answer(offers, *request) if request else None,
+        "file": _answer(offers, *request) if request else None,
     }
     with where:
         _COMPONENT.mount("save_files", _themes(), {"make": (mount.integer(0, 99), _ask)}, overrides=data)

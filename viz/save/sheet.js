@@ -1,125 +1,126 @@
-// The sheet that a picture is drawn on: SVG of plain shapes and texts, in pixels of the page. Nothing here makes markup from text.
+// The sheet of a picture: an SVG of plain shapes and texts, in pixels of the page. All text is set as textContent.
 
-import { drawing } from "../kit/mount.js";
-import { hex, parsed } from "./colours.js";
+import { svgElement } from "../kit/mount.js";
+import { hex, parseColour } from "./colours.js";
 
 export const round = (value) => Math.round(value * 100) / 100;
 
-// Characters that no XML may hold.
-export const clean = (text) => [...text].filter((char) => char >= " " || char === "\t").join("");
+// Removes the characters that XML does not allow.
+export const cleanText = (text) => [...text].filter((char) => char >= " " || char === "\t").join("");
 
-// A sheet whose point (0, 0) is the page's `origin`. `recolour` changes a colour; `page` is the colour that is left out where the
-// background is transparent, else null.
+// Returns a sheet whose point (0, 0) is the page's `origin`. `recolour` maps a colour to the picture's theme. `page` is the background
+// colour that a transparent picture omits, else null.
 export function newSheet({ origin, recolour, page }) {
-  const sheet = { body: drawing("g", {}), defs: drawing("defs", {}), box: null, recolour, page, scale: 1, origin, clips: new Map(), kinds: new Map(), families: new Set(), into: null, within: null };
-  sheet.into = sheet.body;
+  const sheet = { body: svgElement("g", {}), defs: svgElement("defs", {}), box: null, recolour, page, scale: 1, origin, clips: new Map(), kinds: new Map(), families: new Set(), parent: null, clipBox: null };
+  sheet.parent = sheet.body;
   return sheet;
 }
 
 export const X = (sheet, x) => round((x - sheet.origin.x) * sheet.scale);
 export const Y = (sheet, y) => round((y - sheet.origin.y) * sheet.scale);
 
-// What is drawn reaches so far, in pixels of the sheet.
-export function reach(sheet, left, top, right, bottom) {
-  if (sheet.within) {
-    const { within } = sheet;
-    [left, top, right, bottom] = [Math.max(left, within[0]), Math.max(top, within[1]), Math.min(right, within[2]), Math.min(bottom, within[3])];
+// Extends the bounds of the sheet to a box, in pixels of the sheet.
+export function extendBounds(sheet, left, top, right, bottom) {
+  if (sheet.clipBox) {
+    const { clipBox } = sheet;
+    [left, top, right, bottom] = [Math.max(left, clipBox[0]), Math.max(top, clipBox[1]), Math.min(right, clipBox[2]), Math.min(bottom, clipBox[3])];
     if (right < left || bottom < top) return;
   }
   const { box } = sheet;
   sheet.box = box ? [Math.min(box[0], left), Math.min(box[1], top), Math.max(box[2], right), Math.max(box[3], bottom)] : [left, top, right, bottom];
 }
 
-// The attributes of a paint: `fill` or `stroke`, with its opacity; "none" where nothing is to be seen.
-export function paint(sheet, name, css, { data = false, opacity = 1, ground = false } = {}) {
-  const colour = parsed(css);
+// Returns the SVG attributes of a colour: `fill` or `stroke` with its opacity, or "none" for a transparent colour.
+export function paintAttributes(sheet, name, css, { data = false, opacity = 1, isBackground = false } = {}) {
+  const colour = parseColour(css);
   if (!colour || colour[3] * opacity < 0.004) return { [name]: "none" };
   const [r, g, b, a] = sheet.recolour(colour, data), text = hex([r, g, b]);
-  if (ground && sheet.page === text && a > 0.5) return { [name]: "none" };
-  const seen = round(a * opacity);
-  return seen < 1 ? { [name]: text, [`${name}-opacity`]: seen } : { [name]: text };
+  if (isBackground && sheet.page === text && a > 0.5) return { [name]: "none" };
+  const alpha = round(a * opacity);
+  return alpha < 1 ? { [name]: text, [`${name}-opacity`]: alpha } : { [name]: text };
 }
 
-export function put(sheet, tag, attributes, text) {
-  const kept = {};
-  for (const key in attributes) if (attributes[key] != null) kept[key] = typeof attributes[key] === "number" ? round(attributes[key]) : attributes[key];
-  const node = drawing(tag, kept, text == null ? null : clean(text));
-  sheet.into.append(node);
+export function addShape(sheet, tag, attributes, text) {
+  const validAttributes = {};
+  for (const key in attributes) if (attributes[key] != null) validAttributes[key] = typeof attributes[key] === "number" ? round(attributes[key]) : attributes[key];
+  const node = svgElement(tag, validAttributes, text == null ? null : cleanText(text));
+  sheet.parent.append(node);
   return node;
 }
 
-// A rectangle in pixels of the sheet.
-export function putRect(sheet, x, y, width, height, attributes) {
+// Draws a rectangle in pixels of the sheet.
+export function drawRect(sheet, x, y, width, height, attributes) {
   if (!(width > 0) || !(height > 0)) return;
   if (attributes.fill === "none" && (!attributes.stroke || attributes.stroke === "none")) return;
   const line = attributes.stroke && attributes.stroke !== "none" ? (attributes["stroke-width"] ?? 1) / 2 : 0;
-  reach(sheet, x - line, y - line, x + width + line, y + height + line);
-  put(sheet, "rect", { x, y, width, height, ...attributes });
+  extendBounds(sheet, x - line, y - line, x + width + line, y + height + line);
+  addShape(sheet, "rect", { x, y, width, height, ...attributes });
 }
 
-// What `draw` draws is cut off outside of a box in pixels of the sheet.
-export function clipped(sheet, [left, top, right, bottom], draw) {
-  const key = [left, top, right, bottom].map(round).join(" "), before = sheet.into, was = sheet.within;
+// Calls `draw` and clips its drawing at a box in pixels of the sheet.
+export function drawClipped(sheet, [left, top, right, bottom], draw) {
+  const key = [left, top, right, bottom].map(round).join(" "), parent = sheet.parent, outerClip = sheet.clipBox;
   if (!sheet.clips.has(key)) {
-    const id = `clip${sheet.clips.size + 1}`, clip = drawing("clipPath", { id });
-    clip.append(drawing("rect", { x: round(left), y: round(top), width: round(Math.max(0, right - left)), height: round(Math.max(0, bottom - top)) }));
+    const id = `clip${sheet.clips.size + 1}`, clip = svgElement("clipPath", { id });
+    clip.append(svgElement("rect", { x: round(left), y: round(top), width: round(Math.max(0, right - left)), height: round(Math.max(0, bottom - top)) }));
     sheet.defs.append(clip);
     sheet.clips.set(key, id);
   }
-  const group = drawing("g", { "clip-path": `url(#${sheet.clips.get(key)})` });
-  before.append(group);
-  sheet.into = group;
-  sheet.within = was ? [Math.max(left, was[0]), Math.max(top, was[1]), Math.min(right, was[2]), Math.min(bottom, was[3])] : [left, top, right, bottom];
+  const group = svgElement("g", { "clip-path": `url(#${sheet.clips.get(key)})` });
+  parent.append(group);
+  sheet.parent = group;
+  sheet.clipBox = outerClip ? [Math.max(left, outerClip[0]), Math.max(top, outerClip[1]), Math.min(right, outerClip[2]), Math.min(bottom, outerClip[3])] : [left, top, right, bottom];
   draw();
   if (!group.firstChild) group.remove();
-  Object.assign(sheet, { into: before, within: was });
+  Object.assign(sheet, { parent, clipBox: outerClip });
 }
 
-// What `draw` draws is as transparent as a whole.
-export function faded(sheet, opacity, draw) {
+// Calls `draw` and applies one opacity to its whole drawing.
+export function drawFaded(sheet, opacity, draw) {
   if (opacity >= 1) { draw(); return; }
-  const before = sheet.into, group = drawing("g", { opacity: round(opacity) });
-  before.append(group);
-  sheet.into = group;
+  const parent = sheet.parent, group = svgElement("g", { opacity: round(opacity) });
+  parent.append(group);
+  sheet.parent = group;
   draw();
   if (!group.firstChild) group.remove();
-  sheet.into = before;
+  sheet.parent = parent;
 }
 
-// The fonts of the pictures: those that the files carry, by what a text asks for.
+// Returns the font family of a text in the picture, and registers it for embedding.
 export function family(sheet, css) {
   const mono = /mono|code|menlo|courier/i.test(css.split(",")[0]);
-  if (!mono && /(^|[^-])serif\s*$/.test(css) && !/sans/i.test(css)) return css; // of a formula: the reader's own
+  if (!mono && /(^|[^-])serif\s*$/.test(css) && !/sans/i.test(css)) return css; // formulas use the reader's own serif font
   const name = mono ? "Source Code Pro" : "Source Sans";
   sheet.families.add(name);
   return mono ? '"Source Code Pro", Menlo, monospace' : '"Source Sans", "Source Sans 3", "Source Sans Pro", sans-serif';
 }
 
-let measure = null;
+let measureContext = null;
 
-// How wide a text is in a font, and how far it reaches above and below its line.
-export function measured(text, { size, weight = 400, style = "normal", css }) {
-  measure ||= document.createElement("canvas").getContext("2d");
-  measure.font = `${style} ${weight} ${size}px ${css}`;
-  const found = measure.measureText(text);
-  return { width: found.width, ascent: found.fontBoundingBoxAscent, descent: found.fontBoundingBoxDescent };
+// Returns the width of a text in a font, and its extent above and below the baseline.
+export function textMetrics(text, { size, weight = 400, style = "normal", css }) {
+  measureContext ||= document.createElement("canvas").getContext("2d");
+  measureContext.font = `${style} ${weight} ${size}px ${css}`;
+  const metrics = measureContext.measureText(text);
+  return { width: metrics.width, ascent: metrics.fontBoundingBoxAscent, descent: metrics.fontBoundingBoxDescent };
 }
 
-// A text whose line begins at a point of the sheet (or ends there, or has its middle there); `turn` in degrees about that point.
-export function putText(sheet, x, y, text, { size, weight = 400, style = "normal", css, anchor = "start", turn = 0, spacing = 0, tabular = false, ...paints }) {
-  const shown = clean(text).replace(/\s+$/, ""), before = shown.length - shown.trimStart().length;
-  if (!shown.trim()) return;
-  const { width, ascent, descent } = measured(shown, { size, weight, style, css }), long = width + spacing * shown.length;
-  const from = anchor === "middle" ? -long / 2 : anchor === "end" ? -long : 0, angle = (turn * Math.PI) / 180;
-  for (const [dx, dy] of [[from, -ascent], [from + long, -ascent], [from, descent], [from + long, descent]]) {
+// Draws a text whose baseline begins, ends or is centred at a point of the sheet, as `anchor` says. `turn` rotates it around that point,
+// in degrees.
+export function drawText(sheet, x, y, text, { size, weight = 400, style = "normal", css, anchor = "start", turn = 0, spacing = 0, tabular = false, ...paints }) {
+  const visibleText = cleanText(text).replace(/\s+$/, ""), leadingSpaces = visibleText.length - visibleText.trimStart().length;
+  if (!visibleText.trim()) return;
+  const { width, ascent, descent } = textMetrics(visibleText, { size, weight, style, css }), fullWidth = width + spacing * visibleText.length;
+  const from = anchor === "middle" ? -fullWidth / 2 : anchor === "end" ? -fullWidth : 0, angle = (turn * Math.PI) / 180;
+  for (const [dx, dy] of [[from, -ascent], [from + fullWidth, -ascent], [from, descent], [from + fullWidth, descent]]) {
     const px = x + dx * Math.cos(angle) - dy * Math.sin(angle), py = y + dx * Math.sin(angle) + dy * Math.cos(angle);
-    reach(sheet, px, py, px, py);
+    extendBounds(sheet, px, py, px, py);
   }
-  put(sheet, "text", {
+  addShape(sheet, "text", {
     ...(turn ? { transform: `translate(${round(x)} ${round(y)}) rotate(${round(turn)})` } : { x, y }),
     "font-family": family(sheet, css), "font-size": size, "font-weight": Number(weight) === 400 ? null : weight,
     "font-style": style === "normal" ? null : style, "text-anchor": anchor === "start" ? null : anchor,
     "letter-spacing": spacing || null, "font-feature-settings": tabular ? '"tnum"' : null,
-    "xml:space": before || /\s\s/.test(shown) ? "preserve" : null, ...paints,
-  }, shown);
+    "xml:space": leadingSpaces || /\s\s/.test(visibleText) ? "preserve" : null, ...paints,
+  }, visibleText);
 }

@@ -1,26 +1,26 @@
 // A slider over a training: what one sentence looked like at every recorded step. The steps, and the place among them, come as elements of
 // their own: they may still be on their way. Nothing asks the server while it moves, and 300 ms after it rests the server hears of the step once.
 
-import { element, focusOf, isNews, mounted, onResize, refocus, REST_MS, unmounted } from "../kit/mount.js";
-import { onPageKeys, presses } from "../kit/page_keys.js";
-import { pictured } from "../kit/pen.js";
+import { element, focusOf, isNewValue, mountComponent, onResize, refocus, REST_MS, unmountComponent } from "../kit/mount.js";
+import { onPageKeys, usesSpaceKey } from "../kit/page_keys.js";
+import { markPicture } from "../kit/pen.js";
 import { playerBar } from "./player_bar.js";
 import { ARRIVED, keptPieces, PLACED, piecesOf, placeOfPlayer } from "./player_cache.js";
 import { everyHead, oneMap } from "./player_maps.js";
 import { grownTo, isGrown, ofStep, SPEEDS, stepLine, together, walkedTo } from "./player_parts.js";
 
 export default function (args) {
-  const { root, state, first } = mounted(args, ".player");
+  const { root, state, first } = mountComponent(args, ".player");
   if (first) state.player = player(root);
   state.player.show(args);
   onResize(state, root, state.player.resized);
-  return () => { state.player.end(); unmounted(root); };
+  return () => { state.player.end(); unmountComponent(root); };
 }
 
 function player(root) {
-  const heard = { said: null, told: [], newest: false }, drawn = [], timers = {};
+  const heard = { lastValue: null, pending: [], newest: false }, drawn = [], timers = {};
   const bar = playerBar({ toggle, faster, by: (change) => walk(at + change), to: walk });
-  const said = pictured(element("section", "said"), "What it made of the sentence"), maps = pictured(element("section", "maps"), "The maps of this step"), all = element("section", "all");
+  const said = markPicture(element("section", "said"), "What it made of the sentence"), maps = markPicture(element("section", "maps"), "The maps of this step"), all = element("section", "all");
   let data = null, chosen = null, at = 0, known = null, news = null, speed = 1, report = null, choose = null, arrangedFor = "";
   const deaf = onPageKeys(".none", pressed), watch = new MutationObserver(() => { timers.late ||= requestAnimationFrame(() => { timers.late = 0; if (data) stepLine(data.steps[at]); }); }); // charts come late
   watch.observe(document.querySelector(".stApp") ?? document.body, { childList: true, subtree: true });
@@ -41,7 +41,7 @@ function player(root) {
     const place = placeOfPlayer();
     if (data === null || place?.of !== data.pieces.join()) return;
     if (news) news(place.at);
-    else if (isNews(heard, place.at) && !bar.isHeld()) { stop(); at = place.at; } // the link, or the back button
+    else if (isNewValue(heard, place.at) && !bar.isHeld()) { stop(); at = place.at; } // the link, or the back button
     news = null;
     chosen = place.chosen;
     root.classList.toggle("large", Boolean(data.large));
@@ -57,7 +57,7 @@ function player(root) {
     clearTimeout(timers.rest);
     at = to;
     known = null;
-    Object.assign(heard, { said: to, told: [] });
+    Object.assign(heard, { lastValue: to, pending: [] });
   }
 
   function grown(to) { // who looks at the newest step goes on with it, and nobody else is moved
@@ -105,7 +105,7 @@ function player(root) {
 
   function pressed(key, on) {
     const to = data && walkedTo(key, at, data.steps.length);
-    if (!data || (key === " " ? presses(on) : to === null)) return false;
+    if (!data || (key === " " ? usesSpaceKey(on) : to === null)) return false;
     if (key === " ") toggle();
     else walk(to);
     return true;
@@ -121,8 +121,8 @@ function player(root) {
   }
 
   function tell() {
-    if (timers.play || at === (heard.told.at(-1) ?? heard.said)) return;
-    heard.told.push(at);
+    if (timers.play || at === (heard.pending.at(-1) ?? heard.lastValue)) return;
+    heard.pending.push(at);
     heard.newest = at === data.steps.length - 1;
     report(at);
   }

@@ -1,11 +1,11 @@
 // The controls of the slider over a training. They are made once: who drags the slider does not lose it when the page is run.
 
 import { element, button } from "../kit/mount.js";
-import { leftOut } from "../kit/pen.js";
+import { excludeFromPicture } from "../kit/pen.js";
 
 // `does`: what `toggle`, `faster`, `by` (so many steps on) and `to` (a place among the steps) do.
 export function playerBar({ toggle, faster, by, to }) {
-  const node = leftOut(element("div", "bar"), true), range = element("input", "range"), where = element("p", "where");
+  const node = excludeFromPicture(element("div", "bar"), true), range = element("input", "range"), where = element("p", "where");
   const play = button("btn play", "", toggle), pace = button("btn pace", "", faster);
   let held = false;
   const named = (made, name, focus = name) => { made.setAttribute("aria-label", name); made.dataset.focus = focus; return made; };

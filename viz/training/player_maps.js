@@ -1,8 +1,8 @@
 // One head's map at a step, and every head's as thumbnails, on canvases that are drawn anew at each step.
 
-import { boxOf, cut, density, element, nth, onKeys, spotIn, zoomOf } from "../kit/mount.js";
-import { drawLabels, fittedLayout, lengthsOf, mapLayout, mapPoints } from "../kit/map_labels.js";
-import { pen, pictured } from "../kit/pen.js";
+import { boxOf, truncate, density, element, nth, onKeys, pointerPosition, zoomOf } from "../kit/mount.js";
+import { drawLabels, layoutForSize, textWidths, mapLayout, mapPoints } from "../kit/map_labels.js";
+import { pen, markPicture } from "../kit/pen.js";
 
 const LONGEST = 14; // characters of a label
 const LEVELS = 255, GAP = 3, NUMBERS = 22; // px between thumbnails, and for the numbers beside them
@@ -28,7 +28,7 @@ function topped(title, told, kind) {
 
 export function oneMap(place, grid, chosen, data, root) {
   const box = element("div", "map"), canvas = element("canvas"), told = element("p", "told"), [rows, columns] = grid.shape;
-  const family = getComputedStyle(root).fontFamily, font = data.large ? 14 : 12, shorten = (texts) => texts.map((text) => cut(text, LONGEST));
+  const family = getComputedStyle(root).fontFamily, font = data.large ? 14 : 12, shorten = (texts) => texts.map((text) => truncate(text, LONGEST));
   const name = `layer ${chosen.layer}, ${chosen.head === null ? "mean over heads" : `head ${chosen.head}`}`;
   box.append(topped(grid.name, name, grid.kind), canvas, told);
   place.append(box);
@@ -40,10 +40,10 @@ export function oneMap(place, grid, chosen, data, root) {
 
   function settle() {
     wide = box.clientWidth || 280;
-    const lengths = (texts) => lengthsOf(shorten(texts), `650 ${font}px ${family}`);
+    const lengths = (texts) => textWidths(shorten(texts), `650 ${font}px ${family}`);
     const given = { width: wide, font, rows: lengths(grid.queries), columns: lengths(grid.keys) };
     const height = data.large ? Math.max(160, (innerHeight / zoomOf(root)) - boxOf(box).top - 60) : 330;
-    layout = fittedLayout({ ...given, height, least: 4, most: data.large ? 60 : 30 }) ?? mapLayout({ ...given, least: 4, most: 30 });
+    layout = layoutForSize({ ...given, height, minSize: 4, maxSize: data.large ? 60 : 30 }) ?? mapLayout({ ...given, minSize: 4, maxSize: 30 });
     const high = layout.top + rows * layout.size + 2, ratio = density(root);
     Object.assign(canvas, { width: Math.round(wide * ratio), height: Math.round(high * ratio) });
     Object.assign(canvas.style, { width: `${wide}px`, height: `${high}px` });
@@ -74,7 +74,7 @@ export function oneMap(place, grid, chosen, data, root) {
   }
 
   const point = (event) => {
-    const [x, y] = spotIn(event, canvas), j = Math.floor((x - layout.left) / layout.size), i = Math.floor((y - layout.top) / layout.size);
+    const [x, y] = pointerPosition(event, canvas), j = Math.floor((x - layout.left) / layout.size), i = Math.floor((y - layout.top) / layout.size);
     mark(i >= 0 && i < rows && j >= 0 && j < columns ? [i, j] : null);
   };
   const mark = (cell) => { marked = cell; draw(at); };
@@ -90,7 +90,7 @@ export function oneMap(place, grid, chosen, data, root) {
 }
 
 export function everyHead(place, grid, chosen, data, root, choose) {
-  const box = pictured(element("div", "site"), `Every head, ${grid.name.toLowerCase()}`, { colours: grid.scale, low: 0, high: 1 }), canvas = element("canvas"), [rows, columns] = grid.shape;
+  const box = markPicture(element("div", "site"), `Every head, ${grid.name.toLowerCase()}`, { colours: grid.scale, low: 0, high: 1 }), canvas = element("canvas"), [rows, columns] = grid.shape;
   box.append(topped(grid.name, `${grid.layers} layers by ${grid.heads} heads`, grid.kind), canvas);
   place.append(box);
   canvas.tabIndex = 0;
@@ -152,7 +152,7 @@ export function everyHead(place, grid, chosen, data, root, choose) {
   }
 
   const hit = (event) => {
-    const [x, y] = spotIn(event, canvas), head = Math.floor((x - NUMBERS) / tile), layer = Math.floor((y - NUMBERS) / tile);
+    const [x, y] = pointerPosition(event, canvas), head = Math.floor((x - NUMBERS) / tile), layer = Math.floor((y - NUMBERS) / tile);
     return layer >= 0 && layer < grid.layers && head >= 0 && head < grid.heads ? [layer, head] : null;
   };
   const look = (to) => { if (String(to) !== String(over)) { over = to; draw(at); } };

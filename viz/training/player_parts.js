@@ -39,9 +39,9 @@ export const isGrown = (before, now) => before.length <= now.length && before.ev
 // Where a slider at a place is once there are `count` steps, more than there were, and the server says `to`: it goes along where it
 // rests at what the server knows of. Who has told of the newest step (`newest`) is answered by the one that is the newest now.
 export function grownTo(heard, at, to, count, isBusy) {
-  const { said, told, newest } = heard, last = told.length - 1;
-  const open = newest && to === count - 1 ? [] : told.slice(told.indexOf(to) + 1), rests = !isBusy && !open.length && at === (told[last] ?? said);
-  Object.assign(heard, { said: to, told: open });
+  const { lastValue, pending, newest } = heard, last = pending.length - 1;
+  const open = newest && to === count - 1 ? [] : pending.slice(pending.indexOf(to) + 1), rests = !isBusy && !open.length && at === (pending[last] ?? lastValue);
+  Object.assign(heard, { lastValue: to, pending: open });
   return rests ? to : at;
 }
 

@@ -1,11 +1,11 @@
 // The key-value cache after the step under view: every layer's row of tokens, with the cache and without. Stepping sends
 // nothing: the timeline tells the step. Nothing here makes markup from text: textContent only.
 
-import { drawing, element, followStep, mounted, onResize, toldStep, unmounted } from "../kit/mount.js";
+import { svgElement, element, followStep, mountComponent, onResize, publishedStep, unmountComponent } from "../kit/mount.js";
 import { grouped, held, labelled, numbers, row, sized, weighed } from "./key_values_parts.js";
 
 export default function ({ data, parentElement }) {
-  const { root, state, first } = mounted({ data, parentElement }, ".key-values"), now = toldStep();
+  const { root, state, first } = mountComponent({ data, parentElement }, ".key-values"), now = publishedStep();
   if (state.trace !== data.trace) state.step = data.step;
   if (now?.trace === data.trace) state.step = now.step;
   Object.assign(state, { trace: data.trace, data, draw });
@@ -21,7 +21,7 @@ export default function ({ data, parentElement }) {
       state.draw();
     });
   }
-  return () => { state.unfollow(); unmounted(root); };
+  return () => { state.unfollow(); unmountComponent(root); };
 
   function draw() {
     const { data } = state, step = Math.max(1, Math.min(state.step, data.reads.length));
@@ -46,13 +46,13 @@ export default function ({ data, parentElement }) {
 
   function side(name, step, cached) {
     const { data, size: { width, height, gap } } = state, box = element("div", "side"), count = data.reads.length, one = width / count;
-    const all = drawing("svg", { viewBox: `0 0 ${width + 21} ${data.layers * (height + gap)}`, role: "img", "aria-label": `${name}: ${cached ? `${step - 1} of ${step} tokens are read from the cache, 1 is computed` : `all ${step} tokens are computed`}, in each of ${data.layers} layers` });
+    const all = svgElement("svg", { viewBox: `0 0 ${width + 21} ${data.layers * (height + gap)}`, role: "img", "aria-label": `${name}: ${cached ? `${step - 1} of ${step} tokens are read from the cache, 1 is computed` : `all ${step} tokens are computed`}, in each of ${data.layers} layers` });
     for (let layer = 0; layer < data.layers; layer++) {
       const y = layer * (height + gap) + 1;
-      if (labelled(layer, data.layers, height)) all.append(drawing("text", { x: 14, y: y + height / 2 + 3, class: "layer" }, layer + 1));
-      for (const [kind, from, to] of row(step, count, cached, data.window)) all.append(drawing("rect", { x: 20 + from * one, y, width: (to - from) * one, height: height - 2, class: kind }));
-      if (one > 4) for (let n = 1; n < count; n++) all.append(drawing("line", { x1: 20 + n * one, x2: 20 + n * one, y1: y, y2: y + height - 2 }));
-      all.append(drawing("rect", { x: 20 + (step - 1) * one, y, width: one, height: height - 2, class: "now" }));
+      if (labelled(layer, data.layers, height)) all.append(svgElement("text", { x: 14, y: y + height / 2 + 3, class: "layer" }, layer + 1));
+      for (const [kind, from, to] of row(step, count, cached, data.window)) all.append(svgElement("rect", { x: 20 + from * one, y, width: (to - from) * one, height: height - 2, class: kind }));
+      if (one > 4) for (let n = 1; n < count; n++) all.append(svgElement("line", { x1: 20 + n * one, x2: 20 + n * one, y1: y, y2: y + height - 2 }));
+      all.append(svgElement("rect", { x: 20 + (step - 1) * one, y, width: one, height: height - 2, class: "now" }));
     }
     box.append(element("h3", "", name), all);
     return box;

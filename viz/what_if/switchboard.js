@@ -1,20 +1,20 @@
 // The mask as a clickable matrix, and all heads as clickable grids. Nothing here makes markup from text: textContent only.
 // A click reports the code of an edit; the server makes the edit or takes it back. Hovering and moving send nothing.
 
-import { cut, density, element, focusOf, mounted, nth, onKeys, refocus, signed, spotIn, unmounted } from "../kit/mount.js";
-import { drawLabels, fittedLayout, lengthsOf, mapLayout, mapPoints } from "../kit/map_labels.js";
-import { onStage, placeOf } from "../kit/stage.js";
-import { leftOut, pen, pictured } from "../kit/pen.js";
-import { readable } from "../kit/readable.js";
+import { truncate, density, element, focusOf, mountComponent, nth, onKeys, refocus, formatSigned, pointerPosition, unmountComponent } from "../kit/mount.js";
+import { drawLabels, layoutForSize, textWidths, mapLayout, mapPoints } from "../kit/map_labels.js";
+import { onStageResize, stageSize } from "../kit/stage.js";
+import { excludeFromPicture, pen, markPicture } from "../kit/pen.js";
+import { contrastColour } from "../kit/readable.js";
 
 const CELL = 18, LEAST = 9, FONT = 12; // px: a cell, its labels
 const LARGE = { cell: 44, least: 2, font: 14, beside: 320, told: 56, head: 120, row: 40 }; // px in lecture mode, with the heads beside the mask
 
 export default function ({ data, parentElement, setTriggerValue, offline }) {
-  const { root, state } = mounted({ data, parentElement }, ".switchboard", { row: 0, column: 0 }), focused = focusOf(parentElement);
+  const { root, state } = mountComponent({ data, parentElement }, ".switchboard", { row: 0, column: 0 }), focused = focusOf(parentElement);
   const { large } = data;
   const build = () => {
-    const place = placeOf(root), size = `${place.width} ${place.height}`;
+    const place = stageSize(root), size = `${place.width} ${place.height}`;
     if (state.built === data && state.size === size) return;
     Object.assign(state, { built: data, size });
     root.classList.toggle("large", Boolean(large));
@@ -22,8 +22,8 @@ export default function ({ data, parentElement, setTriggerValue, offline }) {
     refocus(root, focused);
   };
   build();
-  if (large) onStage(state, root, build);
-  return () => unmounted(root);
+  if (large) onStageResize(state, root, build);
+  return () => unmountComponent(root);
 
   function toggle(code) { setTriggerValue("toggle", code); }
 
@@ -31,15 +31,15 @@ export default function ({ data, parentElement, setTriggerValue, offline }) {
 
   function matrix(place) {
     const { queries, keys, values, allowed, blocked, scale, block } = data;
-    const box = pictured(element("section", "matrix"), "Who may see whom", { colours: scale, low: 0, high: 1 }), n = keys.length, m = queries.length;
+    const box = markPicture(element("section", "matrix"), "Who may see whom", { colours: scale, low: 0, high: 1 }), n = keys.length, m = queries.length;
     box.setAttribute("aria-label", "Who may see whom");
     if (large) box.append(element("h3", "", data.title));
-    const names = { queries: queries.map((text) => cut(text, 16)), keys: keys.map((text) => cut(text, 12)) }, sans = getComputedStyle(root).fontFamily;
-    const font = large ? LARGE.font : FONT, measured = (texts) => lengthsOf(texts, `650 ${font}px ${sans}`);
+    const names = { queries: queries.map((text) => truncate(text, 16)), keys: keys.map((text) => truncate(text, 12)) }, sans = getComputedStyle(root).fontFamily;
+    const font = large ? LARGE.font : FONT, measured = (texts) => textWidths(texts, `650 ${font}px ${sans}`);
     const labels = { font, rows: measured(names.queries), columns: measured(names.keys) };
     const layout = large
-      ? fittedLayout({ ...labels, width: place.width - LARGE.beside, height: place.height - LARGE.told, least: LARGE.least, most: LARGE.cell })
-      : mapLayout({ ...labels, width: data.width, least: LEAST, most: CELL });
+      ? layoutForSize({ ...labels, width: place.width - LARGE.beside, height: place.height - LARGE.told, minSize: LARGE.least, maxSize: LARGE.cell })
+      : mapLayout({ ...labels, width: data.width, minSize: LEAST, maxSize: CELL });
     const { left: LEFT, top: TOP, size } = layout, scroll = element("div", "scroll"), canvas = element("canvas");
     const width = LEFT + n * size + layout.right, height = TOP + m * size + 2, ratio = density(root);
     Object.assign(canvas, { width: width * ratio, height: height * ratio, tabIndex: 0, labPoints: mapPoints(canvas, layout, m, n, width) });
@@ -49,7 +49,7 @@ export default function ({ data, parentElement, setTriggerValue, offline }) {
     canvas.dataset.focus = "matrix";
     canvas.setAttribute("role", "application");
     canvas.setAttribute("aria-label", `Mask matrix, ${m} rows by ${n} columns. Arrow keys move${offline ? "" : ", space blocks a cell or frees it; beyond the first row and column stand the tokens, for a whole column or row"}.`);
-    const said = leftOut(element("p", "said"));
+    const said = excludeFromPicture(element("p", "said"));
     said.setAttribute("aria-live", "polite");
     state.row = Math.min(state.row, m - 1);
     state.column = Math.min(state.column, n - 1);
@@ -115,7 +115,7 @@ export default function ({ data, parentElement, setTriggerValue, offline }) {
     }
 
     function at(event) {
-      const [across, deep] = spotIn(event, canvas), j = Math.floor((across - LEFT) / size), i = Math.floor((deep - TOP) / size);
+      const [across, deep] = pointerPosition(event, canvas), j = Math.floor((across - LEFT) / size), i = Math.floor((deep - TOP) / size);
       const row = i >= 0 && i < m, column = j >= 0 && j < n;
       if (row && column) return [i, j];
       if (row && across < LEFT) return [i, null];
@@ -150,7 +150,7 @@ export default function ({ data, parentElement, setTriggerValue, offline }) {
   // -- the heads ---------------------------------------------------------------------------------------------------
 
   function grids(place) {
-    const box = pictured(element("section", "heads"), "Which head matters here");
+    const box = markPicture(element("section", "heads"), "Which head matters here");
     box.setAttribute("aria-label", "Heads");
     box.append(element("h3", "", "Which head matters here?"), element("p", "sub", `Pink: less likely without this head. Blue: more likely. (Change in ${data.scored}, nats.)`));
     const most = Math.max(0.01, ...data.grids.flatMap((g) => g.changes.flat().map(Math.abs))), known = data.grids.every((g) => g.changes.flat().every((change) => change !== null));
@@ -168,14 +168,14 @@ export default function ({ data, parentElement, setTriggerValue, offline }) {
           button.type = "button";
           button.dataset.focus = grid.codes[layer][head];
           if (high) button.style.height = `${high}px`;
-          const told = (when) => (known ? `${data.scored} ${signed(change, "+")} nats when ${when}` : "not measured yet");
+          const told = (when) => (known ? `${data.scored} ${formatSigned(change, "+")} nats when ${when}` : "not measured yet");
           if (known) button.dataset.change = change;
           button.setAttribute("aria-pressed", off);
           button.setAttribute("aria-label", `${name}: ${told("off")}${off ? ", off now" : ""}`);
           button.title = `${name}: ${told("it is off")}. ${offline ? (off ? "It is off here." : "") : off ? "Click to switch it on." : "Click to switch it off."}`.trim();
           button.disabled = Boolean(offline);
           const colour = data.diverging[Math.round((((change ?? 0) / most + 1) / 2) * (data.diverging.length - 1))];
-          Object.assign(button.style, { background: colour, color: readable(colour, data.style) });
+          Object.assign(button.style, { background: colour, color: contrastColour(colour, data.style) });
           button.tabIndex = layer + head ? -1 : 0;
           button.onclick = () => toggle(grid.codes[layer][head]);
           onKeys(button, (_, move) => move && step(move, rows, grid, layer, head));
@@ -186,7 +186,7 @@ export default function ({ data, parentElement, setTriggerValue, offline }) {
     }
     const legend = element("div", "legend"), bar = element("i");
     bar.style.background = `linear-gradient(90deg, ${data.diverging.join(",")})`;
-    legend.append(element("span", "", known ? signed(-most, "+") : "…"), bar, element("span", "", known ? signed(most, "+") : "…"));
+    legend.append(element("span", "", known ? formatSigned(-most, "+") : "…"), bar, element("span", "", known ? formatSigned(most, "+") : "…"));
     box.append(legend);
     return box;
   }

@@ -1,8 +1,8 @@
 // The log-probability of a token, or of a translation, while words are taken away, from either end of one order. Nothing here
 // makes markup from text.
 
-import { drawing, element, minus, mounted, onResize, unmounted } from "../kit/mount.js";
-import { pictured } from "../kit/pen.js";
+import { svgElement, element, withMinusSign, mountComponent, onResize, unmountComponent } from "../kit/mount.js";
+import { markPicture } from "../kit/pen.js";
 
 const LEFT = 64, RIGHT = 18, TOP = 12, BOTTOM = 26; // px that stand around the lines
 const ENDS = { first: "● most important first", last: "■ least important first" };
@@ -14,8 +14,8 @@ export function ticks(low, high, most) {
 }
 
 export default function ({ data, parentElement }) {
-  const { root, state } = mounted({ data, parentElement }, ".curves"), words = element("p", "words"), legend = element("p", "legend"), told = element("p", "told");
-  const chart = pictured(element("div", "chart"), "Words taken away");
+  const { root, state } = mountComponent({ data, parentElement }, ".curves"), words = element("p", "words"), legend = element("p", "legend"), told = element("p", "told");
+  const chart = markPicture(element("div", "chart"), "Words taken away");
   told.setAttribute("role", "status");
   for (const [text, value] of data.words) {
     const word = element("span", "word", text);
@@ -29,7 +29,7 @@ export default function ({ data, parentElement }) {
   quiet();
   draw();
   onResize(state, root, () => { if (chart.clientWidth !== state.width || chart.clientHeight !== state.height) draw(); });
-  return () => unmounted(root);
+  return () => unmountComponent(root);
 
   function quiet() { told.textContent = `${data.meaning} If it is right, the first line falls at once, the second late.`; }
 
@@ -39,26 +39,26 @@ export default function ({ data, parentElement }) {
     const all = [...data.lines.flatMap(({ values }) => values), ...data.chance.flat()], room = 0.06 * Math.max(Math.max(...all) - Math.min(...all), 0.1);
     const low = Math.min(...all) - room, top = Math.max(...all) + room;
     const x = (k) => LEFT + (k / last) * (wide - LEFT - RIGHT), y = (v) => TOP + ((top - v) / (top - low)) * (high - TOP - BOTTOM);
-    const picture = drawing("svg", { width: wide, height: high, viewBox: `0 0 ${wide} ${high}`, role: "img", "aria-label": data.axis });
+    const picture = svgElement("svg", { width: wide, height: high, viewBox: `0 0 ${wide} ${high}`, role: "img", "aria-label": data.axis });
     for (const v of ticks(low, top, Math.max(2, Math.floor(high / 44)))) {
-      picture.append(drawing("line", { class: "across", x1: LEFT, x2: wide - RIGHT, y1: y(v), y2: y(v) }), drawing("text", { x: LEFT - 8, y: y(v) + 5, "text-anchor": "end" }, minus(String(Number(v.toFixed(3))))));
+      picture.append(svgElement("line", { class: "across", x1: LEFT, x2: wide - RIGHT, y1: y(v), y2: y(v) }), svgElement("text", { x: LEFT - 8, y: y(v) + 5, "text-anchor": "end" }, withMinusSign(String(Number(v.toFixed(3))))));
     }
     const every = Math.ceil((data.grid.length * 30) / (wide - LEFT - RIGHT));
-    data.grid.forEach((k, n) => { if (n % every === 0 || n === data.grid.length - 1) picture.append(drawing("text", { x: x(k), y: high - 7, "text-anchor": "middle" }, String(k))); });
+    data.grid.forEach((k, n) => { if (n % every === 0 || n === data.grid.length - 1) picture.append(svgElement("text", { x: x(k), y: high - 7, "text-anchor": "middle" }, String(k))); });
     const path = (values) => values.map((v, n) => `${n ? "L" : "M"}${x(data.grid[n])} ${y(v)}`).join("");
     if (data.chance.length) {
       const [lowest, mean, highest] = data.chance, back = lowest.map((v, n) => `L${x(data.grid[n])} ${y(v)}`).reverse().join("");
-      picture.append(drawing("path", { class: "band", d: `${path(highest)}${back}Z` }), drawing("path", { class: "mean", d: path(mean) }));
+      picture.append(svgElement("path", { class: "band", d: `${path(highest)}${back}Z` }), svgElement("path", { class: "mean", d: path(mean) }));
     }
     for (const { end, values, taken } of data.lines) {
-      picture.append(drawing("path", { class: `line ${end}`, d: path(values) }));
-      values.forEach((v, n) => picture.append(point(end, n, x(data.grid[n]), y(v), `${data.grid[n]} of ${last} away (${taken[n]}): log-probability ${minus(v.toFixed(2))}`)));
+      picture.append(svgElement("path", { class: `line ${end}`, d: path(values) }));
+      values.forEach((v, n) => picture.append(point(end, n, x(data.grid[n]), y(v), `${data.grid[n]} of ${last} away (${taken[n]}): log-probability ${withMinusSign(v.toFixed(2))}`)));
     }
     chart.replaceChildren(picture);
   }
 
   function point(end, n, x, y, text) {
-    const node = end === "first" ? drawing("circle", { cx: x, cy: y, r: 6 }) : drawing("rect", { x: x - 5, y: y - 5, width: 10, height: 10 });
+    const node = end === "first" ? svgElement("circle", { cx: x, cy: y, r: 6 }) : svgElement("rect", { x: x - 5, y: y - 5, width: 10, height: 10 });
     node.classList.add("point", end);
     node.dataset.point = `${end} ${n}`;
     node.onmouseenter = () => { told.textContent = text; };

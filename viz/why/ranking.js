@@ -1,20 +1,20 @@
 // The readings of a source in rows, the best first. Nothing here makes markup from text.
 
-import { button, element, focusOf, minus, mounted, refocus, unmounted } from "../kit/mount.js";
+import { button, element, focusOf, withMinusSign, mountComponent, refocus, unmountComponent } from "../kit/mount.js";
 import { stepKeys } from "./step_keys.js";
 
-const two = (value) => minus((Math.abs(value) < 0.005 ? 0 : value).toFixed(2));
+const two = (value) => withMinusSign((Math.abs(value) < 0.005 ? 0 : value).toFixed(2));
 const CROWDED = 16; // words that share a line in large type
 
 export default function ({ data, parentElement, setTriggerValue }) {
-  const { root, state } = mounted({ data, parentElement }, ".ranking"), focused = focusOf(parentElement), last = data.scale.length - 1;
+  const { root, state } = mountComponent({ data, parentElement }, ".ranking"), focused = focusOf(parentElement), last = data.scale.length - 1;
   root.classList.toggle("many", Boolean(data.many && !data.said));
   root.classList.toggle("large", Boolean(data.said));
   root.classList.toggle("crowded", data.rows[0].words.length > CROWDED);
   root.replaceChildren(...(data.said ? [element("h2", "", data.said)] : []), head(), ...data.rows.map(row), floor());
   refocus(root, focused);
   stepKeys(state, data, setTriggerValue, data.said);
-  return () => { state.deaf(); unmounted(root); };
+  return () => { state.deaf(); unmountComponent(root); };
 
   function head() {
     const line = element("div", "head");
@@ -31,7 +31,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
     for (const [text, value, number] of words) {
       const word = element("span", "word", text);
       word.style.background = data.scale[Math.round(((0.55 * value + 1) / 2) * last)];
-      word.title = minus(number);
+      word.title = withMinusSign(number);
       said.append(word, " ");
     }
     line.append(element("span", "name", label), said, ...numbers(share == null ? "–" : two(share), share, many));

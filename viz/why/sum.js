@@ -1,21 +1,21 @@
 // A difference of logits and what wrote it: bars, two sentences, a grid of heads. Nothing here makes markup from text.
 
-import { button, element, focusOf, mounted, refocus, term, unmounted } from "../kit/mount.js";
-import { pictured } from "../kit/pen.js";
+import { button, element, focusOf, mountComponent, refocus, term, unmountComponent } from "../kit/mount.js";
+import { markPicture } from "../kit/pen.js";
 import { stepKeys } from "./step_keys.js";
 import { heads, large, parts, words } from "./sum_large.js";
 
 const nats = (value, places = 3) => `${value < 0 ? "−" : "+"}${Math.abs(value).toFixed(places)}`;
 
 export default function ({ data, parentElement, setTriggerValue, offline }) {
-  const { root, state } = mounted({ data, parentElement }, ".sum");
+  const { root, state } = mountComponent({ data, parentElement }, ".sum");
   const focused = focusOf(parentElement);
   const most = Math.max(...data.rows.map((row) => Math.abs(row.value)), Math.abs(data.rest[1]), 1e-9);
   root.classList.toggle("large", Boolean(data.large));
   root.replaceChildren(...(data.large ? large(data, [parts, heads, words][data.large.picture - 1](data, choose, shade)) : [bars(), side()]));
   refocus(root, focused);
   stepKeys(state, data, setTriggerValue, offline || data.large); // in a lecture the keys are everywhere the same
-  return () => { state.deaf(); unmounted(root); };
+  return () => { state.deaf(); unmountComponent(root); };
 
   function choose(key, about) {
     const [piece, ...place] = key, node = button("", null, () => {
@@ -30,7 +30,7 @@ export default function ({ data, parentElement, setTriggerValue, offline }) {
   }
 
   function bars() {
-    const part = pictured(element("section", "bars"), "Parts of the difference"), list = element("div", "list");
+    const part = markPicture(element("section", "bars"), "Parts of the difference"), list = element("div", "list");
     const told = element("p", "note");
     told.append(term(data.terms, "direct logit attribution", "Direct logit attribution"), `: to the right what speaks for the ${data.unit}, to the left for its rival; in nats.${offline ? "" : " Click one to test it."}`);
     part.append(element("h2", "", "What wrote the difference"), told, list);
@@ -62,7 +62,7 @@ export default function ({ data, parentElement, setTriggerValue, offline }) {
 
   function side() {
     const top = Math.max(...data.tokens.flatMap(({ values }) => values.map(Math.abs)), 1e-9); // one scale for both sentences
-    const part = pictured(element("section", "side"), "The difference by tokens and heads"), sentences = data.tokens.map((each) => sentence(each, top));
+    const part = markPicture(element("section", "side"), "The difference by tokens and heads"), sentences = data.tokens.map((each) => sentence(each, top));
     part.append(...sentences, element("h2", "", "Every head"), grids());
     return part;
   }

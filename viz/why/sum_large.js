@@ -1,8 +1,8 @@
 // The sum as one picture that fills the screen: its largest parts, each begun where the one before it ended; all heads; or the
 // words. Nothing here makes markup from text.
 
-import { element, minus, percent } from "../kit/mount.js";
-import { pictured } from "../kit/pen.js";
+import { element, withMinusSign, percent } from "../kit/mount.js";
+import { markPicture } from "../kit/pen.js";
 
 const LEAST = 0.05; // nats: a smaller number of a head is not printed
 const PRINTED = 12; // heads side by side: of more none is
@@ -37,7 +37,7 @@ function both(text, p, n) {
 }
 
 export function parts(data, choose) {
-  const part = pictured(element("section", "cascade"), "Parts of the difference"), [own, rival] = data.large.pair, others = data.rest[0];
+  const part = markPicture(element("section", "cascade"), "Parts of the difference"), [own, rival] = data.large.pair, others = data.rest[0];
   const rows = [...data.rows, ...(others ? [{ name: others === 1 ? "1 other" : `${others} others together`, value: data.rest[1], point: "rest" }] : [])];
   const { bars, ends, zero, total } = cascade(rows.map(({ value }) => value));
   const sides = element("div", "sides"), scale = element("span", "scale");
@@ -74,7 +74,7 @@ export function parts(data, choose) {
 }
 
 export function heads(data, choose, shade) {
-  const part = pictured(element("section", "all-heads"), "Every head"), top = Math.max(1e-9, ...data.grids.flatMap(({ values }) => values.flat().map(Math.abs)));
+  const part = markPicture(element("section", "all-heads"), "Every head"), top = Math.max(1e-9, ...data.grids.flatMap(({ values }) => values.flat().map(Math.abs)));
   for (const { kind, title, values } of data.grids) {
     const grid = element("div", "grid"), cells = element("div", "cells"), wide = values[0].length > PRINTED;
     cells.style.gridTemplateColumns = `32px repeat(${values[0].length}, minmax(0, 1fr))`;
@@ -82,7 +82,7 @@ export function heads(data, choose, shade) {
     values.forEach((row, layer) => cells.append(element("span", "of", `L${layer + 1}`), ...row.map((value, head) => {
       const cell = choose(["head", kind, layer + 1, head + 1], "cell");
       cell.classList.add("cell");
-      cell.textContent = Math.abs(value) < LEAST || wide ? "" : minus(value.toFixed(2));
+      cell.textContent = Math.abs(value) < LEAST || wide ? "" : withMinusSign(value.toFixed(2));
       cell.style.background = shade(0.6 * value, top);
       cell.setAttribute("aria-label", `${title}, layer ${layer + 1}, head ${head + 1}: ${two(value)}`);
       return cell;
@@ -94,7 +94,7 @@ export function heads(data, choose, shade) {
 }
 
 export function words(data, choose, shade) {
-  const part = pictured(element("section", "words"), "The difference by tokens"), top = Math.max(1e-9, ...data.tokens.flatMap(({ values }) => values.map(Math.abs)));
+  const part = markPicture(element("section", "words"), "The difference by tokens"), top = Math.max(1e-9, ...data.tokens.flatMap(({ values }) => values.map(Math.abs)));
   part.classList.toggle("many", data.tokens.some(({ labels }) => labels.length > 24));
   for (const { piece, values, labels } of data.tokens) {
     const line = element("div", "line"), total = values.reduce((a, b) => a + b, 0);

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { leftAway } from "../../../viz/compare/patch_grids.js";
 import { abreast, gathered, partnerCell, stepRows, toldCell } from "../../../viz/compare/side_by_side_parts.js";
-import { moved } from "../../../viz/kit/pair_maps.js";
+import { neighbourCell } from "../../../viz/kit/pair_maps.js";
 
 const maps = [
   { queries: ["il", "est", "las"], keys: ["he", "is", "tired"], rows: [0, -1, 1], columns: [0, 1, -1], values: [[0.5, 0.5, 0], [0.1, 0.2, 0.7], [1, 0, 0]], allowed: [[1, 1, 0], [1, 1, 1], [1, 1, 1]] },
@@ -29,9 +29,9 @@ test("a step has a row in each map, where the other has one", () => {
 });
 
 test("arrows stay within the map", () => {
-  assert.deepEqual(moved([0, 0], [-1, 0], maps[0]), [0, 0]);
-  assert.deepEqual(moved([2, 2], [1, 1], maps[0]), [2, 2]);
-  assert.deepEqual(moved([1, 1], [1, -1], maps[0]), [2, 0]);
+  assert.deepEqual(neighbourCell([0, 0], [-1, 0], maps[0]), [0, 0]);
+  assert.deepEqual(neighbourCell([2, 2], [1, 1], maps[0]), [2, 2]);
+  assert.deepEqual(neighbourCell([1, 1], [1, -1], maps[0]), [2, 0]);
 });
 
 test("tokens without a partner that stand between the same two stand together", () => {

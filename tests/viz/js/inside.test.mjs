@@ -5,7 +5,7 @@ import { cell, column, fitting, letters, short as counted, wrapped } from "../..
 import { exact, reach, rowLetters, short } from "../../../viz/inside/stages_parts.js";
 import { floats, rowsOf } from "../../../viz/kit/packed.js";
 import { pieces, ranks, told } from "../../../viz/inside/tokens_parts.js";
-import { readable } from "../../../viz/kit/readable.js";
+import { contrastColour } from "../../../viz/kit/readable.js";
 
 test("numbers of a stage: short ones in cells, exact ones when asked for", () => {
   assert.deepEqual([0, 0.5, -1.23456, 0.00012, 12345].map(short), ["0.000", "0.500", "−1.235", "0.00012", "1.2e+4"]);
@@ -59,7 +59,7 @@ test("blocks stand one above the other, and layers that are not open behind plat
 
 test("text over a colour can be read", () => {
   const style = { "--lab-ink": "#171c20", "--lab-page": "#fdfdfc" };
-  assert.deepEqual([readable("#fdfdfc", style), readable("#0072b2", style)], ["var(--lab-ink)", "var(--lab-page)"]);
+  assert.deepEqual([contrastColour("#fdfdfc", style), contrastColour("#0072b2", style)], ["var(--lab-ink)", "var(--lab-page)"]);
 });
 
 test("a word's pieces after each merge, and what is said of them", () => {

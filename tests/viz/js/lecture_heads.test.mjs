@@ -6,7 +6,7 @@ import test from "node:test";
 import { standings } from "../../../viz/heads/all_heads_large.js";
 import { sizedWithin } from "../../../viz/heads/all_heads_thumbnails.js";
 import { rowsWithin } from "../../../viz/kit/file_change.js";
-import { fittedLayout, mapPoints } from "../../../viz/kit/map_labels.js";
+import { layoutForSize, mapPoints } from "../../../viz/kit/map_labels.js";
 
 test("all thumbnails that are kept stand within their place, however many heads there are", () => {
   for (const place of [{ width: 856, height: 380 }, { width: 272, height: 350 }]) for (const heads of [1, 4, 8, 12]) for (const layers of [1, 4, 12]) for (const how of [{ named: false }, { named: true }, { named: true, notes: ["0.10"] }]) {
@@ -20,9 +20,9 @@ test("all thumbnails that are kept stand within their place, however many heads 
 
 test("a map fits into a width and a height, and its labels keep their size", () => {
   for (const count of [1, 5, 14, 33, 100]) for (const [width, height] of [[556, 412], [300, 200]]) {
-    const lengths = Array.from({ length: count }, (_, n) => 12 + ((n * 31) % 60)), found = fittedLayout({ width, height, least: 1, most: 60, font: 14, rows: lengths, columns: lengths });
+    const lengths = Array.from({ length: count }, (_, n) => 12 + ((n * 31) % 60)), found = layoutForSize({ width, height, minSize: 1, maxSize: 60, font: 14, rows: lengths, columns: lengths });
     if (count < 100) assert.ok(found.left + count * found.size + found.right <= width && found.top + count * found.size <= height, `${count} in ${width} by ${height}`);
-    assert.ok(found.down * found.size >= 14, "no label meets the next");
+    assert.ok(found.rowInterval * found.size >= 14, "no label meets the next");
   }
 });
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 
-import { ARROWS, cut, free, isNews, minus, nth, onKeys, percent, signed, walked } from "../../../viz/kit/mount.js";
+import { ARROWS, truncate, isKeyFree, isNewValue, withMinusSign, nth, onKeys, percent, formatSigned, stepForKey } from "../../../viz/kit/mount.js";
 import { rowsDown } from "../../../viz/kit/step_rows.js";
 
 test("a probability that is nearly none or nearly all says so", () => {
@@ -9,10 +9,10 @@ test("a probability that is nearly none or nearly all says so", () => {
 });
 
 test("the minus sign is one, and a plus stands where it is wanted", () => {
-  assert.deepEqual([signed(-1.236), signed(1), signed(1, "+"), minus("-1e-5")], ["−1.24", "1.00", "+1.00", "−1e−5"]);
+  assert.deepEqual([formatSigned(-1.236), formatSigned(1), formatSigned(1, "+"), withMinusSign("-1e-5")], ["−1.24", "1.00", "+1.00", "−1e−5"]);
 });
 
-test("a long text is cut, and a short one is not", () => assert.deepEqual([cut("abcdef", 4), cut("abcd", 4)], ["abc…", "abcd"]));
+test("a long text is cut, and a short one is not", () => assert.deepEqual([truncate("abcdef", 4), truncate("abcd", 4)], ["abc…", "abcd"]));
 
 test("a text that stands there more than once says which it is", () => {
   const many = Array.from({ length: 23 }, () => "a");
@@ -21,8 +21,8 @@ test("a text that stands there more than once says which it is", () => {
 });
 
 test("keys lead from step to step", () => {
-  assert.deepEqual(["ArrowLeft", "ArrowRight", "Home", "End", "ArrowUp", "a"].map((key) => walked(key, 4, 9)), [3, 5, 1, 9, null, null]);
-  assert.equal(walked("ArrowLeft", 1, 9), 0);
+  assert.deepEqual(["ArrowLeft", "ArrowRight", "Home", "End", "ArrowUp", "a"].map((key) => stepForKey(key, 4, 9)), [3, 5, 1, 9, null, null]);
+  assert.equal(stepForKey("ArrowLeft", 1, 9), 0);
 });
 
 const event = (more = {}) => {
@@ -41,20 +41,20 @@ test("a key that is handled is nobody else's, and one that is not goes on", () =
 
 test("keys are left to who types", () => {
   const at = (tagName, more = {}) => ({ tagName, ...more });
-  assert.equal(free(event(), at("DIV")), true);
-  assert.equal(free(event(), at("INPUT", { type: "range" })), true);
-  assert.equal(free(event(), at("INPUT", { type: "text" })), false);
-  assert.equal(free(event(), at("TEXTAREA", { type: "textarea" })), false);
-  assert.equal(free(event(), at("DIV", { isContentEditable: true })), false);
-  for (const key of ["altKey", "ctrlKey", "metaKey", "shiftKey", "defaultPrevented"]) assert.equal(free(event({ [key]: true }), at("DIV")), false);
+  assert.equal(isKeyFree(event(), at("DIV")), true);
+  assert.equal(isKeyFree(event(), at("INPUT", { type: "range" })), true);
+  assert.equal(isKeyFree(event(), at("INPUT", { type: "text" })), false);
+  assert.equal(isKeyFree(event(), at("TEXTAREA", { type: "textarea" })), false);
+  assert.equal(isKeyFree(event(), at("DIV", { isContentEditable: true })), false);
+  for (const key of ["altKey", "ctrlKey", "metaKey", "shiftKey", "defaultPrevented"]) assert.equal(isKeyFree(event({ [key]: true }), at("DIV")), false);
 });
 
 test("an answer that comes late is no news, and a step that nobody told is", () => {
-  const memory = { said: 2, told: [3, 4, 5] };
-  assert.deepEqual([2, 3, 3, 5, 5].map((said) => isNews(memory, said)), [false, false, false, false, false]);
-  assert.deepEqual(memory, { said: 5, told: [] });
-  memory.told.push(6, 7);
-  assert.deepEqual([6, 1, 7].map((said) => isNews(memory, said)), [false, true, true]);
+  const memory = { lastValue: 2, pending: [3, 4, 5] };
+  assert.deepEqual([2, 3, 3, 5, 5].map((said) => isNewValue(memory, said)), [false, false, false, false, false]);
+  assert.deepEqual(memory, { lastValue: 5, pending: [] });
+  memory.pending.push(6, 7);
+  assert.deepEqual([6, 1, 7].map((said) => isNewValue(memory, said)), [false, true, true]);
 });
 
 test("a row is outlined where a map has it", () => {

@@ -52,18 +52,18 @@ test("pieces of the steps are put together as if there had been one", async () =
 test("a new step of a run that goes on moves who rests at the newest, and nobody else", () => {
   assert.ok(isGrown([0, 1, 2], [0, 1, 2, 4]) && isGrown([0, 1], [0, 1]));
   assert.ok(!isGrown([0, 1, 2], [0, 1]) && !isGrown([0, 1, 2], [0, 2, 3, 4]));
-  const grown = (heard, at, to, isBusy = false) => [grownTo(heard, at, to, 4, isBusy), heard.told];
-  assert.deepEqual(grown({ said: 2, told: [] }, 2, 3), [3, []]);
-  assert.deepEqual(grown({ said: 2, told: [] }, 2, 3, true), [2, []]); // it is held, or plays
-  assert.deepEqual(grown({ said: 2, told: [] }, 1, 3), [1, []]); // the server has not heard of it yet
-  assert.deepEqual(grown({ said: 2, told: [1], newest: false }, 1, 3), [1, [1]]); // nor answered
-  assert.deepEqual(grown({ said: 2, told: [1, 0], newest: false }, 0, 1), [0, [0]]); // it has answered the first
-  assert.deepEqual(grown({ said: 2, told: [0], newest: false }, 0, 0), [0, []]);
+  const grown = (heard, at, to, isBusy = false) => [grownTo(heard, at, to, 4, isBusy), heard.pending];
+  assert.deepEqual(grown({ lastValue: 2, pending: [] }, 2, 3), [3, []]);
+  assert.deepEqual(grown({ lastValue: 2, pending: [] }, 2, 3, true), [2, []]); // it is held, or plays
+  assert.deepEqual(grown({ lastValue: 2, pending: [] }, 1, 3), [1, []]); // the server has not heard of it yet
+  assert.deepEqual(grown({ lastValue: 2, pending: [1], newest: false }, 1, 3), [1, [1]]); // nor answered
+  assert.deepEqual(grown({ lastValue: 2, pending: [1, 0], newest: false }, 0, 1), [0, [0]]); // it has answered the first
+  assert.deepEqual(grown({ lastValue: 2, pending: [0], newest: false }, 0, 0), [0, []]);
 });
 
 test("who has told of the newest step while a new one was written goes on with the run", () => {
-  const heard = { said: 0, told: [2], newest: true };
+  const heard = { lastValue: 0, pending: [2], newest: true };
   assert.equal(grownTo(heard, 2, 3, 4, false), 3);
-  assert.deepEqual(heard.told, []);
+  assert.deepEqual(heard.pending, []);
   assert.equal(grownTo(heard, 3, 4, 5, false), 4);
 });

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 
-import { hex, parsed, recolouring } from "../../../viz/save/colours.js";
+import { hex, parseColour, recolourer } from "../../../viz/save/colours.js";
 import { fileName, slug } from "../../../viz/save/files.js";
 import { pen } from "../../../viz/kit/pen.js";
 
@@ -14,7 +14,7 @@ test("a file's name is plain, bounded, and says what it is", () => {
 });
 
 const theme = (page, ink, hue, tip) => {
-  const mix = (a, b, n) => hex(parsed(a).map((part, k) => part + ((parsed(b)[k] - part) * n) / 16));
+  const mix = (a, b, n) => hex(parseColour(a).map((part, k) => part + ((parseColour(b)[k] - part) * n) / 16));
   const rising = Array.from({ length: 17 }, (_, n) => mix(page, tip, n)), falling = Array.from({ length: 17 }, (_, n) => mix("#cc79a7", page, n));
   return { palette: [page, "#ffffff", ink, hue], scales: [rising, [...falling, ...Array.from({ length: 17 }, (_, n) => mix(page, hue, n)).slice(1)]] };
 };
@@ -23,7 +23,7 @@ light.palette.push("#eceeee");
 dark.palette.push("#22282c");
 
 test("a colour of one theme becomes that of the same weight in the other", () => {
-  const change = recolouring(light, dark), as = (css, data) => hex(change(parsed(css), data));
+  const change = recolourer(light, dark), as = (css, data) => hex(change(parseColour(css), data));
   assert.equal(as("#fdfdfc"), "#14181b");
   assert.equal(as("#171c20"), "#eceff0");
   assert.equal(as("#0072b2"), "#0072b2"); // the hue by which a thing is known
@@ -34,9 +34,9 @@ test("a colour of one theme becomes that of the same weight in the other", () =>
 });
 
 test("differences are known by their half below zero", () => {
-  const { isLoss } = recolouring(light, dark);
-  assert.ok(isLoss(parsed(light.scales[1][4])));
-  for (const css of [...light.scales[0], "#fdfdfc", "#171c20"]) assert.ok(!isLoss(parsed(css)));
+  const { isLoss } = recolourer(light, dark);
+  assert.ok(isLoss(parseColour(light.scales[1][4])));
+  for (const css of [...light.scales[0], "#fdfdfc", "#171c20"]) assert.ok(!isLoss(parseColour(css)));
 });
 
 test("a pen draws, and remembers what it drew last", () => {
@@ -44,9 +44,9 @@ test("a pen draws, and remembers what it drew last", () => {
   const x = pen(canvas);
   x.fillStyle = "#000";
   x.fillRect(1, 2, 3, 4);
-  x.instead("labels", ["whole"], () => x.fillText("who…", 0, 0));
+  x.recordAs("labels", ["whole"], () => x.fillText("who…", 0, 0));
   assert.deepEqual(done, [[1, 2, 3, 4], ["who…", 0, 0]]);
-  assert.deepEqual(canvas.labDrawn, [{ name: "fillStyle", value: "#000" }, { name: "fillRect", args: [1, 2, 3, 4] }, { name: "labels", args: ["whole"] }]);
+  assert.deepEqual(canvas.labDrawCalls, [{ name: "fillStyle", value: "#000" }, { name: "fillRect", args: [1, 2, 3, 4] }, { name: "labels", args: ["whole"] }]);
   pen(canvas);
-  assert.deepEqual(canvas.labDrawn, []);
+  assert.deepEqual(canvas.labDrawCalls, []);
 });

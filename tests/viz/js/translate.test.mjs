@@ -4,7 +4,7 @@ import test from "node:test";
 import { ancestors, beside, layout } from "../../../viz/decoding_steps/beam_tree_parts.js";
 import { judged, rest, withChosen } from "../../../viz/decoding_steps/candidates_parts.js";
 import { rowNames, toldOf } from "../../../viz/decoding_steps/timeline_pointing.js";
-import { moves } from "../../../viz/kit/page_keys.js";
+import { usesArrowKeys } from "../../../viz/kit/page_keys.js";
 import { measured, nextBlank, pressesHere } from "../../../viz/decoding_steps/timeline_parts.js";
 import { boxOfCell, cellAt, placed } from "../../../viz/decoding_steps/large_maps_parts.js";
 import { cellPoints } from "../../../viz/kit/cell_points.js";
@@ -50,7 +50,7 @@ test("a meter shows what an edit took or gave", () => {
 test("space and arrows keep their meaning where they have one", () => {
   const inside = (...selectors) => ({ closest: (asked) => selectors.find((each) => asked.split(",").includes(each)) });
   assert.deepEqual([pressesHere(inside("button")), pressesHere(inside("button", ".chip")), pressesHere(inside())], [true, false, false]);
-  assert.deepEqual([moves(inside("[role=tree]")), moves({ type: "range", className: "" }), moves({ type: "range", className: "range" })], [true, true, false]);
+  assert.deepEqual([usesArrowKeys(inside("[role=tree]")), usesArrowKeys({ type: "range", className: "" }), usesArrowKeys({ type: "range", className: "range" })], [true, true, false]);
 });
 
 test("a source token tells who looks at it, a target row where it looks; what is to be guessed is not told", () => {

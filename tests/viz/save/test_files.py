@@ -24,7 +24,7 @@ PAGES |= {TRANSLATE: LINK | {"edits": "off_cross.3"}, WHAT_IF: LINK | {"edits": 
 def asked(lab: Lab, number: int) -> dict:
     """A file that is asked for on the page, as the browser gets it."""
     lab.app_test.session_state[save.REQUESTED] = (number, "7")
-    made = lab.run()._mounted(".save")["made"]
+    made = lab.run()._mounted(".save")["file"]
     assert made["number"] == "7" and "fault" not in made, made
     return made | {"bytes": b64decode(made["bytes"])}
 
@@ -60,7 +60,7 @@ def test_every_offer_of_a_page_is_a_whole_file(page):
     assert ("What is shown, as CSV" in [offer["label"] for offer in offers]) is (page != LESSONS)
     for number in range(len(offers)):
         whole(asked(lab, number))
-    assert lab.run()._mounted(".save")["made"] is None  # made once
+    assert lab.run()._mounted(".save")["file"] is None  # made once
 
 
 def test_a_files_name_is_short_plain_and_has_no_slash():
@@ -104,5 +104,5 @@ def test_an_offer_that_fails_is_one_sentence():
 def test_a_vanished_offer_is_one_fault():
     lab = Lab(HEADS)
     lab.app_test.session_state[save.REQUESTED] = (len(lab._mounted(".save")["offers"]), "9")
-    assert lab.run()._mounted(".save")["made"] == {"number": "9", "fault": CHANGED}
-    assert lab.run()._mounted(".save")["made"] is None
+    assert lab.run()._mounted(".save")["file"] == {"number": "9", "fault": CHANGED}
+    assert lab.run()._mounted(".save")["file"] is None

@@ -1,6 +1,6 @@
 // Page of a follower: the form of the code, or the lecturer's page. Texts go through textContent only.
 
-import { remember, remembered } from "../../kit/remember.js";
+import { storePreference, readPreference } from "../../kit/remember.js";
 import { codeOf, labLink, placeOf, viewKey, standing, typedIn } from "./follow_parts.js";
 import { bets } from "./follow_bet.js";
 import { stage } from "./follow_stage.js";
@@ -96,9 +96,9 @@ function room() {
   function ownWay() { // link to the follower's own last view
     try {
       const from = new URL(document.referrer);
-      if (from.origin === location.origin && from.searchParams.get("room") === code) remember(`own-${code}`, from.pathname + from.search);
+      if (from.origin === location.origin && from.searchParams.get("room") === code) storePreference(`own-${code}`, from.pathname + from.search);
     } catch { /* no referrer */ }
-    const own = remembered(`own-${code}`);
+    const own = readPreference(`own-${code}`);
     if (!own?.startsWith("/") || own.startsWith("//")) return;
     parts.own.href = own;
     parts.own.hidden = false;
@@ -127,8 +127,8 @@ function room() {
 
 function own(name) { // the bets of this browser: { number: [word, right] }
   let all = {};
-  try { all = JSON.parse(remembered(name) ?? "{}"); } catch { /* invalid value */ }
-  const keep = (number, word, right) => { all[number] = [word, right]; remember(name, JSON.stringify(all)); };
+  try { all = JSON.parse(readPreference(name) ?? "{}"); } catch { /* invalid value */ }
+  const keep = (number, word, right) => { all[number] = [word, right]; storePreference(name, JSON.stringify(all)); };
   return {
     get: (number) => all[number]?.[0] ?? "",
     set: (number, word) => keep(number, word, null),
@@ -141,9 +141,9 @@ function own(name) { // the bets of this browser: { number: [word, right] }
 }
 
 function voter() { // a random number instead of a name
-  const stored = remembered("voter");
+  const stored = readPreference("voter");
   if (stored) return stored;
   const voter = [...crypto.getRandomValues(new Uint8Array(16))].map((byte) => byte.toString(16).padStart(2, "0")).join("");
-  remember("voter", voter);
+  storePreference("voter", voter);
   return voter;
 }
