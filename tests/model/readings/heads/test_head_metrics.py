@@ -80,7 +80,9 @@ def test_similar_heads_stand_together():
 def test_registered_metric_is_measured_and_ordered(monkeypatch):
     monkeypatch.setattr("model.readings.heads.head_metrics.METRICS", dict(METRICS))
     register(
-        Metric("made_up", "On first", "Share of the weight on the token `a`", lambda r: r.weight_on("a".__eq__), order="most")
+        Metric(
+            "made_up", "On first", "Share of the weight on the token `a`", lambda r: r.weight_on("a".__eq__), order="most"
+        )
     )
     heads = np.stack([np.eye(3), np.eye(3)[[0, 0, 0]], np.eye(3)[[2, 2, 2]]])
     assert head_metrics(heads, "abc")["made_up"].tolist() == pytest.approx([1 / 3, 1, 0])
