@@ -245,7 +245,7 @@ class Analysis:
         size, more = len(self.hypothesis.ids), self.request.decoding.more
         if self.has_all_requested_tokens:
             after = " after the branch" if self.branch else ""
-            return f"The {self.task.output_noun} stopped after {more} new tokens{after}, as many as were asked for."
+            return f"The {self.task.output_noun} stopped after {more} new tokens{after}, the requested limit."
         counted = "" if self.task.has_encoder else ", those of the text among them"
         return f"The {self.task.output_noun} stopped at the limit of {size} tokens{counted}."
 

@@ -60,7 +60,7 @@ def _loss(history: History) -> Curve:
     found = [
         _line(history.steps, "loss", "training, smoothed" if _smoothing(history) else "training", "encoder_ink"),
         _line(history.validations, "dev_loss", "dev, mean of weights", "decoder_ink"),
-        _line(history.validations, "dev_loss_unaveraged", "dev, weights as they are", "ink3"),
+        _line(history.validations, "dev_loss_unaveraged", "dev, unaveraged weights", "ink3"),
     ]
     lines = tuple(line for line in found if line)
     told = [f"{_ends(line)}" for line in lines[:2]]

@@ -19,10 +19,10 @@ from viz.training import histories
 
 PARTS = ("said", "maps", "all")
 WORDS = {  # how what a model makes of a sentence is told, by what it does
-    "translate": ("Reads", "Translates, at this step", "Counts as right", "How likely it finds each right token"),
-    "lm": ("", "Goes on, at this step", "The whole text", "How likely it finds each token"),
-    "mlm": ("Reads", "Fills in, at this step", "Stands there", "How likely it finds what stands there"),
-    "classify": ("Reads", "Says, at this step", "", "How likely it finds each label"),
+    "translate": ("Reads", "Translates, at this step", "Reference", "Probability of each reference token"),
+    "lm": ("", "Goes on, at this step", "The whole text", "Probability of each token"),
+    "mlm": ("Reads", "Fills in, at this step", "Hidden token", "Probability of the hidden token"),
+    "classify": ("Reads", "Says, at this step", "", "Probability of each label"),
 }
 LEAST = 1e-4  # of a probability as it is sent: what is smaller is still no 0, and what is nearer to 1 no 1
 TOGETHER = 8  # recorded steps: so many of a run that goes on are sent again at most when a new one comes

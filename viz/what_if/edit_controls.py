@@ -126,7 +126,7 @@ def mode_picks(view: View, causal: bool, task: Task) -> None:
         return
     if not task.has_decoder:
         site_texts.write('<h2 class="lab-label">What it says of each place</h2>')
-        site_texts.note("The sentence is read again under the edits: how much less does it believe its tokens?")
+        site_texts.note("The model reads the sentence again under the edits and scores its tokens.")
         return
     with st.container(key="mode_picks", horizontal=True, vertical_alignment="center"):
         site_texts.write(f'<h2 class="lab-label">{task.output_noun.capitalize()}</h2>', inline=True)

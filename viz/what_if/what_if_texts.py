@@ -196,6 +196,6 @@ def mode_note(view: View, causal: bool) -> str:
     if view.mode == "given" and not view.causal_mask:
         return "The baseline’s tokens are fed in; without the causal mask each step sees the tokens it should predict."
     return {
-        "given": "The baseline’s tokens are fed in: how much less does it believe them?",
+        "given": "The model reads the baseline’s tokens under the edits and scores them.",
         "again": "Tokens are chosen anew under the edits: what would it have said?",
     }[view.mode]

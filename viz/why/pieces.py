@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from viz.kit.page_context import PageContext
     from viz.why.token_contributions import Way
 
-HINT = "Click a part, in the bars or in the grid, or a word: what did it bring, and what becomes of the choice without it?"
+HINT = "Click a bar, a cell of the grid or a word to see its contribution and the choice without it."
 OFF = {"head": "Switch it off", "feed-forward": "Skip it", "position": "Take the positions away"}
 IS_OFF = {"head": "Switched off", "feed-forward": "Skipped", "position": "Positions taken away"}
 

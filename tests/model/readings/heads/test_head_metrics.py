@@ -80,13 +80,15 @@ def test_similar_heads_stand_together():
 def test_registered_metric_is_measured_and_ordered(monkeypatch):
     monkeypatch.setattr("model.readings.heads.head_metrics.METRICS", dict(METRICS))
     register(
-        Metric("first", "On first", "Share of the weight on the token `a`", lambda r: r.weight_on("a".__eq__), order="most")
+        Metric(
+            "made_up", "On first", "Share of the weight on the token `a`", lambda r: r.weight_on("a".__eq__), order="most"
+        )
     )
     heads = np.stack([np.eye(3), np.eye(3)[[0, 0, 0]], np.eye(3)[[2, 2, 2]]])
-    assert head_metrics(heads, "abc")["first"].tolist() == pytest.approx([1 / 3, 1, 0])
-    assert order(heads, "first", "abc") == [1, 0, 2]
-    assert orders()[-2:] == ("first", "similarity")
-    for taken in ("first", "similarity"):
+    assert head_metrics(heads, "abc")["made_up"].tolist() == pytest.approx([1 / 3, 1, 0])
+    assert order(heads, "made_up", "abc") == [1, 0, 2]
+    assert orders()[-2:] == ("made_up", "similarity")
+    for taken in ("made_up", "similarity"):
         with pytest.raises(ValueError, match=f"There is a metric or an order '{taken}' already"):
             register(Metric(taken, "", "", lambda rows: rows.weight_at(0)))
     with pytest.raises(ValueError, match="The order of 'x' is 'up'; expected 'least', 'most' or None"):
