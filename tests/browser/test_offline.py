@@ -65,7 +65,7 @@ def test_a_file_is_stepped_offline(opened, shipped):
     cross = trace.view(Site("cross", 3), 4)
     assert chip.get_attribute("title") == f"dog: weight {cross.values[2, 1]:.3f}" != before
     page.locator(".maps .map").nth(2).locator("canvas").hover(position={"x": 200, "y": 120})
-    said = page.locator(".maps .map").nth(2).locator(".detail").inner_text()
+    said = page.locator(".maps .map").nth(2).locator(".card").inner_text()
     assert any(said.endswith(f"{value:.5f}") for value in cross.values.ravel()), said
     page.wait_for_function("() => document.getElementById('link').textContent.includes('step=3')")
     assert "head=5" in page.locator("#link").inner_text()

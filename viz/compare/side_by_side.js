@@ -1,16 +1,18 @@
 // Two passes beside each other: chips of both translations, the distance of every head, two maps and their difference.
 // Nothing here makes markup from text: textContent only.
 
-import { button, density, element, focusOf, isNewValue, mountComponent, nth, onResize, percent, pointAt, refocus, REST_MS, formatSigned, unmountComponent, stepForKey } from "../kit/mount.js";
-import { cellPoints } from "../kit/cell_points.js";
+import { button, element, focusOf, isNewValue, mountComponent, nth, onResize, percent, pointAt, refocus, REST_MS, unmountComponent, stepForKey } from "../kit/mount.js";
+import { commonSize, describeCell, describePattern, heatmap, rangeOf, tintOf } from "../kit/heatmap.js";
+import { readPattern } from "../kit/patterns.js";
 import { markPicture } from "../kit/pen.js";
 import { onPageKeys } from "../kit/page_keys.js";
-import { cellSize, describeMap, pairMap } from "../kit/pair_maps.js";
-import { abreast, gathered, partnerCell, stepRows, toldCell } from "./side_by_side_parts.js";
+import { abreast, cellLines, gathered, partnerCell, stepRows } from "./side_by_side_parts.js";
 
 const NARROW = 760; // px: below it the maps stand one under the other
 const GAP = 24;
 const ABOVE = 508; // px that stand above the first row of the maps
+const MIN_CELL = 12, MAX_CELL = 26; // px of a cell of the page's maps, which fit into the window if they can
+const TITLE_HEIGHT = 26; // px of a map's title in lecture mode
 const PRINTED = 8, TINTED = 0.5; // heads side by side whose numbers have room; how far up the scale the ground of a number goes
 
 export default function ({ data, parentElement, setTriggerValue, offline }) {
@@ -18,8 +20,9 @@ export default function ({ data, parentElement, setTriggerValue, offline }) {
   const news = isNewValue(state.memory, data.step);
   if (news || state.id !== data.id) { clearTimeout(state.rest); state.step = data.step; }
   state.id = data.id;
-  const { maps, names, large } = data, chips = [], drawn = [], said = element("p", "told"), line = element("div", "line");
-  const colour = (name) => data.style[`--lab-${name}`], sans = () => getComputedStyle(root).fontFamily;
+  const maps = data.maps.map(readPattern), difference = data.difference && readPattern(data.difference);
+  const { names, large } = data, chips = [], drawn = [], said = element("p", "told"), line = element("div", "line");
+  const colour = (name) => data.style[`--lab-${name}`];
   let mark = null; // the map and the cell that are pointed at
   said.setAttribute("aria-live", "polite");
   const places = markPicture(element("div", "maps"), "Maps side by side", { colours: data.scale, low: 0, high: 1 });
@@ -141,38 +144,42 @@ export default function ({ data, parentElement, setTriggerValue, offline }) {
 
   function build() {
     state.width = root.clientWidth;
-    const narrow = state.width < NARROW, columns = narrow ? 1 : 3, width = (state.width - (columns - 1) * GAP) / columns, family = sans();
-    const last = data.scale.length - 1, { difference } = data, alone = large?.picture === "difference";
+    const narrow = state.width < NARROW, columns = narrow ? 1 : 3, width = (state.width - (columns - 1) * GAP) / columns, alone = large?.picture === "difference";
     drawn.length = 0;
     root.classList.toggle("narrow", narrow && !large);
     if (large?.picture === "heads") return;
     state.height = places.clientHeight;
-    const size = large ? { width: alone ? state.width : (state.width - GAP) / 2, height: state.height } : cellSize(maps, width, family, narrow ? 0 : innerHeight - ABOVE);
-    const boxes = alone ? [] : maps.map((map, n) => box(n, map.title, map, (i, j) => (map.allowed[i][j] ? data.scale[Math.round(Math.min(1, map.values[i][j]) * last)] : null), describeMap(map)));
-    if (large && !alone) { places.replaceChildren(...boxes); return; }
-    if (!difference) boxes.push(none());
-    else {
-      const end = data.diverging.length - 1, [one] = maps, range = `${formatSigned(-difference.most)} to ${formatSigned(difference.most, "+")}`;
-      const tint = (i, j) => (difference.allowed[i][j] ? data.diverging[Math.round((difference.values[i][j] / difference.most / 2 + 0.5) * end)] : one.allowed[i][j] ? colour("mute") : null);
-      boxes.push(box(2, `${names[1]} − ${names[0]}`, { ...one, values: difference.values }, tint, "the difference of the two maps"));
-      boxes.at(-1).firstChild.append(element("small", "", range));
-      if (!difference.whole && !large) boxes.at(-1).append(element("p", "note", differenceNote(difference)));
-    }
+    const room = large ? { width: alone ? state.width : (state.width - GAP) / 2, height: state.height - TITLE_HEIGHT, large: true } : pageRoom(width, narrow);
+    const boxes = alone ? [] : maps.map((map, n) => box(n, map.title, map, tintOf(map, data.scale), describePattern(map)));
+    if (!large || alone) boxes.push(difference ? differenceBox() : none());
     places.replaceChildren(...boxes);
 
-    function box(n, title, map, tint, label) {
-      const part = element("div", "map"), made = pairMap(map, {
-        width, size: large ? { ...size, titles: [title] } : size, ratio: density(root), sans: family, colour, tint, label: `${title}: ${label}. Arrow keys go from cell to cell.`, focus: `map ${n}`,
-        ring: () => mark && partnerCell(maps, mark.map, n, mark.cell),
-        row: () => rowOf(n),
-        on: { point: (cell) => point(n, cell), take: (cell) => take(n, cell) },
-      });
-      made.canvas.labPoints = cellPoints(made.canvas, `map${n + 1}`, made.cellAt, made.boxOfCell);
-      drawn.push(made);
-      part.classList.toggle("under", Boolean(made.above));
-      part.append(element("h3", "", title), made.canvas);
+    function differenceBox() {
+      const tint = tintOf(difference, data.diverging), [first] = maps, mute = colour("mute");
+      const part = box(2, `${names[1]} − ${names[0]}`, { ...difference, allowed: first.allowed }, (i, j) => tint(i, j) ?? (first.allowed[i][j] ? mute : null), "the difference of the two maps");
+      part.firstChild.append(element("small", "", rangeOf(difference)));
+      if (!difference.whole && !large) part.append(element("p", "note", differenceNote(difference)));
       return part;
     }
+
+    function box(n, title, map, tint, label) {
+      const part = element("div", "map"), made = heatmap(map, {
+        root, room, colour, style: data.style, tint, label: `${title}: ${label}. Arrow keys go from cell to cell.`, focus: `map ${n}`,
+        points: { cell: `map${n + 1}`, row: `map${n + 1} row`, column: `map${n + 1} column` },
+        ring: () => mark && partnerCell(maps, mark.map, n, mark.cell),
+        row: () => rowOf(n),
+        describe: (cell) => (cell.includes(null) ? describeCell(map, cell) : cellLines(maps, names, n, cell, nth)),
+        onPoint: (cell) => point(n, cell), onChoose: data.follows ? (cell) => take(n, cell) : null,
+      });
+      drawn.push(made);
+      part.append(element("h3", "", title), made.node);
+      return part;
+    }
+  }
+
+  function pageRoom(width, narrow) { // one cell size for all maps
+    const rows = Math.max(...maps.map(({ queries }) => queries.length)), maxSize = narrow ? undefined : Math.max(MIN_CELL, Math.min(MAX_CELL, Math.floor((innerHeight - ABOVE) / rows)));
+    return { width, maxSize: commonSize(maps, root, { width, maxSize }) };
   }
 
   function none() {
@@ -194,7 +201,6 @@ export default function ({ data, parentElement, setTriggerValue, offline }) {
   function point(map, cell) {
     mark = cell && { map, cell };
     for (const each of drawn) each.draw();
-    tell();
   }
 
   function take(map, [i]) {
@@ -203,10 +209,10 @@ export default function ({ data, parentElement, setTriggerValue, offline }) {
   }
 
   function tell() {
-    const grey = large?.picture === "difference" && data.difference && !data.difference.whole ? "Grey: no partner on the other side. " : "";
+    const grey = large?.picture === "difference" && difference && !difference.whole ? "Grey: no partner on the other side. " : "";
     const rest = large ? grey + large.most : `${pointAt()} a cell: the same cell is ringed in the other map.`;
     const lost = data.follows && stepRows(maps, state.step)[1] < 0 ? ` This step has no partner in “${names[1]}”.` : "";
-    said.textContent = mark ? toldCell(maps, names, mark.map, mark.cell, nth) : rest + lost;
+    said.textContent = rest + lost;
   }
 
   function show() {

@@ -20,7 +20,7 @@ from model.trace import MapView
 from viz import theme
 from viz.compare import distance
 from viz.compare.pair import Pair, Side
-from viz.kit import mount, site_texts
+from viz.kit import mount, patterns, site_texts
 from viz.kit.page_context import PageContext
 from viz.state import session
 
@@ -28,7 +28,7 @@ from viz.state import session
 def payload(
     pair: Pair, grids: tuple[distance.Grid, ...], step: int, mode: theme.Mode, large: dict[str, Any] | None = None
 ) -> dict[str, Any]:
-    """All that the browser needs, as JSON values: weights and probabilities to five decimals, `step` from 1. `grids` are
+    """All that the browser needs, as JSON values: probabilities to five digits, `step` from 1. `grids` are
     those of `distance`. `large`: what is said beside one picture that fills the screen."""
     views = distance.views(pair)
     kind = pair.first.site.kind
@@ -121,12 +121,8 @@ def _maps(pair: Pair, views: tuple[MapView, MapView]) -> list[dict[str, Any]]:
     made = []
     for n, (side, view) in enumerate(zip((pair.first, pair.second), (first, second), strict=True)):
         made.append(
-            {
-                "title": side.name,
-                "queries": list(view.queries),
-                "keys": list(view.keys),
-                "values": np.round(view.values.astype(float), 5).tolist(),
-                "allowed": view.allowed.astype(int).tolist(),
+            patterns.pattern(view, side.site.kind, side.name)
+            | {
                 "rows": _partners(rows.pairs, len(view.queries), n),
                 "columns": _partners(columns.pairs, len(view.keys), n),
                 "row": side.head if pair.differs == "step" else None,
@@ -146,10 +142,7 @@ def _difference(first: MapView, second: MapView) -> dict[str, Any] | None:
     if found is None:
         return None
     rows, columns = align(first.queries, second.queries).common, align(first.keys, second.keys).common
-    return {
-        "values": np.round(found.values.astype(float), 5).tolist(),
-        "allowed": found.allowed.astype(int).tolist(),
-        "most": max(0.01, round(float(np.abs(found.values).max()), 5)),
+    return patterns.difference(found) | {
         "rows": [len(rows), len(first.queries)],
         "columns": [len(columns), len(first.keys)],
         "whole": (first.queries, first.keys) == (second.queries, second.keys),

@@ -9,19 +9,17 @@ export function partnerCell(maps, from, to, [i, j]) {
   return [rows[i], columns[j]];
 }
 
-// What is said of a cell of the map `at`: its weight in both, or what has no partner. `nth` names a token by its place.
-export function toldCell(maps, names, at, cell, nth) {
-  const base = at === 2 ? 0 : at, here = maps[base], there = maps[1 - base], [i, j] = cell;
-  const title = `${nth(here.queries, i)} on ${nth(here.keys, j)}`, own = weight(here, cell), other = partnerCell(maps, base, 1 - base, cell);
-  if (other.includes(-1)) {
-    const what = other[0] < 0 ? nth(here.queries, i) : nth(here.keys, j);
-    return `${title}: ${own} in “${names[base]}”; ${what} has no partner in “${names[1 - base]}”.`;
-  }
-  const its = weight(there, other), away = `${nth(there.queries, other[0])} on ${nth(there.keys, other[1])}`;
-  return `${title}: ${own} in “${names[base]}”; ${away === title ? "" : `${away}: `}${its} in “${names[1 - base]}”.`;
+// Returns the lines of the card of a cell of map `from`: its tokens, and its weight in both maps, or the token without a partner. `nth`
+// names a token by its position.
+export function cellLines(maps, names, from, cell, nth) {
+  const base = from === 2 ? 0 : from, here = maps[base], there = maps[1 - base], [i, j] = cell;
+  const title = `${nth(here.queries, i)} on ${nth(here.keys, j)}`, own = `${weight(here, cell)} in “${names[base]}”`, other = partnerCell(maps, base, 1 - base, cell);
+  if (other.includes(-1)) return [title, own, `“${other[0] < 0 ? nth(here.queries, i) : nth(here.keys, j)}” has no partner in “${names[1 - base]}”`];
+  const tokens = `${nth(there.queries, other[0])} on ${nth(there.keys, other[1])}`;
+  return [title, own, `${weight(there, other)} in “${names[1 - base]}”${tokens === title ? "" : ` (${tokens})`}`];
 }
 
-const weight = (map, [i, j]) => (map.allowed[i][j] ? map.values[i][j].toFixed(4) : "not to be seen");
+const weight = (map, [i, j]) => (map.allowed[i][j] ? map.values[i][j].toFixed(4) : "masked");
 
 // The row of each of both maps that belongs to a step (from 1), or -1.
 export function stepRows(maps, step) {

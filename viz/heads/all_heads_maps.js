@@ -2,7 +2,7 @@
 // Both tell exact weights, to the pointer and to the arrow keys.
 
 import { truncate, density, svgElement, element, nth, onKeys, pointAt, pointerPosition } from "../kit/mount.js";
-import { drawLabels, layoutForSize, textWidths, mapLayout, mapPoints, visibleLabels } from "../kit/map_labels.js";
+import { drawLabels, textWidths, mapLayout, mapPoints, visibleLabels } from "../kit/map_labels.js";
 import { contrastName } from "../kit/readable.js";
 import { pen } from "../kit/pen.js";
 import { rgb } from "./all_heads_parts.js";
@@ -149,10 +149,10 @@ export function fullMap(map, grid, { root, colour, sans, screen = null, place = 
   const title = element("h3", "", "Full map");
   title.append(element("small", "", map.byRow ? "colour up to each row’s maximum" : "a row asks, a column answers"));
   const { queries, keys, values } = map, n = keys.length, m = queries.length;
-  const names = { queries: queries.map((text) => truncate(text, 18)), keys: keys.map((text) => truncate(text, 12)) }, measured = (texts, font) => textWidths(texts, `650 ${font}px ${sans}`);
+  const measured = (texts, font) => textWidths(texts, `650 ${font}px ${sans}`);
   const most = screen ? Math.max(4, inside(Math.floor((screen.height - 80) / m), 21)) : 20;
-  const labels = (font) => ({ font, rows: measured(names.queries, font), columns: measured(names.keys, font) });
-  const filling = (font) => ({ font, layout: layoutForSize({ ...place, ...labels(font), minSize: 2, maxSize: 60 }) }), roomy = (at) => at.layout.size >= 1.9 * at.font;
+  const labels = (font) => ({ font, rows: measured(queries, font), columns: measured(keys, font) });
+  const filling = (font) => ({ font, layout: mapLayout({ ...place, ...labels(font), minSize: 2, maxSize: 60 }) }), roomy = (at) => at.layout.size >= 1.9 * at.font;
   const { font, layout } = place
     ? [20, 17].map(filling).find(roomy) || filling(LARGE_FONT)
     : { font: FONT, layout: mapLayout({ ...labels(FONT), width: screen ? screen.width : 328, minSize: Math.min(5, most), maxSize: most }) };
@@ -161,7 +161,7 @@ export function fullMap(map, grid, { root, colour, sans, screen = null, place = 
   Object.assign(canvas, { width: width * ratio, height: height * ratio });
   Object.assign(canvas.style, { width: `${width * zoom}px`, height: `${height * zoom}px` });
   const cells = painted(map, grid), tints = place ? tinted(map, grid) : null;
-  canvas.labPoints = mapPoints(canvas, layout, m, n, width);
+  canvas.labPoints = mapPoints(canvas, layout, m, n);
   let mark = null, at = null; // the cell that is told; the one that the keys have reached
   const paint = () => {
     const x = pen(canvas);
@@ -174,7 +174,7 @@ export function fullMap(map, grid, { root, colour, sans, screen = null, place = 
     x.strokeRect(left - 0.5, top - 0.5, n * size + 1, m * size + 1);
     const strong = { rows: [mark?.[0], map.row, map.cell?.[0]], columns: [mark?.[1], map.cell?.[1]] };
     for (const side in strong) strong[side] = strong[side].filter((each) => each != null);
-    drawLabels(x, layout, { ...names, whole: map, font, family: sans, strong, colour });
+    drawLabels(x, layout, { queries, keys, font, family: sans, strong, colour });
     if (place && size >= TOLD_FROM) written(x);
     x.strokeStyle = colour("ink");
     x.lineWidth = place ? 2.5 : 1.5;

@@ -1,59 +1,82 @@
-// Shows maps of one head next to each other, like the lab's charts. All text is set as textContent.
+// Shows patterns next to each other, with the row of the step outlined. All text is set as textContent.
 
-import { density, element, followStep, mountComponent, nth, onResize, pointAt, formatSigned, publishedStep, unmountComponent } from "./mount.js";
+import { element, followStep, mountComponent, nth, onResize, publishedStep, unmountComponent } from "./mount.js";
+import { commonSize, describePattern, heatmap, rangeOf, sharesLabels, tintOf } from "./heatmap.js";
+import { largestCell, readPattern } from "./patterns.js";
 import { onStageResize, stageSize } from "./stage.js";
-import { floats, rowsOf } from "./packed.js";
-import { cellPoints } from "./cell_points.js";
-import { cellSize, describeMap, pairMap } from "./pair_maps.js";
 
 const GAP = 24, NARROW = 700; // px: a narrower component stacks the maps in one column
-const TEXT_HEIGHT = 64, MAX_ASPECT = 1.4; // in lecture mode: px of a map's title and caption, largest width of a map relative to its height
+const COLUMNS = 3; // maps in a row
+const TITLE_HEIGHT = 30, SENTENCE_HEIGHT = 28, MAX_ASPECT = 1.4; // in lecture mode: px of a title and of the sentence below the maps, largest width of a map relative to its height
+const ROW_LABELS = 110; // px of a map's row labels in lecture mode
 
 export default function ({ data, parentElement }) {
   const { root, state, first } = mountComponent({ data, parentElement }, ".maps"), colour = (name) => data.style[`--lab-${name}`];
-  const maps = data.maps.map((map) => ({ ...map, values: rowsOf(floats(map.values), map.shape), allowed: rowsOf(map.allowed, map.shape) }));
+  const maps = data.maps.map(readPattern), published = publishedStep(), isLarge = Boolean(data.large);
   const player = globalThis.attentionLabRoots?.get("timeline"); // with a timeline, its step is the latest; without one, the server's step is
-  state.step = (player?.isConnected && publishedStep()?.step) || data.step;
+  const isFollowing = data.trace ? published?.trace === data.trace : player?.isConnected;
+  state.step = (isFollowing && published?.step) || data.step;
+  state.trace = data.trace;
+  const sentence = element("p", "told");
   const build = () => {
-    const narrow = !data.large && root.clientWidth < NARROW, columns = data.large ? maps.length : narrow ? 1 : 3, width = (root.clientWidth - (columns - 1) * GAP) / columns, sans = getComputedStyle(root).fontFamily;
-    state.width = root.clientWidth;
-    root.classList.toggle("narrow", narrow);
-    const { height } = stageSize(root), size = data.large ? { width: Math.min(width, MAX_ASPECT * height), height: height - TEXT_HEIGHT } : data.alike ? cellSize(maps, width, sans) : null;
-    state.height = height;
-    root.classList.toggle("large", Boolean(data.large));
-    if (data.large) root.style.gridTemplateColumns = `repeat(${columns}, minmax(0, 1fr))`;
-    state.drawFunctions = [];
-    root.replaceChildren(...maps.map((map, n) => box(map, n, width, size ?? cellSize([map], width, sans), sans)));
+    const { height } = stageSize(root), width = root.clientWidth;
+    state.size = sizeKey();
+    root.classList.toggle("narrow", !isLarge && width < NARROW);
+    root.classList.toggle("large", isLarge);
+    const rooms = isLarge ? largeRooms(width, height - TITLE_HEIGHT - SENTENCE_HEIGHT) : pageRooms(width);
+    state.maps = maps.map((map, n) => mapSection(map, n, rooms[n]));
+    root.replaceChildren(...state.maps.map(({ section }) => section), ...(isLarge ? [sentence] : []));
+    showStep();
   };
+  const sizeKey = () => `${root.clientWidth} ${isLarge ? stageSize(root).height : ""}`;
+  Object.assign(state, { build, showStep, sizeKey });
   build();
-  const onSizeChange = () => { if (root.clientWidth !== state.width || (data.large && stageSize(root).height !== state.height)) build(); };
-  (data.large ? onStageResize : onResize)(state, root, onSizeChange);
-  if (first) state.unfollow = followStep(({ step }) => { state.step = step; for (const draw of state.drawFunctions) draw(); });
+  (isLarge ? onStageResize : onResize)(state, root, () => { if (state.sizeKey() !== state.size) state.build(); });
+  if (first) state.unfollow = followStep(({ trace, step }) => {
+    if (state.trace && trace !== state.trace) return;
+    state.step = step;
+    state.showStep();
+  });
   return () => { state.unfollow(); unmountComponent(root); };
 
-  function box(map, n, width, size, sans) {
-    const part = element("section", "map"), title = element("h2", "", map.title), caption = element("p", "detail"), scale = data.scales[map.scale], last = scale.length - 1, { most: limit } = map;
-    const share = (value) => (limit === null ? Math.min(1, value) : value / limit / 2 + 0.5);
-    const describeCell = ([i, j]) => (map.allowed[i][j] ? `${nth(map.queries, i)} on ${nth(map.keys, j)}: ${limit === null ? map.values[i][j].toFixed(5) : formatSigned5(map.values[i][j])}` : `${nth(map.queries, i)} may not look at ${nth(map.keys, j)}`);
-    let markedCell = null;
-    if (map.kind) { const hue = element("i", "hue"); hue.style.background = `var(--lab-${map.kind})`; title.prepend(hue); }
-    caption.setAttribute("aria-live", "polite");
-    const hint = `${pointAt()} a cell for its exact value.${limit === null ? "" : ` Colour from ${formatSigned(-limit)} to ${formatSigned(limit, "+")}.`}`;
-    const showCell = (cell) => { markedCell = cell; caption.textContent = cell ? describeCell(cell) : hint; mapView.draw(); };
-    const mapView = pairMap(map, {
-      width, size, sans, ratio: density(root), colour, label: `${map.title}: ${describeMap(map)}. Arrow keys go from cell to cell.`, focus: `map ${n}`,
-      tint: (i, j) => (map.allowed[i][j] ? scale[Math.round(share(map.values[i][j]) * last)] : null),
-      ring: () => markedCell,
-      row: () => (map.follows && state.step <= map.queries.length ? state.step - 1 : -1),
-      on: { point: showCell, take: showCell },
+  function pageRooms(width) {
+    const columns = width < NARROW ? 1 : Math.min(COLUMNS, Math.max(2, maps.length)), room = { width: (width - (columns - 1) * GAP) / columns, height: data.height ?? undefined };
+    root.style.gridTemplateColumns = `repeat(${columns}, minmax(0, 1fr))`;
+    return maps.map(() => (data.alike ? { ...room, maxSize: commonSize(maps, root, room) } : room));
+  }
+
+  function largeRooms(width, height) { // as wide as the maps' columns need
+    const labels = maps.map((map, n) => (sharesLabels(maps, n) ? 0 : ROW_LABELS)), sum = (numbers) => numbers.reduce((total, each) => total + each, 0);
+    const cell = (width - sum(labels) - (maps.length - 1) * GAP) / sum(maps.map((map) => map.keys.length));
+    const rooms = maps.map((map, n) => ({ width: Math.min(labels[n] + cell * map.keys.length, MAX_ASPECT * height), height, large: true, rowLabels: !sharesLabels(maps, n) }));
+    root.style.gridTemplateColumns = rooms.map((room) => `${Math.floor(room.width)}px`).join(" ");
+    return rooms;
+  }
+
+  function showStep() {
+    for (const { map } of state.maps) map.draw();
+    const sentences = maps.filter((map) => hasRow(map) && map.scale === map.kind).map((map) => {
+      const [i, j] = largestCell(map, state.step - 1);
+      return `“${nth(map.keys, j)}” ${map.values[i][j].toFixed(2)} (${map.title})`;
     });
-    caption.textContent = hint;
-    const sameKind = maps.slice(0, n).filter((other) => other.kind === map.kind).length; // the first map of a kind has the plain name
-    mapView.canvas.labPoints = cellPoints(mapView.canvas, sameKind ? `${map.kind}.${sameKind + 1}` : map.kind, mapView.cellAt, mapView.boxOfCell);
-    state.drawFunctions.push(mapView.draw);
-    part.append(title, mapView.canvas, caption);
-    return part;
+    const query = maps.find(hasRow)?.queries[state.step - 1];
+    sentence.textContent = sentences.length ? `“${query}” looks most at ${sentences.join(", ")}` : "Each row shows where one token looks. Blank cells are masked.";
+  }
+
+  function hasRow(map) { return map.follows && state.step <= map.queries.length; }
+
+  function mapSection(pattern, n, room) {
+    const section = element("section", "map"), title = element("h2", "", pattern.title), scale = data.scales[pattern.scale];
+    if (pattern.kind) { const hue = element("i", "hue"); hue.style.background = `var(--lab-${pattern.kind})`; title.prepend(hue); }
+    if (pattern.most !== null) title.append(element("small", "", rangeOf(pattern)));
+    const sameKind = maps.slice(0, n).filter((other) => other.kind === pattern.kind).length, name = sameKind ? `${pattern.kind}.${sameKind + 1}` : pattern.kind; // the first map of a kind has the plain name
+    const map = heatmap(pattern, {
+      root, room, colour, style: data.style, tint: tintOf(pattern, scale), focus: `map ${n}`,
+      label: `${pattern.title}: ${describePattern(pattern)}. Arrow keys go from cell to cell.`,
+      points: { cell: name, row: `${name} row`, column: `${name} column` },
+      row: () => (hasRow(pattern) ? state.step - 1 : -1),
+    });
+    section.append(title, map.node);
+    return { section, map };
   }
 }
-
-const formatSigned5 = (value) => `${value < 0 ? "−" : "+"}${Math.abs(value).toFixed(5)}`;

@@ -7,26 +7,28 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from model.trace import ATTENTION_KINDS, SITE_KINDS, MapView
+from model.trace import MapView
 from viz import theme
-from viz.kit import mount
+from viz.kit import mount, patterns
 from viz.kit.offline_parts import Part
 
 if TYPE_CHECKING:
     from model.inference.analysis import Analysis
 
 ROUNDED = frozenset({"values"})
-MASK, DIFFERENCE = "mask", "change"  # scales besides those of the kinds
 
 COMPONENT = mount.Component(__file__, '<div class="maps"></div>', picture="Maps of one head")
 
 
-def map_data(maps: Sequence[dict[str, Any]], step: int, mode: theme.Mode, alike: bool = False) -> dict[str, Any]:
-    """Returns the data of maps made by `one` and `change`, three in a row, with the row of the step (from 1) outlined.
+def map_data(
+    maps: Sequence[dict[str, Any]], step: int, mode: theme.Mode, alike: bool = False, height: int | None = None
+) -> dict[str, Any]:
+    """Returns the data of maps from `patterns`, three in a row, with the row of the step (from 1) outlined.
 
-    `alike` gives all cells one size. Only the scales depend on the theme.
+    `alike` gives all cells one size; `height` limits a map, in px. Only the scales depend on the theme.
     """
-    return {"maps": list(maps), "scales": _scales(mode), "step": step, "alike": alike, "large": False}
+    options = {"alike": alike, "height": height, "large": False, "trace": None}
+    return {"maps": list(maps), "scales": patterns.scales(mode), "step": step, **options}
 
 
 def map_part(maps: Sequence[dict[str, Any]], step: int, mode: theme.Mode, alike: bool = False) -> Part:
@@ -34,42 +36,19 @@ def map_part(maps: Sequence[dict[str, Any]], step: int, mode: theme.Mode, alike:
     return COMPONENT.part(map_data(maps, step, mode, alike))
 
 
-def mount_in_lecture(payload: dict[str, Any], key: str) -> None:
-    """Mounts the maps in lecture mode."""
-    COMPONENT.mount(key, payload, overrides={"large": True})
-
-
-def _scales(mode: theme.Mode) -> dict[str, list[str]]:
-    """Returns the colours of each scale, from the lowest value to the highest."""
-    bar = theme.PALETTES[mode].bar
-    kinds = {kind: list(theme.scale(kind, mode)) for kind in ATTENTION_KINDS}
-    return kinds | {MASK: [bar, bar], DIFFERENCE: list(theme.diverging(mode))}
+def mount_in_lecture(payload: dict[str, Any], key: str, trace: str | None = None) -> None:
+    """Mounts the maps in lecture mode; `trace` names the trace of the timeline that publishes the step."""
+    COMPONENT.mount(key, payload, overrides={"large": True, "trace": trace})
 
 
 def one(title: str, seen: MapView, kind: str, masked: bool = False) -> dict[str, Any]:
     """Returns a map of a head's weights from 0 to 1, or of the cells that its mask allows."""
-    return _map(title, seen, kind, seen.allowed if masked else seen.values, MASK if masked else kind, None)
+    return patterns.pattern(seen, kind, title, masked=masked)
 
 
 def change(title: str, difference: MapView, kind: str) -> dict[str, Any]:
     """Returns a map of a difference, coloured symmetrically about 0."""
-    limit = max(0.01, round(float(np.abs(difference.values).max(initial=0)), 5))
-    return _map(title, difference, kind, difference.values, DIFFERENCE, limit)
-
-
-def _map(title: str, seen: MapView, kind: str, values: np.ndarray, scale: str, limit: float | None) -> dict[str, Any]:
-    return {
-        "title": title,
-        "kind": kind,
-        "queries": list(seen.queries),
-        "keys": list(seen.keys),
-        "shape": list(values.shape),
-        "values": mount.floats(values),
-        "allowed": mount.cells(seen.allowed),
-        "scale": scale,
-        "most": limit,
-        "follows": SITE_KINDS[kind].query_side == "target",
-    }
+    return patterns.difference(difference, kind, title)
 
 
 CHANGE_COMPONENT = mount.Component(

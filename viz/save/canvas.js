@@ -99,22 +99,23 @@ function drawPixels(sheet, canvas, [sx, sy, sw, sh], matrix) {
   }
   const from = corner(0, 0), to = corner(sw, sh);
   extendBounds(sheet, from.x, from.y, to.x, to.y);
+  const meaning = [...pathsByColour.keys()].some((css) => sheet.recolour.isLoss(parseColour(css))) ? "signed" : true;
   for (const [css, parts] of pathsByColour) {
-    const fill = paintAttributes(sheet, "fill", css, { data: true, isBackground: true });
+    const fill = paintAttributes(sheet, "fill", css, { data: meaning, isBackground: true });
     if (fill.fill !== "none") addShape(sheet, "path", { d: parts.join(""), ...fill, "shape-rendering": "crispEdges" });
   }
 }
 
-// Draws all labels of a map in full length, including those that the screen omits.
-function drawMapLabels(sheet, { left, top, size }, { whole, font, family, strong, colour }, m) {
-  const pitch = size * Math.hypot(m.a, m.b), height = Math.max(MIN_LABEL_FONT, Math.min(font, 0.92 * pitch)), fontOf = (weight) => ({ size: height, weight, css: family });
+// Draws all labels of a map in full length, including those that the screen omits or shortens.
+function drawMapLabels(sheet, { left, top, size, high }, { queries, keys, font, family, strong, colour }, m) {
+  const scale = Math.hypot(m.a, m.b), pitch = size * scale, height = Math.max(MIN_LABEL_FONT, Math.min(font, 0.92 * pitch, 0.92 * high * scale)), fontOf = (weight) => ({ size: height, weight, css: family });
   const fill = (marked) => paintAttributes(sheet, "fill", colour(marked ? "ink" : "ink2"));
-  whole.queries.forEach((text, i) => {
-    const marked = strong.rows.includes(i), place = m.transformPoint({ x: left, y: top + (i + 0.5) * size });
+  queries.forEach((text, i) => {
+    const marked = strong.rows.includes(i), place = m.transformPoint({ x: left, y: top + (i + 0.5) * high });
     drawText(sheet, place.x - 5, place.y + 0.34 * height, text, { ...fontOf(marked ? 650 : 400), anchor: "end", ...fill(marked) });
   });
-  const longest = Math.max(...whole.keys.map((text) => textMetrics(text, fontOf(650)).width)), { angle } = columnLabels(pitch, longest, height);
-  whole.keys.forEach((text, j) => {
+  const longest = Math.max(...keys.map((text) => textMetrics(text, fontOf(650)).width)), { angle } = columnLabels(pitch, longest, height);
+  keys.forEach((text, j) => {
     const marked = strong.columns.includes(j), place = m.transformPoint({ x: left + (j + 0.5) * size, y: top });
     const lean = angle === -90 ? 0.34 * height : angle ? 0.2 * height : 0;
     drawText(sheet, place.x + lean, place.y - (angle ? 4 : 7), text, { ...fontOf(marked ? 650 : 400), turn: angle, anchor: angle ? "start" : "middle", ...fill(marked) });

@@ -1,10 +1,9 @@
 // One head's map at a step, and every head's as thumbnails, on canvases that are drawn anew at each step.
 
-import { boxOf, truncate, density, element, nth, onKeys, pointerPosition, zoomOf } from "../kit/mount.js";
-import { drawLabels, layoutForSize, textWidths, mapLayout, mapPoints } from "../kit/map_labels.js";
+import { boxOf, density, element, nth, onKeys, pointerPosition, zoomOf } from "../kit/mount.js";
+import { drawLabels, textWidths, mapLayout, mapPoints } from "../kit/map_labels.js";
 import { pen, markPicture } from "../kit/pen.js";
 
-const LONGEST = 14; // characters of a label
 const LEVELS = 255, GAP = 3, NUMBERS = 22; // px between thumbnails, and for the numbers beside them
 
 const colourOf = (root, name) => getComputedStyle(root).getPropertyValue(`--lab-${name}`);
@@ -28,7 +27,7 @@ function topped(title, told, kind) {
 
 export function oneMap(place, grid, chosen, data, root) {
   const box = element("div", "map"), canvas = element("canvas"), told = element("p", "told"), [rows, columns] = grid.shape;
-  const family = getComputedStyle(root).fontFamily, font = data.large ? 14 : 12, shorten = (texts) => texts.map((text) => truncate(text, LONGEST));
+  const family = getComputedStyle(root).fontFamily, font = data.large ? 14 : 12;
   const name = `layer ${chosen.layer}, ${chosen.head === null ? "mean over heads" : `head ${chosen.head}`}`;
   box.append(topped(grid.name, name, grid.kind), canvas, told);
   place.append(box);
@@ -40,14 +39,14 @@ export function oneMap(place, grid, chosen, data, root) {
 
   function settle() {
     wide = box.clientWidth || 280;
-    const lengths = (texts) => textWidths(shorten(texts), `650 ${font}px ${family}`);
+    const lengths = (texts) => textWidths(texts, `650 ${font}px ${family}`);
     const given = { width: wide, font, rows: lengths(grid.queries), columns: lengths(grid.keys) };
     const height = data.large ? Math.max(160, (innerHeight / zoomOf(root)) - boxOf(box).top - 60) : 330;
-    layout = layoutForSize({ ...given, height, minSize: 4, maxSize: data.large ? 60 : 30 }) ?? mapLayout({ ...given, minSize: 4, maxSize: 30 });
+    layout = mapLayout({ ...given, height, minSize: 4, maxSize: data.large ? 60 : 30 });
     const high = layout.top + rows * layout.size + 2, ratio = density(root);
     Object.assign(canvas, { width: Math.round(wide * ratio), height: Math.round(high * ratio) });
     Object.assign(canvas.style, { width: `${wide}px`, height: `${high}px` });
-    canvas.labPoints = mapPoints(canvas, layout, rows, columns, wide, `${grid.kind} `);
+    canvas.labPoints = mapPoints(canvas, layout, rows, columns, { cell: `${grid.kind} cell`, row: `${grid.kind} row`, column: `${grid.kind} column` }, wide);
   }
 
   function draw(step) {
@@ -63,7 +62,7 @@ export function oneMap(place, grid, chosen, data, root) {
     x.strokeStyle = colourOf(root, "border");
     x.lineWidth = 1;
     x.strokeRect(left - 0.5, top - 0.5, columns * size + 1, rows * size + 1);
-    drawLabels(x, layout, { queries: shorten(grid.queries), keys: shorten(grid.keys), font, family, strong: { rows: marked ? [marked[0]] : [], columns: marked ? [marked[1]] : [] }, colour: (of) => colourOf(root, of) });
+    drawLabels(x, layout, { queries: grid.queries, keys: grid.keys, font, family, strong: { rows: marked ? [marked[0]] : [], columns: marked ? [marked[1]] : [] }, colour: (of) => colourOf(root, of) });
     if (marked) {
       x.strokeStyle = colourOf(root, "ink");
       x.lineWidth = 2;

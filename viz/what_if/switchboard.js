@@ -1,8 +1,8 @@
 // The mask as a clickable matrix, and all heads as clickable grids. Nothing here makes markup from text: textContent only.
 // A click reports the code of an edit; the server makes the edit or takes it back. Hovering and moving send nothing.
 
-import { truncate, density, element, focusOf, mountComponent, nth, onKeys, refocus, formatSigned, pointerPosition, unmountComponent } from "../kit/mount.js";
-import { drawLabels, layoutForSize, textWidths, mapLayout, mapPoints } from "../kit/map_labels.js";
+import { density, element, focusOf, mountComponent, nth, onKeys, refocus, formatSigned, pointerPosition, unmountComponent } from "../kit/mount.js";
+import { drawLabels, textWidths, mapLayout, mapPoints } from "../kit/map_labels.js";
 import { onStageResize, stageSize } from "../kit/stage.js";
 import { excludeFromPicture, pen, markPicture } from "../kit/pen.js";
 import { contrastColour } from "../kit/readable.js";
@@ -34,15 +34,15 @@ export default function ({ data, parentElement, setTriggerValue, offline }) {
     const box = markPicture(element("section", "matrix"), "Who may see whom", { colours: scale, low: 0, high: 1 }), n = keys.length, m = queries.length;
     box.setAttribute("aria-label", "Who may see whom");
     if (large) box.append(element("h3", "", data.title));
-    const names = { queries: queries.map((text) => truncate(text, 16)), keys: keys.map((text) => truncate(text, 12)) }, sans = getComputedStyle(root).fontFamily;
+    const sans = getComputedStyle(root).fontFamily;
     const font = large ? LARGE.font : FONT, measured = (texts) => textWidths(texts, `650 ${font}px ${sans}`);
-    const labels = { font, rows: measured(names.queries), columns: measured(names.keys) };
+    const labels = { font, rows: measured(queries), columns: measured(keys) };
     const layout = large
-      ? layoutForSize({ ...labels, width: place.width - LARGE.beside, height: place.height - LARGE.told, minSize: LARGE.least, maxSize: LARGE.cell })
+      ? mapLayout({ ...labels, width: place.width - LARGE.beside, height: place.height - LARGE.told, minSize: LARGE.least, maxSize: LARGE.cell })
       : mapLayout({ ...labels, width: data.width, minSize: LEAST, maxSize: CELL });
     const { left: LEFT, top: TOP, size } = layout, scroll = element("div", "scroll"), canvas = element("canvas");
-    const width = LEFT + n * size + layout.right, height = TOP + m * size + 2, ratio = density(root);
-    Object.assign(canvas, { width: width * ratio, height: height * ratio, tabIndex: 0, labPoints: mapPoints(canvas, layout, m, n, width) });
+    const { width, height } = layout, ratio = density(root);
+    Object.assign(canvas, { width: width * ratio, height: height * ratio, tabIndex: 0, labPoints: mapPoints(canvas, layout, m, n) });
     canvas.style.width = `${width}px`;
     canvas.style.height = `${height}px`;
     Object.assign(canvas.dataset, { left: LEFT, top: TOP, size });
@@ -67,7 +67,7 @@ export default function ({ data, parentElement, setTriggerValue, offline }) {
       const [row, column] = hover || [];
       if (row != null) strong.rows = [row, ...strong.rows.filter((i) => i !== row)];
       if (column != null) strong.columns = [column, ...strong.columns.filter((j) => j !== column)];
-      drawLabels(x, layout, { ...names, whole: data, font, family: sans, strong, colour });
+      drawLabels(x, layout, { queries, keys, font, family: sans, strong, colour });
       const at = hover || (canvas.matches(":focus") ? reached() : null);
       if (at) {
         x.strokeStyle = colour("ink");

@@ -8,7 +8,7 @@ from model.edits.kinds import PatchZ, parse
 from model.inference.request import Request
 from model.readings.heads.trace_comparison import align
 from model.trace import Site
-from tests.support.component_helpers import Mounted
+from tests.support.component_helpers import Mounted, unpacked
 from tests.support.viz_helpers import COMPARE, Lab
 from viz import cache, computations
 from viz.compare import distance, patch_grids, patching_part
@@ -52,8 +52,7 @@ def test_both_sides_show_their_own_trace(differs):
     assert not lab.faults and shown["names"] == [found.first.name, found.second.name]
     views = distance.views(found)
     for here, there, view in zip(shown["maps"], reversed(shown["maps"]), views, strict=True):
-        assert np.shape(here["values"]) == (len(here["queries"]), len(here["keys"])) == view.values.shape
-        assert np.abs(np.array(here["values"]) - view.values).max() < 1e-5
+        assert np.array_equal(unpacked(here, "values"), view.values)
         for side, partners in (("queries", here["rows"]), ("keys", here["columns"])):
             assert len(partners) == len(here[side])
             back = there["rows" if side == "queries" else "columns"]
@@ -103,18 +102,19 @@ def test_each_token_has_its_probability_on_both_sides():
 def test_a_difference_is_shown_of_equal_tokens_alone():
     whole = compare("head", **KINDS["head"]).side_by_side
     assert whole["difference"]["whole"]
-    one, other = (np.array(each["values"]) for each in whole["maps"])
-    assert np.abs(np.array(whole["difference"]["values"]) - (other - one)).max() < 2e-5
+    one, other = (unpacked(each, "values") for each in whole["maps"])
+    assert np.abs(unpacked(whole["difference"], "values") - (other - one)).max() < 2e-5
     part = compare("sentence", other_text=OTHER, kind="encoder").side_by_side
     first, second = part["maps"]
     assert not part["difference"]["whole"]
     common = align(first["queries"], second["queries"]).common
-    rows = [i for i, row in enumerate(part["difference"]["allowed"]) if any(row)]
+    allowed = unpacked(part["difference"], "allowed")
+    rows = [i for i, row in enumerate(allowed) if any(row)]
     assert rows == [i for i, _ in common] and len(rows) < len(first["queries"])
-    cells = np.ix_(rows, [j for j, column in enumerate(np.array(part["difference"]["allowed"]).T) if any(column)])
+    cells = np.ix_(rows, [j for j, column in enumerate(allowed.T) if any(column)])
     partner = np.ix_([first["rows"][i] for i in rows], [first["columns"][j] for j in cells[1].ravel()])
-    expected = np.array(second["values"])[partner] - np.array(first["values"])[cells]
-    assert np.abs(np.array(part["difference"]["values"])[cells] - expected).max() < 2e-5
+    expected = unpacked(second, "values")[partner] - unpacked(first, "values")[cells]
+    assert np.abs(unpacked(part["difference"], "values")[cells] - expected).max() < 2e-5
 
 
 def test_a_word_is_swapped_in_two_moves():

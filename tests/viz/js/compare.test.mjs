@@ -1,8 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { leftAway } from "../../../viz/compare/patch_grids.js";
-import { abreast, gathered, partnerCell, stepRows, toldCell } from "../../../viz/compare/side_by_side_parts.js";
-import { neighbourCell } from "../../../viz/kit/pair_maps.js";
+import { abreast, cellLines, gathered, partnerCell, stepRows } from "../../../viz/compare/side_by_side_parts.js";
 
 const maps = [
   { queries: ["il", "est", "las"], keys: ["he", "is", "tired"], rows: [0, -1, 1], columns: [0, 1, -1], values: [[0.5, 0.5, 0], [0.1, 0.2, 0.7], [1, 0, 0]], allowed: [[1, 1, 0], [1, 1, 1], [1, 1, 1]] },
@@ -17,21 +16,16 @@ test("partners lead back to where they came from, and the difference stands on t
   assert.deepEqual(partnerCell(maps, 1, 2, [1, 0]), [2, 0]);
 });
 
-test("what is told of a cell has both weights, or says what has no partner", () => {
-  assert.equal(toldCell(maps, ["A", "B"], 0, [0, 1], nth), "il on is: 0.5000 in “A”; 0.7500 in “B”.");
-  assert.match(toldCell(maps, ["A", "B"], 1, [1, 0], nth), /^las on he: 1\.0000 in “B”; 1\.0000 in “A”\.$/);
-  assert.match(toldCell(maps, ["A", "B"], 0, [1, 0], nth), /est has no partner in “B”/);
-  assert.match(toldCell(maps, ["A", "B"], 0, [0, 2], nth), /not to be seen in “A”; tired has no partner/);
+test("a card has both weights, or names the token without a partner", () => {
+  const lines = (from, cell) => cellLines(maps, ["A", "B"], from, cell, nth);
+  assert.deepEqual(lines(0, [0, 1]), ["il on is", "0.5000 in “A”", "0.7500 in “B”"]);
+  assert.deepEqual(lines(1, [1, 0]), ["las on he", "1.0000 in “B”", "1.0000 in “A”"]);
+  assert.equal(lines(0, [1, 0])[2], "“est” has no partner in “B”");
+  assert.deepEqual(lines(0, [0, 2]).slice(1), ["masked in “A”", "“tired” has no partner in “B”"]);
 });
 
 test("a step has a row in each map, where the other has one", () => {
   assert.deepEqual([1, 2, 3, 9].map((step) => stepRows(maps, step)), [[0, 0], [1, -1], [2, 1], [-1, -1]]);
-});
-
-test("arrows stay within the map", () => {
-  assert.deepEqual(neighbourCell([0, 0], [-1, 0], maps[0]), [0, 0]);
-  assert.deepEqual(neighbourCell([2, 2], [1, 1], maps[0]), [2, 2]);
-  assert.deepEqual(neighbourCell([1, 1], [1, -1], maps[0]), [2, 0]);
 });
 
 test("tokens without a partner that stand between the same two stand together", () => {

@@ -6,7 +6,7 @@ import test from "node:test";
 import { standings } from "../../../viz/heads/all_heads_large.js";
 import { sizedWithin } from "../../../viz/heads/all_heads_thumbnails.js";
 import { rowsWithin } from "../../../viz/kit/file_change.js";
-import { layoutForSize, mapPoints } from "../../../viz/kit/map_labels.js";
+import { mapLayout, mapPoints } from "../../../viz/kit/map_labels.js";
 
 test("all thumbnails that are kept stand within their place, however many heads there are", () => {
   for (const place of [{ width: 856, height: 380 }, { width: 272, height: 350 }]) for (const heads of [1, 4, 8, 12]) for (const layers of [1, 4, 12]) for (const how of [{ named: false }, { named: true }, { named: true, notes: ["0.10"] }]) {
@@ -20,7 +20,7 @@ test("all thumbnails that are kept stand within their place, however many heads 
 
 test("a map fits into a width and a height, and its labels keep their size", () => {
   for (const count of [1, 5, 14, 33, 100]) for (const [width, height] of [[556, 412], [300, 200]]) {
-    const lengths = Array.from({ length: count }, (_, n) => 12 + ((n * 31) % 60)), found = layoutForSize({ width, height, minSize: 1, maxSize: 60, font: 14, rows: lengths, columns: lengths });
+    const lengths = Array.from({ length: count }, (_, n) => 12 + ((n * 31) % 60)), found = mapLayout({ width, height, minSize: 1, maxSize: 60, font: 14, rows: lengths, columns: lengths });
     if (count < 100) assert.ok(found.left + count * found.size + found.right <= width && found.top + count * found.size <= height, `${count} in ${width} by ${height}`);
     assert.ok(found.rowInterval * found.size >= 14, "no label meets the next");
   }
@@ -30,7 +30,7 @@ test("a name leads back to the cell, the row or the column that was pointed at, 
   globalThis.DOMRect = class { constructor(left, top, width, height) { Object.assign(this, { left, top, width, height }); } };
   for (const scale of [0.5, 1, 1.45, 2.9]) {
     const canvas = { isConnected: true, getBoundingClientRect: () => ({ left: 30, top: 40, width: 200 * scale, height: 150 * scale }) };
-    const points = mapPoints(canvas, { left: 60, top: 30, size: 20 }, 6, 7, 200);
+    const points = mapPoints(canvas, { left: 60, top: 30, size: 20, high: 18, width: 200 }, 6, 7);
     for (const name of ["cell 1 1", "cell 6 7", "cell 3 5", "row 4", "column 7"]) {
       const { left, top, width, height } = points.rect(name);
       assert.equal(points.at(left + width / 2, top + height / 2), name);

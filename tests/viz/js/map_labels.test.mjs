@@ -3,23 +3,33 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 
-import { mapLayout, visibleLabels } from "../../../viz/kit/map_labels.js";
+import { mapLayout, shortenToWidth, visibleLabels } from "../../../viz/kit/map_labels.js";
 
 const lengths = (count) => Array.from({ length: count }, (_, n) => 10 + ((n * 37) % 50));
 
-test("labels never meet, and the last column's stands within the map", () => {
-  for (const count of [1, 2, 7, 14, 40, 128]) {
-    const columns = lengths(count), rows = lengths(count), font = 11;
-    const found = mapLayout({ width: 328, minSize: 5, maxSize: 20, font, rows, columns });
-    assert.ok(found.size >= 5 && found.size <= 20);
-    assert.ok(found.rowInterval * found.size >= font, `${count} rows`);
-    const apart = found.angle === 0 ? found.columnInterval * found.size : found.columnInterval * found.size * Math.sin((-found.angle * Math.PI) / 180);
-    assert.ok(apart >= (found.angle === 0 ? Math.max(...columns) : font), `${count} columns`);
-    const end = found.left + (count - 0.5) * found.size + Math.cos((found.angle * Math.PI) / 180) * columns.at(-1);
-    if (found.angle !== 0) assert.ok(end <= found.left + count * found.size + found.right, `${count}: the last`);
-    if (count <= 14) assert.ok(found.left + count * found.size + found.right <= 328 && found.rowInterval === 1);
-    assert.ok(found.left >= Math.max(...rows) || found.left === 116);
+test("labels never meet, and none is clipped", () => {
+  for (const count of [1, 2, 7, 14, 40, 128]) for (const room of [{ width: 328 }, { width: 328, height: 240 }, { width: 600, height: 240, maxHigh: 30 }]) for (const font of [11, 20]) {
+    const columns = lengths(count), rows = lengths(count), layout = mapLayout({ ...room, minSize: 5, maxSize: 20, font, rows, columns });
+    assert.ok(layout.size >= 5 && layout.size <= 20);
+    assert.ok(layout.rowInterval * layout.high >= font, `${count} rows`);
+    const lean = (-layout.angle * Math.PI) / 180, apart = layout.columnInterval * layout.size * (layout.angle === 0 ? 1 : Math.sin(lean));
+    assert.ok(apart >= (layout.angle === 0 ? Math.max(...columns) : font), `${count} columns`);
+    columns.forEach((width, j) => { // the corners of the rotated label, half a line (0.5 em) to each side of its axis
+      const length = Math.min(width, layout.room), x = layout.left + (j + 0.5) * layout.size, y = layout.top - 5;
+      if (layout.angle === 0) return;
+      assert.ok(x + Math.cos(lean) * length + Math.sin(lean) * 0.5 * font <= layout.width, `${count}: right of label ${j}`);
+      assert.ok(y - Math.sin(lean) * length - Math.cos(lean) * 0.5 * font >= 0, `${count}: top of label ${j}`);
+    });
+    if (count <= 7) assert.ok(layout.width <= room.width && layout.height <= (room.height ?? Infinity), `${count} cells fit`);
+    assert.ok(layout.left >= Math.max(...rows) || layout.left === Math.ceil(116 * Math.max(1, font / 12)));
   }
+});
+
+test("a long label is shortened, and keeps the token that it predicts", () => {
+  const x = { measureText: (text) => ({ width: 10 * text.length }) };
+  assert.equal(shortenToWidth(x, "street", 60), "street");
+  assert.equal(shortenToWidth(x, "internationalisation", 60), "inter…");
+  assert.equal(shortenToWidth(x, "inter → national", 80), "…ational");
 });
 
 test("what matters is shown first, and nothing too near to it", () => {
