@@ -12,7 +12,7 @@ DOUBTFUL = (
     "Yesterday evening my sister and her two children walked through the old town to the station because they wanted to "
     "meet our grandmother, who had travelled all day from the mountains with a very heavy suitcase."
 )
-LIGHT, DARK = ("rgb(253, 253, 252)", "rgb(23, 28, 32)", "#fdfdfc"), ("rgb(20, 24, 27)", "rgb(236, 239, 240)", "#14181b")
+LIGHT, DARK = ("rgb(253, 253, 252)", *["rgb(23, 28, 32)"] * 2), ("rgb(20, 24, 27)", *["rgb(236, 239, 240)"] * 2)
 
 
 def test_the_first_screen_loads_nothing_from_elsewhere(lab, visit):
@@ -21,7 +21,7 @@ def test_the_first_screen_loads_nothing_from_elsewhere(lab, visit):
     page.reload()
     idle(page)
     assert len(translation(page)) > 10
-    assert page.locator(".js-plotly-plot").count() == 3
+    assert page.locator(".maps canvas").count() == 3
     assert {host for host in hosts if host} == {urlsplit(lab).netloc}
 
 
@@ -36,7 +36,7 @@ def drawn(page) -> tuple[str, str, str]:
 
 def outlined(page) -> list[str | None]:
     """The row that is outlined in each map."""
-    return page.evaluate("() => [...document.querySelectorAll('.js-plotly-plot')].map((plot) => plot.dataset.row ?? null)")
+    return page.locator(".maps canvas").evaluate_all("all => all.map((each) => each.dataset.row ?? null)")
 
 
 def test_stepping_sends_one_event_at_rest(visit):
@@ -153,11 +153,11 @@ def test_the_back_button_restores_a_switch(visit):
 
 
 def colours(page) -> tuple[str, str, str]:
-    """Of the page, of the timeline's text, and of a map's paper."""
+    """Of the page, of the timeline's text, and of the maps' text."""
     return (
         page.locator(".stApp").evaluate("e => getComputedStyle(e).backgroundColor"),
         page.locator(".timeline").evaluate("e => getComputedStyle(e).color"),
-        page.locator(".st-key-map-cross .js-plotly-plot").evaluate("p => p.layout.paper_bgcolor"),
+        page.locator(".maps").evaluate("e => getComputedStyle(e).color"),
     )
 
 

@@ -25,6 +25,11 @@ def unpacked(data: Mapping[str, Any], name: str) -> np.ndarray:
     return flat.reshape(data["shape"])
 
 
+def cells_of(payload: Mapping[str, Any]) -> np.ndarray:
+    """Returns the values of a pattern [T,S]; masked cells are NaN."""
+    return np.where(unpacked(payload, "allowed"), unpacked(payload, "values"), np.nan)
+
+
 class Mounted:
     """Stands in for the browser from here on; the values are those of what was mounted last."""
 

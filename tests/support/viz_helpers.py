@@ -188,6 +188,12 @@ class Lab:
         return "".join(self.timeline["segments"])
 
     @property
+    def maps(self) -> list[dict[str, Any]]:
+        """Returns the payloads of the patterns that are drawn next to each other."""
+        mounted = [c for c in self.app_test.get("bidi_component") if c.proto.component_name.endswith(".file_maps")]
+        return [each for c in mounted for each in json.loads(c.proto.bytes)["maps"]]
+
+    @property
     def charts(self) -> list[dict[str, Any]]:
         return [json.loads(element.proto.spec) for element in self.app_test.get("plotly_chart")]
 

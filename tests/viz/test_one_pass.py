@@ -69,7 +69,8 @@ def code(module, seen: PageContext, name: str) -> np.ndarray:
 def on_translate(seen, kind, site):
     data = timeline.payload(seen.analysis, seen.page_data.loaded, 1, 3, 1, "light")
     yield "lines", np.array(data[kind])
-    yield "map", chart(pattern_maps.one_map(seen.analysis.request, "cpu", site, 3, "attention", "light")[0])
+    data = pattern_maps.maps_data(seen.analysis.request, "cpu", site.layer, 3, "attention", "light")
+    yield "map", floats(next(each for each in data["maps"] if each["kind"] == kind)["values"])
     yield "lecture", pattern_maps.seen_map(seen.analysis, "cpu", site, 3)[0].values
     candidates = translate_offline._candidates(seen.page_data)
     steps, _, file_maps = translate_offline.parts(seen.page_data, candidates, seen.view, "light")
@@ -104,7 +105,7 @@ def on_heads(seen, kind, site):
 
 
 def on_what_if(seen, kind, site):
-    yield "map", chart(what_if_maps.one_map(seen.analysis.request, "cpu", site, 3, "after", "light"))
+    yield "map", floats(what_if_maps.maps_data(seen.analysis.request, "cpu", site, 3, "light")["maps"][1]["values"])
     board = switchboard.payload(seen.analysis.trace, None, Place(kind, 1, 3), seen.view.intervention, "light")
     yield "board", np.array(board["values"])
     (after,) = (each for each in what_if_offline.parts(seen.page_data, [], seen.view, "light")[-1].data["maps"][1:2])

@@ -4,7 +4,6 @@
 import { fitLabels } from "./chart_labels_parts.js";
 
 const MAX_SCALE = 2.2; // limit of the font size, relative to the size on the page
-const UNLABELLED_SCALE = 1.6; // a map without labels gets labels from this height on, relative to its height on the page
 const AXIS = ["xaxis", "yaxis"];
 
 let observer = null;
@@ -35,13 +34,12 @@ function fit(gd) {
   if (!width || !height || !gd._fullLayout?.xaxis || gd._fullLayout.xaxis2) return;
   const original = layout.meta?.original ?? originalLayout(gd), { axes } = original;
   if (!AXIS.some((name) => axes[name]?.texts)) return;
-  const unlabelled = layout.meta?.isUnlabelled && height < UNLABELLED_SCALE * original.height;
   const maxScale = Math.min(MAX_SCALE, Math.max(1, Math.min(height / original.height, width / 320)));
   const base = Math.min(...AXIS.map((name) => axes[name]?.size ?? Infinity));
-  const labelsOf = (name) => !unlabelled && axes[name]?.texts
+  const labelsOf = (name) => axes[name]?.texts
     && { lengths: lengths(axes[name].texts, layout[name].tickfont.family ?? layout.font?.family), above: layout[name].side === "top" };
   const sizes = { width, height, base, maxSize: base * maxScale, margin: original.margin, x: labelsOf("xaxis") || null, y: labelsOf("yaxis") || null };
-  const labels = unlabelled ? { size: base, margin: original.margin } : fitLabels(sizes);
+  const labels = fitLabels(sizes);
   const changes = { meta: { ...layout.meta, original }, margin: labels.margin };
   for (const [name, axis] of Object.entries(axes)) {
     const fit = labels[name[0]], fontSize = Math.round((axis.size * labels.size * 10) / base) / 10;

@@ -1,14 +1,14 @@
 // Shows patterns next to each other, with the row of the step outlined. All text is set as textContent.
 
 import { element, followStep, mountComponent, nth, onResize, publishedStep, unmountComponent } from "./mount.js";
-import { commonSize, describePattern, heatmap, rangeOf, sharesLabels, tintOf } from "./heatmap.js";
+import { describePattern, heatmap, rangeOf, roomsInRows, tintOf } from "./heatmap.js";
 import { largestCell, readPattern } from "./patterns.js";
 import { onStageResize, stageSize } from "./stage.js";
 
-const GAP = 24, NARROW = 700; // px: a narrower component stacks the maps in one column
-const COLUMNS = 3; // maps in a row
-const TITLE_HEIGHT = 30, SENTENCE_HEIGHT = 28, MAX_ASPECT = 1.4; // in lecture mode: px of a title and of the sentence below the maps, largest width of a map relative to its height
-const ROW_LABELS = 110; // px of a map's row labels in lecture mode
+const GAP = 24, NARROW_GAP = 10, LARGE_GAP = 28; // px between two maps
+const COLUMNS = 3, NARROW = 700; // maps in a row that are not alike; px: a narrower component stacks them
+const MIN_ROW_CELL = 7; // px: with smaller cells, fewer maps are next to each other
+const TITLE_HEIGHT = 30, SENTENCE_HEIGHT = 28; // px in lecture mode, of a title and of the sentence below the maps
 
 export default function ({ data, parentElement }) {
   const { root, state, first } = mountComponent({ data, parentElement }, ".maps"), colour = (name) => data.style[`--lab-${name}`];
@@ -17,15 +17,15 @@ export default function ({ data, parentElement }) {
   const isFollowing = data.trace ? published?.trace === data.trace : player?.isConnected;
   state.step = (isFollowing && published?.step) || data.step;
   state.trace = data.trace;
-  const sentence = element("p", "told");
+  const sentence = element("p", "told"), hasSentence = isLarge && maps.some(({ follows }) => follows);
   const build = () => {
     const { height } = stageSize(root), width = root.clientWidth;
     state.size = sizeKey();
-    root.classList.toggle("narrow", !isLarge && width < NARROW);
     root.classList.toggle("large", isLarge);
-    const rooms = isLarge ? largeRooms(width, height - TITLE_HEIGHT - SENTENCE_HEIGHT) : pageRooms(width);
+    root.style.columnGap = `${LARGE_GAP}px`;
+    const rooms = isLarge ? roomsInRows(maps, root, { width, height: height - TITLE_HEIGHT - (hasSentence ? SENTENCE_HEIGHT : 0), gap: LARGE_GAP, perRow: maps.length, large: true }).rooms : pageRooms(width);
     state.maps = maps.map((map, n) => mapSection(map, n, rooms[n]));
-    root.replaceChildren(...state.maps.map(({ section }) => section), ...(isLarge ? [sentence] : []));
+    root.replaceChildren(...state.maps.map(({ section }) => section), ...(hasSentence ? [sentence] : []));
     showStep();
   };
   const sizeKey = () => `${root.clientWidth} ${isLarge ? stageSize(root).height : ""}`;
@@ -40,17 +40,17 @@ export default function ({ data, parentElement }) {
   return () => { state.unfollow(); unmountComponent(root); };
 
   function pageRooms(width) {
-    const columns = width < NARROW ? 1 : Math.min(COLUMNS, Math.max(2, maps.length)), room = { width: (width - (columns - 1) * GAP) / columns, height: data.height ?? undefined };
-    root.style.gridTemplateColumns = `repeat(${columns}, minmax(0, 1fr))`;
-    return maps.map(() => (data.alike ? { ...room, maxSize: commonSize(maps, root, room) } : room));
-  }
-
-  function largeRooms(width, height) { // as wide as the maps' columns need
-    const labels = maps.map((map, n) => (sharesLabels(maps, n) ? 0 : ROW_LABELS)), sum = (numbers) => numbers.reduce((total, each) => total + each, 0);
-    const cell = (width - sum(labels) - (maps.length - 1) * GAP) / sum(maps.map((map) => map.keys.length));
-    const rooms = maps.map((map, n) => ({ width: Math.min(labels[n] + cell * map.keys.length, MAX_ASPECT * height), height, large: true, rowLabels: !sharesLabels(maps, n) }));
-    root.style.gridTemplateColumns = rooms.map((room) => `${Math.floor(room.width)}px`).join(" ");
-    return rooms;
+    const gap = width < NARROW ? NARROW_GAP : GAP;
+    root.style.columnGap = `${gap}px`;
+    if (!data.alike) {
+      const columns = width < NARROW ? 1 : COLUMNS;
+      return maps.map(() => ({ width: (width - (columns - 1) * GAP) / columns }));
+    }
+    for (let perRow = maps.length; ; perRow--) {
+      const { rooms, size } = roomsInRows(maps, root, { width, gap, perRow });
+      if (perRow === 1) return rooms.map((room) => ({ ...room, width }));
+      if (size >= MIN_ROW_CELL) return rooms;
+    }
   }
 
   function showStep() {
@@ -68,7 +68,6 @@ export default function ({ data, parentElement }) {
   function mapSection(pattern, n, room) {
     const section = element("section", "map"), title = element("h2", "", pattern.title), scale = data.scales[pattern.scale];
     if (pattern.kind) { const hue = element("i", "hue"); hue.style.background = `var(--lab-${pattern.kind})`; title.prepend(hue); }
-    if (pattern.most !== null) title.append(element("small", "", rangeOf(pattern)));
     const sameKind = maps.slice(0, n).filter((other) => other.kind === pattern.kind).length, name = sameKind ? `${pattern.kind}.${sameKind + 1}` : pattern.kind; // the first map of a kind has the plain name
     const map = heatmap(pattern, {
       root, room, colour, style: data.style, tint: tintOf(pattern, scale), focus: `map ${n}`,
@@ -76,7 +75,8 @@ export default function ({ data, parentElement }) {
       points: { cell: name, row: `${name} row`, column: `${name} column` },
       row: () => (hasRow(pattern) ? state.step - 1 : -1),
     });
-    section.append(title, map.node);
+    section.style.width = `${data.alike || isLarge ? map.layout.width : room.width}px`;
+    section.append(title, map.node, ...(pattern.most === null ? [] : [element("p", "range", rangeOf(pattern))]));
     return { section, map };
   }
 }

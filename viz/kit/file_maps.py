@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,15 +20,19 @@ ROUNDED = frozenset({"values"})
 COMPONENT = mount.Component(__file__, '<div class="maps"></div>', picture="Maps of one head")
 
 
-def map_data(
-    maps: Sequence[dict[str, Any]], step: int, mode: theme.Mode, alike: bool = False, height: int | None = None
-) -> dict[str, Any]:
-    """Returns the data of maps from `patterns`, three in a row, with the row of the step (from 1) outlined.
+def map_data(maps: Sequence[dict[str, Any]], step: int, mode: theme.Mode, alike: bool = False) -> dict[str, Any]:
+    """Returns the data of maps from `patterns`, with the row of the step (from 1) outlined.
 
-    `alike` gives all cells one size; `height` limits a map, in px. Only the scales depend on the theme.
+    `alike` gives all cells one size, and as many maps as fit stand in a row. Without it, three do. Only the scales depend on
+    the theme.
     """
-    options = {"alike": alike, "height": height, "large": False, "trace": None}
+    options = {"alike": alike, "large": False, "trace": None}
     return {"maps": list(maps), "scales": patterns.scales(mode), "step": step, **options}
+
+
+def mount_maps(payload: Mapping[str, Any], step: int, key: str) -> None:
+    """Mounts the maps on a page, with the row of the step (from 1) outlined."""
+    COMPONENT.mount(key, payload, overrides={"step": step})
 
 
 def map_part(maps: Sequence[dict[str, Any]], step: int, mode: theme.Mode, alike: bool = False) -> Part:
@@ -36,9 +40,10 @@ def map_part(maps: Sequence[dict[str, Any]], step: int, mode: theme.Mode, alike:
     return COMPONENT.part(map_data(maps, step, mode, alike))
 
 
-def mount_in_lecture(payload: dict[str, Any], key: str, trace: str | None = None) -> None:
+def mount_in_lecture(payload: Mapping[str, Any], key: str, step: int | None = None, trace: str | None = None) -> None:
     """Mounts the maps in lecture mode; `trace` names the trace of the timeline that publishes the step."""
-    COMPONENT.mount(key, payload, overrides={"large": True, "trace": trace})
+    steps = {} if step is None else {"step": step}
+    COMPONENT.mount(key, payload, overrides={"large": True, "trace": trace, **steps})
 
 
 def one(title: str, seen: MapView, kind: str, masked: bool = False) -> dict[str, Any]:

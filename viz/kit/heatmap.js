@@ -7,8 +7,9 @@ import { largestCell, maskBorder } from "./patterns.js";
 import { excludeFromPicture, pen } from "./pen.js";
 import { contrastName } from "./readable.js";
 
-const PAGE = { fonts: [11], minSize: 5, maxSize: 22 }; // px
+const PAGE = { fonts: [11, 10], minSize: 5, maxSize: 22 }; // px; the second font if it shows every label
 const LARGE = { fonts: [20, 17, 14], minSize: 2, maxSize: 72, maxHigh: 44 }; // px in lecture mode
+const SIZE_STEP_OF_ROWS = 0.5; // px between the cell sizes tried
 const ROOMY = 1.9; // cell size relative to the font size from which the larger fonts are used
 const NUMBER_SIZE = 20, NUMBER_WEIGHT = 0.05, MIN_NUMBER_FONT = 14, MAX_NUMBER_FONT = 18; // px of a cell with its number in it, the smallest such weight, px of its font
 const CARD_GAP = 8; // px between a cell and its card
@@ -18,14 +19,28 @@ const bold = (font, family) => `650 ${font}px ${family}`;
 const familyOf = (root) => getComputedStyle(root).fontFamily;
 const inside = (n, count) => Math.max(0, Math.min(count - 1, n));
 
-function layoutPattern({ queries, keys }, family, { width, height, large = false, maxSize, rowLabels = true }) {
-  const { fonts, ...sizes } = large ? LARGE : PAGE;
-  const layouts = fonts.map((font) => ({ font, ...mapLayout({ ...sizes, maxSize: maxSize ?? sizes.maxSize, width, height, font, rows: textWidths(queries, bold(font, family)).map((each) => (rowLabels ? each : 0)), columns: textWidths(keys, bold(font, family)) }) }));
-  return layouts.find(({ size, high, font }) => Math.min(size, high) >= ROOMY * font) ?? layouts.at(-1);
+function layoutPattern({ queries, keys }, family, { width, height, large = false, rowLabels = true, ...limits }) {
+  const { fonts, ...sizes } = { ...(large ? LARGE : PAGE), ...limits };
+  const layouts = fonts.map((font) => ({ font, ...mapLayout({ ...sizes, width, height, font, rows: textWidths(queries, bold(font, family)).map((each) => (rowLabels ? each : 0)), columns: textWidths(keys, bold(font, family)) }) }));
+  const fits = large ? ({ size, high, font }) => Math.min(size, high) >= ROOMY * font : ({ rowInterval, columnInterval }) => rowInterval * columnInterval === 1;
+  return layouts.find(fits) ?? layouts[large ? layouts.length - 1 : 0];
 }
 
 // Returns the cell size with which all patterns fit into the same room.
 export const commonSize = (patterns, root, room) => Math.min(...patterns.map((pattern) => layoutPattern(pattern, familyOf(root), room).size));
+
+// Returns a room for each pattern, `perRow` next to each other with a gap, all with the largest cells of one size that fit the width
+// and the height.
+export function roomsInRows(patterns, root, { width, height, gap, perRow, large = false }) {
+  const family = familyOf(root), { minSize, maxSize } = large ? LARGE : PAGE;
+  for (let size = maxSize; ; size = Math.max(minSize, size - SIZE_STEP_OF_ROWS)) {
+    const rooms = patterns.map((_, n) => ({ width: Infinity, height, large, maxSize: size, rowLabels: n % perRow === 0 || !sharesLabels(patterns, n) }));
+    const layouts = patterns.map((pattern, n) => layoutPattern(pattern, family, rooms[n]));
+    const widthFrom = (first) => layouts.slice(first, first + perRow).reduce((sum, layout) => sum + layout.width + gap, -gap);
+    const fits = layouts.every((layout, n) => layout.size === size && (n % perRow || widthFrom(n) <= width));
+    if (fits || size === minSize) return { rooms, size };
+  }
+}
 
 // Returns whether a pattern has the same rows as the one before it, whose labels then serve both.
 export const sharesLabels = (patterns, n) => n > 0 && String(patterns[n].queries) === String(patterns[n - 1].queries);
@@ -88,7 +103,7 @@ export function heatmap(pattern, { root, room, colour, style = null, tint, label
   const { queries, keys } = pattern, m = queries.length, n = keys.length, family = familyOf(root), { large = false } = room;
   const layout = layoutPattern(pattern, family, room), { left, top, size, high, font, width, height } = layout, ratio = density(root) * zoom;
   const node = element("div", "heatmap"), canvas = element("canvas"), ground = element("canvas"), card = excludeFromPicture(element("div", "card"), true);
-  const find = cellFinder(layout, m, n), border = maskBorder(pattern.allowed), former = pattern.former && maskBorder(pattern.former);
+  const find = cellFinder(layout, m, n), border = maskBorder(pattern.allowed), former = pattern.former && linesWithout(maskBorder(pattern.former), border);
   const labelColour = (name) => colour(large && name === "ink2" ? "ink" : name); // legible from a distance
   let mark = null, reached = null; // the cell under the pointer; the cell that the keys have reached
   Object.assign(canvas, { width: width * ratio, height: height * ratio, tabIndex: 0 });
@@ -106,8 +121,8 @@ export function heatmap(pattern, { root, room, colour, style = null, tint, label
 
   function draw() {
     const x = pen(canvas), current = row(), linked = ring ? ring() : mark, marks = [linked, ...cells].filter(Boolean);
-    const strong = { rows: [...marks.map(([i]) => i), current], columns: marks.map(([, j]) => j) };
-    for (const side in strong) strong[side] = strong[side].filter((each) => each !== null && each >= 0);
+    const labels = { queries: room.rowLabels === false ? [] : queries, keys }, isLabelled = (texts) => (n) => n !== null && n >= 0 && n < texts.length;
+    const strong = { rows: [...marks.map(([i]) => i), current].filter(isLabelled(labels.queries)), columns: marks.map(([, j]) => j).filter(isLabelled(keys)) };
     x.setTransform(ratio, 0, 0, ratio, 0, 0);
     x.clearRect(0, 0, width, height);
     x.imageSmoothingEnabled = false;
@@ -121,7 +136,7 @@ export function heatmap(pattern, { root, room, colour, style = null, tint, label
       drawBorder(x, former);
       x.setLineDash([]);
     }
-    drawLabels(x, layout, { queries: room.rowLabels === false ? [] : queries, keys, font, family, strong, colour: labelColour });
+    drawLabels(x, layout, { ...labels, font, family, strong, colour: labelColour });
     if (numbers && Math.min(size, high) >= NUMBER_SIZE) drawNumbers(x);
     x.strokeStyle = colour("ink");
     x.lineWidth = large ? 2.5 : 1.5;
@@ -130,6 +145,8 @@ export function heatmap(pattern, { root, room, colour, style = null, tint, label
     for (const each of cells) drawRing(x, each);
     x.lineWidth = large ? 3 : 2;
     delete canvas.dataset.ring;
+    delete canvas.dataset.row;
+    if (current >= 0) canvas.dataset.row = current + 1;
     if (linked) { canvas.dataset.ring = linked.join(" "); drawRing(x, linked); }
   }
 
@@ -210,6 +227,11 @@ export function heatmap(pattern, { root, room, colour, style = null, tint, label
   });
   refresh();
   return { node, canvas, draw, refresh, layout };
+}
+
+function linesWithout(lines, others) {
+  const known = new Set(others.map(String));
+  return lines.filter((line) => !known.has(String(line)));
 }
 
 // Scrolls a node as little as needed to show a box of its content.

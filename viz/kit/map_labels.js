@@ -7,17 +7,28 @@ const MAX_TOP = 72; // px for the column labels at the small font size
 const SMALL_FONT = 12; // px: a larger font gets proportionally more room
 const ROW_GAP = 5, COLUMN_GAP = 5; // px between a label and its cells
 const HALF_LINE = 0.6; // half the height of a line, relative to the font size
+const MAX_MEASURED = 2000; // texts of a font
 const CELL_STEP = 0.5; // px between the cell sizes tried
 
 const roomFactor = (font) => Math.max(1, font / SMALL_FONT);
 
 let measureContext = null;
+const measuredWidths = new Map(); // font -> text -> width
 
 // Returns the widths of texts in a font.
 export function textWidths(texts, font) {
-  measureContext ||= document.createElement("canvas").getContext("2d");
+  if (!measureContext) {
+    measureContext = document.createElement("canvas").getContext("2d");
+    document.fonts?.addEventListener("loadingdone", () => measuredWidths.clear());
+  }
   measureContext.font = font;
-  return texts.map((text) => measureContext.measureText(text).width);
+  if (!measuredWidths.has(font)) measuredWidths.set(font, new Map());
+  const widths = measuredWidths.get(font);
+  if (widths.size > MAX_MEASURED) widths.clear();
+  return texts.map((text) => {
+    if (!widths.has(text)) widths.set(text, measureContext.measureText(text).width);
+    return widths.get(text);
+  });
 }
 
 // Returns the layout of a map in a `width` and a `height`, with the largest cells from `minSize` to `maxSize` that fit. `rows` and

@@ -6,7 +6,7 @@ fields, and `patterns.js` checks and reads them.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,7 @@ from viz import theme
 from viz.kit import mount
 
 MASK, DIFFERENCE = "mask", "change"  # scales besides those of the kinds of attention
+CANDIDATES = 3  # in the card of a row
 MIN_LIMIT = 0.01  # smallest limit of a scale of differences
 
 Candidates = Sequence[Sequence[tuple[str, float]]]
@@ -52,6 +53,16 @@ def difference(view: MapView, kind: str | None = None, title: str = "") -> dict[
     """Returns the payload of a difference [T,S] of two patterns, coloured symmetrically about 0."""
     limit = max(MIN_LIMIT, round(float(np.abs(view.values).max(initial=0)), 5))
     return _payload(view, kind, title, view.values, DIFFERENCE, limit)
+
+
+def top_candidates(log_probs: np.ndarray, piece: Callable[[int], str], rows: int) -> list[list[tuple[str, float]]]:
+    """Returns the most probable tokens of each row of log-probabilities [T,V], for `rows` rows; the rest are empty."""
+    ids = np.argsort(-log_probs[:rows], axis=1, kind="stable")[:, :CANDIDATES]
+    found = [
+        [(piece(int(token)).removeprefix("·") or "·", float(np.exp(row[token]))) for token in top]
+        for row, top in zip(log_probs, ids, strict=False)
+    ]
+    return [*found, *([] for _ in range(rows - len(found)))]
 
 
 def scales(mode: theme.Mode) -> dict[str, list[str]]:

@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from model.task import Task
     from model.text.sentences import ClassLabels
     from model.text.tokenizer import Tokenizer
-    from model.trace import MapView, Site
 
 EMPTY = '<span class="lab-note">(empty: it ends at once)</span>'
 MAX_DECISIONS = 3  # changed decisions that are listed
@@ -225,18 +224,6 @@ def _label_verdict(analysis: Analysis, base: Analysis) -> str:
         )
     tie = " (a near-tie)" if any(each.is_tie for each in token_changes(analysis)) else ""
     return f"The label changes: “{was}” → “{now}”{tie}"
-
-
-def map_alt(seen: MapView, site: Site, head: int | None, show: str) -> str:
-    """Returns the text alternative of a map."""
-    if show == "mask":
-        return f"Mask of {site.kind} attention: {int(seen.allowed.sum())} of {seen.allowed.size} cells allowed."
-    which = "mean over heads" if head is None else f"head {head + 1}"
-    i, j = divmod(int(seen.values.argmax()), seen.values.shape[1])
-    return (
-        f"{site.kind} attention, layer {site.layer + 1}, {which}: {len(seen.queries)} queries by {len(seen.keys)} keys; the "
-        f"largest weight, {seen.values[i, j]:.3f}, is {seen.queries[i]} looking at {seen.keys[j]}."
-    )
 
 
 def sentence_notes(

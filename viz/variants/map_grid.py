@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from model.inference.request import Request
 from model.io.folders import list_checkpoints
@@ -13,16 +13,13 @@ from model.trace import Site, site_kind
 from model.variants.designs import VARIANTS
 from model.variants.record import Variants, record_path
 from viz import cache, theme
-from viz.kit import site_texts
-from viz.kit.heatmap_figures import attention_map
+from viz.kit import file_maps, patterns
 from viz.state.page_fields import MAX_SIDE_BY_SIDE
 from viz.state.result_cache import cached_figure
 from viz.state.view import View
 from viz.variants.variant_texts import names_of
 
 if TYPE_CHECKING:
-    import plotly.graph_objects as go
-
     from model.inference.analysis import Analysis
 
 FEW = 3  # that stand there where none is chosen and all would be too many
@@ -107,10 +104,8 @@ def side(record: Variants, name: str, text: str, view: View) -> Side:
 
 
 @cached_figure
-def map_figure(
-    request: Request, device: str, site: Site, head: int | None, mode: theme.Mode, width: int, height: int
-) -> tuple[go.Figure, str]:
-    """One map, and the same in words."""
+def map_data(request: Request, device: str, site: Site, head: int | None, mode: theme.Mode) -> dict[str, Any]:
+    """Returns the data of one map, without a step."""
     seen = cache.analyse(request, device).trace.view(site, head)
-    figure = attention_map(seen.values, seen.allowed, seen.queries, seen.keys, site.kind, mode, width, height)
-    return figure, site_texts.map_alt(seen, site, head, "attention")
+    payload = patterns.pattern(seen, site.kind, site.spec.name[:1].upper() + site.spec.name[1:])
+    return file_maps.map_data([payload | {"follows": False}], 1, mode, alike=True)

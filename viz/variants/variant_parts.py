@@ -13,7 +13,7 @@ from model.trace import SITE_KINDS
 from model.variants.designs import VARIANTS
 from model.variants.record import SCORES, Variants
 from viz import cache, theme
-from viz.kit import controls, site_texts
+from viz.kit import controls, file_maps, site_texts
 from viz.kit.page_context import PageContext, Places
 from viz.state import session
 from viz.state.page_fields import MAX_SIDE_BY_SIDE, VARIANTS_BY
@@ -229,7 +229,7 @@ def pick_kind(view: View) -> None:
 def columns(
     sides: Sequence[map_grid.Side], view: View, mode: theme.Mode, width: int, height: int, draw: Callable = chart
 ) -> None:
-    """A column for each variant: its name, what it says, its map."""
+    """Draws a column for each variant: its name, its translation and its map. In lecture mode, `draw` is not `chart`."""
     for column, side in zip(st.columns(max(2, len(sides)), gap="small"), sides, strict=False):
         with column:
             said = html.escape(side.analysis.translation) if side.analysis else ""
@@ -243,8 +243,11 @@ def columns(
             if side.fault or side.analysis is None or side.site is None:
                 site_texts.note(side.fault)
                 continue
-            figure, alt = map_grid.map_figure(side.analysis.request, view.device, side.site, side.head, mode, width, height)
-            draw(f"{side.title}, {side.site.spec.name}", f"variants map {side.name}", figure, f"{side.title}: {alt}")
+            data = map_grid.map_data(side.analysis.request, view.device, side.site, side.head, mode)
+            if draw is chart:
+                file_maps.mount_maps(data, 1, f"variants map {side.name}")
+            else:
+                file_maps.mount_in_lecture(data, f"variants map {side.name}")
 
 
 def notes_of(side: map_grid.Side) -> list[str]:

@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from model.inference.analysis import Analysis
     from model.text.sentences import ClassLabels
     from model.text.tokenizer import Tokenizer
-    from model.trace import MapView as TraceView
     from viz.state.view import View
 
 LEAKS = {  # what the test does, by family
@@ -173,12 +172,6 @@ def leak_report(report: LeakReport) -> None:
 def _moved(layer: int | None, forbidden: bool) -> str:
     shown = "·" if layer is None else layer + 1
     return f'<td class="{"bad" if layer is not None and forbidden else ""}">{shown}</td>'
-
-
-def difference_alt(change: TraceView) -> str:
-    """A difference of two maps in words."""
-    i, j = divmod(int(abs(change.values).argmax()), change.values.shape[1])
-    return f"the largest change, {change.values[i, j]:+.3f}, is {change.queries[i]} looking at {change.keys[j]}."
 
 
 def reach(view: View) -> dict[str, str]:

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from model.inference.request import MAX_PAD
-from tests.support.viz_helpers import Lab, numbers, read
+from tests.support.component_helpers import cells_of
+from tests.support.viz_helpers import Lab, numbers
 from viz.kit import controls
 from viz.kit.examples import examples, lesson
 from viz.state.view import FIRST_SENTENCE
@@ -12,17 +13,9 @@ from viz.state.view import FIRST_SENTENCE
 SENTENCE = "Seven owls sat on the roof and sang."
 
 
-def z(chart: dict) -> np.ndarray:
-    return numbers(chart["data"][0]["z"])
-
-
 def said(lab: Lab) -> str:
     """The source tokens in one, without spaces."""
     return "".join(token["t"] for token in lab.timeline["source"]).replace("·", "").removesuffix("</s>")
-
-
-def labels(chart: dict, axis: str = "xaxis") -> list[str]:
-    return [read(text) for text in chart["layout"][axis]["ticktext"]]
 
 
 def test_the_first_run_translates_and_draws_three_maps():
@@ -30,7 +23,7 @@ def test_the_first_run_translates_and_draws_three_maps():
     assert lab.box == FIRST_SENTENCE
     assert lab.translation.strip()
     assert (lab.timeline["step"], lab.timeline["before"], lab.timeline["how"]) == (1, None, "greedy")
-    assert len(lab.charts) == 3
+    assert (len(lab.maps), lab.charts) == (3, [])
     assert (lab.link, lab.faults, lab.warnings) == ({}, [], [])
 
 
@@ -39,28 +32,26 @@ def test_the_maps_are_those_of_the_sentence():
     source = [token["t"] for token in lab.timeline["source"]]
     outputs = [token["t"] for token in lab.timeline["target"]]
     inputs = [lab.timeline["start"], *outputs[:-1]]
-    encoder, decoder, cross = lab.charts
-    assert z(encoder).shape == (len(source), len(source))
-    assert z(decoder).shape == (len(outputs), len(outputs))
-    assert z(cross).shape == (len(outputs), len(source))
-    for chart in lab.charts:
-        np.testing.assert_allclose(np.nansum(z(chart), axis=1), 1, atol=1e-5)
-    np.testing.assert_array_equal(np.isnan(z(decoder)), ~np.tril(np.ones((len(outputs), len(outputs)), bool)))
-    np.testing.assert_allclose(z(cross), np.array(lab.timeline["cross"]), rtol=0, atol=1e-5)
-    short = [all(len(token) <= 10 for token in tokens) for tokens in (source, inputs)]
-    assert labels(encoder) == source or not short[0]
-    assert labels(decoder) == inputs or not short[1]
-    assert labels(cross, "yaxis")[0].startswith("<s> → ")
+    encoder, decoder, cross = lab.maps
+    assert cells_of(encoder).shape == (len(source), len(source))
+    assert cells_of(decoder).shape == (len(outputs), len(outputs))
+    assert cells_of(cross).shape == (len(outputs), len(source))
+    for chart in lab.maps:
+        np.testing.assert_allclose(np.nansum(cells_of(chart), axis=1), 1, atol=1e-5)
+    np.testing.assert_array_equal(np.isnan(cells_of(decoder)), ~np.tril(np.ones((len(outputs), len(outputs)), bool)))
+    np.testing.assert_allclose(cells_of(cross), np.array(lab.timeline["cross"]), rtol=0, atol=1e-5)
+    assert (encoder["keys"], decoder["keys"], cross["keys"]) == (source, inputs, source)
+    assert cross["queries"][0].startswith("<s> → ")
 
 
 def test_typing_a_sentence_changes_all_that_is_seen_of_it():
     lab = Lab(step="3", head="3")
-    before, maps = lab.timeline, lab.charts
+    before, maps = lab.timeline, lab.maps
     lab.type(SENTENCE)
     assert lab.timeline["trace"] != before["trace"]
     assert said(lab) == SENTENCE.replace(" ", "")
     assert lab.timeline["step"] == 1
-    assert z(lab.charts[0]).shape != z(maps[0]).shape
+    assert cells_of(lab.maps[0]).shape != cells_of(maps[0]).shape
     assert lab.link == {"text": SENTENCE, "head": "3"}
     lab.type(FIRST_SENTENCE)
     assert lab.timeline == before | {"step": 1}
@@ -86,15 +77,14 @@ def test_the_causal_mask_off_shows_the_change():
     np.testing.assert_allclose(lab.timeline["before"], before["probability"], atol=1e-4)
     assert lab.timeline["probability"] != before["probability"]
     assert np.array(lab.timeline["allowed"]).all()
-    *maps, change = lab.charts
-    assert len(maps) == 3
-    assert not np.isnan(z(maps[1])).any()
-    assert [len(chart["data"]) for chart in maps] == [2, 3, 2]  # the old border stands in the decoder's map alone
+    maps, (change,) = lab.maps, lab.charts
+    assert not np.isnan(cells_of(maps[1])).any()
+    assert ["former" in each for each in maps] == [False, True, False]  # only the decoder's mask has changed
     hollow, filled = (numbers(t["y"]) for t in change["data"] if t["mode"] == "markers")
     np.testing.assert_allclose(hollow, lab.timeline["before"], atol=1e-5)
     np.testing.assert_allclose(filled, lab.timeline["probability"], atol=1e-5)
     lab.switch("causal", True)
-    assert (lab.timeline, lab.link, len(lab.charts)) == (before, {}, 3)
+    assert (lab.timeline, lab.link, len(lab.maps)) == (before, {}, 3)
 
 
 def test_decoding_again_shows_both_translations():
@@ -106,8 +96,8 @@ def test_decoding_again_shows_both_translations():
     both = lab.sentences("lab-both")
     assert len(both) == 1
     assert " ".join(both[0].split()) == " ".join(f"Baseline{given}Edited{lab.translation}".split())
-    assert len(lab.charts) == 4
-    shown = z(lab.charts[1])
+    assert (len(lab.maps), len(lab.charts)) == (3, 1)
+    shown = cells_of(lab.maps[1])
     np.testing.assert_array_equal(np.isnan(shown), np.triu(np.ones_like(shown), 1) == 1)  # each row of its own step
     np.testing.assert_allclose(np.nan_to_num(shown), lab.timeline["decoder"], atol=1e-5)
 
@@ -115,8 +105,8 @@ def test_decoding_again_shows_both_translations():
 def test_the_mask_can_be_seen_instead_of_the_attention():
     lab = Lab(text=SENTENCE, pad="2").pick("show", "mask")
     assert lab.link == {"text": SENTENCE, "show": "mask", "pad": "2"}
-    assert [set(z(chart)[~np.isnan(z(chart))]) for chart in lab.charts] == [{1}, {1}, {1}]
-    encoder, decoder, cross = (np.isnan(z(chart)) for chart in lab.charts)
+    assert [set(cells_of(chart)[~np.isnan(cells_of(chart))]) for chart in lab.maps] == [{1}, {1}, {1}]
+    encoder, decoder, cross = (np.isnan(cells_of(chart)) for chart in lab.maps)
     real = [not token["pad"] for token in lab.timeline["source"]]
     np.testing.assert_array_equal(~encoder, np.tile(real, (len(real), 1)))
     np.testing.assert_array_equal(~cross, np.tile(real, (len(decoder), 1)))
@@ -138,7 +128,7 @@ def test_padding_is_added_and_changes_no_word(count):
 
 def test_layer_and_head_choose_the_maps_and_the_rows():
     lab = Lab()
-    seen = [lab.charts]
+    seen = [lab.maps]
     for key, value, where in (
         ("layer", 1, "layer 1, head 2"),
         ("head", "mean", "layer 1, mean over heads"),
@@ -146,12 +136,12 @@ def test_layer_and_head_choose_the_maps_and_the_rows():
     ):
         lab.pick(key, value)
         assert lab.timeline["where"] == where
-        np.testing.assert_allclose(np.array(lab.timeline["cross"]), z(lab.charts[2]), rtol=0, atol=1e-5)
-        seen.append(lab.charts)
+        np.testing.assert_allclose(np.array(lab.timeline["cross"]), cells_of(lab.maps[2]), rtol=0, atol=1e-5)
+        seen.append(lab.maps)
     assert lab.link == {"layer": "1"}
     for one, two in itertools.pairwise(seen):
-        assert all(np.abs(np.nan_to_num(z(a) - z(b))).max() > 1e-3 for a, b in zip(one, two, strict=True))
-    assert [z(chart).tobytes() for chart in seen[1]] == [z(chart).tobytes() for chart in seen[3]]
+        assert all(np.abs(np.nan_to_num(cells_of(a) - cells_of(b))).max() > 1e-3 for a, b in zip(one, two, strict=True))
+    assert [cells_of(chart).tobytes() for chart in seen[1]] == [cells_of(chart).tobytes() for chart in seen[3]]
 
 
 def test_a_given_target_is_read_instead_of_a_translation():

@@ -26,7 +26,7 @@ def visitor() -> Lab:
 @pytest.mark.parametrize("text", ODD, ids=ascii)
 def test_an_odd_sentence_stays_in_the_box(visitor, text):
     visitor.type(text)
-    assert (visitor.box, visitor.faults, visitor.link, len(visitor.charts)) == (text, [], {"text": text}, 3)
+    assert (visitor.box, visitor.faults, visitor.link, len(visitor.maps)) == (text, [], {"text": text}, 3)
     tokens = [token["t"] for token in visitor.timeline["source"]]
     assert tokens[-1] == "</s>" and tokens.count("</s>") == 1
     assert not any(token["pad"] for token in visitor.timeline["source"])
@@ -80,11 +80,11 @@ def test_a_refused_sentence_stays_in_the_box(monkeypatch, text, said):
     lab = Lab(causal="off").type(text)
     for _ in range(2):
         assert lab.box == text and len(lab.faults) == 1 and said in lab.faults[0]
-        assert (lab.timeline, lab.charts) == (None, [])  # nothing of the sentence before is left
+        assert (lab.timeline, lab.maps) == (None, [])  # nothing of the sentence before is left
         lab.run()
     assert max(map(len, seen), default=0) <= MAX_CHARACTERS
     lab.type("Nine owls.")
-    assert (lab.faults, len(lab.charts), lab.link) == ([], 4, {"text": "Nine owls.", "causal": "off"})
+    assert (lab.faults, len(lab.maps), lab.link) == ([], 3, {"text": "Nine owls.", "causal": "off"})
 
 
 def test_nonsense_in_a_link_is_one_warning_each():
@@ -95,7 +95,7 @@ def test_nonsense_in_a_link_is_one_warning_each():
     assert len(lab.warnings) == len(bad)
     for name in bad:
         assert sum(f"link's {name} " in sentence for sentence in lab.warnings) == 1
-    assert len(lab.charts) == 3
+    assert len(lab.maps) == 3
     assert lab.link == {"mode": "again"}
     assert lab.pick("show", "mask").warnings == []
 
@@ -108,9 +108,9 @@ def test_a_missing_checkpoint_or_device_is_one_fault(monkeypatch, key, missing, 
     lab = Lab(**{key: missing})
     (fault,) = lab.faults
     assert named in fault and there in fault and fault[0].isupper() and fault.endswith(".")
-    assert (lab.timeline, lab.charts) == (None, [])
+    assert (lab.timeline, lab.maps) == (None, [])
     lab.app_test.selectbox(key=key).set_value(there)
-    assert lab.run().faults == [] and len(lab.charts) == 3
+    assert lab.run().faults == [] and len(lab.maps) == 3
 
 
 @pytest.mark.parametrize("name", ["my(model)", "a b", "l'été <b>", "100%+&=#?", "own.1"])
@@ -127,7 +127,7 @@ def test_a_damaged_checkpoint_names_its_file(home, name):
     lab = Lab(checkpoint=home.name, text="The red fox.")
     (fault,) = lab.faults
     assert f"{name} is no valid JSON" in fault and "\n" not in fault
-    assert (lab.box, lab.timeline, lab.charts) == ("The red fox.", None, [])
+    assert (lab.box, lab.timeline, lab.maps) == ("The red fox.", None, [])
 
 
 def test_too_many_branch_tokens_are_refused():

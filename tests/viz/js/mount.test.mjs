@@ -2,7 +2,6 @@ import assert from "node:assert/strict";
 import test from "node:test";
 
 import { ARROWS, truncate, isKeyFree, isNewValue, withMinusSign, nth, onKeys, percent, formatSigned, stepForKey } from "../../../viz/kit/mount.js";
-import { rowsDown } from "../../../viz/kit/step_rows.js";
 
 test("a probability that is nearly none or nearly all says so", () => {
   assert.deepEqual([0, 0.0004, 0.0005, 0.5, 0.99949, 0.9996, 1].map(percent), ["0.000", "< 0.001", "0.001", "0.500", "0.999", "> 0.999", "1.000"]);
@@ -55,8 +54,4 @@ test("an answer that comes late is no news, and a step that nobody told is", () 
   assert.deepEqual(memory, { lastValue: 5, pending: [] });
   memory.pending.push(6, 7);
   assert.deepEqual([6, 1, 7].map((said) => isNewValue(memory, said)), [false, true, true]);
-});
-
-test("a row is outlined where a map has it", () => {
-  assert.deepEqual([[1, [3.5, -0.5]], [4, [3.5, -0.5]], [5, [3.5, -0.5]], [0, [3.5, -0.5]]].map((each) => rowsDown(...each)), [0, 3, null, null]);
 });

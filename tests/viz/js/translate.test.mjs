@@ -6,8 +6,6 @@ import { judged, rest, withChosen } from "../../../viz/decoding_steps/candidates
 import { rowNames, toldOf } from "../../../viz/decoding_steps/timeline_pointing.js";
 import { usesArrowKeys } from "../../../viz/kit/page_keys.js";
 import { measured, nextBlank, pressesHere } from "../../../viz/decoding_steps/timeline_parts.js";
-import { boxOfCell, cellAt, placed } from "../../../viz/decoding_steps/large_maps_parts.js";
-import { cellPoints } from "../../../viz/kit/cell_points.js";
 import { seenOf } from "../../../viz/decoding_steps/timeline_lines.js";
 import { scrolledOnce, scrolledTo } from "../../../viz/decoding_steps/timeline_scrolling.js";
 import { veiled } from "../../../viz/decoding_steps/timeline_hall.js";
@@ -105,33 +103,6 @@ test("why: what is looked at most is named, whatever it is; what was chosen, the
   const decoder = { ...shown, kind: "decoder", guess: true };
   for (const [step, told] of [[3, "This head looks most at “and” (0.13)."], [5, "This head looks most at “a (2nd)” (0.98); all heads on average at “</s>” (0.66), of the words at “dog” (0.03)."]])
     assert.equal(whyOf(end, step, source, decoder).told, told); // no token that is not said yet is named
-});
-
-test("large maps fill their canvas and do not meet; maps of the same rows share their labels", () => {
-  for (const [rows, columns, width, height] of [[16, 14, 859, 400], [30, 40, 859, 330], [3, 2, 660, 400], [128, 128, 859, 300]]) {
-    const queries = Array(rows).fill(90), keys = Array(columns).fill(60);
-    const places = placed([{ rows: keys, columns: keys, same: false }, { rows: queries, columns: queries, same: false }, { rows: queries, columns: keys, same: true }], width, height);
-    assert.deepEqual(places.map(({ labelled }) => labelled), [true, true, false]);
-    places.forEach(({ left, top, wide, high, every, ...place }, n) => {
-      const before = places[n - 1];
-      assert.ok(left >= (before ? before.left + before.columns * before.wide : 0) && left + place.columns * wide <= width);
-      assert.ok(top + place.rows * high <= height && every.rows * high >= 14 && (place.flat || every.columns * wide >= 14));
-      const [x, y, w, h] = boxOfCell(places[n], [1, 1]);
-      assert.deepEqual(cellAt(places[n], x + w / 2, y + h / 2), [1, 1]);
-      assert.deepEqual([cellAt(places[n], left - 1, top + 1), boxOfCell(places[n], [place.rows, 0])], [null, null]);
-    });
-  }
-});
-
-test("a cell is named the same wherever its map is drawn and however it is zoomed", () => {
-  globalThis.DOMRect ??= class { constructor(x, y, width, height) { Object.assign(this, { x, y, width, height }); } };
-  for (const [zoom, size] of [[1, 12], [1.45, 21], [0.5, 7]]) {
-    const canvas = { currentCSSZoom: zoom, getBoundingClientRect: () => ({ left: 40, top: 30 }) }, place = { left: 60, top: 50, wide: size, high: size, rows: 4, columns: 5 };
-    const points = cellPoints(canvas, "cross", (x, y) => cellAt(place, x, y), (cell) => boxOfCell(place, cell)), { x, y, width, height } = points.rect("cross 3 5");
-    assert.equal(points.at(x + width / 2, y + height / 2), "cross 3 5");
-    assert.ok(Math.abs(width - size * zoom) < 1e-9);
-    for (const none of ["decoder 3 5", "cross 5 1", "cross 0 1", "cross x 1", "cross"]) assert.equal(points.rect(none), null);
-  }
 });
 
 test("a token that is none of the likeliest stands apart in a text that is read, and is the last of a lecture", () => {

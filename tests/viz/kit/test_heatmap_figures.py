@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from tests.support.viz_helpers import ROOT, TRANSLATE, WHAT_IF, Lab, hover, numbers, read, through_json
+from tests.support.viz_helpers import hover, numbers, read, through_json
 from viz import theme
-from viz.kit.heatmap_figures import attention_map, difference_map, mask_map
+from viz.kit.heatmap_figures import attention_map
 
 QUERIES = ("<s> → a", "a → &", "& → a", 'a → "')
 KEYS = ("<s>", "a", "&", "a")  # a word twice, and what would vanish as markup
@@ -15,13 +15,8 @@ LABELS = {"queries": QUERIES, "keys": KEYS}
 MODES = pytest.mark.parametrize("mode", ["light", "dark"])
 
 
-def draw(values=VALUES, allowed=CAUSAL, *, show="attention", mode="light", **changes):
-    options = LABELS | {"mode": mode} | changes
-    return mask_map(allowed, **options) if show == "mask" else attention_map(values, allowed, kind="decoder", **options)
-
-
-def change_of(values=VALUES, allowed=CAUSAL, **changes):
-    return difference_map(values, allowed, **(LABELS | {"mode": "light"} | changes))
+def draw(values=VALUES, allowed=CAUSAL, *, mode="light", **changes):
+    return attention_map(values, allowed, kind="decoder", **(LABELS | {"mode": mode} | changes))
 
 
 def edges(line) -> set[tuple[float, float, float, float]]:
@@ -43,15 +38,13 @@ def border(allowed: np.ndarray) -> set[tuple[float, float, float, float]]:
 
 
 @MODES
-@pytest.mark.parametrize("show", ["attention", "mask"])
-def test_cells_equal_the_values_and_forbidden_cells_are_blank(show, mode):
-    heat = through_json(draw(show=show, mode=mode))["data"][0]
+def test_cells_equal_the_values_and_forbidden_cells_are_blank(mode):
+    heat = through_json(draw(mode=mode))["data"][0]
     z = numbers(heat["z"])
     np.testing.assert_array_equal(np.isnan(z), ~CAUSAL)
-    np.testing.assert_array_equal(z[CAUSAL], VALUES[CAUSAL] if show == "attention" else 1)
+    np.testing.assert_array_equal(z[CAUSAL], VALUES[CAUSAL])
     assert heat["hoverongaps"] is False
-    if show == "attention":
-        assert (heat["zmin"], heat["zmax"]) == (0, 1) and heat["colorscale"] == theme.plotly_scale("decoder", mode)
+    assert (heat["zmin"], heat["zmax"]) == (0, 1) and heat["colorscale"] == theme.plotly_scale("decoder", mode)
 
 
 def test_an_allowed_zero_is_drawn_and_a_forbidden_one_is_not():
@@ -61,16 +54,15 @@ def test_an_allowed_zero_is_drawn_and_a_forbidden_one_is_not():
     assert np.isnan(nothing.data[0].z).all() and edges(nothing.data[1]) == set()
 
 
-@pytest.mark.parametrize("show", ["attention", "mask"])
-def test_rows_and_labels_stand_in_the_order_of_the_tokens(show):
-    layout = draw(show=show).layout
+def test_rows_and_labels_stand_in_the_order_of_the_tokens():
+    layout = draw().layout
     assert tuple(layout.yaxis.range) == (3.5, -0.5) and tuple(layout.xaxis.range) == (-0.5, 3.5)
     for axis, tokens in ((layout.xaxis, KEYS), (layout.yaxis, QUERIES)):
         assert axis.type != "category" and list(axis.tickvals) == [0, 1, 2, 3]  # four places, though a token occurs twice
         assert [read(text) for text in axis.ticktext] == list(tokens) and axis.showticklabels is True
     for labels, message in (({"queries": QUERIES[:3]}, "with 3 and 4 labels"), ({"keys": KEYS * 2}, "with 4 and 8 labels")):
         with pytest.raises(ValueError, match=f"a map of 4 x 4 {message}"):
-            draw(show=show, **labels)
+            draw(**labels)
 
 
 @pytest.mark.parametrize("token", ["<s>", "</s>", "<b>", "&", "&lt;", "'", '"', "<script>", "<br>", "%{z}", "é", "⟨E2⟩"])
@@ -81,8 +73,6 @@ def test_an_odd_token_reads_as_it_is(token):
 
 def test_hovering_names_both_tokens_and_the_number():
     assert hover(draw(), 2, 1) == "& → a looks at a\nweight 0.333333"
-    assert hover(draw(show="mask"), 3, 0) == 'a → " may look at <s>'
-    assert hover(change_of(-VALUES), 2, 1) == "& → a looks at a\nchange -0.333333"
     longest, values = "incompréhensiblement & <indivisible>", np.full((100, 100), 0.5, np.float32)
     figure = draw(values, values > 0, queries=[f"{longest} → q"] * 100, keys=[longest] * 100)
     assert figure.layout.xaxis.showticklabels is False  # no room for labels: the hover text has them whole
@@ -97,37 +87,7 @@ def test_the_outline_encloses_exactly_the_allowed_cells(seed):
     assert edges(draw(allowed.astype(np.float32), allowed, **labels).data[1]) == border(allowed)
 
 
-def test_the_former_mask_is_dashed_where_the_mask_has_changed():
-    now, before = draw(VALUES, np.ones_like(CAUSAL), former=CAUSAL).data[1:]
-    assert (now.line.dash, before.line.dash) == (None, "dot")
-    assert edges(now) == border(np.ones_like(CAUSAL)) and edges(before) == border(CAUSAL)
-    assert len(draw(former=CAUSAL.copy()).data) == 2
-
-
-@MODES
-@pytest.mark.parametrize("largest", [0.25, -0.75, 0.001])
-def test_a_difference_is_drawn_symmetrically_about_0(mode, largest):
-    values = np.where(CAUSAL, np.where(VALUES == 1, np.float32(largest), -VALUES * np.float32(largest / 2)), np.float32(9))
-    values.flags.writeable = False
-    heat = through_json(change_of(values, mode=mode))["data"][0]
-    z = numbers(heat["z"])
-    np.testing.assert_array_equal(np.isnan(z), ~CAUSAL)
-    np.testing.assert_array_equal(z[CAUSAL], values[CAUSAL])
-    assert (heat["zmin"], heat["zmax"]) == pytest.approx((-max(0.01, abs(largest)), max(0.01, abs(largest))))
-    assert heat["colorscale"] == theme.plotly_scale("difference", mode)
-
-
 def test_the_largest_map_is_light_enough_to_send():
     values = np.full((128, 128), 1 / 128, np.float32)
     labels = {"queries": [f"q{i}" for i in range(128)], "keys": [f"k{j}" for j in range(128)]}
     assert len(draw(values, values > 0, **labels).to_json()) < 400_000
-
-
-@pytest.mark.parametrize("page", [TRANSLATE, WHAT_IF])
-def test_the_frame_of_the_step_is_moved_by_the_script(page):
-    (frame,) = through_json(draw(step_row=True))["layout"]["shapes"]
-    assert f'NAME = "{frame["name"]}"' in (ROOT / "viz" / "kit" / "step_rows.js").read_text(encoding="utf-8")
-    one, four = (Lab(page, text="The dog sleeps.", kind="cross", step=step).charts for step in ("1", "4"))
-    assert one[:3] == four[:3]
-    named = [[shape.get("name") for shape in chart["layout"].get("shapes", ())] for chart in one[:3]]
-    assert named == [["step row"] if page == WHAT_IF or n else [] for n in range(3)]

@@ -29,7 +29,7 @@ def test_a_key_says_what_it_would_bring_about_now():
     assert (plain["r"], other["r"]) == ("rows: input above output", "rows: as it writes")
     assert "t" in other and "t" not in plain
     lab = Lab(text="I am tired.", lecture="on", large="2", guess="first")
-    assert lab._mounted("large_maps") is None  # they would give the next tokens away
+    assert lab.maps == []  # they would give the next tokens away
     assert lab.timeline["hall"]["steps"] is True and "v" not in keys(guess="first")
 
 

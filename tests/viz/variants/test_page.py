@@ -15,9 +15,10 @@ from model.trace import Site
 from model.variants.designs import BASE, SEEDS, VARIANTS
 from model.variants.record import FILE, Variants, read
 from tests.support import tiny
+from tests.support.component_helpers import cells_of
 from tests.support.training_helpers import BRIEF_VARIANT
 from tests.support.viz_helpers import VARIANTS as PAGE
-from tests.support.viz_helpers import Lab, numbers
+from tests.support.viz_helpers import Lab
 from viz import cache
 from viz.save import save
 from viz.variants import map_grid, variant_texts
@@ -92,14 +93,14 @@ def test_the_chart_draws_each_seed_and_their_mean(there, record):
 
 def test_a_missing_head_is_named_beside_the_maps(there, record):
     lab = opened(about="maps", beside="base~heads-1", beside_kind="encoder", beside_layer="1", beside_head="2")
-    assert len(lab.charts) == 1
+    assert len(lab.maps) == 1
     assert "It has one head, so there is no head 2." in lab.text
-    shown = numbers(lab.charts[0]["data"][0]["z"])
+    shown = cells_of(lab.maps[0])
     known = cache.analyse(request_of(TEXT, map_grid.there(record)[BASE]), "cpu").full_pass.view(Site("encoder", 0), 1).values
     np.testing.assert_allclose(shown, known, atol=1e-6)
     assert "Not in this lab: As in 2017" in lab.text
     lab.pick("beside head", "mean")
-    assert lab.link["beside_head"] == "mean" and len(lab.charts) == 2
+    assert lab.link["beside_head"] == "mean" and len(lab.maps) == 2
     assert "It has no cross-attention in layer 2." in opened(about="maps").text
 
 

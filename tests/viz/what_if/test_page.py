@@ -7,8 +7,9 @@ from model.inference.predictions import changed_words, kl_divergence, largest_sh
 from model.inference.request import Request
 from model.trace import Site
 from tests.support import tiny
+from tests.support.component_helpers import cells_of
 from tests.support.edit_helpers import NAMED, ONE_EACH
-from tests.support.viz_helpers import TRANSLATE, WHAT_IF, Lab, numbers, read
+from tests.support.viz_helpers import TRANSLATE, WHAT_IF, Lab, numbers
 from viz import cache, computations
 from viz.what_if.edit_controls import SHOWN, head_name
 from viz.what_if.switchboard import NAMES
@@ -35,10 +36,6 @@ def signed(value: float) -> str:
     return f"{value:+.2f}".replace("-", "−")
 
 
-def values(chart: dict) -> np.ndarray:
-    return numbers(chart["data"][0]["z"])
-
-
 def test_the_page_opens_whole_and_nothing_is_edited():
     lab = Lab(WHAT_IF)
     assert (lab.faults, lab.warnings, lab.link, lab.edits) == ([], [], {}, {})
@@ -46,9 +43,9 @@ def test_the_page_opens_whole_and_nothing_is_edited():
     assert lab.sentences("lab-verdict") == ["Nothing is edited"]
     assert lab.sentences("lab-translation") == [cache.analyse(Request(lab.box), "auto").translation]
     assert all(lab.app_test.button(key=key).disabled for key in ("undo", "redo", "clear"))
-    before, after, difference, chart = lab.charts
-    np.testing.assert_array_equal(values(before), values(after))
-    assert not np.nan_to_num(values(difference)).any()
+    (before, after, difference), (chart,) = lab.maps, lab.charts
+    np.testing.assert_array_equal(cells_of(before), cells_of(after))
+    assert not np.nan_to_num(cells_of(difference)).any()
     assert len(chart["layout"]["xaxis"]["ticktext"]) == len(cache.analyse(Request(lab.box), "auto").trace.outputs)
 
 
@@ -80,13 +77,12 @@ def test_maps_are_before_after_and_difference(kind, head):
     found = analysed("block_enc_2-3", "off_enc.1.1", "block_dec_3-1", "block_cross_2-4")
     site, number = Site(kind, 1), None if head == "mean" else 1
     before, after = found.baseline.trace.view(site, number), found.full_pass.view(site, number)
-    maps = lab.charts[:3]
+    maps = lab.maps
     for chart, seen in zip(maps, (before, after, after - before), strict=True):
         allowed = seen.allowed if chart is not maps[2] else before.allowed | after.allowed
-        np.testing.assert_allclose(np.nan_to_num(values(chart)), np.where(allowed, seen.values, 0), atol=1e-6)
-        assert [read(text) for text in chart["layout"]["xaxis"]["ticktext"]] == list(seen.keys)
-        assert [read(text) for text in chart["layout"]["yaxis"]["ticktext"]] == list(seen.queries)
-    assert np.abs(np.nan_to_num(values(maps[2]))).max() > 1e-3
+        np.testing.assert_allclose(np.nan_to_num(cells_of(chart)), np.where(allowed, seen.values, 0), atol=1e-6)
+        assert (chart["keys"], chart["queries"]) == (list(seen.keys), list(seen.queries))
+    assert np.abs(np.nan_to_num(cells_of(maps[2]))).max() > 1e-3
     assert place_of(lab) == {"encoder": "enc", "decoder": "dec", "cross": "cross"}[kind]
     assert np.sum(lab.switchboard["blocked"]) == 1
 
@@ -125,7 +121,7 @@ def test_decoded_again_both_translations_are_shown():
     assert f"{gone} of {len(base.trace.outputs)} tokens" in verdict
     assert base.translation in " ".join(both.split()) and found.translation in " ".join(both.split())
     assert lab.link == {"text": SENTENCE, "edits": "off_cross", "mode": "again"}
-    assert [len(lab.pick("kind", kind).charts) for kind in ("encoder", "cross")] == [4, 3]  # the tokens differ
+    assert [len(lab.pick("kind", kind).maps) for kind in ("encoder", "cross")] == [3, 2]  # the tokens differ
 
 
 def test_a_step_names_what_gains_and_what_loses():
@@ -190,7 +186,7 @@ def test_edits_hold_on_the_other_page():
     made, there = lab.link, lab.edits
     lab.go(TRANSLATE)
     assert (lab.link, lab.edits) == (made, there)
-    assert len(lab.charts) == 4  # the chart of what changed
+    assert (len(lab.maps), len(lab.charts)) == (3, 1)  # the chart of what changed
     lab.switch("causal", False).click("edit off_cross.3.5").go(WHAT_IF)
     assert lab.link == made | {"edits": effects()[0].edit.code, "causal": "off"}
     assert set(lab.edits) == {"causal-off", effects()[0].edit.code}
