@@ -85,7 +85,7 @@ def test_any_head_can_be_chosen_offline(opened, shipped):
     assert title.inner_text() == "Encoder self-attention, layer 4, head 8"
     page.locator(".all-heads .map canvas").press("ArrowUp")
     said, seen = (
-        page.locator(".all-heads .map + .said").inner_text(),
+        page.locator(".all-heads .map .card").inner_text(),
         analyse(shipped, Request(sentence)).trace.view(Site("encoder", 3), 7),
     )
     assert any(said.endswith(f"{value:.5f}") for value in seen.values.ravel()), said

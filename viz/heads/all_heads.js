@@ -152,7 +152,7 @@ function draw(data, { parentElement, setTriggerValue, offline }) {
   function whole(map, grid) {
     const box = markPicture(element("section", "whole"), "Full map", { colours: grid.scale, low: 0, high: map.byRow ? "each row’s maximum" : 1 });
     const fill = (screen) => {
-      const { title, scroll, said } = fullMap(map, grid, { root, colour, sans: sans(), screen }), top = element("div", "top");
+      const { title, scroll, said } = fullMap(map, grid, { root, colour, screen }), top = element("div", "top");
       top.append(title);
       if (!map.rough && document.fullscreenEnabled) top.append(way("full screen", screen ? "Leave full screen" : "Full screen", () => (screen ? document.exitFullscreen() : box.requestFullscreen())));
       box.replaceChildren(top, scroll, excludeFromPicture(said));

@@ -1,17 +1,12 @@
 // One head as lines from token to token and as a map. Nothing here makes markup from text: textContent only.
 // Both tell exact weights, to the pointer and to the arrow keys.
 
-import { truncate, density, svgElement, element, nth, onKeys, pointAt, pointerPosition } from "../kit/mount.js";
-import { drawLabels, textWidths, mapLayout, mapPoints, visibleLabels } from "../kit/map_labels.js";
-import { contrastName } from "../kit/readable.js";
-import { pen } from "../kit/pen.js";
-import { rgb } from "./all_heads_parts.js";
+import { describeCell, describePattern, heatmap, inside, paintCells, reveal, tintOf } from "../kit/heatmap.js";
+import { visibleLabels } from "../kit/map_labels.js";
+import { truncate, svgElement, element, nth, onKeys, pointAt } from "../kit/mount.js";
 
-const FONT = 11; // px, of a map's labels
-const LARGE_FONT = 14; // px, of those in lecture mode, and of the weights in its cells
-const TOLD_FROM = 20, TOLD_WEIGHT = 0.05; // px of a cell, and the weight, from which it is written there
-
-export const inside = (n, count) => Math.max(0, Math.min(count - 1, n));
+const LARGE_FONT = 14; // px, of the tokens in lecture mode
+const PAGE_WIDTH = 328, PAGE_CELL = 20; // px of the map next to the lines
 
 function reachable(node, focus, label) { // by Tab, worked with arrow keys
   node.setAttribute("tabindex", 0);
@@ -33,11 +28,6 @@ function onArrows(node, start, move, take) { // start() where nothing is marked 
     return Boolean(arrow) || key === "Enter";
   });
   node.addEventListener("focus", () => { if (node.matches(":focus-visible")) start(); });
-}
-
-function reveal(scroll, left, top, width, height) { // scrolls no more than it must
-  scroll.scrollTop = Math.min(top, Math.max(scroll.scrollTop, top + height - scroll.clientHeight));
-  scroll.scrollLeft = Math.min(left, Math.max(scroll.scrollLeft, left + width - scroll.clientWidth));
 }
 
 // How large the lines are drawn, and their tokens; in lecture mode as large as the `place` lets them be, and some are left out.
@@ -124,103 +114,31 @@ export function tokenLines(map, grid, place = null) {
   return { title, scroll, said };
 }
 
-// The colour of each cell.
-function tinted({ values, byRow }, { scale }) {
-  return values.map((row) => {
-    const most = byRow ? Math.max(...row) || 1 : 1;
-    return row.map((weight) => scale[Math.round(Math.min(1, weight / most) * (scale.length - 1))]);
-  });
-}
-
-// The cells alone, a pixel each.
+// Returns the cells of a map on a canvas, one pixel each.
 export function painted(map, grid) {
-  const { values, allowed } = map, m = values.length, n = values[0].length, canvas = element("canvas"), image = new ImageData(n, m), tints = tinted(map, grid);
-  for (let i = 0; i < m; i++) for (let j = 0; j < n; j++) if (allowed[i][j]) image.data.set([...rgb(tints[i][j]), 255], (i * n + j) * 4);
-  Object.assign(canvas, { width: n, height: m });
-  canvas.getContext("2d").putImageData(image, 0, 0);
-  return canvas;
+  return paintCells(element("canvas"), map.values.length, map.values[0].length, tintOf({ ...map, most: null }, grid.scale, map.byRow));
 }
 
-// Queries are rows, keys are columns; what the mask forbids is not painted. `screen`: the width and height that it may fill,
-// its labels growing with it; null where it stands beside the lines. `place`: the same in lecture mode, where the labels have
-// their size, some of them left out where there are many, and large cells have their weights in them. `root` is mounted.
-export function fullMap(map, grid, { root, colour, sans, screen = null, place = null, style = {} }) {
-  const scroll = element("div", "map"), canvas = element("canvas"), said = spoken("said");
-  const title = element("h3", "", "Full map");
+// Returns the large map of a head. `screen` is the width and height of the full screen, `place` those of lecture mode, where large cells
+// show their weights; both are null next to the lines.
+export function fullMap(map, grid, { root, colour, screen = null, place = null, style = null }) {
+  const scroll = element("div", "map"), said = element("p", "said"), title = element("h3", "", "Full map"), large = place ?? screen;
   title.append(element("small", "", map.byRow ? "colour up to each row’s maximum" : "a row asks, a column answers"));
-  const { queries, keys, values } = map, n = keys.length, m = queries.length;
-  const measured = (texts, font) => textWidths(texts, `650 ${font}px ${sans}`);
-  const most = screen ? Math.max(4, inside(Math.floor((screen.height - 80) / m), 21)) : 20;
-  const labels = (font) => ({ font, rows: measured(queries, font), columns: measured(keys, font) });
-  const filling = (font) => ({ font, layout: mapLayout({ ...place, ...labels(font), minSize: 2, maxSize: 60 }) }), roomy = (at) => at.layout.size >= 1.9 * at.font;
-  const { font, layout } = place
-    ? [20, 17].map(filling).find(roomy) || filling(LARGE_FONT)
-    : { font: FONT, layout: mapLayout({ ...labels(FONT), width: screen ? screen.width : 328, minSize: Math.min(5, most), maxSize: most }) };
-  const { left, top, size } = layout, width = left + n * size + layout.right, height = top + m * size + 2;
-  const zoom = screen ? Math.max(1, Math.min(screen.width / width, screen.height / height)) : 1, ratio = density(root) * zoom;
-  Object.assign(canvas, { width: width * ratio, height: height * ratio });
-  Object.assign(canvas.style, { width: `${width * zoom}px`, height: `${height * zoom}px` });
-  const cells = painted(map, grid), tints = place ? tinted(map, grid) : null;
-  canvas.labPoints = mapPoints(canvas, layout, m, n);
-  let mark = null, at = null; // the cell that is told; the one that the keys have reached
-  const paint = () => {
-    const x = pen(canvas);
-    x.setTransform(ratio, 0, 0, ratio, 0, 0);
-    x.clearRect(0, 0, width, height);
-    x.imageSmoothingEnabled = false;
-    x.drawImage(cells, left, top, n * size, m * size);
-    x.strokeStyle = colour("border");
-    x.lineWidth = 1;
-    x.strokeRect(left - 0.5, top - 0.5, n * size + 1, m * size + 1);
-    const strong = { rows: [mark?.[0], map.row, map.cell?.[0]], columns: [mark?.[1], map.cell?.[1]] };
-    for (const side in strong) strong[side] = strong[side].filter((each) => each != null);
-    drawLabels(x, layout, { queries, keys, font, family: sans, strong, colour });
-    if (place && size >= TOLD_FROM) written(x);
-    x.strokeStyle = colour("ink");
-    x.lineWidth = place ? 2.5 : 1.5;
-    if (map.row !== null) x.strokeRect(left - 1, top + map.row * size, n * size + 2, size);
-    if (map.cell) { x.lineWidth = 2.5; x.strokeRect(left + map.cell[1] * size, top + map.cell[0] * size, size, size); x.lineWidth = 1.5; }
-    if (mark) x.strokeRect(left + mark[1] * size, top + mark[0] * size, size, size);
+  const pattern = { ...map, most: null, digits: map.rough ? 2 : 5 };
+  const describe = (cell) => {
+    const [tokens, value, ...rest] = describeCell(pattern, cell);
+    return [tokens, map.rough && value !== "masked" && !cell.includes(null) ? `about ${value}` : value, ...rest];
   };
-  const written = (x) => { // the weight in its cell
-    x.font = `${Math.min(18, Math.max(LARGE_FONT, size / 2.2))}px ${sans}`;
-    x.textAlign = "center";
-    x.textBaseline = "middle";
-    values.forEach((row, i) => row.forEach((weight, j) => {
-      if (!map.allowed[i][j] || weight < TOLD_WEIGHT) return;
-      x.fillStyle = colour(contrastName(tints[i][j], style));
-      x.fillText(weight >= 0.995 ? weight.toFixed(0) : weight.toFixed(2).slice(1), left + (j + 0.5) * size, top + (i + 0.5) * size + 0.5);
-    }));
-  };
-  const told = ([i, j]) => (map.allowed[i][j] ? `${nth(queries, i)} on ${nth(keys, j)}: ${map.rough ? "about " : ""}${values[i][j].toFixed(map.rough ? 2 : 5)}` : `${nth(queries, i)} may not look at ${nth(keys, j)}`);
-  const asked = map.cell && values[map.cell[0]]?.[map.cell[1]] !== undefined ? `${told(map.cell)}. ` : "";
-  const how = !map.pick ? `${pointAt()} a cell for its exact value.` : pointAt() === "Tap" ? "Tap a cell for its value and the heads that link the two." : "Point at a cell for its exact value; click it to see which heads link the two.";
-  const rest = map.rough ? "" : asked && place ? asked : asked + how;
-  const tell = (cell) => {
-    mark = cell;
-    said.textContent = cell ? told(cell) : rest;
-    paint();
-  };
-  const hit = (event) => {
-    const [x, y] = pointerPosition(event, canvas), j = Math.floor((x / zoom - left) / size), i = Math.floor((y / zoom - top) / size);
-    return i >= 0 && i < m && j >= 0 && j < n ? [i, j] : null;
-  };
-  const take = (cell) => { if (cell && map.pick && map.allowed[cell[0]][cell[1]]) map.pick(...cell); };
-  canvas.onmousemove = (event) => tell(hit(event));
-  canvas.onclick = (event) => take(hit(event));
-  canvas.onmouseleave = () => tell(at);
-  let best = [0, 0];
-  values.forEach((row, i) => row.forEach((w, j) => { if (w > values[best[0]][best[1]]) best = [i, j]; }));
-  const go = (i, j) => {
-    at = [inside(i, m), inside(j, n)];
-    tell(at);
-    reveal(scroll, ...[left + at[1] * size, top + at[0] * size, size, size].map((length) => length * zoom));
-  };
-  onArrows(canvas, () => go(...best), (down, right) => { const [i, j] = at || best; go(i + down, j + right); }, () => take(at));
-  canvas.addEventListener("blur", () => { at = null; tell(null); });
-  reachable(canvas, "map", `Map of ${m} queries by ${n} keys; the largest value, ${values[best[0]][best[1]].toFixed(3)}, is ${nth(queries, best[0])} looking at ${nth(keys, best[1])}. Arrow keys go from cell to cell${map.pick ? ", Enter finds the heads that link the two" : ""}.`);
-  said.textContent = rest;
-  scroll.append(canvas);
-  paint();
+  const { node } = heatmap(pattern, {
+    root, room: large ? { ...large, large: true } : { width: PAGE_WIDTH, maxSize: PAGE_CELL }, colour, style,
+    tint: tintOf(pattern, grid.scale, map.byRow), numbers: Boolean(place), focus: "map", points: { cell: "cell", row: "row", column: "column" },
+    label: `Map of ${describePattern(pattern)}. Arrow keys go from cell to cell${map.pick ? ", Enter finds the heads that link the two" : ""}.`,
+    row: () => map.row ?? -1, cells: map.cell ? [map.cell] : [], describe,
+    onChoose: map.pick && (([i, j]) => { if (map.allowed[i][j]) map.pick(i, j); }),
+  });
+  const isThere = map.cell && map.values[map.cell[0]]?.[map.cell[1]] !== undefined, chosen = isThere ? `${describe(map.cell).join(": ")}. ` : "";
+  const hint = map.pick ? `${pointAt() === "Tap" ? "Tap" : "Click"} a cell to see which heads link the two tokens.` : "";
+  said.textContent = map.rough ? "" : place && chosen ? chosen : chosen + hint;
+  scroll.append(node);
   return { title, scroll, said };
 }

@@ -3,8 +3,6 @@
 import { truncate, svgElement, element, pointAt } from "../kit/mount.js";
 import { floats, rowsOf } from "../kit/packed.js";
 
-export const rgb = (hex) => [1, 3, 5].map((i) => parseInt(hex.slice(i, i + 2), 16));
-
 // A map as it was sent, its values, allowed and kept cells, and its three readings where it has them, as rows.
 export function opened({ shape, values, allowed, kept, readings, ...rest }, step) {
   const read = readings && Object.fromEntries(Object.entries(readings).map(([name, each]) => [name, rowsOf(floats(each), shape)]));

@@ -2,7 +2,8 @@
 
 import { density, element, nth, onKeys, pointerPosition } from "../kit/mount.js";
 import { pen, markPicture } from "../kit/pen.js";
-import { rgb, unpacked } from "./all_heads_parts.js";
+import { rgb } from "../kit/heatmap.js";
+import { unpacked } from "./all_heads_parts.js";
 
 // px: beside and above the numbers of layers and heads; a thumbnail with its name, a line of it; its type, the least and the most of a thumbnail
 const PAGE_TYPE = { left: 22, top: 16, named: 37, line: 13, font: 11, number: 12, least: 8, most: 64 };

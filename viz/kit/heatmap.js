@@ -17,7 +17,7 @@ const CARD = "position:fixed;z-index:1000;box-sizing:border-box;width:max-conten
 
 const bold = (font, family) => `650 ${font}px ${family}`;
 const familyOf = (root) => getComputedStyle(root).fontFamily;
-const inside = (n, count) => Math.max(0, Math.min(count - 1, n));
+export const inside = (n, count) => Math.max(0, Math.min(count - 1, n));
 
 function layoutPattern({ queries, keys }, family, { width, height, large = false, rowLabels = true, ...limits }) {
   const { fonts, ...sizes } = { ...(large ? LARGE : PAGE), ...limits };
