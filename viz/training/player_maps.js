@@ -1,10 +1,11 @@
 // One head's map at a step, and every head's as thumbnails, on canvases that are drawn anew at each step.
 
-import { boxOf, density, element, nth, onKeys, pointerPosition, zoomOf } from "../kit/mount.js";
-import { drawLabels, textWidths, mapLayout, mapPoints } from "../kit/map_labels.js";
+import { heatmap, tintOf } from "../kit/heatmap.js";
+import { boxOf, density, element, onKeys, pointerPosition, zoomOf } from "../kit/mount.js";
+import { LEVELS } from "../kit/patterns.js";
 import { pen, markPicture } from "../kit/pen.js";
 
-const LEVELS = 255, GAP = 3, NUMBERS = 22; // px between thumbnails, and for the numbers beside them
+const GAP = 3, NUMBERS = 22, PAGE_HEIGHT = 330; // px between thumbnails, for the numbers next to them, and of the large map
 
 const colourOf = (root, name) => getComputedStyle(root).getPropertyValue(`--lab-${name}`);
 const sizeOf = ({ shape: [rows, columns] }) => rows * columns;
@@ -26,65 +27,28 @@ function topped(title, told, kind) {
 }
 
 export function oneMap(place, grid, chosen, data, root) {
-  const box = element("div", "map"), canvas = element("canvas"), told = element("p", "told"), [rows, columns] = grid.shape;
-  const family = getComputedStyle(root).fontFamily, font = data.large ? 14 : 12;
-  const name = `layer ${chosen.layer}, ${chosen.head === null ? "mean over heads" : `head ${chosen.head}`}`;
-  box.append(topped(grid.name, name, grid.kind), canvas, told);
+  const box = element("div", "map"), [rows, columns] = grid.shape, isFree = Array.from({ length: rows }, () => new Uint8Array(columns).fill(1));
+  const name = `layer ${chosen.layer}, ${chosen.head === null ? "mean over heads" : `head ${chosen.head}`}`, pattern = { ...grid, values: isFree.map(() => new Float32Array(columns)), allowed: isFree, most: null, digits: 2 };
+  box.append(topped(grid.name, name, grid.kind));
   place.append(box);
-  canvas.tabIndex = 0;
-  canvas.dataset.focus = `map ${grid.kind}`;
-  canvas.setAttribute("role", "application");
-  told.setAttribute("aria-live", "polite");
-  let layout = null, at = 0, marked = null, wide = 0;
+  let map = null;
 
   function settle() {
-    wide = box.clientWidth || 280;
-    const lengths = (texts) => textWidths(texts, `650 ${font}px ${family}`);
-    const given = { width: wide, font, rows: lengths(grid.queries), columns: lengths(grid.keys) };
-    const height = data.large ? Math.max(160, (innerHeight / zoomOf(root)) - boxOf(box).top - 60) : 330;
-    layout = mapLayout({ ...given, height, minSize: 4, maxSize: data.large ? 60 : 30 });
-    const high = layout.top + rows * layout.size + 2, ratio = density(root);
-    Object.assign(canvas, { width: Math.round(wide * ratio), height: Math.round(high * ratio) });
-    Object.assign(canvas.style, { width: `${wide}px`, height: `${high}px` });
-    canvas.labPoints = mapPoints(canvas, layout, rows, columns, { cell: `${grid.kind} cell`, row: `${grid.kind} row`, column: `${grid.kind} column` }, wide);
+    const width = box.clientWidth || 280, height = Math.max(160, innerHeight / zoomOf(root) - boxOf(box).top - 60);
+    map?.node.remove();
+    map = heatmap(pattern, {
+      root, room: data.large ? { width, height, large: true } : { width, height: PAGE_HEIGHT }, colour: (of) => colourOf(root, of), tint: tintOf(pattern, grid.scale), focus: `map ${grid.kind}`,
+      label: `${grid.name}, ${name}: ${rows} rows by ${columns} columns. Arrow keys go from cell to cell.`,
+      points: { cell: `${grid.kind} cell`, row: `${grid.kind} row`, column: `${grid.kind} column` },
+    });
+    box.append(map.node);
   }
 
-  function draw(step) {
-    at = step;
-    if (!layout) return;
-    const x = pen(canvas), ratio = canvas.width / wide, { left, top, size } = layout;
-    x.setTransform(ratio, 0, 0, ratio, 0, 0);
-    x.clearRect(0, 0, canvas.width, canvas.height);
-    for (let i = 0; i < rows; i++) for (let j = 0; j < columns; j++) {
-      x.fillStyle = grid.scale[Math.round(weightOf(grid, at, chosen, i * columns + j) * (grid.scale.length - 1))];
-      x.fillRect(left + j * size, top + i * size, size + 0.3, size + 0.3);
-    }
-    x.strokeStyle = colourOf(root, "border");
-    x.lineWidth = 1;
-    x.strokeRect(left - 0.5, top - 0.5, columns * size + 1, rows * size + 1);
-    drawLabels(x, layout, { queries: grid.queries, keys: grid.keys, font, family, strong: { rows: marked ? [marked[0]] : [], columns: marked ? [marked[1]] : [] }, colour: (of) => colourOf(root, of) });
-    if (marked) {
-      x.strokeStyle = colourOf(root, "ink");
-      x.lineWidth = 2;
-      x.strokeRect(left + marked[1] * size, top + marked[0] * size, size, size);
-    }
-    told.textContent = marked ? `“${nth(grid.queries, marked[0])}” on “${nth(grid.keys, marked[1])}”: ${weightOf(grid, at, chosen, marked[0] * columns + marked[1]).toFixed(2)}` : "";
-    canvas.setAttribute("aria-label", `${grid.name}, ${name}, step ${data.steps[at]}: ${rows} rows by ${columns} columns. Arrow keys go from cell to cell.`);
+  function draw(at) {
+    pattern.values.forEach((row, i) => { for (let j = 0; j < columns; j++) row[j] = weightOf(grid, at, chosen, i * columns + j); });
+    map?.refresh();
   }
 
-  const point = (event) => {
-    const [x, y] = pointerPosition(event, canvas), j = Math.floor((x - layout.left) / layout.size), i = Math.floor((y - layout.top) / layout.size);
-    mark(i >= 0 && i < rows && j >= 0 && j < columns ? [i, j] : null);
-  };
-  const mark = (cell) => { marked = cell; draw(at); };
-  canvas.onmousemove = point;
-  canvas.onmouseleave = () => mark(null);
-  canvas.onblur = () => mark(null);
-  onKeys(canvas, (key, arrow) => {
-    if (!arrow) return false;
-    mark(marked ? [Math.max(0, Math.min(rows - 1, marked[0] + arrow[0])), Math.max(0, Math.min(columns - 1, marked[1] + arrow[1]))] : [0, 0]);
-    return true;
-  });
   return { settle, draw };
 }
 
