@@ -3,6 +3,7 @@
 import { element, followStep, mountComponent, nth, onResize, publishedStep, unmountComponent } from "./mount.js";
 import { describePattern, heatmap, rangeOf, roomsInRows, tintOf } from "./heatmap.js";
 import { largestCell, readPattern } from "./patterns.js";
+import { markPicture } from "./pen.js";
 import { onStageResize, stageSize } from "./stage.js";
 
 const GAP = 24, NARROW_GAP = 10, LARGE_GAP = 28; // px between two maps
@@ -75,6 +76,7 @@ export default function ({ data, parentElement }) {
       points: { cell: name, row: `${name} row`, column: `${name} column` },
       row: () => (hasRow(pattern) ? state.step - 1 : -1),
     });
+    if (pattern.picture) markPicture(section, pattern.picture, { colours: scale, low: pattern.most === null ? 0 : -pattern.most, high: pattern.most ?? 1 });
     section.style.width = `${data.alike || isLarge ? map.layout.width : room.width}px`;
     section.append(title, map.node, ...(pattern.most === null ? [] : [element("p", "range", rangeOf(pattern))]));
     return { section, map };
