@@ -135,7 +135,7 @@ def test_what_is_pointed_at_is_ringed(visit):
             idle(page)
         if name.startswith("file_maps"):
             page.keyboard.press("v")
-            page.locator(".large canvas").wait_for()
+            page.locator(".maps.large canvas").first.wait_for()
             idle(page)
         middle = page.evaluate(MIDDLE, name.format(token))
         page.mouse.move(*middle)

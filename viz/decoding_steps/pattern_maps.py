@@ -52,9 +52,10 @@ def maps_data(request: Request, device: str, layer: int, head: int | None, show:
             candidates = patterns.top_candidates(analysis.trace.log_probs, vocabulary.piece, len(seen.queries))
         title = theme.SITE_NAMES[kind]
         payload = patterns.pattern(seen, kind, title, masked=show == "mask", former=former, candidates=candidates)
-        maps.append(
-            payload if analysis.task.has_decoder else payload | {"follows": True}
-        )  # the steps are positions of the text
+        payload["picture"] = f"{site.spec.name} {'mask' if show == 'mask' else 'map'}".capitalize()
+        if not analysis.task.has_decoder:  # the steps are positions of the text
+            payload["follows"] = True
+        maps.append(payload)
     return file_maps.map_data(maps, 1, mode, alike=True)
 
 

@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from model.inference.analyse import Analysis
 
 
+PICTURES = ("Map before the edits", "Map after the edits", "Difference of the maps")  # names of saved pictures
+
+
 def draw(view: View, analysis: Analysis, mode: theme.Mode) -> None:
     """Draws the maps of the chosen head; the difference only if the tokens are the same."""
     site, head = Site(view.kind, view.layer - 1), None if view.head is None else view.head - 1
@@ -45,4 +48,6 @@ def maps_data(request: Request, device: str, site: Site, head: int | None, mode:
         change = after - before
         change = dataclasses.replace(change, allowed=change.allowed | before.allowed)
         maps.append(patterns.difference(change, site.kind, names["difference"]))
+    for payload, picture in zip(maps, PICTURES, strict=False):
+        payload["picture"] = picture
     return file_maps.map_data(maps, 1, mode, alike=True)
