@@ -121,7 +121,7 @@ export function heatmap(pattern, { root, room, colour, style = null, tint, label
 
   function draw() {
     const x = pen(canvas), current = row(), linked = ring ? ring() : mark, marks = [linked, ...cells].filter(Boolean);
-    const labels = { queries: room.rowLabels === false ? [] : queries, keys }, isLabelled = (texts) => (n) => n !== null && n >= 0 && n < texts.length;
+    const labels = room.rowLabels === false ? { queries: [], hiddenQueries: queries, keys } : { queries, keys }, isLabelled = (texts) => (n) => n !== null && n >= 0 && n < texts.length;
     const strong = { rows: [...marks.map(([i]) => i), current].filter(isLabelled(labels.queries)), columns: marks.map(([, j]) => j).filter(isLabelled(keys)) };
     x.setTransform(ratio, 0, 0, ratio, 0, 0);
     x.clearRect(0, 0, width, height);

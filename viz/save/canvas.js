@@ -52,7 +52,7 @@ export function drawCanvas(sheet, canvas, matrix) {
     fill: () => drawPath(paintAttributes(sheet, "fill", state.fillStyle, { data, opacity: state.globalAlpha })),
     fillText: ([text, x, y, maxWidth]) => drawCanvasText(sheet, String(text), x, y, maxWidth, state, currentMatrix()),
     drawImage: (args) => drawCopy(sheet, args, currentMatrix()),
-    labels: (args) => drawMapLabels(sheet, args[0], args[1], currentMatrix()),
+    labels: (args) => drawMapLabels(sheet, args[0], canvas.labHasAllLabels ? { ...args[1], queries: args[1].hiddenQueries ?? args[1].queries } : args[1], currentMatrix()),
   };
   for (const { name, args, value } of calls) {
     if (args) operations[name]?.(args);
