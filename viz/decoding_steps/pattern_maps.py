@@ -91,4 +91,4 @@ def draw_large(analysis: Analysis, view: View, mode: theme.Mode, above: int, tra
         site_texts.note(f"This checkpoint has no layer {layer + 1}.")
         return
     data = maps_data(analysis.request, view.device, layer, head, view.show, mode)
-    file_maps.mount_in_lecture(data, "large_maps", step=view.step, trace=trace)
+    file_maps.mount_in_lecture(data, key="large_maps", step=view.step, trace=trace)
