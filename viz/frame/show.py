@@ -54,7 +54,7 @@ UNFORESEEN = "Unexpected error ({}). Your input is kept. Try another checkpoint 
 
 def title_row(view: View, page: pages.Page, widths: tuple[int, int, int] = WIDTHS) -> Places:
     """Draws the head of a page: title and sentence side by side."""
-    controls.title_row(view, page.title, page.question, widths)
+    controls.title_row(view, page.title, page.question, is_wide=widths != WIDTHS)
     body = st.container()
     return Places(body, body)
 
