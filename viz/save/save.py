@@ -29,15 +29,14 @@ if TYPE_CHECKING:
     from viz.state.view import View
 
 REQUESTED = "save asked"
-PANEL = "save panel"  # key of the popover
+PANEL = "save"  # key of the popover
 STEPS = 65  # of a colour scale
 _COMPONENT = mount.Component(__file__, '<div class="save" data-picture-skip></div>')
 
 
 def mount_button() -> DeltaGenerator:
     """Mounts the button and returns the place of its panel."""
-    with st.container(key="save"):
-        return st.popover("Save", key=PANEL)
+    return st.popover("Save", key=PANEL)
 
 
 def mount_panel(
