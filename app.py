@@ -7,12 +7,10 @@ from pathlib import Path
 import streamlit as st
 
 from viz import theme
-from viz.classroom import lecture, present, room_panel, talk_prefetch
+from viz.classroom import present, talk_prefetch
 from viz.classroom.talk_strip import talk_strip
 from viz.frame import show, sidebar
-from viz.frame.reconnect import reconnect
-from viz.frame.sidebar import terms_list, watch
-from viz.frame.tour import tour
+from viz.frame.frame_component import mount_frame
 from viz.lessons.lesson_strip import begin_first, lesson_strip
 from viz.state import session
 
@@ -25,21 +23,15 @@ mode = session.theme_mode()
 st.html(theme.needed_rules(mode))
 st.logo(MARK, size="large")  # the stylesheet sets the name beside it
 page = show.draw_navigation(HERE)
-with st.sidebar:
-    below = st.container()
 
 
 def draw_sidebar() -> None:
-    with below:
+    with st.sidebar:
         sidebar.checkpoint_panel()
         if not session.current_view().lecture:
             present.panel(session.current_view())
-        tour(on_lesson=begin_first)
-        terms_list()
-        watch(mode)
-        lecture.mount_keys()
-        room_panel.mount_room()
-        reconnect()
+        mount_frame(mode, on_lesson=begin_first)
+        sidebar.terms_list()
     present.bar()
 
 

@@ -7,12 +7,15 @@ The cache has a limit in bytes, and concurrent equal requests share one computat
 from __future__ import annotations
 
 import dataclasses
-import json
 import sys
+import threading
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from cachetools import TTLCache
 
 from model.inference.request import Request
 from model.task import TASKS, TRANSLATION, Task, task_of_family, task_of_kinds
@@ -24,10 +27,31 @@ if TYPE_CHECKING:
     from model.checkpoint import Checkpoint
     from model.export import Exported
     from model.inference.analysis import Analysis
+    from model.io.folders import CheckpointList
 
 MAX_BYTES = MAX_CACHE_BYTES
 MAX_CHECKPOINTS = 4
 LONG_TEXT = 800  # characters times hypotheses: sixteen words with a beam of 8
+READ_SECONDS = 2  # s after which folders are read again
+T = TypeVar("T")
+
+_recent: TTLCache[Hashable, Any] = TTLCache(1000, READ_SECONDS)
+_reading = threading.Lock()
+
+
+def read_recently(read: Callable[..., T], *args: Hashable) -> T:
+    """Returns `read(*args)`, at most READ_SECONDS old.
+
+    All sessions share the results. Without them, each run would read the same folders several times.
+    """
+    key = (read, *args)
+    with _reading:
+        if key in _recent:
+            return _recent[key]
+    result = read(*args)
+    with _reading:
+        _recent[key] = result
+    return result
 
 
 def checkpoint(name: str, device: str) -> Checkpoint:
@@ -100,32 +124,40 @@ _stamps: dict[str, tuple[tuple[str, int, int], ...]] = {}
 
 def refresh(name: str) -> None:
     """Empties all caches if the files of a checkpoint have changed since the last call."""
-    from model.io.folders import list_checkpoints
-
-    place = list_checkpoints().folders.get(name)
-    if place is None:
-        return
-    try:
-        stamp = tuple((str(f), s.st_mtime_ns, s.st_size) for f in sorted(place.glob("*")) if (s := f.stat()))
-    except OSError:  # a file disappeared: the next call decides
-        return
-    if _stamps.setdefault(name, stamp) != stamp:
+    place = _list_checkpoints().folders.get(name)
+    stamp = place and read_recently(_stamp, place)
+    if stamp and _stamps.setdefault(name, stamp) != stamp:
         _stamps[name] = stamp
         clear_all()
 
 
-def checkpoint_names() -> tuple[str, ...]:
-    """Returns the available checkpoints; uploads of this session come last."""
+def _stamp(place: Path) -> tuple[tuple[str, int, int], ...] | None:
+    """Returns name, time of change and bytes of each file in a folder; None if a file disappears meanwhile."""
+    try:
+        return tuple((str(f), s.st_mtime_ns, s.st_size) for f in sorted(place.glob("*")) if (s := f.stat()))
+    except OSError:
+        return None
+
+
+def _list_checkpoints() -> CheckpointList:
     from model.io.folders import list_checkpoints
 
-    return (*list_checkpoints().folders, *uploads.session_uploads())
+    return read_recently(list_checkpoints)
+
+
+def checkpoint_folders() -> dict[str, Path]:
+    """Returns the folder of each available checkpoint; uploads of this session come last."""
+    return {**_list_checkpoints().folders, **uploads.session_uploads()}
+
+
+def checkpoint_names() -> tuple[str, ...]:
+    """Returns the available checkpoints; uploads of this session come last."""
+    return tuple(checkpoint_folders())
 
 
 def unusable() -> tuple[str, ...]:
     """Returns a sentence for each folder of CHECKPOINTS without a checkpoint."""
-    from model.io.folders import list_checkpoints
-
-    return tuple(each.message() for each in list_checkpoints().unusable)
+    return tuple(each.message() for each in _list_checkpoints().unusable)
 
 
 def devices() -> tuple[str, ...]:
@@ -161,24 +193,24 @@ def reads_two(name: str, device: str) -> bool:
 
 def _declared(name: str, field: str) -> Any:
     """Returns a value of the model section of config.json, or None."""
-    from model.io.folders import CONFIG, list_checkpoints
+    from model.io.folders import read_model_entry
 
-    place = {**list_checkpoints().folders, **uploads.session_uploads()}.get(name)
-    try:
-        return json.loads((place / CONFIG).read_text(encoding="utf-8"))["model"].get(field) if place else None
-    except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError):
-        return None
+    place = checkpoint_folders().get(name)
+    return read_recently(read_model_entry, place).get(field) if place else None
 
 
 def declared_languages(name: str) -> tuple[str, str] | tuple[None, None]:
     """Returns the languages of a checkpoint without loading it; None if it names none."""
-    from model.io.files import MEGABYTE, FileError, read_json
-    from model.io.folders import CONFIG, list_checkpoints
+    place = checkpoint_folders().get(name)
+    return read_recently(_read_languages, place) if place else (None, None)
 
-    place = uploads.session_uploads().get(name) or list_checkpoints().folders.get(name)
+
+def _read_languages(place: Path) -> tuple[str, str] | tuple[None, None]:
+    from model.io.files import MEGABYTE, FileError, read_json
+    from model.io.folders import CONFIG
+
     try:
-        names = read_json(place / CONFIG, MEGABYTE).get("languages") if place else None
-        source, target = names or ("source", "target")
+        source, target = read_json(place / CONFIG, MEGABYTE).get("languages") or ("source", "target")
     except (FileError, OSError, AttributeError, TypeError, ValueError):  # loading reports the fault
         return None, None
     unnamed = (("source", "target"), ("Text", "Text"))  # defaults of unnamed languages

@@ -80,7 +80,7 @@ def read_model_entry(place: Path) -> dict[str, Any]:
     """
     try:
         model = json.loads((place / CONFIG).read_text(encoding="utf-8"))["model"]
-    except (OSError, ValueError, KeyError, TypeError):
+    except (OSError, ValueError, LookupError, TypeError, RecursionError):
         return {}
     return model if isinstance(model, dict) else {}
 

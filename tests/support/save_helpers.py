@@ -16,11 +16,11 @@ def make_offers(lab: Lab, name: str, task: Task, wanted: Collection[str], parts:
     """Makes each offer of a page that is wanted: it is there, none fails, and a file of one page is headed as what it is for
     such a model. `parts`: what the first page's file has."""
     made_of = set()
-    for number, offer in enumerate(lab._mounted(".save")["offers"]):
+    for number, offer in enumerate(lab.save["offers"]):
         if (label := offer["label"]) in wanted:
             made_of.add(label)
             lab.app_test.session_state[save.REQUESTED] = (number, "7")
-            answer = lab.run()._mounted(".save")["made"]
+            answer = lab.run().save["made"]
             untrained = (name, label) == ("training", "What is shown, as CSV")  # a checkpoint without a log has no numbers
             assert "fault" not in answer or untrained, (name, label, answer)
             if label.startswith("One"):

@@ -20,6 +20,7 @@ from streamlit.util import calc_hash
 
 from viz import pages
 from viz.kit.lazy import inside
+from viz.save.save import PANEL
 from viz.state import session as state
 from viz.state.view import View
 
@@ -85,7 +86,8 @@ class Lab:
 
     def open(self, key: str) -> Lab:
         """Opens a popover."""
-        self.app_test.session_state[f"seen: {inside(key)}"] = self._mounted(".lazy", f"lazy {inside(key)}")["what"]
+        assert any(f'data-lab-popover="{key}"' in text for text in self.html)
+        self.app_test.session_state[f"seen: {inside(key)}"] = True
         return self.run()
 
     def look(self) -> Lab:
@@ -106,10 +108,9 @@ class Lab:
 
     @property
     def awaited(self) -> list[str]:
-        """Names of lazy parts that have not been seen, without the content of popovers."""
+        """Names of lazy parts that have not been seen."""
         ids = [c.proto.id for c in self.app_test.get("bidi_component") if c.proto.component_name.endswith(".lazy")]
-        names = [each.rpartition("-lazy ")[2] for each in ids]
-        return [name for name in names if not name.startswith(inside(""))]
+        return [each.rpartition("-lazy ")[2] for each in ids]
 
     @property
     def keys(self) -> set[str]:
@@ -158,6 +159,13 @@ class Lab:
     timeline, switchboard = _data("timeline"), _data("switchboard")
     stages, writers, tokens = _data(".stages"), _data(".writers"), _data(".tokens")
     sum, side_by_side = _data(".sum"), _data(".side_by_side")
+
+    @property
+    def save(self) -> dict[str, Any]:
+        """Data of the panel *Save*, which is opened if it has not been."""
+        if not self._mounted(".save"):
+            self.open(PANEL)
+        return self._mounted(".save")
 
     @property
     def all_heads(self) -> dict[str, Any] | None:

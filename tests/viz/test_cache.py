@@ -6,6 +6,7 @@ import weakref
 from concurrent.futures import ThreadPoolExecutor
 from types import SimpleNamespace
 
+import cachetools
 import numpy as np
 import pytest
 
@@ -227,6 +228,17 @@ def declared(monkeypatch):
     monkeypatch.setattr(result_cache, "_forget", [*result_cache._forget])
     figures = result_cache.cached_figure(made_up_figure), result_cache.cached_figure(other_figure)
     return result_cache.cached(2, ignore=("progress",))(made_up), *figures
+
+
+def test_folders_are_read_once_in_two_seconds(monkeypatch, home):
+    clock = SimpleNamespace(now=0.0)
+    monkeypatch.setattr(cache, "_recent", cachetools.TTLCache(1000, cache.READ_SECONDS, lambda: clock.now))
+    assert cache.checkpoint_names() == ("saved",)
+    home.rename(home.with_name("renamed"))
+    clock.now = 0.99 * cache.READ_SECONDS
+    assert cache.checkpoint_names() == ("saved",)
+    clock.now = 1.01 * cache.READ_SECONDS
+    assert cache.checkpoint_names() == ("renamed",)
 
 
 def test_changed_files_clear_the_caches(monkeypatch, tmp_path, declared):

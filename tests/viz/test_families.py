@@ -123,7 +123,7 @@ def test_the_first_blank_is_shown_first(folder, tmp_path):
     assert candidates["rows"][4][0][:2] == candidates["chosen"][4][:2]  # the likeliest of all
     assert shown.translation.startswith("the red fox ") and "___" not in shown.translation
     shown.app_test.session_state["asked of the class"] = {"number": 1, "guess": False, "step": 0}
-    question = shown.run()._mounted(".room")["question"]
+    question = shown.run()._mounted(".frame_component")["question"]
     assert question["asks"] == "Which word fills the blank?"
     assert [question[part] for part in ("before", "gap", "after")] == ["The red fox ", "▁▁▁", " a lamp."]
     assert question["answer"] == candidates["chosen"][4][0].removeprefix("·")
@@ -136,7 +136,7 @@ def test_every_page_is_saved_as_what_it_is(family):
     task = TASKS[family]
     for name in (page.name for page in pages.PAGES):
         lab = opened(family, f"viz/{name.replace('-', '_')}/page.py" if name != "translate" else None, **OTHER)
-        given = lab._mounted(".save")
+        given = lab.save
         sentence, facts = given["caption"]
         if not pages.find(name).has_sentence:
             assert sentence == f"{pages.find(name).title} of {lab.app_test.session_state['view'].checkpoint}"

@@ -106,6 +106,7 @@ def payloads(tokenizer, tmp_path_factory) -> Iterator[dict[str, dict[str, Any]]]
         patch.setattr(mount, "_report", noted)
         for page, link in OPENED:
             lab = Lab(page, **({"text": "The dog sleeps."} | link))
+            assert lab.save
             if "lecture" in link:
                 lab.open("present panel 0")
             for element in lab.app_test.get("bidi_component"):

@@ -7,22 +7,22 @@ import { chosenPlace, modifiersOf, listed, meaning, MODIFIERS } from "./keys.js"
 import { nameAt, rectOf } from "../kit/pointing.js";
 
 export const BLANK = "attention-lab-blank", POINTER = "attention-lab-pointer"; // the room listens to these
-const OFFERED = "attention-lab-key"; // a key that an overlay can take
+export const OFFERED = "attention-lab-key"; // a key that an overlay can take
 const SAID_MS = 1800, FOLLOWED_MS = 100; // FOLLOWED_MS: between two updates of the ring
 const NEXT = { PageDown: 1, PageUp: -1 }, STEPS = { ArrowLeft: -1, ArrowRight: 1, " ": 1 };
 
-export default function ({ data, parentElement, setTriggerValue }) {
+export function mountKeys({ data, parentElement, setTriggerValue }) {
   const { root, state, first } = mountComponent({ data, parentElement }, ".lecture", { memory: { pending: [] }, way: { pending: [] } });
   Object.assign(state, { data, report: setTriggerValue });
-  if (first) begin(state);
-  document.documentElement.toggleAttribute("data-lab-lecture", data.on); // for CSS rules; `:has` at the root would be slow
-  markMode(data.on);
+  if (first) beginKeys(state);
+  document.documentElement.toggleAttribute("data-lab-lecture", data.lecture); // for CSS rules; `:has` at the root would be slow
+  markMode(data.lecture);
   if (isNewValue(state.memory, data.step) || state.of !== data.of) state.step = data.step; // else the browser may be ahead of the server
   state.of = data.of;
   if (isNewValue(state.way, data.stop)) state.stop = data.stop; // as with steps
   else if (state.stop !== data.stop && state.stop <= data.stops) setTriggerValue("go", state.stop); // sent again: a busy server ignores events
-  if (!data.on) { shut(state); blank(state, false); point(state, ""); }
-  return () => { end(state); unmountComponent(root); };
+  if (!data.lecture) { shut(state); blank(state, false); point(state, ""); }
+  return () => { endKeys(state); unmountComponent(root); };
 }
 
 // Reserves lines for the notes above the stage.
@@ -32,14 +32,14 @@ function markMode(on) {
   else delete root.dataset.labNoted;
 }
 
-function begin(state) {
+function beginKeys(state) {
   state.ring = document.body.appendChild(element("div", "lab-ring"));
   state.said = document.body.appendChild(element("div", "lab-said"));
   state.said.setAttribute("role", "status");
   state.ring.hidden = state.said.hidden = true;
   state.pressed = (event) => { if (handled(state, event)) { event.preventDefault(); event.stopImmediatePropagation(); } };
-  state.late = (event) => { if (state.data.on && !event.defaultPrevented && stepped(state, event)) event.preventDefault(); };
-  state.moved = (event) => { if (state.data.on) point(state, nameAt(event)); };
+  state.late = (event) => { if (state.data.lecture && !event.defaultPrevented && stepped(state, event)) event.preventDefault(); };
+  state.moved = (event) => { if (state.data.lecture) point(state, nameAt(event)); };
   state.left = () => point(state, "");
   window.addEventListener("keydown", state.pressed, true); // before other key handlers
   window.addEventListener("keydown", state.late);
@@ -48,7 +48,7 @@ function begin(state) {
   state.unfollow = followStep(({ step }) => { state.step = step; });
 }
 
-function end(state) {
+function endKeys(state) {
   window.removeEventListener("keydown", state.pressed, true);
   window.removeEventListener("keydown", state.late);
   document.removeEventListener("mousemove", state.moved);
@@ -64,7 +64,7 @@ function end(state) {
 // True if the key has a fixed meaning and was handled.
 function handled(state, event) {
   const { data } = state, at = event.composedPath()[0], { key } = event, keys = modifiersOf(event), plain = isKeyFree(keys, at);
-  if (!data.on) return plain && key === "l" && (state.report("lecture", true), true);
+  if (!data.lecture) return plain && key === "l" && (state.report("lecture", true), true);
   if (keys.ctrlKey || keys.metaKey || MODIFIERS.includes(key)) return false; // browser shortcuts
   if (state.dark) return blank(state, false), true; // any key ends the blank screen
   if (state.sheet) return reading(state, key), true;
@@ -72,7 +72,7 @@ function handled(state, event) {
   if (key === "Escape") return escaped(state, at);
   if (key === "Enter" && at.closest?.(".st-key-lecture_bar input")) setTimeout(() => at.blur(), 50); // later keys are for the page
   if (!plain || (key in STEPS && usesArrowKeys(at))) return false;
-  if (key in NEXT) return onward(state, NEXT[key]);
+  if (key in NEXT) return pageOn(state, NEXT[key]);
   const meant = meaning(event, data.keys.map(([name]) => name));
   if (!meant) return false;
   if (/^(layer|head)/.test(meant[0])) return chosen(state, meant);
@@ -87,7 +87,7 @@ function own(state, key) {
   state.report("key", key);
 }
 
-function onward(state, by) {
+function pageOn(state, by) {
   if (state.data.talk) {
     const { stops } = state.data, target = state.stop + by, to = Math.max(Math.min(1, stops), Math.min(stops, target));
     if (to !== state.stop) { state.stop = to; state.way.pending.push(to); }

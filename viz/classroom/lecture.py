@@ -63,7 +63,6 @@ WALK = f"{NEXT.key}, {PREVIOUS.key}"  # both keys, for a component that handles 
 
 
 CHANGED = "the last change"  # the object of "undo" in every text
-_COMPONENT = mount.Component(__file__, '<div class="lecture"></div>')
 # Session keys: the values and the keys of this run; the keys of the last complete run, which the browser still sends.
 _FACTS, _NEW_KEYS, _KEYS = "lecture facts", "lecture keys found", "lecture keys"
 Key = tuple[str, str, Callable[[], None], bool]
@@ -118,14 +117,14 @@ def limit_steps(steps: Sequence[int], what: str) -> None:
     session.put(_FACTS, session.get(_FACTS) | {"only": list(steps), "what": what})
 
 
-def mount_keys() -> None:
-    """Mounts the key handler on every page, after the page is drawn; one key starts a lecture."""
+def describe_keys() -> tuple[dict[str, Any], dict[str, mount.Event]]:
+    """Returns data and events of the key handler, after the page is drawn. One key starts a lecture on any page."""
     view = session.current_view()
     session.put(_KEYS, session.get(_NEW_KEYS) or [])
     talk = talk_navigation.talk_of(view)
     stops = len(talk.stops) if talk else 0
     data = {
-        "on": view.lecture,
+        "lecture": view.lecture,
         "talk": bool(view.talk),
         "stop": min(view.stop, stops),
         "stops": stops,
@@ -144,7 +143,7 @@ def mount_keys() -> None:
         "undo": (mount.pressed, _undo),
         "key": (mount.one_of([name for name, *_ in _page_keys()]), _call),
     }
-    _COMPONENT.mount("lecture", data | (session.get(_FACTS) or {}), events)
+    return data | (session.get(_FACTS) or {}), events
 
 
 def _page_keys() -> list[Key]:

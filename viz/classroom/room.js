@@ -2,6 +2,7 @@
 // Texts go through textContent only.
 
 import { followStep, isKeyFree, mountComponent, publishedStep, unmountComponent } from "../kit/mount.js";
+import { BLANK, OFFERED, POINTER } from "./lecture.js";
 import { LOCAL_HOST, linkFor, sharedAddress } from "../kit/copy_link_parts.js";
 import { betting } from "./room_bets.js";
 import { joining } from "./room_join.js";
@@ -10,28 +11,27 @@ import { sending } from "./room_sending.js";
 import { request, following } from "./room_stream.js";
 import { keeps, onAsked, tellRoom } from "./room_state.js";
 
-const BLANK = "attention-lab-blank", POINTER = "attention-lab-pointer", KEY = "attention-lab-key"; // of the lecture's script
 const LOST = "This room has ended. Open a new one.";
 const AWAY = "The room cannot be reached. Trying again.";
 const USED = ["pointerdown", "keydown", "focus"];
 const room = keeps("room"), tab = keeps("room-tab");
 
-export default function ({ data, parentElement, setTriggerValue }) {
+export function mountRoom({ data, parentElement, setTriggerValue }) {
   const { root, state, first } = mountComponent({ data, parentElement }, ".room");
   Object.assign(state, { data, report: setTriggerValue });
   state.step = stepOf(data);
-  if (first) begin(state);
+  if (first) beginRoom(state);
   showNow(state);
   state.bets.made(data.question);
-  return () => { end(state); unmountComponent(root); };
+  return () => { endRoom(state); unmountComponent(root); };
 }
 
 // The current step; the timeline may be ahead of the server.
-function stepOf({ step }) {
-  return (step && globalThis.attentionLabRoots?.get("timeline")?.isConnected && publishedStep()?.step) || step;
+function stepOf({ pageStep }) {
+  return (pageStep && globalThis.attentionLabRoots?.get("timeline")?.isConnected && publishedStep()?.step) || pageStep;
 }
 
-function begin(state) {
+function beginRoom(state) {
   Object.assign(state, { me: Math.random(), blank: false, pointer: "", away: false, refused: "", lost: "", told: null, sent: "" });
   state.held = room.get();
   state.out = sending({ send: (change) => send(state, change) });
@@ -40,7 +40,7 @@ function begin(state) {
   state.bets = betting(state);
   const listen = (where, name, call, options) => { where.addEventListener(name, call, options); state.ends.push(() => where.removeEventListener(name, call, options)); };
   state.ends = [
-    followStep(({ step }) => { if (state.data.step) { state.step = step; showNow(state); } }),
+    followStep(({ step }) => { if (state.data.pageStep) { state.step = step; showNow(state); } }),
     onAsked((what) => ({ open, end: close, join: () => state.join.toggle(), ask: () => state.bets.go() })[what](state)),
   ];
   listen(document, POINTER, ({ detail }) => {
@@ -50,7 +50,7 @@ function begin(state) {
     out(state, { pointer });
   });
   listen(document, BLANK, ({ detail }) => { state.blank = detail.on; out(state, { blank: detail.on }); });
-  listen(document, KEY, (event) => { if (pressed(state, event.detail)) event.preventDefault(); });
+  listen(document, OFFERED, (event) => { if (pressed(state, event.detail)) event.preventDefault(); });
   listen(window, "keydown", (event) => {
     if (!state.data.lecture && (state.join.isOpen() || state.bets.isOpen()) && pressed(state, event)) { event.preventDefault(); event.stopImmediatePropagation(); }
   }, true);
@@ -64,7 +64,7 @@ function begin(state) {
   publish(state);
 }
 
-function end(state) {
+function endRoom(state) {
   for (const each of state.ends) each();
   leave(state);
   state.join.close();
@@ -112,7 +112,7 @@ function out(state, change) { if (shows(state)) state.out.show(change); }
 
 function showNow(state) {
   if (!shows(state) || state.bets.isUnheard()) return; // the step must not show before the question
-  const { page, query, longest, whole, tooLong } = state.data, address = addressOf({ page, query, step: state.data.step && state.step });
+  const { page, query, longest, whole, tooLong } = state.data, address = addressOf({ page, query, step: state.data.pageStep && state.step });
   const refused = whole && address.length <= longest ? "" : tooLong;
   if (refused !== state.refused) { state.refused = refused; publish(state); }
   if (refused || address === state.sent) return;
@@ -136,7 +136,7 @@ async function send(state, change) {
 async function open(state) {
   if (state.held || state.opening || !state.data.served) return;
   state.opening = true;
-  const { page, query, step, longest } = state.data, address = addressOf({ page, query, step: step && state.step });
+  const { page, query, pageStep, longest } = state.data, address = addressOf({ page, query, step: pageStep && state.step });
   const body = { address: address.length <= longest ? address : "/" };
   let answer = null, text = AWAY;
   try {

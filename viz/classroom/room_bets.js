@@ -35,7 +35,7 @@ export function betting(state) {
     const timeline = globalThis.attentionLabRoots?.get("timeline");
     timeline?.querySelector(".play[aria-label^=Pause]")?.click(); // stops the animation
     if (!state.held) made({ number: bet.number, fault: state.data.served ? "No room is open. Open one under Present." : state.data.notServed });
-    else state.report("ask", { number: bet.number, step: state.data.step ? state.step : 0, hidden: Boolean(timeline?.isConnected && timeline.dataset.hidden) });
+    else state.report("ask", { number: bet.number, step: state.data.pageStep ? state.step : 0, hidden: Boolean(timeline?.isConnected && timeline.dataset.hidden) });
     state.tell();
   }
 

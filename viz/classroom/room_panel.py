@@ -28,7 +28,6 @@ NOTHING = "This page has no question. Ask on the first page, or on Heads."
 LAST = "This is the last step. Go back one step to ask."
 PRIVATE = (*(name for name in OF_A_LECTURE if name not in ("lecture", "large")), "own_text")  # followers see `large`
 TOO_LONG = "This view is too long for a link. Followers still see the last one."
-_COMPONENT = mount.Component(__file__, '<div class="room"></div>', name="room")
 _PANEL = mount.Component(__file__, '<div class="room-panel"></div>', name="room_panel")
 _SIGN = mount.Component(__file__, '<div class="room-sign"></div>', name="room_sign")
 _REQUESTED, _RESULT = "asked of the class", "question to the class"  # session keys
@@ -45,8 +44,8 @@ def sign() -> None:
     _SIGN.mount(key="room_sign", data={})
 
 
-def mount_room() -> None:
-    """Mounts the room's script on every page, after the page is drawn."""
+def describe_room() -> tuple[dict[str, Any], dict[str, mount.Event]]:
+    """Returns data and events of the room's script, after the page is drawn."""
     view, page = session.current_view(), pages.find(navigation.current_page())
     request = session.get(_REQUESTED)
     public = dataclasses.replace(view, guess=request["guess"]) if request else view
@@ -58,11 +57,10 @@ def mount_room() -> None:
         "alone": hosts.sharing_help(),
         "page": "" if page == pages.PAGES[0] else page.name,
         "query": query,
-        "step": view.step if page.has_step else 0,
+        "pageStep": view.step if page.has_step else 0,
         "tooLong": TOO_LONG,
         "whole": _is_complete(view, query),
         "longest": MAX_ADDRESS,
-        "lecture": view.lecture,
         "exploring": bool(view.room),
         "question": _question_result(request),
     }
@@ -71,7 +69,7 @@ def mount_room() -> None:
         "ask": (mount.fields(number=number, step=mount.integer(0, 999), hidden=mount.flag), _ask),
         "close": (mount.fields(guess=mount.flag, step=mount.integer(0, 999)), _close),
     }
-    _COMPONENT.mount("room", data, events)
+    return data, events
 
 
 def make_question(context: PageContext) -> None:

@@ -33,16 +33,16 @@ if TYPE_CHECKING:
 @contextmanager
 def queue() -> Iterator[None]:
     """Shows how many requests are ahead while this run waits; the run of a visitor who left ends there."""
-    with st.container(key="queue"):
-        place = st.empty()
+    container = st.container(key="queue")
+    place = functools.cache(container.empty)  # most runs do not wait
 
     def show_waiting(ahead: int) -> None:
-        with place:
-            if ahead:
-                count = "1 request is" if ahead == 1 else f"{ahead} requests are"
-                site_texts.write(f'<p class="lab-note">Busy. {count} ahead of yours.</p>')
-            else:
-                place.empty()
+        if not ahead:
+            place().empty()
+            return
+        with place():
+            count = "1 request is" if ahead == 1 else f"{ahead} requests are"
+            site_texts.write(f'<p class="lab-note">Busy. {count} ahead of yours.</p>')
 
     with work_queue.report_waiting(show_waiting):
         yield
@@ -54,7 +54,7 @@ UNFORESEEN = "Unexpected error ({}). Your input is kept. Try another checkpoint 
 
 def title_row(view: View, page: pages.Page, widths: tuple[int, int, int] = WIDTHS) -> Places:
     """Draws the head of a page: title and sentence side by side."""
-    controls.title_row(view, page.title, page.question, widths)
+    controls.title_row(view, page.title, page.question, is_wide=widths != WIDTHS)
     body = st.container()
     return Places(body, body)
 
@@ -125,7 +125,7 @@ def show(
     lecture.set_facts(context, steps)
     room_panel.make_question(context)
     (in_lecture if is_lecture and in_lecture else draw)(context)
-    save.mount_panel(panel, view, analysis, saved_files.offers(context, name))
+    save.mount_panel(panel, view, analysis, lambda: saved_files.offers(context, name))
     session.write_link(view)
 
 

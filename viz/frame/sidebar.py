@@ -1,4 +1,4 @@
-"""The sidebar: choice, facts and upload of checkpoints, the watcher of the theme, and the list of terms."""
+"""The sidebar: choice, facts and upload of checkpoints, and the list of terms."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
-from viz import cache, theme
-from viz.kit import mount, site_texts, terms
+from viz import cache
+from viz.kit import lazy, site_texts, terms
 from viz.state import session, uploads
 from viz.state.view import View
 
@@ -36,8 +36,16 @@ def upload_panel(view: View) -> None:
     if not uploads.is_enabled():
         return
     brought = session.get(GOOD) or 0  # a new key after each upload closes the popover
+    with lazy.popover("Bring your own …", f"bring {brought}", type="tertiary") as is_open:
+        file = _choose_file() if is_open else None
+    if file is not None:
+        _upload(view, file)
+
+
+def _choose_file() -> UploadedFile | None:
+    """Draws the box for a zip and returns the file in it, if any."""
     max_mb = uploads.max_mb()
-    with st.popover("Bring your own …", type="tertiary", key=f"bring {brought}"), st.container(width=WIDTH):
+    with st.container(width=WIDTH):
         if fault := session.get(FAULT):
             site_texts.fault(fault)
         file = st.file_uploader(
@@ -50,8 +58,7 @@ def upload_panel(view: View) -> None:
         site_texts.note(
             "Zip the folder with config.json, tokenizer and model.safetensors. Only you see it, until you leave."
         )
-    if file is not None:
-        _upload(view, file)
+    return file
 
 
 def _upload(view: View, file: UploadedFile) -> None:
@@ -147,18 +154,6 @@ def score_text(test: dict[str, Any] | None) -> str:
     how = f", beam {test['beam']}" if test.get("beam", 1) > 1 else ""
     against = ", all references" if test.get("references") == "all" else ""
     return f"{test['bleu']:.1f} BLEU on {test['sentences']:,} test sentences{how}{against}."
-
-
-_COMPONENT = mount.Component(__file__, name="watch")
-
-
-def watch(mode: theme.Mode) -> None:
-    """Mounts the watcher. A theme other than `mode` in the browser starts a new run.
-
-    Its script also fits the labels of charts and moves the keyboard focus into popovers.
-    """
-    events = {"mode": (mount.one_of(theme.PALETTES), session.set_theme)}
-    _COMPONENT.mount("watch", {"mode": mode}, events, default={"mode": mode})
 
 
 def terms_list() -> None:

@@ -4,21 +4,21 @@ import { button, element, mountComponent } from "../kit/mount.js";
 import { placed, ringed } from "./tour_parts.js";
 import { storePreference } from "../kit/remember.js";
 
-const WAIT_MS = 60_000; // for the first page, where the tour begins on another
+const FIRST_PAGE_MS = 60_000; // for the first page, where the tour begins on another
 
-export default function ({ data, parentElement, setTriggerValue }) {
+export function mountTour({ data, parentElement, setTriggerValue }) {
   const { root, state, first } = mountComponent({ data, parentElement }, ".tour", { at: -1 });
   Object.assign(state, { data, setTriggerValue });
   if (first) {
-    state.opener = button("begin", "Tour", () => begin(state));
+    state.opener = button("begin", "Tour", () => beginTour(state));
     root.replaceChildren(state.opener);
-    state.asked = () => begin(state);
+    state.asked = () => beginTour(state);
     document.addEventListener("attention-lab-tour", state.asked);
   }
-  if (!data.here && state.at >= 0 && !state.waiting) end(state); // the visitor has gone to another page
+  if (!data.onFirstPage && state.at >= 0 && !state.waiting) endTour(state); // the visitor has gone to another page
   return () => {
     document.removeEventListener("attention-lab-tour", state.asked);
-    end(state);
+    endTour(state);
   };
 }
 
@@ -32,18 +32,18 @@ function target(stop) {
   return null;
 }
 
-function begin(state) {
-  end(state);
+function beginTour(state) {
+  endTour(state);
   storePreference("tour", "taken");
   state.back = document.activeElement?.shadowRoot?.activeElement ?? document.activeElement;
   if (innerWidth <= 760) document.querySelector('[data-testid="stSidebarCollapseButton"] button')?.click(); // it covers the page
-  if (!state.data.here) state.setTriggerValue("go", true);
+  if (!state.data.onFirstPage) state.setTriggerValue("tour", true);
   state.waiting = performance.now();
   state.at = 0;
-  follow(state);
+  followStop(state);
 }
 
-function end(state) {
+function endTour(state) {
   cancelAnimationFrame(state.frame);
   window.removeEventListener("keydown", state.pressed, true);
   const hadFocus = state.card?.contains(document.activeElement);
@@ -54,14 +54,14 @@ function end(state) {
 }
 
 // Once a frame while the tour is on: whatever the page does, ring and card stay at their part of it.
-function follow(state) {
+function followStop(state) {
   if (state.at < 0) return;
-  state.frame = requestAnimationFrame(() => follow(state));
-  const { stops } = state.data;
+  state.frame = requestAnimationFrame(() => followStop(state));
+  const { tourStops } = state.data;
   if (state.waiting) {
-    if (!target(stops[0])) { if (performance.now() - state.waiting > WAIT_MS) end(state); return; }
+    if (!target(tourStops[0])) { if (performance.now() - state.waiting > FIRST_PAGE_MS) endTour(state); return; }
     state.waiting = 0;
-    open(state);
+    openCard(state);
     go(state, 0);
   }
   const node = target(state.stops[state.at]);
@@ -69,8 +69,8 @@ function follow(state) {
   if (node) arrange(state, node);
 }
 
-function open(state) {
-  state.stops = state.data.stops.filter(target);
+function openCard(state) {
+  state.stops = state.data.tourStops.filter(target);
   state.ring = element("div", "lab-tour-ring");
   state.ring.setAttribute("aria-hidden", "true");
   state.card = element("section", "lab-tour");
@@ -80,16 +80,16 @@ function open(state) {
   words.setAttribute("aria-live", "polite");
   state.number = element("span", "number");
   state.words = words;
-  state.leave = button("leave", "End tour", () => end(state));
+  state.leave = button("leave", "End tour", () => endTour(state));
   state.previous = button("previous", "Back", () => go(state, state.at - 1));
   state.next = button("next", "", () => go(state, state.at + 1));
-  state.lesson = button("lesson", "First lesson", () => { end(state); state.setTriggerValue("lesson", true); });
+  state.lesson = button("lesson", "First lesson", () => { endTour(state); state.setTriggerValue("lesson", true); });
   row.append(state.number, state.leave, state.previous, state.next, state.lesson);
   state.card.append(words, row);
   state.pressed = (event) => {
     if (!state.card.contains(document.activeElement) || event.altKey || event.ctrlKey || event.metaKey) return;
     const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
-    if (event.key === "Escape") end(state);
+    if (event.key === "Escape") endTour(state);
     else if (step) go(state, state.at + step);
     else return;
     event.preventDefault();
@@ -101,7 +101,7 @@ function open(state) {
 
 function go(state, at) {
   if (at < 0) return;
-  if (at >= state.stops.length) { end(state); return; }
+  if (at >= state.stops.length) { endTour(state); return; }
   const stop = state.stops[at], last = at === state.stops.length - 1;
   state.at = at;
   state.number.textContent = `${at + 1} of ${state.stops.length}`;

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 from viz import cache, pages
 from viz.kit import mount
@@ -58,22 +59,21 @@ JUDGED = {  # replacements for a classifier
         (".st-key-word-table",),
     ),
 }
-_TOUR = mount.Component(__file__, '<div class="tour"></div>')
 _INVITATION = mount.Component(__file__, '<div class="tour-invitation"></div>', name="tour_invitation")
 
 
-def tour(on_lesson: Callable[[], None], key: str = "tour") -> None:
-    """Mounts the button that starts the tour on the first page. `on_lesson` is the callback of the last stop."""
+def describe(on_lesson: Callable[[], None]) -> tuple[dict[str, Any], dict[str, mount.Event]]:
+    """Returns data and events of the button that starts the tour; `on_lesson` is the callback of the last stop."""
     first, here = pages.PAGES[0].name, navigation.current_page()
     view = session.current_view()
     own = JUDGED if cache.task(view.checkpoint, view.device).is_classifier else {}
     stops = [own.get(n, stop) for n, stop in enumerate(STOPS)]
     data = {
-        "stops": [{"title": each.title, "text": each.text, "at": each.selectors} for each in stops],
-        "here": here == first,
+        "tourStops": [{"title": each.title, "text": each.text, "at": each.selectors} for each in stops],
+        "onFirstPage": here == first,
     }
     go = (mount.pressed, lambda: None if here == first else navigation.go_to(first))
-    _TOUR.mount(key, data, {"go": go, "lesson": (mount.pressed, on_lesson)})
+    return data, {"tour": go, "lesson": (mount.pressed, on_lesson)}
 
 
 def invitation(key: str = "tour_invitation") -> None:

@@ -3,11 +3,11 @@
 const MIN_SIZE = 6; // of the ring, where nearly nothing is seen
 const GAP = 12, EDGE = 8, AROUND = 5;
 
-const within = (value, low, high) => Math.max(low, Math.min(high, value));
+const clamp = (value, low, high) => Math.max(low, Math.min(high, value));
 
 // The card beside a box: below it, above, to its right or left, wherever there is room; else at the foot of the window.
 export function placed(box, card, room) {
-  const left = within(box.left, EDGE, room.width - card.width - EDGE), top = within(box.top, EDGE, room.height - card.height - EDGE);
+  const left = clamp(box.left, EDGE, room.width - card.width - EDGE), top = clamp(box.top, EDGE, room.height - card.height - EDGE);
   const ways = [
     { left, top: box.bottom + GAP },
     { left, top: box.top - GAP - card.height },
@@ -21,8 +21,8 @@ export function placed(box, card, room) {
 // The ring round what is seen of a box, short of the card where that has found no room beside it.
 export function ringed(box, card, room) {
   const ring = {
-    left: within(box.left - AROUND, 2, room.width - 2), right: within(box.right + AROUND, 2, room.width - 2),
-    top: within(box.top - AROUND, 2, room.height - 2), bottom: within(box.bottom + AROUND, 2, room.height - 2),
+    left: clamp(box.left - AROUND, 2, room.width - 2), right: clamp(box.right + AROUND, 2, room.width - 2),
+    top: clamp(box.top - AROUND, 2, room.height - 2), bottom: clamp(box.bottom + AROUND, 2, room.height - 2),
   };
   const aside = card.left >= ring.right || card.left + card.width <= ring.left || card.top >= ring.bottom || card.top + card.height <= ring.top;
   if (!aside) ring.bottom = Math.max(ring.top + MIN_SIZE, card.top - GAP);

@@ -1,6 +1,6 @@
-// What is watched on every page: the theme, what opens over the page, and the labels of the charts. Streamlit does not run the
-// script again when the visitor changes the theme in the menu; figures are coloured on the server, so it is told here: "light" or
-// "dark", by the brightness of the page's background.
+// What is watched on every page: the theme, the connection, what opens over the page, and the labels of the charts. Streamlit does
+// not run the script again when the visitor changes the theme in the menu; figures are coloured on the server, so it is told here:
+// "light" or "dark", by the brightness of the page's background. Without a run of a restarted server, the next click would be lost.
 
 import { watchLabels } from "../kit/chart_labels.js";
 import { watchHistory } from "../kit/one_entry.js";
@@ -14,17 +14,23 @@ function currentMode() {
   return 0.2126 * rgb[0] + 0.7152 * rgb[1] + 0.0722 * rgb[2] < 128 ? "dark" : "light";
 }
 
-export default function ({ data, parentElement, setStateValue }) {
+export function watchPage({ data, parentElement, setStateValue, setTriggerValue }) {
   let reported = data.mode;
   const report = () => {
     const mode = currentMode();
     if (mode !== reported) { reported = mode; setStateValue("mode", mode); }
   };
   watchers.get(parentElement)?.disconnect();
-  const watcher = new MutationObserver(() => requestAnimationFrame(report));
-  watcher.observe(document.querySelector(".stApp"), { attributes: true, attributeFilter: ["class", "style"] });
+  const app = document.querySelector(".stApp"), isConnected = () => app.dataset.testConnectionState === "CONNECTED";
+  let wasConnected = isConnected();
+  const watcher = new MutationObserver(() => {
+    requestAnimationFrame(report);
+    if (!wasConnected && isConnected()) setTriggerValue("reconnected", true); // a restarted server knows the widgets after a run
+    wasConnected = isConnected();
+  });
+  watcher.observe(app, { attributes: true, attributeFilter: ["class", "style", "data-test-connection-state"] });
   watchers.set(parentElement, watcher);
   report();
-  const ends = [watchPopovers(), watchLabels(), watchPointed(), watchHistory()];
+  const ends = [watchPopovers((key) => setTriggerValue("popover", key)), watchLabels(), watchPointed(), watchHistory()];
   return () => { watcher.disconnect(); watchers.delete(parentElement); for (const end of ends) end?.(); };
 }

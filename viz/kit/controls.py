@@ -151,16 +151,14 @@ def plain_box(view: View) -> None:
         st.button("Remove the second sentence", key="without second", on_click=session.change, kwargs=change)
 
 
-def title_row(view: View, title: str, question: str, widths: tuple[int, int, int]) -> None:
-    """Draws the head of a page: title, sentence and the button that copies the link."""
-    with st.container(key="title_row"):
-        left, box, link = st.columns(widths, vertical_alignment="center", gap="small")
-        with left:
-            site_texts.heading(title, question)
-        with box:
+def title_row(view: View, title: str, question: str, is_wide: bool) -> None:
+    """Draws the head of a page: title, sentence and the button that copies the link; `is_wide` for a long title."""
+    with st.container(key="title_row", horizontal=True, vertical_alignment="center", gap="small"):
+        site_texts.heading(title, question, is_wide)
+        has_second = cache.reads_two(view.checkpoint, view.device) or view.second.strip()
+        with st.container() if has_second else nullcontext():
             plain_box(view)
-        with link:
-            copy_link()
+        copy_link()
     if len(view.sentences) > 1:
         _sentence_pick(view)
 

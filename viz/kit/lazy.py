@@ -1,18 +1,20 @@
-"""Lazy computation: a part of a page is computed once its place is visible."""
+"""Lazy computation: a part of a page is computed once its place is visible, or once its popover has been opened."""
 
 from __future__ import annotations
 
 import hashlib
+import html
 from collections.abc import Hashable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
 import streamlit as st
 
-from viz.kit import mount
+from viz.kit import mount, site_texts
 from viz.state import session
 
 _COMPONENT = mount.Component(__file__, '<span class="lazy" aria-hidden="true">&nbsp;</span>')
+_CLOSED = "closed popovers"  # session key: popovers of this run without their content
 
 
 def has_been_seen(name: str, *what: Hashable) -> bool:
@@ -30,18 +32,38 @@ def has_been_seen(name: str, *what: Hashable) -> bool:
 
 @contextmanager
 def popover(label: str, key: str, **options: Any) -> Iterator[bool]:
-    """Draws a popover and yields True once it has been open. Another `key` closes it.
-
-    The server gets no event of opening or closing. A click in the navigation also closes a popover; that event would name
-    the old page and cancel the change of page.
-    """
+    """Draws a popover and yields True once it has been open. Another `key` closes it."""
     with st.popover(label, key=key, **options):
-        yield has_been_seen(inside(key))
+        yield has_been_open(key)
+
+
+def has_been_open(key: str) -> bool:
+    """True if the popover of this key, which is drawn around the call, has been open.
+
+    Otherwise it draws a place that `popovers.js` finds once it is visible. The server gets no event of opening or closing. A
+    click in the navigation also closes a popover; that event would name the old page and cancel the change of page.
+    """
+    if session.get(_session_key(inside(key))):
+        return True
+    session.put(_CLOSED, {**_closed_popovers(), key: None})
+    site_texts.write(f'<span data-lab-popover="{html.escape(key)}">&nbsp;</span>')
+    return False
+
+
+def popover_event() -> mount.Event:
+    """Returns check and handler of the event that a popover has been opened, and forgets the popovers of this run."""
+    closed = tuple(_closed_popovers())
+    session.put(_CLOSED, {})
+    return mount.one_of(closed), lambda key: session.put_from_event(_session_key(inside(key)), True)
 
 
 def inside(key: str) -> str:
     """Returns the lazy name of a popover's content."""
     return f"inside {key}"
+
+
+def _closed_popovers() -> dict[str, None]:
+    return session.get(_CLOSED) or {}
 
 
 def _session_key(name: str) -> str:

@@ -13,7 +13,15 @@ function closeSidebar({ target }) {
 
 let overlays = null, tips = null, scrolling = null;
 
-export function watchPopovers() { // returns a function that stops the watch
+// Requests the content of an open popover when the page has finished its run: a request during a run would end that run.
+function requestContent(body, request) {
+  const place = body?.querySelector("[data-lab-popover]:not([data-requested])");
+  if (!place || document.querySelector(".stApp").dataset.testScriptState !== "notRunning") return;
+  place.dataset.requested = "";
+  request(place.dataset.labPopover);
+}
+
+export function watchPopovers(request) { // returns a function that stops the watch
   overlays?.disconnect();
   tips?.end();
   tips = watchTips();
@@ -34,6 +42,7 @@ export function watchPopovers() { // returns a function that stops the watch
     tips.hideClicked();
     document.querySelector('[data-testid="stExpandSidebarButton"]')?.setAttribute("aria-label", "Pages"); // phones show this button
     const current = document.querySelector(BODY);
+    requestContent(current, request);
     if (current === popover) { if (current && isLoading) enter(); return; }
     popover = current;
     if (current) {
@@ -43,5 +52,6 @@ export function watchPopovers() { // returns a function that stops the watch
   };
   overlays = new MutationObserver(() => requestAnimationFrame(update));
   overlays.observe(document.body, { childList: true, subtree: true });
+  overlays.observe(document.querySelector(".stApp"), { attributes: true, attributeFilter: ["data-test-script-state"] });
   return () => { overlays?.disconnect(); tips?.end(); scrolling?.abort(); };
 }

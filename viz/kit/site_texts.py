@@ -53,8 +53,8 @@ def label(text: str, *names: str, doubt: bool = False, title: str = "") -> None:
     write(f'<span class="lab-note{" doubt" if doubt else ""}"{more}>{terms.marked(text, *names)}</span>', inline=True)
 
 
-def heading(title: str, question: str) -> None:
-    write(f'<header class="lab-head"><h1>{title}</h1><p>{question}</p></header>')
+def heading(title: str, question: str, is_wide: bool = False) -> None:
+    write(f'<header class="lab-head{" wide" if is_wide else ""}"><h1>{title}</h1><p>{question}</p></header>')
 
 
 def fault(sentence: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from urllib.parse import urlencode
 
 from model.edits.intervention import Intervention
@@ -34,7 +35,7 @@ class Lesson:
     touch: str = ""  # the task on a screen without keys, where it speaks of keys
     reasons: tuple[Reason, ...] = ()  # what was measured for a reason that the texts give
 
-    @property
+    @cached_property
     def view(self) -> View:
         """Returns the view at its start. Raises ValueError for an invalid parameter."""
         view, faults = parse({**dict(self.start), "lesson": self.name, "checkpoint": self.checkpoint})
@@ -42,7 +43,7 @@ class Lesson:
             raise ValueError(f"The start of lesson {self.name!r} is invalid: {faults[0]}")
         return view
 
-    @property
+    @cached_property
     def href(self) -> str:
         """Returns the link to its start, from any page."""
         place = "" if self.page == pages.PAGES[0].name else self.page

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
@@ -10,7 +10,7 @@ from uuid import uuid4
 import streamlit as st
 
 from viz import pages, theme
-from viz.kit import mount
+from viz.kit import lazy, mount
 from viz.save.saved_files import (
     CHANGED,
     Offer,
@@ -29,18 +29,24 @@ if TYPE_CHECKING:
     from viz.state.view import View
 
 REQUESTED = "save asked"
+PANEL = "save"  # key of the popover
 STEPS = 65  # of a colour scale
 _COMPONENT = mount.Component(__file__, '<div class="save" data-picture-skip></div>')
 
 
 def mount_button() -> DeltaGenerator:
     """Mounts the button and returns the place of its panel."""
-    with st.container(key="save"):
-        return st.popover("Save", key="save panel")
+    return st.popover("Save", key=PANEL)
 
 
-def mount_panel(where: DeltaGenerator, view: View, analysis: Analysis | None, offers: Sequence[Offer] = ()) -> None:
-    """Mounts the panel, once the view is known, and makes the requested file."""
+def mount_panel(
+    where: DeltaGenerator, view: View, analysis: Analysis | None, list_offers: Callable[[], Sequence[Offer]] = tuple
+) -> None:
+    """Mounts the panel, once it has been open and the view is known, and makes the requested file."""
+    with where:
+        if not lazy.has_been_open(PANEL):
+            return
+    offers = list_offers()
     text = caption(view, pages.find(navigation.current_page()), analysis)
     request = session.get(REQUESTED)
     session.put(REQUESTED, None)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping
+from functools import lru_cache
 
 from viz.state.fields import fields
 from viz.state.values import MAX_LINK_TEXT, PartlyRead
@@ -37,6 +38,11 @@ def parse(params: Mapping[str, str], kind: type[View] = View) -> tuple[View, tup
 
 def link(view: View) -> dict[str, str]:
     """Returns the query parameters of a view, without defaults (unless `stated_with` applies) and without too long texts."""
+    return dict(_link(view))
+
+
+@lru_cache(256)
+def _link(view: View) -> dict[str, str]:
     default, declared = type(view)(), fields(type(view))
     changed = {name for name in declared if getattr(view, name) != getattr(default, name)}
     written = {

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from model.io.folders import list_checkpoints
 from model.workshop.training import run_listing
 from model.workshop.training.history import (
     History,
@@ -38,9 +37,8 @@ Stamp = tuple[tuple[int, int], ...]
 
 def places() -> dict[str, tuple[Path, bool]]:
     """The folder of each history by its name, and whether it is that of a run: checkpoints first, as they are offered."""
-    checkpoints = {**list_checkpoints().folders, **uploads.session_uploads()}
-    found = {name: (checkpoints[name], False) for name in cache.checkpoint_names() if name in checkpoints}
-    for name, place in run_listing.find_runs().items():
+    found = {name: (place, False) for name, place in cache.checkpoint_folders().items()}
+    for name, place in cache.read_recently(run_listing.find_runs).items():
         found[name if name not in found else _beside(name, place)] = (place, True)
     return found
 
@@ -52,7 +50,7 @@ def _beside(name: str, place: Path) -> str:
 
 def namesakes(name: str) -> list[str]:
     """The run that has the name of a checkpoint whose history is offered, by what it is called beside it."""
-    run = run_listing.find_runs().get(name)
+    run = cache.read_recently(run_listing.find_runs).get(name)
     known = places()
     return [each for each in [run and _beside(name, run)] if each and each in known and not known[name][1]]
 

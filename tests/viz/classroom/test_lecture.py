@@ -21,27 +21,26 @@ HAS_HEADS = {TRANSLATE, HEADS, INSIDE, WHAT_IF, COMPARE, TRAINING}
 @pytest.mark.parametrize("page", [page.file for page in pages.PAGES])
 def test_keys_choose_what_page_and_checkpoint_have(page):
     lab = Lab(page, text="The dog sleeps.", lecture="on", step="2", layer="1", head="mean")
-    told = lab._mounted(".lecture")
+    told = lab._mounted(".frame_component")
     own = (4, 8) if page in HAS_HEADS else (0, 0)
-    assert (told["on"], told["layers"], told["heads"]) == (True, *own)
+    assert (told["lecture"], told["layers"], told["heads"]) == (True, *own)
     assert (told["steps"] > 2) == (page in HAS_STEPS)
     assert told["step"] == 2 or page not in HAS_STEPS
 
 
 def test_a_key_acts_on_what_the_browser_shows(monkeypatch):
     monkeypatch.setattr(state.st, "session_state", session := {"view": View(lecture=True), "link": {}})
-    monkeypatch.setattr(lecture._COMPONENT, "mount", lambda *args: None)
     pressed = []
     lecture.reset_keys()
     lecture.add_key(lecture.NEXT, "next", lambda: pressed.append("first run"))
-    lecture.mount_keys()
+    lecture.describe_keys()
     lecture.reset_keys()
     lecture._call(lecture.NEXT.key)  # twice before anything of the next run is known
     lecture._call(lecture.NEXT.key)
     lecture._call(lecture.PREVIOUS.key)  # there is none
     assert pressed == ["first run"] * 2
     lecture.add_key(lecture.PREVIOUS, "previous", lambda: pressed.append("second run"))
-    lecture.mount_keys()
+    lecture.describe_keys()
     lecture._call(lecture.NEXT.key)
     lecture._call(lecture.PREVIOUS.key)
     assert pressed[2:] == ["second run"] and session["view"].lecture

@@ -13,25 +13,28 @@ TEXT = "The dog sleeps."
 def asking(lab: Lab, number: int, guess: bool = False) -> dict:
     """What comes of asking."""
     lab.app_test.session_state[room_panel._REQUESTED] = {"number": number, "step": 0, "guess": guess, "back": 1}
-    return lab.run()._mounted(".room")["question"]
+    return lab.run()._mounted(".frame_component")["question"]
 
 
 def test_the_room_hides_what_is_the_lecturers():
     own = {"talk": "course", "stop": "2", "room": "ABCDEF", "own": "What was typed before."}
     lab = Lab(HEADS, text=TEXT, lecture="on", layer="2", head="3", step="2", **own)
-    given = lab._mounted(".room")
-    assert given["page"] == "heads" and given["step"] == 2 and given["exploring"] and given["whole"]
+    given = lab._mounted(".frame_component")
+    assert given["page"] == "heads" and given["pageStep"] == 2 and given["exploring"] and given["whole"]
     assert given["query"] == {"text": TEXT, "layer": "2", "head": "3", "lecture": "on"}
-    assert Lab(text=TEXT)._mounted(".room")["page"] == "" and Lab(POSITIONS, text=TEXT)._mounted(".room")["step"] == 0
+    assert (
+        Lab(text=TEXT)._mounted(".frame_component")["page"] == ""
+        and Lab(POSITIONS, text=TEXT)._mounted(".frame_component")["pageStep"] == 0
+    )
 
 
 def test_a_question_is_made_once():
     lab = Lab(text=TEXT, step="2", guess="first")
-    assert lab._mounted(".room")["question"] is None
+    assert lab._mounted(".frame_component")["question"] is None
     made = asking(lab, 7)
     assert made["number"] == 7 and made["kind"] == "next" and made["about"] == TEXT and made["answer"] in made["options"]
-    assert "guess" not in lab._mounted(".room")["query"]  # as it was before the question
-    assert lab.run()._mounted(".room")["question"] == made
+    assert "guess" not in lab._mounted(".frame_component")["query"]  # as it was before the question
+    assert lab.run()._mounted(".frame_component")["question"] == made
     assert asking(lab, 8)["number"] == 8
     assert asking(Lab(HEADS, text=TEXT), 3)["kind"] == "head"
     assert asking(Lab(POSITIONS, text=TEXT), 3)["fault"] == room_panel.NOTHING

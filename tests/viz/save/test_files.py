@@ -24,7 +24,7 @@ PAGES |= {TRANSLATE: LINK | {"edits": "off_cross.3"}, WHAT_IF: LINK | {"edits": 
 def asked(lab: Lab, number: int) -> dict:
     """A file that is asked for on the page, as the browser gets it."""
     lab.app_test.session_state[save.REQUESTED] = (number, "7")
-    made = lab.run()._mounted(".save")["file"]
+    made = lab.run().save["file"]
     assert made["number"] == "7" and "fault" not in made, made
     return made | {"bytes": b64decode(made["bytes"])}
 
@@ -55,12 +55,12 @@ def whole(made: dict) -> None:
 @pytest.mark.parametrize("page", PAGES)
 def test_every_offer_of_a_page_is_a_whole_file(page):
     lab = Lab(page, **PAGES[page])
-    offers = lab._mounted(".save")["offers"]
+    offers = lab.save["offers"]
     assert len(offers) >= (5 if page != LESSONS else 3)
     assert ("What is shown, as CSV" in [offer["label"] for offer in offers]) is (page != LESSONS)
     for number in range(len(offers)):
         whole(asked(lab, number))
-    assert lab.run()._mounted(".save")["file"] is None  # made once
+    assert lab.run().save["file"] is None  # made once
 
 
 def test_a_files_name_is_short_plain_and_has_no_slash():
@@ -70,13 +70,13 @@ def test_a_files_name_is_short_plain_and_has_no_slash():
 
 
 def test_a_caption_tells_of_what_the_picture_is():
-    given = Lab(HEADS, **LINK, edits="off_cross.3")._mounted(".save")
+    given = Lab(HEADS, **LINK, edits="off_cross.3").save
     sentence, facts = given["caption"]
     assert sentence.startswith("“I am tired.” → “")
     assert facts.startswith("en-fr · cross-attention, layer 2, head 4 · step 3 of ")
     assert facts.endswith("edits: cross-attention, layer 3: off")
     assert given["names"] == ["en-fr", "cross", "l2", "h4", "step3", "I am tired."]
-    assert Lab(text="I am tired.", guess="first")._mounted(".save")["caption"][0] == "“I am tired.”"
+    assert Lab(text="I am tired.", guess="first").save["caption"][0] == "“I am tired.”"
 
 
 @pytest.mark.parametrize("analysed", [True, False])
@@ -103,6 +103,6 @@ def test_an_offer_that_fails_is_one_sentence():
 
 def test_a_vanished_offer_is_one_fault():
     lab = Lab(HEADS)
-    lab.app_test.session_state[save.REQUESTED] = (len(lab._mounted(".save")["offers"]), "9")
-    assert lab.run()._mounted(".save")["file"] == {"number": "9", "fault": CHANGED}
-    assert lab.run()._mounted(".save")["file"] is None
+    lab.app_test.session_state[save.REQUESTED] = (len(lab.save["offers"]), "9")
+    assert lab.run().save["file"] == {"number": "9", "fault": CHANGED}
+    assert lab.run().save["file"] is None

@@ -17,7 +17,7 @@ from viz.translate import in_lecture, mask_charts
 
 def keys(**link: str) -> dict[str, str]:
     """The keys of the page with a link, and what each says that it does."""
-    told = Lab(text="I am tired. It rains.", lecture="on", **link)._mounted(".lecture")["keys"]
+    told = Lab(text="I am tired. It rains.", lecture="on", **link)._mounted(".frame_component")["keys"]
     return {name: does for name, does, *_ in told}
 
 
@@ -56,13 +56,13 @@ def test_the_cache_is_a_lecture_picture(monkeypatch):
 
 def test_the_tour_points_at_what_is_there():
     assert len(STOPS) == 5 and all(stop.text and stop.selectors for stop in STOPS)
-    assert Lab(text="I love you.")._mounted(".tour")["here"] is True
+    assert Lab(text="I love you.")._mounted(".frame_component")["onFirstPage"] is True
     for text, checkpoint in (("I love you.", "en-fr"), ("A dull film.", "sentiment")):
         lab = Lab(text=text, checkpoint=checkpoint)
-        at = [selector for stop in lab._mounted(".tour")["stops"] for selector in stop["at"]]
+        at = [selector for stop in lab._mounted(".frame_component")["tourStops"] for selector in stop["at"]]
         assert {key.removeprefix(".st-key-") for key in at if key.startswith(".st-key-")} <= lab.keys
     lab = Lab("viz/lessons/page.py", text="I love you.")
-    assert lab._mounted(".tour")["here"] is False and lab._mounted(".tour_invitation") is None
+    assert lab._mounted(".frame_component")["onFirstPage"] is False and lab._mounted(".tour_invitation") is None
 
 
 def test_the_question_carries_the_view():

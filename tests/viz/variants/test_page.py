@@ -108,7 +108,7 @@ def test_the_numbers_are_those_of_the_record(there, record):
     for part, names in (("scores", {"variants", "runs"}), ("heads", {"pairs", "roles"}), ("curves", None)):
         lab = opened(about=part)
         lab.app_test.session_state[save.REQUESTED] = (0, "7")
-        content = b64decode(lab.run()._mounted(".save")["made"]["bytes"])
+        content = b64decode(lab.run().save["file"]["bytes"])
         if names is None:
             _, *rows = csv.reader(io.StringIO(content.decode("utf-8-sig")))
             assert len(rows) == sum(len(run.losses) for each in record.variants for run in each.runs)

@@ -213,8 +213,8 @@ def test_changes_are_listed_beside_both_translations():
 
 def test_an_experiment_of_a_link_can_be_made():
     lab = lecture(**{"try": "order"})
-    assert ["a", "what the answer speaks of"] in [key[:2] for key in lab._mounted(".lecture")["keys"]]
+    assert ["a", "what the answer speaks of"] in [key[:2] for key in lab._mounted(".frame_component")["keys"]]
     assert lab.click("hall edits").link["edits"] == "source-positions_off"
-    assert ["a", "the counterpart of the experiment"] in [key[:2] for key in lab._mounted(".lecture")["keys"]]
+    assert ["a", "the counterpart of the experiment"] in [key[:2] for key in lab._mounted(".frame_component")["keys"]]
     lab.click("hall also")
     assert lab.link["text"] == "The girl likes the dog."

@@ -71,10 +71,10 @@ def test_lecture_keys_go_from_blank_to_blank():
         large = lab.sum["large"]
         assert (large["before"], large["after"]) == ("The red ", " sees a ___. The ___ takes it.")
         assert large["picture"] == int(picture) and not lab.faults
-        assert lab._mounted(".lecture")["only"] == lab.sum["only"]
-    assert lab._mounted(".lecture")["what"] == "blank"
-    assert opened(HEADS, lecture="on")._mounted(".lecture")["only"] == []
-    facts = opened(checkpoint="large", second="", lecture="on")._mounted(".lecture")
+        assert lab._mounted(".frame_component")["only"] == lab.sum["only"]
+    assert lab._mounted(".frame_component")["what"] == "blank"
+    assert opened(HEADS, lecture="on")._mounted(".frame_component")["only"] == []
+    facts = opened(checkpoint="large", second="", lecture="on")._mounted(".frame_component")
     assert (facts["only"], facts["what"]) == ([], "step")
 
 

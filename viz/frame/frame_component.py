@@ -1,0 +1,35 @@
+"""The one component of all pages: tour, lecture keys, room, and the watchers of theme, popovers, history and connection."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from viz import theme
+from viz.classroom import lecture, room_panel
+from viz.frame import tour
+from viz.kit import lazy, mount
+from viz.state import session
+
+_PLACES = "".join(f'<div class="{name}"></div>' for name in ("tour", "lecture", "room"))
+_COMPONENT = mount.Component(__file__, f'<div class="frame">{_PLACES}</div>')
+
+
+def mount_frame(mode: theme.Mode, on_lesson: Callable[[], None]) -> None:
+    """Mounts the component after the page is drawn.
+
+    Args:
+        mode: a theme other than this one in the browser starts a new run.
+        on_lesson: the callback of the tour's last stop.
+    """
+    watcher: tuple[dict[str, str], dict[str, mount.Event]] = (
+        {"mode": mode},
+        {
+            "mode": (mount.one_of(theme.PALETTES), session.set_theme),
+            "popover": lazy.popover_event(),
+            "reconnected": (mount.pressed, session.mark_user_event),
+        },
+    )
+    parts = (watcher, tour.describe(on_lesson), lecture.describe_keys(), room_panel.describe_room())
+    data = {name: value for values, _ in parts for name, value in values.items()}
+    events = {name: event for _, own in parts for name, event in own.items()}
+    _COMPONENT.mount("frame", data, events, default={"mode": mode})
