@@ -13,6 +13,7 @@ from viz.frame import show, sidebar
 from viz.frame.reconnect import reconnect
 from viz.frame.sidebar import terms_list, watch
 from viz.frame.tour import tour
+from viz.kit import browser_store
 from viz.lessons.lesson_strip import begin_first, lesson_strip
 from viz.state import session
 
@@ -23,6 +24,7 @@ session.begin_run()
 st.set_page_config(page_title="Attention Lab", page_icon=MARK, layout="wide", initial_sidebar_state=208)
 mode = session.theme_mode()
 st.html(theme.needed_rules(mode))
+browser_store.begin_run()
 st.logo(MARK, size="large")  # the stylesheet sets the name beside it
 page = show.draw_navigation(HERE)
 with st.sidebar:
@@ -49,5 +51,6 @@ def draw_foot() -> None:
 
 
 show.run(page, draw_foot, draw_sidebar)
+browser_store.end_run()
 session.end_run()
 talk_prefetch.next_stop(session.current_view())

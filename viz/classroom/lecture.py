@@ -63,7 +63,7 @@ WALK = f"{NEXT.key}, {PREVIOUS.key}"  # both keys, for a component that handles 
 
 
 CHANGED = "the last change"  # the object of "undo" in every text
-_COMPONENT = mount.Component(__file__, '<div class="lecture"></div>')
+_COMPONENT = mount.Component(__file__, '<div class="lecture"></div>', every_run=True)
 # Session keys: the values and the keys of this run; the keys of the last complete run, which the browser still sends.
 _FACTS, _NEW_KEYS, _KEYS = "lecture facts", "lecture keys found", "lecture keys"
 Key = tuple[str, str, Callable[[], None], bool]
