@@ -11,6 +11,7 @@ from viz.classroom import present, talk_prefetch
 from viz.classroom.talk_strip import talk_strip
 from viz.frame import show, sidebar
 from viz.frame.frame_component import mount_frame
+from viz.kit import browser_store
 from viz.lessons.lesson_strip import begin_first, lesson_strip
 from viz.state import session
 
@@ -21,6 +22,7 @@ session.begin_run()
 st.set_page_config(page_title="Attention Lab", page_icon=MARK, layout="wide", initial_sidebar_state=208)
 mode = session.theme_mode()
 st.html(theme.needed_rules(mode))
+browser_store.begin_run()
 st.logo(MARK, size="large")  # the stylesheet sets the name beside it
 page = show.draw_navigation(HERE)
 
@@ -41,5 +43,6 @@ def draw_foot() -> None:
 
 
 show.run(page, draw_foot, draw_sidebar)
+browser_store.end_run()
 session.end_run()
 talk_prefetch.next_stop(session.current_view())

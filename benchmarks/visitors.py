@@ -157,8 +157,8 @@ class Visitor:
             if kind == "delta" and answer.delta.new_element.WhichOneof("type") == "exception":
                 raise PageError(answer.delta.new_element.exception.message[:200])
             component = answer.delta.new_element.bidi_component
-            if component.component_name.endswith(".wanted") and f"wanted {inside('')}" not in component.id:  # no popover
-                self._awaited[component.id] = json.loads(component.bytes)["what"]
+            if component.component_name.endswith(".lazy") and f"lazy {inside('')}" not in component.id:  # no popover
+                self._awaited[component.id] = json.loads(component.bytes)["parts"][2]["what"]
             if kind == "script_finished":
                 return time.perf_counter() - start
 

@@ -20,7 +20,7 @@ def make_offers(lab: Lab, name: str, task: Task, wanted: Collection[str], parts:
         if (label := offer["label"]) in wanted:
             made_of.add(label)
             lab.app_test.session_state[save.REQUESTED] = (number, "7")
-            answer = lab.run().save["made"]
+            answer = lab.run().save["file"]
             untrained = (name, label) == ("training", "What is shown, as CSV")  # a checkpoint without a log has no numbers
             assert "fault" not in answer or untrained, (name, label, answer)
             if label.startswith("One"):

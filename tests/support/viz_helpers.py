@@ -15,6 +15,7 @@ import plotly.graph_objects as go
 import pytest
 import streamlit as st
 from streamlit.components.v2 import manifest_scanner
+from streamlit.proto.BidiComponent_pb2 import BidiComponent
 from streamlit.testing.v1 import AppTest
 from streamlit.util import calc_hash
 
@@ -45,6 +46,7 @@ class Lab:
     """One visitor who opens a link, types, clicks and reads the page. An exception in a run fails the test."""
 
     def __init__(self, page: str | None = None, **link: str) -> None:
+        self._parts: dict[str, str] = {}
         self.app_test = AppTest.from_file(str(ROOT / "app.py"), default_timeout=TIMEOUT)
         for name, value in link.items():
             self.app_test.query_params[name] = value
@@ -65,6 +67,10 @@ class Lab:
 
     def _checked(self) -> Lab:
         assert not self.app_test.exception, [e.message for e in self.app_test.exception]
+        for element in self.app_test.get("bidi_component"):
+            if element.proto.component_name.endswith(".stored_part"):
+                lines = element.proto.bytes.decode().split("\n")
+                self._parts.update(zip(lines[1::3], lines[2::3], strict=True))
         assert not any("Traceback" in text for text in self.html)
         return self
 
@@ -178,7 +184,18 @@ class Lab:
         mounted = [c for c in self.app_test.get("bidi_component") if c.proto.component_name.endswith(name)]
         mounted = [c for c in mounted if c.proto.id.endswith(key)]
         assert len(mounted) <= 1
-        return json.loads(mounted[0].proto.bytes) if mounted else None
+        return self.payload(mounted[0].proto) if mounted else None
+
+    def payload(self, proto: BidiComponent) -> dict[str, Any]:
+        """Returns the payload of a component as its script gets it. A part that never arrived raises KeyError."""
+
+        def load(text: str) -> Any:
+            return json.loads(text, parse_constant=pytest.fail)
+
+        parts = load(proto.json or proto.bytes.decode())["parts"]
+        assets, colours, *values = (load(self._parts[part]) if isinstance(part, str) else part for part in parts)
+        payload = {name: value for each in (*values, assets["added"]) for name, value in each.items()}
+        return payload | {"style": {**colours["style"], **payload.get("style", {})}}
 
     @property
     def edits(self) -> dict[str, str]:

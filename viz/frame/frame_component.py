@@ -11,7 +11,7 @@ from viz.kit import lazy, mount
 from viz.state import session
 
 _PLACES = "".join(f'<div class="{name}"></div>' for name in ("tour", "lecture", "room"))
-_COMPONENT = mount.Component(__file__, f'<div class="frame">{_PLACES}</div>')
+_COMPONENT = mount.Component(__file__, f'<div class="frame">{_PLACES}</div>', every_run=True)
 
 
 def mount_frame(mode: theme.Mode, on_lesson: Callable[[], None]) -> None:

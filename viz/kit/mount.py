@@ -16,25 +16,16 @@ import streamlit as st
 
 from model.config import MAX_CHARACTERS
 from viz import theme
-from viz.kit import terms
-from viz.kit.offline_parts import ComponentAssets, Part, in_a_file, joined, unpacking
+from viz.kit import browser_store, terms
+from viz.kit.offline_parts import ComponentAssets, Part, in_a_file, joined
 from viz.state import session
-from viz.state.result_cache import Payload, to_json
+from viz.state.result_cache import Payload
 
 # Returns the arguments of a handler, or None for an invalid event. A browser may send anything: a check may raise TypeError,
 # ValueError, AttributeError, LookupError or OverflowError.
 Check = Callable[[Any], tuple[Any, ...] | None]
 Event = tuple[Check, Callable[..., None]]
 _TERMS = Path(__file__).with_name("terms.css")
-
-
-def packed(*parts: Mapping[str, Any]) -> bytes:
-    """Returns the parts of a payload as one JSON object; the last of equal names counts.
-
-    Streamlit would search a dict for tables at every mount and serialize it twice.
-    """
-    texts = [part.text if isinstance(part, Payload) else to_json(part) for part in parts if part]
-    return f"{{{','.join(text[1:-1] for text in texts)}}}".encode()
 
 
 @cache
@@ -46,7 +37,13 @@ class Component:
     """A component with `<name>.js` and an optional `<name>.css` beside its module."""
 
     def __init__(
-        self, file: str, html: str = "", name: str | None = None, term_names: tuple[str, ...] = (), picture: str = ""
+        self,
+        file: str,
+        html: str = "",
+        name: str | None = None,
+        term_names: tuple[str, ...] = (),
+        picture: str = "",
+        every_run: bool = False,
     ) -> None:
         """Declares the component.
 
@@ -54,20 +51,20 @@ class Component:
             name: default: the name of the module's file.
             term_names: terms that its script explains; their meanings become `terms` of the payload.
             picture: its name in the panel *Save*.
+            every_run: True if its script must be called in each run, even if its payload is large and unchanged.
         """
+        self._every_run = every_run
         self.name = name or Path(file).stem
         self.script, style = (Path(file).with_name(self.name + ending) for ending in (".js", ".css"))
         meanings = {"terms": terms.meanings(*term_names)} if term_names else {}
         self._added = Payload(component=self.name, picture=picture, **meanings)
         styles = (_TERMS, style) if term_names else (style,)
         css = [path.read_text(encoding="utf-8") for path in styles if path.exists()]
-        self._mount = st.components.v2.component(
-            f"attention_lab.{self.name}",
-            html=html or None,
-            css="".join(css) or None,
-            js=unpacking(joined(self.script)),
-        )
         self._html, self._css = html, "".join(css)
+        self._assets = Payload(css=self._css, script=joined(self.script), added=self._added)
+        self._mount = st.components.v2.component(
+            f"attention_lab.{self.name}", html=html or None, js=browser_store.call("mount")
+        )
 
     @cached_property
     def assets(self) -> ComponentAssets:
@@ -96,15 +93,14 @@ class Component:
         """
         reports = {f"on_{name}_change": _report(key, name, *event) for name, event in (events or {}).items()}
         colours = _colours(session.theme_mode())
-        if "style" in data:
-            colours = {"style": {**colours["style"], **data["style"]}}
-        payload = packed(data, overrides or {}, self._added, colours)
-        self._mount(key=key, data=payload, default=default, height=height, **reports)
+        message = browser_store.message(key, self._assets, colours, [data, overrides or {}], self._every_run)
+        self._mount(key=key, data=message, default=default, height=height, **reports)
 
 
 def _report(key: str, name: str, check: Check, handle: Callable[..., None]) -> Callable[[], None]:
     def reported() -> None:
         session.mark_user_event()
+        browser_store.mark_event(key)
         arguments = _checked(check, lambda: session.component_value(key, name))
         if arguments is not None:
             handle(*arguments)

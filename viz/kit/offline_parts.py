@@ -93,9 +93,6 @@ class HtmlExport:
 _IMPORT = re.compile(r'^import \{[^}]*\} from "([^"]+)";\n', re.MULTILINE)
 _EXPORT = re.compile(r"^export (?!default)", re.MULTILINE)
 _MAIN = re.compile(r"^export default function\b", re.MULTILINE)
-_UNPACKED = """
-export default (given) => attentionLabMain({ ...given, data: JSON.parse(new TextDecoder().decode(given.data)) });
-"""
 
 
 def joined(script: Path, before: list[Path] | None = None) -> str:
@@ -106,11 +103,6 @@ def joined(script: Path, before: list[Path] | None = None) -> str:
     needed = [(script.parent / name).resolve() for name in _IMPORT.findall(text)]
     parts = [joined(path, before) for path in needed if path not in before]
     return "".join([*parts, _EXPORT.sub("", _IMPORT.sub("", text))])
-
-
-def unpacking(script: str) -> str:
-    """Returns a joined script that reads its payload from the bytes of `packed`."""
-    return _MAIN.sub("const attentionLabMain = function", script) + _UNPACKED
 
 
 def in_a_file(script: str) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import functools
+import hashlib
 import inspect
 import json
 import os
@@ -138,6 +139,11 @@ class Payload(dict[str, Any]):
     @functools.cached_property
     def text(self) -> str:
         return to_json(dict(self))
+
+    @functools.cached_property
+    def digest(self) -> str:
+        """Returns 16 hexadecimal digits that identify the serialized data."""
+        return hashlib.blake2b(self.text.encode(), digest_size=8).hexdigest()
 
     @property
     def nbytes(self) -> int:

@@ -8,7 +8,7 @@ import pytest
 import streamlit as st
 
 from viz import theme
-from viz.kit import mount
+from viz.kit import browser_store, mount
 from viz.kit.terms import GLOSSARY
 from viz.state import result_cache, session
 
@@ -34,46 +34,70 @@ def test_a_script_is_joined_with_its_imports(folder):
     )
 
 
-def test_a_component_is_mounted_and_heard(folder, monkeypatch):
-    made, given, heard, told = {}, {}, [], {}
-    monkeypatch.setattr(st.components.v2, "component", lambda name, **files: made.update(files, name=name) or given.update)
+@pytest.fixture
+def sent(monkeypatch):
+    """Arguments of the last mounted component. `parts` are the stored parts, by digest."""
+    arguments = {"parts": {}}
+
+    def carry(key, data):
+        lines = data.decode().split("\n")
+        arguments["parts"] |= dict(zip(lines[1::3], map(json.loads, lines[2::3]), strict=True))
+
+    def declare(name, **files):
+        arguments.update(files, name=name)
+        return arguments.update
+
+    monkeypatch.setattr(st, "session_state", {})
+    monkeypatch.setattr(st.components.v2, "component", declare)
+    monkeypatch.setattr(browser_store, "_CARRIER", carry)
     monkeypatch.setattr(session, "theme_mode", lambda: "dark")
+    return arguments
+
+
+def payload(sent):
+    """Returns the payload of the last component as its script gets it."""
+    data = sent["data"] if isinstance(sent["data"], dict) else json.loads(sent["data"])
+    assets, colours, *values = (sent["parts"][part] if isinstance(part, str) else part for part in data["parts"])
+    whole = {name: value for each in (*values, assets["added"]) for name, value in each.items()}
+    return assets, whole | {"style": colours["style"] | whole.get("style", {})}
+
+
+def test_a_component_is_mounted_and_heard(folder, sent, monkeypatch):
+    heard, told = [], {}
     monkeypatch.setattr(session, "component_value", lambda key, name: told[key, name])
     bell = mount.Component(str(folder / "bell.py"), '<div class="bell"></div>', picture="Bell")
-    assert (made["name"], made["html"], made["css"]) == ("attention_lab.bell", '<div class="bell"></div>', ".bell {}\n")
-    assert made["js"] == mount.unpacking(mount.joined(folder / "bell.js"))
+    assert (sent["name"], sent["html"]) == ("attention_lab.bell", '<div class="bell"></div>')
 
     data = {"n": 3, "style": {"--own": "red"}}
     bell.mount("the bell", data, {"ring": (mount.integer(1, 3), heard.append)}, default={"ring": 1})
     style = {**theme.PALETTES["dark"].css_variables(), "--own": "red"}
-    assert json.loads(given["data"]) == {"n": 3, "style": style, "component": "bell", "picture": "Bell"}
-    assert (given["key"], given["default"]) == ("the bell", {"ring": 1}) and data["style"] == {"--own": "red"}
+    assets, whole = payload(sent)
+    assert whole == {"n": 3, "style": style, "component": "bell", "picture": "Bell"}
+    assert (assets["css"], assets["script"]) == (".bell {}\n", mount.joined(folder / "bell.js"))
+    assert (sent["key"], sent["default"]) == ("the bell", {"ring": 1}) and data["style"] == {"--own": "red"}
     for value in (2, 4, "2", 3.0):
         told["the bell", "ring"] = value
-        given["on_ring_change"]()
+        sent["on_ring_change"]()
     assert heard == [2, 3]
 
 
-def test_a_component_tells_what_its_terms_mean(folder, monkeypatch):
-    made, given = {}, {}
-    monkeypatch.setattr(st.components.v2, "component", lambda name, **files: made.update(files) or given.update)
+def test_a_component_tells_what_its_terms_mean(folder, sent):
     mount.Component(str(folder / "bell.py"), term_names=("head", "·")).mount("the bell", {"n": 3})
-    data = json.loads(given["data"])
-    assert data["terms"] == {"head": GLOSSARY["head"], "·": GLOSSARY["·"]} and data["n"] == 3
-    assert ".lab-term" in made["css"] and made["css"].endswith(".bell {}\n")
+    assets, whole = payload(sent)
+    assert whole["terms"] == {"head": GLOSSARY["head"], "·": GLOSSARY["·"]} and whole["n"] == 3
+    assert ".lab-term" in assets["css"] and assets["css"].endswith(".bell {}\n")
     with pytest.raises(KeyError, match="flux"):
         mount.Component(str(folder / "bell.py"), term_names=("flux",))
 
 
-def test_the_constant_payload_is_written_once(folder, monkeypatch):
-    given, wrote = {}, []
-    monkeypatch.setattr(st.components.v2, "component", lambda name, **files: given.update)
+def test_the_constant_payload_is_written_once(folder, sent, monkeypatch):
+    wrote = []
     monkeypatch.setattr(result_cache, "to_json", lambda values: wrote.append(values) or json.dumps(values))
     bell, data = mount.Component(str(folder / "bell.py")), result_cache.Payload({"step": 1, "word": "é<s>"})
     for step in (2, 3):
         bell.mount("the bell", data, overrides={"step": step})
-        told = json.loads(given["data"])
-        assert (told["step"], told["word"]) == (step, "é<s>") and told["style"] == theme.PALETTES["light"].css_variables()
+        _, whole = payload(sent)
+        assert (whole["step"], whole["word"]) == (step, "é<s>") and whole["style"] == theme.PALETTES["dark"].css_variables()
     assert wrote.count(data) == 1
 
 
