@@ -216,7 +216,7 @@ class Lab:
     def maps(self) -> list[dict[str, Any]]:
         """Returns the payloads of the patterns that are drawn next to each other."""
         mounted = [c for c in self.app_test.get("bidi_component") if c.proto.component_name.endswith(".file_maps")]
-        return [each for c in mounted for each in json.loads(c.proto.bytes)["maps"]]
+        return [each for c in mounted for each in self.payload(c.proto)["maps"]]
 
     @property
     def charts(self) -> list[dict[str, Any]]:
