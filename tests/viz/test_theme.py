@@ -87,9 +87,12 @@ def keys() -> list[str]:
     """What the code gives to containers and widgets as keys, as patterns of the class names that Streamlit makes of them."""
     found = []
     for path in (ROOT / "viz").rglob("*.py"):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        module = ast.parse(path.read_text(encoding="utf-8"))
+        constants = {ast.unparse(node.targets[0]): node.value for node in module.body if isinstance(node, ast.Assign)}
+        for node in ast.walk(module):
             if isinstance(node, ast.Call):
-                found += [word.value for word in node.keywords if word.arg == "key"]
+                values = [word.value for word in node.keywords if word.arg == "key"]
+                found += [constants.get(ast.unparse(value), value) for value in values]
                 called = ast.unparse(node.func)
                 found += node.args[:1] if called in ("bind", "session.bind") or called.endswith(".mount") else []
             elif isinstance(node, ast.FunctionDef):

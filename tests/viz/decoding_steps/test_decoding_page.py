@@ -225,7 +225,7 @@ def test_too_many_sentences_have_a_way_out():
     (way,) = [button for button in page.app_test.button if button.label == "Read the text as one sentence"]
     way.click()
     assert (page.run().faults, page.link["split"]) == ([], "off")
-    assert len(page.charts) >= 3
+    assert len(page.maps) >= 3
     assert Lab(WHAT_IF, text="Owl. " * MAX_SENTENCES).faults == []
     long = Lab(WHAT_IF, text="The cat sat. " * 60)  # joined it is too long
     assert long.faults and "Read the text as one sentence" not in [button.label for button in long.app_test.button]
@@ -235,11 +235,11 @@ def test_too_many_sentences_have_a_way_out():
 def test_guessing_hides_the_translation(show):
     page = lab(text=" ".join(TWO), show=show, guess="first")
     said = analysed(TWO[0], other_sentences=TWO[1:]).translation
-    assert (page.charts, tree(page), page.timeline["guess"], page._mounted("candidates")["guess"]) == ([], None, True, True)
+    assert (page.maps, tree(page), page.timeline["guess"], page._mounted("candidates")["guess"]) == ([], None, True, True)
     assert not any(said in html.unescape(text) for text in page.html)
     assert page.sentences("lab-pair(?: chosen)?")[0] == f"{TWO[0]} → …"
     assert page.sentences("lab-pair(?: chosen)?")[1].startswith(TWO[1])
     assert "strategy" not in [group.key for group in page.app_test.button_group]
     page.click("stop_guessing")
     assert ("guess" in page.link, page.sentences("lab-pair(?: chosen)?")[0]) == (False, f"{TWO[0]} → {said}")
-    assert (tree(page) is not None, len(page.charts)) == ((True, 0) if show == "decoding" else (False, 3))
+    assert (tree(page) is not None, len(page.maps)) == ((True, 0) if show == "decoding" else (False, 3))

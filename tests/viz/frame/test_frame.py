@@ -107,6 +107,7 @@ def test_an_unknown_address_is_recognised(monkeypatch):
 def test_an_unknown_address_is_named_once(monkeypatch):
     monkeypatch.setattr(navigation, "unknown_page_name", lambda: "" if "view" in st.session_state else "nonsense")
     lab = Lab.__new__(Lab)
+    lab._parts = {}
     lab.app_test = AppTest.from_file(str(pages.ROOT / "app.py"), default_timeout=TIMEOUT)
     lab.app_test._page_hash = calc_hash("nonsense")
     lab.app_test.query_params["step"] = "3"
