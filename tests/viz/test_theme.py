@@ -95,6 +95,7 @@ def keys() -> list[str]:
                 found += [constants.get(ast.unparse(value), value) for value in values]
                 called = ast.unparse(node.func)
                 found += node.args[:1] if called in ("bind", "session.bind") or called.endswith(".mount") else []
+                found += node.args[1:2] if called == "lazy.popover" else []
             elif isinstance(node, ast.FunctionDef):
                 words = node.args.args[len(node.args.args) - len(node.args.defaults) :]
                 found += [value for word, value in zip(words, node.args.defaults, strict=True) if word.arg == "key"]
