@@ -20,7 +20,7 @@ def test_maps_are_stepped_without_the_server(visit):
     maps.first.hover(position={"x": first["width"] - 60, "y": first["height"] - 40})
     rings = [ring.split() for each in maps.all() if (ring := each.get_attribute("data-ring"))]
     assert len(rings) == 3 and rings[0] == rings[2]  # the difference stands on the first map's axes
-    page.locator(".side-by-side .told").filter(has_text="in “wide”").wait_for()
+    page.locator(".side-by-side .card").filter(has_text="in “wide”").first.wait_for()
     page.mouse.move(5, 5)
     assert maps.nth(1).get_attribute("data-ring") is None
     made, pauses = walk(page, *["ArrowRight"] * 8)
