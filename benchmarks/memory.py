@@ -21,7 +21,7 @@ import time
 from pathlib import Path
 
 from benchmarks.visitors import Visitor, lab, query_of
-from viz import cache, computations
+from viz import computations, page_context
 from viz.decoding_steps import steps
 from viz.heads import picture
 from viz.server.serve import return_memory
@@ -63,14 +63,14 @@ def visit(text: str, draw: random.Random) -> None:
     """Computes the runs of one visitor on a sentence: two heads on two pages, then one edit."""
     for layer, head in ((3, 2), (draw.randint(1, 4), draw.randint(1, 8))):
         view, _ = parse({"text": text, "layer": str(layer), "head": str(head)})
-        data = cache.page_data(view)
+        data = page_context.build(view)
         timeline = steps.timeline_data(data.request, view.device, layer - 1, head - 1, "light")
         steps.candidate_rows(data.request, view.device, None, timeline["trace"])
         picture.thumbnails(data.request, view.device, "light")
         picture.payload(data.request, view.device, data.view, "light")
     computations.mask_effects(without_edits(data.request), view.device)
     edited, _ = parse({"text": text, "edits": f"off_cross.{draw.randint(1, 4)}", "mode": "again"})
-    cache.page_data(edited)
+    page_context.build(edited)
 
 
 def resident(process: int | str = "self", what: str = "VmRSS") -> float:
@@ -92,7 +92,7 @@ def cached_mb() -> float:
 def compute(count: int) -> float:
     """Runs the first part. Returns the MB at the end."""
     draw = random.Random(1)
-    cache.page_data(View())
+    page_context.build(View())
     gc.collect()
     print(f"at the start: {resident():,.0f} MB, kept {cached_mb():,.0f} MB", flush=True)
     for name, clauses in (("ordinary", (1, 2)), ("long", (6, 9))):

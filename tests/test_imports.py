@@ -34,6 +34,7 @@ ROWS = (
     ("viz.classroom.rooms", "viz.save", "viz.fill"),
     ("viz.offline", "viz.decoding_steps"),
     ("viz.computations", "viz.kit"),
+    ("viz.page_context",),
     ("viz.cache",),
     ("viz.state",),
     ("viz.pages", "viz.theme"),

@@ -9,9 +9,7 @@ from __future__ import annotations
 import dataclasses
 import sys
 import threading
-import weakref
 from collections.abc import Callable, Hashable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -21,7 +19,7 @@ from model.inference.request import Request
 from model.task import TASKS, TRANSLATION, Task, task_of_family, task_of_kinds
 from viz.state import uploads
 from viz.state.result_cache import MAX_CACHE_BYTES, cached, clear_all
-from viz.state.view import View, without_edits
+from viz.state.view import without_edits
 
 if TYPE_CHECKING:
     from model.checkpoint import Checkpoint
@@ -244,51 +242,6 @@ def fit_request(request: Request, device: str) -> tuple[Request, tuple[tuple[str
         donor = build_donor(loaded, edit, rows[0])
     possible, aside = edit.possible_and_rejected(loaded.config, length, bool(loaded.mean_z), donor and donor.partners)
     return dataclasses.replace(request, intervention=possible), aside
-
-
-@dataclass(frozen=True)
-class PageData:
-    """A view with its checkpoint, request and analysis."""
-
-    view: View  # clamped to its checkpoint
-    loaded: Checkpoint
-    request: Request
-    recall: Callable[[], Analysis]  # a function, since widgets keep this record between runs and must not keep the arrays
-    layers: int
-    skipped_edits: tuple[tuple[str, str], ...]  # code and reason of impossible edits
-    faults: tuple[str, ...]  # a sentence for each clamped value
-
-    @property
-    def analysis(self) -> Analysis:
-        return self.recall()
-
-
-class AnalysisReference:
-    """A weak reference to an analysis, which computes it again after eviction."""
-
-    def __init__(self, request: Request, device: str, analysis: Analysis) -> None:
-        self._request, self._device, self._analysis = request, device, weakref.ref(analysis)
-
-    def __call__(self) -> Analysis:
-        return self._analysis() or analyse(self._request, self._device)
-
-
-def page_data(view: View) -> PageData:
-    """Loads the checkpoint, clamps the view and analyses the request. Raises ValueError with one sentence."""
-    _check_owner(view.checkpoint)
-    refresh(view.checkpoint)
-    loaded = checkpoint(view.checkpoint, view.device)
-    layers = max(loaded.config.encoder_layers, loaded.config.decoder_layers)
-    view, faults = view.fit(layers, loaded.config.heads, loaded.target_tokenizer.size, loaded.config.kinds)
-    request, aside = fit_request(view.request(), view.device)
-    if view.second.strip() and not request.second:
-        faults = (*faults, "This checkpoint reads one sentence. The second one is left out.")
-    analysis = analyse(request, view.device)
-    if request.path and (analysis.tree is None or analysis.tree.find(request.path) is None):
-        faults = (*faults, "The chosen path is not in this tree. The best one is shown.")
-        view = dataclasses.replace(view, path=())
-    recall = AnalysisReference(request, view.device, analysis)
-    return PageData(view, loaded, request, recall, layers, aside, (*faults, *(reason for _, reason in aside)))
 
 
 def is_ready() -> bool:

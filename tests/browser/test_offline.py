@@ -30,7 +30,7 @@ def opened(browser, shipped, tmp_path):
         request = Request(text)
         view = html_export.make_view(request, "en-fr", **changes)
         file = tmp_path / f"{name}.html"
-        file.write_bytes(html_export.file_of(name, html_export.make_page_data(shipped, analyse(shipped, request), view)))
+        file.write_bytes(html_export.file_of(name, html_export.make_context(shipped, analyse(shipped, request), view)))
         assert file.stat().st_size < 3_000_000
         context = browser.new_context(viewport={"width": 1280, "height": 900}, color_scheme="light")
         context.set_default_timeout(TIMEOUT)

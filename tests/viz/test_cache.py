@@ -19,7 +19,7 @@ from model.inference import analyse, passes
 from model.inference.request import MAX_PAD, Request, RequestError
 from tests.support import tiny
 from tests.support.viz_helpers import Lab
-from viz import cache, computations, pages
+from viz import cache, computations, page_context, pages
 from viz.server.serve import MIN_CACHE_MB
 from viz.state import result_cache, work_queue
 from viz.state.view import View
@@ -316,13 +316,13 @@ def test_a_result_in_use_is_found_again():
 def test_a_page_s_record_does_not_hold_the_arrays(monkeypatch, tiny_checkpoint):
     named = dataclasses.replace(tiny_checkpoint, name=View().checkpoint)
     monkeypatch.setattr(cache, "checkpoint", lambda name, device: named)
-    page_data = cache.page_data(View(source="The red fox.", layer=1, head=1))
-    held, translation = weakref.ref(page_data.analysis), page_data.analysis.translation
-    assert page_data.analysis is cache.analyse(page_data.request, page_data.view.device)
+    context = page_context.build(View(source="The red fox.", layer=1, head=1))
+    held, translation = weakref.ref(context.analysis), context.analysis.translation
+    assert context.analysis is cache.analyse(context.request, context.view.device)
     cache.analyse.cache_clear()
     gc.collect()
     assert held() is None
-    assert page_data.analysis.translation == translation  # computed again
+    assert context.analysis.translation == translation  # computed again
 
 
 LINKS = [(page.name, link) for page in pages.PAGES for link in ({}, {"lecture": "on"})]

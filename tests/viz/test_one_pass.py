@@ -2,6 +2,7 @@
 
 import base64
 import csv
+import dataclasses
 import io
 
 import numpy as np
@@ -13,7 +14,7 @@ from model.export.csv_tables import cells_table
 from model.inference.analyse import analyse
 from model.trace import Site
 from tests.support.component_helpers import floats
-from viz import cache, computations
+from viz import computations, page_context
 from viz.compare.distance import views
 from viz.compare.pair import pair
 from viz.decoding_steps import pattern_maps, timeline
@@ -22,8 +23,8 @@ from viz.heads import picture as heads_picture
 from viz.heads import tables as heads_tables
 from viz.inside import length_part, stages, writers
 from viz.inside import tables as inside_tables
-from viz.kit.page_context import PageContext, Places
 from viz.notebook.figure import attention_map
+from viz.page_context import PageContext, Places
 from viz.save.number_tables import analysis_file
 from viz.state.links import parse
 from viz.translate import offline as translate_offline
@@ -39,9 +40,9 @@ def shown(**link: str) -> PageContext:
     """What a page would draw of the link, with its own parameters as well."""
     view, faults = parse(LINK | link)
     assert faults == ()
-    data = cache.page_data(view)
-    return PageContext(
-        data.view.within(len(data.analysis.trace.predicted_axis)), data, None, (), "light", Places(None, None)
+    data = page_context.build(view)
+    return dataclasses.replace(
+        data, view=data.view.within(len(data.analysis.trace.predicted_axis)), places=Places(None, None)
     )
 
 
@@ -59,21 +60,21 @@ def table(tables, start: str) -> np.ndarray:
     return np.array([[0 if cell is None else cell for cell in row[1:]] for row in found.rows], dtype=float)
 
 
-def code(module, seen: PageContext, name: str) -> np.ndarray:
+def code(module, context: PageContext, name: str) -> np.ndarray:
     """A value that the lines of Python of a page compute."""
     made: dict = {}
-    exec(module.python(seen), made)
+    exec(module.python(context), made)
     return made[name]
 
 
 def on_translate(seen, kind, site):
-    data = timeline.payload(seen.analysis, seen.page_data.loaded, 1, 3, 1, "light")
+    data = timeline.payload(seen.analysis, seen.loaded, 1, 3, 1, "light")
     yield "lines", np.array(data[kind])
     data = pattern_maps.maps_data(seen.analysis.request, "cpu", site.layer, 3, "attention", "light")
     yield "map", floats(next(each for each in data["maps"] if each["kind"] == kind)["values"])
     yield "lecture", pattern_maps.seen_map(seen.analysis, "cpu", site, 3)[0].values
-    candidates = translate_offline._candidates(seen.page_data)
-    steps, _, file_maps = translate_offline.parts(seen.page_data, candidates, seen.view, "light")
+    candidates = translate_offline._candidates(seen)
+    steps, _, file_maps = translate_offline.parts(seen, candidates, seen.view, "light")
     yield "file, lines", np.array(steps.data[kind])
     own = next(each for each in file_maps.data["maps"] if each["kind"] == kind)
     yield "file, map", floats(own["values"])
@@ -85,14 +86,14 @@ def on_translate(seen, kind, site):
 def in_files(seen, kind, site):
     for form in (".npz", ".json"):
         yield form, read(analysis_file(seen.analysis.request, "cpu", form)).pattern(site, 3).values
-    trace = analyse(seen.page_data.loaded, seen.analysis.request).trace  # with the scores, which pages do not keep
+    trace = analyse(seen.loaded, seen.analysis.request).trace  # with the scores, which pages do not keep
     rows = csv.DictReader(io.StringIO(cells_table(trace, {site: range(3, 4)}).csv().decode("utf-8-sig")))
     yield ".csv", np.array([float(row["weight"] or 0) for row in rows])
 
 
 def on_heads(seen, kind, site):
     yield "large", floats(heads_picture.payload(seen.analysis.request, "cpu", seen.view, "light")["chosen"]["values"])
-    store, component = heads_offline.parts(seen.page_data, heads_offline._found(seen.page_data), seen.view, "light")
+    store, component = heads_offline.parts(seen, heads_offline._found(seen), seen.view, "light")
     yield "file", floats(component.data["chosen"]["values"])
     yield "table", table(heads_tables.tables(seen), "weights-")
     yield "code", code(heads_tables, seen, "values")
@@ -108,14 +109,14 @@ def on_what_if(seen, kind, site):
     yield "map", floats(what_if_maps.maps_data(seen.analysis.request, "cpu", site, 3, "light")["maps"][1]["values"])
     board = switchboard.payload(seen.analysis.trace, None, Place(kind, 1, 3), seen.view.intervention, "light")
     yield "board", np.array(board["values"])
-    (after,) = (each for each in what_if_offline.parts(seen.page_data, [], seen.view, "light")[-1].data["maps"][1:2])
+    (after,) = (each for each in what_if_offline.parts(seen, [], seen.view, "light")[-1].data["maps"][1:2])
     yield "file", floats(after["values"])
     yield "table", table(what_if_tables._maps(seen), "after-")
 
 
 def on_compare(seen, kind, site):
     view = shown(kind=kind, differs="head").view
-    yield "first map", views(pair(view, seen.page_data))[0].values
+    yield "first map", views(pair(view, seen))[0].values
 
 
 def inside(seen, kind, site):

@@ -16,7 +16,7 @@ from viz import pages
 from viz.classroom import talk_navigation
 from viz.classroom.talk import MAX_STOPS
 from viz.kit import controls, mount, site_texts
-from viz.kit.page_context import PageContext
+from viz.page_context import PageContext
 from viz.state import navigation, session
 from viz.state.view import View
 
@@ -105,10 +105,10 @@ def picture(view: View, count: int) -> int:
 
 def set_facts(context: PageContext, steps: int) -> None:
     """Stores the steps, layers and heads that keys can choose on this page."""
-    view, page, config = context.view, pages.find(navigation.current_page()), context.page_data.loaded.config
+    view, page, config = context.view, pages.find(navigation.current_page()), context.loaded.config
     facts: dict[str, Any] = {"step": view.step, "steps": steps if page.has_step else 0}
     if page.has_head:
-        facts |= {"layers": context.page_data.layers, "heads": config.heads, "layer": view.layer, "head": view.head}
+        facts |= {"layers": context.layers, "heads": config.heads, "layer": view.layer, "head": view.head}
     session.put(_FACTS, facts)
 
 

@@ -13,7 +13,7 @@ from viz import pages
 from viz.classroom import playlist, room_panel, talk_navigation
 from viz.classroom.rooms.room import code_of
 from viz.kit import controls, lazy, site_texts
-from viz.kit.page_context import LecturePlaces
+from viz.page_context import LecturePlaces
 from viz.state import session
 from viz.state.view import View
 

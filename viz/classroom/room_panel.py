@@ -21,7 +21,7 @@ from viz.state.links import link
 from viz.state.view import OF_A_LECTURE, View
 
 if TYPE_CHECKING:
-    from viz.kit.page_context import PageContext
+    from viz.page_context import PageContext
 
 NOT_SERVED = "Rooms need the lab’s own server. Start it with make run, or python -m viz.server."
 NOTHING = "This page has no question. Ask on the first page, or on Heads."
@@ -83,7 +83,7 @@ def make_question(context: PageContext) -> None:
     try:
         if not page.has_step:
             raise NoQuestion(NOTHING)
-        result = dataclasses.asdict(question(view, analysis, context.page_data.loaded, of_heads=page.name == "heads"))
+        result = dataclasses.asdict(question(view, analysis, context.loaded, of_heads=page.name == "heads"))
     except NoQuestion as fault:
         result = {"fault": str(fault)}
     session.put(_RESULT, request | result)

@@ -1,6 +1,6 @@
 """Prefetch: computes the next stop of a talk before the lecturer goes there.
 
-A page's folder may have an `ahead.py` with `ahead(page_data, mode)`, which computes the first picture; otherwise the view is
+A page's folder may have an `ahead.py` with `ahead(context, mode)`, which computes the first picture; otherwise the view is
 analysed. Results go to the page's own caches. One stop is computed at a time, as long work. If many wait, the oldest is
 dropped.
 """
@@ -13,7 +13,7 @@ from collections import deque
 from importlib import import_module
 from importlib.util import find_spec
 
-from viz import cache, pages, theme
+from viz import page_context, pages, theme
 from viz.classroom import talk_navigation
 from viz.state import session, uploads, work_queue
 from viz.state.view import View
@@ -33,9 +33,9 @@ def next_stop(view: View) -> None:
 
 def compute(page: pages.Page, view: View, mode: theme.Mode) -> None:
     """Computes a page's data for a view; raises ValueError for an invalid view."""
-    page_data = cache.page_data(view)
+    context = page_context.build(view)
     if module := _module(page):
-        import_module(module).ahead(page_data, mode)
+        import_module(module).ahead(context, mode)
 
 
 def _module(page: pages.Page) -> str | None:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from viz import cache, theme
+from viz import theme
 from viz.compare import distance
 from viz.compare.pair import pair
+from viz.page_context import PageContext
 
 
-def ahead(page_data: cache.PageData, mode: theme.Mode) -> None:
-    distance.grids(pair(page_data.view, page_data))
+def ahead(context: PageContext, mode: theme.Mode) -> None:
+    distance.grids(pair(context.view, context))

@@ -12,7 +12,7 @@ from model.decoding.strategy import strategy_with_control
 from model.io import numbers
 from viz.compare import pair
 from viz.kit import controls, site_texts
-from viz.kit.page_context import PageContext
+from viz.page_context import PageContext
 from viz.state import navigation, session, uploads
 from viz.state.values import MAX_WORD
 from viz.state.view import View
@@ -24,10 +24,10 @@ if TYPE_CHECKING:
 BEAM = 4  # wide enough for several hypotheses
 
 
-def _word(shown: PageContext) -> None:
+def _word(context: PageContext) -> None:
     """The words of the sentence, and what stands in the place of the one that is chosen."""
-    known = pair.words(shown.page_data.request.source)
-    number, word = pair.swapped(shown.view, shown.page_data.request.source)
+    known = pair.words(context.request.source)
+    number, word = pair.swapped(context.view, context.request.source)
     complaint = session.complaint("swap_to")
     with st.container(key="compare_word", horizontal=True, vertical_alignment="center", gap="small"):
         st.pills(
@@ -54,19 +54,19 @@ def _short(typed: str) -> str:
     return typed
 
 
-def _sentence(shown: PageContext) -> None:
+def _sentence(context: PageContext) -> None:
     with st.container(key="compare_sentence", horizontal=True, vertical_alignment="center", gap="small"):
         site_texts.label("with")
         st.text_input(
             "Second sentence",
             placeholder="A second sentence",
             label_visibility="collapsed",
-            **session.bind("other text", "other_text", shown.view.other_text),
+            **session.bind("other text", "other_text", context.view.other_text),
         )
 
 
-def _checkpoint(shown: PageContext) -> None:
-    view, others = shown.view, pair.checkpoints(shown.view)
+def _checkpoint(context: PageContext) -> None:
+    view, others = context.view, pair.checkpoints(context.view)
     if not others:
         return
     chosen = view.other_checkpoint or others[0]
@@ -81,30 +81,30 @@ def _checkpoint(shown: PageContext) -> None:
         )
 
 
-def _edits(shown: PageContext) -> None:
+def _edits(context: PageContext) -> None:
     """Nothing is to be chosen: the second side is without them."""
 
 
-def _head(shown: PageContext) -> None:
-    view, page_data = shown.view, shown.page_data
-    layer, head = pair.other_head(view, page_data)
+def _head(context: PageContext) -> None:
+    view, context = context.view, context
+    layer, head = pair.other_head(view, context)
     with st.container(key="compare_head", horizontal=True, vertical_alignment="center", gap="small"):
-        controls.kind_pick(view, page_data.loaded.config.kinds)
-        controls.layer_pick(view, page_data.layers)
-        controls.head_pick(view, page_data.loaded.config.heads)
+        controls.kind_pick(view, context.loaded.config.kinds)
+        controls.layer_pick(view, context.layers)
+        controls.head_pick(view, context.loaded.config.heads)
     with st.container(key="compare_other_head", horizontal=True, vertical_alignment="center", gap="small"):
-        with controls.unbroken_row("other_layer", page_data.layers):
+        with controls.unbroken_row("other_layer", context.layers):
             site_texts.label("with layer")
             st.segmented_control(
                 "Second layer",
-                range(1, page_data.layers + 1),
+                range(1, context.layers + 1),
                 required=True,
                 label_visibility="collapsed",
-                **session.bind("other layer", "other_layer", min(layer, page_data.layers)),
+                **session.bind("other layer", "other_layer", min(layer, context.layers)),
             )
-        heads = [controls.MEAN, *map(str, range(1, page_data.loaded.config.heads + 1))]
+        heads = [controls.MEAN, *map(str, range(1, context.loaded.config.heads + 1))]
         shown_head = controls.MEAN if head is None else str(min(head, len(heads) - 1))
-        with controls.unbroken_row("other_head", page_data.loaded.config.heads):
+        with controls.unbroken_row("other_head", context.loaded.config.heads):
             site_texts.label("head")
             read = lambda name: None if name == controls.MEAN else int(name)  # noqa: E731
             st.segmented_control(
@@ -116,16 +116,16 @@ def _head(shown: PageContext) -> None:
             )
 
 
-def _hypothesis(shown: PageContext) -> None:
-    others = pair.hypotheses(shown.page_data)
+def _hypothesis(context: PageContext) -> None:
+    others = pair.hypotheses(context)
     if not others:
         return
-    tokenizer = shown.page_data.loaded.target_tokenizer
+    tokenizer = context.loaded.target_tokenizer
     told = {each.ids: f"{tokenizer.decode(each.ids)}  {numbers.decimal(each.score)}" for each in others}
-    chosen = shown.view.other_path or others[0].ids
+    chosen = context.view.other_path or others[0].ids
     with st.container(key="compare_hypothesis", horizontal=True, vertical_alignment="center", gap="small"):
         site_texts.label("with")
-        if shown.view.other_path and chosen not in told:
+        if context.view.other_path and chosen not in told:
             site_texts.label("(the one that was chosen is not in this tree, or is the first)")
         st.selectbox(
             "Second hypothesis",
@@ -136,14 +136,14 @@ def _hypothesis(shown: PageContext) -> None:
         )
 
 
-def _step(shown: PageContext) -> None:
-    labels = shown.analysis.trace.predicted_axis.labels
+def _step(context: PageContext) -> None:
+    labels = context.analysis.trace.predicted_axis.labels
     if len(labels) < 2:
         return
     steps, names = len(labels), {n: f"{n} {label}" for n, label in enumerate(labels, 1)}
-    other = min(pair.other_step(shown.view, steps), steps)
+    other = min(pair.other_step(context.view, steps), steps)
     with st.container(key="compare_step", horizontal=True, vertical_alignment="center", gap="small"):
-        controls.step_slider(shown.view, labels)
+        controls.step_slider(context.view, labels)
         site_texts.label("with")
         st.select_slider(
             "Second step",
@@ -166,30 +166,30 @@ CHOICES: dict[str, Callable[[PageContext], None]] = {
 }
 
 
-def way_out(shown: PageContext) -> None:
+def way_out(context: PageContext) -> None:
     """What leads to a second side, where there is none."""
-    if shown.view.differs == "edits":
+    if context.view.differs == "edits":
         st.button("Make an edit", key="to what if", on_click=navigation.go_to, args=("what-if",))
-    elif shown.view.differs == "sentence":
-        source = shown.page_data.request.source
-        number, word = pair.swapped(dataclasses.replace(shown.view, swap=0, swap_to=""), source)
+    elif context.view.differs == "sentence":
+        source = context.request.source
+        number, word = pair.swapped(dataclasses.replace(context.view, swap=0, swap_to=""), source)
         if word:
             text = pair.with_word(source, number, word)
             st.button(f"Try “{text}”", key="try a sentence", on_click=session.change, kwargs={"other_text": text})
-    elif shown.view.differs == "hypothesis" and shown.view.target is None and shown.analysis.task.has_decoder:
+    elif context.view.differs == "hypothesis" and context.view.target is None and context.analysis.task.has_decoder:
         search = {"strategy": strategy_with_control("width"), "width": BEAM}
         st.button(f"Search with a beam of {BEAM}", key="search with a beam", on_click=session.change, kwargs=search)
 
 
-def differs_pick(shown: PageContext) -> None:
+def differs_pick(context: PageContext) -> None:
     """In what the two sides differ."""
     st.segmented_control(
         "What differs",
-        offered(shown.view, shown.analysis),
+        offered(context.view, context.analysis),
         required=True,
         format_func=lambda name: pair.DIFFERENCES[name].title,
         label_visibility="collapsed",
-        **session.bind("differs", "differs", shown.view.differs),
+        **session.bind("differs", "differs", context.view.differs),
     )
 
 

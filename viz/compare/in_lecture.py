@@ -17,7 +17,7 @@ from viz.classroom import lecture
 from viz.compare import choices, distance, patch_grids, patching_part, side_by_side
 from viz.compare.pair import DIFFERENCES, NotChosenError, Pair, PairError, pair
 from viz.kit import controls, lazy, site_texts
-from viz.kit.page_context import LecturePlaces, PageContext
+from viz.page_context import LecturePlaces, PageContext
 from viz.state import session
 from viz.state.view import View, without_edits
 
@@ -29,9 +29,9 @@ PATCHING_PICTURES = ("encoder", "heads", "decoder")  # whose pieces, in the orde
 WALKED = 12  # pieces that are walked through by key, those that do most
 
 
-def draw_patching(shown: PageContext, pair: Pair) -> None:
+def draw_patching(context: PageContext, pair: Pair) -> None:
     """The three translations, the grid of one kind of pieces, and what the chosen piece does."""
-    view, loaded = shown.view, pair.first.loaded
+    view, loaded = context.view, pair.first.loaded
     if pair.differs not in patching_part.SENTENCES:
         site_texts.note(patching_part.NEEDS)
         return
@@ -62,7 +62,7 @@ def draw_patching(shown: PageContext, pair: Pair) -> None:
         "rows": [[name, _marked(ids, own, loaded.target_tokenizer)] for name, ids in rows],
         "told": _told(found, edits, first.labels),
     }
-    data = patch_grids.payload(found, first.labels, tuple(edit.code for edit in edits), shown.mode, large)
+    data = patch_grids.payload(found, first.labels, tuple(edit.code for edit in edits), context.mode, large)
     patch_grids.grids(data, patching_part.choose)
     _keys(ranked, ranked[0])
 
@@ -115,41 +115,41 @@ PICTURES = {
 PATCHING = "Patching"
 
 
-def draw(shown: PageContext) -> None:
+def draw(context: PageContext) -> None:
     """Both sides as one large picture, or one sentence that says why there is no second side."""
-    places, view = shown.places, shown.view
+    places, view = context.places, context.view
     assert isinstance(places, LecturePlaces)
-    lecture.draw(shown)
+    lecture.draw(context)
     with places.notes:
         controls.target_note(view)
     found: Pair | None = None
     with places.body:
         try:
-            found = pair(view, shown.page_data)
+            found = pair(view, context)
         except NotChosenError as missing:
             site_texts.note(str(missing))
-            choices.way_out(shown)
+            choices.way_out(context)
         except ValueError as fault:
             site_texts.fault(str(fault))
     with places.bar:
-        _controls(shown, found)
-    lecture.add_key(lecture.DIFFERS, "another thing differs", partial(_turn, shown.page_data), quiet=True)
+        _controls(context, found)
+    lecture.add_key(lecture.DIFFERS, "another thing differs", partial(_turn, context), quiet=True)
     lecture.add_key(lecture.PICTURE, ", ".join((*PICTURES, PATCHING)).lower(), _next_picture, quiet=True)
     if found is None:
         return
     with places.body:
-        _picture(shown, found)
+        _picture(context, found)
 
 
-def _controls(shown: PageContext, found: Pair | None) -> None:
+def _controls(context: PageContext, found: Pair | None) -> None:
     """What differs, with all that is chosen of it behind its name; and which picture."""
-    view = shown.view
+    view = context.view
     name = f"{found.first.name} → {found.second.name}" if found else DIFFERENCES[view.differs].title
     with lazy.popover(controls.plain_label(name), "compare differs") as is_open:
         if is_open:
             with st.container(key="compare_choices"):
-                choices.differs_pick(shown)
-                choices.CHOICES[view.differs](shown)
+                choices.differs_pick(context)
+                choices.CHOICES[view.differs](context)
     names = (*PICTURES, PATCHING)
     st.segmented_control(
         "Picture",
@@ -182,27 +182,27 @@ def _next_kind(kinds: list[str]) -> None:
     session.change(kind=kinds[(kinds.index(kind) + 1) % len(kinds)] if kind in kinds else kinds[0])
 
 
-def _turn(page_data: cache.PageData) -> None:
+def _turn(context: PageContext) -> None:
     """The next thing that may differ of which there is a second side; called from callbacks."""
     view, names = session.current_view(), list(DIFFERENCES)
     at = names.index(view.differs)
     for name in names[at + 1 :] + names[:at]:
         try:
-            DIFFERENCES[name].other(view, page_data)
+            DIFFERENCES[name].other(view, context)
         except PairError:
             continue
         session.change(differs=name)
         return
 
 
-def _picture(shown: PageContext, found: Pair) -> None:
-    view = shown.view
+def _picture(context: PageContext, found: Pair) -> None:
+    view = context.view
     if view.compared == "patching":
-        draw_patching(shown, found)
+        draw_patching(context, found)
         return
     number = _number(view)
     lecture.add_key(lecture.FURTHEST, "the head where both differ most", partial(side_by_side.furthest, found), quiet=True)
     kinds = [grid.kind for grid in distance.grids(found)]
     if len(kinds) > 1 and view.differs != "head":
         lecture.add_key(lecture.KIND, "the next kind of attention", partial(_next_kind, kinds), quiet=True)
-    side_by_side.picture(shown, found, list(PICTURES.values())[number - 1])
+    side_by_side.picture(context, found, list(PICTURES.values())[number - 1])

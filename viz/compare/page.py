@@ -12,8 +12,8 @@ import streamlit as st
 from viz.compare import choices, in_lecture, patching_part, side_by_side, tables
 from viz.compare.pair import NotChosenError, Pair, pair
 from viz.frame import show
-from viz.kit import controls, site_texts
-from viz.kit.page_context import PageContext
+from viz.kit import controls, edit_list, site_texts
+from viz.page_context import PageContext
 from viz.state import session
 from viz.state.page_fields import COMPARED
 
@@ -24,36 +24,36 @@ PARTS: dict[str, tuple[str, Callable[[PageContext, Pair], None]]] = {
 }
 
 
-def draw(shown: PageContext) -> None:
+def draw(context: PageContext) -> None:
     """What differs and which part; the second side's choice; that part, or why there is no second side."""
-    view = shown.view
-    with shown.places.body:
+    view = context.view
+    with context.places.body:
         with st.container(key="compare_row", horizontal=True, vertical_alignment="center", gap="small"):
             site_texts.label("What differs")
-            choices.differs_pick(shown)
+            choices.differs_pick(context)
             st.space("stretch")
             st.segmented_control(
                 "Part",
-                [name for name in PARTS if name in (COMPARED[0], view.compared) or not shown.analysis.task.is_classifier],
+                [name for name in PARTS if name in (COMPARED[0], view.compared) or not context.analysis.task.is_classifier],
                 required=True,
                 format_func=lambda name: PARTS[name][0],
                 label_visibility="collapsed",
                 **session.bind("compare part", "compared", view.compared),
             )
-        choices.CHOICES[view.differs](shown)
-        shown.notes()
+        choices.CHOICES[view.differs](context)
+        edit_list.draw_notes(context)
         controls.target_note(view)
         try:
-            found = pair(view, shown.page_data)
+            found = pair(view, context)
         except NotChosenError as missing:
             site_texts.note(str(missing))
-            choices.way_out(shown)
+            choices.way_out(context)
             return
         except ValueError as fault:
             site_texts.fault(str(fault))
             return
         site_texts.sentence_notes((), found.faults)
-        PARTS[view.compared][1](shown, found)
+        PARTS[view.compared][1](context, found)
 
 
 show.show(

@@ -13,6 +13,7 @@ from model.io.folders import family_and_task, list_checkpoints, read_model_entry
 from model.readings.heads.trace_comparison import AlignedTraces, align_traces
 from model.trace import SITE_KINDS, AttentionKind, Site
 from viz import cache
+from viz.page_context import PageContext
 from viz.state import uploads
 from viz.state.view import MAX_WIDTH, View, without_edits
 
@@ -79,14 +80,14 @@ class Difference:
     """Something that may differ: how it is called, and what makes the second side."""
 
     title: str
-    other: Callable[[View, cache.PageData], Other]
+    other: Callable[[View, PageContext], Other]
 
 
-def pair(view: View, page_data: cache.PageData) -> Pair:
-    """Both sides of what the view compares; PairError, or ValueError as `cache.page_data`, where there can be no second."""
-    other = DIFFERENCES[view.differs].other(view, page_data)
-    request, faults = page_data.request, []
-    analysis, loaded = page_data.analysis, page_data.loaded
+def pair(view: View, context: PageContext) -> Pair:
+    """Returns both sides of a comparison. Raises PairError, or ValueError as `page_context.build`, if there is no second."""
+    other = DIFFERENCES[view.differs].other(view, context)
+    request, faults = context.request, []
+    analysis, loaded = context.analysis, context.loaded
     if other.request is not None:
         try:
             request, aside = cache.fit_request(other.request, view.device)
@@ -94,20 +95,20 @@ def pair(view: View, page_data: cache.PageData) -> Pair:
         except ValueError as fault:
             raise PairError(f"The second side cannot be shown. {fault}") from fault
         faults += [f"Not on the second side: {reason}" for _, reason in aside]
-    if (analysis.trace.outputs is None) != (page_data.analysis.trace.outputs is None):
+    if (analysis.trace.outputs is None) != (context.analysis.trace.outputs is None):
         raise PairError("One of the two has no decoder, so there is no translation beside the other's: compare another.")
-    if analysis.task.is_classifier != page_data.analysis.task.is_classifier:
+    if analysis.task.is_classifier != context.analysis.task.is_classifier:
         raise PairError("One of the two gives the text a label, and the other does not: compare another.")
-    kind, told = _kind(view, page_data.analysis)
+    kind, told = _kind(view, context.analysis)
     faults += told
     site, head = Site(kind, view.layer - 1), None if view.head is None else view.head - 1
-    here = _there(site, page_data), head
+    here = _there(site, context), head
     wanted = head if other.head == 0 else other.head and other.head - 1
     place, more = _fitted(Site(site.kind, (other.layer or view.layer) - 1), wanted, analysis, loaded)
     names = other.names or (_place_name(*here), _place_name(*place))
     if names[0] == names[1] and not other.names:
         raise PairError(f"Both sides show {names[0]}: choose another head for the second.")
-    first = Side(names[0], page_data.request, page_data.analysis, page_data.loaded, *here, view.step - 1)
+    first = Side(names[0], context.request, context.analysis, context.loaded, *here, view.step - 1)
     second = Side(names[1], request, analysis, loaded, *place, (other.step or view.step) - 1)
     return Pair(view.differs, first, second, align_traces(first.analysis.trace, analysis.trace), (*faults, *more))
 
@@ -125,9 +126,9 @@ def _kind(view: View, analysis: Analysis) -> tuple[AttentionKind, tuple[str, ...
     return there[-1], (f"This checkpoint has no {was}: {now} is shown.",)
 
 
-def _there(site: Site, page_data: cache.PageData) -> Site:
+def _there(site: Site, context: PageContext) -> Site:
     """The site, or the last that there is of its kind."""
-    return Site(site.kind, min(site.layer, page_data.analysis.trace.sites(site.kind)[-1].layer))
+    return Site(site.kind, min(site.layer, context.analysis.trace.sites(site.kind)[-1].layer))
 
 
 def _fitted(
@@ -187,20 +188,20 @@ def _elsewhere(request: Request, **changes: Any) -> Request:
     return dataclasses.replace(request, branches=(), path=(), **changes)
 
 
-def _word(view: View, page_data: cache.PageData) -> Other:
-    sentence = page_data.request.source
+def _word(view: View, context: PageContext) -> Other:
+    sentence = context.request.source
     number, word = swapped(view, sentence)
     text = with_word(sentence, number, word)
-    return Other((words(sentence)[number - 1], word.strip()), _elsewhere(page_data.request, source=text))
+    return Other((words(sentence)[number - 1], word.strip()), _elsewhere(context.request, source=text))
 
 
-def _sentence(view: View, page_data: cache.PageData) -> Other:
+def _sentence(view: View, context: PageContext) -> Other:
     text = view.other_text.strip()
     if not text:
         raise NotChosenError("Type the sentence that the first is compared with.")
-    if text == page_data.request.source.strip():
+    if text == context.request.source.strip():
         raise PairError("Both sentences are the same: type another one.")
-    return Other(("first sentence", "second sentence"), _elsewhere(page_data.request, source=text))
+    return Other(("first sentence", "second sentence"), _elsewhere(context.request, source=text))
 
 
 def checkpoints(view: View) -> tuple[str, ...]:
@@ -211,7 +212,7 @@ def checkpoints(view: View) -> tuple[str, ...]:
     return tuple(sorted(others, key=lambda name: known.get(name) != own))
 
 
-def _checkpoint(view: View, page_data: cache.PageData) -> Other:
+def _checkpoint(view: View, context: PageContext) -> Other:
     others = checkpoints(view)
     if not others:
         raise PairError("There is one checkpoint only, so there is none to compare it with.")
@@ -221,25 +222,25 @@ def _checkpoint(view: View, page_data: cache.PageData) -> Other:
     cache.refresh(name)
     return Other(
         (uploads.display_name(view.checkpoint), uploads.display_name(name)),
-        _elsewhere(page_data.request, checkpoint=name),
+        _elsewhere(context.request, checkpoint=name),
         view.other_layer or None,
         view.other_head,
     )
 
 
-def _edits(view: View, page_data: cache.PageData) -> Other:
-    if not page_data.request.intervention:
+def _edits(view: View, context: PageContext) -> Other:
+    if not context.request.intervention:
         raise NotChosenError("Nothing is edited, so both sides would be the same: make an edit on the page What if.")
-    return Other(("with the edits", "without them"), without_edits(page_data.request))
+    return Other(("with the edits", "without them"), without_edits(context.request))
 
 
-def _head(view: View, page_data: cache.PageData) -> Other:
-    return Other(None, None, *other_head(view, page_data))
+def _head(view: View, context: PageContext) -> Other:
+    return Other(None, None, *other_head(view, context))
 
 
-def other_head(view: View, page_data: cache.PageData) -> tuple[int, int | None]:
+def other_head(view: View, context: PageContext) -> tuple[int, int | None]:
     """Layer and head of the second side, from 1; where none is chosen, the next head."""
-    heads = page_data.loaded.config.heads
+    heads = context.loaded.config.heads
     head = view.other_head
     if head == 0:
         head = 1 if view.head is None else view.head % heads + 1
@@ -251,28 +252,28 @@ def _place_name(site: Site, head: int | None) -> str:
     return f"layer {site.layer + 1}, {'mean of the heads' if head is None else f'head {head + 1}'}"
 
 
-def hypotheses(page_data: cache.PageData) -> tuple[Hypothesis, ...]:
+def hypotheses(context: PageContext) -> tuple[Hypothesis, ...]:
     """The hypotheses of the tree that are not the one which is shown, those that were given up last."""
-    tree, shown = page_data.analysis.tree, page_data.analysis.hypothesis
-    if tree is None or shown is None or page_data.request.target is not None:
+    tree, shown = context.analysis.tree, context.analysis.hypothesis
+    if tree is None or shown is None or context.request.target is not None:
         return ()
     known = {shown.ids: shown}
     known.update((each.ids, each) for each in (*tree.hypotheses, *tree.pruned) if each.ids != shown.ids)
     return tuple(known.values())[1:]
 
 
-def _hypothesis(view: View, page_data: cache.PageData) -> Other:
-    others, task = hypotheses(page_data), page_data.analysis.task
+def _hypothesis(view: View, context: PageContext) -> Other:
+    others, task = hypotheses(context), context.analysis.task
     if not task.has_decoder:
         reads = "A text that is judged is read once" if task.is_classifier else "This model fills all blanks at once"
         raise PairError(f"{reads}: there is one reading and no other hypothesis. Compare something else.")
     if not others:
-        if page_data.request.target is not None:
+        if context.request.target is not None:
             raise PairError("The target is given, so there are no hypotheses: let the model translate.")
         raise NotChosenError(f"There is one hypothesis only: search with a beam of 2 to {MAX_WIDTH}, which keeps several.")
     known = {each.ids for each in others}
     path = view.other_path if view.other_path in known else others[0].ids  # as the box above shows it
-    return Other(("first hypothesis", "second hypothesis"), dataclasses.replace(page_data.request, path=path))
+    return Other(("first hypothesis", "second hypothesis"), dataclasses.replace(context.request, path=path))
 
 
 def other_step(view: View, steps: int) -> int:
@@ -280,10 +281,10 @@ def other_step(view: View, steps: int) -> int:
     return view.other_step or (view.step + 1 if view.step < steps else max(1, view.step - 1))
 
 
-def _step(view: View, page_data: cache.PageData) -> Other:
-    if page_data.analysis.task.is_classifier:
+def _step(view: View, context: PageContext) -> Other:
+    if context.analysis.task.is_classifier:
         raise PairError("A text that is judged has one label and no steps: compare something else.")
-    steps = len(page_data.analysis.trace.predicted_axis)
+    steps = len(context.analysis.trace.predicted_axis)
     step = other_step(view, steps)
     if steps < 2:
         raise PairError("This translation has one step only, so there is none to compare it with.")

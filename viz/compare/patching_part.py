@@ -18,7 +18,7 @@ from viz import cache, computations
 from viz.compare import patch_grids
 from viz.compare.pair import Pair
 from viz.kit import site_texts
-from viz.kit.page_context import PageContext
+from viz.page_context import PageContext
 from viz.state import navigation, session
 from viz.state.view import with_intervention, without_edits
 
@@ -30,12 +30,12 @@ SENTENCES = ("word", "sentence")  # what differs where there are two sentences
 NEEDS = "Patching needs two sentences: choose “A word” or “Sentence” above."
 
 
-def draw(shown: PageContext, pair: Pair) -> None:
+def draw(context: PageContext, pair: Pair) -> None:
     """What is measured and where; both translations, and below them the patched one; what every piece does."""
     if pair.differs not in SENTENCES:
         site_texts.note(NEEDS)
         return
-    view, loaded = shown.view, pair.first.loaded
+    view, loaded = context.view, pair.first.loaded
     requests = without_edits(pair.first.request), without_edits(pair.second.request)
     try:
         question = computations.patch_question(*requests, view.device, view.patched_step - 1 if view.patched_step else None)
@@ -70,7 +70,7 @@ def draw(shown: PageContext, pair: Pair) -> None:
         told = patch_grids.answer(found, tokens, first.labels, patch_grids.tie(*probabilities))
         site_texts.write(f'<div class="lab-answer" role="status">{"<br>".join(map(html.escape, told))}</div>')
     with cells:
-        data = patch_grids.payload(found, first.labels, tuple(edit.code for edit in edits), shown.mode)
+        data = patch_grids.payload(found, first.labels, tuple(edit.code for edit in edits), context.mode)
         patch_grids.grids(data, choose)
     try:
         request, aside, patched = put_in(requests, edits, view.device)
@@ -82,7 +82,7 @@ def draw(shown: PageContext, pair: Pair) -> None:
     with three:
         site_texts.write(show(patched))
     with effect:
-        _effect(shown, found, request, patched.translation, second.translation, [reason for _, reason in aside])
+        _effect(context, found, request, patched.translation, second.translation, [reason for _, reason in aside])
 
 
 def put_in(
@@ -99,9 +99,9 @@ def _language(pair: Pair) -> str:
     return site_texts.language_code(pair.first.loaded.languages[1])
 
 
-def _effect(shown: PageContext, found: Patching, request: Request, said: str, other: str, aside: Sequence[str]) -> None:
+def _effect(context: PageContext, found: Patching, request: Request, said: str, other: str, aside: Sequence[str]) -> None:
     """What is put in and what it does, and the way to where it can be looked into."""
-    given = cache.analyse(dataclasses.replace(request, mode="given"), shown.view.device)
+    given = cache.analyse(dataclasses.replace(request, mode="given"), context.view.device)
     first, second = (given.trace.logit(found.request.step, token) for token in found.request.tokens)
     turned = given.baseline is not None and said != given.baseline.translation
     for reason in aside:
@@ -112,7 +112,7 @@ def _effect(shown: PageContext, found: Patching, request: Request, said: str, ot
         site_texts.label(patch_grids.effect(found, edits, first - second, given.labels, turned and said == other, turned))
         step = found.request.step + 1
         st.button("Open in What if", key="patch what if", on_click=_open, args=(request.intervention, step), type="tertiary")
-        if shown.view.patched.edits:
+        if context.view.patched.edits:
             st.button("Take it out", key="patch out", on_click=session.change, kwargs={"patched": BASELINE}, type="tertiary")
         else:
             site_texts.label("Click a cell to put in another piece.")

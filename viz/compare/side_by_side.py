@@ -21,7 +21,7 @@ from viz import theme
 from viz.compare import distance
 from viz.compare.pair import Pair, Side
 from viz.kit import mount, patterns, site_texts
-from viz.kit.page_context import PageContext
+from viz.page_context import PageContext
 from viz.state import session
 
 
@@ -174,7 +174,7 @@ def side_by_side(
     COMPONENT.mount(key, data, {"step": (mount.integer(1, data["steps"]), on_step), "place": (place, on_place)})
 
 
-def draw(shown: PageContext, pair: Pair) -> None:
+def draw(context: PageContext, pair: Pair) -> None:
     """The answer in a line, where it differs most with the way there, and the component."""
     grids = distance.grids(pair)
     most = distance.most(grids)
@@ -191,7 +191,7 @@ def draw(shown: PageContext, pair: Pair) -> None:
             st.button(name, key="largest difference", type="tertiary", on_click=session.change, kwargs=chosen(pair, *place))
             site_texts.label(measured, "total variation distance")
     side_by_side(
-        payload(pair, grids, shown.view.step, shown.mode),
+        payload(pair, grids, context.view.step, context.mode),
         on_step=lambda step: session.change(step=step),
         on_place=lambda *place: session.change(**chosen(pair, *place)),
     )
@@ -199,14 +199,14 @@ def draw(shown: PageContext, pair: Pair) -> None:
         site_texts.note(told)
 
 
-def picture(shown: PageContext, pair: Pair, name: str) -> None:
+def picture(context: PageContext, pair: Pair, name: str) -> None:
     """One picture over the whole screen, by its name: the maps, their difference, or how far apart all heads are."""
     grids = distance.grids(pair)
     told = (*pair.faults, distance.tie(pair) if name == "maps" else "")
     most = " ".join(filter(None, told)) or distance.most_unlike(distance.most(grids))
     large = {"picture": name, "answer": distance.said(pair), "most": most}
     side_by_side(
-        payload(pair, grids, shown.view.step, shown.mode, large),
+        payload(pair, grids, context.view.step, context.mode, large),
         on_step=lambda step: session.change(step=step),
         on_place=lambda *place: session.change(**chosen(pair, *place)),
     )

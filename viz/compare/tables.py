@@ -26,16 +26,16 @@ from viz.state.view import without_edits
 if TYPE_CHECKING:
     from model.experiments.patching import Patching
     from model.inference.request import Request
-    from viz.kit.page_context import PageContext
+    from viz.page_context import PageContext
 
 
-def tables(shown: PageContext) -> tuple[Table, ...]:
+def tables(context: PageContext) -> tuple[Table, ...]:
     """Both maps, their difference where tokens are the same, and how far all heads are apart; or what each patch does.
 
     Raises ValueError, as the page says it, where there are no two sides."""
-    sides = pair(shown.view, shown.page_data)
-    if shown.view.compared == "patching" and sides.differs in SENTENCES:
-        return (_patches(_patched(shown, sides)),)
+    sides = pair(context.view, context)
+    if context.view.compared == "patching" and sides.differs in SENTENCES:
+        return (_patches(_patched(context, sides)),)
     first, second = distance.views(sides)
     names = [site_code(each.site, each.head) for each in (sides.first, sides.second)]
     found = [map_table(f"first-{names[0]}", first), map_table(f"second-{names[1]}", second)]
@@ -53,12 +53,12 @@ def _requests(sides: Pair) -> tuple[Request, Request]:
     return without_edits(sides.first.request), without_edits(sides.second.request)
 
 
-def _step(shown: PageContext) -> int | None:
-    return shown.view.patched_step - 1 if shown.view.patched_step else None
+def _step(context: PageContext) -> int | None:
+    return context.view.patched_step - 1 if context.view.patched_step else None
 
 
-def _patched(shown: PageContext, sides: Pair) -> Patching:
-    return computations.patching(*_requests(sides), shown.view.device, _step(shown), lambda share: None)
+def _patched(context: PageContext, sides: Pair) -> Patching:
+    return computations.patching(*_requests(sides), context.view.device, _step(context), lambda share: None)
 
 
 def _patches(found: Patching) -> Table:
@@ -74,11 +74,11 @@ def _patches(found: Patching) -> Table:
     return Table("patches", ("patch", "difference_of_logits", "change", "share"), (*whole, *rows))
 
 
-def python(shown: PageContext) -> str:
+def python(context: PageContext) -> str:
     """The same as Python; ValueError as `tables`."""
-    sides, view = pair(shown.view, shown.page_data), shown.view
+    sides, view = pair(context.view, context), context.view
     if view.compared == "patching" and sides.differs in SENTENCES:
-        return _patching_code(shown, sides)
+        return _patching_code(context, sides)
     code = Code.of(sides.first.request, view.device)
     second = "analysis"
     if sides.is_two_requests:
@@ -104,19 +104,19 @@ def python(shown: PageContext) -> str:
     return code.text
 
 
-def _patching_code(shown: PageContext, sides: Pair) -> str:
+def _patching_code(context: PageContext, sides: Pair) -> str:
     first, second = _requests(sides)
-    code = Code.of(first, shown.view.device)
+    code = Code.of(first, context.view.device)
     code.analyse(second, into="other")
     code.uses(model__experiments__patching=("patching_request", "patch_all"))
     target = ", ".join(f"{name}.trace.outputs.ids" for name in ("analysis", "other"))
     code.add(
-        f"question = patching_request(checkpoint, analysis.trace.source.ids, {second.source!r}, {target}, {_step(shown)})",
+        f"question = patching_request(checkpoint, analysis.trace.source.ids, {second.source!r}, {target}, {_step(context)})",
         "the step from 0; None: where the translations part",
     )
     code.add("patched = patch_all(checkpoint, question)")
     code.add("pieces = {edit.code: difference for edit, difference in patched.patches}", "patched.before: nothing put in")
-    edits = shown.view.patched.edits or _patched(shown, sides).best
+    edits = context.view.patched.edits or _patched(context, sides).best
     edited = dataclasses.replace(
         first, intervention=dataclasses.replace(BASELINE, donor=second.source, edits=edits), mode="again"
     )

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from model.task import Task
     from model.text.tokenizer import Tokenizer
     from viz import theme
-    from viz.cache import PageData
+    from viz.page_context import PageContext
 
 ENDS = {"finished": "finished", "limit": "stopped at the limit", "pruned": "given up", "grown": "goes on"}  # by status
 
@@ -201,15 +201,15 @@ def guessing(view: View) -> None:
     st.button("Stop guessing", key="stop_guessing", on_click=session.change, kwargs={"guess": False})
 
 
-def panel(view: View, page_data: PageData, own: Callable[[], Analysis], mode: theme.Mode, height: int) -> None:
+def panel(view: View, context: PageContext, own: Callable[[], Analysis], mode: theme.Mode, height: int) -> None:
     """The tree of what decoding found; or, of a translation that is given, how surprising each token is."""
-    branch_chips(view, page_data)
+    branch_chips(view, context)
     if view.target is not None or view.strategy == YOURS:
-        _yours(view, page_data.analysis.task)
+        _yours(view, context.analysis.task)
     if view.target is not None:
-        _surprise(page_data, own, mode, height)
+        _surprise(context, own, mode, height)
     elif view.strategy != YOURS:
-        _tree(view, page_data)
+        _tree(view, context)
 
 
 def _yours(view: View, task: Task) -> None:
@@ -235,8 +235,8 @@ def _target(typed: str) -> str:
     return typed
 
 
-def _surprise(page_data: PageData, own: Callable[[], Analysis], mode: theme.Mode, height: int) -> None:
-    analysis, tokenizer = page_data.analysis, page_data.loaded.target_tokenizer
+def _surprise(context: PageContext, own: Callable[[], Analysis], mode: theme.Mode, height: int) -> None:
+    analysis, tokenizer = context.analysis, context.loaded.target_tokenizer
     trace = analysis.trace
     bits = -trace.token_log_probs / np.log(2)
     rather = [
@@ -252,8 +252,8 @@ def _surprise(page_data: PageData, own: Callable[[], Analysis], mode: theme.Mode
     st.plotly_chart(chart, theme=None, key="surprise", config=controls.chart_config("Surprise of each token"), alt=alt)
 
 
-def _tree(view: View, page_data: PageData) -> None:
-    analysis, tokenizer = page_data.analysis, page_data.loaded.target_tokenizer
+def _tree(view: View, context: PageContext) -> None:
+    analysis, tokenizer = context.analysis, context.loaded.target_tokenizer
     alpha = view.alpha if STRATEGIES[view.strategy].has_length_penalty else None
     data = payload(analysis.tree, analysis.hypothesis.ids, tokenizer, alpha, analysis.prompt_length)
     tree = analysis.tree  # without the arrays: a widget holds it between runs
@@ -269,11 +269,11 @@ def _show(tree: Tree, number: int, whole: bool) -> None:
     session.change(path=() if best else path, **({} if whole else {"step": node.step}))
 
 
-def branch_chips(view: View, page_data: PageData) -> None:
+def branch_chips(view: View, context: PageContext) -> None:
     """Every branch with its way back."""
     if not view.branches or view.target is not None:
         return
-    tokenizer = page_data.loaded.target_tokenizer
+    tokenizer = context.loaded.target_tokenizer
     with st.container(key="branches", horizontal=True, vertical_alignment="center", gap="small"):
         site_texts.label("Branches")
         for branch in view.branches:
@@ -288,24 +288,24 @@ def branch_chips(view: View, page_data: PageData) -> None:
         st.button("Back to the original", key="unbranch", type="tertiary", on_click=session.change, kwargs=back)
 
 
-def branch(page_data: PageData, step: int, token: int) -> None:
+def branch(context: PageContext, step: int, token: int) -> None:
     """Goes on from the text before `step` with another token; called from a callback."""
-    _add(page_data, (*page_data.analysis.trace.outputs.ids[: step - 1], token), step)
+    _add(context, (*context.analysis.trace.outputs.ids[: step - 1], token), step)
 
 
-def word(page_data: PageData, step: int, typed: str) -> None:
+def word(context: PageContext, step: int, typed: str) -> None:
     """The same with a typed word, whose pieces are forced one by one."""
     from model.inference.targets import append_word
 
     try:
-        path = append_word(page_data.loaded.target_tokenizer, page_data.analysis.trace.outputs.ids[: step - 1], typed)
+        path = append_word(context.loaded.target_tokenizer, context.analysis.trace.outputs.ids[: step - 1], typed)
     except ValueError as fault:
         session.set_complaint("word", typed, str(fault))
     else:
-        _add(page_data, path, step)
+        _add(context, path, step)
 
 
-def _add(page_data: PageData, path: tuple[int, ...], step: int) -> None:
+def _add(context: PageContext, path: tuple[int, ...], step: int) -> None:
     now = session.current_view()
     branches = tuple(b for b in now.branches if b != path)
     if len(branches) == MAX_BRANCHES:
@@ -319,7 +319,7 @@ def _add(page_data: PageData, path: tuple[int, ...], step: int) -> None:
     session.change(branches=(*branches, path), path=(), step=step, **given)
 
 
-def sentences(view: View, page_data: PageData, language: str) -> None:
+def sentences(view: View, context: PageContext, language: str) -> None:
     """The sentences of the text with their translations; a click chooses the one that is looked at."""
     found = view.sentences
     if len(found) < 2 and view.split:
@@ -327,9 +327,9 @@ def sentences(view: View, page_data: PageData, language: str) -> None:
     chosen = min(view.sentence, len(found))
     with st.container(key="sentences", gap=None):
         if view.split:
-            others = iter(page_data.analysis.other_translations)
+            others = iter(context.analysis.other_translations)
             for number, sentence in enumerate(found, 1):
-                said = page_data.analysis.translation if number == chosen else next(others)
+                said = context.analysis.translation if number == chosen else next(others)
                 with st.container(horizontal=True, vertical_alignment="center", gap="small"):
                     st.button(
                         f"{number}",
@@ -341,6 +341,6 @@ def sentences(view: View, page_data: PageData, language: str) -> None:
                     )
                     decoding_texts.pair(sentence, "…" if view.guess else said, language, number == chosen)
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-            site_texts.label(decoding_texts.sentences(view, page_data.analysis))
+            site_texts.label(decoding_texts.sentences(view, context.analysis))
             other = "Read as one sentence" if view.split else "Split into sentences"
             st.button(other, key="split", type="tertiary", on_click=session.change, kwargs={"split": not view.split})

@@ -13,17 +13,18 @@ from model.inference.request import Request
 from viz import cache, theme
 from viz.decoding_steps import candidates, decoding_controls, timeline
 from viz.kit.found_head import linking_head
+from viz.page_context import PageContext
 from viz.state import navigation, session
 from viz.state.result_cache import cached_figure
 from viz.state.view import View
 
 
-def draw(view: View, page_data: cache.PageData, mode: theme.Mode, hall: dict[str, Any] | None = None) -> None:
+def draw(view: View, context: PageContext, mode: theme.Mode, hall: dict[str, Any] | None = None) -> None:
     """`hall`: what the components are told in lecture mode; None outside of it."""
     head = None if view.head is None else view.head - 1
-    data = timeline_data(page_data.request, view.device, view.layer - 1, head, mode)
+    data = timeline_data(context.request, view.device, view.layer - 1, head, mode)
     left, right = places(hall)
-    rows = candidate_rows(page_data.request, view.device, view.controls, data["trace"])
+    rows = candidate_rows(context.request, view.device, view.controls, data["trace"])
     with left:
         follow = {
             "step": view.step,
@@ -37,7 +38,7 @@ def draw(view: View, page_data: cache.PageData, mode: theme.Mode, hall: dict[str
             follow,
             on_step=lambda step: session.change(step=step),
             on_rows=lambda rows: session.change(rows=rows),
-            on_why=lambda kind, query, key: to_heads(page_data.request, kind, query, key),
+            on_why=lambda kind, query, key: to_heads(context.request, kind, query, key),
             on_reason=to_the_reason,
             on_again=decoding_controls.draw_again,
         )
@@ -46,8 +47,8 @@ def draw(view: View, page_data: cache.PageData, mode: theme.Mode, hall: dict[str
         candidates.candidates(
             rows,
             {"step": view.step, "guess": view.guess, "fault": told[1] if told else "", "hall": bool(hall)},
-            on_branch=lambda step, token: decoding_controls.branch(page_data, step, token),
-            on_word=lambda step, text: decoding_controls.word(page_data, step, text),
+            on_branch=lambda step, token: decoding_controls.branch(context, step, token),
+            on_word=lambda step, text: decoding_controls.word(context, step, text),
             on_guess=lambda on: session.change(guess=on),
             on_reason=to_the_reason,
         )

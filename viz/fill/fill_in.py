@@ -18,6 +18,7 @@ from viz import cache, theme
 from viz.decoding_steps import candidates, steps, timeline
 from viz.fill import fill_texts
 from viz.kit import sides, site_texts
+from viz.page_context import PageContext
 from viz.state import session
 from viz.state.result_cache import cached_figure
 from viz.state.values import MAX_WORD
@@ -33,12 +34,12 @@ ROWS = {  # how the rows are arranged: there is one way
 }
 
 
-def draw(view: View, page_data: cache.PageData, mode: theme.Mode, hall: dict[str, Any] | None = None) -> None:
+def draw(view: View, context: PageContext, mode: theme.Mode, hall: dict[str, Any] | None = None) -> None:
     """The sentence place by place, and the candidates of the one that is looked at."""
     head = None if view.head is None else view.head - 1
-    data = timeline_data(page_data.request, view.device, view.layer - 1, head, mode)
+    data = timeline_data(context.request, view.device, view.layer - 1, head, mode)
     left, right = steps.places(hall)
-    rows = candidate_rows(page_data.request, view.device, data["trace"])
+    rows = candidate_rows(context.request, view.device, data["trace"])
     reasons = [reason if is_open else None for reason, is_open in zip(candidates.reasons(rows), rows["open"], strict=True)]
     with left:
         timeline.timeline(
@@ -46,37 +47,37 @@ def draw(view: View, page_data: cache.PageData, mode: theme.Mode, hall: dict[str
             {"step": view.step, "rows": "training", "guess": view.guess, "hall": hall} | {"reasons": reasons},
             on_step=lambda step: session.change(step=step),
             on_rows=lambda rows: None,
-            on_why=lambda kind, query, key: steps.to_heads(page_data.request, kind, query, key),
+            on_why=lambda kind, query, key: steps.to_heads(context.request, kind, query, key),
             on_reason=steps.to_the_reason,
         )
     with right:
         told = session.complaint("word")
-        tokenizer = page_data.loaded.source_tokenizer
+        tokenizer = context.loaded.source_tokenizer
         candidates.candidates(
-            rows | {"told": _asked(view, page_data)},
+            rows | {"told": _asked(view, context)},
             {"step": view.step, "guess": view.guess, "fault": told[1] if told else "", "hall": bool(hall)},
-            on_branch=lambda step, token: _put(page_data, step, tokenizer.decode([token])),
-            on_word=lambda step, text: _put(page_data, step, text),
+            on_branch=lambda step, token: _put(context, step, tokenizer.decode([token])),
+            on_word=lambda step, text: _put(context, step, text),
             on_guess=lambda on: session.change(guess=on),
             on_ask=lambda step, text: session.change(blank_word=text.strip()[:MAX_WORD], step=step),
             on_reason=steps.to_the_reason,
         )
 
 
-def _put(page_data: cache.PageData, step: int, word: str) -> None:
+def _put(context: PageContext, step: int, word: str) -> None:
     """Puts a word into the blank at a place, to read all again; called from a callback."""
-    places = blank_positions(page_data.analysis, page_data.loaded)
+    places = blank_positions(context.analysis, context.loaded)
     try:
-        source, second = fill_texts.put(page_data.request, places.index(step - 1) if step - 1 in places else -1, word)
+        source, second = fill_texts.put(context.request, places.index(step - 1) if step - 1 in places else -1, word)
         session.change(source=source, second=second, step=step)  # where the blank was: its word can be seen there
-        session.put(LED, (page_data.request.checkpoint, source, second))
+        session.put(LED, (context.request.checkpoint, source, second))
     except ValueError as fault:
         session.set_complaint("word", word, str(fault))
 
 
-def _asked(view: View, page_data: cache.PageData) -> dict[int, str]:
+def _asked(view: View, context: PageContext) -> dict[int, str]:
     """What is to be said of the word whose probability is asked for, by the place of each blank."""
-    return fill_texts.asked(view.blank_word, page_data.analysis, page_data.loaded) if view.blank_word else {}
+    return fill_texts.asked(view.blank_word, context.analysis, context.loaded) if view.blank_word else {}
 
 
 def taken_back(view: View) -> str:

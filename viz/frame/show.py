@@ -10,14 +10,14 @@ from contextlib import contextmanager
 from copy import copy
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from viz import cache, pages
+from viz import cache, page_context, pages
 from viz.classroom import lecture, present, room_panel
 from viz.kit import controls, edit_list, site_texts
-from viz.kit.page_context import PageContext, Places
+from viz.page_context import PageContext, Places
 from viz.save import save, saved_files
 from viz.state import navigation, session, work_queue
 from viz.state.view import View
@@ -64,9 +64,8 @@ def show(
     draw: Callable[[PageContext], None],
     *,
     head: Callable[[View, pages.Page], Places] = title_row,
-    compute: Callable[[cache.PageData], Any] = lambda page_data: None,
     steps_of: Callable[[Analysis], Trace] = lambda analysis: analysis.trace,
-    choose_view: Callable[[View, cache.PageData], View] = lambda view, page_data: view,
+    choose_view: Callable[[View, PageContext], View] = lambda view, context: view,
     draw_without: Callable[[View, Places], None] = lambda view, places: None,
     tables: Callable[[PageContext], tuple[Table, ...]] | None = None,
     python: Callable[[PageContext], str] | None = None,
@@ -78,7 +77,6 @@ def show(
     Args:
         draw: draws the page.
         head: draws the head before anything is computed.
-        compute: returns the page's own result; may raise ValueError.
         steps_of: returns the trace whose steps the view may show.
         choose_view: fills what the link leaves open.
         draw_without: draws the parts that need neither sentence nor checkpoint, after a fault.
@@ -103,9 +101,8 @@ def show(
     places = present.head(view, page, of_sentence(view)) if is_lecture else head(view, page)
     try:
         with places.body, site_texts.waiting():
-            page_data = cache.page_data(view)
-            analysis = page_data.analysis  # holds a reference until the end of the run
-            result = compute(page_data)
+            context = page_context.build(view)
+            analysis = context.analysis  # holds a reference until the end of the run
     except ValueError as fault:
         with places.notes:
             site_texts.sentence_notes((), faults)
@@ -118,14 +115,14 @@ def show(
         session.write_link(view)
         return
     steps = len(steps_of(analysis).step_axis)
-    session.remember_clamped(page_data.view)  # without the step, which depends on the text
-    view = choose_view(page_data.view.within(steps), page_data)
-    faults = (*faults, *page_data.faults)
-    context = PageContext(view, page_data, result, faults, session.theme_mode(), places, tables, python)
+    session.remember_clamped(context.view)  # without the step, which depends on the text
+    view = choose_view(context.view.within(steps), context)
+    faults = (*faults, *context.faults)
+    context = dataclasses.replace(context, view=view, faults=faults, mode=session.theme_mode(), places=places)
     lecture.set_facts(context, steps)
     room_panel.make_question(context)
     (in_lecture if is_lecture and in_lecture else draw)(context)
-    save.mount_panel(panel, view, analysis, lambda: saved_files.offers(context, name))
+    save.mount_panel(panel, view, analysis, lambda: saved_files.offers(context, name, tables, python))
     session.write_link(view)
 
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from viz import cache, theme
+from viz import theme
 from viz.heads import picture
+from viz.page_context import PageContext
 
 
-def ahead(page_data: cache.PageData, mode: theme.Mode) -> None:
-    view, request = page_data.view, page_data.request
+def ahead(context: PageContext, mode: theme.Mode) -> None:
+    view, request = context.view, context.request
     picture.thumbnails(request, view.device, mode)
-    picture.payload(request, view.device, view.within(len(page_data.analysis.trace.step_axis)), mode)
+    picture.payload(request, view.device, view.within(len(context.analysis.trace.step_axis)), mode)

@@ -11,7 +11,7 @@ from viz.classroom import (
 )
 from viz.heads import all_heads, picture
 from viz.kit import controls
-from viz.kit.page_context import PageContext
+from viz.page_context import PageContext
 from viz.state import session
 from viz.state.view import View
 
@@ -19,17 +19,17 @@ LARGE = ("Map", "Lines", "All heads")  # the pictures, from 1
 ALL = 3
 
 
-def draw(shown: PageContext) -> None:
+def draw(context: PageContext) -> None:
     """One picture, and its keys."""
-    view, request, kinds = shown.view, shown.page_data.request, shown.analysis.trace.kinds
+    view, request, kinds = context.view, context.request, context.analysis.trace.kinds
     large = lecture.picture(view, len(LARGE))
     drawn = dataclasses.replace(view, together=False, lecture=False, large=View.large, talk="", stop=0, room="")
-    with shown.places.bar:
+    with context.places.bar:
         _bar(view, large, kinds)
-    lecture.draw(shown)
-    shown_heads = picture.thumbnails(request, view.device, shown.mode)
-    data = picture.payload(request, view.device, drawn, shown.mode)
-    with shown.places.body:
+    lecture.draw(context)
+    shown_heads = picture.thumbnails(request, view.device, context.mode)
+    data = picture.payload(request, view.device, drawn, context.mode)
+    with context.places.body:
         all_heads.heads(
             shown_heads,
             data,
@@ -42,7 +42,7 @@ def draw(shown: PageContext) -> None:
             key="heads large",
             beside={"large": large, "sites": view.together and len(kinds) > 1, "by": order_label(view.order)},
         )
-    _keys(view, large, kinds, _ordered(shown_heads, data, view), shown.analysis.trace.has_two_sentences)
+    _keys(view, large, kinds, _ordered(shown_heads, data, view), context.analysis.trace.has_two_sentences)
 
 
 def _one(large: int) -> int:

@@ -15,7 +15,6 @@ from model.readings.tokens.token_attribution import value_norms
 from model.text.alignments import read_alignment as read_aligned
 from model.trace import Site
 from viz import theme
-from viz.cache import PageData
 from viz.heads import all_heads
 from viz.kit.offline_parts import (
     Choice,
@@ -23,6 +22,7 @@ from viz.kit.offline_parts import (
     Part,
     Pick,
 )
+from viz.page_context import PageContext
 from viz.state.view import View
 
 
@@ -34,25 +34,25 @@ class Found:
     thumbnails: Callable[[theme.Mode], dict[str, Any]]
 
 
-def _found(page_data: PageData) -> Found:
-    aligned = read_aligned(page_data.loaded.metrics)
-    shown = cache(lambda mode: all_heads.thumbnails(page_data.analysis.trace, mode, aligned))
-    return Found(value_norms(page_data.loaded, page_data.analysis), shown)
+def _found(context: PageContext) -> Found:
+    aligned = read_aligned(context.loaded.metrics)
+    shown = cache(lambda mode: all_heads.thumbnails(context.analysis.trace, mode, aligned))
+    return Found(value_norms(context.loaded, context.analysis), shown)
 
 
-def parts(page_data: PageData, found: Found, view: View, mode: theme.Mode) -> tuple[Part, ...]:
+def parts(context: PageContext, found: Found, view: View, mode: theme.Mode) -> tuple[Part, ...]:
     """The thumbnails and one head large. Heads that link two tokens are not looked for."""
-    trace, shown = page_data.analysis.trace, found.thumbnails(mode)
+    trace, shown = context.analysis.trace, found.thumbnails(mode)
     data = all_heads.payload(trace, found.norms, dataclasses.replace(view, find=None), mode)
     return all_heads.STORE.part(shown), all_heads.COMPONENT.part(data, {"grids": shown["id"]})
 
 
-def _choices(page_data: PageData) -> tuple[Choice, ...]:
+def _choices(context: PageContext) -> tuple[Choice, ...]:
     """Any head of any site, the mean of a layer's or of a whole site's; all sites in one picture; the colours; the order."""
-    view, config = _base(page_data.view), page_data.loaded.config
+    view, config = _base(context.view), context.loaded.config
     heads = [None, *range(1, config.heads + 1)]
     places: dict[View, View] = {}
-    for kind in page_data.analysis.trace.kinds:
+    for kind in context.analysis.trace.kinds:
         mean = dataclasses.replace(view, kind=kind, average=True)
         for layer in range(1, config.layers[kind] + 1):
             for head in heads:
@@ -63,7 +63,7 @@ def _choices(page_data: PageData) -> tuple[Choice, ...]:
     return (
         Choice(("kind", "layer", "head", "average"), places),
         *(Choice((name,), views) for name, views in alike.items()),
-        Choice(("order",), _each(view, "order", _orders(page_data))),
+        Choice(("order",), _each(view, "order", _orders(context))),
     )
 
 
@@ -77,19 +77,19 @@ def _base(view: View) -> View:
     return dataclasses.replace(view, together=True)
 
 
-def _look(page_data: PageData) -> View:
+def _look(context: PageContext) -> View:
     """A site and a layer that there are."""
-    view, kinds = page_data.view, page_data.analysis.trace.kinds
+    view, kinds = context.view, context.analysis.trace.kinds
     kind = view.kind if view.kind in kinds else kinds[-1]
-    return dataclasses.replace(view, kind=kind, layer=min(view.layer, page_data.loaded.config.layers[kind]))
+    return dataclasses.replace(view, kind=kind, layer=min(view.layer, context.loaded.config.layers[kind]))
 
 
-def _orders(page_data: PageData) -> tuple[str, ...]:
-    return orders(page_data.analysis.trace.has_two_sentences)
+def _orders(context: PageContext) -> tuple[str, ...]:
+    return orders(context.analysis.trace.has_two_sentences)
 
 
-def _picks(page_data: PageData) -> tuple[Pick, ...]:
-    return (Pick("order", "Order by", tuple((by, order_label(by)) for by in _orders(page_data)), "thumbnails", listed=True),)
+def _picks(context: PageContext) -> tuple[Pick, ...]:
+    return (Pick("order", "Order by", tuple((by, order_label(by)) for by in _orders(context)), "thumbnails", listed=True),)
 
 
 TAKEN = HtmlExport(
@@ -100,7 +100,7 @@ TAKEN = HtmlExport(
     choices=_choices,
     picks=_picks,
     extra_fields={"choose": {"average": False}},
-    remote_fields=lambda page_data: {"step": ()},
+    remote_fields=lambda context: {"step": ()},
     lecture_pictures=(("all_heads", ".map"), ("all_heads", ".lines"), ("all_heads", ".grids")),
     rounded=frozenset({"values", "readings"}),
 )

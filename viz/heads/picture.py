@@ -13,29 +13,29 @@ from model.readings.heads.head_metrics import order_label, orders
 from model.text.alignments import read_alignment as read_aligned
 from viz import cache, computations, theme
 from viz.heads import all_heads
-from viz.kit import site_texts
+from viz.kit import edit_list, site_texts
 from viz.kit.found_head import linking_head
-from viz.kit.page_context import PageContext
+from viz.page_context import PageContext
 from viz.state import navigation, session
 from viz.state.result_cache import cached_figure
 from viz.state.view import View
 
 
-def draw(shown: PageContext) -> None:
+def draw(context: PageContext) -> None:
     """The translation, the choices, the thumbnails of all heads and one of them large."""
-    page_data, view = shown.page_data, shown.view
-    with shown.places.body:
-        shown.notes()
+    view = context.view
+    with context.places.body:
+        edit_list.draw_notes(context)
         with st.container(key="head_row", horizontal=True, vertical_alignment="center", gap="small"):
-            if shown.analysis.task.has_decoder:  # else the sentence in the box is all that there is
-                said = shown.analysis.translation or "(empty: it ends at once)"
-                site_texts.label(f"{page_data.loaded.languages[1]}: {said}")
+            if context.analysis.task.has_decoder:  # else the sentence in the box is all that there is
+                said = context.analysis.translation or "(empty: it ends at once)"
+                site_texts.label(f"{context.loaded.languages[1]}: {said}")
             st.space("stretch")
-            found = view.find is not None and linking_head(page_data.request, view, view.find)
+            found = view.find is not None and linking_head(context.request, view, view.find)
             site_texts.label("Order the others by" if found else "Order by")  # what is found stands most first
             st.selectbox(
                 "Order by",
-                dict.fromkeys((*orders(shown.analysis.trace.has_two_sentences), view.order)),
+                dict.fromkeys((*orders(context.analysis.trace.has_two_sentences), view.order)),
                 format_func=order_label,
                 label_visibility="collapsed",
                 **session.bind("order", "order", view.order),
@@ -49,12 +49,12 @@ def draw(shown: PageContext) -> None:
                 **session.bind("measure", "measure", view.measure),
             )
         all_heads.heads(
-            thumbnails(page_data.request, view.device, shown.mode),
-            payload(page_data.request, view.device, view, shown.mode),
+            thumbnails(context.request, view.device, context.mode),
+            payload(context.request, view.device, view, context.mode),
             on_choose=lambda kind, layer, head: session.change(kind=kind, layer=layer, head=head, average=False),
             on_set=lambda name, value: session.change(**{name: value}),
             on_unfold=_unfold,
-            on_find=lambda kind, query, key: find(page_data.request, kind, query, key),
+            on_find=lambda kind, query, key: find(context.request, kind, query, key),
         )
 
 
@@ -75,11 +75,11 @@ def _unfold() -> None:
     navigation.go_to("inside")
 
 
-def at_the_best(view: View, page_data: cache.PageData) -> View:
+def at_the_best(view: View, context: PageContext) -> View:
     """The view at the head that links the two tokens best, where its link names two tokens and no head."""
     if view.find is None or session.is_in_link("layer", "head"):
         return view
-    return dataclasses.replace(view, **linking_head(page_data.request, view, view.find))
+    return dataclasses.replace(view, **linking_head(context.request, view, view.find))
 
 
 def find(request: Request, kind: str | None, query: int, key: int) -> None:

@@ -22,15 +22,15 @@ from viz import computations
 from viz.heads.all_heads import drawn_map
 
 if TYPE_CHECKING:
-    from viz.kit.page_context import PageContext
+    from viz.page_context import PageContext
     from viz.state.view import View
 
 
-def tables(shown: PageContext) -> tuple[Table, ...]:
+def tables(context: PageContext) -> tuple[Table, ...]:
     """The map of the head that is chosen, as it is drawn, and the numbers of all heads."""
-    view, trace = shown.view, shown.analysis.trace
+    view, trace = context.view, context.analysis.trace
     kind = view.kind if view.kind in trace.kinds else trace.kinds[0]
-    norms = computations.value_norms(shown.analysis.request, view.device)
+    norms = computations.value_norms(context.analysis.request, view.device)
     drawn = drawn_map(trace, norms, view, kind)[0]
     own = map_table(
         f"{view.measure}-{_name(trace, view, kind)}", TraceView(drawn.values, drawn.allowed, drawn.queries, drawn.keys)
@@ -84,11 +84,11 @@ def _linking(trace: Trace, pair: Pair, merge: bool) -> np.ndarray | None:
         return None
 
 
-def python(shown: PageContext) -> str:
+def python(context: PageContext) -> str:
     """The same as Python."""
-    view, trace = shown.view, shown.analysis.trace
+    view, trace = context.view, context.analysis.trace
     kind = view.kind if view.kind in trace.kinds else trace.kinds[0]
-    code = Code.of(shown.analysis.request, view.device)
+    code = Code.of(context.analysis.request, view.device)
     code.add("trace = analysis.trace")
     code.add("norms = value_norms(checkpoint, analysis)", model__readings__tokens__token_attribution=("value_norms",))
     site = _site(trace, view, kind)

@@ -23,6 +23,7 @@ from viz.kit import (
     site_texts,
     terms,
 )
+from viz.page_context import PageContext
 from viz.state import session
 from viz.state.result_cache import cached_figure
 from viz.state.values import MAX_WORD
@@ -79,9 +80,9 @@ APART = 0.75  # of a language's tokens: with more of them nearest to one of thei
 SIDES: tuple[Side, Side] = ("source", "target")
 
 
-def draw(page_data: cache.PageData, view: View, mode: theme.Mode) -> None:
+def draw(context: PageContext, view: View, mode: theme.Mode) -> None:
     """A token of the sentence or a typed word, and its neighbours in each language that shares its table."""
-    loaded, trace = page_data.loaded, page_data.analysis.trace
+    loaded, trace = context.loaded, context.analysis.trace
     site_texts.note(
         "Each bar is the cosine between two rows of the embedding table, before any position or layer: how alike two tokens "
         "are to the model from the start. Click a bar to go on from its token.",

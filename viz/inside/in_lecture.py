@@ -25,7 +25,7 @@ from viz.inside import (
     writers,
 )
 from viz.kit import site_texts
-from viz.kit.page_context import PageContext
+from viz.page_context import PageContext
 from viz.state import session
 from viz.state.page_fields import PARTS
 from viz.state.view import View
@@ -33,14 +33,14 @@ from viz.state.view import View
 HALL = 1.7  # how many times as large a chart is drawn
 
 
-def draw_embeddings(shown: PageContext) -> None:
+def draw_embeddings(context: PageContext) -> None:
     """The token, how often it was seen, and its neighbours; the tokens of the sentence are turned by key."""
-    view, loaded, trace = shown.view, shown.page_data.loaded, shown.page_data.analysis.trace
+    view, loaded, trace = context.view, context.loaded, context.analysis.trace
     side = list(embeddings_part.sides_of(trace))[-1]
-    labels, tokenizer = _labels(shown, side), embeddings_part.tokenizer_of(loaded, side)
+    labels, tokenizer = _labels(context, side), embeddings_part.tokenizer_of(loaded, side)
     fault, token = "", trace.step_axis.ids[view.step - 1]
     try:
-        token = _token(shown, side)
+        token = _token(context, side)
     except ValueError as wrong:
         fault = str(wrong)
     name = tokenizer.piece(token)
@@ -69,38 +69,38 @@ def draw_embeddings(shown: PageContext) -> None:
     with lecture.chart_container(HALL):
         for column, language in zip(st.columns(max(1, len(near)), gap="small"), near, strict=True):
             with column:
-                _list(shown, token, side, language)
+                _list(context, token, side, language)
 
 
-def _list(shown: PageContext, token: int, side: embeddings_part.Side, language: str) -> None:
-    view, loaded = shown.view, shown.page_data.loaded
+def _list(context: PageContext, token: int, side: embeddings_part.Side, language: str) -> None:
+    view, loaded = context.view, context.loaded
     name = embeddings_part.language_name(loaded, language)
     site_texts.site_title(embeddings_part.HUES[language], html.escape(name))
     near = computations.neighbours(view.checkpoint, view.device, token, side)[language]
     if not near:
         site_texts.note(f"No other token was seen {RARE} times here.")
         return
-    figure = embeddings_part.drawn(view.checkpoint, view.device, token, side, language, shown.mode)
+    figure = embeddings_part.drawn(view.checkpoint, view.device, token, side, language, context.mode)
     tokenizer = embeddings_part.tokenizer_of(loaded, side)
     told = ", ".join(f"{tokenizer.piece(each.id)} {each.cosine:.2f}" for each in near)
     lecture.draw_chart(f"Nearest embeddings, {name}", f"near-{side}-{language}", figure, f"{name}: {told}")
 
 
-def _token(shown: PageContext, side: embeddings_part.Side) -> int:
+def _token(context: PageContext, side: embeddings_part.Side) -> int:
     """The token of the word that is looked up, else the one predicted at the step; ValueError for what is no word."""
     from model.readings.tokens.neighbours import pieces_of
 
-    view, loaded, trace = shown.view, shown.page_data.loaded, shown.page_data.analysis.trace
+    view, loaded, trace = context.view, context.loaded, context.analysis.trace
     if not view.near:
         return trace.step_axis.ids[view.step - 1]
     counts, sentence = embeddings_part.total_counts(loaded, side), embeddings_part.sentence_tokens(loaded, trace)[side]
     return pieces_of(embeddings_part.tokenizer_of(loaded, side), view.near, sentence, counts)[0]
 
 
-def _labels(shown: PageContext, side: embeddings_part.Side) -> list[str]:
+def _labels(context: PageContext, side: embeddings_part.Side) -> list[str]:
     """The tokens that stand in the sentence and are in a side's table, each once."""
-    loaded = shown.page_data.loaded
-    ids = embeddings_part.sentence_tokens(loaded, shown.page_data.analysis.trace)[side]
+    loaded = context.loaded
+    ids = embeddings_part.sentence_tokens(loaded, context.analysis.trace)[side]
     tokenizer = embeddings_part.tokenizer_of(loaded, side)
     return list(dict.fromkeys(tokenizer.piece(token) for token in ids if token >= len(CONTROL_TOKENS)))
 
@@ -124,19 +124,19 @@ _LARGE: dict[str, Callable[[PageContext], None]] = {
 _OF_A_SITE = ("stages", "writers", "map", "scale")  # parts that look at one kind of attention
 
 
-def draw(shown: PageContext) -> None:
+def draw(context: PageContext) -> None:
     """What is shown stands in the bar, and the part below it."""
-    view, kinds = shown.view, shown.page_data.loaded.config.kinds
-    lecture.draw(shown)
+    view, kinds = context.view, context.loaded.config.kinds
+    lecture.draw(context)
     lecture.add_key(lecture.PICTURE, "the next part of this page", _turn, quiet=True)
-    with shown.places.bar:  # type: ignore[attr-defined]
+    with context.places.bar:  # type: ignore[attr-defined]
         st.button(
             inside_parts.PARTS[view.part][0], key="hall_part", help=f"The next part ({lecture.PICTURE.key})", on_click=_turn
         )
         if view.part in _OF_A_SITE:
             _site(view, kinds)
-    with shown.places.body:
-        _LARGE[view.part](shown)
+    with context.places.body:
+        _LARGE[view.part](context)
 
 
 def _site(view: View, kinds: tuple[str, ...]) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import streamlit as st
 
-from viz import cache, theme
+from viz import theme
 from viz.inside import (
     embeddings_part,
     length_part,
@@ -17,12 +17,13 @@ from viz.inside import (
     tokens,
     writers,
 )
-from viz.kit.page_context import PageContext
+from viz.kit import edit_list
+from viz.page_context import PageContext
 from viz.state import session
 from viz.state.view import View
 
 # A part of the page: how it is called, and what draws it.
-PARTS: dict[str, tuple[str, Callable[[cache.PageData, View, theme.Mode], None]]] = {
+PARTS: dict[str, tuple[str, Callable[[PageContext, View, theme.Mode], None]]] = {
     "stages": ("One head", stages.draw),
     "writers": ("Why there?", writers.draw),
     "map": ("Map", model_map.draw),
@@ -34,16 +35,16 @@ PARTS: dict[str, tuple[str, Callable[[cache.PageData, View, theme.Mode], None]]]
 }
 
 
-def draw(shown: PageContext) -> None:
+def draw(context: PageContext) -> None:
     """Which part, and that part."""
-    with shown.places.body:
+    with context.places.body:
         st.segmented_control(
             "Part",
             list(PARTS),
             required=True,
             format_func=lambda name: PARTS[name][0],
             label_visibility="collapsed",
-            **session.bind("part", "part", shown.view.part),
+            **session.bind("part", "part", context.view.part),
         )
-        shown.notes()
-        PARTS[shown.view.part][1](shown.page_data, shown.view, shown.mode)
+        edit_list.draw_notes(context)
+        PARTS[context.view.part][1](context, context.view, context.mode)

@@ -20,7 +20,7 @@ from viz.inside.length_figure import Line, length_chart
 from viz.inside.sizes import weighed
 from viz.kit import controls, sides, site_texts
 from viz.kit.heatmap_figures import attention_map
-from viz.kit.page_context import PageContext
+from viz.page_context import PageContext
 from viz.state import session
 from viz.state.page_fields import MAX_NEAR
 from viz.state.result_cache import cached_figure
@@ -47,7 +47,7 @@ def own() -> Run | None:
     return _own.get("run")
 
 
-def draw(page_data: cache.PageData, view: View, mode: theme.Mode) -> None:
+def draw(context: PageContext, view: View, mode: theme.Mode) -> None:
     """Both charts and what they say; then the patterns of this sentence's head."""
     ways, run = tuple(METHODS.values()), own() or length_runs.shipped_run()
     site_texts.note(length_texts.HOW)
@@ -69,19 +69,19 @@ def draw(page_data: cache.PageData, view: View, mode: theme.Mode) -> None:
     told = (length_texts.departures(ways, run), length_texts.stops(ways, run), length_texts.SPREAD)
     site_texts.note(" ".join(filter(None, told)))
     site_texts.write('<h2 class="lab-label lab-rule">What would this head look at?</h2>')
-    _patterns(page_data, view, mode)
+    _patterns(context, view, mode)
 
 
-def large(shown: PageContext) -> None:
+def large(context: PageContext) -> None:
     """One of the charts over the whole page, and what it says."""
     lecture.add_walk_keys("memory, after time", "the one before", _walk)
-    what, (title, _) = list(CHARTS.items())[lecture.picture(shown.view, len(CHARTS)) - 1]
+    what, (title, _) = list(CHARTS.items())[lecture.picture(context.view, len(CHARTS)) - 1]
     ways, run = tuple(METHODS.values()), own() or length_runs.shipped_run()
     site_texts.write(f'<h2 class="lab-large-title">{title} against the length</h2>')
     if told := length_texts.growth(ways, run):
         site_texts.write(f'<div class="lab-large">{told}</div>')
     with lecture.chart_container(HALL):
-        figure = drawn(what, own(), shown.mode, lecture.chart_height(LEFT, HALL))
+        figure = drawn(what, own(), context.mode, lecture.chart_height(LEFT, HALL))
         lecture.draw_chart(
             f"{title} by length", f"length-{what}", figure, f"{title} against the length. {alt_of(what, run)}"
         )
@@ -172,12 +172,12 @@ def alt_of(what: str, run: Run) -> str:
 # -- the patterns of a head --------------------------------------------------------------------------------------------
 
 
-def _patterns(page_data: cache.PageData, view: View, mode: theme.Mode) -> None:
-    site, head, _ = one_head.chosen(page_data, view)
+def _patterns(context: PageContext, view: View, mode: theme.Mode) -> None:
+    site, head, _ = one_head.chosen(context, view)
     if site.spec.is_self:
         with st.container(key="length_window"):
             st.slider("Width of the window", 1, MAX_NEAR, **session.bind("window width", "near_width", view.near_width))
-    found = computations.other_patterns(page_data.request, view.device, site, view.near_width)
+    found = computations.other_patterns(context.request, view.device, site, view.near_width)
     name = f"{theme.SITE_NAMES[site.kind]} L{site.layer + 1}, head {head + 1}"
     site_texts.write(f'<div class="lab-answer">{length_texts.patterns(found, head, name, view.near_width)}</div>')
     shown = [how for how in MAPS if getattr(found, how) is not None]
@@ -186,7 +186,7 @@ def _patterns(page_data: cache.PageData, view: View, mode: theme.Mode) -> None:
             with column:
                 title = MAPS[how]
                 site_texts.write(f'<h3 class="lab-label">{title}</h3>')
-                figure = pattern_map(page_data.request, view.device, site, head, view.near_width, how, mode)
+                figure = pattern_map(context.request, view.device, site, head, view.near_width, how, mode)
                 alt = f"{title}: {name}, {found.softmax.shape[1]} queries by {found.softmax.shape[2]} keys."
                 st.plotly_chart(figure, theme=None, key=f"length-{how}", config=controls.chart_config(title), alt=alt)
     if any("change_pattern" in edit.hooks and edit.acts_at(*site) for edit in view.intervention.edits):

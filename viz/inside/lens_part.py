@@ -19,7 +19,7 @@ from viz.kit import (
     site_texts,
     terms,
 )
-from viz.kit.page_context import PageContext
+from viz.page_context import PageContext
 from viz.state import session
 from viz.state.result_cache import cached_figure
 from viz.state.view import View
@@ -65,21 +65,21 @@ def _step(view: View, trace: Trace) -> int:
     return 0 if trace.classes else view.step - 1
 
 
-def draw(page_data: cache.PageData, view: View, mode: theme.Mode) -> None:
+def draw(context: PageContext, view: View, mode: theme.Mode) -> None:
     """All layers at all steps, and the layers of the chosen step in full."""
     try:
-        lens, trace = computations.lens(page_data.request, view.device), page_data.analysis.trace
+        lens, trace = computations.lens(context.request, view.device), context.analysis.trace
     except ValueError as fault:
         site_texts.fault(str(fault))
         return
-    tokenizer, step = page_data.loaded.output_vocabulary, _step(view, trace)
+    tokenizer, step = context.loaded.output_vocabulary, _step(view, trace)
     layers = layer_names(len(lens.log_probs))
     site_texts.note(
         HOW[_how(trace)],
         *("decoder", "layer", "logit", "residual stream", "token"),
     )
     says = _says(lens, tokenizer)
-    figure = drawn(page_data.request, view.device, step, mode)
+    figure = drawn(context.request, view.device, step, mode)
     with st.container(key="lens_map"):
         st.plotly_chart(
             figure,
@@ -96,16 +96,16 @@ def draw(page_data: cache.PageData, view: View, mode: theme.Mode) -> None:
     shown = table(lens, step, layers, tokenizer, pair, _unit(trace))
     site_texts.write(terms.first_space(shown))
     why = EMITTED if trace.outputs else STANDS
-    echo = "" if trace.classes else _echo(lens, trace, page_data.loaded.config.tied_output)
+    echo = "" if trace.classes else _echo(lens, trace, context.loaded.config.tied_output)
     site_texts.note(f"{settled(lens, step, labels[step], why, _unit(trace))} {echo}".strip())
-    site_texts.note(care(page_data.loaded.config.final_norm, bool(trace.classes)))
+    site_texts.note(care(context.loaded.config.final_norm, bool(trace.classes)))
 
 
-def large(shown: PageContext) -> None:
+def large(context: PageContext) -> None:
     """As many steps around the chosen one as are read from afar, and what became of its token; steps are turned by key."""
-    view, page_data, mode = shown.view, shown.page_data, shown.mode
+    view, mode = context.view, context.mode
     try:
-        lens, trace = computations.lens(page_data.request, view.device), page_data.analysis.trace
+        lens, trace = computations.lens(context.request, view.device), context.analysis.trace
     except ValueError as fault:
         site_texts.fault(str(fault))
         return
@@ -116,8 +116,8 @@ def large(shown: PageContext) -> None:
     site_texts.note(f"Written: what each layer would say. Colour: how probable it finds the {_unit(trace)} below.{some}")
     site_texts.write(f'<p class="lab-large">{html.escape(settled(lens, step, labels[step], why, _unit(trace)))}</p>')
     with lecture.chart_container(HALL):
-        figure = drawn(page_data.request, view.device, step, mode, (first, end))
-        alt = _alt(lens, trace, _says(lens, page_data.loaded.output_vocabulary))
+        figure = drawn(context.request, view.device, step, mode, (first, end))
+        alt = _alt(lens, trace, _says(lens, context.loaded.output_vocabulary))
         lecture.draw_chart("Logit lens", CLICKED, figure, alt, on_select=_clicked, selection_mode="points")
 
 

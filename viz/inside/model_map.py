@@ -17,7 +17,7 @@ from viz import cache, pages, theme
 from viz.classroom import lecture
 from viz.inside import sizes
 from viz.kit import mount
-from viz.kit.page_context import PageContext
+from viz.page_context import PageContext
 from viz.state import navigation, session
 from viz.state.page_fields import PARTS
 from viz.state.result_cache import cached_figure
@@ -153,20 +153,20 @@ def blueprint(
     _COMPONENT.mount(key, data, {"choose": (place, on_choose), "open": (opens, on_open)})
 
 
-def draw(page_data: cache.PageData, view: View, mode: theme.Mode) -> None:
+def draw(context: PageContext, view: View, mode: theme.Mode) -> None:
     """The architecture of this checkpoint, with this sentence's shapes."""
-    _mounted(page_data, view, mode)
-    sizes.draw(view, page_data.loaded)
+    _mounted(context, view, mode)
+    sizes.draw(view, context.loaded)
 
 
-def large(shown: PageContext) -> None:
+def large(context: PageContext) -> None:
     """The same as large as the window."""
     lecture.list_component_keys(lecture.WALK, "the next block of the stream, the one before")
-    _mounted(shown.page_data, shown.view, shown.mode, {"large": True})
+    _mounted(context, context.view, context.mode, {"large": True})
 
 
-def _mounted(page_data: cache.PageData, view: View, mode: theme.Mode, more: dict[str, Any] | None = None) -> None:
-    data = picture(page_data.request, view.device, view, mode)
+def _mounted(context: PageContext, view: View, mode: theme.Mode, more: dict[str, Any] | None = None) -> None:
+    data = picture(context.request, view.device, view, mode)
     blueprint(data | (more or {}), on_choose=lambda kind, layer: session.change(kind=kind, layer=layer), on_open=_open)
 
 

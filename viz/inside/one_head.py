@@ -8,26 +8,26 @@ import streamlit as st
 
 from model.config import ModelConfig
 from model.trace import Site, site_kind
-from viz import cache
 from viz.kit import controls, site_texts
+from viz.page_context import PageContext
 from viz.state import session
 from viz.state.view import View
 
 
-def chosen(page_data: cache.PageData, view: View) -> tuple[Site, int, int]:
+def chosen(context: PageContext, view: View) -> tuple[Site, int, int]:
     """The controls, and the site, head and query of the view, from 0. What is not there is told, and the nearest shown; of a
     mean over heads the first head."""
-    config = page_data.loaded.config
-    site, head, query = place(page_data, view)
+    config = context.loaded.config
+    site, head, query = place(context, view)
     _picks(dataclasses.replace(view, layer=site.layer + 1), config.layers[view.kind], config)
-    told(page_data, view)
+    told(context, view)
     return site, head, query
 
 
-def told(page_data: cache.PageData, view: View) -> None:
+def told(context: PageContext, view: View) -> None:
     """What the view asks for that is not there, a sentence each."""
-    layers, by_token = page_data.loaded.config.layers[view.kind], site_kind(view.kind).query_side == "source"
-    query = place(page_data, view)[2]
+    layers, by_token = context.loaded.config.layers[view.kind], site_kind(view.kind).query_side == "source"
+    query = place(context, view)[2]
     if view.layer > layers:
         site_texts.note(f"There is no layer {view.layer} here: layer {layers} is shown.", warn=True)
     if view.head is None:
@@ -37,11 +37,11 @@ def told(page_data: cache.PageData, view: View) -> None:
         site_texts.note(f"There is no token {asked}: this sentence has {query + 1}.", warn=True)
 
 
-def place(page_data: cache.PageData, view: View) -> tuple[Site, int, int]:
+def place(context: PageContext, view: View) -> tuple[Site, int, int]:
     """The site, head and query of the view, or the nearest that there are, from 0."""
-    site = Site(view.kind, min(view.layer, page_data.loaded.config.layers[view.kind]) - 1)  # type: ignore[arg-type]
+    site = Site(view.kind, min(view.layer, context.loaded.config.layers[view.kind]) - 1)  # type: ignore[arg-type]
     asked = view.token if site.spec.query_side == "source" else view.step
-    return site, (view.head or 1) - 1, min(asked, len(page_data.analysis.trace.queries(site))) - 1
+    return site, (view.head or 1) - 1, min(asked, len(context.analysis.trace.queries(site))) - 1
 
 
 def asking(site: Site, number: int) -> dict[str, int]:

@@ -17,7 +17,7 @@ from viz import cache, computations, theme
 from viz.classroom import lecture
 from viz.inside.inside_figures import HEIGHT, scaling_chart
 from viz.kit import controls, site_texts
-from viz.kit.page_context import PageContext
+from viz.page_context import PageContext
 from viz.state import navigation, session
 from viz.state.result_cache import cached_figure
 from viz.state.view import View
@@ -51,16 +51,16 @@ VIEWS = (*CHARTS, "numbers")  # in a lecture, one at a time
 HALL = 1.7  # how many times as large a chart is drawn there
 
 
-def draw(page_data: cache.PageData, view: View, mode: theme.Mode) -> None:
+def draw(context: PageContext, view: View, mode: theme.Mode) -> None:
     """Three charts against d_k, with this layer's heads in them, and their numbers."""
-    config = page_data.loaded.config
+    config = context.loaded.config
     layers = config.layers[view.kind]
     shown = dataclasses.replace(view, layer=min(view.layer, layers))
     _picks(shown, layers, config)
     if view.layer > layers:
         site_texts.note(f"There is no layer {view.layer} here: layer {layers} is shown.", warn=True)
     site = Site(view.kind, shown.layer - 1)  # type: ignore[arg-type]
-    own = computations.scaling(page_data.request, view.device, site)
+    own = computations.scaling(context.request, view.device, site)
     random = _random(own, config.head_dim)
     chosen = None if view.head is None else view.head - 1
     _legend(shown, own, mode)
@@ -69,7 +69,7 @@ def draw(page_data: cache.PageData, view: View, mode: theme.Mode) -> None:
             title, how = CHARTS[name]
             site_texts.write(f'<h2 class="lab-label">{title}</h2>')
             site_texts.note(how)
-            figure = drawn(page_data.request, view.device, site, chosen, name, mode)
+            figure = drawn(context.request, view.device, site, chosen, name, mode)
             alt = f"{title} against d_k. {compared(random, own, name, chosen)}"
             st.plotly_chart(figure, theme=None, key=f"scaling-{name}", config=controls.chart_config(title), alt=alt)
     site_texts.write('<h2 class="lab-label lab-rule">The same queries and keys, divided and not</h2>')
@@ -80,22 +80,22 @@ def draw(page_data: cache.PageData, view: View, mode: theme.Mode) -> None:
         site_texts.write(f'<div class="lab-answer">{html.escape(measured(own, chosen))}</div>')
         if own.queries:
             site_texts.note(trained(own))
-        _whole_model(page_data, view)
+        _whole_model(context, view)
 
 
-def large(shown: PageContext) -> None:
+def large(context: PageContext) -> None:
     """One of the charts, or the numbers, over the whole page."""
-    view, page_data = shown.view, shown.page_data
-    layers = page_data.loaded.config.layers[view.kind]
+    view, context = context.view, context
+    layers = context.loaded.config.layers[view.kind]
     site = Site(view.kind, min(view.layer, layers) - 1)  # type: ignore[arg-type]
-    own, chosen = computations.scaling(page_data.request, view.device, site), None if view.head is None else view.head - 1
-    random = _random(own, page_data.loaded.config.head_dim)
+    own, chosen = computations.scaling(context.request, view.device, site), None if view.head is None else view.head - 1
+    random = _random(own, context.loaded.config.head_dim)
     lecture.add_walk_keys("the next chart, then the numbers", "the one before", _walk)
     number = lecture.picture(view, len(VIEWS))
     if number > len(CHARTS):
         site_texts.write('<h2 class="lab-large-title">The same queries and keys, divided and not</h2>')
         site_texts.write(f'<p class="lab-large">{html.escape(measured(own, chosen))}</p>')
-        site_texts.write(table(random, own, site, chosen, page_data.loaded.config.head_dim))
+        site_texts.write(table(random, own, site, chosen, context.loaded.config.head_dim))
         if own.queries:
             site_texts.note(trained(own))
         return
@@ -103,9 +103,9 @@ def large(shown: PageContext) -> None:
     title, how = CHARTS[name]
     site_texts.write(f'<h2 class="lab-large-title">{title}</h2>')
     site_texts.note(how)
-    _legend(dataclasses.replace(view, layer=site.layer + 1), own, shown.mode)
+    _legend(dataclasses.replace(view, layer=site.layer + 1), own, context.mode)
     with lecture.chart_container(HALL):
-        figure = drawn(page_data.request, view.device, site, chosen, name, shown.mode, lecture.chart_height(480, HALL))
+        figure = drawn(context.request, view.device, site, chosen, name, context.mode, lecture.chart_height(480, HALL))
         lecture.draw_chart(title, f"scaling-{name}", figure, f"{title} against d_k. {compared(random, own, name, chosen)}")
 
 
@@ -240,23 +240,23 @@ def table(random: Scaling, own: Scaling, site: Site, chosen: int | None, width: 
     )
 
 
-def _whole_model(page_data: cache.PageData, view: View) -> None:
+def _whole_model(context: PageContext, view: View) -> None:
     """The same left out in the whole model: a way to try it, and what came of it."""
     if view.intervention.scaling:
         st.button(
-            f"Leave it out in the whole model, and {page_data.analysis.task.action_label.lower()} again",
+            f"Leave it out in the whole model, and {context.analysis.task.action_label.lower()} again",
             key="scaling off",
             type="tertiary",
             on_click=_leave_out,
         )
         return
     site_texts.note("The division is left out in the whole model, by the edit above: q and k come from that run.")
-    base = page_data.analysis.baseline
+    base = context.analysis.baseline
     if base is not None:
         how = "again" if view.mode == "again" else "given"
-        site_texts.verdict(page_data.analysis)
+        site_texts.verdict(context.analysis)
         if how == "again":
-            site_texts.both_translations(page_data.analysis, page_data.loaded)
+            site_texts.both_translations(context.analysis, context.loaded)
 
 
 def _leave_out() -> None:

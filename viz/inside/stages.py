@@ -17,7 +17,7 @@ from viz.classroom import lecture
 from viz.inside import one_head
 from viz.inside.stage_texts import told
 from viz.kit import mount, sides, site_texts
-from viz.kit.page_context import PageContext
+from viz.page_context import PageContext
 from viz.state import session
 from viz.state.result_cache import cached_figure
 from viz.state.view import View
@@ -122,26 +122,24 @@ def stages(
 MOST_STAGES = 20  # a link may ask for the last one of another kind of site, which has more
 
 
-def draw(page_data: cache.PageData, view: View, mode: theme.Mode) -> None:
+def draw(context: PageContext, view: View, mode: theme.Mode) -> None:
     """Which head and whose query, and its stages."""
-    _unfolded(page_data, view, mode, one_head.chosen(page_data, view))
+    _unfolded(context, view, mode, one_head.chosen(context, view))
 
 
-def large(shown: PageContext) -> None:
+def large(context: PageContext) -> None:
     """One stage over the whole page. Its keys are taken in the browser."""
     lecture.list_component_keys(lecture.WALK, "the next stage, the stage before")
     lecture.list_component_keys("→ ←, space, Home, End", "the token that asks")
-    view = shown.view
-    with shown.places.notes:
-        one_head.told(shown.page_data, view)
-    _unfolded(shown.page_data, view, shown.mode, one_head.place(shown.page_data, view), large=True)
+    view = context.view
+    with context.places.notes:
+        one_head.told(context, view)
+    _unfolded(context, view, context.mode, one_head.place(context, view), large=True)
 
 
-def _unfolded(
-    page_data: cache.PageData, view: View, mode: theme.Mode, place: tuple[Site, int, int], large: bool = False
-) -> None:
+def _unfolded(context: PageContext, view: View, mode: theme.Mode, place: tuple[Site, int, int], large: bool = False) -> None:
     site, head, query = place
-    data = unfolded(page_data.request, view.device, site, head, query, mode)
+    data = unfolded(context.request, view.device, site, head, query, mode)
     if view.stage > MOST_STAGES:
         site_texts.note(
             f"There is no stage {view.stage}: this head has {len(data['stages'])}, the last is shown.", warn=True

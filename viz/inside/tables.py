@@ -25,29 +25,29 @@ from viz.inside.sizes import architecture, asked
 from viz.inside.writers import labels, looked_at, name
 
 if TYPE_CHECKING:
-    from viz.kit.page_context import PageContext
+    from viz.page_context import PageContext
 
 
-def _place(shown: PageContext) -> tuple[Site, int, int]:
+def _place(context: PageContext) -> tuple[Site, int, int]:
     """Site, head and query of the view, from 0, as near to what it asks for as there is."""
-    view, trace = shown.view, shown.analysis.trace
+    view, trace = context.view, context.analysis.trace
     sites = trace.sites(view.kind if view.kind in trace.kinds else trace.kinds[0])
     site = sites[min(view.layer, len(sites)) - 1]
     asked = view.token if site.spec.query_side == "source" else view.step
     return site, (view.head or 1) - 1, min(asked, len(trace.queries(site))) - 1
 
 
-def _ask(shown: PageContext) -> Code:
-    return Code.of(shown.analysis.request, shown.view.device)
+def _ask(context: PageContext) -> Code:
+    return Code.of(context.analysis.request, context.view.device)
 
 
 # -- one head ----------------------------------------------------------------------------------------------------------
 
 
-def _stages(shown: PageContext) -> tuple[Table, ...]:
+def _stages(context: PageContext) -> tuple[Table, ...]:
     """All stages; the first columns name the stage and its row, for each of them has numbers of its own width."""
-    site, head, query = _place(shown)
-    found = computations.unfold(shown.analysis.request, shown.view.device, site, head, query)
+    site, head, query = _place(context)
+    found = computations.unfold(context.analysis.request, context.view.device, site, head, query)
     made = []
     for number, stage in enumerate(found.stages, 1):
         for each in stage.tables:
@@ -63,12 +63,12 @@ def _plain(text: str) -> str:
     return "".join(char if char.isalnum() else "-" for char in text).strip("-")
 
 
-def _stages_code(shown: PageContext) -> Code:
-    site, head, query = _place(shown)
-    code = _ask(shown)
+def _stages_code(context: PageContext) -> Code:
+    site, head, query = _place(context)
+    code = _ask(context)
     code.add(
         f"unfolded = unfold(checkpoint, analysis, {code.site(site)}, {head}, {query})",
-        f"layer {site.layer + 1}, head {head + 1}, “{shown.analysis.trace.queries(site)[query]}”".replace("\n", " "),
+        f"layer {site.layer + 1}, head {head + 1}, “{context.analysis.trace.queries(site)[query]}”".replace("\n", " "),
         model__readings__stages__unfold=("unfold",),
     )
     code.add("stages = {stage.name: {table.name: table.values for table in stage.tables} for stage in unfolded.stages}")
@@ -78,26 +78,26 @@ def _stages_code(shown: PageContext) -> Code:
 # -- why there ---------------------------------------------------------------------------------------------------------
 
 
-def _asked(shown: PageContext) -> tuple[Site, int, int, int]:
-    site, head, query = _place(shown)
-    analysis, key = shown.analysis, shown.view.key - 1
+def _asked(context: PageContext) -> tuple[Site, int, int, int]:
+    site, head, query = _place(context)
+    analysis, key = context.analysis, context.view.key - 1
     if not 0 <= key < analysis.key_count(site, query):
         key = looked_at(analysis.trace, site, head, query)
     return site, head, query, key
 
 
-def _writers(shown: PageContext) -> tuple[Table, ...]:
-    found = computations.score_writers(shown.analysis.request, shown.view.device, *_asked(shown))
-    asks, answers = labels(found, shown.analysis.trace)
+def _writers(context: PageContext) -> tuple[Table, ...]:
+    found = computations.score_writers(context.analysis.request, context.view.device, *_asked(context))
+    asks, answers = labels(found, context.analysis.trace)
     rows, columns = (
         [name(w, label) for w in each] for each, label in ((found.query_writers, asks), (found.key_writers, answers))
     )
     return (grid_table(f"score-{site_code(found.site, found.head)}", "asks \\ answers", rows, columns, found.values),)
 
 
-def _writers_code(shown: PageContext) -> Code:
-    site, *at = _asked(shown)
-    code = _ask(shown)
+def _writers_code(context: PageContext) -> Code:
+    site, *at = _asked(context)
+    code = _ask(context)
     code.add(
         f"found = score_writers(checkpoint, analysis, {code.site(site)}, {', '.join(map(str, at))})",
         "head, query and key, from 0",
@@ -110,31 +110,31 @@ def _writers_code(shown: PageContext) -> Code:
 # -- the map -----------------------------------------------------------------------------------------------------------
 
 
-def _map(shown: PageContext) -> tuple[Table, ...]:
-    trace = shown.analysis.trace
-    blocks = blueprint(shown.page_data.loaded, max(1, len(trace.source or ())), max(1, len(trace.inputs or ())))
+def _map(context: PageContext) -> tuple[Table, ...]:
+    trace = context.analysis.trace
+    blocks = blueprint(context.loaded, max(1, len(trace.source or ())), max(1, len(trace.inputs or ())))
     rows = tuple(
         (block.key, block.kind, block.name, None if block.layer is None else block.layer + 1, block.parameters)
         for block in blocks
     )
     blocks_table = Table("blocks", ("key", "kind", "name", "layer", "parameters"), rows)
     try:
-        found = parameters(architecture(shown.view, shown.page_data.loaded))
+        found = parameters(architecture(context.view, context.loaded))
     except ValueError:  # sizes that do not go together, as the page says
         return (blocks_table,)
     return blocks_table, Table("sizes", ("part", "parameters"), tuple(found.items()))
 
 
-def _map_code(shown: PageContext) -> Code:
-    code = _ask(shown)
+def _map_code(context: PageContext) -> Code:
+    code = _ask(context)
     code.add("trace = analysis.trace")
     code.add(
         "blocks = blueprint(checkpoint, max(1, len(trace.source or ())), max(1, len(trace.inputs or ())))",
         model__readings__stages__blueprint=("blueprint",),
     )
     code.add("each = {block.key: block.parameters for block in blocks}")
-    preset, sizes = shown.view.size in PRESETS, asked(shown.view)
-    of = f"PRESETS[{shown.view.size!r}].architecture" if preset else "of_config(checkpoint.config)"
+    preset, sizes = context.view.size in PRESETS, asked(context.view)
+    of = f"PRESETS[{context.view.size!r}].architecture" if preset else "of_config(checkpoint.config)"
     changed = f".resized({', '.join(f'{name}={value}' for name, value in sizes.items())})" if sizes else ""
     code.add(
         f"sizes = parameters({of}{changed})",
@@ -146,9 +146,9 @@ def _map_code(shown: PageContext) -> Code:
 # -- why sqrt(d_k) -----------------------------------------------------------------------------------------------------
 
 
-def _scale(shown: PageContext) -> tuple[Table, ...]:
-    site, _, _ = _place(shown)
-    found = computations.scaling(shown.analysis.request, shown.view.device, site)
+def _scale(context: PageContext) -> tuple[Table, ...]:
+    site, _, _ = _place(context)
+    found = computations.scaling(context.analysis.request, context.view.device, site)
     rows: list[tuple[Cell, ...]] = [
         (head + 1, how, *(float(getattr(numbers, field)[head]) for field in NUMBERS))
         for head in range(len(found.widths))
@@ -157,9 +157,9 @@ def _scale(shown: PageContext) -> tuple[Table, ...]:
     return (Table(f"scaling-{site.spec.code}-{site.layer + 1}", ("head", "scores", *NUMBERS), tuple(rows)),)
 
 
-def _scale_code(shown: PageContext) -> Code:
-    site, _, _ = _place(shown)
-    code = _ask(shown)
+def _scale_code(context: PageContext) -> Code:
+    site, _, _ = _place(context)
+    code = _ask(context)
     code.add(
         f"found = site_scaling(checkpoint, analysis, {code.site(site)})", model__readings__stages__scaling=("site_scaling",)
     )
@@ -170,26 +170,26 @@ def _scale_code(shown: PageContext) -> Code:
 # -- length ------------------------------------------------------------------------------------------------------------
 
 
-def _length(shown: PageContext) -> tuple[Table, ...]:
+def _length(context: PageContext) -> tuple[Table, ...]:
     """What was measured, and the patterns of the head."""
-    site, head, _ = _place(shown)
+    site, head, _ = _place(context)
     rows: list[tuple[Cell, ...]] = []
     for source, run in (("stored", shipped_run()), ("here", length_part.own())):
         for way, curve in run.curves.items() if run else ():
             rows += [(source, way, p.length, p.seconds, p.bytes, p.off) for p in curve.points]
     measured = Table("lengths", ("run", "way", "tokens", "seconds", "bytes", "off"), tuple(rows))
-    found = computations.other_patterns(shown.analysis.request, shown.view.device, site, shown.view.near_width)
+    found = computations.other_patterns(context.analysis.request, context.view.device, site, context.view.near_width)
     of = site_code(site, head)
-    asks, keys = (getattr(shown.analysis.trace, side)(site) for side in ("queries", "keys"))
+    asks, keys = (getattr(context.analysis.trace, side)(site) for side in ("queries", "keys"))
     maps = {"linear": found.linear.values} | ({} if found.window is None else {"window": found.window.values})
     return measured, *(grid_table(f"{how}-{of}", "query \\ key", asks, keys, v[head]) for how, v in maps.items())
 
 
-def _length_code(shown: PageContext) -> Code:
-    site, head, _ = _place(shown)
-    code = _ask(shown)
+def _length_code(context: PageContext) -> Code:
+    site, head, _ = _place(context)
+    code = _ask(context)
     code.add(
-        f"found = other_patterns(checkpoint, analysis, {code.site(site)}, {shown.view.near_width})",
+        f"found = other_patterns(checkpoint, analysis, {code.site(site)}, {context.view.near_width})",
         "of all heads, and a window of that width",
         model__readings__stages__layer_inputs=("other_patterns",),
     )
@@ -207,9 +207,9 @@ def _length_code(shown: PageContext) -> Code:
 # -- the logit lens ----------------------------------------------------------------------------------------------------
 
 
-def _lens(shown: PageContext) -> tuple[Table, ...]:
-    found = computations.lens(shown.analysis.request, shown.view.device)
-    tokenizer, outputs = shown.page_data.loaded.output_vocabulary, shown.analysis.trace.predicted_axis.labels
+def _lens(context: PageContext) -> tuple[Table, ...]:
+    found = computations.lens(context.analysis.request, context.view.device)
+    tokenizer, outputs = context.loaded.output_vocabulary, context.analysis.trace.predicted_axis.labels
     rows: list[tuple[Cell, ...]] = []
     for layer, after in enumerate(layer_names(len(found.log_probs))):
         for step, label in enumerate(outputs):
@@ -219,8 +219,8 @@ def _lens(shown: PageContext) -> tuple[Table, ...]:
     return (Table("logit-lens", ("after", "step", "token", "likeliest", "probability", "rank"), tuple(rows)),)
 
 
-def _lens_code(shown: PageContext) -> Code:
-    code = _ask(shown)
+def _lens_code(context: PageContext) -> Code:
+    code = _ask(context)
     code.add("found = lens(checkpoint, analysis)", model__readings__logits__logit_lens=("lens",))
     code.add("probability, rank, top = found.probability, found.rank, found.top", "[layers + 1, steps]")
     return code
@@ -229,8 +229,8 @@ def _lens_code(shown: PageContext) -> Code:
 # -- tokens and embeddings ---------------------------------------------------------------------------------------------
 
 
-def _tokens(shown: PageContext) -> tuple[Table, ...]:
-    trace = shown.analysis.trace
+def _tokens(context: PageContext) -> tuple[Table, ...]:
+    trace = context.analysis.trace
     sides = {"source": trace.source, "target": trace.outputs}
     rows: list[tuple[Cell, ...]] = []
     for side, axis in sides.items():
@@ -240,19 +240,19 @@ def _tokens(shown: PageContext) -> tuple[Table, ...]:
     return (Table("tokens", ("side", "position", "token", "id", "word"), tuple(rows)),)
 
 
-def _tokens_code(shown: PageContext) -> Code:
-    code = _ask(shown)
-    sides = {"source": shown.analysis.trace.source, "target": shown.analysis.trace.outputs}
+def _tokens_code(context: PageContext) -> Code:
+    code = _ask(context)
+    sides = {"source": context.analysis.trace.source, "target": context.analysis.trace.outputs}
     there = [f"analysis.trace.{'source' if side == 'source' else 'outputs'}" for side, axis in sides.items() if axis]
     code.add(f"ids = [token for axis in ({', '.join(there)},) for token in axis.ids]")
     return code
 
 
-def _embeddings(shown: PageContext) -> tuple[Table, ...]:
-    loaded, device, rows = shown.page_data.loaded, shown.view.device, []
-    for side, token in looked_up(shown.view, loaded, shown.analysis.trace).items():
+def _embeddings(context: PageContext) -> tuple[Table, ...]:
+    loaded, device, rows = context.loaded, context.view.device, []
+    for side, token in looked_up(context.view, loaded, context.analysis.trace).items():
         tokenizer = tokenizer_of(loaded, side)
-        for language, near in computations.neighbours(shown.view.checkpoint, device, token, side).items():
+        for language, near in computations.neighbours(context.view.checkpoint, device, token, side).items():
             rows += [
                 (tokenizer.piece(token), language, place, tokenizer.piece(each.id), each.id, each.cosine, each.count)
                 for place, each in enumerate(near, 1)
@@ -260,10 +260,10 @@ def _embeddings(shown: PageContext) -> tuple[Table, ...]:
     return (Table("neighbours", ("token", "language", "place", "neighbour", "id", "cosine", "seen"), tuple(rows)),)
 
 
-def _embeddings_code(shown: PageContext) -> Code:
+def _embeddings_code(context: PageContext) -> Code:
     code = Code()
-    code.load(shown.view.checkpoint, shown.view.device)
-    found = looked_up(shown.view, shown.page_data.loaded, shown.analysis.trace)
+    code.load(context.view.checkpoint, context.view.device)
+    found = looked_up(context.view, context.loaded, context.analysis.trace)
     code.add(
         f"found = [nearest(checkpoint, token, side) for side, token in {list(found.items())!r}]",
         "by language",
@@ -285,11 +285,11 @@ OF_PART: dict[str, tuple[Callable[[PageContext], tuple[Table, ...]], Callable[[P
 }
 
 
-def tables(shown: PageContext) -> tuple[Table, ...]:
+def tables(context: PageContext) -> tuple[Table, ...]:
     """Those of the part that is shown."""
-    return OF_PART[shown.view.part][0](shown)
+    return OF_PART[context.view.part][0](context)
 
 
-def python(shown: PageContext) -> str:
+def python(context: PageContext) -> str:
     """The same as Python."""
-    return OF_PART[shown.view.part][1](shown).text
+    return OF_PART[context.view.part][1](context).text

@@ -23,7 +23,7 @@ from viz import cache, theme
 from viz.classroom import lecture
 from viz.inside.embeddings_part import SIDES, counted, sentence_tokens, sides_of, tokenizer_of, total_counts
 from viz.kit import mount, site_texts
-from viz.kit.page_context import PageContext
+from viz.page_context import PageContext
 from viz.state import session
 from viz.state.page_fields import CUTS
 from viz.state.result_cache import cached_figure
@@ -136,38 +136,38 @@ def tokens(
     _COMPONENT.mount(key, data, {"at": (whose, on_at), "open": (which, on_open)})
 
 
-def draw(page_data: cache.PageData, view: View, mode: theme.Mode) -> None:
+def draw(context: PageContext, view: View, mode: theme.Mode) -> None:
     """The words of the sentence and of what is typed, and the merges of one."""
     try:
-        data = picture(page_data.request, view.device, view.cut_text, mode)
+        data = picture(context.request, view.device, view.cut_text, mode)
     except ValueError as fault:
         site_texts.fault(str(fault))
         return
     for sentence in how_to_read(data):
         site_texts.note(sentence)
     _box(view)
-    for sentence in other_way(page_data):
+    for sentence in other_way(context):
         site_texts.note(sentence, warn=True)
-    _mounted(page_data, view, data)
+    _mounted(context, view, data)
 
 
-def large(shown: PageContext) -> None:
+def large(context: PageContext) -> None:
     """One word and its merges. Its keys are taken in the browser."""
     lecture.list_component_keys("→ ←, space, Home, End", "the next merge, the one before")
     lecture.list_component_keys(lecture.WALK, "the next word, the one before")
-    view, page_data = shown.view, shown.page_data
+    view, context = context.view, context
     try:
-        data = picture(page_data.request, view.device, view.cut_text, shown.mode)
+        data = picture(context.request, view.device, view.cut_text, context.mode)
     except ValueError as fault:
         site_texts.fault(str(fault))
         return
-    with shown.places.notes:
-        for sentence in other_way(page_data):
+    with context.places.notes:
+        for sentence in other_way(context):
             site_texts.note(sentence, warn=True)
-    _mounted(page_data, view, data | {"large": True}, shown.places.notes)
+    _mounted(context, view, data | {"large": True}, context.places.notes)
 
 
-def _mounted(page_data: cache.PageData, view: View, data: dict[str, Any], notes: Any = None) -> None:
+def _mounted(context: PageContext, view: View, data: dict[str, Any], notes: Any = None) -> None:
     """The words and the merges of one; what is not there is told in the place for notes, or here."""
     at, faults = where(view, data)
     with notes or nullcontext():
@@ -179,7 +179,7 @@ def _mounted(page_data: cache.PageData, view: View, data: dict[str, Any], notes:
     tokens(
         data | {"at": at},
         on_at=lambda of, word, done: session.change(cut=of, cut_word=word, cut_merges=done),
-        on_open=lambda side, token: _open(page_data, side, token),
+        on_open=lambda side, token: _open(context, side, token),
     )
 
 
@@ -218,9 +218,9 @@ def how_to_read(data: dict[str, Any]) -> list[str]:
     ]
 
 
-def other_way(page_data: cache.PageData) -> list[str]:
+def other_way(context: PageContext) -> list[str]:
     """A sentence where the model wrote its translation with other tokens than the tokenizer would."""
-    loaded, trace = page_data.loaded, page_data.analysis.trace
+    loaded, trace = context.loaded, context.analysis.trace
     if trace.outputs is None:
         return []
     ids = [token for token in trace.outputs.ids if token >= len(CONTROL_TOKENS)]
@@ -228,7 +228,7 @@ def other_way(page_data: cache.PageData) -> list[str]:
     if ids == usual:
         return []
     return [
-        f"The model wrote this {page_data.analysis.task.output_noun} in {len(ids)} tokens of its own choice; below is "
+        f"The model wrote this {context.analysis.task.output_noun} in {len(ids)} tokens of its own choice; below is "
         f"how the "
         f"tokenizer cuts the same text, in {len(usual)}."
     ]
@@ -269,13 +269,13 @@ def _box(view: View) -> None:
         )
 
 
-def _open(page_data: cache.PageData, side: str, token: int) -> None:
+def _open(context: PageContext, side: str, token: int) -> None:
     """To the neighbours of a token in the embedding table."""
     from model.readings.tokens.neighbours import name_of
 
-    loaded = page_data.loaded
+    loaded = context.loaded
     tokenizer = tokenizer_of(loaded, side)  # type: ignore[arg-type]
     if token < tokenizer.size:
-        sentence = sentence_tokens(loaded, page_data.analysis.trace)[side]  # type: ignore[index]
+        sentence = sentence_tokens(loaded, context.analysis.trace)[side]  # type: ignore[index]
         name = name_of(tokenizer, token, sentence, total_counts(loaded, side))  # type: ignore[arg-type]
         session.change(part="embeddings", near=name)

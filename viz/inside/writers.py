@@ -20,7 +20,7 @@ from viz import cache, computations, theme
 from viz.classroom import lecture
 from viz.inside import one_head
 from viz.kit import mount, sides, site_texts
-from viz.kit.page_context import PageContext
+from viz.page_context import PageContext
 from viz.state import session
 from viz.state.result_cache import cached_figure
 from viz.state.view import View
@@ -216,51 +216,49 @@ def writers(
     _COMPONENT.mount(key, data, events)
 
 
-def draw(page_data: cache.PageData, view: View, mode: theme.Mode) -> None:
+def draw(context: PageContext, view: View, mode: theme.Mode) -> None:
     """Which head, whose query and which key; the score in a sentence, and the writers of both."""
-    site, head, query = one_head.chosen(page_data, view)
-    found = _found(page_data, view, (site, head, query))
-    trace = page_data.analysis.trace
+    site, head, query = one_head.chosen(context, view)
+    found = _found(context, view, (site, head, query))
+    trace = context.analysis.trace
     site_texts.write(answer(found, trace))
-    site_texts.note(
-        beside(found, trace, page_data.request.intervention.scaling), "score", "mask", "writer", "residual stream"
-    )
+    site_texts.note(beside(found, trace, context.request.intervention.scaling), "score", "mask", "writer", "residual stream")
     if told := missed(found):
         site_texts.note(told, warn=True)
-    _mounted(page_data, view, mode, found)
+    _mounted(context, view, mode, found)
 
 
-def large(shown: PageContext) -> None:
+def large(context: PageContext) -> None:
     """The same over the whole page. Its keys are taken in the browser."""
     lecture.list_component_keys("→ ←, space, Home, End", "the token that asks")
     lecture.list_component_keys(lecture.WALK, "the next token that answers, the one before")
-    view, page_data = shown.view, shown.page_data
-    with shown.places.notes:
-        one_head.told(page_data, view)
-        found = _found(page_data, view, one_head.place(page_data, view))
+    view, context = context.view, context
+    with context.places.notes:
+        one_head.told(context, view)
+        found = _found(context, view, one_head.place(context, view))
         if told := missed(found):
             site_texts.note(told, warn=True)
-    site_texts.write(answer(found, page_data.analysis.trace))
-    _mounted(page_data, view, shown.mode, found, {"large": True})
+    site_texts.write(answer(found, context.analysis.trace))
+    _mounted(context, view, context.mode, found, {"large": True})
 
 
-def _found(page_data: cache.PageData, view: View, place: tuple[Site, int, int]) -> ScoreWriters:
+def _found(context: PageContext, view: View, place: tuple[Site, int, int]) -> ScoreWriters:
     """The score of the key that the view asks for, or of the one looked at most, split over its writers."""
-    trace, (site, head, query) = page_data.analysis.trace, place
-    keys = page_data.analysis.key_count(site, query)
+    trace, (site, head, query) = context.analysis.trace, place
+    keys = context.analysis.key_count(site, query)
     if view.key > keys:
         site_texts.note(
             f"There is no token {view.key} to look at: there are {keys}; the one looked at most is shown.", warn=True
         )
     key = view.key - 1 if 0 < view.key <= keys else looked_at(trace, site, head, query)
-    return computations.score_writers(page_data.request, view.device, site, head, query, key)
+    return computations.score_writers(context.request, view.device, site, head, query, key)
 
 
 def _mounted(
-    page_data: cache.PageData, view: View, mode: theme.Mode, found: ScoreWriters, more: dict[str, Any] | None = None
+    context: PageContext, view: View, mode: theme.Mode, found: ScoreWriters, more: dict[str, Any] | None = None
 ) -> None:
     site, head, query, key = found.site, found.head, found.query, found.key
-    data = drawn(page_data.request, view.device, site, head, query, key, mode)
+    data = drawn(context.request, view.device, site, head, query, key, mode)
     writers(
         data | (more or {}),
         on_query=lambda number: session.change(**one_head.asking(site, number)),

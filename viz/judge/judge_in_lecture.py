@@ -6,34 +6,36 @@ from viz.classroom import lecture
 from viz.decoding_steps import pattern_maps
 from viz.judge import label_view
 from viz.kit import site_texts
-from viz.kit.page_context import PageContext
+from viz.page_context import PageContext
 from viz.state import session
 
 LARGE = ("Text", "Words", "Map")  # the pictures, from 1
 ABOVE = 8  # px of the stage above the map
 
 
-def draw(shown: PageContext) -> None:
+def draw(context: PageContext) -> None:
     """One picture, and its keys; what edits did to the label stands above it."""
-    view, analysis = shown.view, shown.analysis
+    view, analysis = context.view, context.analysis
     large = lecture.picture(view, len(LARGE))
-    with shown.places.bar:
+    with context.places.bar:
         lecture.picture_buttons(LARGE, large)
-    _keys(shown, large)
-    with shown.places.notes:
-        site_texts.sentence_notes([note for note in analysis.notes if note not in analysis.warning_sentences], shown.faults)
+    _keys(context, large)
+    with context.places.notes:
+        site_texts.sentence_notes(
+            [note for note in analysis.notes if note not in analysis.warning_sentences], context.faults
+        )
         if analysis.baseline is not None:
             edits = analysis.request.intervention.describe(analysis.labels)
             site_texts.note(f"{edits[:1].upper()}{edits[1:]}. {site_texts.verdict_text(analysis)}.")
-    with shown.places.body:
+    with context.places.body:
         if large == 3:
-            pattern_maps.draw_large(analysis, view, shown.mode, ABOVE)
+            pattern_maps.draw_large(analysis, view, context.mode, ABOVE)
         else:
-            label_view.draw(view, shown.page_data, shown.mode, {"words": large == 2})
+            label_view.draw(view, context, context.mode, {"words": large == 2})
 
 
-def _keys(shown: PageContext, large: int) -> None:
-    view = shown.view
+def _keys(context: PageContext, large: int) -> None:
+    view = context.view
     names = ", ".join(LARGE).lower()
     lecture.add_key(lecture.PICTURE, names, lambda: lecture.next_picture(len(LARGE)), quiet=True)
     if large == 3:

@@ -14,26 +14,26 @@ from viz.save.number_tables import change_table
 
 if TYPE_CHECKING:
     from model.export.code import Code
-    from viz.kit.page_context import PageContext
+    from viz.page_context import PageContext
 
 
-def tables(shown: PageContext) -> tuple[Table, ...]:
+def tables(context: PageContext) -> tuple[Table, ...]:
     """All labels; every word with what hiding it does and what the readings say; their rank correlations; what edits did."""
-    analysis = shown.analysis
+    analysis = context.analysis
     rows = tuple((n, each["name"], each["p"], each["logit"]) for n, each in enumerate(judged_text.labels(analysis), 1))
-    found = [Table("labels", ("place", "label", "probability", "logit"), rows), *_words(shown)]
+    found = [Table("labels", ("place", "label", "probability", "logit"), rows), *_words(context)]
     return tuple(found) if analysis.baseline is None else (*found, change_table(analysis))
 
 
-def _pair(shown: PageContext) -> tuple[int, int]:
-    return int(shown.analysis.trace.log_probs[0].argmax()), label_view.chosen_rival(shown.view, shown.analysis)
+def _pair(context: PageContext) -> tuple[int, int]:
+    return int(context.analysis.trace.log_probs[0].argmax()), label_view.chosen_rival(context.view, context.analysis)
 
 
-def _words(shown: PageContext) -> tuple[Table, ...]:
+def _words(context: PageContext) -> tuple[Table, ...]:
     """Nothing where no word can be hidden."""
-    label, rival = _pair(shown)
+    label, rival = _pair(context)
     try:
-        found = computations.label_test(shown.page_data.request, shown.view.device, label, rival)
+        found = computations.label_test(context.request, context.view.device, label, rival)
     except ValueError:
         return ()
     names = tuple(found.importance)
@@ -47,9 +47,9 @@ def _words(shown: PageContext) -> tuple[Table, ...]:
     return made, Table("rank-correlation-with-occlusion", ("reading", "spearman", "words"), ranks)
 
 
-def code(shown: PageContext, code: Code) -> str:
+def code(context: PageContext, code: Code) -> str:
     """The same as Python."""
-    label, rival = _pair(shown)
+    label, rival = _pair(context)
     code.add("labels = analysis.to_dict()['labels']", "probability and logit of each, the likeliest first")
     code.add(
         f"found = label_test(checkpoint, analysis, {label}, {rival})",

@@ -12,6 +12,7 @@ from model.trace import Site
 from viz import cache, computations, theme
 from viz.judge import judged_text, word_table
 from viz.kit import site_texts
+from viz.page_context import PageContext
 from viz.state import session
 from viz.state.result_cache import cached_figure
 from viz.state.view import View
@@ -21,12 +22,12 @@ if TYPE_CHECKING:
     from model.inference.analysis import Analysis
 
 
-def draw(view: View, page_data: cache.PageData, mode: theme.Mode, hall: dict[str, Any] | None = None) -> None:
+def draw(view: View, context: PageContext, mode: theme.Mode, hall: dict[str, Any] | None = None) -> None:
     """The text with its label, and the words; `hall`: what the components are told in lecture mode, where `words` says
     that these are shown alone."""
     head = None if view.head is None else view.head - 1
-    asked = page_data.request, view.device, view.layer - 1, head, mode
-    rival = chosen_rival(view, page_data.analysis)
+    asked = context.request, view.device, view.layer - 1, head, mode
+    rival = chosen_rival(view, context.analysis)
     if not (hall and hall["words"]):
         judged_text.judged(
             text_data(*asked),
@@ -58,13 +59,13 @@ def chosen_rival(view: View, analysis: Analysis) -> int:
     return int(row.argmax())
 
 
-def opens_at(view: View, page_data: cache.PageData) -> int:
+def opens_at(view: View, context: PageContext) -> int:
     """The place that is looked at first, from 0: of the word whose hiding changes most; where none can be hidden, of the
     first."""
-    analysis = page_data.analysis
+    analysis = context.analysis
     label, rival = int(analysis.trace.log_probs[0].argmax()), chosen_rival(view, analysis)
     try:
-        found = computations.label_test(page_data.request, view.device, label, rival)
+        found = computations.label_test(context.request, view.device, label, rival)
     except ValueError:
         return first_word(analysis)
     return found.words.places[int(np.abs(found.occlusion).argmax())][0] if len(found.words) else first_word(analysis)
@@ -104,10 +105,10 @@ def words_payload(
     return made | {"trace": judged_text.payload(analysis, loaded, layer, head, mode)["trace"]}
 
 
-def ahead(page_data: cache.PageData, mode: theme.Mode) -> None:
+def ahead(context: PageContext, mode: theme.Mode) -> None:
     """What is shown first."""
-    view, request = page_data.view, page_data.request
+    view, request = context.view, context.request
     asked = request, view.device, view.layer - 1, None if view.head is None else view.head - 1, mode
     text_data(*asked)
     if request.intervention.padding_mask:
-        word_data(*asked, chosen_rival(view, page_data.analysis))
+        word_data(*asked, chosen_rival(view, context.analysis))

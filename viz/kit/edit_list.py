@@ -13,6 +13,7 @@ from viz.state.view import View
 
 if TYPE_CHECKING:
     from model.inference.analysis import Analysis
+    from viz.page_context import PageContext
 
 
 def chips(parts: Sequence[tuple[str, str]], aside: Sequence[str] = ()) -> None:
@@ -44,3 +45,9 @@ def _draw_bar(parts: Sequence[tuple[str, str]]) -> None:
         site_texts.write('<h2 class="lab-label">Edits</h2>', inline=True)
         chips(parts)
         st.button("Clear", key="clear", on_click=navigation.clear_edits)
+
+
+def draw_notes(context: PageContext) -> None:
+    """Draws faults, notes on the translation, and the edits."""
+    site_texts.sentence_notes(context.analysis.notes, context.faults, context.analysis.warning_sentences)
+    edit_bar(context.view, context.analysis)

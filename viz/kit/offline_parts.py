@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from viz.cache import PageData
+    from viz.page_context import PageContext
     from viz.state.view import View
     from viz.theme import Mode
 
@@ -74,19 +74,19 @@ class HtmlExport:
         rounded: names of packed numbers with five decimals at most.
     """
 
-    parts: Callable[[PageData, Any, View, Mode], tuple[Part, ...]]
-    compute: Callable[[PageData], Any] = lambda page_data: None
-    default_view: Callable[[PageData], View] = lambda page_data: page_data.view
+    parts: Callable[[PageContext, Any, View, Mode], tuple[Part, ...]]
+    compute: Callable[[PageContext], Any] = lambda context: None
+    default_view: Callable[[PageContext], View] = lambda context: context.view
     base: Callable[[View], View] = lambda view: view
-    notes: Callable[[PageData, Any], tuple[str, ...]] = lambda page_data, result: ()
-    choices: Callable[[PageData], tuple[Choice, ...]] = lambda page_data: ()
-    picks: Callable[[PageData], tuple[Pick, ...]] = lambda page_data: ()
+    notes: Callable[[PageContext, Any], tuple[str, ...]] = lambda context, result: ()
+    choices: Callable[[PageContext], tuple[Choice, ...]] = lambda context: ()
+    picks: Callable[[PageContext], tuple[Pick, ...]] = lambda context: ()
     extra_fields: Mapping[str, Mapping[str, Any]] | None = None
     component_fields: tuple[str, ...] = ("step", "stage", "rows")
-    remote_fields: Callable[[PageData], Mapping[str, tuple[Any, ...]]] = lambda page_data: {}
+    remote_fields: Callable[[PageContext], Mapping[str, tuple[Any, ...]]] = lambda context: {}
     can_show: Callable[[View], bool] = lambda view: True
     lecture_pictures: tuple[tuple[str, str], ...] = ()
-    lecture_pictures_of: Callable[[PageData], tuple[tuple[str, str], ...]] | None = None
+    lecture_pictures_of: Callable[[PageContext], tuple[tuple[str, str], ...]] | None = None
     rounded: frozenset[str] = frozenset()
 
 

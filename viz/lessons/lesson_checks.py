@@ -16,6 +16,7 @@ from model.edits.kinds import BlockCells, Edit
 from model.io import numbers
 from model.trace import Site, site_kind
 from viz import cache, computations
+from viz.page_context import PageContext
 from viz.state.view import without_edits
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ class Seen:
     """The current page by name, and its data."""
 
     page: str
-    data: cache.PageData
+    data: PageContext
 
     @property
     def analysis(self) -> Analysis:

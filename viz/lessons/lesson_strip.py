@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from viz import cache
+from viz import page_context
 from viz.kit import mount
 from viz.lessons.lessons import LESSONS, Lesson, Seen, Verdict, find
 from viz.state import navigation, session
@@ -48,7 +48,7 @@ def lesson_strip() -> None:
 def found(lesson: Lesson, view: View) -> Verdict:
     """Whether what is shown solves the lesson; where nothing can be shown, the page says why."""
     try:
-        data = cache.page_data(view)
+        data = page_context.build(view)
     except ValueError:
         return Verdict(False, "There is no result yet.")
     return lesson.verdict(Seen(navigation.current_page(), data))

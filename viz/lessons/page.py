@@ -14,9 +14,9 @@ from model.task import TRANSLATION
 from viz import cache, pages
 from viz.frame import show
 from viz.kit import mount, site_texts
-from viz.kit.page_context import PageContext, Places
 from viz.lessons.lesson_strip import begin
 from viz.lessons.lessons import LESSONS
+from viz.page_context import PageContext, Places
 from viz.state import session
 from viz.state.view import View
 
@@ -54,10 +54,10 @@ def head(view: View, page: pages.Page) -> Places:
     return Places(notes, notes)
 
 
-def draw(shown: PageContext) -> None:
+def draw(context: PageContext) -> None:
     """What was wrong with the link, and the list."""
-    with shown.places.body:
-        site_texts.sentence_notes((), shown.faults)
+    with context.places.body:
+        site_texts.sentence_notes((), context.faults)
     _list()
 
 
@@ -67,11 +67,11 @@ def without_sentence(view: View, places: Places) -> None:
         _list()
 
 
-def in_lecture(shown: PageContext) -> None:
+def in_lecture(context: PageContext) -> None:
     """The list, large."""
-    with shown.places.notes:
-        site_texts.sentence_notes((), shown.faults)
-    with shown.places.body:
+    with context.places.notes:
+        site_texts.sentence_notes((), context.faults)
+    with context.places.body:
         _list()
 
 

@@ -83,9 +83,9 @@ def _frame(
     page: str, analysis: Analysis, checkpoint: Checkpoint | None, fields: dict[str, object], height: int | None
 ) -> Frame:
     view = html_export.make_view(analysis.request, analysis.checkpoint, **fields)
-    page_data = html_export.make_page_data(checkpoint or _loaded(analysis.checkpoint), analysis, view, first=0)
+    context = html_export.make_context(checkpoint or _loaded(analysis.checkpoint), analysis, view, first=0)
     return Frame(
-        html_export.file_of(page, page_data),
+        html_export.file_of(page, context),
         height or HEIGHTS[page],
         f"Attention Lab: {html_export.page_of(page, analysis.task).title}",
     )

@@ -22,7 +22,6 @@ import numpy as np
 
 from model.io.numbers import probability
 from viz import pages, theme
-from viz.cache import PageData
 from viz.kit.offline_parts import (
     Choice,
     ComponentAssets,
@@ -30,6 +29,7 @@ from viz.kit.offline_parts import (
     Part,
     joined,
 )
+from viz.page_context import PageContext
 from viz.state import uploads
 from viz.state.fields import fields
 from viz.state.links import link
@@ -126,18 +126,18 @@ HERE = Path(__file__).parent
 LONGEST_TITLE = 80  # characters
 
 
-def document(page: pages.Page, export: HtmlExport, page_data: PageData) -> bytes:
+def document(page: pages.Page, export: HtmlExport, context: PageContext) -> bytes:
     """Returns the HTML file of a page's view in UTF-8; equal views give equal bytes."""
-    here = dataclasses.replace(page_data.view, **{name: getattr(View, name) for name in OF_A_LECTURE})  # no lecture mode
-    page_data, link_of_view = dataclasses.replace(page_data, view=here), link(here)
-    page_data = dataclasses.replace(page_data, view=export.default_view(page_data))
-    view, computed = page_data.view, export.compute(page_data)
-    parts_of = {mode: export.parts(page_data, computed, export.base(view), mode) for mode in get_args(Mode)}
+    here = dataclasses.replace(context.view, **{name: getattr(View, name) for name in OF_A_LECTURE})  # no lecture mode
+    context, link_of_view = dataclasses.replace(context, view=here), link(here)
+    context = dataclasses.replace(context, view=export.default_view(context))
+    view, computed = context.view, export.compute(context)
+    parts_of = {mode: export.parts(context, computed, export.base(view), mode) for mode in get_args(Mode)}
     values = {mode: {part.assets.name: _plain(part) for part in parts} for mode, parts in parts_of.items()}
     packing = Packing(export.rounded)
 
     def patched(other: View) -> list[Any]:
-        parts = export.parts(page_data, computed, other, "light")
+        parts = export.parts(context, computed, other, "light")
         return packing.patch(difference(values["light"], {part.assets.name: _plain(part) for part in parts}))
 
     content = {
@@ -146,24 +146,24 @@ def document(page: pages.Page, export: HtmlExport, page_data: PageData) -> bytes
         "parts": packing.packed(values["light"]),
         "dark": packing.patch(difference(values["light"], values["dark"])),
         "styles": {mode: theme.PALETTES[mode].css_variables() for mode in get_args(Mode)},
-        "choices": [_choice(choice, patched) for choice in export.choices(page_data)],
-        "picks": [dataclasses.asdict(pick) for pick in export.picks(page_data)],
+        "choices": [_choice(choice, patched) for choice in export.choices(context)],
+        "picks": [dataclasses.asdict(pick) for pick in export.picks(context)],
         "also": dict(export.extra_fields or {}),
         "plain": {name: fields(View)[name].parameter for name in export.component_fields},
         "asked": link_of_view,
         "defaults": _defaults(),
-        "led": _led(export.remote_fields(page_data)),
-        "large": export.lecture_pictures_of(page_data) if export.lecture_pictures_of else export.lecture_pictures,
-        "steps": len(page_data.analysis.trace.step_axis),
-        "at": "step" if page_data.analysis.task.has_decoder else "place",
+        "led": _led(export.remote_fields(context)),
+        "large": export.lecture_pictures_of(context) if export.lecture_pictures_of else export.lecture_pictures,
+        "steps": len(context.analysis.trace.step_axis),
+        "at": "step" if context.analysis.task.has_decoder else "place",
     }
     chosen = {name for choice in content["choices"] for name in choice["fields"]}
     content["state"] = {name: getattr(view, name) for name in sorted({*chosen, *export.component_fields, *content["led"]})}
     counts, numbers = packing.numbers()
     content |= {"counts": counts, "texts": packing.texts()}
     parts = [part.assets for part in parts_of["light"]]
-    head = _head(page, page_data, "".join(export.notes(page_data, computed)))
-    title = f"{page.title}: {_cut(page_data.request.source.strip())}"
+    head = _head(page, context, "".join(export.notes(context, computed)))
+    title = f"{page.title}: {_cut(context.request.source.strip())}"
     data = {"view": json_bytes(content), "numbers": numbers}
     return _html(page.name, title, head, parts, data).encode()
 
@@ -286,10 +286,10 @@ def _hash(text: str) -> str:
     return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}"
 
 
-def _head(page: pages.Page, page_data: PageData, content: str) -> str:
+def _head(page: pages.Page, context: PageContext, content: str) -> str:
     """Returns the header: sentence, output, checkpoint, decoding, edits, and the link of the view."""
-    analysis, request = page_data.analysis, page_data.request
-    languages = page_data.loaded.languages
+    analysis, request = context.analysis, context.request
+    languages = context.loaded.languages
     texts = {languages[0]: request.source.strip()}
     if request.second:
         texts = {"Sentence A": request.source.strip(), "Sentence B": request.second}
@@ -315,7 +315,7 @@ def _head(page: pages.Page, page_data: PageData, content: str) -> str:
         facts.append(f"edits: <b>{html.escape(edits)}</b>")
     if analysis.baseline is not None and analysis.baseline.translation != analysis.translation:
         facts.append(f"without them: “{html.escape(analysis.baseline.translation)}”")
-    query = urlencode(link(page_data.view))
+    query = urlencode(link(context.view))
     address = pages.address_of(page) + (f"?{query}" if query else "")
     way = f'In a lab: <code id="link">{html.escape(address)}</code>'
     if request.prefix:  # links have no prefix

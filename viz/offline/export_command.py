@@ -72,5 +72,5 @@ def run(args: argparse.Namespace) -> None:
     loaded = checkpoints.load(args.checkpoint, options.machine(args))
     view = html_export.make_view(request, loaded.name, args.view, **selection)
     analysis = analyse(loaded, request)
-    write_new(args.html, html_export.file_of(args.page, html_export.make_page_data(loaded, analysis, view)))
+    write_new(args.html, html_export.file_of(args.page, html_export.make_context(loaded, analysis, view)))
     print(analysis.translation or args.html)

@@ -15,9 +15,9 @@ from model.io.files import short_repr
 from model.task import TRANSLATION, Task
 from model.trace import site_kind
 from viz import pages
-from viz.cache import PageData
 from viz.kit.offline_parts import HtmlExport
 from viz.offline.document import document
+from viz.page_context import PageContext
 from viz.state.links import parse
 from viz.state.view import View
 
@@ -33,27 +33,27 @@ def names() -> tuple[str, ...]:
     return tuple(page.name for page in pages.PAGES if (pages.ROOT / page.file).with_name("offline.py").exists())
 
 
-def file_of(name: str, page_data: PageData, view: View | None = None) -> bytes:
+def file_of(name: str, context: PageContext, view: View | None = None) -> bytes:
     """Returns the HTML file of a page for a view (default: the view of its data).
 
     Raises ValueError for a page that cannot be exported, or a view without content there.
     """
-    page = page_of(name, page_data.analysis.task)
-    return document(page, export_of(page), page_data if view is None else dataclasses.replace(page_data, view=view))
+    page = page_of(name, context.analysis.task)
+    return document(page, export_of(page), context if view is None else dataclasses.replace(context, view=view))
 
 
-def same_for(name: str, page_data: PageData) -> View:
+def same_for(name: str, context: PageContext) -> View:
     """Returns the view without the fields that its file can change; views equal by it share one file.
 
     Raises ValueError like `file_of`, and if the file lacks this part of the page.
     """
-    page = page_of(name, page_data.analysis.task)
+    page = page_of(name, context.analysis.task)
     default, export = View(), export_of(page)
-    if not export.can_show(page_data.view):
+    if not export.can_show(context.view):
         raise ValueError(f"The lecture shows a part of “{page.title}”. {NOT_SENT}")
-    page_data = dataclasses.replace(page_data, view=export.default_view(page_data))
-    view, free = page_data.view, set(export.remote_fields(page_data))
-    for choice in export.choices(page_data):
+    context = dataclasses.replace(context, view=export.default_view(context))
+    view, free = context.view, set(export.remote_fields(context))
+    for choice in export.choices(context):
         values = tuple(getattr(view, field) for field in choice.fields)
         if any(values == tuple(getattr(each, field) for field in choice.fields) for each in choice.views):
             free.update(choice.fields)
@@ -107,7 +107,7 @@ def _read(query: str) -> dict[str, str]:
     return dict(parse_qsl(query.partition("?")[2] if "?" in query else query, keep_blank_values=True))
 
 
-def make_page_data(loaded: Checkpoint, analysis: Analysis, view: View, first: int = 1) -> PageData:
+def make_context(loaded: Checkpoint, analysis: Analysis, view: View, first: int = 1) -> PageContext:
     """Returns the data of a page from an analysis. `first` is the first number in messages (0 or 1).
 
     Raises ValueError for a kind of attention, layer, head or step that does not exist.
@@ -128,4 +128,4 @@ def make_page_data(loaded: Checkpoint, analysis: Analysis, view: View, first: in
     view, faults = view.fit(layers, config.heads, loaded.target_tokenizer.size, config.kinds)
     if faults:
         raise ValueError(" ".join(faults))
-    return PageData(view, loaded, analysis.request, lambda: analysis, layers, (), ())
+    return PageContext(view, loaded, analysis.request, lambda: analysis, layers, (), ())

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from viz import cache, computations, theme
+from viz import computations, theme
+from viz.page_context import PageContext
 from viz.positions.schemes import side_of
 from viz.state.view import without_edits
 
 
-def ahead(page_data: cache.PageData, mode: theme.Mode) -> None:
-    computations.sentence_positions(without_edits(page_data.request), page_data.view.device, side_of(page_data.view))
+def ahead(context: PageContext, mode: theme.Mode) -> None:
+    computations.sentence_positions(without_edits(context.request), context.view.device, side_of(context.view))

@@ -14,7 +14,7 @@ from viz.classroom import (
     lecture,
 )
 from viz.kit import site_texts
-from viz.kit.page_context import LecturePlaces, PageContext, Places
+from viz.page_context import LecturePlaces, PageContext, Places
 from viz.positions import cached_figures, position_texts, schemes, sentence_part
 from viz.state import session
 from viz.state.page_fields import MAX_PE_SHIFT
@@ -33,22 +33,22 @@ HALL = 1.9  # how many times as large a chart is drawn
 LEFT = 478  # px at 720 lines for a chart below its title and a sentence
 
 
-def draw(shown: PageContext) -> None:
+def draw(context: PageContext) -> None:
     """What is shown stands in the bar, and the picture below it."""
     from model.readings.positions.sentence_positions import sides_of
 
-    lecture.draw(shown)
-    sides = sides_of(shown.analysis.trace)
+    lecture.draw(context)
+    sides = sides_of(context.analysis.trace)
     views = [*SIX.values(), "This sentence", *(f"{side.capitalize()} edited" for side in sides)]
-    number = lecture.picture(shown.view, len(views))
-    _bar(shown.places, shown.view, number, views)
-    with shown.places.body:
+    number = lecture.picture(context.view, len(views))
+    _bar(context.places, context.view, number, views)
+    with context.places.body:
         if number <= len(SIX):
-            _of_scheme(shown.view, shown.mode, list(SIX)[number - 1], shown.places)
+            _of_scheme(context.view, context.mode, list(SIX)[number - 1], context.places)
         elif number == len(SIX) + 1:
-            _sentence(shown)
+            _sentence(context)
         else:
-            _experiments(shown, sides[number - len(SIX) - 2])
+            _experiments(context, sides[number - len(SIX) - 2])
 
 
 def without_sentence(view: View, places: Places, mode: Mode) -> None:
@@ -137,12 +137,12 @@ def _titled(title: str, reading: str) -> None:
     site_texts.write(f'<p class="lab-large">{html.escape(reading)}</p>')
 
 
-def _sentence(shown: PageContext) -> None:
+def _sentence(context: PageContext) -> None:
     """How alike the tokens are, without positions and with them: the first of the maps beside the last."""
-    view, side = shown.view, schemes.side_of(shown.view)
-    request = without_edits(shown.page_data.request)
+    view, side = context.view, schemes.side_of(context.view)
+    request = without_edits(context.request)
     found = computations.sentence_positions(request, view.device, side)
-    told = position_texts.likeness(found, shown.page_data.loaded.config.positions)
+    told = position_texts.likeness(found, context.loaded.config.positions)
     site_texts.write(f'<p class="lab-large">{html.escape(told[-1])}</p>')
     maps = cached_figures.token_maps(found)
     with lecture.chart_container(HALL):
@@ -150,19 +150,19 @@ def _sentence(shown: PageContext) -> None:
             with column:
                 site_texts.write(f'<h3 class="lab-label">{title}</h3>')
                 figure = cached_figures.token_figure(
-                    request, view.device, side, name, shown.mode, lecture.chart_height(LEFT - 60, HALL)
+                    request, view.device, side, name, context.mode, lecture.chart_height(LEFT - 60, HALL)
                 )
                 alt = position_texts.token_alt(title, found.labels, values)
                 lecture.draw_chart(title, f"pe tokens {name}", figure, alt)
 
 
-def _experiments(shown: PageContext, side: str) -> None:
+def _experiments(context: PageContext, side: str) -> None:
     """What the model makes of the text with a side's positions off, shuffled and shifted; made one after the other."""
     from model.readings.positions.sentence_positions import is_beyond, position_edits
 
-    config = shown.page_data.loaded.config
-    edits = [edit for edit in position_edits(shown.view.pe_shift, (side,)) if not is_beyond(edit, config)]
-    made = [edit in shown.view.edits.edits for edit in edits]
+    config = context.loaded.config
+    edits = [edit for edit in position_edits(context.view.pe_shift, (side,)) if not is_beyond(edit, config)]
+    made = [edit in context.view.edits.edits for edit in edits]
     following = (max((n for n, is_made in enumerate(made) if is_made), default=-1) + 1) % len(edits)
     lecture.add_key(
         lecture.EXPERIMENT,
@@ -171,4 +171,4 @@ def _experiments(shown: PageContext, side: str) -> None:
         quiet=True,
     )
     with st.container(key="hall_variants"):
-        sentence_part.variants_part(shown.page_data, shown.view, side)
+        sentence_part.variants_part(context, context.view, side)

@@ -5,19 +5,20 @@ The parts of the page Positions, one below the other."""
 from __future__ import annotations
 
 from viz.frame import show
-from viz.kit.page_context import PageContext, Places
+from viz.kit import edit_list
+from viz.page_context import PageContext, Places
 from viz.positions import in_lecture, schemes, sentence_part, tables
 from viz.state import session
 from viz.state.view import View
 
 
-def draw(shown: PageContext) -> None:
+def draw(context: PageContext) -> None:
     """A scheme by itself; what it does to this sentence; what would come of another."""
-    with shown.places.body:
-        shown.notes()
-        schemes.scheme_part(shown.view, shown.mode)
-        sentence_part.sentence_part(shown.page_data, shown.view, shown.mode)
-        sentence_part.variants_part(shown.page_data, shown.view)
+    with context.places.body:
+        edit_list.draw_notes(context)
+        schemes.scheme_part(context.view, context.mode)
+        sentence_part.sentence_part(context, context.view, context.mode)
+        sentence_part.variants_part(context, context.view)
 
 
 def without_sentence(view: View, places: Places) -> None:

@@ -19,6 +19,7 @@ from viz import (
     theme,
 )
 from viz.kit import controls, lazy, site_texts
+from viz.page_context import PageContext
 from viz.positions import position_texts
 from viz.positions.cached_figures import token_figure, token_maps
 from viz.positions.schemes import chart, side_of, side_pick
@@ -34,22 +35,22 @@ if TYPE_CHECKING:
 MAX_TRIED_WORK = 200  # paths of a beam times source tokens, of a translation that is made once for each edit
 
 
-def sentence_part(page_data: cache.PageData, view: View, mode: theme.Mode) -> None:
+def sentence_part(context: PageContext, view: View, mode: theme.Mode) -> None:
     """How alike the tokens of the sentence are, without positions and with them."""
     side = side_of(view)
     with st.container(key="pe_sentence_row", horizontal=True, vertical_alignment="center", gap="small"):
         site_texts.write('<h2 class="lab-label">On this sentence</h2>', inline=True)
-        site_texts.label(f"{uploads.display_name(page_data.loaded.name)}: {page_data.loaded.config.positions} positions")
+        site_texts.label(f"{uploads.display_name(context.loaded.name)}: {context.loaded.config.positions} positions")
         st.space("stretch")
         side_pick("sentence side", view)
-    request = without_edits(page_data.request)
+    request = without_edits(context.request)
     found = computations.sentence_positions(request, view.device, side)
-    for sentence in position_texts.likeness(found, page_data.loaded.config.positions):
+    for sentence in position_texts.likeness(found, context.loaded.config.positions):
         site_texts.note(sentence)
     if not found.repeated:
         with st.container(key="pe_repeat", horizontal=True, vertical_alignment="center", gap="small"):
             site_texts.label("No token occurs twice in this sentence.")
-            reads = page_data.loaded.languages[0]
+            reads = context.loaded.languages[0]
             if repeated := record_of(None if reads == "source" else reads).repeated_token_example:
                 st.button(f"Try “{repeated}”", type="tertiary", on_click=session.change, kwargs={"source": repeated})
     with st.container(key="pe_tokens"):
@@ -60,30 +61,30 @@ def sentence_part(page_data: cache.PageData, view: View, mode: theme.Mode) -> No
                 chart(title, f"pe tokens {name}", token_figure(request, view.device, side, name, mode), alt)
 
 
-def variants_part(page_data: cache.PageData, view: View, side: str = "") -> None:
+def variants_part(context: PageContext, view: View, side: str = "") -> None:
     """What the model makes of the text with positions off, shuffled and shifted, all or those of a side; a click makes the
     edit on every page."""
     site_texts.write('<h2 class="lab-label lab-rule">What if they were different?</h2>')
-    task = page_data.analysis.task
+    task = context.analysis.task
     site_texts.note(position_texts.ANEW["judged" if task.is_classifier else task.family])
-    plain, narrowed = tried(without_edits(page_data.request), page_data.analysis.source_length)
+    plain, narrowed = tried(without_edits(context.request), context.analysis.source_length)
     for sentence in narrowed:
         site_texts.note(sentence)
-    code = site_texts.language_code(page_data.loaded.languages[1])
+    code = site_texts.language_code(context.loaded.languages[1])
     with st.container(key="pe_variants"):
         base = cache.analyse(plain, view.device)
         if not side:
-            site_texts.near_tie_note(base, page_data.loaded.output_vocabulary)
-        said = base.translation.split() if task.has_decoder else _likeliest(base, page_data)
+            site_texts.near_tie_note(base, context.loaded.output_vocabulary)
+        said = base.translation.split() if task.has_decoder else _likeliest(base, context)
         _row("Baseline", None, position_texts.said(said, (), code))
         for edit, found in _found(plain, view):
             if side in ("", edit.side):
                 _variant(edit, found, view, code)
 
 
-def _likeliest(base: Analysis, page_data: cache.PageData) -> tuple[str, ...]:
+def _likeliest(base: Analysis, context: PageContext) -> tuple[str, ...]:
     """What a model that writes nothing says of each place, or the label that it gives."""
-    return page_data.loaded.output_vocabulary.pieces(top_tokens(base.trace))
+    return context.loaded.output_vocabulary.pieces(top_tokens(base.trace))
 
 
 def _found(plain: Request, view: View) -> Iterable[tuple[Positions, Variant | ValueError | None]]:

@@ -19,18 +19,18 @@ from viz.positions.schemes import own_scheme, own_width, side_of
 from viz.state.view import without_edits
 
 if TYPE_CHECKING:
-    from viz.kit.page_context import PageContext
+    from viz.page_context import PageContext
 
 
-def tables(shown: PageContext) -> tuple[Table, ...]:
+def tables(context: PageContext) -> tuple[Table, ...]:
     """The encodings, how alike they are by distance, and how alike the tokens of the sentence are."""
-    scheme = _scheme(shown)
+    scheme = _scheme(context)
     found = [] if scheme is None else _of_scheme(scheme)
-    side = side_of(shown.view)
-    trace = shown.analysis.trace
+    side = side_of(context.view)
+    trace = context.analysis.trace
     if (trace.source if side == "source" else trace.inputs) is None:
         return tuple(found)
-    tokens = computations.sentence_positions(without_edits(shown.page_data.request), shown.view.device, side)
+    tokens = computations.sentence_positions(without_edits(context.request), context.view.device, side)
     labels = numbered(tokens.labels)
     return (
         *found,
@@ -38,20 +38,20 @@ def tables(shown: PageContext) -> tuple[Table, ...]:
     )
 
 
-def _scheme(shown: PageContext) -> Scheme | None:
+def _scheme(context: PageContext) -> Scheme | None:
     """What is measured of the positions that are shown; None where there is no learned table."""
     from model.readings.positions.sentence_positions import learned_checkpoint
 
-    view, name = shown.view, shown.view.scheme or own_scheme(shown.view)
+    view, name = context.view, context.view.scheme or own_scheme(context.view)
     if not SCHEMES[name].has_table:
-        return Scheme(name, view.pe_count, view.pe_shift, view.pe_width or _width(shown, name), view.pe_base)
+        return Scheme(name, view.pe_count, view.pe_shift, view.pe_width or _width(context, name), view.pe_base)
     learned = learned_checkpoint(view.checkpoint)
     where = {"checkpoint": learned, "device": view.device, "side": side_of(view)}
     return None if learned is None else Scheme(name, view.pe_count, view.pe_shift, **where)
 
 
-def _width(shown: PageContext, name: str) -> int:
-    return own_width(dataclasses.replace(shown.view, scheme=name))
+def _width(context: PageContext, name: str) -> int:
+    return own_width(dataclasses.replace(context.view, scheme=name))
 
 
 def _of_scheme(scheme: Scheme) -> list[Table]:
@@ -65,9 +65,13 @@ def _of_scheme(scheme: Scheme) -> list[Table]:
     return [table, Table(f"{scheme.name}-by-distance", ("distance", "mean", "least", "most"), tuple(rows))]
 
 
-def python(shown: PageContext) -> str:
+def python(context: PageContext) -> str:
     """The same as Python."""
-    code, scheme, view = Code.of(without_edits(shown.analysis.request), shown.view.device), _scheme(shown), shown.view
+    code, scheme, view = (
+        Code.of(without_edits(context.analysis.request), context.view.device),
+        _scheme(context),
+        context.view,
+    )
     if scheme is not None and scheme.checkpoint:
         which = "checkpoint"
         if scheme.checkpoint != view.checkpoint:
@@ -91,7 +95,7 @@ def python(shown: PageContext) -> str:
         )
     if scheme is not None:
         code.add("encodings, by_distance = found.values, found.mean")
-    trace = shown.analysis.trace
+    trace = context.analysis.trace
     if (trace.source if side_of(view) == "source" else trace.inputs) is None:
         return code.text
     code.add(

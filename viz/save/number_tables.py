@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from model.export.csv_tables import Table
 from model.trace import Site
 from viz import cache, pages
+from viz.page_context import PageContext
 
 if TYPE_CHECKING:
     from model.inference.analysis import Analysis
@@ -53,18 +54,19 @@ def kinds_of(view: View, analysis: Analysis, page: pages.Page) -> tuple[str, ...
     return (view.kind,) if page.has_kind else analysis.trace.kinds
 
 
-def check_lines(view: View, page_data: cache.PageData, kinds: Sequence[str]) -> tuple[str, ...]:
+def check_lines(context: PageContext, kinds: Sequence[str]) -> tuple[str, ...]:
     """Returns lines of a checks file for the view's layer and head of each kind of attention. All hold on the view."""
     from model.export.checks import view_checks
 
-    analysis, head = page_data.analysis, None if view.head is None else view.head - 1
+    view, analysis = context.view, context.analysis
+    head = None if view.head is None else view.head - 1
     places = []
     for kind in kinds:
         site = Site(kind, view.layer - 1)  # type: ignore[arg-type]
         if site in analysis.trace.patterns:
             row = view.token if site.spec.query_side == "source" else view.step
             places.append((site, head, min(row, len(analysis.trace.queries(site))) - 1))
-    return view_checks(page_data.loaded, analysis, min(view.step, len(analysis.trace.step_axis)) - 1, places)
+    return view_checks(context.loaded, analysis, min(view.step, len(analysis.trace.step_axis)) - 1, places)
 
 
 def change_table(analysis: Analysis) -> Table:

@@ -24,8 +24,9 @@ from viz.save.number_tables import (
 from viz.state import hosts, uploads
 
 if TYPE_CHECKING:
+    from model.export.csv_tables import Table
     from model.inference.analyse import Analysis
-    from viz.kit.page_context import PageContext
+    from viz.page_context import PageContext
     from viz.pages import Page
     from viz.state.view import View
 
@@ -131,22 +132,27 @@ LONGEST = 80  # letters of a file's name without its end
 CSV, ZIP, JSON, HTML, TEXT = "text/csv", "application/zip", "application/json", "text/html", "text/plain"
 
 
-def offers(context: PageContext, name: str) -> tuple[Offer, ...]:
-    """Returns the offers of a page."""
+def offers(
+    context: PageContext,
+    name: str,
+    tables: Callable[[PageContext], tuple[Table, ...]] | None = None,
+    python: Callable[[PageContext], str] | None = None,
+) -> tuple[Offer, ...]:
+    """Returns the offers of a page. `tables` returns its numbers and `python` the code that computes them, on request."""
     page = pages.find(name)
     stem = stem_of(caption(context.view, page, context.analysis).names)
 
     def analysis(end: str, mime: str) -> Callable[[], File]:
         return lambda: File(stem + end, mime, analysis_file(context.analysis.request, context.view.device, end))
 
-    every = [] if context.tables is None else [Offer("What is shown, as CSV", lambda: _csv(context, stem))]
+    every = [] if tables is None else [Offer("What is shown, as CSV", lambda: _csv(tables(context), stem))]
     every += [
         Offer("Whole analysis, npz", analysis(".npz", ZIP)),
         Offer("Whole analysis, JSON", analysis(".json", JSON)),
     ]
     if name in html_export.names():
         every.append(Offer("One HTML file, works offline", lambda: _html(context, name, stem), PAGE))
-    if python := context.python:
+    if python:
         checkpoint = context.view.checkpoint
         every.append(Offer("Python", lambda: _text(f"{stem}.py", portable_lines(checkpoint, python(context))), COPIED, True))
     every.append(Offer("Checks", lambda: _checks(context, page, stem), COPIED, True))
@@ -160,17 +166,15 @@ def stem_of(names: tuple[str, ...]) -> str:
     return re.sub(r"[^a-z0-9]+", "-", letters).strip("-")[:LONGEST].strip("-")
 
 
-def _csv(context: PageContext, stem: str) -> File:
+def _csv(tables: tuple[Table, ...], stem: str) -> File:
     """Returns one table as CSV, several as a zip."""
-    assert context.tables is not None
-    tables = context.tables(context)
     if len(tables) == 1:
         return File(f"{stem}.csv", CSV, tables[0].csv())
     return File(f"{stem}.zip", ZIP, zipped(tables))
 
 
 def _html(context: PageContext, name: str, stem: str) -> File:
-    return File(f"{stem}.html", HTML, html_export.file_of(name, context.page_data, context.view))
+    return File(f"{stem}.html", HTML, html_export.file_of(name, context))
 
 
 def _text(name: str, text: str) -> File:
@@ -178,7 +182,7 @@ def _text(name: str, text: str) -> File:
 
 
 def _checks(context: PageContext, page: pages.Page, stem: str) -> File:
-    lines = check_lines(context.view, context.page_data, kinds_of(context.view, context.analysis, page))
+    lines = check_lines(context, kinds_of(context.view, context.analysis, page))
     return _text(f"{stem}.checks", "".join(f"{line}\n" for line in lines))
 
 

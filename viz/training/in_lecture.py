@@ -9,7 +9,7 @@ from viz.classroom import (
     lecture,
 )
 from viz.kit import site_texts
-from viz.kit.page_context import PageContext
+from viz.page_context import PageContext
 from viz.training import (
     curves_part,
     histories,
@@ -24,24 +24,24 @@ SIGN = 50  # px at 720 lines of the sign of a run that goes on, with what is bet
 LEFT = 404  # px at 720 lines for a chart below its title, a sentence, what its lines are and the slider
 
 
-def draw(shown: PageContext) -> None:
+def draw(context: PageContext) -> None:
     """One picture, and the keys."""
-    view, large = shown.view, lecture.picture(shown.view, len(LARGE))
-    with shown.places.bar:
+    view, large = context.view, lecture.picture(context.view, len(LARGE))
+    with context.places.bar:
         lecture.picture_buttons(LARGE, large)
     lecture.add_key(lecture.PICTURE, "the next picture", lambda: lecture.next_picture(len(LARGE)), quiet=True)
-    with shown.places.notes:
-        site_texts.sentence_notes((), shown.faults)
-    with shown.places.body:
+    with context.places.notes:
+        site_texts.sentence_notes((), context.faults)
+    with context.places.body:
         found = training_parts.open_history(view)
         if found is not None and found[0].is_running:
             histories.sign(histories.chosen(view), found[1])
         if found is not None:
-            _picture(shown, LARGE[large - 1], *found)
+            _picture(context, LARGE[large - 1], *found)
 
 
-def _picture(shown: PageContext, what: str, history, stamp: histories.Stamp) -> None:
-    view, mode = shown.view, shown.mode
+def _picture(context: PageContext, what: str, history, stamp: histories.Stamp) -> None:
+    view, mode = context.view, context.mode
     if what in ("Maps", "All heads", "Heads", "Loss") and history.recording is not None:
         lecture.list_component_keys("←, →, Home, End", "one recorded step back or on, the first, the last")
         lecture.list_component_keys("space", "play, and stop")

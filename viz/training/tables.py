@@ -20,12 +20,12 @@ from viz.training import (
 )
 
 if TYPE_CHECKING:
-    from viz.kit.page_context import PageContext
+    from viz.page_context import PageContext
 
 
-def tables(shown: PageContext) -> tuple[Table, ...]:
+def tables(context: PageContext) -> tuple[Table, ...]:
     """The log, the validations, the sentence at every step, the number of every head, and the learning rate."""
-    view = shown.view
+    view = context.view
     try:
         history, stamp = histories.history(histories.chosen(view))
     except ValueError:
@@ -59,9 +59,9 @@ def _heads(view: View, history, stamp: histories.Stamp) -> Table:
     return Table("training-heads", ("kind", "layer", "head", "step", view.grown), tuple(rows))
 
 
-def python(shown: PageContext) -> str:
+def python(context: PageContext) -> str:
     """The same as Python."""
-    code, view = Code.of(without_edits(shown.analysis.request), shown.view.device), shown.view
+    code, view = Code.of(without_edits(context.analysis.request), context.view.device), context.view
     name = histories.chosen(view)
     place, is_run = histories.places().get(name, (None, False))
     if place is None:

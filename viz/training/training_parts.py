@@ -10,7 +10,7 @@ from model.workshop.training import run_listing
 from model.workshop.training.history import History
 from viz import pages
 from viz.kit import site_texts
-from viz.kit.page_context import PageContext, Places
+from viz.page_context import PageContext, Places
 from viz.state import session, uploads
 from viz.state.view import View
 from viz.theme import Mode
@@ -56,15 +56,15 @@ def _choose(name: str) -> None:
     session.change(run="" if name == session.current_view().checkpoint else name)
 
 
-def draw(shown: PageContext) -> None:
+def draw(context: PageContext) -> None:
     """All parts, one below the other."""
-    with shown.places.body:
-        site_texts.sentence_notes((), shown.faults)
-        _namesake(shown.view)
-        found = open_history(shown.view)
+    with context.places.body:
+        site_texts.sentence_notes((), context.faults)
+        _namesake(context.view)
+        found = open_history(context.view)
         if found is None:
             return
-        _learned(shown.view, shown.mode, *found)
+        _learned(context.view, context.mode, *found)
 
 
 def _namesake(view: View) -> None:

@@ -20,7 +20,7 @@ from viz.decoding_steps import (
 from viz.fill import fill_in, fill_texts
 from viz.judge import judge_in_lecture
 from viz.kit import site_texts
-from viz.kit.page_context import PageContext
+from viz.page_context import PageContext
 from viz.state import session
 from viz.state.view import View
 from viz.translate import kv_cache
@@ -36,35 +36,35 @@ if TYPE_CHECKING:
 ABOVE, LINE, MORE = 44, 33, 26  # px of the stage: a line of the translation, one on what the edits changed, its second
 
 
-def draw(shown: PageContext) -> None:
+def draw(context: PageContext) -> None:
     """The translation, and below it the steps or the maps."""
-    view, analysis = shown.view, shown.analysis
+    view, analysis = context.view, context.analysis
     if analysis.task.is_classifier:
-        judge_in_lecture.draw(shown)
+        judge_in_lecture.draw(context)
         return
     notes = [note for note in analysis.notes if note not in analysis.warning_sentences]
     if large_of(view, analysis.task) == 1:  # the lines of a step: no map of several passes, and no room
         notes = [note for note in notes if note != analysis.row_note]
-    with shown.places.notes:
-        site_texts.sentence_notes(notes, shown.faults)
-    with shown.places.bar:
-        site_texts.write(f'<p class="lab-hall-fact">{facts(view, analysis, shown.page_data.loaded)}</p>', inline=True)
-    places = [] if analysis.task.has_decoder else blank_positions(analysis, shown.page_data.loaded)
-    _keys(view, analysis, shown.page_data.loaded.config.causal, places)
+    with context.places.notes:
+        site_texts.sentence_notes(notes, context.faults)
+    with context.places.bar:
+        site_texts.write(f'<p class="lab-hall-fact">{facts(view, analysis, context.loaded)}</p>', inline=True)
+    places = [] if analysis.task.has_decoder else blank_positions(analysis, context.loaded)
+    _keys(view, analysis, context.loaded.config.causal, places)
     large = large_of(view, analysis.task)
-    hall = {"steps": large == 1} | changes(analysis, shown.page_data.loaded)
-    with shown.places.body:
+    hall = {"steps": large == 1} | changes(analysis, context.loaded)
+    with context.places.body:
         first = steps if analysis.task.has_decoder else fill_in
-        first.draw(view, shown.page_data, shown.mode, hall)
+        first.draw(view, context, context.mode, hall)
         if large == 1:
             return
         above = ABOVE + LINE * ("edits" in hall) + MORE * ("was" in hall)
         head = None if view.head is None else view.head - 1
-        told = first.timeline_data(shown.page_data.request, view.device, view.layer - 1, head, shown.mode)
+        told = first.timeline_data(context.request, view.device, view.layer - 1, head, context.mode)
         if large == CACHE:
-            kv_cache.held(view, shown.page_data, told["trace"], shown.mode, above)
+            kv_cache.held(view, context, told["trace"], context.mode, above)
         else:
-            pattern_maps.draw_large(analysis, view, shown.mode, above, told["trace"])
+            pattern_maps.draw_large(analysis, view, context.mode, above, told["trace"])
 
 
 def large_of(view: View, task: Task) -> int:
@@ -171,7 +171,7 @@ def _decoding_keys(view: View, analysis: Analysis, causal: bool) -> None:
 
 
 def _next_large(view: View, task: Task) -> int:
-    """The picture after the one that is shown."""
+    """The picture after the one that is context."""
     return large_of(view, task) % count(task) + 1
 
 

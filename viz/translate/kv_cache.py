@@ -15,8 +15,9 @@ from weakref import ref
 
 import streamlit as st
 
-from viz import cache, computations, theme
+from viz import computations, theme
 from viz.kit import controls, mount, site_texts
+from viz.page_context import PageContext
 from viz.state import session
 from viz.state.result_cache import cached_figure
 from viz.state.work_queue import MEASURING
@@ -134,77 +135,77 @@ MEASURED = "cache measured"  # session key: whose, and the run
 TOLD_EVERY = 0.2  # seconds between two words on how far it is
 
 
-def held(view: View, page_data: cache.PageData, trace: str, mode: theme.Mode, above: int | None = None) -> bool:
+def held(view: View, context: PageContext, trace: str, mode: theme.Mode, above: int | None = None) -> bool:
     """What every layer holds after the step that the timeline tells; False, and a sentence, where nothing can be kept.
     `above`: in lecture mode, px of the stage that stand above it."""
     from model.experiments.caching import can_cache
 
-    if not can_cache(page_data.loaded, page_data.analysis):
+    if not can_cache(context.loaded, context.analysis):
         site_texts.note(NOTHING_KEPT)
         return False
-    found = computations.key_values(page_data.request, view.device)
-    data = payload(found, page_data.analysis, trace, page_data.loaded.config.window)
+    found = computations.key_values(context.request, view.device)
+    data = payload(found, context.analysis, trace, context.loaded.config.window)
     hues = {"style": {"--hue": theme.HUES["decoder"], "--tint": theme.scale("decoder", mode, 101)[30]}}
     key_values(data | hues, view.step, above)
     return True
 
 
-def growth(view: View, page_data: cache.PageData, trace: str, mode: theme.Mode) -> None:
+def growth(view: View, context: PageContext, trace: str, mode: theme.Mode) -> None:
     """What every layer holds after the step that the timeline tells; below it what was measured."""
-    if held(view, page_data, trace, mode) and (run := _measured(page_data)):
+    if held(view, context, trace, mode) and (run := _measured(context)):
         site_texts.write('<h2 class="lab-label lab-rule">Time to write so many tokens</h2>')
         config = controls.chart_config("Time with the cache and without")
         st.plotly_chart(drawn(run, mode), theme=None, key="cache-time", config=config, alt=alt(run))
 
 
-def saving(view: View, page_data: cache.PageData) -> None:
+def saving(view: View, context: PageContext) -> None:
     """What the cache saves here, once it was asked for."""
     from model.experiments.caching import can_cache, run_length
 
-    if not can_cache(page_data.loaded, page_data.analysis):
+    if not can_cache(context.loaded, context.analysis):
         return
     site_texts.write('<h2 class="lab-label">What does it save?</h2>')
-    if run := _measured(page_data):
+    if run := _measured(context):
         site_texts.write(headline(run))
-        for told in (last_step(run), same(run, page_data.analysis.prompt_length), early(run)):
+        for told in (last_step(run), same(run, context.analysis.prompt_length), early(run)):
             if told:
                 site_texts.note(told)
         site_texts.note(HOW)
     else:
-        site_texts.note(WHAT.format(run_length(page_data.loaded)))
-    _measuring(page_data)
+        site_texts.note(WHAT.format(run_length(context.loaded)))
+    _measuring(context)
 
 
-def _whose(page_data: cache.PageData) -> tuple[object, ...]:
+def _whose(context: PageContext) -> tuple[object, ...]:
     """What a run belongs to; a checkpoint that was read anew is another one, also where it got the place of the old one in
     memory."""
-    analysis = page_data.analysis
+    analysis = context.analysis
     source = analysis.trace.source and analysis.trace.source.ids
-    return ref(page_data.loaded), source, analysis.trace.outputs.ids[: analysis.prompt_length]
+    return ref(context.loaded), source, analysis.trace.outputs.ids[: analysis.prompt_length]
 
 
-def _measured(page_data: cache.PageData) -> Caching | None:
+def _measured(context: PageContext) -> Caching | None:
     kept = session.get(MEASURED)
-    return kept[1] if kept and kept[0] == _whose(page_data) else None
+    return kept[1] if kept and kept[0] == _whose(context) else None
 
 
 @st.fragment
-def _measuring(page_data: cache.PageData) -> None:
+def _measuring(context: PageContext) -> None:
     """The buttons, and how far it is. Only this place runs anew while it is measured; any event of the page ends it."""
     with st.container(key="cache_measure", gap="small"):
         is_asked = st.button("Measure on this machine", key="measure cache", width="stretch")
         place = st.empty()
         st.button("Stop", key="stop measuring", type="tertiary")
     if is_asked:
-        session.put(MEASURED, (_whose(page_data), _run(page_data, place)))
+        session.put(MEASURED, (_whose(context), _run(context, place)))
         session.mark_user_event()
         st.rerun()
 
 
-def _run(page_data: cache.PageData, bar: st.delta_generator.DeltaGenerator) -> Caching:
+def _run(context: PageContext, bar: st.delta_generator.DeltaGenerator) -> Caching:
     from model.experiments.caching import ROUNDS, measure, run_length
 
-    loaded, (_, source, begun) = page_data.loaded, _whose(page_data)
+    loaded, (_, source, begun) = context.loaded, _whose(context)
     limit, told = run_length(loaded), 0.0
 
     def waits(before: int) -> None:

@@ -9,7 +9,6 @@ from typing import Any
 from model.experiments.label_test import LabelTest, label_test
 from model.trace import ATTENTION_KINDS, Site
 from viz import theme
-from viz.cache import PageData
 from viz.decoding_steps import candidates, timeline
 from viz.fill import fill_in
 from viz.judge import judged_text, label_view, word_table
@@ -20,6 +19,7 @@ from viz.kit.offline_parts import (
     Part,
     Pick,
 )
+from viz.page_context import PageContext
 from viz.state.view import ROWS, View
 from viz.translate import in_lecture
 
@@ -29,16 +29,16 @@ LARGE_JUDGED = (("judged", ".judged"), ("word_table", ".word-table"), MAPS)
 MOST_VIEWS = 80  # of layers and heads: where there are more, those of one layer are held
 
 
-def parts(page_data: PageData, found: Any, view: View, mode: theme.Mode) -> tuple[Part, ...]:
+def parts(context: PageContext, found: Any, view: View, mode: theme.Mode) -> tuple[Part, ...]:
     """The components of a view. Nothing leads to another page, and nothing is chosen anew."""
-    analysis = page_data.analysis
+    analysis = context.analysis
     head = None if view.head is None else view.head - 1
     sites = [Site(kind, view.layer - 1) for kind in ATTENTION_KINDS if Site(kind, view.layer - 1) in analysis.trace.patterns]
     seen = [(site.kind, sides.label_map(analysis.trace.view(site, head), analysis.trace, site)) for site in sites]
     maps = [file_maps.one(theme.SITE_NAMES[kind], each, kind, view.show == "mask") for kind, each in seen]
     if analysis.task.is_classifier:
-        return *_judged(page_data, found, view, head, mode), file_maps.map_part(maps, view.step, mode)
-    shown = _timeline(page_data, view, head, mode)
+        return *_judged(context, found, view, head, mode), file_maps.map_part(maps, view.step, mode)
+    shown = _timeline(context, view, head, mode)
     silent = {"why": [each | {"asked": False, "to": None} for each in shown["why"]]}
     follow = {"step": shown["step"], "guess": False}
     rows = view.rows if analysis.task.has_decoder else "training"
@@ -50,9 +50,11 @@ def parts(page_data: PageData, found: Any, view: View, mode: theme.Mode) -> tupl
     )
 
 
-def _judged(page_data: PageData, found: LabelTest | str, view: View, head: int | None, mode: theme.Mode) -> tuple[Part, ...]:
+def _judged(
+    context: PageContext, found: LabelTest | str, view: View, head: int | None, mode: theme.Mode
+) -> tuple[Part, ...]:
     """The text with its label, and the words; without these where they could not be hidden."""
-    analysis, loaded, layer = page_data.analysis, page_data.loaded, view.layer - 1
+    analysis, loaded, layer = context.analysis, context.loaded, view.layer - 1
     shown, follow = judged_text.payload(analysis, loaded, layer, head, mode), {"step": view.step, "hall": False}
     text = judged_text.COMPONENT.part(shown, follow | {"rival": label_view.chosen_rival(view, analysis)})
     if isinstance(found, str):
@@ -60,70 +62,70 @@ def _judged(page_data: PageData, found: LabelTest | str, view: View, head: int |
     return text, word_table.COMPONENT.part(label_view.words_payload(analysis, loaded, found, layer, head, mode), follow)
 
 
-def _timeline(page_data: PageData, view: View, head: int | None, mode: theme.Mode) -> dict[str, Any]:
+def _timeline(context: PageContext, view: View, head: int | None, mode: theme.Mode) -> dict[str, Any]:
     """What the timeline needs, as on the page: of the tokens that were written, or of a sentence that is read at once."""
-    analysis, loaded, layer = page_data.analysis, page_data.loaded, view.layer - 1
+    analysis, loaded, layer = context.analysis, context.loaded, view.layer - 1
     if analysis.task.has_decoder:
         return timeline.payload(analysis, loaded, layer, head, view.step, mode)
     return fill_in.payload(analysis, loaded, layer, head, mode) | {"step": view.step}
 
 
-def _candidates(page_data: PageData) -> dict[str, Any] | LabelTest | str:
+def _candidates(context: PageContext) -> dict[str, Any] | LabelTest | str:
     """What the candidates need, whatever layer and head are chosen; of a classifier its words, or why they cannot be
     hidden."""
-    analysis, loaded = page_data.analysis, page_data.loaded
+    analysis, loaded = context.analysis, context.loaded
     if analysis.task.is_classifier:
-        label, rival = int(analysis.trace.log_probs[0].argmax()), label_view.chosen_rival(page_data.view, analysis)
+        label, rival = int(analysis.trace.log_probs[0].argmax()), label_view.chosen_rival(context.view, analysis)
         try:
             return label_test(loaded, analysis, label, rival)
         except ValueError as fault:
             return str(fault)
     if analysis.task.has_decoder:
-        return candidates.payload(analysis, loaded.target_tokenizer, page_data.view.controls, "")
+        return candidates.payload(analysis, loaded.target_tokenizer, context.view.controls, "")
     return fill_in.rows_payload(analysis, loaded, "")
 
 
-def _layers(page_data: PageData) -> range:
+def _layers(context: PageContext) -> range:
     """The layers that can be chosen in the file, from 1."""
-    one = page_data.layers * len(_heads(page_data)) > MOST_VIEWS
-    return range(page_data.view.layer, page_data.view.layer + 1) if one else range(1, page_data.layers + 1)
+    one = context.layers * len(_heads(context)) > MOST_VIEWS
+    return range(context.view.layer, context.view.layer + 1) if one else range(1, context.layers + 1)
 
 
-def _choices(page_data: PageData) -> tuple[Choice, ...]:
-    places = [(layer, head) for layer in _layers(page_data) for head in _heads(page_data)]
-    views = [dataclasses.replace(page_data.view, layer=layer, head=head) for layer, head in places]
+def _choices(context: PageContext) -> tuple[Choice, ...]:
+    places = [(layer, head) for layer in _layers(context) for head in _heads(context)]
+    views = [dataclasses.replace(context.view, layer=layer, head=head) for layer, head in places]
     return (Choice(("layer", "head"), {view: view for view in views}),)
 
 
-def _heads(page_data: PageData) -> list[int | None]:
-    return [None, *range(1, page_data.loaded.config.heads + 1)]
+def _heads(context: PageContext) -> list[int | None]:
+    return [None, *range(1, context.loaded.config.heads + 1)]
 
 
-def _picks(page_data: PageData) -> tuple[Pick, ...]:
-    layers = tuple((layer, str(layer)) for layer in _layers(page_data))
-    heads = tuple((head, "mean" if head is None else str(head)) for head in _heads(page_data))
-    if len(layers) < page_data.layers:
-        label = f"Head of layer {page_data.view.layer} of {page_data.layers}, the one that this file holds"
+def _picks(context: PageContext) -> tuple[Pick, ...]:
+    layers = tuple((layer, str(layer)) for layer in _layers(context))
+    heads = tuple((head, "mean" if head is None else str(head)) for head in _heads(context))
+    if len(layers) < context.layers:
+        label = f"Head of layer {context.view.layer} of {context.layers}, the one that this file holds"
         return (Pick("head", label, heads, "file_maps"),)
     return Pick("layer", "Layer", layers, "file_maps"), Pick("head", "Head", heads, "file_maps")
 
 
-def _told(page_data: PageData, found: Any) -> tuple[str, ...]:
+def _told(context: PageContext, found: Any) -> tuple[str, ...]:
     return (f'<p class="lab-note">{html.escape(found)}</p>',) if isinstance(found, str) else ()
 
 
-def _large(page_data: PageData) -> tuple[tuple[str, str], ...]:
+def _large(context: PageContext) -> tuple[tuple[str, str], ...]:
     """Where in the file each picture stands that a lecture on this view shows, in the order of the view's `large`."""
-    view, task = dataclasses.replace(page_data.view, guess=False), page_data.analysis.task
+    view, task = dataclasses.replace(context.view, guess=False), context.analysis.task
     if task.is_classifier:
         return LARGE_JUDGED
     asked = [dataclasses.replace(view, large=number) for number in range(1, in_lecture.count(task) + 1)]
     return tuple(LARGE[in_lecture.LARGE[in_lecture.large_of(each, task) - 1]] for each in asked)
 
 
-def _led(page_data: PageData) -> dict[str, tuple[Any, ...]]:
+def _led(context: PageContext) -> dict[str, tuple[Any, ...]]:
     led: dict[str, tuple[Any, ...]] = {"step": (), "guess": (False, True)}
-    return led | ({"rows": ROWS} if page_data.analysis.task.has_decoder else {})
+    return led | ({"rows": ROWS} if context.analysis.task.has_decoder else {})
 
 
 TAKEN = HtmlExport(

@@ -24,7 +24,7 @@ from viz.fill import fill_in
 from viz.frame import show, tour
 from viz.judge import label_view
 from viz.kit import controls, edit_list, site_texts
-from viz.kit.page_context import PageContext, Places
+from viz.page_context import PageContext, Places
 from viz.state import navigation, session
 from viz.state.view import View, without_edits
 from viz.translate import in_lecture, kv_cache, mask_charts, tables
@@ -76,16 +76,16 @@ def _heading(view: View) -> str:
     return cache.languages(view.checkpoint, view.device)[0] if task.can_split else decoding_texts.heading(task, named)
 
 
-def look(view: View, page_data: cache.PageData) -> View:
+def look(view: View, context: PageContext) -> View:
     """What is looked at first where the link leaves it open: of a sentence with blanks the first of them, without blanks its
     first word, of a text that is gone on with the first token that the model adds, of one that is judged the word whose
     hiding changes most."""
-    text, analysis, loaded = (view.checkpoint, view.source, view.second), page_data.analysis, page_data.loaded
+    text, analysis, loaded = (view.checkpoint, view.source, view.second), context.analysis, context.loaded
     if analysis.task.can_split or session.get(fill_in.LED) == text:
         return view
     session.put(fill_in.LED, text)
     if analysis.task.is_classifier:
-        places = [label_view.opens_at(view, page_data)]
+        places = [label_view.opens_at(view, context)]
     elif analysis.task.has_decoder:
         places = [analysis.prompt_length]
     else:
@@ -100,10 +100,10 @@ def without_sentence(view: View, places: Places) -> None:
         controls.target_note(view)
 
 
-def draw(shown: PageContext) -> None:
+def draw(context: PageContext) -> None:
     """The sentence with its translation, the steps, the maps or how tokens are chosen, and what the edits changed."""
-    view, page_data, places = shown.view, shown.page_data, shown.places
-    analysis, languages = shown.analysis, page_data.loaded.languages
+    view, places = context.view, context.places
+    analysis, languages = context.analysis, context.loaded.languages
     with places.language:
         site_texts.language(decoding_texts.heading(analysis.task, languages[0]))
     with places.count:
@@ -112,30 +112,30 @@ def draw(shown: PageContext) -> None:
         st.button(count, key="token count", type="tertiary", help=how, on_click=_to_tokens)
     with places.notes:
         if analysis.task.can_split:
-            decoding_controls.sentences(view, page_data, languages[1])
+            decoding_controls.sentences(view, context, languages[1])
         notes = [note for note in analysis.notes if note not in analysis.warning_sentences]
         if analysis.prompt_length:
             decoding_controls.more(view, analysis)
             notes = [note for note in notes if note != analysis.stop_reason]  # the control says so
         notes = [note for note in notes if note != analysis.row_note]  # the maps' caption says so
-        site_texts.sentence_notes(notes, shown.faults, in_a_box=True)
+        site_texts.sentence_notes(notes, context.faults, in_a_box=True)
         if view.show != "decoding":
             controls.target_note(view)
-            decoding_controls.branch_chips(view, page_data)
+            decoding_controls.branch_chips(view, context)
         if word := "" if analysis.task.has_decoder else fill_in.taken_back(view):
             label = controls.plain_label(f"Take “{word}” back: open the blank again")
             st.button(label, key="take back", type="tertiary", on_click=session.undo_or_redo, args=("undo",))
         edit_list.edit_bar(view, analysis, masks=False)
     with places.body:
         first = label_view if analysis.task.is_classifier else steps if analysis.task.has_decoder else fill_in
-        first.draw(view, page_data, shown.mode)
+        first.draw(view, context, context.mode)
     if view.guess and analysis.task.has_decoder:
         decoding_controls.guessing(view)
         return
     with st.container(key="lower"):
-        _lower(shown)
+        _lower(context)
     if analysis.baseline is not None:
-        pattern_maps.draw_changes(analysis, page_data.loaded, shown.mode)
+        pattern_maps.draw_changes(analysis, context.loaded, context.mode)
 
 
 def _to_tokens() -> None:
@@ -144,40 +144,40 @@ def _to_tokens() -> None:
     navigation.go_to("inside")
 
 
-def trace_of(view: View, page_data: cache.PageData, mode: theme.Mode) -> str:
+def trace_of(view: View, context: PageContext, mode: theme.Mode) -> str:
     """The timeline's name for what it draws: who follows its step asks for it."""
     head = None if view.head is None else view.head - 1
-    return steps.timeline_data(page_data.request, view.device, view.layer - 1, head, mode)["trace"]
+    return steps.timeline_data(context.request, view.device, view.layer - 1, head, mode)["trace"]
 
 
-def _lower(shown: PageContext) -> None:
+def _lower(context: PageContext) -> None:
     """The maps beside the masks, or what decoding found beside how it chooses."""
-    view, page_data = shown.view, shown.page_data
+    view, context = context.view, context
     left, right = st.columns([760, 240], gap="medium")
     with left:
-        controls.layer_and_head(view, page_data.layers, page_data.loaded.config, shown.analysis.task)
+        controls.layer_and_head(view, context.layers, context.loaded.config, context.analysis.task)
         if view.show == "decoding":
-            own = dataclasses.replace(page_data.request, target=None)
-            decoding_controls.panel(view, page_data, lambda: cache.analyse(own, view.device), shown.mode, SURPRISE_HEIGHT)
+            own = dataclasses.replace(context.request, target=None)
+            decoding_controls.panel(view, context, lambda: cache.analyse(own, view.device), context.mode, SURPRISE_HEIGHT)
         elif view.show == "cache":
-            kv_cache.growth(view, page_data, trace_of(view, page_data, shown.mode), shown.mode)
+            kv_cache.growth(view, context, trace_of(view, context, context.mode), context.mode)
         else:
             with st.container(key="maps"):
-                pattern_maps.draw(shown.analysis, view, shown.mode)
+                pattern_maps.draw(context.analysis, view, context.mode)
     with right:
         if view.show == "decoding":
-            decoding_controls.strategy(view, shown.analysis.task)
+            decoding_controls.strategy(view, context.analysis.task)
         elif view.show == "cache":
-            kv_cache.saving(view, page_data)
+            kv_cache.saving(view, context)
         else:
-            target = computations.target_padding(page_data.request, view.device)
+            target = computations.target_padding(context.request, view.device)
             try:
                 # once the maps are on their way
-                effects = computations.mask_effects(without_edits(page_data.request), view.device)
+                effects = computations.mask_effects(without_edits(context.request), view.device)
             except ValueError as fault:  # padding that is added to be seen may go beyond a learned table
                 site_texts.fault(str(fault))
                 return
-            mask_charts.switches(view, effects, target, shown.analysis, page_data.loaded)
+            mask_charts.switches(view, effects, target, context.analysis, context.loaded)
 
 
 show.show(

@@ -13,7 +13,7 @@ from viz.classroom import (
     lecture,
 )
 from viz.kit import site_texts
-from viz.kit.page_context import LecturePlaces, PageContext, Places
+from viz.page_context import LecturePlaces, PageContext, Places
 from viz.state import session
 from viz.state.view import View
 from viz.variants import (
@@ -35,10 +35,10 @@ def of_sentence(view: View) -> bool:
     return LARGE[lecture.picture(view, len(LARGE)) - 1] == "One sentence"
 
 
-def draw(shown: PageContext) -> None:
+def draw(context: PageContext) -> None:
     """One picture, and its keys."""
-    lecture.draw(shown)
-    _draw(shown.view, shown.mode, shown.places, shown)
+    lecture.draw(context)
+    _draw(context.view, context.mode, context.places, context)
 
 
 def without_sentence(view: View, places: Places) -> None:
@@ -49,7 +49,7 @@ def without_sentence(view: View, places: Places) -> None:
         variant_parts.without_sentence(view, places)
 
 
-def _draw(view: View, mode: theme.Mode, places: Places, shown: PageContext | None) -> None:
+def _draw(view: View, mode: theme.Mode, places: Places, context: PageContext | None) -> None:
     large, record = lecture.picture(view, len(LARGE)), found().record
     if isinstance(places, LecturePlaces):
         with places.bar:
@@ -65,10 +65,10 @@ def _draw(view: View, mode: theme.Mode, places: Places, shown: PageContext | Non
         if record is None:
             variant_parts.nothing(found())
             return
-        (_scores, _losses, _maps, _heads)[large - 1](record, view, mode, shown)
+        (_scores, _losses, _maps, _heads)[large - 1](record, view, mode, context)
 
 
-def _scores(record: Variants, view: View, mode: theme.Mode, shown: PageContext | None) -> None:
+def _scores(record: Variants, view: View, mode: theme.Mode, context: PageContext | None) -> None:
     lecture.add_key(
         lecture.INNER, "BLEU, chrF or dev loss", lambda: session.change(variants_score=_next_score()), quiet=True
     )
@@ -80,21 +80,21 @@ def _scores(record: Variants, view: View, mode: theme.Mode, shown: PageContext |
         )
 
 
-def _losses(record: Variants, view: View, mode: theme.Mode, shown: PageContext | None) -> None:
+def _losses(record: Variants, view: View, mode: theme.Mode, context: PageContext | None) -> None:
     _title(variant_texts.curves_said(record))
     with lecture.chart_container(HALL):
         figure = cached_charts.losses(record, mode, lecture.chart_height(LEFT, HALL))
         lecture.draw_chart("Dev loss of the variants", "variants losses", figure, variant_texts.curves_said(record))
 
 
-def _maps(record: Variants, view: View, mode: theme.Mode, shown: PageContext | None) -> None:
+def _maps(record: Variants, view: View, mode: theme.Mode, context: PageContext | None) -> None:
     if not (names := map_grid.chosen(record, view)):
         site_texts.note("No variant’s weights are in this lab.")
         return
-    if shown is None:
+    if context is None:
         return
     lecture.add_key(lecture.KIND, "the next kind of attention", _turn_kind, quiet=True)
-    sides = [map_grid.side(record, name, shown.page_data.request.source, view) for name in names]
+    sides = [map_grid.side(record, name, context.request.source, view) for name in names]
     most = max([1, *(side.heads for side in sides)])
     lecture.add_walk_keys("the next head", "the head before it", lambda by: session.change(beside_head=_next_head(most, by)))
     which = "mean of the heads" if view.beside_head is None else f"head {view.beside_head}"
@@ -104,7 +104,7 @@ def _maps(record: Variants, view: View, mode: theme.Mode, shown: PageContext | N
         variant_parts.columns(sides, view, mode, width, lecture.chart_height(MAPS_LEFT, HALL), lecture.draw_chart)
 
 
-def _heads(record: Variants, view: View, mode: theme.Mode, shown: PageContext | None) -> None:
+def _heads(record: Variants, view: View, mode: theme.Mode, context: PageContext | None) -> None:
     if not record.same_heads:
         site_texts.note(variant_parts.UNPAIRED)
         return

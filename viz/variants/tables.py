@@ -12,30 +12,30 @@ from viz.variants.variant_parts import paired
 from viz.variants.variant_texts import found
 
 if TYPE_CHECKING:
-    from viz.kit.page_context import PageContext
+    from viz.page_context import PageContext
 
 
-def tables(shown: PageContext) -> tuple[Table, ...]:
+def tables(context: PageContext) -> tuple[Table, ...]:
     """Of the part that is shown: designs and runs, the losses, the maps, the pairs of heads."""
     record = found().record
-    return () if record is None else PARTS[shown.view.of_variants](record, shown)
+    return () if record is None else PARTS[context.view.of_variants](record, context)
 
 
-def _scores(record: Variants, shown: PageContext) -> tuple[Table, ...]:
+def _scores(record: Variants, context: PageContext) -> tuple[Table, ...]:
     columns, rows = record.table()
     names = ("name", "seed", "bleu", "chrf", "dev_loss", "steps", "minutes")
     runs = [(each.name, *(getattr(run, name) for name in names[1:])) for each in record.variants for run in each.runs]
     return Table("variants", tuple(columns), tuple(map(tuple, rows))), Table("runs", names, tuple(runs))
 
 
-def _curves(record: Variants, shown: PageContext) -> tuple[Table, ...]:
+def _curves(record: Variants, context: PageContext) -> tuple[Table, ...]:
     rows = [(each.name, run.seed, *point) for each in record.variants for run in each.runs for point in run.losses]
     return (Table("dev-losses", ("name", "seed", "step", "dev_loss"), tuple(rows)),)
 
 
-def _maps(record: Variants, shown: PageContext) -> tuple[Table, ...]:
-    text = shown.page_data.request.source
-    sides = [map_grid.side(record, name, text, shown.view) for name in map_grid.chosen(record, shown.view)]
+def _maps(record: Variants, context: PageContext) -> tuple[Table, ...]:
+    text = context.request.source
+    sides = [map_grid.side(record, name, text, context.view) for name in map_grid.chosen(record, context.view)]
     return tuple(
         map_table(f"{side.name}-{site_code(side.site, side.head)}", seen)
         for side in sides
@@ -43,10 +43,10 @@ def _maps(record: Variants, shown: PageContext) -> tuple[Table, ...]:
     )
 
 
-def _heads(record: Variants, shown: PageContext) -> tuple[Table, ...]:
+def _heads(record: Variants, context: PageContext) -> tuple[Table, ...]:
     if not record.same_heads:
         return ()
-    own = record.same_heads[paired(record, shown.view)]
+    own = record.same_heads[paired(record, context.view)]
     made = {"pairs": own.sites_table(), "roles": own.roles_table()}
     return tuple(Table(name, tuple(columns), tuple(map(tuple, rows))) for name, (columns, rows) in made.items())
 
@@ -54,17 +54,17 @@ def _heads(record: Variants, shown: PageContext) -> tuple[Table, ...]:
 PARTS = {"scores": _scores, "curves": _curves, "maps": _maps, "heads": _heads}
 
 
-def python(shown: PageContext) -> str:
+def python(context: PageContext) -> str:
     """The same as Python."""
-    record, view = found().record, shown.view
-    code = Code.of(shown.analysis.request, view.device)
+    record, view = found().record, context.view
+    code = Code.of(context.analysis.request, view.device)
     if record is None:
         return code.text
     if view.of_variants == "maps":
         for name in map_grid.chosen(record, view):
             own, folder = name.replace("-", "_"), map_grid.there(record)[name]
             code.load(folder, view.device, own)
-            code.analyse(map_grid.request_of(shown.page_data.request.source, folder), own, f"of_{own}")
+            code.analyse(map_grid.request_of(context.request.source, folder), own, f"of_{own}")
         return code.text
     code.add("record = read(record_path())", model__variants__record=("record_path", "read"))
     code.add(LINES[view.of_variants])

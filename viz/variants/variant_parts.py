@@ -14,7 +14,7 @@ from model.variants.designs import VARIANTS
 from model.variants.record import SCORES, Variants
 from viz import cache, theme
 from viz.kit import controls, file_maps, site_texts
-from viz.kit.page_context import PageContext, Places
+from viz.page_context import PageContext, Places
 from viz.state import session
 from viz.state.page_fields import MAX_SIDE_BY_SIDE, VARIANTS_BY
 from viz.state.view import View
@@ -36,10 +36,10 @@ UNPAIRED = f"The heads have not been paired yet: “{MAKE} --same-heads” does 
 MAP_HEIGHT, MAPS_WIDTH = 330, 1040  # px
 
 
-def draw(shown: PageContext) -> None:
+def draw(context: PageContext) -> None:
     """The part that is chosen."""
-    with shown.places.body:
-        _page(shown.view, shown.mode, shown)
+    with context.places.body:
+        _page(context.view, context.mode, context)
 
 
 def without_sentence(view: View, places: Places) -> None:
@@ -48,7 +48,7 @@ def without_sentence(view: View, places: Places) -> None:
         _page(view, session.theme_mode(), None)
 
 
-def _page(view: View, mode: theme.Mode, shown: PageContext | None) -> None:
+def _page(view: View, mode: theme.Mode, context: PageContext | None) -> None:
     with st.container(key="variants_row", horizontal=True, vertical_alignment="center", gap="small"):
         st.segmented_control(
             "Part",
@@ -63,12 +63,12 @@ def _page(view: View, mode: theme.Mode, shown: PageContext | None) -> None:
             st.space("stretch")
             pick_score(view)
             pick_by(view)
-    if shown is not None and view.of_variants == "maps":
-        site_texts.sentence_notes((), shown.faults)
+    if context is not None and view.of_variants == "maps":
+        site_texts.sentence_notes((), context.faults)
     if known.record is None:
         nothing(known)
         return
-    DRAWN[view.of_variants](known.record, view, mode, shown)
+    DRAWN[view.of_variants](known.record, view, mode, context)
 
 
 def nothing(known: Found) -> None:
@@ -109,7 +109,7 @@ def chart(title: str, key: str, figure: go.Figure, alt: str) -> None:
     st.plotly_chart(figure, theme=None, key=key, config=controls.chart_config(title), alt=alt)
 
 
-def _scores(record: Variants, view: View, mode: theme.Mode, shown: PageContext | None) -> None:
+def _scores(record: Variants, view: View, mode: theme.Mode, context: PageContext | None) -> None:
     score = view.variants_score
     verdict(variant_texts.verdict(record, score))
     site_texts.note(variant_texts.honest(record, score))
@@ -131,7 +131,7 @@ def foot(record: Variants) -> None:
         site_texts.note(told, warn=True)
 
 
-def _curves(record: Variants, view: View, mode: theme.Mode, shown: PageContext | None) -> None:
+def _curves(record: Variants, view: View, mode: theme.Mode, context: PageContext | None) -> None:
     verdict(variant_texts.curves_said(record))
     site_texts.note(
         "Dev loss in nats a token over the steps of training, on one scale in all panels: a line for each seed, dashed "
@@ -147,16 +147,16 @@ def _curves(record: Variants, view: View, mode: theme.Mode, shown: PageContext |
     foot(record)
 
 
-def _maps(record: Variants, view: View, mode: theme.Mode, shown: PageContext | None) -> None:
+def _maps(record: Variants, view: View, mode: theme.Mode, context: PageContext | None) -> None:
     """The maps of some variants beside one another, each with its translation."""
     at_hand = map_grid.there(record)
     if not at_hand:
         site_texts.note(f"No variant’s weights are in this lab: “{SHIP}” puts those of one seed each beside the record.")
         return
-    if shown is None:
+    if context is None:
         return
     names = map_grid.chosen(record, view)
-    sides = [map_grid.side(record, name, shown.page_data.request.source, view) for name in names]
+    sides = [map_grid.side(record, name, context.request.source, view) for name in names]
     pick_maps(view, list(at_hand), names, sides)
     if vain := map_grid.in_vain(record, view):
         site_texts.note(vain, warn=True)
@@ -256,7 +256,7 @@ def notes_of(side: map_grid.Side) -> list[str]:
     return [] if found is None else [note for note in found.notes if note not in found.warning_sentences]
 
 
-def _heads(record: Variants, view: View, mode: theme.Mode, shown: PageContext | None) -> None:
+def _heads(record: Variants, view: View, mode: theme.Mode, context: PageContext | None) -> None:
     """Whether heads come back from seed to seed."""
     if not record.same_heads:
         site_texts.note(UNPAIRED)

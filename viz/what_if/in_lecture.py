@@ -19,7 +19,7 @@ from viz.kit import (
     sides,
     site_texts,
 )
-from viz.kit.page_context import PageContext
+from viz.page_context import PageContext
 from viz.state import navigation, session
 from viz.state.view import SCOPES, View
 from viz.what_if import ready_answers, switchboard, what_if_parts, what_if_texts
@@ -29,18 +29,20 @@ MOST = 5  # edits that are told
 UNCHANGED = "Nothing is changed"
 
 
-def draw(shown: PageContext) -> None:
+def draw(context: PageContext) -> None:
     """One picture, and its keys."""
-    view, analysis = shown.view, shown.analysis
+    view, analysis = context.view, context.analysis
     large = lecture.picture(view, len(LARGE))
-    with shown.places.bar:
+    with context.places.bar:
         _bar(view, large, analysis.task.has_decoder)
-    with shown.places.notes:
-        site_texts.sentence_notes([note for note in analysis.notes if note not in analysis.warning_sentences], shown.faults)
-    with shown.places.body:
+    with context.places.notes:
+        site_texts.sentence_notes(
+            [note for note in analysis.notes if note not in analysis.warning_sentences], context.faults
+        )
+    with context.places.body:
         answer = _answer(view)
-        _keys(shown, large, answer)
-        (_words, _maps, _switches)[large - 1](shown, answer)
+        _keys(context, large, answer)
+        (_words, _maps, _switches)[large - 1](context, answer)
 
 
 def _bar(view: View, large: int, writes: bool) -> None:
@@ -63,16 +65,16 @@ def _answer(view: View) -> Answer | None:
 # -- the pictures -----------------------------------------------------------------------------------------------------
 
 
-def _words(shown: PageContext, answer: Answer | None) -> None:
+def _words(context: PageContext, answer: Answer | None) -> None:
     """Left what was changed and both translations, right the probability of every token before and after."""
-    view, analysis, loaded = shown.view, shown.analysis, shown.page_data.loaded
+    view, analysis, loaded = context.view, context.analysis, context.loaded
     with st.container(key="hall_words"):
         left, right = st.columns([46, 54], gap="medium")
     with left, st.container(key="hall_told", gap="small"):
         known = next((each for each in EXPERIMENTS if each.name == view.experiment), None)
         if known is not None and answer is not None:
             site_texts.write(f'<h2 class="lab-hall-question">{html.escape(known.question)}</h2>')
-        _changes(shown)
+        _changes(context)
         if analysis.baseline is not None:
             given = view.mode == "given" and analysis.task.has_decoder
             site_texts.both_translations(analysis, loaded, same_target=given, where="on the right")
@@ -111,31 +113,31 @@ def _counterpart(view: View, answer: Answer) -> Request | None:
     return answer.counterpart if answer.counterpart.source != view.source else answer.request
 
 
-def _changes(shown: PageContext) -> None:
+def _changes(context: PageContext) -> None:
     """Lists what was changed, in words."""
-    changes = _described(shown)
+    changes = _described(context)
     more = [f"And {len(changes) - MOST} more"] if len(changes) > MOST else []
     lines = "".join(f"<li>{html.escape(each)}</li>" for each in [*changes[:MOST], *more])
     site_texts.write(f'<ul class="lab-hall-changes">{lines or f"<li>{UNCHANGED}</li>"}</ul>')
 
 
-def _described(shown: PageContext) -> list[str]:
+def _described(context: PageContext) -> list[str]:
     """Describes each edit, the padding and the forced token."""
-    view, analysis = shown.view, shown.analysis
+    view, analysis = context.view, context.analysis
     changes = [text for _, text in view.intervention.codes_and_texts(analysis.labels)]
     if view.pad:
         changes.append(f"{view.pad} pad{'s' if view.pad > 1 else ''} after the source")
     base = analysis.baseline or analysis
-    if branched := what_if_texts.branched(base, shown.page_data.loaded.target_tokenizer):
+    if branched := what_if_texts.branched(base, context.loaded.target_tokenizer):
         changes.insert(0, branched)
     return [each[:1].upper() + each[1:] for each in changes]
 
 
-def _maps(shown: PageContext, answer: Answer | None) -> None:
+def _maps(context: PageContext, answer: Answer | None) -> None:
     """The map of one head before the edits and after them."""
-    view, analysis = shown.view, shown.analysis
+    view, analysis = context.view, context.analysis
     site, head = Site(view.kind, view.layer - 1), None if view.head is None else view.head - 1  # type: ignore[arg-type]
-    _line(shown)
+    _line(context)
     if site not in analysis.trace.patterns:
         site_texts.note(f"This checkpoint has no layer {view.layer} here.")
         return
@@ -152,18 +154,18 @@ def _maps(shown: PageContext, answer: Answer | None) -> None:
         for when, each in seen.items()
         if each is not None
     ]
-    file_maps.mount_in_lecture(file_maps.map_data(maps, view.step, shown.mode, alike=True), "hall maps")
+    file_maps.mount_in_lecture(file_maps.map_data(maps, view.step, context.mode, alike=True), "hall maps")
 
 
-def _switches(shown: PageContext, answer: Answer | None) -> None:
+def _switches(context: PageContext, answer: Answer | None) -> None:
     """Who may see whom, and every head of that attention as a switch."""
-    _line(shown)
+    _line(context)
     board, progress = st.container(key="board"), st.empty()
-    view, analysis = shown.view, shown.analysis
+    view, analysis = context.view, context.analysis
     with board:
-        costs = what_if_parts.costs(shown.page_data, progress)
+        costs = what_if_parts.costs(context, progress)
         if any(view.place.covers_layer(*site) for site in analysis.trace.patterns):
-            data = what_if_parts.board(analysis.request, view.device, view.place, shown.mode, costs)
+            data = what_if_parts.board(analysis.request, view.device, view.place, context.mode, costs)
             name = switchboard.NAMES[view.kind]
             title = f"{name}, {what_if_texts.reach(view)[_reach(view)]}: who may see whom"
             own = [grid for grid in data["grids"] if grid["name"] == name]
@@ -174,20 +176,20 @@ def _switches(shown: PageContext, answer: Answer | None) -> None:
             site_texts.note(f"This checkpoint has no layer {view.layer} here.")
 
 
-def _line(shown: PageContext) -> None:
+def _line(context: PageContext) -> None:
     """What was changed and what came of it, in one line."""
-    said = "; ".join(_described(shown)) or UNCHANGED
+    said = "; ".join(_described(context)) or UNCHANGED
     with st.container(key="hall_line", horizontal=True, vertical_alignment="center", gap="small"):
         site_texts.write(f'<p class="lab-hall-line">{html.escape(said)}</p>')
-        if shown.analysis.baseline is not None:
-            site_texts.write(site_texts.verdict_line(shown.analysis), inline=True)
+        if context.analysis.baseline is not None:
+            site_texts.write(site_texts.verdict_line(context.analysis), inline=True)
 
 
 # -- the keys ---------------------------------------------------------------------------------------------------------
 
 
-def _keys(shown: PageContext, large: int, answer: Answer | None) -> None:
-    view, loaded, kinds = shown.view, shown.page_data.loaded, shown.analysis.trace.kinds
+def _keys(context: PageContext, large: int, answer: Answer | None) -> None:
+    view, loaded, kinds = context.view, context.loaded, context.analysis.trace.kinds
     language = loaded.languages[0]
     lecture.add_key(
         lecture.PICTURE,

@@ -8,33 +8,33 @@ from collections.abc import Sequence
 from model.experiments.effects import HeadEffect, head_effects
 from model.trace import Site
 from viz import cache, computations, theme
-from viz.cache import PageData
 from viz.kit import file_maps, sides, site_texts
 from viz.kit.offline_parts import HtmlExport, Part
+from viz.page_context import PageContext
 from viz.state.view import View, without_edits
 from viz.what_if import switchboard, what_if_texts
 
 
-def _costs(page_data: PageData) -> Sequence[HeadEffect]:
+def _costs(context: PageContext) -> Sequence[HeadEffect]:
     """What every head costs, as on the page: without the edits. Where the page knows it, nothing is measured again."""
-    loaded, asked, device = page_data.loaded, without_edits(page_data.request), page_data.view.device
+    loaded, asked, device = context.loaded, without_edits(context.request), context.view.device
     if cache.is_current(loaded, device):
         return computations.head_effects(asked, device, lambda share: None)
-    base = page_data.analysis.baseline or page_data.analysis
+    base = context.analysis.baseline or context.analysis
     ids = None if base.trace.outputs is None else base.trace.outputs.ids
     return head_effects(loaded, asked, lambda share: None, ids)
 
 
-def parts(page_data: PageData, costs: Sequence[HeadEffect], view: View, mode: theme.Mode) -> tuple[Part, ...]:
+def parts(context: PageContext, costs: Sequence[HeadEffect], view: View, mode: theme.Mode) -> tuple[Part, ...]:
     """The switchboard, every token's probability, and the maps of one head before the edits, after them and their
     difference."""
-    analysis = page_data.analysis
-    board = switchboard.payload(analysis.trace, costs, view.place, page_data.request.intervention, mode)
+    analysis = context.analysis
+    board = switchboard.payload(analysis.trace, costs, view.place, context.request.intervention, mode)
     site, head = Site(view.kind, view.layer - 1), None if view.head is None else view.head - 1  # type: ignore[arg-type]
     place = f"layer {view.layer}, {'mean of the heads' if head is None else f'head {view.head}'}"
     both = (analysis.baseline or analysis).trace, analysis.trace
     before, after = (sides.label_map(each.view(site, head), each, site) for each in both)
-    shown = switchboard.COMPONENT.part(board), _change(page_data, view)
+    shown = switchboard.COMPONENT.part(board), _change(context, view)
     if analysis.baseline is None:
         return *shown, file_maps.map_part([file_maps.one(place, after, site.kind)], view.step, mode)
     titles = {name: f"{text}: {place}" for name, text in what_if_texts.MAP_NAMES.items()}
@@ -46,18 +46,18 @@ def parts(page_data: PageData, costs: Sequence[HeadEffect], view: View, mode: th
     return *shown, file_maps.map_part(maps, view.step, mode, alike=True)
 
 
-def _change(page_data: PageData, view: View) -> Part:
-    return file_maps.change_part(page_data.analysis, view.step)
+def _change(context: PageContext, view: View) -> Part:
+    return file_maps.change_part(context.analysis, view.step)
 
 
-def _look(page_data: PageData) -> View:
-    view, kinds = page_data.view, page_data.analysis.trace.kinds
+def _look(context: PageContext) -> View:
+    view, kinds = context.view, context.analysis.trace.kinds
     kind = view.kind if view.kind in kinds else kinds[-1]
-    return dataclasses.replace(view, kind=kind, layer=min(view.layer, page_data.loaded.config.layers[kind]))
+    return dataclasses.replace(view, kind=kind, layer=min(view.layer, context.loaded.config.layers[kind]))
 
 
-def _told(page_data: PageData, costs: Sequence[HeadEffect]) -> tuple[str, ...]:
-    return (site_texts.verdict_line(page_data.analysis),)
+def _told(context: PageContext, costs: Sequence[HeadEffect]) -> tuple[str, ...]:
+    return (site_texts.verdict_line(context.analysis),)
 
 
 TAKEN = HtmlExport(
@@ -65,6 +65,6 @@ TAKEN = HtmlExport(
     compute=_costs,
     notes=_told,
     default_view=_look,
-    remote_fields=lambda page_data: {"step": ()},
+    remote_fields=lambda context: {"step": ()},
     rounded=file_maps.ROUNDED,
 )

@@ -12,35 +12,35 @@ from viz.save.number_tables import change_table
 from viz.state.view import without_edits
 
 if TYPE_CHECKING:
-    from viz.kit.page_context import PageContext
+    from viz.page_context import PageContext
 
 
-def tables(shown: PageContext) -> tuple[Table, ...]:
+def tables(context: PageContext) -> tuple[Table, ...]:
     """What the edits changed at each step, what each head costs when it is off, the maps of the head before and after."""
-    found = [] if shown.analysis.trace.outputs is None else [change_table(shown.analysis)]
-    return (*found, _costs(shown), *_maps(shown))
+    found = [] if context.analysis.trace.outputs is None else [change_table(context.analysis)]
+    return (*found, _costs(context), *_maps(context))
 
 
-def _costs(shown: PageContext) -> Table:
+def _costs(context: PageContext) -> Table:
     """Without the edits: every head switched off alone."""
-    effects = computations.head_effects(without_edits(shown.page_data.request), shown.view.device, lambda share: None)
+    effects = computations.head_effects(without_edits(context.request), context.view.device, lambda share: None)
     rows = tuple((e.site.kind, e.site.layer + 1, e.head + 1, e.change, e.scored_tokens) for e in effects)
     return Table("heads-off", ("attention", "layer", "head", "change_of_log_probability", "scored_tokens"), rows)
 
 
-def _place(shown: PageContext) -> tuple[Site, int | None] | None:
+def _place(context: PageContext) -> tuple[Site, int | None] | None:
     """The site and the head that is shown, None where the checkpoint has no such layer here."""
-    view = shown.view
+    view = context.view
     site = Site(view.kind, view.layer - 1)  # type: ignore[arg-type]
-    return (site, None if view.head is None else view.head - 1) if site in shown.analysis.trace.patterns else None
+    return (site, None if view.head is None else view.head - 1) if site in context.analysis.trace.patterns else None
 
 
-def _maps(shown: PageContext) -> list[Table]:
-    place = _place(shown)
+def _maps(context: PageContext) -> list[Table]:
+    place = _place(context)
     if place is None:
         return []
-    base = shown.analysis.baseline or shown.analysis
-    before, after = (each.trace.view(*place) for each in (base, shown.analysis))
+    base = context.analysis.baseline or context.analysis
+    before, after = (each.trace.view(*place) for each in (base, context.analysis))
     name = site_code(*place)
     found = [map_table(f"before-{name}", before), map_table(f"after-{name}", after)]
     if (before.queries, before.keys) == (after.queries, after.keys):
@@ -48,16 +48,16 @@ def _maps(shown: PageContext) -> list[Table]:
     return found
 
 
-def python(shown: PageContext) -> str:
+def python(context: PageContext) -> str:
     """The same as Python."""
-    analysis, view = shown.analysis, shown.view
+    analysis, view = context.analysis, context.view
     code = Code.of(analysis.request, view.device)
     edited = analysis.baseline is not None
     code.add(f"baseline = analysis{'.baseline' if edited else ''}")
     if analysis.trace.outputs is not None:
         code.add("before = baseline.trace.probabilities")
         code.add("after = np.exp(analysis.baseline_token_log_probs)", "up to where the translations part", numpy=("np",))
-    if place := _place(shown):
+    if place := _place(context):
         site, head = place
         code.add(f"site, head = {code.site(site)}, {head}", "both from 0; None: the mean")
         code.add("map_before, map_after = (each.trace.view(site, head) for each in (baseline, analysis))")

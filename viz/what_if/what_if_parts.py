@@ -12,7 +12,7 @@ from model.task import Task
 from viz import cache, computations, theme
 from viz.kit import controls, lazy, site_texts
 from viz.kit.chart_figures import change_chart
-from viz.kit.page_context import PageContext
+from viz.page_context import PageContext
 from viz.state import navigation, session
 from viz.state.result_cache import cached_figure
 from viz.state.view import View, without_edits
@@ -32,9 +32,9 @@ if TYPE_CHECKING:
 CHART_HEIGHT = 220
 
 
-def costs(page_data: cache.PageData, place: DeltaGenerator) -> tuple[HeadEffect, ...] | None:
+def costs(context: PageContext, place: DeltaGenerator) -> tuple[HeadEffect, ...] | None:
     """What each head costs when it is off; None until somebody looks. Its progress is shown in a place."""
-    asked, device = without_edits(page_data.request), page_data.view.device
+    asked, device = without_edits(context.request), context.view.device
     found = computations.head_effects.known(asked, device, None)
     if found is None and lazy.has_been_seen("costs", asked, device):
         found = computations.head_effects(asked, device, lambda share: place.progress(share, what_if_texts.IN_TURN))
@@ -45,12 +45,12 @@ def costs(page_data: cache.PageData, place: DeltaGenerator) -> tuple[HeadEffect,
     return found
 
 
-def draw(shown: PageContext) -> None:
+def draw(context: PageContext) -> None:
     """The list of edits and the ready experiments; left what can be changed, right what happens then."""
-    view, page_data = shown.view, shown.page_data
-    with shown.places.body:
-        edit_controls.edit_bar(view, shown.analysis, page_data.loaded, tuple(code for code, _ in page_data.skipped_edits))
-        ready_answers.questions(view, page_data.loaded.languages[0], page_data.loaded.config.kinds)
+    view, context = context.view, context
+    with context.places.body:
+        edit_controls.edit_bar(view, context.analysis, context.loaded, tuple(code for code, _ in context.skipped_edits))
+        ready_answers.questions(view, context.loaded.languages[0], context.loaded.config.kinds)
         controls.target_note(view)
         try:
             ready_answers.answer(view)
@@ -59,38 +59,38 @@ def draw(shown: PageContext) -> None:
     with st.container(key="whatif"):
         left, right = st.columns([504, 520], gap="medium")
         with right:
-            _what_happens(shown)
+            _what_happens(context)
             costs_place = st.container(key="costs")
-            site_texts.near_tie_note(shown.analysis.baseline or shown.analysis, page_data.loaded.output_vocabulary)
+            site_texts.near_tie_note(context.analysis.baseline or context.analysis, context.loaded.output_vocabulary)
         with left:
-            board_place = _change_it(shown)
+            board_place = _change_it(context)
         with costs_place:
-            edit_controls.largest_changes_head(shown.analysis)
+            edit_controls.largest_changes_head(context.analysis)
             progress = st.empty()
         with board_place:  # what was asked for stands: what every head costs takes a while
-            known = costs(page_data, progress)
-            _board(shown, known)
+            known = costs(context, progress)
+            _board(context, known)
         if known is not None:
             with costs_place:
                 edit_controls.largest_changes(known)
-    _leaks(view, page_data.request, shown.analysis.task)
+    _leaks(view, context.request, context.analysis.task)
 
 
-def _change_it(shown: PageContext) -> DeltaGenerator:
+def _change_it(context: PageContext) -> DeltaGenerator:
     """The place of the switchboard, and the maps of one head before and after."""
-    edit_controls.matrix_picks(shown.view, shown.analysis.trace.kinds)
+    edit_controls.matrix_picks(context.view, context.analysis.trace.kinds)
     place = st.container(key="board")
-    edit_controls.head_picks(shown.view, shown.page_data.loaded)
+    edit_controls.head_picks(context.view, context.loaded)
     with st.container(key="three_maps"):
-        what_if_maps.draw(shown.view, shown.analysis, shown.mode)
+        what_if_maps.draw(context.view, context.analysis, context.mode)
     return place
 
 
-def _board(shown: PageContext, costs: tuple[HeadEffect, ...] | None) -> None:
+def _board(context: PageContext, costs: tuple[HeadEffect, ...] | None) -> None:
     """The switchboard, with what each head costs where that is known."""
-    view, analysis = shown.view, shown.analysis
+    view, analysis = context.view, context.analysis
     if any(view.place.covers_layer(*site) for site in analysis.trace.patterns):  # else the maps say what is not there
-        data = board(analysis.request, view.device, view.place, shown.mode, costs)
+        data = board(analysis.request, view.device, view.place, context.mode, costs)
         switchboard.switchboard(data, on_toggle=navigation.toggle_edit)
 
 
@@ -102,9 +102,9 @@ def board(
     return switchboard.payload(cache.analyse(request, device).trace, costs, place, request.intervention, mode)
 
 
-def _what_happens(shown: PageContext) -> None:
+def _what_happens(context: PageContext) -> None:
     """Both translations, the probability of every token, and the step that is looked at; what could not be done."""
-    view, analysis, loaded = shown.view, shown.analysis, shown.page_data.loaded
+    view, analysis, loaded = context.view, context.analysis, context.loaded
     edit_controls.mode_picks(view, loaded.config.causal, analysis.task)
     base = analysis.baseline or analysis
     branched = what_if_texts.branched(base, loaded.target_tokenizer)
@@ -112,7 +112,7 @@ def _what_happens(shown: PageContext) -> None:
         analysis, f"{branched[:1].upper()}{branched[1:]}; nothing else is edited" if branched else "Nothing is edited"
     )
     site_texts.changed_decisions(analysis, loaded.output_vocabulary)
-    site_texts.sentence_notes(analysis.notes, shown.faults, analysis.warning_sentences)
+    site_texts.sentence_notes(analysis.notes, context.faults, analysis.warning_sentences)
     if branched and analysis.baseline:
         site_texts.note(f"The baseline is {branched}.", "baseline")
     if analysis.baseline is not None:
@@ -121,7 +121,9 @@ def _what_happens(shown: PageContext) -> None:
         what_if_texts.translation(base.translation, loaded.languages[1])
     found, judges = analysis.probability_change, analysis.task.is_classifier
     chosen = base.trace.predicted_axis.ids[0] if judges else view.step - 1
-    chart = change_chart(found.labels, found.before, found.after, len(found.after), shown.mode, CHART_HEIGHT, chosen=chosen)
+    chart = change_chart(
+        found.labels, found.before, found.after, len(found.after), context.mode, CHART_HEIGHT, chosen=chosen
+    )
     whose = "the baseline’s token" if analysis.task.has_decoder else "the token that stands there"
     whose = "each label" if judges else f"{whose}{', in a blank of the one filled in' * bool(base.trace.blank_positions)}"
     site_texts.write(f'<h3 class="lab-label">Probability of {whose}</h3>')

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from viz import cache, computations, theme
+from viz import computations, theme
+from viz.page_context import PageContext
 from viz.why import chosen_tokens
 
 
-def ahead(page_data: cache.PageData, mode: theme.Mode) -> None:
-    view = chosen_tokens.look(page_data.view.within(len(page_data.analysis.trace.step_axis)), page_data)
+def ahead(context: PageContext, mode: theme.Mode) -> None:
+    view = chosen_tokens.look(context.view.within(len(context.analysis.trace.step_axis)), context)
     computations.direct_logits(
-        page_data.request, view.device, *chosen_tokens.asked(view, page_data), chosen_tokens.chosen(view, page_data)
+        context.request, view.device, *chosen_tokens.asked(view, context), chosen_tokens.chosen(view, context)
     )

@@ -20,7 +20,7 @@ from model.text import sentences
 from viz import theme
 from viz.classroom import lecture
 from viz.kit import mount, site_texts
-from viz.kit.page_context import LecturePlaces, PageContext
+from viz.page_context import LecturePlaces, PageContext
 from viz.state import session
 from viz.why import (
     chosen_tokens,
@@ -36,7 +36,7 @@ from viz.why import (
 if TYPE_CHECKING:
     from model.readings.logits.direct_logits import DirectLogits, Writer
     from model.trace import Trace
-    from viz.cache import PageData
+    from viz.page_context import PageContext
     from viz.state.view import View
     from viz.why.readings_part import Test
     from viz.why.rivals import Choice
@@ -60,22 +60,22 @@ def curves(data: dict[str, Any], key: str = "curves large") -> None:
 READINGS_PICTURES = 2  # the curves of one, and all in rows
 
 
-def draw_readings(shown: PageContext, asked: Choice) -> None:
+def draw_readings(context: PageContext, asked: Choice) -> None:
     """Which reading ranks the words best here, and the picture; another reading and the other picture by key."""
-    view = shown.view
-    test = readings_part.tested(shown, asked.rival)
+    view = context.view
+    test = readings_part.tested(context, asked.rival)
     if test is None:
         return
     names = list(test.found.shares if test.found.is_conclusive else READINGS)
     lecture.add_walk_keys("the next reading", "the reading before", partial(_walk_readings, names, test.chosen))
     lecture.add_key(lecture.INNER, "one reading, all readings", _turn_readings, quiet=True)
     if lecture.picture(view, READINGS_PICTURES) == 1:
-        curves(_payload(shown, test))
+        curves(_payload(context, test))
         return
-    steps = view.step, len(shown.analysis.trace.predicted_axis)
-    trust = shown.page_data.loaded.faithfulness
-    only, said = chosen_tokens.only(shown.page_data), reading_texts.said(test.found)
-    data = readings_part.payload(test.found, trust, test.scope, test.chosen, shown.mode, steps, only, said)
+    steps = view.step, len(context.analysis.trace.predicted_axis)
+    trust = context.loaded.faithfulness
+    only, said = chosen_tokens.only(context), reading_texts.said(test.found)
+    data = readings_part.payload(test.found, trust, test.scope, test.chosen, context.mode, steps, only, said)
     readings_part.ranking(data, readings_part.choose_reading, pieces.choose_step)
 
 
@@ -88,7 +88,7 @@ def _turn_readings() -> None:
     session.change(large=lecture.picture(session.current_view(), READINGS_PICTURES) % READINGS_PICTURES + 1)
 
 
-def _payload(shown: PageContext, test: Test) -> dict[str, object]:
+def _payload(context: PageContext, test: Test) -> dict[str, object]:
     found, name = test.found, test.chosen
     reading, own = READINGS[name], found.curves[name]
     importance = found.importance[name]
@@ -109,7 +109,7 @@ def _payload(shown: PageContext, test: Test) -> dict[str, object]:
         ],
         "chance": spread([each for one in found.random for each in (one.first, one.last)]),
         "axis": f"log-probability of {test.what}",
-        "scale": list(theme.diverging(shown.mode)),
+        "scale": list(theme.diverging(context.mode)),
     }
 
 
@@ -120,34 +120,34 @@ NO_TEST = "The lab has no switch that takes this part away."
 NOT_NOW = "Beside the edits that are made it cannot be taken away."
 
 
-def draw(shown: PageContext) -> None:
+def draw(context: PageContext) -> None:
     """The rival and the picture are chosen in the bar; below it that picture, or the readings of the source."""
-    places = shown.places
+    places = context.places
     assert isinstance(places, LecturePlaces)
-    lecture.draw(shown)
-    if not chosen_tokens.has_readings(shown.page_data):
-        shown = dataclasses.replace(shown, view=dataclasses.replace(shown.view, why="sum"))
+    lecture.draw(context)
+    if not chosen_tokens.has_readings(context):
+        context = dataclasses.replace(context, view=dataclasses.replace(context.view, why="sum"))
     with places.notes:
-        asked = rivals.choice(shown)
+        asked = rivals.choice(context)
     with places.bar:
-        _controls(shown, asked)
-    names = _pictures(shown)
-    if steps := chosen_tokens.only(shown.page_data):
-        lecture.limit_steps(steps, "blank" if chosen_tokens.blanks(shown.page_data) else "token")
+        _controls(context, asked)
+    names = _pictures(context)
+    if steps := chosen_tokens.only(context):
+        lecture.limit_steps(steps, "blank" if chosen_tokens.blanks(context) else "token")
     lecture.add_key(lecture.PICTURE, ", ".join(names).lower(), lambda: _turn(len(names)), quiet=True)
     with places.body:
-        if shown.view.why == "readings":
-            draw_readings(shown, asked)
+        if context.view.why == "readings":
+            draw_readings(context, asked)
         else:
-            _sum(shown, asked)
+            _sum(context, asked)
 
 
-def _controls(shown: PageContext, asked: Choice) -> None:
-    view = shown.view
+def _controls(context: PageContext, asked: Choice) -> None:
+    view = context.view
     with st.container(key="why_rival", horizontal=True, vertical_alignment="center", gap="small", width="content"):
         site_texts.label("and not")
-        rivals.choose(shown, asked.others, asked.rival)
-    names = _pictures(shown)
+        rivals.choose(context, asked.others, asked.rival)
+    names = _pictures(context)
     st.segmented_control(
         "Picture",
         names,
@@ -156,12 +156,12 @@ def _controls(shown: PageContext, asked: Choice) -> None:
         **session.bind("why picture", "large", names[_picture(view) - 1], _number, _show),
     )
     if complaint := session.complaint("rival"):
-        with shown.places.notes:
+        with context.places.notes:
             site_texts.note(complaint[1], warn=True)
 
 
-def _pictures(shown: PageContext) -> tuple[str, ...]:
-    return (*PICTURES, READING_KEYS) if chosen_tokens.has_readings(shown.page_data) else PICTURES
+def _pictures(context: PageContext) -> tuple[str, ...]:
+    return (*PICTURES, READING_KEYS) if chosen_tokens.has_readings(context) else PICTURES
 
 
 def _picture(view: View) -> int:
@@ -184,13 +184,13 @@ def _turn(count: int) -> None:
     _show(_picture(session.current_view()) % count + 1)
 
 
-def _sum(shown: PageContext, asked: Choice) -> None:
-    view, trace, found = shown.view, shown.analysis.trace, asked.found
+def _sum(context: PageContext, asked: Choice) -> None:
+    view, trace, found = context.view, context.analysis.trace, asked.found
     writer, way = pieces.chosen(view, found), token_contributions.chosen(view, found, trace)
     picture = _picture(view)
     order = _order(found, trace, picture)
     lecture.add_walk_keys("the next part", "the part before", partial(_walk, order, found, trace))
-    before, after = _around(shown.page_data, found.step)
+    before, after = _around(context, found.step)
     large = {
         "picture": picture,
         "step": view.step,
@@ -200,20 +200,20 @@ def _sum(shown: PageContext, asked: Choice) -> None:
         "pair": [piece.removeprefix("·") or "·" for piece in asked.pair],
         "p": [round(math.exp(each), 5) for each in asked.log_probs],
         "odds": why_texts.odds(found.difference, asked.pair, asked.log_probs),
-        "told": _told(shown, asked, writer, way),
+        "told": _told(context, asked, writer, way),
     }
-    data = logit_sum.payload(found, trace, writer, way, shown.mode, chosen_tokens.only(shown.page_data), large)
+    data = logit_sum.payload(found, trace, writer, way, context.mode, chosen_tokens.only(context), large)
     logit_sum.difference(data, pieces.choose_head, pieces.choose_piece, token_contributions.choose, pieces.choose_step)
 
 
-def _around(page_data: PageData, step: int) -> tuple[str, str]:
+def _around(context: PageContext, step: int) -> tuple[str, str]:
     """What stands before a choice, and behind it: what has been written, the text around a blank, or all that is judged."""
-    request, trace, tokenizer = page_data.request, page_data.analysis.trace, page_data.loaded.target_tokenizer
+    request, trace, tokenizer = context.request, context.analysis.trace, context.loaded.target_tokenizer
     if trace.classes:
         return request.source.strip(), ""
     if trace.outputs is not None:
         return tokenizer.decode(trace.outputs.ids[:step]), ""
-    both, places = " ".join(filter(None, (request.source.strip(), request.second))), chosen_tokens.blanks(page_data)
+    both, places = " ".join(filter(None, (request.source.strip(), request.second))), chosen_tokens.blanks(context)
     pieces = sentences.texts_around_blanks(both)
     if step in places and len(pieces) == len(places) + 1:
         number = places.index(step) + 1
@@ -222,11 +222,11 @@ def _around(page_data: PageData, step: int) -> tuple[str, str]:
     return tokenizer.decode(ids[:step]), tokenizer.decode(ids[step + 1 :])
 
 
-def _told(shown: PageContext, asked: Choice, writer: Writer | None, way: Way | None) -> list[str]:
+def _told(context: PageContext, asked: Choice, writer: Writer | None, way: Way | None) -> list[str]:
     """What the chosen part brought, and what becomes of the difference without it: two sentences; else what to do."""
-    found, pair, trace = asked.found, asked.pair, shown.analysis.trace
+    found, pair, trace = asked.found, asked.pair, context.analysis.trace
     if way:
-        after = pieces.without(shown, way.codes, found)
+        after = pieces.without(context, way.codes, found)
         said = f"By way of “{way.label}”"
         return [why_texts.part_told(said, way.value, pair, "came"), _tested("Hidden from every token", found, after, pair)]
     if not writer:
@@ -241,7 +241,7 @@ def _told(shown: PageContext, asked: Choice, writer: Writer | None, way: Way | N
     code = pieces.code_of(writer, trace)
     if not code:
         return [told, NO_TEST]
-    return [told, _tested(pieces.IS_OFF[writer.kind], found, pieces.without(shown, (code,), found), pair)]
+    return [told, _tested(pieces.IS_OFF[writer.kind], found, pieces.without(context, (code,), found), pair)]
 
 
 def _tested(how: str, found: DirectLogits, after: float | None, pair: tuple[str, str]) -> str:

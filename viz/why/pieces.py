@@ -20,7 +20,7 @@ from viz.why import chosen_tokens, logit_sum, why_texts
 
 if TYPE_CHECKING:
     from model.inference.request import Request
-    from viz.kit.page_context import PageContext
+    from viz.page_context import PageContext
     from viz.why.token_contributions import Way
 
 HINT = "Click a bar, a cell of the grid or a word to see its contribution and the choice without it."
@@ -55,33 +55,33 @@ def choose_step(step: int) -> None:
     session.change(step=step)
 
 
-def draw(shown: PageContext, found: DirectLogits, writer: Writer, pair: tuple[str, str]) -> None:
+def draw(context: PageContext, found: DirectLogits, writer: Writer, pair: tuple[str, str]) -> None:
     """What the sum says of the part, what becomes of the difference without it, and where it can be looked at."""
-    trace, code = shown.analysis.trace, code_of(writer, shown.analysis.trace)
+    trace, code = context.analysis.trace, code_of(writer, context.analysis.trace)
     value = dict(zip(found.writers, map(float, found.values), strict=True))[writer]
     if writer.kind == "head":
         assert writer.site is not None and writer.head is not None
         told = why_texts.head_told(found, trace, writer.site, writer.head, pair)
     else:
         told = why_texts.part_told(logit_sum.name(writer, logit_sum.read(found, trace)), value, pair)
-    after = without(shown, (code,), found) if code else None
+    after = without(context, (code,), found) if code else None
     if after is not None:
         told = f"{told} {why_texts.measured(IS_OFF[writer.kind], found.linearized, value, found.difference, after)}"
     site_texts.note(told)
     with st.container(key="why_ways", horizontal=True, gap="small"):
-        for label, key, act, args in _ways(shown, found, writer, code):
+        for label, key, act, args in _ways(context, found, writer, code):
             st.button(label, key=key, type="tertiary", on_click=act, args=args)
 
 
-def draw_way(shown: PageContext, found: DirectLogits, way: Way, pair: tuple[str, str]) -> None:
+def draw_way(context: PageContext, found: DirectLogits, way: Way, pair: tuple[str, str]) -> None:
     """What came by way of a token, what becomes of the difference where nobody may look at it, and the ways to try it."""
-    after = without(shown, way.codes, found)
+    after = without(context, way.codes, found)
     site_texts.note(why_texts.way_told(way, found.difference, after, pair))
     with st.container(key="why_ways", horizontal=True, gap="small"):
         if after is not None:
             st.button("Hide it in What if", key="why hide", type="tertiary", on_click=_hide, args=(way.codes,))
         if way.piece == "source":
-            judges = shown.analysis.task.is_classifier
+            judges = context.analysis.task.is_classifier
             st.button("Test all words", key="why words", type="tertiary", on_click=_to_words, args=(judges,))
 
 
@@ -112,12 +112,12 @@ def code_of(writer: Writer, trace: Trace) -> str:
 
 
 def _ways(
-    shown: PageContext, found: DirectLogits, writer: Writer, code: str
+    context: PageContext, found: DirectLogits, writer: Writer, code: str
 ) -> list[tuple[str, str, Callable[..., None], tuple[Any, ...]]]:
     """Label, key, callback and its arguments of each way."""
-    read = logit_sum.read(found, shown.analysis.trace)
+    read = logit_sum.read(found, context.analysis.trace)
     word = read if read.isalpha() and len(read) <= MAX_WORD else ""  # `<s>` and its like are no word to look up
-    asks = {"token": found.step + 1} if chosen_tokens.fills_in(shown.page_data) else {}  # who asks in an encoder
+    asks = {"token": found.step + 1} if chosen_tokens.fills_in(context) else {}  # who asks in an encoder
     ways: dict[str, list[tuple[str, str, Callable[..., None], tuple[Any, ...]]]] = {
         "head": [
             ("See its map", "why heads", navigation.go_to, ("heads",)),
@@ -134,10 +134,10 @@ def _ways(
     return [*ways[writer.kind], *off]
 
 
-def without(shown: PageContext, codes: tuple[str, ...], found: DirectLogits) -> float | None:
+def without(context: PageContext, codes: tuple[str, ...], found: DirectLogits) -> float | None:
     """The difference under these edits as well, over the same target; None where the target would be another one, where one
     of them is made already, and where the edits that are made have no place for it."""
-    request: Request = shown.page_data.request
+    request: Request = context.request
     if request.mode == "again" and request.intervention:
         return None
     after = request.intervention
@@ -149,7 +149,7 @@ def without(shown: PageContext, codes: tuple[str, ...], found: DirectLogits) -> 
         edited = dataclasses.replace(request, intervention=after, mode="given")
     except EditError:
         return None
-    row = cache.analyse(edited, shown.view.device).trace.log_probs[found.step]
+    row = cache.analyse(edited, context.view.device).trace.log_probs[found.step]
     return float(row[found.token] - row[found.rival])
 
 

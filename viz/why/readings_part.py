@@ -13,9 +13,9 @@ import streamlit as st
 from model.inference.request import Request
 from model.readings.tokens.word_readings import READINGS
 from model.text.faithfulness_result import RANDOM, FaithfulnessShares, Share
-from viz import cache, computations, theme
+from viz import computations, theme
 from viz.kit import controls, mount, site_texts
-from viz.kit.page_context import PageContext
+from viz.page_context import PageContext
 from viz.state import session
 from viz.state.page_fields import TESTED
 from viz.state.result_cache import cached_figure
@@ -114,10 +114,10 @@ class Test:
     chosen: str  # the reading that is looked at
 
 
-def tested(shown: PageContext, rival: int) -> Test | None:
+def tested(context: PageContext, rival: int) -> Test | None:
     """The test of this view; None, and a sentence, where there is nothing to test."""
-    view, page_data = shown.view, shown.page_data
-    scope = chosen_tokens.tested(view, page_data)
+    view, context = context.view, context
+    scope = chosen_tokens.tested(view, context)
     at = (view.step - 1, rival) if scope == "step" else (0, 0)  # of the whole one, no step is any other
     place = st.empty()
 
@@ -126,33 +126,33 @@ def tested(shown: PageContext, rival: int) -> Test | None:
             place.progress(share, "Words are taken away")
 
     try:
-        found = computations.faithfulness(page_data.request, view.device, *at, scope, show)
+        found = computations.faithfulness(context.request, view.device, *at, scope, show)
     except ValueError as fault:
         place.empty()
         site_texts.fault(str(fault))
         return None
     place.empty()
-    token = chosen_tokens.chosen_tokens(page_data)[view.step - 1]
-    (label,) = page_data.loaded.target_tokenizer.pieces([token])
-    what = f"“{label}”" if scope == "step" else WHOLE[_of(page_data)]
+    token = chosen_tokens.chosen_tokens(context)[view.step - 1]
+    (label,) = context.loaded.target_tokenizer.pieces([token])
+    what = f"“{label}”" if scope == "step" else WHOLE[_of(context)]
     return Test(found, scope, at, what, view.reading or (found.best if found.is_conclusive else next(iter(READINGS))))
 
 
-def _of(page_data: cache.PageData) -> str:
+def _of(context: PageContext) -> str:
     """What the whole of what is predicted is: one of `WHOLE`."""
-    return "target" if not chosen_tokens.fills_in(page_data) else "blanks" if chosen_tokens.blanks(page_data) else "text"
+    return "target" if not chosen_tokens.fills_in(context) else "blanks" if chosen_tokens.blanks(context) else "text"
 
 
-def choose_scope(shown: PageContext) -> None:
+def choose_scope(context: PageContext) -> None:
     """Whether the token or the whole translation, or all blanks, is what readings are tested on."""
-    names = dict(zip(TESTED, ON[_of(shown.page_data)], strict=True))
+    names = dict(zip(TESTED, ON[_of(context)], strict=True))
     st.segmented_control(
         "Tested on",
         TESTED,
         required=True,
         format_func=names.__getitem__,
         label_visibility="collapsed",
-        **session.bind("tested on", "tested", shown.view.tested),
+        **session.bind("tested on", "tested", context.view.tested),
     )
 
 
@@ -161,35 +161,35 @@ def choose_reading(name: str) -> None:
     session.change(reading=name)
 
 
-def draw(shown: PageContext, rival: int) -> None:
+def draw(context: PageContext, rival: int) -> None:
     """What the test is; its result here and over many sentences; each reading in a row, and one reading's curves."""
-    view, loaded = shown.view, shown.page_data.loaded
+    view, loaded = context.view, context.loaded
     with st.container(key="why_test", horizontal=True, vertical_alignment="center", gap="small"):
         site_texts.label(reading_texts.HOW)
-        if len(chosen_tokens.stops(shown.page_data)) > 1:
+        if len(chosen_tokens.stops(context)) > 1:
             site_texts.label("Tested on")
-            choose_scope(shown)
-    test = tested(shown, rival)
+            choose_scope(context)
+    test = tested(context, rival)
     if test is None:
         return
     found, chosen = test.found, test.chosen
     site_texts.write(reading_texts.verdict(found, test.what))
-    steps = view.step, len(shown.analysis.trace.predicted_axis)
-    data = payload(found, loaded.faithfulness, test.scope, chosen, shown.mode, steps, chosen_tokens.only(shown.page_data))
+    steps = view.step, len(context.analysis.trace.predicted_axis)
+    data = payload(found, loaded.faithfulness, test.scope, chosen, context.mode, steps, chosen_tokens.only(context))
     ranking(data, choose_reading, pieces.choose_step)
-    fills_in = chosen_tokens.fills_in(shown.page_data)
+    fills_in = chosen_tokens.fills_in(context)
     site_texts.note(
         reading_texts.NO_MANY if fills_in else reading_texts.dev_verdict(loaded.faithfulness, test.scope, loaded.name)
     )
-    _curves(shown, test)
+    _curves(context, test)
 
 
-def _curves(shown: PageContext, test: Test) -> None:
-    view, reading = shown.view, READINGS[test.chosen]
+def _curves(context: PageContext, test: Test) -> None:
+    view, reading = context.view, READINGS[test.chosen]
     with st.container(key="why_curves"):
         site_texts.write(reading_texts.curves_told(reading, test.found.kind, test.what))
         st.plotly_chart(
-            drawn(shown.page_data.request, view.device, *test.at, test.scope, test.chosen, shown.mode),
+            drawn(context.request, view.device, *test.at, test.scope, test.chosen, context.mode),
             theme=None,
             key="curves",
             config=controls.chart_config(f"Tokens taken away: {reading.label}"),

@@ -22,16 +22,16 @@ if TYPE_CHECKING:
 
     from model.readings.logits.direct_logits import DirectLogits
     from model.text.tokenizer import Tokenizer
-    from viz.kit.page_context import PageContext
+    from viz.page_context import PageContext
 
 
-def choose(shown: PageContext, others: Sequence[int], rival: int) -> None:
+def choose(context: PageContext, others: Sequence[int], rival: int) -> None:
     """The box with the likeliest tokens and the one that is chosen, which takes any other word that is one token; of a
     classifier with its labels."""
-    trace, loaded = shown.analysis.trace, shown.page_data.loaded
-    step, own = chosen_tokens.asked(shown.view, shown.page_data)
+    trace, loaded = context.analysis.trace, context.loaded
+    step, own = chosen_tokens.asked(context.view, context)
     row, piece = trace.log_probs[step], loaded.output_vocabulary.piece
-    before = chosen_tokens.chosen_tokens(shown.page_data)[:step]
+    before = chosen_tokens.chosen_tokens(context)[:step]
     read = int if trace.classes else reading(loaded.target_tokenizer, before, own)
 
     def told(token: int) -> str:
@@ -81,16 +81,16 @@ class Choice:
     log_probs: tuple[float, float]  # of both
 
 
-def choice(shown: PageContext) -> Choice:
+def choice(context: PageContext) -> Choice:
     """The choice of the view. A rival that is none is told."""
-    view, page_data, trace = shown.view, shown.page_data, shown.analysis.trace
-    step, token = chosen_tokens.asked(view, page_data)
+    view, trace = context.view, context.analysis.trace
+    step, token = chosen_tokens.asked(view, context)
     row, unit = trace.log_probs[step], "label" if trace.classes else "token"
-    rival, piece = chosen_tokens.chosen(view, page_data), page_data.loaded.output_vocabulary.piece
-    if view.rival is not None and not chosen_tokens.fits(view, page_data):
+    rival, piece = chosen_tokens.chosen(view, context), context.loaded.output_vocabulary.piece
+    if view.rival is not None and not chosen_tokens.fits(view, context):
         is_own = view.rival == token
         what = f"the {unit} itself" if is_own else f"{view.rival}; this checkpoint has {unit}s up to {len(row) - 1}"
         site_texts.sentence_notes((), (f"The link's rival is {what}: the likeliest other one is shown.",))
-    found = computations.direct_logits(page_data.request, view.device, step, token, rival)
+    found = computations.direct_logits(context.request, view.device, step, token, rival)
     both = float(row[token]), float(row[rival])
-    return Choice(rival, chosen_tokens.offered(view, page_data), found, (piece(token), piece(rival)), both)
+    return Choice(rival, chosen_tokens.offered(view, context), found, (piece(token), piece(rival)), both)

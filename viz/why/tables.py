@@ -12,36 +12,36 @@ from viz.why import chosen_tokens, logit_sum
 
 if TYPE_CHECKING:
     from model.readings.logits.direct_logits import DirectLogits
-    from viz.kit.page_context import PageContext
+    from viz.page_context import PageContext
 
 
-def tables(shown: PageContext) -> tuple[Table, ...]:
+def tables(context: PageContext) -> tuple[Table, ...]:
     """The parts of the sum and what came by way of each token; or what each reading says of each source word."""
-    if chosen_tokens.shows_readings(shown.view, shown.page_data):
-        return (_readings(shown),)
-    found = _sum(shown)
-    return _parts(shown, found), _tokens(shown, found)
+    if chosen_tokens.shows_readings(context.view, context):
+        return (_readings(context),)
+    found = _sum(context)
+    return _parts(context, found), _tokens(context, found)
 
 
-def _asked(shown: PageContext) -> tuple[int, int, int]:
+def _asked(context: PageContext) -> tuple[int, int, int]:
     """Step from 0, token and rival; of a classifier two labels."""
-    return *chosen_tokens.asked(shown.view, shown.page_data), chosen_tokens.chosen(shown.view, shown.page_data)
+    return *chosen_tokens.asked(context.view, context), chosen_tokens.chosen(context.view, context)
 
 
-def _sum(shown: PageContext) -> DirectLogits:
-    return computations.direct_logits(shown.page_data.request, shown.view.device, *_asked(shown))
+def _sum(context: PageContext) -> DirectLogits:
+    return computations.direct_logits(context.request, context.view.device, *_asked(context))
 
 
-def _parts(shown: PageContext, found: DirectLogits) -> Table:
+def _parts(context: PageContext, found: DirectLogits) -> Table:
     """All of them, and the difference that they add up to."""
-    read = logit_sum.read(found, shown.analysis.trace)
+    read = logit_sum.read(found, context.analysis.trace)
     rows: list[tuple[Cell, ...]] = [(logit_sum.name(writer, read), value) for writer, value in found.ranked]
     rows += [("what the parts miss", found.remainder), ("difference of the logits", found.difference)]
     return Table(f"sum-step-{found.step + 1}", ("part", "nats"), tuple(rows))
 
 
-def _tokens(shown: PageContext, found: DirectLogits) -> Table:
-    trace = shown.analysis.trace
+def _tokens(context: PageContext, found: DirectLogits) -> Table:
+    trace = context.analysis.trace
     sides = {"encoder": trace.source, "cross": trace.source, "decoder": trace.inputs}
     rows = [
         (kind, place, label, float(value))
@@ -52,14 +52,14 @@ def _tokens(shown: PageContext, found: DirectLogits) -> Table:
     return Table(f"by-token-step-{found.step + 1}", ("attention", "position", "token", "nats"), tuple(rows))
 
 
-def _tested(shown: PageContext) -> tuple[int, int, str]:
+def _tested(context: PageContext) -> tuple[int, int, str]:
     """Step, rival and scope, as the part of the readings asks."""
-    step, _, rival = _asked(shown)
-    return (step, rival, "step") if chosen_tokens.tested(shown.view, shown.page_data) == "step" else (0, 0, "whole")
+    step, _, rival = _asked(context)
+    return (step, rival, "step") if chosen_tokens.tested(context.view, context) == "step" else (0, 0, "whole")
 
 
-def _readings(shown: PageContext) -> Table:
-    found = computations.faithfulness(shown.page_data.request, shown.view.device, *_tested(shown), lambda share: None)
+def _readings(context: PageContext) -> Table:
+    found = computations.faithfulness(context.request, context.view.device, *_tested(context), lambda share: None)
     shares = found.shares if found.is_conclusive else dict.fromkeys(READINGS)
     rows = [
         (READINGS[name].label, shares[name], place, word, float(value))
@@ -69,19 +69,19 @@ def _readings(shown: PageContext) -> Table:
     return Table("readings", ("reading", "area", "position", "word", "importance"), tuple(rows))
 
 
-def python(shown: PageContext) -> str:
+def python(context: PageContext) -> str:
     """The same as Python."""
-    code = Code.of(shown.analysis.request, shown.view.device)
-    step, token, rival = _asked(shown)
-    if shown.analysis.trace.classes:
+    code = Code.of(context.analysis.request, context.view.device)
+    step, token, rival = _asked(context)
+    if context.analysis.trace.classes:
         code.add(
             f"found = label_logits(checkpoint, analysis, {token}, {rival})",
             "numbers of the label and of its rival",
             model__readings__logits__direct_logits=("label_logits",),
         )
         return _parts_code(code)
-    if chosen_tokens.shows_readings(shown.view, shown.page_data):
-        step, rival, scope = _tested(shown)
+    if chosen_tokens.shows_readings(context.view, context):
+        step, rival, scope = _tested(context)
         code.add(
             f"found = faithfulness_test(checkpoint, analysis, {step}, {rival}, {scope!r})",
             "step from 0, id of the rival",
@@ -89,7 +89,7 @@ def python(shown: PageContext) -> str:
         )
         code.add("importance, shares = found.importance, found.shares", "of found.words, by the name of the reading")
         return code.text
-    if chosen_tokens.fills_in(shown.page_data):
+    if chosen_tokens.fills_in(context):
         code.add(
             f"found = blank_logits(checkpoint, analysis, {step}, {token}, {rival})",
             "place from 0, ids of the token and of its rival",

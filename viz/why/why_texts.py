@@ -15,7 +15,7 @@ from viz.why import chosen_tokens
 if TYPE_CHECKING:
     from model.readings.logits.direct_logits import DirectLogits, Writer
     from model.trace import Site, Trace
-    from viz.cache import PageData
+    from viz.page_context import PageContext
     from viz.why.token_contributions import Way
 
 
@@ -31,35 +31,35 @@ def answer(found: DirectLogits, pieces: tuple[str, str], log_probs: tuple[float,
     return f'<p class="lab-why">{token} {first}, {rival} {second}: {likelier} is {times} times as likely ({difference}).</p>'
 
 
-def no_blank(page_data: PageData, found: DirectLogits) -> str:
+def no_blank(context: PageContext, found: DirectLogits) -> str:
     """Of a model that fills in, that its text has nothing to fill in, and what is compared instead: a sentence."""
-    if not chosen_tokens.fills_in(page_data) or chosen_tokens.blanks(page_data):
+    if not chosen_tokens.fills_in(context) or chosen_tokens.blanks(context):
         return ""
     here = f"Compared here: the token at place {found.step + 1} and another one."
-    return f"This text has no blank. Replace a word with {BLANK_SIGN}. {here}" if _has_blanks(page_data) else here
+    return f"This text has no blank. Replace a word with {BLANK_SIGN}. {here}" if _has_blanks(context) else here
 
 
-def which_blank(page_data: PageData, found: DirectLogits) -> str:
+def which_blank(context: PageContext, found: DirectLogits) -> str:
     """Which of the blanks the choice is about: `Blank 1 of 2, place 7`; empty where there is none."""
-    places = chosen_tokens.blanks(page_data)
+    places = chosen_tokens.blanks(context)
     if found.step not in places:
         return ""
     return f"Blank {places.index(found.step) + 1} of {len(places)}, place {found.step + 1}"
 
 
-def elsewhere(page_data: PageData, asked: int, found: DirectLogits) -> str:
+def elsewhere(context: PageContext, asked: int, found: DirectLogits) -> str:
     """Of a step that was asked for, from 1, and has no choice, which one is explained instead: a sentence, or nothing."""
-    steps = len(page_data.analysis.trace.step_axis)
+    steps = len(context.analysis.trace.step_axis)
     if (
-        not chosen_tokens.fills_in(page_data) or asked in chosen_tokens.stops(page_data) or not 1 < asked <= steps
+        not chosen_tokens.fills_in(context) or asked in chosen_tokens.stops(context) or not 1 < asked <= steps
     ):  # 1: nobody asked
         return ""
-    what = "blank" if chosen_tokens.blanks(page_data) else "word of the text"
+    what = "blank" if chosen_tokens.blanks(context) else "word of the text"
     return f"Place {asked} is no {what}: place {found.step + 1}, the nearest one, is explained."
 
 
-def _has_blanks(page_data: PageData) -> bool:
-    return page_data.loaded.source_tokenizer.mask is not None
+def _has_blanks(context: PageContext) -> bool:
+    return context.loaded.source_tokenizer.mask is not None
 
 
 def meant(found: DirectLogits, trace: Trace, pair: tuple[str, str], log_probs: tuple[float, float]) -> str:

@@ -7,7 +7,7 @@ import pytest
 
 from model.edits.intervention import BASELINE
 from model.trace import Site
-from viz import cache, computations, pages
+from viz import computations, page_context, pages
 from viz.classroom.talk import READY, ready_talks
 from viz.compare.pair import pair
 from viz.inside.inside_parts import PARTS
@@ -52,7 +52,7 @@ def measured(page, view, data) -> np.ndarray:
 @pytest.mark.parametrize(("name", "number"), STOPS)
 def test_a_stop_shows_the_numbers_of_its_line(name, number):
     stop = ready_talks()[name].stop(number)
-    view, data = stop.view, cache.page_data(stop.view)
+    view, data = stop.view, page_context.build(stop.view)
     assert stop.faults == () and data.faults == () and stop.line
     assert view.within(len(data.analysis.trace.predicted_axis)) == view
     assert stop.place in pages.PAGES and view.part in PARTS

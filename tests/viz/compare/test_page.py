@@ -10,7 +10,7 @@ from model.readings.heads.trace_comparison import align
 from model.trace import Site
 from tests.support.component_helpers import Mounted, unpacked
 from tests.support.viz_helpers import COMPARE, Lab
-from viz import cache, computations
+from viz import cache, computations, page_context
 from viz.compare import distance, patch_grids, patching_part
 from viz.compare.choices import CHOICES
 from viz.compare.page import PARTS
@@ -37,7 +37,7 @@ def compare(differs: str = "word", **link: str) -> Lab:
 
 def both(lab: Lab):
     view = lab.app_test.session_state["view"]
-    return pair(view, cache.page_data(view))
+    return pair(view, page_context.build(view))
 
 
 def test_what_may_differ_and_the_parts_are_those_of_the_view():

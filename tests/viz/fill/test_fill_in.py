@@ -15,7 +15,7 @@ from model.text.languages import ENGLISH
 from model.text.tokenizer import Tokenizer
 from tests.support import tiny
 from tests.support.viz_helpers import HEADS, POSITIONS, WHAT_IF, Lab
-from viz import cache
+from viz import cache, page_context
 from viz.fill import fill_in, fill_texts
 from viz.kit import controls
 from viz.state import session as state
@@ -75,12 +75,12 @@ def test_the_lab_opens_with_a_blank(monkeypatch):
     assert Lab(checkpoint="two", text=FIRST_SENTENCE).box == FIRST_SENTENCE
     session = {name: lab.app_test.session_state[name] for name in ("view", "link")}
     step = session["view"].step
-    page_data = cache.page_data(session["view"])
+    context = page_context.build(session["view"])
     with monkeypatch.context() as patch:
         patch.setattr(state.st, "session_state", session)
-        fill_in._put(page_data, step, "lamp")
+        fill_in._put(context, step, "lamp")
         assert (session["view"].step, session["view"].source) == (step, controls.BLANK_FIRST.replace("___", "lamp"))
-        after = cache.page_data(session["view"])
+        after = page_context.build(session["view"])
         assert parts.look(session["view"], after).step == step
 
 

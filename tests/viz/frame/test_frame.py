@@ -8,7 +8,7 @@ from streamlit.testing.v1 import AppTest
 from streamlit.util import calc_hash
 
 from tests.support.viz_helpers import INSIDE, TIMEOUT, TRANSLATE, WHAT_IF, WHY, Lab
-from viz import cache, pages
+from viz import page_context, pages
 from viz.frame import show
 from viz.pages import Page
 from viz.state import navigation
@@ -17,20 +17,20 @@ from viz.state.page_fields import PARTS
 MADE_UP = """
 import streamlit as st
 from viz.frame import show
-from viz.kit import site_texts
+from viz.kit import edit_list, site_texts
 from viz.state import navigation
 
-def draw(shown):
-    with shown.places.body:
-        shown.notes()
-        site_texts.note(f"{shown.result} at step {shown.view.step}")
+def draw(context):
+    with context.places.body:
+        edit_list.draw_notes(context)
+        site_texts.note(f"{context.loaded.name} at step {context.view.step}")
         st.button("Away", key="away", on_click=navigation.go_to, args=("heads",))
 
 def without(view, places):
     with places.body:
         site_texts.note("drawn all the same")
 
-show.show("made-up", draw, compute=lambda page_data: page_data.loaded.name, draw_without=without)
+show.show("made-up", draw, draw_without=without)
 """
 
 
@@ -119,14 +119,14 @@ def test_an_unknown_address_is_named_once(monkeypatch):
 
 @pytest.mark.parametrize("fault", [TypeError("one"), MemoryError(), RecursionError("two")], ids=repr)
 def test_a_broken_checkpoint_can_be_left(monkeypatch, caplog, fault):
-    read = cache.page_data
+    read = page_context.build
 
     def breaks(view):
         if view.checkpoint == "en-fr-peek":
             raise fault
         return read(view)
 
-    monkeypatch.setattr(cache, "page_data", breaks)
+    monkeypatch.setattr(page_context, "build", breaks)
     monkeypatch.setattr(show, "shows_errors", lambda: False)
     lab = Lab(WHAT_IF, text="Nine owls.", checkpoint="en-fr-peek")
     assert lab.faults == [show.UNFORESEEN.format(type(fault).__name__)]

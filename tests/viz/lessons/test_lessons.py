@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from model.inference.decisions import near_ties
-from viz import cache, pages
+from viz import page_context, pages
 from viz.lessons import lesson_checks
 from viz.lessons.lessons import LESSONS, Lesson, Seen, Verdict, find
 from viz.state.links import parse
@@ -33,7 +33,7 @@ NAMES = [lesson.name for lesson in LESSONS]
 def shown(lesson: Lesson, **changed: str) -> Seen:
     view, faults = parse(dict(parse_qsl(urlsplit(lesson.href).query)) | changed)
     assert faults == ()
-    return Seen(lesson.page, cache.page_data(view))
+    return Seen(lesson.page, page_context.build(view))
 
 
 def margins(seen: Seen) -> np.ndarray:

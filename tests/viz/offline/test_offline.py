@@ -17,7 +17,7 @@ from model import Decoding, Intervention, Request, Site, analyse
 from model.__main__ import main
 from tests.support import tiny
 from tests.support.command_line_helpers import fails
-from viz import cache, computations
+from viz import computations, page_context
 from viz.offline import document, html_export
 from viz.state.links import link, parse
 from viz.state.view import View
@@ -98,8 +98,8 @@ def taken(tiny_checkpoint):
     def made(name: str, text: str = "The fox sees a boat.", query: str = "", **changes) -> bytes:
         request = Request(text, target=TARGET)
         view = html_export.make_view(request, "tiny", query, **({"layer": 1, "head": 1} | changes))
-        page_data = html_export.make_page_data(tiny_checkpoint, analyse(tiny_checkpoint, request), view)
-        return html_export.file_of(name, page_data)
+        context = html_export.make_context(tiny_checkpoint, analyse(tiny_checkpoint, request), view)
+        return html_export.file_of(name, context)
 
     return made
 
@@ -174,8 +174,8 @@ def test_a_large_model_has_one_layer_in_a_file(tokenizer):
     sizes = {"d_model": 64, "heads": 16, "encoder_layers": 5, "decoder_layers": 5}
     made, request = tiny.checkpoint(tokenizer, **sizes), Request("The fox.", target=TARGET)
     view = html_export.make_view(request, "tiny", layer=3, head=2)
-    page_data = html_export.make_page_data(made, analyse(made, request), view)
-    view = held(html_export.file_of("translate", page_data))
+    context = html_export.make_context(made, analyse(made, request), view)
+    view = held(html_export.file_of("translate", context))
     assert list(view["choices"][0]["options"]) == [f"[3,{head}]" for head in ("null", *range(1, 17))]
     assert [pick["label"] for pick in view["picks"]] == ["Head of layer 3 of 5, the one that this file holds"]
 
@@ -185,21 +185,21 @@ def test_a_view_is_fitted_to_its_family_as_on_the_page(tokenizer, family):
     lacking = {"encoder-only": "decoder_layers", "decoder-only": "encoder_layers"}[family]
     made, request = tiny.checkpoint(tokenizer, family=family, **{lacking: 0}), Request("The fox.")
     analysis = analyse(made, request)
-    page_data = html_export.make_page_data(made, analysis, html_export.make_view(request, "tiny", layer=1, guess=True))
-    assert page_data.view.kind in made.config.kinds and page_data.view.guess
-    assert f"<h1>{analysis.task.title}</h1>".encode() in html_export.file_of("translate", page_data)
-    cached = dataclasses.replace(page_data, view=dataclasses.replace(page_data.view, show="cache"))
-    for places in map(translate.TAKEN.lecture_pictures_of, (page_data, cached)):  # each picture of a lecture has its place
+    context = html_export.make_context(made, analysis, html_export.make_view(request, "tiny", layer=1, guess=True))
+    assert context.view.kind in made.config.kinds and context.view.guess
+    assert f"<h1>{analysis.task.title}</h1>".encode() in html_export.file_of("translate", context)
+    cached = dataclasses.replace(context, view=dataclasses.replace(context.view, show="cache"))
+    for places in map(translate.TAKEN.lecture_pictures_of, (context, cached)):  # each picture of a lecture has its place
         assert places == (translate.STEPS, translate.MAPS, translate.STEPS)[: in_lecture.count(analysis.task)]
     with pytest.raises(ValueError, match=r"There is no cross-attention; this checkpoint has .* self-attention\."):
-        html_export.make_page_data(made, analysis, html_export.make_view(request, "tiny", kind="cross"))
+        html_export.make_context(made, analysis, html_export.make_view(request, "tiny", kind="cross"))
 
 
 def test_head_effects_are_not_measured_again(monkeypatch):
-    page_data = cache.page_data(View(source="I am tired."))
+    context = page_context.build(View(source="I am tired."))
     monkeypatch.setattr(what_if, "head_effects", None)
-    costs = what_if.TAKEN.compute(page_data)
-    assert costs is computations.head_effects.known(page_data.request, page_data.view.device, None)
+    costs = what_if.TAKEN.compute(context)
+    assert costs is computations.head_effects.known(context.request, context.view.device, None)
 
 
 VALUES = st.recursive(

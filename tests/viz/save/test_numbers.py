@@ -16,11 +16,11 @@ from model.export.checks import Lab
 from model.export.checks import parse as parse_checks
 from model.inference import analyse
 from tests.support import tiny
-from viz import cache, pages
+from viz import cache, page_context, pages
 from viz.compare import tables as compare
 from viz.heads import tables as heads
 from viz.inside import tables as inside
-from viz.kit.page_context import PageContext, Places
+from viz.page_context import PageContext, Places
 from viz.positions import tables as positions
 from viz.save.number_tables import analysis_file
 from viz.save.saved_files import offers
@@ -43,10 +43,10 @@ def shown(**link: str) -> PageContext:
     """What a page would draw of a link, on the shipped checkpoint."""
     view, faults = parse({"text": SHORT, "device": "cpu", **link})
     assert faults == ()
-    data = cache.page_data(view)
+    data = page_context.build(view)
     assert data.faults == ()
-    return PageContext(
-        data.view.within(len(data.analysis.trace.predicted_axis)), data, None, (), "light", Places(None, None)
+    return dataclasses.replace(
+        data, view=data.view.within(len(data.analysis.trace.predicted_axis)), places=Places(None, None)
     )
 
 
@@ -233,8 +233,8 @@ def test_a_model_of_one_stack_gives_its_numbers(families, loaded_once):
 
 
 def test_everything_to_be_had_of_a_view_is_made(loaded_once):
-    view = dataclasses.replace(shown(text=TEXT, kind="cross", step="11"), tables=translate.tables, python=translate.python)
-    found = [offer.make() for offer in offers(view, "translate")]
+    view = shown(text=TEXT, kind="cross", step="11")
+    found = [offer.make() for offer in offers(view, "translate", translate.tables, translate.python)]
     name = "attention-en-fr-l3-h2-step11-the-dog-didnt-cross-the-street"
     made = {file.name.removeprefix(name): file.content for file in found}
     assert {page.name for page in pages.PAGES} == {*HOMES, "lessons"}
@@ -245,6 +245,6 @@ def test_everything_to_be_had_of_a_view_is_made(loaded_once):
         assert archive.namelist() == [f"{name}.csv" for name in tables]
         assert all(archive.read(f"{name}.csv") == table.csv() for name, table in tables.items())
     assert run(made[".py"].decode())["analysis"].translation == view.analysis.translation
-    lab = Lab(view.page_data.loaded)
+    lab = Lab(view.loaded)
     said = parse_checks(made[".checks"].decode())
     assert len(said) == 10 and all(check.measure(lab).holds for check in said)

@@ -8,7 +8,7 @@ import pytest
 from model.experiments.faithfulness import NEAR
 from model.readings.tokens.word_readings import READINGS
 from tests.support.viz_helpers import WHY, Lab, value
-from viz import cache
+from viz import cache, page_context
 from viz.why import logit_sum, rivals
 from viz.why.curves_figure import curves_chart
 
@@ -72,7 +72,7 @@ def test_a_part_is_tested_by_removing_it(link, named, edit):
     *way, without, change, after = rest
     assert without == -wrote and all(abs(each) <= abs(wrote) + 1 for each in way)
     assert after == pytest.approx(lab.sum["total"] + change, abs=2e-3)
-    assert cache.page_data(lab.app_test.session_state["view"]).request.mode == "given"
+    assert page_context.build(lab.app_test.session_state["view"]).request.mode == "given"
     assert lab.click("why off").link["edits"] == edit
 
 
@@ -94,8 +94,8 @@ def test_a_token_is_tested_by_hiding_it(piece, number, edits):
 
 def test_a_typed_rival_is_tokenised_in_place():
     lab = why()
-    page_data = cache.page_data(lab.app_test.session_state["view"])
-    tokenizer, ids = page_data.loaded.target_tokenizer, page_data.analysis.trace.outputs.ids
+    context = page_context.build(lab.app_test.session_state["view"])
+    tokenizer, ids = context.loaded.target_tokenizer, context.analysis.trace.outputs.ids
     read = rivals.reading(tokenizer, ids[:10], ids[10])
     assert read(7) == 7 and tokenizer.piece(read(" elle ")) == "·elle"  # it follows “qu'” and begins no text
     refused = {"zzqxplonk": "is 6 tokens", "il": "is the token that was chosen", "": "is empty", "x" * 200: "200 characters"}

@@ -19,7 +19,7 @@ from urllib.parse import parse_qsl, urlencode, urlsplit
 
 from cachetools import LRUCache
 
-from viz import cache, pages
+from viz import cache, page_context, pages
 from viz.classroom.rooms.store import Away, Gone
 from viz.offline import html_export
 from viz.state import uploads
@@ -113,18 +113,18 @@ class Documents:
     def _make(self, address: str) -> Document:
         """Returns the document of an address, cached by its view. Runs in a thread."""
         name, view = page_and_view(address)
-        page_data = cache.page_data(view)
-        page_data = dataclasses.replace(page_data, view=page_data.view.within(len(page_data.analysis.trace.step_axis)))
-        identity = name, html_export.same_for(name, page_data)
+        context = page_context.build(view)
+        context = dataclasses.replace(context, view=context.view.within(len(context.analysis.trace.step_axis)))
+        identity = name, html_export.same_for(name, context)
         with self._changing:
             self._known[address] = identity
             document = self._cache.get(identity)
         if document and document.is_current():
             return document
         with work_slot(is_long=False):
-            packed = gzip.compress(html_export.file_of(name, page_data), 5, mtime=0)
+            packed = gzip.compress(html_export.file_of(name, context), 5, mtime=0)
         tag = hashlib.sha256(packed).hexdigest()[:32]
-        document = Document(packed, tag, weakref.ref(page_data.loaded), page_data.view.device)
+        document = Document(packed, tag, weakref.ref(context.loaded), context.view.device)
         with self._changing:
             self._cache[identity] = document
         return document

@@ -8,7 +8,7 @@ import pytest
 
 from model import Request, analyse
 from tests.support.room_helpers import open_room, request_json, respond, run
-from viz import cache
+from viz import cache, page_context
 from viz.classroom.rooms import routes
 from viz.classroom.rooms.routes import Rooms
 from viz.classroom.rooms.store import MemoryStore
@@ -26,13 +26,13 @@ def makes_documents(monkeypatch, tiny_checkpoint):
 
     def data(view):
         analysis = analyse(tiny_checkpoint, Request(view.source, target=view.target))
-        return html_export.make_page_data(tiny_checkpoint, analysis, view)
+        return html_export.make_context(tiny_checkpoint, analysis, view)
 
-    def file_of(name, page_data, draw=html_export.file_of):
+    def file_of(name, context, draw=html_export.file_of):
         drawn.append(name)
-        return draw(name, page_data)
+        return draw(name, context)
 
-    monkeypatch.setattr(cache, "page_data", data)
+    monkeypatch.setattr(page_context, "build", data)
     monkeypatch.setattr(cache, "is_current", lambda loaded, device: loaded is tiny_checkpoint)
     monkeypatch.setattr(html_export, "file_of", file_of)
     return drawn

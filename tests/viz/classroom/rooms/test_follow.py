@@ -97,9 +97,7 @@ def shown(shipped):
     """Makes what a page draws from, of a view."""
     request = Request("I am tired.")
     analysis = analyse(shipped, request)
-    return lambda **changes: html_export.make_page_data(
-        shipped, analysis, html_export.make_view(request, "en-fr", **changes)
-    )
+    return lambda **changes: html_export.make_context(shipped, analysis, html_export.make_view(request, "en-fr", **changes))
 
 
 ELSEWHERE = [("inside", {"part": "map"}), ("why", {"why": "readings"}), ("compare", {"compared": "patching"})]

@@ -1,0 +1,80 @@
+"""The context of one run of a page, on the server, in an exported file and in a notebook."""
+
+from __future__ import annotations
+
+import dataclasses
+import weakref
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from viz import cache, theme
+from viz.state.view import View
+
+if TYPE_CHECKING:
+    from streamlit.delta_generator import DeltaGenerator
+
+    from model.checkpoint import Checkpoint
+    from model.inference.analysis import Analysis
+    from model.inference.request import Request
+
+
+@dataclass(frozen=True)
+class Places:
+    """The places of a page's notes and of its body."""
+
+    notes: DeltaGenerator
+    body: DeltaGenerator
+
+
+@dataclass(frozen=True)
+class LecturePlaces(Places):
+    """The places in lecture mode, with a bar for controls at the top."""
+
+    bar: DeltaGenerator
+
+
+@dataclass(frozen=True)
+class PageContext:
+    """Everything that a page draws from: view, checkpoint, request and analysis, theme and places."""
+
+    view: View  # clamped to its checkpoint, and on a page to its steps
+    loaded: Checkpoint
+    request: Request
+    recall: Callable[[], Analysis]  # a function, since widgets keep this record between runs and must not keep the arrays
+    layers: int
+    skipped_edits: tuple[tuple[str, str], ...] = ()  # code and reason of impossible edits
+    faults: tuple[str, ...] = ()  # a sentence for each fault of the link and each clamped value
+    mode: theme.Mode = "light"
+    places: Places | None = None  # on a page of the server
+
+    @property
+    def analysis(self) -> Analysis:
+        return self.recall()
+
+
+class AnalysisReference:
+    """A weak reference to an analysis, which computes it again after eviction."""
+
+    def __init__(self, request: Request, device: str, analysis: Analysis) -> None:
+        self._request, self._device, self._analysis = request, device, weakref.ref(analysis)
+
+    def __call__(self) -> Analysis:
+        return self._analysis() or cache.analyse(self._request, self._device)
+
+
+def build(view: View) -> PageContext:
+    """Loads the checkpoint, clamps the view and analyses the request. Raises ValueError with one sentence."""
+    cache.refresh(view.checkpoint)
+    loaded = cache.checkpoint(view.checkpoint, view.device)
+    layers = max(loaded.config.encoder_layers, loaded.config.decoder_layers)
+    view, faults = view.fit(layers, loaded.config.heads, loaded.target_tokenizer.size, loaded.config.kinds)
+    request, aside = cache.fit_request(view.request(), view.device)
+    if view.second.strip() and not request.second:
+        faults = (*faults, "This checkpoint reads one sentence. The second one is left out.")
+    analysis = cache.analyse(request, view.device)
+    if request.path and (analysis.tree is None or analysis.tree.find(request.path) is None):
+        faults = (*faults, "The chosen path is not in this tree. The best one is shown.")
+        view = dataclasses.replace(view, path=())
+    recall = AnalysisReference(request, view.device, analysis)
+    return PageContext(view, loaded, request, recall, layers, aside, (*faults, *(reason for _, reason in aside)))
