@@ -147,8 +147,7 @@ def main() -> int:
     args = parser.parse_args()
     return_memory()
     peak = max(
-        compute(args.sentences) if args.sentences else 0,
-        serve(args.visitors, args.texts, args.rest) if args.visitors else 0,
+        compute(args.sentences) if args.sentences else 0, serve(args.visitors, args.texts, args.rest) if args.visitors else 0
     )
     bound = result_cache.max_memory_mb(runs := max(1, args.visitors))
     verdict = "held" if peak <= bound else "BROKEN"

@@ -31,12 +31,7 @@ def measure(variant: str, args: argparse.Namespace) -> dict[str, float]:
     from model.config import ModelConfig, TrainConfig
     from model.network.context import shift_right
     from model.network.transformer import EncoderDecoder
-    from model.workshop.corpus.corpus import (
-        Batch,
-        Corpus,
-        read_pairs,
-        targets_by_source,
-    )
+    from model.workshop.corpus.corpus import Batch, Corpus, read_pairs, targets_by_source
     from model.workshop.training.loss_and_validation import Objective, learning_rate
 
     torch.set_num_threads(args.threads)

@@ -12,13 +12,7 @@ from safetensors import SafetensorError, safe_open
 
 from .config import MAX_LANGUAGE, ModelConfig, is_language
 from .io import foreign_checkpoints
-from .io.files import (
-    MEGABYTE,
-    FileError,
-    open_file,
-    read_json,
-    short_repr,
-)
+from .io.files import MEGABYTE, FileError, open_file, read_json, short_repr
 from .io.folders import NAME_RULE, is_name
 from .io.limits import is_count, is_whole_number
 from .text.alignments import read_alignment as read_aligned

@@ -13,16 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from ..config import MAX_TOKENS, ModelConfig
 from ..trace import AttentionKind, Side, site_kind
-from .edit import (
-    Edit,
-    Form,
-    HeadsEdit,
-    HeadsQuestion,
-    LayerQuestion,
-    NameQuestion,
-    TokenQuestion,
-    register_kind,
-)
+from .edit import Edit, Form, HeadsEdit, HeadsQuestion, LayerQuestion, NameQuestion, TokenQuestion, register_kind
 from .place import (
     CODES,
     KINDS_OF,

@@ -10,12 +10,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from ..config import MAX_CHARACTERS, MAX_TOKENS
-from .edit import (
-    Form,
-    NameQuestion,
-    NumberQuestion,
-    TextQuestion,
-)
+from .edit import Form, NameQuestion, NumberQuestion, TextQuestion
 from .place import EditError
 
 

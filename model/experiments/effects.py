@@ -286,10 +286,7 @@ class HeadEffect:
 
 
 def head_effects(
-    checkpoint: Checkpoint,
-    request: Request,
-    progress: Progress = lambda share: None,
-    known: Sequence[int] | None = None,
+    checkpoint: Checkpoint, request: Request, progress: Progress = lambda share: None, known: Sequence[int] | None = None
 ) -> tuple[HeadEffect, ...]:
     """Ablates every head in turn, in one batch, and returns the effects site by site; see `ablate_each_head`.
 

@@ -16,15 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from ..io.files import (
-    DAMAGED,
-    MEGABYTE,
-    FileError,
-    parse_json,
-    read_bytes,
-    short_repr,
-    write_new,
-)
+from ..io.files import DAMAGED, MEGABYTE, FileError, parse_json, read_bytes, short_repr, write_new
 from ..io.limits import MAX_VALUES, is_whole_number, read_array_header
 from ..trace import SITE_KINDS, Axis, Site
 from . import schema

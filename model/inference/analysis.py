@@ -49,10 +49,7 @@ class Analysis:
     batch_padding: int = 0  # `<pad>` tokens up to the longest source of the batch
     baseline: Analysis | None = None
     no_op_blocks: tuple[BlockCells, ...] = ()  # blocks of positions that the mask forbids already
-    unpaired_tokens: tuple[tuple[str, ...], tuple[str, ...]] = (
-        (),
-        (),
-    )  # unpaired tokens: source, other sentence
+    unpaired_tokens: tuple[tuple[str, ...], tuple[str, ...]] = ((), ())  # unpaired tokens: source, other sentence
     corpus_stats: CorpusStats | None = None  # counts of the training pairs, where known
     warning_calibration: Signs | None = None  # measured share of bad translations by number of warnings
     next_sentence_probability: float | None = None  # that the second sentence follows the first; None for one sentence

@@ -103,11 +103,7 @@ def recorded_trace(
 
 
 def _traces(
-    checkpoint: Checkpoint,
-    source: Sequence[int] | None,
-    target: Sequence[int] | None,
-    probe: Probe,
-    logits: torch.Tensor,
+    checkpoint: Checkpoint, source: Sequence[int] | None, target: Sequence[int] | None, probe: Probe, logits: torch.Tensor
 ) -> list[Trace]:
     """Returns one trace for each row of a probe, with its logits [B,T,V]."""
     log_probs, totals = logits.log_softmax(-1).cpu().numpy(), logits.logsumexp(-1).cpu().numpy()  # [B,T,V], [B,T]
@@ -134,12 +130,7 @@ def batch(ids: Sequence[int] | None, rows: int, device: torch.device | str = "cp
 
 
 def _trace(
-    axes: dict[str, Axis | None],
-    probe: Probe,
-    row: int,
-    log_probs: np.ndarray,
-    totals: np.ndarray,
-    classes: tuple[str, ...],
+    axes: dict[str, Axis | None], probe: Probe, row: int, log_probs: np.ndarray, totals: np.ndarray, classes: tuple[str, ...]
 ) -> Trace:
     """Returns the trace of one row of a batch."""
     patterns, scores, all_masks = (

@@ -15,12 +15,7 @@ import zipfile
 from pathlib import Path, PurePosixPath
 from typing import BinaryIO
 
-from .files import (
-    DAMAGED,
-    MEGABYTE,
-    FileError,
-    short_repr,
-)
+from .files import DAMAGED, MEGABYTE, FileError, short_repr
 from .folders import CONFIG, FILES
 
 MAX_ENTRIES = 200  # files and folders in a zip; a checkpoint has 13

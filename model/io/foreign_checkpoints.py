@@ -8,12 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from .files import (
-    MEGABYTE,
-    FileError,
-    read_json,
-    short_repr,
-)
+from .files import MEGABYTE, FileError, read_json, short_repr
 
 WEIGHTS = (".pt", ".pth", ".bin", ".ckpt", ".safetensors")  # suffixes of weight files
 

@@ -94,11 +94,7 @@ NORMALIZERS = ("Sequence", "NFC", "NFD", "NFKC", "NFKD", "Lowercase", "Strip", "
 PRE_TOKENIZERS = ("Sequence", "Whitespace", "WhitespaceSplit", "BertPreTokenizer", "Punctuation", "Digits", "ByteLevel")
 PRE_TOKENIZERS += ("Metaspace", "Split")
 SEQUENCES = {"normalizer": "normalizers", "pre_tokenizer": "pretokenizers"}  # the key of a sequence's parts
-PATTERNS = (
-    " {2,}",
-    r"\s+",
-    r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+",
-)
+PATTERNS = (" {2,}", r"\s+", r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+")
 
 
 def check_foreign_file(values: dict[str, Any], spellings: tuple[str, ...]) -> None:

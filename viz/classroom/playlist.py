@@ -21,14 +21,7 @@ from viz.classroom.talk import (
     too_long,
 )
 from viz.kit import mount
-from viz.save.saved_files import (
-    JSON,
-    File,
-    Offer,
-    fault_answer,
-    make_file,
-    stem_of,
-)
+from viz.save.saved_files import JSON, File, Offer, fault_answer, make_file, stem_of
 from viz.state import session
 from viz.state.view import View
 

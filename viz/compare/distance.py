@@ -14,12 +14,7 @@ import numpy as np
 from model.inference.decisions import near_ties
 from model.inference.predictions import first_difference
 from model.io import numbers
-from model.readings.heads.trace_comparison import (
-    Alignment,
-    align,
-    mean,
-    row_distances,
-)
+from model.readings.heads.trace_comparison import Alignment, align, mean, row_distances
 from model.trace import MapView, Site, Trace
 
 if TYPE_CHECKING:

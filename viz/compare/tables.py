@@ -10,12 +10,7 @@ import numpy as np
 
 from model.edits.intervention import BASELINE
 from model.export.code import Code
-from model.export.csv_tables import (
-    Cell,
-    Table,
-    map_table,
-    site_code,
-)
+from model.export.csv_tables import Cell, Table, map_table, site_code
 from model.readings.heads.trace_comparison import common_difference
 from viz import computations
 from viz.compare import distance

@@ -20,12 +20,7 @@ from viz.kit import controls, mount, site_texts
 from viz.state import session
 from viz.state.fields import fields
 from viz.state.values import MAX_BRANCH_TOKENS, MAX_BRANCHES
-from viz.state.view import (
-    MAX_TEMPERATURE,
-    YOURS,
-    View,
-    strategies,
-)
+from viz.state.view import MAX_TEMPERATURE, YOURS, View, strategies
 
 if TYPE_CHECKING:
     from model.inference.analysis import Analysis

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 LED = "begun with"  # session key: at which checkpoint and text the visitor was led to a step of its own
 ROWS = {  # how the rows are arranged: there is one way
-    "training": ("At once", "Encoder self-attention, every place at once", ""),
+    "training": ("At once", "Encoder self-attention, every place at once", "")
 }
 
 

@@ -132,10 +132,7 @@ def _facts(loaded: Checkpoint) -> None:
     size = f"{count / 1e6:.1f} M" if count >= 1e5 else f"{count:,}"
     stacks = " + ".join(str(count) for count in (config.encoder_layers, config.decoder_layers) if count)
     heads = "1 head" if config.heads == 1 else f"{config.heads} heads"
-    layers = terms.marked(
-        f"{stacks} layers, {heads}, {size} parameters. {score}",
-        *("layer", "head", "BLEU", "bits"),
-    )
+    layers = terms.marked(f"{stacks} layers, {heads}, {size} parameters. {score}", *("layer", "head", "BLEU", "bits"))
     site_texts.write(
         f'<div class="lab-facts"><div><b>{html.escape(uploads.display_name(loaded.name))}</b>{layers}</div>'
         f"<div>Runs on {html.escape(loaded.device.type.upper())}</div></div>"

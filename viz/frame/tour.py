@@ -21,11 +21,7 @@ class TourStop:
 
 
 STOPS = (  # in their order, all on the first page
-    TourStop(
-        "Your sentence",
-        "Type a sentence and press Enter, or choose an example.",
-        (".st-key-input_row",),
-    ),
+    TourStop("Your sentence", "Type a sentence and press Enter, or choose an example.", (".st-key-input_row",)),
     TourStop(
         "One token at a time",
         "Press Play, or step with the arrow keys. The lines show the tokens that each step looks at.",

@@ -27,15 +27,7 @@ from model.readings.heads.head_maps import (
     mean_map,
     word_pair,
 )
-from model.readings.heads.head_metrics import (
-    METRICS,
-    Rows,
-    applicable_metrics,
-    metrics_of,
-    order,
-    ordered,
-    orders,
-)
+from model.readings.heads.head_metrics import METRICS, Rows, applicable_metrics, metrics_of, order, ordered, orders
 from model.readings.heads.head_roles import match_roles
 from model.trace import ATTENTION_KINDS, SITE_KINDS, Site, Trace, site_kind
 from viz import theme

@@ -6,9 +6,7 @@ import dataclasses
 
 from model.readings.heads.head_metrics import order_label, orders
 from viz import theme
-from viz.classroom import (
-    lecture,
-)
+from viz.classroom import lecture
 from viz.heads import all_heads, picture
 from viz.kit import controls
 from viz.page_context import PageContext

@@ -16,12 +16,7 @@ from model.text.alignments import read_alignment as read_aligned
 from model.trace import Site
 from viz import theme
 from viz.heads import all_heads
-from viz.kit.offline_parts import (
-    Choice,
-    HtmlExport,
-    Part,
-    Pick,
-)
+from viz.kit.offline_parts import Choice, HtmlExport, Part, Pick
 from viz.page_context import PageContext
 from viz.state.view import View
 

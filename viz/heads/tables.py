@@ -8,12 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from model.export.code import Code
-from model.export.csv_tables import (
-    Cell,
-    Table,
-    map_table,
-    site_code,
-)
+from model.export.csv_tables import Cell, Table, map_table, site_code
 from model.readings.heads.head_maps import Pair, link_weights
 from model.readings.heads.head_metrics import METRICS, applicable_metrics, head_metrics
 from model.trace import MapView as TraceView
@@ -96,10 +91,7 @@ def python(context: PageContext) -> str:
         code.add(
             f"values = mean_map(trace, norms, {kind!r}, {view.measure!r})", model__readings__heads__head_maps=("mean_map",)
         )
-        code.add(
-            f"allowed = np.any([trace.masks[site] for site in trace.sites({kind!r})], axis=0)",
-            numpy=("np",),
-        )
+        code.add(f"allowed = np.any([trace.masks[site] for site in trace.sites({kind!r})], axis=0)", numpy=("np",))
     else:
         code.add(
             f"values = head_map(trace, norms, {code.site(site)}, {_head(view)}, {view.measure!r})",

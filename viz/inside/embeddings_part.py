@@ -17,12 +17,7 @@ from model.readings.tokens.neighbours import RARE, Analogy, Neighbour, Side
 from model.text.languages import record_of
 from viz import cache, computations, theme
 from viz.inside.inside_figures import neighbours_chart
-from viz.kit import (
-    controls,
-    mount,
-    site_texts,
-    terms,
-)
+from viz.kit import controls, mount, site_texts, terms
 from viz.page_context import PageContext
 from viz.state import session
 from viz.state.result_cache import cached_figure

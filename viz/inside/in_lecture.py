@@ -13,17 +13,7 @@ from model.config import CONTROL_TOKENS
 from model.readings.tokens.neighbours import RARE
 from viz import computations
 from viz.classroom import lecture
-from viz.inside import (
-    embeddings_part,
-    inside_parts,
-    length_part,
-    lens_part,
-    model_map,
-    scale_part,
-    stages,
-    tokens,
-    writers,
-)
+from viz.inside import embeddings_part, inside_parts, length_part, lens_part, model_map, scale_part, stages, tokens, writers
 from viz.kit import site_texts
 from viz.page_context import PageContext
 from viz.state import session

@@ -76,9 +76,7 @@ def lens_map(
         drawing.update_xaxes(range=[first - 0.5, end - 0.5], **kept)
     below = 24 if flat else LABELS
     drawing.update_layout(
-        theme.chart_layout(mode, row * rows + below + 4, l=FRONT, t=4, r=8, b=below),
-        hovermode="closest",
-        hoverdistance=40,
+        theme.chart_layout(mode, row * rows + below + 4, l=FRONT, t=4, r=8, b=below), hovermode="closest", hoverdistance=40
     )
     return drawing.figure()
 
@@ -261,12 +259,7 @@ def scaling_chart(
 
 
 def _heads(
-    drawing: Drawing,
-    heads: tuple[np.ndarray, np.ndarray],
-    chosen: int | None,
-    width: int,
-    hue: str,
-    colours: theme.Palette,
+    drawing: Drawing, heads: tuple[np.ndarray, np.ndarray], chosen: int | None, width: int, hue: str, colours: theme.Palette
 ) -> None:
     """The heads of a checkpoint as dots, divided on the left of their width and not divided on the right."""
     at = float(np.log2(width))
@@ -310,11 +303,7 @@ def _scaling_axes(
         fixedrange=True,
     )
     drawing.update_yaxes(
-        **_axis(values, logarithmic),
-        tickfont=font,
-        gridcolor=colours.line,
-        zeroline=False,
-        fixedrange=True,
+        **_axis(values, logarithmic), tickfont=font, gridcolor=colours.line, zeroline=False, fixedrange=True
     )
 
 

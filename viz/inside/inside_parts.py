@@ -7,16 +7,7 @@ from collections.abc import Callable
 import streamlit as st
 
 from viz import theme
-from viz.inside import (
-    embeddings_part,
-    length_part,
-    lens_part,
-    model_map,
-    scale_part,
-    stages,
-    tokens,
-    writers,
-)
+from viz.inside import embeddings_part, length_part, lens_part, model_map, scale_part, stages, tokens, writers
 from viz.kit import edit_list
 from viz.page_context import PageContext
 from viz.state import session

@@ -86,11 +86,7 @@ def _titles(drawing: Drawing, lines: Sequence[Line], span: float, height: int, c
 
 
 def _axes(
-    drawing: Drawing,
-    lengths: Sequence[int],
-    ticks: Mapping[float, str],
-    ends: list[float],
-    colours: theme.Palette,
+    drawing: Drawing, lengths: Sequence[int], ticks: Mapping[float, str], ends: list[float], colours: theme.Palette
 ) -> None:
     font = {"size": 12, "color": colours.ink2, "family": theme.SANS}
     common = {"type": "log", "tickfont": font, "zeroline": False, "fixedrange": True}

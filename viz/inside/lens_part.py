@@ -13,12 +13,7 @@ from model.io import numbers
 from viz import cache, computations, theme
 from viz.classroom import lecture
 from viz.inside.inside_figures import LABELS, lens_map
-from viz.kit import (
-    controls,
-    mount,
-    site_texts,
-    terms,
-)
+from viz.kit import controls, mount, site_texts, terms
 from viz.page_context import PageContext
 from viz.state import session
 from viz.state.result_cache import cached_figure
@@ -74,10 +69,7 @@ def draw(context: PageContext, view: View, mode: theme.Mode) -> None:
         return
     tokenizer, step = context.loaded.output_vocabulary, _step(view, trace)
     layers = layer_names(len(lens.log_probs))
-    site_texts.note(
-        HOW[_how(trace)],
-        *("decoder", "layer", "logit", "residual stream", "token"),
-    )
+    site_texts.note(HOW[_how(trace)], *("decoder", "layer", "logit", "residual stream", "token"))
     says = _says(lens, tokenizer)
     figure = drawn(context.request, view.device, step, mode)
     with st.container(key="lens_map"):

@@ -37,10 +37,7 @@ _LINKS = {
         ("what-if", "Edit its mask and heads, in What if"),
     ),
     "feed_forward": (("stages", "Unfold this layer, stage by stage"),),
-    "projection": (
-        ("lens", "What each layer would say: logit lens"),
-        ("translate", "Candidates at this step, on {first}"),
-    ),
+    "projection": (("lens", "What each layer would say: logit lens"), ("translate", "Candidates at this step, on {first}")),
     "softmax": (("translate", "Candidates at this step, on {first}"),),
 }
 

@@ -33,10 +33,7 @@ CHARTS = {
         "Largest weight of its row",
         "Without the division, wide heads end up on a single key; dotted: an even row.",
     ),
-    "gradient": (
-        "Gradient through the softmax",
-        "Frobenius norm of diag(p) − p pᵀ. Dotted: an even row.",
-    ),
+    "gradient": ("Gradient through the softmax", "Frobenius norm of diag(p) − p pᵀ. Dotted: an even row."),
 }
 NUMBERS = {
     "variance": "variance",

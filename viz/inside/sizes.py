@@ -201,10 +201,7 @@ def asked(view: View) -> dict[str, int]:
 
 
 def _form(view: View, given: Architecture) -> None:
-    begun = {
-        "layers": max(_stacks(given)),
-        **{name: getattr(given, name) for _, _, name in NUMBERS[1:]},
-    }
+    begun = {"layers": max(_stacks(given)), **{name: getattr(given, name) for _, _, name in NUMBERS[1:]}}
     with st.container(key="size_row", horizontal=True, vertical_alignment="bottom", gap="small"):
         st.selectbox("Model", SIZES, format_func=_title, **session.bind("size", "size", view.size))
         for label, field, name in NUMBERS:

@@ -7,12 +7,7 @@ from typing import TYPE_CHECKING
 
 from model.experiments.length_runs import shipped_run
 from model.export.code import Code
-from model.export.csv_tables import (
-    Cell,
-    Table,
-    grid_table,
-    site_code,
-)
+from model.export.csv_tables import Cell, Table, grid_table, site_code
 from model.readings.stages.blueprint import blueprint
 from model.readings.stages.model_sizes import PRESETS, parameters
 from model.trace import Site

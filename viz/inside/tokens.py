@@ -123,10 +123,7 @@ _COMPONENT = mount.Component(__file__, '<div class="tokens"></div>', picture="To
 
 
 def tokens(
-    data: dict[str, Any],
-    on_at: Callable[[str, int, int], None],
-    on_open: Callable[[str, int], None],
-    key: str = "tokens",
+    data: dict[str, Any], on_at: Callable[[str, int, int], None], on_open: Callable[[str, int], None], key: str = "tokens"
 ) -> None:
     """Mounts the component with the payload and `at`: whose word, which (from 1), and how many of its merges are made.
     Before the next run `on_at` is called with where the visitor rests, `on_open` with the side and the id of a token whose

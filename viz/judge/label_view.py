@@ -42,11 +42,7 @@ def draw(view: View, context: PageContext, mode: theme.Mode, hall: dict[str, Any
     except ValueError as fault:
         site_texts.fault(str(fault))
         return
-    word_table.word_table(
-        data,
-        {"step": view.step, "hall": bool(hall)},
-        on_step=lambda step: session.change(step=step),
-    )
+    word_table.word_table(data, {"step": view.step, "hall": bool(hall)}, on_step=lambda step: session.change(step=step))
 
 
 def chosen_rival(view: View, analysis: Analysis) -> int:

@@ -15,14 +15,7 @@ from model.inference.request import MAX_SENTENCES
 from model.text.languages import ENGLISH, LANGUAGES, Language, record_of
 from viz import cache, theme
 from viz.kit import lazy, mount, site_texts
-from viz.kit.examples import (
-    Example,
-    examples,
-    judged_examples,
-    language_of,
-    lesson,
-    prompts,
-)
+from viz.kit.examples import Example, examples, judged_examples, language_of, lesson, prompts
 from viz.state import navigation, session
 from viz.state.view import FIRST_PROMPT, FIRST_SENTENCE, View
 

@@ -22,13 +22,7 @@ import numpy as np
 
 from model.io.numbers import probability
 from viz import pages, theme
-from viz.kit.offline_parts import (
-    Choice,
-    ComponentAssets,
-    HtmlExport,
-    Part,
-    joined,
-)
+from viz.kit.offline_parts import Choice, ComponentAssets, HtmlExport, Part, joined
 from viz.page_context import PageContext
 from viz.state import uploads
 from viz.state.fields import fields

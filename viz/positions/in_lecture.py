@@ -10,9 +10,7 @@ import streamlit as st
 
 from model.config import SCHEMES
 from viz import computations
-from viz.classroom import (
-    lecture,
-)
+from viz.classroom import lecture
 from viz.kit import site_texts
 from viz.page_context import LecturePlaces, PageContext, Places
 from viz.positions import cached_figures, position_texts, schemes, sentence_part

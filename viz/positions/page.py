@@ -31,10 +31,5 @@ def without_sentence(view: View, places: Places) -> None:
 
 
 show.show(
-    "positions",
-    draw,
-    draw_without=without_sentence,
-    tables=tables.tables,
-    python=tables.python,
-    in_lecture=in_lecture.draw,
+    "positions", draw, draw_without=without_sentence, tables=tables.tables, python=tables.python, in_lecture=in_lecture.draw
 )

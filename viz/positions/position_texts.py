@@ -144,10 +144,7 @@ def _waves(found: PositionNumbers, k: int, pair: int, halves: bool) -> dict[str,
     )
     return {
         "table": ("Table", table),
-        "curves": (
-            "Curves of four pairs",
-            "Sine solid, cosine dotted: from pair to pair the waves get longer.",
-        ),
+        "curves": ("Curves of four pairs", "Sine solid, cosine dotted: from pair to pair the waves get longer."),
         "distance": ("PE(p)·PE(p − d) by distance d", apart),
         "similarity": ("PE(p)·PE(q)", "The stronger the colour, the more alike: along a diagonal it stays the same."),
         "shift": ("From p to p + k", _turned_by(found, k, pair)),

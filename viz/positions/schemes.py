@@ -158,10 +158,7 @@ def _sliders(view: View, width: int, learned: bool = False) -> None:
     """Width and base of a formula (a learned table has its own width, and no base), number of positions, shift, and the
     pair of dimensions that is followed."""
     name = "Width d_model" if SCHEMES[view.scheme].embedding_effect else "Head width d_k"
-    formula = (
-        (name, "pe width", "pe_width", WIDTHS, width),
-        ("Base", "pe base", "pe_base", BASES, view.pe_base),
-    )
+    formula = ((name, "pe width", "pe_width", WIDTHS, width), ("Base", "pe base", "pe_base", BASES, view.pe_base))
     sliders = (
         *(() if learned else formula),
         ("Positions", "pe count", "pe_count", COUNTS, view.pe_count),

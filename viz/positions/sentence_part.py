@@ -13,11 +13,7 @@ from model.decoding.strategy import Decoding
 from model.edits.kinds import Positions, TokenLabels, parse
 from model.inference.decisions import top_tokens
 from model.text.languages import record_of
-from viz import (
-    cache,
-    computations,
-    theme,
-)
+from viz import cache, computations, theme
 from viz.kit import controls, lazy, site_texts
 from viz.page_context import PageContext
 from viz.positions import position_texts

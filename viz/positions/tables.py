@@ -7,12 +7,7 @@ from typing import TYPE_CHECKING
 
 from model.config import SCHEMES
 from model.export.code import Code
-from model.export.csv_tables import (
-    Cell,
-    Table,
-    grid_table,
-    numbered,
-)
+from model.export.csv_tables import Cell, Table, grid_table, numbered
 from viz import computations
 from viz.positions.cached_figures import Scheme, token_maps
 from viz.positions.schemes import own_scheme, own_width, side_of

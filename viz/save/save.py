@@ -11,14 +11,7 @@ import streamlit as st
 
 from viz import pages, theme
 from viz.kit import lazy, mount
-from viz.save.saved_files import (
-    CHANGED,
-    Offer,
-    caption,
-    fault_answer,
-    make_file,
-    offer_labels,
-)
+from viz.save.saved_files import CHANGED, Offer, caption, fault_answer, make_file, offer_labels
 from viz.state import navigation, session
 from viz.state.result_cache import Payload
 

@@ -15,12 +15,7 @@ from model.trace import SITE_KINDS
 from model.workshop.training import run_listing
 from viz import pages
 from viz.offline import html_export
-from viz.save.number_tables import (
-    analysis_file,
-    check_lines,
-    kinds_of,
-    zipped,
-)
+from viz.save.number_tables import analysis_file, check_lines, kinds_of, zipped
 from viz.state import hosts, uploads
 
 if TYPE_CHECKING:
@@ -146,10 +141,7 @@ def offers(
         return lambda: File(stem + end, mime, analysis_file(context.analysis.request, context.view.device, end))
 
     every = [] if tables is None else [Offer("What is shown, as CSV", lambda: _csv(tables(context), stem))]
-    every += [
-        Offer("Whole analysis, npz", analysis(".npz", ZIP)),
-        Offer("Whole analysis, JSON", analysis(".json", JSON)),
-    ]
+    every += [Offer("Whole analysis, npz", analysis(".npz", ZIP)), Offer("Whole analysis, JSON", analysis(".json", JSON))]
     if name in html_export.names():
         every.append(Offer("One HTML file, works offline", lambda: _html(context, name, stem), PAGE))
     if python:

@@ -40,13 +40,7 @@ from model.io.folders import configured_folders, list_checkpoints
 from model.io.numbers import Parser
 from viz.server import log_limit
 from viz.server.first_paint import Readiness, with_health
-from viz.state.hosts import (
-    check_host,
-    check_origin,
-    own_names,
-    share,
-    site_url,
-)
+from viz.state.hosts import check_host, check_origin, own_names, share, site_url
 
 if TYPE_CHECKING:
     import uvicorn

@@ -15,12 +15,7 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from model.workshop.training import run_listing
-from model.workshop.training.history import (
-    History,
-    is_running,
-    load_checkpoint_history,
-    load_run_history,
-)
+from model.workshop.training.history import History, is_running, load_checkpoint_history, load_run_history
 from model.workshop.training.recording import Recording
 from viz import cache
 from viz.kit import site_texts

@@ -5,18 +5,10 @@ from __future__ import annotations
 import html
 
 from model.workshop.training import run_listing
-from viz.classroom import (
-    lecture,
-)
+from viz.classroom import lecture
 from viz.kit import site_texts
 from viz.page_context import PageContext
-from viz.training import (
-    curves_part,
-    histories,
-    loss_curves,
-    rates,
-    training_parts,
-)
+from viz.training import curves_part, histories, loss_curves, rates, training_parts
 
 LARGE = ("Maps", "All heads", "Loss", "Heads", "Rate")
 HALL = 1.9  # how many times as large a chart is drawn

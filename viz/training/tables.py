@@ -11,13 +11,7 @@ from model.export.csv_tables import Table
 from model.workshop.training.history import Entry
 from viz.state import uploads
 from viz.state.view import View, without_edits
-from viz.training import (
-    histories,
-    loss_curves,
-    player,
-    rates,
-    training_parts,
-)
+from viz.training import histories, loss_curves, player, rates, training_parts
 
 if TYPE_CHECKING:
     from viz.page_context import PageContext

@@ -14,12 +14,7 @@ from viz.page_context import PageContext, Places
 from viz.state import session, uploads
 from viz.state.view import View
 from viz.theme import Mode
-from viz.training import (
-    curves_part,
-    histories,
-    player,
-    rates,
-)
+from viz.training import curves_part, histories, player, rates
 
 
 def head(view: View, page: pages.Page) -> Places:

@@ -10,13 +10,7 @@ from model.inference.predictions import changed_words
 from model.inference.source_reading import blank_positions
 from model.io import numbers
 from viz.classroom import lecture
-from viz.decoding_steps import (
-    decoding_controls,
-    decoding_texts,
-    pattern_maps,
-    steps,
-    timeline,
-)
+from viz.decoding_steps import decoding_controls, decoding_texts, pattern_maps, steps, timeline
 from viz.fill import fill_in, fill_texts
 from viz.judge import judge_in_lecture
 from viz.kit import site_texts

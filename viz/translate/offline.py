@@ -13,12 +13,7 @@ from viz.decoding_steps import candidates, timeline
 from viz.fill import fill_in
 from viz.judge import judged_text, label_view, word_table
 from viz.kit import file_maps, sides
-from viz.kit.offline_parts import (
-    Choice,
-    HtmlExport,
-    Part,
-    Pick,
-)
+from viz.kit.offline_parts import Choice, HtmlExport, Part, Pick
 from viz.page_context import PageContext
 from viz.state.view import ROWS, View
 from viz.translate import in_lecture

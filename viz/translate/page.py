@@ -13,12 +13,7 @@ import streamlit as st
 
 from model.inference.source_reading import blank_positions
 from model.task import Task
-from viz import (
-    cache,
-    computations,
-    pages,
-    theme,
-)
+from viz import cache, computations, pages, theme
 from viz.decoding_steps import decoding_controls, decoding_texts, pattern_maps, steps
 from viz.fill import fill_in
 from viz.frame import show, tour

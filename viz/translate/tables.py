@@ -7,12 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from model.export.code import Code
-from model.export.csv_tables import (
-    Cell,
-    Table,
-    map_table,
-    site_code,
-)
+from model.export.csv_tables import Cell, Table, map_table, site_code
 from model.inference.source_reading import blank_positions
 from model.trace import MapView, Site
 from viz import computations

@@ -7,11 +7,7 @@ from typing import TYPE_CHECKING
 from model.variants.designs import VARIANTS
 from model.variants.record import Variants
 from viz import theme
-from viz.variants import (
-    head_texts,
-    variant_figures,
-    variant_texts,
-)
+from viz.variants import head_texts, variant_figures, variant_texts
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go

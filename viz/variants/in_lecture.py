@@ -9,20 +9,12 @@ import streamlit as st
 from model.trace import SITE_KINDS
 from model.variants.record import SCORES, Variants
 from viz import theme
-from viz.classroom import (
-    lecture,
-)
+from viz.classroom import lecture
 from viz.kit import site_texts
 from viz.page_context import LecturePlaces, PageContext, Places
 from viz.state import session
 from viz.state.view import View
-from viz.variants import (
-    cached_charts,
-    head_texts,
-    map_grid,
-    variant_parts,
-    variant_texts,
-)
+from viz.variants import cached_charts, head_texts, map_grid, variant_parts, variant_texts
 from viz.variants.variant_texts import found
 
 LARGE = ("Scores", "Learning", "One sentence", "Same heads?")  # the pictures, from 1

@@ -273,13 +273,7 @@ def matching_chart(
             f"<br>distance {link.distance:.3f}; any two {link.random:.3f}"
         )
         middle = {"x": [link.column + 0.5], "y": [sum(ends) / 2]}
-        drawing.add_scatter(
-            **middle,
-            mode="markers",
-            marker={"size": 12, "opacity": 0},
-            hoverinfo="text",
-            hovertext=told,
-        )
+        drawing.add_scatter(**middle, mode="markers", marker={"size": 12, "opacity": 0}, hoverinfo="text", hovertext=told)
         at = link.column + 0.1, ends[0] + 0.1 * (ends[1] - ends[0])
         label(drawing, *at, f"{link.distance:.2f}", colours.ink, bgcolor=colours.page, size=12)
     places = [(layer, head) for layer in range(layers) for head in range(heads)]

@@ -19,13 +19,7 @@ from viz.state import session
 from viz.state.page_fields import MAX_SIDE_BY_SIDE, VARIANTS_BY
 from viz.state.view import View
 from viz.variants import cached_charts, head_texts, map_grid, variant_texts
-from viz.variants.variant_texts import (
-    MAKE,
-    NONE,
-    SHIP,
-    Found,
-    found,
-)
+from viz.variants.variant_texts import MAKE, NONE, SHIP, Found, found
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go

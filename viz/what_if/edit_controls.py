@@ -12,12 +12,7 @@ import streamlit as st
 from model.edits import edit, switches
 from model.edits.kinds import KINDS, EditError, Place
 from model.inference.predictions import kl_divergence
-from viz.kit import (
-    controls,
-    edit_list,
-    lazy,
-    site_texts,
-)
+from viz.kit import controls, edit_list, lazy, site_texts
 from viz.state import navigation, session
 from viz.state.view import View
 from viz.what_if import what_if_texts

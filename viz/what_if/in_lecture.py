@@ -13,12 +13,7 @@ from model.inference.request import Request
 from model.trace import Site
 from viz import computations, theme
 from viz.classroom import lecture
-from viz.kit import (
-    controls,
-    file_maps,
-    sides,
-    site_texts,
-)
+from viz.kit import controls, file_maps, sides, site_texts
 from viz.page_context import PageContext
 from viz.state import navigation, session
 from viz.state.view import SCOPES, View

@@ -97,10 +97,7 @@ COMPONENT = mount.Component(__file__, '<div class="switchboard"></div>', picture
 
 
 def switchboard(
-    data: dict[str, Any],
-    on_toggle: Callable[[str], None],
-    key: str = "switchboard",
-    beside: dict[str, Any] | None = None,
+    data: dict[str, Any], on_toggle: Callable[[str], None], key: str = "switchboard", beside: dict[str, Any] | None = None
 ) -> None:
     """Mounts the component; `on_toggle` is called, before the next run, with the code of the edit that was clicked.
     `beside`: values in place of those of the same names, and more for the script, as lecture mode has them."""

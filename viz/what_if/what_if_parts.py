@@ -16,13 +16,7 @@ from viz.page_context import PageContext
 from viz.state import navigation, session
 from viz.state.result_cache import cached_figure
 from viz.state.view import View, without_edits
-from viz.what_if import (
-    edit_controls,
-    ready_answers,
-    switchboard,
-    what_if_maps,
-    what_if_texts,
-)
+from viz.what_if import edit_controls, ready_answers, switchboard, what_if_maps, what_if_texts
 
 if TYPE_CHECKING:
     from streamlit.delta_generator import DeltaGenerator
@@ -145,10 +139,7 @@ def _leaks(view: View, request: Request, task: Task) -> None:
     """The leak test, where it was asked for."""
     with st.container(key="leaks"):
         site_texts.write('<h2 class="lab-label lab-rule">Is the mask right?</h2>')
-        site_texts.note(
-            what_if_texts.LEAKS[task.family],
-            "residual stream",
-        )
+        site_texts.note(what_if_texts.LEAKS[task.family], "residual stream")
         if not st.toggle("Test it, under the edits above", key="leak test", on_change=session.mark_user_event):
             return
         try:

@@ -22,16 +22,7 @@ from viz.classroom import lecture
 from viz.kit import mount, site_texts
 from viz.page_context import LecturePlaces, PageContext
 from viz.state import session
-from viz.why import (
-    chosen_tokens,
-    logit_sum,
-    pieces,
-    reading_texts,
-    readings_part,
-    rivals,
-    token_contributions,
-    why_texts,
-)
+from viz.why import chosen_tokens, logit_sum, pieces, reading_texts, readings_part, rivals, token_contributions, why_texts
 
 if TYPE_CHECKING:
     from model.readings.logits.direct_logits import DirectLogits, Writer
@@ -100,11 +91,7 @@ def _payload(context: PageContext, test: Test) -> dict[str, object]:
         "words": [[word, round(float(v) / top, 4)] for word, v in zip(found.words.labels, importance, strict=True)],
         "grid": [int(k) for k in found.grid],
         "lines": [
-            {
-                "end": end,
-                "values": [round(float(v), 4) for v in values],
-                "taken": reading_texts.taken(found, name, end),
-            }
+            {"end": end, "values": [round(float(v), 4) for v in values], "taken": reading_texts.taken(found, name, end)}
             for end, values in (("first", own.first), ("last", own.last))
         ],
         "chance": spread([each for one in found.random for each in (one.first, one.last)]),

@@ -10,13 +10,7 @@ from viz import theme
 from viz.kit.offline_parts import HtmlExport, Part
 from viz.page_context import PageContext
 from viz.state.view import View
-from viz.why import (
-    chosen_tokens,
-    logit_sum,
-    pieces,
-    token_contributions,
-    why_texts,
-)
+from viz.why import chosen_tokens, logit_sum, pieces, token_contributions, why_texts
 
 
 def _found(context: PageContext) -> DirectLogits:

@@ -45,11 +45,7 @@ class Rows:
 
     @classmethod
     def of(
-        cls,
-        pattern: np.ndarray,
-        keys: Sequence[str],
-        rows: Sequence[int] | None = None,
-        mask: np.ndarray | None = None,
+        cls, pattern: np.ndarray, keys: Sequence[str], rows: Sequence[int] | None = None, mask: np.ndarray | None = None
     ) -> Rows:
         """Selects rows of patterns [H,T,S], by default all. `mask` [T,S]: see `allowed`."""
         if rows is None:

@@ -17,16 +17,7 @@ from ...network.attention import MultiHeadAttention, attention_weights
 from ...network.layers import Residual
 from ...trace import Site, Streams
 from .layer_inputs import activations
-from .stage_values import (
-    Reference,
-    Stage,
-    StageShape,
-    StageTable,
-    array_of,
-    feed_forward_stages,
-    residual_stages,
-    with_foot,
-)
+from .stage_values import Reference, Stage, StageShape, StageTable, array_of, feed_forward_stages, residual_stages, with_foot
 
 _FORWARD, _KEYS = "MultiHeadAttention.forward", "MultiHeadAttention._keys_and_values"
 

@@ -134,11 +134,7 @@ def _measure(args: argparse.Namespace, loaded: Checkpoint, decoding: Decoding) -
 
 def _record(args: argparse.Namespace, loaded: Checkpoint, results: dict[str, Any]) -> None:
     from ... import checkpoint as checkpoints
-    from ..evaluation import (
-        measures,
-        model_card,
-        translation_card,
-    )
+    from ..evaluation import measures, model_card, translation_card
 
     old = {args.record + name for name in measures.KEY_SUFFIXES.values()} if args.measures else set()
     metrics = {name: entry for name, entry in loaded.metrics.items() if name not in old} | results

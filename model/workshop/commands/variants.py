@@ -17,13 +17,7 @@ from typing import TYPE_CHECKING, Any
 from ...io.files import short_repr
 from ...io.folders import FILES
 from ...text.languages import PAIR
-from ...variants.designs import (
-    PLAN,
-    SEEDS,
-    SHIPPED,
-    VARIANTS,
-    Plan,
-)
+from ...variants.designs import PLAN, SEEDS, SHIPPED, VARIANTS, Plan
 from ...variants.record import FILE, Variants
 from . import options, variants_training
 from .variants_training import BEAM, data_hashes, estimate_cost, remaining_runs, update_record

@@ -15,13 +15,7 @@ from tokenizers import decoders, models, normalizers, pre_tokenizers
 from torch import Tensor
 
 from ...config import ModelConfig
-from ...io.files import (
-    MEGABYTE,
-    FileError,
-    read_json,
-    read_text,
-    short_repr,
-)
+from ...io.files import MEGABYTE, FileError, read_json, read_text, short_repr
 from ...text import tokenizer_files
 from . import vocabulary
 from .conversion import ConversionOptions, ConvertError

@@ -23,13 +23,7 @@ from ...io.files import short_repr
 from ...network.transformer import build
 from ..evaluation.model_card import NORMS
 from . import bert_gpt2, marian, torch_transformer
-from .conversion import (
-    ConversionOptions,
-    ConvertedModel,
-    Converter,
-    ConvertError,
-    find_weights,
-)
+from .conversion import ConversionOptions, ConvertedModel, Converter, ConvertError, find_weights
 
 DATA_FILES = {
     "encoder-decoder": "FILE.tsv",

@@ -19,12 +19,7 @@ from tokenizers import models, pre_tokenizers
 from torch import Tensor
 
 from ...config import CONTROL_TOKENS, PAD
-from ...io.files import (
-    MEGABYTE,
-    read_json,
-    read_text,
-    short_repr,
-)
+from ...io.files import MEGABYTE, read_json, read_text, short_repr
 from ...text import tokenizer_files
 from ...text.foreign_tokenizer import ForeignTokenizer, foreign_values
 from .conversion import ConvertError

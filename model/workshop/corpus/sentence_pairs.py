@@ -17,12 +17,7 @@ from ...config import CONTROL_TOKENS, END, MAX_CLASSES, MAX_LANGUAGE, MAX_TOKENS
 from ...io.files import short_repr
 from ...text.sentences import split
 from ...text.tokenizer import Tokenizer
-from .corpus import (
-    DataError,
-    count_tokens,
-    pad,
-    read_pairs,
-)
+from .corpus import DataError, count_tokens, pad, read_pairs
 from .windows import MaskedText, Masking, read_paragraphs
 
 SINGLE_SHARE = 0.25  # share of rows with one sentence, as people type them

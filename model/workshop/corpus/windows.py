@@ -14,13 +14,7 @@ from pathlib import Path
 
 from ...config import CONTROL_TOKENS, END, MAX_CHARACTERS, MAX_TOKENS, PAD
 from ...text.tokenizer import Tokenizer
-from .corpus import (
-    MAX_BLANK,
-    Batch,
-    DataError,
-    pad,
-    read_lines,
-)
+from .corpus import MAX_BLANK, Batch, DataError, pad, read_lines
 
 MAX_PARAGRAPHS = 10_000_000
 

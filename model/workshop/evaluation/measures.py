@@ -22,12 +22,7 @@ from ...decoding.strategy import Decoding
 from ...network.context import teacher_forced_states
 from ...text.languages import FRENCH
 from ..corpus.corpus import Corpus, targets_by_source
-from .scoring import (
-    GREEDY,
-    BatchTranslations,
-    score_translations,
-    translate_texts,
-)
+from .scoring import GREEDY, BatchTranslations, score_translations, translate_texts
 
 MAX_JOINED = 10  # sentences in one text
 

@@ -17,14 +17,7 @@ import torch
 from ...checkpoint import Checkpoint
 from ...config import END, MAX_TOKENS
 from ...network.context import Pass, teacher_forced_states
-from ...readings.heads.alignment import (
-    Link,
-    diagonal,
-    error_rate,
-    hits,
-    peaks,
-    word_weights,
-)
+from ...readings.heads.alignment import Link, diagonal, error_rate, hits, peaks, word_weights
 from ...text.alignments import ROWS, AlignmentRates, Rate
 from ...text.tokenizer import Tokenizer
 from ...trace import Probe, Site
@@ -116,10 +109,7 @@ def head_links(checkpoint: Checkpoint, gold: GoldAlignment) -> dict[str, np.ndar
     """
     (source, of_source), (target, of_target) = (
         token_words(tokenizer, words)
-        for tokenizer, words in (
-            (checkpoint.source_tokenizer, gold.source),
-            (checkpoint.target_tokenizer, gold.target),
-        )
+        for tokenizer, words in ((checkpoint.source_tokenizer, gold.source), (checkpoint.target_tokenizer, gold.target))
     )
     if max(len(source), len(target)) >= MAX_TOKENS:
         return None

@@ -17,13 +17,7 @@ from ...edits.intervention import BASELINE
 from ...inference.passes import teacher_force
 from ...inference.source_reading import source_ids
 from ...readings.heads.head_metrics import Rows
-from ...readings.heads.head_roles import (
-    MIN_ROWS,
-    ROLES,
-    Role,
-    peak_at,
-    weight_on_token,
-)
+from ...readings.heads.head_roles import MIN_ROWS, ROLES, Role, peak_at, weight_on_token
 from ...trace import Trace, site_kind
 from ...variants.same_heads import Best, Circle, KindMatch, RoleHeads, SameHeads, SiteMatch
 from .heads_report import CorpusLine

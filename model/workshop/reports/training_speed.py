@@ -19,14 +19,7 @@ from ...config import ModelConfig, TrainConfig
 from ...device import keep_freed_memory
 from ...network.transformer import build
 from ..training.loss_and_validation import Objective, learning_rate
-from ..training.preparation import (
-    Examples,
-    TrainingData,
-    TrainingSetup,
-    autocast_context,
-    build_optimizer,
-    prepare,
-)
+from ..training.preparation import Examples, TrainingData, TrainingSetup, autocast_context, build_optimizer, prepare
 from ..training.run_folder import RunFiles
 from ..training.tasks import get_task
 

@@ -12,21 +12,9 @@ from filelock import FileLock, Timeout
 
 from ...checkpoint import write_json
 from ...checkpoint_files import read_config, read_metrics
-from ...io.files import (
-    MEGABYTE,
-    FileError,
-    parse_json,
-    read_bytes,
-    read_json,
-    short_repr,
-)
+from ...io.files import MEGABYTE, FileError, parse_json, read_bytes, read_json, short_repr
 from ...io.limits import is_count
-from ...variants.designs import (
-    BASE,
-    VARIANTS,
-    ModelVariant,
-    Plan,
-)
+from ...variants.designs import BASE, VARIANTS, ModelVariant, Plan
 from ...variants.record import MissingRun, SeedRun, VariantResult, Variants
 from ...variants.same_heads import SameHeads
 from ..training.run_folder import MAX_LOG

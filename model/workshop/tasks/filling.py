@@ -20,13 +20,7 @@ from ...network.transformer import EncoderOnly
 from ...text.languages import watched_texts
 from ...text.tokenizer import Tokenizer
 from ..corpus.corpus import count_tokens
-from ..corpus.sentence_pairs import (
-    IGNORE_INDEX,
-    Books,
-    EncoderBatch,
-    MaskedRows,
-    read_sentences,
-)
+from ..corpus.sentence_pairs import IGNORE_INDEX, Books, EncoderBatch, MaskedRows, read_sentences
 from ..corpus.windows import Masking
 from ..evaluation import reading_card
 from ..evaluation.probes import read_probe_texts

@@ -11,13 +11,7 @@ from ...text.corpus_stats import CorpusStats
 from ...text.languages import PAIR, record_of
 from ...text.tokenizer import Tokenizer
 from ..corpus.augmentation import BpeDropout, BpeDropoutCorpus, JoinedPairs, with_typed_copies
-from ..corpus.corpus import (
-    Corpus,
-    DataError,
-    count_tokens,
-    read_pairs,
-    with_typeset_copies,
-)
+from ..corpus.corpus import Corpus, DataError, count_tokens, read_pairs, with_typeset_copies
 from ..corpus.phrases import Phrases
 from ..corpus.rewriting import REWRITERS, RewrittenPairs, rewritten_pairs
 from ..evaluation import translation_card
@@ -120,10 +114,7 @@ def prepare(setup: TrainingSetup) -> TrainingData:
     epochs = TranslationEpochs(corpus, pairs, *both, config, read)
     if not len(corpus):
         raise DataError(f"{', '.join(map(str, files))}: every pair is longer than the text limit.")
-    counts = {
-        "source": count_tokens(corpus.sources, both[0].size),
-        "target": count_tokens(corpus.targets, both[1].size),
-    }
+    counts = {"source": count_tokens(corpus.sources, both[0].size), "target": count_tokens(corpus.targets, both[1].size)}
 
     def seen(epoch: int) -> CorpusStats:
         known = epochs.plain_corpus(epoch)

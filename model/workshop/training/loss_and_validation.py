@@ -21,13 +21,7 @@ from ...config import MAX_TOKENS, PAD, TrainConfig
 from ...network.context import teacher_forced_states
 from ...network.transformer import Transformer
 from ...text.tokenizer import Tokenizer
-from ..corpus.corpus import (
-    Batch,
-    Corpus,
-    DataError,
-    read_pairs,
-    targets_by_source,
-)
+from ..corpus.corpus import Batch, Corpus, DataError, read_pairs, targets_by_source
 from ..corpus.windows import Windows
 from ..evaluation import scoring
 

@@ -24,20 +24,8 @@ from ..evaluation.scoring import mean_head_outputs
 from . import saved_state, snapshots
 from .distributed import Group
 from .loss_and_validation import Meter, Objective, TrainingStep, Weights, average_weights, learning_rate
-from .preparation import (
-    TrainingSetup,
-    autocast_context,
-    build_optimizer,
-    check_options,
-    copy_parameters,
-    prepare,
-)
-from .run_folder import (
-    RunFiles,
-    RunFolder,
-    RunProgress,
-    TrainingError,
-)
+from .preparation import TrainingSetup, autocast_context, build_optimizer, check_options, copy_parameters, prepare
+from .run_folder import RunFiles, RunFolder, RunProgress, TrainingError
 from .saved_state import WarmStart
 from .tasks import get_task
 

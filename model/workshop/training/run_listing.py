@@ -7,12 +7,7 @@ from collections import Counter
 from pathlib import Path
 
 from ...io.folders import MAX_NAME_LENGTH, SHIPPED, is_name
-from .history import (
-    LOG,
-    METRICS,
-    PROBES,
-    SETTINGS,
-)
+from .history import LOG, METRICS, PROBES, SETTINGS
 
 RUNS_FOLDER = SHIPPED.parent / "runs"
 

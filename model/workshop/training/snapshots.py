@@ -23,15 +23,7 @@ from ...network.transformer import Transformer
 from ...text.tokenizer import Tokenizer
 from ...trace import Probe
 from ..corpus.corpus import DataError, pad
-from .recording import (
-    LEVELS,
-    LOG_PROBS,
-    MAX_OUTPUT_CHARACTERS,
-    MAX_SENTENCES,
-    ProbeSentence,
-    Recording,
-    array_shapes,
-)
+from .recording import LEVELS, LOG_PROBS, MAX_OUTPUT_CHARACTERS, MAX_SENTENCES, ProbeSentence, Recording, array_shapes
 
 MAX_STEP_WEIGHTS = 160_000  # of attention in one step; forty such steps take less than 4 MB
 SampleWriter = Callable[[Transformer, Sequence[ProbeSentence]], list[str]]  # one output a sentence

@@ -141,11 +141,7 @@ VIEWS: list[tuple[str, dict[str, str], dict[str, tuple[tuple[str, ...], str]]]] 
             "by-token": (("nats",), "[v for values in by_token.values() for v in values]"),
         },
     ),
-    (
-        "why",
-        {"why": "readings", "step": "2"},
-        {"readings": (("importance",), "np.ravel([importance[n] for n in shares])")},
-    ),
+    ("why", {"why": "readings", "step": "2"}, {"readings": (("importance",), "np.ravel([importance[n] for n in shares])")}),
     ("compare", {"text": TEXT, "kind": "cross"}, SIDES | {"difference-": ((), "difference.values")}),
     ("compare", {"differs": "checkpoint", "other_checkpoint": "en-fr-learned"}, SIDES),
     (

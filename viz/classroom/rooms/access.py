@@ -17,13 +17,7 @@ from cachetools import LRUCache
 from starlette.requests import ClientDisconnect, Request
 
 from viz.classroom.rooms.room import MAX_ADDRESS, Room, code_of
-from viz.classroom.rooms.store import (
-    MAX_FOLLOWERS,
-    Away,
-    Full,
-    Gone,
-    Store,
-)
+from viz.classroom.rooms.store import MAX_FOLLOWERS, Away, Full, Gone, Store
 from viz.state.hosts import network_of
 
 MAX_BODY = 4 * MAX_ADDRESS  # bytes

@@ -19,12 +19,7 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
 from viz import pages, theme
-from viz.classroom.rooms.room import (
-    LENGTH,
-    LETTERS,
-    MAX_WORD,
-    code_of,
-)
+from viz.classroom.rooms.room import LENGTH, LETTERS, MAX_WORD, code_of
 from viz.kit.offline_parts import joined
 
 HERE = Path(__file__).parent

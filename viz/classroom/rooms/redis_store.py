@@ -17,25 +17,8 @@ from functools import wraps
 from typing import TYPE_CHECKING, Any
 from weakref import WeakValueDictionary
 
-from viz.classroom.rooms.room import (
-    SILENCE,
-    Room,
-    new_code,
-    new_secret,
-    sealed,
-)
-from viz.classroom.rooms.store import (
-    IDLE,
-    LATER,
-    MAX_FOLLOWERS,
-    MAX_ROOMS,
-    Away,
-    Change,
-    Full,
-    Gone,
-    wait_for,
-    watching,
-)
+from viz.classroom.rooms.room import SILENCE, Room, new_code, new_secret, sealed
+from viz.classroom.rooms.store import IDLE, LATER, MAX_FOLLOWERS, MAX_ROOMS, Away, Change, Full, Gone, wait_for, watching
 
 if TYPE_CHECKING:
     from redis.asyncio import Redis

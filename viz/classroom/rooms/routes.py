@@ -33,22 +33,8 @@ from starlette.routing import Route, Router
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from viz.classroom.rooms import follow
-from viz.classroom.rooms.access import (
-    ELSEWHERE,
-    NO_PLACE,
-    AccessControl,
-    NetworkLimits,
-    address_of,
-    read_json,
-    refusal,
-)
-from viz.classroom.rooms.documents import (
-    Document,
-    Documents,
-    NoDocument,
-    sentence_page,
-    sentence_policy,
-)
+from viz.classroom.rooms.access import ELSEWHERE, NO_PLACE, AccessControl, NetworkLimits, address_of, read_json, refusal
+from viz.classroom.rooms.documents import Document, Documents, NoDocument, sentence_page, sentence_policy
 from viz.classroom.rooms.presence import Presence
 from viz.classroom.rooms.room import Room
 from viz.classroom.rooms.store import MemoryStore, Store

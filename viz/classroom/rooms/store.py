@@ -9,12 +9,7 @@ from collections import defaultdict
 from collections.abc import AsyncIterator, Callable, Iterator
 from typing import Protocol
 
-from viz.classroom.rooms.room import (
-    Room,
-    new_code,
-    new_secret,
-    sealed,
-)
+from viz.classroom.rooms.room import Room, new_code, new_secret, sealed
 
 MAX_ROOMS = 200
 MAX_FOLLOWERS = 500  # of one room

@@ -12,12 +12,7 @@ from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from viz.classroom.rooms.room import Room
-from viz.classroom.rooms.store import (
-    MAX_ROOMS,
-    Away,
-    Gone,
-    Store,
-)
+from viz.classroom.rooms.store import MAX_ROOMS, Away, Gone, Store
 
 ALIVE = 15.0  # s between two signs of life
 PAUSE = 0.1  # s between two events to one browser

@@ -46,10 +46,7 @@ def test_padding_has_no_part_in_the_loss(smoothing):
     torch.testing.assert_close(loss, expected, rtol=1e-5, atol=0)
 
 
-@pytest.mark.parametrize(
-    ("step", "expected"),
-    [(1, 0.1 / 10), (5, 0.05), (10, 0.1), (60, 0.05), (110, 0.0), (500, 0.0)],
-)
+@pytest.mark.parametrize(("step", "expected"), [(1, 0.1 / 10), (5, 0.05), (10, 0.1), (60, 0.05), (110, 0.0), (500, 0.0)])
 def test_cosine_schedule_by_hand(step, expected):
     config = TrainConfig(learning_rate=0.1, warmup=10, schedule="cosine")
     assert learning_rate(config, step, total=110) == pytest.approx(expected, abs=1e-12)
