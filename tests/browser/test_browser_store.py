@@ -126,15 +126,6 @@ def test_a_lost_part_is_sent_again(visit):
     assert page.locator(".timeline").count() == 1
 
 
-def test_each_tab_has_its_own_parts(visit):
-    one, two = visit(), visit()
-    type_text(one, "The cat sleeps.")
-    type_text(two, "The dog sleeps.")
-    one.locator(".st-key-translate button").click()
-    idle(one)
-    assert (translation(one), translation(two)) == ("Le chat dort.", "Le chien dort.")
-
-
 def test_a_new_theme_recolours_the_pictures(visit):
     page = visit()
     light = page.evaluate(INK)

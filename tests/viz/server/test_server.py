@@ -156,62 +156,6 @@ def test_unreadable_messages_disturb_nobody_else(server, sent):
 
 
 TELLS = pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="this system does not tell what a process holds")
-HANDSHAKE = (
-    b"GET /_stcore/stream HTTP/1.1\r\nHost: localhost\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
-    b"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\nSec-WebSocket-Protocol: streamlit\r\n\r\n"
-)
-LEFT_AFTER = (  # what one sends who leaves without a word: before the handshake is through, and after it
-    (b"", None),
-    (HANDSHAKE[:60], None),
-    (b"POST /_stcore/upload_file/a/b HTTP/1.1\r\nHost: localhost\r\nContent-Length: 900\r\n\r\nhalf", None),
-    (HANDSHAKE, b""),
-    (HANDSHAKE, b"\x82\xff\xff\xff\xff\xff\xff\xff\xff\xffgarbage"),  # a frame that says it is endless
-)
-
-
-def held(process: int, port: int) -> tuple[int, int, int]:
-    """Threads, open files and sessions of the server."""
-    status = Path(f"/proc/{process}/status").read_text()
-    sessions = re.search(r"^active_sessions (\d+)$", answers(f"http://127.0.0.1:{port}/_stcore/metrics"), re.MULTILINE)
-    files = len(os.listdir(f"/proc/{process}/fd"))
-    return int(re.search(r"^Threads:\s+(\d+)", status, re.MULTILINE)[1]), files, int(sessions[1])
-
-
-@TELLS
-def test_five_hundred_connections_leave_nothing(server):
-    started, port = server
-
-    async def come_and_go(sent: bytes, then: bytes | None) -> None:
-        reader, writer = await asyncio.open_connection("127.0.0.1", port)
-        with contextlib.suppress(ConnectionError):
-            writer.write(sent)
-            await writer.drain()
-            if then is not None:
-                assert b" 101 " in await reader.readuntil(b"\r\n\r\n")
-                writer.write(then)
-                await writer.drain()
-        writer.transport.abort()
-
-    async def storm() -> int:
-        runs = 0
-        async with Visitor(port) as visitor:  # whose every run must end without a fault, on one connection
-            for n in range(0, 500, 25):
-                crowd = (come_and_go(*LEFT_AFTER[(n + k) % len(LEFT_AFTER)]) for k in range(25))
-                await asyncio.gather(visitor.run(), *crowd)
-                runs += 1
-        return runs
-
-    async def visit() -> tuple[int, int, int]:
-        async with Visitor(port) as visitor:
-            await visitor.run()
-        return held(started.pid, port)
-
-    for _ in range(3):
-        before = asyncio.run(visit())
-    assert asyncio.run(storm()) == 20
-    deadline = time.monotonic() + 300
-    while any(now > then for now, then in zip(asyncio.run(visit()), before, strict=True)):
-        assert time.monotonic() < deadline, f"{before} threads, files and sessions became {held(started.pid, port)}"
 
 
 @pytest.mark.parametrize("fault", ["", STARTING, "There is no checkpoint."])
