@@ -130,8 +130,6 @@ def test_a_new_theme_recolours_the_pictures(visit):
     page = visit()
     light = page.evaluate(INK)
     page.emulate_media(color_scheme="dark")
-    idle(page)
-    assert page.evaluate(INK) != light
+    page.wait_for_function(f"light => ({INK})() !== light", arg=light)
     page.emulate_media(color_scheme="light")
-    idle(page)
-    assert page.evaluate(INK) == light
+    page.wait_for_function(f"light => ({INK})() === light", arg=light)

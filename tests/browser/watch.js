@@ -66,6 +66,8 @@
     if (lab.owed && performance.now() - lab.heard < LOST) found.push("a request");
     for (const { ms, call } of lab.timers.values()) found.push(`a timer of ${ms} ms: ${String(call).slice(0, 80)}`);
     if (document.querySelector(".stApp")?.dataset.testScriptState !== "notRunning") found.push("the app's state");
+    const calls = window.attentionLabCalls;
+    if (calls?.length || calls?.pending) found.push("a component");
     const busy = document.querySelector(BUSY);
     if (busy) found.push(busy.outerHTML.slice(0, 80));
     const awaited = [...document.querySelectorAll('[class*="st-key-lazy-"]')].map((each) => each.getBoundingClientRect());

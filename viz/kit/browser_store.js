@@ -30,6 +30,11 @@ function keep({ data }) {
 
 // Calls a component once all of its parts are there, unless a newer call has replaced this one. Returns its cleanup.
 async function mount(args) {
+  store.pending += 1;
+  try { return await draw(args); } finally { store.pending -= 1; }
+}
+
+async function draw(args) {
   const { parentElement: root, data } = args, { parts } = data instanceof Uint8Array ? JSON.parse(decode(data)) : data;
   latest.set(root, args);
   waiting.delete(root);
@@ -70,9 +75,10 @@ function reportLater() { // a report during a run would interrupt it
   if (waiting.size && !isRunning()) timer = setTimeout(() => { if (waiting.size && !isRunning()) report(); }, REST_MS);
 }
 
-const calls = globalThis.attentionLabCalls;
-globalThis.attentionLabCalls = { push: ([name, args, done]) => done({ keep, mount }[name](args)) };
-if (Array.isArray(calls)) calls.forEach(globalThis.attentionLabCalls.push);
+// Receives the calls of all components; `pending` counts those that still wait for a part or for their script.
+const store = { push: ([name, args, done]) => done({ keep, mount }[name](args)), pending: 0 }, calls = globalThis.attentionLabCalls;
+globalThis.attentionLabCalls = store;
+if (Array.isArray(calls)) calls.forEach(store.push);
 
 export default function ({ setTriggerValue }) {
   report = () => setTriggerValue("missing", true);
