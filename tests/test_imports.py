@@ -33,7 +33,8 @@ ROWS = (
     ("viz.classroom", "viz.server"),
     ("viz.classroom.rooms", "viz.save", "viz.fill"),
     ("viz.offline", "viz.decoding_steps"),
-    ("viz.computations", "viz.kit"),
+    ("viz.kit",),
+    ("viz.computations",),
     ("viz.page_context",),
     ("viz.cache",),
     ("viz.state",),
@@ -82,6 +83,7 @@ COMPUTED_NAMES = {
     "model": "the homes of the public names, all of them in model",
     "model.workshop.training.preparation": "the module of a training task, from the declared tasks",
     "model.__main__": "the commands, of which those of viz are stated by name",
+    "viz.kit.panel": "the page that was asked for, from the declared pages",
     "viz.offline.html_export": "the page that was asked for, from the declared pages",
     "viz.classroom.talk_prefetch": "the page of the next stop, from the declared pages",
 }

@@ -1,13 +1,17 @@
 """Cached readings and experiments of all pages, shared by all sessions of the process.
 
-Torch is imported on first use, as in `viz.cache`.
+A `Reading` names a function of `model`. The cache, the copied Python and prefetch follow from it. Torch is imported on first
+use, as in `viz.cache`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import pkgutil
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from model.export.code import Code
 from model.inference.request import Request
 from viz import cache
 from viz.state.result_cache import cached
@@ -32,6 +36,67 @@ if TYPE_CHECKING:
     from model.readings.stages.unfold import Unfolded
     from model.readings.tokens.neighbours import Analogy, Neighbour, NeighbourSurvey, Side
     from model.trace import Site
+    from viz.page_context import PageContext
+
+
+@dataclass(frozen=True)
+class Reading:
+    """A function of `model` with the arguments checkpoint, analysis, others and, if it reports, `progress`.
+
+    Fields:
+        path: the dotted path of the function.
+        note: a comment behind the line of copied Python.
+        is_long: True for work of the long queue.
+        has_progress: True if the last argument gets the share done.
+    """
+
+    path: str
+    note: str = ""
+    is_long: bool = False
+    has_progress: bool = False
+
+    def __call__(self, *arguments: Hashable) -> Call:
+        return Call(self, arguments)
+
+
+@dataclass(frozen=True)
+class Call:
+    """A reading with its arguments after checkpoint and analysis."""
+
+    reading: Reading
+    arguments: tuple[Hashable, ...] = ()
+
+    def compute(self, loaded: Any, analysis: Any, progress: Callable[[float], None]) -> Any:
+        more = (progress,) if self.reading.has_progress else ()
+        return pkgutil.resolve_name(self.reading.path)(loaded, analysis, *self.arguments, *more)
+
+    def add_to(self, code: Code) -> None:
+        """Adds the line of Python that computes `result`."""
+        module, _, name = self.reading.path.rpartition(".")
+        arguments = "".join(f", {code.literal(each)}" for each in self.arguments)
+        line = f"result = {name}(checkpoint, analysis{arguments})"
+        code.add(line, self.reading.note, **{module.replace(".", "__"): (name,)})
+
+
+def run(call: Call, context: PageContext, progress: Callable[[float], None] = lambda share: None) -> Any:
+    """Returns the result of a call for a context: from the cache if the cache has its checkpoint, else computed."""
+    device = context.view.device
+    if cache.is_current(context.loaded, device):
+        return _result(context.request, device, call, progress)
+    return call.compute(context.loaded, context.analysis, progress)
+
+
+@cached(4096, ignore=("progress",), is_long=lambda request, device, call, progress: call.reading.is_long)
+def _result(request: Request, device: str, call: Call, progress: Callable[[float], None]) -> Any:
+    return call.compute(cache.checkpoint(request.checkpoint, device), cache.analyse(request, device), progress)
+
+
+DIRECT_LOGITS = Reading(
+    "model.readings.logits.direct_logits.choice_logits", "step from 0, ids of the token and its rival; of a label 0"
+)
+FAITHFULNESS = Reading(
+    "model.experiments.faithfulness.faithfulness_test", "step from 0, id of the rival", is_long=True, has_progress=True
+)
 
 
 @cached(512)

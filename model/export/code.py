@@ -83,6 +83,10 @@ class Code:
         self.uses(model=("Site",))
         return f"Site({site.kind!r}, {site.layer})"
 
+    def literal(self, value: object) -> str:
+        """Returns a value as an expression."""
+        return self.site(value) if isinstance(value, Site) else repr(value)
+
     def uses(self, **names: tuple[str, ...]) -> None:
         """Adds names to import, by module; `__` stands for a dot in the name of a module."""
         for module, each in names.items():

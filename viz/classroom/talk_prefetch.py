@@ -7,6 +7,7 @@ dropped.
 
 from __future__ import annotations
 
+import dataclasses
 import logging
 import threading
 from collections import deque
@@ -15,6 +16,7 @@ from importlib.util import find_spec
 
 from viz import page_context, pages, theme
 from viz.classroom import talk_navigation
+from viz.kit.panel import layout_of
 from viz.state import session, uploads, work_queue
 from viz.state.view import View
 
@@ -33,8 +35,12 @@ def next_stop(view: View) -> None:
 
 def compute(page: pages.Page, view: View, mode: theme.Mode) -> None:
     """Computes a page's data for a view; raises ValueError for an invalid view."""
-    context = page_context.build(view)
-    if module := _module(page):
+    context = dataclasses.replace(page_context.build(view), mode=mode)
+    if layout := layout_of(page):
+        context = layout.view_at(context)
+        for panel in layout.visible(context):
+            panel.result(context)
+    elif module := _module(page):
         import_module(module).ahead(context, mode)
 
 

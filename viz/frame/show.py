@@ -16,7 +16,9 @@ import streamlit as st
 
 from viz import cache, page_context, pages
 from viz.classroom import lecture, present, room_panel
+from viz.frame import panel_page
 from viz.kit import controls, edit_list, site_texts
+from viz.kit.panel import layout_of, no_tables
 from viz.page_context import PageContext, Places
 from viz.save import save, saved_files
 from viz.state import navigation, session, work_queue
@@ -124,6 +126,24 @@ def show(
     (in_lecture if is_lecture and in_lecture else draw)(context)
     save.mount_panel(panel, view, analysis, lambda: saved_files.offers(context, name, tables, python))
     session.write_link(view)
+
+
+def show_layout(name: str) -> None:
+    """Runs the page of a name from the layout that its module declares."""
+    layout = layout_of(pages.find(name))
+    assert layout is not None
+    show(
+        name,
+        partial(panel_page.draw, layout),
+        head=layout.head or title_row,
+        steps_of=layout.steps_of,
+        choose_view=layout.choose_view,
+        draw_without=layout.draw_without or (lambda view, places: None),
+        tables=layout.tables if any(panel.tables is not no_tables for panel in layout.panels) else None,
+        python=layout.python if any(panel.has_code for panel in layout.panels) else None,
+        in_lecture=partial(panel_page.draw_lecture, layout),
+        of_sentence=layout.has_sentence,
+    )
 
 
 def run(page: StreamlitPage, foot: Callable[[], None], sidebar: Callable[[], None]) -> None:

@@ -6,8 +6,10 @@ A page can be exported if its folder has an `offline.py` with `TAKEN`.
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Callable
+from functools import cache
 from importlib import import_module
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl
 
 from model.inference.request import Request
@@ -15,11 +17,13 @@ from model.io.files import short_repr
 from model.task import TRANSLATION, Task
 from model.trace import site_kind
 from viz import pages
-from viz.kit.offline_parts import HtmlExport
+from viz.kit.offline_parts import HtmlExport, Part
+from viz.kit.panel import Layout, layout_of
 from viz.offline.document import document
 from viz.page_context import PageContext
 from viz.state.links import parse
 from viz.state.view import View
+from viz.theme import Mode
 
 if TYPE_CHECKING:
     from model.checkpoint import Checkpoint
@@ -30,7 +34,15 @@ NOT_SENT = "It is only on the big screen, and in the lab."
 
 def names() -> tuple[str, ...]:
     """Returns the names of pages that can be exported, in the order of the navigation."""
-    return tuple(page.name for page in pages.PAGES if (pages.ROOT / page.file).with_name("offline.py").exists())
+    return tuple(page.name for page in pages.PAGES if _is_exportable(page))
+
+
+@cache
+def _is_exportable(page: pages.Page) -> bool:
+    if (pages.ROOT / page.file).with_name("offline.py").exists():
+        return True
+    layout = layout_of(page)
+    return layout is not None and any(panel.file is not None and panel.component is not None for panel in layout.panels)
 
 
 def file_of(name: str, context: PageContext, view: View | None = None) -> bytes:
@@ -69,7 +81,65 @@ def page_of(name: str, task: Task = TRANSLATION) -> pages.Page:
 
 def export_of(page: pages.Page) -> HtmlExport:
     """Returns the export description of a page."""
-    return import_module(_module(page)).TAKEN
+    layout = layout_of(page)
+    return import_module(_module(page)).TAKEN if layout is None else panel_export(layout)
+
+
+@cache
+def panel_export(layout: Layout) -> HtmlExport:
+    """Returns the export description that follows from the panels of a page."""
+    every = [panel for panel in layout.panels if panel.file is not None and panel.component is not None]
+    options = [panel.file for panel in every if panel.file is not None]
+
+    def result_of(context: PageContext) -> dict[str, Any]:
+        return {panel.name: panel.result(context) for panel in layout.in_file(context)}
+
+    def parts(context: PageContext, results: dict[str, Any], view: View, mode: Mode) -> tuple[Part, ...]:
+        context = dataclasses.replace(context, view=view, mode=mode)
+        return tuple(panel.part(context, results[panel.name]) for panel in layout.in_file(context))
+
+    def default_view(context: PageContext) -> View:
+        context = layout.view_at(context)
+        for each in options:
+            context = dataclasses.replace(context, view=each.default_view(context))
+        return context.view
+
+    def base(view: View) -> View:
+        for each in options:
+            view = each.base(view)
+        return view
+
+    def notes(context: PageContext, results: dict[str, Any]) -> tuple[str, ...]:
+        return tuple(panel.text(context, results[panel.name]) for panel in layout.in_file(context) if panel.text is not None)
+
+    def pictures(context: PageContext) -> tuple[tuple[str, str], ...]:
+        return tuple(
+            (panel.component.name, picture.selector)
+            for panel in layout.in_file(context)
+            if panel.component is not None
+            for picture in panel.large_pictures
+        )
+
+    def joined(name: str) -> Callable[[PageContext], tuple[Any, ...]]:
+        return lambda context: tuple(
+            each for panel in layout.in_file(context) for each in getattr(panel.file, name)(context)
+        )
+
+    return HtmlExport(
+        parts,
+        compute=result_of,
+        default_view=default_view,
+        base=base,
+        notes=notes,
+        choices=joined("choices"),
+        picks=joined("picks"),
+        extra_fields={event: values for each in options for event, values in each.event_fields.items()},
+        component_fields=tuple(dict.fromkeys(name for each in options for name in each.component_fields)),
+        remote_fields=lambda context: {name: v for each in options for name, v in each.remote_fields(context).items()},
+        can_show=lambda view: any(each.can_show(view) for each in options),
+        lecture_pictures_of=pictures,
+        rounded=frozenset().union(*(each.rounded for each in options)),
+    )
 
 
 def _module(page: pages.Page) -> str:

@@ -208,15 +208,16 @@ def cached(
     return decorate
 
 
-def cached_figure(build: F) -> F:
+def cached_figure(build: F, ignore: tuple[str, ...] = ()) -> F:
     """Caches the figures of a function in one cache of all figures. A returned dict becomes a `Payload`.
 
-    Raises ValueError for a function with captured variables, which the key would miss.
+    `ignore` names arguments that are not part of the key. Raises ValueError for a function with captured variables, which
+    the key would miss.
     """
     if build.__closure__:
         names = ", ".join(build.__code__.co_freevars)
         raise ValueError(f"{build.__qualname__} captures {names}; expected a function without captured variables.")
-    key = _key(build)
+    key = _key(build, ignore)
 
     @functools.wraps(build)
     def payload_or_figure(*args: Any, **named: Any) -> Any:

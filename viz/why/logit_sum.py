@@ -136,41 +136,32 @@ COMPONENT = mount.Component(
     __file__,
     '<div class="sum"></div>',
     term_names=("direct logit attribution", "bias", "residual stream", "unembedding"),
-    picture="What wrote the difference",
     name="sum",
 )
 
 
-def difference(
-    data: dict[str, Any],
+def events(
+    found: DirectLogits,
+    trace: Trace,
     on_head: Callable[[str, int, int], None],
     on_piece: Callable[[str, int], None],
     on_way: Callable[[str, int], None],
     on_step: Callable[[int], None],
-    key: str = "sum",
-) -> None:
-    """Mounts the component. Before the next run `on_head` is called with the kind of site, layer and head (from 1) that are
-    clicked, `on_piece` with another piece of the view and its layer (1 where it has none), `on_way` with a side and one of
-    its tokens, from 1; `on_step` with the step to which an arrow key leads."""
-    kinds = [grid["kind"] for grid in data["grids"]]
-    layers, heads = (max((len(of(grid)) for grid in data["grids"]), default=1) for of in (_layers, _heads))
-    pieces = [piece for piece in CHOSEN.values() if piece != "head"]
-    longest = max((len(each["labels"]) for each in data["tokens"]), default=1)
-    events = {
+) -> dict[str, mount.Event]:
+    """Returns the events. `on_head` gets kind, layer and head (from 1) of a clicked head, `on_piece` another part and its
+    layer (1 where it has none), `on_way` a side and one of its tokens (from 1), `on_step` the step of an arrow key."""
+    grids = [found.heads(kind) for kind in SITE_KINDS if kind in found.by_kind]
+    layers, heads = (max((len(each) for each in every), default=1) for every in (grids, [grid[0] for grid in grids]))
+    names = [piece for piece in CHOSEN.values() if piece != "head"]
+    lines = [parts for piece in token_contributions.KINDS if (parts := token_contributions.parts(found, trace, piece))]
+    longest = max((len(labels) for labels, _ in lines), default=1)
+    kinds = [kind for kind in SITE_KINDS if kind in found.by_kind]
+    return {
         "head": (
             mount.fields(kind=mount.one_of(kinds), layer=mount.integer(1, layers), head=mount.integer(1, heads)),
             on_head,
         ),
-        "piece": (mount.fields(piece=mount.one_of(pieces), layer=mount.integer(1, layers)), on_piece),
+        "piece": (mount.fields(piece=mount.one_of(names), layer=mount.integer(1, layers)), on_piece),
         "way": (mount.fields(piece=mount.one_of(list(token_contributions.KINDS)), number=mount.integer(1, longest)), on_way),
-        "step": (mount.integer(1, data["steps"]), on_step),
+        "step": (mount.integer(1, len(trace.predicted_axis)), on_step),
     }
-    COMPONENT.mount(key, data, events)
-
-
-def _layers(grid: dict[str, Any]) -> list[Any]:
-    return grid["values"]
-
-
-def _heads(grid: dict[str, Any]) -> list[Any]:
-    return grid["values"][0]

@@ -4,28 +4,34 @@ The readings, the best first: the source as each colours it, its area here, and 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import html
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
-from model.inference.request import Request
+from model.export.csv_tables import Table
 from model.readings.tokens.word_readings import READINGS
 from model.text.faithfulness_result import RANDOM, FaithfulnessShares, Share
 from viz import computations, theme
-from viz.kit import controls, mount, site_texts
+from viz.classroom import lecture
+from viz.kit import mount, site_texts
+from viz.kit.panel import Panel, Picture
 from viz.page_context import PageContext
 from viz.state import session
 from viz.state.page_fields import TESTED
-from viz.state.result_cache import cached_figure
 from viz.why import chosen_tokens, pieces, reading_texts
 from viz.why.curves_figure import curves_chart
+from viz.why.sum_panel import bar, limit_steps
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
 
     from model.experiments.faithfulness import FaithfulnessResult
+    from model.export.code import Code
+    from viz.computations import Call
 
 
 def payload(
@@ -80,18 +86,7 @@ def _told(share: Share | None) -> list[float] | None:
     return None if share is None else [share.share, share.low, share.high]
 
 
-_COMPONENT = mount.Component(
-    __file__, '<div class="ranking"></div>', picture="What each reading says of each token", name="ranking"
-)
-
-
-def ranking(
-    data: dict[str, Any], on_reading: Callable[[str], None], on_step: Callable[[int], None], key: str = "ranking"
-) -> None:
-    """Mounts the component; `on_reading` is called with the name of the reading that is clicked, `on_step` with the step to
-    which an arrow key leads."""
-    events = {"reading": (mount.one_of(tuple(READINGS)), on_reading), "step": (mount.integer(1, data["steps"]), on_step)}
-    _COMPONENT.mount(key, data, events)
+COMPONENT = mount.Component(__file__, '<div class="ranking"></div>', name="ranking")
 
 
 ON = {  # what readings are tested on: of a target, of blanks, and of a text without any
@@ -104,38 +99,27 @@ HEIGHT = 236
 
 
 @dataclass(frozen=True)
-class Test:
-    """The readings, tested."""
+class Scope:
+    """What the readings are tested on, and the selected reading."""
 
-    found: FaithfulnessResult
-    scope: str  # what they are tested on, of `TESTED`
-    at: tuple[int, int]  # step, from 0, and rival, as they are asked for
-    what: str  # they are tested on, in words
-    chosen: str  # the reading that is looked at
+    name: str  # of `TESTED`
+    text: str
+    reading: str
 
 
-def tested(context: PageContext, rival: int) -> Test | None:
-    """The test of this view; None, and a sentence, where there is nothing to test."""
-    view, context = context.view, context
-    scope = chosen_tokens.tested(view, context)
-    at = (view.step - 1, rival) if scope == "step" else (0, 0)  # of the whole one, no step is any other
-    place = st.empty()
+def scope(context: PageContext, found: FaithfulnessResult) -> Scope:
+    """Returns what the view tests the readings on."""
+    view, name = context.view, chosen_tokens.tested(context.view, context)
+    (label,) = context.loaded.target_tokenizer.pieces([chosen_tokens.chosen_tokens(context)[view.step - 1]])
+    first = found.best if found.is_conclusive else next(iter(READINGS))
+    return Scope(name, f"“{label}”" if name == "step" else WHOLE[_of(context)], view.reading or first)
 
-    def show(share: float) -> None:
-        if share < 1:
-            place.progress(share, "Words are taken away")
 
-    try:
-        found = computations.faithfulness(context.request, view.device, *at, scope, show)
-    except ValueError as fault:
-        place.empty()
-        site_texts.fault(str(fault))
-        return None
-    place.empty()
-    token = chosen_tokens.chosen_tokens(context)[view.step - 1]
-    (label,) = context.loaded.target_tokenizer.pieces([token])
-    what = f"“{label}”" if scope == "step" else WHOLE[_of(context)]
-    return Test(found, scope, at, what, view.reading or (found.best if found.is_conclusive else next(iter(READINGS))))
+def call(context: PageContext) -> Call:
+    """Returns the test of all readings, on one step or on the full target."""
+    if (name := chosen_tokens.tested(context.view, context)) == "step":
+        return computations.FAITHFULNESS(context.view.step - 1, chosen_tokens.chosen(context.view, context), name)
+    return computations.FAITHFULNESS(0, 0, name)
 
 
 def _of(context: PageContext) -> str:
@@ -161,48 +145,111 @@ def choose_reading(name: str) -> None:
     session.change(reading=name)
 
 
-def draw(context: PageContext, rival: int) -> None:
-    """What the test is; its result here and over many sentences; each reading in a row, and one reading's curves."""
-    view, loaded = context.view, context.loaded
+def _controls(context: PageContext, found: FaithfulnessResult) -> None:
     with st.container(key="why_test", horizontal=True, vertical_alignment="center", gap="small"):
         site_texts.label(reading_texts.HOW)
         if len(chosen_tokens.stops(context)) > 1:
             site_texts.label("Tested on")
             choose_scope(context)
-    test = tested(context, rival)
-    if test is None:
-        return
-    found, chosen = test.found, test.chosen
-    site_texts.write(reading_texts.verdict(found, test.what))
-    steps = view.step, len(context.analysis.trace.predicted_axis)
-    data = payload(found, loaded.faithfulness, test.scope, chosen, context.mode, steps, chosen_tokens.only(context))
-    ranking(data, choose_reading, pieces.choose_step)
-    fills_in = chosen_tokens.fills_in(context)
-    site_texts.note(
-        reading_texts.NO_MANY if fills_in else reading_texts.dev_verdict(loaded.faithfulness, test.scope, loaded.name)
-    )
-    _curves(context, test)
 
 
-def _curves(context: PageContext, test: Test) -> None:
-    view, reading = context.view, READINGS[test.chosen]
-    with st.container(key="why_curves"):
-        site_texts.write(reading_texts.curves_told(reading, test.found.kind, test.what))
-        st.plotly_chart(
-            drawn(context.request, view.device, *test.at, test.scope, test.chosen, context.mode),
-            theme=None,
-            key="curves",
-            config=controls.chart_config(f"Tokens taken away: {reading.label}"),
-            alt=reading_texts.curves_alt(test.found, reading),
-        )
-    site_texts.note(reading_texts.CARE)
+def _payload(context: PageContext, found: FaithfulnessResult, said: str = "") -> dict[str, Any]:
+    tested = scope(context, found)
+    steps = context.view.step, len(context.analysis.trace.predicted_axis)
+    only, trust = chosen_tokens.only(context), context.loaded.faithfulness
+    return payload(found, trust, tested.name, tested.reading, context.mode, steps, only, said)
 
 
-@cached_figure
-def drawn(request: Request, device: str, step: int, rival: int, scope: str, name: str, mode: theme.Mode) -> go.Figure:
-    """The curves of one reading, with the random orders behind them."""
-    found = computations.faithfulness(request, device, step, rival, scope, lambda share: None)  # type: ignore[arg-type]
-    orders = {end: reading_texts.taken(found, name, end) for end in ("first", "last")}
-    curves = found.curves[name]
+def _events(context: PageContext, found: FaithfulnessResult) -> dict[str, mount.Event]:
+    steps = len(context.analysis.trace.predicted_axis)
+    return {
+        "reading": (mount.one_of(tuple(READINGS)), choose_reading),
+        "step": (mount.integer(1, steps), pieces.choose_step),
+    }
+
+
+def _tables(context: PageContext, found: FaithfulnessResult) -> tuple[Table, ...]:
+    shares = found.shares if found.is_conclusive else dict.fromkeys(READINGS)
+    rows = [
+        (READINGS[name].label, shares[name], place, word, float(value))
+        for name in shares
+        for place, (word, value) in enumerate(zip(found.words.labels, found.importance[name], strict=True), 1)
+    ]
+    return (Table("readings", ("reading", "area", "position", "word", "importance"), tuple(rows)),)
+
+
+def _code(code: Code, context: PageContext, found: FaithfulnessResult) -> None:
+    code.add("importance, shares = result.importance, result.shares", "of result.words, by the name of the reading")
+
+
+def _figure(context: PageContext, found: FaithfulnessResult) -> go.Figure:
+    """Draws the curves of the selected reading in front of those of random orders."""
+    name = scope(context, found).reading
+    curves, ends = found.curves[name], (reading_texts.taken(found, name, end) for end in ("first", "last"))
     chance = [each for one in found.random for each in (one.first, one.last)]
-    return curves_chart(found.grid, curves.first, curves.last, chance, (orders["first"], orders["last"]), mode, HEIGHT)
+    return curves_chart(found.grid, curves.first, curves.last, chance, tuple(ends), context.mode, HEIGHT)
+
+
+def _curves_text(context: PageContext, found: FaithfulnessResult) -> str:
+    tested = scope(context, found)
+    note = f'<p class="lab-note">{html.escape(reading_texts.CARE)}</p>'
+    return reading_texts.curves_told(READINGS[tested.reading], found.kind, tested.text) + note
+
+
+def _verdict(context: PageContext, found: FaithfulnessResult) -> str:
+    loaded, tested = context.loaded, scope(context, found)
+    many = reading_texts.dev_verdict(loaded.faithfulness, tested.name, loaded.name)
+    note = reading_texts.NO_MANY if chosen_tokens.fills_in(context) else many
+    return f'{reading_texts.verdict(found, tested.text)}<p class="lab-note">{html.escape(note)}</p>'
+
+
+def _keys(context: PageContext, found: FaithfulnessResult) -> None:
+    limit_steps(context)
+    names = list(found.shares if found.is_conclusive else READINGS)
+    lecture.add_walk_keys("the next reading", "the reading before", partial(_walk, names, scope(context, found).reading))
+
+
+def _walk(names: list[str], usual: str, by: int) -> None:
+    """Chooses the next or previous reading. For callbacks."""
+    choose_reading(names[(names.index(session.current_view().reading or usual) + by) % len(names)])
+
+
+def _is_visible(context: PageContext) -> bool:
+    return chosen_tokens.shows_readings(context.view, context)
+
+
+READINGS_PANEL = Panel(
+    "why.readings",
+    "What each reading says of each token",
+    COMPONENT,
+    _payload,
+    _events,
+    call=call,
+    controls=_controls,
+    text=_verdict,
+    tables=_tables,
+    code=_code,
+    is_visible=_is_visible,
+    pictures=(
+        Picture(
+            "All readings",
+            data=lambda context, found: {"said": reading_texts.said(found)},
+            fields={"why": "readings"},
+            number=2,
+            has_text=False,
+        ),
+    ),
+    bar=bar,
+    keys=_keys,
+)
+CURVES = Panel(
+    "why.curves",
+    "Tokens removed, by one reading",
+    figure=_figure,
+    call=call,
+    text=_curves_text,
+    is_visible=_is_visible,
+    pictures=(Picture("One reading", fields={"why": "readings"}, number=1),),
+    bar=bar,
+    keys=_keys,
+)

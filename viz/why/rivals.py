@@ -82,15 +82,23 @@ class Choice:
 
 
 def choice(context: PageContext) -> Choice:
-    """The choice of the view. A rival that is none is told."""
+    """Returns the choice of the view. A note names a rival that this choice does not have."""
     view, trace = context.view, context.analysis.trace
     step, token = chosen_tokens.asked(view, context)
-    row, unit = trace.log_probs[step], "label" if trace.classes else "token"
-    rival, piece = chosen_tokens.chosen(view, context), context.loaded.output_vocabulary.piece
+    unit = "label" if trace.classes else "token"
     if view.rival is not None and not chosen_tokens.fits(view, context):
-        is_own = view.rival == token
-        what = f"the {unit} itself" if is_own else f"{view.rival}; this checkpoint has {unit}s up to {len(row) - 1}"
+        count = len(trace.log_probs[step])
+        what = (
+            f"the {unit} itself" if view.rival == token else f"{view.rival}; this checkpoint has {unit}s up to {count - 1}"
+        )
         site_texts.sentence_notes((), (f"The link's rival is {what}: the likeliest other one is shown.",))
-    found = computations.direct_logits(context.request, view.device, step, token, rival)
-    both = float(row[token]), float(row[rival])
-    return Choice(rival, chosen_tokens.offered(view, context), found, (piece(token), piece(rival)), both)
+    call = computations.DIRECT_LOGITS(step, token, chosen_tokens.chosen(view, context))
+    return of(context, computations.run(call, context))
+
+
+def of(context: PageContext, found: DirectLogits) -> Choice:
+    """Returns the choice that an attribution splits."""
+    row, piece = context.analysis.trace.log_probs[found.step], context.loaded.output_vocabulary.piece
+    pair, log_probs = (found.token, found.rival), (float(row[found.token]), float(row[found.rival]))
+    others = chosen_tokens.offered(context.view, context)
+    return Choice(found.rival, others, found, (piece(pair[0]), piece(pair[1])), log_probs)

@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { ticks } from "../../../viz/why/curves.js";
 import { neighbourStep } from "../../../viz/kit/page_keys.js";
 import { cascade } from "../../../viz/why/sum_large.js";
 
@@ -20,11 +19,4 @@ test("each bar of a sum begins where the one before it ended, and the last end i
 test("the arrow keys go from blank to blank where there are any, else from step to step", () => {
   assert.deepEqual([neighbourStep(3, 1, 9), neighbourStep(9, 1, 9), neighbourStep(1, -1, 9)], [4, 9, 1]);
   assert.deepEqual([neighbourStep(4, 1, 12, [4, 11]), neighbourStep(11, 1, 12, [4, 11]), neighbourStep(11, -1, 12, [4, 11]), neighbourStep(4, -1, 12, [4, 11])], [11, 11, 4, 4]);
-});
-
-test("an axis has few round numbers within its ends", () => {
-  for (const [low, high] of [[-7.5, 0.2], [-0.034, -0.011], [-90, 0], [-1, 1]]) {
-    const found = ticks(low, high, 6);
-    assert.ok(found.length >= 2 && found.length <= 7 && found.every((n) => n >= low && n <= high + 1e-9), `${low} ${high}: ${found}`);
-  }
 });

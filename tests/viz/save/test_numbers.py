@@ -20,6 +20,7 @@ from viz import cache, page_context, pages
 from viz.compare import tables as compare
 from viz.heads import tables as heads
 from viz.inside import tables as inside
+from viz.kit.panel import layout_of
 from viz.page_context import PageContext, Places
 from viz.positions import tables as positions
 from viz.save.number_tables import analysis_file
@@ -29,10 +30,10 @@ from viz.training import tables as training
 from viz.translate import tables as translate
 from viz.variants import tables as variants
 from viz.what_if import tables as what_if
-from viz.why import tables as why
 
-MODULES = (translate, heads, inside, positions, what_if, why, compare, training, variants)
+MODULES = (translate, heads, inside, positions, what_if, compare, training, variants)
 HOMES = {module.__name__.split(".")[1].replace("_", "-"): module for module in MODULES}
+HOMES |= {page.name: layout for page in pages.PAGES if (layout := layout_of(page))}
 LOAD = functools.cache(analyse.load)
 TEXT = "The dog didn't cross the street because it was too shy."
 SHORT = "The red fox sleeps."
@@ -137,7 +138,7 @@ VIEWS: list[tuple[str, dict[str, str], dict[str, tuple[tuple[str, ...], str]]]] 
         "why",
         {"step": "2"},
         {
-            "sum-": (("nats",), "[v for _, v in parts] + [found.remainder, found.difference]"),
+            "sum-": (("nats",), "[v for _, v in parts] + [result.remainder, result.difference]"),
             "by-token": (("nats",), "[v for values in by_token.values() for v in values]"),
         },
     ),

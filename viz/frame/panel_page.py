@@ -1,0 +1,175 @@
+"""A page of panels: draws its rows, and in lecture mode one large picture."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import streamlit as st
+
+from viz import computations
+from viz.classroom import lecture
+from viz.kit import controls, edit_list, site_texts
+from viz.kit.panel import Layout, Panel, Picture
+from viz.page_context import LecturePlaces, PageContext
+from viz.state import session
+from viz.state.result_cache import cached_figure
+
+if TYPE_CHECKING:
+    from model.inference.request import Request
+    from viz.state.view import View
+    from viz.theme import Mode
+
+CHART_SCALE, CHART_HEIGHT = 1.9, 560  # enlargement of a chart in lecture mode, and its height on 720 lines in px
+
+
+def draw(layout: Layout, context: PageContext) -> None:
+    """Draws the controls of the page and its visible panels, row by row."""
+    with context.places.body:
+        edit_list.draw_notes(context)
+        if layout.controls is not None:
+            layout.controls(context)
+        for row in layout.rows:
+            panels = [panel for panel in row if panel.is_visible(context)]
+            if len(panels) == 1:
+                draw_panel(panels[0], context)
+            elif panels:
+                for column, panel in zip(st.columns(len(panels)), panels, strict=True):
+                    with column:
+                        draw_panel(panel, context)
+
+
+def draw_panel(panel: Panel, context: PageContext) -> None:
+    """Draws controls, text, details and component of a panel, or the sentence that says why it has no result."""
+    try:
+        result = _result(panel, context)
+    except ValueError as fault:
+        site_texts.fault(str(fault))
+        return
+    if panel.controls is not None:
+        panel.controls(context, result)
+    if panel.text is not None and (text := panel.text(context, result)):
+        site_texts.write(text)
+    if panel.details is not None:
+        panel.details(context, result)
+    _mount(panel, context, result)
+
+
+class LargePicture(NamedTuple):
+    """A picture of lecture mode, its panel, and its number in the view's `large`, from 1."""
+
+    panel: Panel
+    picture: Picture
+    number: int
+
+
+def pictures(layout: Layout, context: PageContext) -> list[LargePicture]:
+    """Returns all large pictures of a page. A picture of another part of the page sets the fields of that part."""
+    every = []
+    for panel in layout.panels:
+        for picture in panel.large_pictures:
+            at = dataclasses.replace(context, view=dataclasses.replace(context.view, **picture.fields))
+            visible = [(own, each) for own in layout.visible(at) for each in own.large_pictures]
+            if (panel, picture) in visible:
+                every.append(LargePicture(panel, picture, picture.number or visible.index((panel, picture)) + 1))
+    return every
+
+
+def draw_lecture(layout: Layout, context: PageContext) -> None:
+    """Draws one large picture, its controls in the bar and its keys."""
+    assert isinstance(context.places, LecturePlaces)
+    lecture.draw(context)
+    every = pictures(layout, context)
+    visible = [each for each in every if each.panel.is_visible(context)]
+    if not visible:
+        return
+    current = next((each for each in visible if each.number == context.view.large), visible[0])
+    panel, picture = current.panel, current.picture
+    try:
+        with context.places.body:
+            result = _result(panel, context)
+    except ValueError as fault:
+        with context.places.body:
+            site_texts.fault(str(fault))
+        return
+    with context.places.bar:
+        if panel.bar is not None:
+            panel.bar(context, result)
+        if len(every) > 1:
+            _picture_buttons(every, every.index(current))
+    if len(every) > 1:
+        names = ", ".join(each.picture.title for each in every).lower()
+        following = every[(every.index(current) + 1) % len(every)]
+        lecture.add_key(lecture.PICTURE, f"the picture: {names}", lambda: _choose(following), quiet=True)
+    if panel.keys is not None:
+        panel.keys(context, result)
+    with context.places.body:
+        if panel.text is not None and picture.has_text and (text := panel.text(context, result)):
+            site_texts.write(text)
+        _mount(panel, context, result, picture)
+
+
+def _picture_buttons(every: list[LargePicture], current: int) -> None:
+    st.segmented_control(
+        "Picture",
+        range(len(every)),
+        required=True,
+        format_func=lambda number: every[number].picture.title,
+        label_visibility="collapsed",
+        **session.bind("picture", "large", current, write=lambda number: _choose(every[number])),
+    )
+
+
+def _choose(each: LargePicture) -> None:
+    """Shows a picture. For callbacks."""
+    session.change(**each.picture.fields, large=each.number)
+
+
+def _result(panel: Panel, context: PageContext) -> Any:
+    """Returns the result of a panel; a bar shows the progress of a long computation."""
+    call = panel.call(context) if panel.call is not None and panel.compute is None else None
+    if call is None or not call.reading.has_progress:
+        return panel.result(context)
+    place = st.empty()
+    try:
+        return computations.run(call, context, lambda share: place.progress(min(share, 1.0), panel.title))
+    finally:
+        place.empty()
+
+
+def _mount(panel: Panel, context: PageContext, result: Any, picture: Picture | None = None) -> None:
+    if panel.component is not None:
+        data = _payload(panel, context, result) if panel.is_cached else panel.payload(context, result)
+        large = dict(picture.data(context, result)) if picture else {}
+        key = panel.name if picture is None else f"{panel.name} large"
+        panel.component.mount(key, data, panel.events(context, result), overrides={"picture": panel.title, **large})
+    elif panel.figure is not None:
+        figure = _figure(panel, context, result)
+        if picture is None:
+            config = controls.chart_config(panel.title)
+            st.plotly_chart(figure, theme=None, key=panel.name, config=config, alt=panel.title)
+            return
+        large = type(figure)(figure).update_layout(
+            width=lecture.chart_width(CHART_SCALE), height=lecture.chart_height(CHART_HEIGHT, CHART_SCALE)
+        )
+        with lecture.chart_container(CHART_SCALE):
+            lecture.draw_chart(panel.title, f"{panel.name} large", large, panel.title)
+
+
+def _payload(panel: Panel, context: PageContext, result: Any) -> Any:
+    return _cached(panel.name, context.request, context.view, context.mode, lambda: dict(panel.payload(context, result)))
+
+
+def _figure(panel: Panel, context: PageContext, result: Any) -> Any:
+    assert panel.figure is not None
+    figure = panel.figure
+    if not panel.is_cached:
+        return figure(context, result)
+    return _cached(panel.name, context.request, context.view, context.mode, lambda: figure(context, result))
+
+
+@partial(cached_figure, ignore=("make",))
+def _cached(name: str, request: Request, view: View, mode: Mode, make: Callable[[], Any]) -> Any:
+    return make()

@@ -1,0 +1,214 @@
+"""Panels: one record describes what a visitor looks at, and everything that shows or saves it is derived from the record.
+
+A page module declares `LAYOUT`, its rows of panels. From it follow the page, lecture mode, the HTML file, the notebook
+frame, the followers' page, CSV files, copied Python, prefetch and the list under *Save*.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from model.export.code import Code
+from viz import computations, pages
+from viz.kit.offline_parts import Choice, Part, Pick
+
+if TYPE_CHECKING:
+    import plotly.graph_objects as go
+
+    from model.export.csv_tables import Table
+    from model.inference.analysis import Analysis
+    from model.trace import Trace
+    from viz.computations import Call
+    from viz.kit.mount import Component, Event
+    from viz.page_context import PageContext, Places
+    from viz.state.view import View
+
+
+@dataclass(frozen=True, eq=False)
+class Picture:
+    """A large picture of a panel in lecture mode, and the element that followers see.
+
+    Fields:
+        title: on its button, and in the list of keys.
+        selector: its element within the component, for the followers' page.
+        data: returns values that replace those of the payload.
+        fields: fields of the view that the picture sets, such as the part of the page.
+        has_text: True if the panel's text is above the picture.
+        number: in the view's `large`, from 1 (default: its place among the pictures of the visible panels).
+    """
+
+    title: str
+    selector: str = ""
+    data: Callable[[PageContext, Any], Mapping[str, Any]] = lambda context, result: {}
+    fields: Mapping[str, Any] = field(default_factory=dict)
+    has_text: bool = True
+    number: int = 0
+
+
+@dataclass(frozen=True, eq=False)
+class FileOptions:
+    """What a reader can change in the HTML file of a panel, and what it can show.
+
+    Fields:
+        default_view: returns the shown view if the page's own one has something missing.
+        base: returns the view whose data other choices differ from.
+        choices, picks: return the choices of the reader and their buttons.
+        event_fields: fields that an event of the component also sets.
+        component_fields: link fields that the component changes itself.
+        remote_fields: fields that a lecturer can set remotely, with their values; no values: whole numbers.
+        can_show: True if the file can show a view.
+        rounded: names of packed numbers with five decimals at most.
+    """
+
+    default_view: Callable[[PageContext], View] = lambda context: context.view
+    base: Callable[[View], View] = lambda view: view
+    choices: Callable[[PageContext], tuple[Choice, ...]] = lambda context: ()
+    picks: Callable[[PageContext], tuple[Pick, ...]] = lambda context: ()
+    event_fields: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    component_fields: tuple[str, ...] = ()
+    remote_fields: Callable[[PageContext], Mapping[str, tuple[Any, ...]]] = lambda context: {}
+    can_show: Callable[[View], bool] = lambda view: True
+    rounded: frozenset[str] = frozenset()
+
+
+def no_tables(context: PageContext, result: Any) -> tuple[Table, ...]:
+    """Returns nothing: a panel without numbers."""
+    return ()
+
+
+@dataclass(frozen=True, eq=False)
+class Panel:
+    """One thing a visitor looks at, with its controls. `result` in the fields is what `compute` returned.
+
+    Fields:
+        name: of link parameters, keys of widgets and tests, such as "why.sum".
+        title: in the list under *Save*, and the heading of a figure.
+        component: the JavaScript component that draws it; without one, `figure` draws it.
+        payload: returns the JSON values of the component for the context's view and mode.
+        events: returns the events of the component with their checks and handlers.
+        figure: returns a Plotly figure.
+        call: returns the computation; the cache, the copied Python and prefetch follow from it.
+        compute: returns the result (default: of `call`). Raises ValueError with one sentence.
+        controls: draws widgets that change the view, above the text.
+        text: returns the finding as markup: a label, a number or one short sentence.
+        details: draws widgets below the text and above the component.
+        tables: returns the numbers as CSV tables.
+        code: adds the lines of Python behind those of `call`.
+        is_visible: True if the view shows the panel.
+        pictures: the large pictures of lecture mode (default: the component itself).
+        bar: draws controls in the bar of lecture mode.
+        keys: adds the keys of lecture mode.
+        file: options of the HTML file; None: the file leaves the panel out.
+        is_cached: False for a payload that changes while request and view stay, such as that of a running training.
+    """
+
+    name: str
+    title: str
+    component: Component | None = None
+    payload: Callable[[PageContext, Any], Mapping[str, Any]] = lambda context, result: {}
+    events: Callable[[PageContext, Any], Mapping[str, Event]] = lambda context, result: {}
+    figure: Callable[[PageContext, Any], go.Figure] | None = None
+    call: Callable[[PageContext], Call] | None = None
+    compute: Callable[[PageContext], Any] | None = None
+    controls: Callable[[PageContext, Any], None] | None = None
+    text: Callable[[PageContext, Any], str] | None = None
+    details: Callable[[PageContext, Any], None] | None = None
+    tables: Callable[[PageContext, Any], tuple[Table, ...]] = no_tables
+    code: Callable[[Code, PageContext, Any], None] | None = None
+    is_visible: Callable[[PageContext], bool] = lambda context: True
+    pictures: tuple[Picture, ...] = ()
+    bar: Callable[[PageContext, Any], None] | None = None
+    keys: Callable[[PageContext, Any], None] | None = None
+    file: FileOptions | None = FileOptions()
+    is_cached: bool = True
+
+    def result(self, context: PageContext, progress: Callable[[float], None] = lambda share: None) -> Any:
+        """Returns the result, from the cache on a server. `progress` gets the share done of a long computation.
+
+        Raises ValueError with one sentence.
+        """
+        if self.compute is not None:
+            return self.compute(context)
+        return None if self.call is None else computations.run(self.call(context), context, progress)
+
+    def part(self, context: PageContext, result: Any) -> Part:
+        """Returns the component with its values, for an HTML file."""
+        assert self.component is not None
+        return self.component.part(self.payload(context, result))
+
+    @property
+    def large_pictures(self) -> tuple[Picture, ...]:
+        return self.pictures or (Picture(self.title),)
+
+    @property
+    def has_code(self) -> bool:
+        return self.call is not None or self.code is not None
+
+
+@dataclass(frozen=True, eq=False)
+class Layout:
+    """The rows of panels of a page, and what is above them.
+
+    Fields:
+        rows: panels that stand next to each other, row by row.
+        controls: draws the controls of the page, above its panels.
+        head: draws the head before anything is computed; None: title and sentence.
+        steps_of: returns the trace whose steps the view may show.
+        choose_view: fills what the link leaves open.
+        draw_without: draws what needs neither sentence nor checkpoint, after a fault.
+        has_sentence: True if lecture mode shows the box of the sentence.
+    """
+
+    rows: tuple[tuple[Panel, ...], ...]
+    controls: Callable[[PageContext], None] | None = None
+    head: Callable[[View, pages.Page], Places] | None = None
+    steps_of: Callable[[Analysis], Trace] = lambda analysis: analysis.trace
+    choose_view: Callable[[View, PageContext], View] = lambda view, context: view
+    draw_without: Callable[[View, Places], None] | None = None
+    has_sentence: Callable[[View], bool] = lambda view: True
+
+    @property
+    def panels(self) -> tuple[Panel, ...]:
+        return tuple(panel for row in self.rows for panel in row)
+
+    def visible(self, context: PageContext) -> tuple[Panel, ...]:
+        """Returns the panels that the view shows, in the order of the page."""
+        return tuple(panel for panel in self.panels if panel.is_visible(context))
+
+    def in_file(self, context: PageContext) -> tuple[Panel, ...]:
+        """Returns the panels of the HTML file."""
+        return tuple(panel for panel in self.visible(context) if panel.file is not None and panel.component is not None)
+
+    def view_at(self, context: PageContext) -> PageContext:
+        """Returns the context at the step, and with the choices, that the page opens with."""
+        steps = len(self.steps_of(context.analysis).step_axis)
+        return dataclasses.replace(context, view=self.choose_view(context.view.within(steps), context))
+
+    def tables(self, context: PageContext) -> tuple[Table, ...]:
+        """Returns the numbers of all visible panels."""
+        return tuple(table for panel in self.visible(context) for table in panel.tables(context, panel.result(context)))
+
+    def python(self, context: PageContext) -> str:
+        """Returns the lines of Python that compute the visible panels."""
+        code = Code.of(context.analysis.request, context.view.device)
+        last = None  # the call behind `result`
+        for panel in self.visible(context):
+            if panel.call is not None and (call := panel.call(context)) != last:
+                last = call
+                call.add_to(code)
+            if panel.code is not None:
+                panel.code(code, context, panel.result(context))
+        return code.text
+
+
+@cache
+def layout_of(page: pages.Page) -> Layout | None:
+    """Returns the layout that the module of a page declares, or None."""
+    if "\nLAYOUT = " not in (pages.ROOT / page.file).read_text(encoding="utf-8"):
+        return None
+    return import_module(page.file.removesuffix(".py").replace("/", ".")).LAYOUT
