@@ -106,8 +106,8 @@ def draw_lecture(layout: Layout, context: PageContext) -> None:
     if panel.keys is not None:
         panel.keys(context, result)
     with context.places.body:
-        if panel.text is not None and picture.has_text and (text := panel.text(context, result)):
-            site_texts.write(text)
+        if picture.text is not None:
+            site_texts.write(picture.text(context, result))
         _mount(panel, context, result, picture)
 
 

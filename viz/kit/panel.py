@@ -38,7 +38,7 @@ class Picture:
         selector: its element within the component, for the followers' page.
         data: returns values that replace those of the payload.
         fields: fields of the view that the picture sets, such as the part of the page.
-        has_text: True if the panel's text is above the picture.
+        text: returns a line above the picture as markup (default: none, since components draw their own text).
         number: in the view's `large`, from 1 (default: its place among the pictures of the visible panels).
     """
 
@@ -46,7 +46,7 @@ class Picture:
     selector: str = ""
     data: Callable[[PageContext, Any], Mapping[str, Any]] = lambda context, result: {}
     fields: Mapping[str, Any] = field(default_factory=dict)
-    has_text: bool = True
+    text: Callable[[PageContext, Any], str] | None = None
     number: int = 0
 
 

@@ -133,6 +133,13 @@ def _joined(names: list[str]) -> str:
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
 
 
+LEGEND = (
+    '<p class="lab-note lab-curves">'
+    f'<span class="first">● {FIRST}</span> <span class="last">■ {LAST}</span> '
+    "<span>▒ random orders, ⋯ their mean</span></p>"
+)
+
+
 def curves_told(reading: StepReading, kind: str, what: str) -> str:
     """How the chart is read, as markup, with a key to its lines; attention of a kind brings the words."""
     said = (
@@ -140,11 +147,7 @@ def curves_told(reading: StepReading, kind: str, what: str) -> str:
         f"log-probability of {what} as more and more words are "
         "taken away, from either end of this order. If the order is right, the first line falls at once, the second late."
     )
-    return (
-        f'<p class="lab-note">{terms.marked(said, "log-probability")}</p><p class="lab-note lab-curves">'
-        f'<span class="first">● {FIRST}</span> <span class="last">■ {LAST}</span> '
-        "<span>▒ random orders, ⋯ their mean</span></p>"
-    )
+    return f'<p class="lab-note">{terms.marked(said, "log-probability")}</p>{LEGEND}'
 
 
 def taken(found: FaithfulnessResult, name: str, end: str) -> list[str]:

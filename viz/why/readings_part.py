@@ -196,6 +196,12 @@ def _curves_text(context: PageContext, found: FaithfulnessResult) -> str:
     return reading_texts.curves_told(READINGS[tested.reading], found.kind, tested.text) + note
 
 
+def _large_text(context: PageContext, found: FaithfulnessResult) -> str:
+    tested = scope(context, found)
+    line = f"{READINGS[tested.reading].label}{reading_texts.area(found, tested.reading)}. Log-probability of {tested.text}."
+    return f'<p class="lab-note">{html.escape(line)}</p>{reading_texts.LEGEND}'
+
+
 def _verdict(context: PageContext, found: FaithfulnessResult) -> str:
     loaded, tested = context.loaded, scope(context, found)
     many = reading_texts.dev_verdict(loaded.faithfulness, tested.name, loaded.name)
@@ -232,11 +238,7 @@ READINGS_PANEL = Panel(
     is_visible=_is_visible,
     pictures=(
         Picture(
-            "All readings",
-            data=lambda context, found: {"said": reading_texts.said(found)},
-            fields={"why": "readings"},
-            number=2,
-            has_text=False,
+            "Readings", data=lambda context, found: {"said": reading_texts.said(found)}, fields={"why": "readings"}, number=2
         ),
     ),
     bar=bar,
@@ -249,7 +251,7 @@ CURVES = Panel(
     call=call,
     text=_curves_text,
     is_visible=_is_visible,
-    pictures=(Picture("One reading", fields={"why": "readings"}, number=1),),
+    pictures=(Picture("Curves", fields={"why": "readings"}, text=_large_text, number=1),),
     bar=bar,
     keys=_keys,
 )

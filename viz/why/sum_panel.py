@@ -7,6 +7,8 @@ import math
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+import streamlit as st
+
 from model.export.csv_tables import Cell, Table
 from model.text import sentences
 from viz import computations
@@ -106,8 +108,9 @@ def _code(code: Code, context: PageContext, found: DirectLogits) -> None:
 def bar(context: PageContext, result: Any) -> None:
     """Draws the choice of the rival in the bar of lecture mode."""
     choice = rivals.choice(context)
-    site_texts.label("and not")
-    rivals.choose(context, choice.others, choice.rival)
+    with st.container(key="why_rival", horizontal=True, vertical_alignment="center", gap="small", width="content"):
+        site_texts.label("and not")
+        rivals.choose(context, choice.others, choice.rival)
 
 
 def limit_steps(context: PageContext) -> None:
@@ -225,9 +228,9 @@ SUM = Panel(
     code=_code,
     is_visible=lambda context: not chosen_tokens.shows_readings(context.view, context),
     pictures=(
-        Picture("Parts", ".bars", partial(_large, PARTS), fields={"why": "sum"}, has_text=False),
-        Picture("Heads", ".side .grids", partial(_large, HEADS), fields={"why": "sum"}, has_text=False),
-        Picture("Words", ".side", partial(_large, WORDS), fields={"why": "sum"}, has_text=False),
+        Picture("Parts", ".bars", partial(_large, PARTS), fields={"why": "sum"}),
+        Picture("Heads", ".side .grids", partial(_large, HEADS), fields={"why": "sum"}),
+        Picture("Words", ".side", partial(_large, WORDS), fields={"why": "sum"}),
     ),
     bar=bar,
     keys=_keys,
