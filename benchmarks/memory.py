@@ -23,7 +23,8 @@ from pathlib import Path
 from benchmarks.visitors import Visitor, lab, query_of
 from viz import computations, page_context
 from viz.decoding_steps import steps
-from viz.heads import picture
+from viz.frame import panel_page
+from viz.heads.grid_panel import GRID
 from viz.server.serve import return_memory
 from viz.state import result_cache
 from viz.state.links import parse
@@ -66,8 +67,7 @@ def visit(text: str, draw: random.Random) -> None:
         data = page_context.build(view)
         timeline = steps.timeline_data(data.request, view.device, layer - 1, head - 1, "light")
         steps.candidate_rows(data.request, view.device, None, timeline["trace"])
-        picture.thumbnails(data.request, view.device, "light")
-        picture.payload(data.request, view.device, data.view, "light")
+        panel_page.make_data(GRID, data, GRID.result(data))
     computations.mask_effects(without_edits(data.request), view.device)
     edited, _ = parse({"text": text, "edits": f"off_cross.{draw.randint(1, 4)}", "mode": "again"})
     page_context.build(edited)

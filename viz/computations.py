@@ -79,21 +79,21 @@ class Call:
 
 
 def run(call: Call, context: PageContext, progress: Callable[[float], None] = lambda share: None) -> Any:
-    """Returns the result of a call for a context: from the cache if the cache has its checkpoint, else computed."""
-    device = context.view.device
-    if cache.is_current(context.loaded, device):
-        return _result(context.request, device, call, progress)
+    """Returns the result of a call for a context: from the cache of the server, else computed."""
+    if context.is_shared:
+        return result(context.request, context.view.device, call, progress)
     return call.compute(context.loaded, context.analysis, progress)
 
 
 @cached(4096, ignore=("progress",), is_long=lambda request, device, call, progress: call.reading.is_long)
-def _result(request: Request, device: str, call: Call, progress: Callable[[float], None]) -> Any:
+def result(request: Request, device: str, call: Call, progress: Callable[[float], None]) -> Any:
     return call.compute(cache.checkpoint(request.checkpoint, device), cache.analyse(request, device), progress)
 
 
 DIRECT_LOGITS = Reading(
     "model.readings.logits.direct_logits.choice_logits", "step from 0, ids of the token and its rival; of a label 0"
 )
+VALUE_NORMS = Reading("model.readings.tokens.token_attribution.value_norms", "norms of values after W_O")
 FAITHFULNESS = Reading(
     "model.experiments.faithfulness.faithfulness_test", "step from 0, id of the rival", is_long=True, has_progress=True
 )

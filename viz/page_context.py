@@ -47,6 +47,7 @@ class PageContext:
     faults: tuple[str, ...] = ()  # a sentence for each fault of the link and each clamped value
     mode: theme.Mode = "light"
     places: Places | None = None  # on a page of the server
+    is_shared: bool = True  # the caches of the server have results of this checkpoint
 
     @property
     def analysis(self) -> Analysis:

@@ -164,7 +164,7 @@ class Lab:
 
     timeline, switchboard = _data("timeline"), _data("switchboard")
     stages, writers, tokens = _data(".stages"), _data(".writers"), _data(".tokens")
-    sum, side_by_side = _data(".sum"), _data(".side_by_side")
+    sum, side_by_side, all_heads = _data(".sum"), _data(".side_by_side"), _data(".all_heads")
 
     @property
     def save(self) -> dict[str, Any]:
@@ -172,13 +172,6 @@ class Lab:
         if not self._mounted(".save"):
             self.open(PANEL)
         return self._mounted(".save")
-
-    @property
-    def all_heads(self) -> dict[str, Any] | None:
-        """Data of the view of all heads with its thumbnails, or None."""
-        data, thumbnails = self._mounted(".all_heads"), self._mounted(".thumbnails")
-        assert (data or {}).get("grids") == (thumbnails or {}).get("id")
-        return data and {**data, "grids": thumbnails["grids"]}
 
     def _mounted(self, name: str, key: str = "") -> dict[str, Any] | None:
         mounted = [c for c in self.app_test.get("bidi_component") if c.proto.component_name.endswith(name)]

@@ -18,9 +18,8 @@ from viz import computations, page_context
 from viz.compare.distance import views
 from viz.compare.pair import pair
 from viz.decoding_steps import pattern_maps, timeline
-from viz.heads import offline as heads_offline
-from viz.heads import picture as heads_picture
-from viz.heads import tables as heads_tables
+from viz.heads.grid_panel import GRID
+from viz.heads.page import LAYOUT as HEADS
 from viz.inside import length_part, stages, writers
 from viz.inside import tables as inside_tables
 from viz.notebook.figure import attention_map
@@ -92,12 +91,13 @@ def in_files(seen, kind, site):
 
 
 def on_heads(seen, kind, site):
-    yield "large", floats(heads_picture.payload(seen.analysis.request, "cpu", seen.view, "light")["chosen"]["values"])
-    store, component = heads_offline.parts(seen, heads_offline._found(seen), seen.view, "light")
-    yield "file", floats(component.data["chosen"]["values"])
-    yield "table", table(heads_tables.tables(seen), "weights-")
-    yield "code", code(heads_tables, seen, "values")
-    grid = next(each for each in store.data["grids"] if each["kind"] == kind)
+    norms = GRID.result(seen)
+    yield "large", floats(GRID.payload(seen, norms)["chosen"]["values"])
+    part = GRID.part(seen, norms)
+    yield "file", floats(part.data["chosen"]["values"])
+    yield "table", table(HEADS.tables(seen), "weights-")
+    yield "code", code(HEADS, seen, "values")
+    grid = next(each for each in part.data["grids"] if each["kind"] == kind)
     place = grid["places"].index([2, 4])
     levels = np.frombuffer(base64.b64decode(grid["bytes"]), np.uint8).reshape(len(grid["places"]), -1)[place]
     cells = np.zeros(len(grid["allowed"]))

@@ -37,7 +37,7 @@ def compute(page: pages.Page, view: View, mode: theme.Mode) -> None:
     """Computes a page's data for a view; raises ValueError for an invalid view."""
     context = dataclasses.replace(page_context.build(view), mode=mode)
     if layout := layout_of(page):
-        context = layout.view_at(context)
+        context = layout.without_session(context)
         for panel in layout.visible(context):
             panel.result(context)
     elif module := _module(page):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -141,10 +141,10 @@ def _result(panel: Panel, context: PageContext) -> Any:
 
 def _mount(panel: Panel, context: PageContext, result: Any, picture: Picture | None = None) -> None:
     if panel.component is not None:
-        data = _payload(panel, context, result) if panel.is_cached else panel.payload(context, result)
         large = dict(picture.data(context, result)) if picture else {}
         key = panel.name if picture is None else f"{panel.name} large"
-        panel.component.mount(key, data, panel.events(context, result), overrides={"picture": panel.title, **large})
+        overrides = {"picture": panel.title, **large}
+        panel.component.mount(key, make_data(panel, context, result), panel.events(context, result), overrides=overrides)
     elif panel.figure is not None:
         figure = _figure(panel, context, result)
         if picture is None:
@@ -158,8 +158,15 @@ def _mount(panel: Panel, context: PageContext, result: Any, picture: Picture | N
             lecture.draw_chart(panel.title, f"{panel.name} large", large, panel.title)
 
 
-def _payload(panel: Panel, context: PageContext, result: Any) -> Any:
-    return _cached(panel.name, context.request, context.view, context.mode, lambda: dict(panel.payload(context, result)))
+def make_data(panel: Panel, context: PageContext, result: Any) -> list[Mapping[str, Any]]:
+    """Returns the values of a component: those that do not depend on the view, if there are any, and the payload."""
+    request, mode, constant = context.request, context.mode, panel.constant
+    if not panel.is_cached:
+        return [*([constant(context, result)] if constant else []), panel.payload(context, result)]
+    more = []
+    if constant is not None:
+        more = [_cached(f"{panel.name} constant", request, None, mode, lambda: dict(constant(context, result)))]
+    return [*more, _cached(panel.name, request, context.view, mode, lambda: dict(panel.payload(context, result)))]
 
 
 def _figure(panel: Panel, context: PageContext, result: Any) -> Any:
@@ -171,5 +178,5 @@ def _figure(panel: Panel, context: PageContext, result: Any) -> Any:
 
 
 @partial(cached_figure, ignore=("make",))
-def _cached(name: str, request: Request, view: View, mode: Mode, make: Callable[[], Any]) -> Any:
+def _cached(name: str, request: Request, view: View | None, mode: Mode, make: Callable[[], Any]) -> Any:
     return make()

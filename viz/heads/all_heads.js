@@ -3,27 +3,22 @@
 
 import { element, focusOf, mountComponent, onResize, refocus, unmountComponent, button, withMinusSign, term } from "../kit/mount.js";
 import { excludeFromPicture, markPicture } from "../kit/pen.js";
-import { ARRIVED, store } from "./thumbnails_parts.js";
-import { allOpened, allThree, opened, previewed } from "./all_heads_parts.js";
+import { allOpened, allThree, inflatedGrids, opened, previewed } from "./all_heads_parts.js";
 import { findBar } from "./all_heads_find.js";
 import { fullMap, painted, tokenLines } from "./all_heads_maps.js";
 import { arranged, thumbnailGrid } from "./all_heads_thumbnails.js";
 import { numbers } from "./all_heads_numbers.js";
 import { largeView } from "./all_heads_large.js";
 
-export default function (args) { // the thumbnails come as an element of their own, once: they may still be on their way
-  const ready = () => store().get(args.data.grids), root = args.parentElement.querySelector(".all-heads");
-  let leave = () => {};
-  const arrived = () => {
-    if (!ready()) return;
-    document.removeEventListener(ARRIVED, arrived);
-    const { chosen, together, step } = args.data;
-    leave = draw({ ...args.data, grids: ready(), chosen: opened(chosen, step), together: together && allOpened(together, step) }, args);
-  };
-  root.classList.toggle("waits", !ready());
-  document.addEventListener(ARRIVED, arrived);
-  arrived();
-  return () => { document.removeEventListener(ARRIVED, arrived); leave(); };
+export default function (args) { // inflated thumbnails are kept, so that another head is drawn at once
+  const { data } = args, root = args.parentElement.querySelector(".all-heads"), { chosen, together, step } = data;
+  const start = (grids) => draw({ ...data, grids, chosen: opened(chosen, step), together: together && allOpened(together, step) }, args);
+  const grids = inflatedGrids(data);
+  if (!(grids instanceof Promise)) return start(grids);
+  let leave = () => {}, hasLeft = false;
+  root.classList.add("waits");
+  grids.then((ready) => { if (!hasLeft) leave = start(ready); });
+  return () => { hasLeft = true; leave(); };
 }
 
 function draw(data, { parentElement, setTriggerValue, offline }) {

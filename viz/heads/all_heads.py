@@ -10,7 +10,7 @@ import base64
 import hashlib
 import math
 import zlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -247,8 +247,7 @@ def _drawn(drawn: Detail) -> dict[str, Any]:
 
 
 def thumbnails(trace: Trace, mode: theme.Mode, aligned: AlignmentRates | None = None) -> dict[str, Any]:
-    """What does not change with the choice of a head, with an `id` of its content. It is an element of its own, so that it
-    is sent once: an unchanged element travels as a hash."""
+    """Returns what does not change with the choice of a head, with an `id` of its content."""
     made = grids(trace, mode, aligned)
     name = hashlib.blake2b(mode.encode(), digest_size=12)
     name.update(repr([*METRICS]).encode())
@@ -273,55 +272,4 @@ def payload(trace: Trace, norms: Mapping[Site, np.ndarray], view: View, mode: th
     }
 
 
-COMPONENT = mount.Component(__file__, '<div class="all-heads"></div>', term_names=tuple(TERMS.values()), picture="All heads")
-STORE = mount.Component(__file__, "<span hidden></span>", name="thumbnails")
-_FLAGS = ("merge", "hide", "together", "average", "by_row")
-_SETTINGS = {"mass": mount.integer(1, 100)} | dict.fromkeys(_FLAGS, mount.one_of((True, False)))
-
-
-def heads(
-    shown: dict[str, Any],
-    data: dict[str, Any],
-    on_choose: Callable[[str, int, int | None], None],
-    on_set: Callable[[str, int], None],
-    on_unfold: Callable[[], None],
-    on_find: Callable[[str | None, int, int], None],
-    key: str = "heads",
-    beside: dict[str, Any] | None = None,
-) -> None:
-    """Mounts the component with its thumbnails (`shown`) and what is chosen.
-    Before the next run `on_choose` is called with kind, layer and head (from 1; None for the mean over heads) of the
-    thumbnail that was clicked, `on_set` with the name of a field of the view and its new value, `on_unfold` when the head
-    that is chosen shall be taken apart, `on_find` with a kind of site and two tokens (from 1) whose heads are looked for;
-    None instead of the kind where no more are. `beside`: more values for the script, as lecture mode has them.
-    """
-    shapes = {grid["kind"]: (grid["layers"], grid["heads"]) for grid in shown["grids"]}
-
-    def place(told: Any) -> tuple[str, int, int | None] | None:
-        if not isinstance(told, dict) or told.get("kind") not in shapes:
-            return None
-        layers, count = shapes[told["kind"]]
-        layer, head = mount.integer(1, layers)(told.get("layer")), mount.integer(1, count)(told.get("head"))
-        if layer is None or (head is None and told.get("head") is not None):
-            return None
-        return told["kind"], *layer, *(head or (None,))
-
-    def setting(told: Any) -> tuple[str, int] | None:
-        ((name, value),) = told.items()
-        found = _SETTINGS[name](value)
-        return found and (name, *found)
-
-    sizes = {grid["kind"]: grid["shape"] for grid in shown["grids"]}
-
-    def pair(told: Any) -> tuple[str | None, int, int] | None:
-        if told == "none":
-            return None, 0, 0
-        if not isinstance(told, dict) or told.get("kind") not in sizes:
-            return None
-        rows, columns = sizes[told["kind"]]
-        query, asked = mount.integer(1, rows)(told.get("query")), mount.integer(1, columns)(told.get("key"))
-        return None if query is None or asked is None else (told["kind"], *query, *asked)
-
-    STORE.mount(f"{key} thumbnails", shown, height=1)
-    events = {"choose": (place, on_choose), "set": (setting, on_set), "unfold": (mount.pressed, on_unfold)}
-    COMPONENT.mount(key, data, events | {"find": (pair, on_find)}, overrides={"grids": shown["id"], **(beside or {})})
+COMPONENT = mount.Component(__file__, '<div class="all-heads"></div>', term_names=tuple(TERMS.values()))

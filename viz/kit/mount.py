@@ -78,7 +78,7 @@ class Component:
     def mount(
         self,
         key: str,
-        data: Mapping[str, Any],
+        data: Mapping[str, Any] | list[Mapping[str, Any]],
         events: Mapping[str, Event] | None = None,
         default: Mapping[str, Any] | None = None,
         height: int | str = "content",
@@ -87,13 +87,15 @@ class Component:
         """Mounts the component with JSON values and the theme's colours as `style`.
 
         Args:
+            data: one mapping, or several of which each travels by itself.
             events: for each event, its check and its handler, a callback.
             default: the values of an unchanged component.
             overrides: values that replace those of `data`, so that a `Payload` stays serialized.
         """
         reports = {f"on_{name}_change": _report(key, name, *event) for name, event in (events or {}).items()}
         colours = _colours(session.theme_mode())
-        message = browser_store.message(key, self._assets, colours, [data, overrides or {}], self._every_run)
+        every = [*(data if isinstance(data, list) else [data]), overrides or {}]
+        message = browser_store.message(key, self._assets, colours, every, self._every_run)
         self._mount(key=key, data=message, default=default, height=height, **reports)
 
 

@@ -61,7 +61,6 @@ class FileOptions:
         event_fields: fields that an event of the component also sets.
         component_fields: link fields that the component changes itself.
         remote_fields: fields that a lecturer can set remotely, with their values; no values: whole numbers.
-        can_show: True if the file can show a view.
         rounded: names of packed numbers with five decimals at most.
     """
 
@@ -72,7 +71,6 @@ class FileOptions:
     event_fields: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     component_fields: tuple[str, ...] = ()
     remote_fields: Callable[[PageContext], Mapping[str, tuple[Any, ...]]] = lambda context: {}
-    can_show: Callable[[View], bool] = lambda view: True
     rounded: frozenset[str] = frozenset()
 
 
@@ -90,6 +88,7 @@ class Panel:
         title: in the list under *Save*, and the heading of a figure.
         component: the JavaScript component that draws it; without one, `figure` draws it.
         payload: returns the JSON values of the component for the context's view and mode.
+        constant: returns further values, which depend on the request and the mode but not on the view.
         events: returns the events of the component with their checks and handlers.
         figure: returns a Plotly figure.
         call: returns the computation; the cache, the copied Python and prefetch follow from it.
@@ -112,6 +111,7 @@ class Panel:
     component: Component | None = None
     payload: Callable[[PageContext, Any], Mapping[str, Any]] = lambda context, result: {}
     events: Callable[[PageContext, Any], Mapping[str, Event]] = lambda context, result: {}
+    constant: Callable[[PageContext, Any], Mapping[str, Any]] | None = None
     figure: Callable[[PageContext, Any], go.Figure] | None = None
     call: Callable[[PageContext], Call] | None = None
     compute: Callable[[PageContext], Any] | None = None
@@ -139,7 +139,8 @@ class Panel:
     def part(self, context: PageContext, result: Any) -> Part:
         """Returns the component with its values, for an HTML file."""
         assert self.component is not None
-        return self.component.part(self.payload(context, result))
+        more = self.constant(context, result) if self.constant else {}
+        return self.component.part(more, self.payload(context, result))
 
     @property
     def large_pictures(self) -> tuple[Picture, ...]:
@@ -184,10 +185,14 @@ class Layout:
         """Returns the panels of the HTML file."""
         return tuple(panel for panel in self.visible(context) if panel.file is not None and panel.component is not None)
 
-    def view_at(self, context: PageContext) -> PageContext:
-        """Returns the context at the step, and with the choices, that the page opens with."""
-        steps = len(self.steps_of(context.analysis).step_axis)
-        return dataclasses.replace(context, view=self.choose_view(context.view.within(steps), context))
+    def without_session(self, context: PageContext) -> PageContext:
+        """Returns the context at a view that exists, for a file or another thread: within the steps, with all defaults."""
+        view = context.view.within(len(self.steps_of(context.analysis).step_axis))
+        context = dataclasses.replace(context, view=view)
+        for panel in self.panels:
+            if panel.file is not None and panel.is_visible(context):
+                context = dataclasses.replace(context, view=panel.file.default_view(context))
+        return context
 
     def tables(self, context: PageContext) -> tuple[Table, ...]:
         """Returns the numbers of all visible panels."""

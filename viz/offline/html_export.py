@@ -61,7 +61,8 @@ def same_for(name: str, context: PageContext) -> View:
     """
     page = page_of(name, context.analysis.task)
     default, export = View(), export_of(page)
-    if not export.can_show(context.view):
+    layout = layout_of(page)
+    if not (layout.in_file(context) if layout else export.can_show(context.view)):
         raise ValueError(f"The lecture shows a part of “{page.title}”. {NOT_SENT}")
     context = dataclasses.replace(context, view=export.default_view(context))
     view, free = context.view, set(export.remote_fields(context))
@@ -98,12 +99,6 @@ def panel_export(layout: Layout) -> HtmlExport:
         context = dataclasses.replace(context, view=view, mode=mode)
         return tuple(panel.part(context, results[panel.name]) for panel in layout.in_file(context))
 
-    def default_view(context: PageContext) -> View:
-        context = layout.view_at(context)
-        for each in options:
-            context = dataclasses.replace(context, view=each.default_view(context))
-        return context.view
-
     def base(view: View) -> View:
         for each in options:
             view = each.base(view)
@@ -128,7 +123,7 @@ def panel_export(layout: Layout) -> HtmlExport:
     return HtmlExport(
         parts,
         compute=result_of,
-        default_view=default_view,
+        default_view=lambda context: layout.without_session(context).view,
         base=base,
         notes=notes,
         choices=joined("choices"),
@@ -136,7 +131,6 @@ def panel_export(layout: Layout) -> HtmlExport:
         extra_fields={event: values for each in options for event, values in each.event_fields.items()},
         component_fields=tuple(dict.fromkeys(name for each in options for name in each.component_fields)),
         remote_fields=lambda context: {name: v for each in options for name, v in each.remote_fields(context).items()},
-        can_show=lambda view: any(each.can_show(view) for each in options),
         lecture_pictures_of=pictures,
         rounded=frozenset().union(*(each.rounded for each in options)),
     )
@@ -198,4 +192,4 @@ def make_context(loaded: Checkpoint, analysis: Analysis, view: View, first: int 
     view, faults = view.fit(layers, config.heads, loaded.target_tokenizer.size, config.kinds)
     if faults:
         raise ValueError(" ".join(faults))
-    return PageContext(view, loaded, analysis.request, lambda: analysis, layers, (), ())
+    return PageContext(view, loaded, analysis.request, lambda: analysis, layers, is_shared=False)

@@ -18,7 +18,7 @@ from model.text.faithfulness_result import RANDOM, FaithfulnessShares, Share
 from viz import computations, theme
 from viz.classroom import lecture
 from viz.kit import mount, site_texts
-from viz.kit.panel import Panel, Picture
+from viz.kit.panel import FileOptions, Panel, Picture
 from viz.page_context import PageContext
 from viz.state import session
 from viz.state.page_fields import TESTED
@@ -243,6 +243,7 @@ READINGS_PANEL = Panel(
     ),
     bar=bar,
     keys=_keys,
+    file=FileOptions(default_view=lambda context: chosen_tokens.look(context.view, context)),
 )
 CURVES = Panel(
     "why.curves",

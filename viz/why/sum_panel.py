@@ -234,5 +234,5 @@ SUM = Panel(
     ),
     bar=bar,
     keys=_keys,
-    file=FileOptions(),
+    file=FileOptions(default_view=lambda context: chosen_tokens.look(context.view, context)),
 )

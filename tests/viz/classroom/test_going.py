@@ -120,7 +120,9 @@ def test_the_next_stop_is_computed_ahead(session):
     talk_prefetch.next_stop(session["view"])
     talk_prefetch.next_stop(session["view"])
     assert talk_prefetch.wait_until_idle(60)
-    assert cache.analyse.known(request, "auto") and computations.value_norms.known(request, "auto")
+    assert cache.analyse.known(request, "auto") and computations.result.known(
+        request, "auto", computations.VALUE_NORMS(), None
+    )
     for stop in (2, 3):  # one that cannot be computed; none
         talk_prefetch.next_stop(dataclasses.replace(session["view"], stop=stop))
     assert talk_prefetch.wait_until_idle(60)

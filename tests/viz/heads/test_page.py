@@ -14,8 +14,8 @@ from model.trace import Site
 from tests.support import tiny
 from tests.support.component_helpers import unpacked
 from tests.support.viz_helpers import HEADS, Lab
-from viz import cache, computations
-from viz.heads import all_heads, in_lecture, tables
+from viz import cache, computations, page_context
+from viz.heads import all_heads, grid_panel
 from viz.state.view import View
 
 SENTENCE = "The dog sleeps under the table."
@@ -33,7 +33,7 @@ def analysed(**more):
 def test_the_saved_table_has_the_numbers_of_the_page():
     view = View(source=SENTENCE)
     trace = analysed()[0].full_pass
-    table = tables._numbers(trace, view)
+    table = grid_panel._numbers(trace, view)
     for grid in all_heads.grids(trace, "light"):
         own = [row for row in table.rows if row[0] == grid["kind"]]
         for name in set(table.columns) & set(METRICS):
@@ -53,7 +53,7 @@ def test_a_head_that_sees_nothing_has_no_number(tiny_checkpoint):
     for name, values in grid["numbers"].items():
         assert values[0] is None and None not in values[1:], name
     assert json.dumps(grid["numbers"], allow_nan=False)
-    table = tables._numbers(trace, View())
+    table = grid_panel._numbers(trace, View())
     (row,) = (row for row in table.rows if row[:3] == ("encoder", 1, 1))
     assert set(row[3:]) == {None}
 
@@ -122,9 +122,8 @@ def test_one_picture_is_large(link, large, sites):
 
 def test_the_order_is_that_of_the_link():
     for link, first in (({"find": "encoder_2_3"}, "find"), ({"order": "entropy"}, "entropy"), ({}, "position")):
-        data = lecture(**link).all_heads
-        view = View(kind="encoder", order=link.get("order", "position"))
-        grid = data["grids"][0]
-        ordered = in_lecture._ordered({"grids": data["grids"]}, data, view)
+        lab = lecture(**link)
+        data, grid = lab.all_heads, lab.all_heads["grids"][0]
+        ordered = grid_panel.ranked_heads(page_context.build(lab.app_test.session_state["view"]))
         order = data["find"]["order"] if first == "find" else grid["orders"][first]
         assert ordered == [tuple(grid["places"][n]) for n in order] and len(set(ordered)) == len(grid["places"])

@@ -18,7 +18,6 @@ from model.inference import analyse
 from tests.support import tiny
 from viz import cache, page_context, pages
 from viz.compare import tables as compare
-from viz.heads import tables as heads
 from viz.inside import tables as inside
 from viz.kit.panel import layout_of
 from viz.page_context import PageContext, Places
@@ -31,7 +30,7 @@ from viz.translate import tables as translate
 from viz.variants import tables as variants
 from viz.what_if import tables as what_if
 
-MODULES = (translate, heads, inside, positions, what_if, compare, training, variants)
+MODULES = (translate, inside, positions, what_if, compare, training, variants)
 HOMES = {module.__name__.split(".")[1].replace("_", "-"): module for module in MODULES}
 HOMES |= {page.name: layout for page in pages.PAGES if (layout := layout_of(page))}
 LOAD = functools.cache(analyse.load)
