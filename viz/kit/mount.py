@@ -57,7 +57,8 @@ class Component:
         self.name = name or Path(file).stem
         self.script, style = (Path(file).with_name(self.name + ending) for ending in (".js", ".css"))
         meanings = {"terms": terms.meanings(*term_names)} if term_names else {}
-        self._added = Payload(component=self.name, picture=picture, **meanings)
+        named = {"picture": picture} if picture else {}
+        self._added = Payload(component=self.name, **named, **meanings)
         styles = (_TERMS, style) if term_names else (style,)
         css = [path.read_text(encoding="utf-8") for path in styles if path.exists()]
         self._html, self._css = html, "".join(css)

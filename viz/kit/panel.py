@@ -9,7 +9,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, cached_property
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -142,7 +142,7 @@ class Panel:
         more = self.constant(context, result) if self.constant else {}
         return self.component.part(more, self.payload(context, result))
 
-    @property
+    @cached_property
     def large_pictures(self) -> tuple[Picture, ...]:
         return self.pictures or (Picture(self.title),)
 
