@@ -57,8 +57,7 @@ class Component:
         self.name = name or Path(file).stem
         self.script, style = (Path(file).with_name(self.name + ending) for ending in (".js", ".css"))
         meanings = {"terms": terms.meanings(*term_names)} if term_names else {}
-        named = {"picture": picture} if picture else {}
-        self._added = Payload(component=self.name, **named, **meanings)
+        self._added = Payload(component=self.name, picture=picture, **meanings)
         styles = (_TERMS, style) if term_names else (style,)
         css = [path.read_text(encoding="utf-8") for path in styles if path.exists()]
         self._html, self._css = html, "".join(css)
@@ -74,7 +73,7 @@ class Component:
 
     def part(self, *data: Mapping[str, Any]) -> Part:
         """Returns the component with the JSON values of `mount`, for an HTML file."""
-        return Part(self.assets, {name: value for each in (*data, self._added) for name, value in each.items()})
+        return Part(self.assets, {name: value for each in (self._added, *data) for name, value in each.items()})
 
     def mount(
         self,

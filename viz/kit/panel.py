@@ -140,7 +140,7 @@ class Panel:
         """Returns the component with its values, for an HTML file."""
         assert self.component is not None
         more = self.constant(context, result) if self.constant else {}
-        return self.component.part(more, self.payload(context, result))
+        return self.component.part({"picture": self.title}, more, self.payload(context, result))
 
     @cached_property
     def large_pictures(self) -> tuple[Picture, ...]:
