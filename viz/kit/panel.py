@@ -103,6 +103,8 @@ class Panel:
         bar: draws controls in the bar of lecture mode.
         keys: adds the keys of lecture mode.
         file: options of the HTML file; None: the file leaves the panel out.
+        is_independent: True if it needs neither sentence nor checkpoint, so that it is also drawn after a fault. Its context
+            then has only view, mode and places.
         is_cached: False for a payload that changes while request and view stay, such as that of a running training.
     """
 
@@ -125,6 +127,7 @@ class Panel:
     bar: Callable[[PageContext, Any], None] | None = None
     keys: Callable[[PageContext, Any], None] | None = None
     file: FileOptions | None = FileOptions()
+    is_independent: bool = False
     is_cached: bool = True
 
     def result(self, context: PageContext, progress: Callable[[float], None] = lambda share: None) -> Any:
@@ -161,7 +164,6 @@ class Layout:
         head: draws the head before anything is computed; None: title and sentence.
         steps_of: returns the trace whose steps the view may show.
         choose_view: fills what the link leaves open.
-        draw_without: draws what needs neither sentence nor checkpoint, after a fault.
         has_sentence: True if lecture mode shows the box of the sentence.
     """
 
@@ -170,12 +172,17 @@ class Layout:
     head: Callable[[View, pages.Page], Places] | None = None
     steps_of: Callable[[Analysis], Trace] = lambda analysis: analysis.trace
     choose_view: Callable[[View, PageContext], View] = lambda view, context: view
-    draw_without: Callable[[View, Places], None] | None = None
     has_sentence: Callable[[View], bool] = lambda view: True
 
-    @property
+    @cached_property
     def panels(self) -> tuple[Panel, ...]:
         return tuple(panel for row in self.rows for panel in row)
+
+    @cached_property
+    def independent(self) -> Layout:
+        """Returns the layout of the panels that need neither sentence nor checkpoint."""
+        rows = (tuple(panel for panel in row if panel.is_independent) for row in self.rows)
+        return dataclasses.replace(self, rows=tuple(filter(None, rows)), controls=None)
 
     def visible(self, context: PageContext) -> tuple[Panel, ...]:
         """Returns the panels that the view shows, in the order of the page."""
