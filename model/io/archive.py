@@ -1,6 +1,6 @@
-"""Unpacks a checkpoint that comes as a zip. No torch here.
+"""Opens zips from outside, and unpacks a checkpoint that comes as one. No torch here.
 
-The zip holds the folder of a checkpoint, or its files. Only files that a checkpoint may hold are written, each under its
+The zip of a checkpoint holds its folder, or its files. Only files that a checkpoint may hold are written, each under its
 plain name; nothing is executed, and none is a pickle. The sizes in a zip are claims, so the bytes are counted while
 unpacking.
 """
@@ -28,21 +28,40 @@ _IGNORED_NAMES = ("__MACOSX", ".DS_Store")  # what some systems pack with a fold
 class _ReadLimiter:
     """A file that limits each read, so that the list of entries of a zip cannot be huge."""
 
-    def __init__(self, raw: BinaryIO) -> None:
-        self.raw, self.max_bytes = raw, MAX_DIRECTORY
+    def __init__(self, raw: BinaryIO, advice: str) -> None:
+        self.raw, self.max_bytes, self.advice = raw, MAX_DIRECTORY, advice
 
     def read(self, size: int = -1) -> bytes:
         if not self.max_bytes:
             return self.raw.read(size)
         data = self.raw.read(min(size, self.max_bytes + 1) if size >= 0 else self.max_bytes + 1)
         if len(data) > self.max_bytes:
-            raise FileError(
-                f"takes more than {self.max_bytes:,} bytes to list its entries; pack the folder of one checkpoint"
-            )
+            raise FileError(f"takes more than {self.max_bytes:,} bytes to list its entries. {self.advice}")
         return data
 
     def __getattr__(self, name: str) -> object:
         return getattr(self.raw, name)
+
+
+def open_zip(raw: BinaryIO, advice: str) -> zipfile.ZipFile:
+    """Opens a zip and reads its list of entries, which is of limited size.
+
+    Raises FileError for another file; its text continues a sentence that begins with the zip's name. `advice` is a sentence
+    that says what to do.
+    """
+    start = raw.read(4)
+    raw.seek(0)
+    narrow = _ReadLimiter(raw, advice)
+    try:
+        packed = zipfile.ZipFile(narrow)  # type: ignore[arg-type]
+    except FileError:
+        raise
+    except DAMAGED:
+        if start[:2] == b"PK":
+            raise FileError("begins as a zip and has no end: half a download? Get it again") from None
+        raise FileError(f"is no zip, whatever it is called. {advice}") from None
+    narrow.max_bytes = 0
+    return packed
 
 
 def unpack(raw: BinaryIO, folder: Path, max_bytes: int) -> str:
@@ -51,19 +70,7 @@ def unpack(raw: BinaryIO, folder: Path, max_bytes: int) -> str:
     Raises FileError above `max_bytes` and for any fault; its text continues a sentence that begins with the zip's name. The
     folder may then hold some of the files.
     """
-    start = raw.read(4)
-    raw.seek(0)
-    narrow = _ReadLimiter(raw)
-    try:
-        packed = zipfile.ZipFile(narrow)  # type: ignore[arg-type]
-    except FileError:
-        raise
-    except DAMAGED:
-        if start[:2] == b"PK":
-            raise FileError("begins as a zip and has no end: half a download? Get it again") from None
-        raise FileError("is no zip, whatever it is called. Pack the checkpoint's folder as a zip") from None
-    narrow.max_bytes = 0
-    with packed:
+    with open_zip(raw, "Pack the checkpoint's folder as a zip") as packed:
         chosen = _checkpoint_entries(packed.infolist())
         if (size := sum(entry.file_size for entry in chosen.values())) > max_bytes:
             raise FileError(f"unpacks to {size / MEGABYTE:,.0f} MB; expected at most {max_bytes / MEGABYTE:,.0f} MB")
@@ -96,7 +103,7 @@ def _checkpoint_entries(entries: list[zipfile.ZipInfo]) -> dict[str, zipfile.Zip
             continue
         if path.name in chosen:
             raise FileError(f"holds {path.name} twice")
-        _check_compression(entry)
+        check_compression(entry)
         chosen[path.name] = entry
     return chosen
 
@@ -112,8 +119,8 @@ def _check_path(entry: zipfile.ZipInfo) -> None:
         raise FileError(f"has an entry {short_repr(name)} that is a link or a device; pack the files themselves")
 
 
-def _check_compression(entry: zipfile.ZipInfo) -> None:
-    """Raises FileError for an encrypted file and for a compression ratio that no checkpoint has."""
+def check_compression(entry: zipfile.ZipInfo) -> None:
+    """Raises FileError for an encrypted file and for a compression ratio that neither weights nor sentences have."""
     if entry.flag_bits & 1:
         raise FileError("is locked with a password; pack it without one")
     if entry.file_size > MEGABYTE and entry.file_size > MAX_RATIO * entry.compress_size:

@@ -85,10 +85,12 @@ class DataSource:
     authors: str
     licence: str
     origin: str = ""  # how it was obtained
+    command: str = ""  # makes the files of the splits from the published one
 
     def describe(self) -> str:
-        """Returns title, authors, licence and origin in one line."""
-        return f"{self.title}, {self.authors}{self.origin and f', {self.origin}'}. Licence: {self.licence}."
+        """Returns title, authors, licence, origin and command in one line."""
+        files = self.command and f" Files: `{self.command}`."
+        return f"{self.title}, {self.authors}{self.origin and f', {self.origin}'}. Licence: {self.licence}.{files}"
 
 
 def _book(title: str, authors: str) -> DataSource:
@@ -100,11 +102,13 @@ _TATOEBA = DataSource(
     "by its contributors",
     "CC BY 2.0 FR",
     "selected by **manythings.org/anki** (https://www.manythings.org/anki/, `fra-eng.zip` of 7 April 2019)",
+    "python -m model split fra-eng.zip --out data",
 )
 _POLARITY = DataSource("Sentence polarity dataset v1.0", "Bo Pang and Lillian Lee (ACL 2005)", "CC BY 4.0")
 SOURCES: Mapping[str, DataSource] = {  # by the first 16 hexadecimal digits of a file's SHA-256
     "fa7308e6cd3fab9c": _TATOEBA,
     "546882cb9867b516": _TATOEBA,
+    "8554e6cba019e865": _TATOEBA,
     "66d8c58929637943": _POLARITY,
     "fbfe372edc69297d": _POLARITY,
     "655f67e22568813f": _POLARITY,
@@ -120,12 +124,17 @@ SOURCES: Mapping[str, DataSource] = {  # by the first 16 hexadecimal digits of a
 }
 
 
+def source_of(digest: Any) -> DataSource | None:
+    """Returns the source of a file by its SHA-256 in hex; None for an unknown one."""
+    return SOURCES.get(digest[:16]) if isinstance(digest, str) else None
+
+
 def describe_sources(digests: Mapping[str, str]) -> str:
     """Returns one line per source of the training files, given as names and SHA-256. Files of one source share a line."""
     names: dict[str, list[str]] = {}
     for name, digest in digests.items():
         if name != "probes":  # probes are not trained on
-            source = SOURCES.get(digest[:16])
+            source = source_of(digest)
             names.setdefault(source.describe() if source else f"{UNKNOWN}.", []).append(f"`{name}`")
     return "\n".join(f"- {', '.join(files)}: {source}" for source, files in names.items())
 
