@@ -7,6 +7,7 @@ import dataclasses
 from model.config import END, MAX_TOKENS, SCHEMES
 from model.decoding.sampling import MIN_TEMPERATURE
 from model.decoding.strategy import MAX_ALPHA, MAX_SEED
+from model.edits.intervention import BASELINE, Intervention
 from model.inference.request import MAX_PAD, MAX_SENTENCES
 from model.readings.heads.head_maps import MAP_READINGS
 from model.readings.heads.head_metrics import orders
@@ -35,10 +36,10 @@ _EXAMPLES = {
     "head": ("head", (None, 1, 8), "8"),
     "show": ("show", SHOWABLE, "mask"),
     "mode": ("mode", ("given", "again"), "again"),
-    "causal": ("causal_mask", (True, False), "off"),
-    "padmask": ("padding_mask", (True, False), "off"),
+    "causal": ("intervention", (BASELINE, Intervention(causal_mask=False)), "off"),
+    "padmask": ("intervention", (BASELINE, Intervention(padding_mask=False)), "off"),
     "edits": (
-        "edits",
+        "intervention",
         (tiny.edited("scaling-off", "window-3", "off_cross.3.5", "block_enc_9-2"),),
         "skip_dec.2.ff~source-positions_off",
     ),

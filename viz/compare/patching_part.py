@@ -20,7 +20,7 @@ from viz.compare.pair import Pair
 from viz.kit import site_texts
 from viz.page_context import PageContext
 from viz.state import navigation, session
-from viz.state.view import with_intervention, without_edits
+from viz.state.view import without_edits
 
 if TYPE_CHECKING:
     from model.experiments.patching import Patching, PatchingRequest
@@ -163,5 +163,5 @@ def choose(code: str) -> None:
 
 
 def _open(intervention: Intervention, step: int) -> None:
-    session.change(**with_intervention(intervention), mode="again", step=step)
+    session.change(intervention=intervention, mode="again", step=step)
     navigation.go_to("what-if")

@@ -84,8 +84,7 @@ def make_view(request: Request, checkpoint: str, query: str = "", **changes: obj
     view, faults = parse(_read(query))
     if faults:
         raise ValueError(" ".join(faults))
-    decoding, intervention = request.decoding, request.intervention
-    masks = {"causal_mask": intervention.causal_mask, "padding_mask": intervention.padding_mask}
+    decoding = request.decoding
     chosen = {"strategy": decoding.strategy} | decoding.settings
     requested = {
         "source": " ".join((request.source, *request.other_sentences)),
@@ -95,10 +94,10 @@ def make_view(request: Request, checkpoint: str, query: str = "", **changes: obj
         "path": request.path,
         "pad": request.pad,
         "mode": request.mode,
-        "edits": intervention,
+        "intervention": request.intervention,
         "checkpoint": checkpoint,
     }
-    view = dataclasses.replace(view, **(requested | masks | chosen | changes))
+    view = dataclasses.replace(view, **(requested | chosen | changes))
     is_equal = view.sentences == (request.source, *request.other_sentences)
     return view if is_equal else dataclasses.replace(view, split=False)
 

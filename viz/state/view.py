@@ -41,6 +41,10 @@ SHOWABLE = ("attention", "mask", "decoding", "cache")
 SCOPES = ("all", "layer", "head")
 ROWS = ("steps", "shifted", "training")  # one target row; inputs above outputs; as in training
 
+MASK_PARAMETERS = {
+    "causal": ("causal_mask", values.switch("on", "off")),
+    "padmask": ("padding_mask", values.switch("on", "off")),
+}
 _TEMPERATURE = values.zero_or_decimal(MIN_TEMPERATURE, MAX_TEMPERATURE)
 _ROOM = values.text(12, "the code of a room")
 _TALK = values.text(values.MAX_LINK_TEXT, f"a playlist of at most {values.MAX_LINK_TEXT} characters")
@@ -93,10 +97,9 @@ class _Sentence:
     )
     show: str = view_field("attention", "show", values.choice(*SHOWABLE))
     mode: str = view_field("given", "mode", values.choice(*get_args(Mode)), undo="along")
-    causal_mask: bool = view_field(True, "causal", values.switch("on", "off"), undo="step", drops=_MEASURED)
-    padding_mask: bool = view_field(True, "padmask", values.switch("on", "off"), undo="step", drops=_MEASURED)
-    edits: Intervention = view_field(BASELINE, "edits", values.edits(), undo="step", drops=_MEASURED)  # noqa: RUF009
-    # edits: all but the two masks
+    intervention: Intervention = view_field(  # noqa: RUF009
+        BASELINE, "edits", values.edits(), undo="step", drops=_MEASURED, attributes=MASK_PARAMETERS
+    )
     pad: int = view_field(0, "pad", values.number(0, MAX_PAD), undo="step", drops=_MEASURED)
     kind: str = view_field("encoder", "kind", values.choice(*ATTENTION_KINDS))  # whose mask matrix is shown
     scope: str = view_field("all", "scope", values.choice(*SCOPES))  # what a click on it edits
@@ -201,11 +204,6 @@ class View(
         return Decoding(self.strategy, **{name: value for name, value in self._settings.items() if name != "seed"})
 
     @property
-    def intervention(self) -> Intervention:
-        """All edits together."""
-        return dataclasses.replace(self.edits, causal_mask=self.causal_mask, padding_mask=self.padding_mask)
-
-    @property
     def place(self) -> Place:
         """Returns the place that a click on the mask matrix edits."""
         layer = None if self.scope == "all" else self.layer - 1
@@ -235,7 +233,7 @@ class View(
         """Raises RequestError for branches that would be decoded for minutes: without the causal mask no step is kept."""
         width = self.decoding.paths
         tokens = 0 if self.target is not None else sum(map(len, self.branches))
-        if not self.causal_mask and self.mode == "again" and width * tokens > MAX_UNCACHED:
+        if not self.intervention.causal_mask and self.mode == "again" and width * tokens > MAX_UNCACHED:
             raise RequestError(
                 f"Without the causal mask each step reads all before it anew: {tokens} tokens of branches in a beam of "
                 f"{width} would take minutes. Take branches back, narrow the beam, or read the given target."
@@ -259,7 +257,7 @@ class View(
             view = dataclasses.replace(
                 view,
                 mode=View.mode,
-                causal_mask=True,
+                intervention=dataclasses.replace(self.intervention, causal_mask=True),
                 target=None,
                 show="attention" if self.show in ("decoding", "cache") else self.show,
             )
@@ -305,12 +303,6 @@ def can_hold(field: str, value: Any) -> bool:
     """True for a value that a field of the view may have."""
     default = getattr(View, field)
     return (type(value) is type(default) and value == default) or fields(View)[field].value.holds(value)
-
-
-def with_intervention(intervention: Intervention) -> dict[str, Any]:
-    """The fields of a view that hold an intervention."""
-    masks = {"causal_mask": intervention.causal_mask, "padding_mask": intervention.padding_mask}
-    return masks | {"edits": dataclasses.replace(intervention, causal_mask=True, padding_mask=True)}
 
 
 def without_edits(request: Request) -> Request:

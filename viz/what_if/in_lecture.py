@@ -212,11 +212,15 @@ def _keys(context: PageContext, large: int, answer: Answer | None) -> None:
                 lecture.ANSWER, "the counterpart of the experiment", lambda: ready_answers.show(there, name), quiet=True
             )
     if "decoder" in kinds:
-        if loaded.config.causal or not view.causal_mask:  # else there is none to switch
-            lecture.add_key(lecture.CAUSAL, "the causal mask on and off", partial(_switch, "causal_mask"), quiet=True)
+        if loaded.config.causal or not view.intervention.causal_mask:  # else there is none to switch
+            lecture.add_key(
+                lecture.CAUSAL, "the causal mask on and off", partial(navigation.toggle_mask, "causal_mask"), quiet=True
+            )
         other = partial(session.change, mode=_other(view.mode))
         lecture.add_key(lecture.MODE, "given target, or decode again", other, quiet=True)
-    lecture.add_key(lecture.PADDING, "the padding mask on and off", partial(_switch, "padding_mask"), quiet=True)
+    lecture.add_key(
+        lecture.PADDING, "the padding mask on and off", partial(navigation.toggle_mask, "padding_mask"), quiet=True
+    )
     if large == len(LARGE):
         lecture.add_key(
             lecture.REACH,
@@ -238,11 +242,6 @@ def help_text() -> str:
         f"{lecture.PICTURE.key} turns to the maps and the switches",
     ]
     return ", ".join(filter(None, told)) + "."
-
-
-def _switch(name: str) -> None:
-    """Turns a mask on or off; called from callbacks."""
-    session.change(**{name: not getattr(session.current_view(), name)})
 
 
 def _next_kind(kinds: Sequence[str]) -> None:

@@ -186,7 +186,7 @@ def mode_note(view: View, causal: bool) -> str:
         return "The target is given and nothing is edited: it is read as it is."
     if view.mode == "given" and not causal:
         return "The baseline’s tokens are fed in; trained without a causal mask, each step sees the token it should predict."
-    if view.mode == "given" and not view.causal_mask:
+    if view.mode == "given" and not view.intervention.causal_mask:
         return "The baseline’s tokens are fed in; without the causal mask each step sees the tokens it should predict."
     return {
         "given": "The model reads the baseline’s tokens under the edits and scores them.",

@@ -138,7 +138,7 @@ def test_a_refused_edit_changes_nothing(there, code, word):
 def test_an_experiment_shows_its_request_and_is_one_step():
     visitor = Visitor(target="Dix.", step="4", edits="scaling-off", layer="1").click("ask")
     edits = tiny.edited("off_cross.3")
-    assert visitor.view == View(source="Nine owls.", pad=3, mode="again", edits=edits, experiment="order", layer=1)
+    assert visitor.view == View(source="Nine owls.", pad=3, mode="again", intervention=edits, experiment="order", layer=1)
     assert address(visitor.app_test)["try"] == "order"
     assert visitor.click("undo").made == tiny.edited("scaling-off")
 

@@ -10,11 +10,11 @@ from tests.support.viz_helpers import TIMEOUT, address
 from viz.state import session
 from viz.state.view import View
 
-EDITS = Intervention(scaling=False, window=3).with_edit("off_cross.3.5")
+EDITS = Intervention(causal_mask=False, padding_mask=False, scaling=False, window=3).with_edit("off_cross.3.5")
 CHOICE = {"strategy": "sample", "temperature": 0.5, "top_k": 3, "top_p": 0.8, "seed": 7}
 PATHS = {"branches": ((5, 6), (5, 7, 2)), "path": (5, 7, 2)}
 ASKED = {"checkpoint": "my-model_2.1", "source": "Nine owls.", "target": "Neuf hiboux.", "mode": "again", "pad": MAX_PAD}
-SEEN = View(step=7, layer=1, head=8, causal_mask=False, padding_mask=False, edits=EDITS, **ASKED, **CHOICE, **PATHS)
+SEEN = View(step=7, layer=1, head=8, intervention=EDITS, **ASKED, **CHOICE, **PATHS)
 
 
 @pytest.mark.parametrize(
@@ -33,8 +33,8 @@ def test_a_missing_layer_or_head_is_replaced(view, fitted, named):
 
 
 def test_a_request_carries_everything_that_the_network_needs():
-    edits, request = dataclasses.replace(EDITS, causal_mask=False, padding_mask=False), SEEN.request()
-    assert request == Request(decoding=Decoding(**CHOICE), intervention=edits, **ASKED)
+    request = SEEN.request()
+    assert request == Request(decoding=Decoding(**CHOICE), intervention=EDITS, **ASKED)
     untold = dataclasses.replace(SEEN, target=None).request()  # a given target has no branches
     assert untold == dataclasses.replace(request, target=None, **PATHS)
     assert not View().request().intervention
