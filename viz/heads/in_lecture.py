@@ -103,7 +103,7 @@ def _ordered(shown: dict, data: dict, view: View) -> list[tuple[int, int]]:
         order = find["order"]
     else:
         order = grid["orders"].get(view.order, grid["orders"]["position"])
-    return [(grid["places"][n][0], grid["places"][n][1]) for n in order]
+    return [(grid["places"][n][0] - 1, grid["places"][n][1] - 1) for n in order]
 
 
 def _walk(view: View, ordered: list[tuple[int, int]], by: int) -> None:

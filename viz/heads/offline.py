@@ -45,11 +45,11 @@ def parts(context: PageContext, found: Found, view: View, mode: theme.Mode) -> t
 def _choices(context: PageContext) -> tuple[Choice, ...]:
     """Any head of any site, the mean of a layer's or of a whole site's; all sites in one picture; the colours; the order."""
     view, config = _base(context.view), context.loaded.config
-    heads = [None, *range(1, config.heads + 1)]
+    heads = [None, *range(config.heads)]
     places: dict[View, View] = {}
     for kind in context.analysis.trace.kinds:
         mean = dataclasses.replace(view, kind=kind, average=True)
-        for layer in range(1, config.layers[kind] + 1):
+        for layer in range(config.layers[kind]):
             for head in heads:
                 one = dataclasses.replace(view, kind=kind, layer=layer, head=head, average=False)
                 places[one] = one
@@ -76,7 +76,7 @@ def _look(context: PageContext) -> View:
     """A site and a layer that there are."""
     view, kinds = context.view, context.analysis.trace.kinds
     kind = view.kind if view.kind in kinds else kinds[-1]
-    return dataclasses.replace(view, kind=kind, layer=min(view.layer, context.loaded.config.layers[kind]))
+    return dataclasses.replace(view, kind=kind, layer=min(view.layer, context.loaded.config.layers[kind] - 1))
 
 
 def _orders(context: PageContext) -> tuple[str, ...]:

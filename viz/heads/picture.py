@@ -71,7 +71,7 @@ def payload(request: Request, device: str, view: View, mode: theme.Mode) -> dict
 
 def _unfold() -> None:
     """To the stages of the head that is chosen."""
-    session.change(part="stages", stage=1)
+    session.change(part="stages", stage=View.stage)
     navigation.go_to("inside")
 
 

@@ -35,11 +35,11 @@ def tables(context: PageContext) -> tuple[Table, ...]:
 
 def _site(trace: Trace, view: View, kind: str) -> Site:
     """The one that is shown: a kind with fewer layers shows its last."""
-    return trace.sites(kind)[min(view.layer, len(trace.sites(kind))) - 1]
+    return trace.sites(kind)[min(view.layer, len(trace.sites(kind)) - 1)]
 
 
 def _head(view: View) -> int | None:
-    return None if view.head is None else view.head - 1
+    return view.head
 
 
 def _name(trace: Trace, view: View, kind: str) -> str:
@@ -50,7 +50,7 @@ def _numbers(trace: Trace, view: View) -> Table:
     """Every metric of every head, blank where it says nothing; the weight on the link that is looked for."""
     rows: list[tuple[Cell, ...]] = []
     names = [name for name, metric in METRICS.items() if trace.has_two_sentences or not metric.of_two]
-    pair = None if view.find is None else Pair(view.find[0], view.find[1] - 1, view.find[2] - 1)
+    pair = None if view.find is None else Pair(*view.find)
     for kind in trace.kinds:
         sites = trace.sites(kind)
         real = [t for t, label in enumerate(trace.axis(sites[0].spec.query_side).labels) if label != "<pad>"]
@@ -95,7 +95,7 @@ def python(context: PageContext) -> str:
     else:
         code.add(
             f"values = head_map(trace, norms, {code.site(site)}, {_head(view)}, {view.measure!r})",
-            f"layer {site.layer + 1}, {'mean over heads' if view.head is None else f'head {view.head}'}",
+            f"layer {site.layer + 1}, {'mean over heads' if view.head is None else f'head {view.head + 1}'}",
             model__readings__heads__head_maps=("head_map",),
         )
         code.add(f"allowed = trace.mask({code.site(site)}, {_head(view)})")

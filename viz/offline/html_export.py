@@ -121,9 +121,8 @@ def make_context(loaded: Checkpoint, analysis: Analysis, view: View, first: int 
         ("head", view.head, View.head, config.heads),
         ("step" if analysis.task.has_decoder else "place", view.step, View.step, steps),
     ):
-        if number is not None and number > count and number != default:
-            last = count - 1 + first
-            raise ValueError(f"There is no {name} {number - 1 + first}; expected one of {first} to {last}.")
+        if number is not None and number >= count and number != default:
+            raise ValueError(f"There is no {name} {number + first}; expected one of {first} to {count - 1 + first}.")
     view, faults = view.fit(layers, config.heads, loaded.target_tokenizer.size, config.kinds)
     if faults:
         raise ValueError(" ".join(faults))

@@ -86,9 +86,9 @@ def _fields_of_place(code: str) -> dict[str, Any]:
         return {}
     place_fields: dict[str, Any] = {"kind": place.kind}
     if place.layer is not None:
-        place_fields["layer"] = place.layer + 1
+        place_fields["layer"] = place.layer
         if place.head is not None:
-            place_fields["head"] = place.head + 1
+            place_fields["head"] = place.head
     return place_fields
 
 
@@ -132,7 +132,7 @@ def show_request(request: Request, experiment: str, text_view: View | None = Non
         target=request.target,
         pad=request.pad,
         mode=request.mode,
-        step=1,
+        step=View.step,
         experiment=experiment,
         own_text=typed if typed != text["source"] else "",
     )

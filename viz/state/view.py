@@ -73,7 +73,7 @@ def strategies() -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class _Sentence:
-    """Fields of all pages: sentence, step, site, edits. Layers, heads and steps count from 1."""
+    """Fields of all pages: sentence, step, site, edits. Layers, heads, steps, tokens and sentences count from 0."""
 
     source: str = view_field(
         FIRST_SENTENCE,
@@ -90,10 +90,10 @@ class _Sentence:
         "", "second", values.long_text(), undo="step", renews=_OF_A_SENTENCE, drops=_MEASURED, settles=("word",)
     )
     target: str | None = view_field(None, "target", values.long_text(), undo="step")
-    step: int = view_field(1, "step", values.number(1, 999), undo="along", renews=("rival",), settles=("word",))
-    layer: int = view_field(3, "layer", values.number(1, 999), undo="with the checkpoint", stated_with="find")
+    step: int = view_field(0, "step", values.number(1, 999, first=1), undo="along", renews=("rival",), settles=("word",))
+    layer: int = view_field(2, "layer", values.number(1, 999, first=1), undo="with the checkpoint", stated_with="find")
     head: int | None = view_field(  # None: the mean
-        2, "head", values.number_or("mean", 1, 999), undo="with the checkpoint", stated_with="find"
+        1, "head", values.number_or("mean", 1, 999, first=1), undo="with the checkpoint", stated_with="find"
     )
     show: str = view_field("attention", "show", values.choice(*SHOWABLE))
     mode: str = view_field("given", "mode", values.choice(*get_args(Mode)), undo="along")
@@ -104,7 +104,7 @@ class _Sentence:
     kind: str = view_field("encoder", "kind", values.choice(*ATTENTION_KINDS))  # whose mask matrix is shown
     scope: str = view_field("all", "scope", values.choice(*SCOPES))  # what a click on it edits
     experiment: str | None = view_field(None, "try", values.name("the name of an experiment"), undo="along")
-    sentence: int = view_field(1, "sentence", values.number(1, MAX_SENTENCES), undo="step", renews=_OF_A_SENTENCE)
+    sentence: int = view_field(0, "sentence", values.number(1, MAX_SENTENCES, first=1), undo="step", renews=_OF_A_SENTENCE)
     split: bool = view_field(True, "split", values.switch("on", "off"), undo="step", renews=_OF_A_SENTENCE)
     # split: the text is read as its sentences, decoded as one batch; else as one
     checkpoint: str = view_field(
@@ -206,15 +206,15 @@ class View(
     @property
     def place(self) -> Place:
         """Returns the place that a click on the mask matrix edits."""
-        layer = None if self.scope == "all" else self.layer - 1
-        head = None if self.scope != "head" or self.head is None else self.head - 1
+        layer = None if self.scope == "all" else self.layer
+        head = self.head if self.scope == "head" else None
         return Place(self.kind, layer, head)  # type: ignore[arg-type]
 
     def request(self) -> Request:
         """The request behind the view; RequestError where it cannot be answered."""
         self._check_work()
         texts = self.sentences or ("",)
-        chosen = min(self.sentence, len(texts)) - 1
+        chosen = min(self.sentence, len(texts) - 1)
         return Request(
             source=texts[chosen],
             other_sentences=texts[:chosen] + texts[chosen + 1 :],
@@ -264,13 +264,13 @@ class View(
         if self.find is not None and self.find[0] not in kinds:
             faults.append(_lacking(self.find[0], kinds))
             view = dataclasses.replace(view, find=None)
-        if self.layer > layers:
+        if self.layer >= layers:
             if self.layer != View.layer:  # the default is nobody's mistake
-                faults.append(f"There is no layer {self.layer}: this checkpoint has {_up_to('layer', layers)}.")
-            view = dataclasses.replace(view, layer=layers)
-        if self.head is not None and self.head > heads:
+                faults.append(f"There is no layer {self.layer + 1}: this checkpoint has {_up_to('layer', layers)}.")
+            view = dataclasses.replace(view, layer=layers - 1)
+        if self.head is not None and self.head >= heads:
             if self.head != View.head:
-                faults.append(f"There is no head {self.head}: this checkpoint has {_up_to('head', heads)}.")
+                faults.append(f"There is no head {self.head + 1}: this checkpoint has {_up_to('head', heads)}.")
             view = dataclasses.replace(view, head=None)
         if self.top_k > vocabulary:
             faults.append(f"The link asks for the {self.top_k:,} likeliest tokens; there are {vocabulary:,}: all are kept.")
@@ -286,7 +286,7 @@ class View(
 
     def within(self, steps: int) -> View:
         """The view at its step, or at the last of `steps` where there are fewer."""
-        return self if self.step <= steps else self.at_step(steps)
+        return self if self.step < steps else self.at_step(steps - 1)
 
 
 def _up_to(what: str, count: int) -> str:

@@ -53,8 +53,8 @@ def draw(context: PageContext) -> None:
         if large == 1:
             return
         above = ABOVE + LINE * ("edits" in hall) + MORE * ("was" in hall)
-        head = None if view.head is None else view.head - 1
-        told = first.timeline_data(context.request, view.device, view.layer - 1, head, context.mode)
+        head = view.head
+        told = first.timeline_data(context.request, view.device, view.layer, head, context.mode)
         if large == CACHE:
             kv_cache.held(view, context, told["trace"], context.mode, above)
         else:
@@ -86,8 +86,8 @@ def facts(view: View, analysis: Analysis, loaded: Checkpoint) -> str:
             f" · B follows A: "
             f"{numbers.probability(analysis.next_sentence_probability)}<br>{fill_texts.right(loaded.metrics)}"
         )
-    head = "mean over heads" if view.head is None else f"head {view.head}"
-    return f"layer {view.layer} · {head}{follows}"
+    head = "mean over heads" if view.head is None else f"head {view.head + 1}"
+    return f"layer {view.layer + 1} · {head}{follows}"
 
 
 def changes(analysis: Analysis, loaded: Checkpoint) -> dict[str, Any]:
@@ -140,8 +140,8 @@ def _keys(view: View, analysis: Analysis, causal: bool, places: list[int]) -> No
             lambda: navigation.toggle_mask("padding_mask"),
         )
     if view.split and len(view.sentences) > 1:
-        number = view.sentence % len(view.sentences) + 1
-        key(lecture.SENTENCE, f"sentence {number} of {len(view.sentences)}", lambda: change(sentence=number), quiet=True)
+        number = (view.sentence + 1) % len(view.sentences)
+        key(lecture.SENTENCE, f"sentence {number + 1} of {len(view.sentences)}", lambda: change(sentence=number), quiet=True)
 
 
 def _decoding_keys(view: View, analysis: Analysis, causal: bool) -> None:

@@ -131,14 +131,13 @@ def _described(context: PageContext) -> list[str]:
 def _maps(context: PageContext, answer: Answer | None) -> None:
     """The map of one head before the edits and after them."""
     view, analysis = context.view, context.analysis
-    site, head = Site(view.kind, view.layer - 1), None if view.head is None else view.head - 1  # type: ignore[arg-type]
+    site, head = Site(view.kind, view.layer), view.head  # type: ignore[arg-type]
     _line(context)
     if site not in analysis.trace.patterns:
-        site_texts.note(f"This checkpoint has no layer {view.layer} here.")
+        site_texts.note(f"This checkpoint has no layer {view.layer + 1} here.")
         return
-    name = (
-        f"{theme.SITE_NAMES[site.kind]}, layer {view.layer}, {'mean of the heads' if head is None else f'head {view.head}'}"
-    )
+    which = "mean of the heads" if head is None else f"head {head + 1}"
+    name = f"{theme.SITE_NAMES[site.kind]}, layer {site.layer + 1}, {which}"
     seen = {"before": analysis.baseline, "after": analysis} if analysis.baseline else {"": analysis}
     maps = [
         file_maps.one(
@@ -168,7 +167,7 @@ def _switches(context: PageContext, answer: Answer | None) -> None:
                 data, navigation.toggle_edit, "hall board", {"grids": own, "large": True, "title": title}
             )
         else:
-            site_texts.note(f"This checkpoint has no layer {view.layer} here.")
+            site_texts.note(f"This checkpoint has no layer {view.layer + 1} here.")
 
 
 def _line(context: PageContext) -> None:

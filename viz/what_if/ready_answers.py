@@ -150,7 +150,7 @@ def _is_kept(view: View) -> bool:
 
 def _of_link(view: View) -> View:
     """The visitor's own view, of which a link has kept the text."""
-    plain = {"second": "", "target": None, "pad": 0, "mode": View.mode, "step": 1, "experiment": None}
+    plain = {"second": "", "target": None, "pad": 0, "mode": View.mode, "step": View.step, "experiment": None}
     return dataclasses.replace(view, intervention=BASELINE, source=view.own_text, own_text="", **plain)
 
 
@@ -173,5 +173,5 @@ def asked(view: View, sentence: str | None = None) -> Request:
 
 
 def _short(view: View) -> str:
-    chosen = view.sentences[min(view.sentence, len(view.sentences)) - 1] if view.sentences else view.source.strip()
+    chosen = view.sentences[min(view.sentence, len(view.sentences) - 1)] if view.sentences else view.source.strip()
     return what_if_texts.cut(chosen)

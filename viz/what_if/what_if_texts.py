@@ -176,8 +176,8 @@ def _moved(layer: int | None, forbidden: bool) -> str:
 
 def reach(view: View) -> dict[str, str]:
     """How far a click on the mask may reach, by the scope's name."""
-    head = "mean" if view.head is None else view.head
-    return {"all": "all layers", "layer": f"layer {view.layer}", "head": f"layer {view.layer}, head {head}"}
+    head = "mean" if view.head is None else view.head + 1
+    return {"all": "all layers", "layer": f"layer {view.layer + 1}", "head": f"layer {view.layer + 1}, head {head}"}
 
 
 def mode_note(view: View, causal: bool) -> str:

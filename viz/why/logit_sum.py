@@ -118,7 +118,7 @@ def payload(
         "held": found.linearized,
         "step": found.step + 1,
         "steps": len(trace.predicted_axis),
-        "only": list(only),
+        "only": [step + 1 for step in only],
         "scale": list(theme.diverging(mode)),
         "large": large,
     }
@@ -149,21 +149,18 @@ def difference(
     on_step: Callable[[int], None],
     key: str = "sum",
 ) -> None:
-    """Mounts the component. Before the next run `on_head` is called with the kind of site, layer and head (from 1) that are
-    clicked, `on_piece` with another piece of the view and its layer (1 where it has none), `on_way` with a side and one of
-    its tokens, from 1; `on_step` with the step to which an arrow key leads."""
+    """Mounts the component. Before the next run `on_head` is called with the kind of site, layer and head that are
+    clicked, `on_piece` with another piece of the view and its layer (0 where it has none), `on_way` with a side and one of
+    its tokens; `on_step` with the step to which an arrow key leads."""
     kinds = [grid["kind"] for grid in data["grids"]]
     layers, heads = (max((len(of(grid)) for grid in data["grids"]), default=1) for of in (_layers, _heads))
     pieces = [piece for piece in CHOSEN.values() if piece != "head"]
     longest = max((len(each["labels"]) for each in data["tokens"]), default=1)
     events = {
-        "head": (
-            mount.fields(kind=mount.one_of(kinds), layer=mount.integer(1, layers), head=mount.integer(1, heads)),
-            on_head,
-        ),
-        "piece": (mount.fields(piece=mount.one_of(pieces), layer=mount.integer(1, layers)), on_piece),
-        "way": (mount.fields(piece=mount.one_of(list(token_contributions.KINDS)), number=mount.integer(1, longest)), on_way),
-        "step": (mount.integer(1, data["steps"]), on_step),
+        "head": (mount.fields(kind=mount.one_of(kinds), layer=mount.from_one(layers), head=mount.from_one(heads)), on_head),
+        "piece": (mount.fields(piece=mount.one_of(pieces), layer=mount.from_one(layers)), on_piece),
+        "way": (mount.fields(piece=mount.one_of(list(token_contributions.KINDS)), number=mount.from_one(longest)), on_way),
+        "step": (mount.from_one(data["steps"]), on_step),
     }
     COMPONENT.mount(key, data, events)
 

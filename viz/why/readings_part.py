@@ -34,14 +34,14 @@ def payload(
     scope: str,
     chosen: str,
     mode: theme.Mode,
-    steps: tuple[int, int] = (1, 1),
+    steps: tuple[int, int] = (0, 1),
     only: Sequence[int] = (),
     said: str = "",
 ) -> dict[str, Any]:
     """All that the browser needs, as JSON values. A row: its name, label and meaning, the share here (None where no order
     can be told from another), the words with what the reading says of each as a share of its largest number, and share and
     interval over many sentences, where they were measured. The random floor stands apart: the spread of its shares
-    here. `steps`: the step, from 1, and how many there are; `only`: those that have a choice, where not every one has.
+    here. `steps`: the step and how many there are; `only`: those that have a choice, where not every one has.
     `said`: what stands above it where it fills the screen."""
     shares = trust.shares[scope] if trust else {}
     rows = []
@@ -68,9 +68,9 @@ def payload(
         "many": f"{trust.sentences:,} dev sentences" if trust else None,
         "chosen": chosen,
         "scale": list(theme.diverging(mode)),
-        "step": steps[0],
+        "step": steps[0] + 1,
         "steps": steps[1],
-        "only": list(only),
+        "only": [step + 1 for step in only],
         "text": "The text" if found.kind == "encoder" else "The source",
         "said": said,
     }
@@ -90,7 +90,7 @@ def ranking(
 ) -> None:
     """Mounts the component; `on_reading` is called with the name of the reading that is clicked, `on_step` with the step to
     which an arrow key leads."""
-    events = {"reading": (mount.one_of(tuple(READINGS)), on_reading), "step": (mount.integer(1, data["steps"]), on_step)}
+    events = {"reading": (mount.one_of(tuple(READINGS)), on_reading), "step": (mount.from_one(data["steps"]), on_step)}
     _COMPONENT.mount(key, data, events)
 
 
@@ -118,7 +118,7 @@ def tested(context: PageContext, rival: int) -> Test | None:
     """The test of this view; None, and a sentence, where there is nothing to test."""
     view, context = context.view, context
     scope = chosen_tokens.tested(view, context)
-    at = (view.step - 1, rival) if scope == "step" else (0, 0)  # of the whole one, no step is any other
+    at = (view.step, rival) if scope == "step" else (0, 0)  # of the whole one, no step is any other
     place = st.empty()
 
     def show(share: float) -> None:
@@ -132,7 +132,7 @@ def tested(context: PageContext, rival: int) -> Test | None:
         site_texts.fault(str(fault))
         return None
     place.empty()
-    token = chosen_tokens.chosen_tokens(context)[view.step - 1]
+    token = chosen_tokens.chosen_tokens(context)[view.step]
     (label,) = context.loaded.target_tokenizer.pieces([token])
     what = f"“{label}”" if scope == "step" else WHOLE[_of(context)]
     return Test(found, scope, at, what, view.reading or (found.best if found.is_conclusive else next(iter(READINGS))))

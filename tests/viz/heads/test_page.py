@@ -127,4 +127,6 @@ def test_the_order_is_that_of_the_link():
         grid = data["grids"][0]
         ordered = in_lecture._ordered({"grids": data["grids"]}, data, view)
         order = data["find"]["order"] if first == "find" else grid["orders"][first]
-        assert ordered == [tuple(grid["places"][n]) for n in order] and len(set(ordered)) == len(grid["places"])
+        assert ordered == [tuple(each - 1 for each in grid["places"][n]) for n in order] and len(set(ordered)) == len(
+            grid["places"]
+        )

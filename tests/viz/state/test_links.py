@@ -77,7 +77,8 @@ def test_any_text_of_a_parameter_is_a_value_or_one_fault(name, text):
 @pytest.mark.parametrize("name", sorted(set(NUMBERS) - {"head", "other_head", "token"}))
 def test_a_number_beyond_its_limits_is_refused(name):
     least = 0 if name in FROM_1 else -1
-    for beyond in (least, max(value for value in NUMBERS[name] if value is not None) + 1):
+    most = max(value for value in NUMBERS[name] if value is not None)
+    for beyond in (least, fields(View)[FIELDS[name][0]].value.numbered(most) + 1):
         view, faults = parse({name: str(beyond)})
         assert (view, len(faults)) == (View(), 1), beyond
 
@@ -157,11 +158,11 @@ class Wider(View):
 
 
 def test_a_registered_field_reaches_the_link():
-    assert link(Wider()) == {} and link(Wider(made_up=4, step=2)) == {"step": "2", "made": "4"}
-    assert parse({"made": "4", "step": "2"}, Wider) == (Wider(made_up=4, step=2), ())
+    assert link(Wider()) == {} and link(Wider(made_up=4, step=1)) == {"step": "2", "made": "4"}
+    assert parse({"made": "4", "step": "2"}, Wider) == (Wider(made_up=4, step=1), ())
     fault = "The link's made is “x”; expected a whole number from 1 to 9. The default is shown."
-    assert parse({"made": "x", "step": "2"}, Wider) == (Wider(step=2), (fault,))
-    assert link(View(find=("encoder", 3, 2))) == {"layer": "3", "head": "2", "find": "encoder_3_2"}  # stated with another
+    assert parse({"made": "x", "step": "2"}, Wider) == (Wider(step=1), (fault,))
+    assert link(View(find=("encoder", 2, 1))) == {"layer": "3", "head": "2", "find": "encoder_3_2"}  # stated with another
 
 
 def test_a_wrong_declaration_is_refused():
