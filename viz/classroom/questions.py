@@ -89,7 +89,7 @@ def _pair(view: View, trace: Trace) -> Pair:
     sites = trace.sites(view.kind)
     if not sites:
         raise NoQuestion(f"This checkpoint has no {site_kind(view.kind).name}.")
-    chosen = sites if view.average else [sites[min(view.layer, len(sites) - 1)]]
+    chosen = sites if view.average else [view.site_of(sites)]
     patterns = np.concatenate([trace.patterns[site] for site in chosen])  # [N,T,S]
     one = not view.average and view.head is not None
     weights = patterns[min(view.head, len(patterns) - 1)] if one else patterns.mean(axis=0)  # [T,S]

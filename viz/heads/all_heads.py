@@ -128,7 +128,7 @@ def drawn_map(
     """What is chosen of a kind of site: its map as it is to be drawn, the map in every measure, its layer from 1, how far
     the measures agree."""
     sites = sorted(site for site in trace.patterns if site.kind == kind)
-    site = sites[min(view.layer, len(sites) - 1)]
+    site = view.site_of(sites)
     if view.average:
         maps = {measure: mean_map(trace, norms, kind, measure) for measure in MAP_READINGS}
         allowed = np.any([trace.masks[each] for each in sites], axis=0)
@@ -158,7 +158,7 @@ def chosen(trace: Trace, norms: Mapping[Site, np.ndarray], view: View) -> dict[s
         "queries": _sided(drawn.queries, trace, view.kind, "queries", firsts),
         "keys": _sided(drawn.keys, trace, view.kind, "keys", firsts),
         "firsts": firsts,
-        "row": None if site_kind(view.kind).query_side == "source" else drawn.rows[min(view.step, len(drawn.rows) - 1)],
+        "row": None if site_kind(view.kind).query_side == "source" else drawn.rows[view.within(len(drawn.rows)).step],
         "rows": None if site_kind(view.kind).query_side == "source" else list(drawn.rows),
         "agreement": {name: None if np.isnan(value) else round(value, 3) for name, value in agreed.items()},
         "readings": {measure: mount.floats(each) for measure, each in readings.items()},
@@ -172,7 +172,7 @@ def chosen(trace: Trace, norms: Mapping[Site, np.ndarray], view: View) -> dict[s
 def _off(trace: Trace, norms: Mapping[Site, np.ndarray], view: View) -> str:
     """Which of the heads that are shown are switched off, and so contribute nothing; empty where none is."""
     sites = sorted(site for site in trace.patterns if site.kind == view.kind)
-    shown = sites if view.average else [sites[min(view.layer, len(sites) - 1)]]
+    shown = sites if view.average else [view.site_of(sites)]
     on = np.concatenate([norms[site].reshape(len(norms[site]), -1).any(axis=-1) for site in shown])  # [heads]
     if view.head is not None and not view.average:
         return "" if on[view.head] else "; this head is switched off and contributes nothing"
@@ -232,7 +232,7 @@ def together(trace: Trace, norms: Mapping[Site, np.ndarray], view: View) -> dict
     source = drawn["encoder"].keys if "encoder" in drawn else ()
     target = drawn.get("decoder")
     rows = list(target.rows) if target else None
-    row = rows[min(view.step, len(rows) - 1)] if rows else None
+    row = rows[view.within(len(rows)).step] if rows else None
     return {"maps": maps, "source": list(source), "target": list(target.queries) if target else [], "row": row, "rows": rows}
 
 

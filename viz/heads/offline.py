@@ -76,7 +76,7 @@ def _look(context: PageContext) -> View:
     """A site and a layer that there are."""
     view, kinds = context.view, context.analysis.trace.kinds
     kind = view.kind if view.kind in kinds else kinds[-1]
-    return dataclasses.replace(view, kind=kind, layer=min(view.layer, context.loaded.config.layers[kind] - 1))
+    return dataclasses.replace(view, kind=kind, layer=view.site_of(context.analysis.trace.sites(kind)).layer)
 
 
 def _orders(context: PageContext) -> tuple[str, ...]:

@@ -35,7 +35,7 @@ def tables(context: PageContext) -> tuple[Table, ...]:
 
 def _site(trace: Trace, view: View, kind: str) -> Site:
     """The one that is shown: a kind with fewer layers shows its last."""
-    return trace.sites(kind)[min(view.layer, len(trace.sites(kind)) - 1)]
+    return view.site_of(trace.sites(kind))
 
 
 def _head(view: View) -> int | None:

@@ -103,7 +103,7 @@ def payload(
         stacks[column] = [sum(b.parameters for b in blocks if (b.column, b.layer) == (column, n)) for n in layers]
         open_layers[column] = min(view.layer + 1, len(layers))
     shown = [b for b in blocks if b.layer is None or b.layer + 1 == open_layers[b.column]]
-    step = 0 if trace.classes else min(view.step, len(trace.predicted_axis) - 1)
+    step = 0 if trace.classes else view.within(len(trace.predicted_axis)).step
     first = task_of_kinds(trace.kinds, trace.classes).title
     return {
         "blocks": [_shown(block, rotary, first) for block in shown],

@@ -39,7 +39,7 @@ def told(context: PageContext, view: View) -> None:
 
 def place(context: PageContext, view: View) -> tuple[Site, int, int]:
     """The site, head and query of the view, or the nearest that there are, from 0."""
-    site = Site(view.kind, min(view.layer, context.loaded.config.layers[view.kind] - 1))  # type: ignore[arg-type]
+    site = view.site_of(context.analysis.trace.sites(view.kind))
     asked = view.token if site.spec.query_side == "source" else view.step
     return site, view.head or 0, min(asked, len(context.analysis.trace.queries(site)) - 1)
 

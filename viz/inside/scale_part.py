@@ -52,11 +52,11 @@ def draw(context: PageContext, view: View, mode: theme.Mode) -> None:
     """Three charts against d_k, with this layer's heads in them, and their numbers."""
     config = context.loaded.config
     layers = config.layers[view.kind]
-    shown = dataclasses.replace(view, layer=min(view.layer, layers - 1))
+    site = view.site_of(context.analysis.trace.sites(view.kind))
+    shown = dataclasses.replace(view, layer=site.layer)
     _picks(shown, layers, config)
     if view.layer >= layers:
         site_texts.note(f"There is no layer {view.layer + 1} here: layer {layers} is shown.", warn=True)
-    site = Site(view.kind, shown.layer)  # type: ignore[arg-type]
     own = computations.scaling(context.request, view.device, site)
     random = _random(own, config.head_dim)
     chosen = view.head
@@ -83,8 +83,7 @@ def draw(context: PageContext, view: View, mode: theme.Mode) -> None:
 def large(context: PageContext) -> None:
     """One of the charts, or the numbers, over the whole page."""
     view, context = context.view, context
-    layers = context.loaded.config.layers[view.kind]
-    site = Site(view.kind, min(view.layer, layers - 1))  # type: ignore[arg-type]
+    site = view.site_of(context.analysis.trace.sites(view.kind))
     own, chosen = computations.scaling(context.request, view.device, site), view.head
     random = _random(own, context.loaded.config.head_dim)
     lecture.add_walk_keys("the next chart, then the numbers", "the one before", _walk)

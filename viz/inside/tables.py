@@ -27,7 +27,7 @@ def _place(context: PageContext) -> tuple[Site, int, int]:
     """Site, head and query of the view, from 0, as near to what it asks for as there is."""
     view, trace = context.view, context.analysis.trace
     sites = trace.sites(view.kind if view.kind in trace.kinds else trace.kinds[0])
-    site = sites[min(view.layer, len(sites) - 1)]
+    site = view.site_of(sites)
     asked = view.token if site.spec.query_side == "source" else view.step
     return site, view.head or 0, min(asked, len(trace.queries(site)) - 1)
 

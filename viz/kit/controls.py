@@ -315,7 +315,7 @@ def _fits_as_one(view: View) -> bool:
 def step_slider(view: View, labels: Sequence[str], stops: Sequence[int] = ()) -> None:
     """Draws a slider over all labelled steps, or over `stops`, which include the view's step."""
     names = {n: f"{n + 1} {labels[n]}" for n in stops or range(len(labels))}
-    step = min(view.step, len(labels) - 1)
+    step = view.within(len(labels)).step
     if len(names) > 1:
         st.select_slider(
             "Step",

@@ -66,7 +66,7 @@ def check_lines(context: PageContext, kinds: Sequence[str]) -> tuple[str, ...]:
         if site in analysis.trace.patterns:
             row = view.token if site.spec.query_side == "source" else view.step
             places.append((site, head, min(row, len(analysis.trace.queries(site)) - 1)))
-    return view_checks(context.loaded, analysis, min(view.step, len(analysis.trace.step_axis) - 1), places)
+    return view_checks(context.loaded, analysis, view.within(len(analysis.trace.step_axis)).step, places)
 
 
 def change_table(analysis: Analysis) -> Table:

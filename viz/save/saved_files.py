@@ -59,7 +59,7 @@ def caption(view: View, page: Page, analysis: Analysis | None) -> Caption:
         ]
     if page.has_step:
         steps = analysis.trace.step_axis
-        step = min(view.step, len(steps) - 1) + 1
+        step = view.within(len(steps)).step + 1
         place = "step" if analysis.task.has_decoder else "place"
         facts.append(f"{place} {step} of {len(steps)}")
         names.append(f"{place}{step}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, get_args
 
@@ -15,7 +16,7 @@ from model.inference.request import MAX_PAD, MAX_SENTENCES, Mode, Request
 from model.io.numbers import device_name
 from model.text.languages import ENGLISH
 from model.text.sentences import split
-from model.trace import ATTENTION_KINDS, site_kind
+from model.trace import ATTENTION_KINDS, Site, site_kind
 from viz.state import values
 from viz.state.fields import fields, view_field
 from viz.state.page_fields import (
@@ -240,13 +241,20 @@ class View(
             )
 
     def fit(
-        self, layers: int, heads: int, vocabulary: int, kinds: tuple[str, ...] = ATTENTION_KINDS
+        self,
+        layers: int,
+        heads: int,
+        vocabulary: int,
+        kinds: tuple[str, ...] = ATTENTION_KINDS,
+        steps: int | None = None,
+        step_name: str = "step",
+        first: int = 1,
     ) -> tuple[View, tuple[str, ...]]:
-        """The view with a kind of attention, a layer, a head and tokens that the checkpoint has, and a sentence for each
-        that it has not."""
+        """Returns the view clamped to a checkpoint, and to `steps` of a text if they are known, and a sentence for each
+        clamped value. `first` is the first number in these sentences."""
         view, faults = self, []
         if self.kind not in kinds:
-            if self.kind != View.kind:  # the default is nobody's mistake
+            if self.kind != View.kind:  # a default is nobody's mistake, here and below
                 faults.append(_lacking(self.kind, kinds))
             view = dataclasses.replace(view, kind=kinds[0])
         goes_on = kinds == ("decoder",)
@@ -264,14 +272,17 @@ class View(
         if self.find is not None and self.find[0] not in kinds:
             faults.append(_lacking(self.find[0], kinds))
             view = dataclasses.replace(view, find=None)
-        if self.layer >= layers:
-            if self.layer != View.layer:  # the default is nobody's mistake
-                faults.append(f"There is no layer {self.layer + 1}: this checkpoint has {_up_to('layer', layers)}.")
-            view = dataclasses.replace(view, layer=layers - 1)
-        if self.head is not None and self.head >= heads:
-            if self.head != View.head:
-                faults.append(f"There is no head {self.head + 1}: this checkpoint has {_up_to('head', heads)}.")
-            view = dataclasses.replace(view, head=None)
+        for name, field, count, instead in (
+            ("layer", "layer", layers, layers - 1),
+            ("head", "head", heads, None),
+            (step_name, "step", steps, (steps or 1) - 1),
+        ):
+            number = getattr(self, field)
+            if number is not None and count is not None and number >= count:
+                if number != getattr(View, field):
+                    last = count - 1 + first
+                    faults.append(f"There is no {name} {number + first}; expected one of {first} to {last}.")
+                view = dataclasses.replace(view, **{field: instead})
         if self.top_k > vocabulary:
             faults.append(f"The link asks for the {self.top_k:,} likeliest tokens; there are {vocabulary:,}: all are kept.")
             view = dataclasses.replace(view, top_k=View.top_k)
@@ -279,6 +290,10 @@ class View(
             faults.append(f"The link has the token {wrong[0]}; this checkpoint has tokens up to {vocabulary - 1}.")
             view = dataclasses.replace(view, branches=(), path=())
         return view, tuple(faults)
+
+    def site_of(self, sites: Sequence[Site]) -> Site:
+        """Returns the site of the view's layer, or the last where its kind has fewer layers."""
+        return sites[min(self.layer, len(sites) - 1)]
 
     def at_step(self, step: int) -> View:
         """The view at another step."""
@@ -289,14 +304,10 @@ class View(
         return self if self.step < steps else self.at_step(steps - 1)
 
 
-def _up_to(what: str, count: int) -> str:
-    """Returns the range of layers or heads as words: 'layers 1 to 3'."""
-    return f"one {what}" if count == 1 else f"{what}s 1 to {count}"
-
-
 def _lacking(kind: str, kinds: tuple[str, ...]) -> str:
     """Returns the message for a kind of attention that the checkpoint lacks."""
-    return f"This checkpoint has no {site_kind(kind).name}: {site_kind(kinds[0]).name} is shown."
+    available = " and ".join(site_kind(each).name for each in kinds)
+    return f"There is no {site_kind(kind).name}; this checkpoint has {available}."
 
 
 def can_hold(field: str, value: Any) -> bool:

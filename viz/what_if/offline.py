@@ -53,7 +53,7 @@ def _change(context: PageContext, view: View) -> Part:
 def _look(context: PageContext) -> View:
     view, kinds = context.view, context.analysis.trace.kinds
     kind = view.kind if view.kind in kinds else kinds[-1]
-    return dataclasses.replace(view, kind=kind, layer=min(view.layer, context.loaded.config.layers[kind] - 1))
+    return dataclasses.replace(view, kind=kind, layer=view.site_of(context.analysis.trace.sites(kind)).layer)
 
 
 def _told(context: PageContext, costs: Sequence[HeadEffect]) -> tuple[str, ...]:
