@@ -89,10 +89,10 @@ def _pair(view: View, trace: Trace) -> Pair:
     sites = trace.sites(view.kind)
     if not sites:
         raise NoQuestion(f"This checkpoint has no {site_kind(view.kind).name}.")
-    chosen = sites if view.average else [sites[min(view.layer, len(sites)) - 1]]
+    chosen = sites if view.average else [view.site_of(sites)]
     patterns = np.concatenate([trace.patterns[site] for site in chosen])  # [N,T,S]
     one = not view.average and view.head is not None
-    weights = patterns[min(view.head, len(patterns)) - 1] if one else patterns.mean(axis=0)  # [T,S]
+    weights = patterns[min(view.head, len(patterns) - 1)] if one else patterns.mean(axis=0)  # [T,S]
     of = site_kind(view.kind)
     sides = [trace.axis(of.query_side).labels, trace.axis(of.key_side).labels]
     plain = [np.array([not (is_special(each) or is_punctuation(each)) for each in side]) for side in sides]
@@ -181,7 +181,7 @@ def _of_a_label(analysis: Analysis) -> QuestionDraft:
 
 
 def _of_a_step(view: View, analysis: Analysis, loaded: Checkpoint) -> QuestionDraft:
-    trace, tokenizer, step = analysis.trace, loaded.target_tokenizer, view.step - 1
+    trace, tokenizer, step = analysis.trace, loaded.target_tokenizer, view.step
     ids = trace.predicted_axis.ids
     if step < analysis.prompt_length:
         raise NoQuestion(f"This step reads your text. The model writes from step {analysis.prompt_length + 1} on.")
@@ -201,7 +201,7 @@ def _of_a_blank(view: View, analysis: Analysis, loaded: Checkpoint) -> QuestionD
     if not places:
         hint = "" if tokenizer.mask is None else f" Replace a word with {sentences.BLANK_SIGN}."
         raise NoQuestion(f"This sentence has no blank.{hint}")
-    number = min(range(len(places)), key=lambda n: abs(places[n] - (view.step - 1)))
+    number = min(range(len(places)), key=lambda n: abs(places[n] - view.step))
     row = trace.log_probs[places[number]]
     answer = source_reading.filled_ids(analysis, [places[number]], tokenizer.mask)[places[number]]
     pieces = sentences.texts_around_blanks(" ".join(filter(None, (analysis.request.source, analysis.request.second))))

@@ -14,7 +14,7 @@ from viz.state import session as state
 from viz.state.view import View
 
 DOG, CAR = "The dog sleeps.", "The car is red."
-ONE, TWO = make_stop("translate", View(source=DOG, step=2), "one"), make_stop("heads", View(source=DOG, kind="cross"), "two")
+ONE, TWO = make_stop("translate", View(source=DOG, step=1), "one"), make_stop("heads", View(source=DOG, kind="cross"), "two")
 THREE, FOUR = make_stop("heads", View(source=CAR, checkpoint="gone"), "three"), Stop("translate", "layer=x", "four")
 TALK = Talk("T", (ONE, TWO, THREE, FOUR))
 
@@ -52,11 +52,11 @@ def test_on_and_back_through_all_stops(session):
 
 def test_a_view_is_inserted_after_the_stop(session):
     talk_navigation.show(1)
-    state.change(head=7)
+    state.change(head=6)
     talk_navigation.keep_view("  new  ")
     assert lines(session) == ["one", "new", "two", "three", "four"]
     view = session["view"]
-    assert view.stop == 2 and talk_navigation.talk_of(view).stop(2).view == View(source=DOG, step=2, head=7)
+    assert view.stop == 2 and talk_navigation.talk_of(view).stop(2).view == View(source=DOG, step=1, head=6)
     talk_navigation.choose("")
     talk_navigation.keep_view("alone")
     assert lines(session) == ["alone"] and session["view"].stop == 1
