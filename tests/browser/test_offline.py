@@ -56,7 +56,7 @@ def test_a_file_is_stepped_offline(opened, shipped):
     assert "<img src=http" in page.locator(".sentences dd").first.inner_text()
     trace = analyse(shipped, Request(HOSTILE)).trace
     page.evaluate(FORGED)
-    assert page.locator("html.led").count() == 0
+    assert page.locator("html.controlled").count() == 0
     page.keyboard.press("ArrowRight")
     assert page.locator(".timeline .count").inner_text() == f"Step 3 of {len(trace.outputs)}"
     chip = page.locator(".timeline .source .chip").nth(1)

@@ -10,8 +10,7 @@ import dataclasses
 from typing import TYPE_CHECKING, Any
 
 from viz import pages
-from viz.classroom.question import NoQuestion
-from viz.classroom.questions import question
+from viz.classroom.questions import NoQuestion, question
 from viz.classroom.rooms import routes
 from viz.classroom.rooms.room import MAX_ADDRESS
 from viz.kit import mount

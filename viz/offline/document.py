@@ -146,7 +146,7 @@ def document(page: pages.Page, export: HtmlExport, context: PageContext) -> byte
         "plain": {name: fields(View)[name].parameter for name in export.component_fields},
         "asked": link_of_view,
         "defaults": _defaults(),
-        "led": _led(export.remote_fields(context)),
+        "led": _remote_fields(export.remote_fields(context)),
         "large": export.lecture_pictures_of(context) if export.lecture_pictures_of else export.lecture_pictures,
         "steps": len(context.analysis.trace.step_axis),
         "at": "step" if context.analysis.task.has_decoder else "place",
@@ -196,7 +196,7 @@ def _defaults() -> dict[str, str]:
     return {fields(View)[name].parameter: fields(View)[name].value.write(value) for name, value in plain.items()}
 
 
-def _led(led: Mapping[str, tuple[Any, ...]]) -> dict[str, Any]:
+def _remote_fields(remote: Mapping[str, tuple[Any, ...]]) -> dict[str, Any]:
     """Returns, by field, its parameter, default, and values by their text in a link; no values means whole numbers."""
     return {
         name: {
@@ -204,7 +204,7 @@ def _led(led: Mapping[str, tuple[Any, ...]]) -> dict[str, Any]:
             "default": _numbered(View(), name),
             "values": {fields(View)[name].value.write(value): value for value in values},
         }
-        for name, values in led.items()
+        for name, values in remote.items()
     }
 
 
@@ -327,7 +327,7 @@ def _head(page: pages.Page, context: PageContext, content: str) -> str:
 <p class="facts">{" · ".join(facts)}</p>
 <p class="link">Saved from Attention Lab. {way}</p>
 </header>
-<p id="said" role="alert"></p>
+<p id="status" role="alert"></p>
 <div class="stage">
 <dl class="sentences">{sentences}</dl>
-<div class="told">{content}</div>"""
+<div class="notes">{content}</div>"""

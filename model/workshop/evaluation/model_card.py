@@ -33,7 +33,7 @@ def table(warnings: dict[str, Any]) -> str:
         f"| {name} | {worth.warned:,} | {worth.right:,} | {worth.precision:.2f} | {worth.recall:.2f} |"
         for name, worth in [*rows, ("warning always", always)]
     ]
-    return "\n".join(["| warning | stands at | right | precision | recall |", "|---|---|---|---|---|", *lines])
+    return "\n".join(["| warning | threshold | right | precision | recall |", "|---|---|---|---|---|", *lines])
 
 
 def signs_table(warnings: dict[str, Any]) -> str:
@@ -48,7 +48,7 @@ def signs_table(warnings: dict[str, Any]) -> str:
 def write(path: Path, warnings: dict[str, Any]) -> None:
     """Writes the section on warnings into a model card. Raises the errors of `put`."""
     section = (
-        f"Of {warnings['sentences']:,} sentences {warnings['bad']:,} came out badly: chrF under "
+        f"Of {warnings['sentences']:,} sentences {warnings['bad']:,} had a bad translation: chrF under "
         f"{warnings['bar']:g} against the best of their references. Counted by `python -m model evaluate --warnings`.\n\n"
         f"{table(warnings)}\n\n{signs_table(warnings)}"
     )
@@ -199,7 +199,7 @@ def _dev_overlap(run: Mapping[str, Any]) -> str:
     if not chosen:
         return ""
     if not any(chosen):
-        return ", from a file of its own" if len(chosen) == 1 else ", from files of their own"
+        return ", from a separate file" if len(chosen) == 1 else ", from separate files"
     return ", which are also trained on" if all(chosen) else ", part of which is also trained on"
 
 
@@ -211,9 +211,7 @@ def training_section(checkpoint: Checkpoint, more: str = "", reached: str = "") 
     run, dev, config = checkpoint.metrics["training"], checkpoint.metrics["dev"], checkpoint.config
     origin = ""
     if "init" in run:
-        origin = (
-            f"Fine-tuned from `{run['init']}`. " if run["init"] else "Trained from scratch: all weights were drawn anew. "
-        )
+        origin = f"Fine-tuned from `{run['init']}`. " if run["init"] else "Trained from scratch: all weights were random. "
     decides = "the last is kept" if run.get("keep") == "last" else "dev loss decides"
     return (
         f"## Training\n\n{origin}{run['steps']:,} steps, {run['minutes']:,} minutes. Adam (0.9, 0.98, 1e-9), linear warm-up "
@@ -241,8 +239,8 @@ def _averaged_weights(metrics: Mapping[str, Any]) -> str:
     until = [entry for entry in metrics.get("validations", ()) if entry["step"] <= metrics["dev"]["step"]]
     count = min(metrics["training"]["average"], len(until) or metrics["training"]["average"])
     if count == 1:
-        return "What is kept are the weights as they were at one validation"
-    return f"What is kept is the mean of the weights at {count} validations in a row"
+        return "The checkpoint has the weights of one validation"
+    return f"The checkpoint is the mean of the weights at {count} validations in a row"
 
 
 def validations_section(metrics: Mapping[str, Any]) -> str:

@@ -10,7 +10,7 @@ from typing import Any
 from ...checkpoint import Checkpoint
 from ...config import MAX_TOKENS
 from ...decoding.strategy import Decoding
-from ...io.limits import is_count, is_number
+from ...io.files import is_count, is_number
 from . import model_card
 from .contrast import SHARES
 from .measures import WORDS, reaches_limit
@@ -34,9 +34,8 @@ def card(checkpoint: Checkpoint) -> str:
     config, metrics = checkpoint.config, checkpoint.metrics
     return model_card.join_sections(
         checkpoint,
-        f"A small {'-to-'.join(checkpoint.languages)} encoder-decoder, made to "
-        "be looked at: token by token, layer by layer. "
-        "It is no product for translating.",
+        f"A small {'-to-'.join(checkpoint.languages)} encoder-decoder. It is made for study, "
+        "token by token and layer by layer, and not for translating.",
         model_card.architecture(
             checkpoint, "Transformer", f"{config.encoder_layers} encoder and {config.decoder_layers} decoder layers"
         ),
@@ -61,19 +60,19 @@ def _sizes(of: Mapping[str, Any]) -> str:
 def _pairs(run: Mapping[str, Any]) -> str:
     """Describes the extra pairs of a training. Older trainings have fewer of these settings."""
     sentences = {
-        "typed_copies": "{every} stands again as people type it, where that changes it.",
-        "joined_share": "For each pair {:g} more are made of 2 to 5 random ones, others in every epoch.",
-        "renamed_share": "For each pair {:g} more have made-up names on both sides, others in every epoch.",
-        "renumbered_share": "For each pair {:g} more have other numbers on both sides, others in every epoch.",
-        "phrase_share": "For each pair {:g} more are a word or a phrase with its translation, others in every epoch.",
-        "bpe_dropout": "Where a word is cut, a merge is passed over with a probability of {:g}.",
+        "typed_copies": "{every} is repeated as people type it, if that changes it.",
+        "joined_share": "For each pair {:g} more are made of 2 to 5 random ones, different ones in each epoch.",
+        "renamed_share": "For each pair {:g} more have made-up names on both sides, different ones in each epoch.",
+        "renumbered_share": "For each pair {:g} more have other numbers on both sides, different ones in each epoch.",
+        "phrase_share": "For each pair {:g} more are a word or a phrase with its translation, different ones in each epoch.",
+        "bpe_dropout": "In splitting a word, a merge is skipped with a probability of {:g}.",
         "first_target_epochs": "{last} only the first target of each source{aside}.",
     }
     every, last = run.get("typed_copies"), run.get("first_target_epochs")
     words = {
         "every": "Every pair" if every == 1 else f"One pair in {every:,}" if every else "",
         "last": "The last epoch sees" if last == 1 else f"The last {last:,} epochs see" if last else "",
-        "aside": "; the pairs that are made are made of all" if any(run.get(name) for name in EXTRA_PAIR_SETTINGS) else "",
+        "aside": "; the extra pairs use all targets" if any(run.get(name) for name in EXTRA_PAIR_SETTINGS) else "",
     }
     return "".join(f" {text.format(run[name], **words)}" for name, text in sentences.items() if run.get(name))
 
@@ -225,7 +224,7 @@ def _address(rows: Mapping[str, Mapping[str, Any]], names: Mapping[str, str]) ->
     if not lines:
         return ""
     words = "; ".join(", ".join(f"*{word}*" for word in words) for words in WORDS.values())
-    intro = f"How many texts have a word in them that says *tu* or *vous* ({words}). A text may have words of both."
+    intro = f"Texts with a word of *tu* or *vous* ({words}). A text may have both."
     heads = ["| data | who | *tu* | *vous* | *vous* to one *tu* | texts |", "|---|---|---|---|---|---|"]
     return f"{intro}\n\n" + "\n".join([*heads, *lines])
 
@@ -244,11 +243,11 @@ def _probes(probes: Any) -> str:
     files, count = probes.get("files"), probes["sentences"]
     named = ", ".join(f"`{name}`" for name in files) if isinstance(files, list) else ""
     whose = " of the project's own" if probes.get("own") is True else f" of {named}" if named else ""
-    come = "comes out as a translation that counts" if probes["right"] == 1 else "come out as translations that count"
+    come = "has a translation that counts" if probes["right"] == 1 else "have a translation that counts"
     intro = (
         f"Of {count} sentence{'' if count == 1 else 's'}{whose} {probes['right']} {come} as right ({_decoding(probes)}). "
-        "Overlooked is how signs are typed (such as apostrophes, quotes, œ, and spaces before signs), a full stop where the "
-        "source ends in no sign, and capitals where the source is all in lower case or a title."
+        "The comparison ignores how signs are typed (such as apostrophes, quotes, œ, and spaces before signs), a full stop "
+        "where the source ends in no sign, and capitals where the source is all in lower case or a title."
     )
     return f"{intro}\n\n" + "\n".join(["| kind | right | of |", "|---|---|---|", *lines])
 

@@ -8,7 +8,7 @@ import streamlit as st
 
 from tests.support.viz_helpers import Lab
 from viz import cache, computations, pages
-from viz.classroom import playlist, talk_navigation, talk_prefetch
+from viz.classroom import present, talk_navigation, talk_prefetch
 from viz.classroom.talk import Stop, Talk, file_of, make_stop, pack
 from viz.state import session as state
 from viz.state.view import View
@@ -83,12 +83,12 @@ def test_the_current_stop_survives_moves(session):
 
 def test_a_file_that_is_no_talk_changes_nothing(session):
     before = session["view"]
-    playlist._show_errors(playlist._open)(b"{}")
-    assert session["view"] == before and "is not a talk" in session[playlist.MESSAGE]
-    playlist._show_errors(playlist._open)(file_of(Talk("Other", TALK.stops[:1])))
+    present._show_errors(present._open)(b"{}")
+    assert session["view"] == before and "is not a talk" in session[present.MESSAGE]
+    present._show_errors(present._open)(file_of(Talk("Other", TALK.stops[:1])))
     assert lines(session) == ["one"]
-    playlist._show_errors(talk_navigation.set_line)(1, "x" * 500)
-    assert lines(session) == ["one"] and "has 500 characters" in session[playlist.MESSAGE]
+    present._show_errors(talk_navigation.set_line)(1, "x" * 500)
+    assert lines(session) == ["one"] and "has 500 characters" in session[present.MESSAGE]
 
 
 @pytest.mark.parametrize("number", [1, 3, 4])

@@ -96,7 +96,7 @@ def test_edits_are_undone_and_redone_in_order():
     for expected in made[1:]:
         assert visitor.click("redo").made == expected
     assert visitor.steps == (True, False)
-    # What is shown follows what is edited: the head, and then the matrix of the encoder, its default.
+    # The view follows the edit: the head, and then the matrix of the encoder, its default.
     assert address(visitor.app_test) == {"causal": "off", "edits": "window-3~block_enc_9-2~off_cross.3.5", "head": "5"}
 
 
