@@ -6,7 +6,8 @@ import dataclasses
 import weakref
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
 
 from viz import cache, theme
 from viz.state.view import View
@@ -63,13 +64,23 @@ class AnalysisReference:
         return self._analysis() or cache.analyse(self._request, self._device)
 
 
+@lru_cache(256)
+def _fit(view: View, *limits: Any) -> tuple[View, tuple[str, ...]]:
+    return view.fit(*limits)
+
+
+@lru_cache(256)
+def _request(view: View) -> Request:
+    return view.request()
+
+
 def build(view: View) -> PageContext:
     """Loads the checkpoint, clamps the view and analyses the request. Raises ValueError with one sentence."""
     cache.refresh(view.checkpoint)
     loaded = cache.checkpoint(view.checkpoint, view.device)
     layers = max(loaded.config.encoder_layers, loaded.config.decoder_layers)
-    view, faults = view.fit(layers, loaded.config.heads, loaded.target_tokenizer.size, loaded.config.kinds)
-    request, aside = cache.fit_request(view.request(), view.device)
+    view, faults = _fit(view, layers, loaded.config.heads, loaded.target_tokenizer.size, loaded.config.kinds)
+    request, aside = cache.fit_request(_request(view), view.device)
     if view.second.strip() and not request.second:
         faults = (*faults, "This checkpoint reads one sentence. The second one is left out.")
     analysis = cache.analyse(request, view.device)

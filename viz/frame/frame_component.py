@@ -7,7 +7,7 @@ from collections.abc import Callable
 from viz import theme
 from viz.classroom import lecture, room_panel
 from viz.frame import tour
-from viz.kit import lazy, mount
+from viz.kit import browser_store, lazy, mount
 from viz.state import session
 
 _PLACES = "".join(f'<div class="{name}"></div>' for name in ("tour", "lecture", "room"))
@@ -27,6 +27,7 @@ def mount_frame(mode: theme.Mode, on_lesson: Callable[[], None]) -> None:
             "mode": (mount.one_of(theme.PALETTES), session.set_theme),
             "popover": lazy.popover_event(),
             "reconnected": (mount.pressed, session.mark_user_event),
+            "missing": (mount.pressed, browser_store.missing_event),
         },
     )
     parts = (watcher, tour.describe(on_lesson), lecture.describe_keys(), room_panel.describe_room())

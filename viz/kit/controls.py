@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
+from functools import cache as cache_once
 from typing import TYPE_CHECKING
 
 import streamlit as st
@@ -51,6 +52,7 @@ def opening_text(view: View) -> str:
     return reads.first_sentence or FIRST_SENTENCE
 
 
+@cache_once
 def _openings() -> set[str]:
     """Returns the opening texts of all languages."""
     texts = set()

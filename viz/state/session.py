@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any, Literal
 
 import streamlit as st
@@ -21,6 +22,7 @@ DEFAULT_TEXT = "own text"  # session key
 HISTORY = {"undo": UNDO, "redo": REDO}
 DISPLAYED_PAGE = "shown page"  # session key: the page whose widgets the browser has, or None
 _NEVER_CLAMPED = ("source", "checkpoint")  # the opening text follows the checkpoint
+_DEFAULT = View()
 
 
 def begin_run() -> None:
@@ -47,7 +49,7 @@ def open_view(page: str = pages.PAGES[0].name) -> tuple[View, tuple[str, ...]]:
     know the last link yet. After the navigation the link is empty and the view stays.
     """
     session = st.session_state
-    incoming = {name: st.query_params[name] for name in st.query_params}
+    incoming = st.query_params.to_dict()
     session["page_changed"] = session.get("page", page) != page
     displayed = session.pop("previous_page", None if session["page_changed"] else page)
     session["widgets_are_new"] = session["page_changed"] or ("view" in session and displayed != page)
@@ -59,7 +61,7 @@ def open_view(page: str = pages.PAGES[0].name) -> tuple[View, tuple[str, ...]]:
     if session["page_changed"] or "pending_server_values" not in session or _is_link_current():
         session["pending_server_values"] = {}  # earlier values of widgets that the server set, until the browser knows it
     if session["page_changed"] and not incoming:  # the navigation leaves an address without a link in the history
-        session["view_per_page"] = session.get("view_per_page", {}) | {page: session.get("view", View())}
+        session["view_per_page"] = session.get("view_per_page", {}) | {page: session.get("view", _DEFAULT)}
     if session["page_changed"] and "view" in session and not has_event and (not incoming or incoming == session["link"]):
         # by the navigation: each page numbers its own pictures
         session["view"] = dataclasses.replace(session["view"], large=View.large)
@@ -85,7 +87,7 @@ def incoming_checkpoint() -> str:
 
 def current_view() -> View:
     """Returns the view without reading the link."""
-    return st.session_state.get("view", View())
+    return st.session_state.get("view", _DEFAULT)
 
 
 def _is_link_current() -> bool:
@@ -151,9 +153,15 @@ def _with_dependents(old: View, changes: dict[str, Any]) -> dict[str, Any]:
 
 def remember_clamped(view: View) -> None:
     """Remembers the values that this checkpoint clamped, for the next checkpoint. `view` holds the clamped values."""
-    session, unclamped = st.session_state, current_view()
-    both = {name: (getattr(unclamped, name), getattr(view, name)) for name in fields(View) if name not in _NEVER_CLAMPED}
-    session["fitted"] = session.get("fitted", {}) | {name: pair for name, pair in both.items() if pair[0] != pair[1]}
+    if clamped := _clamped(current_view(), view):
+        st.session_state["fitted"] = st.session_state.get("fitted", {}) | clamped
+
+
+@lru_cache(64)
+def _clamped(wanted: View, fitting: View) -> dict[str, tuple[Any, Any]]:
+    """Returns both values of each field that a checkpoint clamped."""
+    both = {name: (getattr(wanted, name), getattr(fitting, name)) for name in fields(View) if name not in _NEVER_CLAMPED}
+    return {name: pair for name, pair in both.items() if pair[0] != pair[1]}
 
 
 def _with_remembered(old: View, changes: dict[str, Any]) -> dict[str, Any]:
@@ -236,7 +244,7 @@ def write_link(view: View) -> None:
     wanted = link(view)
     if session.pop("keep_empty_link", False):  # writing the link now would end the way back
         return
-    if session.get("widgets_are_new") or wanted != {name: st.query_params[name] for name in st.query_params}:
+    if session.get("widgets_are_new") or wanted != st.query_params.to_dict():
         st.query_params.from_dict(wanted)  # an interrupted change of page loses the link
     session["link"] = wanted
 
