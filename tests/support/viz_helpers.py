@@ -145,8 +145,8 @@ class Lab:
 
     @property
     def text(self) -> str:
-        """All that our own markup says, but for the stylesheet and the list of terms."""
-        own = [text for text in self.html if not text.startswith(("<style>", '<dl class="lab-terms"'))]
+        """All that our own markup says, but for the stylesheet."""
+        own = [text for text in self.html if not text.startswith("<style>")]
         return html.unescape(re.sub(r"<[^>]+>", " ", " ".join(own)))
 
     def sentences(self, kind: str) -> list[str]:
