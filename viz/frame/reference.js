@@ -19,7 +19,10 @@ function beginTerms(root, state, terms) {
   list.setAttribute("role", "dialog");
   list.setAttribute("aria-label", "Terms");
   list.onkeydown = (event) => { if (event.key === "Escape") event.stopPropagation(); };
-  list.ontoggle = (event) => { if (event.newState === "open") list.focus({ preventScroll: true }); };
+  list.ontoggle = (event) => {
+    if (event.newState === "open") list.focus({ preventScroll: true });
+    else if ([list, null].includes(root.getRootNode().activeElement)) opener.focus({ preventScroll: true });
+  };
   opener.popoverTargetElement = list;
   Object.assign(state, { list, facts: element("div", "facts") });
   root.replaceChildren(opener, list, state.facts);
