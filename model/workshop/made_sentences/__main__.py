@@ -14,6 +14,7 @@ from . import generation
 from .lexicon import TEXTS, read_lexicon
 from .sentence_frames import read_frames
 from .students import student_pairs
+from .verification import compare_with_pyrealb
 
 CONTRAST_ROWS = 600  # of each split
 HEADER = ("english", "right", "wrong", "noun", "other", "split")
@@ -24,12 +25,16 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--out", type=Path, required=True, help="folder for train.tsv, students.tsv and contrast-*.tsv")
     parser.add_argument("--count", type=int, default=40_000, help="pairs of train.tsv (default 40000)")
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--texts", type=Path, default=TEXTS, help="folder of lexicon, frames and students' pairs")
+    parser.add_argument("--verify", action="store_true", help="also compare all forms with pyrealb")
     options = parser.parse_args(arguments)
     try:
-        files = make_files(options.count, options.seed)
+        files = make_files(options.count, options.seed, options.texts)
+        differences = compare_with_pyrealb(read_lexicon(options.texts)) if options.verify else []
     except DataError as fault:
         print(f"error: {fault}", file=sys.stderr)
         return 2
+    print("".join(line + "\n" for line in differences), end="")
     options.out.mkdir(parents=True, exist_ok=True)
     for name, rows in files.items():
         (options.out / name).write_text("".join("\t".join(row) + "\n" for row in rows), encoding="utf-8")

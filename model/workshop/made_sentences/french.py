@@ -132,7 +132,7 @@ def plural(word: str) -> str:
     """Returns the plural of a noun or of a masculine adjective by rule."""
     if word.endswith(("s", "x", "z")):
         return word
-    if word.endswith(("eau", "eu")) and word != "bleu":
+    if word.endswith(("au", "eu")) and word != "bleu":
         return word + "x"
     return word[:-2] + "aux" if word.endswith("al") and not word.endswith("bal") else word + "s"
 

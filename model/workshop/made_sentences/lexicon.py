@@ -27,8 +27,15 @@ thing: instrument heavy garment document cloth strip small impact
 """
 _LINES = [line.split(": ") for line in _FAMILIES.strip().split("\n")]
 PARENTS = {each: tuple(parents.split()) for parents, classes in _LINES for each in classes.split()}
-_OTHERS = "water shelter seat storage opening barrier cover food dish fruit veg chew drink mass plant body abstract"
-CLASSES = {*PARENTS, *_OTHERS.split(" "), *(parent for parents in PARENTS.values() for parent in parents)}
+_OTHERS = "water linear paved soil shelter seat storage opening barrier cover text bell food dish fruit veg chew drink mass"
+CLASSES = {
+    *PARENTS,
+    *_OTHERS.split(" "),
+    "plant",
+    "body",
+    "abstract",
+    *(parent for parents in PARENTS.values() for parent in parents),
+}
 WORDS = {"statue", "sentence", "story", "problem", "course", "project", "film", "battery"}  # classes of one noun
 
 
@@ -121,6 +128,8 @@ def read_lexicon(folder: Path = TEXTS, frame_words: Iterable[str] = ()) -> Lexic
     for noun in nouns:
         words |= {noun.english, noun.english_plural} & _forms(verbs, adjectives)
     words |= _forms([], adjectives) & _forms(verbs, [])
+    texts = [form for verb in verbs for form in (verb.english, *verb.forms)] + [noun.english for noun in nouns]
+    words |= {word for text in texts if " " in text for word in text.split()}
     held = _choose_held_out_nouns(nouns, words) | _choose_held_out(
         adjectives, words, lambda each: (each.english, each.comparative)
     )
@@ -136,6 +145,7 @@ def read_lexicon(folder: Path = TEXTS, frame_words: Iterable[str] = ()) -> Lexic
 
 
 def _forms(verbs: Iterable[Verb], adjectives: Iterable[Adjective]) -> set[str]:
+    """Returns the English forms of verbs and of adjectives."""
     return {form for verb in verbs for form in (verb.english, *verb.forms)} | {each.english for each in adjectives}
 
 
