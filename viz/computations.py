@@ -82,7 +82,7 @@ def run(call: Call, context: PageContext, progress: Callable[[float], None] = la
     return call.compute(context.loaded, context.analysis, progress)
 
 
-@cached(4096, ignore=("progress",), is_long=lambda request, device, call, progress: call.reading.is_long)
+@cached(4096, ignore=("progress",), is_long=lambda request, device, call, *progress: call.reading.is_long)
 def result(request: Request, device: str, call: Call, progress: Callable[[float], None] = lambda share: None) -> Any:
     """Returns the cached result of a call for a request. `progress` gets the share done, if not cached."""
     return call.compute(cache.checkpoint(request.checkpoint, device), cache.analyse(request, device), progress)
