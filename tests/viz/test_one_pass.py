@@ -128,7 +128,7 @@ def inside(seen, kind, site):
         yield "window", table(INSIDE.tables(seen), "window-")
     trace = seen.analysis.trace
     steps, weights = [], []
-    for step in range(1, len(trace.outputs) + 1):
+    for step in range(len(trace.outputs)):
         at = dataclasses.replace(seen, view=dataclasses.replace(seen.view, step=step))
         data = STAGES.payload(at, STAGES.result(at))
         softmax = next(each for each in data["stages"] if each["name"] == "softmax")["tables"][0]

@@ -267,5 +267,5 @@ PATTERNS = Panel(
     bar=one_head.draw_head_bar,
     file=FileOptions(rounded=file_maps.ROUNDED),
     reads=("kind", "layer", "head", "near_width"),
-    follow=lambda context, found: {"step": context.view.step},
+    follow=lambda context, found: {"step": context.view.step + 1},
 )

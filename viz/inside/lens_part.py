@@ -56,7 +56,7 @@ def _unit(trace: Trace) -> str:
 
 def _step(view: View, trace: Trace) -> int:
     """Returns the chosen column, from 0: a classified text has one."""
-    return 0 if trace.classes else view.step - 1
+    return 0 if trace.classes else view.step
 
 
 def _lens(context: PageContext) -> Lens:
@@ -81,7 +81,7 @@ def _alt(context: PageContext, lens: Lens) -> str:
 
 
 def _events(context: PageContext, lens: Lens) -> dict[str, mount.Event]:
-    return {"selection": (mount.clicked("x", MAX_TOKENS - 1), lambda step: session.change(step=step + 1))}
+    return {"selection": (mount.clicked("x", MAX_TOKENS - 1), lambda step: session.change(step=step))}
 
 
 def _text(context: PageContext, lens: Lens) -> str:

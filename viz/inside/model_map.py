@@ -99,9 +99,9 @@ def payload(
     for column in ("encoder", "decoder"):
         layers = sorted({b.layer for b in blocks if b.column == column and b.layer is not None})
         stacks[column] = [sum(b.parameters for b in blocks if (b.column, b.layer) == (column, n)) for n in layers]
-        open_layers[column] = min(view.layer, len(layers))
+        open_layers[column] = min(view.layer + 1, len(layers))
     shown = [b for b in blocks if b.layer is None or b.layer + 1 == open_layers[b.column]]
-    step = 0 if trace.classes else min(view.step, len(trace.predicted_axis)) - 1
+    step = 0 if trace.classes else view.within(len(trace.predicted_axis)).step
     first = task_of_kinds(trace.kinds, trace.classes).title
     return {
         "blocks": [_shown(block, rotary, first) for block in shown],
@@ -139,7 +139,7 @@ def _events(context: PageContext, blocks: Blocks) -> dict[str, mount.Event]:
     def opened(event: Any) -> tuple[str, dict[str, Any]] | None:
         return (event["to"], sites[event["key"]]) if event["to"] in places[event["key"]] else None
 
-    site = mount.fields(kind=mount.one_of(config.kinds), layer=mount.integer(1, context.layers))
+    site = mount.fields(kind=mount.one_of(config.kinds), layer=mount.from_one(context.layers))
     return {"choose": (site, lambda kind, layer: session.change(kind=kind, layer=layer)), "open": (opened, _open)}
 
 
@@ -148,8 +148,7 @@ def _site_fields(block: ArchitectureBlock, last_kind: str) -> dict[str, Any]:
     below = None
     if block.kind == "feed_forward":
         below = "encoder" if block.column == "encoder" else last_kind
-    layer = None if block.layer is None else block.layer + 1
-    fields = {"kind": block.site or below, "layer": layer}
+    fields = {"kind": block.site or below, "layer": block.layer}
     return {name: value for name, value in fields.items() if value is not None}
 
 

@@ -236,7 +236,7 @@ def _text(context: PageContext, found: Found) -> str:
         "are to the model from the start. Click a bar to go on from its token."
     )
     where = "at place" if context.analysis.trace.classes else "predicted at step"
-    default = "" if context.view.near else f"No word is chosen: this is the token {where} {context.view.step}."
+    default = "" if context.view.near else f"No word is chosen: this is the token {where} {context.view.step + 1}."
     return site_texts.note_markup(how, "embedding", "layer") + site_texts.note_markup(default)
 
 
@@ -299,7 +299,7 @@ def _code(code: Code, context: PageContext, found: Found) -> None:
 
 def _call(context: PageContext) -> computations.Call:
     """Returns the look-up of the view's word, or of the token of its step."""
-    return computations.LOOK_UP(context.view.near, 0 if context.view.near else context.view.step - 1)
+    return computations.LOOK_UP(context.view.near, 0 if context.view.near else context.view.step)
 
 
 NEIGHBOURS = Panel(

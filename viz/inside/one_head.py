@@ -21,24 +21,24 @@ def site(context: PageContext) -> Site:
     """Returns the site of the view; its last layer if the view's layer does not exist."""
     view, kinds = context.view, context.loaded.config.kinds
     kind = view.kind if view.kind in kinds else kinds[-1]
-    return Site(kind, min(view.layer, context.loaded.config.layers[kind]) - 1)  # type: ignore[arg-type]
+    return view.site_of(context.analysis.trace.sites(kind))
 
 
 def place(context: PageContext) -> tuple[Site, int, int]:
     """Returns site, head and query of the view, from 0, or the nearest that exist; of a mean over heads the first head."""
     view, chosen = context.view, site(context)
     number = view.token if chosen.spec.query_side == "source" else view.step
-    return chosen, (view.head or 1) - 1, min(number, len(context.analysis.trace.queries(chosen))) - 1
+    return chosen, view.head or 0, min(number, len(context.analysis.trace.queries(chosen)) - 1)
 
 
 def _existing(context: PageContext) -> View:
     """Returns the view with a kind and a layer that exist."""
     kind, layer = site(context)
-    return dataclasses.replace(context.view, kind=kind, layer=layer + 1)
+    return dataclasses.replace(context.view, kind=kind, layer=layer)
 
 
 def query_field(site: Site, number: int) -> dict[str, int]:
-    """Returns the field of the view with the query of a site: a token of the source, or a step (from 1)."""
+    """Returns the field of the view with the query of a site: a token of the source, or a step."""
     return {"token" if site.spec.query_side == "source" else "step": number}
 
 
@@ -62,24 +62,25 @@ def draw_head_picks(context: PageContext) -> None:
             site_texts.label("head", "head")
             st.segmented_control(
                 "Head",
-                range(1, config.heads + 1),
+                range(config.heads),
                 required=True,
+                format_func=controls.from_one,
                 label_visibility="collapsed",
-                **session.bind("one head", "head", view.head or 1),
+                **session.bind("one head", "head", view.head or 0),
             )
     _draw_faults(context)
 
 
 def draw_site_bar(context: PageContext, result: Any) -> None:
     """Draws kind, layer and head, or the mean over heads, in the bar of lecture mode."""
-    _bar(context, "mean over heads" if context.view.head is None else f"head {context.view.head}")
+    _bar(context, "mean over heads" if context.view.head is None else f"head {context.view.head + 1}")
     with context.places.notes:
         _draw_faults(context, False)
 
 
 def draw_head_bar(context: PageContext, result: Any) -> None:
     """Draws kind, layer and head in the bar of lecture mode."""
-    _bar(context, f"head {context.view.head or 1}")
+    _bar(context, f"head {(context.view.head or 0) + 1}")
     with context.places.notes:
         _draw_faults(context)
 
@@ -92,7 +93,7 @@ def draw_layer_bar(context: PageContext, result: Any) -> None:
 def _bar(context: PageContext, *facts: str) -> None:
     kinds = context.loaded.config.kinds
     controls.kind_pick(context.view, kinds)
-    written = " · ".join((f"layer {context.view.layer}", *facts))
+    written = " · ".join((f"layer {context.view.layer + 1}", *facts))
     site_texts.write(f'<p class="lab-hall-fact">{written}</p>', inline=True)
     if len(kinds) > 1:
         lecture.add_key(lecture.KIND, "the next kind of attention", lambda: _next_kind(kinds), quiet=True)
@@ -106,12 +107,12 @@ def _next_kind(kinds: tuple[str, ...]) -> None:
 def _draw_faults(context: PageContext, has_query: bool = True) -> None:
     """Says which choices of the view do not exist."""
     view, layers = context.view, context.loaded.config.layers[site(context).kind]
-    if view.layer > layers:
-        site_texts.note(f"There is no layer {view.layer} here: layer {layers} is shown.", warn=True)
+    if view.layer >= layers:
+        site_texts.note(f"There is no layer {view.layer + 1} here: layer {layers} is shown.", warn=True)
     if not has_query:
         return
     if view.head is None:
         site_texts.note("Only a single head can be taken apart: head 1 is shown.")
     own, _, query = place(context)
-    if own.spec.query_side == "source" and view.token > query + 1:
-        site_texts.note(f"There is no token {view.token}: this sentence has {query + 1}.", warn=True)
+    if own.spec.query_side == "source" and view.token > query:
+        site_texts.note(f"There is no token {view.token + 1}: this sentence has {query + 1}.", warn=True)

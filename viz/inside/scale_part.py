@@ -52,11 +52,6 @@ def _call(context: PageContext) -> Call:
     return computations.SCALING(one_head.site(context))
 
 
-def _head(context: PageContext) -> int | None:
-    """Returns the head of the view, from 0; None for the mean over heads."""
-    return None if context.view.head is None else context.view.head - 1
-
-
 def _random(context: PageContext, own: Scaling) -> Scaling:
     """Returns the scaling of random vectors over as many keys as the heads have."""
     return computations.random_scaling(max(2, own.keys), context.loaded.config.head_dim)
@@ -64,11 +59,11 @@ def _random(context: PageContext, own: Scaling) -> Scaling:
 
 def _figure(name: str, context: PageContext, own: Scaling) -> go.Figure:
     site, random = one_head.site(context), _random(context, own)
-    return _chart(random, own, name, _head(context), site.kind, context.mode)
+    return _chart(random, own, name, context.view.head, site.kind, context.mode)
 
 
 def _alt(name: str, context: PageContext, own: Scaling) -> str:
-    return f"{CHARTS[name][0]} against d_k. {compared(_random(context, own), own, name, _head(context))}"
+    return f"{CHARTS[name][0]} against d_k. {compared(_random(context, own), own, name, context.view.head)}"
 
 
 def _chart_text(name: str, context: PageContext, own: Scaling) -> str:
@@ -97,7 +92,7 @@ def _legend(context: PageContext, own: Scaling) -> str:
 
 def _numbers_text(context: PageContext, own: Scaling, is_large: bool = False) -> str:
     """Returns the table of numbers with the answer beside it, in lecture mode below the answer."""
-    head, width, site = _head(context), context.loaded.config.head_dim, one_head.site(context)
+    head, width, site = context.view.head, context.loaded.config.head_dim, one_head.site(context)
     numbers_of = table(_random(context, own), own, site, head, width)
     answer, note = html.escape(measured(own, head)), site_texts.note_markup(trained(own) if own.queries else "")
     if is_large:

@@ -5,6 +5,7 @@ Walking through the stages happens in the browser. The server gets the stage at 
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from model.export.csv_tables import Table
@@ -18,6 +19,7 @@ from viz.kit import mount, sides, site_texts
 from viz.kit.panel import FileOptions, Panel, Picture, where
 from viz.page_context import PageContext
 from viz.state import session
+from viz.state.view import View
 
 if TYPE_CHECKING:
     from model.checkpoint import Checkpoint
@@ -110,24 +112,29 @@ def _payload(context: PageContext, unfolded: Unfolded) -> dict[str, Any]:
 
 
 def _stage_of(context: PageContext, unfolded: Unfolded) -> dict[str, Any]:
-    return {"stage": min(context.view.stage, len(unfolded.stages))}
+    return {"stage": min(context.view.stage + 1, len(unfolded.stages))}
 
 
 def _events(context: PageContext, unfolded: Unfolded) -> dict[str, mount.Event]:
     site, following = unfolded.site, _next_layer(unfolded.site, context.loaded.config)
     queries = len(context.analysis.trace.queries(site))
     return {
-        "stage": (mount.integer(1, len(unfolded.stages)), lambda stage: session.change(stage=stage)),
-        "query": (mount.integer(1, queries), lambda number: session.change(**one_head.query_field(site, number))),
-        "next": (lambda event: mount.pressed(event and following), lambda: session.change(**following, stage=1)),
-        "apart": (mount.pressed, lambda: session.change(part="writers", key=0)),
+        "stage": (mount.from_one(len(unfolded.stages)), lambda stage: session.change(stage=stage)),
+        "query": (mount.from_one(queries), lambda number: session.change(**one_head.query_field(site, number))),
+        "next": (lambda event: mount.pressed(event and following), partial(_go_on, following or {})),
+        "apart": (mount.pressed, lambda: session.change(part="writers", key=None)),
     }
 
 
+def _go_on(following: dict[str, Any]) -> None:
+    """Shows the first stage of the next layer of the stream. For callbacks."""
+    session.change(kind=following["kind"], layer=following["layer"] - 1, stage=View.stage)
+
+
 def _text(context: PageContext, unfolded: Unfolded) -> str:
-    if context.view.stage <= MAX_STAGE:
+    if context.view.stage < MAX_STAGE:
         return ""
-    sentence = f"There is no stage {context.view.stage}: this head has {len(unfolded.stages)}, the last is shown."
+    sentence = f"There is no stage {context.view.stage + 1}: this head has {len(unfolded.stages)}, the last is shown."
     return site_texts.note_markup(sentence, warn=True)
 
 

@@ -115,9 +115,9 @@ class TableOfTokens:
 
 
 def longest(words: Sequence[Word]) -> int:
-    """Returns the first word of the most tokens, and among these of the most merges; from 1, or 0 without words."""
+    """Returns the first word of the most tokens, and among these of the most merges; there is one at least."""
     sizes = [(len(word.ids), len(word.merges)) for word in words]
-    return sizes.index(max(sizes)) + 1 if sizes else 0
+    return sizes.index(max(sizes))
 
 
 COMPONENT = mount.Component(__file__, '<div class="tokens"></div>')
@@ -130,14 +130,14 @@ def place(view: View, lines: Lines) -> tuple[list[Any], list[str]]:
         words.setdefault(line.text, []).extend(line.words)
     text = next(text for text in (view.cut, *words) if words.get(text))
     own, faults = words[text], []
-    number = view.cut_word if text == view.cut else 0
-    if number > len(own):
-        faults.append(f"There is no word {number} here: word {len(own)} is the last.")
-    number = min(number, len(own)) or longest(own)
-    merges = len(own[number - 1].merges)
-    if view.cut_merges > merges and view.cut_word and not faults:
+    number = view.cut_word if text == view.cut else None
+    if number is not None and number >= len(own):
+        faults.append(f"There is no word {number + 1} here: word {len(own)} is the last.")
+    number = longest(own) if number is None else min(number, len(own) - 1)
+    merges = len(own[number].merges)
+    if view.cut_merges > merges and view.cut_word is not None and not faults:
         faults.append(f"There is no merge {view.cut_merges} here: this word has {merges}.")
-    return [text, number, min(view.cut_merges, merges)], faults
+    return [text, number + 1, min(view.cut_merges, merges)], faults
 
 
 def _payload(context: PageContext, lines: Lines) -> dict[str, Any]:
@@ -145,7 +145,7 @@ def _payload(context: PageContext, lines: Lines) -> dict[str, Any]:
 
 
 def _events(context: PageContext, lines: Lines) -> dict[str, mount.Event]:
-    word = mount.fields(of=mount.one_of(CUTS), word=mount.integer(1, 999), done=mount.integer(0, 9999))
+    word = mount.fields(of=mount.one_of(CUTS), word=mount.from_one(999), done=mount.integer(0, 9999))
     sides = mount.one_of(tuple({line.side for line in lines}))
     token = mount.fields(side=sides, token=mount.integer(len(CONTROL_TOKENS), 10**9))
     return {
@@ -166,7 +166,7 @@ def draw_word_box(context: PageContext) -> None:
     """Draws the box of a text to tokenize."""
 
     def typed(text: str) -> None:
-        session.change(cut_text=text, cut="typed" if text.strip() else "source", cut_word=0, cut_merges=0)
+        session.change(cut_text=text, cut="typed" if text.strip() else "source", cut_word=None, cut_merges=0)
 
     with st.container(key="cut_row", horizontal=True, vertical_alignment="center", gap="small"):
         site_texts.label("Try a word")

@@ -191,8 +191,8 @@ COMPONENT = mount.Component(__file__, '<div class="writers"></div>')
 def call(context: PageContext) -> Call:
     """Returns the split of the score of the view's key, or of the key with the largest weight."""
     site, head, query = one_head.place(context)
-    key = context.view.key - 1
-    if not 0 <= key < context.analysis.key_count(site, query):
+    key = context.view.key
+    if key is None or key >= context.analysis.key_count(site, query):
         key = int(np.argmax(context.analysis.trace.patterns[site][head, query]))
     return computations.SCORE_WRITERS(site, head, query, key)
 
@@ -206,31 +206,35 @@ def _events(context: PageContext, found: ScoreWriters) -> dict[str, mount.Event]
     sites = [writer.site for writer in (*found.query_writers, *found.key_writers) if writer.site]
     writer = mount.fields(
         kind=mount.one_of(list(SITE_KINDS)),
-        layer=mount.integer(1, 1 + max((each.layer for each in sites), default=0)),
-        head=mount.integer(1, context.loaded.config.heads),
+        layer=mount.from_one(1 + max((each.layer for each in sites), default=0)),
+        head=mount.from_one(context.loaded.config.heads),
         side=mount.one_of(("asks", "answers")),
     )
     return {
         "query": (
-            mount.integer(1, len(trace.queries(site))),
+            mount.from_one(len(trace.queries(site))),
             lambda number: session.change(**one_head.query_field(site, number)),
         ),
-        "key": (mount.integer(1, context.analysis.key_count(site, query)), lambda number: session.change(key=number)),
+        "key": (mount.from_one(context.analysis.key_count(site, query)), lambda number: session.change(key=number)),
         "writer": (writer, lambda kind, layer, head, side: session.change(**leads_to(query, key, side, kind, layer, head))),
     }
 
 
 def leads_to(query: int, key: int, side: str, kind: str, layer: int, head: int) -> dict[str, Any]:
-    """Returns the fields of the view that show a writer of one side (layer and head from 1) at the token where it wrote."""
+    """Returns the fields of the view that show a writer of one side at the token where it wrote."""
     place = query if side == "asks" else key
-    asks = one_head.query_field(Site(kind, layer - 1), place + 1)  # type: ignore[arg-type]
-    return {"kind": kind, "layer": layer, "head": head, "key": 0, **asks}
+    asks = one_head.query_field(Site(kind, layer), place)  # type: ignore[arg-type]
+    return {"kind": kind, "layer": layer, "head": head, "key": None, **asks}
 
 
 def _text(context: PageContext, found: ScoreWriters) -> str:
     trace, key = context.analysis.trace, context.view.key
     keys, scaled = context.analysis.key_count(found.site, found.query), context.request.intervention.scaling
-    absent = f"There is no token {key} to look at: there are {keys}; the one looked at most is shown." if key > keys else ""
+    absent = (
+        ""
+        if key is None or key < keys
+        else f"There is no token {key + 1} to look at: there are {keys}; the one looked at most is shown."
+    )
     notes = site_texts.note_markup(beside(found, trace, scaled), "score", "mask", "writer", "residual stream")
     warnings = (site_texts.note_markup(each, warn=True) for each in (absent, missed(found)))
     return "".join((answer(found, trace), notes, *warnings))

@@ -48,8 +48,8 @@ def test_heads_layers_and_kinds_are_in_the_link():
     assert (page.stages["kind"], page.stages["layer"], page.stages["head"]) == ("encoder", 3, 2)
     for kind in ATTENTION_KINDS[::-1]:
         assert page.pick("kind", kind).stages["kind"] == kind
-    assert page.pick("layer", 1).stages["layer"] == 1
-    assert page.pick("one head", 8).stages["head"] == 8
+    assert page.pick("layer", 0).stages["layer"] == 1
+    assert page.pick("one head", 7).stages["head"] == 8
     assert (page.link["layer"], page.link["head"], page.link["stage"]) == ("1", "8", "7")
     assert page.stages["stage"] == 7 and not page.warnings
 
@@ -189,10 +189,10 @@ def test_the_default_key_has_the_largest_weight():
 
 def test_a_head_that_wrote_opens_at_its_token():
     at = (2, 3)
-    assert leads_to(*at, "asks", "decoder", 2, 5) == {"kind": "decoder", "layer": 2, "head": 5, "step": 3, "key": 0}
-    assert leads_to(*at, "answers", "encoder", 4, 1) == {"kind": "encoder", "layer": 4, "head": 1, "token": 4, "key": 0}
-    own = leads_to(5, 2, "answers", "cross", 1, 1)
-    assert own == {"kind": "cross", "layer": 1, "head": 1, "step": 3, "key": 0}
+    assert leads_to(*at, "asks", "decoder", 1, 4) == {"kind": "decoder", "layer": 1, "head": 4, "step": 2, "key": None}
+    assert leads_to(*at, "answers", "encoder", 3, 0) == {"kind": "encoder", "layer": 3, "head": 0, "token": 3, "key": None}
+    own = leads_to(5, 2, "answers", "cross", 0, 0)
+    assert own == {"kind": "cross", "layer": 0, "head": 0, "step": 2, "key": None}
 
 
 def test_events_of_writers_that_do_not_exist_are_ignored(monkeypatch):
@@ -209,4 +209,5 @@ def test_events_of_writers_that_do_not_exist_are_ignored(monkeypatch):
     browser.report("writer", good)
     browser.report("key", len(data["keys"]) + 1)
     browser.report("key", 1)
-    assert changes == [leads_to(found.query, found.key, "asks", *head), {"key": 1}]
+    kind, layer, number = head
+    assert changes == [leads_to(found.query, found.key, "asks", kind, layer - 1, number - 1), {"key": 0}]

@@ -80,7 +80,7 @@ def test_events_of_things_that_do_not_exist_are_ignored(make, monkeypatch):
     checkpoint, browser, changes = make("pre-norm"), Mounted(monkeypatch), []
     monkeypatch.setattr(session, "change", lambda **fields: changes.append(fields))
     analysis = analyse(checkpoint, Request("The red fox sleeps."))
-    context = html_export.make_context(checkpoint, analysis, View(kind="decoder", layer=1, head=2, step=3))
+    context = html_export.make_context(checkpoint, analysis, View(kind="decoder", layer=0, head=1, step=2))
     unfolded = STAGES.result(context)
     stages, queries = len(unfolded.stages), len(analysis.trace.outputs)
     STAGES.component.mount("stages", {}, STAGES.events(context, unfolded))
@@ -88,8 +88,8 @@ def test_events_of_things_that_do_not_exist_are_ignored(make, monkeypatch):
     reported += [(name, pressed) for name in ("next", "apart") for pressed in (True, None, False)]
     for name, value in reported:
         browser.report(name, value)
-    following = {"kind": "cross", "layer": 1, "stage": 1}
-    assert changes == [{"stage": 3}, {"step": queries}, following, {"part": "writers", "key": 0}]
+    following = {"kind": "cross", "layer": 0, "stage": 0}
+    assert changes == [{"stage": 2}, {"step": queries - 1}, following, {"part": "writers", "key": None}]
 
 
 MARKUP = re.compile(r"[<>*`\n]|  ")
