@@ -122,10 +122,16 @@ def _checked(check: Check, read_value: Callable[[], Any]) -> tuple[Any, ...] | N
         return None
 
 
-def clicked_number(key: str, axis: str, low: int, high: int) -> int | None:
-    """Returns the number from `low` to `high` at which a chart's axis was clicked, or None."""
-    arguments = _checked(integer(low, high), lambda: session.component_value(key, "selection")["points"][0][axis])
-    return None if arguments is None else arguments[0]
+def chart_events(key: str, events: Mapping[str, Event]) -> dict[str, Any]:
+    """Returns the arguments of a chart with the event `selection`, whose check gets the clicked points; none without it."""
+    if "selection" not in events:
+        return {}
+    return {"on_select": _report(key, "selection", *events["selection"]), "selection_mode": "points"}
+
+
+def clicked(axis: str, high: int) -> Check:
+    """A click on a chart at a whole number of an axis, from 0 to `high`."""
+    return lambda selection: integer(0, high)(selection["points"][0][axis])
 
 
 def integer(low: int, high: int) -> Check:

@@ -64,7 +64,12 @@ def fault(sentence: str) -> None:
 
 def note(sentence: str, *names: str, warn: bool = False) -> None:
     """Writes a sentence in small type, with explained terms `names`."""
-    write(f'<p class="lab-note{" warn" if warn else ""}">{terms.marked(sentence, *names)}</p>')
+    write(note_markup(sentence, *names, warn=warn))
+
+
+def note_markup(sentence: str, *names: str, warn: bool = False) -> str:
+    """Returns a sentence in small type as markup, with explained terms `names`; nothing for an empty sentence."""
+    return f'<p class="lab-note{" warn" if warn else ""}">{terms.marked(sentence, *names)}</p>' if sentence else ""
 
 
 def legend(theme_mode: theme.Mode, kinds: Sequence[str]) -> None:
