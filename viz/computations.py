@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from model.readings.logits.direct_logits import DirectLogits
     from model.readings.logits.logit_lens import Lens
     from model.readings.positions.position_numbers import PositionNumbers
-    from model.readings.positions.sentence_positions import Positions, SentencePositions, Variant
+    from model.readings.positions.sentence_positions import Positions, Variant
     from model.readings.stages.scaling import Scaling
     from model.readings.tokens.neighbours import Analogy, NeighbourSurvey, Side
     from model.trace import Site
@@ -91,6 +91,7 @@ def result(request: Request, device: str, call: Call, progress: Callable[[float]
 DIRECT_LOGITS = Reading(
     "model.readings.logits.direct_logits.choice_logits", "step from 0, ids of the token and its rival; of a label 0"
 )
+SENTENCE_POSITIONS = Reading("model.readings.positions.sentence_positions.sentence_positions", "cosines of the tokens")
 VALUE_NORMS = Reading("model.readings.tokens.token_attribution.value_norms", "norms of values after W_O")
 UNFOLD = Reading("model.readings.stages.unfold.unfold", "head and query from 0")
 SCORE_WRITERS = Reading("model.readings.logits.score_writers.score_writers", "head, query and key from 0")
@@ -179,14 +180,6 @@ def learned_numbers(name: str, device: str, side: str, count: int, shift: int) -
     return compute(
         learned_table(loaded, side), count, shift, loaded.corpus_stats and loaded.corpus_stats.lengths[side].max_length
     )
-
-
-@cached(256)
-def sentence_positions(request: Request, device: str, side: str) -> SentencePositions:
-    """Returns the effect of positions on the similarity of a sentence's tokens."""
-    from model.readings.positions.sentence_positions import sentence_positions as compute
-
-    return compute(cache.checkpoint(request.checkpoint, device), cache.analyse(request, device), side)
 
 
 MAX_SHORT_TEXT = 200  # characters: forty words, hidden one by one, are about 2,000 tokens

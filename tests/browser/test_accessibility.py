@@ -187,7 +187,7 @@ PAGES = (
     ("", ".timeline .said"),
     ("heads", ".all-heads canvas"),
     ("inside?part=scale", ".xtick text"),
-    ("positions", ".st-key-pe_grid .heatmaplayer image"),
+    ("positions", ".charts canvas"),
     ("what-if", ".switchboard canvas"),
 )
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from model import checkpoint as checkpoints
 from tests.support import tiny
-from tests.support.viz_helpers import COMPARE, HEADS, INSIDE, LESSONS, ROOT, TRAINING, WHAT_IF, WHY, Lab
+from tests.support.viz_helpers import COMPARE, HEADS, INSIDE, LESSONS, POSITIONS, ROOT, TRAINING, WHAT_IF, WHY, Lab
 from viz.kit import mount
 
 SCRIPTS = sorted((ROOT / "viz").rglob("*.js"))
@@ -58,6 +58,7 @@ OPENED = [
     *((WHY, link) for link in ({}, {"why": "readings", "lecture": "on"}, {"why": "readings"})),
     (COMPARE, {"text": "The dog is tired.", "kind": "cross"}),
     (COMPARE, {"text": "I am tired.", "compare": "patching"}),
+    *((POSITIONS, {"lecture": "on", "large": large}) for large in ("1", "8")),
     (LESSONS, {"lesson": "cell"}),
     (TRAINING, {}),
     ("viz/translate/page.py", {"checkpoint": "judges"}),

@@ -11,7 +11,7 @@ import streamlit as st
 
 from viz import computations, page_context
 from viz.classroom import lecture
-from viz.kit import controls, edit_list, mount, site_texts
+from viz.kit import controls, edit_list, lazy, mount, site_texts
 from viz.kit.panel import Layout, Panel, Picture
 from viz.page_context import LecturePlaces, PageContext, Places
 from viz.state import session
@@ -35,6 +35,8 @@ def draw(layout: Layout, context: PageContext) -> None:
             layout.controls(context)
         for row in layout.rows:
             panels = [panel for panel in row if panel.is_visible(context)]
+            if panels and (key := panels[0].lazy) and not lazy.has_been_seen(panels[0].name, key(context)):
+                return  # what is further below is not visible either
             if len(panels) == 1:
                 draw_panel(panels[0], context)
             elif panels:

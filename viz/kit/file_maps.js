@@ -9,7 +9,7 @@ import { onStageResize, stageSize } from "./stage.js";
 const GAP = 24, NARROW_GAP = 10, LARGE_GAP = 28; // px between two maps
 const COLUMNS = 3, NARROW = 700; // maps in a row that are not alike; px: a narrower component stacks them
 const MIN_ROW_CELL = 7; // px: with smaller cells, fewer maps are next to each other
-const TITLE_HEIGHT = 30, SENTENCE_HEIGHT = 28; // px in lecture mode, of a title and of the sentence below the maps
+const TITLE_HEIGHT = 30, SENTENCE_HEIGHT = 28, RANGE_HEIGHT = 18; // px in lecture mode, of a title, of the sentence below the maps and of a range
 
 export default function ({ data, parentElement }) {
   const { root, state, first } = mountComponent({ data, parentElement }, ".maps"), colour = (name) => data.style[`--lab-${name}`];
@@ -24,7 +24,7 @@ export default function ({ data, parentElement }) {
     state.size = sizeKey();
     root.classList.toggle("large", isLarge);
     root.style.columnGap = `${LARGE_GAP}px`;
-    const rooms = isLarge ? roomsInRows(maps, root, { width, height: height - TITLE_HEIGHT - (hasSentence ? SENTENCE_HEIGHT : 0), gap: LARGE_GAP, perRow: maps.length, large: true }).rooms : pageRooms(width);
+    const rooms = isLarge ? roomsInRows(maps, root, { width, height: height - TITLE_HEIGHT - (hasSentence ? SENTENCE_HEIGHT : 0) - (maps.some(({ most }) => most !== null) ? RANGE_HEIGHT : 0), gap: LARGE_GAP, perRow: maps.length, large: true }).rooms : pageRooms(width);
     state.maps = maps.map((map, n) => mapSection(map, n, rooms[n]));
     root.replaceChildren(...state.maps.map(({ section }) => section), ...(hasSentence ? [sentence] : []));
     showStep();
@@ -74,7 +74,7 @@ export default function ({ data, parentElement }) {
       root, room, colour, style: data.style, tint: tintOf(pattern, scale), focus: `map ${n}`,
       label: `${pattern.title}: ${describePattern(pattern)}. Arrow keys go from cell to cell.`,
       points: { cell: name, row: `${name} row`, column: `${name} column` },
-      row: () => (hasRow(pattern) ? state.step - 1 : -1),
+      row: () => (hasRow(pattern) ? state.step - 1 : -1), cells: pattern.rings ?? [],
     });
     if (pattern.picture) markPicture(section, pattern.picture, { colours: scale, low: pattern.most === null ? 0 : -pattern.most, high: pattern.most ?? 1 });
     section.style.width = `${data.alike || isLarge ? map.layout.width : room.width}px`;

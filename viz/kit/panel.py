@@ -7,7 +7,7 @@ frame, the followers' page, CSV files, copied Python, prefetch and the list unde
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from importlib import import_module
@@ -117,6 +117,8 @@ class Panel:
         is_cached: False for a payload that changes while request and view stay, such as that of a running training.
         reads: fields of the view that the payload depends on (default: all); it is made anew only for other values of them.
         follow: returns small values that follow the view, such as the step. They replace those of the payload.
+        lazy: for a row below the fold, which is computed once its place is visible: returns what must be visible again
+            after a change. Of a row, the first panel decides.
     """
 
     name: str
@@ -143,6 +145,7 @@ class Panel:
     is_cached: bool = True
     reads: tuple[str, ...] | None = None
     follow: Callable[[PageContext, Any], Mapping[str, Any]] = lambda context, result: {}
+    lazy: Callable[[PageContext], Hashable] | None = None
 
     def result(self, context: PageContext, progress: Callable[[float], None] = lambda share: None) -> Any:
         """Returns the result, from the cache on a server. `progress` gets the share done of a long computation.

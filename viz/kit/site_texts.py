@@ -141,10 +141,16 @@ def signed(value: float) -> None:
 
 def near_tie_note(analysis: Analysis, tokenizer: Tokenizer | ClassLabels) -> None:
     """Writes the steps with near-ties, if any."""
+    if text := near_tie_text(analysis, tokenizer):
+        note(text)
+
+
+def near_tie_text(analysis: Analysis, tokenizer: Tokenizer | ClassLabels) -> str:
+    """Returns a sentence about the steps with near-ties, or an empty text."""
     inner = analysis.trace.scorable_rows
     steps = [(n, tie) for n, tie in enumerate(near_ties(analysis.trace.log_probs), 1) if tie and n - 1 in inner]
     if not steps:
-        return
+        return ""
     place = "step" if analysis.task.has_decoder else "position"
     listed = [
         ("" if analysis.task.is_classifier else f"{place} {n}, ")
@@ -153,7 +159,7 @@ def near_tie_note(analysis: Analysis, tokenizer: Tokenizer | ClassLabels) -> Non
     ]
     more = f" and {len(steps) - MAX_DECISIONS} more" if len(steps) > MAX_DECISIONS else ""
     which = "Near-tie" if len(steps) == 1 else "Near-ties"
-    note(f"{which} before any edit: {'; '.join(listed)}{more}.")
+    return f"{which} before any edit: {'; '.join(listed)}{more}."
 
 
 def changed_decisions(analysis: Analysis, tokenizer: Tokenizer | ClassLabels) -> None:

@@ -1,35 +1,24 @@
-"""Positions: how does it know the order?
-
-The parts of the page Positions, one below the other."""
+"""Positions: how does it know the order?"""
 
 from __future__ import annotations
 
+import dataclasses
+
 from viz.frame import show
-from viz.kit import edit_list
-from viz.page_context import PageContext, Places
-from viz.positions import in_lecture, schemes, sentence_part, tables
-from viz.state import session
+from viz.kit.panel import Layout
+from viz.page_context import PageContext
+from viz.positions.position_edits import EDITS
+from viz.positions.scheme_panel import SCHEME
+from viz.positions.token_similarity import TOKENS
 from viz.state.view import View
 
 
-def draw(context: PageContext) -> None:
-    """A scheme by itself; what it does to this sentence; what would come of another."""
-    with context.places.body:
-        edit_list.draw_notes(context)
-        schemes.scheme_part(context.view, context.mode)
-        sentence_part.sentence_part(context, context.view, context.mode)
-        sentence_part.variants_part(context, context.view)
+def _one_picture_of_edits(view: View, context: PageContext) -> View:
+    """Returns the view of an old link, which had a picture of edits for each side, with the picture of both."""
+    return dataclasses.replace(view, large=8) if view.large == 9 else view
 
 
-def without_sentence(view: View, places: Places) -> None:
-    """A scheme by itself needs no sentence."""
-    if view.lecture:
-        in_lecture.without_sentence(view, places, session.theme_mode())
-        return
-    with places.body:
-        schemes.scheme_part(view, session.theme_mode())
+LAYOUT = Layout(((SCHEME,), (TOKENS,), (EDITS,)), choose_view=_one_picture_of_edits)
 
-
-show.show(
-    "positions", draw, draw_without=without_sentence, tables=tables.tables, python=tables.python, in_lecture=in_lecture.draw
-)
+if __name__ == "__main__":
+    show.show_layout("positions")

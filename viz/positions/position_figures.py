@@ -13,9 +13,8 @@ from model.io import numbers
 from viz import theme
 from viz.kit.chart_figures import Drawing, heatmap
 
-HEIGHT, TOKENS = 196, 328  # px of a scheme's figures, and of a map of tokens
+HEIGHT = 196  # px
 STRIP = 3.4  # from curve to curve, where a curve is 2 high
-LABEL_CELL = 9  # px: below this a token's label is left out, and read on hover
 UNSEEN = "longer than all counted"
 LIMIT = "over the text limit"  # where it is not known how long the training sentences were
 FLOOR = 1e-9  # residuals below are drawn here: a logarithm has no zero
@@ -239,44 +238,6 @@ def residual_chart(residual: np.ndarray, mode: theme.Mode, height: int = HEIGHT)
     )
     drawing.update_layout(theme.chart_layout(mode, height, l=42, t=8, r=10, b=34), modebar=_modebar(mode))
     _titles(drawing, "position", None, mode)
-    return drawing.figure()
-
-
-def token_map(
-    values: np.ndarray,
-    labels: Sequence[str],
-    repeated: Sequence[tuple[int, int]],
-    mode: theme.Mode,
-    limit: float | None = None,
-    width: int = 328,
-    height: int = TOKENS,
-) -> go.Figure:
-    """Numbers [T,T] between the tokens of a sentence, coloured symmetrically up to `limit` (their largest where None). Cells
-    of a token and its repetition are framed in ink, where cells are large enough for labels.
-
-    Raises ValueError where the labels do not fit the values.
-    """
-    count = len(labels)
-    if values.shape != (count, count):
-        raise ValueError(
-            f"a map of {values.shape[0]} x {values.shape[1]} with {count} labels; expected one a row and column"
-        )
-    colours = theme.PALETTES[mode]
-    scale = {} if limit is None else {"zmin": -limit, "zmax": limit}
-    hover = "<b>%{y}</b> and <b>%{x}</b><br>%{z:.5f}<extra></extra>"
-    drawing = _heat(values, hover, mode, height, xgap=0.5, ygap=0.5, **scale)
-    left = 14 + round(5.6 * min(14, max(map(len, labels), default=1)))
-    top = 10 + round(4.8 * min(14, max(map(len, labels), default=1)))
-    fits = (width - left - 24) / max(1, count) >= LABEL_CELL
-    for i, j in repeated if fits else ():
-        for row, column in ((i, j), (j, i)):
-            box = {"x0": column - 0.5, "x1": column + 0.5, "y0": row - 0.5, "y1": row + 0.5}
-            drawing.add_shape(type="rect", **box, line={"color": colours.ink, "width": 1.6})
-    ticks = {"tickvals": list(range(count)), "ticktext": [html.escape(label, quote=False) for label in labels]}
-    font = {"size": 10.5, "color": colours.ink2, "family": theme.SANS}
-    drawing.update_xaxes(**ticks, side="top", tickangle=-60, tickfont=font, showticklabels=fits)
-    drawing.update_yaxes(**ticks, tickfont=font, showticklabels=fits)
-    drawing.update_layout(margin={"l": left if fits else 12, "t": top if fits else 12, "r": 24, "b": 8})
     return drawing.figure()
 
 

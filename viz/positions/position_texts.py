@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import html
 import math
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from model.config import MAX_TOKENS, SCHEMES
@@ -14,21 +12,18 @@ from viz.state import uploads
 from viz.state.view import View
 
 if TYPE_CHECKING:
-    import numpy as np
-
     from model.readings.positions.position_numbers import PositionNumbers
     from model.readings.positions.sentence_positions import SentencePositions
     from model.text.corpus_stats import Lengths
 
 DRAWN = 3  # standard deviations: rows together that lie nearer than this to random ones show no training
 EXACT = 1e-4  # below this a residual of float32 numbers is rounding
-AWAITED = '<p class="lab-variant">…</p>'  # until it is computed
 _SHOWN = 4  # repeated words that are told
 
 
 def formula(scheme: str) -> str:
-    """How a scheme is made, as markup."""
-    return f'<span class="lab-note lab-formula">{SCHEMES[scheme].formula}</span>'
+    """Returns the formula of a scheme as markup."""
+    return f'<p class="lab-note lab-formula">{SCHEMES[scheme].formula}</p>'
 
 
 def strip(pair: int, found: PositionNumbers) -> str:
@@ -42,15 +37,15 @@ def _long(value: float) -> str:
     return f"{value:,.2f}" if value < 100 else f"{value:,.0f}"
 
 
-def readings(view: View, found: PositionNumbers, pair: int) -> dict[str, tuple[str, str]]:
-    """Title and one sentence for each of the six figures: what is seen, how it is read, what was measured."""
-    scheme = SCHEMES[view.scheme]
+def readings(name: str, shift: int, found: PositionNumbers, pair: int) -> dict[str, tuple[str, str]]:
+    """Returns title and one sentence of each of the six charts of a scheme."""
+    scheme = SCHEMES[name]
     if scheme.has_table:
-        return _trained(found, view.pe_shift, pair)
+        return _trained(found, shift, pair)
     if not scheme.embedding_effect:
-        return _turning(found, view.pe_shift, pair)
+        return _turning(found, shift, pair)
     waves = found.wavelengths is not None
-    return _waves(found, view.pe_shift, pair, scheme.has_split_halves) if waves else _added(found, view.pe_shift, pair)
+    return _waves(found, shift, pair, scheme.has_split_halves) if waves else _added(found, shift, pair)
 
 
 def _added(found: PositionNumbers, k: int, pair: int) -> dict[str, tuple[str, str]]:
@@ -229,8 +224,8 @@ def _apart(deviations: float) -> str:
     return f"{abs(deviations):.1f} standard deviations from random ones"
 
 
-def likeness(found: SentencePositions, scheme: str) -> list[str]:
-    """How the three maps are read, and what was measured of repeated words."""
+def likeness(found: SentencePositions) -> list[str]:
+    """Returns how to read the three maps, and the numbers of repeated words."""
     embedding, position = found.lengths
     if found.both is None:
         how = (
@@ -254,17 +249,6 @@ def likeness(found: SentencePositions, scheme: str) -> list[str]:
     return [how, *([f"Repeated: {'; '.join(pairs)}.{more}"] if pairs else [])]
 
 
-def token_alt(title: str, labels: Sequence[str], values: np.ndarray) -> str:
-    """A map of tokens in words."""
-    apart = values.copy()
-    apart[range(len(labels)), range(len(labels))] = -math.inf
-    if len(labels) < 2:
-        return f"{title}: one token."
-    i, j = divmod(int(apart.argmax()), len(labels))
-    most = f"most alike, {values[i, j]:.3f}, are {labels[i]} ({i + 1}) and {labels[j]} ({j + 1})"
-    return f"{title}: {len(labels)} tokens with one another; {most}."
-
-
 ANEW = {  # what the variants show, by family
     "encoder-decoder": "The sentence, translated anew under each edit alone; words that the baseline does not have are "
     "boxed. The number is the change of the log-probability of the baseline’s translation, in nats. A click makes the edit "
@@ -280,23 +264,11 @@ ANEW = {  # what the variants show, by family
 }
 
 
-def said(words: Sequence[str], changed: Sequence[bool], code: str, tipped: str = "") -> str:
-    """A translation as markup, the changed words boxed; `code` is the language's, `tipped` a near-tie that was turned."""
-    marks = changed or (False,) * len(words)
-    text = " ".join(
-        f'<mark class="is">{html.escape(word)}</mark>' if mark else html.escape(word)
-        for word, mark in zip(words, marks, strict=True)
-    )
-    tie = f'<p class="lab-note">{html.escape(tipped)}</p>' if tipped else ""
-    return f'<p class="lab-variant" lang="{code}">{text or "(nothing)"}</p>{tie}'
-
-
 def beyond(shift: int, rows: int) -> str:
     """Why a shift can be made of no sentence."""
     return f"the table ends at position {rows - 1}, so a shift by {shift} leads beyond it from every position."
 
 
 def refused(fault: str) -> str:
-    """Why an edit cannot be made, as a sentence in markup."""
-    sentence = fault[:1].upper() + fault[1:] + ("" if fault.endswith(".") else ".")
-    return f'<p class="lab-note warn">Refused: {html.escape(sentence)}</p>'
+    """Returns a sentence that says why an edit is impossible."""
+    return f"Refused: {fault[:1].upper()}{fault[1:]}{'' if fault.endswith('.') else '.'}"

@@ -1,45 +1,77 @@
-"""A scheme of positions by itself: its controls, and the figures of its numbers.
-
-Which positions the view asks for, whose they are, and how long the sentences of their training were."""
+"""Schemes of positions: which one the view asks for, whose table it is, and how long the training sentences were."""
 
 from __future__ import annotations
 
 import dataclasses
-import html
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import streamlit as st
 
 from model.config import FAMILIES, SCHEMES
 from model.trace import SITE_KINDS, site_kind
-from viz import cache, theme
-from viz.kit import controls, site_texts
-from viz.positions import position_texts
-from viz.positions.cached_figures import Scheme, scheme_figure
+from viz import cache, computations
+from viz.kit import site_texts
 from viz.state import session
-from viz.state.page_fields import MAX_PE_SHIFT, MAX_PE_WIDTH
+from viz.state.page_fields import MAX_PE_WIDTH
 from viz.state.view import View
 
 if TYPE_CHECKING:
-    import plotly.graph_objects as go
-
+    from model.readings.positions.position_numbers import PositionNumbers
     from model.text.corpus_stats import Lengths
 
-
-def side_of(view: View) -> str:
-    """Whose tokens and whose learned table are shown: the source's, or the target's with the decoder."""
-    own = FAMILIES[cache.task(view.checkpoint, view.device).family]
-    return site_kind(view.kind if view.kind in own else own[0]).key_side
+NO_TABLE = "No checkpoint here has learned positions. Sinusoidal and rotary ones need none, because they are formulas."
 
 
-def of_formula(view: View) -> Scheme:
-    """The positions of a formula, as the view asks for them."""
-    known = {"longest": lengths.max_length} if (lengths := lengths_seen(view)) else {}
-    return Scheme(view.scheme, view.pe_count, view.pe_shift, view.pe_width or own_width(view), view.pe_base, **known)
+@dataclass(frozen=True)
+class Scheme:
+    """Measured positions. A learned table belongs to a side of a checkpoint; it has its own width, and no base."""
+
+    name: str
+    count: int
+    shift: int
+    width: int = 0
+    base: float = 0.0
+    checkpoint: str = ""
+    device: str = ""
+    side: str = ""
+    longest: int | None = None  # tokens of the longest training sentence, if known
+
+    def numbers(self) -> PositionNumbers:
+        if SCHEMES[self.name].has_table:
+            return computations.learned_numbers(self.checkpoint, self.device, self.side, self.count, self.shift)
+        return computations.position_numbers(self.name, self.count, self.width, self.base, self.shift)
+
+
+def scheme_of(view: View) -> Scheme | str:
+    """Returns the positions that the view asks for, or the sentence that says why there are none."""
+    from model.readings.positions.sentence_positions import learned_checkpoint
+
+    view = with_scheme(view)
+    if not SCHEMES[view.scheme].has_table:
+        longest = lengths.max_length if (lengths := training_lengths(view)) else None
+        width = view.pe_width or own_width(view)
+        return Scheme(view.scheme, view.pe_count, view.pe_shift, width, view.pe_base, longest=longest)
+    name = learned_checkpoint(view.checkpoint)
+    if name is None:
+        return NO_TABLE
+    try:
+        if name != view.checkpoint:
+            cache.refresh(name)
+        scheme = Scheme(view.scheme, view.pe_count, view.pe_shift, checkpoint=name, device=view.device, side=side_of(view))
+        scheme.numbers()
+    except ValueError as fault:
+        return str(fault)
+    return scheme
+
+
+def with_scheme(view: View) -> View:
+    """Returns the view with the name of its scheme: by default that of the checkpoint."""
+    return dataclasses.replace(view, scheme=view.scheme or own_scheme(view))
 
 
 def own_scheme(view: View) -> str:
-    """The checkpoint's own positions; the paper's where it cannot be read."""
+    """Returns the scheme of the checkpoint; the paper's if the checkpoint cannot be read."""
     try:
         return cache.checkpoint(view.checkpoint, view.device).config.positions
     except ValueError:
@@ -47,8 +79,10 @@ def own_scheme(view: View) -> str:
 
 
 def own_width(view: View) -> int:
-    """How wide the positions of a formula would be in the checkpoint: a head's width where they turn queries and keys, else
-    d_model. That of the paper's base model, 64 or 512, where the checkpoint cannot be read."""
+    """Returns the width of a formula in the checkpoint: d_model, or a head's width if it turns queries and keys.
+
+    If the checkpoint cannot be read, it is that of the paper's base model, 64 or 512.
+    """
     scheme = SCHEMES[view.scheme]
     try:
         config = cache.checkpoint(view.checkpoint, view.device).config
@@ -58,89 +92,29 @@ def own_width(view: View) -> int:
     return max(2, min(MAX_PE_WIDTH, width - width % 2))
 
 
-def lengths_seen(view: View, learned: str = "") -> Lengths | None:
-    """How long the training sentences were: of the side of the checkpoint whose table is shown, else of the longer side of
-    the one that answers; None where it does not say so, or cannot be loaded."""
+def training_lengths(view: View, learned: str = "") -> Lengths | None:
+    """Returns the lengths of the training sentences: of the table's side in the checkpoint `learned`, else of the longer
+    side of the view's checkpoint. The result is None if they are unknown or the checkpoint cannot be read."""
     try:
-        seen = cache.checkpoint(learned or view.checkpoint, view.device).corpus_stats
+        stats = cache.checkpoint(learned or view.checkpoint, view.device).corpus_stats
     except ValueError:
         return None
-    if seen is None:
+    if stats is None:
         return None
-    return seen.lengths[side_of(view)] if learned else max(seen.lengths.values(), key=lambda known: known.max_length)
+    return stats.lengths[side_of(view)] if learned else max(stats.lengths.values(), key=lambda each: each.max_length)
 
 
-def learned(view: View) -> Scheme | None:
-    """The learned table that is shown, once it is measured; None, and a sentence, where there is none."""
-    from model.readings.positions.sentence_positions import learned_checkpoint
-
-    name = learned_checkpoint(view.checkpoint)
-    if name is None:
-        site_texts.note("No checkpoint here has learned positions; sinusoidal and rotary ones need none, they are formulas.")
-        return None
-    try:
-        if name != view.checkpoint:
-            cache.refresh(name)
-        scheme = Scheme(view.scheme, view.pe_count, view.pe_shift, checkpoint=name, device=view.device, side=side_of(view))
-        scheme.numbers()
-    except ValueError as fault:
-        site_texts.fault(str(fault))
-        return None
-    return scheme
+def side_of(view: View) -> str:
+    """Returns the side of the tokens and of the learned table: the source, or with the decoder the target."""
+    own = FAMILIES[cache.task(view.checkpoint, view.device).family]
+    return site_kind(view.kind if view.kind in own else own[0]).key_side
 
 
-def followed(view: View, width: int) -> int:
-    """The pair that is followed, or the last where the width has fewer."""
-    return min(view.pe_pair, width // 2 - 1)
-
-
-WIDTHS = (8, 16, 32, 64, 128, 256, 512, 1024)
-
-
-BASES = (2.0, 10.0, 100.0, 1000.0, 10_000.0, 100_000.0, 1_000_000.0)
-
-
-COUNTS = (8, 16, 32, 64, 128, 256, 512)
-
-
-def scheme_part(view: View, mode: theme.Mode) -> None:
-    """A scheme of positions by itself: its controls, and six figures."""
-    own = own_scheme(view)
-    view = dataclasses.replace(view, scheme=view.scheme or own)
-    has_table = SCHEMES[view.scheme].has_table
-    with st.container(key="pe_scheme_row", horizontal=True, vertical_alignment="center", gap="small"):
-        st.segmented_control(
-            "Kind of positions",
-            [name for name, made in SCHEMES.items() if not made.has_split_halves or name in (own, view.scheme)],
-            required=True,
-            format_func=lambda name: name.capitalize() + (" (this checkpoint)" if name == own else ""),
-            label_visibility="collapsed",
-            **session.bind("scheme", "scheme", view.scheme),
-        )
-        site_texts.write(position_texts.formula(view.scheme), inline=True)
-        if has_table:
-            st.space("stretch")
-            side_pick("table side", view, "table of the")
-    if has_table:
-        scheme = learned(view)
-        if scheme is None:
-            return
-        _sliders(view, scheme.numbers().values.shape[1], learned=True)
-        name = scheme.checkpoint
-    else:
-        scheme = of_formula(view)
-        _sliders(view, scheme.width)
-        name = view.scheme
-    for sentence, warn in position_texts.limits(view, scheme.numbers(), name, lengths_seen(view, scheme.checkpoint)):
-        site_texts.note(sentence, warn=warn)
-    _six(view, scheme, mode)
-
-
-def side_pick(key: str, view: View, label: str = "") -> None:
-    """Whose tokens, or whose table, after a label; nothing where the checkpoint has one side only."""
+def choose_side(key: str, view: View, label: str = "") -> None:
+    """Draws the choice of a side after a label; nothing if the checkpoint has one side."""
     own = FAMILIES[cache.task(view.checkpoint, view.device).family]
     kinds = {of.query_side: kind for kind, of in SITE_KINDS.items() if of.is_self and kind in own}
-    if len(kinds) == 1:  # there is nothing to choose
+    if len(kinds) == 1:
         return
     if label:
         site_texts.label(label)
@@ -152,46 +126,3 @@ def side_pick(key: str, view: View, label: str = "") -> None:
         label_visibility="collapsed",
         **session.bind(key, "kind", side_of(view), kinds.__getitem__),
     )
-
-
-def _sliders(view: View, width: int, learned: bool = False) -> None:
-    """Width and base of a formula (a learned table has its own width, and no base), number of positions, shift, and the
-    pair of dimensions that is followed."""
-    name = "Width d_model" if SCHEMES[view.scheme].embedding_effect else "Head width d_k"
-    formula = ((name, "pe width", "pe_width", WIDTHS, width), ("Base", "pe base", "pe_base", BASES, view.pe_base))
-    sliders = (
-        *(() if learned else formula),
-        ("Positions", "pe count", "pe_count", COUNTS, view.pe_count),
-        ("Shift k", "pe shift", "pe_shift", range(MAX_PE_SHIFT + 1), view.pe_shift),
-        ("Pair of dimensions i", "pe pair", "pe_pair", range(width // 2), followed(view, width)),
-    )
-    with st.container(key="pe_sliders"):
-        for place, (label, key, field, options, value) in zip(st.columns(5, gap="medium"), sliders, strict=False):
-            choices = sorted({*options, value})
-            if len(choices) > 1:
-                with place:
-                    st.select_slider(label, options=choices, format_func=_number, **session.bind(key, field, value))
-
-
-def _number(value: float) -> str:
-    return f"{value:,g}"
-
-
-def _six(view: View, scheme: Scheme, mode: theme.Mode) -> None:
-    found = scheme.numbers()
-    pair = followed(view, found.values.shape[1])
-    told = position_texts.readings(view, found, pair)
-    with st.container(key="pe_grid"):
-        for row in (("table", "curves", "distance"), ("similarity", "shift", "residual")):
-            for column, what in zip(st.columns(3, gap="medium"), row, strict=True):
-                title, reading = told[what]
-                with column:
-                    site_texts.write(f'<h2 class="lab-label">{html.escape(title)}</h2>')
-                    site_texts.note(reading)
-                    if what in ("shift", "residual") and not len(found.residual):
-                        continue
-                    chart(title, f"pe figure {what}", scheme_figure(what, scheme, pair, mode), f"{title}. {reading}")
-
-
-def chart(title: str, key: str, figure: go.Figure, alt: str) -> None:
-    st.plotly_chart(figure, theme=None, key=key, config=controls.chart_config(title), alt=alt)

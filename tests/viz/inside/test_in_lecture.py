@@ -42,14 +42,6 @@ def test_the_lens_window_contains_the_step(steps, step, seen):
     assert (first, end) == seen and first <= step < end
 
 
-def test_positions_turn_pictures_and_schemes():
-    page = Lab(POSITIONS, text=SENTENCE, lecture="on", large="9")
-    assert "large" not in page.click("hall_picture").link
-    assert page.click("hall_scheme").link["scheme"] == "learned"
-    page = Lab(POSITIONS, text="", lecture="on", large="8")
-    assert page.faults and len(page.charts) == 1  # the last that needs none
-
-
 @pytest.mark.parametrize(("family", "lacking"), [("encoder-only", "decoder_layers"), ("decoder-only", "encoder_layers")])
 def test_a_model_of_one_stack_has_all_of_it(tokenizer, tmp_path, monkeypatch, family, lacking):
     made = tiny.checkpoint(tokenizer, dtype=torch.float32, family=family, **{lacking: 0})

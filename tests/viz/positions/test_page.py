@@ -1,5 +1,6 @@
 """Positions: the page and its figures."""
 
+import base64
 import dataclasses
 
 import numpy as np
@@ -14,24 +15,53 @@ from model.io.numbers import scientific
 from model.readings.positions.sentence_positions import position_edits
 from tests.support import tiny
 from tests.support import viz_helpers as helpers
-from tests.support.viz_helpers import POSITIONS, WHAT_IF, Lab, numbers, read, through_json
+from tests.support.component_helpers import cells_of
+from tests.support.viz_helpers import POSITIONS, Lab, numbers, read, through_json
 from viz import cache, computations, theme
 from viz.positions import position_figures
-from viz.positions.cached_figures import strips
+from viz.positions.position_edits import apply
+from viz.positions.scheme_panel import strips
 from viz.state import result_cache
+from viz.state import session as state
 from viz.state.page_fields import MAX_PE_WIDTH
+from viz.state.view import View
 
 SENTENCE = "The dog sees the dog."
-SIX = 6  # figures of a scheme
+SIX = 6  # charts of a scheme
 
 
 def page(**link: str) -> Lab:
     """A visitor who looks at all that is there."""
-    return Lab(POSITIONS, **({"text": SENTENCE} | link)).look()
+    return Lab(POSITIONS, **({"text": SENTENCE} | link)).look().look()
 
 
 def notes(lab: Lab) -> str:
-    return " ".join(lab.sentences("lab-note"))
+    """All that the page and its charts say."""
+    return " ".join([lab.text, *(chart["note"] for chart in lab._mounted(".charts")["charts"])])
+
+
+def figures(lab: Lab) -> list[dict]:
+    """The figures of the charts, with numbers as arrays."""
+    return [chart["figure"] for chart in lab._mounted(".charts")["charts"]]
+
+
+def matrix(figure: dict) -> np.ndarray:
+    """The numbers of a map."""
+    z = figure["data"][0]["z"]
+    return np.frombuffer(base64.b64decode(z["values"]), dtype="<f4").reshape(z["shape"])
+
+
+def edits(lab: Lab) -> list[dict]:
+    return lab._mounted(".position_edits")["rows"]
+
+
+def click(code: str, view: View) -> View:
+    """Returns the view after a click on the button of an edit."""
+    session = {"view": view, "link": {}}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(state.st, "session_state", session)
+        apply(code)
+    return session["view"]
 
 
 @pytest.fixture
@@ -56,15 +86,15 @@ def only(monkeypatch, tokenizer, tmp_path):
 def test_the_figures_show_what_was_measured(scheme):
     lab = page(scheme=scheme, pe_d="64", pe_base="100", pe_n="32", pe_k="3", pe_i="5")
     found = computations.position_numbers(scheme, 32, 64, 100.0, 3)
-    table, curves, distance, similarity, shift, residual = lab.charts[:SIX]
-    np.testing.assert_array_equal(numbers(table["data"][0]["z"]), found.values)
-    np.testing.assert_array_equal(numbers(similarity["data"][0]["z"]), found.similarity)
+    table, curves, similarity, distance, shift, residual = figures(lab)
+    np.testing.assert_array_equal(matrix(table), found.values)
+    np.testing.assert_array_equal(matrix(similarity), found.similarity)
     names = [read(a["text"]) for a in curves["layout"]["annotations"]]
     assert f"i = 5, wavelength {2 * np.pi * 100 ** (10 / 64):.2f}" in names and len(names) == 4
     line = next(trace for trace in distance["data"] if trace.get("line", {}).get("width") == 2)
-    np.testing.assert_allclose(numbers(line["y"]), found.mean)
+    np.testing.assert_allclose(line["y"], found.mean, rtol=1e-6)
     assert len(shift["data"]) == 5
-    np.testing.assert_allclose(numbers(residual["data"][0]["y"]), np.maximum(found.residual, 1e-9))
+    np.testing.assert_allclose(residual["data"][0]["y"], np.maximum(found.residual, 1e-9), rtol=1e-6)
     assert f"at most {scientific(found.worst, 1)}" in notes(lab) and "exact but for rounding" in notes(lab)
     assert not lab.faults and not lab.warnings
 
@@ -74,7 +104,7 @@ def test_learned_positions_are_those_of_the_checkpoint(side):
     kind = {"source": "encoder", "target": "decoder"}[side]
     lab = page(scheme="learned", pe_n="32", kind=kind)
     found = computations.learned_numbers("en-fr-learned", "auto", side, 32, 1)
-    np.testing.assert_array_equal(numbers(lab.charts[0]["data"][0]["z"]), found.values)
+    np.testing.assert_array_equal(matrix(figures(lab)[0]), found.values)
     assert f"en-fr-learned, {side}: rows of 128 numbers" in notes(lab)
     lengths = checkpoints.load("en-fr-learned").corpus_stats.lengths[side]
     longest, count = lengths.max_length, f"{lengths.sentences:,}"
@@ -90,7 +120,7 @@ def test_learned_positions_are_those_of_the_checkpoint(side):
     sliders = {slider.key: slider for slider in lab.app_test.select_slider}
     assert "pe count" in sliders and not {"pe width", "pe base"} & set(sliders)  # the table has its own width, and no base
     other = lab.pick("table side", {"source": "target", "target": "source"}[side])
-    assert np.abs(numbers(other.charts[0]["data"][0]["z"]) - found.values).max() > 0.1
+    assert np.abs(matrix(figures(other)[0]) - found.values).max() > 0.1
 
 
 @pytest.mark.parametrize("width", [2, 4, 6, 8, 16, 256, MAX_PE_WIDTH])
@@ -106,27 +136,27 @@ def test_a_formula_is_as_wide_as_the_checkpoint(checkpoint, d_model, d_k):
     lab = page(checkpoint=checkpoint)
     for scheme, width in (("sinusoidal", d_model), ("rotary", d_k)):
         lab.pick("scheme", scheme)
-        assert numbers(lab.charts[0]["data"][0]["z"]).shape[1] == width
+        assert matrix(figures(lab)[0]).shape[1] == width
         assert lab.app_test.select_slider(key="pe width").value == width and "pe_d" not in lab.link
 
 
 def test_a_slider_changes_the_picture_and_the_link():
     lab = page()
     for key, name, value in (("pe width", "pe_d", 16), ("pe base", "pe_base", 100.0), ("pe count", "pe_n", 8)):
-        before = lab.charts[0]["data"][0]["z"]
+        before = figures(lab)[0]
         lab.app_test.select_slider(key=key).set_value(value)
-        assert lab.run().charts[0]["data"][0]["z"] != before
+        assert figures(lab.run())[0] != before
         assert lab.link[name] == f"{value:g}"
 
 
 @pytest.mark.parametrize("side", ["source", "target"])
 def test_the_sentence_alone_by_position_and_both(side):
     lab = page().pick("sentence side", side)
-    found = computations.sentence_positions(Request(SENTENCE), "auto", side)
-    for chart, values in zip(lab.charts[SIX:], (found.alone, found.positions, found.both), strict=True):
-        np.testing.assert_array_equal(numbers(chart["data"][0]["z"]), values)
-        assert [read(text) for text in chart["layout"]["xaxis"]["ticktext"]] == list(found.labels)
+    found = computations.result(Request(SENTENCE), "auto", computations.SENTENCE_POSITIONS(side), lambda share: None)
     (i, j) = found.repeated[0]
+    for each, values in zip(lab.maps, (found.alone, found.positions, found.both), strict=True):
+        np.testing.assert_array_equal(cells_of(each), values)
+        assert each["keys"] == list(found.labels) and each["most"] == 1 and each["rings"][:2] == [[i, j], [j, i]]
     told = f"“{found.labels[i]}” ({i + 1} and {j + 1}): cosine 1.000 alone, {found.both[i, j]:.3f} with positions"
     assert told in notes(lab)
 
@@ -135,44 +165,58 @@ def test_the_sentence_alone_by_position_and_both(side):
 def test_the_schemes_need_no_sentence(text, fault):
     lab = page(text=text, split="off", scheme="rotary")
     assert len(lab.faults) == 1 and fault in lab.faults[0]
-    assert len(lab.charts) == SIX
-    assert len(lab.type(SENTENCE).charts) == SIX + 3
+    assert len(figures(lab)) == SIX and not lab.awaited
+    assert len(lab.type(SENTENCE).look().maps) == 3
 
 
-def test_every_variant_is_translated_and_told():
+def test_the_table_translates_under_each_edit():
     lab = page(pe_k="5")
-    base = cache.analyse(Request(SENTENCE), "auto").translation
-    assert lab.sentences("lab-variant")[0] == base
-    for edit, text in zip(position_edits(5), lab.sentences("lab-variant")[1:], strict=True):
-        request = Request(SENTENCE, intervention=tiny.edited(edit.code), mode="again")
-        assert text.startswith(" ".join(cache.analyse(request, "auto").translation.split()))  # a near-tie is told behind it
-    shown = [helpers.value(text) for text in lab.sentences("lab-number ?(?:loss|gain)")]
+    assert lab._mounted(".position_edits")["base"] == cache.analyse(Request(SENTENCE), "auto").translation.split()
+    rows = edits(lab)
+    for edit, row in zip(position_edits(5), rows, strict=True):
+        again = cache.analyse(Request(SENTENCE, intervention=tiny.edited(edit.code), mode="again"), "auto")
+        assert [word for word, _ in row["words"]] == again.translation.split()
     given = [cache.analyse(Request(SENTENCE, intervention=tiny.edited(edit.code)), "auto") for edit in position_edits(5)]
     measured = [float(g.trace.token_log_probs.sum() - g.baseline.trace.token_log_probs.sum()) for g in given]
-    np.testing.assert_allclose(shown, measured, atol=0.0051)
+    np.testing.assert_allclose([helpers.value(row["change"][0]) for row in rows], measured, atol=0.0051)
 
 
-def test_a_click_toggles_the_edit_on_every_page():
-    lab = page()
-    lab.click("variant source-positions_off")
-    assert lab.edits == {"source-positions_off": "Source: positions off"}
-    assert (lab.link["edits"], lab.link["mode"]) == ("source-positions_off", "again")
-    lab.click("variant target-positions_shuffled-1")
-    lab.click("variant source-positions_shuffled-1")  # in place of the other on its side
-    assert set(lab.edits) == {"source-positions_shuffled-1", "target-positions_shuffled-1"}
-    assert lab.go(WHAT_IF).switchboard and set(lab.edits) == {"source-positions_shuffled-1", "target-positions_shuffled-1"}
-    lab.go(POSITIONS).click("variant source-positions_shuffled-1")
-    lab.click("variant target-positions_shuffled-1")
-    assert lab.edits == {} and "edits" not in lab.link
+def test_a_click_toggles_the_edit_on_its_side():
+    view = click("source-positions_off", View())
+    assert (view.intervention, view.mode) == (tiny.edited("source-positions_off"), "again")
+    view = click("source-positions_shuffled-1", click("target-positions_shuffled-1", view))
+    assert {edit.code for edit in view.intervention.edits} == {"source-positions_shuffled-1", "target-positions_shuffled-1"}
+    view = click("target-positions_shuffled-1", click("source-positions_shuffled-1", view))
+    assert not view.intervention
+    made = page(edits="source-positions_off", mode="again")
+    assert [row["code"] for row in edits(made) if row["made"]] == ["source-positions_off"]
+
+
+def test_a_lecture_turns_schemes_and_pairs():
+    lab = Lab(POSITIONS, text=SENTENCE, lecture="on", large="3")
+    assert lab._mounted(".charts")["large"] == 2
+    assert lab.click("lecture scheme").link["scheme"] == "learned"
+    view = lab.pressed("i", "+", "+")
+    assert (view.pe_pair, view.pe_shift) == (1, 3)
+    assert lab.pressed("v").large == 4
+    assert Lab(POSITIONS, text="", lecture="on", large="2")._mounted(".charts")["large"] == 1
+
+
+@pytest.mark.parametrize("large", ["8", "9"])
+def test_old_links_show_the_edits_of_both_sides(large):
+    lab = Lab(POSITIONS, text=SENTENCE, lecture="on", large=large)
+    assert lab._mounted(".position_edits")["large"] and len(edits(lab)) == len(position_edits(1))
+    assert lab.pressed("e").intervention == tiny.edited("source-positions_off")
 
 
 def test_a_rotary_checkpoint_shows_scores(only):
     lab = page(checkpoint=only("rotary"), scheme="rotary", text="The fox sees the fox.")
     assert not lab.faults
     assert "Rotary positions add nothing to the embeddings" in notes(lab)
-    found = computations.sentence_positions(Request("The fox sees the fox.", checkpoint="rotary"), "auto", "source")
-    for chart, values in zip(lab.charts[SIX:], (found.alone, found.scores_without, found.scores_with), strict=True):
-        np.testing.assert_array_equal(numbers(chart["data"][0]["z"]), values)
+    request, call = Request("The fox sees the fox.", checkpoint="rotary"), computations.SENTENCE_POSITIONS("source")
+    found = computations.result(request, "auto", call, lambda share: None)
+    for each, values in zip(lab.maps, (found.alone, found.scores_without, found.scores_with), strict=True):
+        np.testing.assert_array_equal(cells_of(each), values)
     assert "differ by" in notes(lab)
 
 
@@ -204,19 +248,3 @@ def test_the_shift_chart_keeps_its_points():
     for axis, column in ((figure.layout.xaxis, 2), (figure.layout.yaxis, 3)):
         assert axis.range[0] < min(rotated[:, column].min(), TABLE[:, column].min())
     assert "position 0 to 1<br>it is at (6.00000, -7.00000)" in dots.hovertext[0]
-
-
-@MODES
-def test_repeated_tokens_stay_apart(mode):
-    labels = ["<s>", "dog", "&amp;", "dog"]
-    values = np.arange(16, dtype=np.float32).reshape(4, 4)
-    figure = position_figures.token_map(values, labels, [(1, 3)], mode, 1.0)
-    heat = through_json(figure)["data"][0]
-    np.testing.assert_array_equal(numbers(heat["z"]), values)
-    assert (heat["zmin"], heat["zmax"]) == (-1, 1)
-    for axis in (figure.layout.xaxis, figure.layout.yaxis):
-        assert list(axis.tickvals) == [0, 1, 2, 3]
-        assert [read(text) for text in axis.ticktext] == labels
-    boxes = {(shape.y0 + 0.5, shape.x0 + 0.5) for shape in figure.layout.shapes}
-    assert boxes == {(1, 3), (3, 1)}
-    assert position_figures.token_map(values, labels, [], mode).data[0].zmax == 15

@@ -20,7 +20,6 @@ from viz import cache, page_context, pages
 from viz.compare import tables as compare
 from viz.kit.panel import layout_of
 from viz.page_context import PageContext, Places
-from viz.positions import tables as positions
 from viz.save.number_tables import analysis_file
 from viz.save.saved_files import offers
 from viz.state.links import parse
@@ -29,7 +28,7 @@ from viz.translate import tables as translate
 from viz.variants import tables as variants
 from viz.what_if import tables as what_if
 
-MODULES = (translate, positions, what_if, compare, training, variants)
+MODULES = (translate, what_if, compare, training, variants)
 HOMES = {module.__name__.split(".")[1].replace("_", "-"): module for module in MODULES}
 HOMES |= {page.name: layout for page in pages.PAGES if (layout := layout_of(page))}
 LOAD = functools.cache(analyse.load)

@@ -1,0 +1,126 @@
+"""The edits of positions: the translation under each of them; a click makes the edit on every page."""
+
+from __future__ import annotations
+
+import dataclasses
+import html
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from model.decoding.strategy import Decoding
+from model.edits.kinds import Positions, TokenLabels, parse
+from model.inference.decisions import top_tokens
+from model.io import numbers
+from viz import cache, computations
+from viz.classroom import lecture
+from viz.kit import mount, site_texts
+from viz.kit.panel import Panel, Picture
+from viz.page_context import PageContext
+from viz.positions import position_texts
+from viz.state import session
+from viz.state.view import without_edits
+
+if TYPE_CHECKING:
+    from model.inference.analysis import Analysis
+    from model.inference.request import Request
+    from model.readings.positions.sentence_positions import Variant
+
+MAX_TRIED_WORK = 200  # paths of a beam times source tokens, of a translation that is made for each edit
+COMPONENT = mount.Component(__file__, '<div class="position-edits"></div>', picture="Edits of the positions")
+
+
+@dataclass(frozen=True)
+class TriedEdits:
+    """The result of each edit of positions on a sentence."""
+
+    base: Analysis
+    notes: tuple[str, ...]  # on what the request leaves out
+    results: tuple[tuple[Positions, Variant | ValueError], ...]
+
+
+def tried(request: Request, tokens: int) -> tuple[Request, list[str]]:
+    """Returns the request under each edit, and a sentence for each part that it leaves out.
+
+    It has one sentence, no branches, and greedy decoding if a beam would take long.
+    """
+    plain, decoding = dataclasses.replace(request, other_sentences=(), branches=(), path=()), request.decoding
+    notes = ["The branches are left out here."] if request.branches else []
+    if decoding.has_width and decoding.width * tokens > MAX_TRIED_WORK:
+        plain = dataclasses.replace(plain, decoding=Decoding())
+        notes += [f"A beam of {decoding.width} over {tokens} source tokens would take long here: all are decoded greedily."]
+    return plain, notes
+
+
+def _compute(context: PageContext) -> TriedEdits:
+    plain, notes = tried(without_edits(context.request), context.analysis.source_length)
+    device = context.view.device
+    results = computations.position_variants(plain, device, context.view.pe_shift)
+    return TriedEdits(cache.analyse(plain, device), tuple(notes), results)
+
+
+def _payload(context: PageContext, found: TriedEdits) -> dict[str, Any]:
+    task = context.analysis.task
+    # without a decoder, the words are the top tokens, or the label
+    pieces = context.loaded.output_vocabulary.pieces
+    base = found.base.translation.split() if task.has_decoder else pieces(top_tokens(found.base.trace))
+    return {
+        "base": list(base),
+        "lang": site_texts.language_code(context.loaded.languages[1]),
+        "rows": [_row(context, edit, result) for edit, result in found.results],
+        "large": False,
+    }
+
+
+def _row(context: PageContext, edit: Positions, result: Variant | ValueError) -> dict[str, Any]:
+    from model.readings.positions.sentence_positions import is_beyond
+
+    config, name = context.loaded.config, edit.text(TokenLabels())
+    row = {"code": edit.code, "name": name[:1].upper() + name[1:], "made": edit in context.view.intervention.edits}
+    if is_beyond(edit, config):
+        result = ValueError(position_texts.beyond(edit.amount, config.max_positions))
+    if isinstance(result, ValueError):
+        return row | {"fault": position_texts.refused(str(result))}
+    words = [[word, bool(changed)] for word, changed in zip(result.words, result.changed, strict=True)]
+    change = [numbers.nats(result.change), "loss" if result.change < 0 else "gain"]
+    return row | {"words": words, "change": change, "note": result.near_tie}
+
+
+def _text(context: PageContext, found: TriedEdits) -> str:
+    task = context.analysis.task
+    sentences = [position_texts.ANEW["judged" if task.is_classifier else task.family], *found.notes]
+    sentences.append(site_texts.near_tie_text(found.base, context.loaded.output_vocabulary))
+    notes = "".join(f'<p class="lab-note">{html.escape(each)}</p>' for each in sentences if each)
+    return f'<h2 class="lab-label lab-rule">What if they were different?</h2>{notes}'
+
+
+def _keys(context: PageContext, found: TriedEdits) -> None:
+    codes = [row["code"] for row in _payload(context, found)["rows"] if "fault" not in row]
+    if not codes:
+        return
+    made = [n for n, code in enumerate(codes) if parse(code) in context.view.intervention.edits]
+    following = codes[(made[-1] + 1 if made else 0) % len(codes)]
+    lecture.add_key(lecture.EXPERIMENT, "the next of these edits, on every page", lambda: apply(following), quiet=True)
+
+
+def apply(code: str) -> None:
+    """Makes an edit of positions in place of another on its side, decoded again; or removes it. For callbacks."""
+    intervention, edit = session.current_view().intervention, parse(code)
+    others = tuple(e for e in intervention.edits if not (isinstance(e, Positions) and e.side == edit.side))
+    added = () if edit in intervention.edits else (edit,)
+    session.change(mode="again", intervention=dataclasses.replace(intervention, edits=(*others, *added)))
+
+
+EDITS = Panel(
+    "positions.edits",
+    "Edits of the positions",
+    COMPONENT,
+    _payload,
+    lambda context, found: {"make": (mount.one_of([edit.code for edit, _ in found.results]), apply)},
+    compute=_compute,
+    text=_text,
+    pictures=(Picture("Edits", data=lambda context, found: {"large": True}),),
+    keys=_keys,
+    file=None,
+    reads=("pe_shift", "intervention"),
+    lazy=lambda context: (context.request, context.view.pe_shift),
+)

@@ -1,0 +1,254 @@
+"""A scheme of positions: its controls, and six charts of its numbers. It needs neither sentence nor checkpoint."""
+
+from __future__ import annotations
+
+import html
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import streamlit as st
+
+from model.config import MAX_TOKENS, SCHEMES
+from model.export.csv_tables import Cell, Table, grid_table
+from viz import theme
+from viz.classroom import lecture
+from viz.kit import charts
+from viz.kit.panel import Panel, Picture
+from viz.page_context import PageContext
+from viz.positions import position_figures, position_texts
+from viz.positions.schemes import Scheme, choose_side, own_scheme, scheme_of, training_lengths, with_scheme
+from viz.state import session
+from viz.state.page_fields import MAX_PE_SHIFT
+from viz.state.result_cache import cached_figure
+from viz.state.view import View
+
+if TYPE_CHECKING:
+    import plotly.graph_objects as go
+
+    from model.export.code import Code
+    from model.readings.positions.position_numbers import PositionNumbers
+
+CHARTS = {  # name in `position_texts.readings`: title of the large picture
+    "table": "Table",
+    "curves": "Curves",
+    "similarity": "Similarity",
+    "distance": "Distance",
+    "shift": "Shift",
+    "residual": "Error",
+}
+STRIPS = 4
+WIDTHS = (8, 16, 32, 64, 128, 256, 512, 1024)
+BASES = (2.0, 10.0, 100.0, 1000.0, 10_000.0, 100_000.0, 1_000_000.0)
+COUNTS = (8, 16, 32, 64, 128, 256, 512)
+
+
+def _pair(view: View, width: int) -> int:
+    """Returns the chosen pair of dimensions; the last one if the width has fewer."""
+    return min(view.pe_pair, width // 2 - 1)
+
+
+# -- charts ------------------------------------------------------------------------------------------------------------
+
+
+def strips(pair: int, width: int) -> tuple[int, ...]:
+    """Returns the pairs with curves: the chosen one, and others in the first half of the table, whose waves are short."""
+    spread = [round(n * (width // 4) / (STRIPS - 1)) for n in range(STRIPS)]
+    if pair not in spread:
+        spread[min(range(STRIPS), key=lambda n: abs(spread[n] - pair))] = pair
+    return tuple(sorted({i for i in spread if i < width // 2}))
+
+
+def _figures(scheme: Scheme, found: PositionNumbers, pair: int, mode: theme.Mode) -> dict[str, go.Figure]:
+    halves = SCHEMES[scheme.name].has_split_halves
+    ends = (MAX_TOKENS, position_figures.LIMIT) if scheme.longest is None else (scheme.longest, position_figures.UNSEEN)
+    if found.seen is not None:
+        trained = found.seen if found.seen > 1 else found.rows  # no line if no row differs from random ones
+        ends = (trained, "hardly moved") if found.trained is None else (found.trained, position_figures.UNSEEN)
+    pairs = strips(pair, found.values.shape[1])
+    names = [position_texts.strip(i, found) for i in pairs]
+    ranges = found.mean, found.minimum, found.maximum
+    figures = {
+        "table": position_figures.table_map(found.values, pair, mode, *ends, halves),
+        "curves": position_figures.curves(found.values, pairs, pair, names, mode, halves),
+        "similarity": position_figures.similarity_map(found.similarity, mode, *ends),
+        "distance": position_figures.distance_chart(*ranges, scheme.shift, mode, found.random_mean),
+    }
+    if len(found.residual):
+        moved = found.rotated, found.reached
+        figures["shift"] = position_figures.shift_chart(found.values, *moved, pair, scheme.shift, mode, halves)
+        figures["residual"] = position_figures.residual_chart(found.residual, mode)
+    return figures
+
+
+@cached_figure
+def _chart_data(scheme: Scheme, pair: int, mode: theme.Mode) -> dict[str, Any]:
+    found = scheme.numbers()
+    texts = position_texts.readings(scheme.name, scheme.shift, found, pair)
+    figures = _figures(scheme, found, pair, mode)
+    return charts.payload([charts.Chart(*texts[name], figures.get(name)) for name in CHARTS])
+
+
+def _payload(context: PageContext, scheme: Scheme | str) -> dict[str, Any]:
+    if isinstance(scheme, str):
+        return charts.payload(())
+    return _chart_data(scheme, _pair(context.view, scheme.numbers().values.shape[1]), context.mode)
+
+
+# -- controls and texts ------------------------------------------------------------------------------------------------
+
+
+def _names(view: View) -> list[str]:
+    """Returns the schemes to choose from."""
+    shown = own_scheme(view), view.scheme
+    return [name for name, scheme in SCHEMES.items() if not scheme.has_split_halves or name in shown]
+
+
+def _controls(context: PageContext, scheme: Scheme | str) -> None:
+    view, own = with_scheme(context.view), own_scheme(context.view)
+    with st.container(key="pe_scheme_row", horizontal=True, vertical_alignment="center", gap="small"):
+        st.segmented_control(
+            "Kind of positions",
+            _names(view),
+            required=True,
+            format_func=lambda name: name.capitalize() + (" (this checkpoint)" if name == own else ""),
+            label_visibility="collapsed",
+            **session.bind("scheme", "scheme", view.scheme),
+        )
+        if SCHEMES[view.scheme].has_table:
+            choose_side("table side", view, "table of the")
+    if isinstance(scheme, Scheme):
+        _sliders(view, scheme)
+
+
+def _sliders(view: View, scheme: Scheme) -> None:
+    """Draws width and base of a formula, number of positions, shift, and the chosen pair of dimensions."""
+    width = scheme.numbers().values.shape[1]
+    name = "Width d_model" if SCHEMES[view.scheme].embedding_effect else "Head width d_k"
+    formula = ((name, "pe width", "pe_width", WIDTHS, width), ("Base", "pe base", "pe_base", BASES, view.pe_base))
+    sliders = (
+        *(() if scheme.checkpoint else formula),
+        ("Positions", "pe count", "pe_count", COUNTS, view.pe_count),
+        ("Shift k", "pe shift", "pe_shift", range(MAX_PE_SHIFT + 1), view.pe_shift),
+        ("Pair of dimensions i", "pe pair", "pe_pair", range(width // 2), _pair(view, width)),
+    )
+    with st.container(key="pe_sliders", horizontal=True, gap="medium"):
+        for label, key, field, options, value in sliders:
+            choices = sorted({*options, value})
+            if len(choices) > 1:
+                st.select_slider(label, options=choices, format_func=_number, **session.bind(key, field, value))
+
+
+def _number(value: float) -> str:
+    return f"{value:,g}"
+
+
+def _text(context: PageContext, scheme: Scheme | str) -> str:
+    """Returns the formula, and what is beyond the training and the table."""
+    view = with_scheme(context.view)
+    formula = position_texts.formula(view.scheme)
+    if isinstance(scheme, str):
+        return f'{formula}<p class="lab-note warn">{html.escape(scheme)}</p>'
+    seen = training_lengths(view, scheme.checkpoint)
+    limits = position_texts.limits(view, scheme.numbers(), scheme.checkpoint or view.scheme, seen)
+    notes = (f'<p class="lab-note{" warn" if warns else ""}">{html.escape(text)}</p>' for text, warns in limits)
+    return formula + "".join(notes)
+
+
+# -- lecture mode ------------------------------------------------------------------------------------------------------
+
+
+def _next_scheme(view: View) -> str:
+    view = with_scheme(view)
+    names = _names(view)
+    return names[(names.index(view.scheme) + 1) % len(names)]
+
+
+def _bar(context: PageContext, scheme: Scheme | str) -> None:
+    view = with_scheme(context.view)
+    st.button(
+        view.scheme.capitalize(),
+        key="lecture scheme",
+        help=f"The next kind of positions ({lecture.KIND.key})",
+        on_click=session.change,
+        kwargs={"scheme": _next_scheme(view)},
+    )
+
+
+def _keys(context: PageContext, scheme: Scheme | str) -> None:
+    following = _next_scheme(context.view)
+    lecture.add_key(lecture.KIND, "the next kind of positions", lambda: session.change(scheme=following), quiet=True)
+    lecture.add_key(lecture.MORE, "shift by one more", lambda: _shift(1), quiet=True)
+    lecture.add_key(lecture.LESS, "shift by one less", lambda: _shift(-1), quiet=True)
+    if isinstance(scheme, Scheme):
+        pairs = scheme.numbers().values.shape[1] // 2
+        lecture.add_key(lecture.PAIR, "the next pair of dimensions", lambda: _next_pair(pairs), quiet=True)
+
+
+def _shift(by: int) -> None:
+    session.change(pe_shift=max(0, min(MAX_PE_SHIFT, session.current_view().pe_shift + by)))
+
+
+def _next_pair(pairs: int) -> None:
+    session.change(pe_pair=(min(session.current_view().pe_pair, pairs - 1) + 1) % pairs)
+
+
+# -- numbers -----------------------------------------------------------------------------------------------------------
+
+
+def _tables(context: PageContext, scheme: Scheme | str) -> tuple[Table, ...]:
+    """Returns the encodings, and their similarity by distance."""
+    if isinstance(scheme, str):
+        return ()
+    found = scheme.numbers()
+    columns = [str(n) for n in range(found.values.shape[1])]
+    table = grid_table(f"{scheme.name}-encodings", "position", map(str, range(len(found.values))), columns, found.values)
+    rows: list[tuple[Cell, ...]] = [
+        (distance, float(mean), float(low), float(high))
+        for distance, (mean, low, high) in enumerate(zip(found.mean, found.minimum, found.maximum, strict=True))
+    ]
+    return table, Table(f"{scheme.name}-by-distance", ("distance", "mean", "least", "most"), tuple(rows))
+
+
+def _code(code: Code, context: PageContext, scheme: Scheme | str) -> None:
+    if isinstance(scheme, str):
+        return
+    module = "model__readings__positions__position_numbers"
+    if scheme.checkpoint:
+        name = "checkpoint"
+        if scheme.checkpoint != context.view.checkpoint:
+            name = "learned"
+            code.load(scheme.checkpoint, context.view.device, name)
+        code.add(
+            f"table = learned_table({name}, {scheme.side!r})",
+            model__readings__positions__sentence_positions=("learned_table",),
+        )
+        longest = f"{name}.corpus_stats and {name}.corpus_stats.lengths[{scheme.side!r}].max_length"
+        line = f"numbers = learned_numbers(table, {scheme.count}, {scheme.shift}, {longest})"
+        code.add(line, **{module: ("learned_numbers",)})
+    else:
+        arguments = f"{scheme.name!r}, {scheme.count}, {scheme.width}, {scheme.base!r}, {scheme.shift}"
+        line = f"numbers = scheme_numbers({arguments})"
+        code.add(line, "scheme, positions, width, base, shift", **{module: ("scheme_numbers",)})
+    code.add("encodings, by_distance = numbers.values, numbers.mean")
+
+
+SCHEME = Panel(
+    "positions.scheme",
+    "Positions",
+    charts.COMPONENT,
+    _payload,
+    compute=lambda context: scheme_of(context.view),
+    controls=_controls,
+    text=_text,
+    tables=_tables,
+    code=_code,
+    pictures=tuple(
+        Picture(title, f".chart:nth-child({n + 1})", partial(lambda n, context, scheme: {"large": n}, n))
+        for n, title in enumerate(CHARTS.values())
+    ),
+    bar=_bar,
+    keys=_keys,
+    file=None,
+    is_independent=True,
+    is_cached=False,  # the table of another checkpoint may change; `_chart_data` is cached by the scheme
+)
