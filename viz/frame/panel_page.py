@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Mapping
+from contextlib import nullcontext
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -16,10 +17,10 @@ from viz.kit.panel import Layout, Panel, Picture
 from viz.page_context import LecturePlaces, PageContext
 from viz.state import session
 from viz.state.result_cache import cached_figure
+from viz.state.view import View
 
 if TYPE_CHECKING:
     from model.inference.request import Request
-    from viz.state.view import View
     from viz.theme import Mode
 
 CHART_SCALE, CHART_HEIGHT = 1.9, 560  # enlargement of a chart in lecture mode, and its height on 720 lines in px
@@ -28,16 +29,16 @@ CHART_SCALE, CHART_HEIGHT = 1.9, 560  # enlargement of a chart in lecture mode, 
 def draw(layout: Layout, context: PageContext) -> None:
     """Draws the controls of the page and its visible panels, row by row."""
     with context.places.body:
-        edit_list.draw_notes(context)
+        (layout.notes or edit_list.draw_notes)(context)
         if layout.controls is not None:
             layout.controls(context)
-        for row in layout.rows:
-            panels = [panel for panel in row if panel.is_visible(context)]
-            if len(panels) == 1:
-                draw_panel(panels[0], context)
-            elif panels:
-                for column, panel in zip(st.columns(len(panels)), panels, strict=True):
-                    with column:
+        for row in layout.columns:
+            visible = ([panel for panel in column if panel.is_visible(context)] for column in row)
+            columns = list(filter(None, visible))
+            places = st.columns(len(columns)) if len(columns) > 1 else [nullcontext()] * len(columns)
+            for place, column in zip(places, columns, strict=True):
+                with place:
+                    for panel in column:
                         draw_panel(panel, context)
 
 
@@ -82,33 +83,39 @@ def draw_lecture(layout: Layout, context: PageContext) -> None:
     assert isinstance(context.places, LecturePlaces)
     lecture.draw(context)
     every = pictures(layout, context)
+    if not every:
+        return
     visible = [each for each in every if each.panel.is_visible(context)]
-    if not visible:
-        return
-    current = next((each for each in visible if each.number == context.view.large), visible[0])
+    numbers = (each for each in (*visible, *every) if each.number == context.view.large)
+    current = next(numbers, (*visible, *every)[0])
     panel, picture = current.panel, current.picture
-    try:
-        with context.places.body:
-            result = _result(panel, context)
-    except ValueError as fault:
-        with context.places.body:
+    fields = {} if current in visible else picture.fields
+    context = dataclasses.replace(context, view=dataclasses.replace(context.view, **fields, large=current.number))
+    drawn = [each for each in layout.visible(context) if each is panel or each.name in picture.others]
+    results: dict[str, Any] = {}
+    with context.places.body:
+        try:
+            results = {each.name: _result(each, context) for each in drawn}
+        except ValueError as fault:
             site_texts.fault(str(fault))
-        return
     with context.places.bar:
-        if panel.bar is not None:
-            panel.bar(context, result)
+        if results and panel.bar is not None:
+            panel.bar(context, results[panel.name])
         if len(every) > 1:
             _picture_buttons(every, every.index(current))
     if len(every) > 1:
         names = ", ".join(each.picture.title for each in every).lower()
         following = every[(every.index(current) + 1) % len(every)]
         lecture.add_key(lecture.PICTURE, f"the picture: {names}", lambda: _choose(following), quiet=True)
+    if not results:
+        return
     if panel.keys is not None:
-        panel.keys(context, result)
+        panel.keys(context, results[panel.name])
     with context.places.body:
-        if picture.text is not None:
-            site_texts.write(picture.text(context, result))
-        _mount(panel, context, result, picture)
+        if picture.text is not None and (text := picture.text(context, results[panel.name])):
+            site_texts.write(text)
+        for each in drawn:
+            _mount(each, context, results[each.name], picture if each is panel else each.pictures[0])
 
 
 def _picture_buttons(every: list[LargePicture], current: int) -> None:
@@ -143,7 +150,7 @@ def _mount(panel: Panel, context: PageContext, result: Any, picture: Picture | N
     if panel.component is not None:
         large = dict(picture.data(context, result)) if picture else {}
         key = panel.name if picture is None else f"{panel.name} large"
-        overrides = {"picture": panel.title, **large}
+        overrides = {"picture": panel.title, **panel.follow(context, result), **large}
         panel.component.mount(key, make_data(panel, context, result), panel.events(context, result), overrides=overrides)
     elif panel.figure is not None:
         figure = _figure(panel, context, result)
@@ -161,6 +168,7 @@ def _mount(panel: Panel, context: PageContext, result: Any, picture: Picture | N
 def make_data(panel: Panel, context: PageContext, result: Any) -> list[Mapping[str, Any]]:
     """Returns the values of a component: those that do not depend on the view, if there are any, and the payload."""
     request, mode, constant = context.request, context.mode, panel.constant
+    context = _reduced(panel, context)
     if not panel.is_cached:
         return [*([constant(context, result)] if constant else []), panel.payload(context, result)]
     more = []
@@ -169,9 +177,17 @@ def make_data(panel: Panel, context: PageContext, result: Any) -> list[Mapping[s
     return [*more, _cached(panel.name, request, context.view, mode, lambda: dict(panel.payload(context, result)))]
 
 
+def _reduced(panel: Panel, context: PageContext) -> PageContext:
+    """Returns the context with the fields of the view that the panel reads; the other fields have their defaults."""
+    if panel.reads is None:
+        return context
+    view = View(**{name: getattr(context.view, name) for name in ("device", *panel.reads)})
+    return dataclasses.replace(context, view=view)
+
+
 def _figure(panel: Panel, context: PageContext, result: Any) -> Any:
     assert panel.figure is not None
-    figure = panel.figure
+    figure, context = panel.figure, _reduced(panel, context)
     if not panel.is_cached:
         return figure(context, result)
     return _cached(panel.name, context.request, context.view, context.mode, lambda: figure(context, result))

@@ -77,7 +77,6 @@ def sentence_box(view: View, language: str) -> tuple[DeltaGenerator, DeltaGenera
         heading, count = st.empty(), st.empty()
         with heading:
             site_texts.language(language)
-        st.space("stretch")
         if reads.with_blanks and cache.reads_two(view.checkpoint, view.device):
             _blanks(reads)
         elif ready:
@@ -213,7 +212,6 @@ def layer_and_head(view: View, layers: int, config: ModelConfig, task: Task) -> 
         )
         layer_pick(view, layers)
         head_pick(view, config.heads)
-        st.space("stretch")
         if view.show not in ("mask", "cache"):
             site_texts.legend(session.theme_mode(), config.kinds)
 

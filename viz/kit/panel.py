@@ -7,7 +7,7 @@ frame, the followers' page, CSV files, copied Python, prefetch and the list unde
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from importlib import import_module
@@ -34,9 +34,10 @@ class Picture:
     """A large picture of a panel in lecture mode, and the element that followers see.
 
     Fields:
-        title: on its button, and in the list of keys.
+        title: on its button, and in the list of keys; empty for a panel that only stands with the picture of another.
         selector: its element within the component, for the followers' page.
-        data: returns values that replace those of the payload.
+        data: returns values that replace those of the payload. The context's `large` is the number of the visible picture.
+        others: names of the panels that stand with it, in the order of the page.
         fields: fields of the view that the picture sets, such as the part of the page.
         text: returns a line above the picture as markup (default: none, since components draw their own text).
         number: in the view's `large`, from 1 (default: its place among the pictures of the visible panels).
@@ -45,6 +46,7 @@ class Picture:
     title: str
     selector: str = ""
     data: Callable[[PageContext, Any], Mapping[str, Any]] = lambda context, result: {}
+    others: tuple[str, ...] = ()
     fields: Mapping[str, Any] = field(default_factory=dict)
     text: Callable[[PageContext, Any], str] | None = None
     number: int = 0
@@ -104,6 +106,8 @@ class Panel:
         keys: adds the keys of lecture mode.
         file: options of the HTML file; None: the file leaves the panel out.
         is_cached: False for a payload that changes while request and view stay, such as that of a running training.
+        reads: fields of the view that the payload depends on (default: all); it is made anew only for other values of them.
+        follow: returns small values that follow the view, such as the step. They replace those of the payload.
     """
 
     name: str
@@ -126,6 +130,8 @@ class Panel:
     keys: Callable[[PageContext, Any], None] | None = None
     file: FileOptions | None = FileOptions()
     is_cached: bool = True
+    reads: tuple[str, ...] | None = None
+    follow: Callable[[PageContext, Any], Mapping[str, Any]] = lambda context, result: {}
 
     def result(self, context: PageContext, progress: Callable[[float], None] = lambda share: None) -> Any:
         """Returns the result, from the cache on a server. `progress` gets the share done of a long computation.
@@ -140,11 +146,14 @@ class Panel:
         """Returns the component with its values, for an HTML file."""
         assert self.component is not None
         more = self.constant(context, result) if self.constant else {}
-        return self.component.part(more, self.payload(context, result))
+        return self.component.part(more, self.payload(context, result), self.follow(context, result))
 
     @property
     def large_pictures(self) -> tuple[Picture, ...]:
-        return self.pictures or (Picture(self.title),)
+        """Returns its pictures with a title."""
+        is_drawn = self.component is not None or self.figure is not None
+        pictures = self.pictures or (Picture(self.title if is_drawn else ""),)
+        return tuple(each for each in pictures if each.title)
 
     @property
     def has_code(self) -> bool:
@@ -156,7 +165,8 @@ class Layout:
     """The rows of panels of a page, and what is above them.
 
     Fields:
-        rows: panels that stand next to each other, row by row.
+        rows: panels that stand next to each other, row by row; a tuple of panels is one column of a row.
+        notes: draws faults, notes on the text and edits, above the controls (default: `edit_list.draw_notes`).
         controls: draws the controls of the page, above its panels.
         head: draws the head before anything is computed; None: title and sentence.
         steps_of: returns the trace whose steps the view may show.
@@ -165,8 +175,9 @@ class Layout:
         has_sentence: True if lecture mode shows the box of the sentence.
     """
 
-    rows: tuple[tuple[Panel, ...], ...]
+    rows: tuple[tuple[Panel | tuple[Panel, ...], ...], ...]
     controls: Callable[[PageContext], None] | None = None
+    notes: Callable[[PageContext], None] | None = None
     head: Callable[[View, pages.Page], Places] | None = None
     steps_of: Callable[[Analysis], Trace] = lambda analysis: analysis.trace
     choose_view: Callable[[View, PageContext], View] = lambda view, context: view
@@ -174,8 +185,13 @@ class Layout:
     has_sentence: Callable[[View], bool] = lambda view: True
 
     @property
+    def columns(self) -> tuple[tuple[tuple[Panel, ...], ...], ...]:
+        """The panels of each column of each row."""
+        return tuple(tuple((each,) if isinstance(each, Panel) else each for each in row) for row in self.rows)
+
+    @property
     def panels(self) -> tuple[Panel, ...]:
-        return tuple(panel for row in self.rows for panel in row)
+        return tuple(panel for row in self.columns for column in row for panel in column)
 
     def visible(self, context: PageContext) -> tuple[Panel, ...]:
         """Returns the panels that the view shows, in the order of the page."""
@@ -194,20 +210,35 @@ class Layout:
                 context = dataclasses.replace(context, view=panel.file.default_view(context))
         return context
 
+    def results(self, context: PageContext, panels: Sequence[Panel]) -> dict[Panel, Any]:
+        """Returns the results of the panels that have one. Raises the ValueError of the first panel if none has one."""
+        results, faults = {}, []
+        for panel in panels:
+            try:
+                results[panel] = panel.result(context)
+            except ValueError as fault:
+                faults.append(fault)
+        if faults and not results:
+            raise faults[0]
+        return results
+
     def tables(self, context: PageContext) -> tuple[Table, ...]:
         """Returns the numbers of all visible panels."""
-        return tuple(table for panel in self.visible(context) for table in panel.tables(context, panel.result(context)))
+        panels = [panel for panel in self.visible(context) if panel.tables is not no_tables]
+        every = self.results(context, panels).items()
+        return tuple(table for panel, result in every for table in panel.tables(context, result))
 
     def python(self, context: PageContext) -> str:
         """Returns the lines of Python that compute the visible panels."""
         code = Code.of(context.analysis.request, context.view.device)
         last = None  # the call behind `result`
-        for panel in self.visible(context):
+        panels = [panel for panel in self.visible(context) if panel.has_code]
+        for panel, result in self.results(context, panels).items():
             if panel.call is not None and (call := panel.call(context)) != last:
                 last = call
                 call.add_to(code)
             if panel.code is not None:
-                panel.code(code, context, panel.result(context))
+                panel.code(code, context, result)
         return code.text
 
 

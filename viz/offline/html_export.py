@@ -18,7 +18,7 @@ from model.task import TRANSLATION, Task
 from model.trace import site_kind
 from viz import pages
 from viz.kit.offline_parts import HtmlExport, Part
-from viz.kit.panel import Layout, layout_of
+from viz.kit.panel import Layout, Panel, layout_of
 from viz.offline.document import document
 from viz.page_context import PageContext
 from viz.state.links import parse
@@ -92,20 +92,20 @@ def panel_export(layout: Layout) -> HtmlExport:
     every = [panel for panel in layout.panels if panel.file is not None and panel.component is not None]
     options = [panel.file for panel in every if panel.file is not None]
 
-    def result_of(context: PageContext) -> dict[str, Any]:
-        return {panel.name: panel.result(context) for panel in layout.in_file(context)}
+    def result_of(context: PageContext) -> dict[Panel, Any]:
+        return layout.results(context, layout.in_file(context))
 
-    def parts(context: PageContext, results: dict[str, Any], view: View, mode: Mode) -> tuple[Part, ...]:
-        context = dataclasses.replace(context, view=view, mode=mode)
-        return tuple(panel.part(context, results[panel.name]) for panel in layout.in_file(context))
+    def parts(context: PageContext, results: dict[Panel, Any], view: View, mode: Mode) -> tuple[Part, ...]:
+        context = dataclasses.replace(context, view=view, mode=mode, places=None)
+        return tuple(panel.part(context, result) for panel, result in results.items())
 
     def base(view: View) -> View:
         for each in options:
             view = each.base(view)
         return view
 
-    def notes(context: PageContext, results: dict[str, Any]) -> tuple[str, ...]:
-        return tuple(panel.text(context, results[panel.name]) for panel in layout.in_file(context) if panel.text is not None)
+    def notes(context: PageContext, results: dict[Panel, Any]) -> tuple[str, ...]:
+        return tuple(panel.text(context, result) for panel, result in results.items() if panel.text is not None)
 
     def pictures(context: PageContext) -> tuple[tuple[str, str], ...]:
         return tuple(
