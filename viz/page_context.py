@@ -6,7 +6,7 @@ import dataclasses
 import weakref
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from viz import cache, theme
 from viz.state.view import View
@@ -50,6 +50,10 @@ class PageContext:
     is_shared: bool = True  # the caches of the server have results of this checkpoint
 
     @property
+    def has_checkpoint(self) -> bool:
+        return self.layers > 0
+
+    @property
     def analysis(self) -> Analysis:
         return self.recall()
 
@@ -62,6 +66,12 @@ class AnalysisReference:
 
     def __call__(self) -> Analysis:
         return self._analysis() or cache.analyse(self._request, self._device)
+
+
+def without_checkpoint(view: View, mode: theme.Mode, places: Places) -> PageContext:
+    """Returns the context of panels that need neither sentence nor checkpoint."""
+    nothing: Any = None
+    return PageContext(view, nothing, nothing, nothing, 0, mode=mode, places=places)
 
 
 def build(view: View) -> PageContext:

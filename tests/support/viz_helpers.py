@@ -187,7 +187,7 @@ class Lab:
 
         parts = load(proto.json or proto.bytes.decode())["parts"]
         assets, colours, *values = (load(self._parts[part]) if isinstance(part, str) else part for part in parts)
-        payload = {name: value for each in (*values, assets["added"]) for name, value in each.items()}
+        payload = {name: value for each in (assets["added"], *values) for name, value in each.items()}
         return payload | {"style": {**colours["style"], **payload.get("style", {})}}
 
     @property

@@ -38,8 +38,9 @@ def _payload(context: PageContext, result: Any) -> dict[str, Any]:
     return timeline.payload(context.analysis, context.loaded, view.layer - 1, head_index(view), context.mode)
 
 
-def _follow(context: PageContext, result: Any) -> dict[str, Any]:
-    return {"step": context.view.step, "rows": context.view.rows, "guess": context.view.guess}
+def follow(context: PageContext, result: Any) -> dict[str, Any]:
+    """Returns the values of the timeline that follow the view. Its frame is the picture to save, not the component."""
+    return {"step": context.view.step, "rows": context.view.rows, "guess": context.view.guess, "picture": ""}
 
 
 def timeline_events(context: PageContext, result: Any) -> dict[str, Event]:
@@ -175,7 +176,7 @@ STEPS = Panel(
     _payload,
     timeline_events,
     reads=("layer", "head"),
-    follow=_follow,
+    follow=follow,
     tables=lambda context, result: (steps_table(context),),
     code=add_step_code,
     is_visible=writes,

@@ -212,7 +212,12 @@ PLACES = Panel(
     _payload,
     steps.timeline_events,
     reads=("layer", "head"),
-    follow=lambda context, result: {"step": context.view.step, "rows": "training", "guess": context.view.guess},
+    follow=lambda context, result: {
+        "step": context.view.step,
+        "rows": "training",
+        "guess": context.view.guess,
+        "picture": "",
+    },
     tables=_tables,
     code=_code,
     is_visible=_fills_in,

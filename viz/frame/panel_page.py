@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import streamlit as st
 
-from viz import computations
+from viz import computations, page_context
 from viz.classroom import lecture
 from viz.kit import controls, edit_list, site_texts
 from viz.kit.panel import Layout, Panel, Picture
-from viz.page_context import LecturePlaces, PageContext
+from viz.page_context import LecturePlaces, PageContext, Places
 from viz.state import session
 from viz.state.result_cache import cached_figure
 from viz.state.view import View
@@ -29,7 +29,8 @@ CHART_SCALE, CHART_HEIGHT = 1.9, 560  # enlargement of a chart in lecture mode, 
 def draw(layout: Layout, context: PageContext) -> None:
     """Draws the controls of the page and its visible panels, row by row."""
     with context.places.body:
-        (layout.notes or edit_list.draw_notes)(context)
+        if context.has_checkpoint:
+            (layout.notes or edit_list.draw_notes)(context)
         if layout.controls is not None:
             layout.controls(context)
         for row in layout.columns:
@@ -40,6 +41,17 @@ def draw(layout: Layout, context: PageContext) -> None:
                 with place:
                     for panel in column:
                         draw_panel(panel, context)
+
+
+def draw_independent(layout: Layout, view: View, places: Places) -> None:
+    """Draws the panels that need neither sentence nor checkpoint, after a fault."""
+    context = page_context.without_checkpoint(view, session.theme_mode(), places)
+    if not layout.independent.rows:
+        return
+    if isinstance(places, LecturePlaces):
+        draw_lecture(layout.independent, context)
+    else:
+        draw(layout.independent, context)
 
 
 def draw_panel(panel: Panel, context: PageContext) -> None:
@@ -81,7 +93,8 @@ def pictures(layout: Layout, context: PageContext) -> list[LargePicture]:
 def draw_lecture(layout: Layout, context: PageContext) -> None:
     """Draws one large picture, its controls in the bar and its keys."""
     assert isinstance(context.places, LecturePlaces)
-    lecture.draw(context)
+    if context.has_checkpoint:
+        lecture.draw(context)
     every = pictures(layout, context)
     if not every:
         return

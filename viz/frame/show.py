@@ -138,7 +138,7 @@ def show_layout(name: str) -> None:
         head=layout.head or title_row,
         steps_of=layout.steps_of,
         choose_view=layout.choose_view,
-        draw_without=layout.draw_without or (lambda view, places: None),
+        draw_without=partial(panel_page.draw_independent, layout),
         tables=layout.tables if any(panel.tables is not no_tables for panel in layout.panels) else None,
         python=layout.python if any(panel.has_code for panel in layout.panels) else None,
         in_lecture=partial(panel_page.draw_lecture, layout),

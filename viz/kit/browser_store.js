@@ -43,7 +43,7 @@ async function draw(args) {
   }
   const [assets, colours, ...payloads] = parts, component = components.get(assets) ?? load(assets);
   const values = payloads.map((part) => (typeof part === "string" ? JSON.parse(texts.get(part)) : structuredClone(part)));
-  const whole = Object.assign({}, ...values, component.added), { style } = JSON.parse(texts.get(colours));
+  const whole = Object.assign({}, component.added, ...values), { style } = JSON.parse(texts.get(colours));
   whole.style = { ...style, ...whole.style };
   addStyle(root, component.css);
   const main = typeof component.main === "function" ? component.main : await component.main;

@@ -16,7 +16,7 @@ from model.text.languages import ENGLISH, LANGUAGES, Language, record_of
 from viz import cache, theme
 from viz.kit import lazy, mount, site_texts
 from viz.kit.examples import Example, examples, judged_examples, language_of, lesson, prompts
-from viz.state import navigation, session
+from viz.state import session
 from viz.state.view import FIRST_PROMPT, FIRST_SENTENCE, View
 
 if TYPE_CHECKING:
@@ -83,7 +83,6 @@ def sentence_box(view: View, language: str) -> tuple[DeltaGenerator, DeltaGenera
             _examples(ready, with_lessons=task.is_classifier or goes_on or languages[1] in (None, *reads.examples))
         else:
             site_texts.label(f"Examples exist only in {' and '.join(name for name in LANGUAGES if examples(name))}.")
-        st.button("Lessons", key="to the lessons", type="tertiary", on_click=navigation.go_to, args=("lessons",))
     plain_box(view)
     return heading, count
 

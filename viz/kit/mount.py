@@ -73,7 +73,7 @@ class Component:
 
     def part(self, *data: Mapping[str, Any]) -> Part:
         """Returns the component with the JSON values of `mount`, for an HTML file."""
-        return Part(self.assets, {name: value for each in (*data, self._added) for name, value in each.items()})
+        return Part(self.assets, {name: value for each in (self._added, *data) for name, value in each.items()})
 
     def mount(
         self,

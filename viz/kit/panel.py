@@ -9,7 +9,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, cached_property
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -105,6 +105,8 @@ class Panel:
         bar: draws controls in the bar of lecture mode.
         keys: adds the keys of lecture mode.
         file: options of the HTML file; None: the file leaves the panel out.
+        is_independent: True if it needs neither sentence nor checkpoint, so that it is also drawn after a fault. Its context
+            then has only view, mode and places.
         is_cached: False for a payload that changes while request and view stay, such as that of a running training.
         reads: fields of the view that the payload depends on (default: all); it is made anew only for other values of them.
         follow: returns small values that follow the view, such as the step. They replace those of the payload.
@@ -129,6 +131,7 @@ class Panel:
     bar: Callable[[PageContext, Any], None] | None = None
     keys: Callable[[PageContext, Any], None] | None = None
     file: FileOptions | None = FileOptions()
+    is_independent: bool = False
     is_cached: bool = True
     reads: tuple[str, ...] | None = None
     follow: Callable[[PageContext, Any], Mapping[str, Any]] = lambda context, result: {}
@@ -146,9 +149,10 @@ class Panel:
         """Returns the component with its values, for an HTML file."""
         assert self.component is not None
         more = self.constant(context, result) if self.constant else {}
-        return self.component.part(more, self.payload(context, result), self.follow(context, result))
+        values = {"picture": self.title}, more, self.payload(context, result), self.follow(context, result)
+        return self.component.part(*values)
 
-    @property
+    @cached_property
     def large_pictures(self) -> tuple[Picture, ...]:
         """Returns its pictures with a title."""
         is_drawn = self.component is not None or self.figure is not None
@@ -171,7 +175,6 @@ class Layout:
         head: draws the head before anything is computed; None: title and sentence.
         steps_of: returns the trace whose steps the view may show.
         choose_view: fills what the link leaves open.
-        draw_without: draws what needs neither sentence nor checkpoint, after a fault.
         has_sentence: True if lecture mode shows the box of the sentence.
     """
 
@@ -181,17 +184,22 @@ class Layout:
     head: Callable[[View, pages.Page], Places] | None = None
     steps_of: Callable[[Analysis], Trace] = lambda analysis: analysis.trace
     choose_view: Callable[[View, PageContext], View] = lambda view, context: view
-    draw_without: Callable[[View, Places], None] | None = None
     has_sentence: Callable[[View], bool] = lambda view: True
 
-    @property
+    @cached_property
     def columns(self) -> tuple[tuple[tuple[Panel, ...], ...], ...]:
         """The panels of each column of each row."""
         return tuple(tuple((each,) if isinstance(each, Panel) else each for each in row) for row in self.rows)
 
-    @property
+    @cached_property
     def panels(self) -> tuple[Panel, ...]:
         return tuple(panel for row in self.columns for column in row for panel in column)
+
+    @cached_property
+    def independent(self) -> Layout:
+        """Returns the layout of the panels that need neither sentence nor checkpoint."""
+        rows = (tuple(panel for column in row for panel in column if panel.is_independent) for row in self.columns)
+        return dataclasses.replace(self, rows=tuple(filter(None, rows)), controls=None)
 
     def visible(self, context: PageContext) -> tuple[Panel, ...]:
         """Returns the panels that the view shows, in the order of the page."""

@@ -86,12 +86,6 @@ def _choose_view(view: View, context: PageContext) -> View:
     return view.at_step(place + 1)
 
 
-def _draw_without(view: View, places: Places) -> None:
-    """Offers to remove a given target, which may be the cause of a fault."""
-    with places.notes:
-        controls.target_note(view)
-
-
 def _draw_notes(context: PageContext) -> None:
     """Draws language and length of the text, notes about it, its sentences, branches and edits."""
     view, places, analysis, task = context.view, context.places, context.analysis, context.analysis.task
@@ -131,6 +125,13 @@ def _draw_picks(context: PageContext, result: Any) -> None:
     controls.layer_and_head(context.view, context.layers, context.loaded.config, context.analysis.task)
 
 
+GIVEN_TARGET = Panel(  # which may be the cause of a fault
+    "translate.given",
+    "Given target",
+    controls=lambda context, result: controls.target_note(context.view),
+    is_visible=lambda context: not context.has_checkpoint,
+    is_independent=True,
+)
 PICKS = Panel(
     "translate.picks",
     "Picture, layer and head",
@@ -139,6 +140,7 @@ PICKS = Panel(
 )
 LAYOUT = Layout(
     (
+        (GIVEN_TARGET,),
         ((STEPS, PLACES), (CANDIDATES, BLANKS)),
         (JUDGED,),
         (WORDS,),
@@ -149,7 +151,6 @@ LAYOUT = Layout(
     notes=_draw_notes,
     head=_head,
     choose_view=_choose_view,
-    draw_without=_draw_without,
 )
 
 if __name__ == "__main__":
