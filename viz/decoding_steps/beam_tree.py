@@ -89,7 +89,7 @@ def _show(tree: Tree, number: int, is_listed: bool) -> None:
     paths = (*tree, *tree.pruned)
     path = next(h.ids for h in paths if h.ids[: node.step] == node.path)
     is_best = not session.current_view().branches and path == tree[0].ids
-    session.change(path=() if is_best else path, **({} if is_listed else {"step": node.step}))
+    session.change(path=() if is_best else path, **({} if is_listed else {"step": max(node.step - 1, 0)}))
 
 
 def _is_visible(context: PageContext) -> bool:

@@ -120,7 +120,7 @@ def events(
 ) -> dict[str, mount.Event]:
     """Returns the events. `on_branch` gets a step and a token, `on_word` a step and a typed text, `on_reason` a step and the
     rival of its token, `on_ask` a step and a word whose probability is requested."""
-    step, token = mount.integer(1, len(data["rows"])), mount.integer(0, data["size"] - 1)
+    step, token = mount.from_one(len(data["rows"])), mount.integer(0, data["size"] - 1)
     word = mount.fields(step=step, text=mount.text)
     return {
         "branch": (mount.fields(step=step, token=token), on_branch),
@@ -135,7 +135,7 @@ def follow(context: PageContext) -> dict[str, Any]:
     """Returns the step, whether the visitor guesses, and on a page the fault of the last word."""
     complaint = session.complaint("word") if context.places else None
     return {
-        "step": context.view.step,
+        "step": context.view.step + 1,
         "guess": context.view.guess,
         "fault": complaint[1] if complaint else "",
         "hall": False,

@@ -10,13 +10,13 @@ from viz.classroom import lecture
 from viz.decoding_steps import decoding_controls, decoding_texts, timeline
 from viz.kit import site_texts
 from viz.page_context import PageContext
-from viz.state import session
+from viz.state import navigation, session
 
 
 def draw_fact(context: PageContext, result: Any, more: str = "") -> None:
     """Draws layer and head in the bar, and `more` as markup behind them."""
-    head = "mean over heads" if context.view.head is None else f"head {context.view.head}"
-    site_texts.write(f'<p class="lab-hall-fact">layer {context.view.layer} · {head}{more}</p>', inline=True)
+    head = "mean over heads" if context.view.head is None else f"head {context.view.head + 1}"
+    site_texts.write(f'<p class="lab-hall-fact">layer {context.view.layer + 1} · {head}{more}</p>', inline=True)
 
 
 def add_keys(context: PageContext, result: Any) -> None:
@@ -26,13 +26,13 @@ def add_keys(context: PageContext, result: Any) -> None:
         _add_decoding_keys(context)
     elif not task.is_classifier and blank_positions(analysis, context.loaded):
         does = "show the words" if view.guess else "guess first"
-        lecture.add_key(lecture.PREDICT, does, lambda: _switch("guess"), quiet=True)
+        lecture.add_key(lecture.PREDICT, does, _toggle_guess, quiet=True)
     if task.has_encoder:
-        does = f"padding mask {_on_or_off(view.padding_mask)}"
-        lecture.add_key(lecture.PADDING, does, lambda: _switch("padding_mask"))
+        does = f"padding mask {_on_or_off(view.intervention.padding_mask)}"
+        lecture.add_key(lecture.PADDING, does, lambda: navigation.toggle_mask("padding_mask"))
     if view.split and (count := len(view.sentences)) > 1:
-        number = view.sentence % count + 1
-        does = f"sentence {number} of {count}"
+        number = (view.sentence + 1) % count
+        does = f"sentence {number + 1} of {count}"
         lecture.add_key(lecture.SENTENCE, does, lambda: session.change(sentence=number), quiet=True)
 
 
@@ -47,9 +47,10 @@ def add_step_keys(context: PageContext, result: Any) -> None:
 
 def _add_decoding_keys(context: PageContext) -> None:
     view, key, change = context.view, lecture.add_key, session.change
-    key(lecture.PREDICT, "show the candidates" if view.guess else "predict first", lambda: _switch("guess"), quiet=True)
-    if context.loaded.config.causal or not view.causal_mask:
-        key(lecture.CAUSAL, f"causal mask {_on_or_off(view.causal_mask)}", lambda: _switch("causal_mask"))
+    key(lecture.PREDICT, "show the candidates" if view.guess else "predict first", _toggle_guess, quiet=True)
+    if context.loaded.config.causal or not view.intervention.causal_mask:
+        does = f"causal mask {_on_or_off(view.intervention.causal_mask)}"
+        key(lecture.CAUSAL, does, lambda: navigation.toggle_mask("causal_mask"))
     mode = "again" if view.mode == "given" else "given"
     how = "decode again" if mode == "again" else f"keep the {context.analysis.task.output_noun} as given"
     key(lecture.MODE, f"{how} under the edits", lambda: change(mode=mode))
@@ -65,9 +66,8 @@ def _add_decoding_keys(context: PageContext) -> None:
     key(lecture.CHOSEN_BY, f"tokens chosen by: {title}", lambda: change(strategy=chosen))
 
 
-def _switch(name: str) -> None:
-    """Turns a switch of the view. For callbacks."""
-    session.change(**{name: not getattr(session.current_view(), name)})
+def _toggle_guess() -> None:
+    session.change(guess=not session.current_view().guess)
 
 
 def _on_or_off(is_on: bool) -> str:

@@ -12,7 +12,7 @@ from model.trace import Site
 from viz import computations, theme
 from viz.classroom import lecture
 from viz.decoding_steps import decoding_controls, decoding_texts, lecture_keys
-from viz.decoding_steps.steps import TIMELINE_NAMES, head_index
+from viz.decoding_steps.steps import TIMELINE_NAMES
 from viz.decoding_steps.timeline import trace_name
 from viz.kit import file_maps, patterns, sides, site_texts
 from viz.kit.chart_figures import change_chart
@@ -50,9 +50,9 @@ def seen_map(
 
 def _maps(context: PageContext, padded: TargetPadding | None) -> dict[Site, tuple[MapView, np.ndarray | None]]:
     """Returns the maps of the layer, and their masks without the edits."""
-    analysis, layer = context.analysis, context.view.layer - 1
+    analysis, layer = context.analysis, context.view.layer
     sites = [site for kind in analysis.trace.kinds if (site := Site(kind, layer)) in analysis.trace.patterns]
-    return {site: seen_map(analysis, padded, site, head_index(context.view)) for site in sites}
+    return {site: seen_map(analysis, padded, site, context.view.head) for site in sites}
 
 
 def _payload(context: PageContext, padded: TargetPadding | None) -> dict[str, Any]:
@@ -69,14 +69,14 @@ def _payload(context: PageContext, padded: TargetPadding | None) -> dict[str, An
         if not analysis.task.has_decoder:  # the steps are positions of the text
             payload["follows"] = True
         maps.append(payload)
-    return file_maps.map_data(maps, 1, context.mode, alike=True)
+    return file_maps.map_data(maps, 0, context.mode, alike=True)
 
 
 def _caption(context: PageContext, padded: TargetPadding | None) -> str:
     maps, view = _maps(context, padded), context.view
-    absent = [kind for kind in context.analysis.trace.kinds if Site(kind, view.layer - 1) not in maps]
+    absent = [kind for kind in context.analysis.trace.kinds if Site(kind, view.layer) not in maps]
     names = " and ".join(theme.SITE_NAMES[kind].lower() for kind in absent)
-    lacks = f'<p class="lab-note">This checkpoint has no layer {view.layer} in {names}.</p>' if absent else ""
+    lacks = f'<p class="lab-note">This checkpoint has no layer {view.layer + 1} in {names}.</p>' if absent else ""
     if not maps:
         return lacks
     is_blank = any(not seen.allowed.all() for seen, _ in maps.values())
@@ -97,7 +97,7 @@ def _keys(context: PageContext, padded: TargetPadding | None) -> None:
 
 
 def _tables(context: PageContext, padded: TargetPadding | None) -> tuple[Table, ...]:
-    head, is_mask = head_index(context.view), context.view.show == "mask"
+    head, is_mask = context.view.head, context.view.show == "mask"
     name = "mask" if is_mask else "attention"
     return tuple(
         map_table(f"{name}-{site_code(site, head)}", seen, seen.allowed.astype(int) if is_mask else None)
@@ -106,7 +106,7 @@ def _tables(context: PageContext, padded: TargetPadding | None) -> tuple[Table, 
 
 
 def _code(code: Code, context: PageContext, padded: TargetPadding | None) -> None:
-    head = head_index(context.view)
+    head = context.view.head
     code.add("trace = analysis.trace")
     if padded is not None:  # the maps of the decoder have the padding of the batch
         code.add("padded = target_padding(checkpoint, analysis).trace", model__experiments__effects=("target_padding",))
@@ -119,13 +119,13 @@ def _code(code: Code, context: PageContext, padded: TargetPadding | None) -> Non
 
 
 def _heads(context: PageContext) -> list[int | None]:
-    return [None, *range(1, context.loaded.config.heads + 1)]
+    return [None, *range(context.loaded.config.heads)]
 
 
 def _layers(context: PageContext) -> range:
-    """Returns the layers that can be chosen in the file, from 1."""
+    """Returns the layers that can be chosen in the file."""
     is_one = context.layers * len(_heads(context)) > MAX_VIEWS
-    return range(context.view.layer, context.view.layer + 1) if is_one else range(1, context.layers + 1)
+    return range(context.view.layer, context.view.layer + 1) if is_one else range(context.layers)
 
 
 def _choices(context: PageContext) -> tuple[Choice, ...]:
@@ -135,10 +135,10 @@ def _choices(context: PageContext) -> tuple[Choice, ...]:
 
 
 def _picks(context: PageContext) -> tuple[Pick, ...]:
-    layers = tuple((layer, str(layer)) for layer in _layers(context))
-    heads = tuple((head, "mean" if head is None else str(head)) for head in _heads(context))
+    layers = tuple((layer + 1, str(layer + 1)) for layer in _layers(context))
+    heads = tuple((None, "mean") if head is None else (head + 1, str(head + 1)) for head in _heads(context))
     if len(layers) < context.layers:
-        label = f"Head of layer {context.view.layer} of {context.layers}, the one that this file holds"
+        label = f"Head of layer {context.view.layer + 1} of {context.layers}, the one that this file holds"
         return (Pick("head", label, heads, "file_maps"),)
     return Pick("layer", "Layer", layers, "file_maps"), Pick("head", "Head", heads, "file_maps")
 
@@ -154,7 +154,7 @@ MAPS = Panel(
     file_maps.COMPONENT,
     _payload,
     reads=("layer", "head", "show"),
-    follow=lambda context, padded: {"step": context.view.step},
+    follow=lambda context, padded: {"step": context.view.step + 1},
     compute=padding,
     tables=_tables,
     code=_code,

@@ -28,19 +28,14 @@ STEP = ("step", "reads", "writes", "probability", "log_probability")
 TIMELINE_NAMES = ("translate.steps", "fill.places")  # panels that publish the step
 
 
-def head_index(view: View) -> int | None:
-    """Returns the head of the view from 0; None is the mean of the heads."""
-    return None if view.head is None else view.head - 1
-
-
 def _payload(context: PageContext, result: Any) -> dict[str, Any]:
     view = context.view
-    return timeline.payload(context.analysis, context.loaded, view.layer - 1, head_index(view), context.mode)
+    return timeline.payload(context.analysis, context.loaded, view.layer, view.head, context.mode)
 
 
 def follow(context: PageContext, result: Any) -> dict[str, Any]:
     """Returns the values of the timeline that follow the view. Its frame is the picture to save, not the component."""
-    return {"step": context.view.step, "rows": context.view.rows, "guess": context.view.guess, "picture": ""}
+    return {"step": context.view.step + 1, "rows": context.view.rows, "guess": context.view.guess, "picture": ""}
 
 
 def timeline_events(context: PageContext, result: Any) -> dict[str, Event]:
@@ -134,7 +129,7 @@ def _candidates_events(context: PageContext, result: Any) -> dict[str, Event]:
 
 def candidates_table(context: PageContext) -> Table:
     """Returns the candidates of the step; if tokens are sampled, with the probability of being drawn."""
-    trace, step = context.analysis.trace, context.view.step - 1
+    trace, step = context.analysis.trace, context.view.step
     controls, tokenizer, logs = (
         candidates.sampling_controls(context.analysis),
         context.loaded.target_tokenizer,
@@ -153,7 +148,7 @@ def candidates_table(context: PageContext) -> Table:
 
 def add_candidates_code(code: Code, context: PageContext, result: Any) -> None:
     """Adds the candidates of the step."""
-    code.add(f"step = {context.view.step - 1}", "from 0")
+    code.add(f"step = {context.view.step}", "from 0")
     line = f"best = candidates(analysis.trace.log_probs[[step]], {candidates.SHOWN})[0]"
     code.add(line, "ids and probabilities", model__inference__predictions=("candidates",))
 

@@ -183,10 +183,10 @@ def events(
     on_reason: Callable[[int, int], None],
     on_again: Callable[[], None] = lambda: None,
 ) -> dict[str, mount.Event]:
-    """Returns the events. `on_why` gets a kind of attention and two tokens (from 1), `on_reason` a step and the rival of its
+    """Returns the events. `on_why` gets a kind of attention and two tokens, `on_reason` a step and the rival of its
     token, `on_again` nothing."""
     source, target, size = data["source"], data["target"], data["size"]
-    step, token = mount.integer(1, len(target)), mount.integer(1, max(len(source), len(target)))
+    step, token = mount.from_one(len(target)), mount.from_one(max(len(source), len(target)))
     return {
         "step": (step, lambda step: session.change(step=step)),
         "rows": (mount.one_of(data["arrangements"]), lambda rows: session.change(rows=rows)),

@@ -15,7 +15,6 @@ from model.text import sentences
 from model.trace import Site
 from viz import theme
 from viz.decoding_steps import candidates, lecture_keys, steps, timeline
-from viz.decoding_steps.steps import head_index
 from viz.fill import fill_texts
 from viz.kit import sides, site_texts
 from viz.kit.panel import FileOptions, Panel, Picture
@@ -39,7 +38,7 @@ def _put(context: PageContext, step: int, word: str) -> None:
     """Puts a word into the blank at a place, to read all again; called from a callback."""
     places = blank_positions(context.analysis, context.loaded)
     try:
-        source, second = fill_texts.put(context.request, places.index(step - 1) if step - 1 in places else -1, word)
+        source, second = fill_texts.put(context.request, places.index(step) if step in places else -1, word)
         session.change(source=source, second=second, step=step)  # where the blank was: its word can be seen there
         session.put(OPENED_TEXT, (context.request.checkpoint, source, second))
     except ValueError as fault:
@@ -69,8 +68,8 @@ def _between(now: str, was: str) -> str:
 
 def _payload(context: PageContext, result: Any) -> dict[str, Any]:
     """Returns the JSON values of the timeline; its steps are the places of the text."""
-    analysis, loaded, head, mode = context.analysis, context.loaded, head_index(context.view), context.mode
-    layer = context.view.layer - 1
+    analysis, loaded, head, mode = context.analysis, context.loaded, context.view.head, context.mode
+    layer = context.view.layer
     trace, tokenizer = analysis.trace, loaded.source_tokenizer
     places = blank_positions(analysis, loaded)
     ids = filled_ids(analysis, places, tokenizer.mask)
@@ -188,7 +187,7 @@ def _code(code: Code, context: PageContext, result: Any) -> None:
 
 
 def _candidates_tables(context: PageContext, result: Any) -> tuple[Table, ...]:
-    is_blank = context.view.step - 1 in blank_positions(context.analysis, context.loaded)
+    is_blank = context.view.step in blank_positions(context.analysis, context.loaded)
     return (steps.candidates_table(context),) if is_blank else ()
 
 
@@ -212,12 +211,7 @@ PLACES = Panel(
     _payload,
     steps.timeline_events,
     reads=("layer", "head"),
-    follow=lambda context, result: {
-        "step": context.view.step,
-        "rows": "training",
-        "guess": context.view.guess,
-        "picture": "",
-    },
+    follow=lambda context, result: steps.follow(context, result) | {"rows": "training"},
     tables=_tables,
     code=_code,
     is_visible=_fills_in,

@@ -14,7 +14,6 @@ from model.readings.tokens.word_readings import describe_pooling, pooled_row, po
 from model.trace import Site
 from viz import theme
 from viz.decoding_steps import lecture_keys, steps
-from viz.decoding_steps.steps import head_index
 from viz.decoding_steps.timeline import trace_name
 from viz.judge import label_view
 from viz.kit import mount, site_texts
@@ -30,7 +29,7 @@ if TYPE_CHECKING:
 def _payload(context: PageContext, result: Any) -> dict[str, Any]:
     """Returns the JSON values of the component: labels from the most probable on, weights with five decimals."""
     analysis, loaded, mode = context.analysis, context.loaded, context.mode
-    layer, head = context.view.layer - 1, head_index(context.view)
+    layer, head = context.view.layer, context.view.head
     trace, axis = analysis.trace, analysis.trace.step_axis
     layer = min(layer, trace.sites("encoder")[-1].layer)
     weights = pooled_row(trace, pooling_weights(loaded.config, axis.ids), Site("encoder", layer), head)
@@ -73,13 +72,13 @@ COMPONENT = mount.Component(__file__, '<div class="judged"></div>', picture="The
 def _events(context: PageContext, result: Any) -> dict[str, mount.Event]:
     trace = context.analysis.trace
     return {
-        "step": (mount.integer(1, len(trace.step_axis)), lambda step: session.change(step=step)),
+        "step": (mount.from_one(len(trace.step_axis)), lambda step: session.change(step=step)),
         "rival": (mount.integer(0, len(trace.classes) - 1), lambda label: session.change(rival=label)),
     }
 
 
 def _follow(context: PageContext, result: Any) -> dict[str, Any]:
-    return {"step": context.view.step, "rival": label_view.chosen_rival(context.view, context.analysis)}
+    return {"step": context.view.step + 1, "rival": label_view.chosen_rival(context.view, context.analysis)}
 
 
 def _tables(context: PageContext, result: Any) -> tuple[Table, ...]:

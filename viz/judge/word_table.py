@@ -15,7 +15,6 @@ from model.readings.tokens.word_readings import LABEL_READINGS, pooled_row, pool
 from model.trace import Site
 from viz import theme
 from viz.decoding_steps import lecture_keys
-from viz.decoding_steps.steps import head_index
 from viz.decoding_steps.timeline import trace_name
 from viz.judge import label_view
 from viz.judge.judged_text import verdict as edit_verdict
@@ -151,8 +150,8 @@ COMPONENT = mount.Component(__file__, '<div class="word-table"></div>', picture=
 
 def _payload(context: PageContext, result: LabelTest) -> dict[str, Any]:
     """Returns the JSON values of the component, with a row for the attention of the layer and head."""
-    analysis, head = context.analysis, head_index(context.view)
-    layer = min(context.view.layer - 1, analysis.trace.sites("encoder")[-1].layer)
+    analysis, head = context.analysis, context.view.head
+    layer = min(context.view.layer, analysis.trace.sites("encoder")[-1].layer)
     weights = pooling_weights(context.loaded.config, analysis.trace.step_axis.ids)
     row = pooled_row(analysis.trace, weights, Site("encoder", layer), head)
     name = f"Layer {layer + 1}, {'mean' if head is None else f'head {head + 1}'}"
@@ -161,7 +160,7 @@ def _payload(context: PageContext, result: LabelTest) -> dict[str, Any]:
 
 def _events(context: PageContext, result: LabelTest) -> dict[str, mount.Event]:
     places = len(context.analysis.trace.step_axis)
-    return {"step": (mount.integer(1, places), lambda step: session.change(step=step))}
+    return {"step": (mount.from_one(places), lambda step: session.change(step=step))}
 
 
 def _tables(context: PageContext, result: LabelTest) -> tuple[Table, ...]:
@@ -192,7 +191,7 @@ WORDS = Panel(
     _events,
     call=label_view.call,
     reads=("layer", "head", "rival"),
-    follow=lambda context, result: {"step": context.view.step},
+    follow=lambda context, result: {"step": context.view.step + 1},
     tables=_tables,
     code=_code,
     is_visible=label_view.is_classifier,

@@ -21,18 +21,18 @@ COMPONENT = mount.Component(__file__, '<div class="maps"></div>', picture="Maps 
 
 
 def map_data(maps: Sequence[dict[str, Any]], step: int, mode: theme.Mode, alike: bool = False) -> dict[str, Any]:
-    """Returns the data of maps from `patterns`, with the row of the step (from 1) outlined.
+    """Returns the data of maps from `patterns`, with the row of the step outlined.
 
     `alike` gives all cells one size, and as many maps as fit stand in a row. Without it, three do. Only the scales depend on
     the theme.
     """
     options = {"alike": alike, "large": False, "trace": None}
-    return {"maps": list(maps), "scales": patterns.scales(mode), "step": step, **options}
+    return {"maps": list(maps), "scales": patterns.scales(mode), "step": step + 1, **options}
 
 
 def mount_maps(payload: Mapping[str, Any], step: int, key: str) -> None:
-    """Mounts the maps on a page, with the row of the step (from 1) outlined."""
-    COMPONENT.mount(key, payload, overrides={"step": step})
+    """Mounts the maps on a page, with the row of the step outlined."""
+    COMPONENT.mount(key, payload, overrides={"step": step + 1})
 
 
 def map_part(maps: Sequence[dict[str, Any]], step: int, mode: theme.Mode, alike: bool = False) -> Part:
@@ -42,7 +42,7 @@ def map_part(maps: Sequence[dict[str, Any]], step: int, mode: theme.Mode, alike:
 
 def mount_in_lecture(payload: Mapping[str, Any], key: str, step: int | None = None, trace: str | None = None) -> None:
     """Mounts the maps in lecture mode; `trace` names the trace of the timeline that publishes the step."""
-    steps = {} if step is None else {"step": step}
+    steps = {} if step is None else {"step": step + 1}
     COMPONENT.mount(key, payload, overrides={"large": True, "trace": trace, **steps})
 
 
@@ -62,7 +62,7 @@ CHANGE_COMPONENT = mount.Component(
 
 
 def change_data(analysis: Analysis, step: int) -> dict[str, Any]:
-    """Returns the probabilities before and after the edits; `step` (from 1) is the chosen one.
+    """Returns the probabilities before and after the edits; `step` is the chosen one.
 
     A classifier has labels in place of tokens, and its unedited label is the chosen one.
     """
@@ -72,7 +72,7 @@ def change_data(analysis: Analysis, step: int) -> dict[str, Any]:
         "labels": list(change.labels),
         "before": before,
         "after": after,
-        "step": base.trace.predicted_axis.ids[0] + 1 if judges else step,
+        "step": (base.trace.predicted_axis.ids[0] if judges else step) + 1,
         "edited": analysis.baseline is not None,
         "what": "label" if judges else "token",
         "large": False,

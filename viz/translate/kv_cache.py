@@ -217,7 +217,7 @@ CACHE = Panel(
     _payload,
     call=lambda context: computations.CACHE_SIZES(),
     reads=(),
-    follow=lambda context, result: {"step": context.view.step},
+    follow=lambda context, result: {"step": context.view.step + 1},
     tables=_table,
     is_visible=shows_cache,
     pictures=(

@@ -83,7 +83,7 @@ def _choose_view(view: View, context: PageContext) -> View:
         place = analysis.prompt_length
     else:
         place = (blank_positions(analysis, loaded) or [label_view.first_word(analysis)])[0]
-    return view.at_step(place + 1)
+    return view.at_step(place)
 
 
 def _draw_notes(context: PageContext) -> None:

@@ -137,10 +137,10 @@ def largest_step(analysis: Analysis, view: View) -> None:
         return
     steps = slice(analysis.comparable_steps)
     moved = kl_divergence(base.trace.log_probs[steps], analysis.trace.log_probs[steps])  # [comparable]
-    most = max(base.trace.scorable_rows[: len(moved)], key=moved.__getitem__, default=0) + 1  # no end, which nobody asks for
-    if most != view.step and moved[most - 1] >= 0.0005:
-        at, said = "step" if analysis.task.has_decoder else "place", base.trace.predicted_axis.labels[most - 1]
-        label = controls.plain_label(f"Go to {at} {most}, “{said}”: it changes the most")
+    most = max(base.trace.scorable_rows[: len(moved)], key=moved.__getitem__, default=0)  # no end, which nobody asks for
+    if most != view.step and moved[most] >= 0.0005:
+        at, said = "step" if analysis.task.has_decoder else "place", base.trace.predicted_axis.labels[most]
+        label = controls.plain_label(f"Go to {at} {most + 1}, “{said}”: it changes the most")
         st.button(label, key="largest step", type="tertiary", on_click=session.change, kwargs={"step": most})
 
 

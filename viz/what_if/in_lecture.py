@@ -131,14 +131,13 @@ def _described(context: PageContext) -> list[str]:
 def _maps(context: PageContext, answer: Answer | None) -> None:
     """The map of one head before the edits and after them."""
     view, analysis = context.view, context.analysis
-    site, head = Site(view.kind, view.layer - 1), None if view.head is None else view.head - 1  # type: ignore[arg-type]
+    site, head = Site(view.kind, view.layer), view.head  # type: ignore[arg-type]
     _line(context)
     if site not in analysis.trace.patterns:
-        site_texts.note(f"This checkpoint has no layer {view.layer} here.")
+        site_texts.note(f"This checkpoint has no layer {view.layer + 1} here.")
         return
-    name = (
-        f"{theme.SITE_NAMES[site.kind]}, layer {view.layer}, {'mean of the heads' if head is None else f'head {view.head}'}"
-    )
+    which = "mean of the heads" if head is None else f"head {head + 1}"
+    name = f"{theme.SITE_NAMES[site.kind]}, layer {site.layer + 1}, {which}"
     seen = {"before": analysis.baseline, "after": analysis} if analysis.baseline else {"": analysis}
     maps = [
         file_maps.one(
@@ -168,7 +167,7 @@ def _switches(context: PageContext, answer: Answer | None) -> None:
                 data, navigation.toggle_edit, "hall board", {"grids": own, "large": True, "title": title}
             )
         else:
-            site_texts.note(f"This checkpoint has no layer {view.layer} here.")
+            site_texts.note(f"This checkpoint has no layer {view.layer + 1} here.")
 
 
 def _line(context: PageContext) -> None:
@@ -212,11 +211,15 @@ def _keys(context: PageContext, large: int, answer: Answer | None) -> None:
                 lecture.ANSWER, "the counterpart of the experiment", lambda: ready_answers.show(there, name), quiet=True
             )
     if "decoder" in kinds:
-        if loaded.config.causal or not view.causal_mask:  # else there is none to switch
-            lecture.add_key(lecture.CAUSAL, "the causal mask on and off", partial(_switch, "causal_mask"), quiet=True)
+        if loaded.config.causal or not view.intervention.causal_mask:  # else there is none to switch
+            lecture.add_key(
+                lecture.CAUSAL, "the causal mask on and off", partial(navigation.toggle_mask, "causal_mask"), quiet=True
+            )
         other = partial(session.change, mode=_other(view.mode))
         lecture.add_key(lecture.MODE, "given target, or decode again", other, quiet=True)
-    lecture.add_key(lecture.PADDING, "the padding mask on and off", partial(_switch, "padding_mask"), quiet=True)
+    lecture.add_key(
+        lecture.PADDING, "the padding mask on and off", partial(navigation.toggle_mask, "padding_mask"), quiet=True
+    )
     if large == len(LARGE):
         lecture.add_key(
             lecture.REACH,
@@ -238,11 +241,6 @@ def help_text() -> str:
         f"{lecture.PICTURE.key} turns to the maps and the switches",
     ]
     return ", ".join(filter(None, told)) + "."
-
-
-def _switch(name: str) -> None:
-    """Turns a mask on or off; called from callbacks."""
-    session.change(**{name: not getattr(session.current_view(), name)})
 
 
 def _next_kind(kinds: Sequence[str]) -> None:

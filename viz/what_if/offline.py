@@ -30,8 +30,8 @@ def parts(context: PageContext, costs: Sequence[HeadEffect], view: View, mode: t
     difference."""
     analysis = context.analysis
     board = switchboard.payload(analysis.trace, costs, view.place, context.request.intervention, mode)
-    site, head = Site(view.kind, view.layer - 1), None if view.head is None else view.head - 1  # type: ignore[arg-type]
-    place = f"layer {view.layer}, {'mean of the heads' if head is None else f'head {view.head}'}"
+    site, head = Site(view.kind, view.layer), view.head  # type: ignore[arg-type]
+    place = f"layer {view.layer + 1}, {'mean of the heads' if head is None else f'head {view.head + 1}'}"
     both = (analysis.baseline or analysis).trace, analysis.trace
     before, after = (sides.label_map(each.view(site, head), each, site) for each in both)
     shown = switchboard.COMPONENT.part(board), _change(context, view)
@@ -53,7 +53,7 @@ def _change(context: PageContext, view: View) -> Part:
 def _look(context: PageContext) -> View:
     view, kinds = context.view, context.analysis.trace.kinds
     kind = view.kind if view.kind in kinds else kinds[-1]
-    return dataclasses.replace(view, kind=kind, layer=min(view.layer, context.loaded.config.layers[kind]))
+    return dataclasses.replace(view, kind=kind, layer=view.site_of(context.analysis.trace.sites(kind)).layer)
 
 
 def _told(context: PageContext, costs: Sequence[HeadEffect]) -> tuple[str, ...]:

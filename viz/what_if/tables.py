@@ -31,8 +31,8 @@ def _costs(context: PageContext) -> Table:
 def _place(context: PageContext) -> tuple[Site, int | None] | None:
     """The site and the head that is shown, None where the checkpoint has no such layer here."""
     view = context.view
-    site = Site(view.kind, view.layer - 1)  # type: ignore[arg-type]
-    return (site, None if view.head is None else view.head - 1) if site in context.analysis.trace.patterns else None
+    site = Site(view.kind, view.layer)  # type: ignore[arg-type]
+    return (site, view.head) if site in context.analysis.trace.patterns else None
 
 
 def _maps(context: PageContext) -> list[Table]:

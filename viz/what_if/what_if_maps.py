@@ -22,9 +22,9 @@ PICTURES = ("Map before the edits", "Map after the edits", "Difference of the ma
 
 def draw(view: View, analysis: Analysis, mode: theme.Mode) -> None:
     """Draws the maps of the chosen head; the difference only if the tokens are the same."""
-    site, head = Site(view.kind, view.layer - 1), None if view.head is None else view.head - 1
+    site, head = Site(view.kind, view.layer), view.head
     if site not in analysis.trace.patterns:
-        site_texts.note(f"This checkpoint has no layer {view.layer} here.")
+        site_texts.note(f"This checkpoint has no layer {view.layer + 1} here.")
         return
     data = maps_data(analysis.request, view.device, site, head, mode)
     file_maps.mount_maps(data, view.step, "what if maps")
@@ -50,4 +50,4 @@ def maps_data(request: Request, device: str, site: Site, head: int | None, mode:
         maps.append(patterns.difference(change, site.kind, names["difference"]))
     for payload, picture in zip(maps, PICTURES, strict=False):
         payload["picture"] = picture
-    return file_maps.map_data(maps, 1, mode, alike=True)
+    return file_maps.map_data(maps, 0, mode, alike=True)

@@ -114,7 +114,7 @@ def _what_happens(context: PageContext) -> None:
     elif analysis.task.has_decoder:
         what_if_texts.translation(base.translation, loaded.languages[1])
     found, judges = analysis.probability_change, analysis.task.is_classifier
-    chosen = base.trace.predicted_axis.ids[0] if judges else view.step - 1
+    chosen = base.trace.predicted_axis.ids[0] if judges else view.step
     chart = change_chart(
         found.labels, found.before, found.after, len(found.after), context.mode, CHART_HEIGHT, chosen=chosen
     )
@@ -132,7 +132,7 @@ def _what_happens(context: PageContext) -> None:
     if not judges:
         controls.step_slider(view, base.trace.predicted_axis.labels)
         edit_controls.largest_step(analysis, view)
-    what_if_texts.step_changes(analysis, 0 if judges else view.step - 1, loaded.output_vocabulary)
+    what_if_texts.step_changes(analysis, 0 if judges else view.step, loaded.output_vocabulary)
 
 
 def _leaks(view: View, request: Request, task: Task) -> None:

@@ -176,8 +176,8 @@ def _moved(layer: int | None, forbidden: bool) -> str:
 
 def reach(view: View) -> dict[str, str]:
     """How far a click on the mask may reach, by the scope's name."""
-    head = "mean" if view.head is None else view.head
-    return {"all": "all layers", "layer": f"layer {view.layer}", "head": f"layer {view.layer}, head {head}"}
+    head = "mean" if view.head is None else view.head + 1
+    return {"all": "all layers", "layer": f"layer {view.layer + 1}", "head": f"layer {view.layer + 1}, head {head}"}
 
 
 def mode_note(view: View, causal: bool) -> str:
@@ -186,7 +186,7 @@ def mode_note(view: View, causal: bool) -> str:
         return "The target is given and nothing is edited: it is read as it is."
     if view.mode == "given" and not causal:
         return "The baseline’s tokens are fed in; trained without a causal mask, each step sees the token it should predict."
-    if view.mode == "given" and not view.causal_mask:
+    if view.mode == "given" and not view.intervention.causal_mask:
         return "The baseline’s tokens are fed in; without the causal mask each step sees the tokens it should predict."
     return {
         "given": "The model reads the baseline’s tokens under the edits and scores them.",

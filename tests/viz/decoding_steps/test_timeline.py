@@ -119,13 +119,13 @@ def test_what_is_taken_from_the_browser(ask, monkeypatch):
     for name, value in [("step", 1), ("step", last), ("step", 0), ("step", last + 1), *(("rows", rows) for rows in ROWS)]:
         browser.report(name, value)
     browser.report("rows", "Steps")
-    assert heard == [("step", 1), ("step", last), ("rows", "steps"), ("rows", "shifted"), ("rows", "training")]
+    assert heard == [("step", 0), ("step", last - 1), ("rows", "steps"), ("rows", "shifted"), ("rows", "training")]
     for pair in ({"kind": "cross"}, {"kind": "no"}, {"kind": "encoder", "query": 0, "key": None}):
         browser.report("why", {"query": 2, "key": 1} | pair)
-    assert heard[5:] == [("why", "cross", 2, 1)]
+    assert heard[5:] == [("why", "cross", 1, 0)]
     for token in (data["size"] - 1, data["size"]):
         browser.report("reason", {"step": 2, "token": token})
-    assert heard[6:] == [("reason", 2, data["size"] - 1)]
+    assert heard[6:] == [("reason", 1, data["size"] - 1)]
 
 
 @pytest.mark.parametrize("more", [{}, {"pad": 2}, {"intervention": UNCAUSAL, "mode": "again"}], ids=str)

@@ -98,7 +98,7 @@ def test_the_pickers_choose_place_and_scope():
     assert place_of(lab) == "cross.2"  # without one head there is none to edit
     scope = lab.app_test.selectbox(key="scope")
     assert scope.options == ["all layers", "layer 2"]
-    scope = lab.pick("layer", 3).app_test.selectbox(key="scope")  # the browser knows an option by its text, now another
+    scope = lab.pick("layer", 2).app_test.selectbox(key="scope")  # the browser knows an option by its text, now another
     assert (scope.value, scope.proto.set_value, scope.proto.raw_value) == ("layer", True, "layer 3")
 
 
@@ -126,7 +126,7 @@ def test_decoded_again_both_translations_are_shown():
 
 def test_a_step_names_what_gains_and_what_loses():
     lab, found = what_if(edits="off_cross.1~off_cross.2"), analysed("off_cross.1", "off_cross.2")
-    lab.app_test.select_slider(key="what if step").set_value(3)
+    lab.app_test.select_slider(key="what if step").set_value(2)
     assert lab.run().link["step"] == "3"
     before, after = found.baseline.trace.log_probs[2], found.trace.log_probs[2]
     (title,) = [text for text in lab.sentences("lab-label") if text.startswith("Step")]
