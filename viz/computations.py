@@ -26,13 +26,10 @@ if TYPE_CHECKING:
     from model.experiments.ready_questions import Answer
     from model.readings.logits.direct_logits import DirectLogits
     from model.readings.logits.logit_lens import Lens
-    from model.readings.logits.score_writers import ScoreWriters
     from model.readings.positions.position_numbers import PositionNumbers
     from model.readings.positions.sentence_positions import Positions, SentencePositions, Variant
-    from model.readings.stages.layer_inputs import OtherPatterns
     from model.readings.stages.scaling import Scaling
-    from model.readings.stages.unfold import Unfolded
-    from model.readings.tokens.neighbours import Analogy, Neighbour, NeighbourSurvey, Side
+    from model.readings.tokens.neighbours import Analogy, NeighbourSurvey, Side
     from model.trace import Site
     from viz.page_context import PageContext
 
@@ -83,13 +80,14 @@ def run(call: Call, context: PageContext, progress: Callable[[float], None] = la
     return call.compute(context.loaded, context.analysis, progress)
 
 
-def _is_long(request: Request, device: str, call: Call, progress: Callable[[float], None]) -> bool:
+def _is_long(request: Request, device: str, call: Call, *progress: Callable[[float], None]) -> bool:
     is_long = call.reading.is_long
     return is_long if isinstance(is_long, bool) else is_long(request)
 
 
 @cached(4096, ignore=("progress",), is_long=_is_long)
-def result(request: Request, device: str, call: Call, progress: Callable[[float], None]) -> Any:
+def result(request: Request, device: str, call: Call, progress: Callable[[float], None] = lambda share: None) -> Any:
+    """Returns the cached result of a call for a request. `progress` gets the share done, if not cached."""
     return call.compute(cache.checkpoint(request.checkpoint, device), cache.analyse(request, device), progress)
 
 
@@ -105,6 +103,14 @@ LABEL_TEST = Reading(
 CACHE_SIZES = Reading("model.experiments.caching.cache_sizes", "bytes after a step, from 1: result.nbytes(step)")
 TARGET_PADDING = Reading("model.experiments.effects.target_padding", "the target with the padding of its batch")
 VALUE_NORMS = Reading("model.readings.tokens.token_attribution.value_norms", "norms of values after W_O")
+UNFOLD = Reading("model.readings.stages.unfold.unfold", "head and query from 0")
+SCORE_WRITERS = Reading("model.readings.logits.score_writers.score_writers", "head, query and key from 0")
+SCALING = Reading("model.readings.stages.scaling.site_scaling", "all heads of the layer")
+OTHER_PATTERNS = Reading("model.readings.stages.layer_inputs.other_patterns", "all heads, and a window of that width")
+LENS = Reading("model.readings.logits.logit_lens.lens")
+BLUEPRINT = Reading("model.readings.stages.blueprint.sentence_blueprint")
+SENTENCE_WORDS = Reading("model.readings.tokens.sentence_tokens.sentence_words")
+LOOK_UP = Reading("model.readings.tokens.sentence_tokens.look_up", "a word, or the token of a step from 0")
 FAITHFULNESS = Reading(
     "model.experiments.faithfulness.faithfulness_test", "step from 0, id of the rival", is_long=True, has_progress=True
 )
@@ -116,38 +122,6 @@ def value_norms(request: Request, device: str) -> dict[Site, np.ndarray]:
     from model.readings.tokens.token_attribution import value_norms as compute
 
     return compute(cache.checkpoint(request.checkpoint, device), cache.analyse(request, device))
-
-
-@cached(256)
-def unfold(request: Request, device: str, site: Site, head: int, query: int) -> Unfolded:
-    """Returns one query of one head, stage by stage."""
-    from model.readings.stages.unfold import unfold as compute
-
-    return compute(cache.checkpoint(request.checkpoint, device), cache.analyse(request, device), site, head, query)
-
-
-@cached(512)
-def score_writers(request: Request, device: str, site: Site, head: int, query: int, key: int) -> ScoreWriters:
-    """Returns one score of a head, split by the writers of query and key."""
-    from model.readings.logits.score_writers import score_writers as compute
-
-    return compute(cache.checkpoint(request.checkpoint, device), cache.analyse(request, device), site, head, query, key)
-
-
-@cached(512)
-def scaling(request: Request, device: str, site: Site) -> Scaling:
-    """Returns the heads of a site with the division by sqrt(d_k) and without."""
-    from model.readings.stages.scaling import site_scaling as compute
-
-    return compute(cache.checkpoint(request.checkpoint, device), cache.analyse(request, device), site)
-
-
-@cached(64)
-def other_patterns(request: Request, device: str, site: Site, width: int) -> OtherPatterns:
-    """Returns the patterns of linear attention and of a window."""
-    from model.readings.stages.layer_inputs import other_patterns as compute
-
-    return compute(cache.checkpoint(request.checkpoint, device), cache.analyse(request, device), site, width)
 
 
 @cached(256)
@@ -172,14 +146,6 @@ def direct_logits(request: Request, device: str, step: int, token: int, rival: i
     from model.readings.logits.direct_logits import choice_logits as compute
 
     return compute(cache.checkpoint(request.checkpoint, device), cache.analyse(request, device), step, token, rival)
-
-
-@cached(1024)
-def neighbours(name: str, device: str, token: int, side: Side) -> dict[str, tuple[Neighbour, ...]]:
-    """Returns the nearest tokens in each language that shares a table."""
-    from model.readings.tokens.neighbours import nearest as compute
-
-    return compute(cache.checkpoint(name, device), token, side)
 
 
 @cached(16)

@@ -145,14 +145,14 @@ class Lab:
 
     @property
     def text(self) -> str:
-        """All that our own markup says, but for the stylesheet and the list of terms."""
-        own = [text for text in self.html if not text.startswith(("<style>", '<dl class="lab-terms"'))]
+        """All that our own markup says, but for the stylesheet."""
+        own = [text for text in self.html if not text.startswith("<style>")]
         return html.unescape(re.sub(r"<[^>]+>", " ", " ".join(own)))
 
     def sentences(self, kind: str) -> list[str]:
         """The text of the elements of a class."""
-        texts = [text for text in self.html if re.match(rf'<\w+ class="{kind}"', text)]
-        return [html.unescape(re.sub(r"<[^>]+>", "", text)) for text in texts]
+        elements = re.compile(rf'<(\w+) class="{kind}"[^>]*>(.*?)</\1>', re.DOTALL)
+        return [html.unescape(re.sub(r"<[^>]+>", "", text)) for each in self.html for _, text in elements.findall(each)]
 
     @property
     def faults(self) -> list[str]:

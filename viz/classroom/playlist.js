@@ -1,7 +1,7 @@
 // Playlist in *Present*: the current talk, its stops with lines, and its link and file. Texts go through textContent only.
 
 import { button, element, focusOf, mountComponent, refocus, unmountComponent } from "../kit/mount.js";
-import { copyText, linkFor, sharedAddress } from "../kit/copy_link_parts.js";
+import { copyText, linkFor, sharedAddress } from "../kit/copy_link.js";
 import { download } from "../save/files.js";
 
 const MAX_FILE = 262144; // bytes, as viz/classroom/talk.py has it

@@ -190,6 +190,7 @@ CHANGE = Panel(
     "translate.change",
     "Probability of each token before and after",
     figure=_change_figure,
+    alt=lambda context, result: site_texts.change_alt(context.analysis),
     reads=(),
     text=lambda context, result: decoding_texts.change_heading(context.analysis),
     details=_draw_changes,

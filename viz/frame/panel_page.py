@@ -12,7 +12,7 @@ import streamlit as st
 
 from viz import computations, page_context
 from viz.classroom import lecture
-from viz.kit import controls, edit_list, site_texts
+from viz.kit import controls, edit_list, mount, site_texts
 from viz.kit.panel import Layout, Panel, Picture
 from viz.page_context import LecturePlaces, PageContext, Places
 from viz.state import session
@@ -23,7 +23,8 @@ if TYPE_CHECKING:
     from model.inference.request import Request
     from viz.theme import Mode
 
-CHART_SCALE, CHART_HEIGHT = 1.9, 560  # enlargement of a chart in lecture mode, and its height on 720 lines in px
+CHART_SCALE = 1.9  # enlargement of a chart in lecture mode
+MAX_PICTURE_BUTTONS = 6  # more pictures have one button, which shows the next one
 
 
 def draw(layout: Layout, context: PageContext) -> None:
@@ -132,6 +133,11 @@ def draw_lecture(layout: Layout, context: PageContext) -> None:
 
 
 def _picture_buttons(every: list[LargePicture], current: int) -> None:
+    if len(every) > MAX_PICTURE_BUTTONS:
+        help, following = f"The next picture ({lecture.PICTURE.key})", every[(current + 1) % len(every)]
+        title = every[current].picture.title
+        st.button(title, key="next_picture", help=help, on_click=_choose, args=(following,))
+        return
     st.segmented_control(
         "Picture",
         range(len(every)),
@@ -167,15 +173,17 @@ def _mount(panel: Panel, context: PageContext, result: Any, picture: Picture | N
         panel.component.mount(key, make_data(panel, context, result), panel.events(context, result), overrides=overrides)
     elif panel.figure is not None:
         figure = _figure(panel, context, result)
+        alt = panel.alt(context, result) if panel.alt else panel.title
+        key = panel.name if picture is None else f"{panel.name} large"
+        more = mount.chart_events(key, panel.events(context, result))
         if picture is None:
-            config = controls.chart_config(panel.title)
-            st.plotly_chart(figure, theme=None, key=panel.name, config=config, alt=panel.title)
+            st.plotly_chart(figure, theme=None, key=key, config=controls.chart_config(panel.title), alt=alt, **more)
             return
-        large = type(figure)(figure).update_layout(
-            width=lecture.chart_width(CHART_SCALE), height=lecture.chart_height(CHART_HEIGHT, CHART_SCALE)
-        )
+        height = lecture.chart_height(picture.height, CHART_SCALE)
+        size = {"width": lecture.chart_width(CHART_SCALE), "height": height, "meta": {"height": height}}
+        large = type(figure)(figure).update_layout(**size)
         with lecture.chart_container(CHART_SCALE):
-            lecture.draw_chart(panel.title, f"{panel.name} large", large, panel.title)
+            lecture.draw_chart(panel.title, key, large, alt, **more)
 
 
 def make_data(panel: Panel, context: PageContext, result: Any) -> list[Mapping[str, Any]]:

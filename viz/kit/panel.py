@@ -41,6 +41,7 @@ class Picture:
         fields: fields of the view that the picture sets, such as the part of the page.
         text: returns a line above the picture as markup (default: none, since components draw their own text).
         number: in the view's `large`, from 1 (default: its place among the pictures of the visible panels).
+        height: of a figure on a screen of 720 lines, in px.
     """
 
     title: str
@@ -50,6 +51,7 @@ class Picture:
     fields: Mapping[str, Any] = field(default_factory=dict)
     text: Callable[[PageContext, Any], str] | None = None
     number: int = 0
+    height: int = 560
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,6 +83,11 @@ def no_tables(context: PageContext, result: Any) -> tuple[Table, ...]:
     return ()
 
 
+def where(**fields: Any) -> Callable[[PageContext], bool]:
+    """Returns a condition on a context: its view has these values."""
+    return lambda context: all(getattr(context.view, name) == value for name, value in fields.items())
+
+
 @dataclass(frozen=True, eq=False)
 class Panel:
     """One thing a visitor looks at, with its controls. `result` in the fields is what `compute` returned.
@@ -88,11 +95,13 @@ class Panel:
     Fields:
         name: of link parameters, keys of widgets and tests, such as "why.sum".
         title: in the list under *Save*, and the heading of a figure.
-        component: the JavaScript component that draws it; without one, `figure` draws it.
+        component: the JavaScript component that draws it; without one, `figure` draws it. Without both, it is a text.
         payload: returns the JSON values of the component for the context's view and mode.
         constant: returns further values, which depend on the request and the mode but not on the view.
-        events: returns the events of the component with their checks and handlers.
+        events: returns the events of the component with their checks and handlers. A figure has one, `selection`: its check
+            gets the clicked points.
         figure: returns a Plotly figure.
+        alt: describes the figure to those who do not see it (default: `title`).
         call: returns the computation; the cache, the copied Python and prefetch follow from it.
         compute: returns the result (default: of `call`). Raises ValueError with one sentence.
         controls: draws widgets that change the view, above the text.
@@ -119,6 +128,7 @@ class Panel:
     events: Callable[[PageContext, Any], Mapping[str, Event]] = lambda context, result: {}
     constant: Callable[[PageContext, Any], Mapping[str, Any]] | None = None
     figure: Callable[[PageContext, Any], go.Figure] | None = None
+    alt: Callable[[PageContext, Any], str] | None = None
     call: Callable[[PageContext], Call] | None = None
     compute: Callable[[PageContext], Any] | None = None
     controls: Callable[[PageContext, Any], None] | None = None
@@ -149,8 +159,9 @@ class Panel:
         """Returns the component with its values, for an HTML file."""
         assert self.component is not None
         more = self.constant(context, result) if self.constant else {}
-        values = {"picture": self.title}, more, self.payload(context, result), self.follow(context, result)
-        return self.component.part(*values)
+        return self.component.part(
+            {"picture": self.title}, more, self.payload(context, result), self.follow(context, result)
+        )
 
     @cached_property
     def large_pictures(self) -> tuple[Picture, ...]:
