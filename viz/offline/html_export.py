@@ -119,6 +119,10 @@ def panel_export(layout: Layout) -> HtmlExport:
             each for panel in layout.in_file(context) for each in getattr(panel.file, name)(context)
         )
 
+    def remote_fields(context: PageContext) -> dict[str, tuple[Any, ...]]:
+        every_panel = [panel.file for panel in layout.in_file(context) if panel.file is not None]
+        return {name: values for each in every_panel for name, values in each.remote_fields(context).items()}
+
     return HtmlExport(
         parts,
         compute=result_of,
@@ -129,7 +133,7 @@ def panel_export(layout: Layout) -> HtmlExport:
         picks=joined("picks"),
         extra_fields={event: values for each in options for event, values in each.event_fields.items()},
         component_fields=tuple(dict.fromkeys(name for each in options for name in each.component_fields)),
-        remote_fields=lambda context: {name: v for each in options for name, v in each.remote_fields(context).items()},
+        remote_fields=remote_fields,
         lecture_pictures_of=pictures,
         rounded=frozenset().union(*(each.rounded for each in options)),
     )

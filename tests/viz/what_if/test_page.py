@@ -1,5 +1,8 @@
 """What if: edits, both translations, the ranking, the other page, and the lecture."""
 
+import html
+import re
+
 import numpy as np
 import pytest
 
@@ -124,12 +127,16 @@ def test_decoded_again_both_translations_are_shown():
     assert [len(lab.pick("kind", kind).maps) for kind in ("encoder", "cross")] == [3, 2]  # the tokens differ
 
 
+def plain_text(markup: str) -> str:
+    return html.unescape(re.sub(r"<[^>]+>", "", markup)).strip()
+
+
 def test_a_step_names_what_gains_and_what_loses():
     lab, found = what_if(edits="off_cross.1~off_cross.2"), analysed("off_cross.1", "off_cross.2")
     lab.app_test.select_slider(key="what if step").set_value(2)
     assert lab.run().link["step"] == "3"
     before, after = found.baseline.trace.log_probs[2], found.trace.log_probs[2]
-    (title,) = [text for text in lab.sentences("lab-label") if text.startswith("Step")]
+    title = next(text for text in map(plain_text, lab.html) if text.startswith("Step") and "nats" in text)
     assert f"{float(kl_divergence(before[None], after[None])[0]):.3f} nats" in title
     piece = cache.checkpoint("en-fr", "auto").target_tokenizer.piece
     for rows in largest_shifts(before, after):
