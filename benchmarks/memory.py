@@ -22,7 +22,7 @@ from pathlib import Path
 
 from benchmarks.visitors import Visitor, lab, query_of
 from viz import computations, page_context
-from viz.decoding_steps import steps
+from viz.decoding_steps.steps import CANDIDATES, STEPS
 from viz.frame import panel_page
 from viz.heads.grid_panel import GRID
 from viz.server.serve import return_memory
@@ -65,9 +65,8 @@ def visit(text: str, draw: random.Random) -> None:
     for layer, head in ((3, 2), (draw.randint(1, 4), draw.randint(1, 8))):
         view, _ = parse({"text": text, "layer": str(layer), "head": str(head)})
         data = page_context.build(view)
-        timeline = steps.timeline_data(data.request, view.device, layer - 1, head - 1, "light")
-        steps.candidate_rows(data.request, view.device, None, timeline["trace"])
-        panel_page.make_data(GRID, data, GRID.result(data))
+        for panel in (STEPS, CANDIDATES, GRID):
+            panel_page.make_data(panel, data, panel.result(data))
     computations.mask_effects(without_edits(data.request), view.device)
     edited, _ = parse({"text": text, "edits": f"off_cross.{draw.randint(1, 4)}", "mode": "again"})
     page_context.build(edited)

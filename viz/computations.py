@@ -19,10 +19,8 @@ from viz.state.result_cache import cached
 if TYPE_CHECKING:
     import numpy as np
 
-    from model.experiments.caching import CacheSizes
-    from model.experiments.effects import Effect, HeadEffect, TargetPadding
+    from model.experiments.effects import Effect, HeadEffect
     from model.experiments.faithfulness import FaithfulnessResult, Scope
-    from model.experiments.label_test import LabelTest
     from model.experiments.leaks import LeakReport
     from model.experiments.patching import Patching, PatchingRequest
     from model.experiments.ready_questions import Answer
@@ -43,13 +41,13 @@ class Reading:
     Fields:
         path: the dotted path of the function.
         note: a comment behind the line of copied Python.
-        is_long: True for work of the long queue.
+        is_long: True for work of the long queue, or a function of the request that returns it.
         has_progress: True if the last argument gets the share done.
     """
 
     path: str
     note: str = ""
-    is_long: bool = False
+    is_long: bool | Callable[[Request], bool] = False
     has_progress: bool = False
 
     def __call__(self, *arguments: Hashable) -> Call:
@@ -82,7 +80,12 @@ def run(call: Call, context: PageContext, progress: Callable[[float], None] = la
     return call.compute(context.loaded, context.analysis, progress)
 
 
-@cached(4096, ignore=("progress",), is_long=lambda request, device, call, *progress: call.reading.is_long)
+def _is_long(request: Request, device: str, call: Call, *progress: Callable[[float], None]) -> bool:
+    is_long = call.reading.is_long
+    return is_long if isinstance(is_long, bool) else is_long(request)
+
+
+@cached(4096, ignore=("progress",), is_long=_is_long)
 def result(request: Request, device: str, call: Call, progress: Callable[[float], None] = lambda share: None) -> Any:
     """Returns the cached result of a call for a request. `progress` gets the share done, if not cached."""
     return call.compute(cache.checkpoint(request.checkpoint, device), cache.analyse(request, device), progress)
@@ -92,6 +95,14 @@ DIRECT_LOGITS = Reading(
     "model.readings.logits.direct_logits.choice_logits", "step from 0, ids of the token and its rival; of a label 0"
 )
 SENTENCE_POSITIONS = Reading("model.readings.positions.sentence_positions.sentence_positions", "cosines of the tokens")
+MAX_SHORT_TEXT = 200  # characters: forty words, hidden one by one, are about 2,000 tokens
+LABEL_TEST = Reading(
+    "model.experiments.label_test.label_test",
+    "numbers of the label and its rival",
+    is_long=lambda request: len(request.source) > MAX_SHORT_TEXT,
+)
+CACHE_SIZES = Reading("model.experiments.caching.cache_sizes", "bytes after a step, from 1: result.nbytes(step)")
+TARGET_PADDING = Reading("model.experiments.effects.target_padding", "the target with the padding of its batch")
 VALUE_NORMS = Reading("model.readings.tokens.token_attribution.value_norms", "norms of values after W_O")
 UNFOLD = Reading("model.readings.stages.unfold.unfold", "head and query from 0")
 SCORE_WRITERS = Reading("model.readings.logits.score_writers.score_writers", "head, query and key from 0")
@@ -110,14 +121,6 @@ FAITHFULNESS = Reading(
 def value_norms(request: Request, device: str) -> dict[Site, np.ndarray]:
     """Returns the norm of every head's value of every key after W_O."""
     from model.readings.tokens.token_attribution import value_norms as compute
-
-    return compute(cache.checkpoint(request.checkpoint, device), cache.analyse(request, device))
-
-
-@cached(128)
-def key_values(request: Request, device: str) -> CacheSizes:
-    """Returns the size of each layer's KV cache, and the work that it saves."""
-    from model.experiments.caching import cache_sizes as compute
 
     return compute(cache.checkpoint(request.checkpoint, device), cache.analyse(request, device))
 
@@ -182,22 +185,6 @@ def learned_numbers(name: str, device: str, side: str, count: int, shift: int) -
     )
 
 
-MAX_SHORT_TEXT = 200  # characters: forty words, hidden one by one, are about 2,000 tokens
-
-
-def _is_long_to_hide(request: Request, *args: Any) -> bool:
-    """True if hiding each word is long work, which grows with the square of the text."""
-    return len(request.source) > MAX_SHORT_TEXT
-
-
-@cached(512, is_long=_is_long_to_hide)
-def label_test(request: Request, device: str, label: int, rival: int) -> LabelTest:
-    """Returns the effect of hiding each word on a label, and other readings."""
-    from model.experiments.label_test import label_test as compute
-
-    return compute(cache.checkpoint(request.checkpoint, device), cache.analyse(request, device), label, rival)
-
-
 @cached(256, ignore=("progress",), is_long=lambda *args: True)
 def faithfulness(
     request: Request, device: str, step: int, rival: int, scope: Scope, progress: Callable[[float], None]
@@ -235,14 +222,6 @@ def mask_effects(request: Request, device: str) -> dict[str, Effect]:
     from model.experiments.effects import mask_effects as compute
 
     return compute(cache.checkpoint(request.checkpoint, device), request, _target(request, device))
-
-
-@cached(cache.MAX_BYTES // 8, getsizeof=lambda each: each.nbytes if each else 1)
-def target_padding(request: Request, device: str) -> TargetPadding | None:
-    """Returns the target with the padding of its batch."""
-    from model.experiments.effects import target_padding as compute
-
-    return compute(cache.checkpoint(request.checkpoint, device), cache.analyse(request, device))
 
 
 @cached(512, ignore=("progress",), is_long=lambda *args: True)

@@ -10,7 +10,7 @@ from tests.browser.conftest import idle, translation, type_text
 
 CARRIER = "attention_lab.stored_part"
 INK = """() => {
-  const shadow = document.querySelector(".st-key-timeline [data-testid=stBidiComponentIsolated]").shadowRoot;
+  const shadow = document.querySelector(".st-key-translate-steps [data-testid=stBidiComponentIsolated]").shadowRoot;
   return getComputedStyle(shadow.querySelector(".timeline")).getPropertyValue("--lab-ink");
 }"""
 
@@ -62,7 +62,9 @@ def test_an_unchanged_run_sends_no_part(visit):
     slots = received.during(page, lambda: page.reload())
     page.locator(".timeline .said").wait_for()
     idle(page)
-    assert {"assets timeline", "timeline 0", "candidates 0"} <= {*slots, *received.slots}, "a reload sends all of them"
+    assert {"assets timeline", "translate.steps 0", "translate.candidates 0"} <= {*slots, *received.slots}, (
+        "a reload sends all of them"
+    )
     assert translation(page) == before
     chip = page.locator(".timeline .chip, .timeline button").first.element_handle()
     assert received.during(page, lambda: page.locator(".st-key-translate button").click()) == []
@@ -70,7 +72,7 @@ def test_an_unchanged_run_sends_no_part(visit):
     assert sizes.pop("attention_lab.frame_component") < 3000  # in every run
     assert sizes and max(sizes.values()) < 1500
     assert chip.evaluate("node => node.isConnected"), "a component with unchanged data is not drawn again"
-    assert "timeline 0" in received.during(page, lambda: type_text(page, "The cat sleeps."))
+    assert "translate.steps 0" in received.during(page, lambda: type_text(page, "The cat sleeps."))
     assert received.during(page, lambda: page.locator(".st-key-translate button").click()) == []
 
 
@@ -82,7 +84,7 @@ def test_pictures_survive_a_change_of_page_and_return(visit):
     idle(page)
     assert "assets all_heads" in received.during(page, follow(page, "Heads"))
     assert page.locator(".all-heads canvas").count() > 3
-    assert not {"assets timeline", "timeline 0"} & {*received.during(page, follow(page, "Translate"))}
+    assert not {"assets timeline", "translate.steps 0"} & {*received.during(page, follow(page, "Translate"))}
     assert translation(page) == before
     assert received.during(page, follow(page, "Heads")) == []
     assert page.locator(".all-heads canvas").count() > 3
@@ -119,7 +121,7 @@ def test_a_lost_part_is_sent_again(visit):
     idle(page)
     losing.append(True)
     type_text(page, "The cat sleeps.")
-    assert [each.split(b"\n")[0] for each in lost] == [b"timeline 0"]
+    assert [each.split(b"\n")[0] for each in lost] == [b"translate.steps 0"]
     expect(page.locator(".timeline .said")).to_contain_text("Le chat dort")
     assert page.locator(".timeline").count() == 1
 

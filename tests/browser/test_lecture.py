@@ -22,7 +22,7 @@ PAGES: dict[str, tuple[str, dict[str, float]]] = {
         ".timeline .said",
         {"p.said": 40, ".chip": 28},
     ),
-    "?step=11&lecture=on&large=2&causal=off": (".large canvas", {"p.said": 40, "timeline b.": 28}),
+    "?step=11&lecture=on&large=2&causal=off": (".large canvas", {"p.said": 40, "timeline p.": 28}),
     "?step=11&lecture=on&show=cache": (".key-values svg", {"p.said": 40, "p.told": 25}),
     "why?step=11&kind=decoder&layer=4&head=1&lecture=on": (".sum .cascade", {"sum h2": 28, "span.own": 28}),
     f"why?step=9&large=3&lecture=on&text={quote(LONG)}": (".sum .words", {"sum h2": 28}),
@@ -124,15 +124,9 @@ def test_a_lecture_on_translate_goes_by_keys(visit):
 
 
 def test_what_is_pointed_at_is_ringed(visit):
-    page = visit("?step=11&lecture=on&large=2")
+    page = visit("?step=11&lecture=on")
     token = page.locator(".candidates [data-point]").first.get_attribute("data-point").split(" ")[1]
     for name in POINTED:
-        if name.startswith("timeline") and query(page).get("large"):
-            page.keyboard.press("v")
-            page.locator(".key-values").wait_for()
-            page.keyboard.press("v")
-            page.locator(".timeline:not(.over-maps) .chip").first.wait_for()
-            idle(page)
         if name.startswith("file_maps"):
             page.keyboard.press("v")
             page.locator(".maps.large canvas").first.wait_for()

@@ -148,7 +148,7 @@ def test_the_back_button_restores_a_switch(visit):
     page.go_back()
     idle(page)
     assert "causal" not in query(page)
-    assert page.locator(".st-key-change").count() == 0
+    assert page.locator(".st-key-translate-change").count() == 0
     assert page.locator(".french .line span").inner_text() == score
 
 

@@ -17,7 +17,8 @@ from tests.support.component_helpers import floats
 from viz import computations, page_context
 from viz.compare.distance import views
 from viz.compare.pair import pair
-from viz.decoding_steps import pattern_maps, timeline
+from viz.decoding_steps.pattern_maps import MAPS
+from viz.decoding_steps.steps import STEPS
 from viz.heads.grid_panel import GRID
 from viz.heads.page import LAYOUT as HEADS
 from viz.inside.length_part import PATTERNS
@@ -28,8 +29,7 @@ from viz.notebook.figure import attention_map
 from viz.page_context import PageContext, Places
 from viz.save.number_tables import analysis_file
 from viz.state.links import parse
-from viz.translate import offline as translate_offline
-from viz.translate import tables as translate_tables
+from viz.translate.page import LAYOUT as TRANSLATE
 from viz.what_if import offline as what_if_offline
 from viz.what_if import switchboard, what_if_maps
 from viz.what_if import tables as what_if_tables
@@ -69,18 +69,11 @@ def code(module, context: PageContext, name: str) -> np.ndarray:
 
 
 def on_translate(seen, kind, site):
-    data = timeline.payload(seen.analysis, seen.loaded, 1, 3, 1, "light")
-    yield "lines", np.array(data[kind])
-    data = pattern_maps.maps_data(seen.analysis.request, "cpu", site.layer, 3, "attention", "light")
+    yield "lines", np.array(STEPS.payload(seen, None)[kind])
+    data = MAPS.payload(seen, MAPS.result(seen))
     yield "map", floats(next(each for each in data["maps"] if each["kind"] == kind)["values"])
-    yield "lecture", pattern_maps.seen_map(seen.analysis, "cpu", site, 3)[0].values
-    candidates = translate_offline._candidates(seen)
-    steps, _, file_maps = translate_offline.parts(seen, candidates, seen.view, "light")
-    yield "file, lines", np.array(steps.data[kind])
-    own = next(each for each in file_maps.data["maps"] if each["kind"] == kind)
-    yield "file, map", floats(own["values"])
-    yield "table", table(translate_tables.tables(seen), f"attention-{site.spec.code}")
-    yield "code", code(translate_tables, seen, "maps")[kind].values
+    yield "table", table(TRANSLATE.tables(seen), f"attention-{site.spec.code}")
+    yield "code", code(TRANSLATE, seen, "maps")[kind].values
     yield "notebook", chart(attention_map(seen.analysis, site, 3))
 
 

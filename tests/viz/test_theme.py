@@ -87,7 +87,8 @@ def test_no_rule_asks_for_a_variable_that_is_not_there():
 def keys() -> list[str]:
     """What the code gives to containers and widgets as keys, as patterns of the class names that Streamlit makes of them."""
     layouts = filter(None, map(layout_of, pages.PAGES))
-    panels = [re.sub(r"[^\w-]", "-", panel.name) for layout in layouts for panel in layout.panels]
+    names = [re.sub(r"[^\w-]", "-", panel.name) for layout in layouts for panel in layout.panels]
+    panels = [name + end for name in names for end in ("", "-large")]
     found = []
     for path in (ROOT / "viz").rglob("*.py"):
         module = ast.parse(path.read_text(encoding="utf-8"))

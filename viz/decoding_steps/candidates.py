@@ -9,27 +9,28 @@ import numpy as np
 
 from model.decoding.sampling import EXCLUDED_IDS, Choices, choices, top_ids
 from model.inference.decisions import NEAR_TIE_TEXT, near_ties
+from viz.decoding_steps.timeline import trace_name
 from viz.kit import mount
+from viz.state import session
 
 if TYPE_CHECKING:
     from model.decoding.strategy import Decoding
     from model.inference.analysis import Analysis
     from model.text.tokenizer import Tokenizer
+    from viz.page_context import PageContext
 
 SHOWN = 16
 CUTS = {"k": "cut by top-k", "p": "cut by top-p", "t": "cut by a temperature of 0"}
 
 
-def payload(
-    analysis: Analysis, tokenizer: Tokenizer, controls: Decoding | None, trace: str, said: Sequence[int] | None = None
-) -> dict[str, Any]:
-    """All that the browser needs, as JSON values; `trace` is the timeline's name for what it draws. `said` is what stands at
-    each step, where that is not what was written.
+def payload(analysis: Analysis, tokenizer: Tokenizer, said: Sequence[int] | None = None) -> dict[str, Any]:
+    """Returns the JSON values of the component. `said`: the token at each step (default: the token that was written).
 
-    `controls` holds temperature, top-k and top-p where tokens are sampled, else None. A row: piece, id, logit, logit over
-    temperature (null at 0), probability, and what cut it: one of `CUTS`, or nothing. Where tokens are sampled `before` has
-    for each row its probability without the controls, and after the temperature alone, and `chosenBefore` that of the token.
+    A row: piece, id, logit, logit over temperature (null at 0), probability, and the reason of a cut: one of `CUTS`, or
+    nothing. If tokens are sampled, `before` has the probability of each row without the controls and after the temperature
+    alone, and `chosenBefore` that of the token.
     """
+    controls = sampling_controls(analysis)
     found = analysis.trace
     ids = found.predicted_axis.ids if said is None else said
     temperature = controls.temperature if controls else 1.0
@@ -54,7 +55,7 @@ def payload(
         return row(token, step, made, int(np.flatnonzero(made.ids == token)[0]))
 
     return {
-        "trace": trace,
+        "trace": trace_name(analysis),
         "rows": [
             [row(int(token), step, made, place) for place, token in enumerate(made.ids[:SHOWN])]
             for step, made in enumerate(steps)
@@ -89,6 +90,12 @@ def payload(
     }
 
 
+def sampling_controls(analysis: Analysis) -> Decoding | None:
+    """Returns temperature, top-k and top-p if tokens are sampled."""
+    request = analysis.request
+    return request.decoding if request.decoding.is_random and request.target is None else None
+
+
 def choices_of(log_probs: np.ndarray, chosen: int, controls: Decoding | None) -> Choices:
     """What may be chosen at a step; where nothing is cut, only what is shown of it."""
     if controls:
@@ -101,45 +108,35 @@ def choices_of(log_probs: np.ndarray, chosen: int, controls: Decoding | None) ->
     return Choices(ids, probability, every, every, probability)
 
 
-def reasons(data: dict[str, Any]) -> list[list[Any] | None]:
-    """Of each step of a payload: the piece that was chosen, that of the likeliest other token, and this one's id; None where
-    tokens are drawn, for their probabilities are not the model's alone."""
-    if data["sampling"]:
-        return [None] * len(data["rows"])
-    found = []
-    for rows, chosen in zip(data["rows"], data["chosen"], strict=True):
-        rival = next((row for row in rows if row[1] != chosen[1]), None)
-        found.append(rival and [chosen[0], rival[0], rival[1]])
-    return found
-
-
 COMPONENT = mount.Component(__file__, '<div class="candidates"></div>', picture="Top next tokens")
 
 
-def candidates(
+def events(
     data: dict[str, Any],
-    follow: dict[str, Any],
     on_branch: Callable[[int, int], None],
     on_word: Callable[[int, str], None],
-    on_guess: Callable[[bool], None],
     on_reason: Callable[[int, int], None],
     on_ask: Callable[[int, str], None] | None = None,
-    key: str = "candidates",
-) -> None:
-    """Mounts the component with the payload, and with what follows the view: `step` (from 1), `guess`, and the `fault` of
-    the last word.
-
-    Before the next run `on_branch` is called with a step and a token, `on_word` with a step and the text that was typed,
-    `on_guess` where guessing is switched on or off, `on_reason` with a step and the rival of its token,
-    `on_ask` with a step and a word whose probability is asked for.
-    """
+) -> dict[str, mount.Event]:
+    """Returns the events. `on_branch` gets a step and a token, `on_word` a step and a typed text, `on_reason` a step and the
+    rival of its token, `on_ask` a step and a word whose probability is requested."""
     step, token = mount.from_one(len(data["rows"])), mount.integer(0, data["size"] - 1)
-    events = {
+    word = mount.fields(step=step, text=mount.text)
+    return {
         "branch": (mount.fields(step=step, token=token), on_branch),
-        "word": (mount.fields(step=step, text=mount.text), on_word),
-        "guess": (mount.flag, on_guess),
+        "word": (word, on_word),
+        "guess": (mount.flag, lambda on: session.change(guess=on)),
         "reason": (mount.fields(step=step, token=token), on_reason),
+        **({"asked": (word, on_ask)} if on_ask else {}),
     }
-    if on_ask:
-        events["asked"] = (mount.fields(step=step, text=mount.text), on_ask)
-    COMPONENT.mount(key, data, events, default={"guess": follow["guess"]}, overrides=follow)
+
+
+def follow(context: PageContext) -> dict[str, Any]:
+    """Returns the step, whether the visitor guesses, and on a page the fault of the last word."""
+    complaint = session.complaint("word") if context.places else None
+    return {
+        "step": context.view.step + 1,
+        "guess": context.view.guess,
+        "fault": complaint[1] if complaint else "",
+        "hall": False,
+    }

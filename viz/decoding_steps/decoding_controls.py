@@ -1,9 +1,8 @@
-"""How tokens are chosen: the strategy with its controls, branches, a translation of the visitor's own, several sentences.
-
-The tree of a decoding: every path alive, finished or given up at each step; a click chooses the one that is looked at."""
+"""How tokens are chosen: the strategy with its controls, branches, a translation of the visitor's own, several sentences."""
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -11,84 +10,32 @@ import numpy as np
 import streamlit as st
 
 from model.config import MAX_TOKENS
-from model.decoding.hypotheses import Tree, length_penalty
 from model.decoding.strategy import MAX_SEED, STRATEGIES
 from model.inference.predictions import better_candidates
+from viz import cache
 from viz.decoding_steps import decoding_texts
 from viz.decoding_steps.surprise_figure import surprise_chart
-from viz.kit import controls, mount, site_texts
+from viz.kit import controls, site_texts
+from viz.kit.panel import Panel, Picture
 from viz.state import session
 from viz.state.fields import fields
 from viz.state.values import MAX_BRANCH_TOKENS, MAX_BRANCHES
 from viz.state.view import MAX_TEMPERATURE, YOURS, View, strategies
 
 if TYPE_CHECKING:
+    import plotly.graph_objects as go
+
     from model.inference.analysis import Analysis
-    from model.task import Task
-    from model.text.tokenizer import Tokenizer
-    from viz import theme
     from viz.page_context import PageContext
 
-ENDS = {"finished": "finished", "limit": "stopped at the limit", "pruned": "given up", "grown": "goes on"}  # by status
-
-
-def payload(tree: Tree, path: tuple[int, ...], tokenizer: Tokenizer, alpha: float | None, begun: int = 0) -> dict[str, Any]:
-    """All that the browser needs, as JSON values; `alpha` is the length penalty's exponent, or None. Scores
-    are summed from the first token behind the `begun` that are gone on with.
-
-    Each node: parent `p`, step `s`, token `t`, score `sc`, status `st`, the text up to it `x`, and `no`, what an ended
-    hypothesis is ranked by. `ended` holds the nodes of the hypotheses, the best first, `path` those of the one shown.
-    """
-    nodes = tree.nodes
-    numbers = {node.path: number for number, node in enumerate(nodes)}
-
-    given = {node.path: node.score for node in nodes if node.step == begun}
-
-    def rank(number: int) -> float:
-        node = nodes[number]
-        return node.score if alpha is None else node.score / length_penalty(node.step, alpha)
-
-    return {
-        "nodes": [
-            {
-                "p": node.parent,
-                "s": node.step,
-                "t": tokenizer.piece(node.token).removeprefix("·") or "·",
-                "sc": round(node.score - given.get(node.path[:begun], node.score if begun else 0.0), 6),
-                "st": node.status,
-                "x": tokenizer.decode(node.path),
-                "no": _ranked(node.score, node.step, alpha) if node.status in ("finished", "limit") else None,
-            }
-            for node in nodes
-        ],
-        "path": [numbers[path[:n]] for n in range(1, len(path) + 1) if path[:n] in numbers],
-        "ended": sorted((numbers[h.ids] for h in tree), key=rank, reverse=True),
-        "leaves": sum(node.status != "grown" for node in nodes),
-        "ends": ENDS,
-    }
-
-
-def _ranked(score: float, length: int, alpha: float | None) -> float | None:
-    return None if alpha is None else round(score / length_penalty(length, alpha), 6)
-
-
-_COMPONENT = mount.Component(__file__, '<div class="tree"></div>', picture="Tree of hypotheses", name="beam_tree")
-
-
-def beam_tree(data: dict[str, Any], on_path: Callable[[int, bool], None], key: str = "beam_tree") -> None:
-    """Mounts the component; `on_path` is called, before the next run, with the number of the node that was clicked, and
-    whether it was clicked in the list of whole hypotheses, which says nothing of a step."""
-    node = mount.integer(0, len(data["nodes"]) - 1)
-    events = {"path": (node, lambda n: on_path(n, False)), "whole": (node, lambda n: on_path(n, True))}
-    _COMPONENT.mount(key, data, events)
-
-
+SURPRISE_HEIGHT = 176  # px
 MORE = (10, 20, 40, 80, MAX_TOKENS)  # tokens that a text may get; the last: as many as there is room for
 KEPT = "kept target"  # session key of a translation that was put aside
 
 
-def strategy(view: View, task: Task) -> None:
-    """Which strategy, and its controls."""
+def _draw_strategy(context: PageContext, result: Any) -> None:
+    """Draws the choice of the strategy, and its controls."""
+    view, task = context.view, context.analysis.task
     chosen = YOURS if view.target is not None else view.strategy
     site_texts.write('<h2 class="lab-label">How tokens are chosen</h2>')
     st.segmented_control(
@@ -190,24 +137,18 @@ def more(view: View, analysis: Analysis) -> None:
         site_texts.label(decoding_texts.came_to_an_end(analysis))
 
 
-def guessing(view: View) -> None:
-    """Why what would give the next tokens away is not there."""
+def _draw_guessing(context: PageContext, result: Any) -> None:
+    """Draws the reason why other panels are absent, and the way back."""
     site_texts.note("Maps, tree and masks would give the next tokens away. They come back when you stop guessing.")
     st.button("Stop guessing", key="stop_guessing", on_click=session.change, kwargs={"guess": False})
 
 
-def panel(view: View, context: PageContext, own: Callable[[], Analysis], mode: theme.Mode, height: int) -> None:
-    """The tree of what decoding found; or, of a translation that is given, how surprising each token is."""
+def _draw_own_target(context: PageContext, result: Any) -> None:
+    """Draws the branches, or the box for a target of the visitor's own."""
+    view, task = context.view, context.analysis.task
     branch_chips(view, context)
-    if view.target is not None or view.strategy == YOURS:
-        _yours(view, context.analysis.task)
-    if view.target is not None:
-        _surprise(context, own, mode, height)
-    elif view.strategy != YOURS:
-        _tree(view, context)
-
-
-def _yours(view: View, task: Task) -> None:
+    if view.target is None and view.strategy != YOURS:
+        return
     complaint = session.complaint("target")
     shown = complaint[0] if complaint else view.target or ""
     with st.container(key="own_row", horizontal=True, gap=None):
@@ -228,40 +169,6 @@ def _target(typed: str) -> str:
     if not typed.strip():
         raise ValueError("It is empty; expected a text.")
     return typed
-
-
-def _surprise(context: PageContext, own: Callable[[], Analysis], mode: theme.Mode, height: int) -> None:
-    analysis, tokenizer = context.analysis, context.loaded.target_tokenizer
-    trace = analysis.trace
-    bits = -trace.token_log_probs / np.log(2)
-    rather = [
-        best and (tokenizer.piece(best.id).removeprefix("·") or "·", best.probability)
-        for best in better_candidates(trace.log_probs, trace.outputs.ids)
-    ]
-    sums = analysis.log_prob, own().log_prob
-    decoding_texts.surprise(
-        bits, trace.outputs.labels, rather, sums, analysis.task.output_noun, analysis.prompt_length, analysis.score_label
-    )
-    chart = surprise_chart(trace.outputs.labels, bits, rather, mode, height)
-    alt = decoding_texts.surprise_alt(bits, trace.outputs.labels)
-    st.plotly_chart(chart, theme=None, key="surprise", config=controls.chart_config("Surprise of each token"), alt=alt)
-
-
-def _tree(view: View, context: PageContext) -> None:
-    analysis, tokenizer = context.analysis, context.loaded.target_tokenizer
-    alpha = view.alpha if STRATEGIES[view.strategy].has_length_penalty else None
-    data = payload(analysis.tree, analysis.hypothesis.ids, tokenizer, alpha, analysis.prompt_length)
-    tree = analysis.tree  # without the arrays: a widget holds it between runs
-    beam_tree(data, lambda number, whole: _show(tree, number, whole))
-
-
-def _show(tree: Tree, number: int, whole: bool) -> None:
-    """Looks at the best path through a node of the tree, at its step; at the same step where it was chosen as a whole."""
-    node = tree.nodes[number]
-    paths = (*tree, *tree.pruned)
-    path = next(h.ids for h in paths if h.ids[: node.step] == node.path)
-    best = not session.current_view().branches and path == tree[0].ids
-    session.change(path=() if best else path, **({} if whole else {"step": max(node.step - 1, 0)}))
 
 
 def branch_chips(view: View, context: PageContext) -> None:
@@ -339,3 +246,59 @@ def sentences(view: View, context: PageContext, language: str) -> None:
             site_texts.label(decoding_texts.sentences(view, context.analysis))
             other = "Read as one sentence" if view.split else "Split into sentences"
             st.button(other, key="split", type="tertiary", on_click=session.change, kwargs={"split": not view.split})
+
+
+def hides_tokens(context: PageContext) -> bool:
+    """True while the visitor guesses the next tokens, which other panels would show."""
+    return context.view.guess and context.analysis.task.has_decoder
+
+
+def shows_decoding(context: PageContext) -> bool:
+    """True if the lower part of the page shows how tokens are chosen."""
+    return context.view.show == "decoding" and not hides_tokens(context)
+
+
+GUESSING = Panel("translate.guessing", "Guessing", controls=_draw_guessing, is_visible=hides_tokens)
+OWN_TARGET = Panel("translate.target", "Your own target", controls=_draw_own_target, is_visible=shows_decoding)
+STRATEGY = Panel("translate.strategy", "How tokens are chosen", controls=_draw_strategy, is_visible=shows_decoding)
+
+
+def _bits(context: PageContext) -> np.ndarray:
+    return -context.analysis.trace.token_log_probs / np.log(2)
+
+
+def _expected(context: PageContext) -> list[tuple[str, float] | None]:
+    """Returns for each step the more probable token and its probability, or None."""
+    trace, tokenizer = context.analysis.trace, context.loaded.target_tokenizer
+    better = better_candidates(trace.log_probs, trace.outputs.ids)
+    return [each and (tokenizer.piece(each.id).removeprefix("·") or "·", each.probability) for each in better]
+
+
+def _text(context: PageContext, result: Any) -> str:
+    analysis = context.analysis
+    own = cache.analyse(dataclasses.replace(context.request, target=None), context.view.device)
+    return decoding_texts.surprise(
+        _bits(context),
+        analysis.trace.outputs.labels,
+        _expected(context),
+        (analysis.log_prob, own.log_prob),
+        analysis.task.output_noun,
+        analysis.prompt_length,
+        analysis.score_label,
+    )
+
+
+def _figure(context: PageContext, result: Any) -> go.Figure:
+    labels = context.analysis.trace.outputs.labels
+    return surprise_chart(labels, _bits(context), _expected(context), context.mode, SURPRISE_HEIGHT)
+
+
+SURPRISE = Panel(
+    "translate.surprise",
+    "Surprise of each token",
+    figure=_figure,
+    reads=(),
+    text=_text,
+    is_visible=lambda context: context.view.target is not None and shows_decoding(context),
+    pictures=(Picture(""),),
+)

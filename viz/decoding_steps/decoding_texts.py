@@ -11,7 +11,7 @@ from model.decoding.strategy import strategy
 from model.inference.decisions import TokenChange, token_changes
 from model.io import numbers
 from model.task import TRANSLATION, Task
-from viz.kit import site_texts
+from viz.kit import site_texts, terms
 from viz.state.view import YOURS, View
 
 if TYPE_CHECKING:
@@ -73,25 +73,20 @@ def surprise(
     made: str = TRANSLATION.output_noun,
     begun: int = 0,
     scored: str = "log-probability",
-) -> None:
-    """How surprising a given translation is, or what else is `made`: summed, beside the model's own, and at its most
-    surprising token; the first `begun` tokens, which are gone on with, do not count."""
+) -> str:
+    """Returns the summed surprise of a given target, next to that of the model's own, and its most surprising token, as
+    markup. The first `begun` tokens do not count."""
     worst = begun + int(bits[begun:].argmax())
     given, own = map(numbers.decimal, sums)
     best = rather[worst]
     expected = f"it expected “{best[0]}” ({best[1]:.2f})" if best else "still its first choice"
     token = f'<b class="lab-token">{html.escape(labels[worst])}</b>'
-    site_texts.write(
+    return (
         f'<p class="lab-note">Summed {html.escape(scored)} <b>{given}</b>; the model\'s own {made} has <b>{own}</b>. '
         f"Surprise {bits[begun:].mean():.2f} bits a token; most at step {worst + 1}, "
         f"{token} ({bits[worst]:.1f} bits): {html.escape(expected)}. "
         "Dark bars: another token was likelier; it is written above.</p>"
     )
-
-
-def surprise_alt(bits: np.ndarray, labels: Sequence[str]) -> str:
-    worst = int(bits.argmax())
-    return f"Surprise of {len(bits)} tokens in bits; the most, {bits[worst]:.1f}, at {labels[worst]}."
 
 
 def sentences(view: View, analysis: Analysis) -> str:
@@ -121,8 +116,8 @@ def _likeliest(found: Sequence[TokenChange], steps: int) -> str:
     return f"at {len(found)} of {steps} steps another token becomes the likeliest{were}"
 
 
-def change_heading(analysis: Analysis) -> None:
-    """What was edited, what came of it, and how the chart below is read."""
+def change_heading(analysis: Analysis) -> str:
+    """Returns the edits, their effect and a description of the chart, as markup."""
     base, edits = analysis.baseline, analysis.request.intervention.describe(analysis.labels)
     before, after, made = base.trace, analysis.trace, analysis.task.output_noun
     if analysis.task.is_classifier:
@@ -141,10 +136,11 @@ def change_heading(analysis: Analysis) -> None:
         tie = ", a near-tie before" if any(each.is_tie for each in token_changes(analysis)) else ""
         what = f"the {made}s part at step {analysis.comparable_steps}{tie}"
         how = "The model chose every token again under the edits. After the first difference nothing is compared."
-    site_texts.write(f'<h2 class="lab-label lab-rule">With {html.escape(edits)}: {html.escape(what)}</h2>')
+    heading = f'<h2 class="lab-label lab-rule">With {html.escape(edits)}: {html.escape(what)}</h2>'
     each = "each label" if analysis.task.is_classifier else "each of the baseline's tokens"
     each += ", in a blank of the one that it fills in" * bool(before.blank_positions)
-    site_texts.note(f"{how} The chart: the probability of {each}, hollow before, filled after.", "baseline")
+    note = f"{how} The chart: the probability of {each}, hollow before, filled after."
+    return f'{heading}<p class="lab-note">{terms.marked(note, "baseline")}</p>'
 
 
 def given_change(scored: str, before: str, after: str, turned: int, steps: int) -> str:
@@ -156,8 +152,8 @@ def given_change(scored: str, before: str, after: str, turned: int, steps: int) 
     return f"{scored} {before} → {after}. {top}"
 
 
-def map_caption(analysis: Analysis, show: str, blank: bool, padded: int) -> None:
-    """How the maps are read; `blank`: the mask forbids cells of theirs, `padded`: so many rows are padding of the batch."""
+def map_caption(analysis: Analysis, show: str, blank: bool, padded: int) -> str:
+    """Returns a description of the maps as markup. `blank`: the mask forbids cells; `padded`: the number of pads."""
     if show == "mask":
         differs = analysis.trace.head_masks or not analysis.trace.has_equal_masks
         scope = "not the same in all layers and heads" if differs else "the same in every layer and head"
@@ -175,7 +171,7 @@ def map_caption(analysis: Analysis, show: str, blank: bool, padded: int) -> None
         sentence += f" {rows} padding of the batch. Their results are not used."
     if analysis.row_note:
         sentence += f" {analysis.row_note}"
-    site_texts.note(sentence, "mask", "layer", "head")
+    return f'<p class="lab-note">{terms.marked(sentence, "mask", "layer", "head")}</p>'
 
 
 def token_count(analysis: Analysis, begun: int) -> tuple[str, str]:

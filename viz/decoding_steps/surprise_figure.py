@@ -1,4 +1,4 @@
-"""How surprised the model is at each token of a given target."""
+"""The surprise of the model at each token of a given target."""
 
 from __future__ import annotations
 

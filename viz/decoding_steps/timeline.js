@@ -217,7 +217,8 @@ export default function ({ data, parentElement, setStateValue, setTriggerValue, 
     play.title = playing ? "Pause (space)" : "Play (space)";
     root.dataset.step = state.step;
     root.dataset.hidden = secret ? "token" : "";
-    tellWhy(find(".why"), whyOf(data.why[step], state.step, looked.tokens, { kind: looked.kind, here: looked.weights, one: data.one, reason: data.reasons[step], guess: secret || data.guess }), setTriggerValue);
+    const why = offline ? { ...data.why[step], asked: false, to: null } : data.why[step]; // a file leads nowhere
+    tellWhy(find(".why"), whyOf(why, state.step, looked.tokens, { kind: looked.kind, here: looked.weights, one: data.one, reason: offline ? null : data.reasons[step], guess: secret || data.guess }), setTriggerValue);
     publishStep(data.trace, state.step);
 
     const source = [...root.querySelectorAll(".source .chip")], target = [...root.querySelectorAll(".target .chip")];

@@ -11,16 +11,19 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from model.decoding.sampling import EXCLUDED_IDS, top_ids
 from model.inference.cautions import UNSURE_PROBABILITY, round_down
 from model.io import numbers
 from model.readings.heads.head_maps import Link, step_links
 from model.trace import ATTENTION_KINDS, Axis, Site
 from viz import theme
 from viz.kit import mount, site_texts
+from viz.state import session
 
 if TYPE_CHECKING:
     from model.checkpoint import Checkpoint
     from model.inference.analysis import Analysis
+    from model.text.tokenizer import Tokenizer
 
 ROWS = {  # how the target's rows are arranged: the word on the switch, what the rows are then, and what the word means
     "steps": (
@@ -41,15 +44,12 @@ ROWS = {  # how the target's rows are arranged: the word on the switch, what the
 }
 
 
-def payload(
-    analysis: Analysis, checkpoint: Checkpoint, layer: int, head: int | None, step: int, mode: theme.Mode
-) -> dict[str, Any]:
-    """All that the browser needs, as JSON values. `layer`, `head` and `step` count from 0.
+def payload(analysis: Analysis, checkpoint: Checkpoint, layer: int, head: int | None, mode: theme.Mode) -> dict[str, Any]:
+    """Returns the JSON values of the component. `layer` and `head` count from 0.
 
-    Where the decoder has fewer layers than the encoder, its last one stands for those that it lacks. Without an encoder
-    there is no source and no cross-attention, and the first `given` tokens of the target are the text that the model goes on
-    with.
-    Weights and probabilities are rounded to five decimals; what is printed has three at most.
+    If the decoder has fewer layers than the encoder, its last layer replaces those that it lacks. Without an encoder there
+    is no source and no cross-attention, and the first `given` tokens of the target are the visitor's text. Weights and
+    probabilities have five decimals.
     """
     trace, baseline, tokenizer = analysis.trace, analysis.baseline, checkpoint.target_tokenizer
     ids = trace.outputs.ids
@@ -57,14 +57,13 @@ def payload(
     decoder = trace.view(Site("decoder", layer), head)
     cross = trace.view(Site("cross", layer), head) if "cross" in trace.kinds else None
     doubts, unsure = _doubts(analysis), set(analysis.unsure_steps)
-    identity = f"{analysis.request!r} {ids}"
     same = analysis.comparable_steps if baseline is not None else 0
     before = np.exp(baseline.trace.token_log_probs) if baseline is not None and ids == baseline.trace.outputs.ids else None
     if baseline is not None and before is None:  # only the shared prefix may be compared
         before = np.exp(baseline.trace.token_log_probs)[: max(0, same - 1)]
     return {
-        "trace": hashlib.sha256(identity.encode()).hexdigest()[:16],
-        "step": min(step, len(ids) - 1) + 1,
+        "trace": trace_name(analysis),
+        "step": 1,
         "source": [
             {"t": label, "w": word, "pad": label == "<pad>"} | SURE | doubts.get(i, {})
             for i, (label, word) in enumerate(_tokens(trace.source))
@@ -103,7 +102,27 @@ def payload(
         "crossTints": list(theme.tints("cross", mode)),
         "doubt": _doubt(analysis),
         "why": links(step_links(trace)),
+        "reasons": reasons(analysis, ids, tokenizer),
+        "hall": None,
     }
+
+
+def trace_name(analysis: Analysis) -> str:
+    """Returns the name under which components publish and follow the step of an analysis."""
+    return hashlib.sha256(f"{analysis.request!r} {analysis.trace.predicted_axis.ids}".encode()).hexdigest()[:16]
+
+
+def reasons(analysis: Analysis, chosen: Sequence[int], tokenizer: Tokenizer) -> list[list[Any] | None]:
+    """Returns for each step the pieces of its token and of the most probable other token, and the id of this one.
+
+    None where tokens are drawn, since the model's probabilities alone do not explain them.
+    """
+    if analysis.request.decoding.is_random and analysis.request.target is None:
+        return [None] * len(chosen)
+    possible = analysis.trace.log_probs.copy()
+    possible[:, list(EXCLUDED_IDS)] = -np.inf
+    rivals = [next(int(each) for each in top_ids(row, 2) if each != own) for row, own in zip(possible, chosen, strict=True)]
+    return [[tokenizer.piece(own), tokenizer.piece(each), each] for own, each in zip(chosen, rivals, strict=True)]
 
 
 def links(found: Sequence[Link]) -> list[dict[str, Any]]:
@@ -158,32 +177,20 @@ def _rows(values: np.ndarray) -> Any:
 COMPONENT = mount.Component(__file__, '<div class="timeline"></div>')
 
 
-def timeline(
+def events(
     data: dict[str, Any],
-    follow: dict[str, Any],
-    on_step: Callable[[int], None],
-    on_rows: Callable[[str], None],
     on_why: Callable[[str, int, int], None],
     on_reason: Callable[[int, int], None],
     on_again: Callable[[], None] = lambda: None,
-    key: str = "timeline",
-) -> None:
-    """Mounts the component with the payload and what follows the view: `step` (from 1), `rows` and `guess`, and `reasons`:
-    each step's token, the likeliest rival and the rival's id, or None where there is nothing to ask.
-
-    Before the next run `on_step` is called with the step at which the visitor rests, `on_rows` with how the target's rows
-    are arranged, `on_why` with a kind of site and two tokens whose heads are looked for, and `on_reason` with a
-    step and the rival of its token; `on_again` where tokens are to be drawn anew.
-    """
-    token = mount.from_one(max(len(data["source"]), len(data["target"])))
-    events = {
-        "step": (mount.from_one(len(data["target"])), on_step),
-        "rows": (mount.one_of(ROWS), on_rows),
+) -> dict[str, mount.Event]:
+    """Returns the events. `on_why` gets a kind of attention and two tokens, `on_reason` a step and the rival of its
+    token, `on_again` nothing."""
+    source, target, size = data["source"], data["target"], data["size"]
+    step, token = mount.from_one(len(target)), mount.from_one(max(len(source), len(target)))
+    return {
+        "step": (step, lambda step: session.change(step=step)),
+        "rows": (mount.one_of(data["arrangements"]), lambda rows: session.change(rows=rows)),
         "why": (mount.fields(kind=mount.one_of(ATTENTION_KINDS), query=token, key=token), on_why),
-        "reason": (
-            mount.fields(step=mount.from_one(len(data["target"])), token=mount.integer(0, data["size"] - 1)),
-            on_reason,
-        ),
+        "reason": (mount.fields(step=step, token=mount.integer(0, size - 1)), on_reason),
         "again": (mount.pressed, on_again),
     }
-    COMPONENT.mount(key, data, events, default={"step": follow["step"], "rows": follow["rows"]}, overrides=follow)

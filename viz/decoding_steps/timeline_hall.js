@@ -26,11 +26,11 @@ function marked(segment, flag, name = "") {
   return bare && (flag || name) ? [space, element(flag ? "mark" : "span", name, bare)] : [segment];
 }
 
-// What was edited, and what that changed: the translation without it, or in words where the translation was given.
-export function changed({ edits, was, told }, guess) {
-  if (!edits) return [];
+// The effect of the edits: the translation without them, or a sentence.
+export function changed({ was, told }, guess) {
+  if (!was && !told) return [];
   const line = element("div", "changed"), text = element("p");
-  text.append(element("b", "", edits), told ? `: ${told}` : ". Before: ", ...(!was ? [] : guess ? ["…"] : was.flatMap(([segment, flag]) => marked(segment, flag))));
+  text.append(told ?? "Before: ", ...(!was ? [] : guess ? ["…"] : was.flatMap(([segment, flag]) => marked(segment, flag))));
   line.append(text);
   return [line];
 }

@@ -1,67 +1,37 @@
-"""The first page of a model that only reads: all places of a sentence at once, what may stand at each, and the blanks."""
+"""The first page of a masked model: all places of a sentence at once, the candidates of each place, and the blanks."""
 
 from __future__ import annotations
 
-import hashlib
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from model.export.csv_tables import Table
 from model.inference.cautions import UNSURE_PROBABILITY
-from model.inference.request import Request
 from model.inference.source_reading import blank_positions, filled_ids
 from model.io import numbers
 from model.readings.heads.head_maps import step_links
 from model.text import sentences
 from model.trace import Site
-from viz import cache, theme
-from viz.decoding_steps import candidates, steps, timeline
+from viz import theme
+from viz.decoding_steps import candidates, lecture_keys, steps, timeline
 from viz.fill import fill_texts
 from viz.kit import sides, site_texts
+from viz.kit.panel import FileOptions, Panel, Picture
 from viz.page_context import PageContext
 from viz.state import session
-from viz.state.result_cache import cached_figure
 from viz.state.values import MAX_WORD
 from viz.state.view import View
 
 if TYPE_CHECKING:
-    from model.checkpoint import Checkpoint
+    from model.export.code import Code
     from model.inference.analysis import Analysis
+    from viz.kit.mount import Event
 
-LED = "begun with"  # session key: at which checkpoint and text the visitor was led to a step of its own
+OPENED_TEXT = "begun with"  # session key: checkpoint and text whose first place the page has chosen
 ROWS = {  # how the rows are arranged: there is one way
     "training": ("At once", "Encoder self-attention, every place at once", "")
 }
-
-
-def draw(view: View, context: PageContext, mode: theme.Mode, hall: dict[str, Any] | None = None) -> None:
-    """The sentence place by place, and the candidates of the one that is looked at."""
-    head = view.head
-    data = timeline_data(context.request, view.device, view.layer, head, mode)
-    left, right = steps.places(hall)
-    rows = candidate_rows(context.request, view.device, data["trace"])
-    reasons = [reason if is_open else None for reason, is_open in zip(candidates.reasons(rows), rows["open"], strict=True)]
-    with left:
-        timeline.timeline(
-            data,
-            {"step": view.step + 1, "rows": "training", "guess": view.guess, "hall": hall} | {"reasons": reasons},
-            on_step=lambda step: session.change(step=step),
-            on_rows=lambda rows: None,
-            on_why=lambda kind, query, key: steps.to_heads(context.request, kind, query, key),
-            on_reason=steps.to_the_reason,
-        )
-    with right:
-        told = session.complaint("word")
-        tokenizer = context.loaded.source_tokenizer
-        candidates.candidates(
-            rows | {"told": _asked(view, context)},
-            {"step": view.step + 1, "guess": view.guess, "fault": told[1] if told else "", "hall": bool(hall)},
-            on_branch=lambda step, token: _put(context, step, tokenizer.decode([token])),
-            on_word=lambda step, text: _put(context, step, text),
-            on_guess=lambda on: session.change(guess=on),
-            on_ask=lambda step, text: session.change(blank_word=text.strip()[:MAX_WORD], step=step),
-            on_reason=steps.to_the_reason,
-        )
 
 
 def _put(context: PageContext, step: int, word: str) -> None:
@@ -70,14 +40,9 @@ def _put(context: PageContext, step: int, word: str) -> None:
     try:
         source, second = fill_texts.put(context.request, places.index(step) if step in places else -1, word)
         session.change(source=source, second=second, step=step)  # where the blank was: its word can be seen there
-        session.put(LED, (context.request.checkpoint, source, second))
+        session.put(OPENED_TEXT, (context.request.checkpoint, source, second))
     except ValueError as fault:
         session.set_complaint("word", word, str(fault))
-
-
-def _asked(view: View, context: PageContext) -> dict[int, str]:
-    """What is to be said of the word whose probability is asked for, by the place of each blank."""
-    return fill_texts.asked(view.blank_word, context.analysis, context.loaded) if view.blank_word else {}
 
 
 def taken_back(view: View) -> str:
@@ -101,18 +66,10 @@ def _between(now: str, was: str) -> str:
     return ""
 
 
-def _blanks(count: int) -> str:
-    return "its blank" if count == 1 else "its blanks"
-
-
-@cached_figure
-def timeline_data(request: Request, device: str, layer: int, head: int | None, mode: theme.Mode) -> dict[str, Any]:
-    """What the timeline needs; layer and head count from 0."""
-    return payload(cache.analyse(request, device), cache.checkpoint(request.checkpoint, device), layer, head, mode)
-
-
-def payload(analysis: Analysis, loaded: Checkpoint, layer: int, head: int | None, mode: theme.Mode) -> dict[str, Any]:
-    """All that the timeline needs of a sentence that is read at once, as JSON values: its rows are the places."""
+def _payload(context: PageContext, result: Any) -> dict[str, Any]:
+    """Returns the JSON values of the timeline; its steps are the places of the text."""
+    analysis, loaded, head, mode = context.analysis, context.loaded, context.view.head, context.mode
+    layer = context.view.layer
     trace, tokenizer = analysis.trace, loaded.source_tokenizer
     places = blank_positions(analysis, loaded)
     ids = filled_ids(analysis, places, tokenizer.mask)
@@ -126,7 +83,7 @@ def payload(analysis: Analysis, loaded: Checkpoint, layer: int, head: int | None
     if of:
         segments[of.index(1)] = f" {segments[of.index(1)].lstrip()}"
     return {
-        "trace": hashlib.sha256(f"{analysis.request!r} {ids}".encode()).hexdigest()[:16],
+        "trace": timeline.trace_name(analysis),
         "step": 1,
         "source": [],
         "inputs": inputs,
@@ -137,7 +94,7 @@ def payload(analysis: Analysis, loaded: Checkpoint, layer: int, head: int | None
         "given": 0,
         "own": "encoder",
         "at": "Place",
-        "title": f"The text, over the same with {_blanks(len(places))} filled in"
+        "title": f"The text, over the same with {'its blank' if len(places) == 1 else 'its blanks'} filled in"
         if places
         else "No blank: both rows are the text, the bars how likely each token is",
         "bar": UNSURE_PROBABILITY,
@@ -164,20 +121,18 @@ def payload(analysis: Analysis, loaded: Checkpoint, layer: int, head: int | None
         "crossTints": list(theme.tints("encoder", mode)),
         "doubt": fill_texts.doubt(analysis, loaded),
         "why": timeline.links(step_links(trace)),
+        "reasons": [
+            each if place in places else None for place, each in enumerate(timeline.reasons(analysis, ids, tokenizer))
+        ],
+        "hall": None,
     }
 
 
-@cached_figure
-def candidate_rows(request: Request, device: str, trace: str) -> dict[str, Any]:
-    """What the candidates need, of each place."""
-    return rows_payload(cache.analyse(request, device), cache.checkpoint(request.checkpoint, device), trace)
-
-
-def rows_payload(analysis: Analysis, loaded: Checkpoint, trace: str) -> dict[str, Any]:
-    """All that the candidates need of each place, as JSON values; a click fills a blank, and does nothing elsewhere."""
-    places = blank_positions(analysis, loaded)
-    mask = loaded.source_tokenizer.mask
-    made = candidates.payload(analysis, loaded.source_tokenizer, None, trace, filled_ids(analysis, places, mask))
+def _candidates_payload(context: PageContext, result: Any) -> dict[str, Any]:
+    """Returns the JSON values of the candidates of each place; a click fills a blank, and does nothing elsewhere."""
+    analysis, loaded = context.analysis, context.loaded
+    places, tokenizer = blank_positions(analysis, loaded), loaded.source_tokenizer
+    made = candidates.payload(analysis, tokenizer, filled_ids(analysis, places, tokenizer.mask))
     shown = {place: [row[1] for row in made["rows"][place]] for place in places}
     return made | {
         "open": [i in places for i in range(len(made["rows"]))],
@@ -189,3 +144,96 @@ def rows_payload(analysis: Analysis, loaded: Checkpoint, trace: str) -> dict[str
         "comes": "Which word stands in the blank?",
         "hint": "Click a token to fill this blank with it and read all again.",
     }
+
+
+def _candidates_follow(context: PageContext, result: Any) -> dict[str, Any]:
+    """Returns the step, and the probability of a requested word at each blank."""
+    word = context.view.blank_word
+    told = fill_texts.asked(word, context.analysis, context.loaded) if word else {}
+    return candidates.follow(context) | {"told": told}
+
+
+def _candidates_events(context: PageContext, result: Any) -> dict[str, Event]:
+    tokenizer = context.loaded.source_tokenizer
+    return candidates.events(
+        steps.candidate_sizes(context),
+        on_branch=lambda step, token: _put(context, step, tokenizer.decode([token])),
+        on_word=lambda step, text: _put(context, step, text),
+        on_reason=steps.to_the_reason,
+        on_ask=lambda step, text: session.change(blank_word=text.strip()[:MAX_WORD], step=step),
+    )
+
+
+def _tables(context: PageContext, result: Any) -> tuple[Table, ...]:
+    follows = context.analysis.next_sentence_probability is not None
+    return (steps.steps_table(context), *([_follows_table(context.analysis)] if follows else []))
+
+
+def _follows_table(analysis: Analysis) -> Table:
+    """Returns the probability that the second sentence follows the first: as shown, swapped, and without the edits."""
+    rows = [
+        ("as shown", analysis.next_sentence_probability),
+        ("the other way round, without edits", analysis.swapped_probability),
+    ]
+    rows += [("without the edits", analysis.baseline.next_sentence_probability)] if analysis.baseline else []
+    return Table("second-follows-first", ("which", "probability"), tuple(rows))
+
+
+def _code(code: Code, context: PageContext, result: Any) -> None:
+    steps.add_step_code(code, context, result)
+    if context.analysis.next_sentence_probability is not None:
+        both = "analysis.next_sentence_probability, analysis.swapped_probability"
+        code.add(f"print({both})", "that B follows A; that A follows B")
+
+
+def _candidates_tables(context: PageContext, result: Any) -> tuple[Table, ...]:
+    is_blank = context.view.step in blank_positions(context.analysis, context.loaded)
+    return (steps.candidates_table(context),) if is_blank else ()
+
+
+def _bar(context: PageContext, result: Any) -> None:
+    """Draws layer and head, and whether the second sentence follows the first."""
+    follows, more = context.analysis.next_sentence_probability, ""
+    if follows is not None:
+        right = fill_texts.right(context.loaded.metrics)
+        more = f" · B follows A: {numbers.probability(follows)}<br>{right}"
+    lecture_keys.draw_fact(context, result, more)
+
+
+def _fills_in(context: PageContext) -> bool:
+    return not (context.analysis.task.has_decoder or context.analysis.task.is_classifier)
+
+
+PLACES = Panel(
+    steps.TIMELINE_NAMES[1],
+    "The text, place by place",
+    timeline.COMPONENT,
+    _payload,
+    steps.timeline_events,
+    reads=("layer", "head"),
+    follow=lambda context, result: steps.follow(context, result) | {"rows": "training"},
+    tables=_tables,
+    code=_code,
+    is_visible=_fills_in,
+    pictures=(Picture("Steps", ".timeline", steps.lecture_data, others=("fill.candidates",), fields={"show": "attention"}),),
+    bar=_bar,
+    keys=lecture_keys.add_step_keys,
+    file=FileOptions(
+        default_view=steps.file_view,
+        component_fields=("step",),
+        remote_fields=lambda context: {"step": (), "guess": (False, True)},
+    ),
+)
+BLANKS = Panel(
+    "fill.candidates",
+    "Likeliest at this place",
+    candidates.COMPONENT,
+    _candidates_payload,
+    _candidates_events,
+    reads=(),
+    follow=_candidates_follow,
+    tables=_candidates_tables,
+    code=steps.add_candidates_code,
+    is_visible=_fills_in,
+    pictures=(Picture("", data=lambda context, result: {"hall": True}),),
+)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Mapping
+from contextlib import nullcontext
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -30,18 +31,19 @@ def draw(layout: Layout, context: PageContext) -> None:
     """Draws the controls of the page and its visible panels, row by row."""
     with context.places.body:
         if context.has_checkpoint:
-            edit_list.draw_notes(context)
+            (layout.notes or edit_list.draw_notes)(context)
         if layout.controls is not None:
             layout.controls(context)
-        for row in layout.rows:
-            panels = [panel for panel in row if panel.is_visible(context)]
-            if panels and (key := panels[0].lazy) and not lazy.has_been_seen(panels[0].name, key(context)):
+        for row in layout.columns:
+            visible = ([panel for panel in column if panel.is_visible(context)] for column in row)
+            columns = list(filter(None, visible))
+            first = columns[0][0] if columns else None
+            if first and first.lazy and not lazy.has_been_seen(first.name, first.lazy(context)):
                 return  # what is further below is not visible either
-            if len(panels) == 1:
-                draw_panel(panels[0], context)
-            elif panels:
-                for column, panel in zip(st.columns(len(panels)), panels, strict=True):
-                    with column:
+            places = st.columns(len(columns)) if len(columns) > 1 else [nullcontext()] * len(columns)
+            for place, column in zip(places, columns, strict=True):
+                with place:
+                    for panel in column:
                         draw_panel(panel, context)
 
 
@@ -98,33 +100,39 @@ def draw_lecture(layout: Layout, context: PageContext) -> None:
     if context.has_checkpoint:
         lecture.draw(context)
     every = pictures(layout, context)
+    if not every:
+        return
     visible = [each for each in every if each.panel.is_visible(context)]
-    if not visible:
-        return
-    current = next((each for each in visible if each.number == context.view.large), visible[0])
+    numbers = (each for each in (*visible, *every) if each.number == context.view.large)
+    current = next(numbers, (*visible, *every)[0])
     panel, picture = current.panel, current.picture
-    try:
-        with context.places.body:
-            result = _result(panel, context)
-    except ValueError as fault:
-        with context.places.body:
+    fields = {} if current in visible else picture.fields
+    context = dataclasses.replace(context, view=dataclasses.replace(context.view, **fields, large=current.number))
+    drawn = [each for each in layout.visible(context) if each is panel or each.name in picture.others]
+    results: dict[str, Any] = {}
+    with context.places.body:
+        try:
+            results = {each.name: _result(each, context) for each in drawn}
+        except ValueError as fault:
             site_texts.fault(str(fault))
-        return
     with context.places.bar:
-        if panel.bar is not None:
-            panel.bar(context, result)
+        if results and panel.bar is not None:
+            panel.bar(context, results[panel.name])
         if len(every) > 1:
             _picture_buttons(every, every.index(current))
     if len(every) > 1:
         names = ", ".join(each.picture.title for each in every).lower()
         following = every[(every.index(current) + 1) % len(every)]
         lecture.add_key(lecture.PICTURE, f"the picture: {names}", lambda: _choose(following), quiet=True)
+    if not results:
+        return
     if panel.keys is not None:
-        panel.keys(context, result)
+        panel.keys(context, results[panel.name])
     with context.places.body:
-        if picture.text is not None and (text := picture.text(context, result)):
+        if picture.text is not None and (text := picture.text(context, results[panel.name])):
             site_texts.write(text)
-        _mount(panel, context, result, picture)
+        for each in drawn:
+            _mount(each, context, results[each.name], picture if each is panel else each.pictures[0])
 
 
 def _picture_buttons(every: list[LargePicture], current: int) -> None:

@@ -25,12 +25,12 @@ STOPS = (  # in their order, all on the first page
     TourStop(
         "One token at a time",
         "Press Play, or step with the arrow keys. The lines show the tokens that each step looks at.",
-        (".st-key-timeline",),
+        (".st-key-translate-steps", ".st-key-fill-places"),
     ),
     TourStop(
         "Why this word?",
         "These are the top next tokens with their probabilities. Click one to force it.",
-        (".st-key-candidates",),
+        (".st-key-translate-candidates", ".st-key-fill-candidates"),
     ),
     TourStop(
         "Inside the heads",
@@ -47,12 +47,12 @@ JUDGED = {  # replacements for a classifier
     1: TourStop(
         "The text and its label",
         "Step through the text with the arrow keys. The colour shows the attention to each token.",
-        (".st-key-judged",),
+        (".st-key-judge-text",),
     ),
     2: TourStop(
         "Which words decide?",
         "The model runs again with each word hidden. Below, other readings are compared with the result.",
-        (".st-key-word-table",),
+        (".st-key-judge-words",),
     ),
 }
 _INVITATION = mount.Component(__file__, '<div class="tour-invitation"></div>', name="tour_invitation")

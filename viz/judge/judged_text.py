@@ -1,35 +1,42 @@
-"""A text that is judged: its label and all others, and its tokens with the weight that the classifier has for each by way of
-a layer and a head. Stepping sends nothing; the server hears of a step when it has settled."""
+"""The text of a classifier: its labels, and its tokens with the weight of each in a layer and head. Stepping sends nothing;
+the server gets a step once it has settled."""
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Callable
+import html
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from model.export.csv_tables import Table
 from model.inference.decisions import near_ties
 from model.readings.tokens.word_readings import describe_pooling, pooled_row, pooling_weights
 from model.trace import Site
 from viz import theme
-from viz.kit import mount
+from viz.decoding_steps import lecture_keys, steps
+from viz.decoding_steps.timeline import trace_name
+from viz.judge import label_view
+from viz.kit import mount, site_texts
+from viz.kit.panel import FileOptions, Panel, Picture
+from viz.page_context import PageContext
+from viz.state import session
 
 if TYPE_CHECKING:
-    from model.checkpoint import Checkpoint
+    from model.export.code import Code
     from model.inference.analysis import Analysis
 
 
-def payload(analysis: Analysis, loaded: Checkpoint, layer: int, head: int | None, mode: theme.Mode) -> dict[str, Any]:
-    """All that the browser needs, as JSON values; layer and head count from 0. Labels stand from the likeliest on, weights
-    are rounded to five decimals."""
+def _payload(context: PageContext, result: Any) -> dict[str, Any]:
+    """Returns the JSON values of the component: labels from the most probable on, weights with five decimals."""
+    analysis, loaded, mode = context.analysis, context.loaded, context.mode
+    layer, head = context.view.layer, context.view.head
     trace, axis = analysis.trace, analysis.trace.step_axis
     layer = min(layer, trace.sites("encoder")[-1].layer)
     weights = pooled_row(trace, pooling_weights(loaded.config, axis.ids), Site("encoder", layer), head)
     what, whose = describe_pooling(loaded.config, axis.labels, axis.ids)
     place = f"layer {layer + 1}, {'mean over heads' if head is None else f'head {head + 1}'}"
     return {
-        "trace": hashlib.sha256(f"{analysis.request!r}".encode()).hexdigest()[:16],
+        "trace": trace_name(analysis),
         "step": 1,
         "tokens": [{"t": t, "w": w} for t, w in zip(axis.labels, axis.word_numbers, strict=True)],
         "weights": np.round(weights, 5).tolist(),
@@ -38,11 +45,12 @@ def payload(analysis: Analysis, loaded: Checkpoint, layer: int, head: int | None
         "tie": near_ties(trace.log_probs)[0] is not None,
         "pooled": f"What is judged is {what}.",
         "whose": f"{place}: {whose}",
+        "hall": False,
     }
 
 
 def labels(analysis: Analysis) -> list[dict[str, Any]]:
-    """Every label, the likeliest first: its name, its number, its probability, what that was before the edits, its logit."""
+    """Returns all labels, the most probable first: name, number, probability, probability before the edits, logit."""
     trace, found = analysis.trace, analysis.probability_change
     order = np.argsort(-trace.log_probs[0], kind="stable").tolist()
     was = found.before if analysis.baseline else [None] * len(order)
@@ -61,20 +69,46 @@ def labels(analysis: Analysis) -> list[dict[str, Any]]:
 COMPONENT = mount.Component(__file__, '<div class="judged"></div>', picture="The text and its label", name="judged")
 
 
-def judged(
-    data: dict[str, Any],
-    follow: dict[str, Any],
-    on_step: Callable[[int], None],
-    on_rival: Callable[[int], None],
-    key: str = "judged",
-) -> None:
-    """Mounts the component with the payload and what follows the view: `step` (from 1), `rival`, the label that the
-    likeliest is held against, and `hall`.
-
-    Before the next run `on_step` is called with the place at which the visitor rests, `on_rival` with another label.
-    """
-    events = {
-        "step": (mount.from_one(len(data["tokens"])), on_step),
-        "rival": (mount.integer(0, len(data["labels"]) - 1), on_rival),
+def _events(context: PageContext, result: Any) -> dict[str, mount.Event]:
+    trace = context.analysis.trace
+    return {
+        "step": (mount.from_one(len(trace.step_axis)), lambda step: session.change(step=step)),
+        "rival": (mount.integer(0, len(trace.classes) - 1), lambda label: session.change(rival=label)),
     }
-    COMPONENT.mount(key, data, events, default={"step": follow["step"]}, overrides=follow)
+
+
+def _follow(context: PageContext, result: Any) -> dict[str, Any]:
+    return {"step": context.view.step + 1, "rival": label_view.chosen_rival(context.view, context.analysis)}
+
+
+def _tables(context: PageContext, result: Any) -> tuple[Table, ...]:
+    rows = tuple((n, each["name"], each["p"], each["logit"]) for n, each in enumerate(labels(context.analysis), 1))
+    return (Table("labels", ("place", "label", "probability", "logit"), rows),)
+
+
+def _code(code: Code, context: PageContext, result: Any) -> None:
+    code.add("labels = analysis.to_dict()['labels']", "probability and logit of each, the likeliest first")
+
+
+def verdict(context: PageContext, result: Any) -> str:
+    """Returns the effect of the edits on the label as markup, for lecture mode."""
+    analysis = context.analysis
+    return "" if analysis.baseline is None else f'<p class="lab-note">{html.escape(site_texts.verdict_text(analysis))}.</p>'
+
+
+JUDGED = Panel(
+    "judge.text",
+    "The text and its label",
+    COMPONENT,
+    _payload,
+    _events,
+    reads=("layer", "head"),
+    follow=_follow,
+    tables=_tables,
+    code=_code,
+    is_visible=label_view.is_classifier,
+    pictures=(Picture("Text", ".judged", lambda context, result: {"hall": True}, text=verdict),),
+    bar=lecture_keys.draw_fact,
+    keys=lecture_keys.add_keys,
+    file=FileOptions(default_view=steps.file_view, component_fields=("step",), remote_fields=lambda context: {"step": ()}),
+)

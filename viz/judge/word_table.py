@@ -8,16 +8,26 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from model.export.csv_tables import Cell, Table
 from model.inference.decisions import is_near_tie
 from model.io import numbers
-from model.readings.tokens.word_readings import LABEL_READINGS
+from model.readings.tokens.word_readings import LABEL_READINGS, pooled_row, pooling_weights
+from model.trace import Site
 from viz import theme
+from viz.decoding_steps import lecture_keys
+from viz.decoding_steps.timeline import trace_name
+from viz.judge import label_view
+from viz.judge.judged_text import verdict as edit_verdict
 from viz.kit import mount
+from viz.kit.panel import Panel, Picture
+from viz.page_context import PageContext
+from viz.state import session
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from model.experiments.label_test import LabelTest
+    from model.export.code import Code
     from model.inference.analysis import Analysis
 
 LEAST = 0.005  # nats: a word that is worth less does not clearly speak for anything
@@ -138,8 +148,53 @@ def care(found: LabelTest, label: str, rival: str) -> str:
 COMPONENT = mount.Component(__file__, '<div class="word-table"></div>', picture="Which words decide")
 
 
-def word_table(
-    data: dict[str, Any], follow: dict[str, Any], on_step: Callable[[int], None], key: str = "word table"
-) -> None:
-    """Mounts the component; before the next run `on_step` is called with the place of a word that was clicked."""
-    COMPONENT.mount(key, data, {"step": (mount.from_one(len(data["places"])), on_step)}, overrides=follow)
+def _payload(context: PageContext, result: LabelTest) -> dict[str, Any]:
+    """Returns the JSON values of the component, with a row for the attention of the layer and head."""
+    analysis, head = context.analysis, context.view.head
+    layer = min(context.view.layer, analysis.trace.sites("encoder")[-1].layer)
+    weights = pooling_weights(context.loaded.config, analysis.trace.step_axis.ids)
+    row = pooled_row(analysis.trace, weights, Site("encoder", layer), head)
+    name = f"Layer {layer + 1}, {'mean' if head is None else f'head {head + 1}'}"
+    return payload(analysis, result, (name, row), context.mode) | {"trace": trace_name(analysis), "hall": False}
+
+
+def _events(context: PageContext, result: LabelTest) -> dict[str, mount.Event]:
+    places = len(context.analysis.trace.step_axis)
+    return {"step": (mount.from_one(places), lambda step: session.change(step=step))}
+
+
+def _tables(context: PageContext, result: LabelTest) -> tuple[Table, ...]:
+    """Returns each word with the effect of hiding it and all readings, and the rank correlations of the readings."""
+    names = tuple(result.importance)
+    rows: list[tuple[Cell, ...]] = []
+    for n, word in enumerate(result.words.labels):
+        odds = (float(np.exp(each[n, result.label])) for each in (result.before, result.after))
+        readings = (float(result.importance[name][n]) for name in names)
+        rows.append((n + 1, word, *odds, float(result.occlusion[n]), *readings))
+    columns = ("word_number", "word", "probability", "probability_without", "occlusion", *names)
+    count, every = len(result.words), result.correlations.items()
+    ranks = tuple((name, None if math.isnan(rho) else rho, count) for name, rho in every)
+    correlation = Table("rank-correlation-with-occlusion", ("reading", "spearman", "words"), ranks)
+    return Table("words", columns, tuple(rows)), correlation
+
+
+def _code(code: Code, context: PageContext, result: LabelTest) -> None:
+    code.add("hidden = dict(zip(result.words.labels, result.occlusion))", "what each word is worth to the label, in nats")
+    code.add("importance, correlations = result.importance, result.correlations", "by the name of the reading")
+
+
+WORDS = Panel(
+    "judge.words",
+    "Which words decide",
+    COMPONENT,
+    _payload,
+    _events,
+    call=label_view.call,
+    reads=("layer", "head", "rival"),
+    follow=lambda context, result: {"step": context.view.step + 1},
+    tables=_tables,
+    code=_code,
+    is_visible=label_view.is_classifier,
+    pictures=(Picture("Words", ".word-table", lambda context, result: {"hall": True}, text=edit_verdict),),
+    keys=lecture_keys.add_keys,
+)

@@ -17,7 +17,7 @@ from model.text.languages import ENGLISH, LANGUAGES, Language, record_of
 from viz import cache, theme
 from viz.kit import lazy, site_texts
 from viz.kit.examples import Example, examples, judged_examples, language_of, lesson, prompts
-from viz.state import navigation, session
+from viz.state import session
 from viz.state.view import FIRST_PROMPT, FIRST_SENTENCE, View
 
 if TYPE_CHECKING:
@@ -77,14 +77,12 @@ def sentence_box(view: View, language: str) -> tuple[DeltaGenerator, DeltaGenera
         heading, count = st.empty(), st.empty()
         with heading:
             site_texts.language(language)
-        st.space("stretch")
         if reads.with_blanks and cache.reads_two(view.checkpoint, view.device):
             _blanks(reads)
         elif ready:
             _examples(ready, with_lessons=task.is_classifier or goes_on or languages[1] in (None, *reads.examples))
         else:
             site_texts.label(f"Examples exist only in {' and '.join(name for name in LANGUAGES if examples(name))}.")
-        st.button("Lessons", key="to the lessons", type="tertiary", on_click=navigation.go_to, args=("lessons",))
     plain_box(view)
     return heading, count
 
@@ -214,7 +212,6 @@ def layer_and_head(view: View, layers: int, config: ModelConfig, task: Task) -> 
         )
         layer_pick(view, layers)
         head_pick(view, config.heads)
-        st.space("stretch")
         if view.show not in ("mask", "cache"):
             site_texts.legend(session.theme_mode(), config.kinds)
 

@@ -34,9 +34,10 @@ class Picture:
     """A large picture of a panel in lecture mode, and the element that followers see.
 
     Fields:
-        title: on its button, and in the list of keys.
+        title: on its button, and in the list of keys; empty for a panel that only stands with the picture of another.
         selector: its element within the component, for the followers' page.
-        data: returns values that replace those of the payload.
+        data: returns values that replace those of the payload. The context's `large` is the number of the visible picture.
+        others: names of the panels that stand with it, in the order of the page.
         fields: fields of the view that the picture sets, such as the part of the page.
         text: returns a line above the picture as markup (default: none, since components draw their own text).
         number: in the view's `large`, from 1 (default: its place among the pictures of the visible panels).
@@ -46,6 +47,7 @@ class Picture:
     title: str
     selector: str = ""
     data: Callable[[PageContext, Any], Mapping[str, Any]] = lambda context, result: {}
+    others: tuple[str, ...] = ()
     fields: Mapping[str, Any] = field(default_factory=dict)
     text: Callable[[PageContext, Any], str] | None = None
     number: int = 0
@@ -181,7 +183,8 @@ class Layout:
     """The rows of panels of a page, and what is above them.
 
     Fields:
-        rows: panels that stand next to each other, row by row.
+        rows: panels that stand next to each other, row by row; a tuple of panels is one column of a row.
+        notes: draws faults, notes on the text and edits, above the controls (default: `edit_list.draw_notes`).
         controls: draws the controls of the page, above its panels.
         head: draws the head before anything is computed; None: title and sentence.
         steps_of: returns the trace whose steps the view may show.
@@ -189,21 +192,27 @@ class Layout:
         has_sentence: True if lecture mode shows the box of the sentence.
     """
 
-    rows: tuple[tuple[Panel, ...], ...]
+    rows: tuple[tuple[Panel | tuple[Panel, ...], ...], ...]
     controls: Callable[[PageContext], None] | None = None
+    notes: Callable[[PageContext], None] | None = None
     head: Callable[[View, pages.Page], Places] | None = None
     steps_of: Callable[[Analysis], Trace] = lambda analysis: analysis.trace
     choose_view: Callable[[View, PageContext], View] = lambda view, context: view
     has_sentence: Callable[[View], bool] = lambda view: True
 
     @cached_property
+    def columns(self) -> tuple[tuple[tuple[Panel, ...], ...], ...]:
+        """The panels of each column of each row."""
+        return tuple(tuple((each,) if isinstance(each, Panel) else each for each in row) for row in self.rows)
+
+    @cached_property
     def panels(self) -> tuple[Panel, ...]:
-        return tuple(panel for row in self.rows for panel in row)
+        return tuple(panel for row in self.columns for column in row for panel in column)
 
     @cached_property
     def independent(self) -> Layout:
         """Returns the layout of the panels that need neither sentence nor checkpoint."""
-        rows = (tuple(panel for panel in row if panel.is_independent) for row in self.rows)
+        rows = (tuple(panel for column in row for panel in column if panel.is_independent) for row in self.columns)
         return dataclasses.replace(self, rows=tuple(filter(None, rows)), controls=None)
 
     def visible(self, context: PageContext) -> tuple[Panel, ...]:

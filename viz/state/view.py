@@ -198,13 +198,6 @@ class View(
         return self.strategy != YOURS and strategy(self.strategy).is_random
 
     @property
-    def controls(self) -> Decoding | None:
-        """Returns the sampling settings without the seed, or None."""
-        if not self.is_random or self.target is not None:
-            return None
-        return Decoding(self.strategy, **{name: value for name, value in self._settings.items() if name != "seed"})
-
-    @property
     def place(self) -> Place:
         """Returns the place that a click on the mask matrix edits."""
         layer = None if self.scope == "all" else self.layer

@@ -1,19 +1,18 @@
 // The key-value cache after the step under view: every layer's row of tokens, with the cache and without. Stepping sends
 // nothing: the timeline tells the step. Nothing here makes markup from text: textContent only.
 
-import { svgElement, element, followStep, mountComponent, onResize, publishedStep, unmountComponent } from "../kit/mount.js";
+import { svgElement, element, followStep, mountComponent, publishedStep, unmountComponent } from "../kit/mount.js";
 import { grouped, held, labelled, numbers, row, sized, weighed } from "./key_values_parts.js";
+import { onStageResize, stageSize } from "../kit/stage.js";
 
 export default function ({ data, parentElement }) {
   const { root, state, first } = mountComponent({ data, parentElement }, ".key-values"), now = publishedStep();
   if (state.trace !== data.trace) state.step = data.step;
   if (now?.trace === data.trace) state.step = now.step;
   Object.assign(state, { trace: data.trace, data, draw });
-  const large = data.above != null;
-  root.classList.toggle("hall", large);
-  root.style.setProperty("--above", `${data.above ?? 0}px`);
+  root.classList.toggle("hall", data.large);
   draw();
-  if (large) onResize(state, root, draw);
+  if (data.large) onStageResize(state, root, draw);
   if (first) {
     state.unfollow = followStep(({ trace, step }) => {
       if (trace !== state.data.trace || step === state.step) return;
@@ -26,7 +25,8 @@ export default function ({ data, parentElement }) {
   function draw() {
     const { data } = state, step = Math.max(1, Math.min(state.step, data.reads.length));
     root.dataset.step = step;
-    state.size = sized(data.layers, data.above == null ? null : [root.clientWidth, root.clientHeight]);
+    root.style.height = data.large ? `${stageSize(root).height}px` : "";
+    state.size = sized(data.layers, data.large ? [root.clientWidth, root.clientHeight] : null);
     const title = element("p", "told"), both = element("div", "both"), sum = element("p", "sum");
     title.append(`Step ${step} reads `, element("b", "token", data.reads[step - 1]), `. ${step === 1 ? `Nothing${data.source ? " of the target" : ""} is kept yet.` : `The ${step - 1} before it ${step === 2 ? "is" : "are"} kept: their keys and values need not be computed again.`}`);
     both.append(side("With the cache", step, true), side("Without", step, false));
@@ -40,8 +40,8 @@ export default function ({ data, parentElement }) {
     }
     table.rows[0].className = "head";
     if (data.begun) sum.append(`. The ${data.begun} tokens of the text are read in one pass either way: the first new token comes with step ${data.begun + 1}, and the table adds up from there.`);
-    if (data.above != null) title.append(" ", element("b", "", `${weighed(held(data, step))} kept after it.`));
-    root.replaceChildren(title, both, legend(), table, ...(data.above == null ? [sum] : []));
+    if (data.large) title.append(" ", element("b", "", `${weighed(held(data, step))} kept after it.`));
+    root.replaceChildren(title, both, legend(), table, ...(data.large ? [] : [sum]));
   }
 
   function side(name, step, cached) {

@@ -1,8 +1,4 @@
-"""The key-value cache: how it grows with the steps, and what it saves on this machine.
-
-What the key-value cache and its measurement say in words.
-
-The key-value cache as it grows: what a step computes, what it reads of what was kept; follows the step in the browser."""
+"""The key-value cache: its growth with the steps, and the time that it saves on this machine."""
 
 from __future__ import annotations
 
@@ -15,20 +11,20 @@ from weakref import ref
 
 import streamlit as st
 
+from model.export.csv_tables import Table
 from viz import computations, theme
-from viz.kit import controls, mount, site_texts
+from viz.decoding_steps import decoding_controls, lecture_keys
+from viz.decoding_steps.steps import TIMELINE_NAMES
+from viz.decoding_steps.timeline import trace_name
+from viz.kit import mount, site_texts
+from viz.kit.panel import Panel, Picture
 from viz.page_context import PageContext
 from viz.state import session
-from viz.state.result_cache import cached_figure
 from viz.state.work_queue import MEASURING
 from viz.translate.cache_figure import cache_chart
 
 if TYPE_CHECKING:
-    import plotly.graph_objects as go
-
     from model.experiments.caching import CacheSizes, Caching
-    from model.inference.analysis import Analysis
-    from viz.state.view import View
 
 EVEN = 1.05  # times as long: what is less rounds to nothing
 NOTHING_KEPT = (
@@ -95,84 +91,78 @@ def last_step(run: Caching) -> str:
     return f"Token {len(run.cached)} alone: {with_:.2f} ms with it, {without:.2f} ms without."
 
 
-def alt(run: Caching) -> str:
-    """The chart in words."""
-    ends = f"{span(sum(run.cached))} with the cache, {span(sum(run.uncached))} without"
-    return html.escape(f"Time against the length: after {len(run.cached)} tokens {ends}.")
-
-
-def payload(found: CacheSizes, analysis: Analysis, trace: str, window: int | None) -> dict[str, Any]:
-    """All that the browser needs, as JSON values; `trace` is the timeline's name for what it draws, `window` how many of the
-    last tokens self-attention sees, or None."""
-    first = found.own[0]
+def _payload(context: PageContext, result: CacheSizes) -> dict[str, Any]:
+    """Returns the JSON values of the component."""
+    analysis, first = context.analysis, result.own[0]
     return {
-        "trace": trace,
-        "layers": len(found.own),
+        "trace": trace_name(analysis),
+        "layers": len(result.own),
         "heads": first.heads,
         "width": first.width,
         "number": first.bytes_per_number,
         "begun": analysis.prompt_length,
         "reads": list(analysis.trace.inputs.labels),
-        "window": window,
-        "each": sum(held.bytes_per_token for held in found.own),
-        "source": sum(held.nbytes for held in found.source),
-        "sources": found.source[0].tokens if found.source else 0,
-        "cached": list(found.cached),
-        "whole": list(found.uncached),
+        "window": context.loaded.config.window,
+        "each": sum(site.bytes_per_token for site in result.own),
+        "source": sum(site.nbytes for site in result.source),
+        "sources": result.source[0].tokens if result.source else 0,
+        "cached": list(result.cached),
+        "whole": list(result.uncached),
+        "large": False,
+        "style": {"--hue": theme.HUES["decoder"], "--tint": theme.scale("decoder", context.mode, 101)[30]},
     }
 
 
 COMPONENT = mount.Component(__file__, '<div class="key-values"></div>', picture="Key-value cache", name="key_values")
 
 
-def key_values(data: dict[str, Any], step: int, above: int | None = None) -> None:
-    """Mounts the component with the payload; `above`: the px that stand over it in lecture mode, None
-    outside of it."""
-    COMPONENT.mount("key_values", data, overrides={"step": step + 1, "above": above})
-
-
 MEASURED = "cache measured"  # session key: whose, and the run
 TOLD_EVERY = 0.2  # seconds between two words on how far it is
 
 
-def held(view: View, context: PageContext, trace: str, mode: theme.Mode, above: int | None = None) -> bool:
-    """What every layer holds after the step that the timeline tells; False, and a sentence, where nothing can be kept.
-    `above`: in lecture mode, px of the stage that stand above it."""
+def _table(context: PageContext, result: CacheSizes) -> tuple[Table, ...]:
+    """Returns the bytes of the cache after every step, and the multiplications of the step with it and without."""
+    rows = zip(context.analysis.trace.inputs.labels, result.cached, result.uncached, strict=True)
+    columns = ("step", "reads", "bytes_kept", "multiplications_with", "multiplications_without")
+    cells = ((t, reads, result.nbytes(t), with_, without) for t, (reads, with_, without) in enumerate(rows, 1))
+    return (Table("key-value-cache", columns, tuple(cells)),)
+
+
+def shows_cache(context: PageContext) -> bool:
+    """True if the lower part of the page shows the cache, and there is one."""
+    return _is_chosen(context) and has_cache(context)
+
+
+def lacks_cache(context: PageContext) -> bool:
+    """True if the lower part of the page would show a cache that the request does not have."""
+    return _is_chosen(context) and not has_cache(context)
+
+
+def _is_chosen(context: PageContext) -> bool:
+    return context.view.show == "cache" and not decoding_controls.hides_tokens(context)
+
+
+def has_cache(context: PageContext) -> bool:
     from model.experiments.caching import can_cache
 
-    if not can_cache(context.loaded, context.analysis):
-        site_texts.note(NOTHING_KEPT)
-        return False
-    found = computations.key_values(context.request, view.device)
-    data = payload(found, context.analysis, trace, context.loaded.config.window)
-    hues = {"style": {"--hue": theme.HUES["decoder"], "--tint": theme.scale("decoder", mode, 101)[30]}}
-    key_values(data | hues, view.step, above)
-    return True
+    return context.analysis.task.has_decoder and can_cache(context.loaded, context.analysis)
 
 
-def growth(view: View, context: PageContext, trace: str, mode: theme.Mode) -> None:
-    """What every layer holds after the step that the timeline tells; below it what was measured."""
-    if held(view, context, trace, mode) and (run := _measured(context)):
-        site_texts.write('<h2 class="lab-label lab-rule">Time to write so many tokens</h2>')
-        config = controls.chart_config("Time with the cache and without")
-        st.plotly_chart(drawn(run, mode), theme=None, key="cache-time", config=config, alt=alt(run))
+def _draw_times(context: PageContext, run: Caching) -> None:
+    site_texts.write('<h2 class="lab-label lab-rule">Time to write so many tokens</h2>')
 
 
-def saving(view: View, context: PageContext) -> None:
-    """What the cache saves here, once it was asked for."""
-    from model.experiments.caching import can_cache, run_length
+def _draw_saving(context: PageContext, result: Any) -> None:
+    """Draws the measured saving, or the offer to measure it."""
+    from model.experiments.caching import run_length
 
-    if not can_cache(context.loaded, context.analysis):
-        return
-    site_texts.write('<h2 class="lab-label">What does it save?</h2>')
+    heading = '<h2 class="lab-label">What does it save?</h2>'
     if run := _measured(context):
-        site_texts.write(headline(run))
-        for told in (last_step(run), same(run, context.analysis.prompt_length), early(run)):
-            if told:
-                site_texts.note(told)
-        site_texts.note(HOW)
+        heading += headline(run)
+        notes = [last_step(run), same(run, context.analysis.prompt_length), early(run), HOW]
     else:
-        site_texts.note(WHAT.format(run_length(context.loaded)))
+        notes = [WHAT.format(run_length(context.loaded))]
+    site_texts.write(heading + "".join(f'<p class="lab-note">{html.escape(note)}</p>' for note in notes if note))
     _measuring(context)
 
 
@@ -220,7 +210,43 @@ def _run(context: PageContext, bar: st.delta_generator.DeltaGenerator) -> Cachin
     return run
 
 
-@cached_figure
-def drawn(run: Caching, mode: theme.Mode) -> go.Figure:
-    """Both curves."""
-    return cache_chart(run.cached, run.uncached, mode)
+CACHE = Panel(
+    "translate.cache",
+    "Key-value cache",
+    COMPONENT,
+    _payload,
+    call=lambda context: computations.CACHE_SIZES(),
+    reads=(),
+    follow=lambda context, result: {"step": context.view.step + 1},
+    tables=_table,
+    is_visible=shows_cache,
+    pictures=(
+        Picture(
+            "Cache",
+            ".key-values",
+            lambda context, result: {"large": True},
+            others=TIMELINE_NAMES,
+            fields={"show": "cache"},
+            number=3,
+        ),
+    ),
+    keys=lecture_keys.add_keys,
+    file=None,
+)
+NO_CACHE = Panel(
+    "translate.no_cache",
+    "No cache",
+    text=lambda context, result: f'<p class="lab-note">{html.escape(NOTHING_KEPT)}</p>',
+    is_visible=lacks_cache,
+)
+TIMES = Panel(
+    "translate.times",
+    "Time with the cache and without",
+    figure=lambda context, run: cache_chart(run.cached, run.uncached, context.mode),
+    compute=_measured,
+    controls=_draw_times,
+    is_visible=lambda context: context.places is not None and shows_cache(context) and _measured(context) is not None,
+    pictures=(Picture(""),),
+    is_cached=False,
+)
+SAVING = Panel("translate.saving", "Time that the cache saves", controls=_draw_saving, is_visible=shows_cache)

@@ -13,13 +13,16 @@ import streamlit as st
 from model.edits.intervention import Intervention
 from model.inference.request import MAX_PAD
 from model.io import numbers
+from viz import computations
+from viz.decoding_steps import pattern_maps
 from viz.kit import controls, site_texts, terms
+from viz.kit.panel import Panel
+from viz.page_context import PageContext
 from viz.state import navigation, session
 from viz.state.links import link
-from viz.state.view import View
+from viz.state.view import View, without_edits
 
 if TYPE_CHECKING:
-    from model.checkpoint import Checkpoint
     from model.experiments.effects import Effect, TargetPadding
     from model.inference.analysis import Analysis
 
@@ -27,40 +30,49 @@ HOW = {"given": "Given target: keep this {} and score it again.", "again": "Deco
 QUESTION = "peek"  # the ready experiment on what becomes of a decoder that has no causal mask
 
 
-def switches(
-    view: View, effects: dict[str, Effect], target: TargetPadding | None, analysis: Analysis, loaded: Checkpoint
-) -> None:
-    """The switches, each with what it does here."""
-    causal, task = loaded.config.causal, analysis.task
-    with st.container(key="mask_head", horizontal=True, vertical_alignment="center"):
-        site_texts.write(f'<h2 class="lab-label">{terms.term("mask", "Masks")}</h2>', inline=True)
-        if task.has_decoder:
-            st.space("stretch")
-            controls.modes(view)
+@dataclasses.dataclass(frozen=True)
+class MaskEffects:
+    """The effect of each mask switch, and the target with the padding of its batch."""
+
+    effects: dict[str, Effect]
+    target: TargetPadding | None
+
+
+def _compute(context: PageContext) -> MaskEffects:
+    effects = computations.mask_effects(without_edits(context.request), context.view.device)
+    return MaskEffects(effects, pattern_maps.padding(context))
+
+
+def _draw(context: PageContext, result: MaskEffects) -> None:
+    """Draws the switches, each with its effect."""
+    view, analysis = context.view, context.analysis
+    causal, task = context.loaded.config.causal, analysis.task
     if task.has_decoder:
+        controls.modes(view)
         how = HOW[view.mode].format(task.output_noun)
         site_texts.note(how, how.partition(":")[0].lower())
         if causal or not view.intervention.causal_mask:
             st.toggle("Causal mask", **navigation.mask_toggle(view, "causal"))
         else:
             st.toggle("Causal mask", value=False, disabled=True, key="no_causal_mask")  # there is none to switch
-        _told(causal_text(effects["causal_mask"], view, causal, analysis) + (question(view) if loaded.peer else ""))
+        more = question(view) if context.loaded.peer else ""
+        _write(causal_text(result.effects["causal_mask"], view, causal, analysis) + more)
     if task.has_encoder:
-        of_target = target_text(target, analysis, view, causal) if task.has_decoder else ""
-        _padding(view, effects["padding_mask"], of_target, analysis)
+        of_target = target_text(result.target, analysis, view, causal) if task.has_decoder else ""
+        _draw_padding(view, result.effects["padding_mask"], of_target, analysis)
 
 
-def _padding(view: View, effect: Effect, of_target: str, analysis: Analysis) -> None:
-    """The switch of the padding mask, and how much padding there is."""
+def _draw_padding(view: View, effect: Effect, of_target: str, analysis: Analysis) -> None:
+    """Draws the switch of the padding mask, and the number of pads."""
     writes = analysis.task.has_decoder
     reach = f"Hides padding from all attention: after the {'sentence' if writes else 'text'}"
-    reach += ", and after a translation that others of its batch outlast" * writes
+    if writes:
+        reach += ", and after a translation that others of its batch outlast"
     st.toggle("Padding mask", help=reach, **navigation.mask_toggle(view, "padmask"))
-    _told(padding_text(effect, view, _whose(analysis)), of_target)
-    with st.container(key="padding", horizontal=True, vertical_alignment="center"):
-        name = f"Pad the {'source' if writes else 'text'} by"
-        site_texts.label(name)
-        st.number_input(name, 0, MAX_PAD, step=1, label_visibility="collapsed", **session.bind("pad", "pad", view.pad))
+    _write(padding_text(effect, view, _whose(analysis)), of_target)
+    st.number_input(
+        f"Pad the {'source' if writes else 'text'} by", 0, MAX_PAD, step=1, **session.bind("pad", "pad", view.pad)
+    )
 
 
 def _whose(analysis: Analysis) -> str:
@@ -176,6 +188,9 @@ def _measured(
     return text + f"The probability of {count} falls by more than 0.1; {token} {before:.2f} → {after:.2f}."
 
 
-def _told(*parts: str) -> None:
-    """Markup of our own, a line for each part that says something."""
+def _write(*parts: str) -> None:
+    """Writes the parts that are not empty, each in a line."""
     site_texts.write(f'<p class="lab-effect">{"<br>".join(filter(None, parts))}</p>')
+
+
+MASKS = Panel("translate.masks", "Masks", compute=_compute, controls=_draw, is_visible=pattern_maps.shows_maps)

@@ -8,7 +8,7 @@ from model.decoding.strategy import Decoding
 from model.inference.analyse import analyse
 from model.inference.request import Request
 from tests.support.component_helpers import Mounted
-from viz.decoding_steps.decoding_controls import beam_tree, payload
+from viz.decoding_steps.beam_tree import events, payload
 
 TEXTS = ["The red fox takes a lamp.", "The old king sees a boat.", "Don't!"]
 BEAM = Decoding("beam", limit=8, width=4)
@@ -81,10 +81,9 @@ def test_every_prefix_of_a_path_has_one_node(tiny_checkpoint, text, decoding):
 
 
 @pytest.mark.parametrize(("name", "whole"), [("path", False), ("whole", True)])
-def test_only_a_node_of_the_tree_is_accepted(tokenizer, monkeypatch, name, whole):
-    data, browser, heard = payload(TREE, LONG.ids, tokenizer, None), Mounted(monkeypatch), []
-    beam_tree(data, lambda number, whole: heard.append((number, whole)))
-    assert browser.data is data
+def test_only_a_node_of_the_tree_is_accepted(monkeypatch, name, whole):
+    browser, heard = Mounted(monkeypatch), []
+    browser.events = events(TREE, lambda number, is_listed: heard.append((number, is_listed)))
     for number in (0, 9, 10, -1, None):
         browser.report(name, number)
     assert heard == [(0, whole), (9, whole)]

@@ -1,5 +1,7 @@
 """What the candidates are given, and what is taken from them. Clicking is tested in a browser."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 import torch
@@ -11,7 +13,8 @@ from model.inference.analysis import Analysis
 from model.inference.request import Request
 from tests.support import tiny
 from tests.support.component_helpers import Mounted
-from viz.decoding_steps.candidates import SHOWN, candidates, payload
+from viz.decoding_steps.candidates import SHOWN, events, payload
+from viz.state import session
 
 TEXT = "The red fox takes a lamp."
 SHORT = Decoding(limit=8)
@@ -26,9 +29,10 @@ def asked(checkpoint, text: str = TEXT, **more) -> Analysis:
 
 
 def given(checkpoint, analysis: Analysis, **controls):
-    """What the browser gets; without controls nothing is sampled."""
-    made = Decoding("sample", **controls) if controls else None
-    return payload(analysis, checkpoint.target_tokenizer, made, "a name")
+    """Returns the payload, as if the tokens had been sampled with other controls."""
+    decoding = Decoding("sample", **controls) if controls else SHORT
+    request = dataclasses.replace(analysis.request, decoding=decoding)
+    return payload(dataclasses.replace(analysis, request=request), checkpoint.target_tokenizer)
 
 
 def logits_of(checkpoint, analysis: Analysis) -> np.ndarray:
@@ -92,10 +96,10 @@ def test_without_sampling_rows_are_the_softmax(tiny_checkpoint, more):
 
 
 def test_what_is_taken_from_the_browser(monkeypatch):
-    data, browser, heard = {"rows": [[], []], "size": 100}, Mounted(monkeypatch), []
-    names = ("branch", "word", "guess", "reason")
-    candidates(data, {"guess": False}, *(lambda *told, each=each: heard.append((each, *told)) for each in names))
-    assert browser.data == data | {"guess": False} and not heard
+    browser, heard = Mounted(monkeypatch), []
+    monkeypatch.setattr(session, "change", lambda **fields: heard.append(*fields.items()))
+    handlers = (lambda *values, name=name: heard.append((name, *values)) for name in ("branch", "word", "reason"))
+    browser.events = events({"rows": [[], []], "size": 100}, *handlers)
     refused = [("branch", {"step": 3, "token": 5}), ("branch", {"step": 1, "token": 100}), ("branch", {"step": 1})]
     refused += [("word", {"step": 3, "text": "a"}), ("word", {"step": 1, "text": 5}), ("reason", {"step": 2, "token": 100})]
     for name, value in refused:

@@ -11,7 +11,8 @@ from model.readings.heads.head_maps import MIN_WEIGHT
 from model.trace import Site
 from tests.support import tiny
 from tests.support.component_helpers import Mounted
-from viz.decoding_steps.timeline import ROWS, payload, timeline
+from viz.decoding_steps.timeline import ROWS, events, payload
+from viz.state import session
 
 TEXT = "The red fox takes a lamp."
 SHORT = Decoding(limit=8)
@@ -22,9 +23,9 @@ UNCAUSAL, UNPADDED = Intervention(causal_mask=False), Intervention(padding_mask=
 def ask(tiny_checkpoint):
     """What a request leads to: the analysis and the payload of one of its views."""
 
-    def asked(text: str = TEXT, layer: int = 1, head: int | None = None, step: int = 0, theme_mode="light", **more):
+    def asked(text: str = TEXT, layer: int = 1, head: int | None = None, theme_mode="light", **more):
         analysis = analyse(tiny_checkpoint, Request(text, **({"decoding": SHORT} | more)))
-        return analysis, payload(analysis, tiny_checkpoint, layer, head, step, theme_mode)
+        return analysis, payload(analysis, tiny_checkpoint, layer, head, theme_mode)
 
     return asked
 
@@ -91,7 +92,7 @@ def test_padding_and_rare_tokens_are_marked(tiny_checkpoint):
     }
     checkpoint = tiny.with_seen(tiny_checkpoint, words | {"fox": 3})
     analysis = analyse(checkpoint, Request(TEXT, intervention=UNPADDED, decoding=SHORT))
-    source = payload(analysis, checkpoint, 0, None, 1, "light")["source"]
+    source = payload(analysis, checkpoint, 0, None, "light")["source"]
     assert [token["pad"] for token in source] == [i == PAD for i in analysis.trace.source.ids]
     assert sum(token["pad"] for token in source) == PAD_WHEN_UNMASKED
     assert "".join(token["t"] for token in source if token.get("rare")) == "fox"
@@ -111,11 +112,9 @@ def test_what_is_typed_comes_through_as_text_alone(ask, text):
 
 
 def test_what_is_taken_from_the_browser(ask, monkeypatch):
-    data, browser, heard = ask(step=0)[1], Mounted(monkeypatch), []
-    follow = {"step": 2, "rows": "shifted", "guess": False}
-    names = ("step", "rows", "why", "reason")
-    timeline(data, follow, **{f"on_{name}": lambda *told, name=name: heard.append((name, *told)) for name in names})
-    assert browser.data == data | follow and browser.default == {"step": 2, "rows": "shifted"}
+    data, browser, heard = ask()[1], Mounted(monkeypatch), []
+    monkeypatch.setattr(session, "change", lambda **fields: heard.append(*fields.items()))
+    browser.events = events(data, *(lambda *values, name=name: heard.append((name, *values)) for name in ("why", "reason")))
     last = len(data["target"])
     for name, value in [("step", 1), ("step", last), ("step", 0), ("step", last + 1), *(("rows", rows) for rows in ROWS)]:
         browser.report(name, value)

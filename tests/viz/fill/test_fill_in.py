@@ -81,7 +81,7 @@ def test_the_lab_opens_with_a_blank(monkeypatch):
         fill_in._put(context, step, "lamp")
         assert (session["view"].step, session["view"].source) == (step, controls.BLANK_FIRST.replace("___", "lamp"))
         after = page_context.build(session["view"])
-        assert parts.look(session["view"], after).step == step
+        assert parts._choose_view(session["view"], after).step == step
 
 
 def test_a_filled_blank_can_be_taken_back():

@@ -21,8 +21,6 @@ from viz import computations, page_context
 from viz.offline import document, html_export
 from viz.state.links import link, parse
 from viz.state.view import View
-from viz.translate import in_lecture
-from viz.translate import offline as translate
 from viz.what_if import offline as what_if
 
 TARGET = "Lo varun mira."  # untrained, it would write on and on
@@ -123,8 +121,7 @@ def test_file_prints_on_landscape_paper_and_holds_no_typeface(taken):
     assert 'id="print"' in file and "@page { size: A4 landscape" in file
     assert "@font-face" not in file and "font-src" not in file
     parts = held(taken("translate"))["parts"]
-    assert not any(parts["timeline"]["reasons"])
-    assert not any(each["asked"] or each["to"] for each in parts["timeline"]["why"])
+    assert parts["candidates"]["fault"] == "" and parts["timeline"]["guess"] is False
     assert held(taken("heads", query="find=cross_1_1"))["parts"]["all_heads"]["find"] is None
 
 
@@ -189,8 +186,9 @@ def test_a_view_is_fitted_to_its_family_as_on_the_page(tokenizer, family):
     assert context.view.kind in made.config.kinds and context.view.guess
     assert f"<h1>{analysis.task.title}</h1>".encode() in html_export.file_of("translate", context)
     cached = dataclasses.replace(context, view=dataclasses.replace(context.view, show="cache"))
-    for places in map(translate.TAKEN.lecture_pictures_of, (context, cached)):  # each picture of a lecture has its place
-        assert places == (translate.STEPS, translate.MAPS, translate.STEPS)[: in_lecture.count(analysis.task)]
+    for each in (context, cached):  # a file has the maps, whatever the page shows
+        content = held(html_export.file_of("translate", each))
+        assert content["large"] == [["timeline", ".timeline"], ["file_maps", ".maps"]]
     with pytest.raises(ValueError, match=r"There is no cross-attention; this checkpoint has .* self-attention\."):
         html_export.make_context(made, analysis, html_export.make_view(request, "tiny", kind="cross"))
 

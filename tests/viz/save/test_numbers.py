@@ -24,11 +24,10 @@ from viz.save.number_tables import analysis_file
 from viz.save.saved_files import offers
 from viz.state.links import parse
 from viz.training import tables as training
-from viz.translate import tables as translate
 from viz.variants import tables as variants
 from viz.what_if import tables as what_if
 
-MODULES = (translate, what_if, compare, training, variants)
+MODULES = (what_if, compare, training, variants)
 HOMES = {module.__name__.split(".")[1].replace("_", "-"): module for module in MODULES}
 HOMES |= {page.name: layout for page in pages.PAGES if (layout := layout_of(page))}
 LOAD = functools.cache(analyse.load)
@@ -76,7 +75,7 @@ CHANGE = {"change": (("before", "after"), "np.stack([before, np.append(after, [n
 KEPT = {
     "key-value-cache": (
         ("bytes_kept", "multiplications_with", "multiplications_without"),
-        "[[kept.nbytes(t), *both] for t, both in enumerate(zip(kept.cached, kept.uncached), 1)]",
+        "[[result.nbytes(t), *both] for t, both in enumerate(zip(result.cached, result.uncached), 1)]",
     )
 }
 CANDIDATES = {"candidates": (("id", "log_probability"), "[[i, analysis.trace.log_probs[step, int(i)]] for i in table_ids]")}
@@ -97,7 +96,7 @@ VIEWS: list[tuple[str, dict[str, str], dict[str, tuple[tuple[str, ...], str]]]] 
     ("translate", {"text": TEXT, "step": "8"}, MAPS | STEPS | CANDIDATES),
     ("translate", {"head": "mean", "decode": "beam", "width": "3", "step": "2"}, MAPS | STEPS | CANDIDATES),
     ("translate", {"decode": "sample", "seed": "7", "temperature": "1.2"}, MAPS | STEPS | CANDIDATES),
-    ("translate", {"show": "cache"}, MAPS | STEPS | CANDIDATES | KEPT),
+    ("translate", {"show": "cache"}, STEPS | CANDIDATES | KEPT),
     ("translate", {"target": "Le renard « dort »."}, MAPS | STEPS | CANDIDATES),
     ("translate", {"edits": EDITS}, MAPS | STEPS | CHANGE),
     ("translate", {"edits": "window-3", "causal": "off", "mode": "again"}, MAPS | STEPS | CHANGE),
@@ -228,6 +227,7 @@ def test_a_model_of_one_stack_gives_its_numbers(families, loaded_once):
 
 def test_everything_to_be_had_of_a_view_is_made(loaded_once):
     view = shown(text=TEXT, kind="cross", step="11")
+    translate = HOMES["translate"]
     found = [offer.make() for offer in offers(view, "translate", translate.tables, translate.python)]
     name = "attention-en-fr-l3-h2-step11-the-dog-didnt-cross-the-street"
     made = {file.name.removeprefix(name): file.content for file in found}

@@ -104,7 +104,7 @@ def test_a_sample_can_be_drawn_again(monkeypatch):
     monkeypatch.setattr(mount.Component, "mount", mount_and_note)
     assert opened().timeline["draws"] is False
     lab = opened(decode="sample", seed="4")
-    assert lab.timeline["draws"] is True and heard["timeline", "again"] is decoding_controls.draw_again
+    assert lab.timeline["draws"] is True and heard["translate.steps", "again"] is decoding_controls.draw_again
     again = opened(decode="sample", seed="4", show="decoding").click("draw")  # the button of the same
     drawn = analysed(strategy="sample", seed=5, temperature=View.temperature, top_p=View.top_p, more=DEFAULT_MORE)
     assert again.link["seed"] == "5" and [each["t"] for each in again.timeline["target"]] == list(drawn.trace.outputs.labels)

@@ -1,0 +1,78 @@
+"""The keys of the first page in lecture mode, and the line of the bar that names layer and head."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from model.decoding.strategy import STRATEGIES
+from model.inference.source_reading import blank_positions
+from viz.classroom import lecture
+from viz.decoding_steps import decoding_controls, decoding_texts, timeline
+from viz.kit import site_texts
+from viz.page_context import PageContext
+from viz.state import navigation, session
+
+
+def draw_fact(context: PageContext, result: Any, more: str = "") -> None:
+    """Draws layer and head in the bar, and `more` as markup behind them."""
+    head = "mean over heads" if context.view.head is None else f"head {context.view.head + 1}"
+    site_texts.write(f'<p class="lab-hall-fact">layer {context.view.layer + 1} · {head}{more}</p>', inline=True)
+
+
+def add_keys(context: PageContext, result: Any) -> None:
+    """Adds the keys of all pictures of the page. Each text says what the key does now."""
+    view, analysis, task = context.view, context.analysis, context.analysis.task
+    if task.has_decoder:
+        _add_decoding_keys(context)
+    elif not task.is_classifier and blank_positions(analysis, context.loaded):
+        does = "show the words" if view.guess else "guess first"
+        lecture.add_key(lecture.PREDICT, does, _toggle_guess, quiet=True)
+    if task.has_encoder:
+        does = f"padding mask {_on_or_off(view.intervention.padding_mask)}"
+        lecture.add_key(lecture.PADDING, does, lambda: navigation.toggle_mask("padding_mask"))
+    if view.split and (count := len(view.sentences)) > 1:
+        number = (view.sentence + 1) % count
+        does = f"sentence {number + 1} of {count}"
+        lecture.add_key(lecture.SENTENCE, does, lambda: session.change(sentence=number), quiet=True)
+
+
+def add_step_keys(context: PageContext, result: Any) -> None:
+    """Adds the keys of the picture with the steps and their candidates."""
+    task = context.analysis.task
+    takes = "choose another candidate, and go on with it" if task.has_decoder else "choose a candidate for a blank"
+    lecture.list_component_keys("↑ ↓, Enter", takes)
+    lecture.list_component_keys("space", "play the steps, and stop")
+    add_keys(context, result)
+
+
+def _add_decoding_keys(context: PageContext) -> None:
+    view, key, change = context.view, lecture.add_key, session.change
+    key(lecture.PREDICT, "show the candidates" if view.guess else "predict first", _toggle_guess, quiet=True)
+    if context.loaded.config.causal or not view.intervention.causal_mask:
+        does = f"causal mask {_on_or_off(view.intervention.causal_mask)}"
+        key(lecture.CAUSAL, does, lambda: navigation.toggle_mask("causal_mask"))
+    mode = "again" if view.mode == "given" else "given"
+    how = "decode again" if mode == "again" else f"keep the {context.analysis.task.output_noun} as given"
+    key(lecture.MODE, f"{how} under the edits", lambda: change(mode=mode))
+    rows = _next(tuple(timeline.ROWS), view.rows)
+    key(lecture.ROWS, f"rows: {timeline.ROWS[rows][0].lower()}", lambda: change(rows=rows), quiet=True)
+    if view.target is not None:
+        return
+    if view.is_random:
+        does = f"draw again, with seed {decoding_controls.next_seed(view)}"
+        key(lecture.AGAIN, does, decoding_controls.draw_again, quiet=True)
+    chosen = _next(tuple(STRATEGIES), view.strategy)
+    title = decoding_texts.strategy_title(chosen).lower()
+    key(lecture.CHOSEN_BY, f"tokens chosen by: {title}", lambda: change(strategy=chosen))
+
+
+def _toggle_guess() -> None:
+    session.change(guess=not session.current_view().guess)
+
+
+def _on_or_off(is_on: bool) -> str:
+    return "off" if is_on else "on"
+
+
+def _next(names: tuple[str, ...], current: str) -> str:
+    return names[(names.index(current) + 1) % len(names)] if current in names else names[0]
