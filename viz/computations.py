@@ -15,12 +15,13 @@ from model.export.code import Code
 from model.inference.request import Request
 from viz import cache
 from viz.state.result_cache import cached
+from viz.state.view import without_edits
 
 if TYPE_CHECKING:
     import numpy as np
 
     from model.experiments.caching import CacheSizes
-    from model.experiments.effects import Effect, HeadEffect, TargetPadding
+    from model.experiments.effects import Effect, TargetPadding
     from model.experiments.faithfulness import FaithfulnessResult, Scope
     from model.experiments.label_test import LabelTest
     from model.experiments.leaks import LeakReport
@@ -48,12 +49,14 @@ class Reading:
         note: a comment behind the line of copied Python.
         is_long: True for work of the long queue.
         has_progress: True if the last argument gets the share done.
+        ignores_edits: True if requests that differ only in their edits have one result.
     """
 
     path: str
     note: str = ""
     is_long: bool = False
     has_progress: bool = False
+    ignores_edits: bool = False
 
     def __call__(self, *arguments: Hashable) -> Call:
         return Call(self, arguments)
@@ -81,8 +84,18 @@ class Call:
 def run(call: Call, context: PageContext, progress: Callable[[float], None] = lambda share: None) -> Any:
     """Returns the result of a call for a context: from the cache of the server, else computed."""
     if context.is_shared:
-        return result(context.request, context.view.device, call, progress)
+        return result(request_of(call, context), context.view.device, call, progress)
     return call.compute(context.loaded, context.analysis, progress)
+
+
+def is_known(call: Call, context: PageContext) -> bool:
+    """True if the cache of the server has the result of a call."""
+    return context.is_shared and result.known(request_of(call, context), context.view.device, call, None) is not None
+
+
+def request_of(call: Call, context: PageContext) -> Request:
+    """Returns the request that a result is cached for."""
+    return without_edits(context.request) if call.reading.ignores_edits else context.request
 
 
 @cached(4096, ignore=("progress",), is_long=lambda request, device, call, progress: call.reading.is_long)
@@ -94,6 +107,9 @@ DIRECT_LOGITS = Reading(
     "model.readings.logits.direct_logits.choice_logits", "step from 0, ids of the token and its rival; of a label 0"
 )
 VALUE_NORMS = Reading("model.readings.tokens.token_attribution.value_norms", "norms of values after W_O")
+HEAD_EFFECTS = Reading(
+    "model.experiments.effects.effects_of_heads", "each head off alone", is_long=True, has_progress=True, ignores_edits=True
+)
 FAITHFULNESS = Reading(
     "model.experiments.faithfulness.faithfulness_test", "step from 0, id of the rival", is_long=True, has_progress=True
 )
@@ -284,14 +300,6 @@ def target_padding(request: Request, device: str) -> TargetPadding | None:
     from model.experiments.effects import target_padding as compute
 
     return compute(cache.checkpoint(request.checkpoint, device), cache.analyse(request, device))
-
-
-@cached(512, ignore=("progress",), is_long=lambda *args: True)
-def head_effects(request: Request, device: str, progress: Callable[[float], None]) -> tuple[HeadEffect, ...]:
-    """Returns the effect of ablating each head. `progress` gets the share done, if not cached."""
-    from model.experiments.effects import head_effects as compute
-
-    return compute(cache.checkpoint(request.checkpoint, device), request, progress, _target(request, device))
 
 
 @cached(256)

@@ -7,6 +7,7 @@ import html
 import json
 import re
 from collections.abc import Iterator
+from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,9 @@ import plotly.graph_objects as go
 import pytest
 import streamlit as st
 from streamlit.components.v2 import manifest_scanner
+from streamlit.components.v2.bidi_component.main import _make_trigger_id
 from streamlit.proto.BidiComponent_pb2 import BidiComponent
+from streamlit.proto.WidgetStates_pb2 import WidgetState
 from streamlit.testing.v1 import AppTest
 from streamlit.util import calc_hash
 
@@ -35,6 +38,35 @@ st.set_option("client.showErrorDetails", "full")  # a fault that nobody foresaw 
 manifest_scanner.scan_component_manifests = lambda: []  # none is installed; to look costs each visitor 0.2 s
 _PLOTLY_ENTITIES = {"mu": "μ", "amp": "&", "lt": "<", "gt": ">", "nbsp": "\xa0", "times": "×", "plusmn": "±", "deg": "°"}
 _DIGITS = str.maketrans("⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "-0123456789")
+
+
+def _elements(markup: str) -> list[tuple[str, str]]:
+    """Returns class and text of each element of a piece of markup that has a class, in its order."""
+    parser = _Elements()
+    parser.feed(markup)
+    return [(name, "".join(texts)) for name, texts in parser.elements]
+
+
+class _Elements(HTMLParser):
+    def __init__(self) -> None:
+        super().__init__()
+        self.elements: list[tuple[str, list[str]]] = []
+        self._open: list[list[str]] = []
+
+    def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
+        texts: list[str] = []
+        if name := dict(attributes).get("class"):
+            self.elements.append((name, texts))
+        if tag not in ("br", "img", "input", "hr"):
+            self._open.append(texts)
+
+    def handle_endtag(self, tag: str) -> None:
+        if self._open:
+            self._open.pop()
+
+    def handle_data(self, data: str) -> None:
+        for texts in self._open:
+            texts.append(data)
 
 
 def _data(name: str) -> property:
@@ -83,12 +115,51 @@ class Lab:
         return self.run()
 
     def pick(self, key: str, value: Any) -> Lab:
+        """Chooses an option, of Streamlit's buttons or of a group of buttons."""
+        if f"{key} {value}" in self._grouped:
+            return self._press(f"{key} {value}")
         self.app_test.button_group(key=key).set_value(value)
         return self.run()
 
     def click(self, key: str) -> Lab:
+        if key in self._grouped:
+            return self._press(key)
         self.app_test.button(key=key).click()
         return self.run()
+
+    def _press(self, name: str) -> Lab:
+        """Presses a button of a group."""
+        proto, (*_, is_disabled) = self._grouped[name]
+        assert not is_disabled
+        return self.report(proto, "press", name)
+
+    def report(self, proto: BidiComponent, event: str, value: Any) -> Lab:
+        """Reports an event of a component."""
+        states = self.app_test._tree.get_widget_states()
+        payload = json.dumps([{"event": event, "value": value}])
+        states.widgets.append(WidgetState(id=_make_trigger_id(proto.id, "events"), json_trigger_value=payload))
+        self.app_test._run(states)
+        return self._checked()
+
+    @property
+    def groups(self) -> list[dict[str, Any]]:
+        """Returns all groups of buttons."""
+        mounted = [c.proto for c in self.app_test.get("bidi_component") if c.proto.component_name.endswith(".button_groups")]
+        return [group | {"proto": proto} for proto in mounted for group in self.payload(proto)["groups"]]
+
+    @property
+    def _grouped(self) -> dict[str, tuple[BidiComponent, list[Any]]]:
+        """Returns the buttons of all groups by their ids: the component, and text, tooltip, is on, is disabled."""
+        return {name: (group["proto"], rest) for group in self.groups for name, *rest in group["buttons"]}
+
+    @property
+    def grouped(self) -> dict[str, list[Any]]:
+        """Returns text, tooltip, is on and is disabled of the buttons of all groups."""
+        return {name: rest for name, (_, rest) in self._grouped.items()}
+
+    def answers(self) -> list[str]:
+        """Returns question and text of each measured answer."""
+        return [f"{group['label']} {group['note']}" for group in self.groups if group["style"] == "answer"]
 
     def open(self, key: str) -> Lab:
         """Opens a popover."""
@@ -151,8 +222,7 @@ class Lab:
 
     def sentences(self, kind: str) -> list[str]:
         """The text of the elements of a class."""
-        texts = [text for text in self.html if re.match(rf'<\w+ class="{kind}"', text)]
-        return [html.unescape(re.sub(r"<[^>]+>", "", text)) for text in texts]
+        return [text for piece in self.html for name, text in _elements(piece) if re.fullmatch(kind, name)]
 
     @property
     def faults(self) -> list[str]:
@@ -193,13 +263,13 @@ class Lab:
     @property
     def edits(self) -> dict[str, str]:
         """The listed edits: code and label, as it is read."""
-        listed = {b.key.removeprefix("edit "): b.label for b in self.app_test.button if (b.key or "").startswith("edit ")}
-        return {code: unescaped(label).removesuffix(" ×") for code, label in listed.items()}
+        listed = {name.removeprefix("edit "): text for name, (text, *_) in self.grouped.items() if name.startswith("edit ")}
+        return {code: text.removesuffix(" ×") for code, text in listed.items()}
 
     @property
     def buttons(self) -> list[str]:
         """The keys of the buttons."""
-        return [button.key for button in self.app_test.button]
+        return [*(button.key for button in self.app_test.button), *self.grouped]
 
     @property
     def translation(self) -> str:

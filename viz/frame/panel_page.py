@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 from collections.abc import Callable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -11,7 +12,7 @@ import streamlit as st
 
 from viz import computations, page_context
 from viz.classroom import lecture
-from viz.kit import controls, edit_list, site_texts
+from viz.kit import controls, edit_list, lazy, site_texts
 from viz.kit.panel import Layout, Panel, Picture
 from viz.page_context import LecturePlaces, PageContext, Places
 from viz.state import session
@@ -29,7 +30,7 @@ def draw(layout: Layout, context: PageContext) -> None:
     """Draws the controls of the page and its visible panels, row by row."""
     with context.places.body:
         if context.has_checkpoint:
-            edit_list.draw_notes(context)
+            (layout.notes or edit_list.draw_notes)(context)
         if layout.controls is not None:
             layout.controls(context)
         for row in layout.rows:
@@ -86,7 +87,8 @@ def pictures(layout: Layout, context: PageContext) -> list[LargePicture]:
             visible = [(own, each) for own in layout.visible(at) for each in own.large_pictures]
             if (panel, picture) in visible:
                 every.append(LargePicture(panel, picture, picture.number or visible.index((panel, picture)) + 1))
-    return every
+    is_one_part = len({each.number for each in every}) == len(every)
+    return sorted(every, key=lambda each: each.number) if is_one_part else every
 
 
 def draw_lecture(layout: Layout, context: PageContext) -> None:
@@ -141,15 +143,22 @@ def _choose(each: LargePicture) -> None:
 
 
 def _result(panel: Panel, context: PageContext) -> Any:
-    """Returns the result of a panel; a bar shows the progress of a long computation."""
+    """Returns the result of a panel; a bar shows the progress of a long computation. None: it waits for a look."""
     call = panel.call(context) if panel.call is not None and panel.compute is None else None
-    if call is None or not call.reading.has_progress:
+    if call is None or not (call.reading.has_progress or panel.is_lazy):
         return panel.result(context)
-    place = st.empty()
+    if panel.is_lazy and not (
+        computations.is_known(call, context) or lazy.has_been_seen(panel.name, call, computations.request_of(call, context))
+    ):
+        return None
+    if panel.is_lazy:  # its component says that it waits
+        return computations.run(call, context)
+    place = functools.cache(st.empty)  # most runs compute nothing
     try:
-        return computations.run(call, context, lambda share: place.progress(min(share, 1.0), panel.title))
+        return computations.run(call, context, lambda share: place().progress(min(share, 1.0), panel.title))
     finally:
-        place.empty()
+        if place.cache_info().currsize:
+            place().empty()
 
 
 def _mount(panel: Panel, context: PageContext, result: Any, picture: Picture | None = None) -> None:
@@ -174,7 +183,7 @@ def _mount(panel: Panel, context: PageContext, result: Any, picture: Picture | N
 def make_data(panel: Panel, context: PageContext, result: Any) -> list[Mapping[str, Any]]:
     """Returns the values of a component: those that do not depend on the view, if there are any, and the payload."""
     request, mode, constant = context.request, context.mode, panel.constant
-    if not panel.is_cached:
+    if not panel.is_cached or (panel.is_lazy and result is None):
         return [*([constant(context, result)] if constant else []), panel.payload(context, result)]
     more = []
     if constant is not None:

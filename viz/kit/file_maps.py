@@ -1,19 +1,14 @@
-"""Maps of one head and the change of probabilities, for HTML files and lecture mode."""
+"""Maps of one head next to each other, on pages, in HTML files and in lecture mode."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
-
-import numpy as np
+from typing import Any
 
 from model.trace import MapView
 from viz import theme
 from viz.kit import mount, patterns
 from viz.kit.offline_parts import Part
-
-if TYPE_CHECKING:
-    from model.inference.analysis import Analysis
 
 ROUNDED = frozenset({"values"})
 
@@ -54,36 +49,3 @@ def one(title: str, seen: MapView, kind: str, masked: bool = False) -> dict[str,
 def change(title: str, difference: MapView, kind: str) -> dict[str, Any]:
     """Returns a map of a difference, coloured symmetrically about 0."""
     return patterns.difference(difference, kind, title)
-
-
-CHANGE_COMPONENT = mount.Component(
-    __file__, '<div class="change"></div>', picture="Probability of each token", name="file_change"
-)
-
-
-def change_data(analysis: Analysis, step: int) -> dict[str, Any]:
-    """Returns the probabilities before and after the edits; `step` (from 1) is the chosen one.
-
-    A classifier has labels in place of tokens, and its unedited label is the chosen one.
-    """
-    change, base, judges = analysis.probability_change, analysis.baseline or analysis, analysis.task.is_classifier
-    before, after = (np.round(each.astype(float), 5).tolist() for each in (change.before, change.after))
-    return {
-        "labels": list(change.labels),
-        "before": before,
-        "after": after,
-        "step": base.trace.predicted_axis.ids[0] + 1 if judges else step,
-        "edited": analysis.baseline is not None,
-        "what": "label" if judges else "token",
-        "large": False,
-    }
-
-
-def change_part(analysis: Analysis, step: int) -> Part:
-    """Returns the list of probabilities for a file."""
-    return CHANGE_COMPONENT.part(change_data(analysis, step))
-
-
-def mount_change_in_lecture(payload: dict[str, Any], key: str) -> None:
-    """Mounts the list of probabilities in lecture mode."""
-    CHANGE_COMPONENT.mount(key, payload, overrides={"large": True})

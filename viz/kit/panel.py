@@ -62,6 +62,7 @@ class FileOptions:
         component_fields: link fields that the component changes itself.
         remote_fields: fields that a lecturer can set remotely, with their values; no values: whole numbers.
         rounded: names of packed numbers with five decimals at most.
+        text: returns the text of the file as markup (default: that of the panel).
     """
 
     default_view: Callable[[PageContext], View] = lambda context: context.view
@@ -72,6 +73,7 @@ class FileOptions:
     component_fields: tuple[str, ...] = ()
     remote_fields: Callable[[PageContext], Mapping[str, tuple[Any, ...]]] = lambda context: {}
     rounded: frozenset[str] = frozenset()
+    text: Callable[[PageContext, Any], str] | None = None
 
 
 def no_tables(context: PageContext, result: Any) -> tuple[Table, ...]:
@@ -99,12 +101,13 @@ class Panel:
         tables: returns the numbers as CSV tables.
         code: adds the lines of Python behind those of `call`.
         is_visible: True if the view shows the panel.
-        pictures: the large pictures of lecture mode (default: the component itself).
+        pictures: the large pictures of lecture mode (default: the component itself); empty: none.
         bar: draws controls in the bar of lecture mode.
         keys: adds the keys of lecture mode.
         file: options of the HTML file; None: the file leaves the panel out.
         is_independent: True if it needs neither sentence nor checkpoint, so that it is also drawn after a fault. Its context
             then has only view, mode and places.
+        is_lazy: True for a long `call` that waits until the panel is visible. Before that, the page passes None as result.
         is_cached: False for a payload that changes while request and view stay, such as that of a running training.
     """
 
@@ -123,11 +126,12 @@ class Panel:
     tables: Callable[[PageContext, Any], tuple[Table, ...]] = no_tables
     code: Callable[[Code, PageContext, Any], None] | None = None
     is_visible: Callable[[PageContext], bool] = lambda context: True
-    pictures: tuple[Picture, ...] = ()
+    pictures: tuple[Picture, ...] | None = None
     bar: Callable[[PageContext, Any], None] | None = None
     keys: Callable[[PageContext, Any], None] | None = None
     file: FileOptions | None = FileOptions()
     is_independent: bool = False
+    is_lazy: bool = False
     is_cached: bool = True
 
     def result(self, context: PageContext, progress: Callable[[float], None] = lambda share: None) -> Any:
@@ -147,7 +151,7 @@ class Panel:
 
     @cached_property
     def large_pictures(self) -> tuple[Picture, ...]:
-        return self.pictures or (Picture(self.title),)
+        return (Picture(self.title),) if self.pictures is None else self.pictures
 
     @property
     def has_code(self) -> bool:
@@ -161,6 +165,7 @@ class Layout:
     Fields:
         rows: panels that stand next to each other, row by row.
         controls: draws the controls of the page, above its panels.
+        notes: draws faults, notes and edits above the controls; None: those of all pages.
         head: draws the head before anything is computed; None: title and sentence.
         steps_of: returns the trace whose steps the view may show.
         choose_view: fills what the link leaves open.
@@ -169,6 +174,7 @@ class Layout:
 
     rows: tuple[tuple[Panel, ...], ...]
     controls: Callable[[PageContext], None] | None = None
+    notes: Callable[[PageContext], None] | None = None
     head: Callable[[View, pages.Page], Places] | None = None
     steps_of: Callable[[Analysis], Trace] = lambda analysis: analysis.trace
     choose_view: Callable[[View, PageContext], View] = lambda view, context: view

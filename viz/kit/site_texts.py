@@ -64,7 +64,12 @@ def fault(sentence: str) -> None:
 
 def note(sentence: str, *names: str, warn: bool = False) -> None:
     """Writes a sentence in small type, with explained terms `names`."""
-    write(f'<p class="lab-note{" warn" if warn else ""}">{terms.marked(sentence, *names)}</p>')
+    write(note_markup(sentence, *names, warn=warn))
+
+
+def note_markup(sentence: str, *names: str, warn: bool = False) -> str:
+    """Returns a sentence in small type as markup; empty for none."""
+    return f'<p class="lab-note{" warn" if warn else ""}">{terms.marked(sentence, *names)}</p>' if sentence else ""
 
 
 def legend(theme_mode: theme.Mode, kinds: Sequence[str]) -> None:
@@ -85,14 +90,19 @@ def language_code(name: str) -> str:
     return code_of(name)
 
 
-def both_translations(analysis: Analysis, checkpoint: Checkpoint, same_target: bool = False, where: str = "below") -> None:
+def both_translations(analysis: Analysis, checkpoint: Checkpoint) -> None:
     """Writes the baseline's and the edited translation; changed tokens are underlined above and boxed below."""
+    write(both_translations_markup(analysis, checkpoint))
+
+
+def both_translations_markup(analysis: Analysis, checkpoint: Checkpoint, same_target: bool = False) -> str:
+    """Returns both translations as markup; with `same_target` the first one."""
     base, code = analysis.baseline or analysis, language_code(checkpoint.languages[1])
     ids = _output_ids(base), _output_ids(analysis)
     both = zip(ids, changed_words(*ids), ("was", "is"), strict=True)
     was, now = (marked(checkpoint.output_vocabulary.segments(i), changed, name) for i, changed, name in both)
-    same = f'<p class="lab-note">same tokens (given target); their probabilities are {where}</p>'
-    write(
+    same = '<p class="lab-note">same tokens (given target); their probabilities are below</p>'
+    return (
         f'<div class="lab-both"><span>Baseline</span><p lang="{code}">{was or EMPTY}</p><span>Edited</span>'
         + (same if same_target else f'<p lang="{code}">{now or EMPTY}</p>')
         + "</div>"
@@ -136,10 +146,16 @@ def signed(value: float) -> None:
 
 def near_tie_note(analysis: Analysis, tokenizer: Tokenizer | ClassLabels) -> None:
     """Writes the steps with near-ties, if any."""
+    if text := near_tie_text(analysis, tokenizer):
+        note(text)
+
+
+def near_tie_text(analysis: Analysis, tokenizer: Tokenizer | ClassLabels) -> str:
+    """Returns the steps with near-ties; empty for none."""
     inner = analysis.trace.scorable_rows
     steps = [(n, tie) for n, tie in enumerate(near_ties(analysis.trace.log_probs), 1) if tie and n - 1 in inner]
     if not steps:
-        return
+        return ""
     place = "step" if analysis.task.has_decoder else "position"
     listed = [
         ("" if analysis.task.is_classifier else f"{place} {n}, ")
@@ -148,11 +164,17 @@ def near_tie_note(analysis: Analysis, tokenizer: Tokenizer | ClassLabels) -> Non
     ]
     more = f" and {len(steps) - MAX_DECISIONS} more" if len(steps) > MAX_DECISIONS else ""
     which = "Near-tie" if len(steps) == 1 else "Near-ties"
-    note(f"{which} before any edit: {'; '.join(listed)}{more}.")
+    return f"{which} before any edit: {'; '.join(listed)}{more}."
 
 
 def changed_decisions(analysis: Analysis, tokenizer: Tokenizer | ClassLabels) -> None:
     """Writes the decisions that the edits change, and which of them were near-ties."""
+    if text := changed_decisions_text(analysis, tokenizer):
+        note(text)
+
+
+def changed_decisions_text(analysis: Analysis, tokenizer: Tokenizer | ClassLabels) -> str:
+    """Returns the decisions that the edits change; empty for none."""
     decisions = token_changes(analysis)
     place = "Step" if analysis.task.has_decoder else "Position"
     where = "Label: " if analysis.task.is_classifier else f"{place} {{}}: "
@@ -163,8 +185,7 @@ def changed_decisions(analysis: Analysis, tokenizer: Tokenizer | ClassLabels) ->
         if any(each.is_tie for each in decisions[:MAX_DECISIONS])
         else []
     )
-    if decisions:
-        note(" ".join([*listed, *more, *meant]))
+    return " ".join([*listed, *more, *meant])
 
 
 def verdict(analysis: Analysis, unedited: str = "Nothing is edited") -> None:

@@ -105,7 +105,8 @@ def panel_export(layout: Layout) -> HtmlExport:
         return view
 
     def notes(context: PageContext, results: dict[str, Any]) -> tuple[str, ...]:
-        return tuple(panel.text(context, results[panel.name]) for panel in layout.in_file(context) if panel.text is not None)
+        every = ((panel, (panel.file and panel.file.text) or panel.text) for panel in layout.in_file(context))
+        return tuple(text(context, results[panel.name]) for panel, text in every if text is not None)
 
     def pictures(context: PageContext) -> tuple[tuple[str, str], ...]:
         return tuple(

@@ -28,9 +28,8 @@ from viz.state.links import parse
 from viz.training import tables as training
 from viz.translate import tables as translate
 from viz.variants import tables as variants
-from viz.what_if import tables as what_if
 
-MODULES = (translate, inside, positions, what_if, compare, training, variants)
+MODULES = (translate, inside, positions, compare, training, variants)
 HOMES = {module.__name__.split(".")[1].replace("_", "-"): module for module in MODULES}
 HOMES |= {page.name: layout for page in pages.PAGES if (layout := layout_of(page))}
 LOAD = functools.cache(analyse.load)
