@@ -71,7 +71,7 @@ def main() -> None:
 
     attentions = {f"{kind}_attention": stack(kind) for kind in ("encoder", "decoder", "cross")}
     tokens = {"encoder_tokens": list(trace.source.labels), "decoder_tokens": list(trace.inputs.labels)}
-    view = View(kind="cross", layer=3, head=2)
+    view = View(kind="cross", layer=2, head=1)
 
     def build() -> str:
         return json.dumps([thumbnails(trace, "light"), payload(trace, norms, view, "light")])

@@ -60,7 +60,7 @@ def measured(lab: Checkpoint, length: int) -> tuple[float, ...]:
     analysis = analysed(lab, length, length)
     request = Request(analysis.request.source, target=analysis.request.target)
     source, target = list(analysis.trace.source.ids), list(analysis.trace.outputs.ids)
-    ids, norms, view = torch.tensor([source]), value_norms(lab, analysis), View(kind="cross", layer=3, head=2)
+    ids, norms, view = torch.tensor([source]), value_norms(lab, analysis), View(kind="cross", layer=2, head=1)
 
     def decode() -> object:
         recorder = Recorder()

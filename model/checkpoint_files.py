@@ -12,16 +12,14 @@ from safetensors import SafetensorError, safe_open
 
 from .config import MAX_LANGUAGE, ModelConfig, is_language
 from .io import foreign_checkpoints
-from .io.files import MEGABYTE, FileError, open_file, read_json, short_repr
+from .io.files import MEGABYTE, FileError, is_count, is_whole_number, open_file, read_json, short_repr
 from .io.folders import NAME_RULE, is_name
-from .io.limits import is_count, is_whole_number
-from .text.alignments import read_alignment as read_aligned
+from .text.alignments import read_alignment
 from .text.corpus_stats import CorpusStats
 from .text.faithfulness_result import FaithfulnessShares
-from .text.foreign_tokenizer import load_tokenizer as load_tokenizer
+from .text.foreign_tokenizer import load_tokenizer
 from .text.tokenizer import Tokenizer
-from .text.warning_calibration import read_signs
-from .text.warning_calibration import read_warnings as read_calibration
+from .text.warning_calibration import read_signs, read_warnings
 from .trace import Site
 
 SCHEMA = 1
@@ -169,9 +167,9 @@ def read_metrics(path: Path) -> dict[str, Any]:
         raise CheckpointError(f"{path}: the content is a {type(values).__name__}; expected an object with the scores.")
     try:
         _check_scores(values)
-        read_calibration(values)
+        read_warnings(values)
         read_signs(values)
-        read_aligned(values)
+        read_alignment(values)
     except ValueError as fault:
         raise CheckpointError(f"{path}: {fault}.") from None
     return values

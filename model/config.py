@@ -15,8 +15,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from .io.files import short_repr
-from .io.limits import MAX_WEIGHTS, check_record
+from .io.files import MAX_WEIGHTS, check_record, short_repr
 
 
 @dataclass(frozen=True)

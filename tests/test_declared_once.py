@@ -46,7 +46,7 @@ def shy(monkeypatch) -> Strategy:
     return made
 
 
-def test_a_strategy_that_is_made_up_decodes_scores_and_is_an_option(shy, tiny_checkpoint, saved, capsys):
+def test_declared_strategy_decodes_and_is_an_option(shy, tiny_checkpoint, saved, capsys):
     asked = Decoding("shy", seed=7)
     found = analyse(tiny_checkpoint, Request(TEXT, decoding=asked))
     assert (len(found.trace.outputs), found.decoding_label) == (2, "shy, seed 7")
@@ -102,7 +102,7 @@ def ramp(monkeypatch) -> str:
     return "ramp"
 
 
-def test_a_scheme_that_is_made_up_is_computed_kept_measured_and_drawn(ramp, tokenizer, tmp_path, capsys):
+def test_declared_scheme_of_positions_is_used_everywhere(ramp, tokenizer, tmp_path, capsys):
     made = tiny.checkpoint(tokenizer, positions=ramp)
     plain = tiny.checkpoint(tokenizer, positions="learned", max_positions=64)
     assert not any("positional" in key for key in made.model.state_dict())

@@ -40,7 +40,7 @@ def test_the_largest_zip_that_visitors_may_bring_is_let_through():
     assert "proxy_pass http://lab;" in inside[1]
 
 
-def test_all_replicas_keep_their_rooms_in_the_one_redis_and_who_asks_is_who_nginx_says():
+def test_replicas_share_redis_and_trust_the_address_of_nginx():
     compose, nginx = (DEPLOY / "compose.yaml").read_text(), (DEPLOY / "nginx.conf").read_text()
     assert re.search(r"REDIS_URL: redis://(\w+):6379/0", compose)[1] in re.findall(r"^  (\w+):$", compose, re.MULTILINE)
     assert "proxy_set_header X-Forwarded-For $remote_addr;" in nginx and 'FORWARDED_ALLOW_IPS: "*"' in compose

@@ -58,7 +58,7 @@ ROWS = (
     ("model", "viz"),  # the packages themselves: names alone
 )
 WITHOUT_TORCH = (
-    *("model.io.numbers", "model.io.files", "model.io.limits", "model.io.foreign_checkpoints", "model.config"),
+    *("model.io.numbers", "model.io.files", "model.io.foreign_checkpoints", "model.config"),
     *("model.io.folders", "model.io.archive", "model.task", "model.trace", "model.edits.kinds"),
     *("model.edits.intervention", "model.text.sentences", "model.decoding.hypotheses", "model.decoding.sampling"),
     *("model.decoding.strategy", "model.inference.request", "model.inference.predictions"),
@@ -71,7 +71,7 @@ WITHOUT_TORCH = (
     *("model.export.analysis_files", "model.export.csv_tables"),
 )
 
-# What a module, or every module of a package, must not import.
+# Forbidden imports of a module, or of every module of a package.
 FORBIDDEN = {
     "model": {"streamlit", "plotly", "viz", "app", "transformers"},
     "viz.offline.document": {"streamlit", "plotly", "torch"},
@@ -354,7 +354,7 @@ def test_right_script_imports_have_no_fault():
     assert script_faults(Path("viz/save/a.js"), 'import { b } from "../kit/mount.js";') == []
 
 
-# -- what really happens on import ------------------------------------------------------------------------------------
+# -- imports at run time -----------------------------------------------------------------------------------------------
 
 
 def in_a_new_process(code: str) -> None:

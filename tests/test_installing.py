@@ -64,7 +64,7 @@ def test_the_version_and_the_command_are_there():
         assert callable(getattr(importlib.import_module(module), function))
 
 
-def test_nothing_but_model_folders_knows_where_the_checkpoints_lie():
+def test_only_folders_module_names_the_checkpoint_folder():
     """A key of a file may be called so; a path may not."""
     files = [file for name, file in in_the_wheel().items() if name.endswith(".py")]
     assert {file.name for file in files if _in_a_path("checkpoints", file.read_text(encoding="utf-8"))} == {"folders.py"}

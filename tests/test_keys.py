@@ -125,7 +125,7 @@ def test_keys_of_a_run(trained):
 
 def test_edit_codes_and_link_parameters():
     recorded("edit codes", {code for each in KINDS.values() for code in each.EXAMPLES})
-    recorded("link parameters", {each.parameter for each in fields(View).values()})
+    recorded("link parameters", {name for each in fields(View).values() for name in (each.parameter, *each.attributes)})
 
 
 def test_keys_of_a_room_and_of_a_talk():

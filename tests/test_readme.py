@@ -84,6 +84,16 @@ def test_dotted_names_exist(page):
             assert resolve(name) is not None, name
 
 
+def test_names_of_code_in_contributing_exist():
+    folders = (ROOT / folder for folder in ("model", "viz", "tests"))
+    sources = (path.read_text(encoding="utf-8") for folder in folders for path in folder.rglob("*.py"))
+    words = set(re.findall(r"\w+", " ".join(sources)))
+    for page in ("CONTRIBUTING.md", "docs/developing.md"):
+        code = (text for text in inline_code(PAGES[page]) if re.fullmatch(r"@?[\w.]+(?:=|\(.*\))?", text))
+        names = {name for text in code for name in re.findall(r"[A-Za-z]\w*_\w+", text)}
+        assert names - words == set(), page
+
+
 def resolve(name: str) -> object:
     """The module or attribute of a dotted name."""
     try:

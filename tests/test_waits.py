@@ -56,7 +56,7 @@ def too_short(text: str) -> Iterator[str]:
                 yield short
 
 
-def test_nothing_sleeps_and_nothing_that_must_come_is_given_up_early():
+def test_no_test_sleeps_or_times_out_early():
     for path in sorted(TESTS.rglob("*.py")):
         _check(path)
 

@@ -42,7 +42,6 @@ class PageContext:
     loaded: Checkpoint
     request: Request
     recall: Callable[[], Analysis]  # a function, since widgets keep this record between runs and must not keep the arrays
-    layers: int
     skipped_edits: tuple[tuple[str, str], ...] = ()  # code and reason of impossible edits
     faults: tuple[str, ...] = ()  # a sentence for each fault of the link and each clamped value
     mode: theme.Mode = "light"
@@ -51,11 +50,16 @@ class PageContext:
 
     @property
     def has_checkpoint(self) -> bool:
-        return self.layers > 0
+        return self.loaded is not None
 
     @property
     def analysis(self) -> Analysis:
         return self.recall()
+
+    @property
+    def layers(self) -> int:
+        """The layers that can be chosen: those of the larger stack."""
+        return _count_layers(self.loaded)
 
 
 class AnalysisReference:
@@ -71,15 +75,26 @@ class AnalysisReference:
 def without_checkpoint(view: View, mode: theme.Mode, places: Places) -> PageContext:
     """Returns the context of panels that need neither sentence nor checkpoint."""
     nothing: Any = None
-    return PageContext(view, nothing, nothing, nothing, 0, mode=mode, places=places)
+    return PageContext(view, nothing, nothing, nothing, mode=mode, places=places)
+
+
+def _count_layers(loaded: Checkpoint) -> int:
+    return max(loaded.config.encoder_layers, loaded.config.decoder_layers)
+
+
+def fit(
+    view: View, loaded: Checkpoint, steps: int | None = None, step_name: str = "step", first: int = 1
+) -> tuple[View, tuple[str, ...]]:
+    """Clamps a view to its checkpoint, and to the steps of its text if they are known; arguments as in `View.fit`."""
+    size, config = loaded.target_tokenizer.size, loaded.config
+    return view.fit(_count_layers(loaded), config.heads, size, config.kinds, steps, step_name, first)
 
 
 def build(view: View) -> PageContext:
     """Loads the checkpoint, clamps the view and analyses the request. Raises ValueError with one sentence."""
     cache.refresh(view.checkpoint)
     loaded = cache.checkpoint(view.checkpoint, view.device)
-    layers = max(loaded.config.encoder_layers, loaded.config.decoder_layers)
-    view, faults = view.fit(layers, loaded.config.heads, loaded.target_tokenizer.size, loaded.config.kinds)
+    view, faults = fit(view, loaded)
     request, aside = cache.fit_request(view.request(), view.device)
     if view.second.strip() and not request.second:
         faults = (*faults, "This checkpoint reads one sentence. The second one is left out.")
@@ -88,4 +103,4 @@ def build(view: View) -> PageContext:
         faults = (*faults, "The chosen path is not in this tree. The best one is shown.")
         view = dataclasses.replace(view, path=())
     recall = AnalysisReference(request, view.device, analysis)
-    return PageContext(view, loaded, request, recall, layers, aside, (*faults, *(reason for _, reason in aside)))
+    return PageContext(view, loaded, request, recall, aside, (*faults, *(reason for _, reason in aside)))

@@ -176,7 +176,7 @@ STRATEGIES: dict[str, Strategy] = {
         Strategy(
             "greedy",
             "Greedy",
-            "Greedy: takes the likeliest token at every step, and never goes back.",
+            "Greedy: takes the top token at every step and never goes back.",
             (),
             _greedy,
             lambda decoding: "greedy",

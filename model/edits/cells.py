@@ -42,7 +42,7 @@ class BlockCells(HeadsEdit):
     key: int | None
 
     name = "block"
-    title = "Keep a token from seeing another"
+    title = "Block a token from another"
     pattern = rf"block_{PLACE}_(?P<query>\d{{1,3}}|all)-(?P<key>\d{{1,3}}|all)"
     EXAMPLES = ("block_enc.1.2_2-3", "block_dec_3-2", "block_dec.1_all-1", "block_cross.2_2-all", "block_cross.1.1_all-2")
 

@@ -89,7 +89,7 @@ class PatchStream(_Patch):
     position: int | None
 
     name = "stream"
-    title = "Put in the other sentence’s residual stream"
+    title = "Insert the other sentence’s residual stream"
     pattern = r"patch_(?P<stack>enc|dec)\.(?P<layers>\d{1,3})_(?P<position>\d{1,3}|all)"
     EXAMPLES = ("patch_enc.1_2", "patch_enc.0_3", "patch_enc.2_all", "patch_dec.1_2", "patch_dec.2_all")
 
@@ -151,7 +151,7 @@ class PatchZ(_Patch, HeadsEdit):
     position: int | None
 
     name = "z"
-    title = "Put in what the other sentence’s heads put out"
+    title = "Insert the other sentence’s head outputs"
     pattern = rf"patch_z_{PLACE}_(?P<position>\d{{1,3}}|all)"
     EXAMPLES = ("patch_z_cross.1.2_2", "patch_z_enc.1.1_3", "patch_z_enc.2_all", "patch_z_dec.2.1_all", "patch_z_cross_all")
 

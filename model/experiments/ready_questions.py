@@ -19,8 +19,7 @@ from ..inference.decisions import token_changes
 from ..inference.request import Request
 from ..io.numbers import with_sign
 from ..readings.heads.alignment import HeadPeaks, head_peaks
-from ..text.alignments import ROW_TEXTS, ROWS
-from ..text.alignments import read_alignment as read_aligned
+from ..text.alignments import ROW_TEXTS, ROWS, read_alignment
 from ..text.languages import ENGLISH, record_of
 from ..trace import Trace, site_kind
 from .effects import effects, layer_skips
@@ -236,7 +235,7 @@ def aligning(checkpoint: Checkpoint, request: Request) -> Answer:
     """
     trace = analyse(checkpoint, dataclasses.replace(request, intervention=Intervention(), mode="given")).trace
     known, heads = (
-        read_aligned(checkpoint.metrics),
+        read_alignment(checkpoint.metrics),
         f"{len(trace.sites('cross')) * checkpoint.config.heads} cross-attention heads",
     )
     if known is not None and known.covers(checkpoint.config.decoder_layers, checkpoint.config.heads):

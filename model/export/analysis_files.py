@@ -16,8 +16,18 @@ from typing import Any
 
 import numpy as np
 
-from ..io.files import DAMAGED, MEGABYTE, FileError, parse_json, read_bytes, short_repr, write_new
-from ..io.limits import MAX_VALUES, is_whole_number, read_array_header
+from ..io.files import (
+    DAMAGED,
+    MAX_VALUES,
+    MEGABYTE,
+    FileError,
+    is_whole_number,
+    parse_json,
+    read_array_header,
+    read_bytes,
+    short_repr,
+    write_new,
+)
 from ..trace import SITE_KINDS, Axis, Site
 from . import schema
 from .exported import Exported, ExportedPath

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from ..inference.request import Request
-from ..io.limits import is_whole_number
+from ..io.files import is_whole_number
 from ..readings.heads.head_metrics import METRICS
 from ..trace import SITE_KINDS, Site
 from . import schema

@@ -14,7 +14,7 @@ import numpy as np
 from ..decoding.strategy import Decoding
 from ..edits.intervention import BASELINE, Intervention
 from ..inference.request import Request
-from ..io.limits import is_whole_number
+from ..io.files import is_whole_number
 
 FORMAT = "attention-lab analysis"
 VERSION = 1

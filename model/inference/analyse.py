@@ -9,12 +9,12 @@ from typing import Any
 import torch
 
 from .. import checkpoint as checkpoints
-from .. import device as devices
 from ..checkpoint import Checkpoint
 from ..config import END, PAD, START
 from ..decoding import uncached
 from ..decoding.hypotheses import Hypothesis, Tree
 from ..decoding.uncached import Recorder
+from ..device import choose
 from ..edits.intervention import BASELINE, Intervention
 from ..edits.kinds import BlockCells
 from ..network import masks
@@ -64,7 +64,7 @@ def load(name: str = "en-fr", device: str = "auto") -> Checkpoint:
 
     Raises CheckpointError for a damaged or missing checkpoint, ValueError for a device that is not available.
     """
-    return checkpoints.load(name, devices.choose(device))
+    return checkpoints.load(name, choose(device))
 
 
 @torch.inference_mode()

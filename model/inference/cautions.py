@@ -111,7 +111,9 @@ def length_sentence(side: str, size: int, lengths: Lengths, text: str) -> str:
         return f"The translation is long for this model: {size} tokens; {lengths.describe()}."
     count = len(split(text))
     remedy = (
-        f"It has {count} sentences: split it into them." if count > 1 else "Shorter sentences are closer to what it learned."
+        f"It has {count} sentences. Translate them one by one."
+        if count > 1
+        else "Shorter sentences are closer to its training."
     )
     return f"Long for this model: {size} tokens; {lengths.describe()}. Parts may be lost. {remedy}"
 

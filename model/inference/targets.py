@@ -70,7 +70,7 @@ def build_source_rows(checkpoint: Checkpoint, request: Request, padding: int) ->
         if request.second:
             raise RequestError(ONE_SENTENCE_MESSAGE)
         if request.pad or request.other_sentences:
-            raise RequestError("This model has no encoder: it goes on with one text, which is not padded.")
+            raise RequestError("This model has no encoder. It continues one text, which is not padded.")
         return []
     if request.second:
         rows = [_pair_ids(checkpoint, request)]
@@ -204,7 +204,7 @@ def _check_branch(checkpoint: Checkpoint, branch: Sequence[int], limit: int) -> 
     if len(branch) >= limit:
         raise RequestError(f"A branch has {len(branch)} tokens; expected fewer than the limit of {limit}. Remove it.")
     if END in branch[:-1]:
-        raise RequestError("A branch goes on after </s>; expected it at the end alone. Remove the branch.")
+        raise RequestError("A branch continues after </s>; expected </s> only at its end. Remove the branch.")
 
 
 def append_word(tokenizer: Tokenizer, path: Sequence[int], word: str) -> tuple[int, ...]:

@@ -1,6 +1,6 @@
-"""Unpacks a checkpoint that comes as a zip. No torch here.
+"""Opens zips from outside, and unpacks a checkpoint that comes as one. No torch here.
 
-The zip holds the folder of a checkpoint, or its files. Only files that a checkpoint may hold are written, each under its
+The zip of a checkpoint holds its folder, or its files. Only files that a checkpoint may hold are written, each under its
 plain name; nothing is executed, and none is a pickle. The sizes in a zip are claims, so the bytes are counted while
 unpacking.
 """
@@ -28,21 +28,40 @@ _IGNORED_NAMES = ("__MACOSX", ".DS_Store")  # what some systems pack with a fold
 class _ReadLimiter:
     """A file that limits each read, so that the list of entries of a zip cannot be huge."""
 
-    def __init__(self, raw: BinaryIO) -> None:
-        self.raw, self.max_bytes = raw, MAX_DIRECTORY
+    def __init__(self, raw: BinaryIO, advice: str) -> None:
+        self.raw, self.max_bytes, self.advice = raw, MAX_DIRECTORY, advice
 
     def read(self, size: int = -1) -> bytes:
         if not self.max_bytes:
             return self.raw.read(size)
         data = self.raw.read(min(size, self.max_bytes + 1) if size >= 0 else self.max_bytes + 1)
         if len(data) > self.max_bytes:
-            raise FileError(
-                f"takes more than {self.max_bytes:,} bytes to list its entries; pack the folder of one checkpoint"
-            )
+            raise FileError(f"takes more than {self.max_bytes:,} bytes to list its entries. {self.advice}")
         return data
 
     def __getattr__(self, name: str) -> object:
         return getattr(self.raw, name)
+
+
+def open_zip(raw: BinaryIO, advice: str) -> zipfile.ZipFile:
+    """Opens a zip and reads its list of entries, which is of limited size.
+
+    Raises FileError for another file; its text continues a sentence that begins with the zip's name. `advice` is a sentence
+    that says what to do.
+    """
+    start = raw.read(4)
+    raw.seek(0)
+    narrow = _ReadLimiter(raw, advice)
+    try:
+        packed = zipfile.ZipFile(narrow)  # type: ignore[arg-type]
+    except FileError:
+        raise
+    except DAMAGED:
+        if start[:2] == b"PK":
+            raise FileError("is an incomplete zip; download it again") from None
+        raise FileError(f"is not a zip file. {advice}") from None
+    narrow.max_bytes = 0
+    return packed
 
 
 def unpack(raw: BinaryIO, folder: Path, max_bytes: int) -> str:
@@ -51,19 +70,7 @@ def unpack(raw: BinaryIO, folder: Path, max_bytes: int) -> str:
     Raises FileError above `max_bytes` and for any fault; its text continues a sentence that begins with the zip's name. The
     folder may then hold some of the files.
     """
-    start = raw.read(4)
-    raw.seek(0)
-    narrow = _ReadLimiter(raw)
-    try:
-        packed = zipfile.ZipFile(narrow)  # type: ignore[arg-type]
-    except FileError:
-        raise
-    except DAMAGED:
-        if start[:2] == b"PK":
-            raise FileError("begins as a zip and has no end: half a download? Get it again") from None
-        raise FileError("is no zip, whatever it is called. Pack the checkpoint's folder as a zip") from None
-    narrow.max_bytes = 0
-    with packed:
+    with open_zip(raw, "Pack the checkpoint's folder as a zip") as packed:
         chosen = _checkpoint_entries(packed.infolist())
         if (size := sum(entry.file_size for entry in chosen.values())) > max_bytes:
             raise FileError(f"unpacks to {size / MEGABYTE:,.0f} MB; expected at most {max_bytes / MEGABYTE:,.0f} MB")
@@ -78,7 +85,7 @@ def unpack(raw: BinaryIO, folder: Path, max_bytes: int) -> str:
 def _checkpoint_entries(entries: list[zipfile.ZipInfo]) -> dict[str, zipfile.ZipInfo]:
     """Returns the files of the only checkpoint among the entries, by name; checks all entries."""
     if len(entries) > MAX_ENTRIES:
-        raise FileError(f"holds {len(entries):,} files; expected one checkpoint, and {MAX_ENTRIES} at most")
+        raise FileError(f"contains {len(entries):,} files; expected one checkpoint, and {MAX_ENTRIES} at most")
     for entry in entries:
         _check_path(entry)
     files = [
@@ -86,17 +93,17 @@ def _checkpoint_entries(entries: list[zipfile.ZipInfo]) -> dict[str, zipfile.Zip
     ]
     folders = [PurePosixPath(each.filename).parent for each in files if PurePosixPath(each.filename).name == CONFIG]
     if not folders:
-        raise FileError(f"holds no {CONFIG}: expected the files of a checkpoint, or a folder with them")
+        raise FileError(f"contains no {CONFIG}: expected the files of a checkpoint, or a folder with them")
     if len(folders) > 1:
-        raise FileError(f"holds {len(folders)} checkpoints; pack the folder of one")
+        raise FileError(f"contains {len(folders)} checkpoints; pack the folder of one")
     chosen: dict[str, zipfile.ZipInfo] = {}
     for entry in files:
         path = PurePosixPath(entry.filename)
         if path.parent != folders[0] or path.name not in FILES:
             continue
         if path.name in chosen:
-            raise FileError(f"holds {path.name} twice")
-        _check_compression(entry)
+            raise FileError(f"contains {path.name} twice")
+        check_compression(entry)
         chosen[path.name] = entry
     return chosen
 
@@ -106,20 +113,20 @@ def _check_path(entry: zipfile.ZipInfo) -> None:
     name = entry.orig_filename  # unchanged: `filename` ends at a NUL and has its slashes converted
     drive = len(name) > 1 and name[1] == ":"
     if not entry.filename or "\0" in name or "\\" in name or drive or name.startswith("/") or ".." in name.split("/"):
-        raise FileError(f"has an entry {short_repr(name)} that leads out of its folder; pack the checkpoint's folder anew")
+        raise FileError(f"has an entry {short_repr(name)} outside its folder; pack the folder of the checkpoint again")
     mode = entry.external_attr >> 16
     if stat.S_IFMT(mode) not in (0, stat.S_IFREG, stat.S_IFDIR):
-        raise FileError(f"has an entry {short_repr(name)} that is a link or a device; pack the files themselves")
+        raise FileError(f"has an entry {short_repr(name)} that is a link or a device; pack regular files")
 
 
-def _check_compression(entry: zipfile.ZipInfo) -> None:
-    """Raises FileError for an encrypted file and for a compression ratio that no checkpoint has."""
+def check_compression(entry: zipfile.ZipInfo) -> None:
+    """Raises FileError for an encrypted file and for a compression ratio that neither weights nor sentences have."""
     if entry.flag_bits & 1:
-        raise FileError("is locked with a password; pack it without one")
+        raise FileError("needs a password; pack it without one")
     if entry.file_size > MEGABYTE and entry.file_size > MAX_RATIO * entry.compress_size:
         raise FileError(
-            f"swells: {entry.filename[-60:]} has {entry.compress_size:,} bytes packed and {entry.file_size:,} unpacked; "
-            f"expected at most {MAX_RATIO} times as many"
+            f"unpacks too much: {entry.filename[-60:]} has {entry.compress_size:,} bytes packed and {entry.file_size:,} "
+            f"unpacked; expected a ratio of at most {MAX_RATIO}"
         )
 
 
@@ -132,7 +139,7 @@ def _extract(packed: zipfile.ZipFile, entry: zipfile.ZipInfo, path: Path, max_by
             while piece := source.read(_STEP):
                 size += len(piece)
                 if size > max_bytes:
-                    raise FileError(f"holds a {name} that is larger than it says")
+                    raise FileError(f"contains a {name} that is larger than its entry states")
                 digest.update(piece)
                 out.write(piece)
     except FileError:
@@ -141,10 +148,10 @@ def _extract(packed: zipfile.ZipFile, entry: zipfile.ZipInfo, path: Path, max_by
         with contextlib.suppress(OSError):
             path.unlink()
         if isinstance(fault, OSError) and fault.errno == errno.ENOSPC:
-            raise FileError("cannot be unpacked: the server's disk is full") from None
+            raise FileError("cannot be unpacked because the disk of the server is full") from None
         if isinstance(fault, NotImplementedError):
-            raise FileError(f"packs {name} in a way that cannot be read here; pack it as a plain zip") from None
-        raise FileError(f"holds a damaged {name}: get the zip again") from None
+            raise FileError(f"packs {name} with an unsupported method; pack it as a plain zip") from None
+        raise FileError(f"contains a damaged {name}; download the zip again") from None
     if size != entry.file_size:
-        raise FileError(f"holds a {name} of {size:,} bytes; expected {entry.file_size:,} as it says: get the zip again")
+        raise FileError(f"contains a {name} of {size:,} bytes; expected {entry.file_size:,}; download the zip again")
     return size, digest.hexdigest()

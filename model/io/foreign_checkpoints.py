@@ -128,7 +128,7 @@ def describe_foreign(path: Path) -> str | None:
 
 def convertible_kinds() -> str:
     """Returns the kinds that can be converted, as the end of a sentence."""
-    return f"what can be converted is {', '.join(FOREIGN)}"
+    return f"supported are {', '.join(FOREIGN)}"
 
 
 def command(path: Path, kind: str) -> str:

@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple
 
-from ..io.files import short_repr
-from ..io.limits import is_count
+from ..io.files import is_count, short_repr
 
 KEY = "alignment"  # in metrics.json
 ROWS = {"predicts": 0, "reads": 1}  # rows of a word's link, in steps after the one that predicts it

@@ -10,7 +10,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from ..config import MAX_TOKENS
-from ..io.limits import is_count
+from ..io.files import is_count
 
 if TYPE_CHECKING:
     from .tokenizer import Tokenizer

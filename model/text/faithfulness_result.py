@@ -6,8 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from ..io.files import short_repr
-from ..io.limits import is_count, is_number, is_whole_number
+from ..io.files import is_count, is_number, is_whole_number, short_repr
 
 SCHEMA = 1
 SCOPES = ("step", "whole")  # single tokens, and the full target

@@ -13,8 +13,7 @@ from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 from ..config import CONTROL_TOKENS, MASK_TOKEN
-from ..io.files import MEGABYTE, short_repr
-from ..io.limits import is_whole_number
+from ..io.files import MEGABYTE, is_whole_number, short_repr
 
 MAX_FILE_BYTES = 128 * MEGABYTE  # bytes of the file
 MAX_TOKEN_BYTES = 1000  # bytes of a token

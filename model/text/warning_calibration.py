@@ -8,8 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ..io.files import short_repr
-from ..io.limits import is_count
+from ..io.files import is_count, short_repr
 
 MIN_SENTENCES = 100  # sentences needed to state a share in tenths
 
@@ -74,7 +73,7 @@ class Signs:
         total, bad = map(sum, zip(*self.counts, strict=True))
         how = "" if self.beam is None else " greedily" if self.beam == 1 else f" with a beam of {self.beam}"
         return (
-            f"Counted over {total:,} test sentences, decoded{how}: {bad:,} came out badly, with chrF under {self.bar:g} "
+            f"Counted over {total:,} test sentences, decoded{how}: {bad:,} were bad, with chrF under {self.bar:g} "
             "against the best of their references. chrF: how many short runs of letters two texts share, from 0 to 100."
         )
 

@@ -9,9 +9,8 @@ from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ..io.files import MEGABYTE, read_json, short_repr
+from ..io.files import MEGABYTE, is_count, is_number, is_whole_number, read_json, short_repr
 from ..io.folders import is_name, search_folders
-from ..io.limits import is_count, is_number, is_whole_number
 from .designs import LEVEL, mean_interval
 from .same_heads import SameHeads
 

@@ -7,8 +7,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 from typing import Any, NamedTuple
 
-from ..io.files import short_repr
-from ..io.limits import is_count, is_number
+from ..io.files import is_count, is_number, short_repr
 from ..trace import SITE_KINDS
 
 SCHEMA = 1

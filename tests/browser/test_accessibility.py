@@ -36,7 +36,7 @@ LINKS = {
     "variants": "variants",
     "lessons": "lessons?lesson=cell",
 }
-# What a visitor may open or do there, one after the other: the view, the ways, and where each leads to.
+# Actions of a visitor in sequence: the view, the ways, and where each leads to.
 POPOVER = "[data-testid=stPopoverBody]"
 DONE: dict[str, list[tuple[Callable, str]]] = {
     "translate": [

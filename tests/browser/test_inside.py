@@ -10,7 +10,7 @@ from tests.browser.conftest import focused, idle, query, resize, sent, walk
 from viz import computations
 from viz.state.view import FIRST_SENTENCE
 
-# What the server says arrives later, by window.lag milliseconds.
+# Answers of the server arrive later, by window.lag milliseconds.
 SLOW = """(() => {
   window.lag = 0;
   const Real = window.WebSocket;

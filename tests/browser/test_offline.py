@@ -52,11 +52,11 @@ def opened(browser, shipped, tmp_path):
 
 
 def test_a_file_is_stepped_offline(opened, shipped):
-    page = opened("translate", HOSTILE, step=2, layer=4, head=1)
+    page = opened("translate", HOSTILE, step=1, layer=3, head=0)
     assert "<img src=http" in page.locator(".sentences dd").first.inner_text()
     trace = analyse(shipped, Request(HOSTILE)).trace
     page.evaluate(FORGED)
-    assert page.locator("html.led").count() == 0
+    assert page.locator("html.controlled").count() == 0
     page.keyboard.press("ArrowRight")
     assert page.locator(".timeline .count").inner_text() == f"Step 3 of {len(trace.outputs)}"
     chip = page.locator(".timeline .source .chip").nth(1)
@@ -77,7 +77,7 @@ def test_a_file_is_stepped_offline(opened, shipped):
 
 def test_any_head_can_be_chosen_offline(opened, shipped):
     sentence = "The dog didn't cross the street because it was too shy."
-    page = opened("heads", sentence, step=11, layer=4, head=1, kind="cross")
+    page = opened("heads", sentence, step=10, layer=3, head=0, kind="cross")
     grid = page.locator(".all-heads .site canvas").first
     size = grid.bounding_box()
     grid.click(position={"x": size["width"] * 0.9, "y": size["height"] * 0.9})

@@ -182,11 +182,11 @@ def test_a_room_follows_and_bets(lab, visit, opened):
     assert query(page)["guess"] == "first" and query(page)["step"] == "4"
     assert answer not in page.locator(".timeline .said").inner_text()
     phone.get_by_role("region", name="Your bet").get_by_role("button", name=answer, exact=True).tap()
-    expect(page.locator(".lab-bet .said")).to_have_text("1 has voted")
+    expect(page.locator(".lab-bet .summary")).to_have_text("1 has voted")
     assert page.locator(".lab-bet .bar").count() == 0
     page.keyboard.press("Enter")
     page.locator(".lab-bet.shown li.right").wait_for()
-    expect(page.locator(".lab-bet .said")).to_contain_text(f"1 of 1 said “{answer}”; the model gave it 0.")
+    expect(page.locator(".lab-bet .summary")).to_contain_text(f"1 of 1 said “{answer}”; the model gave it 0.")
     until(page, code, f"room.question.answer === '{answer}' && room.score.people === 1")
     expect(phone.get_by_role("region", name="Your bet")).to_contain_text("You were right.")
     laptop.get_by_role("link", name="Back to the lecture").click()

@@ -32,8 +32,8 @@ def test_an_upload_is_seen_by_its_session_only(visit, tmp_path):
     page.get_by_role("button", name="Bring your own").click()
     box = page.locator("input[type=file]")
     for name, content, told in (
-        ("half.zip", whole[:-100], "half.zip begins as a zip and has no end: half a download? Get it again."),
-        ("fox.zip", whole.replace(b'"schema": 1', b'"schema": 7'), "fox.zip holds a damaged config.json"),
+        ("half.zip", whole[:-100], "half.zip is an incomplete zip; download it again."),
+        ("fox.zip", whole.replace(b'"schema": 1', b'"schema": 7'), "fox.zip contains a damaged config.json"),
     ):
         box.set_input_files({"name": name, "mimeType": "application/zip", "buffer": content})
         expect(page.locator(".lab-fault")).to_contain_text(told)

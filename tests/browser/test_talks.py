@@ -29,7 +29,7 @@ def test_a_talk_goes_by_one_key(visit):
         assert box["y"] + box["height"] <= 720 and page.evaluate("scrollY") == 0
     page.keyboard.press("PageDown")
     idle(page)
-    assert page.locator(".talk-strip .said").inner_text() == "This is the last stop."
+    assert page.locator(".talk-strip .note").inner_text() == "This is the last stop."
     page.go_back()
     idle(page)
     assert page.locator(".talk-strip .line").inner_text() == talk.stops[-2].line

@@ -22,7 +22,7 @@ from viz.state.view import View, can_hold
 
 logging.getLogger("streamlit.runtime.scriptrunner_utils.script_run_context").disabled = True  # there is none here
 MOST_SECONDS = 30.0  # of one run, on a busy machine
-NAMES = tuple(each.parameter for each in fields(View).values())
+NAMES = tuple(name for each in fields(View).values() for name in (each.parameter, *each.attributes))
 SENTENCES = ("I saw a cat.", "The red fox. It sleeps.", "“" * 300, "cat " * 60, "", " ", "<b>&amp;", "a\nb", "\U0001f600")
 SENTENCES += ("’" * 9000,)
 

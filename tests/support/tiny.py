@@ -32,7 +32,7 @@ OTHER = "The old king paints a boat."  # and with one
 _NOUNS = {"fox": "varun", "lamp": "lumel", "boat": "nefa", "king": "roda"}
 _VERBS = {"sees": "mira", "takes": "prenda", "paints": "pinte", "finds": "truva"}
 _ADJECTIVES = {"red": "roji", "old": "vechu"}
-# What models have that are brought in from other programs.
+# Properties of models that are converted from other programs.
 MARIAN = {"norm_first": False, "final_norm": False, "activation": "silu", "positions": "sinusoidal-halves"}
 MARIAN |= {"output_bias": True}
 UNSCALED = {"activation": "gelu_tanh", "embedding_scale": False, "output_bias": True}
@@ -57,7 +57,7 @@ SENTENCES = [text for pair in PAIRS for text in pair]
 HELD_OUT = PAIRS[::7]
 ODD_PAIRS = [("It's the queen's café.", "C'est là qu'il a vu l'étoile."), ("Don't!", "N'y va pas…")]
 
-# How the language is learned in a second: options of a model, and of its training.
+# Options of a model and its training that learn the language in a second.
 MODEL = {"d_model": 32, "heads": 2, "encoder_layers": 1, "decoder_layers": 1, "d_ff": 64, "dropout": 0.0}
 TRAINING = {"vocab_size": 320, "epochs": 40, "batch_tokens": 160, "learning_rate": 0.01, "warmup": 20}
 TRAINING |= {"validate_every": 50, "precision": "float32"}

@@ -316,7 +316,7 @@ def test_a_result_in_use_is_found_again():
 def test_a_page_s_record_does_not_hold_the_arrays(monkeypatch, tiny_checkpoint):
     named = dataclasses.replace(tiny_checkpoint, name=View().checkpoint)
     monkeypatch.setattr(cache, "checkpoint", lambda name, device: named)
-    context = page_context.build(View(source="The red fox.", layer=1, head=1))
+    context = page_context.build(View(source="The red fox.", layer=0, head=0))
     held, translation = weakref.ref(context.analysis), context.analysis.translation
     assert context.analysis is cache.analyse(context.request, context.view.device)
     cache.analyse.cache_clear()

@@ -8,7 +8,7 @@ import { nameAt, rectOf } from "../kit/pointing.js";
 
 export const BLANK = "attention-lab-blank", POINTER = "attention-lab-pointer"; // the room listens to these
 export const OFFERED = "attention-lab-key"; // a key that an overlay can take
-const SAID_MS = 1800, FOLLOWED_MS = 100; // FOLLOWED_MS: between two updates of the ring
+const NOTICE_MS = 1800, FOLLOWED_MS = 100; // FOLLOWED_MS: between two updates of the ring
 const NEXT = { PageDown: 1, PageUp: -1 }, STEPS = { ArrowLeft: -1, ArrowRight: 1, " ": 1 };
 
 export function mountKeys({ data, parentElement, setTriggerValue }) {
@@ -34,9 +34,9 @@ function markMode(on) {
 
 function beginKeys(state) {
   state.ring = document.body.appendChild(element("div", "lab-ring"));
-  state.said = document.body.appendChild(element("div", "lab-said"));
-  state.said.setAttribute("role", "status");
-  state.ring.hidden = state.said.hidden = true;
+  state.notice = document.body.appendChild(element("div", "lab-notice"));
+  state.notice.setAttribute("role", "status");
+  state.ring.hidden = state.notice.hidden = true;
   state.pressed = (event) => { if (handled(state, event)) { event.preventDefault(); event.stopImmediatePropagation(); } };
   state.late = (event) => { if (state.data.lecture && !event.defaultPrevented && stepped(state, event)) event.preventDefault(); };
   state.moved = (event) => { if (state.data.lecture) point(state, nameAt(event)); };
@@ -56,22 +56,22 @@ function endKeys(state) {
   clearTimeout(state.again);
   clearTimeout(state.silence);
   state.unfollow();
-  for (const name of ["ring", "said", "sheet", "dark"]) state[name]?.remove();
+  for (const name of ["ring", "notice", "sheet", "dark"]) state[name]?.remove();
 }
 
 // -- keys ----------------------------------------------------------------------------------------------------------
 
 // True if the key has a fixed meaning and was handled.
 function handled(state, event) {
-  const { data } = state, at = event.composedPath()[0], { key } = event, keys = modifiersOf(event), plain = isKeyFree(keys, at);
+  const { data } = state, target = event.composedPath()[0], { key } = event, keys = modifiersOf(event), plain = isKeyFree(keys, target);
   if (!data.lecture) return plain && key === "l" && (state.report("lecture", true), true);
   if (keys.ctrlKey || keys.metaKey || MODIFIERS.includes(key)) return false; // browser shortcuts
   if (state.dark) return blank(state, false), true; // any key ends the blank screen
   if (state.sheet) return reading(state, key), true;
   if (!document.dispatchEvent(new CustomEvent(OFFERED, { detail: event, cancelable: true }))) return true; // handled by the room
-  if (key === "Escape") return escaped(state, at);
-  if (key === "Enter" && at.closest?.(".st-key-lecture_bar input")) setTimeout(() => at.blur(), 50); // later keys are for the page
-  if (!plain || (key in STEPS && usesArrowKeys(at))) return false;
+  if (key === "Escape") return escaped(state, target);
+  if (key === "Enter" && target.closest?.(".st-key-lecture_bar input")) setTimeout(() => target.blur(), 50); // later keys are for the page
+  if (!plain || (key in STEPS && usesArrowKeys(target))) return false;
   if (key in NEXT) return pageOn(state, NEXT[key]);
   const meant = meaning(event, data.keys.map(([name]) => name));
   if (!meant) return false;
@@ -98,8 +98,8 @@ function pageOn(state, by) {
 
 // True if the key moved to another step.
 function stepped(state, event) {
-  const { steps, only, what } = state.data, at = event.composedPath()[0], [first, last] = only.length ? [only[0], only.at(-1)] : [1, steps];
-  if (!steps || !isKeyFree(event, at) || (event.key === " " ? usesSpaceKey(at) : usesArrowKeys(at))) return false;
+  const { steps, only, what } = state.data, target = event.composedPath()[0], [first, last] = only.length ? [only[0], only.at(-1)] : [1, steps];
+  if (!steps || !isKeyFree(event, target) || (event.key === " " ? usesSpaceKey(target) : usesArrowKeys(target))) return false;
   const to = { Home: first, End: last }[event.key] ?? (event.key in STEPS ? neighbourStep(state.step, STEPS[event.key], steps, only) : null);
   if (to === null) return false;
   const number = only.length ? only.indexOf(to) + 1 : to;
@@ -118,8 +118,8 @@ function chosen(state, meant) {
   return true;
 }
 
-function escaped(state, at) {
-  if (/^(INPUT|TEXTAREA)$/.test(at.tagName)) { at.blur(); return true; }
+function escaped(state, target) {
+  if (/^(INPUT|TEXTAREA)$/.test(target.tagName)) { target.blur(); return true; }
   return state.data.undo && (undone(state), true);
 }
 
@@ -142,10 +142,10 @@ function typing() {
 // -- overlays ------------------------------------------------------------------------------------------------------
 
 function say(state, text) {
-  state.said.textContent = text;
-  state.said.hidden = false;
+  state.notice.textContent = text;
+  state.notice.hidden = false;
   clearTimeout(state.silence);
-  state.silence = setTimeout(() => { state.said.hidden = true; }, SAID_MS);
+  state.silence = setTimeout(() => { state.notice.hidden = true; }, NOTICE_MS);
 }
 
 function blank(state, on) {

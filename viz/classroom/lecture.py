@@ -106,15 +106,16 @@ def picture(view: View, count: int) -> int:
 def set_facts(context: PageContext, steps: int) -> None:
     """Stores the steps, layers and heads that keys can choose on this page."""
     view, page, config = context.view, pages.find(navigation.current_page()), context.loaded.config
-    facts: dict[str, Any] = {"step": view.step, "steps": steps if page.has_step else 0}
+    facts: dict[str, Any] = {"step": view.step + 1, "steps": steps if page.has_step else 0}
     if page.has_head:
-        facts |= {"layers": context.layers, "heads": config.heads, "layer": view.layer, "head": view.head}
+        head = None if view.head is None else view.head + 1
+        facts |= {"layers": context.layers, "heads": config.heads, "layer": view.layer + 1, "head": head}
     session.put(_FACTS, facts)
 
 
 def limit_steps(steps: Sequence[int], what: str) -> None:
-    """Limits the arrow keys to some steps (from 1); `what` names them in messages."""
-    session.put(_FACTS, session.get(_FACTS) | {"only": list(steps), "what": what})
+    """Limits the arrow keys to some steps; `what` names them in messages."""
+    session.put(_FACTS, session.get(_FACTS) | {"only": [step + 1 for step in steps], "what": what})
 
 
 def describe_keys() -> tuple[dict[str, Any], dict[str, mount.Event]]:
@@ -136,14 +137,21 @@ def describe_keys() -> tuple[dict[str, Any], dict[str, mount.Event]]:
     data["keys"] = [[name, does, quiet] for name, does, _, quiet in _page_keys()]
     events: dict[str, mount.Event] = {
         "lecture": (mount.flag, lambda on: session.change(lecture=on)),
-        "step": (mount.integer(1, 999), lambda step: session.change(step=step)),
-        "choose": (_place, lambda layer, head: session.change(layer=layer, head=head, average=False)),
+        "step": (mount.from_one(999), lambda step: session.change(step=step)),
+        "choose": (
+            mount.place_from_one(999, 999),
+            lambda layer, head: session.change(layer=layer, head=head, average=False),
+        ),
         "page": (mount.one_of((1, -1)), _turn_page),
         "go": (mount.integer(0, MAX_STOPS + 1), talk_navigation.go_to_stop),
         "undo": (mount.pressed, _undo),
         "key": (mount.one_of([name for name, *_ in _page_keys()]), _call),
     }
     return data | (session.get(_FACTS) or {}), events
+
+
+def _choose_head(layer: int, head: int | None) -> None:
+    session.change(layer=layer, head=head, average=False)
 
 
 def _page_keys() -> list[Key]:
@@ -158,15 +166,6 @@ def _call(name: str) -> None:
     """Calls the callback of a key; ignores a key that the page no longer has."""
     if call := next((call for own, _, call, _ in _page_keys() if own == name), None):
         call()
-
-
-def _place(payload: Any) -> tuple[int, int | None] | None:
-    """Returns a layer and a head; None as head is the mean over heads. None for an invalid payload."""
-    layer, head = mount.integer(1, 999)(payload["layer"]), payload["head"]
-    is_mean = head is None or (head == 0 and not isinstance(head, bool))
-    number = None if is_mean else mount.integer(1, 999)(head)
-    fits = layer is not None and (number is not None or is_mean)
-    return (layer[0], None if number is None else number[0]) if fits else None
 
 
 def _turn_page(by: int) -> None:

@@ -5,7 +5,7 @@ import { copyText, linkFor, sharedAddress } from "../kit/copy_link_parts.js";
 import { download } from "../save/files.js";
 
 const MAX_FILE = 262144; // bytes, as viz/classroom/talk.py has it
-const TOLD_MS = 1500; // ms
+const MESSAGE_MS = 1500; // ms
 const AS_LINK = "Copy as one link";
 const OFFERED = "attention-lab-key"; // as viz/classroom/lecture.js has it: a key before the lecture takes it
 const OPENER = '[data-testid="stPopoverButton"][aria-expanded="true"]';
@@ -51,13 +51,13 @@ function build(root, state) {
   Object.assign(line, { rows: 1, value: typed, maxLength: 400, placeholder: "Line for this view", ariaLabel: "Line for this view" });
   line.oninput = () => { typed = line.value; };
   const keep = element("div", "keep"), files = element("div", "row of-talk"), fileInput = element("input", "opened");
-  keep.append(line, button("kept", "Add this view", () => state.report("keep", line.value)));
+  keep.append(line, button("add", "Add this view", () => state.report("keep", line.value)));
   const ask = (which) => () => { showMessage(root, MAKING); document.documentElement.dataset.labMaking = ""; state.waits = true; state.report("make", which); };
   files.append(button("link", AS_LINK, () => link(root, state)), button("file", "Save as a file", ask("talk")));
   Object.assign(fileInput, { type: "file", accept: ".json,application/json", hidden: true });
   fileInput.onchange = () => open(root, state, fileInput);
   files.append(button("open", "Open a file …", () => fileInput.click()), fileInput);
-  const message = element("p", "told");
+  const message = element("p", "message");
   message.setAttribute("role", "status");
   const which = element("div", "which"), foot = element("div", "foot"), keys = element("p", "keys", "In lecture mode: page keys change the stop, arrows the step.");
   which.append(choice, title);
@@ -67,8 +67,8 @@ function build(root, state) {
 
 function choices(root, { data }) {
   const choice = root.querySelector(".choice"), talks = JSON.stringify(data.talks);
-  if (choice.dataset.made !== talks) {
-    choice.dataset.made = talks;
+  if (choice.dataset.talks !== talks) {
+    choice.dataset.talks = talks;
     choice.replaceChildren(...[["", "None"], ...data.talks].map(([value, text]) => Object.assign(element("option", "", text), { value })));
   }
   choice.value = data.chosen;
@@ -78,8 +78,8 @@ function choices(root, { data }) {
 
 function stops(root, state) {
   const { data, report } = state, last = data.stops.length;
-  root.querySelector(".stops").replaceChildren(...data.stops.map((stop, at) => {
-    const item = element("li", at + 1 === data.stop ? "here" : ""), number = at + 1, line = element("textarea", "line"), row = element("div", "ways");
+  root.querySelector(".stops").replaceChildren(...data.stops.map((stop, index) => {
+    const item = element("li", index + 1 === data.stop ? "here" : ""), number = index + 1, line = element("textarea", "line"), row = element("div", "ways");
     const act = (name, text, label, does, off = false, title = label) => {
       const node = Object.assign(button(name, text, does), { disabled: off, title, ariaLabel: `${label}: stop ${number}` });
       node.dataset.focus = `${name} ${number}`;
@@ -104,7 +104,7 @@ function stops(root, state) {
 // -- the talk as a link, a file -------------------------------------------------------------------------
 
 function showMessage(root, text, wrong = false) {
-  const message = root.querySelector(".told");
+  const message = root.querySelector(".message");
   if (message.textContent !== text) message.textContent = text;
   message.classList.toggle("wrong", wrong);
 }
@@ -113,7 +113,7 @@ async function link(root, { data }) {
   const node = root.querySelector(".link"), address = linkFor(new URL(data.link, new URL(".", document.baseURI)), sharedAddress());
   if (!await copyText(address)) { showMessage(root, address); return; }
   node.textContent = "Copied";
-  setTimeout(() => { node.textContent = AS_LINK; }, TOLD_MS);
+  setTimeout(() => { node.textContent = AS_LINK; }, MESSAGE_MS);
 }
 
 async function open(root, state, field) {

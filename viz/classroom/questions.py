@@ -6,6 +6,7 @@ The answer and all numbers come from the view's own pass.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -20,13 +21,43 @@ from model.io.numbers import probability
 from model.readings.heads.head_maps import Pair, is_punctuation, is_special, link_weights, merge_words, word_pair
 from model.text import sentences
 from model.trace import Trace, site_kind
-from viz.classroom.question import NoQuestion, QuestionDraft, round_share
 
 if TYPE_CHECKING:
     from model.checkpoint import Checkpoint
     from model.inference.analysis import Analysis
     from model.text.tokenizer import Tokenizer
     from viz.state.view import View
+
+
+class NoQuestion(ValueError):
+    """This view allows no question; the message says why."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class QuestionDraft:
+    """A question with the model's probability (or weight) of each option.
+
+    `gave` describes the value of the right answer. `note` explains that answer if it is not simply the top one.
+    """
+
+    kind: str  # "next" or "head"
+    asks: str  # short form of the question
+    before: str = ""  # text before the gap
+    gap: str = ""  # its sign
+    after: str = ""
+    text: str  # question and gap in one line
+    about: str  # the source sentence, if the gap is not in it
+    options: tuple[str, ...]  # in an order that does not reveal the answer
+    model: tuple[float, ...]  # probability, or weight, of each
+    answer: str
+    gave: str
+    note: str
+
+
+def round_share(share: float) -> float:
+    """Rounds a share to 6 significant digits, so that only 0 becomes 0."""
+    return float(f"{share:.6g}")
+
 
 LINKED = 0.1  # minimum weight of a link
 RIVALS = 4  # heads offered in addition to the best one
@@ -59,9 +90,6 @@ def of_a_head(view: View, analysis: Analysis) -> QuestionDraft:
     return QuestionDraft(
         kind="head",
         asks=text,
-        before="",
-        gap="",
-        after="",
         text=f"{site_kind(pair.kind).name.capitalize()}: {text[0].lower()}{text[1:]}",
         about=site_kind(pair.kind).name.capitalize(),
         options=tuple(_head(n, heads) for n in options),
@@ -89,10 +117,10 @@ def _pair(view: View, trace: Trace) -> Pair:
     sites = trace.sites(view.kind)
     if not sites:
         raise NoQuestion(f"This checkpoint has no {site_kind(view.kind).name}.")
-    chosen = sites if view.average else [sites[min(view.layer, len(sites)) - 1]]
+    chosen = sites if view.average else [view.site_of(sites)]
     patterns = np.concatenate([trace.patterns[site] for site in chosen])  # [N,T,S]
     one = not view.average and view.head is not None
-    weights = patterns[min(view.head, len(patterns)) - 1] if one else patterns.mean(axis=0)  # [T,S]
+    weights = patterns[min(view.head, len(patterns) - 1)] if one else patterns.mean(axis=0)  # [T,S]
     of = site_kind(view.kind)
     sides = [trace.axis(of.query_side).labels, trace.axis(of.key_side).labels]
     plain = [np.array([not (is_special(each) or is_punctuation(each)) for each in side]) for side in sides]
@@ -164,9 +192,6 @@ def _of_a_label(analysis: Analysis) -> QuestionDraft:
     return QuestionDraft(
         kind="next",
         asks=asks,
-        before="",
-        gap="",
-        after="",
         text=asks,
         about=analysis.request.source,
         options=tuple(trace.classes[label][:LONGEST] for label in order),
@@ -181,7 +206,7 @@ def _of_a_label(analysis: Analysis) -> QuestionDraft:
 
 
 def _of_a_step(view: View, analysis: Analysis, loaded: Checkpoint) -> QuestionDraft:
-    trace, tokenizer, step = analysis.trace, loaded.target_tokenizer, view.step - 1
+    trace, tokenizer, step = analysis.trace, loaded.target_tokenizer, view.step
     ids = trace.predicted_axis.ids
     if step < analysis.prompt_length:
         raise NoQuestion(f"This step reads your text. The model writes from step {analysis.prompt_length + 1} on.")
@@ -201,7 +226,7 @@ def _of_a_blank(view: View, analysis: Analysis, loaded: Checkpoint) -> QuestionD
     if not places:
         hint = "" if tokenizer.mask is None else f" Replace a word with {sentences.BLANK_SIGN}."
         raise NoQuestion(f"This sentence has no blank.{hint}")
-    number = min(range(len(places)), key=lambda n: abs(places[n] - (view.step - 1)))
+    number = min(range(len(places)), key=lambda n: abs(places[n] - view.step))
     row = trace.log_probs[places[number]]
     answer = source_reading.filled_ids(analysis, [places[number]], tokenizer.mask)[places[number]]
     pieces = sentences.texts_around_blanks(" ".join(filter(None, (analysis.request.source, analysis.request.second))))

@@ -9,12 +9,12 @@ import { joining } from "./room_join.js";
 import { addressOf } from "./room_parts.js";
 import { sending } from "./room_sending.js";
 import { request, following } from "./room_stream.js";
-import { keeps, onAsked, tellRoom } from "./room_state.js";
+import { onRoomAction, publishRoom, storedValue } from "./room_state.js";
 
 const LOST = "This room has ended. Open a new one.";
 const AWAY = "The room cannot be reached. Trying again.";
 const USED = ["pointerdown", "keydown", "focus"];
-const room = keeps("room"), tab = keeps("room-tab");
+const storedRoom = storedValue("room"), storedTab = storedValue("room-tab");
 
 export function mountRoom({ data, parentElement, setTriggerValue }) {
   const { root, state, first } = mountComponent({ data, parentElement }, ".room");
@@ -22,7 +22,7 @@ export function mountRoom({ data, parentElement, setTriggerValue }) {
   state.step = stepOf(data);
   if (first) beginRoom(state);
   showNow(state);
-  state.bets.made(data.question);
+  state.bets.receiveQuestion(data.question);
   return () => { endRoom(state); unmountComponent(root); };
 }
 
@@ -32,24 +32,24 @@ function stepOf({ pageStep }) {
 }
 
 function beginRoom(state) {
-  Object.assign(state, { me: Math.random(), blank: false, pointer: "", away: false, refused: "", lost: "", told: null, sent: "" });
-  state.held = room.get();
-  state.out = sending({ send: (change) => send(state, change) });
-  Object.assign(state, { tell: () => publish(state), showNow: () => showNow(state) });
+  Object.assign(state, { me: Math.random(), blank: false, pointer: "", away: false, refused: "", lost: "", roomState: null, sentAddress: "" });
+  state.openRoom = storedRoom.get();
+  state.queue = sending({ send: (change) => send(state, change) });
+  state.showNow = () => showNow(state);
   state.join = joining(state);
   state.bets = betting(state);
   const listen = (where, name, call, options) => { where.addEventListener(name, call, options); state.ends.push(() => where.removeEventListener(name, call, options)); };
   state.ends = [
     followStep(({ step }) => { if (state.data.pageStep) { state.step = step; showNow(state); } }),
-    onAsked((what) => ({ open, end: close, join: () => state.join.toggle(), ask: () => state.bets.go() })[what](state)),
+    onRoomAction((action) => ({ open, end: close, join: () => state.join.toggle(), ask: () => state.bets.go() })[action](state)),
   ];
   listen(document, POINTER, ({ detail }) => {
     const pointer = detail.name.startsWith("room") ? "" : detail.name; // visible to the lecturer only
     if (pointer === state.pointer) return;
     state.pointer = pointer;
-    out(state, { pointer });
+    sendChange(state, { pointer });
   });
-  listen(document, BLANK, ({ detail }) => { state.blank = detail.on; out(state, { blank: detail.on }); });
+  listen(document, BLANK, ({ detail }) => { state.blank = detail.on; sendChange(state, { blank: detail.on }); });
   listen(document, OFFERED, (event) => { if (pressed(state, event.detail)) event.preventDefault(); });
   listen(window, "keydown", (event) => {
     if (!state.data.lecture && (state.join.isOpen() || state.bets.isOpen()) && pressed(state, event)) { event.preventDefault(); event.stopImmediatePropagation(); }
@@ -57,8 +57,8 @@ function beginRoom(state) {
   for (const name of USED) listen(window, name, () => claim(state), { capture: true, passive: true });
   listen(document, "visibilitychange", () => claim(state));
   listen(window, "storage", ({ key }) => {
-    if (key === tab.key && tab.get() !== state.me) leave(state);
-    if (key === room.key) { state.held = room.get(); leave(state); claim(state); }
+    if (key === storedTab.key && storedTab.get() !== state.me) leave(state);
+    if (key === storedRoom.key) { state.openRoom = storedRoom.get(); leave(state); claim(state); }
   });
   if (document.visibilityState === "visible") claim(state);
   publish(state);
@@ -73,20 +73,20 @@ function endRoom(state) {
 
 // -- the active tab: the last used one of several with one secret --------------------------------------------------
 
-const shows = (state) => state.held && state.mine && document.visibilityState === "visible" && !state.data.exploring;
+const isActive = (state) => state.openRoom && state.mine && document.visibilityState === "visible" && !state.data.exploring;
 
 function claim(state) {
-  if (!state.held || state.data.exploring || document.visibilityState !== "visible") return;
+  if (!state.openRoom || state.data.exploring || document.visibilityState !== "visible") return;
   if (state.mine && state.stop) return;
   state.mine = true;
-  tab.set(state.me);
-  state.stop ??= following(state.held, {
-    told: (news) => { state.told = news; state.bets.told(news); publish(state); },
-    away: (away) => { state.away = away; publish(state); },
-    gone: () => forget(state, LOST),
+  storedTab.set(state.me);
+  state.stop ??= following(state.openRoom, {
+    onState: (news) => { state.roomState = news; state.bets.receiveRoomState(news); publish(state); },
+    onAway: (away) => { state.away = away; publish(state); },
+    onEnd: () => forget(state, LOST),
   });
-  state.sent = "";
-  out(state, { blank: state.blank, pointer: state.pointer });
+  state.sentAddress = "";
+  sendChange(state, { blank: state.blank, pointer: state.pointer });
   showNow(state);
   publish(state);
 }
@@ -95,46 +95,46 @@ function leave(state) {
   state.mine = false;
   state.stop?.();
   state.stop = null;
-  state.out.forget();
+  state.queue.forget();
   publish(state);
 }
 
 function forget(state, message) {
-  room.set(null);
-  Object.assign(state, { held: null, told: null, lost: message, refused: "", away: false });
+  storedRoom.set(null);
+  Object.assign(state, { openRoom: null, roomState: null, lost: message, refused: "", away: false });
   state.join.close();
   leave(state);
 }
 
-// -- what is shown -------------------------------------------------------------------------------------------------
+// -- the view --------------------------------------------------------------------------------------------------
 
-function out(state, change) { if (shows(state)) state.out.show(change); }
+function sendChange(state, change) { if (isActive(state)) state.queue.show(change); }
 
 function showNow(state) {
-  if (!shows(state) || state.bets.isUnheard()) return; // the step must not show before the question
+  if (!isActive(state) || state.bets.isUnconfirmed()) return; // the step must not show before the question
   const { page, query, longest, whole, tooLong } = state.data, address = addressOf({ page, query, step: state.data.pageStep && state.step });
   const refused = whole && address.length <= longest ? "" : tooLong;
   if (refused !== state.refused) { state.refused = refused; publish(state); }
-  if (refused || address === state.sent) return;
-  state.sent = address;
-  out(state, { address });
+  if (refused || address === state.sentAddress) return;
+  state.sentAddress = address;
+  sendChange(state, { address });
 }
 
 async function send(state, change) {
-  const openRoom = state.held;
+  const openRoom = state.openRoom;
   if (!openRoom) return true;
   const { status, text } = await request(openRoom, "/show", change);
-  if (openRoom !== state.held) return true;
+  if (openRoom !== state.openRoom) return true;
   if (status === 404 || status === 403) { forget(state, LOST); return true; }
   const away = !status || status >= 500 || status === 429, refused = status === 400 ? text : state.refused;
   if (away !== state.away || refused !== state.refused) { Object.assign(state, { away, refused }); publish(state); }
   return !away;
 }
 
-// -- what is done --------------------------------------------------------------------------------------------------
+// -- actions ---------------------------------------------------------------------------------------------------
 
 async function open(state) {
-  if (state.held || state.opening || !state.data.served) return;
+  if (state.openRoom || state.opening || !state.data.served) return;
   state.opening = true;
   const { page, query, pageStep, longest } = state.data, address = addressOf({ page, query, step: pageStep && state.step });
   const body = { address: address.length <= longest ? address : "/" };
@@ -142,42 +142,42 @@ async function open(state) {
   try {
     answer = await fetch("/rooms", { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(body) });
     text = await answer.text();
-  } catch { /* told below */ }
+  } catch { /* reported below */ }
   state.opening = false;
   if (answer?.status !== 201) { state.lost = text || AWAY; publish(state); return; }
   const { code, secret } = JSON.parse(text);
-  Object.assign(state, { held: { code, secret }, lost: "", told: null });
-  room.set(state.held);
+  Object.assign(state, { openRoom: { code, secret }, lost: "", roomState: null });
+  storedRoom.set(state.openRoom);
   claim(state);
 }
 
 async function close(state) {
-  const openRoom = state.held;
+  const openRoom = state.openRoom;
   if (!openRoom) return;
   const { status } = await request(openRoom, "/end", {});
   if (status === 0 || status >= 500) { state.away = true; publish(state); return; }
   forget(state, "");
 }
 
-// Whether a key means something to what stands over the page, or to a room at all.
+// Handles a key for an overlay or the room; returns true if one of them uses it.
 function pressed(state, event) {
-  const at = event.composedPath()[0];
+  const target = event.composedPath()[0];
   if (event.altKey || event.ctrlKey || event.metaKey) return false;
-  if (state.bets.isOpen()) return state.bets.pressed(event.key, at);
-  if (state.join.isOpen()) return state.join.pressed(event.key, at);
-  if (!isKeyFree(event, at)) return false;
-  const does = { j: state.join.toggle, q: state.bets.go }[event.key];
-  return does ? (does(), true) : false;
+  if (state.bets.isOpen()) return state.bets.pressed(event.key, target);
+  if (state.join.isOpen()) return state.join.pressed(event.key, target);
+  if (!isKeyFree(event, target)) return false;
+  const action = { j: state.join.toggle, q: state.bets.go }[event.key];
+  return action ? (action(), true) : false;
 }
 
-// -- what everybody on the page hears of it ------------------------------------------------------------------------
+// -- state for the other components --------------------------------------------------------------------------------
 
 function publish(state) {
-  const { held: openRoom, told, lost, data } = state, { protocol, host, hostname } = window.location;
+  const { openRoom, roomState, lost, data } = state, { protocol, host, hostname } = window.location;
   const link = openRoom ? linkFor({ protocol, host, hostname, pathname: `/follow/${openRoom.code}`, search: "", hash: "" }, sharedAddress()) : "";
   const alone = openRoom && LOCAL_HOST.test(new URL(link).hostname) ? data.alone : "";
-  state.now = { code: openRoom?.code ?? "", link, alone, followers: told?.followers, fault: state.away ? AWAY : state.refused, lost, asks: state.bets?.isOpen() ?? false };
+  state.now = { code: openRoom?.code ?? "", link, alone, followers: roomState?.followers, fault: state.away ? AWAY : state.refused, lost };
   document.documentElement.toggleAttribute("data-lab-room", Boolean(openRoom || lost));
-  tellRoom(state.now);
+  publishRoom(state.now);
   state.join?.draw();
 }

@@ -3,23 +3,23 @@
 import { REVEAL } from "../kit/mount.js";
 import { request } from "./room_stream.js";
 import { card } from "./room_card.js";
-import { isTaken } from "./room_join.js";
-import { keeps } from "./room_state.js";
+import { isOverlayKey } from "./room_join.js";
+import { storedValue } from "./room_state.js";
 
 const AGAIN = 1500; // ms before a failed request is repeated
-const ON = ["q", "Enter", " ", "ArrowRight", "ArrowDown", "PageDown"]; // next: the answer, then the page
+const NEXT_KEYS = ["q", "Enter", " ", "ArrowRight", "ArrowDown", "PageDown"]; // next: the answer, then the page
 const FINAL = [204, 400, 403, 404]; // no repetition: done, no open question, or no room
 const ENDED = "The room has ended. Voting is closed.", NOT_OPENED = "The room cannot be reached. Voting is not open yet.", NOT_REVEALED = "The room cannot be reached. The votes are missing.";
-const keptBet = keeps("bet");
-const pause = () => new Promise((done) => { setTimeout(done, AGAIN); });
+const storedBet = storedValue("bet");
+const pause = () => new Promise((resolve) => { setTimeout(resolve, AGAIN); });
 
-// `state.held` is the room, `state.told` its last state, `state.report` sends events to the server, `state.showNow` sends the
+// `state.openRoom` is the room, `state.report` sends events to the server, `state.showNow` sends the
 // page's address to the room.
 export function betting(state) {
-  let bet = null; // number: of what was asked; phase: "wait", "open" or "shown"; made: the question; room: its number there; since: the room's version by then
-  let abandoned = 0, ends = 0, ended = Promise.resolve(); // a question left before it was made; those that the room is told to close
+  let bet = null; // number: of the question; phase: "wait", "open" or "shown"; made: the question; room: its number there; since: the room's version by then
+  let abandoned = 0, ends = 0, ended = Promise.resolve(); // a question left before it was made; pending requests that close a question
   const cardView = card({ on: go, back: close });
-  return { isOpen: () => Boolean(bet), isUnheard: () => Boolean(bet) && bet.since === Infinity, go, made, told, pressed, drop };
+  return { isOpen: () => Boolean(bet), isUnconfirmed: () => Boolean(bet) && bet.since === Infinity, go, receiveQuestion, receiveRoomState, pressed, drop };
 
   // Next phase: asks, reveals or closes.
   function go() {
@@ -34,27 +34,26 @@ export function betting(state) {
     draw();
     const timeline = globalThis.attentionLabRoots?.get("timeline");
     timeline?.querySelector(".play[aria-label^=Pause]")?.click(); // stops the animation
-    if (!state.held) made({ number: bet.number, fault: state.data.served ? "No room is open. Open one under Present." : state.data.notServed });
+    if (!state.openRoom) receiveQuestion({ number: bet.number, fault: state.data.served ? "No room is open. Open one under Present." : state.data.notServed });
     else state.report("ask", { number: bet.number, step: state.data.pageStep ? state.step : 0, hidden: Boolean(timeline?.isConnected && timeline.dataset.hidden) });
-    state.tell();
   }
 
   // The question from the server.
-  function made(question) {
-    if (question && question.number === abandoned) { abandoned = 0; put(question, false); }
+  function receiveQuestion(question) {
+    if (question && question.number === abandoned) { abandoned = 0; restorePage(question, false); }
     if (!bet || !question || bet.made || question.number !== bet.number) return;
     bet.made = question;
-    if (!question.fault) { bet.phase = "open"; keep(); bet.posted = post(bet, state.held); }
+    if (!question.fault) { bet.phase = "open"; store(); bet.posted = post(bet, state.openRoom); }
     draw();
   }
 
   async function post(current, openRoom) {
     const { kind, text, options, model } = current.made;
-    for (await ended; bet === current && openRoom === state.held; await pause()) {
+    for (await ended; bet === current && openRoom === state.openRoom; await pause()) {
       current.begun = true;
       const { status, text: message } = await request(openRoom, "/ask", { kind, text, options, model });
-      if (bet !== current || openRoom !== state.held) return;
-      current.fault = status === 204 ? "" : status === 400 ? message : isGone(status) ? ENDED : NOT_OPENED;
+      if (bet !== current || openRoom !== state.openRoom) return;
+      current.fault = status === 204 ? "" : status === 400 ? message : hasEnded(status) ? ENDED : NOT_OPENED;
       draw();
       if (status === 204) return look();
       if (FINAL.includes(status)) return;
@@ -63,47 +62,47 @@ export function betting(state) {
 
   // Reads the room's state, because the stream may be late.
   async function look() {
-    const current = bet, openRoom = state.held;
-    while (bet === current && openRoom && openRoom === state.held) {
+    const current = bet, openRoom = state.openRoom;
+    while (bet === current && openRoom && openRoom === state.openRoom) {
       const { status, text } = await request(openRoom, "");
       if (bet !== current) return;
       if (status === 200) {
         const now = JSON.parse(text);
-        if (current.since === Infinity) heard(current, now);
-        told(now);
+        if (current.since === Infinity) confirmQuestion(current, now);
+        receiveRoomState(now);
         return;
       }
-      if (current.since !== Infinity || isGone(status)) return;
+      if (current.since !== Infinity || hasEnded(status)) return;
       await pause();
     }
   }
 
   // The room has the question: stores its number. Followers see it instead of the page.
-  function heard(current, now) {
+  function confirmQuestion(current, now) {
     Object.assign(current, { since: now.version, room: now.question?.number });
-    keep();
+    store();
     state.showNow();
   }
 
-  function told(now) {
+  function receiveRoomState(now) {
     if (!bet) restore(now);
     if (!bet?.made || now.version < bet.since) return;
     if (!now.question || now.question.number !== bet.room) { leave(false); return; } // closed by another tab
-    bet.told = now.question;
+    bet.roomQuestion = now.question;
     bet.score = now.score;
     if (now.question.answer !== undefined) bet.phase = "shown";
     draw();
   }
 
   async function reveal() {
-    const current = bet, openRoom = state.held;
+    const current = bet, openRoom = state.openRoom;
     current.phase = "shown";
-    keep();
+    store();
     draw();
-    while (bet === current && openRoom && openRoom === state.held) {
+    while (bet === current && openRoom && openRoom === state.openRoom) {
       const { status } = await request(openRoom, "/reveal", { answer: current.made.answer });
       if (bet !== current) return;
-      current.fault = isGone(status) ? ENDED : FINAL.includes(status) ? "" : NOT_REVEALED;
+      current.fault = hasEnded(status) ? ENDED : FINAL.includes(status) ? "" : NOT_REVEALED;
       draw();
       if (!current.fault) await look(); // 400: already revealed, or closed
       if (current.fault !== NOT_REVEALED) return;
@@ -113,23 +112,22 @@ export function betting(state) {
 
   function close() { leave(true); }
 
-  // `tells`: also closes the question in the room.
-  function leave(tells) {
+  // `closesQuestion`: also closes the question in the room.
+  function leave(closesQuestion) {
     const current = bet, { made: question, phase, number } = current;
     drop();
     if (!question) abandoned = number;
-    if (tells && state.held && (current.begun || current.since !== Infinity)) end(state.held, current.posted);
-    else keptBet.set(null);
-    if (question && "guess" in question) put(question, phase === "shown");
-    state.tell();
+    if (closesQuestion && state.openRoom && (current.begun || current.since !== Infinity)) end(state.openRoom, current.posted);
+    else storedBet.set(null);
+    if (question && "guess" in question) restorePage(question, phase === "shown");
   }
 
   // Closes the question in the room, with repetitions, after a pending post.
   function end(openRoom, posted) {
     ends += 1;
-    keptBet.set(null);
+    storedBet.set(null);
     ended = Promise.all([ended, posted]).then(async () => {
-      while (openRoom.code === state.held?.code && !FINAL.includes((await request(openRoom, "/close", {})).status)) {
+      while (openRoom.code === state.openRoom?.code && !FINAL.includes((await request(openRoom, "/close", {})).status)) {
         if (bet) { bet.fault = NOT_OPENED; draw(); }
         await pause();
       }
@@ -138,7 +136,7 @@ export function betting(state) {
   }
 
   // Restores the page: before the question, or after the answer at its step.
-  function put({ guess, step, back }, revealed) {
+  function restorePage({ guess, step, back }, revealed) {
     if (revealed) document.dispatchEvent(new CustomEvent(REVEAL, { detail: { step: state.step } }));
     state.report("close", { guess, step: (revealed ? step : back) || 0 });
   }
@@ -148,34 +146,34 @@ export function betting(state) {
     cardView.close();
   }
 
-  function keep() { keptBet.set({ code: state.held.code, bet: { ...bet, told: null, posted: null } }); }
+  function store() { storedBet.set({ code: state.openRoom.code, bet: { ...bet, roomQuestion: null, posted: null } }); }
 
   // Restores the open question after a reload; closes an unknown question in the room.
   function restore(now) {
     if (ends) return;
-    const before = keptBet.get(), current = before?.code === state.held?.code ? before?.bet : null, there = now.question;
+    const before = storedBet.get(), current = before?.code === state.openRoom?.code ? before?.bet : null, there = now.question;
     const same = current && there && (current.room ? current.room === there.number : current.made.text === there.text);
     if (same) {
       bet = { ...current, begun: true };
-      if (!current.room) heard(bet, now);
+      if (!current.room) confirmQuestion(bet, now);
       if (bet.phase === "shown" && there.answer === undefined) reveal();
       return;
     }
-    if (there && state.held) end(state.held);
+    if (there && state.openRoom) end(state.openRoom);
     if (!before) return;
-    keptBet.set(null);
-    put(before.bet.made, false);
+    storedBet.set(null);
+    restorePage(before.bet.made, false);
   }
 
-  function pressed(key, at) {
+  function pressed(key, target) {
     if (key === "Tab") return cardView.onward();
-    if ((key === "Enter" || key === " ") && at.tagName === "BUTTON") at.click();
-    else if (ON.includes(key)) go();
+    if ((key === "Enter" || key === " ") && target.tagName === "BUTTON") target.click();
+    else if (NEXT_KEYS.includes(key)) go();
     else if (key === "Escape") close();
-    return isTaken(key);
+    return isOverlayKey(key);
   }
 
   function draw() { cardView.draw(bet, state.now); }
 }
 
-const isGone = (status) => status === 403 || status === 404;
+const hasEnded = (status) => status === 403 || status === 404;

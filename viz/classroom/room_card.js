@@ -15,11 +15,11 @@ export function card({ on, back }) {
     box = document.body.appendChild(element("div", "lab-bet"));
     box.setAttribute("role", "dialog");
     box.setAttribute("aria-modal", "true");
-    const top = element("p", "about"), asks = element("h2", "asks"), gap = element("p", "gap"), rows = element("ul", "rows"), aside = element("div", "aside");
-    const foot = element("div", "foot"), summary = element("p", "said"), buttons = element("div", "buttons");
+    const top = element("p", "about"), heading = element("h2", "asks"), gap = element("p", "gap"), rows = element("ul", "rows"), aside = element("div", "aside");
+    const foot = element("div", "foot"), summary = element("p", "summary"), buttons = element("div", "buttons");
     buttons.append(button("on", "", on), button("back", "", back));
     foot.append(summary, element("p", "more"), element("p", "fault"), buttons);
-    box.append(top, asks, gap, rows, aside, foot);
+    box.append(top, heading, gap, rows, aside, foot);
   }
 
   function close() {
@@ -44,12 +44,12 @@ export function card({ on, back }) {
     find("on").textContent = over ? "Close" : phase === "open" ? "Show the answer" : "Back to the page";
     find("back").textContent = phase === "open" ? "Cancel the question" : "";
     find("back").hidden = phase !== "open" || over;
-    find("said").setAttribute("aria-live", phase === "shown" ? "polite" : "off"); // not each vote
+    find("summary").setAttribute("aria-live", phase === "shown" ? "polite" : "off"); // not each vote
     if (!over) answers(bet, now, news);
     if (news) find("on").focus({ preventScroll: true });
   }
 
-  function answers({ phase, made: question, told: roomQuestion, score, fault }, now, news) {
+  function answers({ phase, made: question, roomQuestion, score, fault }, now, news) {
     const find = (name) => box.querySelector(`.${name}`), revealed = phase === "shown", tally = counted(question, roomQuestion);
     if (news) {
       find("rows").replaceChildren(...tally.rows.map((row) => answer(row, revealed)));
@@ -59,19 +59,19 @@ export function card({ on, back }) {
     if (!revealed) {
       const count = find("aside").querySelector(".count");
       if (count) count.textContent = now.followers ? follow(now.followers) : "";
-      find("said").textContent = have(tally.voted, now.followers ?? 0);
+      find("summary").textContent = have(tally.voted, now.followers ?? 0);
       find("more").textContent = "";
       return;
     }
     [...find("rows").children].forEach((node, n) => filled(node, tally.rows[n]));
-    find("said").textContent = tally.known || fault ? result(question, roomQuestion) : "One moment …";
+    find("summary").textContent = tally.known || fault ? result(question, roomQuestion) : "One moment …";
     find("more").textContent = [question.note, elsewhere(tally), scored(score)].filter(Boolean).join(" ");
   }
 }
 
 // The text with its gap or the answer.
-function gapped({ before: left, gap, after: right, answer }, revealed) {
-  return gap ? [left, revealed ? element("u", "", answer.replace(/^…/, "")) : gap, right] : [];
+function gapped({ before: textBefore, gap, after: textAfter, answer }, revealed) {
+  return gap ? [textBefore, revealed ? element("u", "", answer.replace(/^…/, "")) : gap, textAfter] : [];
 }
 
 // QR code and address for late followers.

@@ -5,8 +5,8 @@ import { follow, spaced } from "./room_parts.js";
 
 const SHUT = ["j", "Escape", "Enter", " ", "ArrowRight", "ArrowLeft", "PageDown", "PageUp"];
 
-// True if an overlay keeps a key; keys for blank, full screen and the browser pass through.
-export const isTaken = (key) => (key.length === 1 ? !"bf.".includes(key) : /^(Arrow|Page|Home|End|Enter|Escape)/.test(key));
+// Returns true if an overlay uses a key; keys for blank, full screen and the browser pass through.
+export const isOverlayKey = (key) => (key.length === 1 ? !"bf.".includes(key) : /^(Arrow|Page|Home|End|Enter|Escape)/.test(key));
 
 // `state.now` is the current state of the room.
 export function joining(state) {
@@ -36,7 +36,7 @@ export function joining(state) {
   function pressed(key) {
     if (key === "Tab") return onward(sheet);
     if (SHUT.includes(key)) close();
-    return isTaken(key);
+    return isOverlayKey(key);
   }
 
   function draw() {

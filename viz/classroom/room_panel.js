@@ -4,7 +4,7 @@ import { button, element, focusOf, mountComponent, refocus, unmountComponent } f
 import { copyText } from "../kit/copy_link_parts.js";
 import { picture } from "./room_join.js";
 import { follow, spaced } from "./room_parts.js";
-import { askFor, followRoom, roomNow } from "./room_state.js";
+import { requestRoomAction, followRoom, roomNow } from "./room_state.js";
 
 const SAID_MS = 1500;
 const HINT = "Press g to hide the next token, then q to ask.";
@@ -52,7 +52,7 @@ function faultLine(text) {
 }
 
 function act(text, what, first = false) {
-  const node = button(first ? "first" : "", text, () => askFor(what));
+  const node = button(first ? "first" : "", text, () => requestRoomAction(what));
   node.dataset.focus = what;
   return node;
 }
@@ -69,7 +69,7 @@ function copy(link) {
 // Ends the room at the second press.
 function ending(state) {
   const node = button("end", state.sure ? SURE : END, () => {
-    if (state.sure) { state.sure = false; askFor("end"); return; }
+    if (state.sure) { state.sure = false; requestRoomAction("end"); return; }
     state.sure = true;
     node.textContent = SURE;
   });

@@ -10,8 +10,7 @@ import dataclasses
 from typing import TYPE_CHECKING, Any
 
 from viz import pages
-from viz.classroom.question import NoQuestion
-from viz.classroom.questions import question
+from viz.classroom.questions import NoQuestion, question
 from viz.classroom.rooms import routes
 from viz.classroom.rooms.room import MAX_ADDRESS
 from viz.kit import mount
@@ -50,14 +49,14 @@ def describe_room() -> tuple[dict[str, Any], dict[str, mount.Event]]:
     request = session.get(_REQUESTED)
     public = dataclasses.replace(view, guess=request["guess"]) if request else view
     default = View()
-    query = link(dataclasses.replace(public, step=1, **{name: getattr(default, name) for name in PRIVATE}))
+    query = link(dataclasses.replace(public, step=View.step, **{name: getattr(default, name) for name in PRIVATE}))
     data = {
         "served": routes.is_mounted,
         "notServed": NOT_SERVED,
         "alone": hosts.sharing_help(),
         "page": "" if page == pages.PAGES[0] else page.name,
         "query": query,
-        "pageStep": view.step if page.has_step else 0,
+        "pageStep": view.step + 1 if page.has_step else 0,
         "tooLong": TOO_LONG,
         "whole": _is_complete(view, query),
         "longest": MAX_ADDRESS,
@@ -79,7 +78,7 @@ def make_question(context: PageContext) -> None:
     if not request or (session.get(_RESULT) or {}).get("number") == request["number"]:
         return
     page = pages.find(navigation.current_page())
-    view = context.view.at_step(request["step"]) if request["step"] and analysis.task.has_decoder else context.view
+    view = context.view.at_step(request["step"] - 1) if request["step"] and analysis.task.has_decoder else context.view
     try:
         if not page.has_step:
             raise NoQuestion(NOTHING)
@@ -102,11 +101,11 @@ def _question_result(request: dict[str, Any] | None) -> dict[str, Any] | None:
 def _ask(number: int, step: int, hidden: bool) -> None:
     """Requests a question about the first token that is not visible yet.
 
-    That is the token after `step` (0: the view's step), or the token of the step if it is `hidden`. Later tokens stay hidden
-    until the question is closed. A question about heads is about the step itself.
+    That is the token after `step` (from 1; 0: the view's step), or the token of the step if it is `hidden`. Later tokens
+    stay hidden until the question is closed. A question about heads is about the step itself.
     """
     view, request = session.current_view(), session.get(_REQUESTED) or {}
-    current, name, steps = step or view.step, navigation.current_page(), session.get(_STEPS) or 0
+    current, name, steps = step or view.step + 1, navigation.current_page(), session.get(_STEPS) or 0
     before = {"guess": request.get("guess", view.guess), "back": request.get("back", current)}
     wanted = current if hidden or name == "heads" or not steps else current + 1
     session.put(_REQUESTED, {"number": number, "step": wanted} | before)
@@ -114,14 +113,14 @@ def _ask(number: int, step: int, hidden: bool) -> None:
         session.put(_RESULT, {"number": number, "step": current, "fault": LAST} | before)
         return
     hides = {"guess": True} if name == pages.PAGES[0].name else {}
-    session.change(**hides, step=wanted)
+    session.change(**hides, step=wanted - 1)
 
 
 def _close(guess: bool, step: int) -> None:
-    """Ends a question and restores `guess`; goes to `step` (0: stays)."""
+    """Ends a question and restores `guess`; goes to `step` (from 1; 0: stays)."""
     session.put(_REQUESTED, None)
     session.put(_RESULT, None)
-    session.change(guess=guess, **({"step": step} if step else {}))
+    session.change(guess=guess, **({"step": step - 1} if step else {}))
 
 
 def _is_complete(view: View, query: dict[str, str]) -> bool:

@@ -35,8 +35,8 @@ export const have = (voted, from) => (voted ? `${voted}${from > voted ? ` of ${f
 // The result as one sentence.
 export function result(question, roomQuestion) {
   const { rows, voted, known: isRevealed } = counted(question, roomQuestion), { votes } = rows.find(({ right }) => right);
-  const begins = voted && isRevealed ? `${votes} of ${voted} said` : "The answer is";
-  return `${begins} “${question.answer}”${voted && isRevealed ? ";" : ":"} ${question.gave}.`;
+  const opening = voted && isRevealed ? `${votes} of ${voted} said` : "The answer is";
+  return `${opening} “${question.answer}”${voted && isRevealed ? ";" : ":"} ${question.gave}.`;
 }
 
 // Votes for other words as one sentence, or empty.

@@ -2,7 +2,7 @@
 
 import { button, mountComponent, unmountComponent } from "../kit/mount.js";
 import { follow, spaced } from "./room_parts.js";
-import { askFor, followRoom, roomNow } from "./room_state.js";
+import { requestRoomAction, followRoom, roomNow } from "./room_state.js";
 
 export default function ({ data, parentElement }) {
   const { root, state, first } = mountComponent({ data, parentElement }, ".room-sign");
@@ -14,7 +14,7 @@ export default function ({ data, parentElement }) {
 function draw(root) {
   const { code, followers, fault, lost } = roomNow(), wrong = fault || lost;
   if (!code && !lost) { root.replaceChildren(); return; }
-  const node = root.querySelector("button") ?? root.appendChild(button("", "", () => askFor("join")));
+  const node = root.querySelector("button") ?? root.appendChild(button("", "", () => requestRoomAction("join")));
   node.textContent = !code ? "No room" : [spaced(code), fault ? "not reached" : followers ? follow(followers) : ""].filter(Boolean).join(" · ");
   node.title = wrong || "How to join (j)";
   node.classList.toggle("away", Boolean(wrong));

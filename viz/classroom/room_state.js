@@ -1,40 +1,40 @@
 // State and actions of the room, shared between its components by events.
 
 const ROOM = "attention-lab-room", DO = "attention-lab-room-do";
-const unkept = (globalThis.attentionLabKept ??= new Map()); // fallback without local storage
+const memory = (globalThis.attentionLabMemory ??= new Map()); // fallback without local storage
 
 export const roomNow = () => globalThis.attentionLabRoom ?? {};
 
-export function tellRoom(now) {
+export function publishRoom(now) {
   globalThis.attentionLabRoom = now;
   document.dispatchEvent(new CustomEvent(ROOM));
 }
 
 export function followRoom(listen) { // returns a function that stops it
-  const heard = () => listen(roomNow());
-  document.addEventListener(ROOM, heard);
-  return () => document.removeEventListener(ROOM, heard);
+  const listener = () => listen(roomNow());
+  document.addEventListener(ROOM, listener);
+  return () => document.removeEventListener(ROOM, listener);
 }
 
-export const askFor = (what) => document.dispatchEvent(new CustomEvent(DO, { detail: what }));
+export const requestRoomAction = (action) => document.dispatchEvent(new CustomEvent(DO, { detail: action }));
 
-export function onAsked(handle) { // returns a function that stops it
-  const heard = ({ detail }) => handle(detail);
-  document.addEventListener(DO, heard);
-  return () => document.removeEventListener(DO, heard);
+export function onRoomAction(handle) { // returns a function that stops it
+  const listener = ({ detail }) => handle(detail);
+  document.addEventListener(DO, listener);
+  return () => document.removeEventListener(DO, listener);
 }
 
 // A value in local storage, or null.
-export function keeps(name) {
+export function storedValue(name) {
   const key = `attention-lab-${name}`;
   return {
     key,
     get() {
-      try { return JSON.parse(localStorage.getItem(key) ?? unkept.get(key) ?? "null"); } catch { return JSON.parse(unkept.get(key) ?? "null"); }
+      try { return JSON.parse(localStorage.getItem(key) ?? memory.get(key) ?? "null"); } catch { return JSON.parse(memory.get(key) ?? "null"); }
     },
     set(value) {
       const text = JSON.stringify(value);
-      unkept.set(key, text);
+      memory.set(key, text);
       try {
         if (value === null) localStorage.removeItem(key);
         else localStorage.setItem(key, text);

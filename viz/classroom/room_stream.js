@@ -18,15 +18,15 @@ export async function request({ code, secret }, what, content) {
   }
 }
 
-// Follows a room until it ends: calls `told` with its state, `away` with true or false for the connection, `gone` at the end.
-export function following(room, { told: onNews, away: onAway, gone: onEnd }) {
-  let ended = false, tries = 0, stop = null, again = null, silence = null, signed = performance.now();
+// Follows a room until it ends: calls `onState` with its state, `onAway` with true or false for the connection, `onEnd` at the end.
+export function following(room, { onState, onAway, onEnd }) {
+  let ended = false, tries = 0, stop = null, again = null, silence = null, lastSign = performance.now();
   const alive = () => { clearTimeout(silence); silence = setTimeout(() => stop?.abort(), SILENT); };
 
   // Answers the room, because a connection can die unnoticed. A timer would sleep in a hidden tab.
   function sign() {
-    if (performance.now() - signed < SIGN) return;
-    signed = performance.now();
+    if (performance.now() - lastSign < SIGN) return;
+    lastSign = performance.now();
     request(room, "/here", {});
   }
 
@@ -57,7 +57,7 @@ export function following(room, { told: onNews, away: onAway, gone: onEnd }) {
       for (const { event, data } of events) {
         if (event === "ended") { finish(); onEnd(); return; }
         if (tries) { tries = 0; onAway(false); }
-        onNews(JSON.parse(data));
+        onState(JSON.parse(data));
       }
     }
   }

@@ -10,10 +10,10 @@ export default function ({ data, parentElement, setTriggerValue }) {
   const where = number ? `${number} of ${count}` : count ? `${count} stops` : "";
   place.append(element("b", "", where), ...(data.large ? [] : [` ${data.title}`]));
   const alone = number === 1 && count === 1 ? "Page keys change the stop, arrows the step." : "";
-  const note = element("p", "said", data.ended ? ENDS[data.ended] : number || !count ? alone : data.large ? "Page down starts." : "Next starts.");
+  const note = element("p", "note", data.ended ? ENDS[data.ended] : number || !count ? alone : data.large ? "Page down starts." : "Next starts.");
   note.setAttribute("role", "status");
   words.append(...(data.large ? [line] : [place, line]), ...data.faults.map((fault) => element("p", "fault", fault)), note);
-  const way = (name, text, does, off) => Object.assign(button(name, data.large ? text.replace(/\w+| /g, "") : text, does), { disabled: off, ariaLabel: text.replace(/[‹›]/g, "").trim() });
+  const way = (name, text, action, off) => Object.assign(button(name, data.large ? text.replace(/\w+| /g, "") : text, action), { disabled: off, ariaLabel: text.replace(/[‹›]/g, "").trim() });
   const ways = element("nav", "ways");
   ways.setAttribute("aria-label", "Talk");
   ways.append(way("back", "‹ Back", () => setTriggerValue("go", -1), number <= 1), way("next", "Next ›", () => setTriggerValue("go", 1), number >= count));

@@ -32,10 +32,10 @@ def _word(context: PageContext) -> None:
     with st.container(key="compare_word", horizontal=True, vertical_alignment="center", gap="small"):
         st.pills(
             "Word that gives way",
-            range(1, len(known) + 1),
-            format_func=lambda n: controls.plain_label(known[n - 1]) if n <= len(known) else str(n),
+            range(len(known)),
+            format_func=lambda n: controls.plain_label(known[n]) if n < len(known) else controls.from_one(n),
             label_visibility="collapsed",
-            **session.bind("swap", "swap", number if 0 < number <= len(known) else None, lambda n: n or 0),
+            **session.bind("swap", "swap", number if number is not None and number < len(known) else None),
         )
         site_texts.label("→")
         st.text_input(
@@ -97,10 +97,11 @@ def _head(context: PageContext) -> None:
             site_texts.label("with layer")
             st.segmented_control(
                 "Second layer",
-                range(1, context.layers + 1),
+                range(context.layers),
                 required=True,
+                format_func=controls.from_one,
                 label_visibility="collapsed",
-                **session.bind("other layer", "other_layer", min(layer, context.layers)),
+                **session.bind("other layer", "other_layer", min(layer, context.layers - 1)),
             )
         heads = [controls.MEAN, *map(str, range(1, context.loaded.config.heads + 1))]
         shown_head = controls.MEAN if head is None else str(min(head, len(heads) - 1))
@@ -140,15 +141,15 @@ def _step(context: PageContext) -> None:
     labels = context.analysis.trace.predicted_axis.labels
     if len(labels) < 2:
         return
-    steps, names = len(labels), {n: f"{n} {label}" for n, label in enumerate(labels, 1)}
-    other = min(pair.other_step(context.view, steps), steps)
+    steps, names = len(labels), {n: f"{n + 1} {label}" for n, label in enumerate(labels)}
+    other = min(pair.other_step(context.view, steps), steps - 1)
     with st.container(key="compare_step", horizontal=True, vertical_alignment="center", gap="small"):
         controls.step_slider(context.view, labels)
         site_texts.label("with")
         st.select_slider(
             "Second step",
             options=list(names),
-            format_func=lambda n: names.get(n, str(n)),
+            format_func=lambda n: names.get(n, controls.from_one(n)),
             label_visibility="collapsed",
             **session.bind("other step", "other_step", other, text=names[other]),
         )
@@ -172,7 +173,7 @@ def way_out(context: PageContext) -> None:
         st.button("Make an edit", key="to what if", on_click=navigation.go_to, args=("what-if",))
     elif context.view.differs == "sentence":
         source = context.request.source
-        number, word = pair.swapped(dataclasses.replace(context.view, swap=0, swap_to=""), source)
+        number, word = pair.swapped(dataclasses.replace(context.view, swap=None, swap_to=""), source)
         if word:
             text = pair.with_word(source, number, word)
             st.button(f"Try “{text}”", key="try a sentence", on_click=session.change, kwargs={"other_text": text})

@@ -37,7 +37,7 @@ def draw_patching(context: PageContext, pair: Pair) -> None:
         return
     requests = without_edits(pair.first.request), without_edits(pair.second.request)
     try:
-        question = computations.patch_question(*requests, view.device, view.patched_step - 1 if view.patched_step else None)
+        question = computations.patch_question(*requests, view.device, view.patched_step)
     except ValueError as fault:
         site_texts.fault(str(fault))
         return

@@ -70,9 +70,9 @@ class Other:
 
     names: tuple[str, str] | None
     request: Request | None = None
-    layer: int | None = None  # from 1; None: the first one's
+    layer: int | None = None  # None: the first one's
     head: int | None = 0  # from 1, None the mean; 0: the first one's
-    step: int | None = None  # from 1
+    step: int | None = None
 
 
 @dataclass(frozen=True)
@@ -101,15 +101,15 @@ def pair(view: View, context: PageContext) -> Pair:
         raise PairError("One of the two gives the text a label, and the other does not: compare another.")
     kind, told = _kind(view, context.analysis)
     faults += told
-    site, head = Site(kind, view.layer - 1), None if view.head is None else view.head - 1
+    site, head = Site(kind, view.layer), view.head
     here = _there(site, context), head
     wanted = head if other.head == 0 else other.head and other.head - 1
-    place, more = _fitted(Site(site.kind, (other.layer or view.layer) - 1), wanted, analysis, loaded)
+    place, more = _fitted(Site(site.kind, view.layer if other.layer is None else other.layer), wanted, analysis, loaded)
     names = other.names or (_place_name(*here), _place_name(*place))
     if names[0] == names[1] and not other.names:
         raise PairError(f"Both sides show {names[0]}: choose another head for the second.")
-    first = Side(names[0], context.request, context.analysis, context.loaded, *here, view.step - 1)
-    second = Side(names[1], request, analysis, loaded, *place, (other.step or view.step) - 1)
+    first = Side(names[0], context.request, context.analysis, context.loaded, *here, view.step)
+    second = Side(names[1], request, analysis, loaded, *place, view.step if other.step is None else other.step)
     return Pair(view.differs, first, second, align_traces(first.analysis.trace, analysis.trace), (*faults, *more))
 
 
@@ -156,26 +156,26 @@ def words(sentence: str) -> tuple[str, ...]:
     return tuple(WORD.findall(sentence))
 
 
-def swapped(view: View, sentence: str) -> tuple[int, str]:
-    """Which word of a sentence gives way, from 1, and what stands in its place: as chosen, else as in an example. 0 where no
+def swapped(view: View, sentence: str) -> tuple[int | None, str]:
+    """Which word of a sentence gives way, and what stands in its place: as chosen, else as in an example. None where no
     word is chosen, an empty text where none is typed."""
     known = words(sentence)
-    if view.swap:
-        return view.swap, view.swap_to or EXAMPLES.get(known[view.swap - 1] if view.swap <= len(known) else "", "")
-    for number, word in enumerate(known, 1):
+    if view.swap is not None:
+        return view.swap, view.swap_to or EXAMPLES.get(known[view.swap] if view.swap < len(known) else "", "")
+    for number, word in enumerate(known):
         if word in EXAMPLES:
             return number, view.swap_to or EXAMPLES[word]
-    return 0, view.swap_to
+    return None, view.swap_to
 
 
-def with_word(sentence: str, number: int, word: str) -> str:
+def with_word(sentence: str, number: int | None, word: str) -> str:
     """The sentence with another word in the place of one; PairError for one that cannot stand there."""
     places = list(WORD.finditer(sentence))
-    if not number:
+    if number is None:
         raise NotChosenError("Click the word that shall give way, and type the one that shall stand in its place.")
-    if number > len(places):
-        raise PairError(f"The sentence has no word {number}, it has {len(places)}: click one of them.")
-    place, word = places[number - 1], word.strip()
+    if number >= len(places):
+        raise PairError(f"The sentence has no word {number + 1}, it has {len(places)}: click one of them.")
+    place, word = places[number], word.strip()
     if not word:
         raise NotChosenError(f"Type the word that shall stand in the place of “{place[0]}”.")
     if word == place[0]:
@@ -192,7 +192,7 @@ def _word(view: View, context: PageContext) -> Other:
     sentence = context.request.source
     number, word = swapped(view, sentence)
     text = with_word(sentence, number, word)
-    return Other((words(sentence)[number - 1], word.strip()), _elsewhere(context.request, source=text))
+    return Other((words(sentence)[number], word.strip()), _elsewhere(context.request, source=text))
 
 
 def _sentence(view: View, context: PageContext) -> Other:
@@ -223,7 +223,7 @@ def _checkpoint(view: View, context: PageContext) -> Other:
     return Other(
         (uploads.display_name(view.checkpoint), uploads.display_name(name)),
         _elsewhere(context.request, checkpoint=name),
-        view.other_layer or None,
+        view.other_layer,
         view.other_head,
     )
 
@@ -239,12 +239,12 @@ def _head(view: View, context: PageContext) -> Other:
 
 
 def other_head(view: View, context: PageContext) -> tuple[int, int | None]:
-    """Layer and head of the second side, from 1; where none is chosen, the next head."""
+    """Layer, and head from 1, of the second side; where none is chosen, the next head."""
     heads = context.loaded.config.heads
     head = view.other_head
     if head == 0:
-        head = 1 if view.head is None else view.head % heads + 1
-    return view.other_layer or view.layer, head
+        head = 1 if view.head is None else (view.head + 1) % heads + 1
+    return view.layer if view.other_layer is None else view.other_layer, head
 
 
 def _place_name(site: Site, head: int | None) -> str:
@@ -277,8 +277,10 @@ def _hypothesis(view: View, context: PageContext) -> Other:
 
 
 def other_step(view: View, steps: int) -> int:
-    """The step of the second side, from 1; where none is chosen the next one, after the last the one before."""
-    return view.other_step or (view.step + 1 if view.step < steps else max(1, view.step - 1))
+    """The step of the second side; where none is chosen the next one, after the last the one before."""
+    if view.other_step is not None:
+        return view.other_step
+    return view.step + 1 if view.step + 1 < steps else max(0, view.step - 1)
 
 
 def _step(view: View, context: PageContext) -> Other:
@@ -288,11 +290,11 @@ def _step(view: View, context: PageContext) -> Other:
     step = other_step(view, steps)
     if steps < 2:
         raise PairError("This translation has one step only, so there is none to compare it with.")
-    if step > steps:
-        raise PairError(f"There is no step {step}; this translation has {steps}: choose one of them.")
+    if step >= steps:
+        raise PairError(f"There is no step {step + 1}; this translation has {steps}: choose one of them.")
     if step == view.step:
-        raise PairError(f"Both sides show step {step}: choose another one for the second.")
-    return Other((f"step {view.step}", f"step {step}"), step=step)
+        raise PairError(f"Both sides show step {step + 1}: choose another one for the second.")
+    return Other((f"step {view.step + 1}", f"step {step + 1}"), step=step)
 
 
 DIFFERENCES: dict[str, Difference] = {

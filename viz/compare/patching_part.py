@@ -20,7 +20,7 @@ from viz.compare.pair import Pair
 from viz.kit import site_texts
 from viz.page_context import PageContext
 from viz.state import navigation, session
-from viz.state.view import with_intervention, without_edits
+from viz.state.view import without_edits
 
 if TYPE_CHECKING:
     from model.experiments.patching import Patching, PatchingRequest
@@ -38,19 +38,22 @@ def draw(context: PageContext, pair: Pair) -> None:
     view, loaded = context.view, pair.first.loaded
     requests = without_edits(pair.first.request), without_edits(pair.second.request)
     try:
-        question = computations.patch_question(*requests, view.device, view.patched_step - 1 if view.patched_step else None)
+        question = computations.patch_question(*requests, view.device, view.patched_step)
     except ValueError as fault:
         site_texts.fault(str(fault))
-        if view.patched_step:
+        if view.patched_step is not None:
             st.button(
-                "Measure where the translations part", key="patch step", on_click=session.change, kwargs={"patched_step": 0}
+                "Measure where the translations part",
+                key="patch step",
+                on_click=session.change,
+                kwargs={"patched_step": None},
             )
         return
     first, second = (cache.analyse(request, view.device) for request in requests)
     if pair.first.request.intervention:
         site_texts.note(patch_grids.WITHOUT)
     tokens = patch_grids.names(question, loaded.target_tokenizer)
-    why = "" if view.patched_step else patch_grids.why_here(first.translation == second.translation)
+    why = "" if view.patched_step is not None else patch_grids.why_here(first.translation == second.translation)
     _step(question, first.labels, why)
     if told := patch_grids.alignment(question, first.labels.source, second.labels.source):
         site_texts.note(told)
@@ -110,8 +113,8 @@ def _effect(context: PageContext, found: Patching, request: Request, said: str, 
         return
     with st.container(key="patch_effect_row", horizontal=True, vertical_alignment="center", gap="small"):
         site_texts.label(patch_grids.effect(found, edits, first - second, given.labels, turned and said == other, turned))
-        step = found.request.step + 1
-        st.button("Open in What if", key="patch what if", on_click=_open, args=(request.intervention, step), type="tertiary")
+        args = request.intervention, found.request.step
+        st.button("Open in What if", key="patch what if", on_click=_open, args=args, type="tertiary")
         if context.view.patched.edits:
             st.button("Take it out", key="patch out", on_click=session.change, kwargs={"patched": BASELINE}, type="tertiary")
         else:
@@ -122,22 +125,22 @@ def _step(question: PatchingRequest, labels: TokenLabels, why: str) -> None:
     """The step at which is measured, and why there."""
 
     def told(step: int) -> str:
-        return f"{step}  {labels.query('decoder', step - 1)}"
+        return f"{step + 1}  {labels.query('decoder', step)}"
 
     with st.container(key="patch_step_row", horizontal=True, vertical_alignment="center", gap="small"):
         site_texts.label("Measured at step")
         st.selectbox(
             "Measured at step",
-            list(range(1, len(question.target) + 1)),
+            list(range(len(question.target))),
             format_func=told,
             label_visibility="collapsed",
             width=208,
-            **session.bind("patched step", "patched_step", question.step + 1, text=told(question.step + 1)),
+            **session.bind("patched step", "patched_step", question.step, text=told(question.step)),
         )
         site_texts.label(why)
 
 
-def measured(requests: tuple[Request, Request], device: str, step: int) -> Patching | None:
+def measured(requests: tuple[Request, Request], device: str, step: int | None) -> Patching | None:
     """What every piece does; its progress is shown in the place of the grids. None, and a sentence, where it cannot be."""
     place = st.empty()
 
@@ -146,7 +149,7 @@ def measured(requests: tuple[Request, Request], device: str, step: int) -> Patch
             place.progress(share, "Every piece of the other sentence is put in, one after the other")
 
     try:
-        found = computations.patching(*requests, device, step - 1 if step else None, show)
+        found = computations.patching(*requests, device, step, show)
     except ValueError as fault:
         with place:
             site_texts.fault(str(fault))
@@ -163,5 +166,5 @@ def choose(code: str) -> None:
 
 
 def _open(intervention: Intervention, step: int) -> None:
-    session.change(**with_intervention(intervention), mode="again", step=step)
+    session.change(intervention=intervention, mode="again", step=step)
     navigation.go_to("what-if")

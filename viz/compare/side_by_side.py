@@ -28,7 +28,7 @@ from viz.state import session
 def payload(
     pair: Pair, grids: tuple[distance.Grid, ...], step: int, mode: theme.Mode, large: dict[str, Any] | None = None
 ) -> dict[str, Any]:
-    """All that the browser needs, as JSON values: probabilities to five digits, `step` from 1. `grids` are
+    """All that the browser needs, as JSON values: probabilities to five digits, `step` from 0. `grids` are
     those of `distance`. `large`: what is said beside one picture that fills the screen."""
     views = distance.views(pair)
     kind = pair.first.site.kind
@@ -36,7 +36,7 @@ def payload(
     places = [(side.request, side.site, side.head) for side in (pair.first, pair.second)]
     return {
         "id": hashlib.sha256(repr((pair.differs, places)).encode()).hexdigest()[:16],
-        "step": step,
+        "step": step + 1,
         "steps": len(pair.first.analysis.trace.predicted_axis),
         "names": [pair.first.name, pair.second.name],
         "second": pair.second.step + 1 if pair.differs == "step" else None,
@@ -158,20 +158,17 @@ def side_by_side(
     on_place: Callable[[str, int, int | None], None],
     key: str = "side by side",
 ) -> None:
-    """Mounts the component; before the next run `on_step` is called with the step (from 1) at which the visitor rests,
-    `on_place` with the kind of site, layer and head (from 1; None for the mean) that were clicked."""
+    """Mounts the component; before the next run `on_step` is called with the step at which the visitor rests,
+    `on_place` with the kind of site, layer and head (None for the mean) that were clicked."""
     shapes = {grid["kind"]: (len(grid["values"]), len(grid["values"][0])) for grid in data["grids"]}
 
     def place(told: Any) -> tuple[str, int, int | None] | None:
         if not isinstance(told, dict) or told.get("kind") not in shapes:
             return None
-        layers, heads = shapes[told["kind"]]
-        layer, head = mount.integer(1, layers)(told.get("layer")), mount.integer(1, heads)(told.get("head"))
-        if layer is None or (head is None and told.get("head") is not None):
-            return None
-        return told["kind"], *layer, *(head or (None,))
+        chosen_place = mount.place_from_one(*shapes[told["kind"]])(told)
+        return chosen_place and (told["kind"], *chosen_place)
 
-    COMPONENT.mount(key, data, {"step": (mount.integer(1, data["steps"]), on_step), "place": (place, on_place)})
+    COMPONENT.mount(key, data, {"step": (mount.from_one(data["steps"]), on_step), "place": (place, on_place)})
 
 
 def draw(context: PageContext, pair: Pair) -> None:
@@ -186,7 +183,7 @@ def draw(context: PageContext, pair: Pair) -> None:
         lead, measured = distance.unlike(pair, most)
         site_texts.label(lead)
         if most is not None and measured:
-            place = most.site.kind, most.site.layer + 1, most.head + 1
+            place = most.site.kind, most.site.layer, most.head
             name = distance.place(most.site, most.head)
             st.button(name, key="largest difference", type="tertiary", on_click=session.change, kwargs=chosen(pair, *place))
             site_texts.label(measured, "total variation distance")
@@ -216,12 +213,12 @@ def furthest(pair: Pair) -> None:
     """To the head at which both sides differ most; called from callbacks."""
     most = distance.most(distance.grids(pair))
     if most is not None:
-        session.change(**chosen(pair, most.site.kind, most.site.layer + 1, most.head + 1))
+        session.change(**chosen(pair, most.site.kind, most.site.layer, most.head))
 
 
 def chosen(pair: Pair, kind: str, layer: int, head: int | None) -> dict[str, Any]:
     """The fields of a view that looks at a head: of two heads the second one."""
     if pair.differs == "head":
-        return {"other_layer": layer, "other_head": head}
+        return {"other_layer": layer, "other_head": None if head is None else head + 1}
     place = {"kind": kind, "layer": layer, "head": head}
-    return place | {"other_layer": 0, "other_head": 0} if pair.differs == "checkpoint" else place
+    return place | {"other_layer": None, "other_head": 0} if pair.differs == "checkpoint" else place

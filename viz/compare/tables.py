@@ -49,7 +49,7 @@ def _requests(sides: Pair) -> tuple[Request, Request]:
 
 
 def _step(context: PageContext) -> int | None:
-    return context.view.patched_step - 1 if context.view.patched_step else None
+    return context.view.patched_step
 
 
 def _patched(context: PageContext, sides: Pair) -> Patching:

@@ -133,7 +133,7 @@ def candidates(
     `on_guess` where guessing is switched on or off, `on_reason` with a step and the rival of its token,
     `on_ask` with a step and a word whose probability is asked for.
     """
-    step, token = mount.integer(1, len(data["rows"])), mount.integer(0, data["size"] - 1)
+    step, token = mount.from_one(len(data["rows"])), mount.integer(0, data["size"] - 1)
     events = {
         "branch": (mount.fields(step=step, token=token), on_branch),
         "word": (mount.fields(step=step, text=mount.text), on_word),

@@ -114,10 +114,10 @@ def _choose(name: str) -> None:
     now = session.current_view()
     if name == YOURS:
         kept = session.get(KEPT) or (None, None)
-        session.change(strategy=name, target=kept[1] if kept[0] == _whose(now) else None, branches=(), step=1)
+        session.change(strategy=name, target=kept[1] if kept[0] == _whose(now) else None, branches=(), step=View.step)
     else:
         _put_aside(now)
-        session.change(strategy=name, target=None, **({"step": 1} if now.target is not None else {}))
+        session.change(strategy=name, target=None, **({"step": View.step} if now.target is not None else {}))
 
 
 def _whose(view: View) -> tuple:
@@ -261,7 +261,7 @@ def _show(tree: Tree, number: int, whole: bool) -> None:
     paths = (*tree, *tree.pruned)
     path = next(h.ids for h in paths if h.ids[: node.step] == node.path)
     best = not session.current_view().branches and path == tree[0].ids
-    session.change(path=() if best else path, **({} if whole else {"step": node.step}))
+    session.change(path=() if best else path, **({} if whole else {"step": max(node.step - 1, 0)}))
 
 
 def branch_chips(view: View, context: PageContext) -> None:
@@ -285,7 +285,7 @@ def branch_chips(view: View, context: PageContext) -> None:
 
 def branch(context: PageContext, step: int, token: int) -> None:
     """Goes on from the text before `step` with another token; called from a callback."""
-    _add(context, (*context.analysis.trace.outputs.ids[: step - 1], token), step)
+    _add(context, (*context.analysis.trace.outputs.ids[:step], token), step)
 
 
 def word(context: PageContext, step: int, typed: str) -> None:
@@ -293,7 +293,7 @@ def word(context: PageContext, step: int, typed: str) -> None:
     from model.inference.targets import append_word
 
     try:
-        path = append_word(context.loaded.target_tokenizer, context.analysis.trace.outputs.ids[: step - 1], typed)
+        path = append_word(context.loaded.target_tokenizer, context.analysis.trace.outputs.ids[:step], typed)
     except ValueError as fault:
         session.set_complaint("word", typed, str(fault))
     else:
@@ -319,16 +319,16 @@ def sentences(view: View, context: PageContext, language: str) -> None:
     found = view.sentences
     if len(found) < 2 and view.split:
         return
-    chosen = min(view.sentence, len(found))
+    chosen = min(view.sentence, len(found) - 1)
     with st.container(key="sentences", gap=None):
         if view.split:
             others = iter(context.analysis.other_translations)
-            for number, sentence in enumerate(found, 1):
+            for number, sentence in enumerate(found):
                 said = context.analysis.translation if number == chosen else next(others)
                 with st.container(horizontal=True, vertical_alignment="center", gap="small"):
                     st.button(
-                        f"{number}",
-                        key=f"sentence {number}",
+                        f"{number + 1}",
+                        key=f"sentence {number + 1}",
                         type="primary" if number == chosen else "secondary",
                         help="Look at this sentence",
                         on_click=session.change,

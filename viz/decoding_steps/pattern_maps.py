@@ -26,7 +26,7 @@ CHART_HEIGHT = 210
 
 def draw(analysis: Analysis, view: View, mode: theme.Mode) -> None:
     """Draws the maps of a layer over the whole target; their outlined row follows the step of the timeline."""
-    layer, head, kinds = view.layer - 1, None if view.head is None else view.head - 1, analysis.trace.kinds
+    layer, head, kinds = view.layer, view.head, analysis.trace.kinds
     sites = [site for kind in kinds if (site := Site(kind, layer)) in analysis.trace.patterns]
     if missing := [theme.SITE_NAMES[kind].lower() for kind in kinds if Site(kind, layer) not in sites]:
         site_texts.note(f"This checkpoint has no layer {layer + 1} in {' and '.join(missing)}.")
@@ -56,7 +56,7 @@ def maps_data(request: Request, device: str, layer: int, head: int | None, show:
         if not analysis.task.has_decoder:  # the steps are positions of the text
             payload["follows"] = True
         maps.append(payload)
-    return file_maps.map_data(maps, 1, mode, alike=True)
+    return file_maps.map_data(maps, 0, mode, alike=True)
 
 
 def seen_map(analysis: Analysis, device: str, site: Site, head: int | None) -> tuple[TraceView, np.ndarray | None]:
@@ -86,7 +86,7 @@ def draw_changes(analysis: Analysis, loaded: Checkpoint, mode: theme.Mode) -> No
 
 def draw_large(analysis: Analysis, view: View, mode: theme.Mode, above: int, trace: str | None = None) -> None:
     """Draws the maps in lecture mode. `trace` names the trace of the timeline that publishes the step, if there is one."""
-    layer, head = view.layer - 1, None if view.head is None else view.head - 1
+    layer, head = view.layer, view.head
     if not any(Site(kind, layer) in analysis.trace.patterns for kind in analysis.trace.kinds):
         site_texts.note(f"This checkpoint has no layer {layer + 1}.")
         return

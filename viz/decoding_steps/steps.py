@@ -21,13 +21,13 @@ from viz.state.view import View
 
 def draw(view: View, context: PageContext, mode: theme.Mode, hall: dict[str, Any] | None = None) -> None:
     """`hall`: what the components are told in lecture mode; None outside of it."""
-    head = None if view.head is None else view.head - 1
-    data = timeline_data(context.request, view.device, view.layer - 1, head, mode)
+    head = view.head
+    data = timeline_data(context.request, view.device, view.layer, head, mode)
     left, right = places(hall)
     rows = candidate_rows(context.request, view.device, view.controls, data["trace"])
     with left:
         follow = {
-            "step": view.step,
+            "step": view.step + 1,
             "rows": view.rows,
             "guess": view.guess,
             "reasons": candidates.reasons(rows),
@@ -46,7 +46,7 @@ def draw(view: View, context: PageContext, mode: theme.Mode, hall: dict[str, Any
         told = session.complaint("word")
         candidates.candidates(
             rows,
-            {"step": view.step, "guess": view.guess, "fault": told[1] if told else "", "hall": bool(hall)},
+            {"step": view.step + 1, "guess": view.guess, "fault": told[1] if told else "", "hall": bool(hall)},
             on_branch=lambda step, token: decoding_controls.branch(context, step, token),
             on_word=lambda step, text: decoding_controls.word(context, step, text),
             on_guess=lambda on: session.change(guess=on),
@@ -77,7 +77,7 @@ def to_the_reason(step: int, rival: int) -> None:
 def timeline_data(request: Request, device: str, layer: int, head: int | None, mode: theme.Mode) -> dict[str, Any]:
     """What the timeline needs; layer and head count from 0."""
     analysis = cache.analyse(request, device)
-    return timeline.payload(analysis, cache.checkpoint(request.checkpoint, device), layer, head, 1, mode)
+    return timeline.payload(analysis, cache.checkpoint(request.checkpoint, device), layer, head, 0, mode)
 
 
 @cached_figure

@@ -44,7 +44,7 @@ ROWS = {  # how the target's rows are arranged: the word on the switch, what the
 def payload(
     analysis: Analysis, checkpoint: Checkpoint, layer: int, head: int | None, step: int, mode: theme.Mode
 ) -> dict[str, Any]:
-    """All that the browser needs, as JSON values. `layer` and `head` count from 0, `step` from 1.
+    """All that the browser needs, as JSON values. `layer`, `head` and `step` count from 0.
 
     Where the decoder has fewer layers than the encoder, its last one stands for those that it lacks. Without an encoder
     there is no source and no cross-attention, and the first `given` tokens of the target are the text that the model goes on
@@ -64,7 +64,7 @@ def payload(
         before = np.exp(baseline.trace.token_log_probs)[: max(0, same - 1)]
     return {
         "trace": hashlib.sha256(identity.encode()).hexdigest()[:16],
-        "step": min(step, len(ids)),
+        "step": min(step, len(ids) - 1) + 1,
         "source": [
             {"t": label, "w": word, "pad": label == "<pad>"} | SURE | doubts.get(i, {})
             for i, (label, word) in enumerate(_tokens(trace.source))
@@ -172,16 +172,16 @@ def timeline(
     each step's token, the likeliest rival and the rival's id, or None where there is nothing to ask.
 
     Before the next run `on_step` is called with the step at which the visitor rests, `on_rows` with how the target's rows
-    are arranged, `on_why` with a kind of site and two tokens (from 1) whose heads are looked for, and `on_reason` with a
+    are arranged, `on_why` with a kind of site and two tokens whose heads are looked for, and `on_reason` with a
     step and the rival of its token; `on_again` where tokens are to be drawn anew.
     """
-    token = mount.integer(1, max(len(data["source"]), len(data["target"])))
+    token = mount.from_one(max(len(data["source"]), len(data["target"])))
     events = {
-        "step": (mount.integer(1, len(data["target"])), on_step),
+        "step": (mount.from_one(len(data["target"])), on_step),
         "rows": (mount.one_of(ROWS), on_rows),
         "why": (mount.fields(kind=mount.one_of(ATTENTION_KINDS), query=token, key=token), on_why),
         "reason": (
-            mount.fields(step=mount.integer(1, len(data["target"])), token=mount.integer(0, data["size"] - 1)),
+            mount.fields(step=mount.from_one(len(data["target"])), token=mount.integer(0, data["size"] - 1)),
             on_reason,
         ),
         "again": (mount.pressed, on_again),

@@ -36,15 +36,15 @@ ROWS = {  # how the rows are arranged: there is one way
 
 def draw(view: View, context: PageContext, mode: theme.Mode, hall: dict[str, Any] | None = None) -> None:
     """The sentence place by place, and the candidates of the one that is looked at."""
-    head = None if view.head is None else view.head - 1
-    data = timeline_data(context.request, view.device, view.layer - 1, head, mode)
+    head = view.head
+    data = timeline_data(context.request, view.device, view.layer, head, mode)
     left, right = steps.places(hall)
     rows = candidate_rows(context.request, view.device, data["trace"])
     reasons = [reason if is_open else None for reason, is_open in zip(candidates.reasons(rows), rows["open"], strict=True)]
     with left:
         timeline.timeline(
             data,
-            {"step": view.step, "rows": "training", "guess": view.guess, "hall": hall} | {"reasons": reasons},
+            {"step": view.step + 1, "rows": "training", "guess": view.guess, "hall": hall} | {"reasons": reasons},
             on_step=lambda step: session.change(step=step),
             on_rows=lambda rows: None,
             on_why=lambda kind, query, key: steps.to_heads(context.request, kind, query, key),
@@ -55,7 +55,7 @@ def draw(view: View, context: PageContext, mode: theme.Mode, hall: dict[str, Any
         tokenizer = context.loaded.source_tokenizer
         candidates.candidates(
             rows | {"told": _asked(view, context)},
-            {"step": view.step, "guess": view.guess, "fault": told[1] if told else "", "hall": bool(hall)},
+            {"step": view.step + 1, "guess": view.guess, "fault": told[1] if told else "", "hall": bool(hall)},
             on_branch=lambda step, token: _put(context, step, tokenizer.decode([token])),
             on_word=lambda step, text: _put(context, step, text),
             on_guess=lambda on: session.change(guess=on),
@@ -68,7 +68,7 @@ def _put(context: PageContext, step: int, word: str) -> None:
     """Puts a word into the blank at a place, to read all again; called from a callback."""
     places = blank_positions(context.analysis, context.loaded)
     try:
-        source, second = fill_texts.put(context.request, places.index(step - 1) if step - 1 in places else -1, word)
+        source, second = fill_texts.put(context.request, places.index(step) if step in places else -1, word)
         session.change(source=source, second=second, step=step)  # where the blank was: its word can be seen there
         session.put(LED, (context.request.checkpoint, source, second))
     except ValueError as fault:

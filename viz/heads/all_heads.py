@@ -128,12 +128,12 @@ def drawn_map(
     """What is chosen of a kind of site: its map as it is to be drawn, the map in every measure, its layer from 1, how far
     the measures agree."""
     sites = sorted(site for site in trace.patterns if site.kind == kind)
-    site = sites[min(view.layer, len(sites)) - 1]
+    site = view.site_of(sites)
     if view.average:
         maps = {measure: mean_map(trace, norms, kind, measure) for measure in MAP_READINGS}
         allowed = np.any([trace.masks[each] for each in sites], axis=0)
     else:
-        head = None if view.head is None else view.head - 1
+        head = view.head
         maps = {measure: head_map(trace, norms, site, head, measure) for measure in MAP_READINGS}
         allowed = trace.mask(site, head)
     how = (allowed, view.merge, view.hide, view.mass / 100)
@@ -150,7 +150,7 @@ def chosen(trace: Trace, norms: Mapping[Site, np.ndarray], view: View) -> dict[s
     return {
         "kind": view.kind,
         "layer": None if view.average else layer,
-        "head": None if view.average else view.head,
+        "head": None if view.average or view.head is None else view.head + 1,
         "measure": view.measure,
         "term": TERMS[view.measure],
         "readAs": view.measure + (_off(trace, norms, view) if view.measure == "contribution" else ""),
@@ -158,7 +158,7 @@ def chosen(trace: Trace, norms: Mapping[Site, np.ndarray], view: View) -> dict[s
         "queries": _sided(drawn.queries, trace, view.kind, "queries", firsts),
         "keys": _sided(drawn.keys, trace, view.kind, "keys", firsts),
         "firsts": firsts,
-        "row": None if site_kind(view.kind).query_side == "source" else drawn.rows[min(view.step, len(drawn.rows)) - 1],
+        "row": None if site_kind(view.kind).query_side == "source" else drawn.rows[view.within(len(drawn.rows)).step],
         "rows": None if site_kind(view.kind).query_side == "source" else list(drawn.rows),
         "agreement": {name: None if np.isnan(value) else round(value, 3) for name, value in agreed.items()},
         "readings": {measure: mount.floats(each) for measure, each in readings.items()},
@@ -172,10 +172,10 @@ def chosen(trace: Trace, norms: Mapping[Site, np.ndarray], view: View) -> dict[s
 def _off(trace: Trace, norms: Mapping[Site, np.ndarray], view: View) -> str:
     """Which of the heads that are shown are switched off, and so contribute nothing; empty where none is."""
     sites = sorted(site for site in trace.patterns if site.kind == view.kind)
-    shown = sites if view.average else [sites[min(view.layer, len(sites)) - 1]]
+    shown = sites if view.average else [view.site_of(sites)]
     on = np.concatenate([norms[site].reshape(len(norms[site]), -1).any(axis=-1) for site in shown])  # [heads]
     if view.head is not None and not view.average:
-        return "" if on[view.head - 1] else "; this head is switched off and contributes nothing"
+        return "" if on[view.head] else "; this head is switched off and contributes nothing"
     off = int((~on).sum())
     return (
         f"; {off} of {len(on)} heads {'is' if off == 1 else 'are'} switched off and count{'s' * (off == 1)} 0" if off else ""
@@ -205,8 +205,7 @@ def found(trace: Trace, view: View) -> dict[str, Any] | None:
     first; why there is none; None where nothing is looked for."""
     if view.find is None:
         return None
-    kind, query, key = view.find
-    pair = Pair(kind, query - 1, key - 1)
+    pair = Pair(*view.find)
     try:
         weights = link_weights(trace, pair, view.merge)
     except ValueError as fault:
@@ -214,7 +213,7 @@ def found(trace: Trace, view: View) -> dict[str, Any] | None:
     order = np.argsort(-weights, kind="stable").tolist()
     best = float(weights[order[0]])
     return {
-        "kind": kind,
+        "kind": pair.kind,
         "order": order,
         "near": sum(is_near_tie(best, float(weights[n])) for n in order[1:]),
         "query": pair.query,
@@ -233,7 +232,7 @@ def together(trace: Trace, norms: Mapping[Site, np.ndarray], view: View) -> dict
     source = drawn["encoder"].keys if "encoder" in drawn else ()
     target = drawn.get("decoder")
     rows = list(target.rows) if target else None
-    row = rows[min(view.step, len(rows)) - 1] if rows else None
+    row = rows[view.within(len(rows)).step] if rows else None
     return {"maps": maps, "source": list(source), "target": list(target.queries) if target else [], "row": row, "rows": rows}
 
 
@@ -264,7 +263,7 @@ def payload(trace: Trace, norms: Mapping[Site, np.ndarray], view: View, mode: th
     return {
         **dict.fromkeys(("large", "sites", "by")),  # of lecture mode
         "order": view.order,
-        "step": view.step,
+        "step": view.step + 1,
         "find": found(trace, view),
         "chosen": chosen(trace, norms, view),
         "together": together(trace, norms, view) if view.together else None,

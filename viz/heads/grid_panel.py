@@ -58,11 +58,10 @@ def _events(context: PageContext, norms: Norms) -> dict[str, mount.Event]:
 
 
 def _read_head(trace: Trace, event: Any) -> tuple[str, int, int | None] | None:
-    """Returns kind, layer and head of a clicked thumbnail, from 1; None as the head is the mean over heads."""
+    """Returns kind, layer and head of a clicked thumbnail; None as the head is the mean over heads."""
     sites = trace.sites(event["kind"])
-    layer, head = mount.integer(1, len(sites))(event["layer"]), event.get("head")
-    number = (None,) if head is None else mount.integer(1, len(trace.patterns[sites[0]]))(head)
-    return None if layer is None or number is None else (event["kind"], *layer, *number)
+    place = mount.place_from_one(len(sites), len(trace.patterns[sites[0]]))(event)
+    return place and (event["kind"], *place)
 
 
 def _read_setting(event: Any) -> tuple[str, int] | None:
@@ -72,11 +71,11 @@ def _read_setting(event: Any) -> tuple[str, int] | None:
 
 
 def _read_pair(trace: Trace, event: Any) -> tuple[str | None, int, int] | None:
-    """Returns a kind of attention and two tokens, from 1, whose heads are looked for; None as the kind ends the search."""
+    """Returns a kind of attention and two tokens whose heads are looked for; None as the kind ends the search."""
     if event == "none":
         return None, 0, 0
     rows, columns = trace.patterns[trace.sites(event["kind"])[0]].shape[1:]
-    query, key = mount.integer(1, rows)(event["query"]), mount.integer(1, columns)(event["key"])
+    query, key = mount.from_one(rows)(event["query"]), mount.from_one(columns)(event["key"])
     return None if query is None or key is None else (event["kind"], *query, *key)
 
 
@@ -88,7 +87,7 @@ def _choose(kind: str, layer: int, head: int | None) -> None:
 
 def _unfold() -> None:
     """Goes to the stages of the chosen head."""
-    session.change(part="stages", stage=1)
+    session.change(part="stages", stage=View.stage)
     navigation.go_to("inside")
 
 
@@ -154,7 +153,7 @@ def ranked_heads(context: PageContext) -> list[tuple[int, int]]:
         order = searched["order"]
     else:
         order = grid["orders"].get(view.order, grid["orders"]["position"])
-    return [tuple(grid["places"][n]) for n in order]
+    return [(grid["places"][n][0] - 1, grid["places"][n][1] - 1) for n in order]
 
 
 def _walk(ranked: list[tuple[int, int]], by: int) -> None:
@@ -174,25 +173,21 @@ def _tables(context: PageContext, norms: Norms) -> tuple[Table, ...]:
     view, trace = context.view, context.analysis.trace
     kind = view.kind if view.kind in trace.kinds else trace.kinds[0]
     seen = all_heads.drawn_map(trace, norms, view, kind)[0]
-    name = f"{kind}-mean-of-all" if view.average else site_code(_site(trace, view, kind), _head(view))
+    name = f"{kind}-mean-of-all" if view.average else site_code(_site(trace, view, kind), view.head)
     view_of_map = MapView(seen.values, seen.allowed, seen.queries, seen.keys)
     return map_table(f"{view.measure}-{name}", view_of_map), _numbers(trace, view)
 
 
-def _head(view: View) -> int | None:
-    return None if view.head is None else view.head - 1
-
-
 def _site(trace: Trace, view: View, kind: str) -> Site:
     """The one that is shown: a kind with fewer layers shows its last."""
-    return trace.sites(kind)[min(view.layer, len(trace.sites(kind))) - 1]
+    return view.site_of(trace.sites(kind))
 
 
 def _numbers(trace: Trace, view: View) -> Table:
     """Every metric of every head, blank where it says nothing; the weight on the link that is looked for."""
     rows: list[tuple[Cell, ...]] = []
     names = [name for name, metric in METRICS.items() if trace.has_two_sentences or not metric.of_two]
-    pair = None if view.find is None else Pair(view.find[0], view.find[1] - 1, view.find[2] - 1)
+    pair = None if view.find is None else Pair(*view.find)
     for kind in trace.kinds:
         sites = trace.sites(kind)
         real = [t for t, label in enumerate(trace.axis(sites[0].spec.query_side).labels) if label != "<pad>"]
@@ -234,11 +229,11 @@ def _code(code: Code, context: PageContext, norms: Norms) -> None:
         code.add(f"allowed = np.any([trace.masks[site] for site in trace.sites({kind!r})], axis=0)", numpy=("np",))
     else:
         code.add(
-            f"values = head_map(trace, norms, {code.site(site)}, {_head(view)}, {view.measure!r})",
-            f"layer {site.layer + 1}, {'mean over heads' if view.head is None else f'head {view.head}'}",
+            f"values = head_map(trace, norms, {code.site(site)}, {view.head}, {view.measure!r})",
+            f"layer {site.layer + 1}, {'mean over heads' if view.head is None else f'head {view.head + 1}'}",
             model__readings__heads__head_maps=("head_map",),
         )
-        code.add(f"allowed = trace.mask({code.site(site)}, {_head(view)})")
+        code.add(f"allowed = trace.mask({code.site(site)}, {view.head})")
     if view.merge:
         code.add(
             f"queries, keys = trace.axis({site.spec.query_side!r}).word_numbers, "
@@ -268,11 +263,11 @@ def _code(code: Code, context: PageContext, norms: Norms) -> None:
 def _choices(context: PageContext) -> tuple[Choice, ...]:
     """Any head of any site, the mean of a layer's or of a whole site's; all sites in one picture; the colours; the order."""
     view, config = _with_all_kinds(context.view), context.loaded.config
-    heads = [None, *range(1, config.heads + 1)]
+    heads = [None, *range(config.heads)]
     places: dict[View, View] = {}
     for kind in context.analysis.trace.kinds:
         mean = dataclasses.replace(view, kind=kind, average=True)
-        for layer in range(1, config.layers[kind] + 1):
+        for layer in range(config.layers[kind]):
             for head in heads:
                 one = dataclasses.replace(view, kind=kind, layer=layer, head=head, average=False)
                 places[one] = one
@@ -299,7 +294,7 @@ def _existing(context: PageContext) -> View:
     """Returns a view with a kind and a layer that exist, without a search for heads."""
     view, kinds = context.view, context.analysis.trace.kinds
     kind = view.kind if view.kind in kinds else kinds[-1]
-    return dataclasses.replace(view, kind=kind, layer=min(view.layer, context.loaded.config.layers[kind]), find=None)
+    return dataclasses.replace(view, kind=kind, layer=view.site_of(context.analysis.trace.sites(kind)).layer, find=None)
 
 
 def _orders(context: PageContext) -> tuple[str, ...]:

@@ -10,6 +10,6 @@ from viz.page_context import PageContext
 def ahead(context: PageContext, mode: theme.Mode) -> None:
     view, request = context.view, context.request
     if view.part == "lens":
-        lens_part.drawn(request, view.device, view.step - 1, mode)
+        lens_part.drawn(request, view.device, view.step, mode)
     elif view.part in ("stages", "writers"):
         stages.unfolded(request, view.device, *one_head.place(context, view), mode)

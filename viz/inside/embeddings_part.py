@@ -167,7 +167,7 @@ def looked_up(view: View, loaded: Checkpoint, trace: Trace) -> dict[Side, int]:
     from model.readings.tokens.neighbours import pieces_of
 
     if not view.near:
-        return {"target": trace.step_axis.ids[view.step - 1]}
+        return {"target": trace.step_axis.ids[view.step]}
     shown, sentence = ("target",) if loaded.config.joint_vocab else SIDES, sentence_tokens(loaded, trace)
     return {
         side: pieces_of(tokenizer_of(loaded, side), view.near, sentence[side], total_counts(loaded, side))[0]
@@ -180,9 +180,9 @@ def _chosen(view: View, loaded: Checkpoint, side: Side, sentence: Sequence[int],
     from model.readings.tokens.neighbours import name_of, pieces_of
 
     if not view.near:
-        where = f"at place {view.step}" if trace.classes else f"predicted at step {view.step}"
+        where = f"at place {view.step + 1}" if trace.classes else f"predicted at step {view.step + 1}"
         site_texts.note(f"No word is chosen: this is the token {where}.")
-        return trace.step_axis.ids[view.step - 1]
+        return trace.step_axis.ids[view.step]
     tokenizer, counts = tokenizer_of(loaded, side), total_counts(loaded, side)
     pieces = pieces_of(tokenizer, view.near, sentence, counts)
     if len(pieces) > 1:

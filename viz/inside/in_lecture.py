@@ -28,7 +28,7 @@ def draw_embeddings(context: PageContext) -> None:
     view, loaded, trace = context.view, context.loaded, context.analysis.trace
     side = list(embeddings_part.sides_of(trace))[-1]
     labels, tokenizer = _labels(context, side), embeddings_part.tokenizer_of(loaded, side)
-    fault, token = "", trace.step_axis.ids[view.step - 1]
+    fault, token = "", trace.step_axis.ids[view.step]
     try:
         token = _token(context, side)
     except ValueError as wrong:
@@ -82,7 +82,7 @@ def _token(context: PageContext, side: embeddings_part.Side) -> int:
 
     view, loaded, trace = context.view, context.loaded, context.analysis.trace
     if not view.near:
-        return trace.step_axis.ids[view.step - 1]
+        return trace.step_axis.ids[view.step]
     counts, sentence = embeddings_part.total_counts(loaded, side), embeddings_part.sentence_tokens(loaded, trace)[side]
     return pieces_of(embeddings_part.tokenizer_of(loaded, side), view.near, sentence, counts)[0]
 
@@ -137,12 +137,12 @@ def _site(view: View, kinds: tuple[str, ...]) -> None:
         name = view.kind.capitalize()
         st.button(name, key="hall_kind", help=help, on_click=_next_kind, args=(kinds,))
     head = "" if view.part == "map" else f" · {_head(view)}"
-    site_texts.write(f'<p class="lab-hall-fact">layer {view.layer}{head}</p>', inline=True)
+    site_texts.write(f'<p class="lab-hall-fact">layer {view.layer + 1}{head}</p>', inline=True)
 
 
 def _head(view: View) -> str:
     """The head; a mean over heads is shown by one part alone."""
-    return "mean over heads" if view.head is None and view.part == "scale" else f"head {view.head or 1}"
+    return "mean over heads" if view.head is None and view.part == "scale" else f"head {(view.head or 0) + 1}"
 
 
 def _turn() -> None:

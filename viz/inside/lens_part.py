@@ -57,7 +57,7 @@ def _unit(trace: Trace) -> str:
 
 def _step(view: View, trace: Trace) -> int:
     """The column that is looked at, from 0: a text that is judged has one."""
-    return 0 if trace.classes else view.step - 1
+    return 0 if trace.classes else view.step
 
 
 def draw(context: PageContext, view: View, mode: theme.Mode) -> None:
@@ -236,4 +236,4 @@ def _alt(lens: Lens, trace: Trace, says: list[list[str]]) -> str:
 def _clicked() -> None:
     step = mount.clicked_number(CLICKED, "x", 0, MAX_TOKENS - 1)
     if step is not None:
-        session.change(step=step + 1)
+        session.change(step=step)

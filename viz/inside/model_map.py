@@ -101,9 +101,9 @@ def payload(
     for column in ("encoder", "decoder"):
         layers = sorted({b.layer for b in blocks if b.column == column and b.layer is not None})
         stacks[column] = [sum(b.parameters for b in blocks if (b.column, b.layer) == (column, n)) for n in layers]
-        open_layers[column] = min(view.layer, len(layers))
+        open_layers[column] = min(view.layer + 1, len(layers))
     shown = [b for b in blocks if b.layer is None or b.layer + 1 == open_layers[b.column]]
-    step = 0 if trace.classes else min(view.step, len(trace.predicted_axis)) - 1
+    step = 0 if trace.classes else view.within(len(trace.predicted_axis)).step
     first = task_of_kinds(trace.kinds, trace.classes).title
     return {
         "blocks": [_shown(block, rotary, first) for block in shown],
@@ -132,7 +132,7 @@ def blueprint(
     on_open: Callable[[str, str | None, int | None], None],
     key: str = "blueprint",
 ) -> None:
-    """Mounts the component. Before the next run `on_choose` is called with the kind of attention and the layer (from 1) that
+    """Mounts the component. Before the next run `on_choose` is called with the kind of attention and the layer that
     were chosen, `on_open` with a place of the lab and the kind of attention and layer of the block that leads there, None
     where it has none."""
     most = max(len(layers) for layers in data["layers"].values())
@@ -144,9 +144,9 @@ def blueprint(
         if not block or told.get("to") not in [to for to, _ in block["links"]]:
             return None
         after = {"encoder": "encoder", "decoder": "cross"}[block["column"]] if block["kind"] == "feed_forward" else None
-        return told["to"], block["site"] or after, block["layer"]
+        return told["to"], block["site"] or after, None if block["layer"] is None else block["layer"] - 1
 
-    place = mount.fields(kind=mount.one_of(kinds), layer=mount.integer(1, most))
+    place = mount.fields(kind=mount.one_of(kinds), layer=mount.from_one(most))
     _COMPONENT.mount(key, data, {"choose": (place, on_choose), "open": (opens, on_open)})
 
 

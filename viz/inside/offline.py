@@ -21,7 +21,7 @@ def _unfolded(context: PageContext) -> Unfolded:
 def parts(context: PageContext, found: Unfolded, view: View, mode: theme.Mode) -> tuple[Part, ...]:
     """The stages with their numbers; another token cannot ask."""
     data = stages.payload(found, context.loaded, context.analysis.trace, mode)
-    return (stages.COMPONENT.part(data, {"stage": min(view.stage, len(data["stages"]))}),)
+    return (stages.COMPONENT.part(data, {"stage": min(view.stage + 1, len(data["stages"]))}),)
 
 
 def _look(context: PageContext) -> View:

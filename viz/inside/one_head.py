@@ -19,7 +19,7 @@ def chosen(context: PageContext, view: View) -> tuple[Site, int, int]:
     mean over heads the first head."""
     config = context.loaded.config
     site, head, query = place(context, view)
-    _picks(dataclasses.replace(view, layer=site.layer + 1), config.layers[view.kind], config)
+    _picks(dataclasses.replace(view, layer=site.layer), config.layers[view.kind], config)
     told(context, view)
     return site, head, query
 
@@ -28,24 +28,24 @@ def told(context: PageContext, view: View) -> None:
     """What the view asks for that is not there, a sentence each."""
     layers, by_token = context.loaded.config.layers[view.kind], site_kind(view.kind).query_side == "source"
     query = place(context, view)[2]
-    if view.layer > layers:
-        site_texts.note(f"There is no layer {view.layer} here: layer {layers} is shown.", warn=True)
+    if view.layer >= layers:
+        site_texts.note(f"There is no layer {view.layer + 1} here: layer {layers} is shown.", warn=True)
     if view.head is None:
         site_texts.note("Only a single head can be taken apart: head 1 is shown.")
     asked = view.token if by_token else view.step
-    if by_token and asked > query + 1:
-        site_texts.note(f"There is no token {asked}: this sentence has {query + 1}.", warn=True)
+    if by_token and asked > query:
+        site_texts.note(f"There is no token {asked + 1}: this sentence has {query + 1}.", warn=True)
 
 
 def place(context: PageContext, view: View) -> tuple[Site, int, int]:
     """The site, head and query of the view, or the nearest that there are, from 0."""
-    site = Site(view.kind, min(view.layer, context.loaded.config.layers[view.kind]) - 1)  # type: ignore[arg-type]
+    site = view.site_of(context.analysis.trace.sites(view.kind))
     asked = view.token if site.spec.query_side == "source" else view.step
-    return site, (view.head or 1) - 1, min(asked, len(context.analysis.trace.queries(site))) - 1
+    return site, view.head or 0, min(asked, len(context.analysis.trace.queries(site)) - 1)
 
 
 def asking(site: Site, number: int) -> dict[str, int]:
-    """The field of the view that says which token asks at a site: a token of the source, or a step (from 1)."""
+    """The field of the view that says which token asks at a site: a token of the source, or a step."""
     return {"token" if site.spec.query_side == "source" else "step": number}
 
 
@@ -57,8 +57,9 @@ def _picks(view: View, layers: int, config: ModelConfig) -> None:
             site_texts.label("head", "head")
             st.segmented_control(
                 "Head",
-                range(1, config.heads + 1),
+                range(config.heads),
                 required=True,
+                format_func=controls.from_one,
                 label_visibility="collapsed",
-                **session.bind("one head", "head", view.head or 1),
+                **session.bind("one head", "head", view.head or 0),
             )

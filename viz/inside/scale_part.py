@@ -52,14 +52,14 @@ def draw(context: PageContext, view: View, mode: theme.Mode) -> None:
     """Three charts against d_k, with this layer's heads in them, and their numbers."""
     config = context.loaded.config
     layers = config.layers[view.kind]
-    shown = dataclasses.replace(view, layer=min(view.layer, layers))
+    site = view.site_of(context.analysis.trace.sites(view.kind))
+    shown = dataclasses.replace(view, layer=site.layer)
     _picks(shown, layers, config)
-    if view.layer > layers:
-        site_texts.note(f"There is no layer {view.layer} here: layer {layers} is shown.", warn=True)
-    site = Site(view.kind, shown.layer - 1)  # type: ignore[arg-type]
+    if view.layer >= layers:
+        site_texts.note(f"There is no layer {view.layer + 1} here: layer {layers} is shown.", warn=True)
     own = computations.scaling(context.request, view.device, site)
     random = _random(own, config.head_dim)
-    chosen = None if view.head is None else view.head - 1
+    chosen = view.head
     _legend(shown, own, mode)
     for column, name in zip(st.columns(3, gap="medium"), CHARTS, strict=True):
         with column:
@@ -83,9 +83,8 @@ def draw(context: PageContext, view: View, mode: theme.Mode) -> None:
 def large(context: PageContext) -> None:
     """One of the charts, or the numbers, over the whole page."""
     view, context = context.view, context
-    layers = context.loaded.config.layers[view.kind]
-    site = Site(view.kind, min(view.layer, layers) - 1)  # type: ignore[arg-type]
-    own, chosen = computations.scaling(context.request, view.device, site), None if view.head is None else view.head - 1
+    site = view.site_of(context.analysis.trace.sites(view.kind))
+    own, chosen = computations.scaling(context.request, view.device, site), view.head
     random = _random(own, context.loaded.config.head_dim)
     lecture.add_walk_keys("the next chart, then the numbers", "the one before", _walk)
     number = lecture.picture(view, len(VIEWS))
@@ -100,7 +99,7 @@ def large(context: PageContext) -> None:
     title, how = CHARTS[name]
     site_texts.write(f'<h2 class="lab-large-title">{title}</h2>')
     site_texts.note(how)
-    _legend(dataclasses.replace(view, layer=site.layer + 1), own, context.mode)
+    _legend(dataclasses.replace(view, layer=site.layer), own, context.mode)
     with lecture.chart_container(HALL):
         figure = drawn(context.request, view.device, site, chosen, name, context.mode, lecture.chart_height(480, HALL))
         lecture.draw_chart(title, f"scaling-{name}", figure, f"{title} against d_k. {compared(random, own, name, chosen)}")

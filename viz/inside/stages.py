@@ -107,13 +107,13 @@ def stages(
     key: str = "stages",
 ) -> None:
     """Mounts the component with the payload and `stage` (from 1). Before the next run `on_stage` is called with the stage at
-    which the visitor rests, `on_query` with the token or step (from 1) that shall ask, `on_next` with the kind and layer at
+    which the visitor rests, `on_query` with the token or step that shall ask, `on_next` with the kind and layer at
     which the stream goes on, `on_apart` where it is asked who wrote a score."""
     following = data["next"]
     events = {
-        "stage": (mount.integer(1, len(data["stages"])), on_stage),
-        "query": (mount.integer(1, len(data["queries"])), on_query),
-        "next": (lambda told: mount.pressed(told and following), lambda: on_next(following["kind"], following["layer"])),
+        "stage": (mount.from_one(len(data["stages"])), on_stage),
+        "query": (mount.from_one(len(data["queries"])), on_query),
+        "next": (lambda told: mount.pressed(told and following), lambda: on_next(following["kind"], following["layer"] - 1)),
         "apart": (mount.pressed, on_apart),
     }
     COMPONENT.mount(key, data, events, default={"stage": data["stage"]})
@@ -140,16 +140,16 @@ def large(context: PageContext) -> None:
 def _unfolded(context: PageContext, view: View, mode: theme.Mode, place: tuple[Site, int, int], large: bool = False) -> None:
     site, head, query = place
     data = unfolded(context.request, view.device, site, head, query, mode)
-    if view.stage > MOST_STAGES:
+    if view.stage >= MOST_STAGES:
         site_texts.note(
-            f"There is no stage {view.stage}: this head has {len(data['stages'])}, the last is shown.", warn=True
+            f"There is no stage {view.stage + 1}: this head has {len(data['stages'])}, the last is shown.", warn=True
         )
     stages(
-        data | {"stage": min(view.stage, len(data["stages"]))} | ({"large": True} if large else {}),
+        data | {"stage": min(view.stage + 1, len(data["stages"]))} | ({"large": True} if large else {}),
         on_stage=lambda stage: session.change(stage=stage),
         on_query=lambda number: session.change(**one_head.asking(site, number)),
-        on_next=lambda kind, layer: session.change(kind=kind, layer=layer, stage=1),
-        on_apart=lambda: session.change(part="writers", key=0),
+        on_next=lambda kind, layer: session.change(kind=kind, layer=layer, stage=View.stage),
+        on_apart=lambda: session.change(part="writers", key=None),
     )
 
 

@@ -27,9 +27,9 @@ def _place(context: PageContext) -> tuple[Site, int, int]:
     """Site, head and query of the view, from 0, as near to what it asks for as there is."""
     view, trace = context.view, context.analysis.trace
     sites = trace.sites(view.kind if view.kind in trace.kinds else trace.kinds[0])
-    site = sites[min(view.layer, len(sites)) - 1]
+    site = view.site_of(sites)
     asked = view.token if site.spec.query_side == "source" else view.step
-    return site, (view.head or 1) - 1, min(asked, len(trace.queries(site))) - 1
+    return site, view.head or 0, min(asked, len(trace.queries(site)) - 1)
 
 
 def _ask(context: PageContext) -> Code:
@@ -75,8 +75,8 @@ def _stages_code(context: PageContext) -> Code:
 
 def _asked(context: PageContext) -> tuple[Site, int, int, int]:
     site, head, query = _place(context)
-    analysis, key = context.analysis, context.view.key - 1
-    if not 0 <= key < analysis.key_count(site, query):
+    analysis, key = context.analysis, context.view.key
+    if key is None or key >= analysis.key_count(site, query):
         key = looked_at(analysis.trace, site, head, query)
     return site, head, query, key
 

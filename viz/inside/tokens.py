@@ -114,9 +114,9 @@ class Table:
 
 
 def longest(words: list[dict[str, Any]]) -> int:
-    """The word of the most tokens, and among these of the most merges; the first of them, from 1. 0 where there is none."""
+    """The word of the most tokens, and among these of the most merges; the first of them. There is one at least."""
     sizes = [(len(word["ids"]), len(word["merges"])) for word in words]
-    return sizes.index(max(sizes)) + 1 if sizes else 0
+    return sizes.index(max(sizes))
 
 
 _COMPONENT = mount.Component(__file__, '<div class="tokens"></div>', picture="Tokens")
@@ -128,7 +128,7 @@ def tokens(
     """Mounts the component with the payload and `at`: whose word, which (from 1), and how many of its merges are made.
     Before the next run `on_at` is called with where the visitor rests, `on_open` with the side and the id of a token whose
     neighbours are asked for."""
-    whose = mount.fields(of=mount.one_of(CUTS), word=mount.integer(1, 999), done=mount.integer(0, 9999))
+    whose = mount.fields(of=mount.one_of(CUTS), word=mount.from_one(999), done=mount.integer(0, 9999))
     which = mount.fields(side=mount.one_of(tuple(data["tables"])), token=mount.integer(len(CONTROL_TOKENS), 10**9))
     _COMPONENT.mount(key, data, {"at": (whose, on_at), "open": (which, on_open)})
 
@@ -241,19 +241,19 @@ def where(view: View, data: dict[str, Any]) -> tuple[list[Any] | None, list[str]
     if of is None:
         return None, []
     there, faults = words[of], []
-    number = view.cut_word if of == view.cut else 0
-    if number > len(there):
-        faults.append(f"There is no word {number} here: word {len(there)} is the last.")
-    number = min(number, len(there)) or longest(there)
-    merges = len(there[number - 1]["merges"])
-    if view.cut_merges > merges and view.cut_word and not faults:
+    number = view.cut_word if of == view.cut else None
+    if number is not None and number >= len(there):
+        faults.append(f"There is no word {number + 1} here: word {len(there)} is the last.")
+    number = longest(there) if number is None else min(number, len(there) - 1)
+    merges = len(there[number]["merges"])
+    if view.cut_merges > merges and view.cut_word is not None and not faults:
         faults.append(f"There is no merge {view.cut_merges} here: this word has {merges}.")
-    return [of, number, min(view.cut_merges, merges)], faults
+    return [of, number + 1, min(view.cut_merges, merges)], faults
 
 
 def _box(view: View) -> None:
     def typed(text: str) -> None:
-        session.change(cut_text=text, cut="typed" if text.strip() else "source", cut_word=0, cut_merges=0)
+        session.change(cut_text=text, cut="typed" if text.strip() else "source", cut_word=None, cut_merges=0)
 
     with st.container(key="cut_row", horizontal=True, vertical_alignment="center", gap="small"):
         site_texts.label("Try a word")

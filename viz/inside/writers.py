@@ -198,19 +198,19 @@ def writers(
     on_writer: Callable[[str, int, int, str], None],
     key: str = "writers",
 ) -> None:
-    """Mounts the component. Before the next run `on_query` is called with the token or step (from 1) that shall ask,
-    `on_key` with the token that shall answer, `on_writer` with the kind of site, layer and head (from 1) of a writer and the
+    """Mounts the component. Before the next run `on_query` is called with the token or step that shall ask,
+    `on_key` with the token that shall answer, `on_writer` with the kind of site, layer and head of a writer and the
     side that it is on, `asks` or `answers`."""
     heads = [each["head"] for side in ("rows", "columns") for each in data[side] if each["head"]]
     check = mount.fields(
         kind=mount.one_of(list(SITE_KINDS)),
-        layer=mount.integer(1, max((head[1] for head in heads), default=1)),
-        head=mount.integer(1, max((head[2] for head in heads), default=1)),
+        layer=mount.from_one(max((head[1] for head in heads), default=1)),
+        head=mount.from_one(max((head[2] for head in heads), default=1)),
         side=mount.one_of(("asks", "answers")),
     )
     events = {
-        "query": (mount.integer(1, len(data["queries"])), on_query),
-        "key": (mount.integer(1, len(data["keys"])), on_key),
+        "query": (mount.from_one(len(data["queries"])), on_query),
+        "key": (mount.from_one(len(data["keys"])), on_key),
         "writer": (check, on_writer),
     }
     _COMPONENT.mount(key, data, events)
@@ -246,11 +246,12 @@ def _found(context: PageContext, view: View, place: tuple[Site, int, int]) -> Sc
     """The score of the key that the view asks for, or of the one looked at most, split over its writers."""
     trace, (site, head, query) = context.analysis.trace, place
     keys = context.analysis.key_count(site, query)
-    if view.key > keys:
+    if view.key is not None and view.key >= keys:
         site_texts.note(
-            f"There is no token {view.key} to look at: there are {keys}; the one looked at most is shown.", warn=True
+            f"There is no token {view.key + 1} to look at: there are {keys}; the one looked at most is shown.", warn=True
         )
-    key = view.key - 1 if 0 < view.key <= keys else looked_at(trace, site, head, query)
+    is_there = view.key is not None and view.key < keys
+    key = view.key if is_there else looked_at(trace, site, head, query)
     return computations.score_writers(context.request, view.device, site, head, query, key)
 
 
@@ -268,10 +269,10 @@ def _mounted(
 
 
 def leads_to(query: int, key: int, side: str, kind: str, layer: int, head: int) -> dict[str, Any]:
-    """The fields of the view that show a writer of one side (layer and head from 1) at the token where it wrote."""
+    """The fields of the view that show a writer of one side at the token where it wrote."""
     place = query if side == "asks" else key
-    asks = one_head.asking(Site(kind, layer - 1), place + 1)  # type: ignore[arg-type]
-    return {"kind": kind, "layer": layer, "head": head, "key": 0, **asks}
+    asks = one_head.asking(Site(kind, layer), place)  # type: ignore[arg-type]
+    return {"kind": kind, "layer": layer, "head": head, "key": None, **asks}
 
 
 def looked_at(trace: Trace, site: Site, head: int, query: int) -> int:

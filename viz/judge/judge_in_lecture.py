@@ -7,7 +7,7 @@ from viz.decoding_steps import pattern_maps
 from viz.judge import label_view
 from viz.kit import site_texts
 from viz.page_context import PageContext
-from viz.state import session
+from viz.state import navigation, session
 
 LARGE = ("Text", "Words", "Map")  # the pictures, from 1
 ABOVE = 8  # px of the stage above the map
@@ -42,7 +42,5 @@ def _keys(context: PageContext, large: int) -> None:
         other = "attention" if view.show == "mask" else "mask"
         does = f"the map shows {'weights' if other == 'attention' else 'the mask'}"
         lecture.add_key(lecture.SHOWS, does, lambda: session.change(show=other), quiet=True)
-    now = "off" if view.padding_mask else "on"
-    lecture.add_key(
-        lecture.PADDING, f"padding mask {now}", lambda: session.change(padding_mask=not session.current_view().padding_mask)
-    )
+    now = "off" if view.intervention.padding_mask else "on"
+    lecture.add_key(lecture.PADDING, f"padding mask {now}", lambda: navigation.toggle_mask("padding_mask"))

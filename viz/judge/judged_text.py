@@ -74,7 +74,7 @@ def judged(
     Before the next run `on_step` is called with the place at which the visitor rests, `on_rival` with another label.
     """
     events = {
-        "step": (mount.integer(1, len(data["tokens"])), on_step),
+        "step": (mount.from_one(len(data["tokens"])), on_step),
         "rival": (mount.integer(0, len(data["labels"]) - 1), on_rival),
     }
     COMPONENT.mount(key, data, events, default={"step": follow["step"]}, overrides=follow)

@@ -25,13 +25,13 @@ if TYPE_CHECKING:
 def draw(view: View, context: PageContext, mode: theme.Mode, hall: dict[str, Any] | None = None) -> None:
     """The text with its label, and the words; `hall`: what the components are told in lecture mode, where `words` says
     that these are shown alone."""
-    head = None if view.head is None else view.head - 1
-    asked = context.request, view.device, view.layer - 1, head, mode
+    head = view.head
+    asked = context.request, view.device, view.layer, head, mode
     rival = chosen_rival(view, context.analysis)
     if not (hall and hall["words"]):
         judged_text.judged(
             text_data(*asked),
-            {"step": view.step, "rival": rival, "hall": bool(hall)},
+            {"step": view.step + 1, "rival": rival, "hall": bool(hall)},
             on_step=lambda step: session.change(step=step),
             on_rival=lambda label: session.change(rival=label),
         )
@@ -42,7 +42,7 @@ def draw(view: View, context: PageContext, mode: theme.Mode, hall: dict[str, Any
     except ValueError as fault:
         site_texts.fault(str(fault))
         return
-    word_table.word_table(data, {"step": view.step, "hall": bool(hall)}, on_step=lambda step: session.change(step=step))
+    word_table.word_table(data, {"step": view.step + 1, "hall": bool(hall)}, on_step=lambda step: session.change(step=step))
 
 
 def chosen_rival(view: View, analysis: Analysis) -> int:
@@ -104,7 +104,7 @@ def words_payload(
 def ahead(context: PageContext, mode: theme.Mode) -> None:
     """What is shown first."""
     view, request = context.view, context.request
-    asked = request, view.device, view.layer - 1, None if view.head is None else view.head - 1, mode
+    asked = request, view.device, view.layer, view.head, mode
     text_data(*asked)
     if request.intervention.padding_mask:
         word_data(*asked, chosen_rival(view, context.analysis))

@@ -141,5 +141,5 @@ COMPONENT = mount.Component(__file__, '<div class="word-table"></div>', picture=
 def word_table(
     data: dict[str, Any], follow: dict[str, Any], on_step: Callable[[int], None], key: str = "word table"
 ) -> None:
-    """Mounts the component; before the next run `on_step` is called with the place (from 1) of a word that was clicked."""
-    COMPONENT.mount(key, data, {"step": (mount.integer(1, len(data["places"])), on_step)}, overrides=follow)
+    """Mounts the component; before the next run `on_step` is called with the place of a word that was clicked."""
+    COMPONENT.mount(key, data, {"step": (mount.from_one(len(data["places"])), on_step)}, overrides=follow)

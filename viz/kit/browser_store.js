@@ -43,11 +43,11 @@ async function draw(args) {
   }
   const [assets, colours, ...payloads] = parts, component = components.get(assets) ?? load(assets);
   const values = payloads.map((part) => (typeof part === "string" ? JSON.parse(texts.get(part)) : structuredClone(part)));
-  const whole = Object.assign({}, component.added, ...values), { style } = JSON.parse(texts.get(colours));
-  whole.style = { ...style, ...whole.style };
+  const payload = Object.assign({}, component.added, ...values), { style } = JSON.parse(texts.get(colours));
+  payload.style = { ...style, ...payload.style };
   addStyle(root, component.css);
   const main = typeof component.main === "function" ? component.main : await component.main;
-  return latest.get(root) === args ? main({ ...args, data: whole }) : undefined;
+  return latest.get(root) === args ? main({ ...args, data: payload }) : undefined;
 }
 
 function load(assets) {
@@ -76,7 +76,7 @@ function reportLater() { // a report during a run would interrupt it
 }
 
 // Receives the calls of all components; `pending` counts those that still wait for a part or for their script.
-const store = { push: ([name, args, done]) => done({ keep, mount }[name](args)), pending: 0 }, calls = globalThis.attentionLabCalls;
+const store = { push: ([name, args, resolve]) => resolve({ keep, mount }[name](args)), pending: 0 }, calls = globalThis.attentionLabCalls;
 globalThis.attentionLabCalls = store;
 if (Array.isArray(calls)) calls.forEach(store.push);
 

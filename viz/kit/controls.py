@@ -159,16 +159,17 @@ def title_row(view: View, title: str, question: str, is_wide: bool) -> None:
 def _sentence_pick(view: View) -> None:
     """Draws the choice of one sentence of the text."""
     with st.container(key="sentence_pick", horizontal=True, vertical_alignment="center", gap="small"):
-        count, chosen = len(view.sentences), min(view.sentence, len(view.sentences))
+        count, chosen = len(view.sentences), min(view.sentence, len(view.sentences) - 1)
         site_texts.label("sentence")
         st.segmented_control(
             "Sentence",
-            range(1, count + 1),
+            range(count),
             required=True,
+            format_func=from_one,
             label_visibility="collapsed",
             **session.bind("sentence pick", "sentence", chosen),
         )
-        site_texts.label(view.sentences[chosen - 1])
+        site_texts.label(view.sentences[chosen])
 
 
 def plain_label(text: str) -> str:
@@ -240,13 +241,29 @@ def unbroken_row(name: str, count: int) -> AbstractContextManager[object]:
     return st.container(key=f"wide_{name}", horizontal=True, vertical_alignment="center", gap="small", width="content")
 
 
+def from_one(number: int) -> str:
+    """Returns the label of an option that Python counts from 0."""
+    return str(number + 1)
+
+
+def head_name(head: int | str | None) -> str:
+    """Returns the label of a head, or of the mean over heads."""
+    return MEAN if head is None or head == MEAN else str(int(head) + 1)
+
+
+def read_head(option: int | str) -> int | None:
+    """Returns the head of an option."""
+    return None if option == MEAN else int(option)
+
+
 def layer_pick(view: View, layers: int) -> None:
     with unbroken_row("layer", layers):
         site_texts.label("layer", "layer")
         st.segmented_control(
             "Layer",
-            range(1, layers + 1),
+            range(layers),
             required=True,
+            format_func=from_one,
             label_visibility="collapsed",
             **session.bind("layer", "layer", view.layer),
         )
@@ -255,13 +272,13 @@ def layer_pick(view: View, layers: int) -> None:
 def head_pick(view: View, heads: int) -> None:
     with unbroken_row("head", heads):
         site_texts.label("head", "head")
-        chosen = MEAN if view.head is None else str(view.head)
         st.segmented_control(
             "Head",
-            [MEAN, *map(str, range(1, heads + 1))],
+            [MEAN, *range(heads)],
             required=True,
+            format_func=head_name,
             label_visibility="collapsed",
-            **session.bind("head", "head", chosen, lambda name: None if name == MEAN else int(name)),
+            **session.bind("head", "head", MEAN if view.head is None else view.head, read_head),
         )
 
 
@@ -296,14 +313,14 @@ def _fits_as_one(view: View) -> bool:
 
 
 def step_slider(view: View, labels: Sequence[str], stops: Sequence[int] = ()) -> None:
-    """Draws a slider over all labelled steps, or over `stops` (from 1), which include the view's step."""
-    names = {n: f"{n} {labels[n - 1]}" for n in stops or range(1, len(labels) + 1)}
-    step = min(view.step, len(labels))
+    """Draws a slider over all labelled steps, or over `stops`, which include the view's step."""
+    names = {n: f"{n + 1} {labels[n]}" for n in stops or range(len(labels))}
+    step = view.within(len(labels)).step
     if len(names) > 1:
         st.select_slider(
             "Step",
             options=list(names),
-            format_func=lambda n: names.get(n, str(n)),
+            format_func=lambda n: names.get(n, from_one(n)),
             label_visibility="collapsed",
             **session.bind("what if step", "step", step, text=names[step]),
         )

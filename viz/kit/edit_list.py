@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
@@ -42,7 +43,8 @@ def describe_padding(count: int) -> str:
 
 def edit_bar(view: View, analysis: Analysis, masks: bool = True) -> None:
     """Draws the edits of a page without the editor; without `masks` all but the two mask switches."""
-    _draw_bar((view.intervention if masks else view.edits).codes_and_texts(analysis.labels))
+    edits = view.intervention if masks else dataclasses.replace(view.intervention, causal_mask=True, padding_mask=True)
+    _draw_bar(edits.codes_and_texts(analysis.labels))
 
 
 def edits_after_fault(view: View) -> None:

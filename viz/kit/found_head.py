@@ -12,9 +12,8 @@ from viz.state.view import View
 
 def linking_head(request: Request, view: View, find: tuple[str, int, int]) -> dict[str, Any]:
     """Returns the fields that show the head with the strongest link between two tokens; none for missing tokens."""
-    kind, query, key = find
     try:
-        layer, head = strongest_head(cache.analyse(request, view.device).trace, Pair(kind, query - 1, key - 1), view.merge)
+        layer, head = strongest_head(cache.analyse(request, view.device).trace, Pair(*find), view.merge)
     except ValueError:
         return {}
-    return {"kind": kind, "layer": layer + 1, "head": head + 1, "average": False, "together": False}
+    return {"kind": find[0], "layer": layer, "head": head, "average": False, "together": False}

@@ -192,8 +192,8 @@ export function heatmap(pattern, { root, room, colour, style = null, tint, label
     const [y, x] = boxOf(mark), across = box.left + (x ?? 0) * scale, down = box.top + (y ?? 0) * scale, { offsetWidth, offsetHeight } = card;
     const [cardWidth, cardHeight, gap] = [offsetWidth, offsetHeight, CARD_GAP].map((length) => length * inner);
     const below = down + (y === null ? top : high) * scale + gap, above = down - gap - cardHeight;
-    const beside = across + (x === null ? left : size) * scale + gap;
-    const place = { left: Math.max(0, beside + cardWidth <= innerWidth ? beside : across - gap - cardWidth), top: below + cardHeight <= innerHeight || above < 0 ? below : above };
+    const right = across + (x === null ? left : size) * scale + gap;
+    const place = { left: Math.max(0, right + cardWidth <= innerWidth ? right : across - gap - cardWidth), top: below + cardHeight <= innerHeight || above < 0 ? below : above };
     Object.assign(card.style, { left: `${place.left / inner}px`, top: `${place.top / inner}px` });
   }
 

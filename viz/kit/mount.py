@@ -133,6 +133,27 @@ def integer(low: int, high: int) -> Check:
     return check
 
 
+def from_one(high: int) -> Check:
+    """A whole number from 1 to `high`, returned from 0."""
+
+    def check(value: Any) -> tuple[int] | None:
+        number = integer(1, high)(value)
+        return None if number is None else (number[0] - 1,)
+
+    return check
+
+
+def place_from_one(layers: int, heads: int) -> Check:
+    """A record with `layer` and `head` from 1, returned from 0. No head, or 0, is the mean over heads: None."""
+
+    def check(record: Any) -> tuple[int, int | None] | None:
+        has_head = record.get("head") is not None
+        layer, head = from_one(layers)(record["layer"]), integer(0, heads)(record["head"] if has_head else 0)
+        return None if layer is None or head is None else (*layer, head[0] - 1 if head[0] else None)
+
+    return check
+
+
 def one_of(choices: Collection[Any]) -> Check:
     """One of some values."""
     return lambda value: next(((each,) for each in choices if type(each) is type(value) and each == value), None)

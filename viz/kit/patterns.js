@@ -40,7 +40,7 @@ export function largestCell({ values, allowed }, row = -1) {
 
 // Returns the border between allowed and masked cells as lines [x0, y0, x1, y1] in units of a cell.
 export function maskBorder(allowed) {
-  const rows = allowed.length, columns = allowed[0]?.length ?? 0, at = (i, j) => Boolean(allowed[i]?.[j]), lines = [];
+  const rows = allowed.length, columns = allowed[0]?.length ?? 0, isAllowed = (i, j) => Boolean(allowed[i]?.[j]), lines = [];
   const collect = (count, length, differs, line) => {
     for (let n = 0; n <= count; n++) for (let from = 0; from < length; from++) {
       if (!differs(n, from)) continue;
@@ -50,7 +50,7 @@ export function maskBorder(allowed) {
       from = to;
     }
   };
-  collect(rows, columns, (i, j) => at(i, j) !== at(i - 1, j), (i, from, to) => [from, i, to, i]);
-  collect(columns, rows, (j, i) => at(i, j) !== at(i, j - 1), (j, from, to) => [j, from, j, to]);
+  collect(rows, columns, (i, j) => isAllowed(i, j) !== isAllowed(i - 1, j), (i, from, to) => [from, i, to, i]);
+  collect(columns, rows, (j, i) => isAllowed(i, j) !== isAllowed(i, j - 1), (j, from, to) => [j, from, j, to]);
   return lines;
 }

@@ -14,7 +14,7 @@ from model.decoding.strategy import Decoding
 from model.edits.intervention import BASELINE, Intervention
 from model.edits.kinds import BlockCells, Edit
 from model.io import numbers
-from model.trace import Site, site_kind
+from model.trace import site_kind
 from viz import cache, computations
 from viz.page_context import PageContext
 from viz.state.view import without_edits
@@ -60,7 +60,7 @@ Check = Callable[[Seen], Verdict]
 def least_sure(seen: Seen) -> Verdict:
     """Checks that the current step has the least likely token."""
     trace = seen.analysis.trace
-    probabilities, step = trace.probabilities, min(seen.data.view.step, len(trace.outputs)) - 1
+    probabilities, step = trace.probabilities, seen.data.view.within(len(trace.outputs)).step
     here = f"Step {step + 1} writes “{trace.outputs.labels[step]}” with probability {probabilities[step]:.2f}"
     if probabilities[step] <= probabilities.min() + SAME:
         return Verdict(True, f"{here}, the lowest of {len(probabilities)} steps.")
@@ -73,18 +73,18 @@ def at_softmax(seen: Seen) -> Verdict:
     view, trace = seen.data.view, seen.analysis.trace
     if seen.page != "inside" or view.part != "stages":
         return Verdict(False, "Go to the page Inside, One head.")
-    site = Site(view.kind, min(view.layer, seen.data.loaded.config.layers[view.kind]) - 1)  # type: ignore[arg-type]
+    site = view.site_of(seen.analysis.trace.sites(view.kind))
     token = view.token if site_kind(view.kind).query_side == "source" else view.step
-    query = min(token, len(trace.queries(site))) - 1
-    stages = computations.unfold(seen.data.request, view.device, site, (view.head or 1) - 1, query).stages
-    number = min(view.stage, len(stages))
+    query = min(token, len(trace.queries(site)) - 1)
+    stages = computations.unfold(seen.data.request, view.device, site, view.head or 0, query).stages
+    number = min(view.stage + 1, len(stages))
     if (name := stages[number - 1].name) != "softmax":
         first = [stage.name for stage in stages].index("softmax") + 1
         distance = _count(abs(first - number), "stage", "stages")
         if number > first:
             return Verdict(False, f"Stage {number} of {len(stages)}: you are past it. Go back {distance}.")
         return Verdict(False, f"Stage {number} of {len(stages)}: you are not there yet. Go on {distance}.")
-    seen_row = trace.view(site, (view.head or 1) - 1)
+    seen_row = trace.view(site, view.head or 0)
     row, best = seen_row.values[query], int(seen_row.values[query].argmax())
     total = f"Stage {number}, {name}: {len(row)} weights that add up to {row.sum():.2f}."
     return Verdict(True, f"{total} The largest is on “{seen_row.keys[best]}” ({row[best]:.2f}).")
@@ -100,13 +100,15 @@ def reads(source: str, target: str) -> Check:
             return Verdict(False, f"“{source}” or “{target}” is missing here. Start over.")
         if view.kind != "cross" or view.head is None:
             return Verdict(False, "Choose one head of cross-attention.")
-        step = min(view.step, len(outputs)) - 1
+        step = view.within(len(outputs)).step
         if outputs[step] != target:
             return Verdict(False, f"Step {step + 1} writes “{outputs[step]}”. Go to “{target}”.")
-        layer = min(view.layer, seen.data.loaded.config.layers["cross"])
-        row = trace.view(Site("cross", layer - 1), view.head - 1).values[step]
+        site = view.site_of(trace.sites("cross"))
+        row = trace.view(site, view.head).values[step]
         weight = float(row[keys.index(source)])
-        result = f"Layer {layer}, head {view.head}: weight {weight:.2f} on “{source}” when it writes “{target}”."
+        result = (
+            f"Layer {site.layer + 1}, head {view.head + 1}: weight {weight:.2f} on “{source}” when it writes “{target}”."
+        )
         return Verdict(weight >= MOST, result if weight >= MOST else f"{result} Needed: {MOST} or more.")
 
     return check
@@ -117,7 +119,7 @@ def speaks_most(target: str, against: str) -> Check:
 
     def check(seen: Seen) -> Verdict:
         view, trace = seen.data.view, seen.analysis.trace
-        step = min(view.step, len(trace.outputs)) - 1
+        step = view.within(len(trace.outputs)).step
         if trace.outputs.labels[step] != target:
             return Verdict(False, f"Step {step + 1} writes “{trace.outputs.labels[step]}”. Go to “{target}”.")
         if seen.page != "why" or view.piece != "head" or view.head is None or view.kind == "encoder":
@@ -130,9 +132,11 @@ def speaks_most(target: str, against: str) -> Check:
         if other != against:
             return Verdict(False, f"Compared here: “{target}” and “{other}”. Choose “{against}” after “and not”.")
         parts = computations.direct_logits(seen.data.request, view.device, step, token, rival)
-        site = Site(view.kind, min(view.layer, seen.data.loaded.config.layers[view.kind]) - 1)  # type: ignore[arg-type]
-        value, most = parts.head(site, view.head - 1), max(parts.heads(kind).max() for kind in parts.by_kind)
-        result = f"Layer {site.layer + 1}, head {view.head}: {numbers.with_sign(value)} nats for “{target}” over “{other}”"
+        site = view.site_of(seen.analysis.trace.sites(view.kind))
+        value, most = parts.head(site, view.head), max(parts.heads(kind).max() for kind in parts.by_kind)
+        result = (
+            f"Layer {site.layer + 1}, head {view.head + 1}: {numbers.with_sign(value)} nats for “{target}” over “{other}”"
+        )
         solved = value >= most - SAME
         return Verdict(solved, f"{result}, the most of all heads." if solved else f"{result}. Another head has more.")
 
@@ -209,7 +213,7 @@ def beats_greedy(seen: Seen) -> Verdict:
 def sharper(seen: Seen) -> Verdict:
     """Checks that the only edit removes the division by sqrt(d_k)."""
     view = seen.data.view
-    site = Site(view.kind, min(view.layer, seen.data.loaded.config.layers[view.kind]) - 1)  # type: ignore[arg-type]
+    site = view.site_of(seen.analysis.trace.sites(view.kind))
     sizes = computations.scaling(without_edits(seen.data.request), view.device, site)
     before, after = (float(each.largest.mean()) for each in (sizes.divided, sizes.undivided))
     label = f"Mean largest weight ({site.spec.name}, layer {site.layer + 1})"

@@ -57,7 +57,7 @@ def show(
     `checkpoint` is the checkpoint of the analysis (default: loaded by name). Raises ValueError for a layer, head or step
     that does not exist.
     """
-    fields = {"layer": layer + 1, "head": None if head is None else head + 1, "step": step + 1}
+    fields = {"layer": layer, "head": head, "step": step}
     return _frame("translate", analysis, checkpoint, fields, height)
 
 
@@ -75,7 +75,7 @@ def heads(
     `site` defaults to the first layer of the first kind of attention. Other arguments are as in `show`.
     """
     site = site or Site(analysis.trace.kinds[0], 0)
-    fields = {"kind": site.kind, "layer": site.layer + 1, "head": None if head is None else head + 1, "step": step + 1}
+    fields = {"kind": site.kind, "layer": site.layer, "head": head, "step": step}
     return _frame("heads", analysis, checkpoint, fields, height)
 
 

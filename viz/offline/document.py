@@ -146,13 +146,13 @@ def document(page: pages.Page, export: HtmlExport, context: PageContext) -> byte
         "plain": {name: fields(View)[name].parameter for name in export.component_fields},
         "asked": link_of_view,
         "defaults": _defaults(),
-        "led": _led(export.remote_fields(context)),
+        "led": _remote_fields(export.remote_fields(context)),
         "large": export.lecture_pictures_of(context) if export.lecture_pictures_of else export.lecture_pictures,
         "steps": len(context.analysis.trace.step_axis),
         "at": "step" if context.analysis.task.has_decoder else "place",
     }
     chosen = {name for choice in content["choices"] for name in choice["fields"]}
-    content["state"] = {name: getattr(view, name) for name in sorted({*chosen, *export.component_fields, *content["led"]})}
+    content["state"] = {name: _numbered(view, name) for name in sorted({*chosen, *export.component_fields, *content["led"]})}
     counts, numbers = packing.numbers()
     content |= {"counts": counts, "texts": packing.texts()}
     parts = [part.assets for part in parts_of["light"]]
@@ -160,6 +160,11 @@ def document(page: pages.Page, export: HtmlExport, context: PageContext) -> byte
     title = f"{page.title}: {_cut(context.request.source.strip())}"
     data = {"view": json_bytes(content), "numbers": numbers}
     return _html(page.name, title, head, parts, data).encode()
+
+
+def _numbered(view: View, name: str) -> Any:
+    """Returns a field as the scripts of the components count it."""
+    return fields(View)[name].value.numbered(getattr(view, name))
 
 
 def _plain(part: Part) -> dict[str, Any]:
@@ -179,7 +184,7 @@ def _choice(choice: Choice, patched: Any) -> dict[str, Any]:
             patches.append(patched(view))
         query = link(requested)
         params = {field.parameter: query.get(field.parameter) for field in declared.values()}
-        key = json.dumps([getattr(requested, name) for name in choice.fields], separators=(",", ":"))
+        key = json.dumps([_numbered(requested, name) for name in choice.fields], separators=(",", ":"))
         options[key] = [numbers[view], params]
     return {"fields": list(choice.fields), "options": options, "patches": patches}
 
@@ -191,15 +196,15 @@ def _defaults() -> dict[str, str]:
     return {fields(View)[name].parameter: fields(View)[name].value.write(value) for name, value in plain.items()}
 
 
-def _led(led: Mapping[str, tuple[Any, ...]]) -> dict[str, Any]:
+def _remote_fields(remote: Mapping[str, tuple[Any, ...]]) -> dict[str, Any]:
     """Returns, by field, its parameter, default, and values by their text in a link; no values means whole numbers."""
     return {
         name: {
             "parameter": fields(View)[name].parameter,
-            "default": getattr(View, name),
+            "default": _numbered(View(), name),
             "values": {fields(View)[name].value.write(value): value for value in values},
         }
-        for name, values in led.items()
+        for name, values in remote.items()
     }
 
 
@@ -322,7 +327,7 @@ def _head(page: pages.Page, context: PageContext, content: str) -> str:
 <p class="facts">{" · ".join(facts)}</p>
 <p class="link">Saved from Attention Lab. {way}</p>
 </header>
-<p id="said" role="alert"></p>
+<p id="status" role="alert"></p>
 <div class="stage">
 <dl class="sentences">{sentences}</dl>
-<div class="told">{content}</div>"""
+<div class="notes">{content}</div>"""

@@ -44,12 +44,12 @@ def _site(text: str) -> str:
 
 
 def _number(what: str, also: str = "") -> Callable[[str], int]:
-    """Returns a parser of numbers from 1; the checkpoint sets the maximum."""
+    """Returns a parser of numbers from 1, which returns them from 0; the checkpoint sets the maximum."""
 
     def read(text: str) -> int:
         if not (text.isascii() and text.isdigit() and len(text) < 10 and int(text)):
             raise argparse.ArgumentTypeError(f"the {what} is {short_repr(text)}; expected a number from 1{also}")
-        return int(text)
+        return int(text) - 1
 
     return read
 

@@ -15,8 +15,7 @@ from urllib.parse import parse_qsl
 from model.inference.request import Request
 from model.io.files import short_repr
 from model.task import TRANSLATION, Task
-from model.trace import site_kind
-from viz import pages
+from viz import page_context, pages
 from viz.kit.offline_parts import HtmlExport, Part
 from viz.kit.panel import Layout, layout_of
 from viz.offline.document import document
@@ -149,8 +148,7 @@ def make_view(request: Request, checkpoint: str, query: str = "", **changes: obj
     view, faults = parse(_read(query))
     if faults:
         raise ValueError(" ".join(faults))
-    decoding, intervention = request.decoding, request.intervention
-    masks = {"causal_mask": intervention.causal_mask, "padding_mask": intervention.padding_mask}
+    decoding = request.decoding
     chosen = {"strategy": decoding.strategy} | decoding.settings
     requested = {
         "source": " ".join((request.source, *request.other_sentences)),
@@ -160,10 +158,10 @@ def make_view(request: Request, checkpoint: str, query: str = "", **changes: obj
         "path": request.path,
         "pad": request.pad,
         "mode": request.mode,
-        "edits": intervention,
+        "intervention": request.intervention,
         "checkpoint": checkpoint,
     }
-    view = dataclasses.replace(view, **(requested | masks | chosen | changes))
+    view = dataclasses.replace(view, **(requested | chosen | changes))
     is_equal = view.sentences == (request.source, *request.other_sentences)
     return view if is_equal else dataclasses.replace(view, split=False)
 
@@ -177,20 +175,8 @@ def make_context(loaded: Checkpoint, analysis: Analysis, view: View, first: int 
 
     Raises ValueError for a kind of attention, layer, head or step that does not exist.
     """
-    config = loaded.config
-    layers, steps = max(config.encoder_layers, config.decoder_layers), len(analysis.trace.step_axis)
-    if view.kind not in config.kinds and view.kind != View.kind:  # a default is valid, here and below
-        available = " and ".join(site_kind(kind).name for kind in config.kinds)
-        raise ValueError(f"There is no {site_kind(view.kind).name}; this checkpoint has {available}.")
-    for name, number, default, count in (
-        ("layer", view.layer, View.layer, layers),
-        ("head", view.head, View.head, config.heads),
-        ("step" if analysis.task.has_decoder else "place", view.step, View.step, steps),
-    ):
-        if number is not None and number > count and number != default:
-            last = count - 1 + first
-            raise ValueError(f"There is no {name} {number - 1 + first}; expected one of {first} to {last}.")
-    view, faults = view.fit(layers, config.heads, loaded.target_tokenizer.size, config.kinds)
+    step_name = "step" if analysis.task.has_decoder else "place"
+    view, faults = page_context.fit(view, loaded, len(analysis.trace.step_axis), step_name, first)
     if faults:
         raise ValueError(" ".join(faults))
-    return PageContext(view, loaded, analysis.request, lambda: analysis, layers, is_shared=False)
+    return PageContext(view, loaded, analysis.request, lambda: analysis, is_shared=False)

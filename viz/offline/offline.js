@@ -6,7 +6,7 @@ import { rowsOf } from "../kit/packed.js";
 import { remoteControl } from "./remote_control.js";
 
 const STEPS = 1e5; // of a rounded number
-const SETTLES = 4; // frames until what is printed is drawn
+const SETTLES = 4; // frames until the page to print is drawn
 const TOO_OLD = "This browser is too old. Use Firefox 113, Chrome 80, Safari 16.4 or later.";
 
 async function inflated(id) {
@@ -16,10 +16,10 @@ async function inflated(id) {
 
 // Numbers from byte planes.
 function numbersOf(planes, from, count) {
-  const whole = planes.length / 4;
+  const quarter = planes.length / 4;
   return Array.from({ length: count }, (_, n) => {
-    const at = from + n;
-    return (planes[at] | (planes[whole + at] << 8) | (planes[2 * whole + at] << 16) | (planes[3 * whole + at] << 24)) / STEPS;
+    const index = from + n;
+    return (planes[index] | (planes[quarter + index] << 8) | (planes[2 * quarter + index] << 16) | (planes[3 * quarter + index] << 24)) / STEPS;
   });
 }
 
@@ -54,7 +54,7 @@ function set(value, [key, ...rest], other) {
 }
 
 export async function start(components) {
-  const status = document.getElementById("said"), leader = remoteControl(); // listens from the start
+  const status = document.getElementById("status"), leader = remoteControl(); // listens from the start
   if (!globalThis.DecompressionStream || !("adoptedStyleSheets" in document)) { status.textContent = TOO_OLD; return; }
   const view = JSON.parse(new TextDecoder().decode(await inflated("view"))), restored = restoring(view, await inflated("numbers"));
   const chosen = { ...view.state }, system = matchMedia("(prefers-color-scheme: dark)"), roots = {}, picks = [];
@@ -96,7 +96,7 @@ export async function start(components) {
     Object.assign(chosen, view.also[event], fields);
     if (!view.choices.every(({ fields: own, options }) => keyOf(own) in options)) { Object.assign(chosen, before); return; }
     redraw(before);
-    if (Object.keys(chosen).some((field) => chosen[field] !== before[field])) leader.looks();
+    if (Object.keys(chosen).some((field) => chosen[field] !== before[field])) leader.reportChange();
   }
 
   function redraw(before) { // redraws after a change; a part that made the change itself is skipped, unless controlled
@@ -154,7 +154,7 @@ export async function start(components) {
   theme.onclick = () => { own = true; turn(mode === "dark" ? "light" : "dark"); };
   system.onchange = () => { if (!own) turn(system.matches ? "dark" : "light"); };
   turn(mode);
-  const print = document.getElementById("print"), frame = () => new Promise((done) => { requestAnimationFrame(() => setTimeout(done)); });
+  const print = document.getElementById("print"), frame = () => new Promise((resolve) => { requestAnimationFrame(() => setTimeout(resolve)); });
   print.hidden = false;
   print.onclick = async () => { // light theme, width of the paper
     const screenMode = mode, page = document.documentElement;

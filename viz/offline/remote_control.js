@@ -5,10 +5,10 @@ import { remoteFields } from "./remote_fields.js";
 import { pictureScroller, ring } from "./pointer_ring.js";
 import { followStep } from "../kit/mount.js";
 
-// `on`: the document is controlled. `begin` starts it after drawing, with the last earlier message. `looks` reports a change by
+// `on`: the document is controlled. `begin` starts it after drawing, with the last earlier message. `reportChange` reports a change by
 // the reader.
 export function remoteControl() {
-  const page = window.parent, leader = { on: false, begin: () => {}, looks: () => {} };
+  const page = window.parent, leader = { on: false, begin: () => {}, reportChange: () => {} };
   if (page === window) return leader;
   let pending = null, show = (message) => { pending = message; };
   const send = (message) => page.postMessage(message, "*"); // the outer page chose this document, so "*" reveals nothing
@@ -17,13 +17,13 @@ export function remoteControl() {
   leader.begin = ({ view, chosen, take }) => {
     const point = ring(), bring = pictureScroller(view.large, "guess" in view.led);
     let base = view.asked, stepped = null, busy = false;
-    leader.looks = () => { if (leader.on && !busy) send({ lab: "touched" }); };
+    leader.reportChange = () => { if (leader.on && !busy) send({ lab: "touched" }); };
     followStep(({ step }) => { // the timeline reports to the file only when it rests
-      if (!busy && "step" in chosen && step !== chosen.step) { stepped = step; leader.looks(); }
+      if (!busy && "step" in chosen && step !== chosen.step) { stepped = step; leader.reportChange(); }
     });
     const follow = (fields, query, pointer) => {
       leader.on = busy = true;
-      document.documentElement.classList.add("led");
+      document.documentElement.classList.add("controlled");
       if (stepped !== null) take({ step: stepped }); // otherwise the new step would be no change
       stepped = null;
       take(fields);

@@ -27,7 +27,7 @@ export function remoteFields(requested, original, view) {
     const key = Object.keys(options).find((each) => areEqual(query, plain(options[each][1], view.defaults), own));
     if (key === undefined && !unchanged) return null;
     const values = key === undefined ? fields.map((field) => view.state[field]) : JSON.parse(key);
-    fields.forEach((field, at) => { result[field] = values[at]; });
+    fields.forEach((field, index) => { result[field] = values[index]; });
   }
   return result;
 }

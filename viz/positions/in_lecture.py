@@ -160,7 +160,7 @@ def _experiments(context: PageContext, side: str) -> None:
 
     config = context.loaded.config
     edits = [edit for edit in position_edits(context.view.pe_shift, (side,)) if not is_beyond(edit, config)]
-    made = [edit in context.view.edits.edits for edit in edits]
+    made = [edit in context.view.intervention.edits for edit in edits]
     following = (max((n for n, is_made in enumerate(made) if is_made), default=-1) + 1) % len(edits)
     lecture.add_key(
         lecture.EXPERIMENT,

@@ -20,7 +20,7 @@ from viz.positions import position_texts
 from viz.positions.cached_figures import token_figure, token_maps
 from viz.positions.schemes import chart, side_of, side_pick
 from viz.state import session, uploads
-from viz.state.view import View, with_intervention, without_edits
+from viz.state.view import View, without_edits
 
 if TYPE_CHECKING:
     from model.inference.analysis import Analysis
@@ -130,7 +130,7 @@ def _row(name: str, change: float | None, markup: str, edit: Positions | None = 
         if edit is None or view is None:
             site_texts.label(name)
         else:
-            made = edit in view.edits.edits
+            made = edit in view.intervention.edits
             st.button(
                 controls.plain_label(name[:1].upper() + name[1:]),
                 key=f"variant {edit.code}",
@@ -153,4 +153,4 @@ def apply(code: str) -> None:
     now, edit = session.current_view().intervention, parse(code)
     kept = tuple(e for e in now.edits if not (isinstance(e, Positions) and e.side == edit.side))
     added = () if edit in now.edits else (edit,)
-    session.change(mode="again", **with_intervention(dataclasses.replace(now, edits=(*kept, *added))))
+    session.change(mode="again", intervention=dataclasses.replace(now, edits=(*kept, *added)))

@@ -59,14 +59,14 @@ def check_lines(context: PageContext, kinds: Sequence[str]) -> tuple[str, ...]:
     from model.export.checks import view_checks
 
     view, analysis = context.view, context.analysis
-    head = None if view.head is None else view.head - 1
+    head = view.head
     places = []
     for kind in kinds:
-        site = Site(kind, view.layer - 1)  # type: ignore[arg-type]
+        site = Site(kind, view.layer)  # type: ignore[arg-type]
         if site in analysis.trace.patterns:
             row = view.token if site.spec.query_side == "source" else view.step
-            places.append((site, head, min(row, len(analysis.trace.queries(site))) - 1))
-    return view_checks(context.loaded, analysis, min(view.step, len(analysis.trace.step_axis)) - 1, places)
+            places.append((site, head, min(row, len(analysis.trace.queries(site)) - 1)))
+    return view_checks(context.loaded, analysis, view.within(len(analysis.trace.step_axis)).step, places)
 
 
 def change_table(analysis: Analysis) -> Table:

@@ -71,9 +71,9 @@ function enlargeCanvas(canvas, root, set) {
   const [layout, { queries, keys, hiddenQueries, family, font }] = labelCall, k = Math.max(1, MIN_MAP_CELL / layout.size);
   const longest = (texts) => Math.max(0, ...texts.map((text) => textMetrics(text, { size: font, weight: 650, css: family }).width));
   if (k > 1) { set(canvas, "width", `${rect.width * k}px`); set(canvas, "height", `${rect.height * k}px`); set(canvas, "max-width", "none"); }
-  const above = Math.ceil(longest(keys) * (layout.angle === -90 || k > 1 ? 1 : Math.sin(Math.PI / 3)) + font - layout.top * k), beside = Math.ceil(longest(hiddenQueries ?? queries) + 6 - layout.left * k);
+  const above = Math.ceil(longest(keys) * (layout.angle === -90 || k > 1 ? 1 : Math.sin(Math.PI / 3)) + font - layout.top * k), extraLeft = Math.ceil(longest(hiddenQueries ?? queries) + 6 - layout.left * k);
   if (above > 0 && layout.angle !== 0) set(canvas, "margin-top", `${above}px`);
-  if (beside > 0) set(canvas, "margin-left", `${beside}px`);
+  if (extraLeft > 0) set(canvas, "margin-left", `${extraLeft}px`);
 }
 
 // -- the picture ---------------------------------------------------------------------------------------------------

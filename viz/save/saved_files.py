@@ -50,16 +50,16 @@ def caption(view: View, page: Page, analysis: Analysis | None) -> Caption:
     names = [checkpoint]
     if page.has_head:
         site = f"{SITE_KINDS[view.kind].name}, " if page.has_kind else ""
-        which = "mean over heads" if view.head is None else f"head {view.head}"
-        facts.append(f"{site}layer {view.layer}, {which}")
+        which = "mean over heads" if view.head is None else f"head {view.head + 1}"
+        facts.append(f"{site}layer {view.layer + 1}, {which}")
         names += [
             *([view.kind] if page.has_kind else []),
-            f"l{view.layer}",
-            "mean" if view.head is None else f"h{view.head}",
+            f"l{view.layer + 1}",
+            "mean" if view.head is None else f"h{view.head + 1}",
         ]
     if page.has_step:
         steps = analysis.trace.step_axis
-        step = min(view.step, len(steps))
+        step = view.within(len(steps)).step + 1
         place = "step" if analysis.task.has_decoder else "place"
         facts.append(f"{place} {step} of {len(steps)}")
         names.append(f"{place}{step}")

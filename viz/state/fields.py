@@ -33,6 +33,8 @@ class Field:
     drops: tuple[str, ...] = ()  # fields that return to their defaults whenever this one is set
     settles: tuple[str, ...] = ()  # other controls whose complaint ends when this field is set
     stated_with: str | None = None  # if that field is set, the link names this one even at its default
+    attributes: Mapping[str, tuple[str, Value]] = dataclasses.field(default_factory=dict)
+    # attributes of the value with a parameter each; the field's own parameter is written with these at their defaults
 
     def __post_init__(self) -> None:
         if self.undo not in get_args(Undo):
@@ -55,7 +57,7 @@ def fields(view: type) -> Mapping[str, Field]:
         if _KEY not in field.metadata:
             raise ValueError(f"the view's field {field.name} declares nothing; expected `view_field(...)`")
         declarations[field.name] = field.metadata[_KEY]
-    parameters = [field.parameter for field in declarations.values()]
+    parameters = [name for field in declarations.values() for name in (field.parameter, *field.attributes)]
     if twice := sorted({name for name in parameters if parameters.count(name) > 1}):
         raise ValueError(f"the link's parameter {twice[0]} has two fields; expected one")
     for name, field in declarations.items():

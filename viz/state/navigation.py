@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
@@ -15,7 +16,7 @@ from model.inference.request import Request
 from viz import pages
 from viz.state import session
 from viz.state.links import link
-from viz.state.view import View, with_intervention
+from viz.state.view import MASK_PARAMETERS, View
 
 
 def go_to(page: str, large: int = View.large) -> None:
@@ -73,7 +74,7 @@ def toggle_edit(code: str) -> None:
             session.show_message(f"A larger edit ({larger}) already switches this off. Remove it first.")
             return
         after = now.without_edit(code) if has else now.with_edit(code)
-        session.change(**with_intervention(after), **({} if has else _fields_of_place(code)))
+        session.change(intervention=after, **({} if has else _fields_of_place(code)))
     except EditError as fault:
         session.show_message(str(fault))
 
@@ -85,15 +86,32 @@ def _fields_of_place(code: str) -> dict[str, Any]:
         return {}
     place_fields: dict[str, Any] = {"kind": place.kind}
     if place.layer is not None:
-        place_fields["layer"] = place.layer + 1
+        place_fields["layer"] = place.layer
         if place.head is not None:
-            place_fields["head"] = place.head + 1
+            place_fields["head"] = place.head
     return place_fields
+
+
+def toggle_mask(name: str) -> None:
+    """Switches a mask of the intervention, by its attribute; called from callbacks."""
+    now = session.current_view().intervention
+    session.change(intervention=dataclasses.replace(now, **{name: not getattr(now, name)}))
+
+
+def mask_toggle(view: View, key: str) -> dict[str, Any]:
+    """Returns the arguments that bind a widget to the mask of a link parameter; the parameter is its key."""
+    name, _ = MASK_PARAMETERS[key]
+    return session.bind(
+        key,
+        "intervention",
+        getattr(view.intervention, name),
+        read=lambda on: dataclasses.replace(session.current_view().intervention, **{name: on}),
+    )
 
 
 def clear_edits() -> None:
     """Removes all edits and the padding, as one step of undo; called from callbacks."""
-    session.change(**with_intervention(BASELINE), pad=0)
+    session.change(intervention=BASELINE, pad=0)
 
 
 def show_request(request: Request, experiment: str, text_view: View | None = None, typed: str = "") -> None:
@@ -107,14 +125,14 @@ def show_request(request: Request, experiment: str, text_view: View | None = Non
     if text_view is not None and request.source in text_view.sentences:
         text = {name: getattr(text_view, name) for name in ("source", "sentence", "split")}
     session.change(
-        **with_intervention(request.intervention),
+        intervention=request.intervention,
         **text,
         second=request.second,
         checkpoint=request.checkpoint,
         target=request.target,
         pad=request.pad,
         mode=request.mode,
-        step=1,
+        step=View.step,
         experiment=experiment,
         own_text=typed if typed != text["source"] else "",
     )

@@ -39,7 +39,9 @@ SIZES = ("own", *PRESETS)  # the checkpoint's own size, or that of a known model
 SIZED = ("size_layers", "size_width", "size_heads", "size_ff", "size_vocab")  # fields of a size
 
 _PATCHED = ("patched", "patched_step")  # between two sentences
-_PAIR = values.joined("a kind of attention and two tokens", values.choice(*ATTENTION_KINDS), *[values.number(1, 999)] * 2)
+_PLACE = values.number(1, 999, first=1)
+_PLACE_OR_NONE = values.number_or("0", 1, 999, first=1)  # None: chosen automatically
+_PAIR = values.joined("a kind of attention and two tokens", values.choice(*ATTENTION_KINDS), _PLACE, _PLACE)
 _TRIED = values.text(values.MAX_TRIED, f"at most {values.MAX_TRIED} characters")
 
 
@@ -73,14 +75,12 @@ class InsideFields:
     """Fields of the page Inside."""
 
     part: str = view_field("stages", "part", values.choice(*PARTS))
-    stage: int = view_field(1, "stage", values.number(1, 99))  # of one head unfolded
-    token: int = view_field(1, "token", values.number(1, 999))  # the source token of the query, in the encoder
-    key: int = view_field(
-        0, "key", values.number(0, 999)
-    )  # the key whose score is split; 0: the one with the largest weight
+    stage: int = view_field(0, "stage", values.number(1, 99, first=1))  # of one head unfolded
+    token: int = view_field(0, "token", _PLACE)  # the source token of the query, in the encoder
+    key: int | None = view_field(None, "key", _PLACE_OR_NONE)  # whose score is split; None: the one with the largest weight
     near: str = view_field("", "near", values.word())  # the token whose neighbours are listed; empty: the predicted one
     cut: str = view_field("source", "cut", values.choice(*CUTS))
-    cut_word: int = view_field(0, "cut_word", values.number(0, 999))  # of those words; 0: the one of the most tokens
+    cut_word: int | None = view_field(None, "cut_word", _PLACE_OR_NONE)  # of those words; None: the one of the most tokens
     cut_merges: int = view_field(0, "cut_merges", values.number(0, 9999))  # how many of its merges are made
     cut_text: str = view_field("", "cut_text", _TRIED)  # the typed text to tokenize
     near_width: int = view_field(4, "near_w", values.number(1, MAX_NEAR))  # of the window that is tried
@@ -122,19 +122,20 @@ class CompareFields:
 
     differs: str = view_field("word", "differs", values.choice(*DIFFERS), drops=_PATCHED)
     compared: str = view_field("maps", "compare", values.choice(*COMPARED))
-    swap: int = view_field(
-        0, "swap", values.number(0, 999), drops=_PATCHED
-    )  # the replaced word; 0: that of an example, if present
+    swap: int | None = view_field(None, "swap", _PLACE_OR_NONE, drops=_PATCHED)
+    # swap: the replaced word; None: that of an example, if present
     swap_to: str = view_field("", "swap_to", values.word(), drops=_PATCHED)  # the replacement; empty: the example's
     other_text: str = view_field("", "other_text", values.long_text(), drops=_PATCHED)
     other_checkpoint: str = view_field("", "other_checkpoint", values.folder())  # empty: the first other one
-    other_layer: int = view_field(0, "other_layer", values.number(0, 999))  # 0: the view's
+    other_layer: int | None = view_field(None, "other_layer", _PLACE_OR_NONE)  # None: the view's
     other_head: int | None = view_field(0, "other_head", values.number_or("mean", 0, 999))  # 0: chosen by what differs
     other_path: tuple[int, ...] = view_field((), "other_path", values.path())  # empty: the best other one
-    other_step: int = view_field(0, "other_step", values.number(0, 999))  # 0: the next one
+    other_step: int | None = view_field(None, "other_step", _PLACE_OR_NONE)  # None: the next one
     patched: Intervention = view_field(BASELINE, "patched", values.patches())  # noqa: RUF009
     # patched: activations from the other sentence; empty: the piece with the largest effect
-    patched_step: int = view_field(0, "patched_step", values.number(0, 999), drops=("patched",))  # 0: the first difference
+    patched_step: int | None = view_field(
+        None, "patched_step", _PLACE_OR_NONE, drops=("patched",)
+    )  # None: the first difference
 
 
 @dataclass(frozen=True)
@@ -142,7 +143,7 @@ class TrainingFields:
     """Fields of the page Training."""
 
     run: str = view_field("", "run", values.folder(), drops=("trained", "probe"))  # empty: the checkpoint's own history
-    probe: int = view_field(1, "probe", values.number(1, 99))  # the number of a watched sentence
+    probe: int = view_field(0, "probe", values.number(1, 99, first=1))  # a watched sentence
     trained: int | None = view_field(None, "trained", values.number_or("last", 0, 999_999))  # the step of the training
     grown: str = view_field("previous", "grown", values.one_of(metrics))  # the number of every head, over the steps
     reach: float = view_field(0.5, "reach", values.decimal(0, 1))  # the threshold of that number
@@ -158,6 +159,6 @@ class VariantsFields:
     side_by_side: tuple[str, ...] = view_field((), "beside", values.several(lambda: tuple(VARIANTS), MAX_SIDE_BY_SIDE))
     # side_by_side: the variants with maps; empty: the first available ones
     beside_kind: str = view_field("cross", "beside_kind", values.choice(*ATTENTION_KINDS))
-    beside_layer: int = view_field(2, "beside_layer", values.number(1, 99))
-    beside_head: int | None = view_field(1, "beside_head", values.number_or("mean", 1, 99))
+    beside_layer: int = view_field(1, "beside_layer", values.number(1, 99, first=1))
+    beside_head: int | None = view_field(0, "beside_head", values.number_or("mean", 1, 99, first=1))
     returning: str = view_field(BASE, "returning", values.one_of(lambda: tuple(VARIANTS)))  # whose heads over its seeds

@@ -29,6 +29,11 @@ class Value:
     read: Callable[[str], Any]
     write: Callable[[Any], str] = str
     free: bool = False  # outside a link, any text is allowed
+    first: int = 0  # the number that links, labels and scripts give to the 0 of Python
+
+    def numbered(self, value: Any) -> Any:
+        """Returns the value as labels and scripts count it: Python counts from 0, they count from `first`."""
+        return value + self.first if self.first and value is not None else value
 
     def holds(self, value: Any) -> bool:
         """True for a value that survives a link unchanged. A browser may send anything."""
@@ -49,13 +54,15 @@ class PartlyRead(ValueError):
         self.value, self.faults = value, faults
 
 
-def number(low: int, high: int) -> Value:
+def number(low: int, high: int, first: int = 0) -> Value:
+    """A whole number. `low` and `high` are as in the link, which counts from `first`; Python counts from 0."""
+
     def read(text: str) -> int:
         if not (text.isascii() and text.isdigit() and len(text) < 7 and low <= int(text) <= high):
             raise ValueError(f"a whole number from {low} to {high}")
-        return int(text)
+        return int(text) - first
 
-    return Value(read)
+    return Value(read, lambda value: str(value + first), first=first)
 
 
 def even(low: int, high: int) -> Value:
@@ -72,16 +79,17 @@ def even(low: int, high: int) -> Value:
     return Value(read)
 
 
-def number_or(word: str, low: int, high: int) -> Value:
-    """A word that stands for None, or a number."""
+def number_or(word: str, low: int, high: int, first: int = 0) -> Value:
+    """A word that stands for None, or a number as in `number`."""
+    of_number = number(low, high, first)
 
     def read(text: str) -> int | None:
         try:
-            return None if text == word else number(low, high).read(text)
+            return None if text == word else of_number.read(text)
         except ValueError as expected:
             raise ValueError(f"{word} or {expected}") from None
 
-    return Value(read, lambda value: word if value is None else str(value))
+    return Value(read, lambda value: word if value is None else of_number.write(value), first=first)
 
 
 def decimal(low: float, high: float, above: bool = False) -> Value:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, get_args
 
@@ -15,7 +16,7 @@ from model.inference.request import MAX_PAD, MAX_SENTENCES, Mode, Request
 from model.io.numbers import device_name
 from model.text.languages import ENGLISH
 from model.text.sentences import split
-from model.trace import ATTENTION_KINDS, site_kind
+from model.trace import ATTENTION_KINDS, Site, site_kind
 from viz.state import values
 from viz.state.fields import fields, view_field
 from viz.state.page_fields import (
@@ -41,6 +42,10 @@ SHOWABLE = ("attention", "mask", "decoding", "cache")
 SCOPES = ("all", "layer", "head")
 ROWS = ("steps", "shifted", "training")  # one target row; inputs above outputs; as in training
 
+MASK_PARAMETERS = {
+    "causal": ("causal_mask", values.switch("on", "off")),
+    "padmask": ("padding_mask", values.switch("on", "off")),
+}
 _TEMPERATURE = values.zero_or_decimal(MIN_TEMPERATURE, MAX_TEMPERATURE)
 _ROOM = values.text(12, "the code of a room")
 _TALK = values.text(values.MAX_LINK_TEXT, f"a playlist of at most {values.MAX_LINK_TEXT} characters")
@@ -69,7 +74,7 @@ def strategies() -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class _Sentence:
-    """Fields of all pages: sentence, step, site, edits. Layers, heads and steps count from 1."""
+    """Fields of all pages: sentence, step, site, edits. Layers, heads, steps, tokens and sentences count from 0."""
 
     source: str = view_field(
         FIRST_SENTENCE,
@@ -86,22 +91,21 @@ class _Sentence:
         "", "second", values.long_text(), undo="step", renews=_OF_A_SENTENCE, drops=_MEASURED, settles=("word",)
     )
     target: str | None = view_field(None, "target", values.long_text(), undo="step")
-    step: int = view_field(1, "step", values.number(1, 999), undo="along", renews=("rival",), settles=("word",))
-    layer: int = view_field(3, "layer", values.number(1, 999), undo="with the checkpoint", stated_with="find")
+    step: int = view_field(0, "step", values.number(1, 999, first=1), undo="along", renews=("rival",), settles=("word",))
+    layer: int = view_field(2, "layer", values.number(1, 999, first=1), undo="with the checkpoint", stated_with="find")
     head: int | None = view_field(  # None: the mean
-        2, "head", values.number_or("mean", 1, 999), undo="with the checkpoint", stated_with="find"
+        1, "head", values.number_or("mean", 1, 999, first=1), undo="with the checkpoint", stated_with="find"
     )
     show: str = view_field("attention", "show", values.choice(*SHOWABLE))
     mode: str = view_field("given", "mode", values.choice(*get_args(Mode)), undo="along")
-    causal_mask: bool = view_field(True, "causal", values.switch("on", "off"), undo="step", drops=_MEASURED)
-    padding_mask: bool = view_field(True, "padmask", values.switch("on", "off"), undo="step", drops=_MEASURED)
-    edits: Intervention = view_field(BASELINE, "edits", values.edits(), undo="step", drops=_MEASURED)  # noqa: RUF009
-    # edits: all but the two masks
+    intervention: Intervention = view_field(  # noqa: RUF009
+        BASELINE, "edits", values.edits(), undo="step", drops=_MEASURED, attributes=MASK_PARAMETERS
+    )
     pad: int = view_field(0, "pad", values.number(0, MAX_PAD), undo="step", drops=_MEASURED)
     kind: str = view_field("encoder", "kind", values.choice(*ATTENTION_KINDS))  # whose mask matrix is shown
     scope: str = view_field("all", "scope", values.choice(*SCOPES))  # what a click on it edits
     experiment: str | None = view_field(None, "try", values.name("the name of an experiment"), undo="along")
-    sentence: int = view_field(1, "sentence", values.number(1, MAX_SENTENCES), undo="step", renews=_OF_A_SENTENCE)
+    sentence: int = view_field(0, "sentence", values.number(1, MAX_SENTENCES, first=1), undo="step", renews=_OF_A_SENTENCE)
     split: bool = view_field(True, "split", values.switch("on", "off"), undo="step", renews=_OF_A_SENTENCE)
     # split: the text is read as its sentences, decoded as one batch; else as one
     checkpoint: str = view_field(
@@ -201,22 +205,17 @@ class View(
         return Decoding(self.strategy, **{name: value for name, value in self._settings.items() if name != "seed"})
 
     @property
-    def intervention(self) -> Intervention:
-        """All edits together."""
-        return dataclasses.replace(self.edits, causal_mask=self.causal_mask, padding_mask=self.padding_mask)
-
-    @property
     def place(self) -> Place:
         """Returns the place that a click on the mask matrix edits."""
-        layer = None if self.scope == "all" else self.layer - 1
-        head = None if self.scope != "head" or self.head is None else self.head - 1
+        layer = None if self.scope == "all" else self.layer
+        head = self.head if self.scope == "head" else None
         return Place(self.kind, layer, head)  # type: ignore[arg-type]
 
     def request(self) -> Request:
         """The request behind the view; RequestError where it cannot be answered."""
         self._check_work()
         texts = self.sentences or ("",)
-        chosen = min(self.sentence, len(texts)) - 1
+        chosen = min(self.sentence, len(texts) - 1)
         return Request(
             source=texts[chosen],
             other_sentences=texts[:chosen] + texts[chosen + 1 :],
@@ -235,20 +234,27 @@ class View(
         """Raises RequestError for branches that would be decoded for minutes: without the causal mask no step is kept."""
         width = self.decoding.paths
         tokens = 0 if self.target is not None else sum(map(len, self.branches))
-        if not self.causal_mask and self.mode == "again" and width * tokens > MAX_UNCACHED:
+        if not self.intervention.causal_mask and self.mode == "again" and width * tokens > MAX_UNCACHED:
             raise RequestError(
                 f"Without the causal mask each step reads all before it anew: {tokens} tokens of branches in a beam of "
                 f"{width} would take minutes. Take branches back, narrow the beam, or read the given target."
             )
 
     def fit(
-        self, layers: int, heads: int, vocabulary: int, kinds: tuple[str, ...] = ATTENTION_KINDS
+        self,
+        layers: int,
+        heads: int,
+        vocabulary: int,
+        kinds: tuple[str, ...] = ATTENTION_KINDS,
+        steps: int | None = None,
+        step_name: str = "step",
+        first: int = 1,
     ) -> tuple[View, tuple[str, ...]]:
-        """The view with a kind of attention, a layer, a head and tokens that the checkpoint has, and a sentence for each
-        that it has not."""
+        """Returns the view clamped to a checkpoint, and to `steps` of a text if they are known, and a sentence for each
+        clamped value. `first` is the first number in these sentences."""
         view, faults = self, []
         if self.kind not in kinds:
-            if self.kind != View.kind:  # the default is nobody's mistake
+            if self.kind != View.kind:  # a default is nobody's mistake, here and below
                 faults.append(_lacking(self.kind, kinds))
             view = dataclasses.replace(view, kind=kinds[0])
         goes_on = kinds == ("decoder",)
@@ -259,21 +265,24 @@ class View(
             view = dataclasses.replace(
                 view,
                 mode=View.mode,
-                causal_mask=True,
+                intervention=dataclasses.replace(self.intervention, causal_mask=True),
                 target=None,
                 show="attention" if self.show in ("decoding", "cache") else self.show,
             )
         if self.find is not None and self.find[0] not in kinds:
             faults.append(_lacking(self.find[0], kinds))
             view = dataclasses.replace(view, find=None)
-        if self.layer > layers:
-            if self.layer != View.layer:  # the default is nobody's mistake
-                faults.append(f"There is no layer {self.layer}: this checkpoint has {_up_to('layer', layers)}.")
-            view = dataclasses.replace(view, layer=layers)
-        if self.head is not None and self.head > heads:
-            if self.head != View.head:
-                faults.append(f"There is no head {self.head}: this checkpoint has {_up_to('head', heads)}.")
-            view = dataclasses.replace(view, head=None)
+        for name, field, count, instead in (
+            ("layer", "layer", layers, layers - 1),
+            ("head", "head", heads, None),
+            (step_name, "step", steps, (steps or 1) - 1),
+        ):
+            number = getattr(self, field)
+            if number is not None and count is not None and number >= count:
+                if number != getattr(View, field):
+                    last = count - 1 + first
+                    faults.append(f"There is no {name} {number + first}; expected one of {first} to {last}.")
+                view = dataclasses.replace(view, **{field: instead})
         if self.top_k > vocabulary:
             faults.append(f"The link asks for the {self.top_k:,} likeliest tokens; there are {vocabulary:,}: all are kept.")
             view = dataclasses.replace(view, top_k=View.top_k)
@@ -282,35 +291,29 @@ class View(
             view = dataclasses.replace(view, branches=(), path=())
         return view, tuple(faults)
 
+    def site_of(self, sites: Sequence[Site]) -> Site:
+        """Returns the site of the view's layer, or the last where its kind has fewer layers."""
+        return sites[min(self.layer, len(sites) - 1)]
+
     def at_step(self, step: int) -> View:
         """The view at another step."""
         return dataclasses.replace(self, step=step)
 
     def within(self, steps: int) -> View:
         """The view at its step, or at the last of `steps` where there are fewer."""
-        return self if self.step <= steps else self.at_step(steps)
-
-
-def _up_to(what: str, count: int) -> str:
-    """Returns the range of layers or heads as words: 'layers 1 to 3'."""
-    return f"one {what}" if count == 1 else f"{what}s 1 to {count}"
+        return self if self.step < steps else self.at_step(steps - 1)
 
 
 def _lacking(kind: str, kinds: tuple[str, ...]) -> str:
     """Returns the message for a kind of attention that the checkpoint lacks."""
-    return f"This checkpoint has no {site_kind(kind).name}: {site_kind(kinds[0]).name} is shown."
+    available = " and ".join(site_kind(each).name for each in kinds)
+    return f"There is no {site_kind(kind).name}; this checkpoint has {available}."
 
 
 def can_hold(field: str, value: Any) -> bool:
     """True for a value that a field of the view may have."""
     default = getattr(View, field)
     return (type(value) is type(default) and value == default) or fields(View)[field].value.holds(value)
-
-
-def with_intervention(intervention: Intervention) -> dict[str, Any]:
-    """The fields of a view that hold an intervention."""
-    masks = {"causal_mask": intervention.causal_mask, "padding_mask": intervention.padding_mask}
-    return masks | {"edits": dataclasses.replace(intervention, causal_mask=True, padding_mask=True)}
 
 
 def without_edits(request: Request) -> Request:

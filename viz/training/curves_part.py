@@ -92,7 +92,7 @@ def _show(found: loss_curves.Appeared, history: History) -> None:
     assert history.recording is not None
     last = history.recording.steps[-1]
     at = None if found.step == last else found.step
-    session.change(kind=found.kind, layer=found.layer + 1, head=found.head + 1, trained=at)
+    session.change(kind=found.kind, layer=found.layer, head=found.head, trained=at)
 
 
 def measured(history: History) -> str:
@@ -147,4 +147,4 @@ def draw_heads(view: View, mode: Mode, history: History, stamp: histories.Stamp,
 def chosen(view: View, history: History) -> tuple[str, int, int | None]:
     """The head that is emphasised: of the view's kind, or the first one that is drawn; from 0."""
     kinds = loss_curves.kinds_of(history, view.grown) or history.recording.kinds
-    return (view.kind if view.kind in kinds else kinds[0], view.layer - 1, None if view.head is None else view.head - 1)
+    return (view.kind if view.kind in kinds else kinds[0], view.layer, view.head)

@@ -141,17 +141,22 @@ def mounted(
     on_head: Callable[[str, int, int], None],
     large: bool = False,
 ) -> None:
-    """Mounts it, and the pieces of its steps, at a place among the recorded steps, with layer and head (from 1; None: the
+    """Mounts it, and the pieces of its steps, at a place among the recorded steps, with layer and head (None: the
     mean) and the `PARTS` that are shown. Before the next run `on_step` is called with the place at which it came to rest,
     `on_head` with the kind of attention, the layer and the head that are clicked."""
     grids = data["grids"]
     most = [max(grid[of] for grid in grids) for of in ("layers", "heads")]
-    place = mount.fields(
-        kind=mount.one_of([grid["kind"] for grid in grids]), layer=mount.integer(1, most[0]), head=mount.integer(1, most[1])
+    cell = mount.fields(
+        kind=mount.one_of([grid["kind"] for grid in grids]), layer=mount.from_one(most[0]), head=mount.from_one(most[1])
     )
-    events = {"step": (mount.integer(0, len(data["steps"]) - 1), on_step), "head": (place, on_head)}
+    layer, head = chosen
+    events = {"step": (mount.integer(0, len(data["steps"]) - 1), on_step), "head": (cell, on_head)}
     ids = [each["id"] for each in pieces]
     for number, each in enumerate(pieces):
         STORE.mount(f"player piece {number}", each, height=1)
-    PLACE.mount("player place", {"of": ",".join(ids), "at": at, "chosen": {"layer": chosen[0], "head": chosen[1]}}, height=1)
+    PLACE.mount(
+        "player place",
+        {"of": ",".join(ids), "at": at, "chosen": {"layer": layer + 1, "head": None if head is None else head + 1}},
+        height=1,
+    )
     COMPONENT.mount("player", data, events, overrides={"pieces": ids, "shows": list(shows), "large": large})

@@ -26,7 +26,7 @@ def tables(context: PageContext) -> tuple[Table, ...]:
         return ()
     found = [_entries("training-log", history.steps), _entries("training-validations", history.validations)]
     if recording := history.recording:
-        number = training_parts.number(view, history) - 1
+        number = training_parts.number(view, history)
         tokens, values = player.told(recording, number)
         written = [texts[number] for texts in recording.outputs] or [""] * len(recording.steps)
         columns = ("step", "written", *(f"p {n} {token}" for n, token in enumerate(tokens, 1)))

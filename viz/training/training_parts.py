@@ -138,7 +138,7 @@ def sentence_pick(view: View, history: History) -> None:
     """Which of the sentences that were watched."""
     assert history.recording is not None
     sentences, now = history.recording.sentences, number(view, history)
-    names = {n: s.source_text or s.target_text for n, s in enumerate(sentences, 1)}
+    names = {n: s.source_text or s.target_text for n, s in enumerate(sentences)}
     st.selectbox(
         "Sentence",
         list(names),
@@ -149,9 +149,9 @@ def sentence_pick(view: View, history: History) -> None:
 
 
 def number(view: View, history: History) -> int:
-    """The sentence of a view, from 1; the first where the recording has fewer."""
+    """The sentence of a view; the first where the recording has fewer."""
     assert history.recording is not None
-    return view.probe if view.probe <= len(history.recording.sentences) else 1
+    return view.probe if view.probe < len(history.recording.sentences) else 0
 
 
 def slider(
@@ -169,7 +169,7 @@ def slider(
     at = histories.nearest(steps, view.trained)
     if view.trained is not None and steps[at] != view.trained:
         site_texts.note(f"Step {view.trained:,} was not recorded; the nearest is {steps[at]:,}.")
-    of = histories.chosen(view), run_listing.recording_stamps(stamp), number(view, history) - 1
+    of = histories.chosen(view), run_listing.recording_stamps(stamp), number(view, history)
     pieces = [player.piece(*of, *ends) for ends in player.parted(len(steps), history.is_running)]
     data = player.payload(*of, mode, None if history.is_of_another_run else history.total)
     player.mounted(data, pieces, at, (view.layer, view.head), shows, partial(_rest, steps), _head, large)

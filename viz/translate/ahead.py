@@ -12,8 +12,8 @@ from viz.state.view import without_edits
 def ahead(context: PageContext, mode: theme.Mode) -> None:
     view, request = context.view, context.request
     if context.analysis.task.has_decoder:
-        head = None if view.head is None else view.head - 1
-        data = steps.timeline_data(request, view.device, view.layer - 1, head, mode)
+        head = view.head
+        data = steps.timeline_data(request, view.device, view.layer, head, mode)
         steps.candidate_rows(request, view.device, view.controls, data["trace"])
     elif context.analysis.task.is_classifier:
         label_view.ahead(context, mode)

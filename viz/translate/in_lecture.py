@@ -15,7 +15,7 @@ from viz.fill import fill_in, fill_texts
 from viz.judge import judge_in_lecture
 from viz.kit import site_texts
 from viz.page_context import PageContext
-from viz.state import session
+from viz.state import navigation, session
 from viz.state.view import View
 from viz.translate import kv_cache
 
@@ -53,8 +53,8 @@ def draw(context: PageContext) -> None:
         if large == 1:
             return
         above = ABOVE + LINE * ("edits" in hall) + MORE * ("was" in hall)
-        head = None if view.head is None else view.head - 1
-        told = first.timeline_data(context.request, view.device, view.layer - 1, head, context.mode)
+        head = view.head
+        told = first.timeline_data(context.request, view.device, view.layer, head, context.mode)
         if large == CACHE:
             kv_cache.held(view, context, told["trace"], context.mode, above)
         else:
@@ -86,8 +86,8 @@ def facts(view: View, analysis: Analysis, loaded: Checkpoint) -> str:
             f" · B follows A: "
             f"{numbers.probability(analysis.next_sentence_probability)}<br>{fill_texts.right(loaded.metrics)}"
         )
-    head = "mean over heads" if view.head is None else f"head {view.head}"
-    return f"layer {view.layer} · {head}{follows}"
+    head = "mean over heads" if view.head is None else f"head {view.head + 1}"
+    return f"layer {view.layer + 1} · {head}{follows}"
 
 
 def changes(analysis: Analysis, loaded: Checkpoint) -> dict[str, Any]:
@@ -134,18 +134,26 @@ def _keys(view: View, analysis: Analysis, causal: bool, places: list[int]) -> No
     if task.has_decoder:
         _decoding_keys(view, analysis, causal)
     if task.has_encoder:
-        key(lecture.PADDING, f"padding mask {_switched(view.padding_mask)}", lambda: _switch("padding_mask"))
+        key(
+            lecture.PADDING,
+            f"padding mask {_switched(view.intervention.padding_mask)}",
+            lambda: navigation.toggle_mask("padding_mask"),
+        )
     if view.split and len(view.sentences) > 1:
-        number = view.sentence % len(view.sentences) + 1
-        key(lecture.SENTENCE, f"sentence {number} of {len(view.sentences)}", lambda: change(sentence=number), quiet=True)
+        number = (view.sentence + 1) % len(view.sentences)
+        key(lecture.SENTENCE, f"sentence {number + 1} of {len(view.sentences)}", lambda: change(sentence=number), quiet=True)
 
 
 def _decoding_keys(view: View, analysis: Analysis, causal: bool) -> None:
     """Those of a model that writes; `causal`: whether it has a mask to switch."""
     key, change = lecture.add_key, session.change
     key(lecture.PREDICT, "show the candidates" if view.guess else "predict first", lambda: _switch("guess"), quiet=True)
-    if causal or not view.causal_mask:
-        key(lecture.CAUSAL, f"causal mask {_switched(view.causal_mask)}", lambda: _switch("causal_mask"))
+    if causal or not view.intervention.causal_mask:
+        key(
+            lecture.CAUSAL,
+            f"causal mask {_switched(view.intervention.causal_mask)}",
+            lambda: navigation.toggle_mask("causal_mask"),
+        )
     mode = "again" if view.mode == "given" else "given"
     how = "decode again" if mode == "again" else f"keep the {analysis.task.output_noun} as given"
     key(lecture.MODE, f"{how} under the edits", lambda: change(mode=mode))

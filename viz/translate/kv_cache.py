@@ -126,9 +126,9 @@ COMPONENT = mount.Component(__file__, '<div class="key-values"></div>', picture=
 
 
 def key_values(data: dict[str, Any], step: int, above: int | None = None) -> None:
-    """Mounts the component with the payload; the step is from 1, `above` the px that stand over it in lecture mode, None
+    """Mounts the component with the payload; `above`: the px that stand over it in lecture mode, None
     outside of it."""
-    COMPONENT.mount("key_values", data, overrides={"step": step, "above": above})
+    COMPONENT.mount("key_values", data, overrides={"step": step + 1, "above": above})
 
 
 MEASURED = "cache measured"  # session key: whose, and the run

@@ -14,7 +14,7 @@ from model.edits.intervention import Intervention
 from model.inference.request import MAX_PAD
 from model.io import numbers
 from viz.kit import controls, site_texts, terms
-from viz.state import session
+from viz.state import navigation, session
 from viz.state.links import link
 from viz.state.view import View
 
@@ -40,8 +40,8 @@ def switches(
     if task.has_decoder:
         how = HOW[view.mode].format(task.output_noun)
         site_texts.note(how, how.partition(":")[0].lower())
-        if causal or not view.causal_mask:
-            st.toggle("Causal mask", **session.bind("causal", "causal_mask", view.causal_mask))
+        if causal or not view.intervention.causal_mask:
+            st.toggle("Causal mask", **navigation.mask_toggle(view, "causal"))
         else:
             st.toggle("Causal mask", value=False, disabled=True, key="no_causal_mask")  # there is none to switch
         _told(causal_text(effects["causal_mask"], view, causal, analysis) + (question(view) if loaded.peer else ""))
@@ -55,7 +55,7 @@ def _padding(view: View, effect: Effect, of_target: str, analysis: Analysis) -> 
     writes = analysis.task.has_decoder
     reach = f"Hides padding from all attention: after the {'sentence' if writes else 'text'}"
     reach += ", and after a translation that others of its batch outlast" * writes
-    st.toggle("Padding mask", help=reach, **session.bind("padmask", "padding_mask", view.padding_mask))
+    st.toggle("Padding mask", help=reach, **navigation.mask_toggle(view, "padmask"))
     _told(padding_text(effect, view, _whose(analysis)), of_target)
     with st.container(key="padding", horizontal=True, vertical_alignment="center"):
         name = f"Pad the {'source' if writes else 'text'} by"
@@ -72,7 +72,7 @@ def causal_text(effect: Effect, view: View, causal: bool, analysis: Analysis) ->
     """The causal mask: why there is one, and what it changes to switch it off; markup."""
     if not causal:
         return "This decoder was trained without a causal mask. It sees every given token."
-    if view.causal_mask:
+    if view.intervention.causal_mask:
         seen = (
             f"In training the model gets the whole {analysis.task.output_noun}. The mask hides the tokens it must "
             f"still predict."
@@ -110,14 +110,14 @@ def padding_text(effect: Effect, view: View, whose: str = "") -> str:
     """The padding mask on the source: what it hides, what it changes to switch it off, and why; markup. `whose`: of what
     the log-probability is, where that is not all that is shown."""
     count = pads(effect.pad)
-    if view.padding_mask:
+    if view.intervention.padding_mask:
         seen = "There is no padding after the sentence." if effect.added else f"{count} after the sentence, unseen."
     else:
         seen = f"Attention sees {count} after the sentence" + (", added because there was none." if effect.added else ".")
-    extra = f", with {count} added" if effect.added and view.padding_mask else ""
+    extra = f", with {count} added" if effect.added and view.intervention.padding_mask else ""
     harms = effect.change < 0 and abs(effect.change) >= 0.005  # what is better, or as good, needs no excuse
     why = ": training never let it look at padding" if harms else ""
-    return f"{seen}<br>{_measured(effect, view.padding_mask, view, extra, why, whose=whose)}"
+    return f"{seen}<br>{_measured(effect, view.intervention.padding_mask, view, extra, why, whose=whose)}"
 
 
 def target_text(target: TargetPadding | None, analysis: Analysis, view: View, causal: bool) -> str:
@@ -130,9 +130,9 @@ def target_text(target: TargetPadding | None, analysis: Analysis, view: View, ca
         return "This translation is as long as any in its batch: no padding after it."
     change = f"<b>{numbers.nats(target.change)}</b> nats"
     seen = f"{pads(target.pads)} after this translation, where the batch is read in one pass"
-    if causal and view.causal_mask:
+    if causal and view.intervention.causal_mask:
         return f"{seen}: no earlier token sees them, for the causal mask hides them too. Without this one, {change}."
-    if view.padding_mask:
+    if view.intervention.padding_mask:
         return f"{seen}, unseen. If off, they change the log-probability by {change}: no causal mask hides them."
     return f"{seen}: seen, they change the log-probability by {change}, for no causal mask hides them."
 

@@ -27,8 +27,8 @@ MOST_VIEWS = 80  # of layers and heads: where there are more, those of one layer
 def parts(context: PageContext, found: Any, view: View, mode: theme.Mode) -> tuple[Part, ...]:
     """The components of a view. Nothing leads to another page, and nothing is chosen anew."""
     analysis = context.analysis
-    head = None if view.head is None else view.head - 1
-    sites = [Site(kind, view.layer - 1) for kind in ATTENTION_KINDS if Site(kind, view.layer - 1) in analysis.trace.patterns]
+    head = view.head
+    sites = [Site(kind, view.layer) for kind in ATTENTION_KINDS if Site(kind, view.layer) in analysis.trace.patterns]
     seen = [(site.kind, sides.label_map(analysis.trace.view(site, head), analysis.trace, site)) for site in sites]
     maps = [file_maps.one(theme.SITE_NAMES[kind], each, kind, view.show == "mask") for kind, each in seen]
     if analysis.task.is_classifier:
@@ -49,8 +49,8 @@ def _judged(
     context: PageContext, found: LabelTest | str, view: View, head: int | None, mode: theme.Mode
 ) -> tuple[Part, ...]:
     """The text with its label, and the words; without these where they could not be hidden."""
-    analysis, loaded, layer = context.analysis, context.loaded, view.layer - 1
-    shown, follow = judged_text.payload(analysis, loaded, layer, head, mode), {"step": view.step, "hall": False}
+    analysis, loaded, layer = context.analysis, context.loaded, view.layer
+    shown, follow = judged_text.payload(analysis, loaded, layer, head, mode), {"step": view.step + 1, "hall": False}
     text = judged_text.COMPONENT.part(shown, follow | {"rival": label_view.chosen_rival(view, analysis)})
     if isinstance(found, str):
         return (text,)
@@ -59,10 +59,10 @@ def _judged(
 
 def _timeline(context: PageContext, view: View, head: int | None, mode: theme.Mode) -> dict[str, Any]:
     """What the timeline needs, as on the page: of the tokens that were written, or of a sentence that is read at once."""
-    analysis, loaded, layer = context.analysis, context.loaded, view.layer - 1
+    analysis, loaded, layer = context.analysis, context.loaded, view.layer
     if analysis.task.has_decoder:
         return timeline.payload(analysis, loaded, layer, head, view.step, mode)
-    return fill_in.payload(analysis, loaded, layer, head, mode) | {"step": view.step}
+    return fill_in.payload(analysis, loaded, layer, head, mode) | {"step": view.step + 1}
 
 
 def _candidates(context: PageContext) -> dict[str, Any] | LabelTest | str:
@@ -81,9 +81,9 @@ def _candidates(context: PageContext) -> dict[str, Any] | LabelTest | str:
 
 
 def _layers(context: PageContext) -> range:
-    """The layers that can be chosen in the file, from 1."""
+    """The layers that can be chosen in the file."""
     one = context.layers * len(_heads(context)) > MOST_VIEWS
-    return range(context.view.layer, context.view.layer + 1) if one else range(1, context.layers + 1)
+    return range(context.view.layer, context.view.layer + 1) if one else range(context.layers)
 
 
 def _choices(context: PageContext) -> tuple[Choice, ...]:
@@ -93,14 +93,14 @@ def _choices(context: PageContext) -> tuple[Choice, ...]:
 
 
 def _heads(context: PageContext) -> list[int | None]:
-    return [None, *range(1, context.loaded.config.heads + 1)]
+    return [None, *range(context.loaded.config.heads)]
 
 
 def _picks(context: PageContext) -> tuple[Pick, ...]:
-    layers = tuple((layer, str(layer)) for layer in _layers(context))
-    heads = tuple((head, "mean" if head is None else str(head)) for head in _heads(context))
+    layers = tuple((layer + 1, str(layer + 1)) for layer in _layers(context))
+    heads = tuple((None, "mean") if head is None else (head + 1, str(head + 1)) for head in _heads(context))
     if len(layers) < context.layers:
-        label = f"Head of layer {context.view.layer} of {context.layers}, the one that this file holds"
+        label = f"Head of layer {context.view.layer + 1} of {context.layers}, the one that this file holds"
         return (Pick("head", label, heads, "file_maps"),)
     return Pick("layer", "Layer", layers, "file_maps"), Pick("head", "Head", heads, "file_maps")
 

@@ -86,7 +86,7 @@ def look(view: View, context: PageContext) -> View:
     else:
         places = blank_positions(analysis, loaded) or [label_view.first_word(analysis)]
     is_open = not session.is_in_link("step") or (session.is_new_text() and view.step == View.step)
-    return view.at_step(places[0] + 1) if places and is_open else view
+    return view.at_step(places[0]) if places and is_open else view
 
 
 def without_sentence(view: View, places: Places) -> None:
@@ -141,8 +141,8 @@ def _to_tokens() -> None:
 
 def trace_of(view: View, context: PageContext, mode: theme.Mode) -> str:
     """The timeline's name for what it draws: who follows its step asks for it."""
-    head = None if view.head is None else view.head - 1
-    return steps.timeline_data(context.request, view.device, view.layer - 1, head, mode)["trace"]
+    head = view.head
+    return steps.timeline_data(context.request, view.device, view.layer, head, mode)["trace"]
 
 
 def _lower(context: PageContext) -> None:

@@ -36,7 +36,7 @@ def tables(context: PageContext) -> tuple[Table, ...]:
     if analysis.task.is_classifier:
         return *found, *judge_tables.tables(context)
     found.append(_steps(context))
-    if analysis.trace.outputs is not None or context.view.step - 1 in blank_positions(analysis, context.loaded):
+    if analysis.trace.outputs is not None or context.view.step in blank_positions(analysis, context.loaded):
         found.append(_candidates(context))
     if analysis.next_sentence_probability is not None:
         found.append(_follows(analysis))
@@ -48,12 +48,12 @@ def tables(context: PageContext) -> tuple[Table, ...]:
 
 
 def _head(context: PageContext) -> int | None:
-    return None if context.view.head is None else context.view.head - 1
+    return context.view.head
 
 
 def _maps(context: PageContext) -> dict[Site, MapView]:
     """Those of the layer, as they are drawn."""
-    analysis, layer = context.analysis, context.view.layer - 1
+    analysis, layer = context.analysis, context.view.layer
     there = [Site(kind, layer) for kind in analysis.trace.kinds if Site(kind, layer) in analysis.trace.patterns]
     return {site: seen_map(analysis, context.view.device, site, _head(context))[0] for site in there}
 
@@ -96,7 +96,7 @@ def _kept(context: PageContext) -> Table:
 
 def _candidates(context: PageContext) -> Table:
     """The candidates of the step; where tokens are drawn, the probability that each has there, and whether it was kept."""
-    trace, step, controls = context.analysis.trace, context.view.step - 1, context.view.controls
+    trace, step, controls = context.analysis.trace, context.view.step, context.view.controls
     tokenizer, logs = context.loaded.target_tokenizer, trace.log_probs[step]
     made = choices_of(logs, trace.predicted_axis.ids[step], controls)
     rows: list[tuple[Cell, ...]] = []
@@ -125,7 +125,7 @@ def python(context: PageContext) -> str:
     if analysis.task.is_classifier:
         return judge_tables.code(context, code)
     code.add("probabilities = analysis.trace.probabilities", "of each step’s token")
-    code.add(f"step = {view.step - 1}", "from 0")
+    code.add(f"step = {view.step}", "from 0")
     code.add(
         f"best = candidates(analysis.trace.log_probs[[step]], {SHOWN})[0]",
         "ids and probabilities",

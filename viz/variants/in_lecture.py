@@ -89,8 +89,8 @@ def _maps(record: Variants, view: View, mode: theme.Mode, context: PageContext |
     sides = [map_grid.side(record, name, context.request.source, view) for name in names]
     most = max([1, *(side.heads for side in sides)])
     lecture.add_walk_keys("the next head", "the head before it", lambda by: session.change(beside_head=_next_head(most, by)))
-    which = "mean of the heads" if view.beside_head is None else f"head {view.beside_head}"
-    _title(f"{theme.SITE_NAMES[view.beside_kind]}, layer {view.beside_layer}, {which}")
+    which = "mean of the heads" if view.beside_head is None else f"head {view.beside_head + 1}"
+    _title(f"{theme.SITE_NAMES[view.beside_kind]}, layer {view.beside_layer + 1}, {which}")
     with lecture.chart_container(HALL):
         width = lecture.chart_width(HALL, max(2, len(sides)))
         variant_parts.columns(sides, view, mode, width, lecture.chart_height(MAPS_LEFT, HALL), lecture.draw_chart)
@@ -123,4 +123,4 @@ def _turn_kind() -> None:
 
 
 def _next_head(most: int, by: int) -> int:
-    return (((session.current_view().beside_head or 1) - 1 + by) % most) + 1
+    return ((session.current_view().beside_head or 0) + by) % most

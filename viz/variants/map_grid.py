@@ -93,9 +93,9 @@ def side(record: Variants, name: str, text: str, view: View) -> Side:
         return dataclasses.replace(made, fault=str(fault))
     heads = next(len(pattern) for pattern in analysis.trace.patterns.values())
     made = dataclasses.replace(made, heads=heads, analysis=analysis)
-    site, head = Site(view.beside_kind, view.beside_layer - 1), None if view.beside_head is None else view.beside_head - 1
+    site, head = Site(view.beside_kind, view.beside_layer), view.beside_head
     if site not in analysis.trace.patterns:
-        fault = f"It has no {site_kind(view.beside_kind).name} in layer {view.beside_layer}."
+        fault = f"It has no {site_kind(view.beside_kind).name} in layer {view.beside_layer + 1}."
         return dataclasses.replace(made, fault=fault)
     if head is not None and head >= heads:
         which = "one head" if heads == 1 else f"{heads} heads"
@@ -108,4 +108,4 @@ def map_data(request: Request, device: str, site: Site, head: int | None, mode: 
     """Returns the data of one map, without a step."""
     seen = cache.analyse(request, device).trace.view(site, head)
     payload = patterns.pattern(seen, site.kind, site.spec.name[:1].upper() + site.spec.name[1:])
-    return file_maps.map_data([payload | {"follows": False}], 1, mode, alike=True)
+    return file_maps.map_data([payload | {"follows": False}], 0, mode, alike=True)

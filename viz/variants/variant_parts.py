@@ -181,23 +181,25 @@ def pick_maps(view: View, at_hand: Sequence[str], names: Sequence[str], sides: S
         site_texts.label("layer", "layer")
         st.segmented_control(
             "Layer",
-            sorted({*range(1, max(layers, default=1) + 1), view.beside_layer}),
+            sorted({*range(max(layers, default=1)), view.beside_layer}),
             required=True,
+            format_func=controls.from_one,
             label_visibility="collapsed",
             **session.bind("beside layer", "beside_layer", view.beside_layer),
         )
         site_texts.label("head", "head")
-        heads = sorted({*range(1, max((side.heads for side in sides), default=1) + 1), view.beside_head or 1})
+        heads = sorted({*range(max((side.heads for side in sides), default=1)), view.beside_head or 0})
         st.segmented_control(
             "Head",
-            [controls.MEAN, *map(str, heads)],
+            [controls.MEAN, *heads],
             required=True,
+            format_func=controls.head_name,
             label_visibility="collapsed",
             **session.bind(
                 "beside head",
                 "beside_head",
-                controls.MEAN if view.beside_head is None else str(view.beside_head),
-                lambda name: None if name == controls.MEAN else int(name),
+                controls.MEAN if view.beside_head is None else view.beside_head,
+                controls.read_head,
             ),
         )
 

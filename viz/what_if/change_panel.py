@@ -25,14 +25,14 @@ def _constant(context: PageContext, result: None) -> dict[str, Any]:
 def _payload(context: PageContext, result: None) -> dict[str, Any]:
     """Returns the chosen step, or the label that a classifier gives the text without edits."""
     base, is_classifier = context.analysis.baseline or context.analysis, context.analysis.task.is_classifier
-    chosen = base.trace.predicted_axis.ids[0] + 1 if is_classifier else context.view.step
-    return {"step": chosen, "large": False}
+    chosen = base.trace.predicted_axis.ids[0] if is_classifier else context.view.step
+    return {"step": chosen + 1, "large": False}
 
 
 def _events(context: PageContext, result: None) -> dict[str, Event]:
     base = context.analysis.baseline or context.analysis
     steps = 0 if base.task.is_classifier else len(base.trace.predicted_axis)
-    return {"step": (mount.integer(1, steps), lambda step: session.change(step=step))}
+    return {"step": (mount.from_one(steps), lambda step: session.change(step=step))}
 
 
 def _tables(context: PageContext, result: None) -> tuple[Table, ...]:

@@ -41,8 +41,8 @@ def choices(context: PageContext) -> list[ButtonGroup]:
     view, kinds, config = context.view, context.analysis.trace.kinds, context.loaded.config
     scopes = {name: text for name, text in what_if_texts.scopes(view).items() if name != "head" or view.head is not None}
     names = {kind: kind.capitalize() for kind in kinds}
-    heads = {None: "mean", **{head: str(head) for head in range(1, config.heads + 1)}}
-    layers = {layer: str(layer) for layer in range(1, max(config.encoder_layers, config.decoder_layers) + 1)}
+    heads = {None: "mean", **{head: str(head + 1) for head in range(config.heads)}}
+    layers = {layer: str(layer + 1) for layer in range(context.layers)}
     return [
         *([mode_choice(view)] if context.analysis.task.has_decoder else []),
         *([button_groups.choice("Attention", "kind", names, view.kind)] if len(kinds) > 1 else []),

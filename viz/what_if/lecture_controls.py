@@ -11,7 +11,7 @@ from viz.classroom import lecture
 from viz.kit import button_groups, site_texts
 from viz.kit.button_groups import ButtonGroup
 from viz.page_context import PageContext
-from viz.state import session
+from viz.state import navigation, session
 from viz.state.view import SCOPES, View
 from viz.what_if import edit_controls, ready_answers
 
@@ -58,11 +58,13 @@ def add_keys(context: PageContext, result: Any) -> None:
     for button in (ready_answers.buttons_of_answer(view, answer) if answer else {}).values():
         lecture.add_key(lecture.ANSWER, button.title, button.press, quiet=True)
     if "decoder" in kinds:
-        if loaded.config.causal or not view.causal_mask:  # else there is none to switch
-            lecture.add_key(lecture.CAUSAL, "the causal mask on and off", partial(_switch, "causal_mask"), quiet=True)
+        if loaded.config.causal or not view.intervention.causal_mask:  # else there is none to switch
+            switch = partial(navigation.toggle_mask, "causal_mask")
+            lecture.add_key(lecture.CAUSAL, "the causal mask on and off", switch, quiet=True)
         other = partial(session.change, mode="again" if view.mode == "given" else "given")
         lecture.add_key(lecture.MODE, "given target, or decode again", other, quiet=True)
-    lecture.add_key(lecture.PADDING, "the padding mask on and off", partial(_switch, "padding_mask"), quiet=True)
+    switch = partial(navigation.toggle_mask, "padding_mask")
+    lecture.add_key(lecture.PADDING, "the padding mask on and off", switch, quiet=True)
     if view.large == SWITCHES:
         lecture.add_key(lecture.REACH, "scope of a click: all layers, one layer, one head", _next_scope, quiet=True)
     if len(kinds) > 1:
@@ -76,11 +78,6 @@ def help_text() -> str:
         f"{lecture.EXPERIMENT.key} tries the next ready experiment, {lecture.CAUSAL.key} and {lecture.PADDING.key} switch "
         f"the masks, {lecture.PICTURE.key} shows the maps and the switches."
     )
-
-
-def _switch(name: str) -> None:
-    """Turns a mask on or off. For callbacks."""
-    session.change(**{name: not getattr(session.current_view(), name)})
 
 
 def _next_kind(kinds: Sequence[str]) -> None:

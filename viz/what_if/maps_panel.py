@@ -22,8 +22,8 @@ PICTURES = ("Map before the edits", "Map after the edits", "Difference of the ma
 
 
 def _place(view: View) -> tuple[Site, int | None]:
-    """Returns the site and the head, from 0; None is the mean over heads."""
-    return Site(view.kind, view.layer - 1), None if view.head is None else view.head - 1  # type: ignore[arg-type]
+    """Returns the site and the head; None is the mean over heads."""
+    return Site(view.kind, view.layer), view.head  # type: ignore[arg-type]
 
 
 def _traces(context: PageContext) -> tuple[Trace, Trace]:
@@ -40,7 +40,7 @@ def payload(context: PageContext, result: None = None) -> dict[str, Any]:
     """Returns the maps of the chosen head; the difference only if the tokens are the same."""
     view, (site, head) = context.view, _place(context.view)
     before, after = (sides.label_map(trace.view(site, head), trace, site) for trace in _traces(context))
-    where = f"layer {view.layer}, {'mean of the heads' if head is None else f'head {view.head}'}"
+    where = f"layer {site.layer + 1}, {'mean of the heads' if head is None else f'head {head + 1}'}"
     titles = {name: f"{text}: {where}" for name, text in NAMES.items()}
     is_same = (before.queries, before.keys) == (after.queries, after.keys)
     maps = [
@@ -76,7 +76,7 @@ def _existing(context: PageContext) -> View:
     """Returns a view with a kind of attention and a layer that exist."""
     view, kinds = context.view, context.analysis.trace.kinds
     kind = view.kind if view.kind in kinds else kinds[-1]
-    return dataclasses.replace(view, kind=kind, layer=min(view.layer, context.loaded.config.layers[kind]))
+    return dataclasses.replace(view, kind=kind, layer=view.site_of(context.analysis.trace.sites(kind)).layer)
 
 
 MAPS = Panel(

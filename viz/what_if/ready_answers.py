@@ -12,7 +12,7 @@ from model.inference.request import Request
 from viz import cache, computations
 from viz.kit.button_groups import Button, ButtonGroup
 from viz.state import navigation, session, uploads
-from viz.state.view import View, with_intervention, without_edits
+from viz.state.view import View, without_edits
 from viz.what_if import what_if_texts
 
 if TYPE_CHECKING:
@@ -157,8 +157,8 @@ def _is_kept(view: View) -> bool:
 
 def _of_link(view: View) -> View:
     """The visitor's own view, of which a link has kept the text."""
-    plain = {"second": "", "target": None, "pad": 0, "mode": View.mode, "step": 1, "experiment": None}
-    return dataclasses.replace(view, **with_intervention(BASELINE), source=view.own_text, own_text="", **plain)
+    plain = {"second": "", "target": None, "pad": 0, "mode": View.mode, "step": View.step, "experiment": None}
+    return dataclasses.replace(view, intervention=BASELINE, source=view.own_text, own_text="", **plain)
 
 
 def _is_own(view: View) -> bool:
@@ -180,5 +180,5 @@ def request_of(view: View, sentence: str | None = None) -> Request:
 
 
 def _short(view: View) -> str:
-    chosen = view.sentences[min(view.sentence, len(view.sentences)) - 1] if view.sentences else view.source.strip()
+    chosen = view.sentences[min(view.sentence, len(view.sentences) - 1)] if view.sentences else view.source.strip()
     return what_if_texts.cut(chosen)

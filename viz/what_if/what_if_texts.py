@@ -45,7 +45,7 @@ def notes(context: PageContext) -> str:
     parts = [
         mode_note(view, analysis, loaded.config.causal),
         site_texts.near_tie_text(base, loaded.output_vocabulary),
-        "" if view.layer <= loaded.config.layers[view.kind] else f"This checkpoint has no layer {view.layer} here.",
+        "" if view.layer < loaded.config.layers[view.kind] else f"This checkpoint has no layer {view.layer + 1} here.",
     ]
     return site_texts.note_markup(" ".join(filter(None, parts)))
 
@@ -82,8 +82,8 @@ def cut(text: str, most: int = 40) -> str:
 
 def scopes(view: View) -> dict[str, str]:
     """Returns the scopes of a click on the mask with their texts."""
-    head = "mean" if view.head is None else view.head
-    return {"all": "all layers", "layer": f"layer {view.layer}", "head": f"layer {view.layer}, head {head}"}
+    layer, head = view.layer + 1, "mean" if view.head is None else view.head + 1
+    return {"all": "all layers", "layer": f"layer {layer}", "head": f"layer {layer}, head {head}"}
 
 
 def mode_note(view: View, analysis: Analysis, causal: bool) -> str:
@@ -96,7 +96,7 @@ def mode_note(view: View, analysis: Analysis, causal: bool) -> str:
         return "The target is given and nothing is edited."
     if view.mode == "given" and not causal:
         return "The baseline’s tokens are fed in; trained without a causal mask, each step sees the token it should predict."
-    if view.mode == "given" and not view.causal_mask:
+    if view.mode == "given" and not view.intervention.causal_mask:
         return "The baseline’s tokens are fed in; without the causal mask each step sees the tokens it should predict."
     return {
         "given": "The model reads the baseline’s tokens under the edits and scores them.",

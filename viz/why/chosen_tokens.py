@@ -40,18 +40,18 @@ def blanks(context: PageContext) -> list[int]:
 
 
 def only(context: PageContext) -> list[int]:
-    """The steps of the view that have a choice, from 1, where not every one has: the blanks of a text; without any all but
+    """The steps of the view that have a choice, where not every one has: the blanks of a text; without any all but
     its control tokens."""
     if not fills_in(context):
         return []
     ids = context.analysis.trace.predicted_axis.ids
     places = blanks(context) or [place for place, token in enumerate(ids) if token not in (PAD, START, END)]
-    return [place + 1 for place in places]
+    return places
 
 
 def stops(context: PageContext) -> list[int]:
-    """All steps of the view that have a choice, from 1."""
-    return only(context) or list(range(1, len(context.analysis.trace.step_axis) + 1))
+    """All steps of the view that have a choice."""
+    return only(context) or list(range(len(context.analysis.trace.step_axis)))
 
 
 def tested(view: View, context: PageContext) -> str:
@@ -75,7 +75,7 @@ def chosen_tokens(context: PageContext) -> tuple[int, ...]:
 
 def asked(view: View, context: PageContext) -> tuple[int, int]:
     """The row of the choice, from 0, and what was chosen there."""
-    row = 0 if context.analysis.task.is_classifier else view.step - 1
+    row = 0 if context.analysis.task.is_classifier else view.step
     return row, chosen_tokens(context)[row]
 
 

@@ -118,7 +118,7 @@ def payload(
         "held": found.linearized,
         "step": found.step + 1,
         "steps": len(trace.predicted_axis),
-        "only": list(only),
+        "only": [step + 1 for step in only],
         "scale": list(theme.diverging(mode)),
         "large": large,
     }
@@ -148,8 +148,8 @@ def events(
     on_way: Callable[[str, int], None],
     on_step: Callable[[int], None],
 ) -> dict[str, mount.Event]:
-    """Returns the events. `on_head` gets kind, layer and head (from 1) of a clicked head, `on_piece` another part and its
-    layer (1 where it has none), `on_way` a side and one of its tokens (from 1), `on_step` the step of an arrow key."""
+    """Returns the events. `on_head` gets kind, layer and head of a clicked head, `on_piece` another part and its
+    layer (0 where it has none), `on_way` a side and one of its tokens (from 1), `on_step` the step of an arrow key."""
     grids = [found.heads(kind) for kind in SITE_KINDS if kind in found.by_kind]
     layers, heads = (max((len(each) for each in every), default=1) for every in (grids, [grid[0] for grid in grids]))
     names = [piece for piece in CHOSEN.values() if piece != "head"]
@@ -157,11 +157,8 @@ def events(
     longest = max((len(labels) for labels, _ in lines), default=1)
     kinds = [kind for kind in SITE_KINDS if kind in found.by_kind]
     return {
-        "head": (
-            mount.fields(kind=mount.one_of(kinds), layer=mount.integer(1, layers), head=mount.integer(1, heads)),
-            on_head,
-        ),
-        "piece": (mount.fields(piece=mount.one_of(names), layer=mount.integer(1, layers)), on_piece),
-        "way": (mount.fields(piece=mount.one_of(list(token_contributions.KINDS)), number=mount.integer(1, longest)), on_way),
-        "step": (mount.integer(1, len(trace.predicted_axis)), on_step),
+        "head": (mount.fields(kind=mount.one_of(kinds), layer=mount.from_one(layers), head=mount.from_one(heads)), on_head),
+        "piece": (mount.fields(piece=mount.one_of(names), layer=mount.from_one(layers)), on_piece),
+        "way": (mount.fields(piece=mount.one_of(list(token_contributions.KINDS)), number=mount.from_one(longest)), on_way),
+        "step": (mount.from_one(len(trace.predicted_axis)), on_step),
     }

@@ -30,10 +30,10 @@ IS_OFF = {"head": "Switched off", "feed-forward": "Skipped", "position": "Positi
 
 def chosen(view: View, found: DirectLogits) -> Writer | None:
     """The writer that the view looks at, where this sum has it."""
-    site = Site(view.kind, view.layer - 1)  # type: ignore[arg-type]
+    site = Site(view.kind, view.layer)  # type: ignore[arg-type]
     wanted = {
-        "head": Writer("head", site, (view.head or 0) - 1),
-        "ff": Writer("feed-forward", layer=view.layer - 1),
+        "head": Writer("head", site, -1 if view.head is None else view.head),
+        "ff": Writer("feed-forward", layer=view.layer),
         "token": Writer("token"),
         "position": Writer("position"),
     }.get(view.piece)
@@ -41,17 +41,17 @@ def chosen(view: View, found: DirectLogits) -> Writer | None:
 
 
 def choose_head(kind: str, layer: int, head: int) -> None:
-    """A head, from 1; called from callbacks."""
-    session.change(piece="head", kind=kind, layer=layer, head=head, key=0)
+    """A head; called from callbacks."""
+    session.change(piece="head", kind=kind, layer=layer, head=head, key=None)
 
 
 def choose_piece(piece: str, layer: int) -> None:
-    """Another piece of the view, in a layer from 1 where it has one; called from callbacks."""
+    """Another piece of the view, in a layer where it has one; called from callbacks."""
     session.change(piece=piece, **({"layer": layer} if piece == "ff" else {}))
 
 
 def choose_step(step: int) -> None:
-    """A step, from 1; called from callbacks."""
+    """A step; called from callbacks."""
     session.change(step=step)
 
 
@@ -117,11 +117,11 @@ def _ways(
     """Label, key, callback and its arguments of each way."""
     read = logit_sum.read(found, context.analysis.trace)
     word = read if read.isalpha() and len(read) <= MAX_WORD else ""  # `<s>` and its like are no word to look up
-    asks = {"token": found.step + 1} if chosen_tokens.fills_in(context) else {}  # who asks in an encoder
+    asks = {"token": found.step} if chosen_tokens.fills_in(context) else {}  # who asks in an encoder
     ways: dict[str, list[tuple[str, str, Callable[..., None], tuple[Any, ...]]]] = {
         "head": [
             ("See its map", "why heads", navigation.go_to, ("heads",)),
-            ("Why does it look there?", "why there", _to_inside, ({"part": "writers", "key": 0} | asks,)),
+            ("Why does it look there?", "why there", _to_inside, ({"part": "writers", "key": None} | asks,)),
             ("Unfold it", "why inside", _to_inside, ({"part": "stages"} | asks,)),
         ],
         "feed-forward": [("What the layers say", "why inside", _to_inside, ({"part": "lens"},))],

@@ -40,14 +40,14 @@ def payload(
     scope: str,
     chosen: str,
     mode: theme.Mode,
-    steps: tuple[int, int] = (1, 1),
+    steps: tuple[int, int] = (0, 1),
     only: Sequence[int] = (),
     said: str = "",
 ) -> dict[str, Any]:
     """All that the browser needs, as JSON values. A row: its name, label and meaning, the share here (None where no order
     can be told from another), the words with what the reading says of each as a share of its largest number, and share and
     interval over many sentences, where they were measured. The random floor stands apart: the spread of its shares
-    here. `steps`: the step, from 1, and how many there are; `only`: those that have a choice, where not every one has.
+    here. `steps`: the step and how many there are; `only`: those that have a choice, where not every one has.
     `said`: what stands above it where it fills the screen."""
     shares = trust.shares[scope] if trust else {}
     rows = []
@@ -74,9 +74,9 @@ def payload(
         "many": f"{trust.sentences:,} dev sentences" if trust else None,
         "chosen": chosen,
         "scale": list(theme.diverging(mode)),
-        "step": steps[0],
+        "step": steps[0] + 1,
         "steps": steps[1],
-        "only": list(only),
+        "only": [step + 1 for step in only],
         "text": "The text" if found.kind == "encoder" else "The source",
         "said": said,
     }
@@ -110,7 +110,7 @@ class Scope:
 def scope(context: PageContext, found: FaithfulnessResult) -> Scope:
     """Returns what the view tests the readings on."""
     view, name = context.view, chosen_tokens.tested(context.view, context)
-    (label,) = context.loaded.target_tokenizer.pieces([chosen_tokens.chosen_tokens(context)[view.step - 1]])
+    (label,) = context.loaded.target_tokenizer.pieces([chosen_tokens.chosen_tokens(context)[view.step]])
     first = found.best if found.is_conclusive else next(iter(READINGS))
     return Scope(name, f"“{label}”" if name == "step" else WHOLE[_of(context)], view.reading or first)
 
@@ -118,7 +118,7 @@ def scope(context: PageContext, found: FaithfulnessResult) -> Scope:
 def call(context: PageContext) -> Call:
     """Returns the test of all readings, on one step or on the full target."""
     if (name := chosen_tokens.tested(context.view, context)) == "step":
-        return computations.FAITHFULNESS(context.view.step - 1, chosen_tokens.chosen(context.view, context), name)
+        return computations.FAITHFULNESS(context.view.step, chosen_tokens.chosen(context.view, context), name)
     return computations.FAITHFULNESS(0, 0, name)
 
 
@@ -155,17 +155,14 @@ def _controls(context: PageContext, found: FaithfulnessResult) -> None:
 
 def _payload(context: PageContext, found: FaithfulnessResult, said: str = "") -> dict[str, Any]:
     tested = scope(context, found)
-    steps = context.view.step, len(context.analysis.trace.predicted_axis)
+    steps = context.view.step + 1, len(context.analysis.trace.predicted_axis)
     only, trust = chosen_tokens.only(context), context.loaded.faithfulness
     return payload(found, trust, tested.name, tested.reading, context.mode, steps, only, said)
 
 
 def _events(context: PageContext, found: FaithfulnessResult) -> dict[str, mount.Event]:
     steps = len(context.analysis.trace.predicted_axis)
-    return {
-        "reading": (mount.one_of(tuple(READINGS)), choose_reading),
-        "step": (mount.integer(1, steps), pieces.choose_step),
-    }
+    return {"reading": (mount.one_of(tuple(READINGS)), choose_reading), "step": (mount.from_one(steps), pieces.choose_step)}
 
 
 def _tables(context: PageContext, found: FaithfulnessResult) -> tuple[Table, ...]:

@@ -132,7 +132,7 @@ def _large(picture: int, context: PageContext, found: DirectLogits) -> dict[str,
     before, after = _around(context, found.step)
     large = {
         "picture": picture,
-        "step": context.view.step,
+        "step": context.view.step + 1,
         "asked": why_texts.asked(choice.pair),
         "before": before,
         "after": after,
@@ -208,11 +208,12 @@ def _walk(order: list[list[Any]], found: DirectLogits, trace: Trace, by: int) ->
         return
     piece, *place = order[(order.index(at) + by) % len(order)] if at in order else order[0]
     if piece == "head":
-        pieces.choose_head(*place)
+        kind, layer, head = place
+        pieces.choose_head(kind, layer - 1, head - 1)
     elif piece in token_contributions.KINDS:
-        token_contributions.choose(piece, *place)
+        token_contributions.choose(piece, place[0] - 1)
     else:
-        pieces.choose_piece(piece, *(place or [1]))
+        pieces.choose_piece(piece, place[0] - 1 if place else 0)
 
 
 SUM = Panel(

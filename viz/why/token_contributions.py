@@ -62,12 +62,12 @@ def parts(found: DirectLogits, trace: Trace, piece: str) -> tuple[tuple[str, ...
 def chosen(view: View, found: DirectLogits, trace: Trace) -> Way | None:
     """The token that the view looks at, where this sum has it."""
     known = parts(found, trace, view.piece) if view.piece in KINDS else None
-    if known is None or not 0 < view.key <= len(known[0]):
+    if known is None or view.key is None or view.key >= len(known[0]):
         return None
-    label, value = known[0][view.key - 1], float(known[1][view.key - 1])
-    return Way(view.piece, view.key - 1, label, value, trace.outputs is None, trace.source is None)
+    label, value = known[0][view.key], float(known[1][view.key])
+    return Way(view.piece, view.key, label, value, trace.outputs is None, trace.source is None)
 
 
 def choose(piece: str, number: int) -> None:
-    """A token, from 1; called from callbacks."""
+    """A token; called from callbacks."""
     session.change(piece=piece, key=number)

@@ -48,14 +48,14 @@ def which_blank(context: PageContext, found: DirectLogits) -> str:
 
 
 def elsewhere(context: PageContext, asked: int, found: DirectLogits) -> str:
-    """Of a step that was asked for, from 1, and has no choice, which one is explained instead: a sentence, or nothing."""
+    """Of a step that was asked for and has no choice, which one is explained instead: a sentence, or nothing."""
     steps = len(context.analysis.trace.step_axis)
     if (
-        not chosen_tokens.fills_in(context) or asked in chosen_tokens.stops(context) or not 1 < asked <= steps
-    ):  # 1: nobody asked
+        not chosen_tokens.fills_in(context) or asked in chosen_tokens.stops(context) or not 0 < asked < steps
+    ):  # 0: nobody asked
         return ""
     what = "blank" if chosen_tokens.blanks(context) else "word of the text"
-    return f"Place {asked} is no {what}: place {found.step + 1}, the nearest one, is explained."
+    return f"Place {asked + 1} is no {what}: place {found.step + 1}, the nearest one, is explained."
 
 
 def _has_blanks(context: PageContext) -> bool:

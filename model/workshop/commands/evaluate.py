@@ -158,7 +158,7 @@ def _is_own_data(loaded: Checkpoint, hashes: list[str]) -> bool:
 
 
 # Keys of metrics.json that are not scores.
-RESERVED_KEYS = ("parameters", "training", "dev", "validations", "warnings", "alignment", "probes")
+RESERVED_KEYS = ("parameters", "training", "dev", "validations", "warnings", "alignment", "probes", "contrast")
 HELP = "BLEU and chrF on pairs, bits per character on a text, or accuracy on blanks or labels"
 PAIR_OPTIONS = (*evaluate_pairs.OPTIONS, "strategy", "beam", *options.CONTROLS)  # options for pairs only
 
@@ -183,9 +183,9 @@ def run(args: argparse.Namespace) -> None:
 
     if args.limit is not None and args.limit < 1:
         raise ValueError(f"--limit is {args.limit}; expected at least 1")
-    if args.data is None and (args.probes is None or args.measures):
+    if args.data is None and ((args.probes is None and args.contrast is None) or args.measures):
         raise ValueError("the following arguments are required: --data")
-    is_reserved = args.record in RESERVED_KEYS and not (args.record == "probes" and args.data is None)
+    is_reserved = args.record in RESERVED_KEYS and not (args.record in ("probes", "contrast") and args.data is None)
     if args.record is not None and (not is_name(args.record) or is_reserved):
         raise ValueError(
             f"--record is {short_repr(args.record)}; expected a key such as test, and none of {', '.join(RESERVED_KEYS)}"

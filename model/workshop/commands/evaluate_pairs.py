@@ -1,4 +1,4 @@
-"""python -m model evaluate for translation: BLEU, chrF, form of address, unfinished translations and probes."""
+"""python -m model evaluate for translation: BLEU, chrF, form of address, unfinished translations, probes and contrasts."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from ..evaluation.measures import InputSelection
 
 BEAM = 4  # default width of --measures
-OPTIONS = ("limit", "references", "join", "at_least", "probes", "measures", "warnings")
+OPTIONS = ("limit", "references", "join", "at_least", "probes", "contrast", "measures", "warnings")
 SELECTION_OPTIONS = ("references", "join", "at_least", "warnings")  # options that --measures sets or excludes
 
 
@@ -33,6 +33,9 @@ def add(group: argparse._ArgumentGroup) -> None:
     group.add_argument("--at-least", type=int, metavar="N", help=hint)
     hint = "translate the project's own sentences, or those of FILE, and list the wrong ones; needs no --data"
     group.add_argument("--probes", type=Path, nargs="*", metavar="FILE", help=hint)
+    hint = "share of rows where the right translation is likelier than the wrong one, is written, and depends on the right "
+    hint += "noun; a .tsv with a first line english, right, wrong, noun, other and optionally split; needs no --data"
+    group.add_argument("--contrast", type=Path, metavar="FILE", help=hint)
     hint = (
         "all measures, with a beam of 4: first and all references, 3 to 5 joined sentences, sentences of 15 words or more, "
     )
@@ -64,7 +67,10 @@ def decoding_options(args: argparse.Namespace) -> Decoding:
 
 def run(args: argparse.Namespace, loaded: Checkpoint, decoding: Decoding) -> None:
     """Scores a translation model and prints the result; with `--record` also writes metrics.json and the model card."""
-    from ..evaluation import probes
+    from tqdm import tqdm
+
+    from ..corpus.corpus import file_hash
+    from ..evaluation import contrast, probes
 
     reads, writes = loaded.languages
     own = record_of(reads).probes.get(writes, ())
@@ -72,12 +78,18 @@ def run(args: argparse.Namespace, loaded: Checkpoint, decoding: Decoding) -> Non
         raise ValueError(f"{loaded.name} is {' to '.join(loaded.languages)}; give --probes a FILE with sentences for it")
     files = args.probes or (own if args.measures or args.probes == [] else ())
     scored = probes.read(files)  # before anything is translated
+    contrasts = contrast.read_contrast(args.contrast) if args.contrast else []
     results = _measure(args, loaded, decoding)
     if scored:
         shipped = [paths for known in LANGUAGES.values() for paths in known.probes.values()]
         is_own = {path.resolve() for path in files} in [{path.resolve() for path in paths} for paths in shipped]
         source = {"files": [path.name for path in files], "own": is_own}
         results["probes"] = probes.measure(loaded, scored, decoding) | decoding_settings(decoding) | source
+    if contrasts:
+        source = {"data": dataset_name(args.contrast), "data_sha256": file_hash(args.contrast)}
+        with tqdm(total=4 * len(contrasts), unit="row", disable=args.json) as bar:
+            measured = contrast.measure_contrast(loaded, contrasts, decoding, bar.update)
+        results["contrast"] = measured.summary() | decoding_settings(decoding) | source
     if args.record:
         _record(args, loaded, results)
     if args.json:
@@ -98,8 +110,9 @@ def input_selection(args: argparse.Namespace) -> InputSelection:
         raise ValueError("--join joins the first reference of each sentence; leave out --references all")
     if args.warnings and (unused := list(options.explicit_options(args, ("join", "at_least")))):
         raise ValueError(f"--warnings counts all sentences one by one; leave out --{unused[0].replace('_', '-')}")
-    if args.data is None and args.record not in (None, "probes"):
-        raise ValueError(f"--record is {short_repr(args.record)}; of probes alone expected probes")
+    alone = "contrast" if args.probes is None else "probes"
+    if args.data is None and args.record not in (None, alone):
+        raise ValueError(f"--record is {short_repr(args.record)}; of {alone} alone expected {alone}")
     seed = {} if args.seed is None else {"seed": args.seed}
     return InputSelection(at_least=1 if args.at_least is None else args.at_least, limit=args.limit, join=args.join, **seed)
 

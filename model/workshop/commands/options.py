@@ -53,7 +53,7 @@ HELP = {
     "embedding_scale": "multiply embeddings by the square root of d_model before positions are added",
     "output_bias": "add a bias to each token's logit",
     "pooling": "input of a classifier head: the state of the first token, or the mean of all",
-    "follows": "also learn whether a sentence follows another (mlm: yes by default)",
+    "follows": "also learn if one sentence follows another (mlm: yes by default)",
     "vocab_size": "maximum size of a learned vocabulary, in tokens",
     "epochs": "passes over the data",
     "batch_tokens": "batch size, in tokens per side with padding",
@@ -98,7 +98,7 @@ def add_checkpoint(parser: argparse.ArgumentParser, default: str = "en-fr") -> N
 
 
 def add_second(parser: argparse.ArgumentParser) -> None:
-    hint = "second sentence, for a checkpoint that says whether it follows the first"
+    hint = "second sentence, for a checkpoint that predicts if it follows the first"
     parser.add_argument("--second", default="", metavar="TEXT", help=hint)
 
 

@@ -17,9 +17,8 @@ from torch import Tensor
 
 from ...config import ModelConfig
 from ...io import foreign_checkpoints
-from ...io.files import open_file, short_repr
+from ...io.files import MAX_WEIGHTS, open_file, short_repr
 from ...io.foreign_checkpoints import WEIGHTS
-from ...io.limits import MAX_WEIGHTS
 from ...text.tokenizer import Tokenizer
 
 

@@ -174,7 +174,7 @@ def read_model(source: Path | str, kind: str | None = None, options: ConversionO
     if detected is None:
         raise ConvertError(
             foreign_checkpoints.describe_foreign(path)
-            or f"{path} is no model that is known here; {foreign_checkpoints.convertible_kinds()}"
+            or f"{path} is not a supported model; {foreign_checkpoints.convertible_kinds()}"
         )
     if detected not in CONVERTERS:
         raise ConvertError(f"the kind is {detected!r}; expected one of {', '.join(CONVERTERS)}")

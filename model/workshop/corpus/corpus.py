@@ -33,19 +33,23 @@ class DataError(ValueError):
 
 
 def read_pairs(
-    path: Path, limit: int | None = None, with_targets: bool = True, names: tuple[str, str] = ("source", "target")
+    path: Path,
+    limit: int | None = None,
+    with_targets: bool = True,
+    names: tuple[str, str] = ("source", "target"),
+    entry: str | None = None,
 ) -> list[tuple[str, str]]:
     """Returns source and target of every line of a tab-separated file. Ignores further columns.
 
     Without targets a line may be a source only, and the targets are empty. Error messages call the columns `names`. Reads
-    plain text, `.gz`, or the `.zip` that manythings.org/anki publishes, piece by piece. Raises DataError with the line
-    number if a line is empty or lacks a tab or a text, and if the file is not UTF-8, not plain text, too large or
-    unreadable.
+    plain text, `.gz`, or the `.zip` that manythings.org/anki publishes, piece by piece. `entry` names a file of a zip.
+    Raises DataError with the line number if a line is empty or lacks a tab or a text, and if the file is not UTF-8, not
+    plain text, too large or unreadable.
     """
     pairs: list[tuple[str, str]] = []
     form = " TAB ".join(names) if with_targets else "a sentence"
     blank = 0  # number of the first empty line in a row; allowed at the end of the file
-    for number, line in read_lines(path, ".tsv, .tsv.gz or .zip"):
+    for number, line in read_lines(path, ".tsv, .tsv.gz or .zip", entry):
         if not line.strip():
             blank = blank or number
             if number - blank >= MAX_BLANK:
@@ -72,14 +76,14 @@ def read_pairs(
     return pairs
 
 
-def read_lines(path: Path, forms: str) -> Iterator[tuple[int, str]]:
-    """Yields the lines of a text file with their numbers from 1: plain, `.gz`, or the first text in a `.zip`.
+def read_lines(path: Path, forms: str, entry: str | None = None) -> Iterator[tuple[int, str]]:
+    """Yields the lines of a text file with their numbers from 1: plain, `.gz`, the first text in a `.zip`, or an entry.
 
     Raises DataError, with the line number where possible, if the file is not UTF-8, not plain text, or unreadable. The
     message names the expected `forms`.
     """
     try:
-        for number, raw in enumerate(_raw_lines(path), 1):
+        for number, raw in enumerate(_raw_lines(path, entry), 1):
             line = _decode(path, number, raw)
             if "\0" in line:
                 raise DataError(f"{path}, line {number}: it contains a NUL byte; {PLAIN_TEXT}")
@@ -102,11 +106,11 @@ def _decode(path: Path, number: int, raw: bytes) -> str:
         ) from None
 
 
-def _raw_lines(path: Path) -> Iterator[bytes]:
+def _raw_lines(path: Path, entry: str | None) -> Iterator[bytes]:
     kind = path.suffix.lower()
-    if kind == ".zip":
+    if kind == ".zip" or entry is not None:
         with zipfile.ZipFile(path) as archive:
-            texts = [n for n in archive.namelist() if n.endswith((".txt", ".tsv")) and not n.startswith("_")]
+            texts = [entry] if entry is not None else [n for n in archive.namelist() if _is_text(n)]
             if not texts:
                 raise DataError(f"{path}: no .txt or .tsv file in the archive; expected one with the pairs.")
             with io.BufferedReader(archive.open(texts[0]), 1 << 16) as raw:  # an archive's own `readline` is slow
@@ -115,6 +119,10 @@ def _raw_lines(path: Path) -> Iterator[bytes]:
         opener = gzip.open if kind == ".gz" else open
         with opener(path, "rb") as raw:
             yield from _bounded_lines(path, raw)
+
+
+def _is_text(name: str) -> bool:
+    return name.endswith((".txt", ".tsv")) and not name.startswith("_")
 
 
 def _bounded_lines(path: Path, raw: IO[bytes]) -> Iterator[bytes]:

@@ -33,7 +33,7 @@ def table(warnings: dict[str, Any]) -> str:
         f"| {name} | {worth.warned:,} | {worth.right:,} | {worth.precision:.2f} | {worth.recall:.2f} |"
         for name, worth in [*rows, ("warning always", always)]
     ]
-    return "\n".join(["| warning | stands at | right | precision | recall |", "|---|---|---|---|---|", *lines])
+    return "\n".join(["| warning | threshold | right | precision | recall |", "|---|---|---|---|---|", *lines])
 
 
 def signs_table(warnings: dict[str, Any]) -> str:
@@ -48,7 +48,7 @@ def signs_table(warnings: dict[str, Any]) -> str:
 def write(path: Path, warnings: dict[str, Any]) -> None:
     """Writes the section on warnings into a model card. Raises the errors of `put`."""
     section = (
-        f"Of {warnings['sentences']:,} sentences {warnings['bad']:,} came out badly: chrF under "
+        f"Of {warnings['sentences']:,} sentences {warnings['bad']:,} had a bad translation: chrF under "
         f"{warnings['bar']:g} against the best of their references. Counted by `python -m model evaluate --warnings`.\n\n"
         f"{table(warnings)}\n\n{signs_table(warnings)}"
     )
@@ -85,10 +85,12 @@ class DataSource:
     authors: str
     licence: str
     origin: str = ""  # how it was obtained
+    command: str = ""  # makes the files of the splits from the published one
 
     def describe(self) -> str:
-        """Returns title, authors, licence and origin in one line."""
-        return f"{self.title}, {self.authors}{self.origin and f', {self.origin}'}. Licence: {self.licence}."
+        """Returns title, authors, licence, origin and command in one line."""
+        files = self.command and f" Files: `{self.command}`."
+        return f"{self.title}, {self.authors}{self.origin and f', {self.origin}'}. Licence: {self.licence}.{files}"
 
 
 def _book(title: str, authors: str) -> DataSource:
@@ -100,11 +102,13 @@ _TATOEBA = DataSource(
     "by its contributors",
     "CC BY 2.0 FR",
     "selected by **manythings.org/anki** (https://www.manythings.org/anki/, `fra-eng.zip` of 7 April 2019)",
+    "python -m model split fra-eng.zip --out data",
 )
 _POLARITY = DataSource("Sentence polarity dataset v1.0", "Bo Pang and Lillian Lee (ACL 2005)", "CC BY 4.0")
 SOURCES: Mapping[str, DataSource] = {  # by the first 16 hexadecimal digits of a file's SHA-256
     "fa7308e6cd3fab9c": _TATOEBA,
     "546882cb9867b516": _TATOEBA,
+    "8554e6cba019e865": _TATOEBA,
     "66d8c58929637943": _POLARITY,
     "fbfe372edc69297d": _POLARITY,
     "655f67e22568813f": _POLARITY,
@@ -120,12 +124,17 @@ SOURCES: Mapping[str, DataSource] = {  # by the first 16 hexadecimal digits of a
 }
 
 
+def source_of(digest: Any) -> DataSource | None:
+    """Returns the source of a file by its SHA-256 in hex; None for an unknown one."""
+    return SOURCES.get(digest[:16]) if isinstance(digest, str) else None
+
+
 def describe_sources(digests: Mapping[str, str]) -> str:
     """Returns one line per source of the training files, given as names and SHA-256. Files of one source share a line."""
     names: dict[str, list[str]] = {}
     for name, digest in digests.items():
         if name != "probes":  # probes are not trained on
-            source = SOURCES.get(digest[:16])
+            source = source_of(digest)
             names.setdefault(source.describe() if source else f"{UNKNOWN}.", []).append(f"`{name}`")
     return "\n".join(f"- {', '.join(files)}: {source}" for source, files in names.items())
 
@@ -190,7 +199,7 @@ def _dev_overlap(run: Mapping[str, Any]) -> str:
     if not chosen:
         return ""
     if not any(chosen):
-        return ", from a file of its own" if len(chosen) == 1 else ", from files of their own"
+        return ", from a separate file" if len(chosen) == 1 else ", from separate files"
     return ", which are also trained on" if all(chosen) else ", part of which is also trained on"
 
 
@@ -202,9 +211,7 @@ def training_section(checkpoint: Checkpoint, more: str = "", reached: str = "") 
     run, dev, config = checkpoint.metrics["training"], checkpoint.metrics["dev"], checkpoint.config
     origin = ""
     if "init" in run:
-        origin = (
-            f"Fine-tuned from `{run['init']}`. " if run["init"] else "Trained from scratch: all weights were drawn anew. "
-        )
+        origin = f"Fine-tuned from `{run['init']}`. " if run["init"] else "Trained from scratch: all weights were random. "
     decides = "the last is kept" if run.get("keep") == "last" else "dev loss decides"
     return (
         f"## Training\n\n{origin}{run['steps']:,} steps, {run['minutes']:,} minutes. Adam (0.9, 0.98, 1e-9), linear warm-up "
@@ -232,8 +239,8 @@ def _averaged_weights(metrics: Mapping[str, Any]) -> str:
     until = [entry for entry in metrics.get("validations", ()) if entry["step"] <= metrics["dev"]["step"]]
     count = min(metrics["training"]["average"], len(until) or metrics["training"]["average"])
     if count == 1:
-        return "What is kept are the weights as they were at one validation"
-    return f"What is kept is the mean of the weights at {count} validations in a row"
+        return "The checkpoint has the weights of one validation"
+    return f"The checkpoint is the mean of the weights at {count} validations in a row"
 
 
 def validations_section(metrics: Mapping[str, Any]) -> str:

@@ -17,10 +17,10 @@ BASELINES = {  # measured task: heading, key of the baseline, its description
     "words": (
         "Single words in a blank",
         "neighbours",
-        "counts of the words between the same neighbours, up to two on either side",
+        "counts of words between the same neighbours, up to two on each side",
     ),
-    "follows": ("Does the second sentence follow?", "overlap", "what the words of both sentences have in common"),
-    "labels": ("Labels", "bag_of_words", "a bag of the words, in whatever order"),
+    "follows": ("Does the second sentence follow?", "overlap", "the words that both sentences share"),
+    "labels": ("Labels", "bag_of_words", "a bag of words, without their order"),
 }
 
 
@@ -45,8 +45,8 @@ def _purpose(checkpoint: Checkpoint) -> str:
     else:
         does = "fills in blanks"
         if checkpoint.config.follows:
-            does += ", and tells whether a sentence follows another"
-    return f"A small encoder that {does}, made to be looked at: token by token, layer by layer. It is no product."
+            does += " and predicts if one sentence follows another"
+    return f"A small encoder that {does}. It is made for study, token by token and layer by layer."
 
 
 def _heads(config: ModelConfig) -> str:
@@ -71,14 +71,14 @@ def _blanks(checkpoint: Checkpoint) -> str:
         return ""
     run = checkpoint.metrics["training"]
     whole_words = ", whole words" if run["whole_words"] else ""
-    return f" {run['masked']:.0%} of the tokens are to be told{whole_words}, others in every epoch."
+    return f" {run['masked']:.0%} of the tokens are masked{whole_words}, different ones in each epoch."
 
 
 def _limits(checkpoint: Checkpoint) -> str:
-    lines = ["It knows the texts of its training and little else; what it says is no knowledge of the world."]
+    lines = ["It knows little beyond its training texts. Do not rely on its output as facts."]
     if not checkpoint.config.classes:
-        lines.append("All blanks of a text are predicted at once: none knows what another is filled with.")
-        lines.append("A blank is one token: a word that the vocabulary cuts into pieces is never told whole.")
+        lines.append("All blanks of a text are predicted at once, independently of one another.")
+        lines.append("A blank is one token. It cannot hold a word of several tokens.")
     lines.append(f"It reads at most {MAX_TOKENS} tokens.")
     return "## Limits\n\n" + "\n".join(f"- {line}" for line in lines)
 
@@ -96,14 +96,14 @@ def _task_summary(name: str, result: Mapping[str, Any]) -> str:
     """Describes the examples of a task in a sentence."""
     if name == "words":
         return (
-            f"{result['blanks']:,} blanks, each a whole word that is one token, told from all the rest of its sentence; the "
-            f"choice is among all {result['choices'][0]:,} tokens of a space and letters (for a word without a space before "
+            f"{result['blanks']:,} blanks, each a whole word of one token, predicted from the rest of its sentence. The "
+            f"candidates are all {result['choices'][0]:,} tokens of a space and letters (for a word without a space before "
             f"it, all {result['choices'][1]:,} of letters alone)."
         )
     if name == "follows":
         chance = f"Chance: 50%, {math.log(2):.3f} nats."
-        pairs = f"{result['pairs']:,} pairs of one book each, about half of which follow one another"
-        return f"{pairs}; the intervals take the pairs as independent. {chance}"
+        pairs = f"{result['pairs']:,} pairs of one book each, about half of which follow each other"
+        return f"{pairs}; the intervals treat pairs as independent. {chance}"
     cut = f" {result['cut']:,} are cut off as too long." if result["cut"] else ""
     return f"{result['texts']:,} texts with {len(result['classes'])} labels.{cut}"
 
@@ -125,12 +125,12 @@ def _gain_text(gain: Mapping[str, Any]) -> str:
     """Compares the model with the baseline on the same examples, and names the unclear differences."""
     points, nats = 100 * gain["accuracy"], gain["log_loss"]
     if not (gain["accuracy_interval"] and gain["log_loss_interval"]):
-        return f"Against the baseline: accuracy {points:+.1f} points, log-loss {-nats:+.3f} nats, of one sentence alone."
+        return f"Against the baseline: accuracy {points:+.1f} points, log-loss {-nats:+.3f} nats (one sentence)."
     (low, high), (below, above) = (100 * end for end in gain["accuracy_interval"]), gain["log_loss_interval"]
     right = f"{abs(points):.1f} points {'more' if points >= 0 else 'fewer'} are right ({low:+.1f} to {high:+.1f})"
     cost = f"the log-loss is {abs(nats):.3f} nats {'lower' if nats >= 0 else 'higher'} ({below:+.3f} to {above:+.3f} saved)"
     open_ = [what for what, ends in (("accuracy", (low, high)), ("log-loss", (below, above))) if ends[0] <= 0 <= ends[1]]
-    unclear = f" The interval of the {' and of the '.join(open_)} holds 0: no difference was shown." if open_ else ""
+    unclear = f" The interval of the {' and of the '.join(open_)} contains 0: no clear difference." if open_ else ""
     return f"Against the baseline, in the same samples: {right}; {cost}.{unclear}"
 
 

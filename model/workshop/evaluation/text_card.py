@@ -35,8 +35,8 @@ def card(checkpoint: Checkpoint) -> str:
 
 def _purpose() -> str:
     return (
-        "A small decoder-only model that goes on with a text, made to be looked at: token by token, layer by layer. "
-        "It is no product for writing."
+        "A small decoder-only model that continues a text. It is made for study, token by token and layer by layer, and not "
+        "for writing."
     )
 
 
@@ -47,14 +47,14 @@ def _sizes(of: Mapping[str, Any]) -> str:
 
 def _limits() -> str:
     return (
-        f"## Limits\n\n- It knows the texts of its training and little else; what it writes is no knowledge of the world.\n"
-        f"- It sees at most {MAX_TOKENS} tokens; what stands before them is forgotten."
+        f"## Limits\n\n- It knows little beyond its training texts. Do not rely on its output as facts.\n"
+        f"- It sees at most {MAX_TOKENS} tokens, and nothing before them."
     )
 
 
 def format_interval(interval: Sequence[float] | None, form: str) -> str:
     """Formats an interval; there is none for a single unit."""
-    return "no interval: one alone" if interval is None else " to ".join(format(end, form) for end in interval)
+    return "no interval (one value)" if interval is None else " to ".join(format(end, form) for end in interval)
 
 
 def scores(results: dict[str, Any]) -> str:
@@ -62,9 +62,9 @@ def scores(results: dict[str, Any]) -> str:
     parts = [
         f"{results['characters']:,} characters in {results['paragraphs']:,} paragraphs, "
         f"{results['tokens']:,} tokens. Every token "
-        f"is predicted once, with {results['context']} tokens or more before it but at the text's beginning; the end of a "
-        f"paragraph is a character, and `</s>` what tells it. 95% intervals: {results['resamples']:,} bootstrap samples of "
-        "paragraphs.",
+        f"is predicted once, with at least {results['context']} tokens before it, except at the beginning of the text. The "
+        f"end of a paragraph counts as a character, which `</s>` predicts. "
+        f"95% intervals: {results['resamples']:,} bootstrap samples of paragraphs.",
         "| | bits a character | 95% |\n|---|---|---|",
     ]
     parts[1] += f"\n| the model | {results['bits_per_character']:.3f} | {format_interval(results['interval'], '.3f')} |"
@@ -94,9 +94,9 @@ def _continuation_table(results: dict[str, Any]) -> list[str]:
         f"or until it ended. The first column is the share of runs of {run['size']} tokens that occurred before "
         f"(seq-rep-{run['size']} of Welleck et al. 2020). The second is the share of continuations that repeat at least "
         f"half of their runs.",
-        "| | runs that repeat | go in circles | ended before the limit |\n|---|---|---|---|"
+        "| | repeated runs | loops | ended before the limit |\n|---|---|---|---|"
         f"\n| greedy | {share['greedy']:.1%} | {loops['greedy']:.1%} | {ended['greedy']:.1%} |"
-        f"\n| drawn, temperature 0.8, top-p 0.9 | {share['drawn']:.1%} | {loops['drawn']:.1%} | {ended['drawn']:.1%} |"
+        f"\n| sampling, temperature 0.8, top-p 0.9 | {share['drawn']:.1%} | {loops['drawn']:.1%} | {ended['drawn']:.1%} |"
         f"\n| the text itself | {share['text']:.1%} | {loops['text']:.1%} | |",
     ]
 

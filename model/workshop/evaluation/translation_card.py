@@ -10,10 +10,12 @@ from typing import Any
 from ...checkpoint import Checkpoint
 from ...config import MAX_TOKENS
 from ...decoding.strategy import Decoding
-from ...io.limits import is_count, is_number
+from ...io.files import is_count, is_number
 from . import model_card
+from .contrast import SHARES
 from .measures import WORDS, reaches_limit
 from .model_card import put
+from .text_card import format_interval
 
 HEADING = "## Measures"
 WHO = {"said": "the model", "first": "first references", "all": "all references"}
@@ -32,9 +34,8 @@ def card(checkpoint: Checkpoint) -> str:
     config, metrics = checkpoint.config, checkpoint.metrics
     return model_card.join_sections(
         checkpoint,
-        f"A small {'-to-'.join(checkpoint.languages)} encoder-decoder, made to "
-        "be looked at: token by token, layer by layer. "
-        "It is no product for translating.",
+        f"A small {'-to-'.join(checkpoint.languages)} encoder-decoder. It is made for study, "
+        "token by token and layer by layer, and not for translating.",
         model_card.architecture(
             checkpoint, "Transformer", f"{config.encoder_layers} encoder and {config.decoder_layers} decoder layers"
         ),
@@ -59,28 +60,30 @@ def _sizes(of: Mapping[str, Any]) -> str:
 def _pairs(run: Mapping[str, Any]) -> str:
     """Describes the extra pairs of a training. Older trainings have fewer of these settings."""
     sentences = {
-        "typed_copies": "{every} stands again as people type it, where that changes it.",
-        "joined_share": "For each pair {:g} more are made of 2 to 5 random ones, others in every epoch.",
-        "renamed_share": "For each pair {:g} more have made-up names on both sides, others in every epoch.",
-        "renumbered_share": "For each pair {:g} more have other numbers on both sides, others in every epoch.",
-        "phrase_share": "For each pair {:g} more are a word or a phrase with its translation, others in every epoch.",
-        "bpe_dropout": "Where a word is cut, a merge is passed over with a probability of {:g}.",
+        "typed_copies": "{every} is repeated as people type it, if that changes it.",
+        "joined_share": "For each pair {:g} more are made of 2 to 5 random ones, different ones in each epoch.",
+        "renamed_share": "For each pair {:g} more have made-up names on both sides, different ones in each epoch.",
+        "renumbered_share": "For each pair {:g} more have other numbers on both sides, different ones in each epoch.",
+        "phrase_share": "For each pair {:g} more are a word or a phrase with its translation, different ones in each epoch.",
+        "bpe_dropout": "In splitting a word, a merge is skipped with a probability of {:g}.",
         "first_target_epochs": "{last} only the first target of each source{aside}.",
     }
     every, last = run.get("typed_copies"), run.get("first_target_epochs")
     words = {
         "every": "Every pair" if every == 1 else f"One pair in {every:,}" if every else "",
         "last": "The last epoch sees" if last == 1 else f"The last {last:,} epochs see" if last else "",
-        "aside": "; the pairs that are made are made of all" if any(run.get(name) for name in EXTRA_PAIR_SETTINGS) else "",
+        "aside": "; the extra pairs use all targets" if any(run.get(name) for name in EXTRA_PAIR_SETTINGS) else "",
     }
     return "".join(f" {text.format(run[name], **words)}" for name, text in sentences.items() if run.get(name))
 
 
 def measures(metrics: Mapping[str, Any]) -> str:
-    """Returns the scores in metrics.json as one table, then *tu* and *vous*, then the probes; leaves out absent ones."""
+    """Returns the scores in metrics.json as one table, then *tu* and *vous*, the probes and the contrasts; leaves out absent
+    ones."""
     rows = {name: entry for name, entry in metrics.items() if _is_row(entry)}
     names = _names(metrics)
-    return "\n\n".join(filter(None, (_scores(rows, names), _address(rows, names), _probes(metrics.get("probes")))))
+    parts = (_scores(rows, names), _address(rows, names), _probes(metrics.get("probes")), _contrast(metrics.get("contrast")))
+    return "\n\n".join(filter(None, parts))
 
 
 def section(metrics: Mapping[str, Any]) -> str:
@@ -88,7 +91,34 @@ def section(metrics: Mapping[str, Any]) -> str:
     intro = (
         "Counted by `python -m model evaluate`: scores by sacrebleu, detokenised and case kept, each distinct sentence once."
     )
-    return f"{intro}\n\n{measures(metrics)}"
+    return "\n\n".join(filter(None, (intro, _commands(metrics), measures(metrics))))
+
+
+def _commands(metrics: Mapping[str, Any]) -> str:
+    """Returns the commands that compute the scores again, for files that a command makes from a published one."""
+    files, scores = dict[str, None](), dict[str, None]()
+    for row in metrics.values():
+        source = model_card.source_of(row.get("data_sha256")) if _is_row(row) else None
+        if source and source.command and "data" in row and "of_first" not in row:
+            files[source.command] = None
+            file = f"data/{_cell(row['data'])}.tsv.gz"
+            scores[f"python -m model evaluate --checkpoint NAME --data {file}{_options(row)}"] = None
+    if not scores:
+        return ""
+    lines = "\n".join(("```", *files, *scores, "```"))
+    return f"These commands make the files and compute the scores again. NAME is the folder of this card.\n\n{lines}"
+
+
+def _options(row: Mapping[str, Any]) -> str:
+    """Returns the options of `evaluate` for a row."""
+    words = [] if row["references"] == "first" else [f"--references {row['references']}"]
+    words += [f"--join {row['join'][0]}-{row['join'][1]} --seed {row['join_seed']}"] if row.get("join") else []
+    words += [f"--{name.replace('_', '-')} {row[name]}" for name in ("at_least", "limit") if row.get(name)]
+    words += [f"--beam {row['beam']}"] if row.get("beam", 1) > 1 else []
+    words += [f"--strategy {row['strategy']}"] if "strategy" in row else []
+    words += [f"--alpha {row['alpha']:g}"] if row.get("alpha", Decoding.alpha) != Decoding.alpha else []
+    words += [f"--{name.replace('_', '-')} {_cell(row[name])}" for name in CONTROLS if name in row]
+    return "".join(f" {word}" for word in words)
 
 
 def write(path: Path, metrics: Mapping[str, Any]) -> None:
@@ -194,7 +224,7 @@ def _address(rows: Mapping[str, Mapping[str, Any]], names: Mapping[str, str]) ->
     if not lines:
         return ""
     words = "; ".join(", ".join(f"*{word}*" for word in words) for words in WORDS.values())
-    intro = f"How many texts have a word in them that says *tu* or *vous* ({words}). A text may have words of both."
+    intro = f"Texts with a word of *tu* or *vous* ({words}). A text may have both."
     heads = ["| data | who | *tu* | *vous* | *vous* to one *tu* | texts |", "|---|---|---|---|---|---|"]
     return f"{intro}\n\n" + "\n".join([*heads, *lines])
 
@@ -213,10 +243,42 @@ def _probes(probes: Any) -> str:
     files, count = probes.get("files"), probes["sentences"]
     named = ", ".join(f"`{name}`" for name in files) if isinstance(files, list) else ""
     whose = " of the project's own" if probes.get("own") is True else f" of {named}" if named else ""
-    come = "comes out as a translation that counts" if probes["right"] == 1 else "come out as translations that count"
+    come = "has a translation that counts" if probes["right"] == 1 else "have a translation that counts"
     intro = (
         f"Of {count} sentence{'' if count == 1 else 's'}{whose} {probes['right']} {come} as right ({_decoding(probes)}). "
-        "Overlooked is how signs are typed (such as apostrophes, quotes, œ, and spaces before signs), a full stop where the "
-        "source ends in no sign, and capitals where the source is all in lower case or a title."
+        "The comparison ignores how signs are typed (such as apostrophes, quotes, œ, and spaces before signs), a full stop "
+        "where the source ends in no sign, and capitals where the source is all in lower case or a title."
     )
     return f"{intro}\n\n" + "\n".join(["| kind | right | of |", "|---|---|---|", *lines])
+
+
+def _has_shares(entry: Any) -> bool:
+    """Returns True for an entry with the numbers of `contrast.ContrastResult.summary`."""
+    if not isinstance(entry, dict) or not is_count(entry.get("rows")):
+        return False
+    intervals = [entry.get(f"{name}_interval") for name in SHARES]
+    return all(is_number(entry.get(name), 0, 1) for name in SHARES) and all(
+        isinstance(ends, list) and len(ends) == 2 and all(is_number(end, 0, 1) for end in ends) for ends in intervals
+    )
+
+
+def _contrast(contrast: Any) -> str:
+    """Returns the table of contrasts; empty for an entry that lacks the fields of `contrast.ContrastResult.summary`."""
+    if not isinstance(contrast, dict) or not isinstance(splits := contrast.get("splits", {}), dict):
+        return ""
+    parts = [*splits.items(), ("total", contrast.get("total"))]
+    if not all(_has_shares(part) for _, part in parts):
+        return ""
+    lines = [
+        f"| {_cell(name)} | "
+        + " | ".join(f"{part[each]:.1%} ({format_interval(part[f'{each}_interval'], '.1%')})" for each in SHARES)
+        + f" | {part['rows']:,} |"
+        for name, part in parts
+    ]
+    intro = (
+        f"Contrasts of `{_cell(contrast.get('data', 'contrast'))}`, as in ContraPro (Müller et al. 2018), with 95% Wilson "
+        "intervals. Likelier: the right translation has a higher log-probability than the wrong one. Written "
+        f"({_decoding(contrast)}): the words that differ are the right ones. Causal: hiding the right noun in the source "
+        "changes this preference more than hiding the other noun."
+    )
+    return f"{intro}\n\n" + "\n".join(["| split | likelier | written | causal | rows |", "|---|---|---|---|---|", *lines])

@@ -12,8 +12,7 @@ from filelock import FileLock, Timeout
 
 from ...checkpoint import write_json
 from ...checkpoint_files import read_config, read_metrics
-from ...io.files import MEGABYTE, FileError, parse_json, read_bytes, read_json, short_repr
-from ...io.limits import is_count
+from ...io.files import MEGABYTE, FileError, is_count, parse_json, read_bytes, read_json, short_repr
 from ...variants.designs import BASE, VARIANTS, ModelVariant, Plan
 from ...variants.record import MissingRun, SeedRun, VariantResult, Variants
 from ...variants.same_heads import SameHeads

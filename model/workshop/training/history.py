@@ -18,8 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from ...config import ModelConfig, TrainConfig
-from ...io.files import MEGABYTE, FileError, parse_json, read_bytes, read_json
-from ...io.limits import is_count, is_number
+from ...io.files import MEGABYTE, FileError, is_count, is_number, parse_json, read_bytes, read_json
 from .recording import Recording
 from .tasks import TRAINING_TASKS
 

@@ -20,8 +20,7 @@ from typing import Any
 import numpy as np
 
 from ...config import FAMILIES, MAX_CLASSES, MAX_TOKENS
-from ...io.files import DAMAGED, MEGABYTE, FileError, open_file, parse_json
-from ...io.limits import MAX_VALUES, is_count, read_array_header
+from ...io.files import DAMAGED, MAX_VALUES, MEGABYTE, FileError, is_count, open_file, parse_json, read_array_header
 from ...readings.heads.head_metrics import METRICS, Rows, applicable_metrics
 from ...trace import ATTENTION_KINDS, SITE_KINDS, Site, site_kind
 

@@ -17,8 +17,7 @@ from filelock import FileLock, Timeout
 from ... import checkpoint as checkpoints
 from ...checkpoint import Checkpoint
 from ...config import ModelConfig, TrainConfig
-from ...io.files import MEGABYTE, FileError, parse_json, read_bytes, read_json, short_repr
-from ...io.limits import is_count
+from ...io.files import MEGABYTE, FileError, is_count, parse_json, read_bytes, read_json, short_repr
 from ..corpus.corpus import file_hash
 from . import saved_state
 from .recording import Recording

@@ -18,8 +18,17 @@ import torch
 from torch import Tensor
 
 from ...config import ModelConfig
-from ...io.files import FileError, open_file, parse_json, read_bytes, short_repr
-from ...io.limits import MAX_COUNT, is_count, is_number, is_whole_number
+from ...io.files import (
+    MAX_COUNT,
+    FileError,
+    is_count,
+    is_number,
+    is_whole_number,
+    open_file,
+    parse_json,
+    read_bytes,
+    short_repr,
+)
 from ...network.transformer import Transformer
 from .recording import LOG_PROBS, ProbeSentence, Recording, array_shapes
 from .snapshots import SnapshotRecorder

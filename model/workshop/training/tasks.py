@@ -79,7 +79,7 @@ TRAINING_TASKS: dict[str, TrainingTask] = {
             "mlm",
             "..tasks.filling",
             "encoder-only",
-            "fills blanks and says whether a sentence follows another, like BERT",
+            "fills blanks and predicts if one sentence follows another, like BERT",
             "text: .txt or .txt.gz, one paragraph per line",
             ("Text", "Text"),
             repeatable=("data", "dev"),

@@ -119,7 +119,7 @@ def test_a_branch_joins_the_tree_and_is_what_is_shown(exact_checkpoint, decoding
         ((PAD,), "A branch has the token 0; expected 2 to"),
         ((99_999,), "A branch has the token 99999; expected 2 to"),
         ((5,) * 10, "A branch has 10 tokens; expected fewer than the limit of 10. Remove it."),
-        ((END, 5), "A branch goes on after </s>; expected it at the end alone."),
+        ((END, 5), "A branch continues after </s>; expected </s> only at its end."),
     ],
 )
 def test_a_branch_that_cannot_be_is_told(exact_checkpoint, branch, message):

@@ -11,8 +11,7 @@ from pathlib import Path
 import pytest
 
 from model.io import numbers
-from model.io.files import FileError, open_file, parse_json, read_bytes, read_text, short_repr
-from model.io.limits import is_number
+from model.io.files import FileError, is_number, open_file, parse_json, read_bytes, read_text, short_repr
 
 
 def test_a_value_from_outside_stands_on_one_short_line():

@@ -8,13 +8,13 @@ import streamlit as st
 
 from tests.support.viz_helpers import Lab
 from viz import cache, computations, pages
-from viz.classroom import playlist, talk_navigation, talk_prefetch
+from viz.classroom import present, talk_navigation, talk_prefetch
 from viz.classroom.talk import Stop, Talk, file_of, make_stop, pack
 from viz.state import session as state
 from viz.state.view import View
 
 DOG, CAR = "The dog sleeps.", "The car is red."
-ONE, TWO = make_stop("translate", View(source=DOG, step=2), "one"), make_stop("heads", View(source=DOG, kind="cross"), "two")
+ONE, TWO = make_stop("translate", View(source=DOG, step=1), "one"), make_stop("heads", View(source=DOG, kind="cross"), "two")
 THREE, FOUR = make_stop("heads", View(source=CAR, checkpoint="gone"), "three"), Stop("translate", "layer=x", "four")
 TALK = Talk("T", (ONE, TWO, THREE, FOUR))
 
@@ -52,11 +52,11 @@ def test_on_and_back_through_all_stops(session):
 
 def test_a_view_is_inserted_after_the_stop(session):
     talk_navigation.show(1)
-    state.change(head=7)
+    state.change(head=6)
     talk_navigation.keep_view("  new  ")
     assert lines(session) == ["one", "new", "two", "three", "four"]
     view = session["view"]
-    assert view.stop == 2 and talk_navigation.talk_of(view).stop(2).view == View(source=DOG, step=2, head=7)
+    assert view.stop == 2 and talk_navigation.talk_of(view).stop(2).view == View(source=DOG, step=1, head=6)
     talk_navigation.choose("")
     talk_navigation.keep_view("alone")
     assert lines(session) == ["alone"] and session["view"].stop == 1
@@ -83,12 +83,12 @@ def test_the_current_stop_survives_moves(session):
 
 def test_a_file_that_is_no_talk_changes_nothing(session):
     before = session["view"]
-    playlist._show_errors(playlist._open)(b"{}")
-    assert session["view"] == before and "is not a talk" in session[playlist.MESSAGE]
-    playlist._show_errors(playlist._open)(file_of(Talk("Other", TALK.stops[:1])))
+    present._show_errors(present._open)(b"{}")
+    assert session["view"] == before and "is not a talk" in session[present.MESSAGE]
+    present._show_errors(present._open)(file_of(Talk("Other", TALK.stops[:1])))
     assert lines(session) == ["one"]
-    playlist._show_errors(talk_navigation.set_line)(1, "x" * 500)
-    assert lines(session) == ["one"] and "has 500 characters" in session[playlist.MESSAGE]
+    present._show_errors(talk_navigation.set_line)(1, "x" * 500)
+    assert lines(session) == ["one"] and "has 500 characters" in session[present.MESSAGE]
 
 
 @pytest.mark.parametrize("number", [1, 3, 4])

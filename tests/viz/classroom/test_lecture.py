@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from model.edits.intervention import Intervention
 from tests.support.viz_helpers import COMPARE, HEADS, INSIDE, POSITIONS, TRAINING, TRANSLATE, WHAT_IF, WHY, Lab
 from viz import pages
 from viz.classroom import lecture
@@ -85,7 +86,7 @@ def test_every_page_numbers_its_pictures():
 
 
 def test_undo_restores_the_view(monkeypatch):
-    session = {"view": View(pad=2, causal_mask=False, branches=((5,),)), "link": {}}
+    session = {"view": View(pad=2, intervention=Intervention(causal_mask=False), branches=((5,),)), "link": {}}
     monkeypatch.setattr(state.st, "session_state", session)
     lecture._undo()
     assert session["view"] == View()

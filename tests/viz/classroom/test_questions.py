@@ -28,7 +28,7 @@ def asked(loaded, text: str = TEXT, **more):
 
 
 def at(step: int, analysis, loaded):
-    return question(View(step=step), analysis, loaded, of_heads=False)
+    return question(View(step=step - 1), analysis, loaded, of_heads=False)
 
 
 def taken(found) -> None:
@@ -89,7 +89,7 @@ def linked(analysis, weights):
 )
 def test_the_best_head_is_the_answer(tiny_checkpoint, weights, answer, options):
     analysis = linked(asked(tiny_checkpoint), weights)
-    view = View(kind="encoder", layer=int(answer[1]), head=int(answer[4]))
+    view = View(kind="encoder", layer=int(answer[1]) - 1, head=int(answer[4]) - 1)
     found = question(view, analysis, tiny_checkpoint, of_heads=True)
     taken(found)
     assert (found.answer, list(found.options)) == (answer, options)

@@ -24,7 +24,7 @@ def decimals(line: str) -> list[tuple[float, float]]:
 
 def measured(page, view, data) -> np.ndarray:
     """The numbers that a line may name: of the step, of the chosen row, of the sum, and of the second side."""
-    found, analyses, step = [], [data.analysis], view.step - 1
+    found, analyses, step = [], [data.analysis], view.step
     if data.analysis.baseline is not None:
         analyses.append(data.analysis.baseline)
         found.append(np.exp(data.analysis.baseline_token_log_probs))
@@ -32,12 +32,12 @@ def measured(page, view, data) -> np.ndarray:
         sides = pair(view, data)
         analyses += [sides.first.analysis, sides.second.analysis]
     for analysis in analyses:
-        trace, head = analysis.full_pass, (view.head or 1) - 1
+        trace, head = analysis.full_pass, view.head or 0
         found += [np.sort(np.exp(analysis.trace.log_probs[step]))[-2:], [analysis.trace.token_log_probs.sum()]]
         found.append(analysis.trace.probabilities)
         found.append(np.mean([p[:, step] for s, p in trace.patterns.items() if s.kind == "cross"], (0, 1)))
-        for site in {Site(kind, view.layer - 1) for kind in trace.kinds} & set(trace.patterns):
-            at = (view.token if site.kind == "encoder" else view.step) - 1
+        for site in {Site(kind, view.layer) for kind in trace.kinds} & set(trace.patterns):
+            at = view.token if site.kind == "encoder" else view.step
             found.append(trace.patterns[site][head])
             if site.kind == view.kind:
                 unfolded = computations.unfold(data.request, view.device, site, head, at)

@@ -43,14 +43,14 @@ def test_a_question_is_made_once():
 
 @pytest.mark.parametrize("guess", [False, True])
 def test_asking_hides_the_next_token_until_the_end(monkeypatch, guess):
-    session = {"view": View(guess=guess, step=2), "link": {}, room_panel._STEPS: 9}
+    session = {"view": View(guess=guess, step=1), "link": {}, room_panel._STEPS: 9}
     monkeypatch.setattr(state.st, "session_state", session)
     room_panel._ask(1, 4, hidden=False)
-    assert session["view"].guess and session["view"].step == 5
+    assert session["view"].guess and session["view"].step == 4
     room_panel._ask(2, 5, hidden=True)  # it is hidden already
     assert session[room_panel._REQUESTED] == {"number": 2, "step": 5, "guess": guess, "back": 4}
     room_panel._close(guess, 4)
-    assert session["view"].guess == guess and session["view"].step == 4 and session[room_panel._REQUESTED] is None
+    assert session["view"].guess == guess and session["view"].step == 3 and session[room_panel._REQUESTED] is None
     room_panel._ask(3, 9, hidden=False)
     assert session[room_panel._RESULT]["fault"] == room_panel.LAST
-    assert (session["view"].step, session["view"].guess) == (4, guess)
+    assert (session["view"].step, session["view"].guess) == (3, guess)

@@ -15,7 +15,7 @@ from viz.state.fields import fields
 from viz.state.values import MAX_LINK_TEXT
 from viz.state.view import View
 
-VIEW = View(source="The fox & the “boat” = 50% <b>?", step=3, kind="cross", head=None, target="Le renard; et ~ 🦊")
+VIEW = View(source="The fox & the “boat” = 50% <b>?", step=2, kind="cross", head=None, target="Le renard; et ~ 🦊")
 FIRST, LAST = make_stop("heads", VIEW, "Look at the fox."), make_stop("what-if", VIEW, "  Qui\n  mord ? ")
 TALK = Talk("Renards & bateaux", (FIRST, make_stop("translate", View(), ""), LAST))
 
@@ -138,9 +138,9 @@ def test_what_is_wrong_with_a_stop_is_told_at_the_stop():
         {"line": "b", "page": "heads", "view": {"layer": "x", "head": 3, "utm": "z"}},
     ]
     first, second = read(written(stops=stops)).stops
-    assert first.place.name == "translate" and first.view.step == 4
+    assert first.place.name == "translate" and first.view.step == 3
     assert [fault.startswith("There is no page at /nowhere") for fault in first.faults] == [True]
-    assert second.view == View(head=3) and "layer is “x”" in second.faults[0] and len(second.faults) == 1
+    assert second.view == View(head=2) and "layer is “x”" in second.faults[0] and len(second.faults) == 1
 
 
 def test_a_talk_is_known_by_its_name():

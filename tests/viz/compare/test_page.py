@@ -120,7 +120,7 @@ def test_a_difference_is_shown_of_equal_tokens_alone():
 def test_a_word_is_swapped_in_two_moves():
     lab = compare()
     assert [lab.app_test.text_input(key="swap to").value, both(lab).second.request.source] == ["wide", "The dog is wide."]
-    lab.app_test.button_group(key="swap").set_value(2)
+    lab.app_test.button_group(key="swap").set_value(1)
     assert lab.run().side_by_side is None
     assert any("in the place of “dog”" in text for text in lab.sentences("lab-note"))
     lab.app_test.text_input(key="swap to").set_value(" cat ")
@@ -240,7 +240,7 @@ def test_keys_lead_to_the_head_that_differs_most():
     view = lab.pressed("h")
     grids = {grid["kind"]: grid["values"] for grid in lab.side_by_side["grids"]}
     most = max(value for grid in grids.values() for row in grid for value in row)
-    assert grids[view.kind][view.layer - 1][view.head - 1] == most
+    assert grids[view.kind][view.layer][view.head] == most
     assert lab.side_by_side["large"]["most"].endswith(f"{most:.2f}")
 
 

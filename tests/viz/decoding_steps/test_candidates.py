@@ -107,5 +107,5 @@ def test_what_is_taken_from_the_browser(monkeypatch):
         browser.report("word", value)
     for value in (True, None):
         browser.report("guess", value)
-    assert heard[:4] == [("branch", 2, 99), ("reason", 2, 99), ("word", 2, "<b>"), ("word", 1, "")]
+    assert heard[:4] == [("branch", 1, 99), ("reason", 1, 99), ("word", 1, "<b>"), ("word", 0, "")]
     assert heard[4:] == [("guess", True), ("guess", False)]

@@ -22,7 +22,7 @@ UNCAUSAL, UNPADDED = Intervention(causal_mask=False), Intervention(padding_mask=
 def ask(tiny_checkpoint):
     """What a request leads to: the analysis and the payload of one of its views."""
 
-    def asked(text: str = TEXT, layer: int = 1, head: int | None = None, step: int = 1, theme_mode="light", **more):
+    def asked(text: str = TEXT, layer: int = 1, head: int | None = None, step: int = 0, theme_mode="light", **more):
         analysis = analyse(tiny_checkpoint, Request(text, **({"decoding": SHORT} | more)))
         return analysis, payload(analysis, tiny_checkpoint, layer, head, step, theme_mode)
 
@@ -111,7 +111,7 @@ def test_what_is_typed_comes_through_as_text_alone(ask, text):
 
 
 def test_what_is_taken_from_the_browser(ask, monkeypatch):
-    data, browser, heard = ask(step=1)[1], Mounted(monkeypatch), []
+    data, browser, heard = ask(step=0)[1], Mounted(monkeypatch), []
     follow = {"step": 2, "rows": "shifted", "guess": False}
     names = ("step", "rows", "why", "reason")
     timeline(data, follow, **{f"on_{name}": lambda *told, name=name: heard.append((name, *told)) for name in names})
@@ -120,13 +120,13 @@ def test_what_is_taken_from_the_browser(ask, monkeypatch):
     for name, value in [("step", 1), ("step", last), ("step", 0), ("step", last + 1), *(("rows", rows) for rows in ROWS)]:
         browser.report(name, value)
     browser.report("rows", "Steps")
-    assert heard == [("step", 1), ("step", last), ("rows", "steps"), ("rows", "shifted"), ("rows", "training")]
+    assert heard == [("step", 0), ("step", last - 1), ("rows", "steps"), ("rows", "shifted"), ("rows", "training")]
     for pair in ({"kind": "cross"}, {"kind": "no"}, {"kind": "encoder", "query": 0, "key": None}):
         browser.report("why", {"query": 2, "key": 1} | pair)
-    assert heard[5:] == [("why", "cross", 2, 1)]
+    assert heard[5:] == [("why", "cross", 1, 0)]
     for token in (data["size"] - 1, data["size"]):
         browser.report("reason", {"step": 2, "token": token})
-    assert heard[6:] == [("reason", 2, data["size"] - 1)]
+    assert heard[6:] == [("reason", 1, data["size"] - 1)]
 
 
 @pytest.mark.parametrize("more", [{}, {"pad": 2}, {"intervention": UNCAUSAL, "mode": "again"}], ids=str)

@@ -130,9 +130,9 @@ def test_layer_and_head_choose_the_maps_and_the_rows():
     lab = Lab()
     seen = [lab.maps]
     for key, value, where in (
-        ("layer", 1, "layer 1, head 2"),
+        ("layer", 0, "layer 1, head 2"),
         ("head", "mean", "layer 1, mean over heads"),
-        ("head", "2", "layer 1, head 2"),
+        ("head", 1, "layer 1, head 2"),
     ):
         lab.pick(key, value)
         assert lab.timeline["where"] == where

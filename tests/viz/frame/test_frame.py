@@ -23,7 +23,7 @@ from viz.state import navigation
 def draw(context):
     with context.places.body:
         edit_list.draw_notes(context)
-        site_texts.note(f"{context.loaded.name} at step {context.view.step}")
+        site_texts.note(f"{context.loaded.name} at step {context.view.step + 1}")
         st.button("Away", key="away", on_click=navigation.go_to, args=("heads",))
 
 def without(view, places):

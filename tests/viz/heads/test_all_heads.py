@@ -76,7 +76,7 @@ def test_each_site_has_its_own_numbers_and_orders(read):
 def test_the_weights_of_two_tokens_are_those_of_every_head(read):
     trace, norms = read()
     for kind, merge in ((kind, merge) for kind in ATTENTION_KINDS for merge in (False, True)):
-        view = View(kind=kind, layer=2, head=1, merge=merge, find=(kind, 3, 2))
+        view = View(kind=kind, layer=1, head=0, merge=merge, find=(kind, 2, 1))
         found, data = (payload(trace, norms, view, "light")[name] for name in ("find", "chosen"))
         weight = found["weights"][data["head"] - 1 + (data["layer"] - 1) * 2]
         assert weight == pytest.approx(unpacked(data, "values")[tuple(found["cell"])], abs=1e-5)
@@ -85,7 +85,7 @@ def test_the_weights_of_two_tokens_are_those_of_every_head(read):
             first = data["firsts"][name][cell]
             assert side.word_numbers[first] == side.word_numbers[at] if merge else first == at
     assert payload(trace, norms, View(), "light")["find"] is None
-    late = payload(trace, norms, View(layer=1, find=("cross", 1, 900)), "light")["find"]
+    late = payload(trace, norms, View(layer=0, find=("cross", 0, 899)), "light")["find"]
     assert late == {"fault": f"The link asks for source token 900; there are {len(trace.source)}."}
 
 
@@ -93,7 +93,7 @@ def test_a_registered_metric_reaches_page_and_link(read, monkeypatch):
     made = Metric("alone", "Alone", "What nobody else has", lambda rows: rows.weights.min(-1), "marks", 3, "most")
     monkeypatch.setitem(METRICS, made.name, made)
     trace, norms = read()
-    *_, last = payload(trace, norms, View(kind="cross", layer=1, order="alone"), "light")["metrics"]
+    *_, last = payload(trace, norms, View(kind="cross", layer=0, order="alone"), "light")["metrics"]
     assert last == {name: getattr(made, name) for name in ("name", "label", "unit", "meaning", "digits", "order")}
     for grid in thumbnails(trace, "light")["grids"]:
         values = grid["numbers"]["alone"]
@@ -121,19 +121,19 @@ def test_padded_queries_count_in_no_number(read):
 @pytest.mark.parametrize(
     ("kind", "head", "measure"),
     [
-        (kind, (None, 2)[(k + m) % 2], measure)
+        (kind, (None, 1)[(k + m) % 2], measure)
         for k, kind in enumerate(ATTENTION_KINDS)
         for m, measure in enumerate(MAP_READINGS)
     ],
 )
 def test_the_chosen_head_is_drawn_from_its_measure(read, kind, head, measure):
     trace, norms = read()
-    view = View(kind=kind, layer=2, head=head, measure=measure, step=3, mass=50)
+    view = View(kind=kind, layer=1, head=head, measure=measure, step=2, mass=50)
     data = chosen(trace, norms, view)
     site = Site(kind, 1)
     expected = head_map(trace, norms, site, None if head is None else 1, measure)
     np.testing.assert_array_equal(unpacked(data, "values"), expected.astype(np.float32))
-    assert (data["kind"], data["layer"], data["head"], data["measure"]) == (kind, 2, head, measure)
+    assert (data["kind"], data["layer"], data["head"], data["measure"]) == (kind, 2, head and head + 1, measure)
     assert (data["queries"], data["keys"]) == (list(trace.queries(site)), list(trace.keys(site)))
     np.testing.assert_array_equal(unpacked(data, "allowed"), trace.masks[site])
     assert data["row"] == (None if kind == "encoder" else 2)
@@ -143,9 +143,9 @@ def test_the_chosen_head_is_drawn_from_its_measure(read, kind, head, measure):
 
 def test_merged_mean_and_joint_maps_are_those_of_the_trace(read):
     trace, norms = read()
-    for step, word in enumerate(trace.inputs.word_numbers, 1):
-        data = chosen(trace, norms, View(kind="cross", layer=1, head=1, step=step, merge=True))
-        assert trace.inputs.labels[step - 1] in data["queries"][data["row"]]
+    for step, word in enumerate(trace.inputs.word_numbers):
+        data = chosen(trace, norms, View(kind="cross", layer=0, head=0, step=step, merge=True))
+        assert trace.inputs.labels[step] in data["queries"][data["row"]]
         assert len(data["queries"]) == len(set(trace.inputs.word_numbers)) == data["shape"][0]
         assert list(dict.fromkeys(trace.inputs.word_numbers)).index(word) == data["row"]
     for kind in ATTENTION_KINDS:
@@ -153,7 +153,7 @@ def test_merged_mean_and_joint_maps_are_those_of_the_trace(read):
         assert (data["layer"], data["head"]) == (None, None)
         mean = np.mean([trace.patterns[site].mean(0) for site in trace.patterns if site.kind == kind], axis=0)
         np.testing.assert_allclose(unpacked(data, "values"), mean, atol=1e-7)
-    view = View(layer=2, head=1, merge=True, hide=True, together=True, step=3)
+    view = View(layer=1, head=0, merge=True, hide=True, together=True, step=2)
     data = payload(trace, norms, view, "light")["together"]
     for kind in ATTENTION_KINDS:
         alone = chosen(trace, norms, dataclasses.replace(view, kind=kind))

@@ -46,8 +46,8 @@ def test_heads_layers_and_kinds_are_in_the_link():
     assert (page.stages["kind"], page.stages["layer"], page.stages["head"]) == ("encoder", 3, 2)
     for kind in ATTENTION_KINDS[::-1]:
         assert page.pick("kind", kind).stages["kind"] == kind
-    assert page.pick("layer", 1).stages["layer"] == 1
-    assert page.pick("one head", 8).stages["head"] == 8
+    assert page.pick("layer", 0).stages["layer"] == 1
+    assert page.pick("one head", 7).stages["head"] == 8
     assert (page.link["layer"], page.link["head"], page.link["stage"]) == ("1", "8", "7")
     assert page.stages["stage"] == 7 and not page.warnings
 
@@ -187,10 +187,10 @@ def test_the_default_key_has_the_largest_weight():
 
 def test_a_head_that_wrote_opens_at_its_token():
     at = (2, 3)
-    assert leads_to(*at, "asks", "decoder", 2, 5) == {"kind": "decoder", "layer": 2, "head": 5, "step": 3, "key": 0}
-    assert leads_to(*at, "answers", "encoder", 4, 1) == {"kind": "encoder", "layer": 4, "head": 1, "token": 4, "key": 0}
-    own = leads_to(5, 2, "answers", "cross", 1, 1)
-    assert own == {"kind": "cross", "layer": 1, "head": 1, "step": 3, "key": 0}
+    assert leads_to(*at, "asks", "decoder", 1, 4) == {"kind": "decoder", "layer": 1, "head": 4, "step": 2, "key": None}
+    assert leads_to(*at, "answers", "encoder", 3, 0) == {"kind": "encoder", "layer": 3, "head": 0, "token": 3, "key": None}
+    own = leads_to(5, 2, "answers", "cross", 0, 0)
+    assert own == {"kind": "cross", "layer": 0, "head": 0, "step": 2, "key": None}
 
 
 def test_only_what_can_have_been_clicked_is_heard(monkeypatch):
@@ -205,4 +205,4 @@ def test_only_what_can_have_been_clicked_is_heard(monkeypatch):
     mounted.report("writer", good)
     mounted.report("key", len(data["keys"]) + 1)
     mounted.report("key", 1)
-    assert heard == [(*head, "asks"), (1,)]
+    assert heard == [(head[0], head[1] - 1, head[2] - 1, "asks"), (0,)]

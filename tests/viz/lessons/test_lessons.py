@@ -11,7 +11,7 @@ from viz.lessons import lesson_checks
 from viz.lessons.lessons import LESSONS, Lesson, Seen, Verdict, find
 from viz.state.links import parse
 
-# What solves a lesson: the parameters of the link that are changed for it.
+# Solutions of lessons: the changed parameters of the link.
 SOLVED = {
     "unsure": {"step": "3"},
     "formula": {"stage": "7"},

@@ -97,7 +97,7 @@ def taken(tiny_checkpoint):
 
     def made(name: str, text: str = "The fox sees a boat.", query: str = "", **changes) -> bytes:
         request = Request(text, target=TARGET)
-        view = html_export.make_view(request, "tiny", query, **({"layer": 1, "head": 1} | changes))
+        view = html_export.make_view(request, "tiny", query, **({"layer": 0, "head": 0} | changes))
         context = html_export.make_context(tiny_checkpoint, analyse(tiny_checkpoint, request), view)
         return html_export.file_of(name, context)
 
@@ -173,7 +173,7 @@ def test_translate_follows_layer_and_head(taken, tiny_checkpoint):
 def test_a_large_model_has_one_layer_in_a_file(tokenizer):
     sizes = {"d_model": 64, "heads": 16, "encoder_layers": 5, "decoder_layers": 5}
     made, request = tiny.checkpoint(tokenizer, **sizes), Request("The fox.", target=TARGET)
-    view = html_export.make_view(request, "tiny", layer=3, head=2)
+    view = html_export.make_view(request, "tiny", layer=2, head=1)
     context = html_export.make_context(made, analyse(made, request), view)
     view = held(html_export.file_of("translate", context))
     assert list(view["choices"][0]["options"]) == [f"[3,{head}]" for head in ("null", *range(1, 17))]
@@ -222,10 +222,10 @@ def test_the_link_of_a_file_asks_for_its_request(tiny_checkpoint):
         intervention=Intervention(causal_mask=False).with_edit("off_cross.1.2"),
         mode="again",
     )
-    view = html_export.make_view(asked, "tiny", "heads?order=entropy", step=2)
+    view = html_export.make_view(asked, "tiny", "heads?order=entropy", step=1)
     again, faults = parse(link(view))
     assert (again.request(), faults) == (asked, ())
-    assert (again.order, again.step) == ("entropy", 2)
+    assert (again.order, again.step) == ("entropy", 1)
     with pytest.raises(ValueError, match="The link's layer is “x”; expected"):
         html_export.make_view(asked, "tiny", "layer=x")
 

@@ -35,7 +35,7 @@ def page() -> None:
     st.button("ask", on_click=navigation.show_request, args=(asked, "order"))
     fields = {"source": "Ten owls.", "target": "Neuf.", "pad": 9, "mode": "given", "checkpoint": "other", "device": "cpu"}
     fields["sentence"] = 2
-    looks = {"step": 2, "layer": 1, "head": None, "show": "mask", "kind": "cross", "scope": "head"}
+    looks = {"step": 1, "layer": 0, "head": None, "show": "mask", "kind": "cross", "scope": "head"}
     for field, value in {**fields, **looks}.items():
         st.button(field, on_click=state.change, kwargs={field: value})
     state.write_link(view)
@@ -96,7 +96,7 @@ def test_edits_are_undone_and_redone_in_order():
     for expected in made[1:]:
         assert visitor.click("redo").made == expected
     assert visitor.steps == (True, False)
-    # What is shown follows what is edited: the head, and then the matrix of the encoder, its default.
+    # The view follows the edit: the head, and then the matrix of the encoder, its default.
     assert address(visitor.app_test) == {"causal": "off", "edits": "window-3~block_enc_9-2~off_cross.3.5", "head": "5"}
 
 
@@ -138,7 +138,7 @@ def test_a_refused_edit_changes_nothing(there, code, word):
 def test_an_experiment_shows_its_request_and_is_one_step():
     visitor = Visitor(target="Dix.", step="4", edits="scaling-off", layer="1").click("ask")
     edits = tiny.edited("off_cross.3")
-    assert visitor.view == View(source="Nine owls.", pad=3, mode="again", edits=edits, experiment="order", layer=1)
+    assert visitor.view == View(source="Nine owls.", pad=3, mode="again", intervention=edits, experiment="order", layer=0)
     assert address(visitor.app_test)["try"] == "order"
     assert visitor.click("undo").made == tiny.edited("scaling-off")
 

@@ -45,6 +45,9 @@ def test_every_value_comes_back_through_its_parameter(name):
 def test_any_view_comes_back_through_its_link(data):
     chosen = data.draw(st.sets(st.sampled_from(sorted(FIELDS)), max_size=40))
     view = View(**{FIELDS[name][0]: data.draw(st.sampled_from(FIELDS[name][1])) for name in sorted(chosen)})
+    if "intervention" in {FIELDS[name][0] for name in chosen}:
+        masks = {name: data.draw(st.booleans()) for name in ("causal_mask", "padding_mask")}
+        view = dataclasses.replace(view, intervention=dataclasses.replace(view.intervention, **masks))
     numbers = {"alpha": st.floats(0, MAX_ALPHA), "top_p": st.floats(0.01, 1), "seed": st.integers(0, MAX_SEED)}
     view = dataclasses.replace(view, **{name: data.draw(each) for name, each in numbers.items()})
     assert parse(over_the_wire(link(view))) == (view, ())
@@ -65,7 +68,7 @@ def test_any_text_of_a_parameter_is_a_value_or_one_fault(name, text):
     if not faults:
         assert parse(link(view)) == (view, ())
         return
-    assert view == dataclasses.replace(parse(GOOD)[0], **{FIELDS[name][0]: getattr(View(), FIELDS[name][0])})
+    assert view == parse({other: each for other, each in GOOD.items() if other != name})[0]
     (fault,) = faults
     assert fault.startswith(f"The link's {name} is “{text[:40]}") and "; expected " in fault
     assert fault.endswith(". The default is shown.") and len(fault) < 290
@@ -74,7 +77,8 @@ def test_any_text_of_a_parameter_is_a_value_or_one_fault(name, text):
 @pytest.mark.parametrize("name", sorted(set(NUMBERS) - {"head", "other_head", "token"}))
 def test_a_number_beyond_its_limits_is_refused(name):
     least = 0 if name in FROM_1 else -1
-    for beyond in (least, max(value for value in NUMBERS[name] if value is not None) + 1):
+    most = max(value for value in NUMBERS[name] if value is not None)
+    for beyond in (least, fields(View)[FIELDS[name][0]].value.numbered(most) + 1):
         view, faults = parse({name: str(beyond)})
         assert (view, len(faults)) == (View(), 1), beyond
 
@@ -122,7 +126,8 @@ def test_defaults_and_foreign_parameters_are_ignored():
 def test_a_link_holds_all_fields_and_as_many_branches_as_allowed():
     view, faults = parse(over_the_wire(GOOD))
     assert faults == () and link(view) == GOOD and set(FIELDS) == set(GOOD)
-    assert {field.parameter: name for name, field in fields(View).items()} == {name: f for name, (f, _) in FIELDS.items()}
+    declared = {p: name for name, field in fields(View).items() for p in (field.parameter, *field.attributes)}
+    assert declared == {name: f for name, (f, _) in FIELDS.items()}
     each = MAX_BRANCH_TOKENS // MAX_BRANCHES
     view = View(branches=tuple((*range(7000, 7000 + each - 1), 7900 + n) for n in range(MAX_BRANCHES)))
     assert len(link(view)["branch"]) <= MAX_LINK_TEXT and parse(link(view)) == (view, ())
@@ -153,11 +158,11 @@ class Wider(View):
 
 
 def test_a_registered_field_reaches_the_link():
-    assert link(Wider()) == {} and link(Wider(made_up=4, step=2)) == {"step": "2", "made": "4"}
-    assert parse({"made": "4", "step": "2"}, Wider) == (Wider(made_up=4, step=2), ())
+    assert link(Wider()) == {} and link(Wider(made_up=4, step=1)) == {"step": "2", "made": "4"}
+    assert parse({"made": "4", "step": "2"}, Wider) == (Wider(made_up=4, step=1), ())
     fault = "The link's made is “x”; expected a whole number from 1 to 9. The default is shown."
-    assert parse({"made": "x", "step": "2"}, Wider) == (Wider(step=2), (fault,))
-    assert link(View(find=("encoder", 3, 2))) == {"layer": "3", "head": "2", "find": "encoder_3_2"}  # stated with another
+    assert parse({"made": "x", "step": "2"}, Wider) == (Wider(step=1), (fault,))
+    assert link(View(find=("encoder", 2, 1))) == {"layer": "3", "head": "2", "find": "encoder_3_2"}  # stated with another
 
 
 def test_a_wrong_declaration_is_refused():

@@ -10,19 +10,19 @@ from tests.support.viz_helpers import TIMEOUT, address
 from viz.state import session
 from viz.state.view import View
 
-EDITS = Intervention(scaling=False, window=3).with_edit("off_cross.3.5")
+EDITS = Intervention(causal_mask=False, padding_mask=False, scaling=False, window=3).with_edit("off_cross.3.5")
 CHOICE = {"strategy": "sample", "temperature": 0.5, "top_k": 3, "top_p": 0.8, "seed": 7}
 PATHS = {"branches": ((5, 6), (5, 7, 2)), "path": (5, 7, 2)}
 ASKED = {"checkpoint": "my-model_2.1", "source": "Nine owls.", "target": "Neuf hiboux.", "mode": "again", "pad": MAX_PAD}
-SEEN = View(step=7, layer=1, head=8, causal_mask=False, padding_mask=False, edits=EDITS, **ASKED, **CHOICE, **PATHS)
+SEEN = View(step=6, layer=0, head=7, intervention=EDITS, **ASKED, **CHOICE, **PATHS)
 
 
 @pytest.mark.parametrize(
     ("view", "fitted", "named"),
     [
-        (View(layer=5), View(layer=4), [("layer 5", "1 to 4")]),
-        (View(head=9), View(head=None), [("head 9", "1 to 8")]),
-        (View(layer=999, head=999), View(layer=4, head=None), [("layer 999", "1 to 4"), ("head 999", "1 to 8")]),
+        (View(layer=4), View(layer=3), [("layer 5", "1 to 4")]),
+        (View(head=8), View(head=None), [("head 9", "1 to 8")]),
+        (View(layer=998, head=998), View(layer=3, head=None), [("layer 999", "1 to 4"), ("head 999", "1 to 8")]),
     ],
 )
 def test_a_missing_layer_or_head_is_replaced(view, fitted, named):
@@ -33,12 +33,12 @@ def test_a_missing_layer_or_head_is_replaced(view, fitted, named):
 
 
 def test_a_request_carries_everything_that_the_network_needs():
-    edits, request = dataclasses.replace(EDITS, causal_mask=False, padding_mask=False), SEEN.request()
-    assert request == Request(decoding=Decoding(**CHOICE), intervention=edits, **ASKED)
+    request = SEEN.request()
+    assert request == Request(decoding=Decoding(**CHOICE), intervention=EDITS, **ASKED)
     untold = dataclasses.replace(SEEN, target=None).request()  # a given target has no branches
     assert untold == dataclasses.replace(request, target=None, **PATHS)
     assert not View().request().intervention
-    looked = {"step": 7, "layer": 1, "head": None, "show": "mask", "device": "cpu", "kind": "cross", "scope": "head"}
+    looked = {"step": 6, "layer": 0, "head": None, "show": "mask", "device": "cpu", "kind": "cross", "scope": "head"}
     view = dataclasses.replace(View(), **looked, experiment="order", rows="training", guess=True)
     assert view.request() == View().request()
 
@@ -57,8 +57,8 @@ def page() -> None:
     st.button("new", on_click=session.change, kwargs={"source": "Nine owls."})
     for field, value in {"sentence": 2, "split": False, "checkpoint": "other", "temperature": 0.5, "seed": 9}.items():
         st.button(field, on_click=session.change, kwargs={field: value})
-    st.button("layer", on_click=session.change, kwargs={"layer": 1})
-    report = mount._report("timeline", "step", mount.integer(1, 9), lambda step: session.change(step=step))
+    st.button("layer", on_click=session.change, kwargs={"layer": 0})
+    report = mount._report("timeline", "step", mount.from_one(9), lambda step: session.change(step=step))
     st.button("step of 9", on_click=report)
     session.write_link(view)
 
@@ -83,11 +83,11 @@ def click(at: AppTest, label: str) -> AppTest:
 
 def test_a_change_is_written_to_the_link():
     at = opened(layer="2", step="-1")
-    assert (at.session_state["seen"], len(at.session_state["told"])) == (View(layer=2), 1)
+    assert (at.session_state["seen"], len(at.session_state["told"])) == (View(layer=1), 1)
     assert address(at) == {"layer": "2"}
     assert len(run(at).session_state["told"]) == 1  # the sentence stays until something is done
     click(at, "pad")
-    assert (at.session_state["seen"], at.session_state["told"]) == (View(layer=2, pad=1), ())
+    assert (at.session_state["seen"], at.session_state["told"]) == (View(layer=1, pad=1), ())
     assert address(at) == {"layer": "2", "pad": "1"}
 
 
@@ -100,7 +100,7 @@ def test_another_link_wins_unless_a_widget_started_the_run():
     at.query_params.clear()  # the back button
     assert run(at).session_state["seen"] == View()
     at.query_params["head"] = "3"
-    assert run(at).session_state["seen"] == View(head=3)
+    assert run(at).session_state["seen"] == View(head=2)
 
 
 def test_a_late_event_does_not_restore_an_old_link(monkeypatch):
@@ -114,7 +114,7 @@ def test_a_late_event_does_not_restore_an_old_link(monkeypatch):
 
 def test_a_new_sentence_begins_at_its_first_step():
     at = click(opened(step="5", target="Neuf hiboux.", pad="2"), "same")
-    assert at.session_state["seen"] == View(step=5, target="Neuf hiboux.", pad=2)
+    assert at.session_state["seen"] == View(step=4, target="Neuf hiboux.", pad=2)
     assert click(at, "new").session_state["seen"] == View(source="Nine owls.", pad=2)
 
 

@@ -106,7 +106,11 @@ def test_an_odd_zip_name_can_be_shown_and_linked(session, saved, name):
 
 def test_what_fails_leaves_nothing(session, saved, tmp_path):
     whole = packed(saved).getvalue()
-    for wrong, told in ((b"x" + whole[1:100], "is no zip"), (whole[:-9], "begins"), (whole.replace(b"{", b"[", 1), "holds")):
+    for wrong, told in (
+        (b"x" + whole[1:100], "is not a zip"),
+        (whole[:-9], "is an incomplete zip"),
+        (whole.replace(b"{", b"[", 1), "contains"),
+    ):
         with pytest.raises(ValueError, match=f"^mine.zip {told}"):
             uploads.upload(io.BytesIO(wrong), "mine.zip")
     assert folders(tmp_path) == []

@@ -12,7 +12,7 @@ from tests.support import tiny
 from viz.decoding_steps import decoding_texts
 from viz.state.links import link, parse
 from viz.state.values import MAX_EDITS, MAX_LINK_TEXT, SEPARATOR
-from viz.state.view import View, with_intervention
+from viz.state.view import View
 
 CODES = (
     *("scaling-off", "window-3", "block_enc_9-2", "block_dec.3_all-2", "block_cross.3.5_9-all"),
@@ -25,19 +25,19 @@ MASKS = ("causal-off", "padding-off")
 def edits_of(*codes: str) -> tuple[Intervention, tuple[str, ...]]:
     """The edits that a link with these codes makes, and what is said of it."""
     view, faults = parse(dict(parse_qsl(urlencode({"edits": SEPARATOR.join(codes)}), keep_blank_values=True)))
-    assert dataclasses.replace(view, edits=BASELINE, causal_mask=True, padding_mask=True) == View()
+    assert dataclasses.replace(view, intervention=BASELINE) == View()
     return view.intervention, faults
 
 
 def test_as_many_edits_as_a_link_may_carry_come_back():
-    view = View(edits=tiny.edited(*CODES))
-    assert len(view.edits.codes_and_texts()) == len(CODES)
+    view = View(intervention=tiny.edited(*CODES))
+    assert len(view.intervention.codes_and_texts()) == len(CODES)
     written = link(view)
     assert set(written) == {"edits"}
     assert sorted(written["edits"].split(SEPARATOR)) == sorted(CODES)
     assert parse(dict(parse_qsl(urlencode(written)))) == (view, ())
     assert edits_of(*CODES) == edits_of(*reversed(CODES), *CODES[:3]) == (tiny.edited(*CODES), ())  # in any order
-    longest = View(edits=tiny.edited(*(f"block_cross.12.16_{row}-128" for row in range(1, 129)), *CODES[:2]))
+    longest = View(intervention=tiny.edited(*(f"block_cross.12.16_{row}-128" for row in range(1, 129)), *CODES[:2]))
     assert len(link(longest)["edits"]) <= MAX_LINK_TEXT
     assert parse(link(longest)) == (longest, ())
 
@@ -86,35 +86,32 @@ def test_a_mask_edit_is_written_as_its_switch(codes):
     made, faults = edits_of(*codes)
     assert (made, faults) == (tiny.edited(*codes), ())
     view, _ = parse({"edits": SEPARATOR.join(codes)})
-    assert (view.causal_mask, view.padding_mask) == ("causal-off" not in codes, "padding-off" not in codes)
     assert parse(link(view)) == (view, ())
     assert not set(MASKS) & set(link(view).get("edits", "").split(SEPARATOR))
     assert parse({"edits": codes[0], "causal": "off", "padmask": "off"})[0].intervention == tiny.edited(*MASKS, codes[0])
 
 
 @pytest.mark.parametrize("kind", ["encoder", "decoder", "cross"])
-@pytest.mark.parametrize("head", [5, None])
+@pytest.mark.parametrize("head", [4, None])
 def test_a_click_edits_all_layers_one_layer_or_one_head(kind, head):
-    view = View(kind=kind, layer=3, head=head)
+    view = View(kind=kind, layer=2, head=head)
     assert dataclasses.replace(view, scope="all").place == Place(kind)
     assert dataclasses.replace(view, scope="layer").place == Place(kind, 2)
-    assert dataclasses.replace(view, scope="head").place == Place(kind, 2, None if head is None else 4)  # no head: its layer
+    assert dataclasses.replace(view, scope="head").place == Place(kind, 2, head)  # no head: its layer
 
 
 @pytest.mark.parametrize("causal", [True, False])
 @pytest.mark.parametrize("padding", [True, False])
 @pytest.mark.parametrize("codes", [(), CODES])
 def test_switches_and_edits_are_one_intervention(causal, padding, codes):
-    view = View(causal_mask=causal, padding_mask=padding, edits=tiny.edited(*codes))
     whole = tiny.edited(*codes, *(() if causal else MASKS[:1]), *(() if padding else MASKS[1:]))
-    assert view.intervention == whole
-    assert view.request().intervention == whole
+    view, parameters = View(intervention=whole), {"causal": not causal, "padmask": not padding, "edits": bool(codes)}
+    assert set(link(view)) == {name for name, is_written in parameters.items() if is_written}
+    assert parse(link(view)) == (view, ()) and view.request().intervention == whole
     assert bool(whole) is not (causal and padding and not codes)
-    assert with_intervention(whole) == {"causal_mask": causal, "padding_mask": padding, "edits": view.edits}
-    assert dataclasses.replace(View(), **with_intervention(whole)) == view
 
 
-@pytest.mark.parametrize(("sentence", "chosen"), [(1, 0), (2, 1), (3, 2), (16, 2)])
+@pytest.mark.parametrize(("sentence", "chosen"), [(0, 0), (1, 1), (2, 2), (15, 2)])
 def test_the_chosen_sentence_is_requested(sentence, chosen):
     texts = ("One owl.", "Two owls!", "Three?")
     view = View(source="  One owl. Two owls!\nThree? ", sentence=sentence)
@@ -131,12 +128,12 @@ def test_the_chosen_sentence_is_requested(sentence, chosen):
 def test_tokens_beyond_the_vocabulary_are_dropped(where, size):
     for token, faulty in ((size - 1, False), (size, True), (999_999, True)):
         held = {"branches": ((5, 6), (5, token))} if where == "branches" else {"path": (5, token, 6)}
-        view = View(layer=1, **held)
+        view = View(layer=0, **held)
         found, faults = view.fit(4, 8, size)
         if not faulty:
             assert (found, faults) == (view, ())
             continue
-        assert found == View(layer=1) and len(faults) == 1
+        assert found == View(layer=0) and len(faults) == 1
         assert f"the token {token};" in faults[0] and f"up to {size - 1}." in faults[0]
 
 

@@ -88,7 +88,7 @@ def test_first_step_at_the_threshold_follows_the_slider(runs, reach):
     layer, head = map(int, re.search(r"layer (\d+), head (\d+)", told).groups())
     step = int(re.search(r"at recorded step ([\d,]+)", told)[1].replace(",", "")) if there else None
     view, faults = parse(lab.link)
-    assert not faults and (view.kind, view.layer, view.head) == ("cross", layer, head)
+    assert not faults and (view.kind, view.layer + 1, view.head + 1) == ("cross", layer, head)
     assert not there or recording.steps[-1 if view.trained is None else recording.steps.index(view.trained)] == step
 
 
@@ -105,9 +105,9 @@ def test_a_missing_run_is_one_fault():
 
 
 def test_a_new_checkpoint_resets_the_training():
-    old = View(run="mine", trained=763, probe=2, size_layers=6)
+    old = View(run="mine", trained=763, probe=1, size_layers=6)
     new = dataclasses.replace(old, **session._with_dependents(old, {"checkpoint": "another"}))
-    assert (new.run, new.trained, new.probe, new.size_layers) == ("", None, 1, 0)
+    assert (new.run, new.trained, new.probe, new.size_layers) == ("", None, 0, 0)
     assert session._with_dependents(old, {"step": 2}) == {"step": 2, "rival": View.rival}
 
 

@@ -4,6 +4,7 @@ import html
 import re
 from urllib.parse import parse_qsl, urlsplit
 
+from model.edits.intervention import Intervention
 from model.experiments.ready_questions import EXPERIMENTS
 from tests.support.viz_helpers import Lab
 from viz import cache
@@ -67,9 +68,9 @@ def test_the_tour_points_at_what_is_there():
 
 def test_the_question_carries_the_view():
     (asked,) = [known for known in EXPERIMENTS if known.name == mask_charts.QUESTION]
-    view = View(source='A "quoted" <b>cat</b> & a dog.', step=3, causal_mask=False)
+    view = View(source='A "quoted" <b>cat</b> & a dog.', step=2, intervention=Intervention(causal_mask=False))
     (href, shown) = re.search(r'<a href="([^"]*)"[^>]*>([^<]*)</a>', mask_charts.question(view)).groups()
     address = urlsplit(html.unescape(href))
     found, faults = parse(dict(parse_qsl(address.query)))
     assert find(address.path) and shown == asked.question and not faults
-    assert (found.experiment, found.source, found.step) == (asked.name, view.source, 3)
+    assert (found.experiment, found.source, found.step) == (asked.name, view.source, 2)

@@ -103,7 +103,7 @@ def test_the_pickers_choose_place_and_scope():
     assert place_of(lab) == "cross.2"  # without one head there is none to edit
     scopes = {name: text for name, (text, *_) in lab.grouped.items() if name.startswith("scope ")}
     assert scopes == {"scope all": "all layers", "scope layer": "layer 2"}
-    assert place_of(lab.pick("layer", 3)) == "cross.3"
+    assert place_of(lab.pick("layer", 2)) == "cross.3"
 
 
 def test_a_given_target_is_scored_before_and_after():

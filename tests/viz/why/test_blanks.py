@@ -45,14 +45,14 @@ def test_parts_of_a_blank_add_up(home):
     shown, slider = lab.sum, lab.app_test.select_slider(key="what if step")
     blanks = shown["only"]
     assert [trace.source.labels[step - 1] for step in blanks] == ["<mask>"] * 3
-    assert shown["step"] == blanks[0] == slider.value
+    assert shown["step"] == blanks[0] == slider.value + 1
     assert [int(option.split()[0]) for option in slider.options] == blanks and lab.link["step"] == str(blanks[0])
     assert any(f"Blank 1 of 3, place {blanks[0]}<" in each for each in lab.html)
     aside = opened(step=str(blanks[1] + 1))
     (told,) = [each for each in aside.sentences("lab-note") if "is no blank" in each]
     assert f"Place {blanks[1] + 1} " in told and f"place {aside.link['step']}," in told
     assert not any("is no blank" in each for each in lab.sentences("lab-note"))
-    slider.set_value(blanks[2])
+    slider.set_value(blanks[2] - 1)
     shown = lab.run().sum
     token = filled_ids(found, [blanks[2] - 1], loaded.source_tokenizer.mask)[blanks[2] - 1]
     logits = np.delete(trace.logits[blanks[2] - 1], [0, 1, 2, 3, token])
@@ -84,13 +84,13 @@ def test_slider_and_link_agree_on_a_new_checkpoint():
     for name in ("small", "bert", "large"):
         lab.app_test.selectbox(key="checkpoint").set_value(name)
         slider = lab.run().app_test.select_slider(key="what if step")
-        assert slider.value == lab.sum["step"] == int(lab.link["step"]) == lab.app_test.session_state["view"].step
+        assert slider.value + 1 == lab.sum["step"] == int(lab.link["step"]) == lab.app_test.session_state["view"].step + 1
         (told,) = slider.proto.raw_value
-        assert slider.proto.set_value and told in slider.options and told.startswith(f"{slider.value} ")
+        assert slider.proto.set_value and told in slider.options and told.startswith(f"{slider.value + 1} ")
         rival = lab.app_test.selectbox(key="rival")
         assert rival.proto.set_value and rival.proto.raw_value in rival.options
     again = lab.run().app_test.select_slider(key="what if step")
-    assert not again.proto.set_value and again.value == lab.sum["step"]
+    assert not again.proto.set_value and again.value + 1 == lab.sum["step"]
 
 
 def test_a_dropped_layer_returns_with_its_checkpoint():
@@ -102,14 +102,14 @@ def test_a_dropped_layer_returns_with_its_checkpoint():
         view = lab.run().app_test.session_state["view"]
         return view.layer, view.head
 
-    assert [at("small"), at("bert"), at("large")] == [(1, None), (2, None), (2, 4)]
-    assert at("small") == (1, None)
+    assert [at("small"), at("bert"), at("large")] == [(0, None), (1, None), (1, 3)]
+    assert at("small") == (0, None)
     with pytest.MonkeyPatch.context() as patch:
         session = {name: lab.app_test.session_state[name] for name in ("view", "link", "fitted")}
         patch.setattr(state.st, "session_state", session)
-        state.change(head=1)
+        state.change(head=0)
         state.change(checkpoint="large")
-        assert (session["view"].layer, session["view"].head) == (2, 1)
+        assert (session["view"].layer, session["view"].head) == (1, 0)
         state.change(source="A lamp.")
         state.change(checkpoint="small")
-        assert session["view"].step == 1
+        assert session["view"].step == 0

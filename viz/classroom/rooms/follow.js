@@ -7,7 +7,7 @@ import { stage } from "./follow_stage.js";
 import { follow } from "./follow_stream.js";
 
 const find = (selector) => document.querySelector(selector);
-const config = JSON.parse(document.body.dataset.told), typed = typedIn(location.pathname), code = codeOf(typed, config);
+const config = JSON.parse(document.body.dataset.settings), typed = typedIn(location.pathname), code = codeOf(typed, config);
 const WRONG = `A code has ${config.length} letters and digits. Check the screen.`;
 const AWAY = "No connection. Trying again.";
 const LECTURER_AWAY = "The lecturer is not connected. You see the last page.";
@@ -50,20 +50,20 @@ async function refused(entered) { // the server's message; empty if the room exi
 function room() {
   const parts = Object.fromEntries(["dot", "state", "where", "explore", "own", "trouble", "waits", "back", "dark", "bet"].map((name) => [name, find(`.${name}`)]));
   let now = null, paused = false, stream = "joins", title = "", place = "step", revealedView = "", trouble = "", card = false, late = null;
-  const shows = stage(find(".stage"), code, { shown: (text, at) => { title = text; place = at; parts.waits.hidden = true; clearTimeout(late); late = null; showTexts(); }, touched: () => { paused = true; showTexts(); } });
-  const bet = bets(parts.bet, { vote, kept: own(`bets-${code}`), longest: config.longest, closed: () => { card = false; showTexts(); } });
+  const stageView = stage(find(".stage"), code, { onShown: (text, unit) => { title = text; place = unit; parts.waits.hidden = true; clearTimeout(late); late = null; showTexts(); }, onTouched: () => { paused = true; showTexts(); } });
+  const bet = bets(parts.bet, { vote, storedBets: storedBets(`bets-${code}`), longest: config.longest, onClose: () => { card = false; showTexts(); } });
   find(".room").hidden = false;
   document.title = `Room ${code} · Attention Lab`;
   parts.back.onclick = () => { paused = false; draw(); find(".stage").focus(); };
   ownWay();
   showTexts();
   follow(code, {
-    told: (news) => { now = news; draw(); },
-    stands: (state, sentence) => {
+    onState: (news) => { now = news; draw(); },
+    onConnection: (state, sentence) => {
       if (state === "over") { over(sentence); return; }
       stream = state;
       trouble = state === "away" ? AWAY : sentence ?? "";
-      shows.reachable(state === "live");
+      stageView.reachable(state === "live");
       showTexts();
     },
   });
@@ -76,17 +76,17 @@ function room() {
     showTexts();
     if (paused) return;
     late ??= setTimeout(() => { parts.where.textContent = `Loading: ${config.pages[placeOf(now.address).page] || "next page"} …`; }, LATE);
-    shows.show(now.address, now.pointer);
+    stageView.show(now.address, now.pointer);
   }
 
   function showTexts() { // all texts around the document
     const { page, query } = placeOf(now?.address ?? "/");
-    const at = now ? [title || config.pages[page] || "", query.step && `${place} ${query.step}`, query.layer && `layer ${query.layer}${query.head ? `, head ${query.head}`.replace("head mean", "mean") : ""}`].filter(Boolean) : [];
+    const description = now ? [title || config.pages[page] || "", query.step && `${place} ${query.step}`, query.layer && `layer ${query.layer}${query.head ? `, head ${query.head}`.replace("head mean", "mean") : ""}`].filter(Boolean) : [];
     const state = standing({ stream, paused, away: now?.away });
     find(".room").dataset.state = state;
     parts.state.textContent = state;
     parts.trouble.textContent = trouble || (stream === "live" && now?.away ? LECTURER_AWAY : "");
-    parts.where.textContent = (state === "paused" ? "the lecture: " : "") + at.join(" · ");
+    parts.where.textContent = (state === "paused" ? "the lecture: " : "") + description.join(" · ");
     parts.explore.href = labLink(now?.address ?? "/", code);
     parts.back.hidden = !paused || card;
     parts.dark.hidden = !now?.blank;
@@ -109,7 +109,7 @@ function room() {
     find(".room").hidden = true;
     find(".over").hidden = false;
     const last = find(".last");
-    find(".said").textContent = now ? (sentence ? LOST : ENDED) : sentence || ENDED;
+    find(".message").textContent = now ? (sentence ? LOST : ENDED) : sentence || ENDED;
     find(".more").textContent = now ? `You can open the last page in the lab.${sentence ? ASK : ""}` : "";
     last.hidden = !now;
     if (now) last.href = labLink(now.address, code).replace(/[?&]room=\w+$/, "");
@@ -125,7 +125,7 @@ function room() {
   }
 }
 
-function own(name) { // the bets of this browser: { number: [word, right] }
+function storedBets(name) { // the bets of this browser: { number: [word, right] }
   let all = {};
   try { all = JSON.parse(readPreference(name) ?? "{}"); } catch { /* invalid value */ }
   const keep = (number, word, right) => { all[number] = [word, right]; storePreference(name, JSON.stringify(all)); };

@@ -71,7 +71,7 @@ def _document() -> str:
     text = (HERE / "follow.html").read_text(encoding="utf-8")
     for kind, content in _files().items():
         text = text.replace(f"follow.{kind}", f"/follow/follow.{kind}?{hashlib.sha256(content.encode()).hexdigest()[:12]}")
-    return text.replace("{told}", html.escape(json.dumps(settings)))
+    return text.replace("{settings}", html.escape(json.dumps(settings)))
 
 
 @cache

@@ -6,9 +6,9 @@ import { counted, meant, parted, shares } from "./follow_parts.js";
 
 const OPEN = "You can change it until the answer.";
 
-// `vote` sends a word and returns an error message or an empty text; `kept` stores the bets of this browser.
-export function bets(box, { vote, kept: storedBets, longest, closed: onClose }) {
-  let question = null, chosen = "", sure = "", late = "", message = "", sends = 0, took = 0, lastScore = null, closedFor = 0; // sure: the accepted word
+// `vote` sends a word and returns an error message or an empty text; `storedBets` stores the bets of this browser.
+export function bets(box, { vote, storedBets, longest, onClose }) {
+  let question = null, chosen = "", sure = "", late = "", message = "", sends = 0, accepted = 0, lastScore = null, closedFor = 0; // sure: the accepted word
   const speak = element("p", "unseen"), take = () => { if (!box.contains(document.activeElement)) box.focus({ preventScroll: true }); };
   box.tabIndex = -1;
   speak.setAttribute("aria-live", "polite");
@@ -18,16 +18,16 @@ export function bets(box, { vote, kept: storedBets, longest, closed: onClose }) 
     show(now, score, onward) {
       if (now && now.number !== question?.number && now.answer === undefined) begin(now);
       if (!now || now.number !== question?.number) { question = null; box.hidden = true; return false; }
-      const revealed = now.answer !== undefined, news = revealed && question.answer === undefined;
+      const revealed = now.answer !== undefined, isNew = revealed && question.answer === undefined;
       if (question.answer !== undefined && onward) closedFor = now.number;
       question = now;
       if (closedFor === now.number) { box.hidden = true; return false; }
       const opens = box.hidden;
       box.hidden = false;
       lastScore = score;
-      if (revealed) { if (news) answer(); }
+      if (revealed) { if (isNew) answer(); }
       else box.querySelector(".voted").textContent = counted(now.voted);
-      if (opens || news) take(); // the page behind must not have the focus
+      if (opens || isNew) take(); // the page behind must not have the focus
       return true;
     },
   };
@@ -36,12 +36,12 @@ export function bets(box, { vote, kept: storedBets, longest, closed: onClose }) 
     question = now;
     message = late = "";
     chosen = sure = storedBets.get(now.number);
-    const [asks, about] = parted(now.text), group = element("div", "options"), voted = element("p", "voted"), state = element("p", "choice");
+    const [heading, about] = parted(now.text), group = element("div", "options"), voted = element("p", "voted"), state = element("p", "choice");
     state.setAttribute("role", "status");
     group.setAttribute("role", "group");
     group.setAttribute("aria-label", "Answers");
     now.options.forEach((word) => { const node = button("option", word, () => choose(word)); group.append(node); });
-    box.replaceChildren(element("p", "kind", "Your bet"), element("h1", "", asks), ...(about ? [element("p", "about", about)] : []), group, ...(now.kind === "next" ? [typing()] : []), state, voted);
+    box.replaceChildren(element("p", "kind", "Your bet"), element("h1", "", heading), ...(about ? [element("p", "about", about)] : []), group, ...(now.kind === "next" ? [typing()] : []), state, voted);
     box.classList.remove("revealed");
     box.scrollTop = 0;
     speak.textContent = `A question: ${now.text}`;
@@ -65,9 +65,9 @@ export function bets(box, { vote, kept: storedBets, longest, closed: onClose }) 
     message = late = "";
     paint();
     const fault = await vote(number, word);
-    if (!fault && sendNumber > took) { took = sendNumber; storedBets.set(number, word); }
+    if (!fault && sendNumber > accepted) { accepted = sendNumber; storedBets.set(number, word); }
     if (number !== question?.number) return;
-    if (!fault && sendNumber === took) sure = word;
+    if (!fault && sendNumber === accepted) sure = word;
     if (sendNumber === sends) { chosen = sure; message = fault; late = fault && word; }
     if (question.answer === undefined) paint();
     else { answer(); if (!box.hidden) take(); }

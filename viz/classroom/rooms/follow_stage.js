@@ -8,15 +8,15 @@ const MAX_FRAMES = 4; // loaded documents
 const ANSWER_MS = 6000; // ms before a document without an answer is shown as it is
 const MAY = "allow-scripts allow-forms allow-popups allow-popups-to-escape-sandbox";
 
-// `shown` gets the title of the front document and the name of its steps; `touched` is called when its reader changes it.
-export function stage(box, code, { shown, touched }) {
+// `onShown` gets the title of the front document and the name of its steps; `onTouched` is called when its reader changes it.
+export function stage(box, code, { onShown, onTouched }) {
   let frames = [], front = null, target = null, round = 0, away = false;
   window.addEventListener("message", ({ source, data }) => {
     const frame = frames.find(({ node }) => node.contentWindow === source);
     if (!frame || typeof data !== "object" || data === null) return;
-    if (data.lab === "touched" && frame === front) touched();
+    if (data.lab === "touched" && frame === front) onTouched();
     if (data.lab === "none") arrive(frame);
-    if (data.lab === "shown") heard(frame, data);
+    if (data.lab === "shown") receive(frame, data);
   });
   return {
     show(address, pointer) { target = { address, pointer, view: viewKey(address) }; seek(); },
@@ -31,9 +31,9 @@ export function stage(box, code, { shown, touched }) {
 
   // Sends the view to a document; `own`: the document was made for it. A sandboxed frame has no origin to name.
   function ask(frame, own = false) {
-    frame.asked = round;
+    frame.lastRound = round;
     clearTimeout(frame.timer);
-    if (frame.speaks) frame.timer = setTimeout(() => { frame.speaks = false; frame.view = ""; if (frame.asked === round) next(); }, ANSWER_MS); // stuck
+    if (frame.speaks) frame.timer = setTimeout(() => { frame.speaks = false; frame.view = ""; if (frame.lastRound === round) next(); }, ANSWER_MS); // stuck
     frame.node.contentWindow.postMessage({ lab: "show", n: round, own, ...placeOf(target.address), pointer: target.pointer }, "*");
   }
 
@@ -44,7 +44,7 @@ export function stage(box, code, { shown, touched }) {
 
   function next() {
     const { page } = placeOf(target.address);
-    const frame = frames.find((each) => each.speaks && each.asked !== round && each.page === page);
+    const frame = frames.find((each) => each.speaks && each.lastRound !== round && each.page === page);
     const mute = frames.find(({ arrived, speaks, view }) => arrived && !speaks && view === target.view);
     if (frame) ask(frame);
     else if (mute) bring(mute, "");
@@ -52,7 +52,7 @@ export function stage(box, code, { shown, touched }) {
   }
 
   function load() {
-    const node = element("iframe"), frame = { node, view: target.view, page: placeOf(target.address).page, speaks: false, arrived: false, asked: 0 };
+    const node = element("iframe"), frame = { node, view: target.view, page: placeOf(target.address).page, speaks: false, arrived: false, lastRound: 0 };
     node.setAttribute("sandbox", MAY);
     node.title = "The lecturer’s page";
     node.className = "behind";
@@ -65,10 +65,10 @@ export function stage(box, code, { shown, touched }) {
     box.append(node);
   }
 
-  function heard(frame, { n, ok, title, at }) {
+  function receive(frame, { n, ok, title, at }) {
     const first = !frame.arrived;
     clearTimeout(frame.timer);
-    frame.at = at === "place" ? at : "step";
+    frame.unit = at === "place" ? at : "step";
     frame.speaks = frame.arrived = true;
     if (n !== round) { if (first) seek(); return; }
     if (ok === true) bring(frame, typeof title === "string" ? title.slice(0, 60) : "");
@@ -94,7 +94,7 @@ export function stage(box, code, { shown, touched }) {
     }
     frames = [frame, ...frames.filter((each) => each !== frame)];
     for (const old of frames.filter(({ arrived }) => arrived).slice(MAX_FRAMES)) drop(old);
-    shown(title, frame.at ?? "step");
+    onShown(title, frame.unit ?? "step");
   }
 
   function drop(frame) {

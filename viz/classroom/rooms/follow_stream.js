@@ -7,22 +7,22 @@ const SLEPT = 15_000; // ms hidden, after which a stream may be dead
 const LATER = 20_000; // ms before a refused request is repeated
 const TRIED = 3; // failed streams of an existing room before the reason is requested
 
-// `told` gets the room's state, `stands` the stream's state ("live", "away", "refused", "over") and the server's message.
-export function follow(code, { told: onNews, stands }) {
-  const at = `/rooms/${code}`;
-  let source = null, timer = null, tries = 0, failed = 0, version = -1, heard = 0, hidden = 0, over = false;
+// `onState` gets the room's state, `onConnection` the stream's state ("live", "away", "refused", "over") and the server's message.
+export function follow(code, { onState, onConnection }) {
+  const address = `/rooms/${code}`;
+  let source = null, timer = null, tries = 0, failed = 0, version = -1, lastEvent = 0, hidden = 0, over = false;
 
   function receive(news) {
-    heard = performance.now();
+    lastEvent = performance.now();
     if (news.version < version) return; // an older answer
     version = news.version;
-    onNews(news);
+    onState(news);
   }
 
   function open() {
     source?.close();
-    source = new EventSource(`${at}/events`);
-    source.onopen = () => { tries = failed = 0; heard = performance.now(); stands("live"); };
+    source = new EventSource(`${address}/events`);
+    source.onopen = () => { tries = failed = 0; lastEvent = performance.now(); onConnection("live"); };
     source.onmessage = ({ data }) => receive(JSON.parse(data));
     source.addEventListener("ended", end);
     source.onerror = () => { failed += 1; lose(); };
@@ -31,7 +31,7 @@ export function follow(code, { told: onNews, stands }) {
   function end() {
     over = true;
     close();
-    stands("over", "");
+    onConnection("over", "");
   }
 
   function close() {
@@ -42,7 +42,7 @@ export function follow(code, { told: onNews, stands }) {
 
   function lose() { // an EventSource gives no reason
     close();
-    stands("away", "");
+    onConnection("away", "");
     again(1000 * delay(tries++, Math.random()));
   }
 
@@ -51,12 +51,12 @@ export function follow(code, { told: onNews, stands }) {
     timer = setTimeout(look, ms);
   }
 
-  async function look() { // asks once, and opens the stream if there is none
+  async function look() { // requests the state once, and opens the stream if there is none
     if (over) return;
     let answer, sentence = "";
     try {
       const full = failed >= TRIED, stop = new AbortController();
-      answer = await fetch(full ? `${at}/events` : at, { cache: "no-store", signal: stop.signal });
+      answer = await fetch(full ? `${address}/events` : address, { cache: "no-store", signal: stop.signal });
       if (full && answer.ok) stop.abort();
       else if (answer.ok) receive(await answer.json());
       else if (answer.status < 500 || answer.headers.get("content-type")?.startsWith("text/plain")) sentence = (await answer.text()).slice(0, 300);
@@ -64,9 +64,9 @@ export function follow(code, { told: onNews, stands }) {
     if (over) return;
     if (answer.ok) { if (!source) open(); return; }
     close();
-    if (answer.status === 404 || answer.status === 400) { over = true; stands("over", sentence); return; }
+    if (answer.status === 404 || answer.status === 400) { over = true; onConnection("over", sentence); return; }
     if (!sentence) { lose(); return; }
-    stands("refused", sentence);
+    onConnection("refused", sentence);
     again(LATER * (1 + Math.random()));
   }
 
@@ -79,14 +79,14 @@ export function follow(code, { told: onNews, stands }) {
     else look();
   });
   window.addEventListener("online", () => { if (!over) renew(); });
-  window.addEventListener("offline", () => { if (!over) stands("away", ""); });
+  window.addEventListener("offline", () => { if (!over) onConnection("away", ""); });
   window.addEventListener("pageshow", ({ persisted }) => { if (persisted && !over) renew(); });
   setInterval(async () => {
-    if (over || document.hidden || !source || performance.now() - heard < SILENT) return;
-    heard = performance.now();
-    const seenVersion = version;
+    if (over || document.hidden || !source || performance.now() - lastEvent < SILENT) return;
+    lastEvent = performance.now();
+    const versionBefore = version;
     await look();
-    if (source && version > seenVersion) open(); // the stream missed it: it is dead
+    if (source && version > versionBefore) open(); // the stream missed it: it is dead
   }, SILENT / 4);
   look();
 }

@@ -35,10 +35,9 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from viz.classroom.rooms import follow
 from viz.classroom.rooms.access import ELSEWHERE, NO_PLACE, AccessControl, NetworkLimits, address_of, read_json, refusal
 from viz.classroom.rooms.documents import Document, Documents, NoDocument, sentence_page, sentence_policy
-from viz.classroom.rooms.presence import Presence
 from viz.classroom.rooms.room import Room
 from viz.classroom.rooms.store import MemoryStore, Store
-from viz.classroom.rooms.stream import Events
+from viz.classroom.rooms.stream import Events, Presence
 from viz.state import hosts
 
 QUIET = 4  # white modules around a QR code, which cameras need

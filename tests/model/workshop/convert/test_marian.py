@@ -199,5 +199,5 @@ def test_another_kind_is_refused_with_its_reason(tmp_path, kind, values, reason)
         with pytest.raises(ConvertError) as caught:
             convert(tmp_path, tmp_path / "made", given)
         said = f"{tmp_path} is a Hugging Face model of the kind '{kind}', {has}"
-        assert str(caught.value) == f"{said}; what can be converted is marian, bert, gpt2, torch"
+        assert str(caught.value) == f"{said}; supported are marian, bert, gpt2, torch"
     assert foreign_checkpoints.ROTARY_BASE == positions.BASE

@@ -146,3 +146,17 @@ def test_card_lists_what_was_measured(french, tmp_path):
     assert text.startswith("# mine\n\nby hand\n\n## Limits\n\nby hand too\n\n## Measures\n")
     assert text.count("## Measures") == 1 and "| a | 1 | 2 |" in text
     assert translation_card.measures({"test": {"bleu": 3.0, "sentences": 2}}) == ""  # of older files, which say less
+
+
+def test_card_names_the_commands_that_compute_its_scores():
+    row = {"bleu": 1.0, "chrf": 2.0, "sentences": 3, "unfinished": 0, "references": "all", "data": "test", "beam": 4}
+    published = row | {"data_sha256": "8554e6cba019e865" + "0" * 48}
+    joined = published | {"references": "first", "join": [3, 5], "join_seed": 2, "alpha": 0.5}
+    text = translation_card.section({"test": published, "joined": joined, "own": row | {"data": "own"}})
+    evaluate = "python -m model evaluate --checkpoint NAME --data data/test.tsv.gz"
+    assert text.split("```")[1].strip().splitlines() == [
+        "python -m model split fra-eng.zip --out data",
+        f"{evaluate} --references all --beam 4",
+        f"{evaluate} --join 3-5 --seed 2 --beam 4 --alpha 0.5",
+    ]
+    assert "```" not in translation_card.section({"own": row})

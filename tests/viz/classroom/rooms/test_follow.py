@@ -47,7 +47,7 @@ def test_the_page_loads_only_files_of_the_lab():
     loaded = [given.get("src") or given["href"] for tag, given in tags if tag in ("script", "link")]
     assert len(loaded) == 3 and all(got(path.partition("?")[0])[0] == 200 for path in loaded)
     assert all(path.startswith("/follow/follow.") for path in loaded)
-    told = json.loads(dict(tags)["body"]["data-told"])
+    told = json.loads(dict(tags)["body"]["data-settings"])
     assert (told["letters"], told["length"], told["pages"][""]) == (LETTERS, LENGTH, "Translate")
 
 

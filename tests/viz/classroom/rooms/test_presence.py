@@ -6,12 +6,11 @@ import time
 import pytest
 
 from tests.support.room_helpers import follow, open_room, request_json, until
-from viz.classroom.rooms import presence
-from viz.classroom.rooms.presence import SILENCE
+from viz.classroom.rooms import stream
 from viz.classroom.rooms.room import Room
 from viz.classroom.rooms.routes import Rooms
 from viz.classroom.rooms.store import MemoryStore
-from viz.classroom.rooms.stream import ALIVE
+from viz.classroom.rooms.stream import ALIVE, SILENCE
 
 
 class Lecture:
@@ -46,8 +45,8 @@ class Lecture:
 
 @pytest.fixture
 def quick(monkeypatch):
-    monkeypatch.setattr(presence, "LOOK", 0.01)
-    monkeypatch.setattr(presence, "GRACE", 0.01)
+    monkeypatch.setattr(stream, "LOOK", 0.01)
+    monkeypatch.setattr(stream, "GRACE", 0.01)
 
 
 async def test_followers_hear_that_the_lecturer_left(quick):
@@ -75,7 +74,7 @@ async def test_a_lecturer_who_gives_no_sign_is_away(quick):
 
 
 async def test_a_page_that_is_loaded_again_was_never_away(monkeypatch):
-    monkeypatch.setattr(presence, "GRACE", 0.2)
+    monkeypatch.setattr(stream, "GRACE", 0.2)
     lecture = await Lecture().begin()
     for _ in range(3):
         await lecture.end(lecture.lecturer)
