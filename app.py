@@ -33,7 +33,6 @@ def draw_sidebar() -> None:
         if not session.current_view().lecture:
             present.panel(session.current_view())
         mount_frame(mode, on_lesson=begin_first)
-        sidebar.terms_list()
     present.bar()
 
 

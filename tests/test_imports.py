@@ -47,6 +47,7 @@ ROWS = (
     ("model.readings.tokens", "model.workshop.convert"),
     ("model.readings.heads", "model.readings.positions", "model.readings.stages"),
     ("model.readings",),
+    ("model.workshop.made_sentences",),
     ("model.inference", "model.workshop.evaluation"),
     ("model.decoding", "model.checkpoint"),
     ("model.network",),

@@ -227,6 +227,7 @@ def _if_loaded(name: str, device: str) -> Checkpoint | None:
     return None if uploads.is_uploaded(name) and name not in uploads.session_uploads() else _loaded.known(name, device)
 
 
+@cached(1000, ledger=None)
 def fit_request(request: Request, device: str) -> tuple[Request, tuple[tuple[str, str], ...]]:
     """Returns the request with its possible edits, and code and reason of each skipped edit."""
     from model.inference.source_reading import build_donor, can_read_pairs, source_ids

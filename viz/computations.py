@@ -29,13 +29,10 @@ if TYPE_CHECKING:
     from model.experiments.ready_questions import Answer
     from model.readings.logits.direct_logits import DirectLogits
     from model.readings.logits.logit_lens import Lens
-    from model.readings.logits.score_writers import ScoreWriters
     from model.readings.positions.position_numbers import PositionNumbers
     from model.readings.positions.sentence_positions import Positions, SentencePositions, Variant
-    from model.readings.stages.layer_inputs import OtherPatterns
     from model.readings.stages.scaling import Scaling
-    from model.readings.stages.unfold import Unfolded
-    from model.readings.tokens.neighbours import Analogy, Neighbour, NeighbourSurvey, Side
+    from model.readings.tokens.neighbours import Analogy, NeighbourSurvey, Side
     from model.trace import Site
     from viz.page_context import PageContext
 
@@ -98,8 +95,9 @@ def request_of(call: Call, context: PageContext) -> Request:
     return without_edits(context.request) if call.reading.ignores_edits else context.request
 
 
-@cached(4096, ignore=("progress",), is_long=lambda request, device, call, progress: call.reading.is_long)
-def result(request: Request, device: str, call: Call, progress: Callable[[float], None]) -> Any:
+@cached(4096, ignore=("progress",), is_long=lambda request, device, call, *progress: call.reading.is_long)
+def result(request: Request, device: str, call: Call, progress: Callable[[float], None] = lambda share: None) -> Any:
+    """Returns the cached result of a call for a request. `progress` gets the share done, if not cached."""
     return call.compute(cache.checkpoint(request.checkpoint, device), cache.analyse(request, device), progress)
 
 
@@ -110,6 +108,14 @@ VALUE_NORMS = Reading("model.readings.tokens.token_attribution.value_norms", "no
 HEAD_EFFECTS = Reading(
     "model.experiments.effects.effects_of_heads", "each head off alone", is_long=True, has_progress=True, ignores_edits=True
 )
+UNFOLD = Reading("model.readings.stages.unfold.unfold", "head and query from 0")
+SCORE_WRITERS = Reading("model.readings.logits.score_writers.score_writers", "head, query and key from 0")
+SCALING = Reading("model.readings.stages.scaling.site_scaling", "all heads of the layer")
+OTHER_PATTERNS = Reading("model.readings.stages.layer_inputs.other_patterns", "all heads, and a window of that width")
+LENS = Reading("model.readings.logits.logit_lens.lens")
+BLUEPRINT = Reading("model.readings.stages.blueprint.sentence_blueprint")
+SENTENCE_WORDS = Reading("model.readings.tokens.sentence_tokens.sentence_words")
+LOOK_UP = Reading("model.readings.tokens.sentence_tokens.look_up", "a word, or the token of a step from 0")
 FAITHFULNESS = Reading(
     "model.experiments.faithfulness.faithfulness_test", "step from 0, id of the rival", is_long=True, has_progress=True
 )
@@ -121,38 +127,6 @@ def value_norms(request: Request, device: str) -> dict[Site, np.ndarray]:
     from model.readings.tokens.token_attribution import value_norms as compute
 
     return compute(cache.checkpoint(request.checkpoint, device), cache.analyse(request, device))
-
-
-@cached(256)
-def unfold(request: Request, device: str, site: Site, head: int, query: int) -> Unfolded:
-    """Returns one query of one head, stage by stage."""
-    from model.readings.stages.unfold import unfold as compute
-
-    return compute(cache.checkpoint(request.checkpoint, device), cache.analyse(request, device), site, head, query)
-
-
-@cached(512)
-def score_writers(request: Request, device: str, site: Site, head: int, query: int, key: int) -> ScoreWriters:
-    """Returns one score of a head, split by the writers of query and key."""
-    from model.readings.logits.score_writers import score_writers as compute
-
-    return compute(cache.checkpoint(request.checkpoint, device), cache.analyse(request, device), site, head, query, key)
-
-
-@cached(512)
-def scaling(request: Request, device: str, site: Site) -> Scaling:
-    """Returns the heads of a site with the division by sqrt(d_k) and without."""
-    from model.readings.stages.scaling import site_scaling as compute
-
-    return compute(cache.checkpoint(request.checkpoint, device), cache.analyse(request, device), site)
-
-
-@cached(64)
-def other_patterns(request: Request, device: str, site: Site, width: int) -> OtherPatterns:
-    """Returns the patterns of linear attention and of a window."""
-    from model.readings.stages.layer_inputs import other_patterns as compute
-
-    return compute(cache.checkpoint(request.checkpoint, device), cache.analyse(request, device), site, width)
 
 
 @cached(128)
@@ -185,14 +159,6 @@ def direct_logits(request: Request, device: str, step: int, token: int, rival: i
     from model.readings.logits.direct_logits import choice_logits as compute
 
     return compute(cache.checkpoint(request.checkpoint, device), cache.analyse(request, device), step, token, rival)
-
-
-@cached(1024)
-def neighbours(name: str, device: str, token: int, side: Side) -> dict[str, tuple[Neighbour, ...]]:
-    """Returns the nearest tokens in each language that shares a table."""
-    from model.readings.tokens.neighbours import nearest as compute
-
-    return compute(cache.checkpoint(name, device), token, side)
 
 
 @cached(16)

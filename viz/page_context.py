@@ -6,6 +6,7 @@ import dataclasses
 import weakref
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from viz import cache, theme
@@ -87,7 +88,17 @@ def fit(
 ) -> tuple[View, tuple[str, ...]]:
     """Clamps a view to its checkpoint, and to the steps of its text if they are known; arguments as in `View.fit`."""
     size, config = loaded.target_tokenizer.size, loaded.config
-    return view.fit(_count_layers(loaded), config.heads, size, config.kinds, steps, step_name, first)
+    return _fit(view, _count_layers(loaded), config.heads, size, config.kinds, steps, step_name, first)
+
+
+@lru_cache(256)
+def _fit(view: View, *limits: Any) -> tuple[View, tuple[str, ...]]:
+    return view.fit(*limits)
+
+
+@lru_cache(256)
+def _request(view: View) -> Request:
+    return view.request()
 
 
 def build(view: View) -> PageContext:
@@ -95,7 +106,7 @@ def build(view: View) -> PageContext:
     cache.refresh(view.checkpoint)
     loaded = cache.checkpoint(view.checkpoint, view.device)
     view, faults = fit(view, loaded)
-    request, aside = cache.fit_request(view.request(), view.device)
+    request, aside = cache.fit_request(_request(view), view.device)
     if view.second.strip() and not request.second:
         faults = (*faults, "This checkpoint reads one sentence. The second one is left out.")
     analysis = cache.analyse(request, view.device)

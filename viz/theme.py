@@ -194,6 +194,7 @@ def first_stylesheet() -> str:
     return f"<style>{_variables('light')}@media (prefers-color-scheme: dark){{{_variables('dark')}}}\n{_rules()}</style>"
 
 
+@cache
 def _variables(mode: Mode) -> str:
     variables = ";".join(f"{name}:{value}" for name, value in PALETTES[mode].css_variables().items())
     return f":root{{{variables}}}"

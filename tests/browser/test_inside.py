@@ -41,7 +41,9 @@ def value(text: str) -> float:
 
 
 def unfolded(kind: str, layer: int, head: int, query: int):
-    return computations.unfold(Request(FIRST_SENTENCE), "auto", Site(kind, layer - 1), head - 1, query - 1)
+    return computations.result(
+        Request(FIRST_SENTENCE), "auto", computations.UNFOLD(Site(kind, layer - 1), head - 1, query - 1)
+    )
 
 
 @pytest.fixture

@@ -26,7 +26,7 @@ PAGES: dict[str, tuple[str, dict[str, float]]] = {
     "?step=11&lecture=on&show=cache": (".key-values svg", {"p.said": 40, "p.told": 25}),
     "why?step=11&kind=decoder&layer=4&head=1&lecture=on": (".sum .cascade", {"sum h2": 28, "span.own": 28}),
     f"why?step=9&large=3&lecture=on&text={quote(LONG)}": (".sum .words", {"sum h2": 28}),
-    "why?text=She+bought+a+red+car.&step=6&why=readings&lecture=on": (".curves svg", {"curves h2": 28, "span.word": 27}),
+    "why?text=She+bought+a+red+car.&step=6&why=readings&lecture=on": (".js-plotly-plot .main-svg", {}),
     "compare?kind=cross&lecture=on": (".side-by-side canvas", {"h2.answer": 28}),
     "compare?large=3&lecture=on": (".side-by-side .cell", {"h2.answer": 28}),
     "compare?compare=patching&lecture=on": (".patch-grids .put-in", {"patch_grids dd.": 27}),

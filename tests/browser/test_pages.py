@@ -182,7 +182,7 @@ def test_merges_are_walked_without_the_server(visit):
     page.get_by_role("button", name="Neighbours of ·animal").click()
     idle(page)
     assert (query(page)["part"], query(page)["near"]) == ("embeddings", "·animal")
-    assert page.locator(".lab-chosen").inner_text() == "·animal"
+    assert page.locator(".neighbours .token").inner_text() == "·animal"
 
 
 def test_a_measurement_is_watched_and_stopped(visit):

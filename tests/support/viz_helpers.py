@@ -7,7 +7,6 @@ import html
 import json
 import re
 from collections.abc import Iterator
-from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
@@ -38,35 +37,6 @@ st.set_option("client.showErrorDetails", "full")  # a fault that nobody foresaw 
 manifest_scanner.scan_component_manifests = lambda: []  # none is installed; to look costs each visitor 0.2 s
 _PLOTLY_ENTITIES = {"mu": "μ", "amp": "&", "lt": "<", "gt": ">", "nbsp": "\xa0", "times": "×", "plusmn": "±", "deg": "°"}
 _DIGITS = str.maketrans("⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "-0123456789")
-
-
-def _elements(markup: str) -> list[tuple[str, str]]:
-    """Returns class and text of each element of a piece of markup that has a class, in its order."""
-    parser = _Elements()
-    parser.feed(markup)
-    return [(name, "".join(texts)) for name, texts in parser.elements]
-
-
-class _Elements(HTMLParser):
-    def __init__(self) -> None:
-        super().__init__()
-        self.elements: list[tuple[str, list[str]]] = []
-        self._open: list[list[str]] = []
-
-    def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
-        texts: list[str] = []
-        if name := dict(attributes).get("class"):
-            self.elements.append((name, texts))
-        if tag not in ("br", "img", "input", "hr"):
-            self._open.append(texts)
-
-    def handle_endtag(self, tag: str) -> None:
-        if self._open:
-            self._open.pop()
-
-    def handle_data(self, data: str) -> None:
-        for texts in self._open:
-            texts.append(data)
 
 
 def _data(name: str) -> property:
@@ -216,13 +186,14 @@ class Lab:
 
     @property
     def text(self) -> str:
-        """All that our own markup says, but for the stylesheet and the list of terms."""
-        own = [text for text in self.html if not text.startswith(("<style>", '<dl class="lab-terms"'))]
+        """All that our own markup says, but for the stylesheet."""
+        own = [text for text in self.html if not text.startswith("<style>")]
         return html.unescape(re.sub(r"<[^>]+>", " ", " ".join(own)))
 
     def sentences(self, kind: str) -> list[str]:
         """The text of the elements of a class."""
-        return [text for piece in self.html for name, text in _elements(piece) if re.fullmatch(kind, name)]
+        elements = re.compile(rf'<(\w+) class="{kind}"[^>]*>(.*?)</\1>', re.DOTALL)
+        return [html.unescape(re.sub(r"<[^>]+>", "", text)) for each in self.html for _, text in elements.findall(each)]
 
     @property
     def faults(self) -> list[str]:

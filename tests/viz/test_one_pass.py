@@ -20,8 +20,10 @@ from viz.compare.pair import pair
 from viz.decoding_steps import pattern_maps, timeline
 from viz.heads.grid_panel import GRID
 from viz.heads.page import LAYOUT as HEADS
-from viz.inside import length_part, stages, writers
-from viz.inside import tables as inside_tables
+from viz.inside.length_part import PATTERNS
+from viz.inside.page import LAYOUT as INSIDE
+from viz.inside.stages import STAGES
+from viz.inside.writers import WRITERS, call
 from viz.notebook.figure import attention_map
 from viz.page_context import PageContext, Places
 from viz.save.number_tables import analysis_file
@@ -120,18 +122,18 @@ def on_compare(seen, kind, site):
 
 
 def inside(seen, kind, site):
-    yield "length", chart(length_part.pattern_map(seen.analysis.request, "cpu", site, 3, 9, "softmax", "light"))
+    maps = {each["title"]: floats(each["values"]) for each in PATTERNS.payload(seen, PATTERNS.result(seen))["maps"]}
+    yield "length", maps["Softmax, as it is"]
     if kind == "decoder":
-        yield "window", table(inside_tables._length(seen), "window-")
-    trace, request = seen.analysis.trace, seen.analysis.request
+        yield "window", table(INSIDE.tables(seen), "window-")
+    trace = seen.analysis.trace
     steps, weights = [], []
-    for query in range(len(trace.outputs)):
-        data = stages.unfolded(request, "cpu", site, 3, query, "light")
+    for step in range(len(trace.outputs)):
+        at = dataclasses.replace(seen, view=dataclasses.replace(seen.view, step=step))
+        data = STAGES.payload(at, STAGES.result(at))
         softmax = next(each for each in data["stages"] if each["name"] == "softmax")["tables"][0]
         steps.append(floats(softmax["values"]))
-        key = writers.looked_at(trace, site, 3, query)
-        keys = writers.drawn(request, "cpu", site, 3, query, key, "light")["keys"]
-        weights.append([each["weight"] for each in keys])
+        weights.append([each["weight"] for each in WRITERS.payload(at, WRITERS.result(at))["keys"]])
     for name, rows in (("stages", steps), ("writers", weights)):
         made = np.zeros((len(rows), len(trace.keys(site))))
         for t, row in enumerate(rows):
@@ -154,7 +156,7 @@ def test_all_show_the_pass_that_chose_the_token(kind):
 
 def test_a_key_that_was_not_written_yet_cannot_be_split():
     seen = shown(kind="decoder", part="writers", step="3", key="4")
-    (table,) = inside_tables._writers(seen)
-    assert inside_tables._asked(seen)[3] < 3 and table.rows
+    (table,) = INSIDE.tables(seen)
+    assert call(seen).arguments[3] < 3 and table.rows
     with pytest.raises(ValueError, match="There is no key 4 at step 3"):
-        computations.score_writers(seen.analysis.request, "cpu", Site("decoder", 1), 3, 2, 3)
+        computations.run(computations.SCORE_WRITERS(Site("decoder", 1), 3, 2, 3), seen)

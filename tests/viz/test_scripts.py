@@ -55,7 +55,7 @@ OPENED = [
     ("viz/translate/page.py", {"show": "cache"}),
     *(("viz/translate/page.py", {"lecture": "on"} | large) for large in ({"large": "2"}, {})),
     (HEADS, {"sites": "all"}),
-    *((INSIDE, {"part": part}) for part in ("stages", "writers", "tokens", "map")),
+    *((INSIDE, {"part": part}) for part in ("stages", "writers", "tokens", "map", "embeddings")),
     *((WHAT_IF, link) for link in ({}, {"lecture": "on"}, {"lecture": "on", "large": "2"})),
     *((WHY, link) for link in ({}, {"why": "readings", "lecture": "on"}, {"why": "readings"})),
     (COMPARE, {"text": "The dog is tired.", "kind": "cross"}),

@@ -1,11 +1,11 @@
 // Playlist in *Present*: the current talk, its stops with lines, and its link and file. Texts go through textContent only.
 
 import { button, element, focusOf, mountComponent, refocus, unmountComponent } from "../kit/mount.js";
-import { copyText, linkFor, sharedAddress } from "../kit/copy_link_parts.js";
+import { copyText, linkFor, sharedAddress } from "../kit/copy_link.js";
 import { download } from "../save/files.js";
 
 const MAX_FILE = 262144; // bytes, as viz/classroom/talk.py has it
-const MESSAGE_MS = 1500; // ms
+const COPIED_MS = 1500; // ms
 const AS_LINK = "Copy as one link";
 const OFFERED = "attention-lab-key"; // as viz/classroom/lecture.js has it: a key before the lecture takes it
 const OPENER = '[data-testid="stPopoverButton"][aria-expanded="true"]';
@@ -113,7 +113,7 @@ async function link(root, { data }) {
   const node = root.querySelector(".link"), address = linkFor(new URL(data.link, new URL(".", document.baseURI)), sharedAddress());
   if (!await copyText(address)) { showMessage(root, address); return; }
   node.textContent = "Copied";
-  setTimeout(() => { node.textContent = AS_LINK; }, MESSAGE_MS);
+  setTimeout(() => { node.textContent = AS_LINK; }, COPIED_MS);
 }
 
 async function open(root, state, field) {

@@ -3,7 +3,7 @@
 
 import { followStep, isKeyFree, mountComponent, publishedStep, unmountComponent } from "../kit/mount.js";
 import { BLANK, OFFERED, POINTER } from "./lecture.js";
-import { LOCAL_HOST, linkFor, sharedAddress } from "../kit/copy_link_parts.js";
+import { LOCAL_HOST, linkFor, sharedAddress } from "../kit/copy_link.js";
 import { betting } from "./room_bets.js";
 import { joining } from "./room_join.js";
 import { addressOf } from "./room_parts.js";

@@ -1,7 +1,7 @@
 // The room's part of *Present*; room.js does the actions.
 
 import { button, element, focusOf, mountComponent, refocus, unmountComponent } from "../kit/mount.js";
-import { copyText } from "../kit/copy_link_parts.js";
+import { copyText } from "../kit/copy_link.js";
 import { picture } from "./room_join.js";
 import { follow, spaced } from "./room_parts.js";
 import { requestRoomAction, followRoom, roomNow } from "./room_state.js";

@@ -7,6 +7,7 @@ and the blank screen. The server makes a question from the current view on reque
 from __future__ import annotations
 
 import dataclasses
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from viz import pages
@@ -48,8 +49,7 @@ def describe_room() -> tuple[dict[str, Any], dict[str, mount.Event]]:
     view, page = session.current_view(), pages.find(navigation.current_page())
     request = session.get(_REQUESTED)
     public = dataclasses.replace(view, guess=request["guess"]) if request else view
-    default = View()
-    query = link(dataclasses.replace(public, step=View.step, **{name: getattr(default, name) for name in PRIVATE}))
+    query = _public_query(public)
     data = {
         "served": routes.is_mounted,
         "notServed": NOT_SERVED,
@@ -69,6 +69,12 @@ def describe_room() -> tuple[dict[str, Any], dict[str, mount.Event]]:
         "close": (mount.fields(guess=mount.flag, step=mount.integer(0, 999)), _close),
     }
     return data, events
+
+
+@lru_cache(64)
+def _public_query(view: View) -> dict[str, str]:
+    """Returns the link of a view without its step and without fields that followers must not get."""
+    return link(dataclasses.replace(view, step=View.step, **{name: getattr(View(), name) for name in PRIVATE}))
 
 
 def make_question(context: PageContext) -> None:

@@ -4,7 +4,7 @@ import { element, focusOf, isNewValue, mountComponent, percent, refocus, REST_MS
 import { excludeFromPicture } from "../kit/pen.js";
 import { doubt, tellWhy, whyOf } from "./timeline_texts.js";
 import { scrolling } from "./timeline_scrolling.js";
-import { copyLink } from "../kit/copy_link_parts.js";
+import { copyLink } from "../kit/copy_link.js";
 import { fitted, fittedText, icon, iconButton, listen, lookedAt, meter, nextBlank, stageOf, swatch, unlisten, words, yielded } from "./timeline_parts.js";
 import { drawLines, WRITTEN } from "./timeline_lines.js";
 import { pointing } from "./timeline_pointing.js";

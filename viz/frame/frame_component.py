@@ -1,4 +1,4 @@
-"""The one component of all pages: tour, lecture keys, room, and the watchers of theme, popovers, history and connection."""
+"""The one component of all pages: tour, terms, facts of the checkpoint, lecture keys, room, and the watchers of the page."""
 
 from __future__ import annotations
 
@@ -6,12 +6,14 @@ from collections.abc import Callable
 
 from viz import theme
 from viz.classroom import lecture, room_panel
-from viz.frame import tour
-from viz.kit import lazy, mount
+from viz.frame import sidebar, tour
+from viz.kit import browser_store, lazy, mount, terms
 from viz.state import session
 
-_PLACES = "".join(f'<div class="{name}"></div>' for name in ("tour", "lecture", "room"))
-_COMPONENT = mount.Component(__file__, f'<div class="frame">{_PLACES}</div>', every_run=True)
+_PLACES = "".join(f'<div class="{name}"></div>' for name in ("tour", "reference", "lecture", "room"))
+_COMPONENT = mount.Component(
+    __file__, f'<div class="frame">{_PLACES}</div>', term_names=tuple(terms.GLOSSARY), every_run=True
+)
 
 
 def mount_frame(mode: theme.Mode, on_lesson: Callable[[], None]) -> None:
@@ -27,9 +29,10 @@ def mount_frame(mode: theme.Mode, on_lesson: Callable[[], None]) -> None:
             "mode": (mount.one_of(theme.PALETTES), session.set_theme),
             "popover": lazy.popover_event(),
             "reconnected": (mount.pressed, session.mark_user_event),
+            "missing": (mount.pressed, browser_store.missing_event),
         },
     )
     parts = (watcher, tour.describe(on_lesson), lecture.describe_keys(), room_panel.describe_room())
-    data = {name: value for values, _ in parts for name, value in values.items()}
+    data = {name: value for values, _ in parts for name, value in values.items()} | sidebar.describe_facts()
     events = {name: event for _, own in parts for name, event in own.items()}
     _COMPONENT.mount("frame", data, events, default={"mode": mode})

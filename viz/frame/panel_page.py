@@ -12,18 +12,19 @@ import streamlit as st
 
 from viz import computations, page_context
 from viz.classroom import lecture
-from viz.kit import controls, edit_list, lazy, site_texts
+from viz.kit import controls, edit_list, lazy, mount, site_texts
 from viz.kit.panel import Layout, Panel, Picture
 from viz.page_context import LecturePlaces, PageContext, Places
 from viz.state import session
 from viz.state.result_cache import cached_figure
+from viz.state.view import View
 
 if TYPE_CHECKING:
     from model.inference.request import Request
-    from viz.state.view import View
     from viz.theme import Mode
 
-CHART_SCALE, CHART_HEIGHT = 1.9, 560  # enlargement of a chart in lecture mode, and its height on 720 lines in px
+CHART_SCALE = 1.9  # enlargement of a chart in lecture mode
+MAX_PICTURE_BUTTONS = 6  # more pictures have one button, which shows the next one
 
 
 def draw(layout: Layout, context: PageContext) -> None:
@@ -121,12 +122,17 @@ def draw_lecture(layout: Layout, context: PageContext) -> None:
     if panel.keys is not None:
         panel.keys(context, result)
     with context.places.body:
-        if picture.text is not None:
-            site_texts.write(picture.text(context, result))
+        if picture.text is not None and (text := picture.text(context, result)):
+            site_texts.write(text)
         _mount(panel, context, result, picture)
 
 
 def _picture_buttons(every: list[LargePicture], current: int) -> None:
+    if len(every) > MAX_PICTURE_BUTTONS:
+        help, following = f"The next picture ({lecture.PICTURE.key})", every[(current + 1) % len(every)]
+        title = every[current].picture.title
+        st.button(title, key="next_picture", help=help, on_click=_choose, args=(following,))
+        return
     st.segmented_control(
         "Picture",
         range(len(every)),
@@ -165,24 +171,27 @@ def _mount(panel: Panel, context: PageContext, result: Any, picture: Picture | N
     if panel.component is not None:
         large = dict(picture.data(context, result)) if picture else {}
         key = panel.name if picture is None else f"{panel.name} large"
-        overrides = {"picture": panel.title, **large}
+        overrides = {"picture": panel.title, **panel.follow(context, result), **large}
         panel.component.mount(key, make_data(panel, context, result), panel.events(context, result), overrides=overrides)
     elif panel.figure is not None:
         figure = _figure(panel, context, result)
+        alt = panel.alt(context, result) if panel.alt else panel.title
+        key = panel.name if picture is None else f"{panel.name} large"
+        more = mount.chart_events(key, panel.events(context, result))
         if picture is None:
-            config = controls.chart_config(panel.title)
-            st.plotly_chart(figure, theme=None, key=panel.name, config=config, alt=panel.title)
+            st.plotly_chart(figure, theme=None, key=key, config=controls.chart_config(panel.title), alt=alt, **more)
             return
-        large = type(figure)(figure).update_layout(
-            width=lecture.chart_width(CHART_SCALE), height=lecture.chart_height(CHART_HEIGHT, CHART_SCALE)
-        )
+        height = lecture.chart_height(picture.height, CHART_SCALE)
+        size = {"width": lecture.chart_width(CHART_SCALE), "height": height, "meta": {"height": height}}
+        large = type(figure)(figure).update_layout(**size)
         with lecture.chart_container(CHART_SCALE):
-            lecture.draw_chart(panel.title, f"{panel.name} large", large, panel.title)
+            lecture.draw_chart(panel.title, key, large, alt, **more)
 
 
 def make_data(panel: Panel, context: PageContext, result: Any) -> list[Mapping[str, Any]]:
     """Returns the values of a component: those that do not depend on the view, if there are any, and the payload."""
     request, mode, constant = context.request, context.mode, panel.constant
+    context = _reduced(panel, context)
     if not panel.is_cached or (panel.is_lazy and result is None):
         return [*([constant(context, result)] if constant else []), panel.payload(context, result)]
     more = []
@@ -191,9 +200,17 @@ def make_data(panel: Panel, context: PageContext, result: Any) -> list[Mapping[s
     return [*more, _cached(panel.name, request, context.view, mode, lambda: dict(panel.payload(context, result)))]
 
 
+def _reduced(panel: Panel, context: PageContext) -> PageContext:
+    """Returns the context with the fields of the view that the panel reads; the other fields have their defaults."""
+    if panel.reads is None:
+        return context
+    view = View(**{name: getattr(context.view, name) for name in ("device", *panel.reads)})
+    return dataclasses.replace(context, view=view)
+
+
 def _figure(panel: Panel, context: PageContext, result: Any) -> Any:
     assert panel.figure is not None
-    figure = panel.figure
+    figure, context = panel.figure, _reduced(panel, context)
     if not panel.is_cached:
         return figure(context, result)
     return _cached(panel.name, context.request, context.view, context.mode, lambda: figure(context, result))

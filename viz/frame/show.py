@@ -17,7 +17,7 @@ import streamlit as st
 from viz import cache, page_context, pages
 from viz.classroom import lecture, present, room_panel
 from viz.frame import panel_page
-from viz.kit import controls, edit_list, site_texts
+from viz.kit import browser_store, controls, edit_list, site_texts
 from viz.kit.panel import layout_of, no_tables
 from viz.page_context import PageContext, Places
 from viz.save import save, saved_files
@@ -35,8 +35,7 @@ if TYPE_CHECKING:
 @contextmanager
 def queue() -> Iterator[None]:
     """Shows how many requests are ahead while this run waits; the run of a visitor who left ends there."""
-    container = st.container(key="queue")
-    place = functools.cache(container.empty)  # most runs do not wait
+    place = functools.cache(lambda: browser_store.place_over_page().empty())  # most runs do not wait
 
     def show_waiting(ahead: int) -> None:
         if not ahead:

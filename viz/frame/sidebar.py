@@ -1,9 +1,9 @@
-"""The sidebar: choice, facts and upload of checkpoints, and the list of terms."""
+"""The sidebar: choice, facts and upload of checkpoints."""
 
 from __future__ import annotations
 
 import contextlib
-import html
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import streamlit as st
@@ -107,7 +107,7 @@ def _remove(name: str) -> None:
 
 
 def checkpoint_panel() -> None:
-    """Draws the choices of checkpoint and device, and the facts of the checkpoint."""
+    """Draws the choices of checkpoint and device."""
     view = session.current_view()
     folders, devices = cache.checkpoint_names(), ("auto", *cache.devices())
     if folders != (view.checkpoint,):
@@ -118,25 +118,33 @@ def checkpoint_panel() -> None:
     if len(devices) > 2 or view.device not in devices:
         options = tuple(dict.fromkeys((*devices, view.device)))
         st.selectbox("Device", options, **session.bind("device", "device", view.device))
+
+
+def describe_facts() -> dict[str, Any]:
+    """Returns name, size, score and device of the checkpoint for the script; none if it cannot be loaded."""
+    view = session.current_view()
     try:
-        _facts(cache.checkpoint(view.checkpoint, view.device))
+        loaded = cache.checkpoint(view.checkpoint, view.device)
     except Exception:  # the page reports the fault
-        return
+        return {"facts": None}
+    return {"facts": _facts(loaded.name, loaded.device.type, _size_and_score(loaded))}
 
 
-def _facts(loaded: Checkpoint) -> None:
-    """Draws size, score and device of a checkpoint."""
+@lru_cache(64)
+def _facts(name: str, device: str, text: str) -> dict[str, Any]:
+    parts = terms.split(text, "layer", "head", "BLEU", "bits")
+    return {"name": uploads.display_name(name), "text": parts, "device": f"Runs on {device.upper()}"}
+
+
+def _size_and_score(loaded: Checkpoint) -> str:
+    """Returns size and score of a checkpoint as a sentence."""
     config, metrics = loaded.config, loaded.metrics
     score = score_text(metrics.get("test_all_references") or metrics.get("test"))
     count = loaded.model.parameter_count
     size = f"{count / 1e6:.1f} M" if count >= 1e5 else f"{count:,}"
     stacks = " + ".join(str(count) for count in (config.encoder_layers, config.decoder_layers) if count)
     heads = "1 head" if config.heads == 1 else f"{config.heads} heads"
-    layers = terms.marked(f"{stacks} layers, {heads}, {size} parameters. {score}", *("layer", "head", "BLEU", "bits"))
-    site_texts.write(
-        f'<div class="lab-facts"><div><b>{html.escape(uploads.display_name(loaded.name))}</b>{layers}</div>'
-        f"<div>Runs on {html.escape(loaded.device.type.upper())}</div></div>"
-    )
+    return f"{stacks} layers, {heads}, {size} parameters. {score}"
 
 
 def score_text(test: dict[str, Any] | None) -> str:
@@ -151,9 +159,3 @@ def score_text(test: dict[str, Any] | None) -> str:
     how = f", beam {test['beam']}" if test.get("beam", 1) > 1 else ""
     against = ", all references" if test.get("references") == "all" else ""
     return f"{test['bleu']:.1f} BLEU on {test['sentences']:,} test sentences{how}{against}."
-
-
-def terms_list() -> None:
-    """Draws the button that opens the list of terms."""
-    with st.popover("Terms", width="stretch"):
-        site_texts.write(terms.glossary_html())

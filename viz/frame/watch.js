@@ -3,11 +3,13 @@
 // "light" or "dark", by the brightness of the page's background. Without a run of a restarted server, the next click would be lost.
 
 import { watchLabels } from "../kit/chart_labels.js";
+import { copyLink } from "../kit/copy_link.js";
 import { watchHistory } from "../kit/one_entry.js";
 import { watchPopovers } from "../kit/popovers.js";
 import { watchPointed } from "../save/last_pointed.js";
 
 const watchers = new WeakMap();
+let copying = null; // ends the watch of the buttons that copy the link
 
 function currentMode() {
   const rgb = getComputedStyle(document.querySelector(".stApp")).backgroundColor.match(/[\d.]+/g).map(Number);
@@ -31,6 +33,10 @@ export function watchPage({ data, parentElement, setStateValue, setTriggerValue 
   watcher.observe(app, { attributes: true, attributeFilter: ["class", "style", "data-test-connection-state"] });
   watchers.set(parentElement, watcher);
   report();
+  const clicks = new AbortController();
+  copying?.abort();
+  copying = clicks;
+  document.addEventListener("click", ({ target }) => { if (target.matches?.(".lab-copy > button")) copyLink(target); }, { signal: clicks.signal });
   const ends = [watchPopovers((key) => setTriggerValue("popover", key)), watchLabels(), watchPointed(), watchHistory()];
-  return () => { watcher.disconnect(); watchers.delete(parentElement); for (const end of ends) end?.(); };
+  return () => { clicks.abort(); watcher.disconnect(); watchers.delete(parentElement); for (const end of ends) end?.(); };
 }

@@ -6,7 +6,7 @@ import { onPageKeys } from "../kit/page_keys.js";
 import { cell, column, fitting, LARGE, short, wrapped } from "./blueprint_parts.js";
 import { blockPanel, platePanel, shares } from "./blueprint_panel.js";
 
-export default function ({ data, parentElement, setTriggerValue }) {
+export default function ({ data, parentElement, setTriggerValue, offline }) {
   const { root, state, first } = mountComponent({ data, parentElement }, ".blueprint", { role: null, kind: data.kind, width: 0 });
   if (state.kind !== data.kind) Object.assign(state, { role: null, kind: data.kind });
   const box = element("div", "picture"), panel = element("section", "panel");
@@ -264,7 +264,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
   function show(it) {
     if (current === it && panel.firstChild) return;
     current = it;
-    panel.replaceChildren(...(it.from ? platePanel(it) : blockPanel(it, data, (to) => setTriggerValue("open", { to, key: it.key }))));
+    panel.replaceChildren(...(it.from ? platePanel(it) : blockPanel(offline ? { ...it, links: [] } : it, data, (to) => setTriggerValue("open", { to, key: it.key }))));
     panel.style.setProperty("--hue", it.site ? `var(--lab-${it.site})` : "var(--lab-border)");
   }
 }

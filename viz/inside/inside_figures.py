@@ -1,8 +1,4 @@
-"""What every decoder layer would say at every step.
-
-The tokens nearest to one, as bars.
-
-A number against d_k, with the division by sqrt(d_k) and without it."""
+"""The predictions of every layer at every step, and a number against d_k with the division by sqrt(d_k) and without."""
 
 from __future__ import annotations
 
@@ -12,7 +8,6 @@ from collections.abc import Sequence
 import numpy as np
 import plotly.graph_objects as go
 
-from model.io import numbers
 from viz import theme
 from viz.kit.chart_figures import Drawing, heatmap
 
@@ -33,14 +28,13 @@ def lens_map(
     chosen: int,
     mode: theme.Mode,
     width: int = WIDTH,
-    row: int = ROW,
     window: tuple[int, int] | None = None,
 ) -> go.Figure:
-    """A heatmap [L,T]: the probability that each layer gives to the token that the step emits. In each cell stands what the
-    layer `says`, its likeliest token, bold where it is that very token; `rank` [L,T] is read on hover. The `chosen` step is
-    outlined. The cells' text is fitted to `width`, a layer's row is as high as `row`; where there is a `window`, only its
-    steps are in sight, from its first to before its last. The last trace holds one invisible point a cell, for clicks: its
-    x is the step, its y the layer, from 0.
+    """Draws a heatmap [L,T]: the probability that each layer gives to the token that the step emits.
+
+    Each cell has what the layer `says`, its top token, bold if it is that very token; `rank` [L,T] is read on hover. The
+    `chosen` step is outlined. The cells' text is fitted to `width`. A `window` limits the visible steps, from its first to
+    before its last. The last trace has one invisible point a cell, for clicks: its x is the step, its y the layer, from 0.
 
     Raises ValueError where the labels do not fit the values.
     """
@@ -76,7 +70,7 @@ def lens_map(
         drawing.update_xaxes(range=[first - 0.5, end - 0.5], **kept)
     below = 24 if flat else LABELS
     drawing.update_layout(
-        theme.chart_layout(mode, row * rows + below + 4, l=FRONT, t=4, r=8, b=below), hovermode="closest", hoverdistance=40
+        theme.chart_layout(mode, ROW * rows + below + 4, l=FRONT, t=4, r=8, b=below), hovermode="closest", hoverdistance=40
     )
     return drawing.figure()
 
@@ -138,75 +132,6 @@ def _escaped(token: str) -> str:
     return html.escape(token, quote=False)
 
 
-NEIGHBOUR_ROW = 26  # px
-
-
-def neighbours_chart(
-    labels: Sequence[str],
-    cosines: np.ndarray,
-    notes: Sequence[str],
-    hue: str,
-    mode: theme.Mode,
-    letters: int = 0,
-    hollow: Sequence[bool] = (),
-) -> go.Figure:
-    """A bar for each of N tokens on a scale from 0 to 1 (from the least cosine, where that is below 0), the first on top;
-    `notes` are read on hover. The cosine stands at the end of the bar. A click on a bar tells its number, from 0, as y.
-    `letters`: room for labels of so many, where charts beside one another shall have one scale. `hollow`: bars that are
-    drawn by their outline alone.
-
-    Raises ValueError where the lengths differ.
-    """
-    if not len(labels) == len(cosines) == len(notes):
-        raise ValueError(f"{len(labels)} labels, {len(cosines)} cosines and {len(notes)} notes; expected as many")
-    colours = theme.PALETTES[mode]
-    shown = [html.escape(label, quote=False) for label in labels]
-    rows = list(range(len(labels)))
-    filled, drawing = theme.scale(hue, mode)[14], Drawing()
-    drawing.add_bar(
-        x=cosines,
-        y=rows,
-        orientation="h",
-        width=0.56,
-        marker={
-            "color": [colours.page if off else filled for off in hollow] or filled,
-            "line": {"width": 1, "color": getattr(colours, hue)},
-        },
-        text=[numbers.decimal(value) for value in cosines],
-        textposition="outside",
-        constraintext="none",
-        textfont={"size": 12, "color": colours.ink, "family": theme.SANS},
-        cliponaxis=False,
-        hoverinfo="text",
-        hovertext=[f"<b>{shown[i]}</b><br>cosine {cosines[i]:.5f}<br>{html.escape(notes[i], quote=False)}" for i in rows],
-        selected={"marker": {"opacity": 1}},
-        unselected={"marker": {"opacity": 1}},
-    )
-    longest = max([letters, *map(len, labels)])
-    font = {"size": 13, "color": colours.ink, "family": theme.MONO}
-    low = min(0.0, float(np.min(cosines, initial=0.0)))
-    drawing.update_xaxes(
-        range=[low * 1.1, 1.0],
-        tickvals=[0, 0.25, 0.5, 0.75, 1],
-        tickfont={"size": 12, "color": colours.ink2, "family": theme.SANS},
-        gridcolor=colours.line,
-        zeroline=False,
-        fixedrange=True,
-    )
-    drawing.update_yaxes(
-        range=[len(labels) - 0.5, -0.5],
-        tickvals=rows,
-        ticktext=shown,
-        tickfont=font,
-        showgrid=False,
-        zeroline=False,
-        fixedrange=True,
-    )
-    left = 14 + round(7.9 * min(20, longest))
-    drawing.update_layout(theme.chart_layout(mode, NEIGHBOUR_ROW * max(1, len(labels)) + 32, l=left, t=4, r=36, b=28))
-    return drawing.figure()
-
-
 HEIGHT = 236  # px
 APART = 0.16  # in powers of two: how far a head's two values stand beside its width
 
@@ -222,7 +147,6 @@ def scaling_chart(
     mode: theme.Mode,
     theory: Sequence[tuple[np.ndarray, str]] = (),
     logarithmic: bool = False,
-    height: int = HEIGHT,
 ) -> go.Figure:
     """Random vectors as lines over W widths (solid: divided, dashed: not), the H heads of a checkpoint as dots beside their
     own `width` (filled: divided, hollow: not), those of the `chosen` head joined and framed.
@@ -254,7 +178,7 @@ def scaling_chart(
     _scaling_axes(
         drawing, [min(x[0], at) - 0.3, max(x[-1], at) + 0.3], everything[np.isfinite(everything)], logarithmic, colours
     )
-    drawing.update_layout(theme.chart_layout(mode, height, l=44, t=8, r=8, b=40), plot_bgcolor="rgba(0,0,0,0)")
+    drawing.update_layout(theme.chart_layout(mode, HEIGHT, l=44, t=8, r=8, b=40), plot_bgcolor="rgba(0,0,0,0)")
     return drawing.figure()
 
 

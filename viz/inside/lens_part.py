@@ -1,36 +1,35 @@
-"""Inside, logit lens: what would each decoder layer say at this step?"""
+"""Logit lens: the prediction of each decoder layer at each step."""
 
 from __future__ import annotations
 
 import html
 from typing import TYPE_CHECKING
 
-import streamlit as st
-
 from model.config import MAX_TOKENS
-from model.inference.request import Request
+from model.export.csv_tables import Cell, Table
 from model.io import numbers
-from viz import cache, computations, theme
+from viz import computations
 from viz.classroom import lecture
-from viz.inside.inside_figures import LABELS, lens_map
+from viz.inside.inside_figures import WIDTH, lens_map
 from viz.kit import controls, mount, site_texts, terms
+from viz.kit.panel import Panel, Picture, where
 from viz.page_context import PageContext
 from viz.state import session
-from viz.state.result_cache import cached_figure
-from viz.state.view import View
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
 
+    from model.export.code import Code
     from model.readings.logits.logit_lens import Lens
     from model.text.sentences import ClassLabels
     from model.text.tokenizer import Tokenizer
     from model.trace import Trace
+    from viz.state.view import View
 
+PART = {"part": "lens"}
 SHOWN = 5
 SMALL = 0.005  # a change of probability below this is not worth a line
-CLICKED = "lens map"
-SEEN, HALL = 10, 1.7  # in a lecture: steps in sight, and how many times as large they are drawn
+MAX_STEPS, SCALE = 10, 1.9  # in lecture mode: visible steps, and the enlargement
 STANDS = "the sentence contains it"
 EMITTED = "it was given, drawn, or chosen by the beam"
 HOW = {  # how the map is read, by the stack that speaks
@@ -56,79 +55,94 @@ def _unit(trace: Trace) -> str:
 
 
 def _step(view: View, trace: Trace) -> int:
-    """The column that is looked at, from 0: a text that is judged has one."""
+    """Returns the chosen column, from 0: a classified text has one."""
     return 0 if trace.classes else view.step
 
 
-def draw(context: PageContext, view: View, mode: theme.Mode) -> None:
-    """All layers at all steps, and the layers of the chosen step in full."""
-    try:
-        lens, trace = computations.lens(context.request, view.device), context.analysis.trace
-    except ValueError as fault:
-        site_texts.fault(str(fault))
-        return
-    tokenizer, step = context.loaded.output_vocabulary, _step(view, trace)
-    layers = layer_names(len(lens.log_probs))
-    site_texts.note(HOW[_how(trace)], *("decoder", "layer", "logit", "residual stream", "token"))
-    says = _says(lens, tokenizer)
-    figure = drawn(context.request, view.device, step, mode)
-    with st.container(key="lens_map"):
-        st.plotly_chart(
-            figure,
-            theme=None,
-            key=CLICKED,
-            on_select=_clicked,
-            selection_mode="points",
-            config=controls.chart_config("Logit lens"),
-            alt=_alt(lens, trace, says),
-        )
-    labels = trace.predicted_axis.labels
-    controls.step_slider(view, labels)
+def _lens(context: PageContext) -> Lens:
+    return computations.lens(context.request, context.view.device)
+
+
+def _figure(context: PageContext, lens: Lens) -> go.Figure:
+    """Draws all layers at all steps; in lecture mode as many steps around the chosen one as are readable from afar."""
+    trace, view = context.analysis.trace, context.view
+    steps, step, says = trace.predicted_axis.labels, _step(view, trace), _says(lens, context.loaded.output_vocabulary)
+    visible = window(len(steps), step) if view.lecture else None
+    width = lecture.chart_width(SCALE) if view.lecture else WIDTH
+    names = layer_names(len(says))
+    return lens_map(lens.probability, says, lens.rank, names, steps, step, context.mode, width, window=visible)
+
+
+def _alt(context: PageContext, lens: Lens) -> str:
+    trace, says = context.analysis.trace, _says(lens, context.loaded.output_vocabulary)
+    rows = (f"after {name}: {' '.join(row)}" for name, row in zip(layer_names(len(says)), says, strict=True))
+    place = "" if trace.classes else f" at {len(trace.predicted_axis)} steps"
+    return f"Likeliest {_unit(trace)} of every layer{place}. {'; '.join(rows)}."
+
+
+def _events(context: PageContext, lens: Lens) -> dict[str, mount.Event]:
+    return {"selection": (mount.clicked("x", MAX_TOKENS - 1), lambda step: session.change(step=step))}
+
+
+def _text(context: PageContext, lens: Lens) -> str:
+    return site_texts.note_markup(HOW[_how(context.analysis.trace)], "decoder", "layer", "logit", "residual stream", "token")
+
+
+def _verdict(context: PageContext, lens: Lens) -> str:
+    """Returns the first layer from which the chosen token leads, as a sentence."""
+    trace, step = context.analysis.trace, _step(context.view, context.analysis.trace)
+    return settled(lens, step, trace.predicted_axis.labels[step], EMITTED if trace.outputs else STANDS, _unit(trace))
+
+
+def _large_text(context: PageContext, lens: Lens) -> str:
+    trace = context.analysis.trace
+    steps = len(trace.predicted_axis)
+    first, end = window(steps, _step(context.view, trace))
+    some = "" if end - first == steps else f" Steps {first + 1} to {end} of {steps}."
+    how = f"Written: what each layer would say. Colour: how probable it finds the {_unit(trace)} below.{some}"
+    return f'{site_texts.note_markup(how)}<p class="lab-large">{html.escape(_verdict(context, lens))}</p>'
+
+
+def _step_slider(context: PageContext, lens: Lens) -> None:
+    controls.step_slider(context.view, context.analysis.trace.predicted_axis.labels)
+
+
+def _step_text(context: PageContext, lens: Lens) -> str:
+    """Returns the table of the chosen step, and its meaning."""
+    trace, config, tokenizer = context.analysis.trace, context.loaded.config, context.loaded.output_vocabulary
+    step, labels = _step(context.view, trace), trace.predicted_axis.labels
     pair = labels[step] if trace.inputs is None else f"{trace.inputs.labels[step]} → {labels[step]}"
-    shown = table(lens, step, layers, tokenizer, pair, _unit(trace))
-    site_texts.write(terms.first_space(shown))
-    why = EMITTED if trace.outputs else STANDS
-    echo = "" if trace.classes else _echo(lens, trace, context.loaded.config.tied_output)
-    site_texts.note(f"{settled(lens, step, labels[step], why, _unit(trace))} {echo}".strip())
-    site_texts.note(care(context.loaded.config.final_norm, bool(trace.classes)))
+    rows = terms.first_space(table(lens, step, layer_names(len(lens.log_probs)), tokenizer, pair, _unit(trace)))
+    echo = "" if trace.classes else _echo(lens, trace, config.tied_output)
+    notes = f"{_verdict(context, lens)} {echo}".strip(), care(config.final_norm, bool(trace.classes))
+    return rows + "".join(map(site_texts.note_markup, notes))
 
 
-def large(context: PageContext) -> None:
-    """As many steps around the chosen one as are read from afar, and what became of its token; steps are turned by key."""
-    view, mode = context.view, context.mode
-    try:
-        lens, trace = computations.lens(context.request, view.device), context.analysis.trace
-    except ValueError as fault:
-        site_texts.fault(str(fault))
-        return
-    labels, step = trace.predicted_axis.labels, _step(view, trace)
-    first, end = window(len(labels), step)
-    why = EMITTED if trace.outputs else STANDS
-    some = "" if end - first == len(labels) else f" Steps {first + 1} to {end} of {len(labels)}."
-    site_texts.note(f"Written: what each layer would say. Colour: how probable it finds the {_unit(trace)} below.{some}")
-    site_texts.write(f'<p class="lab-large">{html.escape(settled(lens, step, labels[step], why, _unit(trace)))}</p>')
-    with lecture.chart_container(HALL):
-        figure = drawn(context.request, view.device, step, mode, (first, end))
-        alt = _alt(lens, trace, _says(lens, context.loaded.output_vocabulary))
-        lecture.draw_chart("Logit lens", CLICKED, figure, alt, on_select=_clicked, selection_mode="points")
+def _tables(context: PageContext, lens: Lens) -> tuple[Table, ...]:
+    piece, labels = context.loaded.output_vocabulary.piece, context.analysis.trace.predicted_axis.labels
+    rows: list[tuple[Cell, ...]] = [
+        (
+            after,
+            step + 1,
+            label,
+            piece(int(lens.top[layer, step])),
+            lens.probability[layer, step],
+            int(lens.rank[layer, step]),
+        )
+        for layer, after in enumerate(layer_names(len(lens.log_probs)))
+        for step, label in enumerate(labels)
+    ]
+    return (Table("logit-lens", ("after", "step", "token", "likeliest", "probability", "rank"), tuple(rows)),)
+
+
+def _code(code: Code, context: PageContext, lens: Lens) -> None:
+    code.add("probability, rank, top = result.probability, result.rank, result.top", "[layers + 1, steps]")
 
 
 def window(steps: int, step: int) -> tuple[int, int]:
-    """The steps that are in sight together with one, from 0 to before the last: all pages have as many."""
-    first = min(step // SEEN * SEEN, max(0, steps - SEEN))
-    return first, min(steps, first + SEEN)
-
-
-@cached_figure
-def drawn(request: Request, device: str, step: int, mode: theme.Mode, in_sight: tuple[int, int] | None = None) -> go.Figure:
-    """All layers at all steps, one of which is chosen; steps count from 0. `in_sight`: in a lecture, which of them."""
-    lens, steps = computations.lens(request, device), cache.analyse(request, device).trace.predicted_axis.labels
-    says = _says(lens, cache.checkpoint(request.checkpoint, device).output_vocabulary)
-    names = layer_names(len(says))
-    if in_sight is None:
-        return lens_map(lens.probability, says, lens.rank, names, steps, step, mode)
-    row = (lecture.chart_height(560, HALL) - LABELS) // len(names)
-    return lens_map(lens.probability, says, lens.rank, names, steps, step, mode, lecture.chart_width(HALL), row, in_sight)
+    """Returns the visible steps around one, from 0: the first, and the one behind the last."""
+    first = min(step // MAX_STEPS * MAX_STEPS, max(0, steps - MAX_STEPS))
+    return first, min(steps, first + MAX_STEPS)
 
 
 def care(final_norm: bool, judges: bool = False) -> str:
@@ -227,13 +241,26 @@ def _moves(lens: Lens, layer: int, step: int, tokenizer: Tokenizer | ClassLabels
     return "".join(parts) or "nothing"
 
 
-def _alt(lens: Lens, trace: Trace, says: list[list[str]]) -> str:
-    rows = (f"after {name}: {' '.join(row)}" for name, row in zip(layer_names(len(says)), says, strict=True))
-    where = "" if trace.classes else f" at {len(trace.predicted_axis)} steps"
-    return f"Likeliest {_unit(trace)} of every layer{where}. {'; '.join(rows)}."
-
-
-def _clicked() -> None:
-    step = mount.clicked_number(CLICKED, "x", 0, MAX_TOKENS - 1)
-    if step is not None:
-        session.change(step=step)
+LENS = Panel(
+    "inside.lens",
+    "Logit lens",
+    figure=_figure,
+    alt=_alt,
+    events=_events,
+    call=lambda context: computations.LENS(),
+    compute=_lens,  # in a cache that counts bytes
+    text=_text,
+    tables=_tables,
+    code=_code,
+    is_visible=where(**PART),
+    pictures=(Picture("Logit lens", fields=PART, text=_large_text, height=500),),
+    reads=("step", "lecture"),
+)
+LENS_STEP = Panel(
+    "inside.lens_step",
+    "Layers at this step",
+    compute=_lens,
+    controls=_step_slider,
+    text=_step_text,
+    is_visible=where(**PART),
+)

@@ -1,32 +1,30 @@
-"""The architecture of a checkpoint as a picture, and one of its blocks in words and numbers.
+"""The map: the architecture of a checkpoint as a picture, and one of its blocks in words and numbers.
 
-Pointing at a block shows it and sends nothing; a click keeps it. Only another site or layer, and a way to another place in
-the lab, are sent.
-
-The map: the whole model as a picture, every block with what it does, its shapes and its parameters."""
+Pointing at a block shows it and sends nothing. A click on another layer, another kind of attention or a link sends an event.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from model.inference.request import Request
-from model.readings.stages.blueprint import blueprint as plan
+from model.export.csv_tables import Table
 from model.task import task_of_kinds
-from viz import cache, pages, theme
+from viz import computations, pages, theme
 from viz.classroom import lecture
-from viz.inside import sizes
+from viz.inside import one_head
 from viz.kit import mount
+from viz.kit.panel import FileOptions, Panel, Picture, where
 from viz.page_context import PageContext
 from viz.state import navigation, session
 from viz.state.page_fields import PARTS
-from viz.state.result_cache import cached_figure
 from viz.state.view import View
 
 if TYPE_CHECKING:
+    from model.export.code import Code
     from model.readings.stages.blueprint import ArchitectureBlock
     from model.trace import Trace
 
+PART = {"part": "map"}
 _LINKS = {
     "tokens": (("translate", "Watch the decoding, on {first}"),),
     "embedding": (("embeddings", "Nearest neighbours of a token"),),
@@ -123,63 +121,75 @@ def payload(
     }
 
 
-_COMPONENT = mount.Component(__file__, '<div class="blueprint"></div>', picture="Map of the model", name="blueprint")
+COMPONENT = mount.Component(__file__, '<div class="blueprint"></div>', name="blueprint")
+Blocks = tuple["ArchitectureBlock", ...]
 
 
-def blueprint(
-    data: dict[str, Any],
-    on_choose: Callable[[str, int], None],
-    on_open: Callable[[str, str | None, int | None], None],
-    key: str = "blueprint",
-) -> None:
-    """Mounts the component. Before the next run `on_choose` is called with the kind of attention and the layer that
-    were chosen, `on_open` with a place of the lab and the kind of attention and layer of the block that leads there, None
-    where it has none."""
-    most = max(len(layers) for layers in data["layers"].values())
-    blocks = {block["key"]: block for block in data["blocks"]}
-    kinds = [block["site"] for block in data["blocks"] if block["site"]]
-
-    def opens(told: Any) -> tuple[str, str | None, int | None] | None:
-        block = blocks.get(str(told.get("key"))) if isinstance(told, dict) else None
-        if not block or told.get("to") not in [to for to, _ in block["links"]]:
-            return None
-        after = {"encoder": "encoder", "decoder": "cross"}[block["column"]] if block["kind"] == "feed_forward" else None
-        return told["to"], block["site"] or after, None if block["layer"] is None else block["layer"] - 1
-
-    place = mount.fields(kind=mount.one_of(kinds), layer=mount.from_one(most))
-    _COMPONENT.mount(key, data, {"choose": (place, on_choose), "open": (opens, on_open)})
+def _payload(context: PageContext, blocks: Blocks) -> dict[str, Any]:
+    is_rotary = bool(context.loaded.config.scheme.attention_effect)
+    return payload(blocks, context.analysis.trace, context.view, context.mode, is_rotary)
 
 
-def draw(context: PageContext, view: View, mode: theme.Mode) -> None:
-    """The architecture of this checkpoint, with this sentence's shapes."""
-    _mounted(context, view, mode)
-    sizes.draw(view, context.loaded)
+def _events(context: PageContext, blocks: Blocks) -> dict[str, mount.Event]:
+    first = task_of_kinds(context.analysis.trace.kinds, context.analysis.trace.classes).title
+    is_rotary, config = bool(context.loaded.config.scheme.attention_effect), context.loaded.config
+    places = {block.key: [to for to, _ in links(block, is_rotary, first)] for block in blocks}
+    sites = {block.key: _site_fields(block, config.kinds[-1]) for block in blocks}
+
+    def opened(event: Any) -> tuple[str, dict[str, Any]] | None:
+        return (event["to"], sites[event["key"]]) if event["to"] in places[event["key"]] else None
+
+    site = mount.fields(kind=mount.one_of(config.kinds), layer=mount.from_one(context.layers))
+    return {"choose": (site, lambda kind, layer: session.change(kind=kind, layer=layer)), "open": (opened, _open)}
 
 
-def large(context: PageContext) -> None:
-    """The same as large as the window."""
-    lecture.list_component_keys(lecture.WALK, "the next block of the stream, the one before")
-    _mounted(context, context.view, context.mode, {"large": True})
+def _site_fields(block: ArchitectureBlock, last_kind: str) -> dict[str, Any]:
+    """Returns the fields of the view with the attention of a block; of a feed-forward network the attention below it."""
+    below = None
+    if block.kind == "feed_forward":
+        below = "encoder" if block.column == "encoder" else last_kind
+    fields = {"kind": block.site or below, "layer": block.layer}
+    return {name: value for name, value in fields.items() if value is not None}
 
 
-def _mounted(context: PageContext, view: View, mode: theme.Mode, more: dict[str, Any] | None = None) -> None:
-    data = picture(context.request, view.device, view, mode)
-    blueprint(data | (more or {}), on_choose=lambda kind, layer: session.change(kind=kind, layer=layer), on_open=_open)
-
-
-@cached_figure
-def picture(request: Request, device: str, view: View, mode: theme.Mode) -> dict[str, Any]:
-    """What the picture needs."""
-    loaded, trace = cache.checkpoint(request.checkpoint, device), cache.analyse(request, device).trace
-    blocks = plan(loaded, len(trace.source or ()), len(trace.inputs or ()))
-    return payload(blocks, trace, view, mode, rotary=bool(loaded.config.scheme.attention_effect))
-
-
-def _open(place: str, kind: str | None, layer: int | None) -> None:
-    """To another part of this page, or to another page, with the site that the block stands for."""
-    site = {name: value for name, value in (("kind", kind), ("layer", layer)) if value is not None}
+def _open(place: str, site: dict[str, Any]) -> None:
+    """Goes to another part of this page, or to another page, with the attention of a block. For callbacks."""
     if place in PARTS:
         session.change(part=place, **site)
     else:
         session.change(**site)
         navigation.go_to(place)
+
+
+def _keys(context: PageContext, blocks: Blocks) -> None:
+    lecture.list_component_keys(lecture.WALK, "the next block of the stream, the one before")
+
+
+def _tables(context: PageContext, blocks: Blocks) -> tuple[Table, ...]:
+    rows = tuple(
+        (block.key, block.kind, block.name, None if block.layer is None else block.layer + 1, block.parameters)
+        for block in blocks
+    )
+    return (Table("blocks", ("key", "kind", "name", "layer", "parameters"), rows),)
+
+
+def _code(code: Code, context: PageContext, blocks: Blocks) -> None:
+    code.add("each = {block.key: block.parameters for block in result}")
+
+
+MAP = Panel(
+    "inside.map",
+    "Map of the model",
+    COMPONENT,
+    _payload,
+    _events,
+    call=lambda context: computations.BLUEPRINT(),
+    tables=_tables,
+    code=_code,
+    is_visible=where(**PART),
+    pictures=(Picture("Map", ".picture", lambda context, blocks: {"large": True}, fields=PART),),
+    bar=one_head.draw_layer_bar,
+    keys=_keys,
+    file=FileOptions(),
+    reads=("kind", "layer", "step"),
+)

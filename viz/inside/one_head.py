@@ -1,58 +1,63 @@
-"""Inside: which head is looked at, and whose query, for the parts that show a single one."""
+"""The kind of attention, layer, head and query of the parts of Inside that look at one head or at one layer."""
 
 from __future__ import annotations
 
 import dataclasses
+from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
-from model.config import ModelConfig
-from model.trace import Site, site_kind
+from model.trace import Site
+from viz.classroom import lecture
 from viz.kit import controls, site_texts
-from viz.page_context import PageContext
 from viz.state import session
-from viz.state.view import View
+
+if TYPE_CHECKING:
+    from viz.page_context import PageContext
+    from viz.state.view import View
 
 
-def chosen(context: PageContext, view: View) -> tuple[Site, int, int]:
-    """The controls, and the site, head and query of the view, from 0. What is not there is told, and the nearest shown; of a
-    mean over heads the first head."""
-    config = context.loaded.config
-    site, head, query = place(context, view)
-    _picks(dataclasses.replace(view, layer=site.layer), config.layers[view.kind], config)
-    told(context, view)
-    return site, head, query
+def site(context: PageContext) -> Site:
+    """Returns the site of the view; its last layer if the view's layer does not exist."""
+    view, kinds = context.view, context.loaded.config.kinds
+    kind = view.kind if view.kind in kinds else kinds[-1]
+    return view.site_of(context.analysis.trace.sites(kind))
 
 
-def told(context: PageContext, view: View) -> None:
-    """What the view asks for that is not there, a sentence each."""
-    layers, by_token = context.loaded.config.layers[view.kind], site_kind(view.kind).query_side == "source"
-    query = place(context, view)[2]
-    if view.layer >= layers:
-        site_texts.note(f"There is no layer {view.layer + 1} here: layer {layers} is shown.", warn=True)
-    if view.head is None:
-        site_texts.note("Only a single head can be taken apart: head 1 is shown.")
-    asked = view.token if by_token else view.step
-    if by_token and asked > query:
-        site_texts.note(f"There is no token {asked + 1}: this sentence has {query + 1}.", warn=True)
+def place(context: PageContext) -> tuple[Site, int, int]:
+    """Returns site, head and query of the view, from 0, or the nearest that exist; of a mean over heads the first head."""
+    view, chosen = context.view, site(context)
+    number = view.token if chosen.spec.query_side == "source" else view.step
+    return chosen, view.head or 0, min(number, len(context.analysis.trace.queries(chosen)) - 1)
 
 
-def place(context: PageContext, view: View) -> tuple[Site, int, int]:
-    """The site, head and query of the view, or the nearest that there are, from 0."""
-    site = view.site_of(context.analysis.trace.sites(view.kind))
-    asked = view.token if site.spec.query_side == "source" else view.step
-    return site, view.head or 0, min(asked, len(context.analysis.trace.queries(site)) - 1)
+def _existing(context: PageContext) -> View:
+    """Returns the view with a kind and a layer that exist."""
+    kind, layer = site(context)
+    return dataclasses.replace(context.view, kind=kind, layer=layer)
 
 
-def asking(site: Site, number: int) -> dict[str, int]:
-    """The field of the view that says which token asks at a site: a token of the source, or a step."""
+def query_field(site: Site, number: int) -> dict[str, int]:
+    """Returns the field of the view with the query of a site: a token of the source, or a step."""
     return {"token" if site.spec.query_side == "source" else "step": number}
 
 
-def _picks(view: View, layers: int, config: ModelConfig) -> None:
+def draw_site_picks(context: PageContext) -> None:
+    """Draws the choices of kind, layer and head or the mean over heads."""
+    config, view = context.loaded.config, _existing(context)
     with st.container(key="stage_picks", horizontal=True, vertical_alignment="center", gap="small"):
         controls.kind_pick(view, config.kinds)
-        controls.layer_pick(view, layers)
+        controls.layer_pick(view, config.layers[view.kind])
+        controls.head_pick(view, config.heads)
+    _draw_faults(context, False)
+
+
+def draw_head_picks(context: PageContext) -> None:
+    """Draws the choices of kind, layer and a single head."""
+    config, view = context.loaded.config, _existing(context)
+    with st.container(key="stage_picks", horizontal=True, vertical_alignment="center", gap="small"):
+        controls.kind_pick(view, config.kinds)
+        controls.layer_pick(view, config.layers[view.kind])
         with controls.unbroken_row("head", config.heads):
             site_texts.label("head", "head")
             st.segmented_control(
@@ -63,3 +68,51 @@ def _picks(view: View, layers: int, config: ModelConfig) -> None:
                 label_visibility="collapsed",
                 **session.bind("one head", "head", view.head or 0),
             )
+    _draw_faults(context)
+
+
+def draw_site_bar(context: PageContext, result: Any) -> None:
+    """Draws kind, layer and head, or the mean over heads, in the bar of lecture mode."""
+    _bar(context, "mean over heads" if context.view.head is None else f"head {context.view.head + 1}")
+    with context.places.notes:
+        _draw_faults(context, False)
+
+
+def draw_head_bar(context: PageContext, result: Any) -> None:
+    """Draws kind, layer and head in the bar of lecture mode."""
+    _bar(context, f"head {(context.view.head or 0) + 1}")
+    with context.places.notes:
+        _draw_faults(context)
+
+
+def draw_layer_bar(context: PageContext, result: Any) -> None:
+    """Draws kind and layer in the bar of lecture mode."""
+    _bar(context)
+
+
+def _bar(context: PageContext, *facts: str) -> None:
+    kinds = context.loaded.config.kinds
+    controls.kind_pick(context.view, kinds)
+    written = " · ".join((f"layer {context.view.layer + 1}", *facts))
+    site_texts.write(f'<p class="lab-hall-fact">{written}</p>', inline=True)
+    if len(kinds) > 1:
+        lecture.add_key(lecture.KIND, "the next kind of attention", lambda: _next_kind(kinds), quiet=True)
+
+
+def _next_kind(kinds: tuple[str, ...]) -> None:
+    """Shows the next kind of attention. For callbacks."""
+    session.change(kind=kinds[(kinds.index(session.current_view().kind) + 1) % len(kinds)])
+
+
+def _draw_faults(context: PageContext, has_query: bool = True) -> None:
+    """Says which choices of the view do not exist."""
+    view, layers = context.view, context.loaded.config.layers[site(context).kind]
+    if view.layer >= layers:
+        site_texts.note(f"There is no layer {view.layer + 1} here: layer {layers} is shown.", warn=True)
+    if not has_query:
+        return
+    if view.head is None:
+        site_texts.note("Only a single head can be taken apart: head 1 is shown.")
+    own, _, query = place(context)
+    if own.spec.query_side == "source" and view.token > query:
+        site_texts.note(f"There is no token {view.token + 1}: this sentence has {query + 1}.", warn=True)

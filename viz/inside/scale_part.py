@@ -1,32 +1,33 @@
-"""Inside, why √d_k? What the division does, to random vectors and to the heads of this checkpoint."""
+"""Why sqrt(d_k)? The effect of the division on random vectors and on the heads of this checkpoint."""
 
 from __future__ import annotations
 
-import dataclasses
 import html
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 import streamlit as st
 
-from model.config import ModelConfig
-from model.inference.request import Request
+from model.export.csv_tables import Cell, Table
 from model.io import numbers
 from model.trace import Site
-from viz import cache, computations, theme
-from viz.classroom import lecture
-from viz.inside.inside_figures import HEIGHT, scaling_chart
-from viz.kit import controls, site_texts
+from viz import computations, theme
+from viz.inside import one_head
+from viz.inside.inside_figures import scaling_chart
+from viz.kit import site_texts
+from viz.kit.panel import Panel, Picture, where
 from viz.page_context import PageContext
 from viz.state import navigation, session
-from viz.state.result_cache import cached_figure
-from viz.state.view import View
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
 
+    from model.export.code import Code
     from model.readings.stages.scaling import Scaling
+    from viz.computations import Call
 
+PART = {"part": "scale"}
 CHARTS = {
     "variance": ("Variance of a query’s scores", "Random vectors: d_k without the division, 1 with it; dotted: the theory."),
     "largest": (
@@ -44,110 +45,98 @@ NUMBERS = {
 }
 NORMS = {"gradient": "Frobenius", "spectral": "spectral"}
 CODE = "scaling-off"
-VIEWS = (*CHARTS, "numbers")  # in a lecture, one at a time
-HALL = 1.7  # how many times as large a chart is drawn there
+TITLE = "The same queries and keys, divided and not"
 
 
-def draw(context: PageContext, view: View, mode: theme.Mode) -> None:
-    """Three charts against d_k, with this layer's heads in them, and their numbers."""
-    config = context.loaded.config
-    layers = config.layers[view.kind]
-    site = view.site_of(context.analysis.trace.sites(view.kind))
-    shown = dataclasses.replace(view, layer=site.layer)
-    _picks(shown, layers, config)
-    if view.layer >= layers:
-        site_texts.note(f"There is no layer {view.layer + 1} here: layer {layers} is shown.", warn=True)
-    own = computations.scaling(context.request, view.device, site)
-    random = _random(own, config.head_dim)
-    chosen = view.head
-    _legend(shown, own, mode)
-    for column, name in zip(st.columns(3, gap="medium"), CHARTS, strict=True):
-        with column:
-            title, how = CHARTS[name]
-            site_texts.write(f'<h2 class="lab-label">{title}</h2>')
-            site_texts.note(how)
-            figure = drawn(context.request, view.device, site, chosen, name, mode)
-            alt = f"{title} against d_k. {compared(random, own, name, chosen)}"
-            st.plotly_chart(figure, theme=None, key=f"scaling-{name}", config=controls.chart_config(title), alt=alt)
-    site_texts.write('<h2 class="lab-label lab-rule">The same queries and keys, divided and not</h2>')
-    left, right = st.columns([600, 400], gap="medium")
-    with left:
-        site_texts.write(table(random, own, site, chosen, config.head_dim))
-    with right:
-        site_texts.write(f'<div class="lab-answer">{html.escape(measured(own, chosen))}</div>')
-        if own.queries:
-            site_texts.note(trained(own))
-        _whole_model(context, view)
+def _call(context: PageContext) -> Call:
+    return computations.SCALING(one_head.site(context))
 
 
-def large(context: PageContext) -> None:
-    """One of the charts, or the numbers, over the whole page."""
-    view, context = context.view, context
-    site = view.site_of(context.analysis.trace.sites(view.kind))
-    own, chosen = computations.scaling(context.request, view.device, site), view.head
-    random = _random(own, context.loaded.config.head_dim)
-    lecture.add_walk_keys("the next chart, then the numbers", "the one before", _walk)
-    number = lecture.picture(view, len(VIEWS))
-    if number > len(CHARTS):
-        site_texts.write('<h2 class="lab-large-title">The same queries and keys, divided and not</h2>')
-        site_texts.write(f'<p class="lab-large">{html.escape(measured(own, chosen))}</p>')
-        site_texts.write(table(random, own, site, chosen, context.loaded.config.head_dim))
-        if own.queries:
-            site_texts.note(trained(own))
-        return
-    name = list(CHARTS)[number - 1]
+def _random(context: PageContext, own: Scaling) -> Scaling:
+    """Returns the scaling of random vectors over as many keys as the heads have."""
+    return computations.random_scaling(max(2, own.keys), context.loaded.config.head_dim)
+
+
+def _figure(name: str, context: PageContext, own: Scaling) -> go.Figure:
+    site, random = one_head.site(context), _random(context, own)
+    return _chart(random, own, name, context.view.head, site.kind, context.mode)
+
+
+def _alt(name: str, context: PageContext, own: Scaling) -> str:
+    return f"{CHARTS[name][0]} against d_k. {compared(_random(context, own), own, name, context.view.head)}"
+
+
+def _chart_text(name: str, context: PageContext, own: Scaling) -> str:
     title, how = CHARTS[name]
-    site_texts.write(f'<h2 class="lab-large-title">{title}</h2>')
-    site_texts.note(how)
-    _legend(dataclasses.replace(view, layer=site.layer), own, context.mode)
-    with lecture.chart_container(HALL):
-        figure = drawn(context.request, view.device, site, chosen, name, context.mode, lecture.chart_height(480, HALL))
-        lecture.draw_chart(title, f"scaling-{name}", figure, f"{title} against d_k. {compared(random, own, name, chosen)}")
+    return f'<h2 class="lab-label">{title}</h2>{site_texts.note_markup(how)}'
 
 
-def _walk(by: int) -> None:
-    session.change(large=(lecture.picture(session.current_view(), len(VIEWS)) - 1 + by) % len(VIEWS) + 1)
+def _large_chart_text(name: str, context: PageContext, own: Scaling) -> str:
+    title, how = CHARTS[name]
+    return f'<h2 class="lab-large-title">{title}</h2>{site_texts.note_markup(how)}{_legend(context, own)}'
 
 
-@cached_figure
-def drawn(
-    request: Request, device: str, site: Site, chosen: int | None, name: str, mode: theme.Mode, height: int = HEIGHT
-) -> go.Figure:
-    """One chart, by its name, with a head framed; it counts from 0."""
-    own = computations.scaling(request, device, site)
-    random = _random(own, cache.checkpoint(request.checkpoint, device).config.head_dim)
-    return _chart(random, own, name, chosen, site.kind, mode, height)
-
-
-def _random(own: Scaling, width: int) -> Scaling:
-    """Random vectors over as many keys as the heads have."""
-    return computations.random_scaling(max(2, own.keys), width)
-
-
-def _picks(view: View, layers: int, config: ModelConfig) -> None:
-    with st.container(key="scale_picks", horizontal=True, vertical_alignment="center", gap="small"):
-        controls.kind_pick(view, config.kinds)
-        controls.layer_pick(view, layers)
-        controls.head_pick(view, config.heads)
-
-
-def _legend(view: View, own: Scaling, mode: theme.Mode) -> None:
-    """What lines and dots are, in words and in signs."""
-    hue, page = theme.HUES[view.kind], theme.PALETTES[mode].page
+def _legend(context: PageContext, own: Scaling) -> str:
+    """Returns the meaning of lines and dots, in words and in signs."""
+    hue, page = theme.HUES[one_head.site(context).kind], theme.PALETTES[context.mode].page
     dots = "".join(
         f'<i style="border-color:{hue};background:{fill}"></i>{how}'
         for fill, how in ((hue, "divided"), (page, "not divided"))
     )
-    framed = "" if view.head is None else ", the chosen one framed"
-    site_texts.write(
+    framed = "" if context.view.head is None else ", the chosen one framed"
+    return (
         '<p class="lab-note lab-signs"><b class="solid"></b>random vectors, divided by √dₖ <b class="dashed"></b>not'
         f"<span>{dots}: the {len(own.widths)} heads of this layer on this sentence{framed}</span></p>"
     )
 
 
-def _chart(
-    random: Scaling, own: Scaling, name: str, chosen: int | None, kind: str, mode: theme.Mode, height: int
-) -> go.Figure:
+def _numbers_text(context: PageContext, own: Scaling, is_large: bool = False) -> str:
+    """Returns the table of numbers with the answer beside it, in lecture mode below the answer."""
+    head, width, site = context.view.head, context.loaded.config.head_dim, one_head.site(context)
+    numbers_of = table(_random(context, own), own, site, head, width)
+    answer, note = html.escape(measured(own, head)), site_texts.note_markup(trained(own) if own.queries else "")
+    if is_large:
+        return f'<h2 class="lab-large-title">{TITLE}</h2><p class="lab-large">{answer}</p>{numbers_of}{note}'
+    return (
+        f'<h2 class="lab-label lab-rule">{TITLE}</h2><div class="lab-two">{numbers_of}'
+        f'<div><div class="lab-answer">{answer}</div>{note}</div></div>'
+    )
+
+
+def _full_model(context: PageContext, own: Scaling) -> None:
+    """Draws a button that removes the division from the full model, or the effect of that edit."""
+    analysis, view = context.analysis, context.view
+    if view.intervention.scaling:
+        label = f"Leave it out in the whole model, and {analysis.task.action_label.lower()} again"
+        st.button(label, key="scaling off", type="tertiary", on_click=_leave_out)
+        return
+    site_texts.note("The division is left out in the whole model, by the edit above: q and k come from that run.")
+    if analysis.baseline is not None:
+        site_texts.verdict(analysis)
+        if view.mode == "again":
+            site_texts.both_translations(analysis, context.loaded)
+
+
+def _leave_out() -> None:
+    session.change(mode="again")
+    navigation.toggle_edit(CODE)
+
+
+def _tables(context: PageContext, own: Scaling) -> tuple[Table, ...]:
+    site = one_head.site(context)
+    rows: list[tuple[Cell, ...]] = [
+        (head + 1, how, *(float(getattr(values, field)[head]) for field in NUMBERS))
+        for head in range(len(own.widths))
+        for how, values in (("divided", own.divided), ("not divided", own.undivided))
+    ]
+    return (Table(f"scaling-{site.spec.code}-{site.layer + 1}", ("head", "scores", *NUMBERS), tuple(rows)),)
+
+
+def _code(code: Code, context: PageContext, own: Scaling) -> None:
+    code.add("divided, undivided = result.divided, result.undivided", "variance, largest, entropy, gradient, spectral: [H]")
+
+
+def _chart(random: Scaling, own: Scaling, name: str, chosen: int | None, kind: str, mode: theme.Mode) -> go.Figure:
     ones = np.ones(len(random.widths))
     theory = {
         "variance": [(np.array(random.widths, dtype=float), "theory: d_k"), (ones, "theory: 1")],
@@ -165,7 +154,6 @@ def _chart(
         mode,
         theory[name],
         logarithmic=name == "variance",
-        height=height,
     )
 
 
@@ -236,33 +224,42 @@ def table(random: Scaling, own: Scaling, site: Site, chosen: int | None, width: 
     )
 
 
-def _whole_model(context: PageContext, view: View) -> None:
-    """The same left out in the whole model: a way to try it, and what came of it."""
-    if view.intervention.scaling:
-        st.button(
-            f"Leave it out in the whole model, and {context.analysis.task.action_label.lower()} again",
-            key="scaling off",
-            type="tertiary",
-            on_click=_leave_out,
-        )
-        return
-    site_texts.note("The division is left out in the whole model, by the edit above: q and k come from that run.")
-    base = context.analysis.baseline
-    if base is not None:
-        how = "again" if view.mode == "again" else "given"
-        site_texts.verdict(context.analysis)
-        if how == "again":
-            site_texts.both_translations(context.analysis, context.loaded)
-
-
-def _leave_out() -> None:
-    session.change(mode="again")
-    navigation.toggle_edit(CODE)
-
-
 def _who(head: int | None) -> str:
     return "mean over heads" if head is None else f"head {head + 1}"
 
 
 def _possessive(head: int | None) -> str:
     return "the heads’ mean" if head is None else f"head {head + 1}’s"
+
+
+def _chart_panel(name: str, title: str) -> Panel:
+    return Panel(
+        f"inside.{name}",
+        CHARTS[name][0],
+        figure=partial(_figure, name),
+        alt=partial(_alt, name),
+        call=_call,
+        text=partial(_chart_text, name),
+        is_visible=where(**PART),
+        pictures=(Picture(title, fields=PART, text=partial(_large_chart_text, name), height=500),),
+        bar=one_head.draw_site_bar,
+        reads=("kind", "layer", "head"),
+    )
+
+
+LEGEND = Panel("inside.legend", "Legend", call=_call, text=_legend, is_visible=where(**PART))
+VARIANCE = _chart_panel("variance", "√dₖ: variance")
+LARGEST = _chart_panel("largest", "√dₖ: largest weight")
+GRADIENT = _chart_panel("gradient", "√dₖ: gradient")
+SCALING_NUMBERS = Panel(
+    "inside.scaling",
+    TITLE,
+    call=_call,
+    text=_numbers_text,
+    details=_full_model,
+    tables=_tables,
+    code=_code,
+    is_visible=where(**PART),
+    pictures=(Picture("√dₖ: numbers", fields=PART, text=partial(_numbers_text, is_large=True)),),
+    bar=one_head.draw_site_bar,
+)

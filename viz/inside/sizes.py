@@ -1,15 +1,14 @@
-"""On the map: how large this model is, how large known ones are, and what any other size would cost.
-
-The size of a model in words, numbers and small tables."""
+"""The size of this model, of known models and of any other size, in words, numbers and small tables."""
 
 from __future__ import annotations
 
 import html
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
+from model.export.csv_tables import Table
 from model.readings.stages.model_sizes import (
     BYTES,
     LARGEST,
@@ -23,12 +22,15 @@ from model.readings.stages.model_sizes import (
     pattern_bytes,
 )
 from viz.kit import site_texts
+from viz.kit.panel import Panel, where
+from viz.page_context import PageContext
 from viz.state import session
 from viz.state.page_fields import SIZES
 from viz.state.view import View
 
 if TYPE_CHECKING:
     from model.checkpoint import Checkpoint
+    from model.export.code import Code
 
 _WORDS = ("", " thousand", " million", " billion", " trillion")
 _PREFIXES = ("", "k", "M", "G", "T", "P", "E")
@@ -165,24 +167,19 @@ NUMBERS = (
 ONE_STACK = {"layers": "Layers"}  # labels where there is one
 
 
-def draw(view: View, loaded: Checkpoint) -> None:
-    """Whose size, its numbers to change, and what follows from them."""
-    site_texts.write('<h2 class="lab-label lab-rule">How large is it, and how large would another be?</h2>')
-    given = given_by(view, loaded)
-    _form(view, given)
+def _text(context: PageContext, result: Any) -> str:
+    """Returns the size, its parts and its costs, or the sentence that says why the numbers do not fit together."""
+    view, loaded = context.view, context.loaded
     try:
         of = architecture(view, loaded)
     except ValueError as fault:
-        site_texts.fault(f"{fault}.")
-        return
-    answer = headline(of, view.size, of != given, loaded.model.parameter_count)
-    site_texts.write(f'<div class="lab-answer">{html.escape(answer)}</div>')
-    left, right = st.columns([440, 560], gap="medium")
-    with left:
-        site_texts.write(parts_table(of))
-    with right:
-        site_texts.write(facts_table(facts(of, view.size_length)))
-        site_texts.note(share_of_length(of, view.size_length))
+        return f'<div class="lab-fault" role="alert">{html.escape(str(fault))}.</div>'
+    answer = headline(of, view.size, of != given_by(view, loaded), loaded.model.parameter_count)
+    share = site_texts.note_markup(share_of_length(of, view.size_length))
+    return (
+        f'<div class="lab-answer">{html.escape(answer)}</div><div class="lab-two even">{parts_table(of)}'
+        f"<div>{facts_table(facts(of, view.size_length))}{share}</div></div>"
+    )
 
 
 def given_by(view: View, loaded: Checkpoint) -> Architecture:
@@ -200,7 +197,9 @@ def asked(view: View) -> dict[str, int]:
     return {name: getattr(view, field) for _, field, name in NUMBERS if getattr(view, field)}
 
 
-def _form(view: View, given: Architecture) -> None:
+def _form(context: PageContext, result: Any) -> None:
+    site_texts.write('<h2 class="lab-label lab-rule">How large is it, and how large would another be?</h2>')
+    view, given = context.view, given_by(context.view, context.loaded)
     begun = {"layers": max(_stacks(given)), **{name: getattr(given, name) for _, _, name in NUMBERS[1:]}}
     with st.container(key="size_row", horizontal=True, vertical_alignment="bottom", gap="small"):
         st.selectbox("Model", SIZES, format_func=_title, **session.bind("size", "size", view.size))
@@ -226,3 +225,25 @@ def _title(name: str) -> str:
 def _unless(begun: int | None) -> Callable[[int], int]:
     """Reads a number; the one that the model has anyway, where it is one, is not stated."""
     return lambda value: 0 if value == begun else value
+
+
+def _tables(context: PageContext, result: Any) -> tuple[Table, ...]:
+    try:
+        found = parameters(architecture(context.view, context.loaded))
+    except ValueError:  # sizes that do not fit together
+        return ()
+    return (Table("sizes", ("part", "parameters"), tuple(found.items())),)
+
+
+def _code(code: Code, context: PageContext, result: Any) -> None:
+    is_known, changed = context.view.size in PRESETS, asked(context.view)
+    of = f"PRESETS[{context.view.size!r}].architecture" if is_known else "of_config(checkpoint.config)"
+    if changed:
+        of += f".resized({', '.join(f'{name}={value}' for name, value in changed.items())})"
+    first = "PRESETS" if is_known else "of_config"
+    code.add(f"sizes = parameters({of})", model__readings__stages__model_sizes=(first, "parameters"))
+
+
+SIZE = Panel(
+    "inside.size", "Size of the model", controls=_form, text=_text, tables=_tables, code=_code, is_visible=where(part="map")
+)

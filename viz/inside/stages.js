@@ -36,8 +36,10 @@ export default function ({ data, parentElement, setStateValue, setTriggerValue, 
   rail.append(range, list);
   const body = element("div", "body");
   body.append(...(data.large ? [main] : [rail, main]));
+  root.style.minHeight = `${root.offsetHeight}px`; // else the page would scroll while the stage is empty
   root.replaceChildren(...(data.large ? [body] : [asking(), body]));
   go(stage, false);
+  root.style.minHeight = "";
   refocus(root, focused);
 
   onResize(state, root, () => repaint.forEach((paint) => paint()));

@@ -1,45 +1,44 @@
-"""One query of one head, unfolded: the list of stages, one of them large with its numbers and the lines that compute it.
+"""One query of one head, unfolded: a list of stages, and one of them large with its numbers and the lines that compute it.
 
-Walking through the stages happens in the browser; the server hears of the one at which the visitor rests.
-
-Inside, first part: one head unfolded, stage by stage."""
+Walking through the stages happens in the browser. The server gets the stage at which the visitor rests.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from model.inference.request import Request
+from model.export.csv_tables import Table
 from model.readings.stages import stage_values
 from model.trace import Site, Trace
-from viz import cache, computations, theme
+from viz import computations, theme
 from viz.classroom import lecture
 from viz.inside import one_head
 from viz.inside.stage_texts import told
 from viz.kit import mount, sides, site_texts
+from viz.kit.panel import FileOptions, Panel, Picture, where
 from viz.page_context import PageContext
 from viz.state import session
-from viz.state.result_cache import cached_figure
 from viz.state.view import View
 
 if TYPE_CHECKING:
     from model.checkpoint import Checkpoint
+    from model.config import ModelConfig
+    from model.export.code import Code
     from model.readings.stages.stage_values import Stage, StageTable
     from model.readings.stages.unfold import Unfolded
 
+PART = {"part": "stages"}
 _GOES_ON = {"encoder": "encoder", "decoder": "decoder self-attention", "cross": "cross-attention"}
 _BARS = {"score": ("",), "weight": ("",), "step": ("q · k", "score")}  # units whose numbers are bars, a heading a column
 
 
 def payload(unfolded: Unfolded, checkpoint: Checkpoint, trace: Trace, mode: theme.Mode) -> dict[str, Any]:
-    """All that the browser needs, as JSON values; numbers as float32, base64. `queries`: the tokens that may ask instead;
-    `next`: where the stream goes on, None after the last layer."""
-    site, config = unfolded.site, checkpoint.config
-    following: dict[str, Any] | None = {"kind": site.spec.stack, "layer": site.layer + 2}
-    if site.spec.is_self and "cross" in config.kinds and site.spec.stack == "decoder":
-        following = {"kind": "cross", "layer": site.layer + 1}
-    elif site.layer + 1 >= config.layers[site.kind]:
-        following = None
+    """Returns all that the browser needs, as JSON values; numbers as float32, base64.
+
+    `queries` are the tokens that may ask instead, `next` is the next layer of the stream, None after the last one.
+    """
+    site, following = unfolded.site, _next_layer(unfolded.site, checkpoint.config)
     return {
         "kind": site.kind,
         "layer": site.layer + 1,
@@ -52,6 +51,15 @@ def payload(unfolded: Unfolded, checkpoint: Checkpoint, trace: Trace, mode: them
         "signed": list(theme.diverging(mode)),
         "large": False,  # in a lecture: one stage alone
     }
+
+
+def _next_layer(site: Site, config: ModelConfig) -> dict[str, Any] | None:
+    """Returns kind and layer (from 1) at which the stream goes on; None after the last layer."""
+    if site.spec.is_self and "cross" in config.kinds and site.spec.stack == "decoder":
+        return {"kind": "cross", "layer": site.layer + 1}
+    if site.layer + 1 >= config.layers[site.kind]:
+        return None
+    return {"kind": site.spec.stack, "layer": site.layer + 2}
 
 
 def _stage(unfolded: Unfolded, stage: Stage, checkpoint: Checkpoint) -> dict[str, Any]:
@@ -95,66 +103,86 @@ def _bars(table: StageTable) -> list[str] | None:
     return None if table.unit in ("dimension", "unit") else list(_BARS.get(table.unit, (table.name,)))
 
 
-COMPONENT = mount.Component(__file__, '<div class="stages"></div>', picture="One head, stage by stage")
+COMPONENT = mount.Component(__file__, '<div class="stages"></div>')
+MAX_STAGE = 20  # a link may name the last stage of another kind of attention, which has more
 
 
-def stages(
-    data: dict[str, Any],
-    on_stage: Callable[[int], None],
-    on_query: Callable[[int], None],
-    on_next: Callable[[str, int], None],
-    on_apart: Callable[[], None],
-    key: str = "stages",
-) -> None:
-    """Mounts the component with the payload and `stage` (from 1). Before the next run `on_stage` is called with the stage at
-    which the visitor rests, `on_query` with the token or step that shall ask, `on_next` with the kind and layer at
-    which the stream goes on, `on_apart` where it is asked who wrote a score."""
-    following = data["next"]
-    events = {
-        "stage": (mount.from_one(len(data["stages"])), on_stage),
-        "query": (mount.from_one(len(data["queries"])), on_query),
-        "next": (lambda told: mount.pressed(told and following), lambda: on_next(following["kind"], following["layer"] - 1)),
-        "apart": (mount.pressed, on_apart),
+def _payload(context: PageContext, unfolded: Unfolded) -> dict[str, Any]:
+    return payload(unfolded, context.loaded, context.analysis.trace, context.mode)
+
+
+def _stage_of(context: PageContext, unfolded: Unfolded) -> dict[str, Any]:
+    return {"stage": min(context.view.stage + 1, len(unfolded.stages))}
+
+
+def _events(context: PageContext, unfolded: Unfolded) -> dict[str, mount.Event]:
+    site, following = unfolded.site, _next_layer(unfolded.site, context.loaded.config)
+    queries = len(context.analysis.trace.queries(site))
+    return {
+        "stage": (mount.from_one(len(unfolded.stages)), lambda stage: session.change(stage=stage)),
+        "query": (mount.from_one(queries), lambda number: session.change(**one_head.query_field(site, number))),
+        "next": (lambda event: mount.pressed(event and following), partial(_go_on, following or {})),
+        "apart": (mount.pressed, lambda: session.change(part="writers", key=None)),
     }
-    COMPONENT.mount(key, data, events, default={"stage": data["stage"]})
 
 
-MOST_STAGES = 20  # a link may ask for the last one of another kind of site, which has more
+def _go_on(following: dict[str, Any]) -> None:
+    """Shows the first stage of the next layer of the stream. For callbacks."""
+    session.change(kind=following["kind"], layer=following["layer"] - 1, stage=View.stage)
 
 
-def draw(context: PageContext, view: View, mode: theme.Mode) -> None:
-    """Which head and whose query, and its stages."""
-    _unfolded(context, view, mode, one_head.chosen(context, view))
+def _text(context: PageContext, unfolded: Unfolded) -> str:
+    if context.view.stage < MAX_STAGE:
+        return ""
+    sentence = f"There is no stage {context.view.stage + 1}: this head has {len(unfolded.stages)}, the last is shown."
+    return site_texts.note_markup(sentence, warn=True)
 
 
-def large(context: PageContext) -> None:
-    """One stage over the whole page. Its keys are taken in the browser."""
+def _keys(context: PageContext, unfolded: Unfolded) -> None:
     lecture.list_component_keys(lecture.WALK, "the next stage, the stage before")
     lecture.list_component_keys("→ ←, space, Home, End", "the token that asks")
-    view = context.view
-    with context.places.notes:
-        one_head.told(context, view)
-    _unfolded(context, view, context.mode, one_head.place(context, view), large=True)
 
 
-def _unfolded(context: PageContext, view: View, mode: theme.Mode, place: tuple[Site, int, int], large: bool = False) -> None:
-    site, head, query = place
-    data = unfolded(context.request, view.device, site, head, query, mode)
-    if view.stage >= MOST_STAGES:
-        site_texts.note(
-            f"There is no stage {view.stage + 1}: this head has {len(data['stages'])}, the last is shown.", warn=True
-        )
-    stages(
-        data | {"stage": min(view.stage + 1, len(data["stages"]))} | ({"large": True} if large else {}),
-        on_stage=lambda stage: session.change(stage=stage),
-        on_query=lambda number: session.change(**one_head.asking(site, number)),
-        on_next=lambda kind, layer: session.change(kind=kind, layer=layer, stage=View.stage),
-        on_apart=lambda: session.change(part="writers", key=None),
-    )
+def _tables(context: PageContext, unfolded: Unfolded) -> tuple[Table, ...]:
+    """Returns a table for each table of each stage, since their widths differ."""
+    made = []
+    for number, stage in enumerate(unfolded.stages, 1):
+        for each in stage.tables:
+            columns = ("row", *(str(n) for n in range(1, each.values.shape[1] + 1)))
+            rows = tuple((row, *values) for row, values in zip(each.rows, each.values, strict=True))
+            rows += () if each.foot is None else ((each.foot_name, *each.foot),)
+            made.append(Table(f"{number:02}-{stage.name}-{_file_name(each.name)}", columns, rows))
+    return tuple(made)
 
 
-@cached_figure
-def unfolded(request: Request, device: str, site: Site, head: int, query: int, mode: theme.Mode) -> dict[str, Any]:
-    """What the stages need; head and query count from 0."""
-    found = computations.unfold(request, device, site, head, query)
-    return payload(found, cache.checkpoint(request.checkpoint, device), cache.analyse(request, device).trace, mode)
+def _file_name(text: str) -> str:
+    return "".join(char if char.isalnum() else "-" for char in text).strip("-")
+
+
+def _code(code: Code, context: PageContext, unfolded: Unfolded) -> None:
+    code.add("stages = {stage.name: {table.name: table.values for table in stage.tables} for stage in result.stages}")
+
+
+def _remote_fields(context: PageContext) -> dict[str, tuple[Any, ...]]:
+    """Returns the stage, and the step if it is not the query: then another step needs other numbers."""
+    return {"stage": ()} | ({"step": ()} if one_head.site(context).spec.query_side == "source" else {})
+
+
+STAGES = Panel(
+    "inside.stages",
+    "One head, stage by stage",
+    COMPONENT,
+    _payload,
+    _events,
+    call=lambda context: computations.UNFOLD(*one_head.place(context)),
+    text=_text,
+    tables=_tables,
+    code=_code,
+    is_visible=where(**PART),
+    pictures=(Picture("One head", ".stage", lambda context, unfolded: {"large": True}, fields=PART),),
+    bar=one_head.draw_head_bar,
+    keys=_keys,
+    file=FileOptions(component_fields=("step", "stage"), remote_fields=_remote_fields),
+    reads=("kind", "layer", "head", "token", "step"),
+    follow=_stage_of,
+)

@@ -7,7 +7,7 @@ import { LENT, pieces, results, row, told } from "./tokens_parts.js";
 
 const WORDS = { n: 1, p: -1 };
 
-export default function ({ data, parentElement, setTriggerValue }) {
+export default function ({ data, parentElement, setTriggerValue, offline }) {
   const { root, state, first } = mountComponent({ data, parentElement }, ".tokens", { memory: { pending: [] } }), focused = focusOf(parentElement);
   const news = isNewValue(state.memory, data.at.join(" "));
   if (news || state.id !== data.id) { clearTimeout(state.rest); state.at = data.at; }
@@ -160,6 +160,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
       const link = button("link", "Its neighbours", () => setTriggerValue("open", { side: line.side, token: id }));
       link.setAttribute("aria-label", `Neighbours of ${label(id)} in the embedding table`);
       link.dataset.focus = `open ${n}`;
+      link.disabled = Boolean(offline);
       return link;
     });
     scroll.tabIndex = 0;

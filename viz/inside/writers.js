@@ -5,7 +5,7 @@ import { onPageKeys } from "../kit/page_keys.js";
 
 const part = (value, places = 2) => (Math.abs(value) < 0.5 * 10 ** -places ? "0" : withMinusSign(value.toFixed(places)));
 
-export default function ({ data, parentElement, setTriggerValue }) {
+export default function ({ data, parentElement, setTriggerValue, offline }) {
   const { root, state, first } = mountComponent({ data, parentElement }, ".writers"), focused = focusOf(parentElement);
   root.classList.toggle("large", Boolean(data.large)); // in a lecture the sentence above says who asks
   root.replaceChildren(
@@ -45,6 +45,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
       if (weight != null) chip.append(element("small", "", seen ? weight.toFixed(2) : "hidden"));
       chip.classList.toggle("hidden", seen === false);
       chip.dataset.focus = `${event} ${n}`;
+      chip.disabled = Boolean(offline);
       list.append(chip);
     });
     chosen(list, number);
@@ -58,10 +59,10 @@ export default function ({ data, parentElement, setTriggerValue }) {
 
   function named({ name, short, hue, head }, side, n, whole) {
     const tell = () => setTriggerValue("writer", { kind: head[0], layer: head[1], head: head[2], side });
-    const node = head ? button("writer", null, tell) : element("span", "writer");
+    const node = head && !offline ? button("writer", null, tell) : element("span", "writer");
     if (hue) node.append(Object.assign(element("i", "dot"), { style: `background: var(--lab-${hue})` }));
     node.append(...(whole ? [element("span", "whole", name), element("span", "short", short)] : [short]));
-    node.title = head ? `${name}: open it` : name;
+    node.title = head && !offline ? `${name}: open it` : name;
     if (head) node.dataset.focus = `${side} ${n}`;
     node.setAttribute("aria-label", node.title);
     return node;
@@ -71,7 +72,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
     const { rows, columns, values } = data, box = element("div", "scroll"), table = element("table");
     const top = Math.max(...values.flat().map(Math.abs), 1e-9), [row, column] = data.largest;
     const caption = element("caption");
-    caption.append(element("b", "", `Rows ${data.titles[0]}. Columns ${data.titles[1]}.`), data.large ? " Blue raises the score, pink lowers it." : " Blue raises the score, pink lowers it. Click a head to go to it.");
+    caption.append(element("b", "", `Rows ${data.titles[0]}. Columns ${data.titles[1]}.`), data.large || offline ? " Blue raises the score, pink lowers it." : " Blue raises the score, pink lowers it. Click a head to go to it.");
     const head = element("tr");
     head.append(element("td"), ...columns.map((each, n) => header("col", named(each, "answers", n, false))), header("col", "sum"));
     const body = element("tbody");

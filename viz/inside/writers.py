@@ -1,34 +1,31 @@
-"""The writers of a query by the writers of a key: a small matrix that adds up to a score; who asks and who answers.
-
-Inside, why there: one score of one head, split over who wrote what asks and who wrote what answers.
-
-What is said of one score and of who wrote it, from its numbers."""
+"""Why there: one score of one head, split into a matrix of the writers of its query by the writers of its key."""
 
 from __future__ import annotations
 
 import html
-from collections.abc import Callable
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from model.inference.request import Request
+from model.export.csv_tables import Table, grid_table, site_code
 from model.io import numbers
 from model.trace import SITE_KINDS, Site, Trace
-from viz import cache, computations, theme
+from viz import computations, theme
 from viz.classroom import lecture
 from viz.inside import one_head
 from viz.kit import mount, sides, site_texts
+from viz.kit.panel import FileOptions, Panel, Picture, where
 from viz.page_context import PageContext
 from viz.state import session
-from viz.state.result_cache import cached_figure
-from viz.state.view import View
 
 if TYPE_CHECKING:
+    from model.export.code import Code
     from model.readings.logits.residual_writers import Writer
     from model.readings.logits.score_writers import ScoreWriters
+    from viz.computations import Call
 
+PART = {"part": "writers"}
 OWN = "the head’s own bias"  # b_Q where it asks, b_K where it answers
 SMALL = 0.5  # a score nearer to 0 has no shares worth telling
 ENOUGH = 0.5  # of a score: a part below it is not the reason
@@ -188,101 +185,99 @@ def _heads(writers: tuple[Writer | None, ...], count: int, label: str) -> list[d
     return made
 
 
-_COMPONENT = mount.Component(__file__, '<div class="writers"></div>', picture="Who writes what is asked for and answered")
+COMPONENT = mount.Component(__file__, '<div class="writers"></div>')
 
 
-def writers(
-    data: dict[str, Any],
-    on_query: Callable[[int], None],
-    on_key: Callable[[int], None],
-    on_writer: Callable[[str, int, int, str], None],
-    key: str = "writers",
-) -> None:
-    """Mounts the component. Before the next run `on_query` is called with the token or step that shall ask,
-    `on_key` with the token that shall answer, `on_writer` with the kind of site, layer and head of a writer and the
-    side that it is on, `asks` or `answers`."""
-    heads = [each["head"] for side in ("rows", "columns") for each in data[side] if each["head"]]
-    check = mount.fields(
+def call(context: PageContext) -> Call:
+    """Returns the split of the score of the view's key, or of the key with the largest weight."""
+    site, head, query = one_head.place(context)
+    key = context.view.key
+    if key is None or key >= context.analysis.key_count(site, query):
+        key = int(np.argmax(context.analysis.trace.patterns[site][head, query]))
+    return computations.SCORE_WRITERS(site, head, query, key)
+
+
+def _payload(context: PageContext, found: ScoreWriters) -> dict[str, Any]:
+    return payload(found, context.analysis.trace, context.mode, context.analysis.key_count(found.site, found.query))
+
+
+def _events(context: PageContext, found: ScoreWriters) -> dict[str, mount.Event]:
+    trace, (site, query, key) = context.analysis.trace, (found.site, found.query, found.key)
+    sites = [writer.site for writer in (*found.query_writers, *found.key_writers) if writer.site]
+    writer = mount.fields(
         kind=mount.one_of(list(SITE_KINDS)),
-        layer=mount.from_one(max((head[1] for head in heads), default=1)),
-        head=mount.from_one(max((head[2] for head in heads), default=1)),
+        layer=mount.from_one(1 + max((each.layer for each in sites), default=0)),
+        head=mount.from_one(context.loaded.config.heads),
         side=mount.one_of(("asks", "answers")),
     )
-    events = {
-        "query": (mount.from_one(len(data["queries"])), on_query),
-        "key": (mount.from_one(len(data["keys"])), on_key),
-        "writer": (check, on_writer),
+    return {
+        "query": (
+            mount.from_one(len(trace.queries(site))),
+            lambda number: session.change(**one_head.query_field(site, number)),
+        ),
+        "key": (mount.from_one(context.analysis.key_count(site, query)), lambda number: session.change(key=number)),
+        "writer": (writer, lambda kind, layer, head, side: session.change(**leads_to(query, key, side, kind, layer, head))),
     }
-    _COMPONENT.mount(key, data, events)
-
-
-def draw(context: PageContext, view: View, mode: theme.Mode) -> None:
-    """Which head, whose query and which key; the score in a sentence, and the writers of both."""
-    site, head, query = one_head.chosen(context, view)
-    found = _found(context, view, (site, head, query))
-    trace = context.analysis.trace
-    site_texts.write(answer(found, trace))
-    site_texts.note(beside(found, trace, context.request.intervention.scaling), "score", "mask", "writer", "residual stream")
-    if told := missed(found):
-        site_texts.note(told, warn=True)
-    _mounted(context, view, mode, found)
-
-
-def large(context: PageContext) -> None:
-    """The same over the whole page. Its keys are taken in the browser."""
-    lecture.list_component_keys("→ ←, space, Home, End", "the token that asks")
-    lecture.list_component_keys(lecture.WALK, "the next token that answers, the one before")
-    view, context = context.view, context
-    with context.places.notes:
-        one_head.told(context, view)
-        found = _found(context, view, one_head.place(context, view))
-        if told := missed(found):
-            site_texts.note(told, warn=True)
-    site_texts.write(answer(found, context.analysis.trace))
-    _mounted(context, view, context.mode, found, {"large": True})
-
-
-def _found(context: PageContext, view: View, place: tuple[Site, int, int]) -> ScoreWriters:
-    """The score of the key that the view asks for, or of the one looked at most, split over its writers."""
-    trace, (site, head, query) = context.analysis.trace, place
-    keys = context.analysis.key_count(site, query)
-    if view.key is not None and view.key >= keys:
-        site_texts.note(
-            f"There is no token {view.key + 1} to look at: there are {keys}; the one looked at most is shown.", warn=True
-        )
-    is_there = view.key is not None and view.key < keys
-    key = view.key if is_there else looked_at(trace, site, head, query)
-    return computations.score_writers(context.request, view.device, site, head, query, key)
-
-
-def _mounted(
-    context: PageContext, view: View, mode: theme.Mode, found: ScoreWriters, more: dict[str, Any] | None = None
-) -> None:
-    site, head, query, key = found.site, found.head, found.query, found.key
-    data = drawn(context.request, view.device, site, head, query, key, mode)
-    writers(
-        data | (more or {}),
-        on_query=lambda number: session.change(**one_head.asking(site, number)),
-        on_key=lambda number: session.change(key=number),
-        on_writer=lambda kind, layer, number, side: session.change(**leads_to(query, key, side, kind, layer, number)),
-    )
 
 
 def leads_to(query: int, key: int, side: str, kind: str, layer: int, head: int) -> dict[str, Any]:
-    """The fields of the view that show a writer of one side at the token where it wrote."""
+    """Returns the fields of the view that show a writer of one side at the token where it wrote."""
     place = query if side == "asks" else key
-    asks = one_head.asking(Site(kind, layer), place)  # type: ignore[arg-type]
+    asks = one_head.query_field(Site(kind, layer), place)  # type: ignore[arg-type]
     return {"kind": kind, "layer": layer, "head": head, "key": None, **asks}
 
 
-def looked_at(trace: Trace, site: Site, head: int, query: int) -> int:
-    """The key of the largest weight, from 0."""
-    return int(np.argmax(trace.patterns[site][head, query]))
+def _text(context: PageContext, found: ScoreWriters) -> str:
+    trace, key = context.analysis.trace, context.view.key
+    keys, scaled = context.analysis.key_count(found.site, found.query), context.request.intervention.scaling
+    absent = (
+        ""
+        if key is None or key < keys
+        else f"There is no token {key + 1} to look at: there are {keys}; the one looked at most is shown."
+    )
+    notes = site_texts.note_markup(beside(found, trace, scaled), "score", "mask", "writer", "residual stream")
+    warnings = (site_texts.note_markup(each, warn=True) for each in (absent, missed(found)))
+    return "".join((answer(found, trace), notes, *warnings))
 
 
-@cached_figure
-def drawn(request: Request, device: str, site: Site, head: int, query: int, key: int, mode: theme.Mode) -> dict[str, Any]:
-    """What the matrix needs; all numbers count from 0."""
-    found = computations.score_writers(request, device, site, head, query, key)
-    analysis = cache.analyse(request, device)
-    return payload(found, analysis.trace, mode, analysis.key_count(site, query))
+def _keys(context: PageContext, found: ScoreWriters) -> None:
+    lecture.list_component_keys("→ ←, space, Home, End", "the token that asks")
+    lecture.list_component_keys(lecture.WALK, "the next token that answers, the one before")
+
+
+def _tables(context: PageContext, found: ScoreWriters) -> tuple[Table, ...]:
+    asks, answers = labels(found, context.analysis.trace)
+    rows = [name(writer, asks) for writer in found.query_writers]
+    columns = [name(writer, answers) for writer in found.key_writers]
+    return (grid_table(f"score-{site_code(found.site, found.head)}", "asks \\ answers", rows, columns, found.values),)
+
+
+def _code(code: Code, context: PageContext, found: ScoreWriters) -> None:
+    code.add("values = result.values", "result.query_writers by result.key_writers; they add up to result.score")
+
+
+WRITERS = Panel(
+    "inside.writers",
+    "Who wrote a score",
+    COMPONENT,
+    _payload,
+    _events,
+    call=call,
+    text=_text,
+    tables=_tables,
+    code=_code,
+    is_visible=where(**PART),
+    pictures=(
+        Picture(
+            "Why there?",
+            "table",
+            lambda context, found: {"large": True},
+            fields=PART,
+            text=lambda context, found: answer(found, context.analysis.trace),
+        ),
+    ),
+    bar=one_head.draw_head_bar,
+    keys=_keys,
+    file=FileOptions(),
+    reads=("kind", "layer", "head", "token", "step", "key"),
+)

@@ -1,7 +1,7 @@
 // A text that is judged, token by token, and its labels. Nothing here makes markup from text: textContent only.
 
 import { button, element, focusOf, isKeyFree, isNewValue, mountComponent, percent, refocus, REST_MS, formatSigned, publishStep, unmountComponent, stepForKey } from "../kit/mount.js";
-import { copyLink } from "../kit/copy_link_parts.js";
+import { copyLink } from "../kit/copy_link.js";
 import { usesArrowKeys } from "../kit/page_keys.js";
 import { against, intoSight, tokenTold } from "./judged_parts.js";
 

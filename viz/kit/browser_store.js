@@ -1,4 +1,5 @@
 // Stores scripts, styles and payloads of all components by digest, and calls the components with them. See browser_store.py.
+// The server puts this script into the first page; without that server it is the script of a component.
 
 const RECENT = 4; // digests of a slot: an interrupted run may have sent one that the server does not name
 const REST_MS = 150; // after a run, until a missing part is reported: its element may not be drawn yet
@@ -9,7 +10,7 @@ const components = new Map(); // digest of assets -> { css, added, main }; `main
 const latest = new WeakMap(); // root of a component -> arguments of its last call
 const styled = new WeakMap(); // root of a component -> its style element
 const waiting = new Map(); // root of a component without all of its parts -> function that resumes its last call
-let report = () => {}, timer = 0;
+let report = () => {}, timer = 0, runs = null;
 
 const decode = (bytes) => new TextDecoder().decode(bytes);
 
@@ -35,7 +36,8 @@ async function mount(args) {
 }
 
 async function draw(args) {
-  const { parentElement: root, data } = args, { parts } = data instanceof Uint8Array ? JSON.parse(decode(data)) : data;
+  const { parentElement: root, data } = args, { parts, reports } = data instanceof Uint8Array ? JSON.parse(decode(data)) : data;
+  if (reports) reportThrough(args);
   latest.set(root, args);
   waiting.delete(root);
   while (parts.some((part) => typeof part === "string" && !texts.has(part))) {
@@ -67,6 +69,13 @@ function addStyle(root, css) {
   styled.set(root, style);
 }
 
+function reportThrough({ setTriggerValue }) { // a component that is on every page
+  report = () => setTriggerValue("missing", true);
+  runs?.disconnect();
+  runs = new MutationObserver(reportLater);
+  runs.observe(document.querySelector(".stApp"), { attributes: true, attributeFilter: ["data-test-script-state"] });
+}
+
 const isRunning = () => document.querySelector(".stApp")?.dataset.testScriptState !== "notRunning";
 
 function reportLater() { // a report during a run would interrupt it
@@ -79,10 +88,3 @@ function reportLater() { // a report during a run would interrupt it
 const store = { push: ([name, args, resolve]) => resolve({ keep, mount }[name](args)), pending: 0 }, calls = globalThis.attentionLabCalls;
 globalThis.attentionLabCalls = store;
 if (Array.isArray(calls)) calls.forEach(store.push);
-
-export default function ({ setTriggerValue }) {
-  report = () => setTriggerValue("missing", true);
-  const runs = new MutationObserver(reportLater);
-  runs.observe(document.querySelector(".stApp"), { attributes: true, attributeFilter: ["data-test-script-state"] });
-  return () => runs.disconnect();
-}

@@ -3,26 +3,38 @@
 The server sends a part in a hidden element and then names it by its digest. The browser stores the parts, so an unchanged
 component is a constant message of a few hundred bytes. The digest of a part counts as stored once the run that sent it has
 ended, since an interrupted run may lose its messages. A browser without a named part reports it as missing, and the next run
-sends all parts again. `browser_store.js` is the other side.
+sends all parts again. `browser_store.js` is the other side. It comes with the first page, or as a component.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import nullcontext
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
+from viz import theme
 from viz.state import session
 from viz.state.result_cache import Payload, to_json
 
+if TYPE_CHECKING:
+    from streamlit.delta_generator import DeltaGenerator
+
 INLINE = 1000  # characters: smaller payloads travel with each message
-_STORED = "parts in the browser"  # session key: slot -> digest
-_EVENTS = "events of components"  # session key: mount key -> number
-_RUN = "parts of this run"  # session key: the place of new parts, and slot -> digest; None between the runs
 _SCRIPT = Path(__file__).with_suffix(".js")
+
+
+@dataclass
+class _Parts:
+    """The parts in one browser, and those that the current run sends."""
+
+    stored: dict[str, str] = field(default_factory=dict)  # slot -> digest
+    events: dict[str, int] = field(default_factory=dict)  # key of a component -> number of its events
+    place: DeltaGenerator | None = None  # of new parts, and of messages over the page
+    sent: dict[str, str] | None = None  # slot -> digest; None between the runs
 
 
 _CALL = """export default (args) => new Promise((done) => {
@@ -36,41 +48,49 @@ def call(name: str) -> str:
     return _CALL % name
 
 
-_STORE = st.components.v2.component("attention_lab.browser_store", js=_SCRIPT.read_text(encoding="utf-8"))
+_STORE = st.components.v2.component(
+    "attention_lab.browser_store", js=f"{_SCRIPT.read_text(encoding='utf-8')}\nexport default () => {{}};\n"
+)
 _CARRIER = st.components.v2.component("attention_lab.stored_part", js=call("keep"))
 
 
 def begin_run() -> None:
-    """Mounts the store; call it before the first component of a run."""
-    place = st.container(key="browser_store")
-    with place:
-        _STORE(key="store", on_missing_change=_forget)
-    session.put(_RUN, (place, {}))
+    """Makes the place over the page; call it before the first component of a run."""
+    parts = _parts()
+    parts.place, parts.sent = st.container(key="over_page"), {}
+    if not theme.has_first_page:
+        with parts.place:
+            _STORE(key="store")
 
 
 def end_run() -> None:
     """Counts the parts of this run as stored."""
-    _, sent = session.get(_RUN)
-    session.put(_STORED, _stored() | sent)
-    session.put(_RUN, None)
+    parts = _parts()
+    parts.stored |= parts.sent or {}
+    parts.place = parts.sent = None
 
 
-def _stored() -> dict[str, str]:
-    return session.get(_STORED) or {}
+def place_over_page() -> DeltaGenerator:
+    """Returns a place for messages while a run waits, which moves nothing on the page."""
+    return _parts().place or st.container()
 
 
-def _forget() -> None:
-    session.put(_STORED, {})
-    session.mark_user_event()
+def _parts() -> _Parts:
+    parts = session.get("parts in the browser")
+    if parts is None:
+        session.put("parts in the browser", parts := _Parts())
+    return parts
+
+
+def missing_event() -> None:
+    """Sends all parts again; a callback."""
+    _parts().stored = {}
 
 
 def mark_event(key: str) -> None:
     """Makes the next run call the script of a component that has sent an event, even if its data stay the same."""
-    session.put(_EVENTS, {**_events(), key: _events().get(key, 0) + 1})
-
-
-def _events() -> dict[str, int]:
-    return session.get(_EVENTS) or {}
+    events = _parts().events
+    events[key] = events.get(key, 0) + 1
 
 
 def message(
@@ -85,32 +105,29 @@ def message(
         key: the key of the mounted component.
         assets: its script, its styles and its constant values as `added`.
         payloads: JSON values of the component; the last of equal names counts.
-        every_run: True sends large payloads inline too, so that each run calls the script.
+        every_run: True sends large payloads inline too, so that each run calls the script. This component reports missing
+            parts.
     """
     named = {f"assets {assets['added']['component']}": assets, f"colours {session.theme_mode()}": colours}
-    parts: list[Any] = [assets.digest, colours.digest]
-    for number, values in enumerate(payloads):
-        payload = values if isinstance(values, Payload) else Payload(values)
-        if every_run or len(payload.text) < INLINE:
-            parts.append(dict(payload))
-        else:
-            parts.append(payload.digest)
-            named[f"{key} {number}"] = payload
-    _send(named)
-    is_constant = len(named) > 2
-    return {"parts": parts, "events": _events().get(key, 0)} if is_constant else to_json({"parts": parts}).encode()
+    whole = [values if isinstance(values, Payload) else Payload(values) for values in payloads]
+    large = {} if every_run else {n: payload for n, payload in enumerate(whole) if len(payload.text) >= INLINE}
+    named |= {f"{key} {n}": payload for n, payload in large.items()}
+    parts = _parts()
+    _send(parts, named)
+    if large:
+        values = [payload.digest if n in large else dict(payload) for n, payload in enumerate(whole)]
+        return {"parts": [assets.digest, colours.digest, *values], "events": parts.events.get(key, 0)}
+    texts = [to_json(assets.digest), to_json(colours.digest), *(payload.text for payload in whole)]
+    reports = ',"reports":true' if every_run else ""
+    return f'{{"parts":[{",".join(texts)}]{reports}}}'.encode()
 
 
-def _send(named: dict[str, Payload]) -> None:
-    place, sent = session.get(_RUN) or (nullcontext(), None)
-    stored = _stored() | (sent or {})
-    new = {slot: payload.digest for slot, payload in named.items() if stored.get(slot) != payload.digest}
+def _send(parts: _Parts, named: dict[str, Payload]) -> None:
+    known = parts.stored | (parts.sent or {})
+    new = {slot: payload.digest for slot, payload in named.items() if known.get(slot) != payload.digest}
     if not new:
         return
     lines = [line for slot in new for line in (slot, named[slot].digest, named[slot].text)]
-    with place:
+    with parts.place or nullcontext():
         _CARRIER(key=f"store {next(iter(new))}", data="\n".join(lines).encode())
-    if sent is None:  # the run of a fragment
-        session.put(_STORED, stored | new)
-    else:
-        sent.update(new)
+    (parts.stored if parts.sent is None else parts.sent).update(new)  # None: the run of a fragment

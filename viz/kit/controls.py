@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
+from functools import cache as cache_once
 from typing import TYPE_CHECKING
 
 import streamlit as st
@@ -14,7 +15,7 @@ from model.config import MAX_TOKENS, ModelConfig
 from model.inference.request import MAX_SENTENCES
 from model.text.languages import ENGLISH, LANGUAGES, Language, record_of
 from viz import cache, theme
-from viz.kit import lazy, mount, site_texts
+from viz.kit import lazy, site_texts
 from viz.kit.examples import Example, examples, judged_examples, language_of, lesson, prompts
 from viz.state import navigation, session
 from viz.state.view import FIRST_PROMPT, FIRST_SENTENCE, View
@@ -22,12 +23,10 @@ from viz.state.view import FIRST_PROMPT, FIRST_SENTENCE, View
 if TYPE_CHECKING:
     from model.task import Task
 
-_COMPONENT = mount.Component(__file__, '<div class="copy"><button type="button">Copy link</button></div>', name="copy_link")
 
-
-def copy_link(key: str = "copy_link") -> None:
-    """Mounts the button that copies the link of the view."""
-    _COMPONENT.mount(key, {})
+def copy_link() -> None:
+    """Draws the button that copies the link of the view; `viz/frame/watch.js` handles it."""
+    site_texts.write('<div class="lab-copy"><button type="button">Copy link</button></div>', inline=True)
 
 
 VISIBLE_EXAMPLES = 3
@@ -51,6 +50,7 @@ def opening_text(view: View) -> str:
     return reads.first_sentence or FIRST_SENTENCE
 
 
+@cache_once
 def _openings() -> set[str]:
     """Returns the opening texts of all languages."""
     texts = set()

@@ -33,6 +33,17 @@ def _colours(mode: theme.Mode) -> Payload:
     return Payload(style=theme.PALETTES[mode].css_variables())
 
 
+@cache
+def _declare(script: Path, html: str, term_names: tuple[str, ...], picture: str) -> tuple[Payload, Callable[..., Any]]:
+    """Returns the assets of a component and its mount function, once for each: every run executes the page's file."""
+    meanings = {"terms": terms.meanings(*term_names)} if term_names else {}
+    added = Payload(component=script.stem, picture=picture, **meanings)
+    styles = (_TERMS, script.with_suffix(".css")) if term_names else (script.with_suffix(".css"),)
+    css = "".join(path.read_text(encoding="utf-8") for path in styles if path.exists())
+    mount = st.components.v2.component(f"attention_lab.{script.stem}", html=html or None, js=browser_store.call("mount"))
+    return Payload(css=css, script=joined(script), added=added), mount
+
+
 class Component:
     """A component with `<name>.js` and an optional `<name>.css` beside its module."""
 
@@ -55,16 +66,10 @@ class Component:
         """
         self._every_run = every_run
         self.name = name or Path(file).stem
-        self.script, style = (Path(file).with_name(self.name + ending) for ending in (".js", ".css"))
-        meanings = {"terms": terms.meanings(*term_names)} if term_names else {}
-        self._added = Payload(component=self.name, picture=picture, **meanings)
-        styles = (_TERMS, style) if term_names else (style,)
-        css = [path.read_text(encoding="utf-8") for path in styles if path.exists()]
-        self._html, self._css = html, "".join(css)
-        self._assets = Payload(css=self._css, script=joined(self.script), added=self._added)
-        self._mount = st.components.v2.component(
-            f"attention_lab.{self.name}", html=html or None, js=browser_store.call("mount")
-        )
+        self.script = Path(file).with_name(f"{self.name}.js")
+        self._html = html
+        self._assets, self._mount = _declare(self.script, html, term_names, picture)
+        self._added, self._css = self._assets["added"], self._assets["css"]
 
     @cached_property
     def assets(self) -> ComponentAssets:
@@ -117,10 +122,16 @@ def _checked(check: Check, read_value: Callable[[], Any]) -> tuple[Any, ...] | N
         return None
 
 
-def clicked_number(key: str, axis: str, low: int, high: int) -> int | None:
-    """Returns the number from `low` to `high` at which a chart's axis was clicked, or None."""
-    arguments = _checked(integer(low, high), lambda: session.component_value(key, "selection")["points"][0][axis])
-    return None if arguments is None else arguments[0]
+def chart_events(key: str, events: Mapping[str, Event]) -> dict[str, Any]:
+    """Returns the arguments of a chart with the event `selection`, whose check gets the clicked points; none without it."""
+    if "selection" not in events:
+        return {}
+    return {"on_select": _report(key, "selection", *events["selection"]), "selection_mode": "points"}
+
+
+def clicked(axis: str, high: int) -> Check:
+    """A click on a chart at a whole number of an axis, from 0 to `high`."""
+    return lambda selection: integer(0, high)(selection["points"][0][axis])
 
 
 def integer(low: int, high: int) -> Check:

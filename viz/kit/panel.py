@@ -7,7 +7,7 @@ frame, the followers' page, CSV files, copied Python, prefetch and the list unde
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from importlib import import_module
@@ -40,6 +40,7 @@ class Picture:
         fields: fields of the view that the picture sets, such as the part of the page.
         text: returns a line above the picture as markup (default: none, since components draw their own text).
         number: in the view's `large`, from 1 (default: its place among the pictures of the visible panels).
+        height: of a figure on a screen of 720 lines, in px.
     """
 
     title: str
@@ -48,6 +49,7 @@ class Picture:
     fields: Mapping[str, Any] = field(default_factory=dict)
     text: Callable[[PageContext, Any], str] | None = None
     number: int = 0
+    height: int = 560
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,6 +83,11 @@ def no_tables(context: PageContext, result: Any) -> tuple[Table, ...]:
     return ()
 
 
+def where(**fields: Any) -> Callable[[PageContext], bool]:
+    """Returns a condition on a context: its view has these values."""
+    return lambda context: all(getattr(context.view, name) == value for name, value in fields.items())
+
+
 @dataclass(frozen=True, eq=False)
 class Panel:
     """One thing a visitor looks at, with its controls. `result` in the fields is what `compute` returned.
@@ -88,11 +95,13 @@ class Panel:
     Fields:
         name: of link parameters, keys of widgets and tests, such as "why.sum".
         title: in the list under *Save*, and the heading of a figure.
-        component: the JavaScript component that draws it; without one, `figure` draws it.
+        component: the JavaScript component that draws it; without one, `figure` draws it. Without both, it is a text.
         payload: returns the JSON values of the component for the context's view and mode.
         constant: returns further values, which depend on the request and the mode but not on the view.
-        events: returns the events of the component with their checks and handlers.
+        events: returns the events of the component with their checks and handlers. A figure has one, `selection`: its check
+            gets the clicked points.
         figure: returns a Plotly figure.
+        alt: describes the figure to those who do not see it (default: `title`).
         call: returns the computation; the cache, the copied Python and prefetch follow from it.
         compute: returns the result (default: of `call`). Raises ValueError with one sentence.
         controls: draws widgets that change the view, above the text.
@@ -101,7 +110,7 @@ class Panel:
         tables: returns the numbers as CSV tables.
         code: adds the lines of Python behind those of `call`.
         is_visible: True if the view shows the panel.
-        pictures: the large pictures of lecture mode (default: the component itself); empty: none.
+        pictures: the large pictures of lecture mode (default: the component itself).
         bar: draws controls in the bar of lecture mode.
         keys: adds the keys of lecture mode.
         file: options of the HTML file; None: the file leaves the panel out.
@@ -109,6 +118,8 @@ class Panel:
             then has only view, mode and places.
         is_lazy: True for a long `call` that waits until the panel is visible. Before that, the page passes None as result.
         is_cached: False for a payload that changes while request and view stay, such as that of a running training.
+        reads: fields of the view that the payload depends on (default: all); it is made anew only for other values of them.
+        follow: returns small values that follow the view, such as the step. They replace those of the payload.
     """
 
     name: str
@@ -118,6 +129,7 @@ class Panel:
     events: Callable[[PageContext, Any], Mapping[str, Event]] = lambda context, result: {}
     constant: Callable[[PageContext, Any], Mapping[str, Any]] | None = None
     figure: Callable[[PageContext, Any], go.Figure] | None = None
+    alt: Callable[[PageContext, Any], str] | None = None
     call: Callable[[PageContext], Call] | None = None
     compute: Callable[[PageContext], Any] | None = None
     controls: Callable[[PageContext, Any], None] | None = None
@@ -126,13 +138,15 @@ class Panel:
     tables: Callable[[PageContext, Any], tuple[Table, ...]] = no_tables
     code: Callable[[Code, PageContext, Any], None] | None = None
     is_visible: Callable[[PageContext], bool] = lambda context: True
-    pictures: tuple[Picture, ...] | None = None
+    pictures: tuple[Picture, ...] = ()
     bar: Callable[[PageContext, Any], None] | None = None
     keys: Callable[[PageContext, Any], None] | None = None
     file: FileOptions | None = FileOptions()
     is_independent: bool = False
     is_lazy: bool = False
     is_cached: bool = True
+    reads: tuple[str, ...] | None = None
+    follow: Callable[[PageContext, Any], Mapping[str, Any]] = lambda context, result: {}
 
     def result(self, context: PageContext, progress: Callable[[float], None] = lambda share: None) -> Any:
         """Returns the result, from the cache on a server. `progress` gets the share done of a long computation.
@@ -147,11 +161,16 @@ class Panel:
         """Returns the component with its values, for an HTML file."""
         assert self.component is not None
         more = self.constant(context, result) if self.constant else {}
-        return self.component.part({"picture": self.title}, more, self.payload(context, result))
+        return self.component.part(
+            {"picture": self.title}, more, self.payload(context, result), self.follow(context, result)
+        )
 
     @cached_property
     def large_pictures(self) -> tuple[Picture, ...]:
-        return (Picture(self.title),) if self.pictures is None else self.pictures
+        """Returns its pictures with a title."""
+        is_drawn = self.component is not None or self.figure is not None
+        pictures = self.pictures or (Picture(self.title if is_drawn else ""),)
+        return tuple(each for each in pictures if each.title)
 
     @property
     def has_code(self) -> bool:
@@ -207,20 +226,35 @@ class Layout:
                 context = dataclasses.replace(context, view=panel.file.default_view(context))
         return context
 
+    def results(self, context: PageContext, panels: Sequence[Panel]) -> dict[Panel, Any]:
+        """Returns the results of the panels that have one. Raises the ValueError of the first panel if none has one."""
+        results, faults = {}, []
+        for panel in panels:
+            try:
+                results[panel] = panel.result(context)
+            except ValueError as fault:
+                faults.append(fault)
+        if faults and not results:
+            raise faults[0]
+        return results
+
     def tables(self, context: PageContext) -> tuple[Table, ...]:
         """Returns the numbers of all visible panels."""
-        return tuple(table for panel in self.visible(context) for table in panel.tables(context, panel.result(context)))
+        panels = [panel for panel in self.visible(context) if panel.tables is not no_tables]
+        every = self.results(context, panels).items()
+        return tuple(table for panel, result in every for table in panel.tables(context, result))
 
     def python(self, context: PageContext) -> str:
         """Returns the lines of Python that compute the visible panels."""
         code = Code.of(context.analysis.request, context.view.device)
         last = None  # the call behind `result`
-        for panel in self.visible(context):
+        panels = [panel for panel in self.visible(context) if panel.has_code]
+        for panel, result in self.results(context, panels).items():
             if panel.call is not None and (call := panel.call(context)) != last:
                 last = call
                 call.add_to(code)
             if panel.code is not None:
-                panel.code(code, context, panel.result(context))
+                panel.code(code, context, result)
         return code.text
 
 

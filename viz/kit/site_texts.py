@@ -17,7 +17,7 @@ from model.inference.predictions import changed_words
 from model.io import numbers
 from model.text.languages import code_of
 from viz import cache, theme
-from viz.kit import terms
+from viz.kit import browser_store, terms
 from viz.state import session
 from viz.state.work_queue import report_start
 
@@ -68,7 +68,7 @@ def note(sentence: str, *names: str, warn: bool = False) -> None:
 
 
 def note_markup(sentence: str, *names: str, warn: bool = False) -> str:
-    """Returns a sentence in small type as markup; empty for none."""
+    """Returns a sentence in small type as markup, with explained terms `names`; nothing for an empty sentence."""
     return f'<p class="lab-note{" warn" if warn else ""}">{terms.marked(sentence, *names)}</p>' if sentence else ""
 
 
@@ -267,13 +267,14 @@ def sentence_notes(
 @contextmanager
 def waiting() -> Iterator[None]:
     """Shows a spinner while something is computed."""
-    with st.container(key="waiting"), ExitStack() as stack:
+    with ExitStack() as stack:
 
         def show_spinner() -> None:
             view = session.current_view()
             doing = cache.task(view.checkpoint, view.device).progress_label
             what = doing if cache.is_ready() else "Loading the model, once. This takes a few seconds"
-            stack.enter_context(st.spinner(what, show_time=True))
+            with browser_store.place_over_page():
+                stack.enter_context(st.spinner(what, show_time=True))
 
         with report_start(show_spinner):
             yield

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 import re
-from functools import cache, lru_cache
+from functools import lru_cache
 
 # Each term with its meaning in one or two sentences.
 GLOSSARY: dict[str, str] = {
@@ -63,7 +63,12 @@ def term(name: str, text: str | None = None) -> str:
 
 @lru_cache(1024)
 def marked(text: str, *names: str) -> str:
-    """Returns a text as escaped markup that explains the first occurrence of each term, also with a plural s.
+    """Returns a text as escaped markup that explains the first occurrence of each term; see `split`."""
+    return "".join(term(name, part) if name else html.escape(part) for part, name in split(text, *names))
+
+
+def split(text: str, *names: str) -> list[tuple[str, str]]:
+    """Returns the parts of a text, each with its term or an empty text: the first occurrence of each, also with a plural s.
 
     Raises KeyError for an unknown term.
     """
@@ -77,9 +82,9 @@ def marked(text: str, *names: str) -> str:
                 break
     parts, end = [], 0
     for name, match in sorted(matches.items(), key=lambda pair: pair[1].start()):
-        parts += [html.escape(text[end : match.start()]), term(name, match[0])]
+        parts += [(text[end : match.start()], ""), (match[0], name)]
         end = match.end()
-    return "".join([*parts, html.escape(text[end:])])
+    return [*parts, (text[end:], "")]
 
 
 def first_space(markup: str) -> str:
@@ -90,10 +95,3 @@ def first_space(markup: str) -> str:
 def meanings(*names: str) -> dict[str, str]:
     """Returns the meanings of terms, for a component's script. Raises KeyError for an unknown term."""
     return {name: GLOSSARY[name] for name in names}
-
-
-@cache
-def glossary_html() -> str:
-    """Returns all terms with their meanings as markup."""
-    rows = "".join(f"<dt>{html.escape(name)}</dt><dd>{html.escape(meaning)}</dd>" for name, meaning in GLOSSARY.items())
-    return f'<dl class="lab-terms" tabindex="0" role="group" aria-label="Terms">{rows}</dl>'

@@ -76,7 +76,7 @@ def at_softmax(seen: Seen) -> Verdict:
     site = view.site_of(seen.analysis.trace.sites(view.kind))
     token = view.token if site_kind(view.kind).query_side == "source" else view.step
     query = min(token, len(trace.queries(site)) - 1)
-    stages = computations.unfold(seen.data.request, view.device, site, view.head or 0, query).stages
+    stages = computations.run(computations.UNFOLD(site, view.head or 0, query), seen.data).stages
     number = min(view.stage + 1, len(stages))
     if (name := stages[number - 1].name) != "softmax":
         first = [stage.name for stage in stages].index("softmax") + 1
@@ -214,7 +214,7 @@ def sharper(seen: Seen) -> Verdict:
     """Checks that the only edit removes the division by sqrt(d_k)."""
     view = seen.data.view
     site = view.site_of(seen.analysis.trace.sites(view.kind))
-    sizes = computations.scaling(without_edits(seen.data.request), view.device, site)
+    sizes = computations.result(without_edits(seen.data.request), view.device, computations.SCALING(site))
     before, after = (float(each.largest.mean()) for each in (sizes.divided, sizes.undivided))
     label = f"Mean largest weight ({site.spec.name}, layer {site.layer + 1})"
     if seen.edits != Intervention(scaling=False):

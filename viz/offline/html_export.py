@@ -17,7 +17,7 @@ from model.io.files import short_repr
 from model.task import TRANSLATION, Task
 from viz import page_context, pages
 from viz.kit.offline_parts import HtmlExport, Part
-from viz.kit.panel import Layout, layout_of
+from viz.kit.panel import Layout, Panel, layout_of
 from viz.offline.document import document
 from viz.page_context import PageContext
 from viz.state.links import parse
@@ -91,21 +91,21 @@ def panel_export(layout: Layout) -> HtmlExport:
     every = [panel for panel in layout.panels if panel.file is not None and panel.component is not None]
     options = [panel.file for panel in every if panel.file is not None]
 
-    def result_of(context: PageContext) -> dict[str, Any]:
-        return {panel.name: panel.result(context) for panel in layout.in_file(context)}
+    def result_of(context: PageContext) -> dict[Panel, Any]:
+        return layout.results(context, layout.in_file(context))
 
-    def parts(context: PageContext, results: dict[str, Any], view: View, mode: Mode) -> tuple[Part, ...]:
-        context = dataclasses.replace(context, view=view, mode=mode)
-        return tuple(panel.part(context, results[panel.name]) for panel in layout.in_file(context))
+    def parts(context: PageContext, results: dict[Panel, Any], view: View, mode: Mode) -> tuple[Part, ...]:
+        context = dataclasses.replace(context, view=view, mode=mode, places=None)
+        return tuple(panel.part(context, result) for panel, result in results.items())
 
     def base(view: View) -> View:
         for each in options:
             view = each.base(view)
         return view
 
-    def notes(context: PageContext, results: dict[str, Any]) -> tuple[str, ...]:
-        every = ((panel, (panel.file and panel.file.text) or panel.text) for panel in layout.in_file(context))
-        return tuple(text(context, results[panel.name]) for panel, text in every if text is not None)
+    def notes(context: PageContext, results: dict[Panel, Any]) -> tuple[str, ...]:
+        every = (((panel.file and panel.file.text) or panel.text, result) for panel, result in results.items())
+        return tuple(text(context, result) for text, result in every if text is not None)
 
     def pictures(context: PageContext) -> tuple[tuple[str, str], ...]:
         return tuple(
@@ -120,6 +120,10 @@ def panel_export(layout: Layout) -> HtmlExport:
             each for panel in layout.in_file(context) for each in getattr(panel.file, name)(context)
         )
 
+    def remote_fields(context: PageContext) -> dict[str, tuple[Any, ...]]:
+        every_panel = [panel.file for panel in layout.in_file(context) if panel.file is not None]
+        return {name: values for each in every_panel for name, values in each.remote_fields(context).items()}
+
     return HtmlExport(
         parts,
         compute=result_of,
@@ -130,7 +134,7 @@ def panel_export(layout: Layout) -> HtmlExport:
         picks=joined("picks"),
         extra_fields={event: values for each in options for event, values in each.event_fields.items()},
         component_fields=tuple(dict.fromkeys(name for each in options for name in each.component_fields)),
-        remote_fields=lambda context: {name: v for each in options for name, v in each.remote_fields(context).items()},
+        remote_fields=remote_fields,
         lecture_pictures_of=pictures,
         rounded=frozenset().union(*(each.rounded for each in options)),
     )

@@ -1,7 +1,7 @@
 // The panel of *Save*: selects a picture, its format and its look, and requests files from the server. All text is set as textContent.
 
 import { button, element, mountComponent } from "../kit/mount.js";
-import { copyText } from "../kit/copy_link_parts.js";
+import { copyText } from "../kit/copy_link.js";
 import { storePreference, readPreference } from "../kit/remember.js";
 import { download, fileName, pngBlob, slug, svgText } from "./files.js";
 import { renderPicture } from "./picture.js";

@@ -1,7 +1,8 @@
 """Additions to the first HTML page, and the health routes.
 
-The page gets the stylesheet, so that nothing jumps; the reconnecting script, before the first websocket; and the lab's
-address for copied links. /healthz says that the process answers, /readyz that the model is loaded.
+The page gets the stylesheet, so that nothing jumps; the reconnecting script, before the first websocket; the store of the
+components' parts, which no run has to mount then; and the lab's address for copied links. /healthz says that the process
+answers, /readyz that the model is loaded.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 BODY = b"<body>"
-SCRIPT = Path(__file__).with_name("reconnect.js")
+SCRIPTS = (Path(__file__).with_name("reconnect.js"), Path(theme.__file__).with_name("kit") / "browser_store.js")
 ASKED_ANEW = (b"accept-encoding", b"if-none-match", b"if-modified-since")  # else the page comes compressed, or not at all
 OF_THE_FILE = (b"content-length", b"etag", b"last-modified")
 
@@ -27,7 +28,8 @@ def with_stylesheet(app: ASGIApp) -> ASGIApp:
     """Adds stylesheet and script to each HTML page of `app`; other responses stay unchanged."""
     shared = hosts.shared_address()
     where = f'<meta name="attention-lab-shared" content="{html.escape(shared)}">' if shared else ""
-    added = f"{theme.first_stylesheet()}{where}<script>{SCRIPT.read_text(encoding='utf-8')}</script>".encode()
+    scripts = "".join(f"<script>(() => {{\n{path.read_text(encoding='utf-8')}}})();</script>" for path in SCRIPTS)
+    added = f"{theme.first_stylesheet()}{where}{scripts}".encode()
 
     async def with_additions(scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http" or scope["method"] != "GET" or b"text/html" not in _header(scope, b"accept"):

@@ -181,10 +181,11 @@ def cached(
 
         @functools.wraps(compute)
         def lookup(*args: Any, **named: Any) -> Any:
+            key = compute.cache_key(*args, **named)
             with compute.cache_condition:
-                is_known = compute.cache_key(*args, **named) in cache
+                is_known = key in cache
+                result = cache[key] if is_known else None
             if is_known:
-                result = compute(*args, **named)
                 if ledger is not None:
                     ledger.shrink()
                 return result
@@ -240,8 +241,11 @@ def cached_figure(build: F, ignore: tuple[str, ...] = ()) -> F:
 def _key(function: Callable, ignore: tuple[str, ...] = ()) -> Callable[..., tuple[Hashable, ...]]:
     """Returns a function that gives the values of a call's arguments in the order of the signature."""
     signature = inspect.signature(function)
+    count = -1 if ignore else len(signature.parameters)
 
     def key(*args: Hashable, **named: Hashable) -> tuple[Hashable, ...]:
+        if len(args) == count:  # binding takes longer than most lookups
+            return args
         bound = signature.bind(*args, **named)
         bound.apply_defaults()
         return tuple(value for name, value in bound.arguments.items() if name not in ignore)

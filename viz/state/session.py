@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any, Literal
 
 import streamlit as st
@@ -21,6 +22,8 @@ DEFAULT_TEXT = "own text"  # session key
 HISTORY = {"undo": UNDO, "redo": REDO}
 DISPLAYED_PAGE = "shown page"  # session key: the page whose widgets the browser has, or None
 _NEVER_CLAMPED = ("source", "checkpoint")  # the opening text follows the checkpoint
+_DEFAULT = View()
+MODE = "mode of this run"  # session key
 
 
 def begin_run() -> None:
@@ -29,6 +32,7 @@ def begin_run() -> None:
     After a change of page the browser drops the widgets of the last page, even if another run interrupts this one.
     """
     session = st.session_state
+    session[MODE] = _browser_mode()
     try:
         session["previous_page"] = session.get(DISPLAYED_PAGE)
     finally:  # a run that is interrupted ends at its first look into the session
@@ -47,23 +51,23 @@ def open_view(page: str = pages.PAGES[0].name) -> tuple[View, tuple[str, ...]]:
     know the last link yet. After the navigation the link is empty and the view stays.
     """
     session = st.session_state
-    incoming = {name: st.query_params[name] for name in st.query_params}
-    session["page_changed"] = session.get("page", page) != page
-    displayed = session.pop("previous_page", None if session["page_changed"] else page)
-    session["widgets_are_new"] = session["page_changed"] or ("view" in session and displayed != page)
-    session[DISPLAYED_PAGE] = None if session["widgets_are_new"] else page
+    incoming = st.query_params.to_dict()
+    page_changed, old, widgets = session.get("page", page) != page, session.get("view"), _widgets()
+    displayed = session.pop("previous_page", None if page_changed else page)
+    widgets.are_new = page_changed or (old is not None and displayed != page)
+    widgets.of_new_session = old is None
+    session[DISPLAYED_PAGE] = None if widgets.are_new else page
     has_event = session.pop("user_event", False)
-    has_event_or_navigation = has_event or (not incoming and session["widgets_are_new"])
+    has_event_or_navigation = has_event or (not incoming and widgets.are_new)
     session["page"] = page
-    session["new_session"] = "view" not in session
-    if session["page_changed"] or "pending_server_values" not in session or _is_link_current():
-        session["pending_server_values"] = {}  # earlier values of widgets that the server set, until the browser knows it
-    if session["page_changed"] and not incoming:  # the navigation leaves an address without a link in the history
-        session["view_per_page"] = session.get("view_per_page", {}) | {page: session.get("view", View())}
-    if session["page_changed"] and "view" in session and not has_event and (not incoming or incoming == session["link"]):
+    if page_changed or (widgets.pending and _is_link_current()):
+        widgets.pending = {}
+    if page_changed and not incoming:  # the navigation leaves an address without a link in the history
+        session["view_per_page"] = session.get("view_per_page", {}) | {page: session.get("view", _DEFAULT)}
+    if page_changed and old is not None and not has_event and (not incoming or incoming == session["link"]):
         # by the navigation: each page numbers its own pictures
         session["view"] = dataclasses.replace(session["view"], large=View.large)
-    if "view" not in session or (incoming != session["link"] and not has_event_or_navigation):
+    if old is None or (not has_event_or_navigation and incoming != session["link"]):
         back = not incoming and page in session.get("view_per_page", {})
         session["view"], session["faults"] = (session["view_per_page"][page], ()) if back else parse(incoming)
         session["faults"] = (*session.pop("lost", ()), *session["faults"])
@@ -73,6 +77,24 @@ def open_view(page: str = pages.PAGES[0].name) -> tuple[View, tuple[str, ...]]:
         session["complaints"], session["fitted"] = {}, {}
         session["link"] = incoming
     return session["view"], session["faults"]
+
+
+@dataclasses.dataclass
+class _Widgets:
+    """State of the widgets that `bind` makes, between the runs of a session."""
+
+    are_new: bool = False  # the browser has none of them
+    of_new_session: bool = False
+    pending: dict[str, list[Any]] = dataclasses.field(default_factory=dict)
+    # pending: earlier values of widgets that the server set, until the browser knows it
+    texts: dict[str, str] = dataclasses.field(default_factory=dict)
+    to_set: set[str] = dataclasses.field(default_factory=set)  # widgets that get their value even if it is unchanged
+
+
+def _widgets() -> _Widgets:
+    if "widgets" not in st.session_state:
+        st.session_state["widgets"] = _Widgets()
+    return st.session_state["widgets"]
 
 
 def incoming_checkpoint() -> str:
@@ -85,7 +107,7 @@ def incoming_checkpoint() -> str:
 
 def current_view() -> View:
     """Returns the view without reading the link."""
-    return st.session_state.get("view", View())
+    return st.session_state.get("view", _DEFAULT)
 
 
 def _is_link_current() -> bool:
@@ -151,9 +173,15 @@ def _with_dependents(old: View, changes: dict[str, Any]) -> dict[str, Any]:
 
 def remember_clamped(view: View) -> None:
     """Remembers the values that this checkpoint clamped, for the next checkpoint. `view` holds the clamped values."""
-    session, unclamped = st.session_state, current_view()
-    both = {name: (getattr(unclamped, name), getattr(view, name)) for name in fields(View) if name not in _NEVER_CLAMPED}
-    session["fitted"] = session.get("fitted", {}) | {name: pair for name, pair in both.items() if pair[0] != pair[1]}
+    if clamped := _clamped(current_view(), view):
+        st.session_state["fitted"] = st.session_state.get("fitted", {}) | clamped
+
+
+@lru_cache(64)
+def _clamped(wanted: View, fitting: View) -> dict[str, tuple[Any, Any]]:
+    """Returns both values of each field that a checkpoint clamped."""
+    both = {name: (getattr(wanted, name), getattr(fitting, name)) for name in fields(View) if name not in _NEVER_CLAMPED}
+    return {name: pair for name, pair in both.items() if pair[0] != pair[1]}
 
 
 def _with_remembered(old: View, changes: dict[str, Any]) -> dict[str, Any]:
@@ -236,7 +264,7 @@ def write_link(view: View) -> None:
     wanted = link(view)
     if session.pop("keep_empty_link", False):  # writing the link now would end the way back
         return
-    if session.get("widgets_are_new") or wanted != {name: st.query_params[name] for name in st.query_params}:
+    if _widgets().are_new or wanted != st.query_params.to_dict():
         st.query_params.from_dict(wanted)  # an interrupted change of page loses the link
     session["link"] = wanted
 
@@ -263,6 +291,11 @@ def is_default_text() -> bool:
 
 
 def theme_mode() -> Literal["light", "dark"]:
+    """Returns the theme that the browser had when this run began."""
+    return st.session_state.get(MODE) or _browser_mode()
+
+
+def _browser_mode() -> Literal["light", "dark"]:
     """Returns the theme that the browser reported last."""
     mode = st.session_state.get("theme") or st.context.theme.type
     return "dark" if mode == "dark" else "light"
@@ -310,20 +343,24 @@ def bind(
     by their texts.
     """
     session = st.session_state
-    renamed = session.get(f"text {key}", text) != text
-    session[f"text {key}"] = text
-    if key in session and session[key] != value and not session.get("widgets_are_new"):
-        session["pending_server_values"][key] = [*session["pending_server_values"].get(key, ()), session[key]]
-    if (
-        session.get("widgets_are_new") or session.pop(f"set {key}", False) or renamed or session.get(key) != value
-    ):  # setting it unchanged would overwrite typing
-        session[key] = value  # a new widget has no value
+    widgets = _widgets()
+    renamed = widgets.texts.get(key, text) != text
+    widgets.texts[key] = text
+    is_known = key in session
+    current = session[key] if is_known else None  # a new widget has no value
+    if is_known and current != value and not widgets.are_new:
+        widgets.pending[key] = [*widgets.pending.get(key, ()), current]
+    if widgets.are_new or key in widgets.to_set or renamed or current != value:  # set unchanged, it would overwrite typing
+        session[key] = value
+    widgets.to_set.discard(key)
 
     def store() -> None:
-        if session[key] in session["pending_server_values"].get(key, ()) and not _is_link_current():
+        widgets = _widgets()
+        if session[key] in widgets.pending.get(key, ()) and not _is_link_current():
             change()  # sent before the browser knew the value that the server set
             return
-        session[f"set {key}"] = session["new_session"]  # an open page may hold another value of its former server
+        if widgets.of_new_session:  # an open page may hold another value of its former server
+            widgets.to_set.add(key)
         try:
             value = read(st.session_state[key])
         except ValueError as fault:

@@ -60,4 +60,5 @@ BOARD = Panel(
     bar=lecture_controls.draw_bar,
     keys=lecture_controls.add_keys,
     is_lazy=True,
+    reads=("kind", "layer", "head", "scope"),
 )

@@ -40,6 +40,7 @@ def change_data(analysis: Analysis, tokenizer: Tokenizer | ClassLabels) -> dict[
         "parted": f"The two {task.output_noun}s differ before this {place}, so nothing is compared.",
         "moves": [_moves(analysis, step, tokenizer) for step in range(len(base.trace.log_probs))],
         "most": _largest_step(analysis),
+        "large": False,
     }
 
 

@@ -18,15 +18,15 @@ if TYPE_CHECKING:
     from viz.kit.mount import Event
 
 
-def _constant(context: PageContext, result: None) -> dict[str, Any]:
+def _payload(context: PageContext, result: None) -> dict[str, Any]:
     return change_list.change_data(context.analysis, context.loaded.output_vocabulary)
 
 
-def _payload(context: PageContext, result: None) -> dict[str, Any]:
+def _follow(context: PageContext, result: None) -> dict[str, Any]:
     """Returns the chosen step, or the label that a classifier gives the text without edits."""
     base, is_classifier = context.analysis.baseline or context.analysis, context.analysis.task.is_classifier
     chosen = base.trace.predicted_axis.ids[0] if is_classifier else context.view.step
-    return {"step": chosen + 1, "large": False}
+    return {"step": chosen + 1}
 
 
 def _events(context: PageContext, result: None) -> dict[str, Event]:
@@ -66,12 +66,13 @@ CHANGE = Panel(
     change_list.COMPONENT,
     _payload,
     _events,
-    constant=_constant,
     tables=_tables,
     code=_code,
     pictures=(Picture("Words", data=lambda context, result: {"large": True}, text=_large_text, number=1),),
     bar=lecture_controls.draw_bar,
     keys=lecture_controls.add_keys,
+    reads=(),
+    follow=_follow,
     file=FileOptions(
         text=lambda context, result: site_texts.verdict_line(context.analysis), remote_fields=lambda context: {"step": ()}
     ),

@@ -38,7 +38,7 @@ def has_place(context: PageContext) -> bool:
 
 def payload(context: PageContext, result: None = None) -> dict[str, Any]:
     """Returns the maps of the chosen head; the difference only if the tokens are the same."""
-    view, (site, head) = context.view, _place(context.view)
+    site, head = _place(context.view)
     before, after = (sides.label_map(trace.view(site, head), trace, site) for trace in _traces(context))
     where = f"layer {site.layer + 1}, {'mean of the heads' if head is None else f'head {head + 1}'}"
     titles = {name: f"{text}: {where}" for name, text in NAMES.items()}
@@ -53,7 +53,7 @@ def payload(context: PageContext, result: None = None) -> dict[str, Any]:
         maps.append(patterns.difference(change, site.kind, titles["difference"]))
     for each, picture in zip(maps, PICTURES, strict=False):
         each["picture"] = picture
-    return file_maps.map_data(maps, view.step, context.mode, alike=True)
+    return file_maps.map_data(maps, 0, context.mode, alike=True)
 
 
 def _tables(context: PageContext, result: None) -> tuple[Table, ...]:
@@ -90,5 +90,7 @@ MAPS = Panel(
     pictures=(Picture("Maps", data=lambda context, result: {"large": True}, text=lecture_controls.verdict, number=2),),
     bar=lecture_controls.draw_bar,
     keys=lecture_controls.add_keys,
+    reads=("kind", "layer", "head"),
+    follow=lambda context, result: {"step": context.view.step + 1},
     file=FileOptions(default_view=_existing, rounded=file_maps.ROUNDED),
 )

@@ -155,7 +155,7 @@ def _controls(context: PageContext, found: FaithfulnessResult) -> None:
 
 def _payload(context: PageContext, found: FaithfulnessResult, said: str = "") -> dict[str, Any]:
     tested = scope(context, found)
-    steps = context.view.step + 1, len(context.analysis.trace.predicted_axis)
+    steps = context.view.step, len(context.analysis.trace.predicted_axis)
     only, trust = chosen_tokens.only(context), context.loaded.faithfulness
     return payload(found, trust, tested.name, tested.reading, context.mode, steps, only, said)
 

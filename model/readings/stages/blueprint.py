@@ -14,6 +14,7 @@ from torch import nn
 
 from ...checkpoint import Checkpoint
 from ...config import ACTIVATIONS
+from ...inference.analysis import Analysis
 from ...inference.passes import teacher_force
 from ...network.attention import MultiHeadAttention
 from ...network.context import shift_right
@@ -74,6 +75,12 @@ def blueprint(checkpoint: Checkpoint, source_length: int, target_length: int) ->
         if length < 1 and stack in checkpoint.config.kinds:
             raise ValueError(f"{name} is {length}; expected at least 1")
     return tuple(_Plan(checkpoint, source_length, target_length).blocks())
+
+
+def sentence_blueprint(checkpoint: Checkpoint, analysis: Analysis) -> tuple[ArchitectureBlock, ...]:
+    """Returns every block with the lengths of an analysis."""
+    trace = analysis.trace
+    return blueprint(checkpoint, max(1, len(trace.source or ())), max(1, len(trace.inputs or ())))
 
 
 def _code(origin: type | Callable) -> tuple[str, str]:

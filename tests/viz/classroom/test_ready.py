@@ -10,7 +10,7 @@ from model.trace import Site
 from viz import computations, page_context, pages
 from viz.classroom.talk import READY, ready_talks
 from viz.compare.pair import pair
-from viz.inside.inside_parts import PARTS
+from viz.state.page_fields import PARTS
 
 STOPS = [(name, number) for name in READY for number in range(1, len(ready_talks()[name].stops) + 1)]
 HIDDEN = [("20-minutes", 1)]  # the class guesses: the numbers are not named
@@ -40,7 +40,7 @@ def measured(page, view, data) -> np.ndarray:
             at = view.token if site.kind == "encoder" else view.step
             found.append(trace.patterns[site][head])
             if site.kind == view.kind:
-                unfolded = computations.unfold(data.request, view.device, site, head, at)
+                unfolded = computations.run(computations.UNFOLD(site, head, at), data)
                 found.append(unfolded["products"].tables[0].totals)
     trace = data.analysis.trace
     first, second = np.argsort(-trace.log_probs[step])[:2].tolist()

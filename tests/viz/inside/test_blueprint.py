@@ -9,7 +9,9 @@ from tests.support import tiny
 from tests.support.component_helpers import Mounted
 from tests.support.viz_helpers import INSIDE, Lab
 from viz import cache
-from viz.inside.model_map import blueprint, payload, shares
+from viz.inside.model_map import MAP, payload, shares
+from viz.offline import html_export
+from viz.state import navigation, session
 from viz.state.view import View
 
 TEXT = "The red fox takes a lamp."
@@ -70,18 +72,25 @@ def test_the_pair_of_the_step_is_the_traces(drawn):
     assert drawn(View(step=500))[2]["step"] == len(trace.outputs) - 1
 
 
-def test_a_way_is_told_with_its_site(monkeypatch, drawn):
-    told, browser = [], Mounted(monkeypatch)
-    blueprint(drawn()[2], lambda *chosen: told.append(chosen), lambda *opened: told.append(opened))
+def test_a_link_opens_its_site(monkeypatch, tokenizer):
+    checkpoint = tiny.checkpoint(tokenizer)
+    context = html_export.make_context(checkpoint, analyse(checkpoint, Request(TEXT)), View())
+    opened, browser = [], Mounted(monkeypatch)
+    monkeypatch.setattr(session, "change", lambda **fields: opened.append(fields))
+    monkeypatch.setattr(navigation, "go_to", opened.append)
+    MAP.component.mount("map", {}, MAP.events(context, MAP.result(context)))
     for to, key in (
         ("heads", "decoder.1.cross_attention"),
         ("stages", "decoder.1.feed_forward"),
         ("stages", "encoder.1.feed_forward"),
         ("positions", "source_embedding.positional"),
+        ("heads", "decoder.1.feed_forward"),  # no such link
+        ("heads", "no block"),
     ):
         browser.report("open", {"to": to, "key": key})
-    assert told[:2] == [("heads", "cross", 1), ("stages", "cross", 1)]
-    assert told[2:] == [("stages", "encoder", 1), ("positions", None, None)]
+    assert opened[:2] == [{"kind": "cross", "layer": 1}, "heads"]
+    assert opened[2:4] == [{"part": "stages", "kind": kind, "layer": 1} for kind in ("cross", "encoder")]
+    assert opened[4:] == [{}, "positions"]
 
 
 def test_the_map_shows_the_chosen_checkpoint():

@@ -9,10 +9,11 @@ from model.experiments.length_runs import Curve, Limits, Point, Run, fit, shippe
 from model.inference.request import Request
 from model.network.attention_methods import METHODS
 from model.trace import Site
+from tests.support.component_helpers import floats
 from tests.support.viz_helpers import INSIDE, Lab, numbers, read, through_json
 from viz import computations, theme
 from viz.inside import length_part
-from viz.inside.inside_figures import APART, lens_map, neighbours_chart, scaling_chart
+from viz.inside.inside_figures import APART, lens_map, scaling_chart
 
 MODES = ("light", "dark")
 WIDTHS = (4, 8, 16)
@@ -67,18 +68,6 @@ def test_a_column_is_a_step_and_a_row_a_layer():
     assert figure.layout.yaxis.range[0] > figure.layout.yaxis.range[1]  # the embedding on top
 
 
-@pytest.mark.parametrize("mode", MODES)
-def test_bars_are_cosines_the_first_on_top(mode):
-    figure = neighbours_chart(["·eats", "<s>", "·eats"], np.array([0.75, 0.5, -0.25]), ["a", "<i>", "c"], "encoder", mode)
-    (bars,) = through_json(figure)["data"]
-    np.testing.assert_allclose(numbers(bars["x"]), [0.75, 0.5, -0.25])
-    assert (bars["y"], bars["text"]) == ([0, 1, 2], ["0.75", "0.50", "−0.25"])
-    assert [read(text) for text in figure.layout.yaxis.ticktext] == ["·eats", "<s>", "·eats"]
-    assert figure.layout.yaxis.range[0] > figure.layout.yaxis.range[1]
-    assert figure.layout.xaxis.range[0] < -0.25 and figure.layout.xaxis.range[1] == 1
-    assert "<i>" in read(bars["hovertext"][1]) and "cosine 0.50000" in bars["hovertext"][1]
-
-
 def test_this_checkpoint_and_then_another_size():
     page = Lab(INSIDE, part="map", text="The dog sleeps.")
     (told,), tables = page.sentences("lab-answer"), page.text
@@ -116,7 +105,8 @@ def opened(**link: str) -> Lab:
 
 def test_the_stored_run_and_the_patterns_of_this_head():
     page = opened(near_w="2")
-    time, memory, *maps = page.charts
+    time, memory = page.charts
+    maps = page._mounted(".file_maps")["maps"]
     for chart, what in ((time, "seconds"), (memory, "bytes")):
         for trace, (name, way) in zip(chart["data"], METHODS.items(), strict=True):
             assert trace["name"] == way.title
@@ -124,10 +114,10 @@ def test_the_stored_run_and_the_patterns_of_this_head():
     growth, said = page.sentences("lab-answer")
     for way in ALL:
         assert f"T{fit(shipped_run().curves[way.name], 'seconds').power:.2f} ({way.title.lower()}" in growth
-    found = computations.other_patterns(Request(SENTENCE), "auto", Site("encoder", 1), 2)
+    found = computations.result(Request(SENTENCE), "auto", computations.OTHER_PATTERNS(Site("encoder", 1), 2))
     shown = [found.softmax, found.linear.values, found.window.values]
-    for chart, values in zip(maps, shown, strict=True):
-        np.testing.assert_allclose(numbers(chart["data"][0]["z"]), values[2], atol=1e-6)
+    for pattern, values in zip(maps, shown, strict=True):
+        np.testing.assert_allclose(floats(pattern["values"]), values[2].ravel(), atol=1e-6)
     linear, window = (f"{other.head_distance(2):.0%}" for other in (found.linear, found.window))
     assert f"linear attention would put {linear} of the weight elsewhere than the softmax does (" in said
     assert f"; with a window of 2 it is {window};" in said

@@ -19,18 +19,19 @@ COMPONENTS = ("stages", "writers", "tokens")
 def test_each_part_is_drawn_large(part):
     page = Lab(INSIDE, text=SENTENCE, lecture="on", part=part, kind="cross")
     assert not page.faults and not page.warnings
-    assert not page.app_test.button_group and [box.key for box in page.app_test.text_input] == ["source"]
+    assert "part" not in page.keys and [box.key for box in page.app_test.text_input] == ["source"]
     if part in COMPONENTS:
         assert getattr(page, part)["large"] is True
     assert Lab(INSIDE, text=SENTENCE, part="stages").stages["large"] is False
 
 
-def test_the_button_turns_the_parts():
-    at = PARTS.index("scale")
-    page = Lab(INSIDE, text=SENTENCE, lecture="on", part=PARTS[at], large="3")
-    assert page.click("hall_part").link["part"] == PARTS[at + 1] and "large" not in page.link
+def test_the_button_shows_the_next_picture():
+    page = Lab(INSIDE, text=SENTENCE, lecture="on", part="scale", large="3")
+    assert page.click("next_picture").link["large"] == "4" and not page.charts
+    page.click("next_picture")
+    assert page.link["part"] == "length" and "large" not in page.link and len(page.charts) == 1
     page = Lab(INSIDE, text=SENTENCE, lecture="on", kind="cross")
-    assert "kind" not in page.click("hall_kind").link  # the encoder's, which no link needs to name
+    assert "kind" not in page.pick("kind", "encoder").link  # the default, which no link needs to name
 
 
 @pytest.mark.parametrize(

@@ -13,9 +13,11 @@ from model.inference.request import Request
 from model.trace import ATTENTION_KINDS, Site
 from tests.support.component_helpers import Mounted
 from tests.support.viz_helpers import INSIDE, Lab, value
-from viz import cache, computations
+from viz import cache, computations, page_context
 from viz.inside.stages import payload
-from viz.inside.writers import SHOWN, leads_to, writers
+from viz.inside.writers import SHOWN, WRITERS, leads_to
+from viz.state import session
+from viz.state.view import View
 
 SENTENCE = "The dog sleeps under the table."
 
@@ -27,7 +29,7 @@ def inside(**link: str) -> Lab:
 def made(site: Site, head: int, query: int, **request):
     """The payload of a head, all from 0."""
     asked = Request(SENTENCE, **request)
-    unfolded = computations.unfold(asked, "auto", site, head, query)
+    unfolded = computations.result(asked, "auto", computations.UNFOLD(site, head, query))
     return payload(unfolded, cache.checkpoint("en-fr", "auto"), cache.analyse(asked, "auto").full_pass, "light")
 
 
@@ -193,16 +195,19 @@ def test_a_head_that_wrote_opens_at_its_token():
     assert own == {"kind": "cross", "layer": 0, "head": 0, "step": 2, "key": None}
 
 
-def test_only_what_can_have_been_clicked_is_heard(monkeypatch):
-    data, heard = inside(part="writers", kind="cross", step="4").writers, []
-    mounted = Mounted(monkeypatch)
-    writers(data, *[lambda *told: heard.append(told)] * 3)
+def test_events_of_writers_that_do_not_exist_are_ignored(monkeypatch):
+    context = page_context.build(View(source=SENTENCE, part="writers", kind="cross", step=4, device="cpu"))
+    found, browser, changes = WRITERS.result(context), Mounted(monkeypatch), []
+    data = WRITERS.payload(context, found)
+    monkeypatch.setattr(session, "change", lambda **fields: changes.append(fields))
+    WRITERS.component.mount("writers", data, WRITERS.events(context, found))
     head = next(row["head"] for row in data["rows"] if row["head"])
     good = dict(zip(("kind", "layer", "head"), head, strict=True)) | {"side": "asks"}
     for bad in (None, 3, {}, good | {"side": "x"}, good | {"layer": 99}, good | {"kind": "enc"}):
-        mounted.report("writer", bad)
-    assert heard == []
-    mounted.report("writer", good)
-    mounted.report("key", len(data["keys"]) + 1)
-    mounted.report("key", 1)
-    assert heard == [(head[0], head[1] - 1, head[2] - 1, "asks"), (0,)]
+        browser.report("writer", bad)
+    assert changes == []
+    browser.report("writer", good)
+    browser.report("key", len(data["keys"]) + 1)
+    browser.report("key", 1)
+    kind, layer, number = head
+    assert changes == [leads_to(found.query, found.key, "asks", kind, layer - 1, number - 1), {"key": 0}]

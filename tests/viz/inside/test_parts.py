@@ -9,13 +9,13 @@ import pytest
 from model import checkpoint as checkpoints
 from model.edits.intervention import Intervention
 from model.inference.request import Request
+from model.readings.tokens.neighbours import nearest
 from model.trace import ATTENTION_KINDS, Site
 from tests.support import tiny
 from tests.support.viz_helpers import INSIDE, Lab, numbers
 from viz import cache, computations
 
 SENTENCE = "The dog sleeps under the table."
-TERM = re.compile(r"<dfn [^>]*>([^<]*)</dfn>")
 
 
 def inside(part: str, **link: str) -> Lab:
@@ -30,7 +30,7 @@ def series(chart, name):
 @pytest.mark.parametrize("kind", ATTENTION_KINDS)
 def test_the_charts_hold_the_numbers_of_this_layers_heads(kind):
     page = inside("scale", kind=kind, layer="2", head="8")
-    own = computations.scaling(Request(SENTENCE), "auto", Site(kind, 1))
+    own = computations.result(Request(SENTENCE), "auto", computations.SCALING(Site(kind, 1)))
     random = computations.random_scaling(own.keys, 32)
     assert len(page.charts) == 3
     for chart, name in zip(page.charts, ("variance", "largest", "gradient"), strict=True):
@@ -69,35 +69,40 @@ def test_the_last_row_is_what_the_model_says():
     assert f"{analysis.trace.probabilities[2]:.4f}" in text
 
 
-def chosen(page: Lab) -> str:
-    (found,) = re.findall(r'lab-chosen">(.*?)</span>', TERM.sub(r"\1", " ".join(page.html)))
-    return html.unescape(found)
-
-
-def labels(chart) -> list[str]:
-    return [html.unescape(text) for text in chart["layout"]["yaxis"]["ticktext"]]
+def found(page: Lab) -> list[dict]:
+    return page._mounted(".neighbours")["found"]
 
 
 def test_the_default_word_is_the_predicted_token():
     page = inside("embeddings", step="2")
     loaded, trace = cache.checkpoint("en-fr", "auto"), cache.analyse(Request(SENTENCE), "auto").trace
-    assert chosen(page) == loaded.target_tokenizer.piece(trace.outputs.ids[1])
+    (token,) = found(page)
+    assert token["label"] == loaded.target_tokenizer.piece(trace.outputs.ids[1]) and len(token["lists"]) == 2
     assert "predicted at step 2" in page.text
-    assert len(page.charts) == 2
 
 
 def test_a_word_its_neighbours_and_the_link():
     page = inside("embeddings")
     page.app_test.text_input(key="near word").set_value(" eat ")
-    assert page.run().link["near"] == "eat" and chosen(page) == "·eat"
-    token = cache.checkpoint("en-fr", "auto").source_tokenizer.encode(" eat")[0]
-    found = computations.neighbours("en-fr", "auto", token, "source")
-    for chart, side in zip(page.charts, ("source", "target"), strict=True):
-        np.testing.assert_allclose(numbers(chart["data"][0]["x"]), [n.cosine for n in found[side]])
-        tokenizer = cache.checkpoint("en-fr", "auto").source_tokenizer
-        assert labels(chart) == [tokenizer.piece(n.id) for n in found[side]]
+    assert page.run().link["near"] == "eat"
+    (shown,) = found(page)
+    loaded = cache.checkpoint("en-fr", "auto")
+    token = loaded.source_tokenizer.encode(" eat")[0]
+    assert shown["label"] == "·eat"
+    for each, expected in zip(shown["lists"], nearest(loaded, token, "source").values(), strict=True):
+        assert [row["cosine"] for row in each["rows"]] == pytest.approx([n.cosine for n in expected], abs=1e-5)
+        assert [row["token"][0] for row in each["rows"]] == [loaded.source_tokenizer.piece(n.id) for n in expected]
     page.app_test.text_input(key="near word").set_value("")
     assert "near" not in page.run().link
+
+
+def test_a_word_of_several_tokens_offers_the_others():
+    (shown,) = found(inside("embeddings", near="unconstitutionally"))
+    tokenizer = cache.checkpoint("en-fr", "auto").source_tokenizer
+    first, *others = map(tokenizer.piece, tokenizer.encode(" unconstitutionally"))
+    assert shown["label"] == first and [label for label, _ in shown["others"]] == others[:8]
+    for _, near in shown["others"][:2]:
+        assert found(inside("embeddings", near=near))[0]["count"] == 1
 
 
 @pytest.mark.parametrize("counted", [True, False])
@@ -108,9 +113,7 @@ def test_two_tables_have_a_list_each(home, tokenizer, counted):
         (folder / "counts.json").unlink()
     page = inside("embeddings", checkpoint=folder.name, text="The red fox takes a lamp.", near="fox")
     assert not page.faults and "a table for each language" in page.text
-    shown = TERM.sub(r"\1", " ".join(page.html))
-    names = [html.unescape(name) for name in re.findall(r'lab-chosen">(.*?)</span>', shown)]
-    assert names == ["·fox", "·fox"] and len(page.charts) == 2
+    assert [(token["label"], len(token["lists"])) for token in found(page)] == [("·fox", 1)] * 2
     assert ("so none is left out" in page.text) is not counted
     one = inside("embeddings", checkpoint=folder.name, text="The red fox takes a lamp.")
-    assert not one.faults and len(one.charts) == 1
+    assert not one.faults and len(found(one)) == 1

@@ -8,13 +8,18 @@ from functools import partial
 import numpy as np
 import pytest
 
+from model.inference.analyse import analyse
+from model.inference.request import Request
 from model.io.numbers import three_figures
 from model.readings.stages import stage_values
 from model.trace import ATTENTION_KINDS
 from tests.support import unfold_helpers
 from tests.support.component_helpers import Mounted, floats
 from tests.support.unfold_helpers import MODELS, unfolded_payload
-from viz.inside.stages import stages
+from viz.inside.stages import STAGES
+from viz.offline import html_export
+from viz.state import session
+from viz.state.view import View
 
 
 @pytest.fixture(scope="module")
@@ -71,18 +76,20 @@ def test_the_stream_goes_on_to_the_next_site(make):
     assert unfolded_payload(checkpoint, kind="encoder", layer=1)[1]["next"] is None
 
 
-def test_only_what_is_there_is_taken_from_the_browser(make, monkeypatch):
-    _, data = unfolded_payload(make("pre-norm"), kind="decoder")
-    assert (len(data["stages"]), len(data["queries"])) == (11, 6)
-    browser, calls, names = Mounted(monkeypatch), [], ("stage", "query", "next", "apart")
-    on = {f"on_{name}": lambda *told, name=name: calls.append((name, *told)) for name in names}
-    stages(data | {"stage": 4}, **on)
-    assert browser.default == {"stage": 4} and not calls
-    reported = [("stage", 3), ("stage", 0), ("stage", 12), ("query", 6), ("query", 7)]
+def test_events_of_things_that_do_not_exist_are_ignored(make, monkeypatch):
+    checkpoint, browser, changes = make("pre-norm"), Mounted(monkeypatch), []
+    monkeypatch.setattr(session, "change", lambda **fields: changes.append(fields))
+    analysis = analyse(checkpoint, Request("The red fox sleeps."))
+    context = html_export.make_context(checkpoint, analysis, View(kind="decoder", layer=0, head=1, step=2))
+    unfolded = STAGES.result(context)
+    stages, queries = len(unfolded.stages), len(analysis.trace.outputs)
+    STAGES.component.mount("stages", {}, STAGES.events(context, unfolded))
+    reported = [("stage", 3), ("stage", 0), ("stage", stages + 1), ("query", queries), ("query", queries + 1)]
     reported += [(name, pressed) for name in ("next", "apart") for pressed in (True, None, False)]
     for name, value in reported:
         browser.report(name, value)
-    assert calls == [("stage", 2), ("query", 5), ("next", "cross", 0), ("apart",)]
+    following = {"kind": "cross", "layer": 0, "stage": 0}
+    assert changes == [{"stage": 2}, {"step": queries - 1}, following, {"part": "writers", "key": None}]
 
 
 MARKUP = re.compile(r"[<>*`\n]|  ")

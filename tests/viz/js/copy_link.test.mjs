@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import { copyLink, linkFor } from "../../../viz/kit/copy_link_parts.js";
+import { copyLink, linkFor } from "../../../viz/kit/copy_link.js";
 
 const SHARED = "http://192.168.1.20:8501";
 const from = (href) => new URL(href);

@@ -15,15 +15,15 @@ const turn = async () => { for (let n = 0; n < 50; n += 1) await null; };
 const MADE = { kind: "next", asks: "", before: "", gap: "", after: "", text: "What comes first?", about: "", options: ["il", "elle"], model: [0.6, 0.4], answer: "il", gave: "", note: "", guess: false, step: 3, back: 2 };
 
 function lecturer(t) {
-  globalThis.attentionLabKept.clear();
+  globalThis.attentionLabMemory.clear();
   t.mock.timers.enable({ apis: ["setTimeout"] });
   const made = { asked: [], answers: [], reports: [] };
   globalThis.fetch = (path) => { made.asked.push(path.replace("/rooms/KX234Z", "") || "look"); return new Promise((done) => { made.answers.push(done); }); };
-  made.state = { held: { code: "KX234Z", secret: "s" }, data: { step: 2 }, step: 2, now: {}, report: (name, told) => made.reports.push([name, told]), tell: () => {}, showNow: () => {} };
+  made.state = { openRoom: { code: "KX234Z", secret: "s" }, data: { step: 2 }, step: 2, now: {}, report: (name, told) => made.reports.push([name, told]), showNow: () => {} };
   made.bets = betting(made.state);
   made.answer = async (status, said = "") => { made.answers.shift()({ status, text: async () => (typeof said === "string" ? said : JSON.stringify(said)) }); await turn(); };
   made.later = async () => { t.mock.timers.tick(2000); await turn(); };
-  made.ask = async () => { made.bets.go(); const { number } = made.reports.at(-1)[1]; made.bets.made({ ...MADE, number }); await turn(); };
+  made.ask = async () => { made.bets.go(); const { number } = made.reports.at(-1)[1]; made.bets.receiveQuestion({ ...MADE, number }); await turn(); };
   return made;
 }
 
@@ -36,7 +36,7 @@ test("a question that is taken back before the room has it is closed once it has
   assert.deepEqual([asked, bets.isOpen(), reports.at(-1)], [["/ask"], false, ["close", { guess: false, step: 2 }]]);
   await answer(204);
   assert.deepEqual(asked, ["/ask", "/close"]);
-  bets.told(told(1, {})); // the stream still has it
+  bets.receiveRoomState(told(1, {})); // the stream still has it
   await answer(503);
   await later();
   assert.deepEqual(asked, ["/ask", "/close", "/close"]);
@@ -52,9 +52,9 @@ test("nothing is revealed that was not asked, and what is revealed already is no
   bets.go();
   assert.deepEqual(asked, ["/ask"]);
   await answer(204);
-  assert.ok(bets.isUnheard());
+  assert.ok(bets.isUnconfirmed());
   await answer(200, told(4, {}));
-  assert.ok(!bets.isUnheard());
+  assert.ok(!bets.isUnconfirmed());
   bets.go();
   await answer(503);
   await later();
@@ -67,11 +67,11 @@ test("nothing is revealed that was not asked, and what is revealed already is no
 
 test("a question of its own room that a page does not know is closed", async (t) => {
   const { bets, asked, answer } = lecturer(t);
-  bets.told(told(7, {}));
+  bets.receiveRoomState(told(7, {}));
   await turn();
   assert.deepEqual(asked, ["/close"]);
   await answer(204);
-  bets.told(told(8));
+  bets.receiveRoomState(told(8));
   await turn();
   assert.equal(asked.length, 1);
 });

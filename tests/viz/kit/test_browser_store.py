@@ -19,7 +19,7 @@ def slots(monkeypatch):
     sent = []
     monkeypatch.setattr(st, "session_state", {})
     monkeypatch.setattr(st, "container", lambda key: nullcontext())
-    monkeypatch.setattr(browser_store, "_STORE", lambda key, on_missing_change: None)
+    monkeypatch.setattr(browser_store, "_STORE", lambda key: None)
     monkeypatch.setattr(browser_store, "_CARRIER", lambda key, data: sent.extend(data.decode().split("\n")[::3]))
     return sent
 
@@ -72,7 +72,7 @@ def test_a_fragment_sends_what_the_last_run_did_not(slots):
 def test_a_missing_part_sends_all_parts_again(slots):
     run(LARGE)
     slots.clear()
-    browser_store._forget()
+    browser_store.missing_event()
     run(LARGE)
     assert slots == ["assets bell", "colours light", "a 0"]
 

@@ -1,7 +1,6 @@
 """What every component does, with a made-up one; and what its checks let through."""
 
 import json
-import math
 from unittest.mock import Mock
 
 import pytest
@@ -123,8 +122,12 @@ def test_what_a_check_cannot_take_is_heard_by_nobody(monkeypatch):
 
 
 def test_a_chart_click_is_an_integer_within_its_axis(monkeypatch):
-    for told in (None, {}, {"points": []}, {"points": 3}, {"points": [{"y": 12}]}, {"points": [{"x": math.inf}]}):
+    chosen = []
+    report = mount.chart_events("a chart", {"selection": (mount.clicked("x", 9), chosen.append)})["on_select"]
+    for told in (None, {}, {"points": []}, {"points": 3}, {"points": [{"y": 1}]}, {"points": [{"x": 12}]}):
         monkeypatch.setattr(session, "component_value", lambda key, name, told=told: told)
-        assert mount.clicked_number("a chart", "x", 0, 9) is mount.clicked_number("a chart", "y", 0, 9) is None
+        report()
+    assert chosen == []
     monkeypatch.setattr(session, "component_value", lambda key, name: {"points": [{"x": 3.0}]})
-    assert mount.clicked_number("a chart", "x", 0, 9) == 3
+    report()
+    assert chosen == [3] and mount.chart_events("a chart", {}) == {}

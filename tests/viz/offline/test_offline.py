@@ -196,7 +196,7 @@ def test_a_view_is_fitted_to_its_family_as_on_the_page(tokenizer, family):
 
 
 def test_head_effects_are_not_measured_again():
-    context = page_context.build(View(source="I am tired.", edits=Intervention().with_edit("off_cross.3.5")))
+    context = page_context.build(View(source="I am tired.", intervention=Intervention().with_edit("off_cross.3.5")))
     plain = dataclasses.replace(context.request, intervention=Intervention())
     known = computations.result(plain, context.view.device, computations.HEAD_EFFECTS(), lambda share: None)
     assert BOARD.result(context) is known

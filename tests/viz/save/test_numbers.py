@@ -18,7 +18,6 @@ from model.inference import analyse
 from tests.support import tiny
 from viz import cache, page_context, pages
 from viz.compare import tables as compare
-from viz.inside import tables as inside
 from viz.kit.panel import layout_of
 from viz.page_context import PageContext, Places
 from viz.positions import tables as positions
@@ -29,7 +28,7 @@ from viz.training import tables as training
 from viz.translate import tables as translate
 from viz.variants import tables as variants
 
-MODULES = (translate, inside, positions, compare, training, variants)
+MODULES = (translate, positions, compare, training, variants)
 HOMES = {module.__name__.split(".")[1].replace("_", "-"): module for module in MODULES}
 HOMES |= {page.name: layout for page in pages.PAGES if (layout := layout_of(page))}
 LOAD = functools.cache(analyse.load)
@@ -186,8 +185,8 @@ def test_the_lines_of_a_view_compute_its_numbers(number, loaded_once):
 
 def test_every_stage_of_a_head_is_there(loaded_once):
     view = shown(part="stages", kind="encoder", token="3")
-    made = run(inside.python(view))
-    tables = {table.name: table for table in inside.tables(view)}
+    made = run(HOMES["inside"].python(view))
+    tables = {table.name: table for table in HOMES["inside"].tables(view)}
     found = 0
     for number, (stage, each) in enumerate(made["stages"].items(), 1):
         for values in each.values():

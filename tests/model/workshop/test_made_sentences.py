@@ -1,0 +1,121 @@
+"""Sentences made by rule: agreement with the lexicon, no held-out words in training, refusals."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+
+from model.workshop.evaluation.probes import read_probes
+from model.workshop.made_sentences.__main__ import main, make_files
+from model.workshop.made_sentences.french import Conjugation, elide
+from model.workshop.made_sentences.generation import normalize
+from model.workshop.made_sentences.lexicon import TEXTS, Lexicon, read_lexicon
+from model.workshop.made_sentences.sentence_frames import read_frames
+
+COUNT = 1500
+TYPED = Path(__file__).resolve().parents[3] / "checkpoints" / "typed.txt"
+
+
+@pytest.fixture(scope="module")
+def files() -> dict[str, list[tuple[str, ...]]]:
+    return make_files(COUNT, 1)
+
+
+@pytest.fixture(scope="module")
+def lexicon() -> Lexicon:
+    frames = [frame for frame in read_frames() if not frame.is_held_out]
+    return read_lexicon(frame_words=set().union(*(frame.literal_words for frame in frames)))
+
+
+def contrast(files: dict[str, list[tuple[str, ...]]]) -> list[dict[str, str]]:
+    tables = [rows for name, rows in files.items() if name.startswith("contrast")]
+    return [dict(zip(rows[0], row, strict=True)) for rows in tables for row in rows[1:]]
+
+
+def english_genders(lexicon: Lexicon) -> dict[str, bool]:
+    nouns = [noun for noun in lexicon.nouns if not noun.is_double]
+    return {form: noun.is_feminine for noun in nouns for form in (noun.english, noun.english_plural)}
+
+
+def test_pronouns_agree_with_the_right_noun(files, lexicon):
+    genders = english_genders(lexicon)
+    for row in contrast(files):
+        words = re.findall(r"[\w']+", row["right"].lower().replace("qu'", ""))
+        expected = {True: ("elle", "elles"), False: ("il", "ils")}
+        assert set(words) & set(expected[genders[row["noun"]]]), row
+        assert row["right"] != row["wrong"] and genders[row["noun"]] != genders[row["other"]]
+        assert all(re.search(rf"\b{row[key]}\b", row["english"]) for key in ("noun", "other"))
+
+
+def test_contrast_is_balanced_by_gender_and_place(files, lexicon):
+    genders = english_genders(lexicon)
+    for split in ("seen", "unseen_words", "unseen_frames"):
+        rows = [row for row in contrast(files) if row["split"] == split]
+        first = [row["english"].index(row["noun"]) < row["english"].index(row["other"]) for row in rows]
+        assert len(rows) == 600 and 0.45 < sum(genders[row["noun"]] for row in rows) / 600 < 0.55
+        assert 0.4 < sum(first) / 600 < 0.6
+
+
+def test_articles_agree_with_the_lexicon(files, lexicon):
+    genders = {noun.french: noun.is_feminine for noun in lexicon.nouns}
+    wrong_gender = {noun.french for noun in lexicon.nouns if genders[noun.french] != noun.is_feminine}
+    for _, target in files["train.tsv"]:
+        for article, noun in re.findall(r"\b(le|la|un|une) ([\w-]+)\b", target.lower()):
+            if noun in genders and noun not in wrong_gender:
+                assert genders[noun] == (article in ("la", "une")), target
+        assert not re.search(r"\b(de le|de les|à le|à les|si il|que il|que elle)\b", target.lower()), target
+
+
+def test_training_lacks_words_and_frames_held_out(files, lexicon):
+    free = lexicon.words(held_out=False)
+    withheld = {word for word in lexicon.words(held_out=True) if word not in free and " " not in word}
+    names = {each.name for each in lexicon.names}
+    assert len(withheld) > 100 and {"animal", "street"} <= withheld
+    for source, _ in files["train.tsv"]:
+        assert not withheld & (set(re.findall(r"[\w-]+", source)) - names), source
+    assert not any("is afraid of the" in source for source, _ in files["train.tsv"])
+
+
+def test_training_lacks_measured_sentences_and_repetitions(files):
+    measured = {normalize(row["english"]) for row in contrast(files)}
+    measured |= {normalize(source) for _, source, _ in read_probes(TYPED)}
+    for name in ("train.tsv", "students.tsv"):
+        assert not measured & {normalize(source) for source, _ in files[name]}
+        assert len({source for source, _ in files[name]}) == len(files[name])
+    assert len(files["train.tsv"]) == COUNT and len(files["students.tsv"]) > 5000
+
+
+def test_typed_sentences_are_a_hundred():
+    assert len(read_probes(TYPED)) == 100
+
+
+@pytest.mark.parametrize(
+    ("file", "line", "fault"),
+    [
+        ("nouns-living.tsv", "yak\tyak\t\tland", "the gender is ''; expected m or f"),
+        ("nouns-living.tsv", "yak\tyak\tm\tbovine", "the class 'bovine' is unknown"),
+        ("verbs.tsv", "yell\tcri\tperson", "'cri' is no infinitive"),
+        ("students/chat.tsv", "no translation", "expected English TAB French"),
+    ],
+)
+def test_bad_row_is_refused_with_file_and_line(tmp_path, monkeypatch, capsys, file, line, fault):
+    texts = tmp_path / "texts"
+    shutil.copytree(TEXTS, texts)
+    rows = (texts / file).read_text(encoding="utf-8").splitlines()
+    (texts / file).write_text("\n".join([*rows, line]) + "\n", encoding="utf-8")
+    monkeypatch.setattr("model.workshop.made_sentences.__main__.CONTRAST_ROWS", 2)
+    assert main(["--out", str(tmp_path / "out"), "--count", "4", "--texts", str(texts)]) == 2
+    error = capsys.readouterr().err
+    assert f"{texts / file}, line {len(rows) + 1}: " in error and fault in error and error.count("\n") == 1
+    assert not (tmp_path / "out").exists()
+
+
+def test_french_forms_that_rules_get_wrong_easily():
+    verbs = Conjugation({})
+    assert [verbs.form("manger", "nous", tense) for tense in ("pres", "imp", "fut")] == ["mangeons", "mangions", "mangerons"]
+    assert [verbs.form("acheter", "je", tense) for tense in ("pres", "fut", "subj")] == ["achète", "achèterai", "achète"]
+    assert verbs.form("nettoyer", "ils") == "nettoient" and verbs.form("fermer", "tu", "impv") == "ferme"
+    assert elide("Je ai peur de le animal et de la *haie") == "J'ai peur de l'animal et de la haie"
