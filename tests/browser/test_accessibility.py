@@ -45,8 +45,8 @@ DONE: dict[str, list[tuple[Callable, str]]] = {
         (lambda page: page.get_by_role("button", name="Tour", exact=True).click(), ".st-key-frame"),
     ],
     "heads": [
-        (lambda page: page.locator("canvas[data-focus=decoder]").press("ArrowRight"), ".st-key-heads"),
-        (lambda page: page.locator(".lines svg").press("ArrowDown"), ".st-key-heads"),
+        (lambda page: page.locator("canvas[data-focus=decoder]").press("ArrowRight"), ".st-key-heads-grid"),
+        (lambda page: page.locator(".lines svg").press("ArrowDown"), ".st-key-heads-grid"),
     ],
     "what if, edited": [
         (lambda page: page.get_by_role("button", name="Add edit").click(), ".st-key-editor"),

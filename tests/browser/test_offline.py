@@ -1,7 +1,5 @@
 """A view as one HTML file, in a browser that reaches nothing: it is stepped, pointed at and chosen from as on the page."""
 
-from importlib import import_module
-
 import pytest
 from playwright.sync_api import Page
 
@@ -27,7 +25,7 @@ def opened(browser, shipped, tmp_path):
     contexts, wrong = [], []
 
     def made(name: str, text: str, **changes) -> Page:
-        request = Request(text)
+        request, name = Request(text), name.replace("_", "-")
         view = html_export.make_view(request, "en-fr", **changes)
         file = tmp_path / f"{name}.html"
         file.write_bytes(html_export.file_of(name, html_export.make_context(shipped, analyse(shipped, request), view)))
@@ -41,7 +39,10 @@ def opened(browser, shipped, tmp_path):
         page.on("request", lambda asked: None if asked.url.startswith(("file:", "data:")) else wrong.append(asked.url))
         page.goto(file.as_uri())
         page.locator("html[data-drawn]").wait_for(state="attached")
-        for part, selector in import_module(f"viz.{name}.offline").TAKEN.lecture_pictures:  # that a lecture shows alone
+        export = html_export.export_of(html_export.page_of(name))
+        context_of_file = html_export.make_context(shipped, analyse(shipped, request), view)
+        pictures = export.lecture_pictures_of(context_of_file) if export.lecture_pictures_of else export.lecture_pictures
+        for part, selector in pictures:  # that a lecture shows alone
             assert page.locator(f".part-{part} {selector}").count() > 0, selector
         return page
 

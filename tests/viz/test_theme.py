@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from tests.support.viz_helpers import ROOT
-from viz import theme
+from viz import pages, theme
+from viz.kit.panel import layout_of
 
 MODES = pytest.mark.parametrize("mode", ["light", "dark"])
 KINDS = pytest.mark.parametrize("kind", ["encoder", "decoder", "cross"])
@@ -85,6 +86,8 @@ def test_no_rule_asks_for_a_variable_that_is_not_there():
 
 def keys() -> list[str]:
     """What the code gives to containers and widgets as keys, as patterns of the class names that Streamlit makes of them."""
+    layouts = filter(None, map(layout_of, pages.PAGES))
+    panels = [re.sub(r"[^\w-]", "-", panel.name) for layout in layouts for panel in layout.panels]
     found = []
     for path in (ROOT / "viz").rglob("*.py"):
         module = ast.parse(path.read_text(encoding="utf-8"))
@@ -102,7 +105,7 @@ def keys() -> list[str]:
     texts = [each.values if isinstance(each, ast.JoinedStr) else [each] for each in found]
     parts = [[part.value if isinstance(part, ast.Constant) else None for part in text] for text in texts]
     named = [text for text in parts if any(text)]
-    return ["".join(".+" if part is None else re.sub(r"[^\w-]", "-", part) for part in text) for text in named]
+    return panels + ["".join(".+" if part is None else re.sub(r"[^\w-]", "-", part) for part in text) for text in named]
 
 
 def test_every_key_that_a_rule_asks_for_is_given_to_something():

@@ -17,7 +17,7 @@ ATTEMPTS = 60
 
 
 @dataclass(frozen=True)
-class ContrastRow:
+class ContrastPair:
     """A sentence with its right translation, and with one in which the pronoun agrees with the other noun."""
 
     english: str
@@ -38,7 +38,7 @@ def normalize(text: str) -> str:
 
 def contrast_rows(
     lexicon: Lexicon, frames: list[SentenceFrame], split: str, count: int, generator: random.Random, excluded: set[str]
-) -> list[ContrastRow]:
+) -> list[ContrastPair]:
     """Returns rows of a split, balanced over the gender of the right noun and over its place; fewer if words run out."""
     if split == "unseen_frames":
         chosen = [frame for frame in frames if frame.kind != "plain" and frame.is_held_out]
@@ -62,12 +62,12 @@ def contrast_rows(
 
 def _contrast_row(
     frame: SentenceFrame, words: Words, lexicon: Lexicon, split: str, is_first: bool, generator: random.Random
-) -> ContrastRow:
+) -> ContrastPair:
     template, target = generator.choice(frame.templates)
     right, wrong = (realize_french(target, words, lexicon.conjugation, flipped) for flipped in (False, True))
     nouns = [words[key] for key in ("XY" if is_first else "YX")]
     named = [each.english_plural if frame.kind == "they" else each.english for each in nouns if isinstance(each, Noun)]
-    return ContrastRow(realize_english(template, words), right, wrong, *named, split)
+    return ContrastPair(realize_english(template, words), right, wrong, *named, split)
 
 
 def training_pairs(

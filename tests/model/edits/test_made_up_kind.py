@@ -32,8 +32,8 @@ def test_it_is_read_told_and_kept_among_others():
     assert Noise(Place("encoder", 0, 1)) in made.edits
     assert dict(made.codes_and_texts())["noise_cross"] == "cross-attention, all layers: halved"
     assert made.without_edit("noise_cross") == tiny.edited("off_cross.1", "noise_enc.1.2")
-    assert links.parse({"edits": "noise_enc.1.2~off_cross.1"})[0].edits == tiny.edited("off_cross.1", "noise_enc.1.2")
-    assert links.link(View(edits=made))["edits"] == "noise_cross~noise_enc.1.2~off_cross.1"
+    assert links.parse({"edits": "noise_enc.1.2~off_cross.1"})[0].intervention == tiny.edited("off_cross.1", "noise_enc.1.2")
+    assert links.link(View(intervention=made))["edits"] == "noise_cross~noise_enc.1.2~off_cross.1"
 
 
 def test_it_works_in_a_forward_pass_at_its_heads_alone(tiny_checkpoint):

@@ -147,4 +147,4 @@ def test_what_cannot_be_patched_is_refused_in_a_sentence(tiny_checkpoint, make, 
 def test_link_carries_any_other_sentence():
     for text in ("Ten owls — 100 % ~ sure?\n%7E%25", SECOND):
         made = dataclasses.replace(tiny.edited("patch_enc.1_2", "window-3"), donor=text)
-        assert links.parse(links.link(View(edits=made)))[0].edits == made
+        assert links.parse(links.link(View(intervention=made)))[0].intervention == made

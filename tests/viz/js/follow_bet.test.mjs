@@ -27,7 +27,7 @@ const turn = async () => { for (let n = 0; n < 9; n += 1) await null; };
 
 function phone() {
   const box = new Node("section"), sent = [], kept = new Map();
-  const mine = bets(box, { vote: () => new Promise((done) => { sent.push(done); }), kept: { get: (n) => kept.get(n) ?? "", set: (n, word) => kept.set(n, word), judged: (_, right) => ({ bets: 1, right: Number(right) }) }, longest: 40, closed() {} });
+  const mine = bets(box, { vote: () => new Promise((done) => { sent.push(done); }), storedBets: { get: (n) => kept.get(n) ?? "", set: (n, word) => kept.set(n, word), judged: (_, right) => ({ bets: 1, right: Number(right) }) }, longest: 40, onClose() {} });
   mine.show(OPEN, { asked: 0 }, false);
   const tap = (word) => box.querySelectorAll(".option").find((each) => each.textContent === word).onclick();
   return { tap, sent, show: (now) => mine.show(now, { asked: 1 }, false), verdict: () => box.querySelector(".verdict").textContent };

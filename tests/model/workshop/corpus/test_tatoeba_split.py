@@ -125,7 +125,7 @@ def test_other_files_are_refused(tmp_path, lists, capsys):
     path = tmp_path / "fra-eng.zip"
     assert "No such file" in refusal(capsys, path)
     path.write_text("Paint it!\tPeins-le !\n", encoding="utf-8")
-    assert f"{path} is no zip" in refusal(capsys, path)
+    assert f"{path} is not a zip" in refusal(capsys, path)
     publisher_zip(tmp_path, name="deu.txt")
     assert "has no fra.txt. Download fra-eng.zip, the publisher's file of 2019-04-07" in refusal(capsys, path)
     publisher_zip(tmp_path, LINES[:4])
@@ -136,7 +136,7 @@ def test_other_files_are_refused(tmp_path, lists, capsys):
 
 def test_zip_bomb_is_refused(tmp_path, lists, capsys, monkeypatch):
     path = publisher_zip(tmp_path, ["a\t" + "b" * 2_000_000])
-    assert "swells: fra.txt has" in refusal(capsys, path)
+    assert "unpacks too much: fra.txt has" in refusal(capsys, path)
     monkeypatch.setattr(tatoeba_split, "MAX_TEXT", 100)
     assert "has a fra.txt of" in refusal(capsys, publisher_zip(tmp_path))
 
