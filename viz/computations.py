@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from model.experiments.faithfulness import FaithfulnessResult, Scope
     from model.experiments.label_test import LabelTest
     from model.experiments.leaks import LeakReport
-    from model.experiments.patching import Patching, PatchingRequest
     from model.experiments.ready_questions import Answer
     from model.readings.logits.direct_logits import DirectLogits
     from model.readings.logits.logit_lens import Lens
@@ -116,6 +115,13 @@ LENS = Reading("model.readings.logits.logit_lens.lens")
 BLUEPRINT = Reading("model.readings.stages.blueprint.sentence_blueprint")
 SENTENCE_WORDS = Reading("model.readings.tokens.sentence_tokens.sentence_words")
 LOOK_UP = Reading("model.readings.tokens.sentence_tokens.look_up", "a word, or the token of a step from 0")
+PATCHING = Reading(
+    "model.experiments.patching.patch_between",
+    "the step from 0; None: where the translations part",
+    is_long=True,
+    has_progress=True,
+    ignores_edits=True,
+)
 FAITHFULNESS = Reading(
     "model.experiments.faithfulness.faithfulness_test", "step from 0, id of the rival", is_long=True, has_progress=True
 )
@@ -266,27 +272,6 @@ def target_padding(request: Request, device: str) -> TargetPadding | None:
     from model.experiments.effects import target_padding as compute
 
     return compute(cache.checkpoint(request.checkpoint, device), cache.analyse(request, device))
-
-
-@cached(256)
-def patch_question(request: Request, other: Request, device: str, step: int | None) -> PatchingRequest:
-    """Returns the question of patching between two requests without edits, at a step from 0."""
-    from model.experiments.patching import patching_request
-
-    ids = cache.analyse(request, device).trace.source
-    targets = [_target(each, device) or () for each in (request, other)]
-    return patching_request(
-        cache.checkpoint(request.checkpoint, device), ids.ids if ids else (), other.source, *targets, step
-    )
-
-
-@cached(64, ignore=("progress",), is_long=lambda *args: True)
-def patching(request: Request, other: Request, device: str, step: int | None, progress: Callable[[float], None]) -> Patching:
-    """Returns the effect of every single patch. `progress` gets the share done, if not cached."""
-    from model.experiments.patching import patch_all
-
-    question = patch_question(request, other, device, step)
-    return patch_all(cache.checkpoint(request.checkpoint, device), question, progress)
 
 
 @cached(256, is_long=lambda *args: True)

@@ -13,7 +13,7 @@ import streamlit as st
 from viz import computations, page_context
 from viz.classroom import lecture
 from viz.kit import controls, edit_list, lazy, mount, site_texts
-from viz.kit.panel import Layout, Panel, Picture
+from viz.kit.panel import Layout, NotChosenError, Panel, Picture
 from viz.page_context import LecturePlaces, PageContext, Places
 from viz.state import session
 from viz.state.result_cache import cached_figure
@@ -60,7 +60,7 @@ def draw_panel(panel: Panel, context: PageContext) -> None:
     try:
         result = _result(panel, context)
     except ValueError as fault:
-        site_texts.fault(str(fault))
+        _draw_fault(fault)
         return
     if panel.controls is not None:
         panel.controls(context, result)
@@ -69,6 +69,13 @@ def draw_panel(panel: Panel, context: PageContext) -> None:
     if panel.details is not None:
         panel.details(context, result)
     _mount(panel, context, result)
+
+
+def _draw_fault(fault: ValueError) -> None:
+    if isinstance(fault, NotChosenError):
+        site_texts.note(str(fault))
+    else:
+        site_texts.fault(str(fault))
 
 
 class LargePicture(NamedTuple):
@@ -97,21 +104,24 @@ def draw_lecture(layout: Layout, context: PageContext) -> None:
     assert isinstance(context.places, LecturePlaces)
     if context.has_checkpoint:
         lecture.draw(context)
+    if layout.bar is not None:
+        with context.places.bar:
+            layout.bar(context)
     every = pictures(layout, context)
     visible = [each for each in every if each.panel.is_visible(context)]
     if not visible:
         return
     current = next((each for each in visible if each.number == context.view.large), visible[0])
     panel, picture = current.panel, current.picture
-    try:
-        with context.places.body:
+    result, has_result = None, True
+    with context.places.body:
+        try:
             result = _result(panel, context)
-    except ValueError as fault:
-        with context.places.body:
-            site_texts.fault(str(fault))
-        return
+        except ValueError as fault:
+            _draw_fault(fault)
+            has_result = False
     with context.places.bar:
-        if panel.bar is not None:
+        if has_result and panel.bar is not None:
             panel.bar(context, result)
         if len(every) > 1:
             _picture_buttons(every, every.index(current))
@@ -119,6 +129,8 @@ def draw_lecture(layout: Layout, context: PageContext) -> None:
         names = ", ".join(each.picture.title for each in every).lower()
         following = every[(every.index(current) + 1) % len(every)]
         lecture.add_key(lecture.PICTURE, f"the picture: {names}", lambda: _choose(following), quiet=True)
+    if not has_result:
+        return
     if panel.keys is not None:
         panel.keys(context, result)
     with context.places.body:

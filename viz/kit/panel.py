@@ -78,6 +78,10 @@ class FileOptions:
     text: Callable[[PageContext, Any], str] | None = None
 
 
+class NotChosenError(ValueError):
+    """The visitor has not chosen yet what a panel shows: a note, not a fault."""
+
+
 def no_tables(context: PageContext, result: Any) -> tuple[Table, ...]:
     """Returns nothing: a panel without numbers."""
     return ()
@@ -185,6 +189,7 @@ class Layout:
         rows: panels that stand next to each other, row by row.
         controls: draws the controls of the page, above its panels.
         notes: draws faults, notes and edits above the controls; None: those of all pages.
+        bar: draws controls in the bar of lecture mode and adds keys, also if no panel has a result.
         head: draws the head before anything is computed; None: title and sentence.
         steps_of: returns the trace whose steps the view may show.
         choose_view: fills what the link leaves open.
@@ -194,6 +199,7 @@ class Layout:
     rows: tuple[tuple[Panel, ...], ...]
     controls: Callable[[PageContext], None] | None = None
     notes: Callable[[PageContext], None] | None = None
+    bar: Callable[[PageContext], None] | None = None
     head: Callable[[View, pages.Page], Places] | None = None
     steps_of: Callable[[Analysis], Trace] = lambda analysis: analysis.trace
     choose_view: Callable[[View, PageContext], View] = lambda view, context: view

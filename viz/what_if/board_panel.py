@@ -57,8 +57,6 @@ BOARD = Panel(
     code=_code,
     is_visible=lambda context: any(context.view.place.covers_layer(*site) for site in context.analysis.trace.patterns),
     pictures=(Picture("Switches", data=_large, text=lecture_controls.verdict, number=3),),
-    bar=lecture_controls.draw_bar,
-    keys=lecture_controls.add_keys,
     is_lazy=True,
     reads=("kind", "layer", "head", "scope"),
 )

@@ -69,8 +69,6 @@ CHANGE = Panel(
     tables=_tables,
     code=_code,
     pictures=(Picture("Words", data=lambda context, result: {"large": True}, text=_large_text, number=1),),
-    bar=lecture_controls.draw_bar,
-    keys=lecture_controls.add_keys,
     reads=(),
     follow=_follow,
     file=FileOptions(

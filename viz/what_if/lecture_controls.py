@@ -34,8 +34,9 @@ def verdict(context: PageContext, result: Any) -> str:
     return f'<div class="lab-hall-words">{site_texts.verdict_line(context.analysis)}</div>'
 
 
-def draw_bar(context: PageContext, result: Any) -> None:
-    """Draws the choice of the mode, and the button that shows the edits of an answer or its counterpart."""
+def draw(context: PageContext) -> None:
+    """Draws the choice of the mode, and the button that shows the edits of an answer or its counterpart; adds the keys."""
+    _add_keys(context)
     groups, answer = [], answer_of(context)
     if context.analysis.task.has_decoder:
         groups.append(edit_controls.mode_choice(context.view))
@@ -46,7 +47,7 @@ def draw_bar(context: PageContext, result: Any) -> None:
         button_groups.draw("what_if.bar", groups)
 
 
-def add_keys(context: PageContext, result: Any) -> None:
+def _add_keys(context: PageContext) -> None:
     from model.experiments.ready_questions import EXPERIMENTS  # imports torch
 
     view, loaded, kinds = context.view, context.loaded, context.analysis.trace.kinds

@@ -88,8 +88,6 @@ MAPS = Panel(
     code=_code,
     is_visible=has_place,
     pictures=(Picture("Maps", data=lambda context, result: {"large": True}, text=lecture_controls.verdict, number=2),),
-    bar=lecture_controls.draw_bar,
-    keys=lecture_controls.add_keys,
     reads=("kind", "layer", "head"),
     follow=lambda context, result: {"step": context.view.step + 1},
     file=FileOptions(default_view=_existing, rounded=file_maps.ROUNDED),

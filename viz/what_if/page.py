@@ -6,7 +6,7 @@ from viz.frame import show
 from viz.kit import button_groups, controls, site_texts
 from viz.kit.panel import Layout
 from viz.page_context import PageContext
-from viz.what_if import edit_controls, ready_answers, what_if_texts
+from viz.what_if import edit_controls, lecture_controls, ready_answers, what_if_texts
 from viz.what_if.board_panel import BOARD
 from viz.what_if.change_panel import CHANGE
 from viz.what_if.leak_panel import LEAKS
@@ -37,7 +37,11 @@ def _controls(context: PageContext) -> None:
 
 
 LAYOUT = Layout(
-    ((BOARD, CHANGE), (MAPS,), (LEAKS,)), _controls, _notes, steps_of=lambda analysis: (analysis.baseline or analysis).trace
+    ((BOARD, CHANGE), (MAPS,), (LEAKS,)),
+    _controls,
+    _notes,
+    lecture_controls.draw,
+    steps_of=lambda analysis: (analysis.baseline or analysis).trace,
 )
 
 if __name__ == "__main__":

@@ -17,7 +17,6 @@ from model.export.checks import parse as parse_checks
 from model.inference import analyse
 from tests.support import tiny
 from viz import cache, page_context, pages
-from viz.compare import tables as compare
 from viz.kit.panel import layout_of
 from viz.page_context import PageContext, Places
 from viz.positions import tables as positions
@@ -28,7 +27,7 @@ from viz.training import tables as training
 from viz.translate import tables as translate
 from viz.variants import tables as variants
 
-MODULES = (translate, positions, compare, training, variants)
+MODULES = (translate, positions, training, variants)
 HOMES = {module.__name__.split(".")[1].replace("_", "-"): module for module in MODULES}
 HOMES |= {page.name: layout for page in pages.PAGES if (layout := layout_of(page))}
 LOAD = functools.cache(analyse.load)
