@@ -204,12 +204,13 @@ def make_data(panel: Panel, context: PageContext, result: Any) -> list[Mapping[s
     """Returns the values of a component: those that do not depend on the view, if there are any, and the payload."""
     request, mode, constant = context.request, context.mode, panel.constant
     context = _reduced(panel, context)
-    if not panel.is_cached or (panel.is_lazy and result is None):
+    if not panel.is_cached:
         return [*([constant(context, result)] if constant else []), panel.payload(context, result)]
     more = []
     if constant is not None:
         more = [_cached(f"{panel.name} constant", request, None, mode, lambda: dict(constant(context, result)))]
-    return [*more, _cached(panel.name, request, context.view, mode, lambda: dict(panel.payload(context, result)))]
+    name = f"{panel.name} waiting" if panel.is_lazy and result is None else panel.name
+    return [*more, _cached(name, request, context.view, mode, lambda: dict(panel.payload(context, result)))]
 
 
 def _reduced(panel: Panel, context: PageContext) -> PageContext:

@@ -250,18 +250,28 @@ def _label_verdict(analysis: Analysis, base: Analysis) -> str:
 def sentence_notes(
     notes: Sequence[str], faults: Sequence[str], cautions: Sequence[str] = (), in_a_box: bool = False
 ) -> None:
-    """Writes the faults of the link and the notes on the translation.
+    """Writes the faults of the link and the notes on the translation; see `sentence_notes_markup`."""
+    if markup := sentence_notes_markup(notes, faults, cautions, in_a_box):
+        write(markup)
+
+
+def sentence_notes_markup(
+    notes: Sequence[str], faults: Sequence[str], cautions: Sequence[str] = (), in_a_box: bool = False
+) -> str:
+    """Returns the faults of the link and the notes on the translation as markup.
 
     Notes that are `cautions` fold under the first of them. `in_a_box` makes each note focusable in a box that scrolls.
     """
+    parts = []
     stop = ' tabindex="0"' if in_a_box else ""
     for sentence in (*faults, *(note for note in notes if note not in cautions)):
         warns = "" if sentence == STEPWISE_NOTE else " warn"
-        write(f'<p class="lab-note{warns}"{stop}>{html.escape(sentence)}</p>')
+        parts.append(f'<p class="lab-note{warns}"{stop}>{html.escape(sentence)}</p>')
     if cautions:
         verdict, *signs = map(html.escape, cautions)
         rest = "".join(f"<p>{sign}</p>" for sign in signs)
-        write(f'<details class="lab-note doubt"><summary>{verdict}</summary>{rest}</details>')
+        parts.append(f'<details class="lab-note doubt"><summary>{verdict}</summary>{rest}</details>')
+    return "".join(parts)
 
 
 @contextmanager

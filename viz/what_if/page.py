@@ -13,11 +13,6 @@ from viz.what_if.leak_panel import LEAKS
 from viz.what_if.maps_panel import MAPS
 
 
-def _notes(context: PageContext) -> None:
-    """Draws faults and notes; the controls hold the edits."""
-    site_texts.sentence_notes(context.analysis.notes, context.faults, context.analysis.warning_sentences)
-
-
 def _controls(context: PageContext) -> None:
     """Draws edits, questions and choices, the editor, the verdict and both translations."""
     view, loaded = context.view, context.loaded
@@ -32,14 +27,16 @@ def _controls(context: PageContext) -> None:
         site_texts.fault(fault)
     edit_controls.draw_editor(context.analysis, loaded)
     controls.target_note(view)
-    site_texts.write(what_if_texts.summary(context) + what_if_texts.notes(context))
+    site_texts.write(
+        what_if_texts.notes_of_sentence(context) + what_if_texts.summary(context) + what_if_texts.notes(context)
+    )
     button_groups.draw("what_if.choices", edit_controls.choices(context))
 
 
 LAYOUT = Layout(
     ((BOARD, CHANGE), (MAPS,), (LEAKS,)),
     _controls,
-    _notes,
+    lambda context: None,  # in the summary: an element that comes and goes would take the focus from those below
     lecture_controls.draw,
     steps_of=lambda analysis: (analysis.baseline or analysis).trace,
 )

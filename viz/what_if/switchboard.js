@@ -34,7 +34,7 @@ export default function ({ data, parentElement, setTriggerValue, offline }) {
     const { queries, keys, values, allowed, blocked, scale, block } = data;
     const box = markPicture(element("section", "matrix"), "Who may see whom", { colours: scale, low: 0, high: 1 }), n = keys.length, m = queries.length;
     box.setAttribute("aria-label", "Who may see whom");
-    const title = element("h3", "", data.title), hue = element("i", "hue");
+    const title = element("h2", "", data.title), hue = element("i", "hue");
     hue.style.background = `var(--lab-${data.hue})`;
     title.prepend(hue);
     box.append(title);
@@ -157,10 +157,10 @@ export default function ({ data, parentElement, setTriggerValue, offline }) {
   function grids(place) {
     const box = markPicture(element("section", "heads"), "Which head matters here");
     box.setAttribute("aria-label", "Heads");
-    box.append(element("h3", "", "Which head matters here?"), element("p", "sub", `Pink: less likely without this head. Blue: more likely. (Change in ${data.scored}, nats.)`));
+    box.append(element("h2", "", "Which head matters here?"), element("p", "sub", `Pink: less likely without this head. Blue: more likely. (Change in ${data.scored}, nats.)`));
     const most = Math.max(0.01, ...data.grids.flatMap((g) => g.changes.flat().map(Math.abs))), known = data.grids.every((g) => g.changes.flat().every((change) => change !== null));
     for (const grid of data.grids) {
-      box.append(element("h4", "", grid.name));
+      box.append(element("h3", "", grid.name));
       const rows = element("div", "grid");
       rows.style.gridTemplateColumns = `20px repeat(${grid.changes[0].length}, minmax(0, ${large ? 44 : 19}px))`;
       const high = large ? Math.max(19, Math.min(LARGE.row, (place.height - LARGE.head) / grid.changes.length)) : null;
@@ -207,7 +207,7 @@ export default function ({ data, parentElement, setTriggerValue, offline }) {
       line.append(head, element("b", change < 0 ? "loss" : "gain", formatSigned(change, "+")));
       list.append(line);
     }
-    box.append(element("h3", "", "Largest changes"), known.length ? list : element("p", "sub", "Every head is switched off in turn."));
+    box.append(element("h2", "", "Largest changes"), known.length ? list : element("p", "sub", "Every head is switched off in turn."));
     return box;
   }
 

@@ -38,6 +38,12 @@ def summary(context: PageContext) -> str:
     return "".join(parts)
 
 
+def notes_of_sentence(context: PageContext) -> str:
+    """Returns the faults of the link and the notes on the translation as markup."""
+    analysis = context.analysis
+    return site_texts.sentence_notes_markup(analysis.notes, context.faults, analysis.warning_sentences)
+
+
 def notes(context: PageContext) -> str:
     """Returns a note on the mode, near-ties before any edit, and a layer that is missing, as markup."""
     view, analysis, loaded = context.view, context.analysis, context.loaded
