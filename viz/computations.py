@@ -15,14 +15,14 @@ from model.export.code import Code
 from model.inference.request import Request
 from viz import cache
 from viz.state.result_cache import cached
+from viz.state.view import without_edits
 
 if TYPE_CHECKING:
     import numpy as np
 
-    from model.experiments.effects import Effect, HeadEffect
+    from model.experiments.effects import Effect
     from model.experiments.faithfulness import FaithfulnessResult, Scope
     from model.experiments.leaks import LeakReport
-    from model.experiments.patching import Patching, PatchingRequest
     from model.experiments.ready_questions import Answer
     from model.readings.logits.direct_logits import DirectLogits
     from model.readings.logits.logit_lens import Lens
@@ -43,12 +43,14 @@ class Reading:
         note: a comment behind the line of copied Python.
         is_long: True for work of the long queue, or a function of the request that returns it.
         has_progress: True if the last argument gets the share done.
+        ignores_edits: True if requests that differ only in their edits have one result.
     """
 
     path: str
     note: str = ""
     is_long: bool | Callable[[Request], bool] = False
     has_progress: bool = False
+    ignores_edits: bool = False
 
     def __call__(self, *arguments: Hashable) -> Call:
         return Call(self, arguments)
@@ -76,13 +78,23 @@ class Call:
 def run(call: Call, context: PageContext, progress: Callable[[float], None] = lambda share: None) -> Any:
     """Returns the result of a call for a context: from the cache of the server, else computed."""
     if context.is_shared:
-        return result(context.request, context.view.device, call, progress)
+        return result(request_of(call, context), context.view.device, call, progress)
     return call.compute(context.loaded, context.analysis, progress)
 
 
 def _is_long(request: Request, device: str, call: Call, *progress: Callable[[float], None]) -> bool:
     is_long = call.reading.is_long
     return is_long if isinstance(is_long, bool) else is_long(request)
+
+
+def is_known(call: Call, context: PageContext) -> bool:
+    """True if the cache of the server has the result of a call."""
+    return context.is_shared and result.known(request_of(call, context), context.view.device, call, None) is not None
+
+
+def request_of(call: Call, context: PageContext) -> Request:
+    """Returns the request that a result is cached for."""
+    return without_edits(context.request) if call.reading.ignores_edits else context.request
 
 
 @cached(4096, ignore=("progress",), is_long=_is_long)
@@ -104,6 +116,9 @@ LABEL_TEST = Reading(
 CACHE_SIZES = Reading("model.experiments.caching.cache_sizes", "bytes after a step, from 1: result.nbytes(step)")
 TARGET_PADDING = Reading("model.experiments.effects.target_padding", "the target with the padding of its batch")
 VALUE_NORMS = Reading("model.readings.tokens.token_attribution.value_norms", "norms of values after W_O")
+HEAD_EFFECTS = Reading(
+    "model.experiments.effects.effects_of_heads", "each head off alone", is_long=True, has_progress=True, ignores_edits=True
+)
 UNFOLD = Reading("model.readings.stages.unfold.unfold", "head and query from 0")
 SCORE_WRITERS = Reading("model.readings.logits.score_writers.score_writers", "head, query and key from 0")
 SCALING = Reading("model.readings.stages.scaling.site_scaling", "all heads of the layer")
@@ -112,6 +127,13 @@ LENS = Reading("model.readings.logits.logit_lens.lens")
 BLUEPRINT = Reading("model.readings.stages.blueprint.sentence_blueprint")
 SENTENCE_WORDS = Reading("model.readings.tokens.sentence_tokens.sentence_words")
 LOOK_UP = Reading("model.readings.tokens.sentence_tokens.look_up", "a word, or the token of a step from 0")
+PATCHING = Reading(
+    "model.experiments.patching.patch_between",
+    "the step from 0; None: where the translations part",
+    is_long=True,
+    has_progress=True,
+    ignores_edits=True,
+)
 FAITHFULNESS = Reading(
     "model.experiments.faithfulness.faithfulness_test", "step from 0, id of the rival", is_long=True, has_progress=True
 )
@@ -222,35 +244,6 @@ def mask_effects(request: Request, device: str) -> dict[str, Effect]:
     from model.experiments.effects import mask_effects as compute
 
     return compute(cache.checkpoint(request.checkpoint, device), request, _target(request, device))
-
-
-@cached(512, ignore=("progress",), is_long=lambda *args: True)
-def head_effects(request: Request, device: str, progress: Callable[[float], None]) -> tuple[HeadEffect, ...]:
-    """Returns the effect of ablating each head. `progress` gets the share done, if not cached."""
-    from model.experiments.effects import head_effects as compute
-
-    return compute(cache.checkpoint(request.checkpoint, device), request, progress, _target(request, device))
-
-
-@cached(256)
-def patch_question(request: Request, other: Request, device: str, step: int | None) -> PatchingRequest:
-    """Returns the question of patching between two requests without edits, at a step from 0."""
-    from model.experiments.patching import patching_request
-
-    ids = cache.analyse(request, device).trace.source
-    targets = [_target(each, device) or () for each in (request, other)]
-    return patching_request(
-        cache.checkpoint(request.checkpoint, device), ids.ids if ids else (), other.source, *targets, step
-    )
-
-
-@cached(64, ignore=("progress",), is_long=lambda *args: True)
-def patching(request: Request, other: Request, device: str, step: int | None, progress: Callable[[float], None]) -> Patching:
-    """Returns the effect of every single patch. `progress` gets the share done, if not cached."""
-    from model.experiments.patching import patch_all
-
-    question = patch_question(request, other, device, step)
-    return patch_all(cache.checkpoint(request.checkpoint, device), question, progress)
 
 
 @cached(256, is_long=lambda *args: True)

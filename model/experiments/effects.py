@@ -302,6 +302,15 @@ def head_effects(
     return tuple(HeadEffect(*head, change[head], scored) for head in heads)
 
 
+def effects_of_heads(
+    checkpoint: Checkpoint, analysis: Analysis, progress: Progress = lambda share: None
+) -> tuple[HeadEffect, ...]:
+    """Returns the `head_effects` on the request of an analysis without its edits."""
+    base = analysis.baseline or analysis
+    request = dataclasses.replace(analysis.request, intervention=BASELINE, mode="given")
+    return head_effects(checkpoint, request, progress, None if base.trace.outputs is None else base.trace.outputs.ids)
+
+
 def layer_skips(checkpoint: Checkpoint) -> dict[str, Intervention]:
     """Returns for every layer, by its name, the intervention that skips it."""
     skips = {}

@@ -17,9 +17,11 @@ import torch
 from ..checkpoint import Checkpoint
 from ..edits.intervention import BASELINE, Intervention
 from ..edits.kinds import Edit, PatchStream, PatchZ, Place
+from ..inference.analyse import analyse
+from ..inference.analysis import Analysis
 from ..inference.passes import log_probs
 from ..inference.predictions import first_difference, kl_divergence
-from ..inference.request import RequestError
+from ..inference.request import Request, RequestError
 from ..inference.source_reading import build_donor, build_edits
 from ..network.context import Pass, teacher_forced_states
 from .effects import ROWS, sites
@@ -154,6 +156,19 @@ def patch_all(checkpoint: Checkpoint, request: PatchingRequest, progress: Progre
         patching = replace(patching, head_set=_find_head_set(checkpoint, patching, alone, lambda s: progress(0.8 + 0.2 * s)))
     progress(1.0)
     return patching
+
+
+def patch_between(
+    checkpoint: Checkpoint, analysis: Analysis, other: Request, step: int | None, progress: Progress = lambda share: None
+) -> Patching:
+    """Returns the effect of every patch from another request into that of an analysis, both without edits.
+
+    `step` counts from 0; see `patching_request`, also for errors.
+    """
+    first, second = (analysis.baseline or analysis).trace, analyse(checkpoint, other).trace
+    source = first.source.ids if first.source is not None else ()
+    targets = [trace.outputs.ids if trace.outputs is not None else () for trace in (first, second)]
+    return patch_all(checkpoint, patching_request(checkpoint, source, other.source, *targets, step), progress)
 
 
 def _visible_target(checkpoint: Checkpoint, request: PatchingRequest) -> tuple[int, ...]:

@@ -85,6 +85,8 @@ class Code:
 
     def literal(self, value: object) -> str:
         """Returns a value as an expression."""
+        if isinstance(value, Request):
+            return self.request(value)
         return self.site(value) if isinstance(value, Site) else repr(value)
 
     def uses(self, **names: tuple[str, ...]) -> None:

@@ -49,9 +49,8 @@ DONE: dict[str, list[tuple[Callable, str]]] = {
         (lambda page: page.locator(".lines svg").press("ArrowDown"), ".st-key-heads-grid"),
     ],
     "what if, edited": [
-        (lambda page: page.get_by_role("button", name="Add edit").click(), POPOVER),
-        (lambda page: page.get_by_role("button", name="All 96 heads").click(), POPOVER),
-        (lambda page: leak_test(page), ".st-key-leaks"),
+        (lambda page: page.get_by_role("button", name="Add edit").click(), ".st-key-editor"),
+        (lambda page: leak_test(page), ".lab-details"),
     ],
     "why": [(lambda page: page.get_by_role("radio", name="Which reading is true?").click(), "[data-testid=stMain]")],
 }
@@ -63,7 +62,7 @@ GROUPS = [("light", LIGHT[::2]), ("light", LIGHT[1::2]), ("dark", DARK)]  # each
 
 def leak_test(page) -> None:
     switch(page, "Test it")
-    page.locator(".st-key-leaks summary").click()
+    page.locator(".lab-details summary").click()
 
 
 @pytest.fixture

@@ -59,7 +59,7 @@ def test_a_patch_opens_in_what_if(visit):
     assert page.evaluate("document.activeElement.shadowRoot?.activeElement.dataset.focus") == "patch_enc.2_8"
     assert page.locator(".lab-three mark").all_inner_texts()[-1] == "elle"
     page.get_by_role("button", name="Take it out").click()
-    page.get_by_text("Click a cell to put in another piece.").wait_for()
+    page.get_by_role("button", name="Take it out").wait_for(state="detached")
     idle(page)
     assert "patched" not in query(page)
     cell.click()

@@ -15,7 +15,9 @@ import plotly.graph_objects as go
 import pytest
 import streamlit as st
 from streamlit.components.v2 import manifest_scanner
+from streamlit.components.v2.bidi_component.main import _make_trigger_id
 from streamlit.proto.BidiComponent_pb2 import BidiComponent
+from streamlit.proto.WidgetStates_pb2 import WidgetState
 from streamlit.testing.v1 import AppTest
 from streamlit.util import calc_hash
 
@@ -83,12 +85,51 @@ class Lab:
         return self.run()
 
     def pick(self, key: str, value: Any) -> Lab:
+        """Chooses an option, of Streamlit's buttons or of a group of buttons."""
+        if f"{key} {value}" in self._grouped:
+            return self._press(f"{key} {value}")
         self.app_test.button_group(key=key).set_value(value)
         return self.run()
 
     def click(self, key: str) -> Lab:
+        if key in self._grouped:
+            return self._press(key)
         self.app_test.button(key=key).click()
         return self.run()
+
+    def _press(self, name: str) -> Lab:
+        """Presses a button of a group."""
+        proto, (*_, is_disabled) = self._grouped[name]
+        assert not is_disabled
+        return self.report(proto, "press", name)
+
+    def report(self, proto: BidiComponent, event: str, value: Any) -> Lab:
+        """Reports an event of a component."""
+        states = self.app_test._tree.get_widget_states()
+        payload = json.dumps([{"event": event, "value": value}])
+        states.widgets.append(WidgetState(id=_make_trigger_id(proto.id, "events"), json_trigger_value=payload))
+        self.app_test._run(states)
+        return self._checked()
+
+    @property
+    def groups(self) -> list[dict[str, Any]]:
+        """Returns all groups of buttons."""
+        mounted = [c.proto for c in self.app_test.get("bidi_component") if c.proto.component_name.endswith(".button_groups")]
+        return [group | {"proto": proto} for proto in mounted for group in self.payload(proto)["groups"]]
+
+    @property
+    def _grouped(self) -> dict[str, tuple[BidiComponent, list[Any]]]:
+        """Returns the buttons of all groups by their ids: the component, and text, tooltip, is on, is disabled."""
+        return {name: (group["proto"], rest) for group in self.groups for name, *rest in group["buttons"]}
+
+    @property
+    def grouped(self) -> dict[str, list[Any]]:
+        """Returns text, tooltip, is on and is disabled of the buttons of all groups."""
+        return {name: rest for name, (_, rest) in self._grouped.items()}
+
+    def answers(self) -> list[str]:
+        """Returns question and text of each measured answer."""
+        return [f"{group['label']} {group['note']}" for group in self.groups if group["style"] == "answer"]
 
     def open(self, key: str) -> Lab:
         """Opens a popover."""
@@ -193,13 +234,13 @@ class Lab:
     @property
     def edits(self) -> dict[str, str]:
         """The listed edits: code and label, as it is read."""
-        listed = {b.key.removeprefix("edit "): b.label for b in self.app_test.button if (b.key or "").startswith("edit ")}
-        return {code: unescaped(label).removesuffix(" ×") for code, label in listed.items()}
+        listed = {name.removeprefix("edit "): text for name, (text, *_) in self.grouped.items() if name.startswith("edit ")}
+        return {code: text.removesuffix(" ×") for code, text in listed.items()}
 
     @property
     def buttons(self) -> list[str]:
         """The keys of the buttons."""
-        return [button.key for button in self.app_test.button]
+        return [*(button.key for button in self.app_test.button), *self.grouped]
 
     @property
     def translation(self) -> str:

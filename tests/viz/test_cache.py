@@ -67,7 +67,7 @@ def network(monkeypatch):
     def made(**options) -> Network:
         stub = Network(**options)
         monkeypatch.setattr(analyse, "analyse", stub)
-        for name in ("mask_effects", "head_effects"):
+        for name in ("mask_effects",):
             monkeypatch.setattr(effects, name, stub)
         monkeypatch.setattr(cache, "checkpoint", lambda name, device: f"{name} on {device}")
         monkeypatch.setattr(computations, "_target", lambda request, device: None)
@@ -158,7 +158,7 @@ def test_the_baseline_is_decoded_once(monkeypatch, tiny_checkpoint):
     edited = cache.analyse(given, "cpu")
     for name in ("causal_mask", "padding_mask"):
         assert computations.mask_effects(plain, "cpu")[name].labels == edited.trace.outputs.labels
-    computations.head_effects(plain, "cpu", lambda share: None)
+    computations.result(plain, "cpu", computations.HEAD_EFFECTS(), lambda share: None)
     assert (len(decoded), edited.baseline.trace.outputs) == (1, cache.analyse(plain, "cpu").trace.outputs)
     found = cache.analyse(again, "cpu")
     assert (len(decoded), found.baseline.translation) == (2, cache.analyse(plain, "cpu").translation)

@@ -30,9 +30,9 @@ from viz.page_context import PageContext, Places
 from viz.save.number_tables import analysis_file
 from viz.state.links import parse
 from viz.translate.page import LAYOUT as TRANSLATE
-from viz.what_if import offline as what_if_offline
-from viz.what_if import switchboard, what_if_maps
-from viz.what_if import tables as what_if_tables
+from viz.what_if import switchboard
+from viz.what_if.maps_panel import MAPS as EDITED_MAPS
+from viz.what_if.page import LAYOUT as WHAT_IF
 
 LINK = {"causal": "off", "mode": "again", "layer": "2", "head": "4", "text": "The red fox sleeps.", "device": "cpu"}
 
@@ -101,12 +101,12 @@ def on_heads(seen, kind, site):
 
 
 def on_what_if(seen, kind, site):
-    yield "map", floats(what_if_maps.maps_data(seen.analysis.request, "cpu", site, 3, "light")["maps"][1]["values"])
+    yield "map", floats(EDITED_MAPS.payload(seen, None)["maps"][1]["values"])
     board = switchboard.payload(seen.analysis.trace, None, Place(kind, 1, 3), seen.view.intervention, "light")
     yield "board", np.array(board["values"])
-    (after,) = (each for each in what_if_offline.parts(seen, [], seen.view, "light")[-1].data["maps"][1:2])
-    yield "file", floats(after["values"])
-    yield "table", table(what_if_tables._maps(seen), "after-")
+    yield "file", floats(EDITED_MAPS.part(seen, None).data["maps"][1]["values"])
+    yield "table", table(EDITED_MAPS.tables(seen, None), "after-")
+    yield "code", code(WHAT_IF, seen, "map_after").values
 
 
 def on_compare(seen, kind, site):

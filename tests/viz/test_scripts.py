@@ -39,6 +39,8 @@ NAMES: dict[str, dict[str, str]] = {
     "tokens": {"line": "lines.*", "word": "lines.*.words.*"},
     "blueprint": {"block": "blocks.*", "it": "blocks.*"},
     "switchboard": {"grid": "grids.*", "g": "grids.*"},
+    "button_groups": {"group": "groups.*"},
+    "change_list": {"move": "moves.*"},
     "sum": {"grid": "grids.*", "row": "rows.*"},
     "patch_grids": {"grid": "grids.*"},
     "player": {"grid": "grids.*", "sentence": "sentence", "task": "task"},

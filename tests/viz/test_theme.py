@@ -98,7 +98,11 @@ def keys() -> list[str]:
                 values = [word.value for word in node.keywords if word.arg == "key"]
                 found += [constants.get(ast.unparse(value), value) for value in values]
                 called = ast.unparse(node.func)
-                found += node.args[:1] if called in ("bind", "session.bind") or called.endswith(".mount") else []
+                found += (
+                    node.args[:1]
+                    if called in ("bind", "session.bind") or called.endswith((".mount", "button_groups.draw"))
+                    else []
+                )
                 found += node.args[1:2] if called == "lazy.popover" else []
             elif isinstance(node, ast.FunctionDef):
                 words = node.args.args[len(node.args.args) - len(node.args.defaults) :]

@@ -15,7 +15,7 @@ import streamlit as st
 from viz import pages
 from viz.classroom import talk_navigation
 from viz.classroom.talk import MAX_STOPS
-from viz.kit import controls, mount, site_texts
+from viz.kit import controls, edit_list, mount, site_texts
 from viz.page_context import PageContext
 from viz.state import navigation, session
 from viz.state.view import View
@@ -195,8 +195,11 @@ def draw(context: PageContext) -> None:
         site_texts.sentence_notes(
             [note for note in analysis.notes if note not in analysis.warning_sentences], context.faults
         )
-        if edits:
-            site_texts.note(f"Edited: {edits.describe(analysis.labels)}. Esc or u: undo {CHANGED}.")
+        changes = [edits.describe(analysis.labels)] if edits else []
+        if context.view.pad:
+            changes.append(edit_list.describe_padding(context.view.pad))
+        if changes:
+            site_texts.note(f"Edited: {'; '.join(changes)}. Esc or u: undo {CHANGED}.")
 
 
 def picture_buttons(names: Sequence[str], large: int) -> None:

@@ -39,7 +39,8 @@ def compute(page: pages.Page, view: View, mode: theme.Mode) -> None:
     if layout := layout_of(page):
         context = layout.without_session(context)
         for panel in layout.visible(context):
-            panel.result(context)
+            if not panel.is_lazy:
+                panel.result(context)
     elif module := _module(page):
         import_module(module).ahead(context, mode)
 

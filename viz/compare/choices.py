@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING
 
 import streamlit as st
 
 from model.decoding.strategy import strategy_with_control
 from model.io import numbers
+from viz import theme
 from viz.compare import pair
-from viz.kit import controls, site_texts
+from viz.kit import button_groups, controls, site_texts
+from viz.kit.button_groups import ButtonGroup
 from viz.page_context import PageContext
 from viz.state import navigation, session, uploads
 from viz.state.values import MAX_WORD
@@ -86,35 +89,24 @@ def _edits(context: PageContext) -> None:
 
 
 def _head(context: PageContext) -> None:
-    view, context = context.view, context
+    """Draws kind, layer and head, and below them layer and head of the second side."""
+    view, kinds, heads = context.view, context.loaded.config.kinds, range(context.loaded.config.heads)
     layer, head = pair.other_head(view, context)
-    with st.container(key="compare_head", horizontal=True, vertical_alignment="center", gap="small"):
-        controls.kind_pick(view, context.loaded.config.kinds)
-        controls.layer_pick(view, context.layers)
-        controls.head_pick(view, context.loaded.config.heads)
-    with st.container(key="compare_other_head", horizontal=True, vertical_alignment="center", gap="small"):
-        with controls.unbroken_row("other_layer", context.layers):
-            site_texts.label("with layer")
-            st.segmented_control(
-                "Second layer",
-                range(context.layers),
-                required=True,
-                format_func=controls.from_one,
-                label_visibility="collapsed",
-                **session.bind("other layer", "other_layer", min(layer, context.layers - 1)),
-            )
-        heads = [controls.MEAN, *map(str, range(1, context.loaded.config.heads + 1))]
-        shown_head = controls.MEAN if head is None else str(min(head, len(heads) - 1))
-        with controls.unbroken_row("other_head", context.loaded.config.heads):
-            site_texts.label("head")
-            read = lambda name: None if name == controls.MEAN else int(name)  # noqa: E731
-            st.segmented_control(
-                "Second head",
-                heads,
-                required=True,
-                label_visibility="collapsed",
-                **session.bind("other head", "other_head", shown_head, read),
-            )
+    layers = {each: str(each + 1) for each in range(context.layers)}
+    own = {None: controls.MEAN, **{each: str(each + 1) for each in heads}}
+    other = {None: controls.MEAN, **{each + 1: str(each + 1) for each in heads}}  # counts from 1
+    choose = partial(button_groups.choice, is_label_hidden=False)
+    kind = button_groups.choice("Attention", "kind", {each: theme.SITE_NAMES[each] for each in kinds}, view.kind)
+    second = choose("with layer", "other_layer", layers, min(layer, context.layers - 1))
+    other_head = None if head is None else min(head, len(heads))
+    groups = [
+        kind,
+        choose("layer", "layer", layers, view.layer),
+        choose("head", "head", own, view.head),
+        dataclasses.replace(second, follows=False),
+        choose("head", "other_head", other, other_head),
+    ]
+    button_groups.draw("compare.heads", groups)
 
 
 def _hypothesis(context: PageContext) -> None:
@@ -168,10 +160,13 @@ CHOICES: dict[str, Callable[[PageContext], None]] = {
 
 
 def way_out(context: PageContext) -> None:
-    """What leads to a second side, where there is none."""
-    if context.view.differs == "edits":
+    """Draws a button that leads to a second side, if there is none, or to the usual step of patching."""
+    if context.view.compared == "patching" and context.view.patched_step is not None:
+        change = {"patched_step": None}
+        st.button("Measure where the translations part", key="patch step", on_click=session.change, kwargs=change)
+    if context.view.differs == "edits" and not context.request.intervention:
         st.button("Make an edit", key="to what if", on_click=navigation.go_to, args=("what-if",))
-    elif context.view.differs == "sentence":
+    elif context.view.differs == "sentence" and not context.view.other_text.strip():
         source = context.request.source
         number, word = pair.swapped(dataclasses.replace(context.view, swap=None, swap_to=""), source)
         if word:
@@ -182,16 +177,10 @@ def way_out(context: PageContext) -> None:
         st.button(f"Search with a beam of {BEAM}", key="search with a beam", on_click=session.change, kwargs=search)
 
 
-def differs_pick(context: PageContext) -> None:
-    """In what the two sides differ."""
-    st.segmented_control(
-        "What differs",
-        offered(context.view, context.analysis),
-        required=True,
-        format_func=lambda name: pair.DIFFERENCES[name].title,
-        label_visibility="collapsed",
-        **session.bind("differs", "differs", context.view.differs),
-    )
+def differs_choice(context: PageContext) -> ButtonGroup:
+    """Returns the choice of what differs."""
+    options = {name: pair.DIFFERENCES[name].title for name in offered(context.view, context.analysis)}
+    return button_groups.choice("What differs", "differs", options, context.view.differs, is_label_hidden=False)
 
 
 def _lacking(task: Task) -> tuple[str, ...]:

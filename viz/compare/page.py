@@ -1,66 +1,63 @@
-"""Compare: what is different, and where does it travel?
-
-The parts of the page Compare: what differs, and the two sides as maps or by patching."""
+"""Compare: what is different, and where does it travel?"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
 
 import streamlit as st
 
-from viz.compare import choices, in_lecture, patching_part, side_by_side, tables
-from viz.compare.pair import NotChosenError, Pair, pair
+from viz.classroom import lecture
+from viz.compare import choices
+from viz.compare.pair import DIFFERENCES, PairError
+from viz.compare.patching_panel import PATCHES
+from viz.compare.sides_panel import SIDES
 from viz.frame import show
-from viz.kit import controls, edit_list, site_texts
+from viz.kit import button_groups, controls, lazy
+from viz.kit.panel import Layout, NotChosenError
 from viz.page_context import PageContext
 from viz.state import session
 from viz.state.page_fields import COMPARED
 
-# A part of the page: how it is called, and what draws it.
-PARTS: dict[str, tuple[str, Callable[[PageContext, Pair], None]]] = {
-    "maps": ("Side by side", side_by_side.draw),
-    "patching": ("Patching", patching_part.draw),
-}
+PARTS = dict(zip(COMPARED, ("Side by side", "Patching"), strict=True))
 
 
-def draw(context: PageContext) -> None:
-    """What differs and which part; the second side's choice; that part, or why there is no second side."""
+def _controls(context: PageContext) -> None:
+    """Draws the choice of what differs and of the part, and that of the second side."""
+    view, task = context.view, context.analysis.task
+    parts = {name: text for name, text in PARTS.items() if name in (COMPARED[0], view.compared) or not task.is_classifier}
+    groups = [choices.differs_choice(context), button_groups.choice("Part", "compared", parts, view.compared)]
+    button_groups.draw("compare.choices", groups)
+    choices.CHOICES[view.differs](context)
+    controls.target_note(view)
+    choices.way_out(context)
+
+
+def _bar(context: PageContext) -> None:
+    """Draws what differs, with all its choices in a popover, and adds the key of the next difference."""
     view = context.view
-    with context.places.body:
-        with st.container(key="compare_row", horizontal=True, vertical_alignment="center", gap="small"):
-            site_texts.label("What differs")
-            choices.differs_pick(context)
-            st.space("stretch")
-            st.segmented_control(
-                "Part",
-                [name for name in PARTS if name in (COMPARED[0], view.compared) or not context.analysis.task.is_classifier],
-                required=True,
-                format_func=lambda name: PARTS[name][0],
-                label_visibility="collapsed",
-                **session.bind("compare part", "compared", view.compared),
-            )
-        choices.CHOICES[view.differs](context)
-        edit_list.draw_notes(context)
-        controls.target_note(view)
+    with lazy.popover(controls.plain_label(DIFFERENCES[view.differs].title), "compare differs") as is_open:
+        if is_open:
+            with st.container(key="compare_choices"):
+                button_groups.draw("compare.differs", [choices.differs_choice(context)])
+                choices.CHOICES[view.differs](context)
+                choices.way_out(context)
+    lecture.add_key(lecture.DIFFERS, "another thing differs", partial(_next_difference, context), quiet=True)
+
+
+def _next_difference(context: PageContext) -> None:
+    """Shows the next difference that has a second side. For callbacks."""
+    view, names = session.current_view(), list(DIFFERENCES)
+    number = names.index(view.differs)
+    for name in names[number + 1 :] + names[:number]:
         try:
-            found = pair(view, context)
-        except NotChosenError as missing:
-            site_texts.note(str(missing))
-            choices.way_out(context)
-            return
-        except ValueError as fault:
-            site_texts.fault(str(fault))
-            return
-        site_texts.sentence_notes((), found.faults)
-        PARTS[view.compared][1](context, found)
+            DIFFERENCES[name].other(view, context)
+        except (PairError, NotChosenError):
+            continue
+        session.change(differs=name)
+        return
 
 
-show.show(
-    "compare",
-    draw,
-    head=partial(show.title_row, widths=(480, 440, 96)),
-    tables=tables.tables,
-    python=tables.python,
-    in_lecture=in_lecture.draw,
-)
+LAYOUT = Layout(((SIDES,), (PATCHES,)), _controls, bar=_bar, head=partial(show.title_row, widths=(480, 440, 96)))
+
+if __name__ == "__main__":
+    show.show_layout("compare")

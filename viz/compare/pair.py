@@ -13,6 +13,7 @@ from model.io.folders import family_and_task, list_checkpoints, read_model_entry
 from model.readings.heads.trace_comparison import AlignedTraces, align_traces
 from model.trace import SITE_KINDS, AttentionKind, Site
 from viz import cache
+from viz.kit.panel import NotChosenError
 from viz.page_context import PageContext
 from viz.state import uploads
 from viz.state.view import MAX_WIDTH, View, without_edits
@@ -29,10 +30,6 @@ EXAMPLES = {"shy": "wide", "tired": "wide", "heavy": "narrow", "small": "big"}
 
 class PairError(ValueError):
     """There is nothing to compare: one sentence that says why, and what to do."""
-
-
-class NotChosenError(PairError):
-    """What the second side is has not been chosen yet: what to do comes before what is wrong."""
 
 
 @dataclass(frozen=True)

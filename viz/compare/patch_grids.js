@@ -18,7 +18,7 @@ export function leftAway(texts) {
   return Math.max(...texts.map((text) => text.length)) <= LINE || same <= KEPT ? 0 : first.lastIndexOf(" ", same - KEPT) + 1;
 }
 
-export default function ({ data, parentElement, setTriggerValue }) {
+export default function ({ data, parentElement, setTriggerValue, offline }) {
   const { root } = mountComponent({ data, parentElement }, ".patch-grids"), focused = focusOf(parentElement);
   const share = data.unit === "share", top = share ? 1 : data.most;
   const said = element("p", "readout"), heads = element("div", "heads"), stacks = data.grids.slice(0, 2);
@@ -52,8 +52,9 @@ export default function ({ data, parentElement, setTriggerValue }) {
 
   function quiet() {
     said.textContent = share
-      ? "Each cell: how much of the way to the other sentence one piece of it brings. Point at a cell to read it, click it to see the translation."
-      : "Each cell: by how much one piece of the other sentence changes the difference, in nats. Click a cell to see the translation.";
+      ? "Each cell: how much of the way to the other sentence one piece of it brings. Point at a cell to read it"
+      : "Each cell: by how much one piece of the other sentence changes the difference, in nats. Point at a cell to read it";
+    said.textContent += offline ? "." : ", click it to see the translation.";
   }
 
   function inSight(scroll) { // a wide grid begins where the most is, not at its first column
@@ -95,7 +96,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
     const text = told(grid, line, column, value);
     if (value == null) return Object.assign(element("span", "cell none"), { title: text });
     const code = grid.codes[line][column], size = Math.abs(value), last = data.scale.length - 1;
-    const node = button("cell", size < LEAST || grid.columns.length > WIDE ? "" : share ? String(Math.round(100 * value)).replace("-", "−") : in_nats(value), () => setTriggerValue("piece", code));
+    const node = button("cell", size < LEAST || grid.columns.length > WIDE ? "" : share ? String(Math.round(100 * value)).replace("-", "−") : in_nats(value), () => { if (!offline) setTriggerValue("piece", code); });
     node.style.background = data.scale[Math.round(((0.55 * Math.max(-1, Math.min(1, value / top)) + 1) / 2) * last)];
     node.setAttribute("aria-label", text);
     node.setAttribute("aria-pressed", String(data.chosen.includes(code)));

@@ -1,11 +1,9 @@
-"""What each single patch does, as grids: layers by positions of both stacks, layers by heads of each site.
-
-What the part Patching says, from the numbers of this very pair."""
+"""The grids of patches, and the texts about them: layers by positions of both stacks, layers by heads of each site."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -25,11 +23,8 @@ if TYPE_CHECKING:
     from model.text.tokenizer import Tokenizer
 
 
-def payload(
-    found: Patching, labels: TokenLabels, chosen: tuple[str, ...], mode: theme.Mode, large: dict[str, Any] | None = None
-) -> dict[str, Any]:
-    """All that the browser needs, as JSON values; shares of the way, or where both sentences are near changes in nats.
-    `large`: what is said beside one picture that fills the screen."""
+def payload(found: Patching, labels: TokenLabels, chosen: tuple[str, ...], mode: theme.Mode) -> dict[str, Any]:
+    """Returns the shares of all patches, or changes in nats if both sentences are near."""
     real = [n for n, token in enumerate(found.request.source) if token != PAD]
     layers = range(len(found.encoder))
     grids = [
@@ -65,7 +60,7 @@ def payload(
         "unit": "nats" if found.is_near else "share",
         "most": _most(grids),
         "scale": list(theme.diverging(mode)),
-        "large": large,
+        "large": None,
     }
 
 
@@ -88,14 +83,7 @@ def _most(grids: list[dict[str, Any]]) -> float:
     return max((abs(v) for grid in grids for row in grid["values"] for v in row if v is not None), default=1.0)
 
 
-_COMPONENT = mount.Component(__file__, '<div class="patch-grids"></div>', picture="Patching")
-
-
-def grids(data: dict[str, Any], on_piece: Callable[[str], None], key: str = "patch_grids") -> None:
-    """Mounts the component; `on_piece` is called with the code of the patch that is clicked."""
-    codes = {code for grid in data["grids"] for row in grid["codes"] for code in row}
-    _COMPONENT.mount(key, data, {"piece": (mount.one_of(codes), on_piece)})
-
+COMPONENT = mount.Component(__file__, '<div class="patch-grids"></div>', picture="Patching")
 
 NAMED = 4  # of several heads
 WITHOUT = "Patching starts from both sentences without the edits above."

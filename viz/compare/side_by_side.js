@@ -1,7 +1,7 @@
 // Two passes beside each other: chips of both translations, the distance of every head, two maps and their difference.
 // Nothing here makes markup from text: textContent only.
 
-import { button, element, focusOf, isNewValue, mountComponent, nth, onResize, percent, pointAt, refocus, REST_MS, unmountComponent, stepForKey } from "../kit/mount.js";
+import { button, element, focusOf, isNewValue, mountComponent, nth, onResize, percent, pointAt, refocus, REST_MS, term, unmountComponent, stepForKey } from "../kit/mount.js";
 import { commonSize, describeCell, describePattern, heatmap, rangeOf, tintOf } from "../kit/heatmap.js";
 import { readPattern } from "../kit/patterns.js";
 import { markPicture } from "../kit/pen.js";
@@ -27,7 +27,7 @@ export default function ({ data, parentElement, setTriggerValue, offline }) {
   said.setAttribute("aria-live", "polite");
   const places = markPicture(element("div", "maps"), "Maps side by side", { colours: data.scale, low: 0, high: 1 });
   root.classList.toggle("large", Boolean(large));
-  root.replaceChildren(...(large ? filling() : [translations(), where(), head(), places]));
+  root.replaceChildren(...(large ? filling() : [furthest(), translations(), where(), head(), places, ...(data.note ? [element("p", "note", data.note)] : [])]));
   build();
   show();
   refocus(root, focused);
@@ -48,6 +48,18 @@ export default function ({ data, parentElement, setTriggerValue, offline }) {
     const answer = element("h2", "answer", large.answer), grids = large.picture === "heads";
     const most = element("p", "most", large.most);
     return [answer, translations(), ...(grids ? [most, where()] : [head(), places])];
+  }
+
+  // -- the head that differs most ------------------------------------------------------------------------------------
+
+  function furthest() {
+    const { lead, name, measured, place } = data.most, line = element("p", "furthest", `${lead} `);
+    if (!place) return line;
+    const link = button("link", name, () => setTriggerValue("place", place)), [number, rest] = measured.split(" total variation distance");
+    link.disabled = Boolean(offline);
+    link.dataset.focus = "furthest";
+    line.append(link, ` ${number} `, term(data.terms, "total variation distance"), rest);
+    return line;
   }
 
   // -- both translations ---------------------------------------------------------------------------------------------

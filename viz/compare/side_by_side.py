@@ -1,42 +1,33 @@
-"""Two passes beside each other: both translations by step, how far every head of the one is from that of the other, two maps
-of one head and their difference. Hovering and stepping send nothing; the server hears of a step when it has settled.
-
-The two sides beside each other: both translations, where they differ, and one head of each."""
+"""The component of two sides: both translations, the distance of each head, two maps of one head and their difference."""
 
 from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-import streamlit as st
 
-from model.inference.decisions import NEAR_TIE_TEXT, near_ties
+from model.inference.decisions import near_ties
 from model.inference.predictions import Candidate, first_difference
 from model.readings.heads.trace_comparison import align, common_difference
 from model.trace import MapView
 from viz import theme
 from viz.compare import distance
 from viz.compare.pair import Pair, Side
-from viz.kit import mount, patterns, site_texts
-from viz.page_context import PageContext
+from viz.kit import mount, patterns
 from viz.state import session
 
 
-def payload(
-    pair: Pair, grids: tuple[distance.Grid, ...], step: int, mode: theme.Mode, large: dict[str, Any] | None = None
-) -> dict[str, Any]:
-    """All that the browser needs, as JSON values: probabilities to five digits, `step` from 0. `grids` are
-    those of `distance`. `large`: what is said beside one picture that fills the screen."""
+def payload(pair: Pair, grids: tuple[distance.Grid, ...], mode: theme.Mode) -> dict[str, Any]:
+    """Returns both translations, both maps, their difference and the distances of all heads."""
     views = distance.views(pair)
     kind = pair.first.site.kind
     chosen = pair.second if pair.differs == "head" else pair.first
     places = [(side.request, side.site, side.head) for side in (pair.first, pair.second)]
     return {
         "id": hashlib.sha256(repr((pair.differs, places)).encode()).hexdigest()[:16],
-        "step": step + 1,
+        "step": 1,
         "steps": len(pair.first.analysis.trace.predicted_axis),
         "names": [pair.first.name, pair.second.name],
         "second": pair.second.step + 1 if pair.differs == "step" else None,
@@ -60,7 +51,23 @@ def payload(
         "title": distance.maps_title(pair),
         "scale": list(theme.scale(kind, mode)),
         "diverging": list(theme.diverging(mode)),
-        "large": large,
+        "large": None,
+        "most": _most(pair, distance.most(grids)),
+        "note": distance.partner_text(pair),
+    }
+
+
+def _most(pair: Pair, most: distance.Most | None) -> dict[str, Any]:
+    """Returns the head at which both sides differ most, with its place, counted from 1."""
+    lead, measured = distance.unlike(pair, most)
+    place = None
+    if most is not None and measured:
+        place = {"kind": most.site.kind, "layer": most.site.layer + 1, "head": most.head + 1}
+    return {
+        "lead": lead,
+        "name": distance.place(most.site, most.head) if most is not None else "",
+        "measured": measured,
+        "place": place,
     }
 
 
@@ -149,75 +156,37 @@ def _difference(first: MapView, second: MapView) -> dict[str, Any] | None:
     }
 
 
-COMPONENT = mount.Component(__file__, '<div class="side-by-side"></div>', picture="Side by side")
+COMPONENT = mount.Component(
+    __file__, '<div class="side-by-side"></div>', term_names=("total variation distance",), picture="Side by side"
+)
 
 
-def side_by_side(
-    data: dict[str, Any],
-    on_step: Callable[[int], None],
-    on_place: Callable[[str, int, int | None], None],
-    key: str = "side by side",
-) -> None:
-    """Mounts the component; before the next run `on_step` is called with the step at which the visitor rests,
-    `on_place` with the kind of site, layer and head (None for the mean) that were clicked."""
-    shapes = {grid["kind"]: (len(grid["values"]), len(grid["values"][0])) for grid in data["grids"]}
+def events(pair: Pair, grids: tuple[distance.Grid, ...]) -> dict[str, mount.Event]:
+    """Returns the events: the step at which the visitor rests, and a clicked head."""
+    shapes = {grid.kind: grid.values.shape for grid in grids}
 
-    def place(told: Any) -> tuple[str, int, int | None] | None:
-        if not isinstance(told, dict) or told.get("kind") not in shapes:
+    def read_place(record: Any) -> tuple[str, int, int | None] | None:
+        if not isinstance(record, dict) or record.get("kind") not in shapes:
             return None
-        chosen_place = mount.place_from_one(*shapes[told["kind"]])(told)
-        return chosen_place and (told["kind"], *chosen_place)
+        place = mount.place_from_one(*shapes[record["kind"]])(record)
+        return place and (record["kind"], *place)
 
-    COMPONENT.mount(key, data, {"step": (mount.from_one(data["steps"]), on_step), "place": (place, on_place)})
+    steps = len(pair.first.analysis.trace.predicted_axis)
+    return {
+        "step": (mount.from_one(steps), lambda step: session.change(step=step)),
+        "place": (read_place, lambda *place: session.change(**fields_of_head(pair, *place))),
+    }
 
 
-def draw(context: PageContext, pair: Pair) -> None:
-    """The answer in a line, where it differs most with the way there, and the component."""
-    grids = distance.grids(pair)
+def show_furthest(pair: Pair, grids: tuple[distance.Grid, ...]) -> None:
+    """Shows the head at which both sides differ most. For callbacks."""
     most = distance.most(grids)
-    with st.container(key="compare_verdict", horizontal=True, vertical_alignment="bottom", gap="small"):
-        site_texts.write(distance.verdict(pair), inline=True)
-        if told := distance.tie(pair):
-            site_texts.label(told, title=f"{NEAR_TIE_TEXT[:1].upper()}{NEAR_TIE_TEXT[1:]}.")
-    with st.container(key="compare_most", horizontal=True, vertical_alignment="center", gap="small"):
-        lead, measured = distance.unlike(pair, most)
-        site_texts.label(lead)
-        if most is not None and measured:
-            place = most.site.kind, most.site.layer, most.head
-            name = distance.place(most.site, most.head)
-            st.button(name, key="largest difference", type="tertiary", on_click=session.change, kwargs=chosen(pair, *place))
-            site_texts.label(measured, "total variation distance")
-    side_by_side(
-        payload(pair, grids, context.view.step, context.mode),
-        on_step=lambda step: session.change(step=step),
-        on_place=lambda *place: session.change(**chosen(pair, *place)),
-    )
-    if told := distance.partner_text(pair):
-        site_texts.note(told)
-
-
-def picture(context: PageContext, pair: Pair, name: str) -> None:
-    """One picture over the whole screen, by its name: the maps, their difference, or how far apart all heads are."""
-    grids = distance.grids(pair)
-    told = (*pair.faults, distance.tie(pair) if name == "maps" else "")
-    most = " ".join(filter(None, told)) or distance.most_unlike(distance.most(grids))
-    large = {"picture": name, "answer": distance.said(pair), "most": most}
-    side_by_side(
-        payload(pair, grids, context.view.step, context.mode, large),
-        on_step=lambda step: session.change(step=step),
-        on_place=lambda *place: session.change(**chosen(pair, *place)),
-    )
-
-
-def furthest(pair: Pair) -> None:
-    """To the head at which both sides differ most; called from callbacks."""
-    most = distance.most(distance.grids(pair))
     if most is not None:
-        session.change(**chosen(pair, most.site.kind, most.site.layer, most.head))
+        session.change(**fields_of_head(pair, most.site.kind, most.site.layer, most.head))
 
 
-def chosen(pair: Pair, kind: str, layer: int, head: int | None) -> dict[str, Any]:
-    """The fields of a view that looks at a head: of two heads the second one."""
+def fields_of_head(pair: Pair, kind: str, layer: int, head: int | None) -> dict[str, Any]:
+    """Returns the fields of the view that show a head; for two heads, those of the second one."""
     if pair.differs == "head":
         return {"other_layer": layer, "other_head": None if head is None else head + 1}
     place = {"kind": kind, "layer": layer, "head": head}

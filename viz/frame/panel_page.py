@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 from functools import partial
@@ -13,7 +14,7 @@ import streamlit as st
 from viz import computations, page_context
 from viz.classroom import lecture
 from viz.kit import controls, edit_list, lazy, mount, site_texts
-from viz.kit.panel import Layout, Panel, Picture
+from viz.kit.panel import Layout, NotChosenError, Panel, Picture
 from viz.page_context import LecturePlaces, PageContext, Places
 from viz.state import session
 from viz.state.result_cache import cached_figure
@@ -38,7 +39,7 @@ def draw(layout: Layout, context: PageContext) -> None:
             visible = ([panel for panel in column if panel.is_visible(context)] for column in row)
             columns = list(filter(None, visible))
             first = columns[0][0] if columns else None
-            if first and first.lazy and not lazy.has_been_seen(first.name, first.lazy(context)):
+            if first and first.seen_key and not lazy.has_been_seen(first.name, first.seen_key(context)):
                 return  # what is further below is not visible either
             places = st.columns(len(columns)) if len(columns) > 1 else [nullcontext()] * len(columns)
             for place, column in zip(places, columns, strict=True):
@@ -63,7 +64,7 @@ def draw_panel(panel: Panel, context: PageContext) -> None:
     try:
         result = _result(panel, context)
     except ValueError as fault:
-        site_texts.fault(str(fault))
+        _draw_fault(fault)
         return
     if panel.controls is not None:
         panel.controls(context, result)
@@ -72,6 +73,13 @@ def draw_panel(panel: Panel, context: PageContext) -> None:
     if panel.details is not None:
         panel.details(context, result)
     _mount(panel, context, result)
+
+
+def _draw_fault(fault: ValueError) -> None:
+    if isinstance(fault, NotChosenError):
+        site_texts.note(str(fault))
+    else:
+        site_texts.fault(str(fault))
 
 
 class LargePicture(NamedTuple):
@@ -91,7 +99,8 @@ def pictures(layout: Layout, context: PageContext) -> list[LargePicture]:
             visible = [(own, each) for own in layout.visible(at) for each in own.large_pictures]
             if (panel, picture) in visible:
                 every.append(LargePicture(panel, picture, picture.number or visible.index((panel, picture)) + 1))
-    return every
+    is_one_part = len({each.number for each in every}) == len(every)
+    return sorted(every, key=lambda each: each.number) if is_one_part else every
 
 
 def draw_lecture(layout: Layout, context: PageContext) -> None:
@@ -99,6 +108,9 @@ def draw_lecture(layout: Layout, context: PageContext) -> None:
     assert isinstance(context.places, LecturePlaces)
     if context.has_checkpoint:
         lecture.draw(context)
+    if layout.bar is not None:
+        with context.places.bar:
+            layout.bar(context)
     every = pictures(layout, context)
     if not every:
         return
@@ -114,7 +126,7 @@ def draw_lecture(layout: Layout, context: PageContext) -> None:
         try:
             results = {each.name: _result(each, context) for each in drawn}
         except ValueError as fault:
-            site_texts.fault(str(fault))
+            _draw_fault(fault)
     with context.places.bar:
         if results and panel.bar is not None:
             panel.bar(context, results[panel.name])
@@ -157,15 +169,22 @@ def _choose(each: LargePicture) -> None:
 
 
 def _result(panel: Panel, context: PageContext) -> Any:
-    """Returns the result of a panel; a bar shows the progress of a long computation."""
+    """Returns the result of a panel; a bar shows the progress of a long computation. None: it waits for a look."""
     call = panel.call(context) if panel.call is not None and panel.compute is None else None
-    if call is None or not call.reading.has_progress:
+    if call is None or not (call.reading.has_progress or panel.is_lazy):
         return panel.result(context)
-    place = st.empty()
+    if panel.is_lazy and not (
+        computations.is_known(call, context) or lazy.has_been_seen(panel.name, call, computations.request_of(call, context))
+    ):
+        return None
+    if panel.is_lazy:  # its component says that it waits
+        return computations.run(call, context)
+    place = functools.cache(st.empty)  # most runs compute nothing
     try:
-        return computations.run(call, context, lambda share: place.progress(min(share, 1.0), panel.title))
+        return computations.run(call, context, lambda share: place().progress(min(share, 1.0), panel.title))
     finally:
-        place.empty()
+        if place.cache_info().currsize:
+            place().empty()
 
 
 def _mount(panel: Panel, context: PageContext, result: Any, picture: Picture | None = None) -> None:
@@ -198,7 +217,8 @@ def make_data(panel: Panel, context: PageContext, result: Any) -> list[Mapping[s
     more = []
     if constant is not None:
         more = [_cached(f"{panel.name} constant", request, None, mode, lambda: dict(constant(context, result)))]
-    return [*more, _cached(panel.name, request, context.view, mode, lambda: dict(panel.payload(context, result)))]
+    name = f"{panel.name} waiting" if panel.is_lazy and result is None else panel.name
+    return [*more, _cached(name, request, context.view, mode, lambda: dict(panel.payload(context, result)))]
 
 
 def _reduced(panel: Panel, context: PageContext) -> PageContext:

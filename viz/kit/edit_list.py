@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
-import streamlit as st
-
-from viz.kit import controls, site_texts
+from viz.kit import button_groups, site_texts
+from viz.kit.button_groups import Button, ButtonGroup
 from viz.state import navigation
 from viz.state.view import View
 
@@ -17,16 +17,28 @@ if TYPE_CHECKING:
     from viz.page_context import PageContext
 
 
-def chips(parts: Sequence[tuple[str, str]], aside: Sequence[str] = ()) -> None:
-    """Draws a button for each edit that removes it; `aside` holds the codes of impossible edits."""
-    for code, text in parts:
-        label = _plain(text + " (not possible here)" if code in aside else text)
-        st.button(f"{label} ×", key=f"edit {code}", help="Remove this edit", on_click=navigation.toggle_edit, args=(code,))
+def buttons(parts: Sequence[tuple[str, str]], aside: Sequence[str] = ()) -> dict[str, Button]:
+    """Returns a button for each edit that removes it; `aside` holds the codes of impossible edits."""
+    return {
+        f"edit {code}": remove_button(
+            f"{text} (not possible here)" if code in aside else text, partial(navigation.toggle_edit, code)
+        )
+        for code, text in parts
+    }
 
 
-def _plain(text: str) -> str:
-    """Returns a text for a button's label, escaped, with a capital first."""
-    return controls.plain_label(text[:1].upper() + text[1:])
+def remove_button(text: str, press: partial) -> Button:
+    """Returns the button that removes an edit."""
+    return Button(f"{text[:1].upper()}{text[1:]} ×", press, "Remove this edit")
+
+
+def clear_button(is_disabled: bool = False) -> Mapping[str, Button]:
+    return {"clear": Button("Clear", navigation.clear_edits, is_disabled=is_disabled)}
+
+
+def describe_padding(count: int) -> str:
+    """Returns the padding in words; empty for none."""
+    return f"{count} pad{'s' if count > 1 else ''} after the source" if count else ""
 
 
 def edit_bar(view: View, analysis: Analysis, masks: bool = True) -> None:
@@ -41,12 +53,8 @@ def edits_after_fault(view: View) -> None:
 
 
 def _draw_bar(parts: Sequence[tuple[str, str]]) -> None:
-    if not parts:
-        return
-    with st.container(key="edit_bar", horizontal=True, vertical_alignment="center", gap="small"):
-        site_texts.write('<h2 class="lab-label">Edits</h2>', inline=True)
-        chips(parts)
-        st.button("Clear", key="clear", on_click=navigation.clear_edits)
+    if parts:
+        button_groups.draw("edits", [ButtonGroup("Edits", {**buttons(parts), **clear_button()})])
 
 
 def draw_notes(context: PageContext) -> None:

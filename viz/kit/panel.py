@@ -66,6 +66,7 @@ class FileOptions:
         component_fields: link fields that the component changes itself.
         remote_fields: fields that a lecturer can set remotely, with their values; no values: whole numbers.
         rounded: names of packed numbers with five decimals at most.
+        text: returns the text of the file as markup (default: that of the panel).
     """
 
     default_view: Callable[[PageContext], View] = lambda context: context.view
@@ -76,6 +77,11 @@ class FileOptions:
     component_fields: tuple[str, ...] = ()
     remote_fields: Callable[[PageContext], Mapping[str, tuple[Any, ...]]] = lambda context: {}
     rounded: frozenset[str] = frozenset()
+    text: Callable[[PageContext, Any], str] | None = None
+
+
+class NotChosenError(ValueError):
+    """The visitor has not chosen yet what a panel shows: a note, not a fault."""
 
 
 def no_tables(context: PageContext, result: Any) -> tuple[Table, ...]:
@@ -116,10 +122,11 @@ class Panel:
         file: options of the HTML file; None: the file leaves the panel out.
         is_independent: True if it needs neither sentence nor checkpoint, so that it is also drawn after a fault. Its context
             then has only view, mode and places.
+        is_lazy: True for a long `call` that waits until the panel is visible. Before that, the page passes None as result.
         is_cached: False for a payload that changes while request and view stay, such as that of a running training.
         reads: fields of the view that the payload depends on (default: all); it is made anew only for other values of them.
         follow: returns small values that follow the view, such as the step. They replace those of the payload.
-        lazy: for a row below the fold, which is computed once its place is visible: returns what must be visible again
+        seen_key: for a row below the fold, which is computed once its place is visible: returns what must be visible again
             after a change. Of a row, the first panel decides.
     """
 
@@ -144,10 +151,11 @@ class Panel:
     keys: Callable[[PageContext, Any], None] | None = None
     file: FileOptions | None = FileOptions()
     is_independent: bool = False
+    is_lazy: bool = False
     is_cached: bool = True
     reads: tuple[str, ...] | None = None
     follow: Callable[[PageContext, Any], Mapping[str, Any]] = lambda context, result: {}
-    lazy: Callable[[PageContext], Hashable] | None = None
+    seen_key: Callable[[PageContext], Hashable] | None = None
 
     def result(self, context: PageContext, progress: Callable[[float], None] = lambda share: None) -> Any:
         """Returns the result, from the cache on a server. `progress` gets the share done of a long computation.
@@ -186,6 +194,7 @@ class Layout:
         rows: panels that stand next to each other, row by row; a tuple of panels is one column of a row.
         notes: draws faults, notes on the text and edits, above the controls (default: `edit_list.draw_notes`).
         controls: draws the controls of the page, above its panels.
+        bar: draws controls in the bar of lecture mode and adds keys, also if no panel has a result.
         head: draws the head before anything is computed; None: title and sentence.
         steps_of: returns the trace whose steps the view may show.
         choose_view: fills what the link leaves open.
@@ -195,6 +204,7 @@ class Layout:
     rows: tuple[tuple[Panel | tuple[Panel, ...], ...], ...]
     controls: Callable[[PageContext], None] | None = None
     notes: Callable[[PageContext], None] | None = None
+    bar: Callable[[PageContext], None] | None = None
     head: Callable[[View, pages.Page], Places] | None = None
     steps_of: Callable[[Analysis], Trace] = lambda analysis: analysis.trace
     choose_view: Callable[[View, PageContext], View] = lambda view, context: view

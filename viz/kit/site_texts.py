@@ -90,14 +90,19 @@ def language_code(name: str) -> str:
     return code_of(name)
 
 
-def both_translations(analysis: Analysis, checkpoint: Checkpoint, same_target: bool = False, where: str = "below") -> None:
+def both_translations(analysis: Analysis, checkpoint: Checkpoint) -> None:
     """Writes the baseline's and the edited translation; changed tokens are underlined above and boxed below."""
+    write(both_translations_markup(analysis, checkpoint))
+
+
+def both_translations_markup(analysis: Analysis, checkpoint: Checkpoint, same_target: bool = False) -> str:
+    """Returns both translations as markup; with `same_target` the first one."""
     base, code = analysis.baseline or analysis, language_code(checkpoint.languages[1])
     ids = _output_ids(base), _output_ids(analysis)
     both = zip(ids, changed_words(*ids), ("was", "is"), strict=True)
     was, now = (marked(checkpoint.output_vocabulary.segments(i), changed, name) for i, changed, name in both)
-    same = f'<p class="lab-note">same tokens (given target); their probabilities are {where}</p>'
-    write(
+    same = '<p class="lab-note">same tokens (given target); their probabilities are below</p>'
+    return (
         f'<div class="lab-both"><span>Baseline</span><p lang="{code}">{was or EMPTY}</p><span>Edited</span>'
         + (same if same_target else f'<p lang="{code}">{now or EMPTY}</p>')
         + "</div>"
@@ -164,6 +169,12 @@ def near_tie_text(analysis: Analysis, tokenizer: Tokenizer | ClassLabels) -> str
 
 def changed_decisions(analysis: Analysis, tokenizer: Tokenizer | ClassLabels) -> None:
     """Writes the decisions that the edits change, and which of them were near-ties."""
+    if text := changed_decisions_text(analysis, tokenizer):
+        note(text)
+
+
+def changed_decisions_text(analysis: Analysis, tokenizer: Tokenizer | ClassLabels) -> str:
+    """Returns the decisions that the edits change; empty for none."""
     decisions = token_changes(analysis)
     place = "Step" if analysis.task.has_decoder else "Position"
     where = "Label: " if analysis.task.is_classifier else f"{place} {{}}: "
@@ -174,8 +185,7 @@ def changed_decisions(analysis: Analysis, tokenizer: Tokenizer | ClassLabels) ->
         if any(each.is_tie for each in decisions[:MAX_DECISIONS])
         else []
     )
-    if decisions:
-        note(" ".join([*listed, *more, *meant]))
+    return " ".join([*listed, *more, *meant])
 
 
 def verdict(analysis: Analysis, unedited: str = "Nothing is edited") -> None:
@@ -240,18 +250,28 @@ def _label_verdict(analysis: Analysis, base: Analysis) -> str:
 def sentence_notes(
     notes: Sequence[str], faults: Sequence[str], cautions: Sequence[str] = (), in_a_box: bool = False
 ) -> None:
-    """Writes the faults of the link and the notes on the translation.
+    """Writes the faults of the link and the notes on the translation; see `sentence_notes_markup`."""
+    if markup := sentence_notes_markup(notes, faults, cautions, in_a_box):
+        write(markup)
+
+
+def sentence_notes_markup(
+    notes: Sequence[str], faults: Sequence[str], cautions: Sequence[str] = (), in_a_box: bool = False
+) -> str:
+    """Returns the faults of the link and the notes on the translation as markup.
 
     Notes that are `cautions` fold under the first of them. `in_a_box` makes each note focusable in a box that scrolls.
     """
+    parts = []
     stop = ' tabindex="0"' if in_a_box else ""
     for sentence in (*faults, *(note for note in notes if note not in cautions)):
         warns = "" if sentence == STEPWISE_NOTE else " warn"
-        write(f'<p class="lab-note{warns}"{stop}>{html.escape(sentence)}</p>')
+        parts.append(f'<p class="lab-note{warns}"{stop}>{html.escape(sentence)}</p>')
     if cautions:
         verdict, *signs = map(html.escape, cautions)
         rest = "".join(f"<p>{sign}</p>" for sign in signs)
-        write(f'<details class="lab-note doubt"><summary>{verdict}</summary>{rest}</details>')
+        parts.append(f'<details class="lab-note doubt"><summary>{verdict}</summary>{rest}</details>')
+    return "".join(parts)
 
 
 @contextmanager

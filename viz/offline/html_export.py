@@ -104,7 +104,8 @@ def panel_export(layout: Layout) -> HtmlExport:
         return view
 
     def notes(context: PageContext, results: dict[Panel, Any]) -> tuple[str, ...]:
-        return tuple(panel.text(context, result) for panel, result in results.items() if panel.text is not None)
+        every = (((panel.file and panel.file.text) or panel.text, result) for panel, result in results.items())
+        return tuple(text(context, result) for text, result in every if text is not None)
 
     def pictures(context: PageContext) -> tuple[tuple[str, str], ...]:
         return tuple(

@@ -122,5 +122,5 @@ EDITS = Panel(
     keys=_keys,
     file=None,
     reads=("pe_shift", "intervention"),
-    lazy=lambda context: (context.request, context.view.pe_shift),
+    seen_key=lambda context: (context.request, context.view.pe_shift),
 )

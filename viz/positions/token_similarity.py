@@ -100,5 +100,5 @@ TOKENS = Panel(
     ),
     file=None,
     reads=("kind",),
-    lazy=lambda context: None,
+    seen_key=lambda context: None,
 )

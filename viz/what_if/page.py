@@ -3,13 +3,43 @@
 from __future__ import annotations
 
 from viz.frame import show
-from viz.what_if import in_lecture, tables, what_if_parts
+from viz.kit import button_groups, controls, site_texts
+from viz.kit.panel import Layout
+from viz.page_context import PageContext
+from viz.what_if import edit_controls, lecture_controls, ready_answers, what_if_texts
+from viz.what_if.board_panel import BOARD
+from viz.what_if.change_panel import CHANGE
+from viz.what_if.leak_panel import LEAKS
+from viz.what_if.maps_panel import MAPS
 
-show.show(
-    "what-if",
-    what_if_parts.draw,
+
+def _controls(context: PageContext) -> None:
+    """Draws edits, questions and choices, the editor, the verdict and both translations."""
+    view, loaded = context.view, context.loaded
+    groups, fault = [*edit_controls.edits(context)], ""
+    groups.append(ready_answers.questions(view, loaded.languages[0], loaded.config.kinds))
+    try:
+        groups.append(ready_answers.answer(view))
+    except ValueError as reason:
+        fault = str(reason)
+    button_groups.draw("what_if.edits", groups)
+    if fault:
+        site_texts.fault(fault)
+    edit_controls.draw_editor(context.analysis, loaded)
+    controls.target_note(view)
+    site_texts.write(
+        what_if_texts.notes_of_sentence(context) + what_if_texts.summary(context) + what_if_texts.notes(context)
+    )
+    button_groups.draw("what_if.choices", edit_controls.choices(context))
+
+
+LAYOUT = Layout(
+    ((BOARD, CHANGE), (MAPS,), (LEAKS,)),
+    _controls,
+    lambda context: None,  # in the summary: an element that comes and goes would take the focus from those below
+    lecture_controls.draw,
     steps_of=lambda analysis: (analysis.baseline or analysis).trace,
-    tables=tables.tables,
-    python=tables.python,
-    in_lecture=in_lecture.draw,
 )
+
+if __name__ == "__main__":
+    show.show_layout("what-if")

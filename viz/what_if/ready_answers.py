@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING
-
-import streamlit as st
 
 from model.edits.intervention import BASELINE
 from model.inference.request import Request
 from viz import cache, computations
-from viz.kit import controls, site_texts
+from viz.kit.button_groups import Button, ButtonGroup
 from viz.state import navigation, session, uploads
 from viz.state.view import View, without_edits
 from viz.what_if import what_if_texts
@@ -23,69 +22,78 @@ OWN = "view before questions"  # session key: the visitor's own view, the senten
 # the text that the visitor had given, empty where none was
 
 
-def questions(view: View, language: str, kinds: Sequence[str]) -> None:
-    """The ready experiments, one click each, that make sense with these kinds of attention; `language` is what the
-    checkpoint reads."""
+def questions(view: View, language: str, kinds: Sequence[str]) -> ButtonGroup:
+    """Returns a button for each ready experiment that suits these kinds of attention, in the checkpoint's language."""
     from model.experiments.ready_questions import EXPERIMENTS
 
-    with st.container(key="questions", horizontal=True, vertical_alignment="center", gap="small"):
-        site_texts.write('<b class="lab-label">Try</b>', inline=True)
-        for known in EXPERIMENTS:
-            if not set(known.needs) <= set(kinds):
-                continue
+    buttons = {}
+    for known in EXPERIMENTS:
+        if set(known.needs) <= set(kinds):
             sentence = known.sentence_in(language)
-            st.button(
-                known.question,
-                key=f"try {known.name}",
-                type="primary" if known.name == view.experiment else "tertiary",
-                help=f"Asked of “{sentence}”" if sentence else None,
-                on_click=run,
-                args=(known, view, sentence),
-            )
+            title = f"Asked of “{sentence}”" if sentence else ""
+            press = partial(run, known, view, sentence)
+            buttons[f"try {known.name}"] = Button(known.question, press, title, is_on=known.name == view.experiment)
+    return ButtonGroup("Try", buttons, "links")
 
 
-def answer(view: View) -> None:
-    """The question that was asked last and its measured answer; its other sentence, the visitor's own, and the way back."""
+def find(view: View) -> Experiment | None:
+    """Returns the ready experiment of a view, or None."""
     from model.experiments.ready_questions import EXPERIMENTS
 
-    known, own = next((known for known in EXPERIMENTS if known.name == view.experiment), None), _own(view)
-    if view.experiment is not None:
-        found = computations.answer(view.experiment, asked(view), view.device)
-        what_if_texts.measured(known.question, found.text, swapped(view, own))
-    with st.container(key="asked", horizontal=True, vertical_alignment="center", gap="small"):
-        if known is not None and found.counterpart is not None:
-            there = found.counterpart if found.counterpart.source != view.source else found.request
-            label = controls.plain_label(f"The same for “{there.source}”")
-            st.button(label, key="also", type="tertiary", on_click=show, args=(there, known.name))
-        if known is not None and not is_shown(view, found):
-            there = found.request
-            label = (
-                f"See it below: {uploads.display_name(there.checkpoint)}, given that translation"
-                if there.target
-                else "Make these edits"
-            )
-            st.button(
-                controls.plain_label(label), key="see it", type="tertiary", on_click=show, args=(there, known.name, view)
-            )
-        if own is None:
-            return
+    return next((known for known in EXPERIMENTS if known.name == view.experiment), None)
+
+
+def measure(view: View) -> Answer | None:
+    """Returns the measured answer of the view's experiment; None without one. Raises ValueError with one sentence."""
+    return None if view.experiment is None else computations.answer(view.experiment, request_of(view), view.device)
+
+
+def answer(view: View) -> ButtonGroup:
+    """Returns the measured answer with buttons: its counterpart, its edits, the visitor's own sentence, and the way back.
+
+    Raises ValueError with one sentence.
+    """
+    known, own, measured = find(view), _own(view), measure(view)
+    buttons = {} if measured is None else buttons_of_answer(view, measured)
+    if own is not None:
         whose = "the" if _is_linked(view) else "your"  # who opens a link need not be who has typed
         if known is not None and own.source != view.source:
             typed = " that was typed" if whose == "the" else ""
-            label = controls.plain_label(f"Ask it of {whose} sentence{typed}, “{_short(own)}”")
-            st.button(label, key="ask own", type="tertiary", on_click=run, args=(known, own, None))
+            label = f"Ask it of {whose} sentence{typed}, “{_short(own)}”"
+            buttons["ask own"] = Button(label, partial(run, known, own, None))
         yours = "sentence" if own.source != view.source else "checkpoint"
         back = "the sentence that was typed" if whose == "the" else f"your {yours}"
-        st.button(f"Back to {back}", key="back to own", on_click=_back, args=(own,))
+        buttons["back to own"] = Button(f"Back to {back}", partial(_back, own))
+    if known is None or measured is None:
+        return ButtonGroup("Back", buttons, "links", is_label_hidden=True)
+    return ButtonGroup(known.question, buttons, "answer", note=" ".join(filter(None, (measured.text, swapped(view, own)))))
 
 
-def is_shown(view: View, found: Answer) -> bool:
-    """Whether the page shows what the answer speaks of; not where a link has asked the question of a view as it is."""
+def buttons_of_answer(view: View, measured: Answer) -> dict[str, Button]:
+    """Returns the button that makes the edits of an answer or, if the page shows them, the one of its counterpart."""
+    name = view.experiment or ""
+    if not is_shown(view, measured):
+        there = measured.request
+        text = (
+            f"Show it: {uploads.display_name(there.checkpoint)}, given that translation"
+            if there.target
+            else "Make these edits"
+        )
+        return {"see it": Button(text, partial(show, there, name, view), "the edits of the answer")}
+    if measured.counterpart is None:
+        return {}
+    there = measured.counterpart if measured.counterpart.source != view.source else measured.request
+    text = f"The same for “{what_if_texts.cut(there.source)}”"
+    return {"also": Button(text, partial(show, there, name), "the counterpart of the experiment")}
+
+
+def is_shown(view: View, measured: Answer) -> bool:
+    """True if the page shows the request of the answer; a link may ask a question without its edits."""
     now = view.request()
     names = ("source", "checkpoint", "target", "pad", "mode", "intervention")
     return any(
         all(getattr(now, name) == getattr(each, name) for name in names)
-        for each in (found.request, found.counterpart)
+        for each in (measured.request, measured.counterpart)
         if each
     )
 
@@ -102,23 +110,22 @@ def swapped(view: View, own: View | None) -> str:
 
 
 def run(known: Experiment, view: View, sentence: str | None) -> None:
-    """Asks an experiment's question of a sentence, or of the view's own, and shows its request; what cannot be asked is
-    told."""
+    """Asks the question of an experiment about a sentence, or the view's own, and shows its request or a message."""
     try:
-        found = computations.answer(known.name, asked(view, sentence), view.device)
+        measured = computations.answer(known.name, request_of(view, sentence), view.device)
     except ValueError as fault:
         session.show_message(str(fault))
         return
-    show(found.request, known.name, view if sentence is None else None)
+    show(measured.request, known.name, view if sentence is None else None)
 
 
 def show(request: Request, name: str, whose: View | None = None) -> None:
     """Makes the view that of an experiment, and keeps the visitor's own for the way back."""
-    now, kept = session.current_view(), session.get(OWN)
+    now, stored = session.current_view(), session.get(OWN)
     if (own := _own(now)) is not None:
         typed = now.own_text
     elif _is_own(now):
-        own, _, typed = kept
+        own, _, typed = stored
     else:
         own, typed = now, "" if session.is_default_text() else now.source
     session.put(OWN, (own, request.source, typed))
@@ -164,8 +171,8 @@ def _back(own: View) -> None:
     session.change(**session.fields_to_restore(own))
 
 
-def asked(view: View, sentence: str | None = None) -> Request:
-    """What an experiment is asked of: a sentence alone, or the view's, with the model's own translation."""
+def request_of(view: View, sentence: str | None = None) -> Request:
+    """Returns the request of an experiment: a sentence alone, or that of the view, with the model's own translation."""
     request = dataclasses.replace(cache.fit_request(without_edits(view.request()), view.device)[0], target=None)
     if sentence is None:
         return request

@@ -1,13 +1,14 @@
 // The mask as a clickable matrix, and all heads as clickable grids. Nothing here makes markup from text: textContent only.
 // A click reports the code of an edit; the server makes the edit or takes it back. Hovering and moving send nothing.
 
-import { density, element, focusOf, mountComponent, nth, onKeys, refocus, formatSigned, pointerPosition, unmountComponent } from "../kit/mount.js";
+import { button, density, element, focusOf, mountComponent, nth, onKeys, refocus, formatSigned, pointerPosition, unmountComponent } from "../kit/mount.js";
 import { drawLabels, textWidths, mapLayout, mapPoints } from "../kit/map_labels.js";
 import { onStageResize, stageSize } from "../kit/stage.js";
 import { excludeFromPicture, pen, markPicture } from "../kit/pen.js";
 import { contrastColour } from "../kit/readable.js";
 
 const CELL = 18, LEAST = 9, FONT = 12; // px: a cell, its labels
+const RANKED = 5; // heads with the largest changes
 const LARGE = { cell: 44, least: 2, font: 14, beside: 320, told: 56, head: 120, row: 40 }; // px in lecture mode, with the heads beside the mask
 
 export default function ({ data, parentElement, setTriggerValue, offline }) {
@@ -18,7 +19,7 @@ export default function ({ data, parentElement, setTriggerValue, offline }) {
     if (state.built === data && state.size === size) return;
     Object.assign(state, { built: data, size });
     root.classList.toggle("large", Boolean(large));
-    root.replaceChildren(matrix(place), grids(place));
+    root.replaceChildren(matrix(place), grids(place), ...(large ? [] : [ranking()]));
     refocus(root, focused);
   };
   build();
@@ -33,7 +34,11 @@ export default function ({ data, parentElement, setTriggerValue, offline }) {
     const { queries, keys, values, allowed, blocked, scale, block } = data;
     const box = markPicture(element("section", "matrix"), "Who may see whom", { colours: scale, low: 0, high: 1 }), n = keys.length, m = queries.length;
     box.setAttribute("aria-label", "Who may see whom");
-    if (large) box.append(element("h3", "", data.title));
+    const title = element("h2", "", data.title), hue = element("i", "hue");
+    hue.style.background = `var(--lab-${data.hue})`;
+    title.prepend(hue);
+    box.append(title);
+    if (!large) box.append(element("p", "sub", `Colour: attention weight.${offline ? "" : " Click a cell, a token or a head to switch it off."}`));
     const sans = getComputedStyle(root).fontFamily;
     const font = large ? LARGE.font : FONT, measured = (texts) => textWidths(texts, `650 ${font}px ${sans}`);
     const labels = { font, rows: measured(queries), columns: measured(keys) };
@@ -152,10 +157,10 @@ export default function ({ data, parentElement, setTriggerValue, offline }) {
   function grids(place) {
     const box = markPicture(element("section", "heads"), "Which head matters here");
     box.setAttribute("aria-label", "Heads");
-    box.append(element("h3", "", "Which head matters here?"), element("p", "sub", `Pink: less likely without this head. Blue: more likely. (Change in ${data.scored}, nats.)`));
+    box.append(element("h2", "", "Which head matters here?"), element("p", "sub", `Pink: less likely without this head. Blue: more likely. (Change in ${data.scored}, nats.)`));
     const most = Math.max(0.01, ...data.grids.flatMap((g) => g.changes.flat().map(Math.abs))), known = data.grids.every((g) => g.changes.flat().every((change) => change !== null));
     for (const grid of data.grids) {
-      box.append(element("h4", "", grid.name));
+      box.append(element("h3", "", grid.name));
       const rows = element("div", "grid");
       rows.style.gridTemplateColumns = `20px repeat(${grid.changes[0].length}, minmax(0, ${large ? 44 : 19}px))`;
       const high = large ? Math.max(19, Math.min(LARGE.row, (place.height - LARGE.head) / grid.changes.length)) : null;
@@ -163,23 +168,23 @@ export default function ({ data, parentElement, setTriggerValue, offline }) {
       grid.changes.forEach((row, layer) => {
         rows.append(element("span", "layer", `L${layer + 1}`));
         row.forEach((change, head) => {
-          const off = grid.off[layer][head], button = element("button", off ? "off" : "", off ? "✕" : "");
+          const off = grid.off[layer][head], node = element("button", off ? "off" : "", off ? "✕" : "");
           const name = `${grid.name}, layer ${layer + 1} head ${head + 1}`;
-          button.type = "button";
-          button.dataset.focus = grid.codes[layer][head];
-          if (high) button.style.height = `${high}px`;
+          node.type = "button";
+          node.dataset.focus = grid.codes[layer][head];
+          if (high) node.style.height = `${high}px`;
           const told = (when) => (known ? `${data.scored} ${formatSigned(change, "+")} nats when ${when}` : "not measured yet");
-          if (known) button.dataset.change = change;
-          button.setAttribute("aria-pressed", off);
-          button.setAttribute("aria-label", `${name}: ${told("off")}${off ? ", off now" : ""}`);
-          button.title = `${name}: ${told("it is off")}. ${offline ? (off ? "It is off here." : "") : off ? "Click to switch it on." : "Click to switch it off."}`.trim();
-          button.disabled = Boolean(offline);
+          if (known) node.dataset.change = change;
+          node.setAttribute("aria-pressed", off);
+          node.setAttribute("aria-label", `${name}: ${told("off")}${off ? ", off now" : ""}`);
+          node.title = `${name}: ${told("it is off")}. ${offline ? (off ? "It is off here." : "") : off ? "Click to switch it on." : "Click to switch it off."}`.trim();
+          node.disabled = Boolean(offline);
           const colour = data.diverging[Math.round((((change ?? 0) / most + 1) / 2) * (data.diverging.length - 1))];
-          Object.assign(button.style, { background: colour, color: contrastColour(colour, data.style) });
-          button.tabIndex = layer + head ? -1 : 0;
-          button.onclick = () => toggle(grid.codes[layer][head]);
-          onKeys(button, (_, move) => move && step(move, rows, grid, layer, head));
-          rows.append(button);
+          Object.assign(node.style, { background: colour, color: contrastColour(colour, data.style) });
+          node.tabIndex = layer + head ? -1 : 0;
+          node.onclick = () => toggle(grid.codes[layer][head]);
+          onKeys(node, (_, move) => move && step(move, rows, grid, layer, head));
+          rows.append(node);
         });
       });
       box.append(rows);
@@ -188,6 +193,21 @@ export default function ({ data, parentElement, setTriggerValue, offline }) {
     bar.style.background = `linear-gradient(90deg, ${data.diverging.join(",")})`;
     legend.append(element("span", "", known ? formatSigned(-most, "+") : "…"), bar, element("span", "", known ? formatSigned(most, "+") : "…"));
     box.append(legend);
+    return box;
+  }
+
+  function ranking() {
+    const box = markPicture(element("section", "ranking"), "Largest changes"), list = element("ol");
+    const heads = data.grids.flatMap(({ name, codes, changes }) => changes.flatMap((row, layer) => row.map((change, head) => ({ change, code: codes[layer][head], name: `${name}, L${layer + 1} head ${head + 1}` }))));
+    const known = heads.filter(({ change }) => change !== null).sort((one, other) => Math.abs(other.change) - Math.abs(one.change));
+    for (const { change, code, name } of known.slice(0, RANKED)) {
+      const line = element("li"), head = button("", name, () => toggle(code));
+      head.disabled = Boolean(offline);
+      head.dataset.focus = `rank ${code}`;
+      line.append(head, element("b", change < 0 ? "loss" : "gain", formatSigned(change, "+")));
+      list.append(line);
+    }
+    box.append(element("h2", "", "Largest changes"), known.length ? list : element("p", "sub", "Every head is switched off in turn."));
     return box;
   }
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -26,8 +26,10 @@ NAMES = {kind: of.name[:1].upper() + of.name[1:] for kind, of in SITE_KINDS.item
 def payload(
     trace: Trace, effects: Sequence[HeadEffect] | None, place: Place, intervention: Intervention, mode: theme.Mode
 ) -> dict[str, Any]:
-    """All that the browser needs, as JSON values: the pattern of a place, averaged over its layers and heads, what is
-    blocked there, and what each head costs when it is off, None where that is not known yet."""
+    """Returns the pattern of a place, the mean over its layers and heads, its blocked cells, and the effect of each head.
+
+    `effects` is None before they are measured.
+    """
     sites = [site for site in trace.patterns if place.covers_layer(*site)]
     values = np.mean([trace.patterns[site][place.heads].mean(axis=0) for site in sites], axis=0)  # [T,S]
     return {
@@ -42,13 +44,22 @@ def payload(
         "scored": task_of_kinds(trace.kinds, trace.classes).score_label(bool(trace.blank_positions)),
         "grids": grids(unmeasured(trace) if effects is None else effects, intervention),
         "diverging": list(theme.diverging(mode)),
-        "large": False,  # in lecture mode, with a title
-        "title": "",
+        "large": False,
+        "title": f"{NAMES[place.kind]}, {place_text(place)}: who may see whom",
+        "hue": place.kind,
     }
 
 
+def place_text(place: Place) -> str:
+    """Returns the layers and heads of a place in words."""
+    if place.layer is None:
+        return "all layers"
+    head = "" if place.head is None else f", head {place.head + 1}"
+    return f"layer {place.layer + 1}{head}"
+
+
 def blocked(shape: tuple[int, ...], place: Place, intervention: Intervention) -> np.ndarray:
-    """The cells that a block closes at some head of the place: bool [T,S]."""
+    """Returns the cells that an edit blocks at some head of the place: bool [T,S]."""
     cells = np.zeros(shape, dtype=bool)
     for edit in intervention.edits:
         if isinstance(edit, BlockCells) and edit.place.overlaps(place):
@@ -58,7 +69,7 @@ def blocked(shape: tuple[int, ...], place: Place, intervention: Intervention) ->
 
 
 def unmeasured(trace: Trace) -> list[HeadEffect]:
-    """Every head of a trace, before it is known what it costs."""
+    """Returns every head of a trace without a measured effect."""
     from model.experiments.effects import HeadEffect
 
     sites = [site for kind in trace.kinds for site in trace.sites(kind)]
@@ -66,10 +77,12 @@ def unmeasured(trace: Trace) -> list[HeadEffect]:
 
 
 def grids(effects: Sequence[HeadEffect], intervention: Intervention) -> list[dict[str, Any]]:
-    """For each kind of site its layers by heads: the change when a head is off, None for one that was not measured; whether
-    it is off or its mean now."""
+    """Returns for each kind of site the effects of its heads, [layers][heads], None before they are measured.
+
+    `off` is True for heads that are off, or their mean, now.
+    """
     ablated = [edit.place for edit in intervention.edits if isinstance(edit, Ablate)]
-    made = []
+    result = []
     for kind, name in NAMES.items():
         own = [e for e in effects if e.site.kind == kind]
         if not own:
@@ -78,7 +91,7 @@ def grids(effects: Sequence[HeadEffect], intervention: Intervention) -> list[dic
         for effect in own:
             rows.setdefault(effect.site.layer, []).append(effect)
         places = [[Place(kind, layer, e.head) for e in row] for layer, row in rows.items()]
-        made.append(
+        result.append(
             {
                 "name": name,
                 "codes": [[e.edit.code for e in row] for row in rows.values()],
@@ -86,7 +99,7 @@ def grids(effects: Sequence[HeadEffect], intervention: Intervention) -> list[dic
                 "off": [[any(place.overlaps(a) for a in ablated) for place in row] for row in places],
             }
         )
-    return made
+    return result
 
 
 def _rounded(change: float) -> float | None:
@@ -94,11 +107,3 @@ def _rounded(change: float) -> float | None:
 
 
 COMPONENT = mount.Component(__file__, '<div class="switchboard"></div>', picture="Mask and heads")
-
-
-def switchboard(
-    data: dict[str, Any], on_toggle: Callable[[str], None], key: str = "switchboard", beside: dict[str, Any] | None = None
-) -> None:
-    """Mounts the component; `on_toggle` is called, before the next run, with the code of the edit that was clicked.
-    `beside`: values in place of those of the same names, and more for the script, as lecture mode has them."""
-    COMPONENT.mount(key, data, {"toggle": (mount.text, on_toggle)}, overrides=beside)

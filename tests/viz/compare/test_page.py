@@ -8,10 +8,10 @@ from model.edits.kinds import PatchZ, parse
 from model.inference.request import Request
 from model.readings.heads.trace_comparison import align
 from model.trace import Site
-from tests.support.component_helpers import Mounted, unpacked
+from tests.support.component_helpers import unpacked
 from tests.support.viz_helpers import COMPARE, Lab
 from viz import cache, computations, page_context
-from viz.compare import distance, patch_grids, patching_part
+from viz.compare import distance, patching_panel
 from viz.compare.choices import CHOICES
 from viz.compare.page import PARTS
 from viz.compare.pair import DIFFERENCES, pair
@@ -68,9 +68,10 @@ def test_the_largest_distance_is_one_click_away():
     lab = compare()
     grids = lab.side_by_side["grids"]
     top = max(v for grid in grids for row in grid["values"] for v in row)
-    told = next(text for text in lab.sentences("lab-note") if "total variation distance" in text)
-    assert told.startswith(f"{top:.2f} total variation distance")
-    lab.click("largest difference")
+    most = lab.side_by_side["most"]
+    assert most["measured"].startswith(f"{top:.2f} total variation distance")
+    proto = next(c.proto for c in lab.app_test.get("bidi_component") if c.proto.component_name.endswith(".side_by_side"))
+    lab.report(proto, "place", most["place"])
     kind, layer, head = lab.side_by_side["chosen"]
     assert {grid["kind"]: grid for grid in lab.side_by_side["grids"]}[kind]["values"][layer - 1][head - 1] == top
     assert both(lab).first.site == Site(kind, layer - 1)
@@ -172,13 +173,17 @@ WIDE = YOUNG.replace("young", "wide")
 REQUESTS = Request(YOUNG), Request(WIDE)
 
 
+def measured():
+    return computations.result(REQUESTS[0], "auto", computations.PATCHING(REQUESTS[1], None))
+
+
 def patching_page(**link: str) -> Lab:
     return Lab(COMPARE, **({"text": YOUNG, "compare": "patching", "swap": "11", "swap_to": "wide"} | link))
 
 
 def test_shares_and_translations_are_measured():
     lab = patching_page()
-    found = computations.patching(*REQUESTS, "auto", None, lambda share: None)
+    found = measured()
     shown = lab._mounted("patch_grids")
     for grid, values in zip(shown["grids"], (found.encoder, found.decoder, *found.heads.values()), strict=True):
         np.testing.assert_allclose(np.array(grid["values"], float), found.share(values), atol=1e-4)
@@ -203,23 +208,20 @@ def test_shares_and_translations_are_measured():
 def test_a_piece_of_a_link_is_patched_in():
     lab = patching_page(patched="patch_enc.0_12")
     assert lab._mounted("patch_grids")["chosen"] == ["patch_enc.0_12"]
-    assert any("embedding, at “young”. 104% of the way" in text for text in lab.sentences("lab-note"))
+    assert any("embedding, at “young”. 104% of the way" in group["note"] for group in lab.groups)
     lab = patching_page(patched="patch_enc.9_12")
     assert any("names layer 9; this checkpoint has 4 there" in text for text in lab.warnings)
     assert "patch what if" not in lab.buttons
 
 
-def test_only_a_piece_that_stands_there_can_be_chosen(monkeypatch):
-    found, chosen = computations.patching(*REQUESTS, "auto", None, lambda share: None), []
-    labels = cache.analyse(REQUESTS[0], "auto").labels
-    mounted = Mounted(monkeypatch)
-    patch_grids.grids(patch_grids.payload(found, labels, (), "light"), chosen.append)
+def test_only_a_known_piece_can_be_chosen(monkeypatch):
+    chosen = []
+    monkeypatch.setattr(patching_panel.session, "change", lambda **fields: chosen.append(fields["patched"]))
+    check, choose = patching_panel.PATCHES.events(None, measured())["piece"]
     for code in ("patch_enc.2_9", "patch_enc.99_1", "off_enc.1", None, 7):
-        mounted.report("piece", code)
-    assert chosen == ["patch_enc.2_9"]
-    monkeypatch.setattr(patching_part.session, "change", lambda **fields: chosen.append(fields["patched"]))
-    patching_part.choose("patch_enc.2_9")
-    assert chosen[-1] == BASELINE.with_edit("patch_enc.2_9") and View(patched=chosen[-1])
+        if (arguments := check(code)) is not None:
+            choose(*arguments)
+    assert chosen == [BASELINE.with_edit("patch_enc.2_9")] and View(patched=chosen[-1])
 
 
 def lecture(**link: str) -> Lab:

@@ -5,7 +5,7 @@ import test from "node:test";
 
 import { standings } from "../../../viz/heads/all_heads_large.js";
 import { sizedWithin } from "../../../viz/heads/all_heads_thumbnails.js";
-import { rowsWithin } from "../../../viz/kit/file_change.js";
+import { rowsWithin } from "../../../viz/what_if/change_list.js";
 import { mapLayout, mapPoints } from "../../../viz/kit/map_labels.js";
 
 test("all thumbnails that are kept stand within their place, however many heads there are", () => {

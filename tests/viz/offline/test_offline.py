@@ -21,7 +21,7 @@ from viz import computations, page_context
 from viz.offline import document, html_export
 from viz.state.links import link, parse
 from viz.state.view import View
-from viz.what_if import offline as what_if
+from viz.what_if.board_panel import BOARD
 
 TARGET = "Lo varun mira."  # untrained, it would write on and on
 HOSTILE = "The </script><script>alert(1)</script> <img src=x onerror=alert(1)> fox."
@@ -193,11 +193,11 @@ def test_a_view_is_fitted_to_its_family_as_on_the_page(tokenizer, family):
         html_export.make_context(made, analysis, html_export.make_view(request, "tiny", kind="cross"))
 
 
-def test_head_effects_are_not_measured_again(monkeypatch):
-    context = page_context.build(View(source="I am tired."))
-    monkeypatch.setattr(what_if, "head_effects", None)
-    costs = what_if.TAKEN.compute(context)
-    assert costs is computations.head_effects.known(context.request, context.view.device, None)
+def test_head_effects_are_not_measured_again():
+    context = page_context.build(View(source="I am tired.", intervention=Intervention().with_edit("off_cross.3.5")))
+    plain = dataclasses.replace(context.request, intervention=Intervention())
+    known = computations.result(plain, context.view.device, computations.HEAD_EFFECTS(), lambda share: None)
+    assert BOARD.result(context) is known
 
 
 VALUES = st.recursive(

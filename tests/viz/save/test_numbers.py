@@ -17,7 +17,6 @@ from model.export.checks import parse as parse_checks
 from model.inference import analyse
 from tests.support import tiny
 from viz import cache, page_context, pages
-from viz.compare import tables as compare
 from viz.kit.panel import layout_of
 from viz.page_context import PageContext, Places
 from viz.save.number_tables import analysis_file
@@ -25,9 +24,8 @@ from viz.save.saved_files import offers
 from viz.state.links import parse
 from viz.training import tables as training
 from viz.variants import tables as variants
-from viz.what_if import tables as what_if
 
-MODULES = (what_if, compare, training, variants)
+MODULES = (training, variants)
 HOMES = {module.__name__.split(".")[1].replace("_", "-"): module for module in MODULES}
 HOMES |= {page.name: layout for page in pages.PAGES if (layout := layout_of(page))}
 LOAD = functools.cache(analyse.load)

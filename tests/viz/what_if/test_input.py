@@ -9,7 +9,6 @@ from tests.support import tiny
 from tests.support.edit_helpers import EXAMPLES, NAMED, Noise, answers, declared, forms_by_code
 from tests.support.viz_helpers import TRANSLATE, WHAT_IF, Lab
 from viz import cache
-from viz.kit.edit_list import _plain
 
 SENTENCE = "The dog bites the man."
 MARKUP = "<script>alert(1)</script> & <b>owls</b> **x** [a](b) `c` $d$ :owl: &lt; ~y~ _z_ 1. #h"
@@ -22,7 +21,7 @@ def what_if(**link: str) -> Lab:
 @pytest.fixture(scope="module")
 def visitor() -> Lab:
     """One visitor, who goes from test to test of the editor and takes back what was edited."""
-    return what_if().open("add_edit")
+    return what_if().click("add_edit")
 
 
 def widgets(question: edit.Question, answer) -> dict[str, object]:
@@ -139,12 +138,3 @@ def test_no_markup_is_made_of_what_is_typed(home):
     assert [piece for piece in lab.html if "<script" in piece] == []
     for link in ({"edits": f"off_enc~{MARKUP}", "try": MARKUP, "kind": MARKUP}, {"checkpoint": MARKUP}):
         assert [piece for piece in what_if(**link).html if "<script" in piece or "<b>owls" in piece] == [], link
-
-
-@pytest.mark.parametrize("text", [MARKUP, "&amp;", "a|b", "![x](y)", ":red[x]", "C:\\x", "- item", "+1", "> quote", "$x$"])
-def test_a_label_is_no_markdown(text):
-    label = _plain(text)
-    for i, sign in enumerate(label):
-        assert sign not in "`*_{}[]()<>#+-.!|$~:&" or label[i - 1] == "\\", (label, sign)
-    shown = label.replace("\\\\", "\0").replace("\\", "").replace("\0", "\\")
-    assert shown == text[0].upper() + text[1:]

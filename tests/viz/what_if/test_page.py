@@ -1,8 +1,5 @@
 """What if: edits, both translations, the ranking, the other page, and the lecture."""
 
-import html
-import re
-
 import numpy as np
 import pytest
 
@@ -12,9 +9,8 @@ from model.trace import Site
 from tests.support import tiny
 from tests.support.component_helpers import cells_of
 from tests.support.edit_helpers import NAMED, ONE_EACH
-from tests.support.viz_helpers import TRANSLATE, WHAT_IF, Lab, numbers
+from tests.support.viz_helpers import TRANSLATE, WHAT_IF, Lab
 from viz import cache, computations
-from viz.what_if.edit_controls import SHOWN, head_name
 from viz.what_if.switchboard import NAMES
 
 SENTENCE = "The dog bites the man."
@@ -32,11 +28,15 @@ def analysed(*codes: str, **more):
 
 def effects():
     """Every head, the one that matters most first."""
-    return sorted(computations.head_effects(Request(SENTENCE), "auto", lambda share: None), key=lambda e: -abs(e.change))
+    return sorted(measured(Request(SENTENCE)), key=lambda e: -abs(e.change))
 
 
-def signed(value: float) -> str:
-    return f"{value:+.2f}".replace("-", "−")
+def measured(request: Request):
+    return computations.result(request, "auto", computations.HEAD_EFFECTS(), lambda share: None)
+
+
+def known(request: Request):
+    return computations.result.known(request, "auto", computations.HEAD_EFFECTS(), None)
 
 
 def test_the_page_opens_whole_and_nothing_is_edited():
@@ -45,11 +45,15 @@ def test_the_page_opens_whole_and_nothing_is_edited():
     assert place_of(lab) == "enc"
     assert lab.sentences("lab-verdict") == ["Nothing is edited"]
     assert lab.sentences("lab-translation") == [cache.analyse(Request(lab.box), "auto").translation]
-    assert all(lab.app_test.button(key=key).disabled for key in ("undo", "redo", "clear"))
-    (before, after, difference), (chart,) = lab.maps, lab.charts
+    assert all(lab.grouped[key][-1] for key in ("undo", "redo", "clear"))
+    before, after, difference = lab.maps
     np.testing.assert_array_equal(cells_of(before), cells_of(after))
     assert not np.nan_to_num(cells_of(difference)).any()
-    assert len(chart["layout"]["xaxis"]["ticktext"]) == len(cache.analyse(Request(lab.box), "auto").trace.outputs)
+    assert len(changes(lab)["labels"]) == len(cache.analyse(Request(lab.box), "auto").trace.outputs)
+
+
+def changes(lab: Lab) -> dict:
+    return lab._mounted(".change_list")
 
 
 def test_edits_of_a_link_can_be_taken_back():
@@ -94,25 +98,21 @@ def test_the_pickers_choose_place_and_scope():
     lab = what_if(layer="2", head="3")
     lab.pick("kind", "cross")
     for scope, place in (("head", "cross.2.3"), ("layer", "cross.2"), ("all", "cross")):
-        lab.app_test.selectbox(key="scope").set_value(scope)
-        assert place_of(lab.run()) == place
-    lab.app_test.selectbox(key="scope").set_value("head")
-    lab.run().pick("head", "mean")
+        assert place_of(lab.pick("scope", scope)) == place
+    lab.pick("scope", "head").pick("head", None)
     assert place_of(lab) == "cross.2"  # without one head there is none to edit
-    scope = lab.app_test.selectbox(key="scope")
-    assert scope.options == ["all layers", "layer 2"]
-    scope = lab.pick("layer", 2).app_test.selectbox(key="scope")  # the browser knows an option by its text, now another
-    assert (scope.value, scope.proto.set_value, scope.proto.raw_value) == ("layer", True, "layer 3")
+    scopes = {name: text for name, (text, *_) in lab.grouped.items() if name.startswith("scope ")}
+    assert scopes == {"scope all": "all layers", "scope layer": "layer 2"}
+    assert place_of(lab.pick("layer", 2)) == "cross.3"
 
 
 def test_a_given_target_is_scored_before_and_after():
     lab, found = what_if(edits="off_cross.1", causal="off"), analysed("off_cross.1", "causal-off")
     before, after = (f"{a.trace.token_log_probs.sum():.2f}".replace("-", "−") for a in (found.baseline, found))
-    (verdict,), (both,) = lab.sentences("lab-verdict"), lab.sentences("lab-both")
-    assert before in verdict and after in verdict and found.baseline.translation in both
-    hollow, filled = (numbers(t["y"]) for t in lab.charts[-1]["data"] if t["mode"] == "markers")
-    np.testing.assert_allclose(hollow, found.baseline.trace.probabilities, atol=1e-6)
-    np.testing.assert_allclose(filled, found.trace.probabilities, atol=1e-6)
+    (verdict,) = lab.sentences("lab-verdict")
+    assert before in verdict and after in verdict and found.baseline.translation in lab.text
+    np.testing.assert_allclose(changes(lab)["before"], found.baseline.trace.probabilities, atol=1e-5)
+    np.testing.assert_allclose(changes(lab)["after"], found.trace.probabilities, atol=1e-5)
 
 
 def test_decoded_again_both_translations_are_shown():
@@ -127,69 +127,63 @@ def test_decoded_again_both_translations_are_shown():
     assert [len(lab.pick("kind", kind).maps) for kind in ("encoder", "cross")] == [3, 2]  # the tokens differ
 
 
-def plain_text(markup: str) -> str:
-    return html.unescape(re.sub(r"<[^>]+>", "", markup)).strip()
-
-
 def test_a_step_names_what_gains_and_what_loses():
     lab, found = what_if(edits="off_cross.1~off_cross.2"), analysed("off_cross.1", "off_cross.2")
-    lab.app_test.select_slider(key="what if step").set_value(2)
-    assert lab.run().link["step"] == "3"
+    proto = next(c.proto for c in lab.app_test.get("bidi_component") if c.proto.component_name.endswith(".change_list"))
+    assert lab.report(proto, "step", 3).link["step"] == "3" and changes(lab)["step"] == 3
     before, after = found.baseline.trace.log_probs[2], found.trace.log_probs[2]
-    title = next(text for text in map(plain_text, lab.html) if text.startswith("Step") and "nats" in text)
-    assert f"{float(kl_divergence(before[None], after[None])[0]):.3f} nats" in title
+    move = changes(lab)["moves"][2]
+    assert move["kl"] == pytest.approx(float(kl_divergence(before[None], after[None])[0]), abs=1e-5)
     piece = cache.checkpoint("en-fr", "auto").target_tokenizer.piece
-    for rows in largest_shifts(before, after):
-        assert rows and all(f"{piece(m.id)}{m.before:.3f} → {m.after:.3f}" in title for m in rows)
+    for (_, _, rows), expected in zip(move["columns"], largest_shifts(before, after), strict=True):
+        assert rows == [[piece(m.id), round(m.before, 5), round(m.after, 5)] for m in expected]
 
 
 def test_head_effects_wait_for_a_look():
     text = "Nobody has looked at this old boat yet."
     lab, plain = Lab(WHAT_IF, text=text), Request(text)
-    assert computations.head_effects.known(plain, "auto", None) is None
-    assert lab.awaited == ["costs"] and not [key for key in lab.buttons if (key or "").startswith("rank ")]
+    assert known(plain) is None and lab.awaited == ["what_if.board"]
     blank = lab.switchboard["grids"]
     assert {change for grid in blank for row in grid["changes"] for change in row} == {None}
-    lab.click("undo" if not lab.app_test.button(key="undo").disabled else "translate")  # another run is no look
-    assert computations.head_effects.known(plain, "auto", None) is None
-    known = lab.look().switchboard["grids"]
-    found = {e.edit.code: e.change for e in computations.head_effects.known(plain, "auto", None)}
-    assert lab.awaited == [] and len([key for key in lab.buttons if (key or "").startswith("rank ")]) == SHOWN
-    for before, after in zip(blank, known, strict=True):
+    lab.click("translate")  # another run is no look
+    assert known(plain) is None
+    grids = lab.look().switchboard["grids"]
+    found = {e.edit.code: e.change for e in known(plain)}
+    assert lab.awaited == []
+    for before, after in zip(blank, grids, strict=True):
         assert before | {"changes": after["changes"]} == after  # nothing else is drawn anew
         for codes, changes in zip(after["codes"], after["changes"], strict=True):
             assert changes == pytest.approx([found[code] for code in codes], abs=1e-4)
     lab.type("Now the boat is another one.")
-    assert lab.awaited == ["costs"]  # a look is one at this sentence
+    assert lab.awaited == ["what_if.board"]  # a look is one at this sentence
 
 
-def test_a_click_in_the_ranking_toggles_the_head():
-    lab, ranked = what_if(), effects()
-    keys = [key for key in lab.buttons if (key or "").startswith("rank ")]
-    assert keys == [f"rank {e.edit.code}" for e in ranked[:SHOWN]]
-    assert lab.sentences(r"lab-number \w+") == [signed(e.change) for e in ranked[:SHOWN]]
-    assert not lab.app_test.dataframe  # until it is opened
-    table = lab.open("all heads").app_test.dataframe[0].value
-    assert list(table["head"]) == [head_name(e) for e in ranked]
-    first = ranked[0]
+def toggle(lab: Lab, code: str) -> Lab:
+    """Clicks a head of the switchboard."""
+    proto = next(c.proto for c in lab.app_test.get("bidi_component") if c.proto.component_name.endswith(".switchboard"))
+    return lab.report(proto, "toggle", code)
+
+
+def test_a_click_on_a_head_toggles_it():
+    lab, first = what_if(), effects()[0]
 
     def off() -> bool:
         return lab.switchboard["grids"][list(NAMES).index(first.site.kind)]["off"][first.site.layer][first.head]
 
     assert not off()
-    lab.click(keys[0])
+    toggle(lab, first.edit.code)
     assert (lab.link["edits"], list(lab.edits)) == (first.edit.code, [first.edit.code]) and off()
     found = analysed(first.edit.code)
     change = float(found.trace.token_log_probs.sum() - found.baseline.trace.token_log_probs.sum())
     assert change == pytest.approx(first.change, abs=1e-3)
-    lab.click(keys[0])
+    toggle(lab, first.edit.code)
     assert not off() and "edits" not in lab.link
     where = (lab.link.get("kind", "encoder"), lab.link.get("layer", "3"), lab.link.get("head", "2"))
     assert where == (first.site.kind, str(first.site.layer + 1), str(first.head + 1))  # the maps follow the edit
 
 
 def test_edits_hold_on_the_other_page():
-    lab = what_if(edits="off_cross.3.5").click(f"rank {effects()[0].edit.code}")
+    lab = toggle(what_if(edits="off_cross.3.5"), effects()[0].edit.code)
     made, there = lab.link, lab.edits
     lab.go(TRANSLATE)
     assert (lab.link, lab.edits) == (made, there)
@@ -211,17 +205,16 @@ def lecture(**link: str) -> Lab:
 
 def test_changes_are_listed_beside_both_translations():
     lab = lecture(edits="off_cross.3.5", causal="off", mode="again", pad="2")
-    words = next(text for text in lab.html if "lab-hall-changes" in text)
-    assert [part in words for part in ("Causal mask off", "head 5: off", "2 pads after the source")] == [True] * 3
-    assert any("lab-both" in text for text in lab.html) and lab.sentences("lab-verdict")
-    told = lab._mounted(".file_change")
-    assert told["large"] and told["edited"] and len(told["before"]) == len(told["labels"]) >= len(told["after"])
+    assert all(part in lab.text for part in ("causal mask off", "head 5: off", "2 pads after the source"))
+    assert any("lab-both" in text and "lab-verdict" in text for text in lab.html)
+    data = changes(lab)
+    assert data["large"] and data["edited"] and len(data["before"]) == len(data["labels"]) >= len(data["after"])
 
 
 def test_an_experiment_of_a_link_can_be_made():
     lab = lecture(**{"try": "order"})
-    assert ["a", "what the answer speaks of"] in [key[:2] for key in lab._mounted(".frame_component")["keys"]]
-    assert lab.click("hall edits").link["edits"] == "source-positions_off"
+    assert ["a", "the edits of the answer"] in [key[:2] for key in lab._mounted(".frame_component")["keys"]]
+    assert lab.click("see it").link["edits"] == "source-positions_off"
     assert ["a", "the counterpart of the experiment"] in [key[:2] for key in lab._mounted(".frame_component")["keys"]]
-    lab.click("hall also")
+    lab.click("also")
     assert lab.link["text"] == "The girl likes the dog."

@@ -3,7 +3,7 @@
 from model.experiments.ready_questions import EXPERIMENTS, PADS
 from model.inference.request import Request
 from tests.support import tiny
-from tests.support.viz_helpers import WHAT_IF, Lab, unescaped
+from tests.support.viz_helpers import WHAT_IF, Lab
 from viz import computations
 
 SENTENCE = "The dog bites the man."
@@ -47,16 +47,16 @@ def test_a_question_shows_its_request_and_answer():
     (known,) = [e for e in EXPERIMENTS if e.name == "padding"]
     expected = computations.answer("padding", Request(known.sentence_in("English")), "auto").text
     said = f"This question uses the sentence “{known.sentence_in('English')}”; yours comes back afterwards."
-    assert lab.sentences("lab-answer") == [f"{said}{known.question} {expected}"]
+    assert lab.answers() == [f"{known.question} {expected} {said}"]
     shown = {"padmask": "off", "pad": str(PADS), "mode": "again"}
     assert lab.link == {"text": known.sentence_in("English"), "own": SENTENCE, "try": "padding", **shown}
     there = what_if(**lab.link)
     typed = said.replace("yours comes", "the sentence that was typed comes")  # whoever has typed it
-    assert there.sentences("lab-answer") == [f"{typed}{known.question} {expected}"]
+    assert there.answers() == [f"{known.question} {expected} {typed}"]
     plain = what_if(**{name: value for name, value in lab.link.items() if name != "own"})
-    assert plain.sentences("lab-answer") == [f"{known.question} {expected}"] and "back to own" not in plain.buttons
+    assert plain.answers() == [f"{known.question} {expected}"] and "back to own" not in plain.buttons
     lab.click("edit padding-off")
-    assert lab.sentences("lab-answer") == []
+    assert lab.answers() == []
     assert lab.link == {"text": known.sentence_in("English"), "own": SENTENCE, "pad": str(PADS), "mode": "again"}
     assert {f"try {e.name}" for e in EXPERIMENTS} <= set(lab.buttons)
 
@@ -69,7 +69,7 @@ def test_each_question_gives_the_own_sentence_back():
         lab.click(f"try {name}")
         assert lab.box == known.sentence_in("English")
         answer = computations.answer(name, Request(known.sentence_in("English")), "auto").text
-        assert answer in lab.sentences("lab-answer")[0]
+        assert answer in lab.answers()[0]
     asked = lab.link
     assert lab.click("back to own").link == made
     assert "back to own" not in lab.buttons
@@ -77,11 +77,11 @@ def test_each_question_gives_the_own_sentence_back():
     assert lab.click("undo").click("undo").link["text"] == first.sentence_in("English")
     assert lab.click("back to own").link == made  # also from the first of the two, to which undo leads
     lab.click("try padding").click("try scaling").click("back to own")
-    undo = lab.app_test.button(key="undo")  # in a row without a single edit it says what it takes back
-    assert unescaped(undo.help).startswith(f"Brings back the sentence “{known.sentence_in('English')[:30]}")
+    _, title, *_ = lab.grouped["undo"]  # in a row without a single edit it says what it takes back
+    assert title.startswith(f"Brings back the sentence “{known.sentence_in('English')[:30]}")
     assert lab.click("undo").link == asked
     lab.click("ask own")
-    (said,) = lab.sentences("lab-answer")
+    (said,) = lab.answers()
     assert computations.answer("scaling", Request(SENTENCE, pad=2), "auto").text in said
     assert (lab.box, lab.link["edits"], lab.link["pad"]) == (SENTENCE, "scaling-off", "2")
     assert lab.click("try align").click("back to own").link == made
@@ -94,8 +94,8 @@ def test_a_typed_text_survives_a_question():
     lab.click("try padding").click("try scaling")
     assert (lab.link["own"], lab.box != typed) == (typed, True)
     again = what_if(**lab.link)  # a link, or a page that is loaded anew, knows nothing else
-    assert unescaped(again.app_test.button(key="ask own").label) == f"Ask it of the sentence that was typed, “{typed}”"
-    assert unescaped(again.app_test.button(key="back to own").label) == "Back to the sentence that was typed"
+    assert again.grouped["ask own"][0] == f"Ask it of the sentence that was typed, “{typed}”"
+    assert again.grouped["back to own"][0] == "Back to the sentence that was typed"
     again.click("try padding")
     assert (again.link["own"], again.box) == (typed, known.sentence_in("English"))
     assert again.click("back to own").link == {"text": typed}

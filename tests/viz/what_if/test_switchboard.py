@@ -13,8 +13,7 @@ from model.inference.analyse import analyse
 from model.inference.request import Request
 from model.trace import Site
 from tests.support import tiny
-from tests.support.component_helpers import Mounted
-from viz.what_if.switchboard import NAMES, blocked, grids, payload, switchboard
+from viz.what_if.switchboard import NAMES, blocked, grids, payload
 
 TEXT = "The red fox takes a lamp."
 SHORT = Decoding(limit=6)
@@ -125,12 +124,3 @@ def test_ablated_heads_are_marked(codes, off):
     found = grids(effects, tiny.edited(*codes))
     for kind, grid in zip(NAMES, found, strict=True):
         assert {(kind, *map(int, place)) for place in np.argwhere(grid["off"])} == {each for each in off if each[0] == kind}
-
-
-def test_only_a_text_is_taken_from_the_browser(monkeypatch):
-    data, browser, heard = {"place": "enc"}, Mounted(monkeypatch), []
-    switchboard(data, heard.append)
-    assert browser.data is data
-    for code in ("off_cross.3.5", None, 3):
-        browser.report("toggle", code)
-    assert heard == ["off_cross.3.5"]

@@ -100,7 +100,7 @@ def shown(shipped):
     return lambda **changes: html_export.make_context(shipped, analysis, html_export.make_view(request, "en-fr", **changes))
 
 
-ELSEWHERE = [("inside", {"part": "scale"}), ("compare", {"compared": "patching"})]
+ELSEWHERE = [("inside", {"part": "scale"})]
 
 
 @pytest.mark.parametrize(("name", "part"), ELSEWHERE)

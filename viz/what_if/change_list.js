@@ -1,7 +1,7 @@
 // Shows the probability of each token before and after the edits, one row per token. All text is set as textContent.
 
-import { boxOf, element, mountComponent, percent, unmountComponent } from "./mount.js";
-import { onStageResize, stageSize } from "./stage.js";
+import { boxOf, button, element, focusOf, mountComponent, percent, refocus, term, unmountComponent } from "../kit/mount.js";
+import { onStageResize, stageSize } from "../kit/stage.js";
 
 const MIN_ROW = 19, MAX_ROW = 44, MIN_FONT = 14, MAX_FONT = 20, MAX_FONT_TWO_COLUMNS = 15; // px in lecture mode
 
@@ -12,17 +12,50 @@ export function rowsWithin(height, count) {
   return { columns, pitch: Math.max(MIN_ROW, Math.floor(pitch(columns))), font };
 }
 
-export default function ({ data, parentElement }) {
-  const { root, state } = mountComponent({ data, parentElement }, ".change"), list = element("ol");
-  const note = element("p", "note", data.edited ? "Hollow: before. Filled: after." : "Nothing is edited.");
+export default function ({ data, parentElement, setTriggerValue, offline }) {
+  const { root, state } = mountComponent({ data, parentElement }, ".change"), list = element("ol"), focused = focusOf(parentElement), isLabel = data.place === "label";
+  const note = element("p", "note", data.edited ? "Hollow: before. Filled: after." : "Nothing is edited."), moves = element("div", "moves"), most = element("p", "most");
+  if (state.data !== data) Object.assign(state, { data, step: data.step });
+  moves.setAttribute("aria-live", "polite");
   data.labels.forEach((label, n) => list.append(row(label, data.before[n], data.edited ? data.after[n] : null, n + 1)));
   if (data.after.length < data.before.length) note.append(data.large ? " After the first difference only the old value is shown." : " After the first difference nothing is compared.");
-  root.replaceChildren(element("h2", "", data.edited && data.what === "token" ? "Probability of the baseline’s token" : `Probability of each ${data.what}`), note, list);
+  root.replaceChildren(element("h2", "", data.title), note, list, ...(data.large ? [] : [moves, most]));
+  showStep();
+  refocus(root, focused);
   if (data.large) {
     fill();
     onStageResize(state, root, fill);
   }
   return () => unmountComponent(root);
+
+  function choose(number) {
+    state.step = number;
+    showStep();
+    if (!offline) setTriggerValue("step", number);
+  }
+
+  function showStep() {
+    [...list.children].forEach((line, n) => line.classList.toggle("current", n + 1 === state.step));
+    const move = data.moves[isLabel ? 0 : state.step - 1];
+    if (!move || data.large) return;
+    const title = element("h2", "", isLabel ? "Label " : `${data.place[0].toUpperCase()}${data.place.slice(1)} ${state.step} `), columns = element("div", "columns");
+    title.append(element("span", "token", move.title));
+    if (move.kl !== null) title.append(" ", term(data.terms, "KL"), element("small", "", `(baseline || edited) ${move.kl.toFixed(3)} nats`));
+    for (const [name, hue, rows] of move.columns) {
+      const column = element("div"), items = element("ul");
+      for (const [token, before, after] of rows) {
+        const line = element("li");
+        line.append(element("span", "token", token), element("b", hue, `${before.toFixed(3)} → ${after.toFixed(3)}`));
+        items.append(line);
+      }
+      column.append(element("span", "note", rows.length ? name : `${name}: none`), items);
+      columns.append(column);
+    }
+    const notes = data.edited && move.kl === null ? [data.parted] : move.notes;
+    moves.replaceChildren(title, columns, ...notes.map((text) => element("p", "note", text)));
+    const isOther = !offline && !isLabel && data.most && data.most !== state.step;
+    most.replaceChildren(...(isOther ? [button("", `Go to ${data.place} ${data.most}, “${data.labels[data.most - 1]}”: it changes the most`, () => choose(data.most))] : []));
+  }
 
   function fill() {
     root.classList.add("large");
@@ -36,7 +69,7 @@ export default function ({ data, parentElement }) {
   }
 
   function row(label, before, after, number) {
-    const line = element("li", number === data.step ? "current" : ""), track = element("span", "track"), stem = element("i", after < before ? "loss" : "gain");
+    const line = element("li"), track = element("span", "track"), stem = element("i", after < before ? "loss" : "gain");
     const dot = (className, p) => { const node = element("i", className); node.style.left = `${p * 100}%`; return node; };
     if (after !== null && after !== undefined) {
       stem.style.left = `${Math.min(before, after) * 100}%`;
@@ -48,7 +81,9 @@ export default function ({ data, parentElement }) {
     line.labText = compared || !data.large ? text : percent(before);
     line.labShortText = compared ? `${before.toFixed(2)}→${after.toFixed(2)}` : before.toFixed(2);
     line.dataset.point = `token ${number}`;
-    line.append(element("span", "token", label), track, element("span", "value", text));
+    const token = isLabel || offline || data.large ? element("span", "token", label) : button("token", label, () => choose(number));
+    token.dataset.focus = `token ${number}`;
+    line.append(token, track, element("span", "value", text));
     return line;
   }
 }

@@ -1,0 +1,50 @@
+// Draws groups of buttons and choices. A press reports the id of a button. All text is set as textContent.
+
+import { button, element, focusOf, mountComponent, refocus, unmountComponent } from "./mount.js";
+
+export default function ({ data, parentElement, setTriggerValue }) {
+  const { root } = mountComponent({ data, parentElement }, ".groups"), focused = focusOf(parentElement), lines = [];
+  for (const [n, group] of data.groups.entries()) {
+    if (!n || !group.follows) lines.push(element("div", "line"));
+    lines.at(-1).append(groupNode(group));
+  }
+  root.replaceChildren(...lines);
+  refocus(root, focused);
+  return () => unmountComponent(root);
+
+  function groupNode(group) {
+    const node = element(group.style === "list" ? "label" : "div", `group ${group.style}`);
+    if (!group.hidden) node.append(element("b", "", group.label));
+    if (group.note) node.append(element("span", "note", group.note));
+    if (group.style === "list") return listNode(group, node);
+    const row = element("div", "buttons");
+    node.setAttribute("role", group.style === "answer" ? "status" : "group");
+    if (group.style !== "answer") node.setAttribute("aria-label", group.label);
+    row.append(...group.buttons.map((each) => buttonNode(group, each)));
+    if (group.buttons.length) node.append(row);
+    return node;
+  }
+
+  function buttonNode({ style }, [id, text, title, isOn, isDisabled]) {
+    const node = button(isOn ? "on" : "", text, () => setTriggerValue("press", id));
+    if (title) node.title = title;
+    if (style === "choice" || isOn) node.setAttribute("aria-pressed", String(isOn));
+    node.disabled = isDisabled;
+    node.dataset.focus = id;
+    return node;
+  }
+
+  function listNode({ label, buttons }, node) {
+    const list = element("select");
+    list.setAttribute("aria-label", label);
+    list.dataset.focus = label;
+    for (const [id, text, , isOn] of buttons) {
+      const option = element("option", "", text);
+      Object.assign(option, { value: id, selected: isOn });
+      list.append(option);
+    }
+    list.onchange = () => setTriggerValue("press", list.value);
+    node.append(list);
+    return node;
+  }
+}
