@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from viz.theme import Mode
 
 CHART_SCALE = 1.9  # enlargement of a chart in lecture mode
-MAX_PICTURE_BUTTONS = 6  # more pictures have one button, which shows the next one
+MAX_PICTURE_BUTTONS = 5  # more pictures have one button, which shows the next one
 
 
 def draw(layout: Layout, context: PageContext) -> None:
