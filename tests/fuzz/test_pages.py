@@ -66,7 +66,7 @@ PAGE = st.sampled_from(pages.PAGES).map(lambda page: None if page == pages.PAGES
 def check(lab: Lab, began: float) -> None:
     """Asserts what holds after every run."""
     assert time.monotonic() - began < MOST_SECONDS, f"a run took {time.monotonic() - began:.0f} s"
-    view = lab.app_test.session_state["view"]
+    view = lab.view
     wrong = [name for name in fields(View) if not can_hold(name, getattr(view, name))]
     assert wrong == [], f"the view has {wrong[0]} = {getattr(view, wrong[0])!r:.80}"
     assert links.parse(address(lab.app_test))[1] == ()

@@ -9,7 +9,6 @@ from collections.abc import Collection, Sequence
 from model.task import Task
 from tests.support.viz_helpers import Lab
 from viz import pages
-from viz.save import save
 
 
 def make_offers(lab: Lab, name: str, task: Task, wanted: Collection[str], parts: Sequence[str]) -> None:
@@ -19,7 +18,7 @@ def make_offers(lab: Lab, name: str, task: Task, wanted: Collection[str], parts:
     for number, offer in enumerate(lab.save["offers"]):
         if (label := offer["label"]) in wanted:
             made_of.add(label)
-            lab.app_test.session_state[save.REQUESTED] = (number, "7")
+            lab.data.saved_file = (number, "7")
             answer = lab.run().save["file"]
             untrained = (name, label) == ("training", "What is shown, as CSV")  # a checkpoint without a log has no numbers
             assert "fault" not in answer or untrained, (name, label, answer)

@@ -24,7 +24,7 @@ from streamlit.util import calc_hash
 from viz import pages
 from viz.kit.lazy import inside
 from viz.save.save import PANEL
-from viz.state import session as state
+from viz.state.session_data import SessionData
 from viz.state.view import View
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -131,27 +131,36 @@ class Lab:
         """Returns question and text of each measured answer."""
         return [f"{group['label']} {group['note']}" for group in self.groups if group["style"] == "answer"]
 
+    @property
+    def data(self) -> SessionData:
+        """Returns the record of the session."""
+        return self.app_test.session_state["lab"]
+
+    @property
+    def view(self) -> View:
+        """Returns the view of the last run."""
+        return self.data.view
+
     def open(self, key: str) -> Lab:
         """Opens a popover."""
         assert any(f'data-lab-popover="{key}"' in text for text in self.html)
-        self.app_test.session_state[f"seen: {inside(key)}"] = True
+        self.data.seen[inside(key)] = True
         return self.run()
 
     def look(self) -> Lab:
         """Looks at what is computed only then."""
         for name in self.awaited:
-            self.app_test.session_state[f"seen: {name}"] = self._mounted(".lazy", f"lazy {name}")["what"]
+            self.data.seen[name] = self._mounted(".lazy", f"lazy {name}")["what"]
         return self.run()
 
     def pressed(self, *keys: str) -> View:
         """Returns the view after keys of a lecture, one after the other, each pressed on what this run shows."""
-        session = {"view": self.app_test.session_state["view"], "link": {}}
-        calls = {name: call for name, _, call, _ in self.app_test.session_state["lecture keys"]}
+        calls = {name: call for name, _, call, _ in self.data.lecture.keys}
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(state.st, "session_state", session)
+            session = made_session(patch, view=self.view)
             for key in keys:
                 calls[key]()
-        return session["view"]
+        return session.view
 
     @property
     def awaited(self) -> list[str]:
@@ -311,3 +320,10 @@ def hover(figure: go.Figure, row: int, column: int) -> str:
         text = text.replace(name, value)
     assert "%{" not in text
     return read(text)
+
+
+def made_session(patch: pytest.MonkeyPatch, **values: Any) -> SessionData:
+    """Replaces Streamlit's session by one with these values, for calls of callbacks outside a run."""
+    data = SessionData(**values)
+    patch.setattr(st, "session_state", {"lab": data})
+    return data

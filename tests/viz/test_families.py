@@ -122,7 +122,7 @@ def test_the_first_blank_is_shown_first(folder, tmp_path):
     assert candidates["open"] == [n == 4 for n in range(9)]
     assert candidates["rows"][4][0][:2] == candidates["chosen"][4][:2]  # the likeliest of all
     assert shown.translation.startswith("the red fox ") and "___" not in shown.translation
-    shown.app_test.session_state["asked of the class"] = {"number": 1, "guess": False, "step": 0}
+    shown.data.room.question = {"number": 1, "guess": False, "step": 0}
     question = shown.run()._mounted(".frame_component")["question"]
     assert question["asks"] == "Which word fills the blank?"
     assert [question[part] for part in ("before", "gap", "after")] == ["The red fox ", "▁▁▁", " a lamp."]
@@ -139,7 +139,7 @@ def test_every_page_is_saved_as_what_it_is(family):
         given = lab.save
         sentence, facts = given["caption"]
         if not pages.find(name).has_sentence:
-            assert sentence == f"{pages.find(name).title} of {lab.app_test.session_state['view'].checkpoint}"
+            assert sentence == f"{pages.find(name).title} of {lab.view.checkpoint}"
         else:
             assert sentence.startswith(f"“{TEXT}” → “") if task.has_decoder else sentence == f"“{TEXT}”"
         if pages.find(name).has_step:

@@ -18,6 +18,7 @@ from viz.classroom.talk import MAX_STOPS
 from viz.kit import controls, edit_list, mount, site_texts
 from viz.page_context import PageContext
 from viz.state import navigation, session
+from viz.state.session_data import data
 from viz.state.view import View
 
 
@@ -63,15 +64,13 @@ WALK = f"{NEXT.key}, {PREVIOUS.key}"  # both keys, for a component that handles 
 
 
 CHANGED = "the last change"  # the object of "undo" in every text
-# Session keys: the values and the keys of this run; the keys of the last complete run, which the browser still sends.
-_FACTS, _NEW_KEYS, _KEYS = "lecture facts", "lecture keys found", "lecture keys"
 Key = tuple[str, str, Callable[[], None], bool]
 
 
 def reset_keys() -> None:
     """Clears the keys and values of the previous run."""
-    session.put(_FACTS, {})
-    session.put(_NEW_KEYS, [])
+    lecture = data().lecture
+    lecture.facts, lecture.new_keys = {}, []
 
 
 def add_key(letter: Letter, does: str, call: Callable[[], None], quiet: bool = False) -> None:
@@ -95,7 +94,7 @@ def list_component_keys(keys: str, does: str) -> None:
 
 def has_key(letter: Letter) -> bool:
     """Returns True if this run has added the key."""
-    return any(name == letter.key for name, *_ in session.get(_NEW_KEYS) or [])
+    return any(name == letter.key for name, *_ in data().lecture.new_keys)
 
 
 def picture(view: View, count: int) -> int:
@@ -110,21 +109,21 @@ def set_facts(context: PageContext, steps: int) -> None:
     if page.has_head:
         head = None if view.head is None else view.head + 1
         facts |= {"layers": context.layers, "heads": config.heads, "layer": view.layer + 1, "head": head}
-    session.put(_FACTS, facts)
+    data().lecture.facts = facts
 
 
 def limit_steps(steps: Sequence[int], what: str) -> None:
     """Limits the arrow keys to some steps; `what` names them in messages."""
-    session.put(_FACTS, session.get(_FACTS) | {"only": [step + 1 for step in steps], "what": what})
+    data().lecture.facts |= {"only": [step + 1 for step in steps], "what": what}
 
 
 def describe_keys() -> tuple[dict[str, Any], dict[str, mount.Event]]:
     """Returns data and events of the key handler, after the page is drawn. One key starts a lecture on any page."""
-    view = session.current_view()
-    session.put(_KEYS, session.get(_NEW_KEYS) or [])
+    view, lecture = session.current_view(), data().lecture
+    lecture.keys = lecture.new_keys  # those of the last complete run, which the browser still sends
     talk = talk_navigation.talk_of(view)
     stops = len(talk.stops) if talk else 0
-    data = {
+    values = {
         "lecture": view.lecture,
         "talk": bool(view.talk),
         "stop": min(view.stop, stops),
@@ -133,8 +132,16 @@ def describe_keys() -> tuple[dict[str, Any], dict[str, mount.Event]]:
         "step": 1,
         "steps": 0,
     }
-    data |= {"only": [], "what": "step", "layers": 0, "heads": 0, "layer": 1, "head": None, "of": navigation.current_page()}
-    data["keys"] = [[name, does, quiet] for name, does, _, quiet in _page_keys()]
+    values |= {
+        "only": [],
+        "what": "step",
+        "layers": 0,
+        "heads": 0,
+        "layer": 1,
+        "head": None,
+        "of": navigation.current_page(),
+    }
+    values["keys"] = [[name, does, quiet] for name, does, _, quiet in _page_keys()]
     events: dict[str, mount.Event] = {
         "lecture": (mount.flag, lambda on: session.change(lecture=on)),
         "step": (mount.from_one(999), lambda step: session.change(step=step)),
@@ -147,7 +154,7 @@ def describe_keys() -> tuple[dict[str, Any], dict[str, mount.Event]]:
         "undo": (mount.pressed, _undo),
         "key": (mount.one_of([name for name, *_ in _page_keys()]), _call),
     }
-    return data | (session.get(_FACTS) or {}), events
+    return values | lecture.facts, events
 
 
 def _choose_head(layer: int, head: int | None) -> None:
@@ -155,11 +162,11 @@ def _choose_head(layer: int, head: int | None) -> None:
 
 
 def _page_keys() -> list[Key]:
-    return session.get(_KEYS) or []
+    return data().lecture.keys
 
 
 def _add(entry: Key) -> None:
-    session.put(_NEW_KEYS, [*(session.get(_NEW_KEYS) or []), entry])
+    data().lecture.new_keys.append(entry)
 
 
 def _call(name: str) -> None:

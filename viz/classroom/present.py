@@ -33,6 +33,7 @@ from viz.kit import controls, lazy, mount, site_texts
 from viz.page_context import LecturePlaces
 from viz.save.saved_files import JSON, File, Offer, fault_answer, make_file, stem_of
 from viz.state import session
+from viz.state.session_data import data, store_from_event
 from viz.state.view import View
 
 KEYS = "Keys: arrows step, 1 to 9 choose a layer, Shift 1 to 9 a head, ? lists them all."
@@ -86,7 +87,6 @@ def bar() -> None:
     )
 
 
-REQUESTED_FILE, MESSAGE = "talk asked", "talk told"  # session keys for one run: file, error
 FILES = ("talk",)  # kinds of files that the playlist makes
 EXCERPT = 60  # letters of a stop's sentence
 _COMPONENT = mount.Component(__file__, '<section class="playlist"></section>', name="playlist")
@@ -95,10 +95,9 @@ _COMPONENT = mount.Component(__file__, '<section class="playlist"></section>', n
 def _playlist(view: View) -> None:
     """Mounts the list, and makes a requested file."""
     talk, fault = find_talk(view.talk)
-    requested, message = session.get(REQUESTED_FILE), session.get(MESSAGE)
-    session.put(REQUESTED_FILE, None)
-    session.put(MESSAGE, None)
-    data = {
+    state = data().talk
+    requested, message, state.requested_file, state.message = state.requested_file, state.message, None, None
+    values = {
         "talks": _choices(view),
         "chosen": OWN if view.talk.startswith(OWN) else view.talk,
         "title": talk.title if talk else "",
@@ -118,15 +117,15 @@ def _playlist(view: View) -> None:
         "move": (mount.fields(number=number, to=number), talk_navigation.move),
         "remove": (number, talk_navigation.remove),
         "show": (number, talk_navigation.show),
-        "make": (mount.one_of(FILES), lambda which: session.put_from_event(REQUESTED_FILE, (which, uuid4().hex))),
+        "make": (mount.one_of(FILES), lambda which: store_from_event(state, requested_file=(which, uuid4().hex))),
         "open": (_file, _show_errors(_open)),
     }
-    _COMPONENT.mount("playlist", data, events)
+    _COMPONENT.mount("playlist", values, events)
 
 
 def _choices(view: View) -> list[list[str]]:
     """Returns names and titles of the available talks; the talk last edited here comes first."""
-    mine = view.talk if view.talk.startswith(OWN) else session.get(talk_navigation.MINE)
+    mine = view.talk if view.talk.startswith(OWN) else data().talk.own
     own = find_talk(mine)[0] if mine else None
     ready = [[name, talk.title] for name, talk in ready_talks().items()]
     return [[OWN, own.title], *ready] if own else ready
@@ -159,7 +158,7 @@ def _show_errors(change: Callable[..., None]) -> Callable[..., None]:
         try:
             change(*args)
         except TalkError as fault:
-            session.put_from_event(MESSAGE, str(fault))
+            store_from_event(data().talk, message=str(fault))
 
     return changed
 

@@ -18,6 +18,7 @@ from viz.kit import mount
 from viz.state import hosts, navigation, session
 from viz.state.fields import fields
 from viz.state.links import link
+from viz.state.session_data import data
 from viz.state.view import OF_A_LECTURE, View
 
 if TYPE_CHECKING:
@@ -30,8 +31,6 @@ PRIVATE = (*(name for name in OF_A_LECTURE if name not in ("lecture", "large")),
 TOO_LONG = "This view is too long for a link. Followers still see the last one."
 _PANEL = mount.Component(__file__, '<div class="room-panel"></div>', name="room_panel")
 _SIGN = mount.Component(__file__, '<div class="room-sign"></div>', name="room_sign")
-_REQUESTED, _RESULT = "asked of the class", "question to the class"  # session keys
-_STEPS = "steps of the class"  # session key: steps of the last page; 0 if it has none
 
 
 def panel() -> None:
@@ -47,10 +46,10 @@ def sign() -> None:
 def describe_room() -> tuple[dict[str, Any], dict[str, mount.Event]]:
     """Returns data and events of the room's script, after the page is drawn."""
     view, page = session.current_view(), pages.find(navigation.current_page())
-    request = session.get(_REQUESTED)
+    request = data().room.question
     public = dataclasses.replace(view, guess=request["guess"]) if request else view
     query = _public_query(public)
-    data = {
+    values = {
         "served": routes.is_mounted,
         "notServed": NOT_SERVED,
         "alone": hosts.sharing_help(),
@@ -68,7 +67,7 @@ def describe_room() -> tuple[dict[str, Any], dict[str, mount.Event]]:
         "ask": (mount.fields(number=number, step=mount.integer(0, 999), hidden=mount.flag), _ask),
         "close": (mount.fields(guess=mount.flag, step=mount.integer(0, 999)), _close),
     }
-    return data, events
+    return values, events
 
 
 @lru_cache(64)
@@ -79,9 +78,9 @@ def _public_query(view: View) -> dict[str, str]:
 
 def make_question(context: PageContext) -> None:
     """Makes the requested question from the page's view, once."""
-    analysis, request = context.analysis, session.get(_REQUESTED)
-    session.put(_STEPS, len(analysis.trace.predicted_axis.ids) if analysis.task.has_decoder else 0)
-    if not request or (session.get(_RESULT) or {}).get("number") == request["number"]:
+    analysis, room = context.analysis, data().room
+    room.steps, request = len(analysis.trace.predicted_axis.ids) if analysis.task.has_decoder else 0, room.question
+    if not request or (room.answer or {}).get("number") == request["number"]:
         return
     page = pages.find(navigation.current_page())
     view = context.view.at_step(request["step"] - 1) if request["step"] and analysis.task.has_decoder else context.view
@@ -91,14 +90,14 @@ def make_question(context: PageContext) -> None:
         result = dataclasses.asdict(question(view, analysis, context.loaded, of_heads=page.name == "heads"))
     except NoQuestion as fault:
         result = {"fault": str(fault)}
-    session.put(_RESULT, request | result)
+    room.answer = request | result
 
 
 def _question_result(request: dict[str, Any] | None) -> dict[str, Any] | None:
     """Returns the requested question or its fault; None without a request."""
     if not request:
         return None
-    result = session.get(_RESULT) or {}
+    result = data().room.answer or {}
     if result.get("number") == request["number"]:
         return result
     return request | {"fault": NOTHING}  # the page has no view
@@ -110,13 +109,13 @@ def _ask(number: int, step: int, hidden: bool) -> None:
     That is the token after `step` (from 1; 0: the view's step), or the token of the step if it is `hidden`. Later tokens
     stay hidden until the question is closed. A question about heads is about the step itself.
     """
-    view, request = session.current_view(), session.get(_REQUESTED) or {}
-    current, name, steps = step or view.step + 1, navigation.current_page(), session.get(_STEPS) or 0
+    view, room = session.current_view(), data().room
+    request, current, name, steps = room.question or {}, step or view.step + 1, navigation.current_page(), room.steps
     before = {"guess": request.get("guess", view.guess), "back": request.get("back", current)}
     wanted = current if hidden or name == "heads" or not steps else current + 1
-    session.put(_REQUESTED, {"number": number, "step": wanted} | before)
+    room.question = {"number": number, "step": wanted} | before
     if steps and wanted > steps:
-        session.put(_RESULT, {"number": number, "step": current, "fault": LAST} | before)
+        room.answer = {"number": number, "step": current, "fault": LAST} | before
         return
     hides = {"guess": True} if name == pages.PAGES[0].name else {}
     session.change(**hides, step=wanted - 1)
@@ -124,8 +123,8 @@ def _ask(number: int, step: int, hidden: bool) -> None:
 
 def _close(guess: bool, step: int) -> None:
     """Ends a question and restores `guess`; goes to `step` (from 1; 0: stays)."""
-    session.put(_REQUESTED, None)
-    session.put(_RESULT, None)
+    room = data().room
+    room.question = room.answer = None
     session.change(guess=guess, **({"step": step - 1} if step else {}))
 
 

@@ -7,10 +7,8 @@ import dataclasses
 from viz.classroom.talk import AROUND, OWN, Talk, find_talk, make_stop, pack
 from viz.state import navigation, session
 from viz.state.fields import fields
+from viz.state.session_data import data, store_from_event
 from viz.state.view import View
-
-# Session keys: the end of the talk (for one run); how often the server closed *Present*; the talk last edited here.
-ENDED, PANEL, MINE = "end of the talk", "present panel", "own talk"
 
 
 def talk_of(view: View) -> Talk | None:
@@ -32,7 +30,7 @@ def go_to_stop(number: int) -> None:
     if count and stop != view.stop and (view.stop or number > 0):
         show(stop)
     if stop != number:
-        session.put_from_event(ENDED, "first" if number < stop else "last")
+        store_from_event(data().talk, ended="first" if number < stop else "last")
 
 
 def show(number: int) -> None:
@@ -50,18 +48,18 @@ def show(number: int) -> None:
 
 def panel_key() -> str:
     """Returns the widget key of *Present*."""
-    return f"{PANEL} {session.get(PANEL) or 0}"
+    return f"present panel {data().talk.panel_number}"
 
 
 def close_panel() -> None:
     """Closes *Present*: the next run draws a new popover."""
-    session.put(PANEL, (session.get(PANEL) or 0) + 1)
+    data().talk.panel_number += 1
 
 
 def choose(name: str) -> None:
     """Selects a ready talk by name, the talk last edited here, or none; before its first stop."""
-    mine = session.get(MINE)
-    if name == OWN and mine is None:
+    mine = data().talk.own
+    if name == OWN and not mine:
         return
     session.change(talk=mine if name == OWN else name, stop=0)
 
@@ -69,7 +67,7 @@ def choose(name: str) -> None:
 def put_on(talk: Talk, stop: int = 0) -> None:
     """Selects an edited talk at a stop; the view stays."""
     text = pack(talk)
-    session.put(MINE, text)
+    data().talk.own = text
     session.change(talk=text, stop=stop)
 
 

@@ -10,6 +10,7 @@ from viz.classroom import talk_navigation
 from viz.classroom.talk import Talk, find_talk, too_long
 from viz.kit import mount
 from viz.state import session
+from viz.state.session_data import data
 from viz.state.view import View
 
 _COMPONENT = mount.Component(__file__, '<section class="talk-strip"></section>')
@@ -17,8 +18,7 @@ _COMPONENT = mount.Component(__file__, '<section class="talk-strip"></section>')
 
 def talk_strip() -> None:
     """Mounts the strip at the foot of a page while a talk is selected."""
-    ended = session.get(talk_navigation.ENDED)
-    session.put(talk_navigation.ENDED, None)
+    ended, data().talk.ended = data().talk.ended, None
     view = session.current_view()
     if not view.talk:
         return

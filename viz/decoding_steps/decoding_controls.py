@@ -19,6 +19,7 @@ from viz.kit import controls, site_texts
 from viz.kit.panel import Panel, Picture
 from viz.state import session
 from viz.state.fields import fields
+from viz.state.session_data import data
 from viz.state.values import MAX_BRANCH_TOKENS, MAX_BRANCHES
 from viz.state.view import MAX_TEMPERATURE, YOURS, View, strategies
 
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
 
 SURPRISE_HEIGHT = 176  # px
 MORE = (10, 20, 40, 80, MAX_TOKENS)  # tokens that a text may get; the last: as many as there is room for
-KEPT = "kept target"  # session key of a translation that was put aside
 
 
 def _draw_strategy(context: PageContext, result: Any) -> None:
@@ -60,8 +60,8 @@ def _draw_strategy(context: PageContext, result: Any) -> None:
 def _choose(name: str) -> None:
     now = session.current_view()
     if name == YOURS:
-        kept = session.get(KEPT) or (None, None)
-        session.change(strategy=name, target=kept[1] if kept[0] == _whose(now) else None, branches=(), step=View.step)
+        whose, target = data().own_target or (None, None)
+        session.change(strategy=name, target=target if whose == _whose(now) else None, branches=(), step=View.step)
     else:
         _put_aside(now)
         session.change(strategy=name, target=None, **({"step": View.step} if now.target is not None else {}))
@@ -75,7 +75,7 @@ def _whose(view: View) -> tuple:
 def _put_aside(view: View) -> None:
     """Keeps a given translation for when its sentence is looked at again."""
     if view.target is not None:
-        session.put(KEPT, (_whose(view), view.target))
+        data().own_target = _whose(view), view.target
 
 
 def _fields(*names: str, view: View) -> None:

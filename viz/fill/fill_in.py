@@ -20,6 +20,7 @@ from viz.kit import sides, site_texts
 from viz.kit.panel import FileOptions, Panel, Picture
 from viz.page_context import PageContext
 from viz.state import session
+from viz.state.session_data import data
 from viz.state.values import MAX_WORD
 from viz.state.view import View
 
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
     from model.inference.analysis import Analysis
     from viz.kit.mount import Event
 
-OPENED_TEXT = "begun with"  # session key: checkpoint and text whose first place the page has chosen
 ROWS = {  # how the rows are arranged: there is one way
     "training": ("At once", "Encoder self-attention, every place at once", "")
 }
@@ -40,7 +40,7 @@ def _put(context: PageContext, step: int, word: str) -> None:
     try:
         source, second = fill_texts.put(context.request, places.index(step) if step in places else -1, word)
         session.change(source=source, second=second, step=step)  # where the blank was: its word can be seen there
-        session.put(OPENED_TEXT, (context.request.checkpoint, source, second))
+        data().opened_text = context.request.checkpoint, source, second
     except ValueError as fault:
         session.set_complaint("word", word, str(fault))
 

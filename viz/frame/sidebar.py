@@ -11,6 +11,7 @@ import streamlit as st
 from viz import cache
 from viz.kit import lazy, site_texts, terms
 from viz.state import session, uploads
+from viz.state.session_data import data
 from viz.state.view import View
 
 if TYPE_CHECKING:
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
 
 SHOWN_UNUSABLE = 3
 WIDTH = 380  # of what opens
-TRIED, GOOD, FAULT = "zips tried", "zips brought", "fault of a zip"  # kept for the session
 
 
 def upload_panel(view: View) -> None:
@@ -35,8 +35,8 @@ def upload_panel(view: View) -> None:
         st.button("Remove it", key="take away", type="tertiary", on_click=_remove, args=(view.checkpoint,))
     if not uploads.is_enabled():
         return
-    brought = session.get(GOOD) or 0  # a new key after each upload closes the popover
-    with lazy.popover("Bring your own …", f"bring {brought}", type="tertiary") as is_open:
+    loaded = data().uploads.loaded  # a new key after each upload closes the popover
+    with lazy.popover("Bring your own …", f"bring {loaded}", type="tertiary") as is_open:
         file = _choose_file() if is_open else None
     if file is not None:
         _upload(view, file)
@@ -46,13 +46,13 @@ def _choose_file() -> UploadedFile | None:
     """Draws the box for a zip and returns the file in it, if any."""
     max_mb = uploads.max_mb()
     with st.container(width=WIDTH):
-        if fault := session.get(FAULT):
+        if fault := data().uploads.fault:
             site_texts.fault(fault)
         file = st.file_uploader(
             f"A checkpoint as a zip, up to {max_mb} MB",
             type="zip",
             max_upload_size=max_mb,
-            key=f"zip {session.get(TRIED) or 0}",
+            key=f"zip {data().uploads.tried}",
             on_change=session.mark_user_event,
         )
         site_texts.note(
@@ -66,10 +66,11 @@ def _upload(view: View, file: UploadedFile) -> None:
     with st.spinner("Unpacking and checking"):
         name, fault = _load_zip(file, view.device)
     _forget_bytes(file)
-    session.put(TRIED, (session.get(TRIED) or 0) + 1)  # a new, empty widget
-    session.put(FAULT, fault)
+    results = data().uploads
+    results.tried += 1  # a new, empty widget
+    results.fault = fault
     if not fault:
-        session.put(GOOD, (session.get(GOOD) or 0) + 1)
+        results.loaded += 1
         session.change(checkpoint=name)
     session.mark_user_event()
     st.rerun()

@@ -19,6 +19,7 @@ import streamlit as st
 from viz import theme
 from viz.state import session
 from viz.state.result_cache import Payload, to_json
+from viz.state.session_data import data
 
 if TYPE_CHECKING:
     from streamlit.delta_generator import DeltaGenerator
@@ -76,10 +77,9 @@ def place_over_page() -> DeltaGenerator:
 
 
 def _parts() -> _Parts:
-    parts = session.get("parts in the browser")
-    if parts is None:
-        session.put("parts in the browser", parts := _Parts())
-    return parts
+    session_data = data()
+    session_data.parts = session_data.parts or _Parts()
+    return session_data.parts
 
 
 def missing_event() -> None:

@@ -12,9 +12,9 @@ import streamlit as st
 
 from viz.kit import mount, site_texts
 from viz.state import session
+from viz.state.session_data import data
 
 _COMPONENT = mount.Component(__file__, '<span class="lazy" aria-hidden="true">&nbsp;</span>')
-_CLOSED = "closed popovers"  # session key: popovers of this run without their content
 
 
 def has_been_seen(name: str, *what: Hashable) -> bool:
@@ -23,9 +23,9 @@ def has_been_seen(name: str, *what: Hashable) -> bool:
     Otherwise it mounts a sentinel, which starts a new run once it is visible.
     """
     digest = hashlib.blake2b(repr(what).encode(), digest_size=8).hexdigest()
-    if session.get(_session_key(name)) == digest:
+    if data().seen.get(name) == digest:
         return True
-    seen = (mount.text, lambda value: session.put_from_event(_session_key(name), value))
+    seen = (mount.text, lambda value: mark_seen(name, value))
     _COMPONENT.mount(f"lazy {name}", {"what": digest}, {"seen": seen}, height=1)
     return False
 
@@ -43,18 +43,17 @@ def has_been_open(key: str) -> bool:
     Otherwise it draws a place that `popovers.js` finds once it is visible. The server gets no event of opening or closing. A
     click in the navigation also closes a popover; that event would name the old page and cancel the change of page.
     """
-    if session.get(_session_key(inside(key))):
+    if data().seen.get(inside(key)):
         return True
-    session.put(_CLOSED, {**_closed_popovers(), key: None})
+    data().closed_popovers.append(key)
     site_texts.write(f'<span data-lab-popover="{html.escape(key)}">&nbsp;</span>')
     return False
 
 
 def popover_event() -> mount.Event:
     """Returns check and handler of the event that a popover has been opened, and forgets the popovers of this run."""
-    closed = tuple(_closed_popovers())
-    session.put(_CLOSED, {})
-    return mount.one_of(closed), lambda key: session.put_from_event(_session_key(inside(key)), True)
+    closed, data().closed_popovers = tuple(dict.fromkeys(data().closed_popovers)), []
+    return mount.one_of(closed), lambda key: mark_seen(inside(key), True)
 
 
 def inside(key: str) -> str:
@@ -62,9 +61,7 @@ def inside(key: str) -> str:
     return f"inside {key}"
 
 
-def _closed_popovers() -> dict[str, None]:
-    return session.get(_CLOSED) or {}
-
-
-def _session_key(name: str) -> str:
-    return f"seen: {name}"
+def mark_seen(name: str, value: Any) -> None:
+    """Marks a lazy place as seen, with the digest of its content; called from callbacks."""
+    data().seen[name] = value
+    session.mark_user_event()

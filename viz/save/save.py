@@ -14,6 +14,7 @@ from viz.kit import lazy, mount
 from viz.save.saved_files import CHANGED, Offer, caption, fault_answer, make_file, offer_labels
 from viz.state import navigation, session
 from viz.state.result_cache import Payload
+from viz.state.session_data import data
 
 if TYPE_CHECKING:
     from streamlit.delta_generator import DeltaGenerator
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
     from model.inference.analyse import Analysis
     from viz.state.view import View
 
-REQUESTED = "save asked"
 PANEL = "save"  # key of the popover
 STEPS = 65  # of a colour scale
 _COMPONENT = mount.Component(__file__, '<div class="save" data-picture-skip></div>')
@@ -41,9 +41,8 @@ def mount_panel(
             return
     offers = list_offers()
     text = caption(view, pages.find(navigation.current_page()), analysis)
-    request = session.get(REQUESTED)
-    session.put(REQUESTED, None)
-    data = {
+    request, data().saved_file = data().saved_file, None
+    values = {
         "mode": session.theme_mode(),
         "caption": text.lines,
         "names": text.names,
@@ -51,7 +50,7 @@ def mount_panel(
         "file": _answer(offers, *request) if request else None,
     }
     with where:
-        _COMPONENT.mount("save_files", _themes(), {"make": (mount.integer(0, 99), _ask)}, overrides=data)
+        _COMPONENT.mount("save_files", _themes(), {"make": (mount.integer(0, 99), _ask)}, overrides=values)
 
 
 def _answer(offers: Sequence[Offer], which: int, number: str) -> dict[str, Any]:
@@ -60,7 +59,7 @@ def _answer(offers: Sequence[Offer], which: int, number: str) -> dict[str, Any]:
 
 
 def _ask(number: int) -> None:
-    session.put(REQUESTED, (number, uuid4().hex))
+    data().saved_file = number, uuid4().hex
 
 
 @cache

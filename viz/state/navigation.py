@@ -16,18 +16,19 @@ from model.inference.request import Request
 from viz import pages
 from viz.state import session
 from viz.state.links import link
+from viz.state.session_data import data
 from viz.state.view import MASK_PARAMETERS, View
 
 
 def go_to(page: str, large: int = View.large) -> None:
     """Goes to a page by name; called from callbacks. `large` is the number of its picture in lecture mode."""
-    st.session_state["next page"] = pages.find(page).file
+    data().next_page = pages.find(page).file
     session.change(large=large)
 
 
 def current_page() -> str:
     """Returns the name of the page of this run."""
-    return st.session_state.get("page", pages.PAGES[0].name)
+    return data().page or pages.PAGES[0].name
 
 
 def switch_page() -> None:
@@ -35,7 +36,9 @@ def switch_page() -> None:
 
     The link is passed on, so the history gets one entry for the page and none without a link.
     """
-    if page := st.session_state.pop("next page", None):
+    session_data = data()
+    page, session_data.next_page = session_data.next_page, None
+    if page:
         st.switch_page(page, query_params=link(session.current_view()))
 
 
@@ -44,7 +47,7 @@ def unknown_page_name() -> str:
 
     Streamlit decides whether this part names a page or belongs to the lab's own address.
     """
-    if "view" in st.session_state or "lost" in st.session_state:
+    if data().view or data().lost is not None:
         return ""
     name = unquote(urlsplit(st.context.url or "").path.rstrip("/").rpartition("/")[2])
     return "" if name in [page.name for page in pages.PAGES[1:]] else name
@@ -53,7 +56,7 @@ def unknown_page_name() -> str:
 def go_to_first_page(name: str) -> None:
     """Switches to the first page, which reports the unknown address. The link stays."""
     first = pages.PAGES[0]
-    st.session_state["lost"] = () if name == first.name else (pages.unknown_address(name),)
+    data().lost = () if name == first.name else (pages.unknown_address(name),)
     st.switch_page(first.file, query_params=st.query_params.to_dict())
 
 

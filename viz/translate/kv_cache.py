@@ -19,7 +19,7 @@ from viz.decoding_steps.timeline import trace_name
 from viz.kit import mount, site_texts
 from viz.kit.panel import Panel, Picture
 from viz.page_context import PageContext
-from viz.state import session
+from viz.state.session_data import data, store_from_event
 from viz.state.work_queue import MEASURING
 from viz.translate.cache_figure import cache_chart
 
@@ -116,7 +116,6 @@ def _payload(context: PageContext, result: CacheSizes) -> dict[str, Any]:
 COMPONENT = mount.Component(__file__, '<div class="key-values"></div>', picture="Key-value cache", name="key_values")
 
 
-MEASURED = "cache measured"  # session key: whose, and the run
 TOLD_EVERY = 0.2  # seconds between two words on how far it is
 
 
@@ -175,8 +174,8 @@ def _whose(context: PageContext) -> tuple[object, ...]:
 
 
 def _measured(context: PageContext) -> Caching | None:
-    kept = session.get(MEASURED)
-    return kept[1] if kept and kept[0] == _whose(context) else None
+    stored = data().cache_run
+    return stored[1] if stored and stored[0] == _whose(context) else None
 
 
 @st.fragment
@@ -187,8 +186,7 @@ def _measuring(context: PageContext) -> None:
         place = st.empty()
         st.button("Stop", key="stop measuring", type="tertiary")
     if is_asked:
-        session.put(MEASURED, (_whose(context), _run(context, place)))
-        session.mark_user_event()
+        store_from_event(data(), cache_run=(_whose(context), _run(context, place)))
         st.rerun()
 
 

@@ -24,6 +24,7 @@ from viz.kit import controls, edit_list, site_texts
 from viz.kit.panel import Layout, Panel
 from viz.page_context import PageContext, Places
 from viz.state import navigation, session
+from viz.state.session_data import data
 from viz.state.view import View
 from viz.translate.kv_cache import CACHE, NO_CACHE, SAVING, TIMES
 from viz.translate.mask_charts import MASKS
@@ -71,9 +72,9 @@ def _choose_view(view: View, context: PageContext) -> View:
     text, analysis, loaded = (view.checkpoint, view.source, view.second), context.analysis, context.loaded
     if view.lecture and view.show == "cache" and view.large == 1:
         view = dataclasses.replace(view, large=CACHE_PICTURE)
-    if analysis.task.can_split or session.get(fill_in.OPENED_TEXT) == text:
+    if analysis.task.can_split or data().opened_text == text:
         return view
-    session.put(fill_in.OPENED_TEXT, text)
+    data().opened_text = text
     is_open = not session.is_in_link("step") or (session.is_new_text() and view.step == View.step)
     if not is_open:
         return view

@@ -14,6 +14,7 @@ from viz.kit import button_groups, edit_list, site_texts
 from viz.kit.button_groups import Button, ButtonGroup
 from viz.page_context import PageContext
 from viz.state import navigation, session
+from viz.state.session_data import data, store_from_event
 from viz.state.view import View
 from viz.what_if import what_if_texts
 from viz.what_if.switchboard import NAMES
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
     from model.checkpoint import Checkpoint
     from model.inference.analysis import Analysis
 
-EDITOR = "editor of edits is open"  # session key
 ALL = "all"
 
 
@@ -64,13 +64,13 @@ def edits(context: PageContext) -> list[ButtonGroup]:
     if view.pad:
         buttons["pad chip"] = edit_list.remove_button(edit_list.describe_padding(view.pad), partial(session.change, pad=0))
     note = "" if buttons else "None yet. Click a cell, a token or a head, or try a question."
-    is_open, history = bool(session.get(EDITOR)), {}
+    is_open, history = data().is_edit_list_open, {}
     for name in ("undo", "redo"):
         then = session.peek_history(name)
         what, title = what_if_texts.stepped(view, then) if then else ("", "")
         label = f"{name.capitalize()}: {what}" if what else name.capitalize()
         history[name] = Button(label, partial(session.undo_or_redo, name), title, is_disabled=then is None)
-    toggle = Button("Add edit", partial(session.put_from_event, EDITOR, not is_open), is_on=is_open)
+    toggle = Button("Add edit", partial(store_from_event, data(), is_edit_list_open=not is_open), is_on=is_open)
     clear = edit_list.clear_button(is_disabled=not (view.intervention or view.pad))
     tools = {"add_edit": toggle, **history, **clear}
     return [
@@ -84,7 +84,7 @@ def edits(context: PageContext) -> list[ButtonGroup]:
 
 def draw_editor(analysis: Analysis, loaded: Checkpoint) -> None:
     """Draws the questions about a new edit in a row, if the editor is open."""
-    if session.get(EDITOR):
+    if data().is_edit_list_open:
         with st.container(key="editor", horizontal=True, vertical_alignment="bottom", gap="small", border=True):
             _editor(analysis, loaded)
 

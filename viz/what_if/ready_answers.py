@@ -12,14 +12,12 @@ from model.inference.request import Request
 from viz import cache, computations
 from viz.kit.button_groups import Button, ButtonGroup
 from viz.state import navigation, session, uploads
+from viz.state.session_data import data
 from viz.state.view import View, without_edits
 from viz.what_if import what_if_texts
 
 if TYPE_CHECKING:
     from model.experiments.ready_questions import Answer, Experiment
-
-OWN = "view before questions"  # session key: the visitor's own view, the sentence that a question has put in its place, and
-# the text that the visitor had given, empty where none was
 
 
 def questions(view: View, language: str, kinds: Sequence[str]) -> ButtonGroup:
@@ -121,14 +119,14 @@ def run(known: Experiment, view: View, sentence: str | None) -> None:
 
 def show(request: Request, name: str, whose: View | None = None) -> None:
     """Makes the view that of an experiment, and keeps the visitor's own for the way back."""
-    now, stored = session.current_view(), session.get(OWN)
+    now, stored = session.current_view(), data().view_before_question
     if (own := _own(now)) is not None:
         typed = now.own_text
     elif _is_own(now):
         own, _, typed = stored
     else:
         own, typed = now, "" if session.is_default_text() else now.source
-    session.put(OWN, (own, request.source, typed))
+    data().view_before_question = own, request.source, typed
     navigation.show_request(request, name, whose, typed)
 
 
@@ -137,7 +135,7 @@ def _own(view: View) -> View | None:
     by a link has the text of it alone."""
     if _is_linked(view):
         return _of_link(view)
-    own, sentence, _ = session.get(OWN) or (None, None, "")
+    own, sentence, _ = data().view_before_question or (None, None, "")
     if own is None or (view.source != sentence and not _is_kept(view)):
         return None
     elsewhere = view.experiment is not None and view.checkpoint != own.checkpoint
@@ -151,7 +149,7 @@ def _is_linked(view: View) -> bool:
 
 def _is_kept(view: View) -> bool:
     """Whether what the visitor typed is what was kept, whichever question has put another sentence in its place."""
-    *_, typed = session.get(OWN) or ("",)
+    *_, typed = data().view_before_question or ("",)
     return view.own_text != "" and view.own_text == typed
 
 
@@ -163,7 +161,7 @@ def _of_link(view: View) -> View:
 
 def _is_own(view: View) -> bool:
     """Whether a question is asked of the visitor's own sentence: then what was there before it is kept already."""
-    own, *_ = session.get(OWN) or (None,)
+    own, *_ = data().view_before_question or (None,)
     return own is not None and view.experiment is not None and view.source == own.source
 
 

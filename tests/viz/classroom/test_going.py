@@ -4,9 +4,8 @@ import dataclasses
 from urllib.parse import parse_qsl
 
 import pytest
-import streamlit as st
 
-from tests.support.viz_helpers import Lab
+from tests.support.viz_helpers import Lab, made_session
 from viz import cache, computations, pages
 from viz.classroom import present, talk_navigation, talk_prefetch
 from viz.classroom.talk import Stop, Talk, file_of, make_stop, pack
@@ -23,31 +22,29 @@ TALK = Talk("T", (ONE, TWO, THREE, FOUR))
 def session(monkeypatch):
     """A session whose callbacks can be called; it is on Translate, before the first stop."""
     view = View(talk=pack(TALK), lecture=True, device="cpu", lesson="unsure")
-    found = {"view": view, "page": "translate", "link": {}}
-    monkeypatch.setattr(st, "session_state", found)
-    return found
+    return made_session(monkeypatch, view=view, page="translate")
 
 
 def lines(session) -> list[str]:
-    return [stop.line for stop in talk_navigation.talk_of(session["view"]).stops]
+    return [stop.line for stop in talk_navigation.talk_of(session.view).stops]
 
 
 def test_on_and_back_through_all_stops(session):
     for number, stop in enumerate(TALK.stops, 1):
-        session.pop("next page", None)
+        session.next_page = None
         talk_navigation.move_by(1)
-        view = session["view"]
+        view = session.view
         around = {"talk": view.talk, "stop": number, "lecture": True, "device": "cpu", "lesson": None}
         assert view == dataclasses.replace(stop.view, **around)
-        assert session.get("next page") == (None if stop.page == session["page"] else pages.find(stop.page).file)
-        session["page"] = stop.place.name
+        assert session.next_page == (None if stop.page == session.page else pages.find(stop.page).file)
+        session.page = stop.place.name
     talk_navigation.move_by(1)
-    assert (session["view"].stop, session[talk_navigation.ENDED]) == (4, "last")
+    assert (session.view.stop, session.talk.ended) == (4, "last")
     for number in (3, 2, 1):
         talk_navigation.move_by(-1)
-        assert session["view"].stop == number
+        assert session.view.stop == number
     talk_navigation.move_by(-1)
-    assert (session["view"].stop, session[talk_navigation.ENDED]) == (1, "first")
+    assert (session.view.stop, session.talk.ended) == (1, "first")
 
 
 def test_a_view_is_inserted_after_the_stop(session):
@@ -55,40 +52,40 @@ def test_a_view_is_inserted_after_the_stop(session):
     state.change(head=6)
     talk_navigation.keep_view("  new  ")
     assert lines(session) == ["one", "new", "two", "three", "four"]
-    view = session["view"]
+    view = session.view
     assert view.stop == 2 and talk_navigation.talk_of(view).stop(2).view == View(source=DOG, step=1, head=6)
     talk_navigation.choose("")
     talk_navigation.keep_view("alone")
-    assert lines(session) == ["alone"] and session["view"].stop == 1
+    assert lines(session) == ["alone"] and session.view.stop == 1
 
 
 def test_the_current_stop_survives_moves(session):
     talk_navigation.show(2)
     talk_navigation.move(2, 4)
-    assert (lines(session), session["view"].stop) == (["one", "three", "four", "two"], 4)
+    assert (lines(session), session.view.stop) == (["one", "three", "four", "two"], 4)
     talk_navigation.move(1, 2)
-    assert (lines(session), session["view"].stop) == (["three", "one", "four", "two"], 4)
+    assert (lines(session), session.view.stop) == (["three", "one", "four", "two"], 4)
     talk_navigation.remove(1)
-    assert (lines(session), session["view"].stop) == (["one", "four", "two"], 3)
+    assert (lines(session), session.view.stop) == (["one", "four", "two"], 3)
     talk_navigation.remove(3)
-    assert (lines(session), session["view"].stop) == (["one", "four"], 2)
+    assert (lines(session), session.view.stop) == (["one", "four"], 2)
     talk_navigation.set_line(2, "said")
     talk_navigation.rename("Named")
-    assert lines(session) == ["one", "said"] and talk_navigation.talk_of(session["view"]).title == "Named"
-    before = session["view"]
+    assert lines(session) == ["one", "said"] and talk_navigation.talk_of(session.view).title == "Named"
+    before = session.view
     for call, *arguments in (("move", 1, 9), ("remove", 9), ("set_line", 0, "x"), ("show", 9)):
         getattr(talk_navigation, call)(*arguments)
-        assert session["view"] == before
+        assert session.view == before
 
 
 def test_a_file_that_is_no_talk_changes_nothing(session):
-    before = session["view"]
+    before = session.view
     present._show_errors(present._open)(b"{}")
-    assert session["view"] == before and "is not a talk" in session[present.MESSAGE]
+    assert session.view == before and "is not a talk" in session.talk.message
     present._show_errors(present._open)(file_of(Talk("Other", TALK.stops[:1])))
     assert lines(session) == ["one"]
     present._show_errors(talk_navigation.set_line)(1, "x" * 500)
-    assert lines(session) == ["one"] and "has 500 characters" in session[present.MESSAGE]
+    assert lines(session) == ["one"] and "has 500 characters" in session.talk.message
 
 
 @pytest.mark.parametrize("number", [1, 3, 4])
@@ -114,15 +111,15 @@ def test_the_next_stop_is_computed_ahead(session):
     text = "Nobody has asked this before."
     ahead = (make_stop("heads", view, "") for view in (View(source=text), View(checkpoint="gone")))
     talk = Talk("T", (TALK.stops[0], *ahead))
-    session["view"] = View(talk=pack(talk), stop=1)
+    session.view = View(talk=pack(talk), stop=1)
     request = View(source=text).request()
     assert cache.analyse.known(request, "auto") is None
-    talk_prefetch.next_stop(session["view"])
-    talk_prefetch.next_stop(session["view"])
+    talk_prefetch.next_stop(session.view)
+    talk_prefetch.next_stop(session.view)
     assert talk_prefetch.wait_until_idle(60)
     assert cache.analyse.known(request, "auto") and computations.result.known(
         request, "auto", computations.VALUE_NORMS(), None
     )
     for stop in (2, 3):  # one that cannot be computed; none
-        talk_prefetch.next_stop(dataclasses.replace(session["view"], stop=stop))
+        talk_prefetch.next_stop(dataclasses.replace(session.view, stop=stop))
     assert talk_prefetch.wait_until_idle(60)

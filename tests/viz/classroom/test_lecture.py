@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from model.edits.intervention import Intervention
-from tests.support.viz_helpers import COMPARE, HEADS, INSIDE, POSITIONS, TRAINING, TRANSLATE, WHAT_IF, WHY, Lab
+from tests.support.viz_helpers import COMPARE, HEADS, INSIDE, POSITIONS, TRAINING, TRANSLATE, WHAT_IF, WHY, Lab, made_session
 from viz import pages
 from viz.classroom import lecture
 from viz.state import navigation
@@ -30,7 +30,7 @@ def test_keys_choose_what_page_and_checkpoint_have(page):
 
 
 def test_a_key_acts_on_what_the_browser_shows(monkeypatch):
-    monkeypatch.setattr(state.st, "session_state", session := {"view": View(lecture=True), "link": {}})
+    session = made_session(monkeypatch, view=View(lecture=True))
     pressed = []
     lecture.reset_keys()
     lecture.add_key(lecture.NEXT, "next", lambda: pressed.append("first run"))
@@ -44,18 +44,17 @@ def test_a_key_acts_on_what_the_browser_shows(monkeypatch):
     lecture.describe_keys()
     lecture._call(lecture.NEXT.key)
     lecture._call(lecture.PREVIOUS.key)
-    assert pressed[2:] == ["second run"] and session["view"].lecture
+    assert pressed[2:] == ["second run"] and session.view.lecture
 
 
 @pytest.mark.parametrize(("page", "letter"), [(WHAT_IF, lecture.PADDING), (TRANSLATE, lecture.CAUSAL)])
 def test_two_quick_presses_of_a_switch_count_twice(monkeypatch, page, letter):
     lab = Lab(page, text="The dog sleeps.", lecture="on")
-    session = {name: lab.app_test.session_state[name] for name in ("view", "link", "lecture keys")}
-    monkeypatch.setattr(state.st, "session_state", session)
+    session = made_session(monkeypatch, view=lab.view, link=lab.data.link, lecture=lab.data.lecture)
     lecture._call(letter.key)
-    once = session["view"]
+    once = session.view
     lecture._call(letter.key)
-    assert once != session["view"] == lab.app_test.session_state["view"]
+    assert once != session.view == lab.view
 
 
 def test_a_letter_has_one_meaning():
@@ -78,18 +77,18 @@ def test_every_page_numbers_its_pictures():
     assert "large" not in lab.go(POSITIONS).link
     assert (lecture.picture(View(large=3), 3), lecture.picture(View(large=4), 3)) == (3, 1)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(state.st, "session_state", session := {"view": View(large=3), "link": {}, "page": "heads"})
+        session = made_session(patch, view=View(large=3), page="heads")
         lecture._turn_page(1)
-        assert session["view"].large == 1 and session["next page"] == INSIDE
+        assert session.view.large == 1 and session.next_page == INSIDE
         navigation.go_to("heads", 2)  # a stop of a playlist
-        assert session["view"].large == 2
+        assert session.view.large == 2
 
 
 def test_undo_restores_the_view(monkeypatch):
-    session = {"view": View(pad=2, intervention=Intervention(causal_mask=False), branches=((5,),)), "link": {}}
-    monkeypatch.setattr(state.st, "session_state", session)
+    view = View(pad=2, intervention=Intervention(causal_mask=False), branches=((5,),))
+    session = made_session(monkeypatch, view=view)
     lecture._undo()
-    assert session["view"] == View()
+    assert session.view == View()
     state.change(pad=3)
     lecture._undo()
-    assert session["view"] == View()
+    assert session.view == View()

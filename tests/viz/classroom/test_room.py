@@ -2,9 +2,9 @@
 
 import pytest
 
-from tests.support.viz_helpers import HEADS, POSITIONS, Lab
+from tests.support.viz_helpers import HEADS, POSITIONS, Lab, made_session
 from viz.classroom import room_panel
-from viz.state import session as state
+from viz.state.session_data import RoomData
 from viz.state.view import View
 
 TEXT = "The dog sleeps."
@@ -12,7 +12,7 @@ TEXT = "The dog sleeps."
 
 def asking(lab: Lab, number: int, guess: bool = False) -> dict:
     """What comes of asking."""
-    lab.app_test.session_state[room_panel._REQUESTED] = {"number": number, "step": 0, "guess": guess, "back": 1}
+    lab.data.room.question = {"number": number, "step": 0, "guess": guess, "back": 1}
     return lab.run()._mounted(".frame_component")["question"]
 
 
@@ -43,14 +43,13 @@ def test_a_question_is_made_once():
 
 @pytest.mark.parametrize("guess", [False, True])
 def test_asking_hides_the_next_token_until_the_end(monkeypatch, guess):
-    session = {"view": View(guess=guess, step=1), "link": {}, room_panel._STEPS: 9}
-    monkeypatch.setattr(state.st, "session_state", session)
+    session = made_session(monkeypatch, view=View(guess=guess, step=1), room=RoomData(steps=9))
     room_panel._ask(1, 4, hidden=False)
-    assert session["view"].guess and session["view"].step == 4
+    assert session.view.guess and session.view.step == 4
     room_panel._ask(2, 5, hidden=True)  # it is hidden already
-    assert session[room_panel._REQUESTED] == {"number": 2, "step": 5, "guess": guess, "back": 4}
+    assert session.room.question == {"number": 2, "step": 5, "guess": guess, "back": 4}
     room_panel._close(guess, 4)
-    assert session["view"].guess == guess and session["view"].step == 3 and session[room_panel._REQUESTED] is None
+    assert session.view.guess == guess and session.view.step == 3 and session.room.question is None
     room_panel._ask(3, 9, hidden=False)
-    assert session[room_panel._RESULT]["fault"] == room_panel.LAST
-    assert (session["view"].step, session["view"].guess) == (3, guess)
+    assert session.room.answer["fault"] == room_panel.LAST
+    assert (session.view.step, session.view.guess) == (3, guess)

@@ -36,7 +36,7 @@ def compare(differs: str = "word", **link: str) -> Lab:
 
 
 def both(lab: Lab):
-    view = lab.app_test.session_state["view"]
+    view = lab.view
     return pair(view, page_context.build(view))
 
 

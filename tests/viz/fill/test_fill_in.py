@@ -14,11 +14,10 @@ from model.io.numbers import probability
 from model.text.languages import ENGLISH
 from model.text.tokenizer import Tokenizer
 from tests.support import tiny
-from tests.support.viz_helpers import HEADS, POSITIONS, WHAT_IF, Lab
+from tests.support.viz_helpers import HEADS, POSITIONS, WHAT_IF, Lab, made_session
 from viz import cache, page_context
 from viz.fill import fill_in, fill_texts
 from viz.kit import controls
-from viz.state import session as state
 from viz.state.view import FIRST_SENTENCE
 from viz.translate import page as parts
 
@@ -73,15 +72,13 @@ def test_the_lab_opens_with_a_blank(monkeypatch):
     lab = Lab(checkpoint="two")
     assert lab.box == controls.BLANK_FIRST and lab.timeline["blanks"] == [int(lab.link["step"]) - 1]
     assert Lab(checkpoint="two", text=FIRST_SENTENCE).box == FIRST_SENTENCE
-    session = {name: lab.app_test.session_state[name] for name in ("view", "link")}
-    step = session["view"].step
-    context = page_context.build(session["view"])
+    step, context = lab.view.step, page_context.build(lab.view)
     with monkeypatch.context() as patch:
-        patch.setattr(state.st, "session_state", session)
+        session = made_session(patch, view=lab.view, link=lab.data.link)
         fill_in._put(context, step, "lamp")
-        assert (session["view"].step, session["view"].source) == (step, controls.BLANK_FIRST.replace("___", "lamp"))
-        after = page_context.build(session["view"])
-        assert parts._choose_view(session["view"], after).step == step
+        assert (session.view.step, session.view.source) == (step, controls.BLANK_FIRST.replace("___", "lamp"))
+        after = page_context.build(session.view)
+        assert parts._choose_view(session.view, after).step == step
 
 
 def test_a_filled_blank_can_be_taken_back():

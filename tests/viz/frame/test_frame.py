@@ -13,6 +13,8 @@ from viz.frame import show
 from viz.pages import Page
 from viz.state import navigation
 from viz.state.page_fields import PARTS
+from viz.state.session_data import SessionData, data
+from viz.state.view import View
 
 MADE_UP = """
 import streamlit as st
@@ -58,14 +60,14 @@ def test_a_declared_page_works_like_every_page(made_up):
     assert lab.link == {"step": str(last)}
     lab.app_test.button(key="away").click()
     assert lab.run().all_heads  # a way to another page is followed
-    assert "view_per_page" not in lab.app_test.session_state  # with its link, so one step back leads here again
+    assert not lab.data.view_per_page  # with its link, so one step back leads here again
     assert lab.go(made_up).box == lab.box
 
 
 def test_every_page_follows_a_way_to_another():
     lab = Lab()
     for page in (*pages.PAGES[1:], pages.PAGES[0]):
-        lab.app_test.session_state["next page"] = page.file
+        lab.data.next_page = page.file
         assert any(f"<h1>{page.title}</h1>" in text for text in lab.run().html)
 
 
@@ -100,12 +102,12 @@ def test_an_unknown_address_is_recognised(monkeypatch):
         monkeypatch.setattr(st, "context", SimpleNamespace(url=url))
         monkeypatch.setattr(st, "session_state", {})
         assert navigation.unknown_page_name() == name
-    monkeypatch.setattr(st, "session_state", {"view": None})
+    monkeypatch.setattr(st, "session_state", {"lab": SessionData(view=View())})
     assert navigation.unknown_page_name() == ""  # from the second run on Streamlit knows the page
 
 
 def test_an_unknown_address_is_named_once(monkeypatch):
-    monkeypatch.setattr(navigation, "unknown_page_name", lambda: "" if "view" in st.session_state else "nonsense")
+    monkeypatch.setattr(navigation, "unknown_page_name", lambda: "" if data().view else "nonsense")
     lab = Lab.__new__(Lab)
     lab._parts = {}
     lab.app_test = AppTest.from_file(str(pages.ROOT / "app.py"), default_timeout=TIMEOUT)

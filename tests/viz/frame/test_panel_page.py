@@ -22,7 +22,6 @@ from viz.kit import mount
 from viz.kit.panel import Panel, layout_of
 from viz.notebook import heads
 from viz.offline import html_export
-from viz.save.save import REQUESTED
 from viz.state.view import View
 
 TEXT = "A made-up panel counts tokens."
@@ -62,7 +61,7 @@ def in_file(content: bytes) -> str:
 
 def asked(lab: Lab, number: int) -> dict:
     lab.save  # noqa: B018  opens the panel
-    lab.app_test.session_state[REQUESTED] = (number, "7")
+    lab.data.saved_file = (number, "7")
     lab.run()
     return lab.save["file"]
 

@@ -124,7 +124,7 @@ def test_the_order_is_that_of_the_link():
     for link, first in (({"find": "encoder_2_3"}, "find"), ({"order": "entropy"}, "entropy"), ({}, "position")):
         lab = lecture(**link)
         data, grid = lab.all_heads, lab.all_heads["grids"][0]
-        ordered = grid_panel.ranked_heads(page_context.build(lab.app_test.session_state["view"]))
+        ordered = grid_panel.ranked_heads(page_context.build(lab.view))
         order = data["find"]["order"] if first == "find" else grid["orders"][first]
         assert ordered == [tuple(each - 1 for each in grid["places"][n]) for n in order] and len(set(ordered)) == len(
             grid["places"]

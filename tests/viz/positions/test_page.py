@@ -16,13 +16,12 @@ from model.readings.positions.sentence_positions import position_edits
 from tests.support import tiny
 from tests.support import viz_helpers as helpers
 from tests.support.component_helpers import cells_of
-from tests.support.viz_helpers import POSITIONS, Lab, numbers, read, through_json
+from tests.support.viz_helpers import POSITIONS, Lab, made_session, numbers, read, through_json
 from viz import cache, computations, theme
 from viz.positions import position_figures
 from viz.positions.position_edits import apply
 from viz.positions.scheme_panel import strips
 from viz.state import result_cache
-from viz.state import session as state
 from viz.state.page_fields import MAX_PE_WIDTH
 from viz.state.view import View
 
@@ -57,11 +56,10 @@ def edits(lab: Lab) -> list[dict]:
 
 def click(code: str, view: View) -> View:
     """Returns the view after a click on the button of an edit."""
-    session = {"view": view, "link": {}}
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(state.st, "session_state", session)
+        session = made_session(patch, view=view)
         apply(code)
-    return session["view"]
+    return session.view
 
 
 @pytest.fixture

@@ -12,7 +12,6 @@ from model import Request, analyse
 from model.export import checks, read
 from tests.support.viz_helpers import COMPARE, HEADS, INSIDE, LESSONS, POSITIONS, TRANSLATE, WHAT_IF, WHY, Lab
 from viz import pages
-from viz.save import save
 from viz.save.saved_files import CHANGED, FAULT, LONGEST, Offer, caption, make_file, stem_of
 from viz.state.view import View
 
@@ -23,7 +22,7 @@ PAGES |= {TRANSLATE: LINK | {"edits": "off_cross.3"}, WHAT_IF: LINK | {"edits": 
 
 def asked(lab: Lab, number: int) -> dict:
     """A file that is asked for on the page, as the browser gets it."""
-    lab.app_test.session_state[save.REQUESTED] = (number, "7")
+    lab.data.saved_file = (number, "7")
     made = lab.run().save["file"]
     assert made["number"] == "7" and "fault" not in made, made
     return made | {"bytes": b64decode(made["bytes"])}
@@ -103,6 +102,6 @@ def test_an_offer_that_fails_is_one_sentence():
 
 def test_a_vanished_offer_is_one_fault():
     lab = Lab(HEADS)
-    lab.app_test.session_state[save.REQUESTED] = (len(lab.save["offers"]), "9")
+    lab.data.saved_file = (len(lab.save["offers"]), "9")
     assert lab.run().save["file"] == {"number": "9", "fault": CHANGED}
     assert lab.run().save["file"] is None

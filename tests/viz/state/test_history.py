@@ -11,6 +11,7 @@ from tests.support import tiny
 from tests.support.viz_helpers import TIMEOUT, address
 from viz.state import values
 from viz.state.fields import view_field
+from viz.state.session_data import SessionData
 from viz.state.view import View
 
 
@@ -44,10 +45,10 @@ def page() -> None:
 class Visitor:
     """Clicks on that page."""
 
-    def __init__(self, shows: Callable[[], None] = page, session: dict[str, object] | None = None, **link: str) -> None:
+    def __init__(self, shows: Callable[[], None] = page, session: SessionData | None = None, **link: str) -> None:
         self.app_test = AppTest.from_function(shows, default_timeout=TIMEOUT)
-        for name, value in (session or {}).items():
-            self.app_test.session_state[name] = value
+        if session:
+            self.app_test.session_state["lab"] = session
         for name, text in link.items():
             self.app_test.query_params[name] = text
         self.run()
@@ -176,7 +177,7 @@ def made_up_page() -> None:
 
 def test_a_field_that_is_made_up_is_undone_as_it_declares():
     first = Wider(step=5, experiment="order")
-    visitor = Visitor(made_up_page, {"view": first, "link": {}, "faults": ()})
+    visitor = Visitor(made_up_page, SessionData(view=first))
     assert visitor.click("change").view == Wider(made_up=4)
     assert visitor.steps == (True, False)
     assert address(visitor.app_test) == {"made": "4"}

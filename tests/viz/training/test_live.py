@@ -7,6 +7,7 @@ import pytest
 
 from model.workshop.training.history import LOG
 from tests.support.viz_helpers import TRAINING, Lab
+from viz.state.session_data import data
 from viz.training import histories
 
 
@@ -37,7 +38,7 @@ def test_the_page_reruns_when_a_run_has_written(runs, tmp_path, monkeypatch):
         pass
 
     def rerun():
-        assert histories.st.session_state.pop("user_event")  # an older link does not win
+        assert data().has_user_event  # an older link does not win
         raise Rerun
 
     monkeypatch.setattr(histories.st, "rerun", rerun)

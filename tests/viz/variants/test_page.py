@@ -20,7 +20,6 @@ from tests.support.training_helpers import BRIEF_VARIANT
 from tests.support.viz_helpers import VARIANTS as PAGE
 from tests.support.viz_helpers import Lab
 from viz import cache
-from viz.save import save
 from viz.variants import map_grid, variant_texts
 from viz.variants.map_grid import request_of
 from viz.variants.variant_texts import MAKE
@@ -107,7 +106,7 @@ def test_a_missing_head_is_named_beside_the_maps(there, record):
 def test_the_numbers_are_those_of_the_record(there, record):
     for part, names in (("scores", {"variants", "runs"}), ("heads", {"pairs", "roles"}), ("curves", None)):
         lab = opened(about=part)
-        lab.app_test.session_state[save.REQUESTED] = (0, "7")
+        lab.data.saved_file = (0, "7")
         content = b64decode(lab.run().save["file"]["bytes"])
         if names is None:
             _, *rows = csv.reader(io.StringIO(content.decode("utf-8-sig")))

@@ -11,7 +11,7 @@ from model.inference.request import Request
 from model.inference.source_reading import filled_ids
 from model.text.tokenizer import Tokenizer
 from tests.support import tiny
-from tests.support.viz_helpers import HEADS, WHY, Lab, value
+from tests.support.viz_helpers import HEADS, WHY, Lab, made_session, value
 from viz.state import session as state
 
 ONE, TWO = "The red ___ sees a ___.", "The ___ takes it."
@@ -84,7 +84,7 @@ def test_slider_and_link_agree_on_a_new_checkpoint():
     for name in ("small", "bert", "large"):
         lab.app_test.selectbox(key="checkpoint").set_value(name)
         slider = lab.run().app_test.select_slider(key="what if step")
-        assert slider.value + 1 == lab.sum["step"] == int(lab.link["step"]) == lab.app_test.session_state["view"].step + 1
+        assert slider.value + 1 == lab.sum["step"] == int(lab.link["step"]) == lab.view.step + 1
         (told,) = slider.proto.raw_value
         assert slider.proto.set_value and told in slider.options and told.startswith(f"{slider.value + 1} ")
         rival = lab.app_test.selectbox(key="rival")
@@ -99,17 +99,16 @@ def test_a_dropped_layer_returns_with_its_checkpoint():
 
     def at(name: str) -> tuple:
         lab.app_test.selectbox(key="checkpoint").set_value(name)
-        view = lab.run().app_test.session_state["view"]
+        view = lab.run().view
         return view.layer, view.head
 
     assert [at("small"), at("bert"), at("large")] == [(0, None), (1, None), (1, 3)]
     assert at("small") == (0, None)
     with pytest.MonkeyPatch.context() as patch:
-        session = {name: lab.app_test.session_state[name] for name in ("view", "link", "fitted")}
-        patch.setattr(state.st, "session_state", session)
+        session = made_session(patch, view=lab.view, link=lab.data.link, fitted=lab.data.fitted)
         state.change(head=0)
         state.change(checkpoint="large")
-        assert (session["view"].layer, session["view"].head) == (1, 0)
+        assert (session.view.layer, session.view.head) == (1, 0)
         state.change(source="A lamp.")
         state.change(checkpoint="small")
-        assert session["view"].step == 0
+        assert session.view.step == 0

@@ -45,7 +45,7 @@ def test_the_default_rival_is_the_likeliest_other_token():
 
 def test_a_bad_rival_falls_back_to_the_default():
     plain = why()
-    own = cache.analyse(plain.app_test.session_state["view"].request(), "auto").trace.outputs.ids[10]
+    own = cache.analyse(plain.view.request(), "auto").trace.outputs.ids[10]
     for rival, told in ((own, "is the token itself"), (999_999, "tokens up to 7999")):
         lab = why(rival=str(rival))
         assert lab.sum["total"] == plain.sum["total"]
@@ -72,7 +72,7 @@ def test_a_part_is_tested_by_removing_it(link, named, edit):
     *way, without, change, after = rest
     assert without == -wrote and all(abs(each) <= abs(wrote) + 1 for each in way)
     assert after == pytest.approx(lab.sum["total"] + change, abs=2e-3)
-    assert page_context.build(lab.app_test.session_state["view"]).request.mode == "given"
+    assert page_context.build(lab.view).request.mode == "given"
     assert lab.click("why off").link["edits"] == edit
 
 
@@ -94,7 +94,7 @@ def test_a_token_is_tested_by_hiding_it(piece, number, edits):
 
 def test_a_typed_rival_is_tokenised_in_place():
     lab = why()
-    context = page_context.build(lab.app_test.session_state["view"])
+    context = page_context.build(lab.view)
     tokenizer, ids = context.loaded.target_tokenizer, context.analysis.trace.outputs.ids
     read = rivals.reading(tokenizer, ids[:10], ids[10])
     assert read(7) == 7 and tokenizer.piece(read(" elle ")) == "·elle"  # it follows “qu'” and begins no text

@@ -1,0 +1,118 @@
+"""The data that one visitor's session keeps between its runs: one record under one key of Streamlit's session state."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import streamlit as st
+
+from viz.state.view import View
+
+Direction = Literal["undo", "redo"]
+_KEY = "lab"
+
+
+@dataclass(slots=True)
+class WidgetData:
+    """State of the widgets that `widgets.bind` makes."""
+
+    are_new: bool = False  # the browser has none of them
+    of_new_session: bool = False
+    pending: dict[str, list[Any]] = field(default_factory=dict)  # earlier values that the browser may still send
+    texts: dict[str, str] = field(default_factory=dict)
+    to_set: set[str] = field(default_factory=set)  # widgets that get their value even if it is unchanged
+
+
+@dataclass(slots=True)
+class LectureData:
+    """Values and keys of lecture mode."""
+
+    facts: dict[str, Any] = field(default_factory=dict)  # of this run
+    new_keys: list[tuple[str, str, Callable[[], None], bool]] = field(default_factory=list)  # of this run
+    keys: list[tuple[str, str, Callable[[], None], bool]] = field(default_factory=list)  # of the last complete run
+
+
+@dataclass(slots=True)
+class TalkData:
+    """State of a playlist and its panel."""
+
+    ended: Literal["first", "last"] | None = None  # the end that the visitor has reached
+    panel_number: int = 0  # a new number closes the panel
+    own: str = ""  # the visitor's own playlist, packed
+    requested_file: tuple[str, str] | None = None  # for one run: file, and a number of the click
+    message: str | None = None  # for one run
+
+
+@dataclass(slots=True)
+class RoomData:
+    """A question to the followers of a room."""
+
+    question: dict[str, Any] | None = None
+    answer: dict[str, Any] | None = None
+    steps: int = 0  # of the last page; 0 if it has none
+
+
+@dataclass(slots=True)
+class UploadData:
+    """Results of the uploads of checkpoints."""
+
+    tried: int = 0
+    loaded: int = 0
+    fault: str | None = None
+
+
+@dataclass(slots=True)
+class SessionData:
+    """Data of one session, beside the values of Streamlit's own widgets."""
+
+    view: View | None = None  # None before the first link is read
+    link: dict[str, str] = field(default_factory=dict)  # the last one read or written
+    faults: tuple[str, ...] = ()  # a sentence each, until something changes
+    lost: tuple[str, ...] | None = None  # a sentence on an unknown address, for the next run; None: its address was known
+    page: str | None = None
+    next_page: str | None = None  # file of the page to switch to
+    displayed_page: str | None = None  # the page whose widgets the browser has
+    previous_page: str | None = ""  # the page that was displayed before this run; empty: not recorded
+    view_per_page: dict[str, View] = field(default_factory=dict)  # for the way back to an address without a link
+    keep_empty_link: bool = False
+    has_user_event: bool = False  # the browser may not know the last link
+    mode: Literal["light", "dark"] | None = None  # theme of this run
+    theme: str | None = None  # theme that the browser reported last
+    is_default_text: bool = False
+    complaints: dict[str, tuple[str, str]] = field(default_factory=dict)  # control -> input and error message
+    fitted: dict[str, tuple[Any, Any]] = field(default_factory=dict)  # field -> wanted and clamped value
+    exempt: tuple[tuple[str, str], ...] = ()  # pairs: the second field stays when the first changes
+    history: dict[Direction, list[View]] = field(default_factory=lambda: {"undo": [], "redo": []})
+    is_stepping: bool = False  # a change by undo, redo or `load_view`
+    widgets: WidgetData = field(default_factory=WidgetData)
+    parts: Any = None  # the parts of components in the browser, of `viz.kit.browser_store`
+    seen: dict[str, Any] = field(default_factory=dict)  # lazy place -> digest of its content, or True
+    closed_popovers: list[str] = field(default_factory=list)  # of this run
+    lecture: LectureData = field(default_factory=LectureData)
+    talk: TalkData = field(default_factory=TalkData)
+    room: RoomData = field(default_factory=RoomData)
+    uploads: UploadData = field(default_factory=UploadData)
+    saved_file: tuple[int, str] | None = None  # requested for one run: number, and a number of the click
+    opened_text: Any = None  # checkpoint and text whose first blank the page has chosen
+    cache_run: tuple[Any, Any] | None = None  # whose, and the measured run
+    is_edit_list_open: bool = False
+    view_before_question: Any = None  # the visitor's own view, the sentence that replaced its text, and the typed text
+    own_target: tuple[Any, str | None] | None = None  # whose, and a translation that was put aside
+
+
+def data() -> SessionData:
+    """Returns the record of this session."""
+    try:
+        return st.session_state[_KEY]
+    except KeyError:
+        st.session_state[_KEY] = made = SessionData()
+        return made
+
+
+def store_from_event(record: Any, **values: Any) -> None:
+    """Sets attributes of a record of this session from an event of the page; called from callbacks."""
+    for name, value in values.items():
+        setattr(record, name, value)
+    data().has_user_event = True
