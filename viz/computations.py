@@ -18,19 +18,14 @@ from viz.state.result_cache import cached
 from viz.state.view import without_edits
 
 if TYPE_CHECKING:
-    import numpy as np
-
     from model.experiments.effects import Effect
-    from model.experiments.faithfulness import FaithfulnessResult, Scope
     from model.experiments.leaks import LeakReport
     from model.experiments.ready_questions import Answer
-    from model.readings.logits.direct_logits import DirectLogits
     from model.readings.logits.logit_lens import Lens
     from model.readings.positions.position_numbers import PositionNumbers
     from model.readings.positions.sentence_positions import Positions, Variant
     from model.readings.stages.scaling import Scaling
     from model.readings.tokens.neighbours import Analogy, NeighbourSurvey, Side
-    from model.trace import Site
     from viz.page_context import PageContext
 
 
@@ -139,14 +134,6 @@ FAITHFULNESS = Reading(
 )
 
 
-@cached(512)
-def value_norms(request: Request, device: str) -> dict[Site, np.ndarray]:
-    """Returns the norm of every head's value of every key after W_O."""
-    from model.readings.tokens.token_attribution import value_norms as compute
-
-    return compute(cache.checkpoint(request.checkpoint, device), cache.analyse(request, device))
-
-
 @cached(256)
 def random_scaling(keys: int, width: int) -> Scaling:
     """Returns the scaling of random vectors over `keys` keys, for several widths and `width`."""
@@ -161,14 +148,6 @@ def lens(request: Request, device: str) -> Lens:
     from model.readings.logits.logit_lens import lens as compute
 
     return compute(cache.checkpoint(request.checkpoint, device), cache.analyse(request, device), cache.MAX_BYTES)
-
-
-@cached(512)
-def direct_logits(request: Request, device: str, step: int, token: int, rival: int) -> DirectLogits:
-    """Returns the direct logit attribution of two tokens at a step (from 0), or of two labels."""
-    from model.readings.logits.direct_logits import choice_logits as compute
-
-    return compute(cache.checkpoint(request.checkpoint, device), cache.analyse(request, device), step, token, rival)
 
 
 @cached(16)
@@ -204,21 +183,6 @@ def learned_numbers(name: str, device: str, side: str, count: int, shift: int) -
     loaded = cache.checkpoint(name, device)
     return compute(
         learned_table(loaded, side), count, shift, loaded.corpus_stats and loaded.corpus_stats.lengths[side].max_length
-    )
-
-
-@cached(256, ignore=("progress",), is_long=lambda *args: True)
-def faithfulness(
-    request: Request, device: str, step: int, rival: int, scope: Scope, progress: Callable[[float], None]
-) -> FaithfulnessResult:
-    """Returns the faithfulness of each reading at a step (from 0) or for the whole target.
-
-    `progress` gets the share done, if not cached.
-    """
-    from model.experiments.faithfulness import faithfulness_test as compute
-
-    return compute(
-        cache.checkpoint(request.checkpoint, device), cache.analyse(request, device), step, rival, scope, progress
     )
 
 

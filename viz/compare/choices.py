@@ -11,7 +11,6 @@ import streamlit as st
 
 from model.decoding.strategy import strategy_with_control
 from model.io import numbers
-from viz import theme
 from viz.compare import pair
 from viz.kit import button_groups, controls, site_texts
 from viz.kit.button_groups import ButtonGroup
@@ -93,16 +92,14 @@ def _head(context: PageContext) -> None:
     view, kinds, heads = context.view, context.loaded.config.kinds, range(context.loaded.config.heads)
     layer, head = pair.other_head(view, context)
     layers = {each: str(each + 1) for each in range(context.layers)}
-    own = {None: controls.MEAN, **{each: str(each + 1) for each in heads}}
     other = {None: controls.MEAN, **{each + 1: str(each + 1) for each in heads}}  # counts from 1
     choose = partial(button_groups.choice, is_label_hidden=False)
-    kind = button_groups.choice("Attention", "kind", {each: theme.SITE_NAMES[each] for each in kinds}, view.kind)
     second = choose("with layer", "other_layer", layers, min(layer, context.layers - 1))
     other_head = None if head is None else min(head, len(heads))
     groups = [
-        kind,
-        choose("layer", "layer", layers, view.layer),
-        choose("head", "head", own, view.head),
+        controls.kind_group(view, kinds),
+        controls.layer_group(view, context.layers),
+        controls.head_group(view, len(heads)),
         dataclasses.replace(second, follows=False),
         choose("head", "other_head", other, other_head),
     ]

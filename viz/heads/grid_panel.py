@@ -18,7 +18,7 @@ from model.trace import MapView, Site, Trace
 from viz import computations, theme
 from viz.classroom import lecture
 from viz.heads import all_heads
-from viz.kit import controls, mount
+from viz.kit import button_groups, controls, mount
 from viz.kit.found_head import linking_head
 from viz.kit.offline_parts import Choice, Pick
 from viz.kit.panel import FileOptions, Panel, Picture
@@ -110,7 +110,7 @@ def _large(number: int, context: PageContext, norms: Norms) -> dict[str, Any]:
 
 
 def _bar(context: PageContext, norms: Norms) -> None:
-    controls.kind_pick(context.view, context.analysis.trace.kinds)
+    button_groups.draw("heads.kind", [controls.kind_group(context.view, context.analysis.trace.kinds)])
 
 
 def _keys(context: PageContext, norms: Norms) -> None:

@@ -5,11 +5,10 @@ from __future__ import annotations
 import dataclasses
 from typing import TYPE_CHECKING, Any
 
-import streamlit as st
-
 from model.trace import Site
 from viz.classroom import lecture
-from viz.kit import controls, site_texts
+from viz.kit import button_groups, controls, site_texts
+from viz.kit.button_groups import ButtonGroup
 from viz.state import session
 
 if TYPE_CHECKING:
@@ -44,31 +43,20 @@ def query_field(site: Site, number: int) -> dict[str, int]:
 
 def draw_site_picks(context: PageContext) -> None:
     """Draws the choices of kind, layer and head or the mean over heads."""
-    config, view = context.loaded.config, _existing(context)
-    with st.container(key="stage_picks", horizontal=True, vertical_alignment="center", gap="small"):
-        controls.kind_pick(view, config.kinds)
-        controls.layer_pick(view, config.layers[view.kind])
-        controls.head_pick(view, config.heads)
+    _draw_picks(context, has_mean=True)
     _draw_faults(context, False)
 
 
 def draw_head_picks(context: PageContext) -> None:
     """Draws the choices of kind, layer and a single head."""
-    config, view = context.loaded.config, _existing(context)
-    with st.container(key="stage_picks", horizontal=True, vertical_alignment="center", gap="small"):
-        controls.kind_pick(view, config.kinds)
-        controls.layer_pick(view, config.layers[view.kind])
-        with controls.unbroken_row("head", config.heads):
-            site_texts.label("head", "head")
-            st.segmented_control(
-                "Head",
-                range(config.heads),
-                required=True,
-                format_func=controls.from_one,
-                label_visibility="collapsed",
-                **session.bind("one head", "head", view.head or 0),
-            )
+    _draw_picks(context, has_mean=False)
     _draw_faults(context)
+
+
+def _draw_picks(context: PageContext, has_mean: bool) -> None:
+    config, view = context.loaded.config, _existing(context)
+    groups = [controls.kind_group(view, config.kinds), controls.layer_group(view, config.layers[view.kind])]
+    button_groups.draw("stage_picks", [*groups, controls.head_group(view, config.heads, has_mean)])
 
 
 def draw_site_bar(context: PageContext, result: Any) -> None:
@@ -92,9 +80,9 @@ def draw_layer_bar(context: PageContext, result: Any) -> None:
 
 def _bar(context: PageContext, *facts: str) -> None:
     kinds = context.loaded.config.kinds
-    controls.kind_pick(context.view, kinds)
     written = " · ".join((f"layer {context.view.layer + 1}", *facts))
-    site_texts.write(f'<p class="lab-hall-fact">{written}</p>', inline=True)
+    place = ButtonGroup("Place", {}, note=written, is_label_hidden=True, follows=True)
+    button_groups.draw("stage_picks", [controls.kind_group(context.view, kinds), place])
     if len(kinds) > 1:
         lecture.add_key(lecture.KIND, "the next kind of attention", lambda: _next_kind(kinds), quiet=True)
 

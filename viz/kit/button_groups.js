@@ -1,6 +1,6 @@
 // Draws groups of buttons and choices. A press reports the id of a button. All text is set as textContent.
 
-import { button, element, focusOf, mountComponent, refocus, unmountComponent } from "./mount.js";
+import { button, element, focusOf, mountComponent, refocus, term, unmountComponent } from "./mount.js";
 
 export default function ({ data, parentElement, setTriggerValue }) {
   const { root } = mountComponent({ data, parentElement }, ".groups"), focused = focusOf(parentElement), lines = [];
@@ -14,7 +14,8 @@ export default function ({ data, parentElement, setTriggerValue }) {
 
   function groupNode(group) {
     const node = element(group.style === "list" ? "label" : "div", `group ${group.style}`);
-    if (!group.hidden) node.append(element("b", "", group.label));
+    if (group.style === "scale") return scaleNode(group, node);
+    if (!group.hidden) node.append(data.terms[group.label] ? term(data.terms, group.label) : element("b", "", group.label));
     if (group.note) node.append(element("span", "note", group.note));
     if (group.style === "list") return listNode(group, node);
     const row = element("div", "buttons");
@@ -22,6 +23,15 @@ export default function ({ data, parentElement, setTriggerValue }) {
     if (group.style !== "answer") node.setAttribute("aria-label", group.label);
     row.append(...group.buttons.map((each) => buttonNode(group, each)));
     if (group.buttons.length) node.append(row);
+    return node;
+  }
+
+  function scaleNode({ label, colors }, node) {
+    const bars = element("span");
+    node.setAttribute("role", "img");
+    node.setAttribute("aria-label", label);
+    for (const each of colors) bars.append(Object.assign(element("i"), { style: `background: linear-gradient(90deg, ${each.join(", ")})` }));
+    node.append("0", bars, "1");
     return node;
   }
 

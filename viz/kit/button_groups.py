@@ -10,7 +10,7 @@ from typing import Any, Literal
 from viz.kit import mount
 from viz.state import session
 
-Style = Literal["buttons", "links", "choice", "list", "answer"]
+Style = Literal["buttons", "links", "choice", "list", "answer", "scale"]
 
 
 @dataclass(frozen=True)
@@ -29,10 +29,12 @@ class ButtonGroup:
     """A labelled group of buttons, each by its id.
 
     Fields:
-        style: buttons; links: underlined texts; choice: one is on; list: a choice as a menu; answer: a text with buttons.
+        style: buttons; links: underlined texts; choice: one is on; list: a choice as a menu; answer: a text with buttons;
+            scale: the colours from 0 to 1, without buttons.
         is_label_hidden: True if the label is only for screen readers.
         note: a text behind the label.
         follows: True if the group follows the previous one in the same line.
+        colors: of a scale: the colours of each bar, from 0 to 1.
     """
 
     label: str
@@ -41,6 +43,7 @@ class ButtonGroup:
     is_label_hidden: bool = False
     note: str = ""
     follows: bool = False
+    colors: tuple[tuple[str, ...], ...] = ()
 
 
 def choice(
@@ -59,12 +62,12 @@ def choice(
     return ButtonGroup(label, buttons, style, is_label_hidden, follows=True)
 
 
-_COMPONENT = mount.Component(__file__, '<div class="groups"></div>')
+_COMPONENT = mount.Component(__file__, '<div class="groups"></div>', term_names=("layer", "head"))
 
 
 def draw(key: str, groups: Sequence[ButtonGroup]) -> None:
-    """Mounts the groups; those without a button and a note are left out."""
-    known = [group for group in groups if group.buttons or group.note]
+    """Mounts the groups; empty ones are left out. A label that is a term of the component explains it."""
+    known = [group for group in groups if group.buttons or group.note or group.colors]
     presses = {name: button.press for group in known for name, button in group.buttons.items()}
     data = [
         {
@@ -73,6 +76,7 @@ def draw(key: str, groups: Sequence[ButtonGroup]) -> None:
             "note": group.note,
             "style": group.style,
             "follows": group.follows,
+            "colors": group.colors,
             "buttons": [
                 [name, button.text, button.title, button.is_on, button.is_disabled] for name, button in group.buttons.items()
             ],

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 from collections.abc import Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import nullcontext
 from functools import cache as cache_once
 from typing import TYPE_CHECKING
 
@@ -16,6 +16,7 @@ from model.inference.request import MAX_SENTENCES
 from model.text.languages import ENGLISH, LANGUAGES, Language, record_of
 from viz import cache, theme
 from viz.kit import lazy, site_texts
+from viz.kit.button_groups import ButtonGroup, choice
 from viz.kit.examples import Example, examples, judged_examples, language_of, lesson, prompts
 from viz.state import session
 from viz.state.view import FIRST_PROMPT, FIRST_SENTENCE, View
@@ -33,7 +34,6 @@ VISIBLE_EXAMPLES = 3
 MORE_EXAMPLES = "more examples"  # key of a popover
 MEAN = "mean"
 BLANK_FIRST = next(iter(ENGLISH.with_blanks.values()))[0]  # the opening text of a masked model
-MAX_INLINE = 8  # buttons of layers or heads that share a row with others
 
 
 def opening_text(view: View) -> str:
@@ -199,43 +199,18 @@ def _example(each: Example, label: str, with_lesson: bool) -> None:
     )
 
 
-def layer_and_head(view: View, layers: int, config: ModelConfig, task: Task) -> None:
-    """Draws the choices of picture, layer and head."""
-    with st.container(key="picks", horizontal=True, vertical_alignment="center", gap="small"):
-        st.segmented_control(
-            "Show",
-            ["attention", "mask", *(["decoding", "cache"] if task.has_decoder else [])],
-            required=True,
-            format_func=str.capitalize,
-            label_visibility="collapsed",
-            **session.bind("show", "show", view.show),
-        )
-        layer_pick(view, layers)
-        head_pick(view, config.heads)
-        if view.show not in ("mask", "cache"):
-            site_texts.legend(session.theme_mode(), config.kinds)
-
-
-def kind_pick(view: View, kinds: Sequence[str]) -> None:
-    """Draws the choice of the kind of attention, or the name of the only one."""
-    if len(kinds) == 1:
-        site_texts.site_title(kinds[0], theme.SITE_NAMES[kinds[0]])
-        return
-    st.segmented_control(
-        "Attention",
-        kinds,
-        required=True,
-        format_func=theme.SITE_NAMES.__getitem__,
-        label_visibility="collapsed",
-        **session.bind("kind", "kind", view.kind),
-    )
-
-
-def unbroken_row(name: str, count: int) -> AbstractContextManager[object]:
-    """Returns the container of a label and its buttons. Many buttons wrap to the next line together with the label."""
-    if count <= MAX_INLINE:
-        return nullcontext()
-    return st.container(key=f"wide_{name}", horizontal=True, vertical_alignment="center", gap="small", width="content")
+def picture_groups(view: View, layers: int, config: ModelConfig, task: Task) -> list[ButtonGroup]:
+    """Returns the choices of picture, layer and head, with the scales of the weights."""
+    pictures = ["attention", "mask", *(["decoding", "cache"] if task.has_decoder else [])]
+    groups = [
+        choice("Show", "show", {each: each.capitalize() for each in pictures}, view.show),
+        layer_group(view, layers),
+        head_group(view, config.heads),
+    ]
+    if view.show not in ("mask", "cache"):
+        bars = tuple(theme.scale(kind, session.theme_mode(), 9) for kind in config.kinds)
+        groups.append(ButtonGroup("Scale from 0 to 1", {}, "scale", follows=True, colors=bars))
+    return groups
 
 
 def from_one(number: int) -> str:
@@ -253,30 +228,22 @@ def read_head(option: int | str) -> int | None:
     return None if option == MEAN else int(option)
 
 
-def layer_pick(view: View, layers: int) -> None:
-    with unbroken_row("layer", layers):
-        site_texts.label("layer", "layer")
-        st.segmented_control(
-            "Layer",
-            range(layers),
-            required=True,
-            format_func=from_one,
-            label_visibility="collapsed",
-            **session.bind("layer", "layer", view.layer),
-        )
+def kind_group(view: View, kinds: Sequence[str]) -> ButtonGroup:
+    """Returns the choice of the kind of attention, or the name of the only one."""
+    if len(kinds) == 1:
+        return ButtonGroup("Attention", {}, is_label_hidden=True, note=theme.SITE_NAMES[kinds[0]])
+    return choice("Attention", "kind", {each: theme.SITE_NAMES[each] for each in kinds}, view.kind)
 
 
-def head_pick(view: View, heads: int) -> None:
-    with unbroken_row("head", heads):
-        site_texts.label("head", "head")
-        st.segmented_control(
-            "Head",
-            [MEAN, *range(heads)],
-            required=True,
-            format_func=head_name,
-            label_visibility="collapsed",
-            **session.bind("head", "head", MEAN if view.head is None else view.head, read_head),
-        )
+def layer_group(view: View, layers: int) -> ButtonGroup:
+    """Returns the choice of the layer."""
+    return choice("layer", "layer", {n: str(n + 1) for n in range(layers)}, view.layer, is_label_hidden=False)
+
+
+def head_group(view: View, heads: int, has_mean: bool = True) -> ButtonGroup:
+    """Returns the choice of the head, or of the mean over heads. Without it the first head stands for the mean."""
+    options = {**({None: MEAN} if has_mean else {}), **{n: str(n + 1) for n in range(heads)}}
+    return choice("head", "head", options, view.head if has_mean else view.head or 0, is_label_hidden=False)
 
 
 def modes(view: View) -> None:

@@ -16,7 +16,7 @@ from model.inference.decisions import NEAR_TIE_TEXT, near_ties, token_changes, t
 from model.inference.predictions import changed_words
 from model.io import numbers
 from model.text.languages import code_of
-from viz import cache, theme
+from viz import cache
 from viz.kit import browser_store, terms
 from viz.state import session
 from viz.state.work_queue import report_start
@@ -72,14 +72,6 @@ def note_markup(sentence: str, *names: str, warn: bool = False) -> str:
     return f'<p class="lab-note{" warn" if warn else ""}">{terms.marked(sentence, *names)}</p>' if sentence else ""
 
 
-def legend(theme_mode: theme.Mode, kinds: Sequence[str]) -> None:
-    """Writes the colour scales of these kinds of site, from 0 to 1."""
-    bars = "".join(
-        f'<i style="background:linear-gradient(90deg,{",".join(theme.scale(kind, theme_mode, 9))})"></i>' for kind in kinds
-    )
-    write(f'<div class="lab-legend" aria-label="Scale from 0 to 1">0<span>{bars}</span>1</div>', inline=True)
-
-
 def language(name: str) -> None:
     """Writes the name of a language as a heading."""
     write(f'<h2 class="lab-label">{html.escape(name)}</h2>', inline=True)
@@ -130,12 +122,6 @@ def change_alt(analysis: Analysis) -> str:
     what = "labels" if analysis.task.is_classifier else "target tokens" if analysis.task.has_decoder else "tokens"
     count, edits = len(analysis.probability_change.after), analysis.request.intervention.describe()
     return f"Probability of {count} {what} before and after: {edits}."
-
-
-def site_title(kind: str, title: str | None = None) -> None:
-    """Writes a heading with the hue of a kind of site."""
-    name = title or theme.SITE_NAMES[kind]
-    write(f'<h3 class="lab-site"><i style="background:{theme.HUES[kind]}"></i>{name}</h3>', inline=title is not None)
 
 
 def signed(value: float) -> None:

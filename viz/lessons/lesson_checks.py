@@ -131,7 +131,7 @@ def speaks_most(target: str, against: str) -> Check:
         other = seen.data.loaded.target_tokenizer.piece(rival).removeprefix("·")
         if other != against:
             return Verdict(False, f"Compared here: “{target}” and “{other}”. Choose “{against}” after “and not”.")
-        parts = computations.direct_logits(seen.data.request, view.device, step, token, rival)
+        parts = computations.result(seen.data.request, view.device, computations.DIRECT_LOGITS(step, token, rival))
         site = view.site_of(seen.analysis.trace.sites(view.kind))
         value, most = parts.head(site, view.head), max(parts.heads(kind).max() for kind in parts.by_kind)
         result = (

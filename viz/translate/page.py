@@ -20,7 +20,7 @@ from viz.frame import show, tour
 from viz.judge import label_view
 from viz.judge.judged_text import JUDGED
 from viz.judge.word_table import WORDS
-from viz.kit import controls, edit_list, site_texts
+from viz.kit import button_groups, controls, edit_list, site_texts
 from viz.kit.panel import Layout, Panel
 from viz.page_context import PageContext, Places
 from viz.state import navigation, session
@@ -123,7 +123,8 @@ def _go_to_tokens() -> None:
 
 def _draw_picks(context: PageContext, result: Any) -> None:
     """Draws the choices of picture, layer and head."""
-    controls.layer_and_head(context.view, context.layers, context.loaded.config, context.analysis.task)
+    groups = controls.picture_groups(context.view, context.layers, context.loaded.config, context.analysis.task)
+    button_groups.draw("picks", groups)
 
 
 GIVEN_TARGET = Panel(  # which may be the cause of a fault

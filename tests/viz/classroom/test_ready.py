@@ -44,7 +44,7 @@ def measured(page, view, data) -> np.ndarray:
                 found.append(unfolded["products"].tables[0].totals)
     trace = data.analysis.trace
     first, second = np.argsort(-trace.log_probs[step])[:2].tolist()
-    sums = computations.direct_logits(data.request, view.device, step, first, second)
+    sums = computations.result(data.request, view.device, computations.DIRECT_LOGITS(step, first, second))
     assert abs(sums.remainder) < 1e-3
     return np.concatenate([np.ravel(each) for each in [*found, [sums.difference, -sums.difference]]])
 

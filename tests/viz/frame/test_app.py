@@ -131,7 +131,7 @@ def test_layer_and_head_choose_the_maps_and_the_rows():
     seen = [lab.maps]
     for key, value, where in (
         ("layer", 0, "layer 1, head 2"),
-        ("head", "mean", "layer 1, mean over heads"),
+        ("head", None, "layer 1, mean over heads"),
         ("head", 1, "layer 1, head 2"),
     ):
         lab.pick(key, value)

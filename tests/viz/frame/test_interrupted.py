@@ -10,7 +10,7 @@ from viz import pages
 from viz.state import session
 
 LINK = {"text": "Nine owls sleep.", "layer": "2", "head": "3"}
-WIDGETS = {"source", "layer", "head", "causal", "padmask"}
+WIDGETS = {"source", "causal", "padmask"}
 
 
 def resent(lab: Lab) -> set[str]:

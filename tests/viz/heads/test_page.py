@@ -27,7 +27,7 @@ def heads(**link: str) -> Lab:
 
 def analysed(**more):
     request = Request(SENTENCE, **more)
-    return cache.analyse(request, "auto"), computations.value_norms(request, "auto")
+    return cache.analyse(request, "auto"), computations.result(request, "auto", computations.VALUE_NORMS())
 
 
 def test_the_saved_table_has_the_numbers_of_the_page():

@@ -49,7 +49,7 @@ def test_heads_layers_and_kinds_are_in_the_link():
     for kind in ATTENTION_KINDS[::-1]:
         assert page.pick("kind", kind).stages["kind"] == kind
     assert page.pick("layer", 0).stages["layer"] == 1
-    assert page.pick("one head", 7).stages["head"] == 8
+    assert page.pick("head", 7).stages["head"] == 8
     assert (page.link["layer"], page.link["head"], page.link["stage"]) == ("1", "8", "7")
     assert page.stages["stage"] == 7 and not page.warnings
 
