@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache
 from typing import Any
 
 from ..config import ACTIVATIONS, ModelConfig, TrainConfig, matched_gated_width
@@ -123,6 +124,7 @@ def mean_interval(values: Sequence[float], level: float = LEVEL) -> tuple[float,
     return mean - half, mean + half
 
 
+@cache
 def quantile(freedom: int, level: float = LEVEL) -> float:
     """Returns t such that Student's t with these degrees of freedom lies within -t and t with probability `level`. Raises
     ValueError for a level outside 0 to 1, and for no degree of freedom."""

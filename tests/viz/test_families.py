@@ -18,7 +18,7 @@ from tests.support.viz_helpers import COMPARE, HEADS, INSIDE, LESSONS, POSITIONS
 from viz import pages
 from viz.offline import html_export
 from viz.state.page_fields import DIFFERS, PARTS
-from viz.variants.variant_texts import found
+from viz.variants.variant_texts import read_record
 
 TEXT = "The red fox sees a lamp."
 JUDGES = {"source_start": True, "segments": 2, "pooler": True, "follows": True}
@@ -147,7 +147,7 @@ def test_every_page_is_saved_as_what_it_is(family):
             assert (" · step " if task.has_decoder else f" · place {place} of ") in facts, facts
         labels = [offer["label"] for offer in given["offers"]]
         assert ("One HTML file, works offline" in labels) is (name in html_export.names())
-        numbers = name != "lessons" and (name != "variants" or found().record is not None)
+        numbers = name != "lessons" and (name != "variants" or read_record().record is not None)
         assert ("What is shown, as CSV" in labels) is numbers
         wanted = ["One HTML file, works offline"] * (name in html_export.names()) + ["What is shown, as CSV"] * numbers
         make_offers(lab, name, task, wanted, ("timeline", "candidates"))

@@ -5,7 +5,7 @@ import { density, element, pointerPosition } from "./mount.js";
 import { floats, rowsOf } from "./packed.js";
 import { excludeFromPicture, pen } from "./pen.js";
 
-const DASHES = { dot: [2, 3], dash: [7, 5], dashdot: [7, 4, 2, 4] }; // px at a line width of 1.4
+const DASHES = { dot: [2, 3], dash: [7, 5], dashdot: [7, 4, 2, 4], longdash: [11, 5] }; // px at a line width of 1.4
 const TICK_ROOM = { x: 56, y: 34 }; // px between two ticks at least
 const NEAR = 20; // px between the pointer and a point at most
 const PAD = 0.06; // of the range of the points, on either side
@@ -120,6 +120,7 @@ export function chartNode({ data, layout }, { root, width, height, zoom = 1, alt
     }
     if (trace.mode.includes("lines")) line(c, all, trace.line);
     if (trace.mode.includes("markers")) all.forEach(([px, py], n) => px !== null && dot(c, px, py, trace.marker, n));
+    if (trace.mode.includes("text")) all.forEach(([px, py], n) => px !== null && write(c, trace.text[n], px, py + 1, trace.textfont, "center", "middle"));
     if (trace.hoverinfo !== "skip") all.forEach(([px, py], n) => px !== null && points.push([px, py, textOf(trace, n, { x: trace.x[n], y: trace.y[n], customdata: trace.customdata?.[n] })]));
   }
 
@@ -160,8 +161,8 @@ export function chartNode({ data, layout }, { root, width, height, zoom = 1, alt
     c.fillText(text, px, py);
   }
 
-  function drawAnnotation(c, { x: ax, y: ay, xref, xanchor = "center", yanchor = "middle", text, font: own, bgcolor }) {
-    const px = xref === "paper" ? left + ax * (right - left) : x.at(ax), py = y.at(ay), weight = text.startsWith("<b>") ? 650 : 400, said = plain(text);
+  function drawAnnotation(c, { x: ax, y: ay, xref, xanchor = "center", yanchor = "middle", xshift = 0, text, font: own, bgcolor }) {
+    const px = xshift + (xref === "paper" ? left + ax * (right - left) : x.at(ax)), py = y.at(ay), weight = text.startsWith("<b>") ? 650 : 400, said = plain(text);
     if (bgcolor) {
       c.font = `${weight} ${own.size}px ${font.family}`;
       const { width: w } = c.measureText(said), h = 1.3 * own.size;

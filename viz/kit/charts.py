@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     import plotly.graph_objects as go
 
 COMPONENT = mount.Component(__file__, '<div class="charts"></div>')
+ALL = "all"  # charts are enlarged in lecture mode
 DIGITS = 7  # of a number, as many as float32 has
 
 
@@ -26,7 +27,7 @@ class Chart(NamedTuple):
 
 
 def payload(charts: Sequence[Chart], columns: int = 3) -> dict[str, Any]:
-    """Returns the data of charts, so many in a row. `large` in lecture mode is the number of the enlarged one, from 0."""
+    """Returns the data of charts, so many in a row. In lecture mode `large` is the number of one chart, from 0, or ALL."""
     listed = [
         {"title": each.title, "note": each.note, "figure": None if each.figure is None else _values(each.figure)}
         for each in charts

@@ -3,16 +3,25 @@
 from __future__ import annotations
 
 from viz.frame import show
-from viz.variants import in_lecture, tables, variant_parts
-from viz.variants.variant_texts import found
+from viz.kit import site_texts
+from viz.kit.panel import Layout
+from viz.page_context import PageContext
+from viz.variants.paired_heads import PAIRED, PAIRS, ROLES
+from viz.variants.score_panels import BUDGET, DESIGNS, LOSSES, NO_RECORD, PARTS, SCORES
+from viz.variants.variant_maps import MAPS, shows_maps
 
-there = found().record is not None
-show.show(
-    "variants",
-    variant_parts.draw,
-    draw_without=in_lecture.without_sentence,
-    tables=tables.tables if there else None,  # without a record there are no numbers
-    python=tables.python if there else None,
-    in_lecture=in_lecture.draw,
-    of_sentence=in_lecture.of_sentence,
+
+def _draw_notes(context: PageContext) -> None:
+    """Draws the faults of the view, if the sentence is what is shown."""
+    if context.view.of_variants == "maps":
+        site_texts.sentence_notes((), context.faults)
+
+
+LAYOUT = Layout(
+    ((PARTS,), (NO_RECORD,), (SCORES,), (DESIGNS,), (LOSSES,), (BUDGET,), (MAPS,), (PAIRED,), (PAIRS, ROLES)),
+    notes=_draw_notes,
+    has_sentence=shows_maps,
 )
+
+if __name__ == "__main__":
+    show.show_layout("variants")

@@ -1,6 +1,4 @@
-"""Variants: scores with every seed, scores over speed or parameters, dev losses, and heads paired from seed to seed.
-
-Variants: heads that are paired from seed to seed."""
+"""Charts of the variants: scores, scores over speed or parameters, dev losses, and heads paired from seed to seed."""
 
 from __future__ import annotations
 
@@ -15,9 +13,11 @@ from viz.kit.chart_figures import Drawing
 
 DASHES = ("solid", "dash", "dot", "dashdot", "longdash")  # of the seeds, in their order
 ROW = 34  # px
+HEIGHT = 320  # px of scores over speed or parameters
 LABEL = 13  # px of type
+MARK = 0.3  # half the height of the mark at a mean, in rows
 FEW = 3  # points of a curve, for which the steps before the first would be most of a panel
-PANELS = 4  # of losses beside one another
+COLUMNS = 4  # charts of losses next to each other
 
 
 class Row(NamedTuple):
@@ -50,7 +50,7 @@ class Curve(NamedTuple):
     losses: tuple[float, ...]
 
 
-def score_chart(rows: Sequence[Row], name: str, digits: int, mode: theme.Mode, height: int = 0) -> go.Figure:
+def score_chart(rows: Sequence[Row], name: str, digits: int, mode: theme.Mode) -> go.Figure:
     """A row for each design, in their order: a dot for each seed, a line from the smallest to the largest, an upright mark
     at the mean with its number; a dashed line at the base's mean. ValueError without any row."""
     if not rows:
@@ -77,12 +77,11 @@ def score_chart(rows: Sequence[Row], name: str, digits: int, mode: theme.Mode, h
             hoverinfo="text",
             hovertext=[f"{title}, seed {s}<br>{v:.{digits}f}" for s, v in zip(row.seeds, row.values, strict=True)],
         )
-        mark = {"symbol": "line-ns", "size": 20, "line": {"color": colours.ink, "width": 2.4}}
         drawing.add_scatter(
-            x=[row.mean],
-            y=[y],
-            mode="markers",
-            marker=mark,
+            x=[row.mean] * 2,
+            y=[y - MARK, y + MARK],
+            mode="lines",
+            line={"color": colours.ink, "width": 2.4},
             hoverinfo="text",
             hovertext=f"{title}: mean {row.mean:.{digits}f}",
         )
@@ -91,13 +90,11 @@ def score_chart(rows: Sequence[Row], name: str, digits: int, mode: theme.Mode, h
     drawing.update_yaxes(tickfont={"size": LABEL, "color": colours.ink, "family": theme.SANS})
     drawing.update_xaxes(**axis(mode, range=[low, high], showgrid=True, gridcolor=colours.line, nticks=8))
     _titled(drawing, name, None, mode)
-    drawing.update_layout(layout(mode, height or ROW * len(rows) + 48, l=156, t=4, r=60, b=40))
+    drawing.update_layout(layout(mode, ROW * len(rows) + 48, l=156, t=4, r=60, b=40))
     return drawing.figure()
 
 
-def over_chart(
-    points: Sequence[Point], across: str, name: str, digits: int, mode: theme.Mode, height: int = 300
-) -> go.Figure:
+def over_chart(points: Sequence[Point], across: str, name: str, digits: int, mode: theme.Mode) -> go.Figure:
     """The mean score of each design over its speed or its parameters, with a line from its smallest to its largest; each is
     named at the right, with a line to its mark. ValueError without any point."""
     if not points:
@@ -106,7 +103,7 @@ def over_chart(
     low, high = _range([value for point in points for value in point.row.values])
     start, end = _range([point.at for point in points])
     ordered = sorted(points, key=lambda point: point.row.mean)
-    step = (high - low) * 18 / max(60, height - 60)
+    step = (high - low) * 18 / (HEIGHT - 60)
     for point, y in zip(ordered, spaced([each.row.mean for each in ordered], step), strict=True):
         row, told = point.row, f"{point.row.title}: {point.row.mean:.{digits}f}, {point.at:,.0f} {across}"
         ends = {"x": [point.at] * 2, "y": [min(row.values), max(row.values)]}
@@ -125,7 +122,7 @@ def over_chart(
     drawing.update_xaxes(**axis(mode, range=[start, end], showgrid=True, gridcolor=colours.line, nticks=7))
     drawing.update_yaxes(**axis(mode, range=[low, high], showgrid=True, gridcolor=colours.line, nticks=6))
     _titled(drawing, across, name, mode)
-    drawing.update_layout(layout(mode, height, l=60, t=8, r=136, b=44))
+    drawing.update_layout(layout(mode, HEIGHT, l=60, t=8, r=136, b=44))
     return drawing.figure()
 
 
@@ -138,55 +135,42 @@ def spaced(values: Sequence[float], least: float) -> list[float]:
     return [place - over for place in places]
 
 
-def loss_chart(
-    designs: Sequence[tuple[str, Sequence[Curve]]], mode: theme.Mode, height: int = 0, beside: int = PANELS
-) -> go.Figure:
-    """A panel for each design, all of one scale: the dev loss of its runs over the steps in ink, a dash for each seed, and
-    those of all other designs faint behind. ValueError without any design."""
+def loss_charts(designs: Sequence[tuple[str, Sequence[Curve]]], mode: theme.Mode) -> list[tuple[str, go.Figure]]:
+    """Returns titles and charts of the dev loss over the steps, one per design, all of one scale.
+
+    Its own runs are in ink, with a dash for each seed; those of all other designs are faint behind them. Raises ValueError
+    without a design.
+    """
     if not designs:
         raise ValueError("there is no design; expected at least one")
-    colours, drawing = theme.PALETTES[mode], Drawing()
+    colours, charts = theme.PALETTES[mode], []
     every = [curve for _, curves in designs for curve in curves]
     low, high = _range([loss for curve in every for loss in curve.losses])
-    across = _steps_range(every)
-    lines = -(-len(designs) // beside)
-    for number, (title, curves) in enumerate(designs):
-        line, place = divmod(number, beside)
-        x, y = (f"{name}{number + 1 if number else ''}" for name in "xy")
-        faint = {"color": colours.bar, "width": 1}
+    grid = {"showgrid": True, "gridcolor": colours.line, "nticks": 4}
+    for title, curves in designs:
+        drawing = Drawing()
         others = [curve for curve in every if curve not in curves]
         if others:
             xs, ys = (_broken([getattr(curve, part) for curve in others]) for part in ("steps", "losses"))
-            drawing.add_scatter(x=xs, y=ys, mode="lines", line=faint, opacity=0.55, hoverinfo="skip", xaxis=x, yaxis=y)
+            drawing.add_scatter(x=xs, y=ys, mode="lines", line={"color": colours.bar, "width": 1}, hoverinfo="skip")
         for n, curve in enumerate(curves):
             drawing.add_scatter(
                 x=list(curve.steps),
                 y=list(curve.losses),
                 mode="lines" if len(curve.steps) > 1 else "markers",
                 line={"color": colours.gain_ink, "width": 1.8, "dash": DASHES[n % len(DASHES)]},
+                marker={"size": 7, "color": colours.gain_ink},
                 hoverinfo="text",
                 hovertext=[
                     f"{html.escape(title, quote=False)}, seed {curve.seed}<br>step {s:,}: {v:.4f}"
                     for s, v in zip(curve.steps, curve.losses, strict=True)
                 ],
-                xaxis=x,
-                yaxis=y,
             )
-        wide, high_ = 1 / beside, 1 / lines
-        left, top = place * wide, 1 - line * high_
-        box = {"x": [left + 0.04, left + wide - 0.01], "y": [top - high_ + 0.09, top - 0.09]}
-        grid = {"showgrid": True, "gridcolor": colours.line, "nticks": 4}
-        drawing.update_layout(
-            {
-                f"xaxis{x[1:]}": axis(mode, domain=box["x"], anchor=y, range=across, nticks=4),
-                f"yaxis{y[1:]}": axis(mode, domain=box["y"], anchor=x, range=[low, high], **grid),
-            }
-        )
-        at = {"x": box["x"][0], "y": box["y"][1], "xref": "paper", "yref": "paper", "xanchor": "left", "yanchor": "bottom"}
-        text = f"<b>{html.escape(title, quote=False)}</b>" + ("" if curves else " not scored yet")
-        drawing.add_annotation(**at, text=text, showarrow=False, font={"size": LABEL, "color": colours.ink})
-    drawing.update_layout(layout(mode, height or 196 * lines, l=8, t=4, r=8, b=4))
-    return drawing.figure()
+        drawing.update_xaxes(**axis(mode, range=_steps_range(every), nticks=4))
+        drawing.update_yaxes(**axis(mode, range=[low, high], **grid))
+        drawing.update_layout(layout(mode, 172, l=36, t=4, r=8, b=24))
+        charts.append((title if curves else f"{title}: not scored yet", drawing.figure()))
+    return charts
 
 
 def _dot(row: Row, mode: theme.Mode) -> dict[str, Any]:
@@ -256,7 +240,7 @@ class Link(NamedTuple):
 
 
 def matching_chart(
-    seeds: Sequence[str], layers: int, heads: int, links: Sequence[Link], kind: str, mode: theme.Mode, height: int = 0
+    seeds: Sequence[str], layers: int, heads: int, links: Sequence[Link], kind: str, mode: theme.Mode
 ) -> go.Figure:
     """A column for each seed, in it every head, layer under layer; a line between two that are paired, the thicker the
     nearer they are, dotted where they are no nearer than any two, with their distance beside the first."""
@@ -273,7 +257,7 @@ def matching_chart(
             f"<br>distance {link.distance:.3f}; any two {link.random:.3f}"
         )
         middle = {"x": [link.column + 0.5], "y": [sum(ends) / 2]}
-        drawing.add_scatter(**middle, mode="markers", marker={"size": 12, "opacity": 0}, hoverinfo="text", hovertext=told)
+        drawing.add_scatter(**middle, mode="lines", line=line, hoverinfo="text", hovertext=told)
         at = link.column + 0.1, ends[0] + 0.1 * (ends[1] - ends[0])
         label(drawing, *at, f"{link.distance:.2f}", colours.ink, bgcolor=colours.page, size=12)
     places = [(layer, head) for layer in range(layers) for head in range(heads)]
@@ -291,6 +275,6 @@ def matching_chart(
     names = [f"layer {layer + 1}" for layer in range(layers)]
     drawing.update_yaxes(**axis(mode, tickvals=middles, ticktext=names, range=[y_of(layers - 1, heads - 1) + 0.7, -0.7]))
     ticks = {"tickvals": list(range(len(seeds))), "ticktext": [html.escape(seed, quote=False) for seed in seeds]}
-    drawing.update_xaxes(**axis(mode, **ticks, side="top", range=[-0.25, len(seeds) - 0.75]))
-    drawing.update_layout(layout(mode, height or 24 * round(y_of(layers, 0)) + 40, l=64, t=30, r=12, b=4))
+    drawing.update_xaxes(**axis(mode, **ticks, range=[-0.25, len(seeds) - 0.75]))
+    drawing.update_layout(layout(mode, 24 * round(y_of(layers, 0)) + 40, l=64, t=4, r=12, b=28))
     return drawing.figure()

@@ -29,34 +29,37 @@ SHIP = f"{MAKE} --ship checkpoints"
 NONE = f"No variants have been trained yet: “{MAKE}” trains them, and with “--ship checkpoints” they are shown here."
 
 
-@dataclass(frozen=True)
-class Found:
-    """What was read, or the one sentence that says why there is nothing, with the command that makes it."""
+@dataclass(frozen=True, eq=False)  # by identity, as a key of caches
+class RecordFile:
+    """The record, or the sentence that says why there is none, with the command that makes it."""
 
     record: Variants | None
     fault: str = ""
 
 
-def found() -> Found:
-    """The record as it is now."""
+NOTHING = RecordFile(None, NONE)
+
+
+def read_record() -> RecordFile:
+    """Returns the record as it is now. The same file is read once."""
     path = record_path()
     if path is None:
-        return Found(None, NONE)
+        return NOTHING
     try:
         stat = path.stat()
     except OSError:
-        return Found(None, f"{FILE} cannot be read; make it anew: “{SHIP}”.")
+        return RecordFile(None, f"{FILE} cannot be read; make it anew: “{SHIP}”.")
     return _read(path, stat.st_mtime_ns, stat.st_size)
 
 
 @lru_cache(4)
-def _read(path: Path, changed: int, size: int) -> Found:
+def _read(path: Path, changed: int, size: int) -> RecordFile:
     try:
-        return Found(read(path))
+        return RecordFile(read(path))
     except (ValueError, OSError) as fault:
         said = " ".join(str(fault).replace(f"{path}", FILE).split()).rstrip(".")
         named = said if said.startswith(FILE) else f"{FILE}: {said}"
-        return Found(None, f"{named}. Make it anew: “{SHIP}”.")
+        return RecordFile(None, f"{named}. Make it anew: “{SHIP}”.")
 
 
 NAMES = {"bleu": "BLEU", "chrf": "chrF", "dev_loss": "Dev loss"}

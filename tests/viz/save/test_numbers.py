@@ -23,9 +23,8 @@ from viz.save.number_tables import analysis_file
 from viz.save.saved_files import offers
 from viz.state.links import parse
 from viz.training import tables as training
-from viz.variants import tables as variants
 
-MODULES = (training, variants)
+MODULES = (training,)
 HOMES = {module.__name__.split(".")[1].replace("_", "-"): module for module in MODULES}
 HOMES |= {page.name: layout for page in pages.PAGES if (layout := layout_of(page))}
 LOAD = functools.cache(analyse.load)

@@ -20,8 +20,8 @@ from tests.support.training_helpers import BRIEF_VARIANT
 from tests.support.viz_helpers import VARIANTS as PAGE
 from tests.support.viz_helpers import Lab
 from viz import cache
-from viz.variants import map_grid, variant_texts
-from viz.variants.map_grid import request_of
+from viz.variants import variant_maps, variant_texts
+from viz.variants.variant_maps import request_of
 from viz.variants.variant_texts import MAKE
 
 BRIEF = BRIEF_VARIANT | {"encoder_layers": 2, "validate_every": 1}
@@ -80,14 +80,29 @@ def test_the_table_has_every_design_with_its_mean(there, record):
     assert f"{record.target_tokens:,} target tokens" in lab.text
 
 
+def charts_of(lab: Lab) -> list[dict]:
+    return lab._mounted(".charts")["charts"]
+
+
 def test_the_chart_draws_each_seed_and_their_mean(there, record):
     for score in ("bleu", "chrf", "dev_loss"):
-        (chart,) = opened(score=score).charts
+        (chart,) = charts_of(opened(score=score))
         base = [getattr(run, score) for run in record.find(BASE).runs]
-        found = [trace["x"] for trace in chart["data"] if trace["mode"] == "markers"]
-        assert base in found and [pytest.approx(np.mean(base))] in found
-    assert opened(by="speed").charts == []
-    assert len(opened(by="parameters").charts) == 1
+        found = [trace["x"] for trace in chart["figure"]["data"]]
+        assert pytest.approx(base) in found and [pytest.approx(np.mean(base))] * 2 in found
+    (chart,) = charts_of(opened(by="speed"))
+    assert chart["figure"] is None and "not measured yet" in chart["note"]
+    assert charts_of(opened(by="parameters"))[0]["figure"]
+    assert [chart["title"].removesuffix(": not scored yet") for chart in charts_of(opened(about="curves"))] == [
+        each.title for each in VARIANTS.values()
+    ]
+
+
+def test_a_click_adds_or_removes_a_variant():
+    names = tuple(VARIANTS)
+    assert variant_maps.toggled(names[:2], names[1]) == names[:1]
+    assert variant_maps.toggled(names[1:2], names[0]) == names[:2]
+    assert variant_maps.toggled(names[:4], names[5]) == (*names[:3], names[5])
 
 
 def test_a_missing_head_is_named_beside_the_maps(there, record):
@@ -95,10 +110,14 @@ def test_a_missing_head_is_named_beside_the_maps(there, record):
     assert len(lab.maps) == 1
     assert "It has one head, so there is no head 2." in lab.text
     shown = cells_of(lab.maps[0])
-    known = cache.analyse(request_of(TEXT, map_grid.there(record)[BASE]), "cpu").full_pass.view(Site("encoder", 0), 1).values
+    known = (
+        cache.analyse(request_of(TEXT, variant_maps.available(record)[BASE]), "cpu")
+        .full_pass.view(Site("encoder", 0), 1)
+        .values
+    )
     np.testing.assert_allclose(shown, known, atol=1e-6)
     assert "Not in this lab: As in 2017" in lab.text
-    lab.pick("beside head", "mean")
+    lab.pick("beside_head", None)
     assert lab.link["beside_head"] == "mean" and len(lab.maps) == 2
     assert "It has no cross-attention in layer 2." in opened(about="maps").text
 
