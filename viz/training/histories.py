@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import html
 import time
-from dataclasses import replace
+from collections.abc import Hashable
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -25,6 +26,8 @@ from viz.state.view import View
 
 if TYPE_CHECKING:
     import numpy as np
+
+    from viz.page_context import PageContext
 
 MAX_BYTES = cache.MAX_BYTES // 4
 Stamp = tuple[tuple[int, int], ...]
@@ -52,7 +55,7 @@ def namesakes(name: str) -> list[str]:
 
 def differs(name: str, run: str) -> str:
     """What a run has that the checkpoint of its name has not kept; empty where both tell the same steps."""
-    of_checkpoint, of_run = (history(each)[0] for each in (name, run))
+    of_checkpoint, of_run = (history(each).history for each in (name, run))
     if of_run.is_running:
         return "which goes on now"
     kept, own = (_steps(each) for each in (of_checkpoint, of_run))
@@ -75,17 +78,64 @@ def chosen(view: View) -> str:
     return view.run or view.checkpoint
 
 
-def history(name: str) -> tuple[History, Stamp]:
-    """A history as it is now, and what tells it from a later one. ValueError, one sentence, for a name that there is not."""
+@dataclass(frozen=True)
+class OpenHistory:
+    """A history as it is now. `stamp` is that of its files, which tells it from a later one."""
+
+    name: str
+    place: Path
+    is_run: bool
+    history: History
+    stamp: Stamp
+
+    @property
+    def key(self) -> tuple[Hashable, ...]:
+        """Identifies the history in a cache."""
+        return self.name, self.stamp, self.history.is_running
+
+    @property
+    def recording_key(self) -> tuple[Hashable, ...]:
+        """Identifies the recording in a cache; lines of the log do not change it."""
+        return self.name, run_listing.recording_stamps(self.stamp)
+
+    @property
+    def recording(self) -> Recording:
+        assert self.history.recording is not None
+        return self.history.recording
+
+
+def open_history(context: PageContext) -> OpenHistory:
+    """Returns the history that a context looks at. Raises ValueError for an unknown name."""
+    if context.is_shared or context.view.run:
+        return history(chosen(context.view))
+    return _open(context.view.checkpoint, Path(context.loaded.folder), False)
+
+
+def find_history(context: PageContext) -> OpenHistory | None:
+    """Returns the history that a context looks at, or None for an unknown name."""
+    try:
+        return open_history(context)
+    except ValueError:
+        return None
+
+
+def history(name: str) -> OpenHistory:
+    """Returns the history of a name. Raises ValueError with one sentence for an unknown name."""
     known = places()
     if name not in known:
         raise ValueError(
             f"There is no run {name[:60]!r} here: choose another one, or name its folder by RUNS when the lab is started."
         )
-    place, is_run = known[name]
-    stamp = run_listing.file_stamps(place)
+    return _open(name, *known[name])
+
+
+def _open(name: str, place: Path, is_run: bool) -> OpenHistory:
+    """Reads the files of a checkpoint at most every two seconds, for all visitors; those of a run in each call."""
+    stamp = run_listing.file_stamps(place) if is_run else cache.read_recently(run_listing.file_stamps, place)
     found = _history(str(place), uploads.display_name(name), is_run, stamp)
-    return replace(found, is_running=is_run and is_running(place, found)), stamp
+    if is_run:
+        found = replace(found, is_running=is_running(place, found))
+    return OpenHistory(name, place, is_run, found, stamp)
 
 
 def _loaded(path: Path) -> Recording:
@@ -132,23 +182,16 @@ def _with_tokens(found: History, place: Path) -> History:
     return replace(found, recording=replace(recording, sentences=sentences))
 
 
-def scores(name: str, stamp: Stamp, kind: str, metric: str) -> np.ndarray:
-    """A number of every head at every recorded step: [N,L,H]; see `model.workshop.training.recording`."""
-    return _scores(name, run_listing.recording_stamps(stamp), kind, metric)
+def scores(opened: OpenHistory, kind: str, metric: str) -> np.ndarray:
+    """Returns a metric of every head at every recorded step: [N,L,H]; see `model.workshop.training.recording`."""
+    return _scores(opened.recording_key, kind, metric, opened.recording)
 
 
-@cached(256)
-def _scores(name: str, stamp: Stamp, kind: str, metric: str) -> np.ndarray:
+@cached(256, ignore=("recording",))
+def _scores(key: tuple[Hashable, ...], kind: str, metric: str, recording: Recording) -> np.ndarray:
     from model.workshop.training.recording import head_scores as compute
 
-    return compute(recording_of(name), kind, metric)
-
-
-def recording_of(name: str) -> Recording:
-    """The recording of a history that has one."""
-    found, _ = history(name)
-    assert found.recording is not None
-    return found.recording
+    return compute(recording, kind, metric)
 
 
 def nearest(steps: tuple[int, ...], wanted: int | None) -> int:
@@ -169,16 +212,16 @@ def sign(name: str, seen: Stamp) -> None:
 
 def _watch(name: str, seen: Stamp) -> None:
     try:
-        latest, stamp = history(name)
+        latest = history(name)
     except ValueError:
         _again()
-    if not latest.is_running or stamp != seen:
+    if not latest.history.is_running or latest.stamp != seen:
         _again()
-    progress = latest.progress
+    progress = latest.history.progress
     far = "It has begun: the first line of its log comes after the first steps." if progress is None else progress.describe()
     site_texts.write(
         f'<p class="lab-training-now" aria-live="off"><i>Live</i> {html.escape(far)} '
-        f"<small>{told_ago(time.time() - run_listing.last_change(stamp))}</small></p>"
+        f"<small>{told_ago(time.time() - run_listing.last_change(latest.stamp))}</small></p>"
     )
 
 
