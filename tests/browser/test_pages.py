@@ -100,7 +100,7 @@ def test_a_training_is_played_without_the_server(visit):
     idle(page)
     step = player.get_attribute("data-step")
     assert query(page)["trained"] == step
-    page.locator(".lazy").scroll_into_view_if_needed()
+    page.locator(".lazy, .charts").first.scroll_into_view_if_needed()
     page.locator(".chart-canvas[data-step]").first.wait_for()
     idle(page)
     assert page.locator(".chart-canvas").first.get_attribute("data-step") == step

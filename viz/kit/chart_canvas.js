@@ -26,7 +26,7 @@ function axisOf({ range: [low, high], type }, start, length) {
 function ticksOf(settings, axis, room) {
   if (settings.tickvals) return settings.tickvals.map((value, n) => [value, plain(settings.ticktext[n])]);
   const span = Math.abs(axis.high - axis.low), most = Math.min(settings.nticks ?? Infinity, Math.max(2, Math.floor(Math.abs(axis.length) / room)));
-  const power = 10 ** Math.floor(Math.log10(span / most)), step = power * ([1, 2, 5, 10].find((each) => span / (power * each) <= most + 0.5) ?? 10), ticks = [];
+  const power = 10 ** Math.floor(Math.log10(span / most)), step = power * ([1, 2, 5, 10].find((each) => span / (power * each) <= most) ?? 10), ticks = [];
   const digits = Math.max(0, -Math.floor(Math.log10(step) + 1e-9)), [from, to] = [Math.min(axis.low, axis.high), Math.max(axis.low, axis.high)];
   for (let n = Math.ceil(from / step - 1e-9); n * step <= to + 1e-9 * step; n++) ticks.push([n * step, withMinus((n * step || 0).toFixed(digits))]);
   return ticks;

@@ -23,7 +23,7 @@ DASHES = ("solid", "dot", "dash", "dashdot")
 
 @dataclass(frozen=True)
 class Line:
-    """Values over steps; lines are told apart by their dashes and by the names at their ends."""
+    """Values over steps; dashes and the legend distinguish the lines."""
 
     name: str
     steps: Sequence[float]
@@ -79,13 +79,13 @@ def heads_chart(
     one (kind, layer from 0, head from 0 or None for the mean over its layer) in ink; the threshold as a dashed line."""
     colours, drawing = theme.PALETTES[mode], Drawing()
     x = _places(steps, True)
-    for (kind, found), dash in zip(values.items(), DASHES, strict=False):
-        for layer in range(found.shape[1]):
-            for head in range(found.shape[2]):
+    for (kind, points), dash in zip(values.items(), DASHES, strict=False):
+        for layer in range(points.shape[1]):
+            for head in range(points.shape[2]):
                 name = f"{names[kind]}, layer {layer + 1}, head {head + 1}"
                 drawing.add_scatter(
                     x=x,
-                    y=found[:, layer, head],
+                    y=points[:, layer, head],
                     mode="lines",
                     line={"width": 1, "color": getattr(colours, f"{kind}_ink"), "dash": dash},
                     opacity=0.6,
@@ -122,8 +122,8 @@ def _hue(colours: theme.Palette, name: str) -> str:
 
 def _places(steps: Sequence[float], log_steps: bool) -> np.ndarray:
     """Steps on an axis; a logarithmic one has no 0: step 0 stands at its end."""
-    found = np.asarray(steps, dtype=float)
-    return np.maximum(found, 0.7) if log_steps else found
+    points = np.asarray(steps, dtype=float)
+    return np.maximum(points, 0.7) if log_steps else points
 
 
 def _step_line(drawing: Drawing, colours: theme.Palette) -> None:

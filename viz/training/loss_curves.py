@@ -46,21 +46,21 @@ def curve(history: History, what: str) -> Curve:
 
 
 def _line(entries: Sequence[Entry], key: str, name: str, hue: str = "", factor: float = 1) -> Line | None:
-    kept = [entry for entry in entries if key in entry]
-    return Line(name, [e["step"] for e in kept], [factor * e[key] for e in kept], hue) if kept else None
+    logged = [entry for entry in entries if key in entry]
+    return Line(name, [e["step"] for e in logged], [factor * e[key] for e in logged], hue) if logged else None
 
 
 def _loss(history: History) -> Curve:
-    found = [
+    every = [
         _line(history.steps, "loss", "training, smoothed" if _smoothing(history) else "training", "encoder_ink"),
         _line(history.validations, "dev_loss", "dev, mean of weights", "decoder_ink"),
         _line(history.validations, "dev_loss_unaveraged", "dev, unaveraged weights", "ink3"),
     ]
-    lines = tuple(line for line in found if line)
-    told = [f"{_ends(line)}" for line in lines[:2]]
+    lines = tuple(line for line in every if line)
+    text = [f"{_ends(line)}" for line in lines[:2]]
     if _smoothing(history) and history.steps:
-        told.append(f"The training loss has label smoothing of {_smoothing(history):g} in it, the dev loss has none")
-    return Curve("Loss", "nats", lines, ". ".join(told) + "." if told else "No loss is kept of it.")
+        text.append(f"The training loss has label smoothing of {_smoothing(history):g} in it, the dev loss has none")
+    return Curve("Loss", "nats", lines, ". ".join(text) + "." if text else "No loss was logged.")
 
 
 def _smoothing(history: History) -> float:
@@ -77,18 +77,18 @@ def _ends(line: Line) -> str:
 def _scores(history: History) -> Curve:
     for title, axis, keys in (("Scores", "0 to 100", SCORES), ("Right", "%", SHARES), ("Bits", "bits a character", BITS)):
         hues = ("ink", "cross_ink", "ink3")
-        found = [_line(history.validations, k, n, hue, f) for (k, (n, f)), hue in zip(keys.items(), hues, strict=False)]
-        if lines := tuple(line for line in found if line):
+        every = [_line(history.validations, k, n, hue, f) for (k, (n, f)), hue in zip(keys.items(), hues, strict=False)]
+        if lines := tuple(line for line in every if line):
             part = f"{_scored_part(history.validations)}the dev text and not on that of a test."
-            told = f"{'. '.join(map(_ends, lines))}, on {part}"
-            return Curve(f"{title} on the dev text", axis, lines, " ".join(filter(None, (told, _as_trained(lines)))))
+            text = f"{'. '.join(map(_ends, lines))}, on {part}"
+            return Curve(f"{title} on the dev text", axis, lines, " ".join(filter(None, (text, _as_trained(lines)))))
     every = history.config.validate_every if history.config else 0
     when = f", every {every:,} steps and at the end" if history.is_running and every else ""
-    return Curve("Scores", "", (), f"No score is kept of it yet: a validation measures one{when}.")
+    return Curve("Scores", "", (), f"No score was logged yet. A validation measures one{when}.")
 
 
 def _scored_part(validations: Sequence[Entry]) -> str:
-    """Which part of the dev text is translated at a validation; empty where that is not kept."""
+    """Returns the part of the dev text that a validation translates; empty if that is not logged."""
     counts = {entry["sentences"] for entry in validations if "sentences" in entry}
     return f"the first {counts.pop():,} sentences of " if len(counts) == 1 else ""
 
@@ -111,16 +111,16 @@ def _gradients(history: History) -> Curve:
     clip = history.config.clip if history.config else None
     cut = [entry for entry in history.steps if {"clipped", "gradient_norm", "gradient_norm_clipped"} <= set(entry)]
     if not lines:
-        return Curve("Gradients", "norm", (), "The norms of its gradients were not kept: runs that are begun now keep them.")
+        return Curve("Gradients", "norm", (), "No gradient norms were logged. New runs log them.")
     if not cut:
         return Curve("Gradients", "norm", lines, ". ".join(map(_ends, lines)) + ".", clip)
     share = sum(entry["clipped"] for entry in cut) / len(cut)
     before, after = (sum(entry[key] for entry in cut) for key in ("gradient_norm", "gradient_norm_clipped"))
-    told = f"Clipping at {clip:g} cut {_share(share)} of the steps" if clip else f"{_share(share)} of the steps were cut"
+    text = f"Clipping at {clip:g} cut {_share(share)} of the steps" if clip else f"{_share(share)} of the steps were cut"
     if clip and share:
-        told += f": {_cut(share)} gradient was longer than {clip:g}, so that only its direction counted"
-    told += f"; over all steps the norm was {before / len(cut):.3g} before and {after / len(cut):.3g} after it."
-    return Curve("Gradients", "norm", lines, told, clip)
+        text += f": {_cut(share)} gradient was longer than {clip:g}, so that only its direction counted"
+    text += f"; over all steps the norm was {before / len(cut):.3g} before and {after / len(cut):.3g} after it."
+    return Curve("Gradients", "norm", lines, text, clip)
 
 
 def _share(share: float) -> str:

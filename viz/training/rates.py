@@ -41,18 +41,18 @@ def total_of(history: History) -> int:
 
 def _rates(learning_rate, config: TrainConfig, total: int) -> tuple[np.ndarray, np.ndarray]:
     last = max(2, total)
-    turn = min(max(1, round(config.warmup)), last)  # where the warm-up ends: the peak is drawn, and found
+    turn = min(max(1, round(config.warmup)), last)  # where the warm-up ends: the peak is drawn
     steps = np.union1d(np.linspace(1, last, POINTS).round().astype(int), [turn])
     return steps, np.array([learning_rate(config, int(step), total) for step in steps])
 
 
 def most(history: History) -> tuple[float, int] | None:
     """The run's highest rate and its step. Of a log, which leaves steps out, that of its settings where both agree."""
-    taken = own(history)
-    if taken is None:
+    own_rates = own(history)
+    if own_rates is None:
         return None
-    steps, found, logged = taken
-    highest = float(found.max()), int(steps[found.argmax()])
+    steps, rates, logged = own_rates
+    highest = float(rates.max()), int(steps[rates.argmax()])
     if not logged or history.config is None:
         return highest
     from model.workshop.training.loss_and_validation import learning_rate
@@ -89,12 +89,12 @@ def planned(history: History) -> tuple[np.ndarray, np.ndarray] | None:
 
 def lines(history: History) -> list[Line]:
     """The run's own rate, and the rest of its schedule while it goes on; empty where neither is known."""
-    found = []
-    if taken := own(history):
-        found.append(Line("this run’s own rate", taken[0], taken[1]))
+    every = []
+    if own_rates := own(history):
+        every.append(Line("this run’s own rate", own_rates[0], own_rates[1]))
     if ahead := planned(history):
-        found.append(Line("the rest of its schedule", *ahead, "ink3"))
-    return found
+        every.append(Line("the rest of its schedule", *ahead, "ink3"))
+    return every
 
 
 def _table(history: History) -> tuple[Table, ...]:
