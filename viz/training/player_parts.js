@@ -126,7 +126,7 @@ export function oneMap(place, grid, data, root) {
   const isFree = Array.from({ length: rows }, () => new Uint8Array(columns).fill(1)), name = `layer ${chosen.layer}, ${chosen.head === null ? "mean over heads" : `head ${chosen.head}`}`;
   const pattern = { ...grid, values: isFree.map(() => new Float32Array(columns)), allowed: isFree, most: null, digits: 2 };
   hue.style.background = `var(--lab-${grid.kind})`;
-  top.append(hue, element("h3", "", grid.name), element("span", "", name));
+  top.append(hue, element("h2", "", grid.name), element("span", "", name));
   box.append(top);
   place.append(box);
   let map = null;
