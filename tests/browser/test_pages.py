@@ -100,7 +100,10 @@ def test_a_training_is_played_without_the_server(visit):
     idle(page)
     step = player.get_attribute("data-step")
     assert query(page)["trained"] == step
-    assert page.locator(".js-plotly-plot[data-step]").first.get_attribute("data-step") == step
+    page.locator(".lazy, .charts").first.scroll_into_view_if_needed()
+    page.locator(".chart-canvas[data-step]").first.wait_for()
+    idle(page)
+    assert page.locator(".chart-canvas").first.get_attribute("data-step") == step
     before = sent(page)
     page.keyboard.press("Space")
     player.get_by_role("button", name="Pause").wait_for()

@@ -4,7 +4,8 @@
 import { button, element, nth, ordinal } from "../kit/mount.js";
 import { onStageResize, stageSize } from "../kit/stage.js";
 import { fullMap, tokenLines } from "./all_heads_maps.js";
-import { arranged, thumbnailGrid } from "./all_heads_thumbnails.js";
+import { thumbnailGrid } from "../kit/thumbnails.js";
+import { arranged } from "./all_heads_parts.js";
 
 export const MAP = 1, LINES = 2; // the pictures; all heads else
 const TITLE_HIGH = 40, BESIDE_WIDE = 300, BETWEEN = 20; // px: of the line above, and of what stands beside one head

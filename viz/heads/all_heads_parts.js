@@ -1,7 +1,8 @@
 // What the view of all heads is made of. Nothing here makes markup from text: textContent only.
 
-import { truncate, svgElement, element, pointAt } from "../kit/mount.js";
+import { truncate, svgElement, element, nth, pointAt } from "../kit/mount.js";
 import { floats, rowsOf } from "../kit/packed.js";
+import { unpacked } from "../kit/thumbnails.js";
 
 // A map as it was sent, its values, allowed and kept cells, and its three readings where it has them, as rows.
 export function opened({ shape, values, allowed, kept, readings, ...rest }, step) {
@@ -14,9 +15,16 @@ const atStep = (map, step) => (map.rows ? { ...map, row: map.rows[Math.min(step,
 
 export const allOpened = (together, step) => ({ ...atStep(together, step), maps: Object.fromEntries(Object.entries(together.maps).map(([kind, map]) => [kind, opened(map)])) });
 
-export function unpacked(grid) { // the weights of the allowed cells, head by head, and where these cells are
-  grid.cells ||= [...grid.allowed].map((cell, at) => (cell === "1" ? at : -1)).filter((at) => at >= 0);
-  return grid;
+// How the heads of a site stand: their `places` one after the other, each with its name below where they are not in their own
+// order, and with the `notes` by which they are ordered.
+export function arranged(grid, { find, order, metrics }) {
+  const own = grid.places.map((_, n) => n), say = (values, digits) => values.map((value) => value?.toFixed(digits) ?? "");
+  if (find?.kind === grid.kind) {
+    return { places: find.order, named: true, notes: say(find.weights, 2), told: `${nth(grid.queries, find.query)} on ${nth(grid.keys, find.key)}, most first` };
+  }
+  if (order === "position") return { places: own, named: false, notes: null, told: "" };
+  if (!grid.orders[order]) return { places: own, named: false, notes: null, told: `“${metrics.find((metric) => metric.name === order).label}” is not defined here` };
+  return { places: grid.orders[order], named: true, notes: grid.numbers[order] ? say(grid.numbers[order], 2) : null, told: "" };
 }
 
 // A head under the pointer as a map, to the nearest 1/255; `step` from 1, where it is known.

@@ -5,7 +5,7 @@ import { density, element, pointerPosition } from "./mount.js";
 import { floats, rowsOf } from "./packed.js";
 import { excludeFromPicture, pen } from "./pen.js";
 
-const DASHES = { dot: [2, 3], dash: [7, 5], dashdot: [7, 4, 2, 4], longdash: [11, 5] }; // px at a line width of 1.4
+export const DASHES = { dot: [2, 3], dash: [7, 5], dashdot: [7, 4, 2, 4], longdash: [11, 5] }; // px at a line width of 1.4
 const TICK_ROOM = { x: 56, y: 34 }; // px between two ticks at least
 const NEAR = 20; // px between the pointer and a point at most
 const PAD = 0.06; // of the range of the points, on either side
@@ -49,10 +49,12 @@ function rangesOf({ xaxis, yaxis }, traces, width, height) {
 // Returns the text of a point: its own, or its template with the numbers.
 function textOf(trace, n, values) {
   if (trace.hovertext) return Array.isArray(trace.hovertext) ? trace.hovertext[n] : trace.hovertext;
-  return trace.hovertemplate.replace(/%\{(\w+)(?::\.(\d+)f)?\}/g, (_, name, digits) => (digits ? withMinus(values[name].toFixed(digits)) : values[name]));
+  const formatted = (value, digits, type) => (type === "f" ? value.toFixed(digits) : type === "g" ? String(Number(value.toPrecision(digits))) : value.toLocaleString("en-US"));
+  return trace.hovertemplate.replace(/%\{(\w+)(:(?:\.(\d+)([fg])|,))?\}/g, (_, name, format, digits, type) => (format ? withMinus(formatted(values[name], digits, type)) : values[name]));
 }
 
-// Returns the node of a chart of a `width` and a `height` in px, enlarged by `zoom`. `alt` describes it.
+// Returns the node of a chart of a `width` and a `height` in px, enlarged by `zoom`. `alt` describes it. `moveLine` of the node moves
+// the lines of a name to a place on the horizontal axis.
 export function chartNode({ data, layout }, { root, width, height, zoom = 1, alt }) {
   const node = element("div", "chart-canvas"), canvas = element("canvas"), card = excludeFromPicture(element("div", "card"), true), { margin, font } = layout;
   const ratio = density(root) * zoom, inner = [width - margin.l - margin.r, height - margin.t - margin.b], ranges = rangesOf(layout, data, ...inner);
@@ -65,9 +67,26 @@ export function chartNode({ data, layout }, { root, width, height, zoom = 1, alt
   card.hidden = true;
   node.append(canvas, card);
   draw(pen(canvas));
+  const lines = (layout.shapes ?? []).filter(({ name }) => name).map(({ name, line: { color } }) => ({ name, node: movableLine(color) }));
+  node.moveLine = (name, value) => {
+    const px = x.at(x.isLog ? Math.max(value, 10 ** x.low) : value), isInside = px >= left - 0.5 && px <= right + 0.5;
+    for (const each of lines.filter((own) => own.name === name)) {
+      each.node.hidden = !isInside;
+      each.node.style.left = `${px * zoom}px`;
+      node.dataset.step = isInside ? value : "";
+    }
+  };
   node.onpointermove = (event) => show(event);
   node.onpointerleave = () => { card.hidden = true; };
   return node;
+
+  function movableLine(color) {
+    const mark = element("i", "movable");
+    mark.hidden = true;
+    Object.assign(mark.style, { background: color, top: `${top * zoom}px`, height: `${(bottom - top) * zoom}px` });
+    node.append(mark);
+    return mark;
+  }
 
   function draw(c) {
     c.setTransform(ratio, 0, 0, ratio, 0, 0);
@@ -75,7 +94,7 @@ export function chartNode({ data, layout }, { root, width, height, zoom = 1, alt
     drawGrid(c);
     for (const shape of layout.shapes ?? []) if (shape.layer === "below") drawShape(c, shape);
     for (const trace of data) (trace.type === "heatmap" ? drawCells : drawPoints)(c, trace);
-    for (const shape of layout.shapes ?? []) if (shape.layer !== "below") drawShape(c, shape);
+    for (const shape of layout.shapes ?? []) if (shape.layer !== "below" && !shape.name) drawShape(c, shape);
     drawLabels(c);
     for (const each of layout.annotations ?? []) drawAnnotation(c, each);
   }
@@ -118,9 +137,11 @@ export function chartNode({ data, layout }, { root, width, height, zoom = 1, alt
       c.closePath();
       c.fill();
     }
+    c.globalAlpha = trace.opacity ?? 1;
     if (trace.mode.includes("lines")) line(c, all, trace.line);
     if (trace.mode.includes("markers")) all.forEach(([px, py], n) => px !== null && dot(c, px, py, trace.marker, n));
     if (trace.mode.includes("text")) all.forEach(([px, py], n) => px !== null && write(c, trace.text[n], px, py + 1, trace.textfont, "center", "middle"));
+    c.globalAlpha = 1;
     if (trace.hoverinfo !== "skip") all.forEach(([px, py], n) => px !== null && points.push([px, py, textOf(trace, n, { x: trace.x[n], y: trace.y[n], customdata: trace.customdata?.[n] })]));
   }
 

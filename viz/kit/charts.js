@@ -1,13 +1,25 @@
-// Shows charts next to each other, each with its title and a sentence; in lecture mode one of them or all, enlarged.
+// Shows charts next to each other, each with its title, a sentence and its legend; in lecture mode one of them or all, enlarged.
+// Lines with the name of a published value follow it.
 
-import { chartNode } from "./chart_canvas.js";
-import { element, mountComponent, onResize, unmountComponent } from "./mount.js";
+import { chartNode, DASHES } from "./chart_canvas.js";
+import { element, followLines, mountComponent, onResize, publishedLines, svgElement, unmountComponent } from "./mount.js";
 import { markPicture } from "./pen.js";
 import { onStageResize, stageSize } from "./stage.js";
 
 const ZOOMS = [0.8, 1.9]; // of a chart in lecture mode: the least and the largest
 const TEXT_GAP = 2; // px between the texts of a chart and its canvas
 const CHART_GAP = 10; // px between two rows of charts
+
+function legendOf({ data, layout }) {
+  const legend = element("p", "legend");
+  for (const { name, line } of layout.showlegend ? data.filter((trace) => trace.showlegend !== false) : []) {
+    const entry = element("span", "", name), sign = svgElement("svg", { viewBox: "0 0 26 8", "aria-hidden": true });
+    sign.append(svgElement("line", { x1: 0, x2: 26, y1: 4, y2: 4, stroke: line.color, "stroke-width": 2, "stroke-dasharray": (DASHES[line.dash] ?? []).join(" ") }));
+    entry.prepend(sign);
+    legend.append(entry);
+  }
+  return legend;
+}
 
 export default function ({ data, parentElement }) {
   const { root, state } = mountComponent({ data, parentElement }, ".charts"), isLarge = data.large !== null;
@@ -19,9 +31,10 @@ export default function ({ data, parentElement }) {
   const sizeKey = () => `${root.clientWidth} ${isLarge ? stageSize(root).height : ""}`;
   const build = () => {
     state.size = sizeKey();
-    const sections = charts.map(({ title, note }) => {
+    const sections = charts.map(({ title, note, figure }) => {
       const section = markPicture(element("section", "chart"), title);
       section.append(element("h2", "", title), ...(note ? [element("p", "", note)] : []));
+      if (figure?.layout.showlegend) section.append(legendOf(figure));
       return section;
     });
     root.replaceChildren(...sections);
@@ -33,9 +46,13 @@ export default function ({ data, parentElement }) {
       const height = isLarge ? Math.max(own / 2, free / zoom) : own;
       section.append(chartNode(figure, { root, width: section.clientWidth / zoom, height, zoom, alt: note ? `${title}. ${note}` : title }));
     });
+    for (const [name, value] of publishedLines()) moveLines(name, value);
   };
+  const moveLines = (name, value) => { for (const node of root.querySelectorAll(".chart-canvas")) node.moveLine(name, value); };
   Object.assign(state, { build, sizeKey });
+  state.stop?.();
+  state.stop = followLines(moveLines);
   build();
   (isLarge ? onStageResize : onResize)(state, root, () => { if (state.sizeKey() !== state.size) state.build(); });
-  return () => unmountComponent(root);
+  return () => { state.stop(); unmountComponent(root); };
 }

@@ -2,6 +2,7 @@
 
 const SVG = "http://www.w3.org/2000/svg";
 const STEP = "attention-lab-step"; // event: the timeline publishes its step
+const CHART_LINE = "attention-lab-line"; // event: a component publishes the value of the lines of a name
 export const REVEAL = "attention-lab-reveal"; // event: the student has made a guess
 export const REST_MS = 300; // delay after the last key before the server gets the step
 export const ARROWS = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] }; // down, and to the right
@@ -76,6 +77,20 @@ export function followStep(listen) { // returns a function that stops following
   const onStep = ({ detail }) => listen(detail);
   document.addEventListener(STEP, onStep);
   return () => document.removeEventListener(STEP, onStep);
+}
+
+// Publishes a value under a name. Charts move their lines of this name to it.
+export function publishLine(name, value) {
+  (globalThis.attentionLabLines ??= new Map()).set(name, value);
+  document.dispatchEvent(new CustomEvent(CHART_LINE, { detail: [name, value] }));
+}
+
+export const publishedLines = () => [...(globalThis.attentionLabLines ?? [])];
+
+export function followLines(listen) { // returns a function that stops following
+  const onLine = ({ detail: [name, value] }) => listen(name, value);
+  document.addEventListener(CHART_LINE, onLine);
+  return () => document.removeEventListener(CHART_LINE, onLine);
 }
 
 // Returns whether the server's value is new. A value is not new if it equals the last one, or if it only confirms a value that the

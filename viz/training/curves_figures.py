@@ -1,5 +1,5 @@
 """Curves over the steps of a training: loss, scores, norms of the gradients, numbers of the heads, the learning rate.
-With the line of the step, which the browser moves."""
+The browser moves the line of the step."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from viz import theme
 from viz.kit.chart_figures import Drawing
 
 HEIGHT = 232  # px
-LINE = "training step"  # the name of the line that `player.js` moves
+LINE = "training"  # the name under which `player.js` publishes its step
 FEW = 12  # points, each of which is drawn as one
 DASHES = ("solid", "dot", "dash", "dashdot")
 
 
 @dataclass(frozen=True)
 class Line:
-    """Values over steps; lines are told apart by their dashes and by the names at their ends."""
+    """Values over steps; dashes and the legend distinguish the lines."""
 
     name: str
     steps: Sequence[float]
@@ -37,12 +37,11 @@ def curves(
     mode: theme.Mode,
     last: float,
     log_steps: bool = False,
-    height: int = HEIGHT,
     level: float | None = None,
-    shared: bool = True,
+    has_step: bool = True,
 ) -> go.Figure:
     """Lines over the steps from 0 to `last`, or on a logarithmic scale from 1; `title` names the upright axis. `level` is a
-    dashed line across; with `shared` the line of the step is among the shapes. ValueError where a line's lengths differ."""
+    dashed line across; `has_step` adds the line of the step. ValueError where a line's lengths differ."""
     colours, drawing = theme.PALETTES[mode], Drawing()
     for number, line in enumerate(lines):
         if len(line.steps) != len(line.values):
@@ -60,10 +59,10 @@ def curves(
         )
     if level is not None:
         drawing.add_hline(level, line={"color": colours.ink2, "width": 1, "dash": "dash"})
-    if shared:
+    if has_step:
         _step_line(drawing, colours)
     _axes(drawing, title, last, log_steps, colours)
-    drawing.update_layout(theme.chart_layout(mode, height, l=52, t=8, r=24, b=38), plot_bgcolor="rgba(0,0,0,0)")
+    drawing.update_layout(theme.chart_layout(mode, HEIGHT, l=58, t=8, r=24, b=38), showlegend=True)
     return drawing.figure()
 
 
@@ -75,25 +74,25 @@ def heads_chart(
     title: str,
     mode: theme.Mode,
     threshold: float | None,
-    height: int = HEIGHT,
 ) -> go.Figure:
     """A number [N,L,H] of every head of each kind of attention, a thin line each in its kind's hue and dashes; the chosen
     one (kind, layer from 0, head from 0 or None for the mean over its layer) in ink; the threshold as a dashed line."""
     colours, drawing = theme.PALETTES[mode], Drawing()
     x = _places(steps, True)
-    for (kind, found), dash in zip(values.items(), DASHES, strict=False):
-        for layer in range(found.shape[1]):
-            for head in range(found.shape[2]):
-                told = f"{names[kind]}, layer {layer + 1}, head {head + 1}"
+    for (kind, points), dash in zip(values.items(), DASHES, strict=False):
+        for layer in range(points.shape[1]):
+            for head in range(points.shape[2]):
+                name = f"{names[kind]}, layer {layer + 1}, head {head + 1}"
                 drawing.add_scatter(
                     x=x,
-                    y=found[:, layer, head],
+                    y=points[:, layer, head],
                     mode="lines",
                     line={"width": 1, "color": getattr(colours, f"{kind}_ink"), "dash": dash},
                     opacity=0.6,
-                    name=told,
+                    name=names[kind],
+                    showlegend=not (layer or head),
                     customdata=list(steps),
-                    hovertemplate=f"{told}<br>step %{{customdata:,}}: %{{y:.3f}}<extra></extra>",
+                    hovertemplate=f"{name}<br>step %{{customdata:,}}: %{{y:.3f}}<extra></extra>",
                 )
     kind, layer, head = chosen
     if kind in values:
@@ -103,7 +102,7 @@ def heads_chart(
             x=x,
             y=own,
             mode="lines+markers",
-            name="chosen",
+            name="the chosen head",
             line={"width": 3, "color": colours.ink},
             marker={"size": 5, "color": colours.ink},
             customdata=list(steps),
@@ -113,7 +112,7 @@ def heads_chart(
         drawing.add_hline(threshold, line={"color": colours.ink, "width": 1.2, "dash": "dash"})
     _step_line(drawing, colours)
     _axes(drawing, title, max(steps), True, colours)
-    drawing.update_layout(theme.chart_layout(mode, height, l=52, t=8, r=24, b=38), plot_bgcolor="rgba(0,0,0,0)")
+    drawing.update_layout(theme.chart_layout(mode, HEIGHT, l=58, t=8, r=24, b=38), showlegend=True)
     return drawing.figure()
 
 
@@ -123,8 +122,8 @@ def _hue(colours: theme.Palette, name: str) -> str:
 
 def _places(steps: Sequence[float], log_steps: bool) -> np.ndarray:
     """Steps on an axis; a logarithmic one has no 0: step 0 stands at its end."""
-    found = np.asarray(steps, dtype=float)
-    return np.maximum(found, 0.7) if log_steps else found
+    points = np.asarray(steps, dtype=float)
+    return np.maximum(points, 0.7) if log_steps else points
 
 
 def _step_line(drawing: Drawing, colours: theme.Palette) -> None:
@@ -151,4 +150,6 @@ def _axes(drawing: Drawing, title: str, last: float, log_steps: bool, colours: t
     more |= {"tickvals": [0.7 if log_steps else 0, *ticks], "ticktext": ["0", *(f"{tick:,}" for tick in ticks)]}
     axis = {"tickfont": font, "fixedrange": True, "zeroline": False}
     drawing.update_xaxes(title={"text": "step", "font": font, "standoff": 4}, showgrid=False, **axis, **more)
-    drawing.update_yaxes(title={"text": title, "font": font, "standoff": 4}, gridcolor=colours.line, nticks=6, **axis)
+    drawing.update_yaxes(
+        title={"text": title, "font": font, "standoff": 4}, gridcolor=colours.line, showgrid=True, nticks=6, **axis
+    )

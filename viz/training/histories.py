@@ -1,14 +1,13 @@
-"""Which runs there are to be looked at, and what is kept of their histories.
+"""Histories of checkpoints and runs, and the progress of a running training.
 
-A run that goes on while somebody looks: a sign of it, and the page again whenever it has written something.
-
-Nothing is asked of a run that is over, nor of a checkpoint."""
+The page runs again when a running training has written something. The files of other histories are not watched."""
 
 from __future__ import annotations
 
 import html
 import time
-from dataclasses import replace
+from collections.abc import Hashable
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -26,16 +25,18 @@ from viz.state.view import View
 if TYPE_CHECKING:
     import numpy as np
 
+    from viz.page_context import PageContext
+
 MAX_BYTES = cache.MAX_BYTES // 4
 Stamp = tuple[tuple[int, int], ...]
 
 
 def places() -> dict[str, tuple[Path, bool]]:
     """The folder of each history by its name, and whether it is that of a run: checkpoints first, as they are offered."""
-    found = {name: (place, False) for name, place in cache.checkpoint_folders().items()}
+    folders = {name: (place, False) for name, place in cache.checkpoint_folders().items()}
     for name, place in cache.read_recently(run_listing.find_runs).items():
-        found[name if name not in found else _beside(name, place)] = (place, True)
-    return found
+        folders[name if name not in folders else _beside(name, place)] = (place, True)
+    return folders
 
 
 def _beside(name: str, place: Path) -> str:
@@ -51,22 +52,22 @@ def namesakes(name: str) -> list[str]:
 
 
 def differs(name: str, run: str) -> str:
-    """What a run has that the checkpoint of its name has not kept; empty where both tell the same steps."""
-    of_checkpoint, of_run = (history(each)[0] for each in (name, run))
+    """Returns the difference of a run to the checkpoint of its name; empty if both have the same steps."""
+    of_checkpoint, of_run = (history(each).history for each in (name, run))
     if of_run.is_running:
         return "which goes on now"
-    kept, own = (_steps(each) for each in (of_checkpoint, of_run))
-    if kept == own:
+    saved, own = (_steps(each) for each in (of_checkpoint, of_run))
+    if saved == own:
         return ""
-    told = ("the steps of its log", "its validations", "the sentences of its recording")
-    others = [what for what, mine, theirs in zip(told, kept, own, strict=True) if mine != theirs]
+    parts = ("the steps of its log", "its validations", "the sentences of its recording")
+    others = [what for what, mine, theirs in zip(parts, saved, own, strict=True) if mine != theirs]
     return f"and {' and '.join(others)} are not those that the checkpoint kept"
 
 
-def _steps(found: History) -> tuple[object, ...]:
+def _steps(history: History) -> tuple[object, ...]:
     """The steps of its log and of its validations, and what was recorded at which."""
-    recording = found.recording
-    log, validations = (tuple(entry["step"] for entry in each) for each in (found.steps, found.validations))
+    recording = history.recording
+    log, validations = (tuple(entry["step"] for entry in each) for each in (history.steps, history.validations))
     return log, validations, recording and (recording.steps, tuple(each.name for each in recording.sentences))
 
 
@@ -75,39 +76,90 @@ def chosen(view: View) -> str:
     return view.run or view.checkpoint
 
 
-def history(name: str) -> tuple[History, Stamp]:
-    """A history as it is now, and what tells it from a later one. ValueError, one sentence, for a name that there is not."""
+@dataclass(frozen=True)
+class OpenHistory:
+    """A history as it is now. `stamp` is that of its files, which tells it from a later one."""
+
+    name: str
+    place: Path
+    is_run: bool
+    history: History
+    stamp: Stamp
+
+    @property
+    def key(self) -> tuple[Hashable, ...]:
+        """Identifies the history in a cache."""
+        return self.name, self.stamp, self.history.is_running
+
+    @property
+    def recording_key(self) -> tuple[Hashable, ...]:
+        """Identifies the recording in a cache; lines of the log do not change it."""
+        return self.name, run_listing.recording_stamps(self.stamp)
+
+    @property
+    def recording(self) -> Recording:
+        assert self.history.recording is not None
+        return self.history.recording
+
+
+def open_history(context: PageContext) -> OpenHistory:
+    """Returns the history that a context looks at. Raises ValueError for an unknown name."""
+    if context.is_shared or context.view.run:
+        return history(chosen(context.view))
+    return _open(context.view.checkpoint, Path(context.loaded.folder), False)
+
+
+def find_history(context: PageContext) -> OpenHistory | None:
+    """Returns the history that a context looks at, or None for an unknown name."""
+    try:
+        return open_history(context)
+    except ValueError:
+        return None
+
+
+def history(name: str) -> OpenHistory:
+    """Returns the history of a name. Raises ValueError with one sentence for an unknown name."""
     known = places()
     if name not in known:
         raise ValueError(
             f"There is no run {name[:60]!r} here: choose another one, or name its folder by RUNS when the lab is started."
         )
-    place, is_run = known[name]
-    stamp = run_listing.file_stamps(place)
-    found = _history(str(place), uploads.display_name(name), is_run, stamp)
-    return replace(found, is_running=is_run and is_running(place, found)), stamp
+    return _open(name, *known[name])
+
+
+def _open(name: str, place: Path, is_run: bool) -> OpenHistory:
+    """Reads the files of a checkpoint at most every two seconds, for all visitors; those of a run in each call."""
+    stamp = run_listing.file_stamps(place) if is_run else cache.read_recently(run_listing.file_stamps, place)
+    loaded = _history(str(place), uploads.display_name(name), is_run, stamp)
+    if is_run:
+        loaded = replace(loaded, is_running=is_running(place, loaded))
+    return OpenHistory(name, place, is_run, loaded, stamp)
 
 
 def _loaded(path: Path) -> Recording:
     """A recording, read once for as long as its file stays as it is: the log beside it grows every few seconds."""
-    found = path.stat()
-    return _recording(str(path), (found.st_mtime_ns, found.st_size))
+    status = path.stat()
+    return _recording(str(path), (status.st_mtime_ns, status.st_size))
 
 
-@cached(MAX_BYTES, getsizeof=lambda found: found.nbytes + 1, replace_on="stamp")
+@cached(MAX_BYTES, getsizeof=lambda history: history.nbytes + 1, replace_on="stamp")
 def _recording(path: str, stamp: tuple[int, int]) -> Recording:
     return Recording.load(Path(path))
 
 
-@cached(MAX_BYTES, getsizeof=lambda found: found.nbytes + 1, replace_on="stamp")
+@cached(MAX_BYTES, getsizeof=lambda history: history.nbytes + 1, replace_on="stamp")
 def _history(place: str, name: str, is_run: bool, stamp: Stamp) -> History:
-    found = (load_run_history if is_run else load_checkpoint_history)(Path(place), name, _loaded)
-    if found.recording is None or found.recording.sentences[0].target_tokens or found.recording.sentences[0].source_tokens:
-        return found
-    return _with_tokens(found, Path(place) / "checkpoint" if is_run else Path(place))
+    loaded = (load_run_history if is_run else load_checkpoint_history)(Path(place), name, _loaded)
+    if (
+        loaded.recording is None
+        or loaded.recording.sentences[0].target_tokens
+        or loaded.recording.sentences[0].source_tokens
+    ):
+        return loaded
+    return _with_tokens(loaded, Path(place) / "checkpoint" if is_run else Path(place))
 
 
-def _with_tokens(found: History, place: Path) -> History:
+def _with_tokens(loaded: History, place: Path) -> History:
     """Older recordings have ids alone: the tokens are those of the vocabulary beside them; ids where it cannot be read."""
     from model.text.tokenizer import Tokenizer
 
@@ -118,7 +170,7 @@ def _with_tokens(found: History, place: Path) -> History:
             sides[side] = Tokenizer.load(own if own.exists() else place / "tokenizer.json").pieces
         except (OSError, ValueError):
             sides[side] = lambda ids: tuple(map(str, ids))
-    recording = found.recording
+    recording = loaded.recording
     assert recording is not None
     try:
         sentences = tuple(
@@ -127,28 +179,21 @@ def _with_tokens(found: History, place: Path) -> History:
         )
     except ValueError:  # ids of another vocabulary
         return replace(
-            found, notices=(*found.notices, f"The tokens of {found.name}'s recording are not those of its vocabulary.")
+            loaded, notices=(*loaded.notices, f"The tokens of {loaded.name}'s recording are not those of its vocabulary.")
         )
-    return replace(found, recording=replace(recording, sentences=sentences))
+    return replace(loaded, recording=replace(recording, sentences=sentences))
 
 
-def scores(name: str, stamp: Stamp, kind: str, metric: str) -> np.ndarray:
-    """A number of every head at every recorded step: [N,L,H]; see `model.workshop.training.recording`."""
-    return _scores(name, run_listing.recording_stamps(stamp), kind, metric)
+def scores(opened: OpenHistory, kind: str, metric: str) -> np.ndarray:
+    """Returns a metric of every head at every recorded step: [N,L,H]; see `model.workshop.training.recording`."""
+    return _scores(opened.recording_key, kind, metric, opened.recording)
 
 
-@cached(256)
-def _scores(name: str, stamp: Stamp, kind: str, metric: str) -> np.ndarray:
+@cached(256, ignore=("recording",))
+def _scores(key: tuple[Hashable, ...], kind: str, metric: str, recording: Recording) -> np.ndarray:
     from model.workshop.training.recording import head_scores as compute
 
-    return compute(recording_of(name), kind, metric)
-
-
-def recording_of(name: str) -> Recording:
-    """The recording of a history that has one."""
-    found, _ = history(name)
-    assert found.recording is not None
-    return found.recording
+    return compute(recording, kind, metric)
 
 
 def nearest(steps: tuple[int, ...], wanted: int | None) -> int:
@@ -169,16 +214,16 @@ def sign(name: str, seen: Stamp) -> None:
 
 def _watch(name: str, seen: Stamp) -> None:
     try:
-        latest, stamp = history(name)
+        latest = history(name)
     except ValueError:
         _again()
-    if not latest.is_running or stamp != seen:
+    if not latest.history.is_running or latest.stamp != seen:
         _again()
-    progress = latest.progress
+    progress = latest.history.progress
     far = "It has begun: the first line of its log comes after the first steps." if progress is None else progress.describe()
     site_texts.write(
         f'<p class="lab-training-now" aria-live="off"><i>Live</i> {html.escape(far)} '
-        f"<small>{told_ago(time.time() - run_listing.last_change(stamp))}</small></p>"
+        f"<small>{describe_age(time.time() - run_listing.last_change(latest.stamp))}</small></p>"
     )
 
 
@@ -188,8 +233,8 @@ def _again() -> None:
     st.rerun()
 
 
-def told_ago(seconds: float) -> str:
-    """When something was last written, so many seconds ago."""
+def describe_age(seconds: float) -> str:
+    """Returns the time since the last write, as a sentence."""
     if seconds < 5:
         return "Written just now."
     if seconds < 90:

@@ -2,16 +2,69 @@
 
 from __future__ import annotations
 
-from viz.frame import show
-from viz.training import in_lecture, tables, training_parts
+import streamlit as st
 
-show.show(
-    "training",
-    training_parts.draw,
-    head=training_parts.head,
-    draw_without=training_parts.without_sentence,
-    tables=tables.tables,
-    python=tables.python,
-    in_lecture=in_lecture.draw,
-    of_sentence=lambda view: False,
+from viz import pages
+from viz.frame import show
+from viz.kit import site_texts
+from viz.kit.panel import Layout
+from viz.page_context import PageContext, Places
+from viz.state import session, uploads
+from viz.state.view import View
+from viz.training import histories
+from viz.training.head_curves import HEADS
+from viz.training.loss_curves import CURVES
+from viz.training.player import PLAYER
+from viz.training.rates import RATE
+from viz.training.run_panel import RUN, draw_live
+
+
+def _head(view: View, page: pages.Page) -> Places:
+    """Draws the title, and the choice of the training: of a checkpoint, or a run in the folder of runs."""
+    known, current = histories.places(), histories.chosen(view)
+
+    def label(name: str) -> str:
+        place, is_run = known.get(name, (None, False))
+        is_alone = place is not None and place.name.startswith(name)  # else its folder is in the name
+        return f"{uploads.display_name(name)} (run)" if is_run and is_alone else uploads.display_name(name)
+
+    with st.container(key="training_head", horizontal=True, vertical_alignment="center", gap="small"):
+        site_texts.heading(page.title, page.question)
+        st.space("stretch")
+        site_texts.label("Training of")
+        st.selectbox(
+            "Run",
+            list(known) if current in known else [*known, current],
+            format_func=label,
+            label_visibility="collapsed",
+            **session.bind("training run", "run", current, write=_choose),
+        )
+    body = st.container()
+    return Places(body, body)
+
+
+def _choose(name: str) -> None:
+    session.change(run="" if name == session.current_view().checkpoint else name)
+
+
+def _controls(context: PageContext) -> None:
+    """Draws the progress of a running training, and a button for another run with the name of the checkpoint."""
+    draw_live(context)
+    name = histories.chosen(context.view)
+    for run in histories.namesakes(name):
+        if difference := histories.differs(name, run):
+            text = f"There is also a run named {uploads.display_name(name)}, {difference}: open it"
+            st.button(text, key=f"open run {run}", type="tertiary", on_click=_choose, args=(run,))
+
+
+LAYOUT = Layout(
+    ((RUN,), (PLAYER,), (CURVES,), (HEADS,), (RATE,)),
+    _controls,
+    notes=lambda context: site_texts.sentence_notes((), context.faults),
+    bar=draw_live,
+    head=_head,
+    has_sentence=lambda view: False,
 )
+
+if __name__ == "__main__":
+    show.show_layout("training")

@@ -1,13 +1,12 @@
-// A slider over a training: what one sentence looked like at every recorded step. The steps, and the place among them, come as elements of
-// their own: they may still be on their way. Nothing asks the server while it moves, and 300 ms after it rests the server hears of the step once.
+// Plays the recorded steps of one sentence of a training. Moving sends nothing to the server; 300 ms after it stops, the server gets the
+// step once.
 
-import { element, focusOf, isNewValue, mountComponent, onResize, refocus, REST_MS, unmountComponent } from "../kit/mount.js";
+import { focusOf, element, isNewValue, mountComponent, onResize, publishLine, refocus, REST_MS, unmountComponent } from "../kit/mount.js";
 import { onPageKeys, usesSpaceKey } from "../kit/page_keys.js";
 import { markPicture } from "../kit/pen.js";
-import { playerBar } from "./player_bar.js";
-import { ARRIVED, keptPieces, PLACED, piecesOf, placeOfPlayer } from "./player_cache.js";
-import { everyHead, oneMap } from "./player_maps.js";
-import { grownTo, isGrown, ofStep, SPEEDS, stepLine, together, walkedTo } from "./player_parts.js";
+import { describeStep, everyHead, grownTo, isGrown, oneMap, playerBar, SPEEDS, unpackSteps, walkedTo } from "./player_parts.js";
+
+const CHARTS = "training"; // the name of the line of the step in the charts below
 
 export default function (args) {
   const { root, state, first } = mountComponent(args, ".player");
@@ -21,68 +20,56 @@ function player(root) {
   const heard = { lastValue: null, pending: [], newest: false }, drawn = [], timers = {};
   const bar = playerBar({ toggle, faster, by: (change) => walk(at + change), to: walk });
   const said = markPicture(element("section", "said"), "What it made of the sentence"), maps = markPicture(element("section", "maps"), "The maps of this step"), all = element("section", "all");
-  let data = null, chosen = null, at = 0, known = null, news = null, speed = 1, report = null, choose = null, arrangedFor = "";
-  const deaf = onPageKeys(".none", pressed), watch = new MutationObserver(() => { timers.late ||= requestAnimationFrame(() => { timers.late = 0; if (data) stepLine(data.steps[at]); }); }); // charts come late
-  watch.observe(document.querySelector(".stApp") ?? document.body, { childList: true, subtree: true });
-  document.addEventListener(ARRIVED, filled);
-  document.addEventListener(PLACED, placed);
+  let data = null, at = 0, known = null, speed = 1, report = null, choose = null, arrangedFor = "";
+  const stopKeys = onPageKeys(".none", pressed);
   return { show, resized, end };
 
   function show({ data: next, setTriggerValue }) {
     report = (place) => setTriggerValue("step", place);
     choose = (kind, layer, head) => setTriggerValue("head", { kind, layer, head });
-    if (data !== null && (data.id !== next.id || !isGrown(data.steps, next.steps))) news = anew;
-    else news = data === null ? anew : next.steps.length > data.steps.length ? grown : news;
+    const isSame = data !== null && data.id === next.id && isGrown(data.steps, next.steps), isLonger = isSame && next.steps.length > data.steps.length;
     data = next;
-    placed();
-  }
-
-  function placed() { // what the server says of the place: of these very steps, or it is yet to come
-    const place = placeOfPlayer();
-    if (data === null || place?.of !== data.pieces.join()) return;
-    if (news) news(place.at);
-    else if (isNewValue(heard, place.at) && !bar.isHeld()) { stop(); at = place.at; } // the link, or the back button
-    news = null;
-    chosen = place.chosen;
-    root.classList.toggle("large", Boolean(data.large));
+    if (!isSame) restart();
+    else if (isLonger) at = grownTo(heard, at, data.at, data.steps.length, bar.isHeld() || Boolean(timers.play));
+    else if (isNewValue(heard, data.at) && !bar.isHeld()) { stop(); at = data.at; } // the link, or the back button
+    root.classList.toggle("large", data.large);
     root.classList.toggle("single", data.grids.length === 1);
     const parts = [bar.node, ...[["said", said], ["maps", maps], ["all", all]].filter(([name]) => data.shows.includes(name)).map(([, node]) => node)];
     if (parts.length !== root.childElementCount || parts.some((node, n) => node !== root.children[n])) root.replaceChildren(...parts);
-    filled();
+    unpack();
     draw();
   }
 
-  function anew(to) {
+  function restart() {
     stop();
     clearTimeout(timers.rest);
-    at = to;
+    at = data.at;
     known = null;
-    Object.assign(heard, { lastValue: to, pending: [] });
+    Object.assign(heard, { lastValue: at, pending: [] });
   }
 
-  function grown(to) { // who looks at the newest step goes on with it, and nobody else is moved
-    at = grownTo(heard, at, to, data.steps.length, bar.isHeld() || Boolean(timers.play));
-  }
-
-  function filled() { // the steps have come, or some of them still have not
-    const ids = data?.pieces.join(), found = data && ids !== known?.ids && piecesOf(keptPieces(), data.pieces);
-    if (chosen && found) together(found, data).then((made) => { if (made && ids === data?.pieces.join()) { known = { ids, ...made }; draw(); } });
+  async function unpack() {
+    const of = data, pieces = [of.earlier, of.recent], ids = pieces.map(({ id }) => id).join();
+    if (known?.ids === ids) return;
+    const steps = await unpackSteps(pieces, of);
+    if (of !== data) return; // a newer call unpacks its own
+    known = { ids, ...steps };
+    draw();
   }
 
   function draw() {
-    if (news || !chosen) return; // the place among these steps has not come yet
     bar.show(data.steps, at, data.total, Boolean(timers.play), SPEEDS[speed][0]);
     root.dataset.step = data.steps[at];
     if (known && at < known.probabilities.length) {
       arrange();
-      if (data.shows.includes("said")) said.replaceChildren(...ofStep(data, known, at));
+      if (data.shows.includes("said")) said.replaceChildren(...describeStep(data, known, at));
       drawn.forEach((each) => each.draw(at));
     }
-    stepLine(data.steps[at]);
+    publishLine(CHARTS, data.steps[at]);
   }
 
-  function arrange() { // anew where another head, another theme or other steps are shown
-    const { shows, large, grids, id } = data, now = JSON.stringify([id, known.ids, chosen, shows, large, grids.map(({ scale }) => scale.at(-1))]);
+  function arrange() { // for another head, theme, size, or other steps
+    const { shows, large, grids, id, chosen } = data, now = JSON.stringify([id, known.ids, chosen, shows, large, root.clientWidth, innerHeight, grids.map(({ scale }) => scale.at(-1))]);
     if (now === arrangedFor) return;
     const focused = focusOf(root.getRootNode());
     arrangedFor = now;
@@ -90,18 +77,15 @@ function player(root) {
     maps.replaceChildren();
     all.replaceChildren();
     for (const [n, raw] of known.maps.entries()) {
-      const grid = { ...grids[n], raw }, head = { layer: Math.min(chosen.layer, grid.layers), head: chosen.head === null ? null : Math.min(chosen.head, grid.heads) };
-      if (shows.includes("maps")) drawn.push(oneMap(maps, grid, head, data, root));
-      if (shows.includes("all")) drawn.push(everyHead(all, grid, head, data, root, (layer, number) => choose(grid.kind, layer, number)));
+      const grid = { ...grids[n], raw };
+      if (shows.includes("maps")) drawn.push(oneMap(maps, grid, data, root));
+      if (shows.includes("all")) drawn.push(everyHead(all, grid, data, root, choose));
     }
     drawn.forEach((each) => each.settle());
     refocus(root, focused);
   }
 
-  function resized() {
-    drawn.forEach((each) => each.settle());
-    draw();
-  }
+  function resized() { if (data) draw(); }
 
   function pressed(key, on) {
     const to = data && walkedTo(key, at, data.steps.length);
@@ -150,10 +134,6 @@ function player(root) {
   function end() {
     stop();
     clearTimeout(timers.rest);
-    cancelAnimationFrame(timers.late);
-    deaf();
-    watch.disconnect();
-    document.removeEventListener(ARRIVED, filled);
-    document.removeEventListener(PLACED, placed);
+    stopKeys();
   }
 }

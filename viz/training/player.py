@@ -1,38 +1,44 @@
-"""The slider over a training: all recorded steps of one sentence, which the browser gets once and walks by itself."""
+"""The player: one sentence at all recorded steps of a training. The browser gets the steps once."""
 
 from __future__ import annotations
 
 import base64
 import hashlib
 import zlib
-from collections.abc import Callable, Sequence
+from collections.abc import Hashable, Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
+import streamlit as st
 
+from model.export.csv_tables import Table
 from model.trace import SITE_KINDS
 from model.workshop.training.recording import ProbeSentence, Recording
 from viz import theme
-from viz.kit import mount
+from viz.classroom import lecture
+from viz.kit import mount, site_texts
+from viz.kit.panel import Panel, Picture
+from viz.page_context import PageContext
+from viz.state import session
 from viz.state.result_cache import cached_figure, to_json
+from viz.state.view import View
 from viz.training import histories
+from viz.training.histories import OpenHistory
 
 PARTS = ("said", "maps", "all")
-WORDS = {  # how what a model makes of a sentence is told, by what it does
+WORDS = {  # texts about a sentence, by the task of its model
     "translate": ("Reads", "Translates, at this step", "Reference", "Probability of each reference token"),
     "lm": ("", "Goes on, at this step", "The whole text", "Probability of each token"),
     "mlm": ("Reads", "Fills in, at this step", "Hidden token", "Probability of the hidden token"),
     "classify": ("Reads", "Says, at this step", "", "Probability of each label"),
 }
-LEAST = 1e-4  # of a probability as it is sent: what is smaller is still no 0, and what is nearer to 1 no 1
-TOGETHER = 8  # recorded steps: so many of a run that goes on are sent again at most when a new one comes
-COMPONENT = mount.Component(__file__, '<div class="player"></div>', picture="A sentence along the training")
-STORE = mount.Component(__file__, "<span hidden></span>", name="player_piece")
-PLACE = mount.Component(__file__, "<span hidden></span>", name="player_place")
+LEAST = 1e-4  # smaller probabilities are rounded to it, so that none is 0 or 1
+TOGETHER = 8  # recorded steps of a running training that are sent again for a new one, at most
 
 
-def does(sentence: ProbeSentence) -> str:
-    """What the model of a sentence does, a key of `WORDS`."""
+def task_of(sentence: ProbeSentence) -> str:
+    """Returns the task of the model of a sentence, a key of `WORDS`."""
     if sentence.labels:
         return "classify"
     if not sentence.source:
@@ -40,38 +46,42 @@ def does(sentence: ProbeSentence) -> str:
     return "mlm" if sentence.has_blanks else "translate"
 
 
-def told(recording: Recording, number: int) -> tuple[tuple[str, ...], np.ndarray]:
-    """The tokens, or labels, whose probabilities tell how well a sentence is known, and these at each step: [N,T]."""
+def target_probabilities(recording: Recording, number: int) -> tuple[tuple[str, ...], np.ndarray]:
+    """Returns the tokens, or labels, that the model should predict, and their probability at each step: [N,T]."""
     sentence = recording.sentences[number]
-    found = np.exp(recording.log_probs(number))
+    probabilities = np.exp(recording.log_probs(number))
     if sentence.labels:
-        return sentence.labels, found
-    return tuple(sentence.target_tokens[n] for n in sentence.scored_positions), found[:, list(sentence.scored_positions)]
+        return sentence.labels, probabilities
+    places = list(sentence.scored_positions)
+    return tuple(sentence.target_tokens[n] for n in places), probabilities[:, places]
 
 
 def labels_of(sentence: ProbeSentence, kind: str) -> tuple[list[str], list[str]]:
-    """What stands beside the rows and above the columns of a map: of a decoder `input → what it predicts`."""
+    """Returns the labels of the rows and columns of a map; in a decoder `input → predicted token`."""
     inputs = ["<s>", *sentence.target_tokens[:-1]]
     steps = [f"{read} → {written}" for read, written in zip(inputs, sentence.target_tokens, strict=False)]
     of, source = SITE_KINDS[kind], list(sentence.source_tokens)
     return (source if of.query_side == "source" else steps), (source if of.key_side == "source" else inputs)
 
 
-@cached_figure
-def payload(name: str, stamp: histories.Stamp, number: int, mode: theme.Mode, total: int | None = None) -> dict[str, Any]:
-    """What the browser needs of a sentence (from 0) beside its recorded steps, as JSON values; `total` is the step at which
-    the run ends, where it is known."""
-    recording = histories.recording_of(name)
-    sentence = recording.sentences[number]
-    reads, makes, right, chips = WORDS[does(sentence)]
+# -- data for the browser ----------------------------------------------------------------------------------------------
+
+
+@partial(cached_figure, ignore=("recording",))
+def _sentence(
+    key: tuple[Hashable, ...], number: int, mode: theme.Mode, total: int | None, is_running: bool, recording: Recording
+) -> dict[str, Any]:
+    """Returns a sentence (from 0) and its newest steps. `total` is the last step of the run, if it is known."""
+    sentence, count = recording.sentences[number], len(recording.steps)
+    reads, makes, right, chips = WORDS[task_of(sentence)]
     return {
-        "id": f"{name} {number}",
+        "id": f"{key[0]} {number}",
         "steps": list(recording.steps),
         "total": max(total or 0, recording.steps[-1]),
         "sentence": {
             "source": sentence.source_text,
             "target": sentence.target_text,
-            "tokens": list(told(recording, number)[0]),
+            "tokens": list(target_probabilities(recording, number)[0]),
         },
         "task": {
             "reads": reads,
@@ -81,6 +91,11 @@ def payload(name: str, stamp: histories.Stamp, number: int, mode: theme.Mode, to
             "each": "blank" if sentence.has_blanks else "token",
         },
         "grids": [_grid(recording, sentence, number, kind, mode) for kind in recording.kinds],
+        "recent": _piece(key, number, _earlier(count, is_running), count, recording),
+        "shows": PARTS,
+        "large": False,
+        "step": None,  # no row of the thumbnails is outlined
+        "together": True,  # one head is chosen in all kinds of attention
     }
 
 
@@ -95,68 +110,178 @@ def _grid(recording: Recording, sentence: ProbeSentence, number: int, kind: str,
         "shape": shape,
         "queries": queries,
         "keys": keys,
+        "allowed": "1" * (shape[0] * shape[1]),
+        "places": [[layer + 1, head + 1] for layer in range(layers) for head in range(heads)],
         "scale": list(theme.scale(kind, mode)),
     }
 
 
-@cached_figure
-def piece(name: str, stamp: histories.Stamp, number: int, first: int, end: int) -> dict[str, Any]:
-    """The recorded steps of a sentence from the place `first` up to `end`, with an `id` of their content: maps as bytes,
-    each step what it differs by from the one before, modulo 256. It is an element of its own, so that it is sent once: an
-    unchanged element travels as a hash."""
-    recording, there = histories.recording_of(name), slice(first, end)
+def _earlier(count: int, is_running: bool) -> int:
+    """Returns the number of steps in the first piece, which a new step of a running training does not change."""
+    return count - count % TOGETHER if is_running else count
+
+
+@partial(cached_figure, ignore=("recording",))
+def _piece(key: tuple[Hashable, ...], number: int, first: int, end: int, recording: Recording) -> dict[str, Any]:
+    """Returns the recorded steps of a sentence from `first` up to `end`, with an `id` of their content. Maps are bytes: each
+    step is its difference from the one before, modulo 256."""
+    there = slice(first, end)
     levels = [recording.arrays[f"{kind}/{number}"] for kind in recording.kinds]  # each [N,L,H,T,S]
     changes = [np.concatenate((each[:1], each[1:] - each[:-1]))[there] for each in levels]
-    probabilities = told(recording, number)[1][there]
+    probabilities = target_probabilities(recording, number)[1][there]
     losses = recording.losses()[there, number]
     is_judged = bool(recording.sentences[number].labels)
     texts = [_printed(each[number]) for each in recording.outputs[there]] if any(map(any, recording.outputs)) else []
-    found = {
+    values = {
         "maps": [base64.b64encode(zlib.compress(each.tobytes(), 6)).decode() for each in changes],
         "written": texts,
         "probabilities": np.clip(np.round(probabilities.astype(float), 4), LEAST, 1 - LEAST).tolist(),
         "losses": [None if is_judged else round(float(loss), 4) for loss in losses],
     }
-    return {"id": hashlib.blake2b(to_json(found).encode(), digest_size=12).hexdigest(), **found}
+    return {"id": hashlib.blake2b(to_json(values).encode(), digest_size=12).hexdigest(), **values}
+
+
+@partial(cached_figure, ignore=("recording",))
+def _earlier_steps(key: tuple[Hashable, ...], number: int, end: int, recording: Recording) -> dict[str, Any]:
+    return {"earlier": _piece(key, number, 0, end, recording)}
 
 
 def _printed(text: str) -> str:
     return "".join(c if c.isprintable() else "\ufffd" for c in text)
 
 
-def parted(count: int, grows: bool) -> list[tuple[int, int]]:
-    """Where the pieces of so many recorded steps begin and end: of a run that goes on the newest steps stand apart, so that
-    those before them stay the piece that they are."""
-    whole = count - count % TOGETHER if grows else count
-    return [(first, end) for first, end in ((0, whole), (whole, count)) if end > first]
+def _constant(context: PageContext, opened: OpenHistory) -> Mapping[str, Any]:
+    """Returns the first piece of the steps, which travels by itself."""
+    recording, history = opened.recording, opened.history
+    end = _earlier(len(recording.steps), history.is_running)
+    return _earlier_steps(opened.recording_key, _number(context.view, recording), end, recording)
 
 
-def mounted(
-    data: dict[str, Any],
-    pieces: Sequence[dict[str, Any]],
-    at: int,
-    chosen: tuple[int, int | None],
-    shows: tuple[str, ...],
-    on_step: Callable[[int], None],
-    on_head: Callable[[str, int, int], None],
-    large: bool = False,
-) -> None:
-    """Mounts it, and the pieces of its steps, at a place among the recorded steps, with layer and head (None: the
-    mean) and the `PARTS` that are shown. Before the next run `on_step` is called with the place at which it came to rest,
-    `on_head` with the kind of attention, the layer and the head that are clicked."""
-    grids = data["grids"]
-    most = [max(grid[of] for grid in grids) for of in ("layers", "heads")]
-    cell = mount.fields(
-        kind=mount.one_of([grid["kind"] for grid in grids]), layer=mount.from_one(most[0]), head=mount.from_one(most[1])
+def _payload(context: PageContext, opened: OpenHistory) -> Mapping[str, Any]:
+    recording, history = opened.recording, opened.history
+    total = None if history.is_of_another_run else history.total
+    number = _number(context.view, recording)
+    return _sentence(opened.recording_key, number, context.mode, total, history.is_running, recording)
+
+
+def _follow(context: PageContext, opened: OpenHistory) -> Mapping[str, Any]:
+    """Returns the place among the recorded steps, and the chosen head."""
+    view, steps = context.view, opened.recording.steps
+    head = None if view.head is None else view.head + 1
+    return {"at": histories.nearest(steps, view.trained), "chosen": {"layer": view.layer + 1, "head": head}}
+
+
+def _events(context: PageContext, opened: OpenHistory) -> Mapping[str, mount.Event]:
+    recording, number = opened.recording, _number(context.view, opened.recording)
+    shapes = [recording.arrays[f"{kind}/{number}"].shape[1:3] for kind in recording.kinds]
+    layers, heads = (max(sizes) for sizes in zip(*shapes, strict=True))
+    head = mount.fields(kind=mount.one_of(recording.kinds), layer=mount.from_one(layers), head=mount.from_one(heads))
+    return {
+        "step": (mount.integer(0, len(recording.steps) - 1), partial(_choose_step, recording.steps)),
+        "head": (head, lambda kind, layer, head: session.change(kind=kind, layer=layer, head=head)),
+    }
+
+
+def _choose_step(steps: tuple[int, ...], place: int) -> None:
+    session.change(trained=None if place == len(steps) - 1 else steps[place])
+
+
+# -- the sentence ------------------------------------------------------------------------------------------------------
+
+
+def _number(view: View, recording: Recording) -> int:
+    """Returns the number of the view's sentence, from 0; the first if the recording has fewer."""
+    return view.probe if view.probe < len(recording.sentences) else 0
+
+
+def _controls(context: PageContext, opened: OpenHistory) -> None:
+    """Draws the choice of the sentence."""
+    number = _number(context.view, opened.recording)
+    names = [each.source_text or each.target_text for each in opened.recording.sentences]
+    st.selectbox(
+        "Sentence at each step of the training",
+        range(len(names)),
+        format_func=lambda n: names[n] if n in range(len(names)) else "",
+        **session.bind("training sentence", "probe", number, text=names[number]),
     )
-    layer, head = chosen
-    events = {"step": (mount.integer(0, len(data["steps"]) - 1), on_step), "head": (cell, on_head)}
-    ids = [each["id"] for each in pieces]
-    for number, each in enumerate(pieces):
-        STORE.mount(f"player piece {number}", each, height=1)
-    PLACE.mount(
-        "player place",
-        {"of": ",".join(ids), "at": at, "chosen": {"layer": layer + 1, "head": None if head is None else head + 1}},
-        height=1,
+
+
+def _text(context: PageContext, opened: OpenHistory) -> str:
+    steps, wanted = opened.recording.steps, context.view.trained
+    if wanted is None or wanted in steps:
+        return ""
+    return site_texts.note_markup(
+        f"Step {wanted:,} was not recorded. The nearest is {steps[histories.nearest(steps, wanted)]:,}."
     )
-    COMPONENT.mount("player", data, events, overrides={"pieces": ids, "shows": list(shows), "large": large})
+
+
+def _bar(context: PageContext, opened: OpenHistory) -> None:
+    """Draws the button of the next sentence."""
+    count, number = len(opened.recording.sentences), _number(context.view, opened.recording)
+    if count > 1:
+        text, help = f"Sentence {number + 1} of {count}", f"The next sentence ({lecture.SENTENCE.key})"
+        st.button(text, key="next sentence", help=help, on_click=_choose_sentence, args=((number + 1) % count,))
+
+
+def _choose_sentence(number: int) -> None:
+    session.change(probe=number)
+
+
+def _keys(context: PageContext, opened: OpenHistory) -> None:
+    list_keys()
+    count, number = len(opened.recording.sentences), _number(context.view, opened.recording)
+    lecture.add_key(lecture.SENTENCE, "the next sentence", lambda: _choose_sentence((number + 1) % count), quiet=True)
+
+
+def list_keys() -> None:
+    """Lists the keys of the player in lecture mode."""
+    lecture.list_component_keys("←, →, Home, End", "one recorded step back or on, the first, the last")
+    lecture.list_component_keys("space", "play, and stop")
+
+
+def _tables(context: PageContext, opened: OpenHistory) -> tuple[Table, ...]:
+    """Returns the sentence at every recorded step."""
+    recording, number = opened.recording, _number(context.view, opened.recording)
+    tokens, probabilities = target_probabilities(recording, number)
+    written = [texts[number] for texts in recording.outputs] or [""] * len(recording.steps)
+    columns = ("step", "written", *(f"p {n} {token}" for n, token in enumerate(tokens, 1)))
+    rows = zip(recording.steps, written, probabilities, strict=True)
+    return (Table("training-sentence", columns, tuple((step, text, *map(float, p)) for step, text, p in rows)),)
+
+
+def _is_visible(context: PageContext) -> bool:
+    """True with a recording, and for an unknown run, so that the page says so once."""
+    opened = histories.find_history(context)
+    if opened is None:
+        return context.has_checkpoint or bool(context.view.run)
+    return opened.history.recording is not None
+
+
+def _shows(*parts: str) -> Any:
+    return lambda context, opened: {"shows": parts, "large": True}
+
+
+PLAYER = Panel(
+    "training.player",
+    "A sentence along the training",
+    mount.Component(__file__, '<div class="player"></div>'),
+    _payload,
+    _events,
+    _constant,
+    compute=histories.open_history,
+    controls=_controls,
+    text=_text,
+    tables=_tables,
+    is_visible=_is_visible,
+    pictures=(  # the first stands with the pictures of other panels
+        Picture("", data=_shows()),
+        Picture("Maps", ".maps", _shows("said", "maps"), number=1),
+        Picture("All heads", ".all", _shows("said", "all"), number=2),
+    ),
+    bar=_bar,
+    keys=_keys,
+    file=None,
+    is_independent=True,
+    is_cached=False,  # the files of a run change; the functions above cache by their times
+    follow=_follow,
+)

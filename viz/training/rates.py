@@ -2,42 +2,30 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Hashable
+from functools import partial
+from typing import Any
 
 import numpy as np
-import streamlit as st
 
 from model.config import TrainConfig
 from model.export.csv_tables import Table
 from model.io import numbers
 from model.workshop.training.history import History
 from viz import theme
-from viz.kit import controls, site_texts
+from viz.kit import charts
+from viz.kit.panel import Panel, Picture
 from viz.state.result_cache import cached_figure
 from viz.training import histories
-from viz.training.curves_figures import HEIGHT, Line, curves
-from viz.training.curves_part import legend
+from viz.training.curves_figures import Line, curves
+from viz.training.histories import OpenHistory
 from viz.training.loss_curves import marks_step
+from viz.training.player import PLAYER, list_keys
 
-if TYPE_CHECKING:
-    import plotly.graph_objects as go
-
+TITLE = "The learning rate"
 POINTS = 240  # of a curve
 TOTAL = 10_000  # steps that are drawn where a run does not tell how many it has
 UNKNOWN = "The run does not say which rate it took."
-
-
-def schedule(name: str, mode: theme.Mode, history: History, stamp: histories.Stamp, height: int = 300) -> None:
-    """Draws the learning rate of the run."""
-    site_texts.write('<h2 class="lab-label lab-rule">The learning rate</h2>')
-    if (highest := most(history)) is None:
-        site_texts.note(UNKNOWN)
-        return
-    site_texts.write(legend(lines(history)))
-    figure = schedule_figure(name, history, stamp, mode, height)
-    alt = f"Learning rate over {total_of(history):,} steps"
-    st.plotly_chart(figure, theme=None, key="training rates", config=controls.chart_config("Learning rate"), alt=alt)
-    site_texts.note(f"Highest rate: {numbers.scientific(highest[0], 3)}, at step {highest[1]:,} ({source(history)}).")
 
 
 def source(history: History) -> str:
@@ -53,18 +41,18 @@ def total_of(history: History) -> int:
 
 def _rates(learning_rate, config: TrainConfig, total: int) -> tuple[np.ndarray, np.ndarray]:
     last = max(2, total)
-    turn = min(max(1, round(config.warmup)), last)  # where the warm-up ends: the peak is drawn, and found
+    turn = min(max(1, round(config.warmup)), last)  # where the warm-up ends: the peak is drawn
     steps = np.union1d(np.linspace(1, last, POINTS).round().astype(int), [turn])
     return steps, np.array([learning_rate(config, int(step), total) for step in steps])
 
 
 def most(history: History) -> tuple[float, int] | None:
     """The run's highest rate and its step. Of a log, which leaves steps out, that of its settings where both agree."""
-    taken = own(history)
-    if taken is None:
+    own_rates = own(history)
+    if own_rates is None:
         return None
-    steps, found, logged = taken
-    highest = float(found.max()), int(steps[found.argmax()])
+    steps, rates, logged = own_rates
+    highest = float(rates.max()), int(steps[rates.argmax()])
     if not logged or history.config is None:
         return highest
     from model.workshop.training.loss_and_validation import learning_rate
@@ -101,36 +89,42 @@ def planned(history: History) -> tuple[np.ndarray, np.ndarray] | None:
 
 def lines(history: History) -> list[Line]:
     """The run's own rate, and the rest of its schedule while it goes on; empty where neither is known."""
-    found = []
-    if taken := own(history):
-        found.append(Line("this run’s own rate", taken[0], taken[1]))
+    every = []
+    if own_rates := own(history):
+        every.append(Line("this run’s own rate", own_rates[0], own_rates[1]))
     if ahead := planned(history):
-        found.append(Line("the rest of its schedule", *ahead, "ink3"))
-    return found
+        every.append(Line("the rest of its schedule", *ahead, "ink3"))
+    return every
 
 
-def table(history: History) -> Table:
-    """The rate of the run at each step that is drawn."""
-    taken = own(history)
-    rows = () if taken is None else tuple((int(s), float(r)) for s, r in zip(*taken[:2], strict=True))
-    return Table("learning-rate", ("step", "learning_rate"), rows)
+def _table(history: History) -> tuple[Table, ...]:
+    """Returns the rate of the run at each step that is drawn."""
+    rates = own(history)
+    rows = () if rates is None else tuple((int(s), float(r)) for s, r in zip(*rates[:2], strict=True))
+    return (Table("learning-rate", ("step", "learning_rate"), rows),) if rows else ()
 
 
-def schedule_figure(
-    name: str, history: History, stamp: histories.Stamp, mode: theme.Mode, height: int = HEIGHT, marked: bool = True
-) -> go.Figure:
-    """The run's own rate, with the line of the slider's step where it is `marked`; not kept of a run that goes on, as in
-    `curves.figure`."""
-    if history.is_running:
-        return _drawn(history, mode, height, marked)
-    return _figure(name, stamp, mode, height, marked)
+@partial(cached_figure, ignore=("opened",))
+def _chart_data(key: tuple[Hashable, ...], mode: theme.Mode, opened: OpenHistory) -> dict[str, Any]:
+    history, every, highest = opened.history, lines(opened.history), most(opened.history)
+    if highest is None:
+        return charts.payload([charts.Chart(TITLE, UNKNOWN, None)])
+    note = f"Highest rate: {numbers.scientific(highest[0], 3)}, at step {highest[1]:,} ({source(history)})."
+    figure = curves(every, "learning rate", mode, total_of(history), has_step=marks_step(history))
+    return charts.payload([charts.Chart(TITLE, note, figure)], columns=1)
 
 
-@cached_figure
-def _figure(name: str, stamp: histories.Stamp, mode: theme.Mode, height: int, marked: bool) -> go.Figure:
-    return _drawn(histories.history(name)[0], mode, height, marked)
-
-
-def _drawn(history: History, mode: theme.Mode, height: int, marked: bool) -> go.Figure:
-    shared = marked and marks_step(history)
-    return curves(lines(history), "learning rate", mode, total_of(history), height=height, shared=shared)
+RATE = Panel(
+    "training.rate",
+    TITLE,
+    charts.COMPONENT,
+    lambda context, opened: _chart_data(opened.key, context.mode, opened),
+    compute=histories.open_history,
+    tables=lambda context, opened: _table(opened.history),
+    is_visible=lambda context: histories.find_history(context) is not None,
+    pictures=(Picture("Rate", ".chart", lambda context, opened: {"large": 0}, (PLAYER.name,), number=5),),
+    keys=lambda context, opened: list_keys(),
+    file=None,
+    is_independent=True,
+    is_cached=False,  # the files of a run change; `_chart_data` caches by their times
+)

@@ -4,8 +4,8 @@ import test from "node:test";
 import { inside, rgb } from "../../../viz/kit/heatmap.js";
 import { averageOf, meant, nearest } from "../../../viz/heads/all_heads_numbers.js";
 import { askable, mayAsk } from "../../../viz/heads/all_heads_find.js";
-import { arranged, sized } from "../../../viz/heads/all_heads_thumbnails.js";
-import { previewed } from "../../../viz/heads/all_heads_parts.js";
+import { sized } from "../../../viz/kit/thumbnails.js";
+import { arranged, previewed } from "../../../viz/heads/all_heads_parts.js";
 
 test("a colour is read", () => assert.deepEqual(rgb("#0072b2"), [0, 114, 178]));
 

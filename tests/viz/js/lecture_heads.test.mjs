@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import test from "node:test";
 
 import { standings } from "../../../viz/heads/all_heads_large.js";
-import { sizedWithin } from "../../../viz/heads/all_heads_thumbnails.js";
+import { sizedWithin } from "../../../viz/kit/thumbnails.js";
 import { rowsWithin } from "../../../viz/what_if/change_list.js";
 import { mapLayout, mapPoints } from "../../../viz/kit/map_labels.js";
 

@@ -1,8 +1,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 
-import { keepPiece, piecesOf } from "../../../viz/training/player_cache.js";
-import { along, grownTo, isGrown, summed, together, walkedTo } from "../../../viz/training/player_parts.js";
+import { grownTo, isGrown, summed, unpackSteps, walkedTo, weightOf } from "../../../viz/training/player_parts.js";
 
 test("maps are what they were before they were coded, modulo 256", () => {
   const steps = [[250, 3, 7], [4, 3, 0], [255, 9, 128]];
@@ -15,27 +14,6 @@ test("keys lead to recorded steps and not beyond them", () => {
   assert.deepEqual(["ArrowLeft", "ArrowRight"].map((key) => walkedTo(key, 0, 1)), [0, 0]);
 });
 
-test("a step lies along an axis as its scale has it", () => {
-  assert.equal(along(50, { type: "linear", range: [0, 200] }), 0.25);
-  assert.equal(along(100, { type: "log", range: [0, 4] }), 0.5);
-  assert.equal(along(0, { type: "log", range: [-0.15, 4] }), 0);
-  assert.equal(along(300, { type: "linear", range: [0, 200] }), null);
-});
-
-test("the browser keeps what it was sent within bounds, and never lets go of what is asked for, or has not been yet", () => {
-  const kept = new Map(), piece = (id, size) => ({ id, maps: ["x".repeat(size)] });
-  for (const id of ["a", "b", "c"]) keepPiece(kept, piece(id, 40), 120);
-  assert.deepEqual(piecesOf(kept, ["a", "c"]).map(({ id }) => id), ["a", "c"]);
-  keepPiece(kept, piece("d", 40), 120); // b was asked for the longest ago
-  assert.deepEqual([...kept.keys()], ["a", "c", "d"]);
-  assert.equal(piecesOf(kept, ["a", "b"]), null);
-  for (const id of ["e", "f"]) keepPiece(kept, piece(id, 500), 120); // two pieces of one sentence
-  assert.equal(piecesOf(kept, ["e", "f"], 120).length, 2);
-  assert.deepEqual([...kept.keys()], ["e", "f"]);
-  keepPiece(kept, piece("g", 40), 120);
-  assert.ok(piecesOf(kept, ["e", "f"], 120));
-});
-
 test("pieces of the steps are put together as if there had been one", async () => {
   const maps = [[9, 1], [250, 4], [3, 4]], changes = maps.flatMap((step, n) => step.map((value, i) => (n ? value - maps[n - 1][i] : value)));
   const deflated = async (values) => new Uint8Array(await new Response(new Blob([Uint8Array.from(values)]).stream().pipeThrough(new CompressionStream("deflate"))).arrayBuffer());
@@ -43,10 +21,15 @@ test("pieces of the steps are put together as if there had been one", async () =
   const piece = async (first, end) => ({ maps: [await packed(changes.slice(2 * first, 2 * end))], written: ["a", "b", "c"].slice(first, end), probabilities: [[0.5], [0.6], [0.7]].slice(first, end), losses: [] });
   const data = { steps: [0, 1, 5], grids: [{}] };
   for (const ends of [[[0, 3]], [[0, 2], [2, 3]]]) {
-    const found = await together(await Promise.all(ends.map((each) => piece(...each))), data);
+    const found = await unpackSteps(await Promise.all(ends.map((each) => piece(...each))), data);
     assert.deepEqual([[...found.maps[0]], found.written], [maps.flat(), ["a", "b", "c"]]);
   }
-  assert.equal(await together([await piece(0, 2)], data), null); // a step is still to come
+});
+
+test("a weight of a step is that of a head or the mean over heads", () => {
+  const grid = { raw: Uint8Array.from([0, 51, 102, 153, 204, 255, 0, 255]), layers: 1, heads: 2, shape: [1, 2] };
+  assert.equal(weightOf(grid, 1, { layer: 1, head: 1 }, 1), 1);
+  assert.equal(weightOf(grid, 0, { layer: 1, head: null }, 0).toFixed(3), "0.200");
 });
 
 test("a new step of a run that goes on moves who rests at the newest, and nobody else", () => {

@@ -22,11 +22,8 @@ from viz.page_context import PageContext, Places
 from viz.save.number_tables import analysis_file
 from viz.save.saved_files import offers
 from viz.state.links import parse
-from viz.training import tables as training
 
-MODULES = (training,)
-HOMES = {module.__name__.split(".")[1].replace("_", "-"): module for module in MODULES}
-HOMES |= {page.name: layout for page in pages.PAGES if (layout := layout_of(page))}
+HOMES = {page.name: layout for page in pages.PAGES if (layout := layout_of(page))}
 LOAD = functools.cache(analyse.load)
 TEXT = "The dog didn't cross the street because it was too shy."
 SHORT = "The red fox sleeps."

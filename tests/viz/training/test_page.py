@@ -5,18 +5,21 @@ import dataclasses
 import re
 import zlib
 
+import cachetools
 import numpy as np
 import pytest
 
 from model.io.folders import SHIPPED
+from model.workshop.training import recording as head_metrics
 from model.workshop.training.history import load_checkpoint_history, load_run_history
 from model.workshop.training.loss_and_validation import learning_rate
 from model.workshop.training.recording import head_scores
 from tests.support.viz_helpers import TRAINING, Lab, numbers
+from viz import cache
 from viz.state import session
 from viz.state.links import parse
 from viz.state.view import View
-from viz.training import player, rates
+from viz.training import histories, player, rates
 
 
 def unpacked(grid: dict, maps: list[str]) -> np.ndarray:
@@ -25,12 +28,20 @@ def unpacked(grid: dict, maps: list[str]) -> np.ndarray:
     return np.cumsum(raw.reshape(-1, grid["layers"], grid["heads"], *grid["shape"]), axis=0, dtype=np.uint8)
 
 
+def charts(lab: Lab) -> list[dict]:
+    """The figures of all charts of the page."""
+    lab.look().look()
+    mounted = [c.proto for c in lab.app_test.get("bidi_component") if c.proto.component_name.endswith(".charts")]
+    return [chart["figure"] for proto in mounted for chart in lab.payload(proto)["charts"]]
+
+
 def test_the_browser_gets_every_recorded_step_of_a_sentence(runs):
     recording = load_run_history(runs / "mine", "mine").recording
     lab = Lab(TRAINING, run="mine", probe="2", trained=str(recording.steps[3]), layer="1", head="2")
-    data, place, piece = (lab._mounted(f".{name}") for name in ("player", "player_place", "player_piece"))
-    assert (tuple(data["steps"]), place["at"], place["chosen"]) == (recording.steps, 3, {"layer": 1, "head": 2})
-    assert data["pieces"] == [piece["id"]] and place["of"] == piece["id"]
+    data = lab._mounted(".player")
+    piece = data["earlier"]
+    assert (tuple(data["steps"]), data["at"], data["chosen"]) == (recording.steps, 3, {"layer": 1, "head": 2})
+    assert data["recent"]["probabilities"] == []
     assert piece["written"] == [texts[1] for texts in recording.outputs]
     for grid, maps in zip(data["grids"], piece["maps"], strict=True):
         assert (unpacked(grid, [maps]) == recording.arrays[f"{grid['kind']}/1"]).all()
@@ -43,7 +54,8 @@ def test_the_browser_gets_every_recorded_step_of_a_sentence(runs):
 
 def test_blanks_have_their_own_loss():
     lab = Lab(TRAINING, checkpoint="bert-mini")
-    data, piece = lab._mounted(".player"), lab._mounted(".player_piece")
+    data = lab._mounted(".player")
+    piece = data["earlier"]
     recording = load_checkpoint_history(SHIPPED / "bert-mini", "bert-mini").recording
     (place,) = recording.sentences[0].scored_positions
     np.testing.assert_allclose(piece["losses"], -recording.log_probs(0)[:, place], atol=1e-3)
@@ -52,32 +64,31 @@ def test_blanks_have_their_own_loss():
 
 
 def test_stepping_sends_only_the_place(runs):
-    def sent(trained):
-        lab = Lab(TRAINING, run="mine", trained=str(trained))
-        found = [c.proto for c in lab.app_test.get("bidi_component") if ".player" in c.proto.component_name]
-        return {each.component_name.rpartition(".")[2]: each.SerializeToString(deterministic=True) for each in found}
-
     steps = load_run_history(runs / "mine", "mine").recording.steps
-    one, other = sent(steps[2]), sent(steps[5])
-    assert {name for name in one if one[name] != other[name]} == {"player_place"}
+    lab = Lab(TRAINING, run="mine", trained=str(steps[2]))
+    (proto,) = (c.proto for c in lab.app_test.get("bidi_component") if c.proto.component_name.endswith(".player"))
+    assert lab._mounted(".player")["at"] == 2
+    lab.report(proto, "step", 5)
+    assert (lab._mounted(".player")["at"], lab.link["trained"]) == (5, str(steps[5]))
+    sent = [c.proto for c in lab.app_test.get("bidi_component") if c.proto.component_name.endswith(".stored_part")]
+    assert sent == []
 
 
 def test_curves_equal_log_and_maps(runs):
     history = load_run_history(runs / "mine", "mine")
-    lab = Lab(TRAINING, run="mine", grown="entropy")
-    loss, _, gradients, heads, *_ = lab.charts
+    loss, _, gradients, heads, rate = charts(Lab(TRAINING, run="mine", grown="entropy"))
     assert numbers(loss["data"][0]["y"]).tolist() == [entry["loss"] for entry in history.steps]
     assert numbers(gradients["data"][1]["y"]).tolist() == [entry["gradient_norm_clipped"] for entry in history.steps]
     found = head_scores(history.recording, "encoder", "entropy")
     assert numbers(heads["data"][1]["y"]).tolist() == pytest.approx(found[:, 0, 1].tolist())
-    for chart in (loss, gradients, heads):
-        assert sum(shape.get("name") == "training step" for shape in chart["layout"]["shapes"]) == 1
+    for chart in (loss, gradients, heads, rate):
+        assert sum(shape.get("name") == "training" for shape in chart["layout"]["shapes"]) == 1
 
 
 @pytest.mark.parametrize("reach", ["0", "0.3", "1"])
 def test_first_step_at_the_threshold_follows_the_slider(runs, reach):
     recording = load_run_history(runs / "mine", "mine").recording
-    lab = Lab(TRAINING, run="mine", reach=reach)
+    lab = Lab(TRAINING, run="mine", reach=reach).look().look()
     for kind, metric, name in (("encoder", "previous", "Encoder: "), ("cross", "same", "Cross: ")):
         (told,) = [text for text in lab.sentences("lab-note") if text.startswith(name)]
         most = head_scores(recording, kind, metric).max(axis=(1, 2))
@@ -129,4 +140,15 @@ def test_the_schedule_of_a_run_is_that_of_the_trainer(runs):
 def test_every_large_picture_stands_in_a_lecture():
     for large in range(1, 6):
         lab = Lab(TRAINING, run="mine", lecture="on", large=str(large))
-        assert not lab.faults and (lab.charts or lab._mounted("player") or lab.sentences("lab-formula"))
+        assert not lab.faults and lab._mounted(".player")["large"] and (large < 3) == (lab._mounted(".charts") is None)
+
+
+def test_an_unchanged_rerun_reads_no_file_of_a_training(monkeypatch):
+    monkeypatch.setattr(cache, "_recent", cachetools.TTLCache(1000, 600))
+    lab = Lab(TRAINING).look().look()
+    for name in ("load_checkpoint_history", "load_run_history"):
+        monkeypatch.setattr(histories, name, lambda *_: pytest.fail("a history is read"))
+    for name in ("_file_stamp", "_runs_in"):
+        monkeypatch.setattr(histories.run_listing, name, lambda *_: pytest.fail("a folder is read"))
+    monkeypatch.setattr(head_metrics, "applicable_metrics", lambda *_: pytest.fail("metrics are selected"))
+    lab.run()

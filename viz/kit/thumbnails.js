@@ -1,25 +1,17 @@
-// The thumbnails of one kind of site on one canvas, in the order asked for. Nothing here makes markup from text: textContent only.
+// Draws the thumbnails of the heads of one kind of site on one canvas, in a given order.
 
-import { density, element, nth, onKeys, pointerPosition } from "../kit/mount.js";
-import { pen, markPicture } from "../kit/pen.js";
-import { rgb } from "../kit/heatmap.js";
-import { unpacked } from "./all_heads_parts.js";
+import { rgb } from "./heatmap.js";
+import { density, element, onKeys, pointerPosition } from "./mount.js";
+import { markPicture, pen } from "./pen.js";
 
 // px: beside and above the numbers of layers and heads; a thumbnail with its name, a line of it; its type, the least and the most of a thumbnail
 const PAGE_TYPE = { left: 22, top: 16, named: 37, line: 13, font: 11, number: 12, least: 8, most: 64 };
 const LARGE_TYPE = { left: 34, top: 20, named: 62, line: 18, font: 14, number: 15, least: 12, most: 240 }; // in lecture mode
 const TILE_GAP = 2;
 
-// How the heads of a site stand: their `places` one after the other, each with its name below where they are not in their own
-// order, and with the `notes` by which they are ordered.
-export function arranged(grid, { find, order, metrics }) {
-  const own = grid.places.map((_, n) => n), say = (values, digits) => values.map((value) => value?.toFixed(digits) ?? "");
-  if (find?.kind === grid.kind) {
-    return { places: find.order, named: true, notes: say(find.weights, 2), told: `${nth(grid.queries, find.query)} on ${nth(grid.keys, find.key)}, most first` };
-  }
-  if (order === "position") return { places: own, named: false, notes: null, told: "" };
-  if (!grid.orders[order]) return { places: own, named: false, notes: null, told: `“${metrics.find((metric) => metric.name === order).label}” is not defined here` };
-  return { places: grid.orders[order], named: true, notes: grid.numbers[order] ? say(grid.numbers[order], 2) : null, told: "" };
+export function unpacked(grid) { // the weights of the allowed cells, head by head, and the places of these cells
+  grid.cells ||= [...grid.allowed].map((cell, at) => (cell === "1" ? at : -1)).filter((at) => at >= 0);
+  return grid;
 }
 
 function picture(grid, byRow) { // every head under the other, a pixel a cell; the largest of several cells where they are many
@@ -65,7 +57,8 @@ export function sizedWithin({ width, height }, heads, count, { named, notes }) {
   return at(most, LARGE_TYPE.named, Math.min(count, most * Math.max(1, Math.floor(room / (LARGE_TYPE.named + below)))));
 }
 
-// `show` draws a head large while it is pointed at, `choose` chooses it; `repaint` gets what draws the thumbnails again.
+// `show` draws a head large while it is pointed at, `choose` chooses it; `repaint` gets what draws the thumbnails again, also of
+// other weights, which are in `raw`, once `plain` is null.
 // `place`: the width and height that they fill in lecture mode.
 export function thumbnailGrid(grid, { places: ordered, named, notes, told }, { data, state, colour, sans, show, choose, repaint, place: fill = null }) {
   const { chosen } = data, box = element("section", "site"), top = element("div", "top"), title = element("h2", "kind"), hue = element("i", "hue");
@@ -73,7 +66,7 @@ export function thumbnailGrid(grid, { places: ordered, named, notes, told }, { d
   markPicture(box, `Every head, ${grid.name.toLowerCase()}`, { colours: grid.scale, low: 0, high: chosen.byRow ? "each row’s maximum" : 1 });
   title.append(hue, grid.name);
   top.append(title, element("span", "", told || (grid.places.length === 1 ? "1 head" : `${grid.places.length} heads`)));
-  const canvas = element("canvas"), source = picture(grid, chosen.byRow), row = grid.kind === "encoder" ? null : Math.min(data.step, grid.shape[0]) - 1;
+  const canvas = element("canvas"), row = grid.kind === "encoder" || !data.step ? null : Math.min(data.step, grid.shape[0]) - 1;
   canvas.tabIndex = 0;
   canvas.dataset.focus = grid.kind;
   canvas.setAttribute("role", "application");
@@ -89,8 +82,8 @@ export function thumbnailGrid(grid, { places: ordered, named, notes, told }, { d
   const corner = (place) => [at.left + (place % at.columns) * at.tile + (at.tile - TILE_GAP - at.size) / 2, at.top + Math.floor(place / at.columns) * at.pitch];
   const name = (index) => `L${grid.places[index][0]} H${grid.places[index][1]}`;
 
-  function settle() { // the thumbnails, drawn once for a size
-    const width = canvas.parentElement?.clientWidth || 320, ratio = density(canvas);
+  function settle() { // the thumbnails, drawn once for a size and for the weights
+    const source = picture(grid, chosen.byRow), width = canvas.parentElement?.clientWidth || 320, ratio = density(canvas);
     at = measure(width);
     const height = at.top + Math.ceil(places.length / at.columns) * at.pitch;
     Object.assign(canvas, { width: width * ratio, height: height * ratio });
