@@ -66,7 +66,7 @@ WITHOUT_TORCH = (
     *("model.decoding.strategy", "model.inference.request", "model.inference.predictions"),
     *("model.variants.designs", "model.variants.record", "model.variants.same_heads"),
     *("model.readings.heads.trace_comparison", "model.readings.heads.head_metrics"),
-    *("model.readings.heads.head_maps", "model.readings.heads.head_roles", "model.readings.tokens.merges"),
+    *("model.readings.heads.head_maps", "model.readings.heads.head_roles"),
     *("model.readings.stages.model_sizes", "model.workshop.training.history"),
     *("model.workshop.training.recording", "model.workshop.training.run_listing"),
     *("model.export.check_forms", "model.export.code"),

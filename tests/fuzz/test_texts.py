@@ -20,7 +20,7 @@ from model.checkpoint import find_folder
 from model.decoding.strategy import Decoding, RequestError
 from model.inference.analyse import analyse
 from model.inference.request import Request
-from model.readings.tokens.merges import cut
+from model.readings.tokens.sentence_tokens import cut
 from model.text.sentences import split
 from model.text.tokenizer import Tokenizer
 from tests.support import strategies, tiny

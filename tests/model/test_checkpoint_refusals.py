@@ -17,7 +17,7 @@ from model import checkpoint_files
 from model.checkpoint import CheckpointError, find_folder, list_names, load
 from model.io import folders
 from model.network.transformer import build
-from model.text.alignments import KEY
+from model.text.measurements import KEY
 from model.text.tokenizer import Tokenizer
 from tests.support import tiny
 from tests.support.checkpoint_helpers import change_json, change_model, change_weights, refused

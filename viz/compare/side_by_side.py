@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from model.inference.decisions import near_ties
-from model.inference.predictions import Candidate, first_difference
+from model.decoding.hypotheses import first_difference
+from model.inference.predictions import Candidate, near_ties
 from model.readings.heads.trace_comparison import align, common_difference
 from model.trace import MapView
 from viz import theme

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from model.export.csv_tables import Cell, Table
-from model.inference.decisions import token_changes
-from model.inference.predictions import changed_words
+from model.inference.predictions import changed_words, token_changes
 from model.io import numbers
 from viz.decoding_steps import candidates, decoding_controls, decoding_texts, lecture_keys, timeline
 from viz.kit import sides

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from model.inference.decisions import is_near_tie
+from model.inference.predictions import is_near_tie
 from model.readings.heads.head_maps import (
     MAP_READINGS,
     Detail,
@@ -34,7 +34,7 @@ from viz import theme
 from viz.kit import mount, sides
 
 if TYPE_CHECKING:
-    from model.text.alignments import AlignmentRates
+    from model.text.measurements import AlignmentRates
     from viz.state.view import View
 
 LEVELS = 255

@@ -13,7 +13,7 @@ import numpy as np
 from model.export.csv_tables import Cell, Table, map_table, site_code
 from model.readings.heads.head_maps import Pair, link_weights
 from model.readings.heads.head_metrics import METRICS, applicable_metrics, head_metrics, order_label, orders
-from model.text.alignments import read_alignment
+from model.text.measurements import read_alignment
 from model.trace import MapView, Site, Trace
 from viz import computations, theme
 from viz.classroom import lecture

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from model.export.csv_tables import Table
-from model.inference.decisions import near_ties
+from model.inference.predictions import near_ties
 from model.readings.tokens.word_readings import describe_pooling, pooled_row, pooling_weights
 from model.trace import Site
 from viz import theme

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from model.export.csv_tables import Cell, Table
-from model.inference.decisions import is_near_tie
+from model.inference.predictions import is_near_tie
 from model.io import numbers
 from model.readings.tokens.word_readings import LABEL_READINGS, pooled_row, pooling_weights
 from model.trace import Site

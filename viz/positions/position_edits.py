@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from model.decoding.strategy import Decoding
 from model.edits.kinds import Positions, TokenLabels, parse
-from model.inference.decisions import top_tokens
+from model.inference.predictions import top_tokens
 from model.io import numbers
 from viz import cache, computations
 from viz.classroom import lecture

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from model.inference.decisions import top_token_changes
-from model.inference.predictions import kl_divergence, largest_shifts
+from model.inference.predictions import kl_divergence, largest_shifts, top_token_changes
 from viz.kit import mount
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from model.io import numbers
 from model.readings.tokens.word_readings import READINGS, StepReading
-from model.text.faithfulness_result import RANDOM, FaithfulnessShares, Share
+from model.text.measurements import RANDOM, FaithfulnessShares, Share
 from viz.kit import terms
 from viz.why.curves_figure import FIRST, LAST
 

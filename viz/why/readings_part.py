@@ -14,7 +14,7 @@ import streamlit as st
 
 from model.export.csv_tables import Table
 from model.readings.tokens.word_readings import READINGS
-from model.text.faithfulness_result import RANDOM, FaithfulnessShares, Share
+from model.text.measurements import RANDOM, FaithfulnessShares, Share
 from viz import computations, theme
 from viz.classroom import lecture
 from viz.kit import mount, site_texts

@@ -6,7 +6,7 @@ import html
 import math
 from typing import TYPE_CHECKING
 
-from model.inference.decisions import NEAR_TIE_TEXT, is_near_tie
+from model.inference.predictions import NEAR_TIE_TEXT, is_near_tie
 from model.io import numbers
 from model.text.sentences import BLANK_SIGN
 from viz.kit import terms

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...config import CONTROL_TOKENS
-from ...text.alignments import ROWS
+from ...text.measurements import ROWS
 from ...trace import Axis, Site, Trace
 from .head_maps import merge_words
 

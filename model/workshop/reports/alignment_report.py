@@ -18,7 +18,7 @@ from ...checkpoint import Checkpoint
 from ...config import END, MAX_TOKENS
 from ...network.context import Pass, teacher_forced_states
 from ...readings.heads.alignment import Link, diagonal, error_rate, hits, peaks, word_weights
-from ...text.alignments import ROWS, AlignmentRates, Rate
+from ...text.measurements import ROWS, AlignmentRates, Rate
 from ...text.tokenizer import Tokenizer
 from ...trace import Probe, Site
 

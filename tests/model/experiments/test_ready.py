@@ -13,7 +13,7 @@ from model.edits.intervention import BASELINE
 from model.experiments import ready_questions
 from model.experiments.ready_questions import DOG, EXPERIMENTS, GIRL
 from model.inference.analyse import analyse
-from model.inference.decisions import token_changes
+from model.inference.predictions import token_changes
 from model.inference.request import Request
 from model.readings.heads.alignment import head_peaks
 from tests.support import tiny

@@ -7,10 +7,20 @@ import math
 import numpy as np
 import pytest
 
+from model.decoding.hypotheses import first_difference
 from model.decoding.strategy import Decoding
 from model.inference.analyse import analyse
-from model.inference.decisions import NEAR_TIE_RATIO, is_near_tie, near_ties, token_changes, top_token_changes, top_tokens
-from model.inference.predictions import better_candidates, changed_words, first_difference, kl_divergence
+from model.inference.predictions import (
+    NEAR_TIE_RATIO,
+    better_candidates,
+    changed_words,
+    is_near_tie,
+    kl_divergence,
+    near_ties,
+    token_changes,
+    top_token_changes,
+    top_tokens,
+)
 from model.inference.request import Request
 from tests.support import tiny
 

@@ -12,7 +12,7 @@ from model.inference.analyse import analyse
 from model.inference.request import Request
 from model.readings.heads.alignment import diagonal, error_rate, head_peaks, hits, peaks
 from model.readings.heads.trace_comparison import align, common_difference, row_distances
-from model.text.alignments import ROWS
+from model.text.measurements import ROWS
 from model.trace import Axis, MapView, Site, Trace
 
 

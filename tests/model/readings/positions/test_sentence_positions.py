@@ -12,7 +12,7 @@ import torch
 from model import analyse
 from model.decoding.strategy import Decoding
 from model.edits.intervention import Intervention
-from model.inference.decisions import token_changes
+from model.inference.predictions import token_changes
 from model.inference.request import Request
 from model.network.positions import sinusoidal
 from model.readings.positions.sentence_positions import (

@@ -9,7 +9,7 @@ import pytest
 
 from model import checkpoint as checkpoints
 from model.__main__ import main
-from model.text.alignments import KEY, AlignmentRates, Rate, read_alignment
+from model.text.measurements import KEY, AlignmentRates, Rate, read_alignment
 from model.workshop.reports import alignment_report
 from model.workshop.reports.alignment_report import GoldAlignment, join_words, measure_alignment, read_gold, token_words
 
