@@ -18,7 +18,7 @@ from ..inference.analysis import Analysis
 from ..inference.predictions import token_changes
 from ..inference.request import Request
 from ..io.numbers import with_sign
-from ..readings.heads.alignment import HeadPeaks, head_peaks
+from ..readings.heads.trace_comparison import HeadPeaks, head_peaks
 from ..text.languages import ENGLISH, record_of
 from ..text.measurements import ROW_TEXTS, ROWS, read_alignment
 from ..trace import Trace, site_kind

@@ -19,9 +19,9 @@ from viz import computations, theme
 from viz.classroom import lecture
 from viz.heads import all_heads
 from viz.kit import controls, mount
-from viz.kit.found_head import linking_head
 from viz.kit.offline_parts import Choice, Pick
 from viz.kit.panel import FileOptions, Panel, Picture
+from viz.kit.patterns import linking_head
 from viz.page_context import PageContext
 from viz.state import navigation, session
 from viz.state.view import View

@@ -13,7 +13,7 @@ from model.trace import Site, site_kind
 from model.variants.designs import VARIANTS
 from model.variants.record import Variants, record_path
 from viz import cache, theme
-from viz.kit import file_maps, patterns
+from viz.kit import patterns
 from viz.state.page_fields import MAX_SIDE_BY_SIDE
 from viz.state.result_cache import cached_figure
 from viz.state.view import View
@@ -108,4 +108,4 @@ def map_data(request: Request, device: str, site: Site, head: int | None, mode: 
     """Returns the data of one map, without a step."""
     seen = cache.analyse(request, device).trace.view(site, head)
     payload = patterns.pattern(seen, site.kind, site.spec.name[:1].upper() + site.spec.name[1:])
-    return file_maps.map_data([payload | {"follows": False}], 0, mode, alike=True)
+    return patterns.map_data([payload | {"follows": False}], 0, mode, alike=True)

@@ -13,7 +13,7 @@ from model.trace import SITE_KINDS
 from model.variants.designs import VARIANTS
 from model.variants.record import SCORES, Variants
 from viz import cache, theme
-from viz.kit import controls, file_maps, site_texts
+from viz.kit import controls, patterns, site_texts
 from viz.page_context import PageContext, Places
 from viz.state import session
 from viz.state.page_fields import MAX_SIDE_BY_SIDE, VARIANTS_BY
@@ -241,9 +241,9 @@ def columns(
                 continue
             data = map_grid.map_data(side.analysis.request, view.device, side.site, side.head, mode)
             if draw is chart:
-                file_maps.mount_maps(data, 1, f"variants map {side.name}")
+                patterns.mount_maps(data, 1, f"variants map {side.name}")
             else:
-                file_maps.mount_in_lecture(data, f"variants map {side.name}")
+                patterns.mount_in_lecture(data, f"variants map {side.name}")
 
 
 def notes_of(side: map_grid.Side) -> list[str]:

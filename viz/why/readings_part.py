@@ -23,7 +23,7 @@ from viz.page_context import PageContext
 from viz.state import session
 from viz.state.page_fields import TESTED
 from viz.why import chosen_tokens, pieces, reading_texts
-from viz.why.curves_figure import curves_chart
+from viz.why.reading_texts import curves_chart
 from viz.why.sum_panel import bar, limit_steps
 
 if TYPE_CHECKING:

@@ -7,9 +7,8 @@ import itertools
 
 import pytest
 
-from model.edits.intervention import BASELINE, Intervention
+from model.edits.intervention import BASELINE, DONOR, SWITCHES, Intervention
 from model.edits.kinds import EditError, TokenLabels, parse
-from model.edits.switches import DONOR, SWITCHES
 from tests.support import tiny
 from tests.support.edit_helpers import EXAMPLES, ONE_EACH, SWITCHED
 
