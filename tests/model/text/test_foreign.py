@@ -85,6 +85,7 @@ def test_circular_table_of_rewrites_is_bounded():
 
 
 SLOW = {"type": "Split", "pattern": {"Regex": "(a+)+$"}, "behavior": "Isolated", "invert": False}
+REGEX = r"the regular expression '\(a\+\)\+\$'; expected one"
 
 
 def replaced(string: str, content: str) -> dict:
@@ -113,20 +114,11 @@ def test_word_pieces_are_shown_as_words():
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (
-            {"pre_tokenizer": {"type": "Split", "pattern": {"Regex": "(a+)+$"}}},
-            r"the regular expression '\(a\+\)\+\$'; expected one",
-        ),
-        (
-            {"normalizer": {"type": "Precompiled"}},
-            "its normalizer is 'Precompiled'; expected an object whose type is one of Sequence",
-        ),
+        ({"pre_tokenizer": SLOW}, REGEX),
+        ({"normalizer": {"type": "Precompiled"}}, "'Precompiled'; expected an object whose type is one of Sequence"),
         ({"normalizer": "NFC"}, "its normalizer is 'NFC'; expected an object whose type"),
         ({"normalizer": {"type": "Sequence", "normalizers": 5}}, "a sequence with normalizers = 5; expected a list"),
-        (
-            {"pre_tokenizer": {"type": "Sequence", "pre_tokenizers": [], "pretokenizers": [SLOW]}},
-            r"the regular expression '\(a\+\)\+\$'; expected one",
-        ),
+        ({"pre_tokenizer": {"type": "Sequence", "pre_tokenizers": [], "pretokenizers": [SLOW]}}, REGEX),
         ({"normalizer": replaced("", "x")}, "replaces ''; expected a text of at least one"),
         ({"normalizer": replaced("a", "aa")}, "replaces 'a' by 'aa'; expected nothing longer"),
         ({"added_tokens": [{"content": "</s>"}]}, "it has added_tokens = .*; expected none"),

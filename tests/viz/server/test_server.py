@@ -19,6 +19,7 @@ from websockets.asyncio.client import connect
 from websockets.exceptions import ConnectionClosed
 
 from benchmarks.visitors import Visitor, processor_seconds
+from tests.support.processes import free_port
 from tests.support.viz_helpers import ROOT
 from viz.server.serve import MAX_FRAME, STARTING, Readiness, with_health
 
@@ -29,12 +30,6 @@ def ended(*arguments: str, **environment: str) -> subprocess.CompletedProcess[st
     return subprocess.run(
         command, cwd=ROOT, env=os.environ | environment, capture_output=True, text=True, timeout=300, check=False
     )
-
-
-def free_port() -> int:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        return free.getsockname()[1]
 
 
 def answers(url: str) -> str:
