@@ -1,4 +1,4 @@
-"""Figures of plain data: one number per step, and heatmaps whose cells equal the values."""
+"""Figures of plain data and payloads of patterns: values, cells, labels and hover texts."""
 
 import json
 
@@ -7,8 +7,11 @@ import plotly.graph_objects as go
 import plotly.io
 import pytest
 
+from model.trace import MapView
+from tests.support.component_helpers import unpacked
 from tests.support.viz_helpers import hover, numbers, read, through_json
 from viz import theme
+from viz.kit import patterns
 from viz.kit.chart_figures import Drawing, attention_map, change_chart, heatmap, surprise_chart
 
 LABELS = ("<s>", "owls", "owls", "<b>owl</b>")
@@ -203,3 +206,49 @@ def test_the_largest_map_is_light_enough_to_send():
     values = np.full((128, 128), 1 / 128, np.float32)
     labels = {"queries": [f"q{i}" for i in range(128)], "keys": [f"k{j}" for j in range(128)]}
     assert len(draw_map(values, values > 0, **labels).to_json()) < 400_000
+
+
+PATTERN_MASK = np.tril(np.ones((3, 3), bool))
+PATTERN = (PATTERN_MASK / np.arange(1, 4)[:, None]).astype(np.float32)
+VIEW = MapView(PATTERN, PATTERN_MASK, ("<s> → a", "a → b", "b → </s>"), ("<s>", "a", "b"))
+
+
+def test_a_payload_has_the_values_and_labels():
+    payload = patterns.pattern(VIEW, "decoder", "Decoder")
+    assert np.array_equal(unpacked(payload, "values"), PATTERN) and np.array_equal(
+        unpacked(payload, "allowed"), PATTERN_MASK
+    )
+    assert (tuple(payload["queries"]), tuple(payload["keys"]), payload["shape"]) == (VIEW.queries, VIEW.keys, [3, 3])
+    assert (payload["most"], payload["scale"], payload["follows"]) == (None, "decoder", True)
+    assert not patterns.pattern(VIEW, "encoder")["follows"] and "former" not in payload
+
+
+def test_a_mask_has_its_cells_as_values():
+    payload = patterns.pattern(VIEW, "decoder", masked=True)
+    assert payload["scale"] == patterns.MASK and np.array_equal(unpacked(payload, "values"), PATTERN_MASK)
+
+
+def test_a_difference_is_symmetric():
+    payload = patterns.difference(MapView(PATTERN - 1, PATTERN_MASK, VIEW.queries, VIEW.keys), "decoder")
+    assert payload["most"] == 1 and payload["scale"] == patterns.DIFFERENCE
+    assert patterns.difference(MapView(0 * PATTERN, PATTERN_MASK, VIEW.queries, VIEW.keys))["most"] == patterns.MIN_LIMIT
+
+
+def test_marks_have_a_row_for_each_query():
+    payload = patterns.pattern(VIEW, former=np.ones((3, 3), bool), candidates=[[("a", 0.123456)], [], []])
+    assert payload["former"] == "1" * 9 and payload["candidates"][0] == [["a", 0.12346]]
+    assert "former" not in patterns.pattern(VIEW, former=PATTERN_MASK.copy())
+    with pytest.raises(ValueError, match=r"candidates has shape \[1, 3\]; expected \[3, 3\]"):
+        patterns.pattern(VIEW, candidates=[[]])
+
+
+def test_labels_must_fit_the_values():
+    with pytest.raises(ValueError, match=r"values has shape \[3, 3\]; expected \[2, 3\]"):
+        patterns.pattern(MapView(PATTERN, PATTERN_MASK, VIEW.queries[:2], VIEW.keys))
+
+
+@pytest.mark.parametrize("mode", ["light", "dark"])
+def test_every_scale_of_a_payload_has_colours(mode):
+    colours = patterns.scales(mode)
+    assert {patterns.MASK, patterns.DIFFERENCE, "encoder", "decoder", "cross"} == set(colours)
+    assert all(colour.startswith("#") and len(colour) == 7 for scale in colours.values() for colour in scale)
