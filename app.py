@@ -12,7 +12,7 @@ from viz.classroom.talk_strip import talk_strip
 from viz.frame import show, sidebar
 from viz.frame.frame_component import mount_frame
 from viz.kit import browser_store
-from viz.lessons.lesson_strip import begin_first, lesson_strip
+from viz.lessons.lessons import begin_first, lesson_strip
 from viz.state import session
 
 HERE = Path(__file__).parent

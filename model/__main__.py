@@ -9,7 +9,7 @@ from types import ModuleType
 
 from . import __version__
 from .io.numbers import Parser
-from .workshop.commands import checkpoint_commands, evaluate, report, split, text_commands, train, variants
+from .workshop.commands import checkpoint_commands, evaluate, report, text_commands, train, variants
 from .workshop.commands.options import Command
 
 BROKEN_PIPE_STATUS = 141  # 128 + SIGPIPE: the reader of the output has closed it, as `head -1` does
@@ -27,7 +27,7 @@ COMMANDS: dict[str, Command | ModuleType | str] = {  # commands of viz are modul
     "check": checkpoint_commands.CHECK,
     "evaluate": evaluate,
     "report": report,
-    "split": split,
+    "split": train.SPLIT,
     "train": train,
     "choose": train.CHOOSE,
     "variants": variants,

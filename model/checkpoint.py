@@ -7,7 +7,7 @@ metrics.json        scores and the data that they were measured on
 counts.json         how often each token occurs in the training data; may be absent
 seen.json           lengths of the training sentences, occurrences of their words (model/text/corpus_stats.py); may be absent
 means.safetensors   mean z of every head over the dev pairs' positions; may be absent
-faithfulness.json   faithfulness of each reading (model/text/faithfulness_result.py); may be absent
+faithfulness.json   faithfulness of each reading (model/text/measurements.py); may be absent
 probes.npz          recorded sentences during training (model/workshop/training/snapshots.py); may be absent
 log.jsonl           losses, learning rate and gradient norms of some steps; may be absent
 README.md           the model card
@@ -33,7 +33,7 @@ from .io.files import short_repr
 from .network.context import Pass, teacher_forced_states
 from .network.transformer import Transformer, build
 from .text.corpus_stats import CorpusStats
-from .text.faithfulness_result import FaithfulnessShares
+from .text.measurements import FaithfulnessShares
 from .text.sentences import ClassLabels
 from .text.tokenizer import Tokenizer
 from .trace import Probe, Site

@@ -14,12 +14,10 @@ from .config import MAX_LANGUAGE, ModelConfig, is_language
 from .io import foreign_checkpoints
 from .io.files import MEGABYTE, FileError, is_count, is_whole_number, open_file, read_json, short_repr
 from .io.folders import NAME_RULE, is_name
-from .text.alignments import read_alignment
 from .text.corpus_stats import CorpusStats
-from .text.faithfulness_result import FaithfulnessShares
 from .text.foreign_tokenizer import load_tokenizer
+from .text.measurements import FaithfulnessShares, read_alignment, read_signs, read_warnings
 from .text.tokenizer import Tokenizer
-from .text.warning_calibration import read_signs, read_warnings
 from .trace import Site
 
 SCHEMA = 1

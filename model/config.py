@@ -4,8 +4,7 @@ The package writes shapes with these letters:
 
     B batch   H heads   T query length   S key length   D d_model   K head dimension (D / H)   F d_ff   V vocabulary
 
-This module imports no torch, so that a page can read it before the network is loaded. `model.network` computes the
-activations and the position schemes that are described here.
+This module imports no torch: a page reads it first. `model.network` computes the activations and the position schemes.
 """
 
 from __future__ import annotations

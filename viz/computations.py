@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from model.experiments.effects import Effect
     from model.experiments.leaks import LeakReport
     from model.experiments.ready_questions import Answer
-    from model.readings.logits.logit_lens import Lens
+    from model.readings.logits.direct_logits import Lens
     from model.readings.positions.position_numbers import PositionNumbers
     from model.readings.positions.sentence_positions import Positions, Variant
     from model.readings.stages.scaling import Scaling
@@ -118,7 +118,7 @@ UNFOLD = Reading("model.readings.stages.unfold.unfold", "head and query from 0")
 SCORE_WRITERS = Reading("model.readings.logits.score_writers.score_writers", "head, query and key from 0")
 SCALING = Reading("model.readings.stages.scaling.site_scaling", "all heads of the layer")
 OTHER_PATTERNS = Reading("model.readings.stages.layer_inputs.other_patterns", "all heads, and a window of that width")
-LENS = Reading("model.readings.logits.logit_lens.lens")
+LENS = Reading("model.readings.logits.direct_logits.lens")
 BLUEPRINT = Reading("model.readings.stages.blueprint.sentence_blueprint")
 SENTENCE_WORDS = Reading("model.readings.tokens.sentence_tokens.sentence_words")
 LOOK_UP = Reading("model.readings.tokens.sentence_tokens.look_up", "a word, or the token of a step from 0")
@@ -145,7 +145,7 @@ def random_scaling(keys: int, width: int) -> Scaling:
 @cached(cache.MAX_BYTES // 2, getsizeof=lambda lens: lens.nbytes)
 def lens(request: Request, device: str) -> Lens:
     """Returns the logit lens of each decoder layer. Raises RequestError if it is too large."""
-    from model.readings.logits.logit_lens import lens as compute
+    from model.readings.logits.direct_logits import lens as compute
 
     return compute(cache.checkpoint(request.checkpoint, device), cache.analyse(request, device), cache.MAX_BYTES)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
@@ -98,3 +98,11 @@ class Tree:
                 numbers[path] = len(nodes)
                 nodes.append(Node(parent, n, token, log_prob, score, status, path))
         return tuple(nodes)
+
+
+def first_difference(first: Sequence[int], second: Sequence[int]) -> int | None:
+    """Returns the first position where two token sequences differ; None for equal ones."""
+    for i, (a, b) in enumerate(zip(first, second, strict=False)):
+        if a != b:
+            return i
+    return None if len(first) == len(second) else min(len(first), len(second))

@@ -15,12 +15,13 @@ import numpy as np
 import torch
 
 from ..checkpoint import Checkpoint
+from ..decoding.hypotheses import first_difference
 from ..edits.intervention import BASELINE, Intervention
 from ..edits.kinds import Edit, PatchStream, PatchZ, Place
 from ..inference.analyse import analyse
 from ..inference.analysis import Analysis
 from ..inference.passes import log_probs
-from ..inference.predictions import first_difference, kl_divergence
+from ..inference.predictions import kl_divergence
 from ..inference.request import Request, RequestError
 from ..inference.source_reading import build_donor, build_edits
 from ..network.context import Pass, teacher_forced_states

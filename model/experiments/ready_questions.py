@@ -15,12 +15,12 @@ from ..edits.intervention import Intervention
 from ..edits.kinds import Ablate, Place, Positions
 from ..inference.analyse import analyse
 from ..inference.analysis import Analysis
-from ..inference.decisions import token_changes
+from ..inference.predictions import token_changes
 from ..inference.request import Request
 from ..io.numbers import with_sign
-from ..readings.heads.alignment import HeadPeaks, head_peaks
-from ..text.alignments import ROW_TEXTS, ROWS, read_alignment
+from ..readings.heads.trace_comparison import HeadPeaks, head_peaks
 from ..text.languages import ENGLISH, record_of
+from ..text.measurements import ROW_TEXTS, ROWS, read_alignment
 from ..trace import Trace, site_kind
 from .effects import effects, layer_skips
 

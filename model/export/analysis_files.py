@@ -30,8 +30,7 @@ from ..io.files import (
 )
 from ..trace import SITE_KINDS, Axis, Site
 from . import schema
-from .exported import Exported, ExportedPath
-from .schema import ARRAYS, BEFORE, CANDIDATES, FILE, FORMAT, HEADER, STEPS, VERSION, ids, texts
+from .schema import ARRAYS, BEFORE, CANDIDATES, FILE, FORMAT, HEADER, STEPS, VERSION, Exported, ExportedPath, ids, texts
 
 MAX_TOKENS = 4096  # on one side of a map: more than the lab writes
 MAPS = {"pattern": "patterns", "scores": "scores", "mask": "masks"}  # names of the schema: fields of `Exported`

@@ -11,15 +11,14 @@ from typing import Any
 import numpy as np
 
 from ..config import MAX_TOKENS, PAD
-from ..decoding.hypotheses import Hypothesis, Tree
+from ..decoding.hypotheses import Hypothesis, Tree, first_difference
 from ..edits.kinds import BlockCells, TokenLabels
 from ..task import Task, task_of_kinds
 from ..text.corpus_stats import CorpusStats
-from ..text.warning_calibration import Signs
+from ..text.measurements import Signs
 from ..trace import Site, Trace
 from . import cautions
 from .cautions import OverlookedWord, RareWord
-from .predictions import first_difference
 from .request import Request
 
 

@@ -13,7 +13,6 @@ from ..config import END, MAX_TOKENS, PAD
 from ..decoding.hypotheses import Hypothesis, Tree
 from ..decoding.uncached import Recorder
 from ..edits.intervention import BASELINE, Intervention
-from ..text.padding import pad
 from ..text.tokenizer import Tokenizer
 from .request import PAD_WHEN_UNMASKED, CheckpointName, Request, RequestError
 from .source_reading import ONE_SENTENCE_MESSAGE, build_edits, source_ids
@@ -78,7 +77,8 @@ def build_source_rows(checkpoint: Checkpoint, request: Request, padding: int) ->
         rows = [
             _check_length(source_ids(checkpoint, text), "sentence") for text in (request.source, *request.other_sentences)
         ]
-    return [[*row, *[PAD] * padding] for row in pad(rows).tolist()]
+    longest = max(map(len, rows)) + padding
+    return [[*row, *[PAD] * (longest - len(row))] for row in rows]
 
 
 def _pair_ids(checkpoint: Checkpoint, request: Request) -> list[int]:

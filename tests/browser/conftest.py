@@ -2,7 +2,6 @@
 
 import os
 import shutil
-import socket
 import subprocess
 import sys
 import threading
@@ -16,6 +15,7 @@ import pytest
 from playwright.sync_api import Browser, ElementHandle, Page, TimeoutError, sync_playwright
 
 from tests.browser.tabs import Tabs
+from tests.support.processes import free_port
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 FLAGS = [
@@ -35,12 +35,6 @@ FOCUSED = """() => {
   return node;
 }"""
 WATCH = Path(__file__).with_name("watch.js")
-
-
-def free_port() -> int:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        return free.getsockname()[1]
 
 
 def start_server(port: int | None = None) -> tuple[subprocess.Popen, str]:

@@ -7,6 +7,7 @@ import os
 import shutil
 import struct
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -17,7 +18,7 @@ from model import checkpoint_files
 from model.checkpoint import CheckpointError, find_folder, list_names, load
 from model.io import folders
 from model.network.transformer import build
-from model.text.alignments import KEY
+from model.text.measurements import KEY
 from model.text.tokenizer import Tokenizer
 from tests.support import tiny
 from tests.support.checkpoint_helpers import change_json, change_model, change_weights, refused
@@ -38,8 +39,8 @@ def whole(saved: Path) -> Path:
     return saved
 
 
-def config(**changes) -> Damage:
-    return lambda folder: change_json(folder / "config.json", **changes)
+def entries(name: str, **changes) -> Damage:
+    return lambda folder: change_json(folder / name, **changes)
 
 
 def model(**changes) -> Damage:
@@ -80,10 +81,6 @@ def vocabulary(part: str = "model", **changes) -> Damage:
     return in_json("tokenizer.json", lambda found: (found[part] if part else found).update(changes))
 
 
-def report(change: Callable[[dict], object]) -> Damage:
-    return in_json("faithfulness.json", change)
-
-
 def in_json(name: str, change: Callable[[dict], object]) -> Damage:
     def damage(folder: Path) -> None:
         found = json.loads((folder / name).read_text(encoding="utf-8"))
@@ -93,10 +90,8 @@ def in_json(name: str, change: Callable[[dict], object]) -> Damage:
     return damage
 
 
-def metrics(**changes) -> Damage:
-    return lambda folder: change_json(folder / "metrics.json", **changes)
-
-
+config, metrics = partial(entries, "config.json"), partial(entries, "metrics.json")
+report = partial(in_json, "faithfulness.json")
 HUGE = {"d_model": 16384, "d_ff": 65536, "encoder_layers": 48, "decoder_layers": 48, "source_vocab": 10**6}
 WARNED = {"bar": 50.0, "sentences": 20, "bad": 4, "rules": {"rare": {"warned": 5, "right": 3}}, "signs": []}
 RATES = {"sentences": 1, "left_out": 0, "sure": 1, "resamples": 9, "seed": 1, "diagonal": [0.5] * 5}

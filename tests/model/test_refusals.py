@@ -25,8 +25,7 @@ from model.network.attention_methods import window_attention
 from model.network.transformer import EncoderDecoder
 from model.readings.heads.head_maps import head_map
 from model.readings.heads.head_metrics import order
-from model.readings.logits.direct_logits import blank_logits, direct_logits
-from model.readings.logits.logit_lens import lens
+from model.readings.logits.direct_logits import blank_logits, direct_logits, lens
 from model.readings.logits.score_writers import score_writers
 from model.readings.stages.blueprint import blueprint
 from model.readings.stages.layer_inputs import other_patterns

@@ -12,9 +12,9 @@ from typing import Any
 from torch import Tensor
 
 from model.edits import edit
+from model.edits.intervention import DONOR, FORMS, SWITCHES
 from model.edits.kinds import KINDS, Edit, EditError, HeadsEdit, Place, TokenLabels, register_kind
 from model.edits.place import PLACE
-from model.edits.switches import DONOR, FORMS, SWITCHES
 from tests.support import tiny
 
 SWITCHED = tuple(each.code.format(2) for each in SWITCHES.values() if each is not DONOR)  # causal-off ... window-2

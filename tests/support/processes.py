@@ -1,4 +1,4 @@
-"""Runs the command line in processes forked from a server that has imported torch."""
+"""Runs the command line in processes forked from a server that has imported torch. Also free ports."""
 
 from __future__ import annotations
 
@@ -30,6 +30,12 @@ def _run(words: list[str], log: Path, environment: dict[str, str], first: Callab
     raise SystemExit(main(words))
 
 
+def free_port() -> int:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        return free.getsockname()[1]
+
+
 class CommandProcess:
     """A running `python -m model WORDS` with its output."""
 
@@ -50,10 +56,8 @@ class CommandProcess:
 
 def run_ranks(words: list[str], folder: Path, count: int) -> str:
     """Runs a command in several distributed processes, as torchrun does, and returns the output of the first."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    place = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port), "WORLD_SIZE": str(count), "LOCAL_WORLD_SIZE": str(count)}
+    place = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(free_port()), "WORLD_SIZE": str(count)}
+    place |= {"LOCAL_WORLD_SIZE": str(count)}
     ranks = [{"RANK": str(rank), "LOCAL_RANK": str(rank)} for rank in range(count)]
     started = [CommandProcess(words, folder / f"told-{n}", **place, **rank) for n, rank in enumerate(ranks)]
     for each in started:

@@ -27,11 +27,11 @@ from viz.inside.stages import STAGES
 from viz.inside.writers import WRITERS, call
 from viz.notebook.figure import attention_map
 from viz.page_context import PageContext, Places
-from viz.save.number_tables import analysis_file
+from viz.save.saved_files import analysis_file
 from viz.state.links import parse
 from viz.translate.page import LAYOUT as TRANSLATE
 from viz.what_if import switchboard
-from viz.what_if.maps_panel import MAPS as EDITED_MAPS
+from viz.what_if.change_panel import MAPS as EDITED_MAPS
 from viz.what_if.page import LAYOUT as WHAT_IF
 
 LINK = {"causal": "off", "mode": "again", "layer": "2", "head": "4", "text": "The red fox sleeps.", "device": "cpu"}

@@ -15,7 +15,7 @@ import streamlit as st
 from viz import pages
 from viz.classroom import talk_navigation
 from viz.classroom.talk import MAX_STOPS
-from viz.kit import controls, edit_list, mount, site_texts
+from viz.kit import button_groups, controls, mount, site_texts
 from viz.page_context import PageContext
 from viz.state import navigation, session
 from viz.state.session_data import data
@@ -204,7 +204,7 @@ def draw(context: PageContext) -> None:
         )
         changes = [edits.describe(analysis.labels)] if edits else []
         if context.view.pad:
-            changes.append(edit_list.describe_padding(context.view.pad))
+            changes.append(button_groups.describe_padding(context.view.pad))
         if changes:
             site_texts.note(f"Edited: {'; '.join(changes)}. Esc or u: undo {CHANGED}.")
 

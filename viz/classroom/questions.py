@@ -15,7 +15,7 @@ from model.config import END
 from model.decoding.sampling import EXCLUDED_IDS, top_ids
 from model.edits.place import ordinal
 from model.inference import source_reading
-from model.inference.decisions import is_near_tie
+from model.inference.predictions import is_near_tie
 from model.inference.source_reading import blank_positions
 from model.io.numbers import probability
 from model.readings.heads.head_maps import Pair, is_punctuation, is_special, link_weights, merge_words, word_pair

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from model.inference.decisions import near_ties
-from model.inference.predictions import first_difference
+from model.decoding.hypotheses import first_difference
+from model.inference.predictions import near_ties
 from model.io import numbers
 from model.readings.heads.trace_comparison import Alignment, align, mean, row_distances
 from model.trace import MapView, Site, Trace

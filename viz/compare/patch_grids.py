@@ -10,8 +10,7 @@ import numpy as np
 
 from model.config import PAD
 from model.edits.kinds import Edit, PatchStream, PatchZ, Place, TokenLabels
-from model.inference.decisions import is_near_tie
-from model.inference.predictions import changed_words
+from model.inference.predictions import changed_words, is_near_tie
 from model.io import numbers
 from model.trace import SITE_KINDS, site_kind
 from viz import theme

@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import dataclasses
+import hashlib
 import math
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from model.decoding.hypotheses import first_difference
 from model.export.csv_tables import Cell, Table, map_table, site_code
+from model.inference.predictions import Candidate, near_ties
 from model.inference.request import Request
-from model.readings.heads.trace_comparison import common_difference
+from model.readings.heads.trace_comparison import align, common_difference
+from model.trace import MapView
 from viz import theme
 from viz.classroom import lecture
-from viz.compare import distance, side_by_side
-from viz.compare.pair import Pair, pair
-from viz.kit import site_texts
+from viz.compare import distance
+from viz.compare.pair import Pair, Side, pair
+from viz.kit import mount, patterns, site_texts
 from viz.kit.panel import FileOptions, Panel, Picture
 from viz.page_context import PageContext
 from viz.state import session
@@ -27,6 +31,181 @@ if TYPE_CHECKING:
 
     from model.export.code import Code
     from viz.kit.mount import Event
+
+
+def payload(pair: Pair, grids: tuple[distance.Grid, ...], mode: theme.Mode) -> dict[str, Any]:
+    """Returns both translations, both maps, their difference and the distances of all heads."""
+    views = distance.views(pair)
+    kind = pair.first.site.kind
+    chosen = pair.second if pair.differs == "head" else pair.first
+    places = [(side.request, side.site, side.head) for side in (pair.first, pair.second)]
+    return {
+        "id": hashlib.sha256(repr((pair.differs, places)).encode()).hexdigest()[:16],
+        "step": 1,
+        "steps": len(pair.first.analysis.trace.predicted_axis),
+        "names": [pair.first.name, pair.second.name],
+        "second": pair.second.step + 1 if pair.differs == "step" else None,
+        "single": not pair.is_two_requests,
+        "tokens": tokens(pair),
+        "follows": pair.differs != "step" and pair.first.site.spec.query_side == "target",
+        "maps": _maps(pair, views),
+        "difference": _difference(*views),
+        "grids": [
+            {
+                "kind": each.kind,
+                "title": theme.SITE_NAMES[each.kind],
+                "values": [[_number(v) for v in row] for row in each.values],
+                "means": [_number(v) for v in each.means],
+                "scale": list(theme.scale(each.kind, mode)),
+            }
+            for each in grids
+        ],
+        "chosen": [chosen.site.kind, chosen.site.layer + 1, None if chosen.head is None else chosen.head + 1],
+        "kind": kind,
+        "title": distance.maps_title(pair),
+        "scale": list(theme.scale(kind, mode)),
+        "diverging": list(theme.diverging(mode)),
+        "large": None,
+        "most": _most(pair, distance.most(grids)),
+        "note": distance.partner_text(pair),
+    }
+
+
+def _most(pair: Pair, most: distance.Most | None) -> dict[str, Any]:
+    """Returns the head at which both sides differ most, with its place, counted from 1."""
+    lead, measured = distance.unlike(pair, most)
+    place = None
+    if most is not None and measured:
+        place = {"kind": most.site.kind, "layer": most.site.layer + 1, "head": most.head + 1}
+    return {
+        "lead": lead,
+        "name": distance.place(most.site, most.head) if most is not None else "",
+        "measured": measured,
+        "place": place,
+    }
+
+
+def _number(value: float) -> float | None:
+    return None if math.isnan(value) else round(float(value), 5)
+
+
+def _probability(log_prob: float) -> float:
+    """To five digits, and never 0: what is that small is told from nothing."""
+    return float(f"{np.exp(float(log_prob)):.5g}")
+
+
+def tokens(pair: Pair) -> list[dict[str, Any]]:
+    """What both sides predict, column by column: of each token its step, its probability, that which the other side gives to
+    the same token at the step beside it, if it has one; and its rival where the two are a near-tie."""
+    ties = [near_ties(side.analysis.trace.log_probs) for side in (pair.first, pair.second)]
+    if not pair.is_two_requests:
+        steps = range(len(pair.first.analysis.trace.predicted_axis))
+        return [{"chips": [_chip(pair.first, t, ties[0][t], None)], "same": True} for t in steps]
+    sides, found = ((pair.first, pair.second), (pair.second, pair.first)), []
+    parting = first_difference(*(side.analysis.trace.predicted_axis.labels for side in (pair.first, pair.second)))
+    for column, same in zip(pair.aligned.predicted.columns, pair.aligned.predicted.same, strict=True):
+        chips: list[dict[str, Any] | None] = []
+        for (side, other), step, there, near in zip(sides, column, reversed(column), ties, strict=True):
+            if there is None and step == parting and step < len(other.analysis.trace.predicted_axis):
+                there = step  # up to here both have said the same
+            given = None if step is None or there is None else _given(side, step, other, there)
+            chips.append(None if step is None else _chip(side, step, near[step], given))
+        found.append({"chips": chips, "same": same})
+    return found
+
+
+def _given(side: Side, step: int, other: Side, there: int) -> float | None:
+    """The probability that the other side gives to a token of this one, at a step of its own; None where it has no such
+    token."""
+    token = side.analysis.trace.predicted_axis.ids[step]
+    row, tokenizer = other.analysis.trace.log_probs[there], other.loaded.output_vocabulary
+    known = token < min(tokenizer.size, len(row)) and tokenizer.piece(token) == side.loaded.output_vocabulary.piece(token)
+    return _probability(row[token]) if known else None
+
+
+def _chip(side: Side, step: int, tie: tuple[Candidate, Candidate] | None, there: float | None) -> dict[str, Any]:
+    trace, piece = side.analysis.trace, side.loaded.output_vocabulary.piece
+    rival = tie and next((each for each in tie if each.id != trace.predicted_axis.ids[step]), None)
+    return {
+        "t": trace.predicted_axis.labels[step],
+        "step": step + 1,
+        "p": _probability(trace.token_log_probs[step]),
+        "there": there,
+        "rival": f"{piece(rival.id).removeprefix('·') or '·'} {rival.probability:.3f}" if rival else None,
+    }
+
+
+def _maps(pair: Pair, views: tuple[MapView, MapView]) -> list[dict[str, Any]]:
+    """Both maps, with the partner of each row and column in the other; -1 where it has none."""
+    first, second = views
+    rows, columns = distance.partners(pair, views)
+    made = []
+    for n, (side, view) in enumerate(zip((pair.first, pair.second), (first, second), strict=True)):
+        made.append(
+            patterns.pattern(view, side.site.kind, side.name)
+            | {
+                "rows": _partners(rows.pairs, len(view.queries), n),
+                "columns": _partners(columns.pairs, len(view.keys), n),
+                "row": side.head if pair.differs == "step" else None,
+            }
+        )
+    return made
+
+
+def _partners(pairs: tuple[tuple[int, int], ...], count: int, side: int) -> list[int]:
+    known = {pair[side]: pair[1 - side] for pair in pairs}
+    return [known.get(n, -1) for n in range(count)]
+
+
+def _difference(first: MapView, second: MapView) -> dict[str, Any] | None:
+    """The difference of both maps where both axes' tokens agree, on the axes of the first, and what is left out of it."""
+    found = common_difference(first, second)
+    if found is None:
+        return None
+    rows, columns = align(first.queries, second.queries).common, align(first.keys, second.keys).common
+    return patterns.difference(found) | {
+        "rows": [len(rows), len(first.queries)],
+        "columns": [len(columns), len(first.keys)],
+        "whole": (first.queries, first.keys) == (second.queries, second.keys),
+    }
+
+
+COMPONENT = mount.Component(
+    __file__, '<div class="side-by-side"></div>', "side_by_side", ("total variation distance",), picture="Side by side"
+)
+
+
+def events(pair: Pair, grids: tuple[distance.Grid, ...]) -> dict[str, mount.Event]:
+    """Returns the events: the step at which the visitor rests, and a clicked head."""
+    shapes = {grid.kind: grid.values.shape for grid in grids}
+
+    def read_place(record: Any) -> tuple[str, int, int | None] | None:
+        if not isinstance(record, dict) or record.get("kind") not in shapes:
+            return None
+        place = mount.place_from_one(*shapes[record["kind"]])(record)
+        return place and (record["kind"], *place)
+
+    steps = len(pair.first.analysis.trace.predicted_axis)
+    return {
+        "step": (mount.from_one(steps), lambda step: session.change(step=step)),
+        "place": (read_place, lambda *place: session.change(**fields_of_head(pair, *place))),
+    }
+
+
+def show_furthest(pair: Pair, grids: tuple[distance.Grid, ...]) -> None:
+    """Shows the head at which both sides differ most. For callbacks."""
+    most = distance.most(grids)
+    if most is not None:
+        session.change(**fields_of_head(pair, most.site.kind, most.site.layer, most.head))
+
+
+def fields_of_head(pair: Pair, kind: str, layer: int, head: int | None) -> dict[str, Any]:
+    """Returns the fields of the view that show a head; for two heads, those of the second one."""
+    if pair.differs == "head":
+        return {"other_layer": layer, "other_head": None if head is None else head + 1}
+    place = {"kind": kind, "layer": layer, "head": head}
+    return place | {"other_layer": None, "other_head": 0} if pair.differs == "checkpoint" else place
+
 
 PICTURES = {"Maps": "maps", "Difference": "difference", "Heads": "heads"}
 
@@ -65,19 +244,19 @@ def _grids(first: Request, second: Request, device: str, places: Hashable, both:
 def _data(
     first: Request, second: Request, device: str, places: Hashable, mode: theme.Mode, result: Comparison
 ) -> dict[str, Any]:
-    return side_by_side.payload(result.pair, result.grids, mode)
+    return payload(result.pair, result.grids, mode)
 
 
 def _payload(context: PageContext, result: Comparison) -> dict[str, Any]:
     both = result.pair
     requests = both.first.request, both.second.request
     if not context.is_shared:
-        return side_by_side.payload(both, result.grids, context.mode)
+        return payload(both, result.grids, context.mode)
     return _data(*requests, context.view.device, _places(both), context.mode, result)
 
 
 def _events(context: PageContext, result: Comparison) -> dict[str, Event]:
-    return side_by_side.events(result.pair, result.grids)
+    return events(result.pair, result.grids)
 
 
 def _text(context: PageContext, result: Comparison) -> str:
@@ -95,7 +274,7 @@ def _large(name: str, context: PageContext, result: Comparison) -> dict[str, Any
 
 
 def _keys(context: PageContext, result: Comparison) -> None:
-    furthest = partial(side_by_side.show_furthest, result.pair, result.grids)
+    furthest = partial(show_furthest, result.pair, result.grids)
     lecture.add_key(lecture.FURTHEST, "the head where both differ most", furthest, quiet=True)
     kinds = [grid.kind for grid in result.grids]
     if len(kinds) > 1 and context.view.differs != "head":
@@ -151,7 +330,7 @@ def _code(code: Code, context: PageContext, result: Comparison) -> None:
 SIDES = Panel(
     "compare.sides",
     "Side by side",
-    side_by_side.COMPONENT,
+    COMPONENT,
     _payload,
     _events,
     compute=compare,

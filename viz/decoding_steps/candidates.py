@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from model.decoding.sampling import EXCLUDED_IDS, Choices, choices, top_ids
-from model.inference.decisions import NEAR_TIE_TEXT, near_ties
+from model.inference.predictions import NEAR_TIE_TEXT, near_ties
 from viz.decoding_steps.timeline import trace_name
 from viz.kit import mount
 from viz.state import session

@@ -14,8 +14,8 @@ from model.decoding.strategy import MAX_SEED, STRATEGIES
 from model.inference.predictions import better_candidates
 from viz import cache
 from viz.decoding_steps import decoding_texts
-from viz.decoding_steps.surprise_figure import surprise_chart
 from viz.kit import controls, site_texts
+from viz.kit.chart_figures import surprise_chart
 from viz.kit.panel import Panel, Picture
 from viz.state import session
 from viz.state.fields import fields

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from model.config import MAX_TOKENS
 from model.decoding.strategy import strategy
-from model.inference.decisions import TokenChange, token_changes
+from model.inference.predictions import TokenChange, token_changes
 from model.io import numbers
 from model.task import TRANSLATION, Task
 from viz.kit import site_texts, terms

@@ -14,12 +14,12 @@ from viz.classroom import lecture
 from viz.decoding_steps import decoding_controls, decoding_texts, lecture_keys
 from viz.decoding_steps.steps import TIMELINE_NAMES
 from viz.decoding_steps.timeline import trace_name
-from viz.kit import file_maps, patterns, sides, site_texts
+from viz.kit import patterns, site_texts
 from viz.kit.chart_figures import change_chart
 from viz.kit.offline_parts import Choice, Pick
 from viz.kit.panel import FileOptions, Panel, Picture
 from viz.page_context import PageContext
-from viz.save.number_tables import change_table
+from viz.save.saved_files import change_table
 from viz.state import session
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ def seen_map(
 ) -> tuple[MapView, np.ndarray | None]:
     """Returns a map, and its mask without the edits; with the padding that follows the target in its batch."""
     if padded is None or site.spec.query_side != "target":
-        return sides.label_map(analysis.trace.view(site, head), analysis.trace, site), analysis.baseline_mask(site, head)
+        return patterns.label_map(analysis.trace.view(site, head), analysis.trace, site), analysis.baseline_mask(site, head)
     return padded.trace.view(site, head), None if analysis.baseline is None else padded.before.mask(site, head)
 
 
@@ -69,7 +69,7 @@ def _payload(context: PageContext, padded: TargetPadding | None) -> dict[str, An
         if not analysis.task.has_decoder:  # the steps are positions of the text
             payload["follows"] = True
         maps.append(payload)
-    return file_maps.map_data(maps, 0, context.mode, alike=True)
+    return patterns.map_data(maps, 0, context.mode, alike=True)
 
 
 def _caption(context: PageContext, padded: TargetPadding | None) -> str:
@@ -151,7 +151,7 @@ def shows_maps(context: PageContext) -> bool:
 MAPS = Panel(
     "translate.maps",
     "Maps of one head",
-    file_maps.COMPONENT,
+    patterns.COMPONENT,
     _payload,
     reads=("layer", "head", "show"),
     follow=lambda context, padded: {"step": context.view.step + 1},
@@ -162,7 +162,7 @@ MAPS = Panel(
     pictures=(Picture("Maps", ".maps", _large, others=TIMELINE_NAMES, fields={"show": "attention"}),),
     bar=lecture_keys.draw_fact,
     keys=_keys,
-    file=FileOptions(choices=_choices, picks=_picks, rounded=file_maps.ROUNDED),
+    file=FileOptions(choices=_choices, picks=_picks, rounded=patterns.ROUNDED),
 )
 CAPTION = Panel("translate.caption", "How to read the maps", compute=padding, text=_caption, is_visible=shows_maps)
 

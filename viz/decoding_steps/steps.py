@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from model.export.csv_tables import Cell, Table
-from model.inference.decisions import token_changes
-from model.inference.predictions import changed_words
+from model.inference.predictions import changed_words, token_changes
 from model.io import numbers
 from viz.decoding_steps import candidates, decoding_controls, decoding_texts, lecture_keys, timeline
-from viz.kit import sides
-from viz.kit.found_head import linking_head
+from viz.kit import patterns
 from viz.kit.panel import FileOptions, Panel, Picture
+from viz.kit.patterns import linking_head
 from viz.page_context import PageContext
 from viz.state import navigation, session
 from viz.state.view import ROWS
@@ -96,7 +95,7 @@ def steps_table(context: PageContext) -> Table:
     """Returns the token of each step; without a decoder, the token at each position, and its sentence if there are two."""
     trace = context.analysis.trace
     reads = trace.predicted_axis if trace.inputs is None else trace.inputs
-    names = sides.NAMES if trace.has_two_sentences else ()
+    names = patterns.NAMES if trace.has_two_sentences else ()
     rows = zip(reads.labels, trace.predicted_axis.labels, trace.probabilities, trace.token_log_probs, strict=True)
     cells = [(t, *row, *(names and (names[trace.source.sentence_numbers[t - 1]],))) for t, row in enumerate(rows, 1)]
     return Table("steps", (*STEP, *(("sentence",) if names else ())), tuple(cells))

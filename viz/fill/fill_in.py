@@ -16,7 +16,7 @@ from model.trace import Site
 from viz import theme
 from viz.decoding_steps import candidates, lecture_keys, steps, timeline
 from viz.fill import fill_texts
-from viz.kit import sides, site_texts
+from viz.kit import patterns, site_texts
 from viz.kit.panel import FileOptions, Panel, Picture
 from viz.page_context import PageContext
 from viz.state import session
@@ -102,7 +102,7 @@ def _payload(context: PageContext, result: Any) -> dict[str, Any]:
         "start": "",
         "segments": segments,
         "blanks": places,
-        "sides": [sides.NAMES[number] for number in of],
+        "sides": [patterns.NAMES[number] for number in of],
         "cross": [[]] * len(ids),
         "crossAllowed": [[]] * len(ids),
         "above": "",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from model.inference.decisions import is_near_tie
+from model.inference.predictions import is_near_tie
 from model.inference.source_reading import blank_positions, source_ids
 from model.io.numbers import probability
 from model.readings.heads.head_maps import is_punctuation

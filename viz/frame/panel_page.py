@@ -13,7 +13,7 @@ import streamlit as st
 
 from viz import computations, page_context
 from viz.classroom import lecture
-from viz.kit import controls, edit_list, lazy, mount, site_texts
+from viz.kit import button_groups, controls, lazy, mount, site_texts
 from viz.kit.panel import Layout, NotChosenError, Panel, Picture
 from viz.page_context import LecturePlaces, PageContext, Places
 from viz.state import session
@@ -32,7 +32,7 @@ def draw(layout: Layout, context: PageContext) -> None:
     """Draws the controls of the page and its visible panels, row by row."""
     with context.places.body:
         if context.has_checkpoint:
-            (layout.notes or edit_list.draw_notes)(context)
+            (layout.notes or button_groups.draw_notes)(context)
         if layout.controls is not None:
             layout.controls(context)
         for row in layout.columns:

@@ -17,7 +17,7 @@ import streamlit as st
 from viz import cache, page_context, pages
 from viz.classroom import lecture, present, room_panel
 from viz.frame import panel_page
-from viz.kit import browser_store, controls, edit_list, site_texts
+from viz.kit import browser_store, button_groups, controls, site_texts
 from viz.kit.panel import layout_of, no_tables
 from viz.page_context import PageContext, Places
 from viz.save import save, saved_files
@@ -110,7 +110,7 @@ def show(
         with places.body:
             site_texts.fault(site_texts.name_text(str(fault), task))
             controls.recovery_buttons(view)
-            edit_list.edits_after_fault(view)
+            button_groups.edits_after_fault(view)
         draw_without(view, places)
         save.mount_panel(panel, view, None)
         session.write_link(view)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from model.inference.decisions import is_near_tie
+from model.inference.predictions import is_near_tie
 from model.readings.heads.head_maps import (
     MAP_READINGS,
     Detail,
@@ -31,10 +31,10 @@ from model.readings.heads.head_metrics import METRICS, Rows, applicable_metrics,
 from model.readings.heads.head_roles import match_roles
 from model.trace import ATTENTION_KINDS, SITE_KINDS, Site, Trace, site_kind
 from viz import theme
-from viz.kit import mount, sides
+from viz.kit import mount, patterns
 
 if TYPE_CHECKING:
-    from model.text.alignments import AlignmentRates
+    from model.text.measurements import AlignmentRates
     from viz.state.view import View
 
 LEVELS = 255
@@ -54,18 +54,18 @@ def grids(trace: Trace, mode: theme.Mode, aligned: AlignmentRates | None = None)
         sites = sorted(site for site in trace.patterns if site.kind == kind)
         if not sites:
             continue
-        patterns = np.concatenate([trace.patterns[site] for site in sites])  # [N,T,S]
+        weights = np.concatenate([trace.patterns[site] for site in sites])  # [N,T,S]
         heads = len(trace.patterns[sites[0]])
         real = [t for t, label in enumerate(_rows(trace, kind)) if label != "<pad>"]
         allowed = np.any([trace.masks[site] for site in sites], axis=0)  # [T,S]
         keys = trace.keys(sites[0])
         told = applicable_metrics(allowed, keys, site_kind(kind).is_self, real)
-        rows = Rows.of(patterns, keys, None if len(real) == patterns.shape[1] else real, allowed)
+        rows = Rows.of(weights, keys, None if len(real) == weights.shape[1] else real, allowed)
         numbers = metrics_of(rows, told)
-        roles = match_roles(rows) if site_kind(kind).is_self else [[] for _ in patterns]
+        roles = match_roles(rows) if site_kind(kind).is_self else [[] for _ in weights]
         told_of = [[[role.name, role.sentence] for role in each] for each in roles]
         if kind == "cross" and aligned is not None and aligned.covers(len(sites), heads):
-            told_of = [[alignment(aligned, *divmod(n, heads))] for n in range(len(patterns))]
+            told_of = [[alignment(aligned, *divmod(n, heads))] for n in range(len(weights))]
         made.append(
             {
                 "kind": kind,
@@ -73,19 +73,19 @@ def grids(trace: Trace, mode: theme.Mode, aligned: AlignmentRates | None = None)
                 "title": TITLES[kind],
                 "layers": len(sites),
                 "heads": heads,
-                "shape": list(patterns.shape[1:]),
-                **_packed(_levels(patterns, allowed)),
+                "shape": list(weights.shape[1:]),
+                **_packed(_levels(weights, allowed)),
                 "allowed": mount.cells(allowed),
                 "places": [[site.layer + 1, head + 1] for site in sites for head in range(heads)],
                 "numbers": {name: [_number(value) for value in values] for name, values in numbers.items()},
                 "orders": {
-                    by: ordered(METRICS[by], numbers[by]) if by in METRICS else order(patterns, by)
+                    by: ordered(METRICS[by], numbers[by]) if by in METRICS else order(weights, by)
                     for by in orders()
                     if by not in METRICS or by in told
                 },
                 "roles": told_of,
-                "queries": sides.queries(trace, sites[0]),
-                "keys": sides.keys(trace, sites[0]),
+                "queries": patterns.queries(trace, sites[0]),
+                "keys": patterns.keys(trace, sites[0]),
                 "scale": list(theme.scale(kind, mode)),
             }
         )
@@ -196,7 +196,7 @@ def _firsts(trace: Trace, kind: str, merge: bool) -> dict[str, list[int]]:
 def _sided(labels: Sequence[str], trace: Trace, kind: str, name: str, firsts: dict[str, list[int]]) -> list[str]:
     """Labels with the sentence that each belongs to, where there are two."""
     of_source = getattr(site_kind(kind), {"queries": "query_side", "keys": "key_side"}[name]) == "source"
-    return sides.label_sentences(labels, trace.source if of_source else None, firsts[name])
+    return patterns.label_sentences(labels, trace.source if of_source else None, firsts[name])
 
 
 def found(trace: Trace, view: View) -> dict[str, Any] | None:

@@ -13,15 +13,15 @@ import numpy as np
 from model.export.csv_tables import Cell, Table, map_table, site_code
 from model.readings.heads.head_maps import Pair, link_weights
 from model.readings.heads.head_metrics import METRICS, applicable_metrics, head_metrics, order_label, orders
-from model.text.alignments import read_alignment
+from model.text.measurements import read_alignment
 from model.trace import MapView, Site, Trace
 from viz import computations, theme
 from viz.classroom import lecture
 from viz.heads import all_heads
 from viz.kit import button_groups, controls, mount
-from viz.kit.found_head import linking_head
 from viz.kit.offline_parts import Choice, Pick
 from viz.kit.panel import FileOptions, Panel, Picture
+from viz.kit.patterns import linking_head
 from viz.page_context import PageContext
 from viz.state import navigation, session
 from viz.state.view import View

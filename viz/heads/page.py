@@ -11,8 +11,8 @@ from model.readings.heads.head_metrics import order_label, orders
 from viz.frame import show
 from viz.heads.grid_panel import GRID
 from viz.kit import site_texts
-from viz.kit.found_head import linking_head
 from viz.kit.panel import Layout
+from viz.kit.patterns import linking_head
 from viz.page_context import PageContext
 from viz.state import session
 from viz.state.view import View

@@ -15,9 +15,9 @@ from model.network.attention_methods import METHODS
 from model.trace import MapView
 from viz import computations, theme
 from viz.inside import length_texts, one_head
-from viz.inside.length_figure import Line, length_chart
+from viz.inside.inside_figures import Line, length_chart
 from viz.inside.sizes import weighed
-from viz.kit import file_maps, patterns, sides, site_texts
+from viz.kit import patterns, site_texts
 from viz.kit.panel import FileOptions, Panel, Picture, where
 from viz.page_context import PageContext
 from viz.state import session
@@ -203,12 +203,12 @@ def _maps(context: PageContext, found: OtherPatterns) -> dict[str, Any]:
     values = {"softmax": found.softmax, "linear": found.linear.values}
     if found.window is not None:
         values["window"] = found.window.values
-    queries, keys = tuple(sides.queries(trace, site)), tuple(sides.keys(trace, site))
+    queries, keys = tuple(patterns.queries(trace, site)), tuple(patterns.keys(trace, site))
     made = [
         patterns.pattern(MapView(each[head], found.allowed[head], queries, keys), site.kind, MAPS[how])
         for how, each in values.items()
     ]
-    return file_maps.map_data(made, 1, context.mode)
+    return patterns.map_data(made, 1, context.mode)
 
 
 def _window_slider(context: PageContext, found: OtherPatterns) -> None:
@@ -254,7 +254,7 @@ def _pattern_code(code: Code, context: PageContext, found: OtherPatterns) -> Non
 PATTERNS = Panel(
     "inside.patterns",
     "Cheaper patterns of a head",
-    file_maps.COMPONENT,
+    patterns.COMPONENT,
     _maps,
     lambda context, found: {},
     call=lambda context: computations.OTHER_PATTERNS(one_head.site(context), context.view.near_width),
@@ -265,7 +265,7 @@ PATTERNS = Panel(
     is_visible=where(**PART),
     pictures=(Picture("Patterns", ".map", lambda context, found: {"large": True}, fields=PART, text=_answer),),
     bar=one_head.draw_head_bar,
-    file=FileOptions(rounded=file_maps.ROUNDED),
+    file=FileOptions(rounded=patterns.ROUNDED),
     reads=("kind", "layer", "head", "near_width"),
     follow=lambda context, found: {"step": context.view.step + 1},
 )

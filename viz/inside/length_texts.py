@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from model.experiments.length_runs import Curve, Fit, Limits, Run, fit
 from model.io import numbers
-from viz.inside.length_figure import STYLES
+from viz.inside.inside_figures import STYLES
 from viz.inside.sizes import weighed
 
 if TYPE_CHECKING:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     import plotly.graph_objects as go
 
     from model.export.code import Code
-    from model.readings.logits.logit_lens import Lens
+    from model.readings.logits.direct_logits import Lens
     from model.text.sentences import ClassLabels
     from model.text.tokenizer import Tokenizer
     from model.trace import Trace

@@ -15,7 +15,7 @@ from viz import computations, theme
 from viz.classroom import lecture
 from viz.inside import one_head
 from viz.inside.stage_texts import told
-from viz.kit import mount, sides, site_texts
+from viz.kit import mount, patterns, site_texts
 from viz.kit.panel import FileOptions, Panel, Picture, where
 from viz.page_context import PageContext
 from viz.state import session
@@ -45,7 +45,7 @@ def payload(unfolded: Unfolded, checkpoint: Checkpoint, trace: Trace, mode: them
         "head": unfolded.head + 1,
         "query": unfolded.query + 1,
         "asks": unfolded.query_label,
-        "queries": sides.queries(trace, site),
+        "queries": patterns.queries(trace, site),
         "next": following and following | {"name": _GOES_ON[following["kind"]]},
         "stages": [_stage(unfolded, stage, checkpoint) for stage in unfolded.stages],
         "signed": list(theme.diverging(mode)),

@@ -15,9 +15,16 @@ import streamlit as st
 
 from model.config import CONTROL_TOKENS
 from model.export.csv_tables import Cell, Table
-from model.readings.tokens.merges import Word, learned_merges
 from model.readings.tokens.neighbours import name_of
-from model.readings.tokens.sentence_tokens import WordLine, axes, tokenizer_of, tokens_of_table, total_counts
+from model.readings.tokens.sentence_tokens import (
+    Word,
+    WordLine,
+    axes,
+    learned_merges,
+    tokenizer_of,
+    tokens_of_table,
+    total_counts,
+)
 from viz import computations, theme
 from viz.classroom import lecture
 from viz.inside.neighbours import counted

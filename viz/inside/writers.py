@@ -14,7 +14,7 @@ from model.trace import SITE_KINDS, Site, Trace
 from viz import computations, theme
 from viz.classroom import lecture
 from viz.inside import one_head
-from viz.kit import mount, sides, site_texts
+from viz.kit import mount, patterns, site_texts
 from viz.kit.panel import FileOptions, Panel, Picture, where
 from viz.page_context import PageContext
 from viz.state import session
@@ -144,10 +144,10 @@ def payload(found: ScoreWriters, trace: Trace, mode: theme.Mode, keys: int | Non
         "large": False,  # in a lecture
         "query": found.query + 1,
         "key": found.key + 1,
-        "queries": sides.queries(trace, site),
+        "queries": patterns.queries(trace, site),
         "keys": [
             {"label": label, "weight": round(float(weight), 3), "seen": bool(seen)}
-            for label, weight, seen in islice(zip(sides.keys(trace, site), weights, allowed, strict=True), keys)
+            for label, weight, seen in islice(zip(patterns.keys(trace, site), weights, allowed, strict=True), keys)
         ],
         "rows": _heads(folded.query_writers, len(found.query_writers), asks),
         "columns": _heads(folded.key_writers, len(found.key_writers), answers),

@@ -9,21 +9,65 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from model.export.csv_tables import Table
-from model.inference.decisions import near_ties
+from model.inference.predictions import near_ties
 from model.readings.tokens.word_readings import describe_pooling, pooled_row, pooling_weights
 from model.trace import Site
-from viz import theme
+from viz import computations, theme
 from viz.decoding_steps import lecture_keys, steps
 from viz.decoding_steps.timeline import trace_name
-from viz.judge import label_view
 from viz.kit import mount, site_texts
 from viz.kit.panel import FileOptions, Panel, Picture
 from viz.page_context import PageContext
 from viz.state import session
 
 if TYPE_CHECKING:
+    from model.experiments.label_test import LabelTest
     from model.export.code import Code
     from model.inference.analysis import Analysis
+    from viz.computations import Call
+    from viz.state.view import View
+
+
+def best_label(analysis: Analysis) -> int:
+    """Returns the most probable label."""
+    return int(analysis.trace.log_probs[0].argmax())
+
+
+def chosen_rival(view: View, analysis: Analysis) -> int:
+    """Returns the label that the best one is compared with: that of the view, else the second best."""
+    row = analysis.trace.log_probs[0].copy()
+    label = int(row.argmax())
+    if view.rival is not None and view.rival != label and view.rival < len(row):
+        return view.rival
+    row[label] = -float("inf")
+    return int(row.argmax())
+
+
+def call(context: PageContext) -> Call:
+    """Returns the test that hides each word."""
+    return computations.LABEL_TEST(best_label(context.analysis), chosen_rival(context.view, context.analysis))
+
+
+def first_place(context: PageContext) -> int:
+    """Returns the place of the word whose hiding changes most, from 0; if no word can be hidden, of the first word."""
+    try:
+        result: LabelTest = computations.run(call(context), context)
+    except ValueError:
+        return first_word(context.analysis)
+    if not len(result.words):
+        return first_word(context.analysis)
+    return result.words.places[int(np.abs(result.occlusion).argmax())][0]
+
+
+def first_word(analysis: Analysis) -> int:
+    """Returns the place of the first token that is no control token, from 0."""
+    words = [n for n, token in enumerate(analysis.trace.step_axis.ids) if token > 2]
+    return words[0] if words else 0
+
+
+def is_classifier(context: PageContext) -> bool:
+    """True if the model gives the text one label."""
+    return context.analysis.task.is_classifier
 
 
 def _payload(context: PageContext, result: Any) -> dict[str, Any]:
@@ -78,7 +122,7 @@ def _events(context: PageContext, result: Any) -> dict[str, mount.Event]:
 
 
 def _follow(context: PageContext, result: Any) -> dict[str, Any]:
-    return {"step": context.view.step + 1, "rival": label_view.chosen_rival(context.view, context.analysis)}
+    return {"step": context.view.step + 1, "rival": chosen_rival(context.view, context.analysis)}
 
 
 def _tables(context: PageContext, result: Any) -> tuple[Table, ...]:
@@ -106,7 +150,7 @@ JUDGED = Panel(
     follow=_follow,
     tables=_tables,
     code=_code,
-    is_visible=label_view.is_classifier,
+    is_visible=is_classifier,
     pictures=(Picture("Text", ".judged", lambda context, result: {"hall": True}, text=verdict),),
     bar=lecture_keys.draw_fact,
     keys=lecture_keys.add_keys,

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from model.export.csv_tables import Cell, Table
-from model.inference.decisions import is_near_tie
+from model.inference.predictions import is_near_tie
 from model.io import numbers
 from model.readings.tokens.word_readings import LABEL_READINGS, pooled_row, pooling_weights
 from model.trace import Site
 from viz import theme
 from viz.decoding_steps import lecture_keys
 from viz.decoding_steps.timeline import trace_name
-from viz.judge import label_view
+from viz.judge import judged_text
 from viz.judge.judged_text import verdict as edit_verdict
 from viz.kit import mount
 from viz.kit.panel import Panel, Picture
@@ -189,12 +189,12 @@ WORDS = Panel(
     COMPONENT,
     _payload,
     _events,
-    call=label_view.call,
+    call=judged_text.call,
     reads=("layer", "head", "rival"),
     follow=lambda context, result: {"step": context.view.step + 1},
     tables=_tables,
     code=_code,
-    is_visible=label_view.is_classifier,
+    is_visible=judged_text.is_classifier,
     pictures=(Picture("Words", ".word-table", lambda context, result: {"hall": True}, text=edit_verdict),),
     keys=lecture_keys.add_keys,
 )

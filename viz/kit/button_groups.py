@@ -1,14 +1,20 @@
-"""Groups of buttons and choices that one component draws, so that a rerun sends one message for all of them."""
+"""Groups of buttons and choices that one component draws: a rerun sends one message for all. Also the list of edits."""
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-from viz.kit import mount
-from viz.state import session
+from viz.kit import mount, site_texts
+from viz.state import navigation, session
+from viz.state.view import View
+
+if TYPE_CHECKING:
+    from model.inference.analysis import Analysis
+    from viz.page_context import PageContext
 
 Style = Literal["buttons", "links", "choice", "list", "answer", "scale"]
 
@@ -84,3 +90,49 @@ def draw(key: str, groups: Sequence[ButtonGroup]) -> None:
         for group in known
     ]
     _COMPONENT.mount(key, {"groups": data}, {"press": (mount.one_of(presses), lambda name: presses[name]())})
+
+
+def buttons(parts: Sequence[tuple[str, str]], aside: Sequence[str] = ()) -> dict[str, Button]:
+    """Returns a button for each edit that removes it; `aside` holds the codes of impossible edits."""
+    return {
+        f"edit {code}": remove_button(
+            f"{text} (not possible here)" if code in aside else text, partial(navigation.toggle_edit, code)
+        )
+        for code, text in parts
+    }
+
+
+def remove_button(text: str, press: partial) -> Button:
+    """Returns the button that removes an edit."""
+    return Button(f"{text[:1].upper()}{text[1:]} ×", press, "Remove this edit")
+
+
+def clear_button(is_disabled: bool = False) -> Mapping[str, Button]:
+    return {"clear": Button("Clear", navigation.clear_edits, is_disabled=is_disabled)}
+
+
+def describe_padding(count: int) -> str:
+    """Returns the padding in words; empty for none."""
+    return f"{count} pad{'s' if count > 1 else ''} after the source" if count else ""
+
+
+def edit_bar(view: View, analysis: Analysis, masks: bool = True) -> None:
+    """Draws the edits of a page without the editor; without `masks` all but the two mask switches."""
+    edits = view.intervention if masks else dataclasses.replace(view.intervention, causal_mask=True, padding_mask=True)
+    _draw_bar(edits.codes_and_texts(analysis.labels))
+
+
+def edits_after_fault(view: View) -> None:
+    """Draws the edits after a fault, since one of them may be its cause."""
+    _draw_bar(view.intervention.codes_and_texts())
+
+
+def _draw_bar(parts: Sequence[tuple[str, str]]) -> None:
+    if parts:
+        draw("edits", [ButtonGroup("Edits", {**buttons(parts), **clear_button()})])
+
+
+def draw_notes(context: PageContext) -> None:
+    """Draws faults, notes on the translation, and the edits."""
+    site_texts.sentence_notes(context.analysis.notes, context.faults, context.analysis.warning_sentences)
+    edit_bar(context.view, context.analysis)

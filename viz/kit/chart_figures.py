@@ -1,7 +1,4 @@
-"""Plotly figures as plain data, and the chart of probabilities before and after an edit.
-
-Plotly's builders check every property, 24 ms for a map. The tests check every figure instead.
-"""
+"""Plotly figures as plain data: probabilities before and after an edit, maps, and the surprise at each token."""
 
 from __future__ import annotations
 
@@ -149,3 +146,144 @@ def _axes(drawing: Drawing, labels: Sequence[str], steps: np.ndarray, colours: t
     drawing.update_yaxes(
         range=[-0.03, 1.03], tickvals=[0, 0.5, 1], tickfont=font, gridcolor=colours.line, zeroline=False, fixedrange=True
     )
+
+
+LABEL_CELL = 8  # px: below this a cell's label is left out, and read on hover
+
+
+def attention_map(
+    values: np.ndarray,
+    allowed: np.ndarray,
+    queries: Sequence[str],
+    keys: Sequence[str],
+    kind: str,
+    mode: theme.Mode,
+    width: int = 248,
+    height: int = 256,
+) -> go.Figure:
+    """Returns a heatmap of one pattern [T,S] on a scale from 0 to 1. Masked cells are blank, and a line encloses the others.
+
+    The labels fit `width` and `height`; `chart_labels.js` fits them to the real size of the map. Axes are numeric with the
+    tokens as tick labels, since categories would merge repeated words. Raises ValueError where the labels do not fit.
+    """
+    rows, columns = allowed.shape
+    if (rows, columns) != (len(queries), len(keys)):
+        raise ValueError(
+            f"a map of {rows} x {columns} with {len(queries)} and {len(keys)} labels; expected one for each row and column"
+        )
+    values = np.where(allowed, values, np.nan).astype(np.float32)
+    hover = "<b>%{y}</b> looks at <b>%{x}</b><br>weight %{z:.6f}<extra></extra>"
+    heat = heatmap(z=values, zmin=0, zmax=1, colorscale=theme.plotly_scale(kind, mode), hovertemplate=hover)
+    colours = theme.PALETTES[mode]
+    left = 14 + round(5.4 * min(18, max(map(len, queries))))
+    top = 10 + round(4.6 * min(10, max(map(len, keys))))
+    drawing = Drawing(heat | {"xgap": 0.5, "ygap": 0.5, "hoverongaps": False})
+    axis = {"showgrid": False, "zeroline": False, "ticks": "", "fixedrange": True}
+    font = {"size": 10.5, "color": colours.ink2, "family": theme.SANS}
+    across = (width - left - 24) / columns >= LABEL_CELL
+    down = (height - top - 6) / rows >= LABEL_CELL
+    drawing.update_xaxes(
+        **axis,
+        range=[-0.5, columns - 0.5],
+        side="top",
+        tickangle=-60,
+        tickfont=font,
+        tickvals=list(range(columns)),
+        ticktext=[_label(k) for k in keys],
+        showticklabels=across,
+    )
+    drawing.update_yaxes(
+        **axis,
+        range=[rows - 0.5, -0.5],
+        tickfont=font,
+        tickvals=list(range(rows)),
+        ticktext=[_label(q) for q in queries],
+        showticklabels=down,
+    )
+    drawing.add_scatter(**_outline(allowed), mode="lines", line={"color": colours.border, "width": 1}, hoverinfo="skip")
+    drawing.update_layout(
+        theme.chart_layout(mode, height, l=left if down else 12, t=top if across else 12, r=24, b=6),
+        modebar={"bgcolor": colours.page, "color": colours.ink3, "activecolor": colours.ink, "orientation": "h"},
+        meta={"height": height},
+    )
+    return drawing.figure()
+
+
+def _label(token: str) -> str:
+    """Returns a token for an axis, escaped since `<s>` would vanish as markup."""
+    return html.escape(token, quote=False)
+
+
+def _outline(allowed: np.ndarray) -> dict[str, list[float | None]]:
+    """Returns the border between allowed and forbidden cells as one broken line."""
+    framed = np.pad(allowed, 1)
+    x: list[float | None] = []
+    y: list[float | None] = []
+    for i, j in np.argwhere(framed[:, 1:] != framed[:, :-1]):  # vertical edges, left of column j
+        x += [j - 0.5, j - 0.5, None]
+        y += [i - 1.5, i - 0.5, None]
+    for i, j in np.argwhere(framed[1:] != framed[:-1]):  # horizontal edges, above row i
+        x += [j - 1.5, j - 0.5, None]
+        y += [i - 0.5, i - 0.5, None]
+    return {"x": x, "y": y}
+
+
+def surprise_chart(
+    labels: Sequence[str],
+    bits: np.ndarray,
+    expected: Sequence[tuple[str, float] | None],
+    mode: theme.Mode,
+    height: int = 230,
+) -> go.Figure:
+    """A bar for each of T tokens: its surprise, -log2 of its probability. `expected` holds, for each, the token that the
+    model would have said and its probability, or None where that is the same: it is written above the bar.
+
+    Raises ValueError where the lengths differ.
+    """
+    if not len(labels) == len(bits) == len(expected):
+        raise ValueError(f"{len(labels)} labels, {len(bits)} values and {len(expected)} expected tokens; expected as many")
+    colours = theme.PALETTES[mode]
+    shown = [html.escape(label, quote=False) for label in labels]
+    rather = [html.escape(each[0], quote=False) if each else "" for each in expected]
+    hover = [
+        f"<b>{shown[i]}</b><br>{bits[i]:.3f} bits, probability {2.0 ** -bits[i]:.5f}"
+        + (f"<br>expected: {rather[i]} ({each[1]:.3f})" if each else "<br>the likeliest")
+        for i, each in enumerate(expected)
+    ]
+    top = max(1.0, float(bits.max(initial=0.0)))
+    drawing = Drawing()
+    drawing.add_bar(
+        x=np.arange(len(shown)),
+        y=bits,
+        marker={"color": [colours.ink if each else colours.bar for each in expected]},
+        width=0.62,
+        text=rather if len(shown) <= 40 else None,
+        textposition="outside",
+        cliponaxis=False,
+        textfont={"color": colours.ink, "size": 12, "family": theme.MONO},
+        hoverinfo="text",
+        hovertext=hover,
+    )
+    font = {"size": 12, "color": colours.ink2, "family": theme.SANS}
+    drawing.update_xaxes(
+        range=[-0.6, len(shown) - 0.4],
+        tickvals=np.arange(len(shown)),
+        ticktext=shown,
+        tickangle=-60 if len(shown) > 12 else 0,
+        tickfont=font,
+        showgrid=False,
+        zeroline=False,
+        fixedrange=True,
+        showticklabels=len(shown) <= 60,
+    )
+    drawing.update_yaxes(
+        range=[0, top * 1.18],
+        title={"text": "bits", "font": font},
+        tickfont=font,
+        nticks=5,
+        gridcolor=colours.line,
+        zeroline=False,
+        fixedrange=True,
+    )
+    drawing.update_layout(theme.chart_layout(mode, height, l=44, t=20, r=8, b=62), plot_bgcolor="rgba(0,0,0,0)")
+    return drawing.figure()

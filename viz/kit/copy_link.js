@@ -10,7 +10,7 @@ export function linkFor({ protocol, host, hostname, pathname, search, hash }, sh
   return `${shared && LOCAL_HOST.test(hostname) ? shared : `${protocol}//${host}`}${pathname}${search}${hash}`;
 }
 
-export function sharedAddress() { // the first page contains it (viz/server/first_paint.py)
+export function sharedAddress() { // the first page contains it (viz/server/serve.py)
   return document.querySelector('meta[name="attention-lab-shared"]')?.content || "";
 }
 

@@ -192,7 +192,7 @@ class Layout:
 
     Fields:
         rows: panels that stand next to each other, row by row; a tuple of panels is one column of a row.
-        notes: draws faults, notes on the text and edits, above the controls (default: `edit_list.draw_notes`).
+        notes: draws faults, notes on the text and edits, above the controls (default: `button_groups.draw_notes`).
         controls: draws the controls of the page, above its panels.
         bar: draws controls in the bar of lecture mode and adds keys, also if no panel has a result.
         head: draws the head before anything is computed; None: title and sentence.

@@ -1,19 +1,50 @@
-"""Payloads of patterns, such as attention weights, for the heatmaps and thumbnails of the pages.
+"""Patterns, such as attention weights: their payloads for the heatmaps and thumbnails of the pages, and maps of one head.
 
 A payload holds the tokens of both axes, the values, the mask and the marks of one pattern. docs/patterns.md documents the
-fields, and `patterns.js` checks and reads them.
+fields, and `patterns.js` checks and reads them. Axis labels of models that read two sentences begin with the sentence of
+each token, as in `A:dog`, `B:it`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import dataclasses
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from model.trace import ATTENTION_KINDS, SITE_KINDS, MapView
-from viz import theme
+from model.inference.request import Request
+from model.readings.heads.head_maps import Pair, strongest_head
+from model.trace import ATTENTION_KINDS, SITE_KINDS, Axis, MapView, Site, Trace
+from viz import cache, theme
 from viz.kit import mount
+from viz.state.view import View
+
+NAMES = ("A", "B")
+
+
+def label_sentences(labels: Sequence[str], axis: Axis | None, places: Sequence[int] | None = None) -> list[str]:
+    """Returns labels with the sentence of each token; `places` are their positions if some are missing."""
+    if axis is None or not axis.sentence_numbers:
+        return list(labels)
+    of = [axis.sentence_numbers[place] for place in (range(len(labels)) if places is None else places)]
+    return [label if label == "<pad>" else f"{NAMES[number]}:{label}" for label, number in zip(labels, of, strict=True)]
+
+
+def queries(trace: Trace, site: Site) -> list[str]:
+    """Returns the labels of a site's rows."""
+    return label_sentences(trace.queries(site), trace.source if site.spec.query_side == "source" else None)
+
+
+def keys(trace: Trace, site: Site) -> list[str]:
+    """Returns the labels of a site's columns."""
+    return label_sentences(trace.keys(site), trace.source if site.spec.key_side == "source" else None)
+
+
+def label_map(view: MapView, trace: Trace, site: Site) -> MapView:
+    """Returns a map of a site with these labels."""
+    return dataclasses.replace(view, queries=tuple(queries(trace, site)), keys=tuple(keys(trace, site)))
+
 
 MASK, DIFFERENCE = "mask", "change"  # scales besides those of the kinds of attention
 CANDIDATES = 3  # in the card of a row
@@ -95,3 +126,37 @@ def _check_shape(name: str, shape: tuple[int, ...], view: MapView) -> None:
     expected = len(view.queries), len(view.keys)
     if shape != expected:
         raise ValueError(f"the {name} has shape {list(shape)}; expected {list(expected)}, one label for each row and column")
+
+
+ROUNDED = frozenset({"values"})
+COMPONENT = mount.Component(__file__, '<div class="maps"></div>', picture="Maps of one head", name="file_maps")
+
+
+def map_data(maps: Sequence[dict[str, Any]], step: int, mode: theme.Mode, alike: bool = False) -> dict[str, Any]:
+    """Returns the data of maps, with the row of the step (from 1) outlined.
+
+    `alike` gives all cells one size, and as many maps as fit stand in a row. Without it, three do. Only the scales depend on
+    the theme.
+    """
+    options = {"alike": alike, "large": False, "trace": None}
+    return {"maps": list(maps), "scales": scales(mode), "step": step, **options}
+
+
+def mount_maps(payload: Mapping[str, Any], step: int, key: str) -> None:
+    """Mounts the maps on a page, with the row of the step (from 1) outlined."""
+    COMPONENT.mount(key, payload, overrides={"step": step})
+
+
+def mount_in_lecture(payload: Mapping[str, Any], key: str, step: int | None = None, trace: str | None = None) -> None:
+    """Mounts the maps in lecture mode; `trace` names the trace of the timeline that publishes the step."""
+    steps = {} if step is None else {"step": step}
+    COMPONENT.mount(key, payload, overrides={"large": True, "trace": trace, **steps})
+
+
+def linking_head(request: Request, view: View, find: tuple[str, int, int]) -> dict[str, Any]:
+    """Returns the fields that show the head with the strongest link between two tokens; none for missing tokens."""
+    try:
+        layer, head = strongest_head(cache.analyse(request, view.device).trace, Pair(*find), view.merge)
+    except ValueError:
+        return {}
+    return {"kind": find[0], "layer": layer, "head": head, "average": False, "together": False}

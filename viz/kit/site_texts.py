@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from model.inference.cautions import STEPWISE_NOTE
-from model.inference.decisions import NEAR_TIE_TEXT, near_ties, token_changes, top_tokens
-from model.inference.predictions import changed_words
+from model.inference.predictions import NEAR_TIE_TEXT, changed_words, near_ties, token_changes, top_tokens
 from model.io import numbers
 from model.text.languages import code_of
 from viz import cache

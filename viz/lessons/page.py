@@ -11,8 +11,7 @@ from viz import cache, pages
 from viz.frame import show
 from viz.kit import mount, site_texts
 from viz.kit.panel import Layout, Panel, Picture
-from viz.lessons.lesson_strip import begin
-from viz.lessons.lessons import LESSONS
+from viz.lessons.lessons import LESSONS, begin
 from viz.page_context import PageContext, Places
 from viz.state.view import View
 

@@ -8,7 +8,7 @@ import plotly.graph_objects as go
 
 from model.trace import Site
 from viz import theme
-from viz.kit import heatmap_figures
+from viz.kit import chart_figures
 
 if TYPE_CHECKING:
     from model.inference.analysis import Analysis
@@ -37,7 +37,7 @@ def attention_map(
     seen = trace.view(site, head)
     width, height = (min(MAX_SIZE, max(MIN_SIZE, ROOM + cell * len(side))) for side in (seen.keys, seen.queries))
     sizes = {"width": width, "height": height, "mode": mode}
-    figure = heatmap_figures.attention_map(seen.values, seen.allowed, seen.queries, seen.keys, site.kind, **sizes)
+    figure = chart_figures.attention_map(seen.values, seen.allowed, seen.queries, seen.keys, site.kind, **sizes)
     figure = go.Figure(figure)
     which = "mean over heads" if head is None else f"head {head}"
     title = f"{site.spec.name[:1].upper()}{site.spec.name[1:]}, layer {site.layer}, {which}"

@@ -7,9 +7,8 @@ import dataclasses
 from viz.frame import show
 from viz.kit.panel import Layout
 from viz.page_context import PageContext
-from viz.positions.position_edits import EDITS
+from viz.positions.position_edits import EDITS, TOKENS
 from viz.positions.scheme_panel import SCHEME
-from viz.positions.token_similarity import TOKENS
 from viz.state.view import View
 
 

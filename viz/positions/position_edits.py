@@ -1,4 +1,7 @@
-"""The edits of positions: the translation under each of them; a click makes the edit on every page."""
+"""Positions in a sentence: the similarity of its tokens, and its translation under edits of positions.
+
+A click makes the edit on every page.
+"""
 
 from __future__ import annotations
 
@@ -7,23 +10,112 @@ import html
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+import streamlit as st
+
 from model.decoding.strategy import Decoding
 from model.edits.kinds import Positions, TokenLabels, parse
-from model.inference.decisions import top_tokens
+from model.export.csv_tables import Table, grid_table, numbered
+from model.inference.predictions import top_tokens
 from model.io import numbers
+from model.text.languages import record_of
+from model.trace import MapView
 from viz import cache, computations
 from viz.classroom import lecture
-from viz.kit import mount, site_texts
+from viz.kit import mount, patterns, site_texts
 from viz.kit.panel import Panel, Picture
 from viz.page_context import PageContext
 from viz.positions import position_texts
-from viz.state import session
+from viz.positions.schemes import choose_side, side_of
+from viz.state import session, uploads
 from viz.state.view import without_edits
 
 if TYPE_CHECKING:
     from model.inference.analysis import Analysis
     from model.inference.request import Request
-    from model.readings.positions.sentence_positions import Variant
+    from model.readings.positions.sentence_positions import SentencePositions, Variant
+
+
+def token_maps(found: SentencePositions) -> list[tuple[str, str, np.ndarray, float]]:
+    """Returns name, title, values and limit of the maps."""
+    if found.both is not None and found.positions is not None:
+        return [
+            ("alone", "Embeddings alone", found.alone, 1.0),
+            ("positions", "Positions alone", found.positions, 1.0),
+            ("both", "Both, added", found.both, 1.0),
+        ]
+    assert found.scores_without is not None and found.scores_with is not None
+    limit = float(max(abs(found.scores_without).max(), abs(found.scores_with).max()))
+    return [
+        ("alone", "Embeddings alone", found.alone, 1.0),
+        ("without", "Scores of layer 1 without positions", found.scores_without, limit),
+        ("with", "Scores of layer 1 with positions", found.scores_with, limit),
+    ]
+
+
+def _token_payload(context: PageContext, found: SentencePositions) -> dict[str, Any]:
+    axis = context.analysis.trace.source if side_of(context.view) == "source" else None
+    labels = tuple(patterns.label_sentences(found.labels, axis))
+    rings = [[i, j] for pair in found.repeated for i, j in (pair, pair[::-1])]
+    maps = [
+        patterns.difference(MapView(values, np.ones_like(values, dtype=bool), labels, labels), None, title)
+        | {"most": limit, "rings": rings, "picture": title}
+        for _, title, values, limit in token_maps(found)
+    ]
+    return patterns.map_data(maps, 0, context.mode)
+
+
+def _token_controls(context: PageContext, found: SentencePositions) -> None:
+    name, scheme = uploads.display_name(context.loaded.name), context.loaded.config.positions
+    with st.container(key="pe_sentence_row", horizontal=True, vertical_alignment="center", gap="small"):
+        label = f'<span class="lab-note">{html.escape(name)}: {scheme} positions</span>'
+        site_texts.write(f'<h2 class="lab-label">On this sentence {label}</h2>', inline=True)
+        choose_side("sentence side", context.view)
+
+
+def _token_text(context: PageContext, found: SentencePositions) -> str:
+    sentences = position_texts.likeness(found)
+    if not found.repeated:
+        sentences.append("No token occurs twice in this sentence.")
+    return "".join(f'<p class="lab-note">{html.escape(each)}</p>' for each in sentences)
+
+
+def _token_details(context: PageContext, found: SentencePositions) -> None:
+    """Draws a button with a sentence that has a repeated token."""
+    name = context.loaded.languages[0]
+    example = record_of(None if name == "source" else name).repeated_token_example
+    if example and not found.repeated:
+        button = {"on_click": session.change, "kwargs": {"source": example}}
+        st.button(f"Try “{example}”", key="pe_repeat", type="tertiary", **button)
+
+
+def _token_tables(context: PageContext, found: SentencePositions) -> tuple[Table, ...]:
+    side, labels = side_of(context.view), numbered(found.labels)
+    return tuple(grid_table(f"{side}-{name}", title, labels, labels, values) for name, title, values, _ in token_maps(found))
+
+
+TOKENS = Panel(
+    "positions.tokens",
+    "Similarity of the tokens",
+    patterns.COMPONENT,
+    _token_payload,
+    call=lambda context: computations.SENTENCE_POSITIONS(side_of(context.view)),
+    controls=_token_controls,
+    text=_token_text,
+    details=_token_details,
+    tables=_token_tables,
+    pictures=(
+        Picture(
+            "Sentence",
+            data=lambda context, found: {"large": True},
+            text=lambda context, found: f'<p class="lab-large">{html.escape(position_texts.likeness(found)[-1])}</p>',
+        ),
+    ),
+    file=None,
+    reads=("kind",),
+    seen_key=lambda context: None,
+)
+
 
 MAX_TRIED_WORK = 200  # paths of a beam times source tokens, of a translation that is made for each edit
 COMPONENT = mount.Component(__file__, '<div class="position-edits"></div>', picture="Edits of the positions")

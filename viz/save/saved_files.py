@@ -1,29 +1,96 @@
-"""Files of a view made on request: numbers, analysis, HTML, Python, checks; and the captions of saved pictures."""
+"""Files of a view made on request: tables, analysis, HTML, Python, checks; and the captions of saved pictures."""
 
 from __future__ import annotations
 
+import io
 import logging
 import re
 import unicodedata
+import zipfile
 from base64 import b64encode
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from model.export.csv_tables import Table
 from model.io import folders
-from model.trace import SITE_KINDS
+from model.trace import SITE_KINDS, Site
 from model.workshop.training import run_listing
-from viz import pages
+from viz import cache, pages
 from viz.offline import html_export
-from viz.save.number_tables import analysis_file, check_lines, kinds_of, zipped
+from viz.page_context import PageContext
 from viz.state import hosts, uploads
 
 if TYPE_CHECKING:
-    from model.export.csv_tables import Table
-    from model.inference.analyse import Analysis
-    from viz.page_context import PageContext
+    from model.inference.analysis import Analysis
+    from model.inference.request import Request
     from viz.pages import Page
     from viz.state.view import View
+
+MAX_NAME = 80  # characters of a file's name
+
+
+def _file_name(text: str) -> str:
+    """Returns a file name of letters and digits, with dashes between."""
+    plain = "".join(char if char.isalnum() else "-" for char in text)
+    return "-".join(filter(None, plain.split("-")))[:MAX_NAME].strip("-") or "view"
+
+
+def zipped(tables: Sequence[Table]) -> bytes:
+    """Returns tables as CSV files in a zip, equal bytes for equal numbers. Raises ValueError without tables."""
+    if not tables:
+        raise ValueError("This picture has no numbers.")
+    raw = io.BytesIO()
+    with zipfile.ZipFile(raw, "w") as archive:
+        for table in tables:
+            entry = zipfile.ZipInfo(f"{_file_name(table.name)}.csv")  # with the fixed date 1980
+            entry.compress_type = zipfile.ZIP_DEFLATED
+            archive.writestr(entry, table.csv())
+    return raw.getvalue()
+
+
+def analysis_file(request: Request, device: str, end: str) -> bytes:
+    """Returns the complete analysis as `.npz` or `.json`. Raises ValueError if it is too large."""
+    from model.export import analysis_files
+
+    return analysis_files.FORMATS[end](cache.exported(request, device))
+
+
+def kinds_of(view: View, analysis: Analysis, page: pages.Page) -> tuple[str, ...]:
+    """Returns the kinds of attention of which a page shows a head."""
+    if not page.has_head:
+        return ()
+    return (view.kind,) if page.has_kind else analysis.trace.kinds
+
+
+def check_lines(context: PageContext, kinds: Sequence[str]) -> tuple[str, ...]:
+    """Returns lines of a checks file for the view's layer and head of each kind of attention. All hold on the view."""
+    from model.export.checks import view_checks
+
+    view, analysis = context.view, context.analysis
+    head = view.head
+    places = []
+    for kind in kinds:
+        site = Site(kind, view.layer)  # type: ignore[arg-type]
+        if site in analysis.trace.patterns:
+            row = view.token if site.spec.query_side == "source" else view.step
+            places.append((site, head, min(row, len(analysis.trace.queries(site)) - 1)))
+    return view_checks(context.loaded, analysis, view.within(len(analysis.trace.step_axis)).step, places)
+
+
+def change_table(analysis: Analysis) -> Table:
+    """Returns the probability of each baseline token, or label, before and after the edits.
+
+    Values after the first difference of the translations are blank.
+    """
+    change = analysis.probability_change
+    rows = [
+        (number + 1, label, before, change.after[number] if number < len(change.after) else None)
+        for number, (label, before) in enumerate(zip(change.labels, change.before, strict=True))
+    ]
+    names = ("label", "name") if analysis.task.is_classifier else ("step", "token")
+    return Table("change", (*names, "before", "after"), tuple(rows))
+
 
 NAMED_WORDS = 6  # of the sentence, in a file's name
 

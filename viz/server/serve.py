@@ -23,6 +23,7 @@ import asyncio
 import contextlib
 import ctypes
 import gc
+import html
 import logging
 import os
 import signal
@@ -32,20 +33,98 @@ import threading
 import time
 import webbrowser
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from model.io.folders import configured_folders, list_checkpoints
 from model.io.numbers import Parser
+from viz import theme
 from viz.server import log_limit
-from viz.server.first_paint import Readiness, with_health
+from viz.state import hosts
 from viz.state.hosts import check_host, check_origin, own_names, share, site_url
 
 if TYPE_CHECKING:
     import uvicorn
+    from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
     from viz.classroom.rooms.routes import Rooms
+
+BODY = b"<body>"
+SCRIPTS = (Path(__file__).with_name("reconnect.js"), Path(theme.__file__).with_name("kit") / "browser_store.js")
+ASKED_ANEW = (b"accept-encoding", b"if-none-match", b"if-modified-since")  # else the page comes compressed, or not at all
+OF_THE_FILE = (b"content-length", b"etag", b"last-modified")
+
+
+def with_stylesheet(app: ASGIApp) -> ASGIApp:
+    """Adds stylesheet and script to each HTML page of `app`; other responses stay unchanged."""
+    shared = hosts.shared_address()
+    where = f'<meta name="attention-lab-shared" content="{html.escape(shared)}">' if shared else ""
+    scripts = "".join(f"<script>(() => {{\n{path.read_text(encoding='utf-8')}}})();</script>" for path in SCRIPTS)
+    added = f"{theme.first_stylesheet()}{where}{scripts}".encode()
+
+    async def with_additions(scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http" or scope["method"] != "GET" or b"text/html" not in _header(scope, b"accept"):
+            await app(scope, receive, send)
+            return
+        start: Message | None = None
+        body = b""
+
+        async def answer(message: Message) -> None:
+            nonlocal start, body
+            if message["type"] == "http.response.start" and _header(message, b"content-type").startswith(b"text/html"):
+                start = message
+            elif start is None or message["type"] != "http.response.body":
+                await send(message)
+            else:
+                body += message.get("body", b"")
+                if not message.get("more_body"):
+                    body = body.replace(BODY, BODY + added, 1)
+                    headers = [(name, value) for name, value in start["headers"] if name.lower() not in OF_THE_FILE]
+                    await send({**start, "headers": [*headers, (b"content-length", str(len(body)).encode())]})
+                    await send({"type": "http.response.body", "body": body})
+
+        headers = [(name, value) for name, value in scope["headers"] if name not in ASKED_ANEW]
+        await app({**scope, "headers": headers}, receive, answer)
+
+    return with_additions
+
+
+def _header(message: Scope | Message, name: bytes) -> bytes:
+    return next((value for key, value in message.get("headers", ()) if key.lower() == name), b"")
+
+
+STARTING = "starting: the model is being loaded"
+
+
+@dataclass
+class Readiness:
+    """The reason why the server is not ready; empty once it is."""
+
+    fault: str = STARTING
+
+
+def with_health(app: ASGIApp, readiness: Readiness) -> ASGIApp:
+    """Answers the two routes with 200 "ok" or 503 and the reason; other requests pass."""
+
+    async def answered(scope: Scope, receive: Receive, send: Send) -> None:
+        path = scope["path"] if scope["type"] == "http" else ""
+        if path not in ("/healthz", "/readyz"):
+            await app(scope, receive, send)
+            return
+        fault = readiness.fault if path == "/readyz" else ""
+        body = f"{fault or 'ok'}\n".encode()
+        headers = [
+            (b"content-type", b"text/plain; charset=utf-8"),
+            (b"content-length", str(len(body)).encode()),
+            (b"cache-control", b"no-store"),
+        ]
+        await send({"type": "http.response.start", "status": 503 if fault else 200, "headers": headers})
+        await send({"type": "http.response.body", "body": b"" if scope["method"] == "HEAD" else body})
+
+    return answered
+
 
 ARENAS = 2
 MMAP_BYTES = 256 * 1024  # bytes: the maps of a long text are larger
@@ -221,10 +300,8 @@ def main() -> int:
     import streamlit as st
     import uvicorn
 
-    from viz import theme
     from viz.classroom.rooms import routes
     from viz.server import connections
-    from viz.server.first_paint import with_stylesheet
     from viz.state import uploads
 
     allowed = ",".join((os.environ.get("ALLOWED_HOSTS", ""), urlsplit(shared or "").netloc))

@@ -8,10 +8,9 @@ from urllib.parse import unquote, urlsplit
 
 import streamlit as st
 
-from model.edits.intervention import BASELINE
+from model.edits.intervention import BASELINE, switch_of
 from model.edits.kinds import EditError
 from model.edits.kinds import parse as parse_edit
-from model.edits.switches import switch_of
 from model.inference.request import Request
 from viz import pages
 from viz.state import session

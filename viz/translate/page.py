@@ -17,10 +17,10 @@ from viz.decoding_steps.steps import CANDIDATES, STEPS
 from viz.fill import fill_in
 from viz.fill.fill_in import BLANKS, PLACES
 from viz.frame import show, tour
-from viz.judge import label_view
+from viz.judge import judged_text
 from viz.judge.judged_text import JUDGED
 from viz.judge.word_table import WORDS
-from viz.kit import button_groups, controls, edit_list, site_texts
+from viz.kit import button_groups, controls, site_texts
 from viz.kit.panel import Layout, Panel
 from viz.page_context import PageContext, Places
 from viz.state import navigation, session
@@ -79,11 +79,11 @@ def _choose_view(view: View, context: PageContext) -> View:
     if not is_open:
         return view
     if analysis.task.is_classifier:
-        place = label_view.first_place(dataclasses.replace(context, view=view))
+        place = judged_text.first_place(dataclasses.replace(context, view=view))
     elif analysis.task.has_decoder:
         place = analysis.prompt_length
     else:
-        place = (blank_positions(analysis, loaded) or [label_view.first_word(analysis)])[0]
+        place = (blank_positions(analysis, loaded) or [judged_text.first_word(analysis)])[0]
     return view.at_step(place)
 
 
@@ -112,7 +112,7 @@ def _draw_notes(context: PageContext) -> None:
         if word := "" if task.has_decoder else fill_in.taken_back(view):
             label = controls.plain_label(f"Take “{word}” back: open the blank again")
             st.button(label, key="take back", type="tertiary", on_click=session.undo_or_redo, args=("undo",))
-        edit_list.edit_bar(view, analysis, masks=False)
+        button_groups.edit_bar(view, analysis, masks=False)
 
 
 def _go_to_tokens() -> None:

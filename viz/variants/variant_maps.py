@@ -17,7 +17,7 @@ from model.variants.designs import VARIANTS
 from model.variants.record import Variants, record_path
 from viz import cache, theme
 from viz.classroom import lecture
-from viz.kit import button_groups, controls, file_maps, patterns, site_texts
+from viz.kit import button_groups, controls, patterns, site_texts
 from viz.kit.button_groups import Button, ButtonGroup
 from viz.kit.panel import NotChosenError, Panel, Picture
 from viz.page_context import PageContext
@@ -185,7 +185,7 @@ def _payload(context: PageContext, sides: list[Side]) -> dict[str, Any]:
         for each in sides
         if each.site is not None and each.map is not None
     ]
-    return file_maps.map_data(maps, 0, context.mode, alike=True)
+    return patterns.map_data(maps, 0, context.mode, alike=True)
 
 
 def _translations(sides: list[Side]) -> str:
@@ -255,7 +255,7 @@ def shows_maps(view: View) -> bool:
 MAPS = Panel(
     "variants.maps",
     "One sentence in several variants",
-    file_maps.COMPONENT,
+    patterns.COMPONENT,
     _payload,
     compute=_sides,
     controls=_draw_choices,

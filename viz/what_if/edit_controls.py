@@ -1,4 +1,4 @@
-"""The choices of the page What if, its list of edits with the history, and the editor in words."""
+"""The controls of the page What if: choices, list of edits with the history, editor in words, and lecture mode."""
 
 from __future__ import annotations
 
@@ -8,22 +8,26 @@ from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
-from model.edits import edit, switches
+from model.edits import edit, intervention
 from model.edits.kinds import KINDS, EditError, Place
-from viz.kit import button_groups, edit_list, site_texts
+from model.trace import SITE_KINDS
+from viz import theme
+from viz.classroom import lecture
+from viz.kit import button_groups, site_texts
 from viz.kit.button_groups import Button, ButtonGroup
 from viz.page_context import PageContext
 from viz.state import navigation, session
 from viz.state.session_data import data, store_from_event
-from viz.state.view import View
-from viz.what_if import what_if_texts
-from viz.what_if.switchboard import NAMES
+from viz.state.view import SCOPES, View
+from viz.what_if import ready_answers, what_if_texts
 
 if TYPE_CHECKING:
     from model.checkpoint import Checkpoint
+    from model.experiments.ready_questions import Answer, Experiment
     from model.inference.analysis import Analysis
 
 ALL = "all"
+NAMES = {kind: of.name[:1].upper() + of.name[1:] for kind, of in SITE_KINDS.items()}
 
 
 def mode_choice(view: View) -> ButtonGroup:
@@ -56,13 +60,15 @@ def edits(context: PageContext) -> list[ButtonGroup]:
     """Returns a button for each edit that removes it; the editor, undo, redo and clear."""
     view, analysis = context.view, context.analysis
     aside = [code for code, _ in context.skipped_edits]
-    buttons = edit_list.buttons(view.intervention.codes_and_texts(analysis.labels), aside)
+    buttons = button_groups.buttons(view.intervention.codes_and_texts(analysis.labels), aside)
     base = analysis.baseline or analysis
     if branched := what_if_texts.branched(base, context.loaded.target_tokenizer):
         rest = {"branches": tuple(each for each in view.branches if each != base.branch), "path": ()}
-        buttons = {"branch chip": edit_list.remove_button(branched, partial(session.change, **rest)), **buttons}
+        buttons = {"branch chip": button_groups.remove_button(branched, partial(session.change, **rest)), **buttons}
     if view.pad:
-        buttons["pad chip"] = edit_list.remove_button(edit_list.describe_padding(view.pad), partial(session.change, pad=0))
+        buttons["pad chip"] = button_groups.remove_button(
+            button_groups.describe_padding(view.pad), partial(session.change, pad=0)
+        )
     note = "" if buttons else "None yet. Click a cell, a token or a head, or try a question."
     is_open, history = data().is_edit_list_open, {}
     for name in ("undo", "redo"):
@@ -71,7 +77,7 @@ def edits(context: PageContext) -> list[ButtonGroup]:
         label = f"{name.capitalize()}: {what}" if what else name.capitalize()
         history[name] = Button(label, partial(session.undo_or_redo, name), title, is_disabled=then is None)
     toggle = Button("Add edit", partial(store_from_event, data(), is_edit_list_open=not is_open), is_on=is_open)
-    clear = edit_list.clear_button(is_disabled=not (view.intervention or view.pad))
+    clear = button_groups.clear_button(is_disabled=not (view.intervention or view.pad))
     tools = {"add_edit": toggle, **history, **clear}
     return [
         ButtonGroup("Edits", buttons, note=note),
@@ -90,7 +96,7 @@ def draw_editor(analysis: Analysis, loaded: Checkpoint) -> None:
 
 
 def _editor(analysis: Analysis, loaded: Checkpoint) -> None:
-    offered = {each.name: each for each in (*KINDS.values(), *switches.FORMS)}
+    offered = {each.name: each for each in (*KINDS.values(), *intervention.FORMS)}
     chosen = _chosen("What", list(offered), "kind", lambda name: offered[name].title)
     try:
         code = _read_answers(offered[chosen].form(bool(loaded.mean_z)), analysis, loaded)
@@ -175,3 +181,87 @@ def _token(question: edit.TokenQuestion, analysis: Analysis) -> int | None:
     names = {i: f"{i + 1} {token}" for i, token in enumerate(tokens)}
     chosen = _chosen(question.label, choices, question.axis, lambda i: names.get(i, str(i)), question.default_index)
     return None if chosen == question.extra else chosen
+
+
+SWITCHES = 3  # the number of the picture whose clicks have a scope
+
+
+def answer_of(context: PageContext) -> Answer | None:
+    """Returns the measured answer to the question of the view; None without one."""
+    try:
+        return ready_answers.measure(context.view)
+    except ValueError:
+        return None
+
+
+def verdict(context: PageContext, result: Any) -> str:
+    """Returns the effect of the edits as markup."""
+    return f'<div class="lab-hall-words">{site_texts.verdict_line(context.analysis)}</div>'
+
+
+def draw(context: PageContext) -> None:
+    """Draws the choice of the mode, and the button that shows the edits of an answer or its counterpart; adds the keys."""
+    _add_keys(context)
+    groups, answer = [], answer_of(context)
+    if context.analysis.task.has_decoder:
+        groups.append(mode_choice(context.view))
+    if answer is not None:
+        buttons = ready_answers.buttons_of_answer(context.view, answer)
+        groups.append(ButtonGroup("Answer", buttons, is_label_hidden=True, follows=True))
+    if groups:
+        button_groups.draw("what_if.bar", groups)
+
+
+def _add_keys(context: PageContext) -> None:
+    from model.experiments.ready_questions import EXPERIMENTS  # imports torch
+
+    view, loaded, kinds = context.view, context.loaded, context.analysis.trace.kinds
+    language, answer = loaded.languages[0], answer_of(context)
+    if ready := [each for each in EXPERIMENTS if set(each.needs) <= set(kinds)]:
+        following, earlier = (partial(_try, ready, language, by) for by in (1, -1))
+        lecture.add_key(lecture.EXPERIMENT, "the next ready experiment", following, quiet=True)
+        lecture.add_key(lecture.EARLIER, "the one before it", earlier, quiet=True)
+    for button in (ready_answers.buttons_of_answer(view, answer) if answer else {}).values():
+        lecture.add_key(lecture.ANSWER, button.title, button.press, quiet=True)
+    if "decoder" in kinds:
+        if loaded.config.causal or not view.intervention.causal_mask:  # else there is none to switch
+            switch = partial(navigation.toggle_mask, "causal_mask")
+            lecture.add_key(lecture.CAUSAL, "the causal mask on and off", switch, quiet=True)
+        other = partial(session.change, mode="again" if view.mode == "given" else "given")
+        lecture.add_key(lecture.MODE, "given target, or decode again", other, quiet=True)
+    switch = partial(navigation.toggle_mask, "padding_mask")
+    lecture.add_key(lecture.PADDING, "the padding mask on and off", switch, quiet=True)
+    if view.large == SWITCHES:
+        lecture.add_key(lecture.REACH, "scope of a click: all layers, one layer, one head", _next_scope, quiet=True)
+    if len(kinds) > 1:
+        names = ", ".join(theme.SITE_NAMES[kind].lower() for kind in kinds)
+        lecture.add_key(lecture.KIND, f"the attention: {names}", partial(_next_kind, kinds), quiet=True)
+
+
+def help_text() -> str:
+    """Returns the first steps, by the keys that every run has."""
+    return (
+        f"{lecture.EXPERIMENT.key} tries the next ready experiment, {lecture.CAUSAL.key} and {lecture.PADDING.key} switch "
+        f"the masks, {lecture.PICTURE.key} shows the maps and the switches."
+    )
+
+
+def _next_kind(kinds: Sequence[str]) -> None:
+    """Shows the next kind of attention. For callbacks."""
+    session.change(kind=kinds[(kinds.index(session.current_view().kind) + 1) % len(kinds)])
+
+
+def _next_scope() -> None:
+    """Chooses the next scope of a click. For callbacks."""
+    view = session.current_view()
+    names = [name for name in SCOPES if name != "head" or view.head is not None]
+    session.change(scope=names[(names.index(scope_of(view)) + 1) % len(names)])
+
+
+def _try(ready: list[Experiment], language: str, by: int) -> None:
+    """Asks the next or previous question about its own sentence, and makes its edits. For callbacks."""
+    view: View = session.current_view()
+    names = [each.name for each in ready]
+    number = names.index(view.experiment) + by if view.experiment in names else min(by, 0)
+    known = ready[number % len(ready)]
+    ready_answers.run(known, view, known.sentence_in(language))

@@ -6,11 +6,9 @@ from viz.frame import show
 from viz.kit import button_groups, controls, site_texts
 from viz.kit.panel import Layout
 from viz.page_context import PageContext
-from viz.what_if import edit_controls, lecture_controls, ready_answers, what_if_texts
-from viz.what_if.board_panel import BOARD
-from viz.what_if.change_panel import CHANGE
-from viz.what_if.leak_panel import LEAKS
-from viz.what_if.maps_panel import MAPS
+from viz.what_if import edit_controls, ready_answers, what_if_texts
+from viz.what_if.change_panel import CHANGE, MAPS
+from viz.what_if.switchboard import BOARD, LEAKS
 
 
 def _controls(context: PageContext) -> None:
@@ -37,7 +35,7 @@ LAYOUT = Layout(
     ((BOARD, CHANGE), (MAPS,), (LEAKS,)),
     _controls,
     lambda context: None,  # in the summary: an element that comes and goes would take the focus from those below
-    lecture_controls.draw,
+    edit_controls.draw,
     steps_of=lambda analysis: (analysis.baseline or analysis).trace,
 )
 

@@ -1,26 +1,39 @@
-"""The switchboard: the mask as a clickable matrix beside all heads as clickable grids; a click toggles an edit."""
+"""The panel of the switchboard: the mask as a clickable matrix, all heads as clickable grids; a click toggles an edit.
+
+Also the panel of the leak test: does a masked position change anything?
+"""
 
 from __future__ import annotations
 
+import html
 import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import streamlit as st
 
 from model.edits.intervention import Intervention
 from model.edits.kinds import Ablate, BlockCells, Place
 from model.edits.place import format_number
+from model.export.csv_tables import Table
 from model.task import task_of_kinds
-from model.trace import SITE_KINDS, Trace
-from viz import theme
-from viz.kit import mount, sides
+from model.trace import Trace
+from viz import computations, theme
+from viz.kit import mount, patterns, site_texts
+from viz.kit.panel import Panel, Picture
+from viz.page_context import PageContext
+from viz.state import navigation, session
+from viz.what_if import edit_controls
+from viz.what_if.edit_controls import NAMES
 
 if TYPE_CHECKING:
     from model.experiments.effects import HeadEffect
+    from model.experiments.leaks import LeakReport
+    from model.export.code import Code
+    from viz.kit.mount import Event
 
 WIDTH = 294  # px that the matrix may take
-NAMES = {kind: of.name[:1].upper() + of.name[1:] for kind, of in SITE_KINDS.items()}
 
 
 def payload(
@@ -33,8 +46,8 @@ def payload(
     sites = [site for site in trace.patterns if place.covers_layer(*site)]
     values = np.mean([trace.patterns[site][place.heads].mean(axis=0) for site in sites], axis=0)  # [T,S]
     return {
-        "queries": sides.queries(trace, sites[0]),
-        "keys": sides.keys(trace, sites[0]),
+        "queries": patterns.queries(trace, sites[0]),
+        "keys": patterns.keys(trace, sites[0]),
         "values": np.round(values.astype(float), 4).tolist(),
         "allowed": np.any([trace.mask(site, place.head) for site in sites], axis=0).astype(int).tolist(),
         "blocked": blocked(values.shape, place, intervention).astype(int).tolist(),
@@ -107,3 +120,133 @@ def _rounded(change: float) -> float | None:
 
 
 COMPONENT = mount.Component(__file__, '<div class="switchboard"></div>', picture="Mask and heads")
+
+
+Effects = Sequence["HeadEffect"]
+
+
+def _payload(context: PageContext, effects: Effects | None) -> dict[str, Any]:
+    view, analysis = context.view, context.analysis
+    return payload(analysis.trace, effects, view.place, analysis.request.intervention, context.mode)
+
+
+def _events(context: PageContext, effects: Effects | None) -> dict[str, Event]:
+    return {"toggle": (mount.text, navigation.toggle_edit)}
+
+
+def _large(context: PageContext, effects: Effects | None) -> dict[str, Any]:
+    """Returns the heads of the shown kind of attention alone."""
+    grids = _payload(context, effects)["grids"]
+    name = NAMES[context.view.kind]
+    return {"large": True, "grids": [grid for grid in grids if grid["name"] == name]}
+
+
+def _tables(context: PageContext, effects: Effects) -> tuple[Table, ...]:
+    rows = tuple((e.site.kind, e.site.layer + 1, e.head + 1, e.change, e.scored_tokens) for e in effects)
+    return (Table("heads-off", ("attention", "layer", "head", "change_of_log_probability", "scored_tokens"), rows),)
+
+
+def _code(code: Code, context: PageContext, effects: Effects) -> None:
+    code.add("costs = result")
+
+
+BOARD = Panel(
+    "what_if.board",
+    "Mask and heads",
+    COMPONENT,
+    _payload,
+    _events,
+    call=lambda context: computations.HEAD_EFFECTS(),
+    tables=_tables,
+    code=_code,
+    is_visible=lambda context: any(context.view.place.covers_layer(*site) for site in context.analysis.trace.patterns),
+    pictures=(Picture("Switches", data=_large, text=edit_controls.verdict, number=3),),
+    is_lazy=True,
+    reads=("kind", "layer", "head", "scope"),
+)
+
+
+TESTS = {  # by family
+    "encoder-decoder": "Changes each token that the decoder reads, then what stands in the padding, and watches every "
+    "residual stream: nothing before a changed token may move, and padding may move no real token.",
+    "decoder-only": "Changes each token that the decoder reads, and watches every residual stream: nothing before a changed "
+    "token may move.",
+    "encoder-only": "Changes what stands in the padding, and watches every residual stream: padding may move no real token. "
+    "Later tokens may be seen: an encoder has no causal mask.",
+}
+
+
+def _draw(context: PageContext, result: None) -> None:
+    """Draws the switch of the test, and its report if it is on."""
+    test = site_texts.note_markup(TESTS[context.analysis.task.family], "residual stream")
+    site_texts.write(f'<h2 class="lab-label lab-rule">Is the mask right?</h2>{test}')
+    if not st.toggle("Test it, under the edits above", key="leak test", on_change=session.mark_user_event):
+        return
+    try:
+        leak_report(computations.leak_test(context.request, context.view.device))
+    except ValueError as fault:
+        site_texts.fault(str(fault))
+
+
+def _through(report: LeakReport, kind: str, what: str) -> None:
+    """Writes the heads of a kind of attention that look at what they must not see, if there are any."""
+    found = [(site, head, weight) for site, head, weight in report.heads if site.kind == kind]
+    if not found:
+        return
+    every = len(found) == sum(len(weights) for site, weights in report.max_forbidden_weight.items() if site.kind == kind)
+    named = [f"layer {site.layer + 1}, head {head + 1} ({weight:.2f})" for site, head, weight in found[:6]]
+    more = f" and {len(found) - 6} more" if len(found) > 6 else ""
+    name = {"encoder": "encoder", "decoder": "decoder", "cross": "cross-attention"}[kind]
+    said = f"all {len(found)} heads" if every else f"{'; '.join(named)}{more}"
+    site_texts.note(f"What looks at {what}, in the {name}: {said}.", warn=True)
+
+
+def leak_report(report: LeakReport) -> None:
+    """Writes what moved although it must not."""
+    layers, steps = report.shift_by_changed_token.shape[:2]
+    leaks = report.leaks
+    if report.has_substitute_target:
+        site_texts.note(f"The text is too short for the test: {steps - 1} other tokens stand in for it.")
+    if not leaks:
+        site_texts.note(f"No leak: changing any of {steps} tokens moves no position before it, at any of {layers} layers.")
+    else:
+        layer, j, i = min(leaks)
+        site_texts.note(
+            f"Leak: {len(leaks)} times an earlier position moves. First: changing “{report.labels[j]}” (position {j + 1}) "
+            f"moves “{report.labels[i]}” (position {i + 1}) at decoder layer {layer + 1}, by "
+            f"{report.shift_by_changed_token[layer, j, i]:.1%} of the largest entry.",
+            warn=True,
+        )
+        _through(report, "decoder", "later tokens")
+    if not report.padding_leaks:
+        site_texts.note(
+            f"No leak: what stands in {report.pads} padded positions moves no real token, in the encoder or the decoder."
+        )
+    else:
+        stack, layer, _ = report.padding_leaks[0]
+        places = len({(name, i) for name, _, i in report.padding_leaks})
+        site_texts.note(f"Leak: padding moves {places} real positions, first at {stack} layer {layer + 1}.", warn=True)
+        _through(report, "encoder", "padding")
+        _through(report, "cross", "padding")
+    rows = [
+        f"<tr><th>{html.escape(label)}</th>"
+        + "".join(_moved(report.first_layer(j, i), i < j) for i in range(steps))
+        + "</tr>"
+        for j, label in enumerate(report.labels)
+        if j
+    ]
+    head = "".join(f"<th><span>{html.escape(label)}</span></th>" for label in report.labels)
+    site_texts.write(
+        '<details class="lab-details"><summary>Which position moves at which layer</summary>'
+        "<p>A row: the token that was changed. A column: the position that moves, with the first layer at which it does; "
+        "· does not move, a box must not.</p>"
+        f'<div class="lab-scroll"><table><tr><td></td>{head}</tr>{"".join(rows)}</table></div></details>'
+    )
+
+
+def _moved(layer: int | None, forbidden: bool) -> str:
+    shown = "·" if layer is None else layer + 1
+    return f'<td class="{"bad" if layer is not None and forbidden else ""}">{shown}</td>'
+
+
+LEAKS = Panel("what_if.leaks", "Is the mask right?", details=_draw, file=None)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 from typing import TYPE_CHECKING
 
-from viz.kit import edit_list, site_texts
+from viz.kit import button_groups, site_texts
 
 if TYPE_CHECKING:
     from model.inference.analysis import Analysis
@@ -19,7 +19,7 @@ def summary(context: PageContext) -> str:
     view, analysis, loaded = context.view, context.analysis, context.loaded
     base = analysis.baseline or analysis
     branch = branched(base, loaded.target_tokenizer)
-    padding = edit_list.describe_padding(view.pad)
+    padding = button_groups.describe_padding(view.pad)
     unedited = "; ".join(filter(None, (branch, padding)))
     unedited = f"{unedited[:1].upper()}{unedited[1:]}; nothing else is edited" if unedited else "Nothing is edited"
     parts = [

@@ -10,7 +10,7 @@ from viz.kit.panel import Layout
 from viz.page_context import PageContext
 from viz.state import session
 from viz.state.page_fields import WHY
-from viz.why import chosen_tokens, rivals, why_texts
+from viz.why import chosen_tokens, why_texts
 from viz.why.readings_part import CURVES, READINGS_PANEL
 from viz.why.sum_panel import SUM
 
@@ -19,7 +19,7 @@ PARTS = dict(zip(WHY, ("The sum", "Which reading is true?"), strict=True))
 
 def _controls(context: PageContext) -> None:
     """Draws the choice of step, rival and part, and the answer."""
-    choice = rivals.choice(context)
+    choice = chosen_tokens.choice(context)
     if not context.analysis.task.is_classifier:
         labels = context.loaded.target_tokenizer.pieces(chosen_tokens.chosen_tokens(context))
         controls.step_slider(context.view, labels, chosen_tokens.stops(context))
@@ -29,7 +29,7 @@ def _controls(context: PageContext) -> None:
         if blank := why_texts.which_blank(context, choice.found):
             site_texts.label(blank)
         site_texts.label("and not")
-        rivals.choose(context, choice.others, choice.rival)
+        chosen_tokens.choose(context, choice.others, choice.rival)
         if chosen_tokens.has_readings(context):
             st.space("stretch")
             st.segmented_control(

@@ -21,7 +21,7 @@ from viz.why import chosen_tokens, logit_sum, why_texts
 if TYPE_CHECKING:
     from model.inference.request import Request
     from viz.page_context import PageContext
-    from viz.why.token_contributions import Way
+    from viz.why.logit_sum import Way
 
 HINT = "Click a bar, a cell of the grid or a word to see its contribution and the choice without it."
 OFF = {"head": "Switch it off", "feed-forward": "Skip it", "position": "Take the positions away"}

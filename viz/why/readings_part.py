@@ -14,7 +14,7 @@ import streamlit as st
 
 from model.export.csv_tables import Table
 from model.readings.tokens.word_readings import READINGS
-from model.text.faithfulness_result import RANDOM, FaithfulnessShares, Share
+from model.text.measurements import RANDOM, FaithfulnessShares, Share
 from viz import computations, theme
 from viz.classroom import lecture
 from viz.kit import mount, site_texts
@@ -23,7 +23,7 @@ from viz.page_context import PageContext
 from viz.state import session
 from viz.state.page_fields import TESTED
 from viz.why import chosen_tokens, pieces, reading_texts
-from viz.why.curves_figure import curves_chart
+from viz.why.reading_texts import curves_chart
 from viz.why.sum_panel import bar, limit_steps
 
 if TYPE_CHECKING:

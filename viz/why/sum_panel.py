@@ -17,7 +17,7 @@ from viz.kit import site_texts
 from viz.kit.panel import FileOptions, Panel, Picture
 from viz.page_context import PageContext
 from viz.state import session
-from viz.why import chosen_tokens, logit_sum, pieces, rivals, token_contributions, why_texts
+from viz.why import chosen_tokens, logit_sum, pieces, why_texts
 
 if TYPE_CHECKING:
     from model.export.code import Code
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from model.trace import Trace
     from viz.computations import Call
     from viz.kit.mount import Event
-    from viz.why.token_contributions import Way
+    from viz.why.logit_sum import Way
 
 PARTS, HEADS, WORDS = range(1, 4)  # the large pictures
 HINT = f"{lecture.NEXT.key} and {lecture.PREVIOUS.key} choose a part. The text shows the choice without it."
@@ -42,7 +42,7 @@ def call(context: PageContext) -> Call:
 def _selected(context: PageContext, found: DirectLogits) -> tuple[Writer | None, Way | None]:
     """Returns the selected part, and the selected token."""
     trace = context.analysis.trace
-    return pieces.chosen(context.view, found), token_contributions.chosen(context.view, found, trace)
+    return pieces.chosen(context.view, found), logit_sum.chosen(context.view, found, trace)
 
 
 def _payload(context: PageContext, found: DirectLogits, large: dict[str, Any] | None = None) -> dict[str, Any]:
@@ -52,7 +52,7 @@ def _payload(context: PageContext, found: DirectLogits, large: dict[str, Any] | 
 
 
 def _text(context: PageContext, found: DirectLogits) -> str:
-    choice = rivals.of(context, found)
+    choice = chosen_tokens.of(context, found)
     meaning = why_texts.meant(found, context.analysis.trace, choice.pair, choice.log_probs)
     notes = filter(None, (why_texts.no_blank(context, found), meaning))
     return "".join(f'<p class="lab-note">{html.escape(note)}</p>' for note in notes)
@@ -61,7 +61,7 @@ def _text(context: PageContext, found: DirectLogits) -> str:
 def _details(context: PageContext, found: DirectLogits) -> None:
     """Draws the selected part, its test, and links to pages about it."""
     writer, way = _selected(context, found)
-    pair = rivals.of(context, found).pair
+    pair = chosen_tokens.of(context, found).pair
     with st.container(key="why_piece", gap=None):
         if way:
             pieces.draw_way(context, found, way, pair)
@@ -77,7 +77,7 @@ def _events(context: PageContext, found: DirectLogits) -> dict[str, Event]:
         context.analysis.trace,
         on_head=pieces.choose_head,
         on_piece=pieces.choose_piece,
-        on_way=token_contributions.choose,
+        on_way=logit_sum.choose,
         on_step=pieces.choose_step,
     )
 
@@ -108,10 +108,10 @@ def _code(code: Code, context: PageContext, found: DirectLogits) -> None:
 
 def bar(context: PageContext, result: Any) -> None:
     """Draws the choice of the rival in the bar of lecture mode."""
-    choice = rivals.choice(context)
+    choice = chosen_tokens.choice(context)
     with st.container(key="why_rival", horizontal=True, vertical_alignment="center", gap="small", width="content"):
         site_texts.label("and not")
-        rivals.choose(context, choice.others, choice.rival)
+        chosen_tokens.choose(context, choice.others, choice.rival)
 
 
 def limit_steps(context: PageContext) -> None:
@@ -129,7 +129,7 @@ def _keys(context: PageContext, found: DirectLogits) -> None:
 
 def _large(picture: int, context: PageContext, found: DirectLogits) -> dict[str, Any]:
     """Returns the payload of a large picture: the question, the probabilities, and the text about the selected part."""
-    choice, (writer, way) = rivals.of(context, found), _selected(context, found)
+    choice, (writer, way) = chosen_tokens.of(context, found), _selected(context, found)
     before, after = _around(context, found.step)
     large = {
         "picture": picture,
@@ -161,7 +161,7 @@ def _around(context: PageContext, step: int) -> tuple[str, str]:
     return tokenizer.decode(ids[:step]), tokenizer.decode(ids[step + 1 :])
 
 
-def _told(context: PageContext, asked: rivals.Choice, writer: Writer | None, way: Way | None) -> list[str]:
+def _told(context: PageContext, asked: chosen_tokens.Choice, writer: Writer | None, way: Way | None) -> list[str]:
     """What the chosen part brought, and what becomes of the difference without it: two sentences; else what to do."""
     found, pair, trace = asked.found, asked.pair, context.analysis.trace
     if way:
@@ -190,7 +190,7 @@ def _tested(how: str, found: DirectLogits, after: float | None, pair: tuple[str,
 def _order(found: DirectLogits, trace: Trace, picture: int) -> list[list[Any]]:
     """What of a picture can be chosen, as the browser knows it: the parts that have bars, all heads, or the words."""
     if picture == 3:
-        known = [(piece, token_contributions.parts(found, trace, piece)) for piece in token_contributions.KINDS]
+        known = [(piece, logit_sum.parts(found, trace, piece)) for piece in logit_sum.KINDS]
         return [[piece, n] for piece, parts in known if parts for n in range(1, len(parts[0]) + 1)]
     writers = [writer for writer, _ in found.ranked]
     if picture == 1:
@@ -200,10 +200,7 @@ def _order(found: DirectLogits, trace: Trace, picture: int) -> list[list[Any]]:
 
 def _walk(order: list[list[Any]], found: DirectLogits, trace: Trace, by: int) -> None:
     """To the part beside the one that is chosen now, or the first; called from callbacks."""
-    writer, way = (
-        pieces.chosen(session.current_view(), found),
-        token_contributions.chosen(session.current_view(), found, trace),
-    )
+    writer, way = (pieces.chosen(session.current_view(), found), logit_sum.chosen(session.current_view(), found, trace))
     at = [way.piece, way.place + 1] if way else logit_sum.key(writer) if writer else None
     if not order:
         return
@@ -211,8 +208,8 @@ def _walk(order: list[list[Any]], found: DirectLogits, trace: Trace, by: int) ->
     if piece == "head":
         kind, layer, head = place
         pieces.choose_head(kind, layer - 1, head - 1)
-    elif piece in token_contributions.KINDS:
-        token_contributions.choose(piece, place[0] - 1)
+    elif piece in logit_sum.KINDS:
+        logit_sum.choose(piece, place[0] - 1)
     else:
         pieces.choose_piece(piece, place[0] - 1 if place else 0)
 

@@ -6,7 +6,7 @@ import html
 import math
 from typing import TYPE_CHECKING
 
-from model.inference.decisions import NEAR_TIE_TEXT, is_near_tie
+from model.inference.predictions import NEAR_TIE_TEXT, is_near_tie
 from model.io import numbers
 from model.text.sentences import BLANK_SIGN
 from viz.kit import terms
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from model.readings.logits.direct_logits import DirectLogits, Writer
     from model.trace import Site, Trace
     from viz.page_context import PageContext
-    from viz.why.token_contributions import Way
+    from viz.why.logit_sum import Way
 
 
 def answer(found: DirectLogits, pieces: tuple[str, str], log_probs: tuple[float, float]) -> str:

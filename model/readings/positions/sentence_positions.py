@@ -12,12 +12,12 @@ import torch
 
 from ...checkpoint import Checkpoint, find_folder, list_names
 from ...config import PAD, SCHEMES, ModelConfig
+from ...decoding.hypotheses import first_difference
 from ...edits.intervention import BASELINE, Intervention
 from ...edits.kinds import Positions
 from ...inference.analysis import Analysis
-from ...inference.decisions import token_change
 from ...inference.passes import log_probs, teacher_force
-from ...inference.predictions import changed_words, first_difference
+from ...inference.predictions import changed_words, token_change
 from ...inference.request import Request
 from ...inference.targets import decode_each_edit, select_hypothesis
 from ...io.folders import family_and_task, read_model_entry

@@ -155,7 +155,7 @@ def add_check(parser: argparse.ArgumentParser) -> None:
 def run_check(args: argparse.Namespace) -> int:
     from ... import checkpoint as checkpoints
     from ...export import checks
-    from ...export.exported import fingerprint
+    from ...export.schema import fingerprint
     from ...io.files import FileError, read_text
 
     try:

@@ -19,8 +19,7 @@ from . import options
 if TYPE_CHECKING:
     from ...checkpoint import Checkpoint
     from ...export.csv_tables import Cell
-    from ...text.alignments import AlignmentRates, Rate
-    from ...text.faithfulness_result import FaithfulnessShares
+    from ...text.measurements import AlignmentRates, FaithfulnessShares, Rate
 
 SCORED_TARGETS = ("own", "reference")
 
@@ -146,7 +145,7 @@ def run_faithfulness(args: argparse.Namespace) -> None:
     from tqdm import tqdm
 
     from ... import checkpoint as checkpoints
-    from ...text.faithfulness_result import FaithfulnessShares
+    from ...text.measurements import FaithfulnessShares
     from ..corpus.corpus import file_hash, read_pairs, targets_by_source
     from ..reports.reliability_report import measure_faithfulness
 
@@ -177,7 +176,7 @@ def run_alignment(args: argparse.Namespace) -> None:
     from tqdm import tqdm
 
     from ... import checkpoint as checkpoints
-    from ...text.alignments import KEY
+    from ...text.measurements import KEY
     from ..reports.alignment_report import measure_alignment, read_gold
 
     if not args.data.is_dir():

@@ -1,4 +1,4 @@
-"""Commands of training: train starts or continues a run, choose prepares pairs for the next one."""
+"""Commands of training: train starts or continues a run, choose prepares pairs for the next one, split makes the files."""
 
 from __future__ import annotations
 
@@ -189,3 +189,27 @@ def run_choose(args: argparse.Namespace) -> None:
 
 
 CHOOSE = Command(CHOOSE_HELP, add_choose, run_choose)
+
+
+SPLIT_HELP = "make the train, dev and test files of the shipped translation models from fra-eng.zip"
+
+
+def add_split(parser: argparse.ArgumentParser) -> None:
+    parser.description = (
+        "Writes train.tsv.gz, dev.tsv.gz and test.tsv.gz from fra-eng.zip of 2019-04-07 (https://www.manythings.org/anki/). "
+        "Each English sentence, without case and punctuation, belongs to one split by the SHA-256 lists of the lab. "
+        "Sentences in no list are dropped. Rows are sorted. The scores in the model cards refer to these files."
+    )
+    parser.add_argument("zip", type=Path, metavar="fra-eng.zip", help="the publisher's file of 2019-04-07")
+    parser.add_argument("--out", type=Path, required=True, metavar="FOLDER", help="folder for the three new files")
+
+
+def run_split(args: argparse.Namespace) -> None:
+    from ..corpus.tatoeba_split import SplitLists, split_zip
+
+    for path, rows, is_equal in split_zip(args.zip, args.out, SplitLists.load()).values():
+        content = "the rows of the model cards" if is_equal else "not the rows of the model cards: scores will differ"
+        print(f"{path}: {rows:,} rows, {content}")
+
+
+SPLIT = Command(SPLIT_HELP, add_split, run_split)

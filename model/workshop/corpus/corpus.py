@@ -16,9 +16,8 @@ from typing import IO
 import torch
 from torch import Tensor
 
-from ...config import END, MAX_CHARACTERS, MAX_TOKENS
+from ...config import END, MAX_CHARACTERS, MAX_TOKENS, PAD
 from ...io.files import DAMAGED, FileError, open_file
-from ...text.padding import pad
 from ...text.tokenizer import Tokenizer
 
 MAX_LINE = 1_000_000  # bytes
@@ -255,3 +254,9 @@ def count_tokens(rows: list[list[int]], size: int) -> tuple[int, ...]:
     """Returns the count of each of `size` tokens."""
     counts = Counter(token for row in rows for token in row)
     return tuple(counts[token] for token in range(size))
+
+
+def pad(rows: Sequence[Sequence[int]]) -> Tensor:
+    """Returns rows of ids, padded with `<pad>` to one length: [B,S]."""
+    longest = max(map(len, rows))
+    return torch.tensor([[*row, *[PAD] * (longest - len(row))] for row in rows], dtype=torch.long)

@@ -17,8 +17,8 @@ import torch
 from ...checkpoint import Checkpoint
 from ...config import END, MAX_TOKENS
 from ...network.context import Pass, teacher_forced_states
-from ...readings.heads.alignment import Link, diagonal, error_rate, hits, peaks, word_weights
-from ...text.alignments import ROWS, AlignmentRates, Rate
+from ...readings.heads.trace_comparison import Link, diagonal, error_rate, hits, peaks, word_weights
+from ...text.measurements import ROWS, AlignmentRates, Rate
 from ...text.tokenizer import Tokenizer
 from ...trace import Probe, Site
 

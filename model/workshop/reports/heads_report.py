@@ -23,7 +23,7 @@ from ...inference.source_reading import source_ids
 from ...io.files import short_repr
 from ...readings.heads import head_metrics
 from ...readings.heads.head_metrics import Rows, applicable_metrics
-from ...text.alignments import AlignmentRates
+from ...text.measurements import AlignmentRates
 from ...trace import Trace
 
 SCHEMA = 2

@@ -34,7 +34,7 @@ from ...inference.analyse import analyse
 from ...inference.passes import teacher_force
 from ...inference.request import Request
 from ...readings.tokens.word_readings import READINGS
-from ...text.faithfulness_result import RANDOM, SCOPES, FaithfulnessShares, Share
+from ...text.measurements import RANDOM, SCOPES, FaithfulnessShares, Share
 from ..corpus.corpus import targets_by_source
 from ..evaluation.scoring import GREEDY, translate
 

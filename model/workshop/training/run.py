@@ -16,13 +16,12 @@ from torch import nn
 from ... import checkpoint as checkpoints
 from ...checkpoint import Checkpoint
 from ...config import TrainConfig
-from ...device import keep_freed_memory, random_state, set_random_state
+from ...device import Group, keep_freed_memory, random_state, set_random_state
 from ...io.folders import own_name
 from ...network.transformer import Transformer, build
 from ...text.corpus_stats import CorpusStats
 from ..evaluation.scoring import mean_head_outputs
 from . import saved_state, snapshots
-from .distributed import Group
 from .loss_and_validation import Meter, Objective, TrainingStep, Weights, average_weights, learning_rate
 from .preparation import TrainingSetup, autocast_context, build_optimizer, check_options, copy_parameters, prepare
 from .run_folder import RunFiles, RunFolder, RunProgress, TrainingError

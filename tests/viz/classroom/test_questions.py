@@ -10,7 +10,7 @@ from model.config import END
 from model.decoding.sampling import EXCLUDED_IDS
 from model.decoding.strategy import Decoding
 from model.inference.analyse import analyse
-from model.inference.decisions import is_near_tie
+from model.inference.predictions import is_near_tie
 from model.inference.request import Request
 from model.trace import Site
 from tests.support import tiny

@@ -19,12 +19,12 @@ from viz.state.view import View
 MADE_UP = """
 import streamlit as st
 from viz.frame import show
-from viz.kit import edit_list, site_texts
+from viz.kit import button_groups, site_texts
 from viz.state import navigation
 
 def draw(context):
     with context.places.body:
-        edit_list.draw_notes(context)
+        button_groups.draw_notes(context)
         site_texts.note(f"{context.loaded.name} at step {context.view.step + 1}")
         st.button("Away", key="away", on_click=navigation.go_to, args=("heads",))
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from model.inference.analyse import analyse
-from model.inference.decisions import NEAR_TIE_RATIO
+from model.inference.predictions import NEAR_TIE_RATIO
 from model.inference.request import Request
 from model.readings.heads.head_maps import head_map
 from model.readings.heads.head_metrics import METRICS, orders

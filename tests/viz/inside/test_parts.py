@@ -1,10 +1,12 @@
-"""Three parts of the page Inside without a browser: why sqrt(d_k), logit lens, embeddings."""
+"""Parts of the page Inside without a browser, and each part in lecture mode for every kind of model."""
 
+import dataclasses
 import html
 import re
 
 import numpy as np
 import pytest
+import torch
 
 from model import checkpoint as checkpoints
 from model.edits.intervention import Intervention
@@ -12,8 +14,10 @@ from model.inference.request import Request
 from model.readings.tokens.neighbours import nearest
 from model.trace import ATTENTION_KINDS, Site
 from tests.support import tiny
-from tests.support.viz_helpers import INSIDE, Lab, numbers
+from tests.support.viz_helpers import INSIDE, POSITIONS, Lab, numbers
 from viz import cache, computations
+from viz.inside import lens_part
+from viz.state.page_fields import PARTS
 
 SENTENCE = "The dog sleeps under the table."
 
@@ -117,3 +121,44 @@ def test_two_tables_have_a_list_each(home, tokenizer, counted):
     assert ("so none is left out" in page.text) is not counted
     one = inside("embeddings", checkpoint=folder.name, text="The red fox takes a lamp.")
     assert not one.faults and len(found(one)) == 1
+
+
+COMPONENTS = ("stages", "writers", "tokens")
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_each_part_is_drawn_large(part):
+    page = Lab(INSIDE, text=SENTENCE, lecture="on", part=part, kind="cross")
+    assert not page.faults and not page.warnings
+    assert "part" not in page.keys and [box.key for box in page.app_test.text_input] == ["source"]
+    if part in COMPONENTS:
+        assert getattr(page, part)["large"] is True
+    assert Lab(INSIDE, text=SENTENCE, part="stages").stages["large"] is False
+
+
+def test_the_button_shows_the_next_picture():
+    page = Lab(INSIDE, text=SENTENCE, lecture="on", part="scale", large="3")
+    assert page.click("next_picture").link["large"] == "4" and not page.charts
+    page.click("next_picture")
+    assert page.link["part"] == "length" and "large" not in page.link and len(page.charts) == 1
+    page = Lab(INSIDE, text=SENTENCE, lecture="on", kind="cross")
+    assert "kind" not in page.pick("kind", "encoder").link  # the default, which no link needs to name
+
+
+@pytest.mark.parametrize(
+    ("steps", "step", "seen"), [(3, 2, (0, 3)), (10, 9, (0, 10)), (16, 0, (0, 10)), (16, 12, (6, 16)), (31, 30, (21, 31))]
+)
+def test_the_lens_window_contains_the_step(steps, step, seen):
+    first, end = lens_part.window(steps, step)
+    assert (first, end) == seen and first <= step < end
+
+
+@pytest.mark.parametrize(("family", "lacking"), [("encoder-only", "decoder_layers"), ("decoder-only", "encoder_layers")])
+def test_a_model_of_one_stack_has_all_of_it(tokenizer, tmp_path, monkeypatch, family, lacking):
+    made = tiny.checkpoint(tokenizer, dtype=torch.float32, family=family, **{lacking: 0})
+    checkpoints.save(dataclasses.replace(made, languages=("Danish", "Danish"), token_counts={}), tmp_path / family)
+    monkeypatch.setenv("CHECKPOINTS", str(tmp_path))
+    for part in PARTS:
+        assert not Lab(INSIDE, checkpoint=family, text="The red fox sees a lamp.", lecture="on", part=part).faults, part
+    for large in (1, 7, 8):
+        assert not Lab(POSITIONS, checkpoint=family, text="The red fox sees a lamp.", lecture="on", large=str(large)).faults

@@ -11,7 +11,7 @@ from model.decoding.strategy import Decoding
 from model.edits.intervention import Intervention
 from model.experiments.ready_questions import EXPERIMENTS
 from model.inference.analyse import analyse
-from model.inference.decisions import near_ties
+from model.inference.predictions import near_ties
 from model.inference.request import Request
 from tests.support.viz_helpers import ROOT
 from viz.classroom.talk import ready_talks

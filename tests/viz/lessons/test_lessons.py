@@ -5,7 +5,7 @@ from urllib.parse import parse_qsl, urlsplit
 import numpy as np
 import pytest
 
-from model.inference.decisions import near_ties
+from model.inference.predictions import near_ties
 from viz import page_context, pages
 from viz.lessons import lesson_checks
 from viz.lessons.lessons import LESSONS, Lesson, Seen, Verdict, find

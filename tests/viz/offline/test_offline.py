@@ -21,7 +21,7 @@ from viz import computations, page_context
 from viz.offline import document, html_export
 from viz.state.links import link, parse
 from viz.state.view import View
-from viz.what_if.board_panel import BOARD
+from viz.what_if.switchboard import BOARD
 
 TARGET = "Lo varun mira."  # untrained, it would write on and on
 HOSTILE = "The </script><script>alert(1)</script> <img src=x onerror=alert(1)> fox."

@@ -19,8 +19,7 @@ from tests.support import tiny
 from viz import cache, page_context, pages
 from viz.kit.panel import layout_of
 from viz.page_context import PageContext, Places
-from viz.save.number_tables import analysis_file
-from viz.save.saved_files import offers
+from viz.save.saved_files import analysis_file, offers
 from viz.state.links import parse
 
 HOMES = {page.name: layout for page in pages.PAGES if (layout := layout_of(page))}

@@ -1,16 +1,27 @@
-"""Server: first paint and foreign checkpoints."""
+"""Server: first paint, foreign checkpoints, memory, and the limits of the log."""
 
 import asyncio
 import dataclasses
+import logging
+import os
+import platform
 import re
+import subprocess
+import sys
+import threading
 
 import pytest
+from streamlit.proto.WidgetStates_pb2 import WidgetState
+from streamlit.runtime.state.common import WidgetMetadata
+from streamlit.runtime.state.session_state import WStates
 
 from model.checkpoint import save
 from tests.support import tiny
-from tests.support.viz_helpers import COMPARE, INSIDE, TRANSLATE, Lab
+from tests.support.viz_helpers import COMPARE, INSIDE, ROOT, TRANSLATE, Lab
 from viz import cache
-from viz.server.first_paint import with_stylesheet
+from viz.classroom.rooms.room import code_of
+from viz.server.log_limit import MINUTE, LogLimit
+from viz.server.serve import with_stylesheet
 from viz.state import hosts
 from viz.state.result_cache import clear_all
 
@@ -87,3 +98,137 @@ def test_languages_are_read_without_loading(foreign, home):
         (home / "config.json").write_text(content)
         assert cache.declared_languages(name) == (None, None)
     assert cache.declared_languages("nothere") == (None, None)
+
+
+FREES = """
+import threading
+import numpy as np
+from viz.server import serve
+
+def resident():
+    return int(next(line for line in open("/proc/self/status") if line.startswith("VmRSS")).split()[1]) / 1024
+
+def work():
+    np.ones(8 << 20, np.uint8)  # glibc would take it as a sign that large blocks come and go
+    arrays = []
+    for _ in range(60):
+        arrays.append(np.ones(1 << 19, np.uint8))
+        stays.append(np.ones(1000, np.uint8))  # between the arrays, as what a session holds
+
+serve.return_memory()
+before, stays = resident(), []
+threads = [threading.Thread(target=work) for _ in range(8)]
+for thread in threads:
+    thread.start()
+for thread in threads:
+    thread.join()
+print(resident() - before)
+"""
+
+
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="there is nothing to set elsewhere")
+def test_freed_arrays_leave_the_process():
+    command = [sys.executable, "-c", FREES]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=120, check=True)
+    assert float(done.stdout) < 40  # MB, of 240; 145 stay by default
+
+
+def test_the_server_sets_the_allocator_before_it_starts():
+    code = "from viz.server import serve; serve.return_memory = lambda: print('set'); serve.main()"
+    command, environment = [sys.executable, "-c", code], os.environ | {"KEEP_MB": "too little"}
+    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=120, check=False)
+    assert done.stdout == "set\n", done.stderr
+
+
+CLOCK = [0.0]
+
+
+class Lines(logging.Handler):
+    def __init__(self):
+        super().__init__()
+        self.texts = []
+
+    def emit(self, record):
+        self.texts.append(self.format(record))
+
+
+@pytest.fixture
+def lines():
+    """A logger under a limit of three lines a minute, and what it wrote."""
+    logger, kept, limit = logging.getLogger("log limit"), Lines(), LogLimit(max_lines=3, now=lambda: CLOCK[0])
+    logger.addHandler(kept)
+    logger.addFilter(limit)
+    logger.propagate = False
+    yield logger, kept.texts
+    logger.removeHandler(kept)
+    logger.removeFilter(limit)
+
+
+def fault_of(made):
+    try:
+        made()
+    except Exception as fault:
+        return fault
+    raise AssertionError("nothing was raised")
+
+
+def read(value, reader=int):
+    """What Streamlit makes of a widget's value that a browser sent."""
+    states = WStates()
+    states.set_widget_from_proto(value)
+    metadata = WidgetMetadata(value.id, reader, str, value_type="json_value")
+    states.set_widget_metadata(metadata)
+    return states[value.id]
+
+
+@pytest.mark.parametrize("sent", ["[" * 50_000, "{", '{"a": 1}'])
+def test_a_value_that_cannot_be_read_is_one_line(lines, sent):
+    logger, texts = lines
+    logger.error("Uncaught app execution", exc_info=fault_of(lambda: read(WidgetState(id="w", json_value=sent))))
+    assert len(texts) == 1 and "\n" not in texts[0] and len(texts[0]) < 300
+    assert texts[0].startswith("A browser sent a value that cannot be read: ")
+
+
+def test_own_faults_keep_their_first_traceback(lines):
+    logger, texts = lines
+
+    def fault():
+        return fault_of(lambda: read(WidgetState(id="w", json_value='"x"'), code_of))  # own code that a reader calls
+
+    for made in (fault(), fault(), fault_of(lambda: 1 / 0)):
+        logger.error("A page could not be drawn", exc_info=made)
+    first, second, third = texts
+    assert "Traceback" in first and "code_of" in first
+    assert second.count("\n") == 0 and second.startswith("A page could not be drawn: ValueError: ")
+    assert "Traceback" in third and "ZeroDivisionError" in third
+
+
+def test_a_minute_has_a_limit_of_lines(lines, monkeypatch):
+    logger, texts = lines
+    timers = []
+
+    class Timer:
+        def __init__(self, seconds, call, arguments):
+            timers.append((seconds, lambda: call(*arguments)))
+
+        def start(self):
+            pass
+
+    monkeypatch.setattr(threading, "Timer", Timer)
+
+    def warn(number):
+        logger.warning("Invalid HTTP request %d", number)
+
+    for number in range(50):
+        warn(number)
+    logger.warning("Another kind")
+    assert texts == ["Invalid HTTP request 0", "Invalid HTTP request 1", "Invalid HTTP request 2", "Another kind"]
+    ((seconds, count),) = timers
+    CLOCK[0] += seconds
+    count()
+    warn(50)
+    assert seconds == MINUTE
+    assert texts[4:] == [
+        "47 more lines like this one were left out within a minute: Invalid HTTP request 3",
+        "Invalid HTTP request 50",
+    ]

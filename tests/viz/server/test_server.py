@@ -19,9 +19,9 @@ from websockets.asyncio.client import connect
 from websockets.exceptions import ConnectionClosed
 
 from benchmarks.visitors import Visitor, processor_seconds
+from tests.support.processes import free_port
 from tests.support.viz_helpers import ROOT
-from viz.server.first_paint import STARTING, Readiness, with_health
-from viz.server.serve import MAX_FRAME
+from viz.server.serve import MAX_FRAME, STARTING, Readiness, with_health
 
 
 def ended(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
@@ -30,12 +30,6 @@ def ended(*arguments: str, **environment: str) -> subprocess.CompletedProcess[st
     return subprocess.run(
         command, cwd=ROOT, env=os.environ | environment, capture_output=True, text=True, timeout=300, check=False
     )
-
-
-def free_port() -> int:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        return free.getsockname()[1]
 
 
 def answers(url: str) -> str:
@@ -70,7 +64,7 @@ def test_a_taken_port_ends_in_one_line_and_status_2():
 
 
 def test_the_page_can_be_written_before_torch_is_imported():
-    names = "viz.server.serve, viz.state.session, viz.cache, viz.decoding_steps.timeline, viz.kit.heatmap_figures"
+    names = "viz.server.serve, viz.state.session, viz.cache, viz.decoding_steps.timeline, viz.kit.chart_figures"
     code = f"import sys, viz.kit.controls, {names}; print([n for n in ('torch', 'tokenizers') if n in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, timeout=300, check=False)
     assert (done.returncode, done.stdout.strip()) == (0, "[]"), done.stderr

@@ -2,7 +2,7 @@
 
 import pytest
 
-from model.edits import edit, switches
+from model.edits import edit, intervention
 from model.edits.kinds import KINDS
 from model.inference.request import Request
 from tests.support import tiny
@@ -62,10 +62,12 @@ BY_HAND = {  # what stands in the editor for three of them
 
 
 def test_every_kind_of_edit_can_be_made_in_words(visitor):
-    offered = {each.name: each.title for each in (*KINDS.values(), *switches.FORMS)}
+    offered = {each.name: each.title for each in (*KINDS.values(), *intervention.FORMS)}
     assert visitor.app_test.selectbox(key="editor kind").options == list(offered.values())
     named = {code: each.name for each in KINDS.values() for code in each.EXAMPLES}
-    named |= {code: switches.FORMS["window" not in code].name for code in EXAMPLES if code not in named} | {NAMED: "donor"}
+    named |= {code: intervention.FORMS["window" not in code].name for code in EXAMPLES if code not in named} | {
+        NAMED: "donor"
+    }
     assert {named[code] for code in MADE} == set(offered)
     for code in MADE:
         asked = answers(forms_by_code()[code], code)

@@ -11,7 +11,7 @@ from tests.support.component_helpers import cells_of
 from tests.support.edit_helpers import NAMED, ONE_EACH
 from tests.support.viz_helpers import TRANSLATE, WHAT_IF, Lab
 from viz import cache, computations
-from viz.what_if.switchboard import NAMES
+from viz.what_if.edit_controls import NAMES
 
 SENTENCE = "The dog bites the man."
 EDITS = (*ONE_EACH[1:], NAMED, "off_cross.3.5")

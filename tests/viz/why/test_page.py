@@ -9,8 +9,8 @@ from model.experiments.faithfulness import NEAR
 from model.readings.tokens.word_readings import READINGS
 from tests.support.viz_helpers import WHY, Lab, value
 from viz import cache, page_context
-from viz.why import logit_sum, rivals
-from viz.why.curves_figure import curves_chart
+from viz.why import chosen_tokens, logit_sum
+from viz.why.reading_texts import curves_chart
 
 
 def why(**link: str) -> Lab:
@@ -96,7 +96,7 @@ def test_a_typed_rival_is_tokenised_in_place():
     lab = why()
     context = page_context.build(lab.view)
     tokenizer, ids = context.loaded.target_tokenizer, context.analysis.trace.outputs.ids
-    read = rivals.reading(tokenizer, ids[:10], ids[10])
+    read = chosen_tokens.reading(tokenizer, ids[:10], ids[10])
     assert read(7) == 7 and tokenizer.piece(read(" elle ")) == "·elle"  # it follows “qu'” and begins no text
     refused = {"zzqxplonk": "is 6 tokens", "il": "is the token that was chosen", "": "is empty", "x" * 200: "200 characters"}
     for typed, told in refused.items():

@@ -32,7 +32,7 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route, Router
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from viz.classroom.rooms import follow
+from viz.classroom.rooms import documents
 from viz.classroom.rooms.access import ELSEWHERE, NO_PLACE, AccessControl, NetworkLimits, address_of, read_json, refusal
 from viz.classroom.rooms.documents import Document, Documents, NoDocument, sentence_page, sentence_policy
 from viz.classroom.rooms.room import Room
@@ -214,7 +214,7 @@ is_mounted = False  # set by `viz.server.serve` if this process answers the rout
 
 def rooms(redis_url: str) -> Rooms:
     """Returns the routes over a store: memory, or the Redis at a URL. Raises ValueError for an invalid URL."""
-    return Rooms(_store(redis_url), more=follow.routes())
+    return Rooms(_store(redis_url), more=documents.routes())
 
 
 def _store(redis_url: str) -> Store:

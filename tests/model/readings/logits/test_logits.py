@@ -14,8 +14,7 @@ from model.inference.source_reading import blank_positions
 from model.network import masks
 from model.network.context import Pass
 from model.network.layers import ACTIVATION_FUNCTIONS
-from model.readings.logits.direct_logits import Writer, choice_logits, direct_logits
-from model.readings.logits.logit_lens import Lens, lens
+from model.readings.logits.direct_logits import Lens, Writer, choice_logits, direct_logits, lens
 from model.readings.logits.residual_writers import AT_ZERO, factor
 from model.text.tokenizer import Tokenizer
 from model.trace import Probe, Site

@@ -12,8 +12,8 @@ import torch
 
 from model.checkpoint import find_folder
 from model.config import CONTROL_TOKENS
-from model.readings.tokens.merges import cut, learned_merges
 from model.readings.tokens.neighbours import RARE, cosines, language_of, nearest, survey
+from model.readings.tokens.sentence_tokens import cut, learned_merges
 from model.text.tokenizer import Tokenizer
 from tests.support import tiny
 

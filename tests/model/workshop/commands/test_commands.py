@@ -74,13 +74,6 @@ def test_output_that_cannot_be_written_is_one_line(learned, capsys, monkeypatch,
     assert capsys.readouterr().err == "python -m model judge: [Errno 28] No space left on device\n"
 
 
-@pytest.mark.parametrize("command", [["maps", "-", "--out", "x.json"], ["export", "-", "--html", "x.html"]])
-def test_commands_without_input_refuse_the_dash(capsys, monkeypatch, tmp_path, command):
-    monkeypatch.chdir(tmp_path)
-    assert "the sentence is '-', and standard input is not read here; give the sentence itself" in fails(capsys, *command)
-    assert list(tmp_path.iterdir()) == []
-
-
 @pytest.mark.parametrize("more", [[], ["--json"]])
 def test_a_sentence_without_a_blank_is_refused_by_a_bert(capsys, monkeypatch, more):
     said = "bert-mini fills in blanks, and this sentence has none; write ___ in place of a word"
@@ -155,7 +148,10 @@ def test_a_table_holds_the_maps_that_are_asked_for(saved, tmp_path):
 TRAIN = ["train", "--data", "x", "--dev", "x", "--out", "x"]
 SAMPLE = ["translate", "x", "--strategy", "sample"]
 EVALUATE = ["evaluate", "--data", "x"]
+NO_INPUT = "the sentence is '-', and standard input is not read here; give the sentence itself"
 OPTIONS = [
+    (["maps", "-", "--out", "x.json"], NO_INPUT),
+    (["export", "-", "--html", "x.html"], NO_INPUT),
     ([], "the following arguments are required: command. Try python -m model --help."),
     (["dance"], "invalid choice: 'dance'"),
     (["translate", "x", "--a\nb"], "unrecognized arguments: --a b"),

@@ -19,7 +19,7 @@ from model.inference.passes import teacher_force
 from model.inference.request import Request
 from model.network.context import teacher_forced_states
 from model.network.layers import ACTIVATION_FUNCTIONS
-from model.readings.logits.logit_lens import lens
+from model.readings.logits.direct_logits import lens
 from model.readings.logits.score_writers import score_writers
 from model.readings.stages.blueprint import blueprint
 from model.trace import Site
