@@ -86,8 +86,6 @@ COMPUTED_NAMES = {
     "model.workshop.training.preparation": "the module of a training task, from the declared tasks",
     "model.__main__": "the commands, of which those of viz are stated by name",
     "viz.kit.panel": "the page that was asked for, from the declared pages",
-    "viz.offline.html_export": "the page that was asked for, from the declared pages",
-    "viz.classroom.talk_prefetch": "the page of the next stop, from the declared pages",
 }
 STARTS_VIZ = "model.__main__"  # the one module of model that may name a module of viz
 FORBIDDEN_FIGURES = {"streamlit", "torch"}  # in modules named *figure or *figures

@@ -48,8 +48,7 @@ def opened(browser, shipped, tmp_path):
         page.locator("html[data-drawn]").wait_for(state="attached")
         export = html_export.export_of(html_export.page_of(name))
         context_of_file = html_export.make_context(shipped, analyse(shipped, request), view)
-        pictures = export.lecture_pictures_of(context_of_file) if export.lecture_pictures_of else export.lecture_pictures
-        for part, selector in pictures:  # that a lecture shows alone
+        for part, selector in export.pictures(context_of_file):  # that a lecture shows alone
             assert page.locator(f".part-{part} {selector}").count() > 0, selector
         return page
 

@@ -86,7 +86,7 @@ def test_no_rule_asks_for_a_variable_that_is_not_there():
 
 def keys() -> list[str]:
     """What the code gives to containers and widgets as keys, as patterns of the class names that Streamlit makes of them."""
-    layouts = filter(None, map(layout_of, pages.PAGES))
+    layouts = map(layout_of, pages.PAGES)
     names = [re.sub(r"[^\w-]", "-", panel.name) for layout in layouts for panel in layout.panels]
     panels = [name + end for name in names for end in ("", "-large")]
     found = []

@@ -1,8 +1,6 @@
 """Prefetch: computes the next stop of a talk before the lecturer goes there.
 
-A page's folder may have an `ahead.py` with `ahead(context, mode)`, which computes the first picture; otherwise the view is
-analysed. Results go to the page's own caches. One stop is computed at a time, as long work. If many wait, the oldest is
-dropped.
+Results of its panels go to the cache. One stop is computed at a time, as long work. If many wait, the oldest is dropped.
 """
 
 from __future__ import annotations
@@ -11,8 +9,6 @@ import dataclasses
 import logging
 import threading
 from collections import deque
-from importlib import import_module
-from importlib.util import find_spec
 
 from viz import page_context, pages, theme
 from viz.classroom import talk_navigation
@@ -36,18 +32,11 @@ def next_stop(view: View) -> None:
 def compute(page: pages.Page, view: View, mode: theme.Mode) -> None:
     """Computes a page's data for a view; raises ValueError for an invalid view."""
     context = dataclasses.replace(page_context.build(view), mode=mode)
-    if layout := layout_of(page):
-        context = layout.without_session(context)
-        for panel in layout.visible(context):
-            if not panel.is_lazy:
-                panel.result(context)
-    elif module := _module(page):
-        import_module(module).ahead(context, mode)
-
-
-def _module(page: pages.Page) -> str | None:
-    name = page.file.removesuffix("page.py").replace("/", ".") + "ahead"
-    return name if find_spec(name) else None
+    layout = layout_of(page)
+    context = layout.without_session(context)
+    for panel in layout.visible(context):
+        if not panel.is_lazy:
+            panel.result(context)
 
 
 class _Work:

@@ -60,4 +60,4 @@ def _next_difference(context: PageContext) -> None:
 LAYOUT = Layout(((SIDES,), (PATCHES,)), _controls, bar=_bar, head=partial(show.title_row, widths=(480, 440, 96)))
 
 if __name__ == "__main__":
-    show.show_layout("compare")
+    show.show("compare")

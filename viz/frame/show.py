@@ -18,18 +18,14 @@ from viz import cache, page_context, pages
 from viz.classroom import lecture, present, room_panel
 from viz.frame import panel_page
 from viz.kit import browser_store, button_groups, controls, site_texts
-from viz.kit.panel import layout_of, no_tables
-from viz.page_context import PageContext, Places
+from viz.kit.panel import Layout, layout_of
+from viz.page_context import Places
 from viz.save import save, saved_files
 from viz.state import navigation, session, work_queue
 from viz.state.view import View
 
 if TYPE_CHECKING:
     from streamlit.navigation.page import Page as StreamlitPage
-
-    from model.export.csv_tables import Table
-    from model.inference.analyse import Analysis
-    from model.trace import Trace
 
 
 @contextmanager
@@ -60,32 +56,9 @@ def title_row(view: View, page: pages.Page, widths: tuple[int, int, int] = WIDTH
     return Places(body, body)
 
 
-def show(
-    name: str,
-    draw: Callable[[PageContext], None],
-    *,
-    head: Callable[[View, pages.Page], Places] = title_row,
-    steps_of: Callable[[Analysis], Trace] = lambda analysis: analysis.trace,
-    choose_view: Callable[[View, PageContext], View] = lambda view, context: view,
-    draw_without: Callable[[View, Places], None] = lambda view, places: None,
-    tables: Callable[[PageContext], tuple[Table, ...]] | None = None,
-    python: Callable[[PageContext], str] | None = None,
-    in_lecture: Callable[[PageContext], None] | None = None,
-    of_sentence: Callable[[View], bool] = lambda view: True,
-) -> None:
-    """Runs the page of a name.
-
-    Args:
-        draw: draws the page.
-        head: draws the head before anything is computed.
-        steps_of: returns the trace whose steps the view may show.
-        choose_view: fills what the link leaves open.
-        draw_without: draws the parts that need neither sentence nor checkpoint, after a fault.
-        tables: returns the numbers of the page, on request.
-        python: returns the code that computes them, on request.
-        in_lecture: draws one large picture with a place for controls in lecture mode.
-        of_sentence: True if lecture mode shows the box of the sentence.
-    """
+def show(name: str, layout: Layout | None = None) -> None:
+    """Runs the page of a name, by default from the layout that its module declares."""
+    layout = layout or layout_of(pages.find(name))
     navigation.switch_page()
     view, faults = session.open_view(name)
     lecture.reset_keys()
@@ -97,9 +70,9 @@ def show(
     else:
         session.exempt()
     panel = save.mount_button()
-    is_lecture = view.lecture and in_lecture is not None
     page = next(page for page in pages.for_task(task) if page.name == name)
-    places = present.head(view, page, of_sentence(view)) if is_lecture else head(view, page)
+    head = layout.head or title_row
+    places = present.head(view, page, layout.has_sentence(view)) if view.lecture else head(view, page)
     try:
         with places.body, site_texts.waiting():
             context = page_context.build(view)
@@ -111,38 +84,20 @@ def show(
             site_texts.fault(site_texts.name_text(str(fault), task))
             controls.recovery_buttons(view)
             button_groups.edits_after_fault(view)
-        draw_without(view, places)
+        panel_page.draw_independent(layout, view, places)
         save.mount_panel(panel, view, None)
         session.write_link(view)
         return
-    steps = len(steps_of(analysis).step_axis)
+    steps = len(layout.steps_of(analysis).step_axis)
     session.remember_clamped(context.view)  # without the step, which depends on the text
-    view = choose_view(context.view.within(steps), context)
+    view = layout.choose_view(context.view.within(steps), context)
     faults = (*faults, *context.faults)
     context = dataclasses.replace(context, view=view, faults=faults, mode=session.theme_mode(), places=places)
     lecture.set_facts(context, steps)
     room_panel.make_question(context)
-    (in_lecture if is_lecture and in_lecture else draw)(context)
-    save.mount_panel(panel, view, analysis, lambda: saved_files.offers(context, name, tables, python))
+    (panel_page.draw_lecture if view.lecture else panel_page.draw)(layout, context)
+    save.mount_panel(panel, view, analysis, lambda: saved_files.offers(context, name, layout))
     session.write_link(view)
-
-
-def show_layout(name: str) -> None:
-    """Runs the page of a name from the layout that its module declares."""
-    layout = layout_of(pages.find(name))
-    assert layout is not None
-    show(
-        name,
-        partial(panel_page.draw, layout),
-        head=layout.head or title_row,
-        steps_of=layout.steps_of,
-        choose_view=layout.choose_view,
-        draw_without=partial(panel_page.draw_independent, layout),
-        tables=layout.tables if any(panel.tables is not no_tables for panel in layout.panels) else None,
-        python=layout.python if any(panel.has_code for panel in layout.panels) else None,
-        in_lecture=partial(panel_page.draw_lecture, layout),
-        of_sentence=layout.has_sentence,
-    )
 
 
 def run(page: StreamlitPage, foot: Callable[[], None], sidebar: Callable[[], None]) -> None:

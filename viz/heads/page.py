@@ -55,4 +55,4 @@ def _at_best_head(view: View, context: PageContext) -> View:
 LAYOUT = Layout(((GRID,),), _controls, choose_view=_at_best_head)
 
 if __name__ == "__main__":
-    show.show_layout("heads")
+    show.show("heads")

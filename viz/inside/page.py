@@ -67,4 +67,4 @@ LAYOUT = Layout(
 )
 
 if __name__ == "__main__":
-    show.show_layout("inside")
+    show.show("inside")

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from viz.kit.mount import Component, Event
     from viz.page_context import PageContext, Places
     from viz.state.view import View
+    from viz.theme import Mode
 
 
 @dataclass(frozen=True, eq=False)
@@ -225,6 +226,10 @@ class Layout:
         rows = (tuple(panel for column in row for panel in column if panel.is_independent) for row in self.columns)
         return dataclasses.replace(self, rows=tuple(filter(None, rows)), controls=None)
 
+    def has_tables(self, context: PageContext) -> bool:
+        """True if a visible panel has numbers."""
+        return any(panel.tables is not no_tables for panel in self.visible(context))
+
     def visible(self, context: PageContext) -> tuple[Panel, ...]:
         """Returns the panels that the view shows, in the order of the page."""
         return tuple(panel for panel in self.panels if panel.is_visible(context))
@@ -274,9 +279,65 @@ class Layout:
         return code.text
 
 
+class HtmlExport:
+    """The export of a layout to an HTML file, which follows from its panels with a component and options of the file."""
+
+    def __init__(self, layout: Layout) -> None:
+        self._layout = layout
+        options = [panel.file for panel in layout.panels if panel.file is not None and panel.component is not None]
+        self._bases = [each.base for each in options]
+        self.event_fields = {event: values for each in options for event, values in each.event_fields.items()}
+        self.component_fields = tuple(dict.fromkeys(name for each in options for name in each.component_fields))
+        self.rounded = frozenset().union(*(each.rounded for each in options))
+
+    def results(self, context: PageContext) -> dict[Panel, Any]:
+        """Returns the results of the panels in the file."""
+        return self._layout.results(context, self._layout.in_file(context))
+
+    def default_view(self, context: PageContext) -> View:
+        """Returns the view of the file, with all that the link leaves open."""
+        return self._layout.without_session(context).view
+
+    def base(self, view: View) -> View:
+        """Returns the view whose parts other choices differ from."""
+        for base in self._bases:
+            view = base(view)
+        return view
+
+    def parts(self, context: PageContext, results: dict[Panel, Any], view: View, mode: Mode) -> tuple[Part, ...]:
+        """Returns the components of a view in a theme, in order."""
+        context = dataclasses.replace(context, view=view, mode=mode, places=None)
+        return tuple(panel.part(context, result) for panel, result in results.items())
+
+    def notes(self, context: PageContext, results: dict[Panel, Any]) -> str:
+        """Returns the texts above the parts, as markup."""
+        every = (((panel.file and panel.file.text) or panel.text, result) for panel, result in results.items())
+        return "".join(text(context, result) for text, result in every if text is not None)
+
+    def pictures(self, context: PageContext) -> tuple[tuple[str, str], ...]:
+        """Returns part and selector of each picture of lecture mode."""
+        return tuple(
+            (panel.component.name, picture.selector)
+            for panel in self._layout.in_file(context)
+            if panel.component is not None
+            for picture in panel.large_pictures
+        )
+
+    def choices(self, context: PageContext) -> tuple[Choice, ...]:
+        return tuple(each for options in self._visible(context) for each in options.choices(context))
+
+    def picks(self, context: PageContext) -> tuple[Pick, ...]:
+        return tuple(each for options in self._visible(context) for each in options.picks(context))
+
+    def remote_fields(self, context: PageContext) -> dict[str, tuple[Any, ...]]:
+        """Returns the fields that a lecturer can set remotely, with their values; no values: whole numbers."""
+        return {name: values for each in self._visible(context) for name, values in each.remote_fields(context).items()}
+
+    def _visible(self, context: PageContext) -> list[FileOptions]:
+        return [panel.file for panel in self._layout.in_file(context) if panel.file is not None]
+
+
 @cache
-def layout_of(page: pages.Page) -> Layout | None:
-    """Returns the layout that the module of a page declares, or None."""
-    if "\nLAYOUT = " not in (pages.ROOT / page.file).read_text(encoding="utf-8"):
-        return None
+def layout_of(page: pages.Page) -> Layout:
+    """Returns the layout that the module of a page declares."""
     return import_module(page.file.removesuffix(".py").replace("/", ".")).LAYOUT

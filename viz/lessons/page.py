@@ -59,4 +59,4 @@ LIST = Panel(
 LAYOUT = Layout(((LIST,),), head=_head, has_sentence=lambda view: False)
 
 if __name__ == "__main__":
-    show.show_layout("lessons")
+    show.show("lessons")

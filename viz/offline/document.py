@@ -22,7 +22,8 @@ import numpy as np
 
 from model.io.numbers import probability
 from viz import pages, theme
-from viz.kit.offline_parts import Choice, ComponentAssets, HtmlExport, Part, joined
+from viz.kit.offline_parts import Choice, ComponentAssets, Part, joined
+from viz.kit.panel import HtmlExport
 from viz.page_context import PageContext
 from viz.state import uploads
 from viz.state.fields import fields
@@ -125,7 +126,7 @@ def document(page: pages.Page, export: HtmlExport, context: PageContext) -> byte
     here = dataclasses.replace(context.view, **{name: getattr(View, name) for name in OF_A_LECTURE})  # no lecture mode
     context, link_of_view = dataclasses.replace(context, view=here), link(here)
     context = dataclasses.replace(context, view=export.default_view(context))
-    view, computed = context.view, export.compute(context)
+    view, computed = context.view, export.results(context)
     parts_of = {mode: export.parts(context, computed, export.base(view), mode) for mode in get_args(Mode)}
     values = {mode: {part.assets.name: _plain(part) for part in parts} for mode, parts in parts_of.items()}
     packing = Packing(export.rounded)
@@ -142,12 +143,12 @@ def document(page: pages.Page, export: HtmlExport, context: PageContext) -> byte
         "styles": {mode: theme.PALETTES[mode].css_variables() for mode in get_args(Mode)},
         "choices": [_choice(choice, patched) for choice in export.choices(context)],
         "picks": [dataclasses.asdict(pick) for pick in export.picks(context)],
-        "also": dict(export.extra_fields or {}),
+        "also": export.event_fields,
         "plain": {name: fields(View)[name].parameter for name in export.component_fields},
         "asked": link_of_view,
         "defaults": _defaults(),
         "led": _remote_fields(export.remote_fields(context)),
-        "large": export.lecture_pictures_of(context) if export.lecture_pictures_of else export.lecture_pictures,
+        "large": export.pictures(context),
         "steps": len(context.analysis.trace.step_axis),
         "at": "step" if context.analysis.task.has_decoder else "place",
     }
@@ -156,7 +157,7 @@ def document(page: pages.Page, export: HtmlExport, context: PageContext) -> byte
     counts, numbers = packing.numbers()
     content |= {"counts": counts, "texts": packing.texts()}
     parts = [part.assets for part in parts_of["light"]]
-    head = _head(page, context, "".join(export.notes(context, computed)))
+    head = _head(page, context, export.notes(context, computed))
     title = f"{page.title}: {_cut(context.request.source.strip())}"
     data = {"view": json_bytes(content), "numbers": numbers}
     return _html(page.name, title, head, parts, data).encode()

@@ -1,28 +1,21 @@
-"""Export of pages as one HTML file.
-
-A page can be exported if its folder has an `offline.py` with `TAKEN`.
-"""
+"""Export of pages as one HTML file. A page can be exported if one of its panels has a component and options of the file."""
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
 from functools import cache
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from urllib.parse import parse_qsl
 
 from model.inference.request import Request
 from model.io.files import short_repr
 from model.task import TRANSLATION, Task
 from viz import page_context, pages
-from viz.kit.offline_parts import HtmlExport, Part
-from viz.kit.panel import Layout, Panel, layout_of
+from viz.kit.panel import HtmlExport, layout_of
 from viz.offline.document import document
 from viz.page_context import PageContext
 from viz.state.links import parse
 from viz.state.view import View
-from viz.theme import Mode
 
 if TYPE_CHECKING:
     from model.checkpoint import Checkpoint
@@ -38,10 +31,7 @@ def names() -> tuple[str, ...]:
 
 @cache
 def _is_exportable(page: pages.Page) -> bool:
-    if (pages.ROOT / page.file).with_name("offline.py").exists():
-        return True
-    layout = layout_of(page)
-    return layout is not None and any(panel.file is not None and panel.component is not None for panel in layout.panels)
+    return any(panel.file is not None and panel.component is not None for panel in layout_of(page).panels)
 
 
 def file_of(name: str, context: PageContext, view: View | None = None) -> bytes:
@@ -60,8 +50,7 @@ def same_for(name: str, context: PageContext) -> View:
     """
     page = page_of(name, context.analysis.task)
     default, export = View(), export_of(page)
-    layout = layout_of(page)
-    if not (layout.in_file(context) if layout else export.can_show(context.view)):
+    if not layout_of(page).in_file(context):
         raise ValueError(f"The lecture shows a part of “{page.title}”. {NOT_SENT}")
     context = dataclasses.replace(context, view=export.default_view(context))
     view, free = context.view, set(export.remote_fields(context))
@@ -79,69 +68,10 @@ def page_of(name: str, task: Task = TRANSLATION) -> pages.Page:
     return next(page for page in pages.for_task(task) if page.name == name)
 
 
-def export_of(page: pages.Page) -> HtmlExport:
-    """Returns the export description of a page."""
-    layout = layout_of(page)
-    return import_module(_module(page)).TAKEN if layout is None else panel_export(layout)
-
-
 @cache
-def panel_export(layout: Layout) -> HtmlExport:
-    """Returns the export description that follows from the panels of a page."""
-    every = [panel for panel in layout.panels if panel.file is not None and panel.component is not None]
-    options = [panel.file for panel in every if panel.file is not None]
-
-    def result_of(context: PageContext) -> dict[Panel, Any]:
-        return layout.results(context, layout.in_file(context))
-
-    def parts(context: PageContext, results: dict[Panel, Any], view: View, mode: Mode) -> tuple[Part, ...]:
-        context = dataclasses.replace(context, view=view, mode=mode, places=None)
-        return tuple(panel.part(context, result) for panel, result in results.items())
-
-    def base(view: View) -> View:
-        for each in options:
-            view = each.base(view)
-        return view
-
-    def notes(context: PageContext, results: dict[Panel, Any]) -> tuple[str, ...]:
-        every = (((panel.file and panel.file.text) or panel.text, result) for panel, result in results.items())
-        return tuple(text(context, result) for text, result in every if text is not None)
-
-    def pictures(context: PageContext) -> tuple[tuple[str, str], ...]:
-        return tuple(
-            (panel.component.name, picture.selector)
-            for panel in layout.in_file(context)
-            if panel.component is not None
-            for picture in panel.large_pictures
-        )
-
-    def joined(name: str) -> Callable[[PageContext], tuple[Any, ...]]:
-        return lambda context: tuple(
-            each for panel in layout.in_file(context) for each in getattr(panel.file, name)(context)
-        )
-
-    def remote_fields(context: PageContext) -> dict[str, tuple[Any, ...]]:
-        every_panel = [panel.file for panel in layout.in_file(context) if panel.file is not None]
-        return {name: values for each in every_panel for name, values in each.remote_fields(context).items()}
-
-    return HtmlExport(
-        parts,
-        compute=result_of,
-        default_view=lambda context: layout.without_session(context).view,
-        base=base,
-        notes=notes,
-        choices=joined("choices"),
-        picks=joined("picks"),
-        extra_fields={event: values for each in options for event, values in each.event_fields.items()},
-        component_fields=tuple(dict.fromkeys(name for each in options for name in each.component_fields)),
-        remote_fields=remote_fields,
-        lecture_pictures_of=pictures,
-        rounded=frozenset().union(*(each.rounded for each in options)),
-    )
-
-
-def _module(page: pages.Page) -> str:
-    return page.file.removesuffix("page.py").replace("/", ".") + "offline"
+def export_of(page: pages.Page) -> HtmlExport:
+    """Returns the export of a page."""
+    return HtmlExport(layout_of(page))
 
 
 def make_view(request: Request, checkpoint: str, query: str = "", **changes: object) -> View:

@@ -20,4 +20,4 @@ def _one_picture_of_edits(view: View, context: PageContext) -> View:
 LAYOUT = Layout(((SCHEME,), (TOKENS,), (EDITS,)), choose_view=_one_picture_of_edits)
 
 if __name__ == "__main__":
-    show.show_layout("positions")
+    show.show("positions")

@@ -24,6 +24,7 @@ from viz.state import hosts, uploads
 if TYPE_CHECKING:
     from model.inference.analysis import Analysis
     from model.inference.request import Request
+    from viz.kit.panel import Layout
     from viz.pages import Page
     from viz.state.view import View
 
@@ -194,28 +195,28 @@ LONGEST = 80  # letters of a file's name without its end
 CSV, ZIP, JSON, HTML, TEXT = "text/csv", "application/zip", "application/json", "text/html", "text/plain"
 
 
-def offers(
-    context: PageContext,
-    name: str,
-    tables: Callable[[PageContext], tuple[Table, ...]] | None = None,
-    python: Callable[[PageContext], str] | None = None,
-) -> tuple[Offer, ...]:
-    """Returns the offers of a page. `tables` returns its numbers and `python` the code that computes them, on request."""
+def offers(context: PageContext, name: str, layout: Layout) -> tuple[Offer, ...]:
+    """Returns the offers of a page: what its visible panels have, and the analysis."""
     page = pages.find(name)
     stem = stem_of(caption(context.view, page, context.analysis).names)
 
     def analysis(end: str, mime: str) -> Callable[[], File]:
         return lambda: File(stem + end, mime, analysis_file(context.analysis.request, context.view.device, end))
 
-    every = [] if tables is None else [Offer("What is shown, as CSV", lambda: _csv(tables(context), stem))]
+    every = []
+    if layout.has_tables(context):
+        every.append(Offer("What is shown, as CSV", lambda: _csv(layout.tables(context), stem)))
     every += [Offer("Whole analysis, npz", analysis(".npz", ZIP)), Offer("Whole analysis, JSON", analysis(".json", JSON))]
-    if name in html_export.names():
+    if layout.in_file(context):
         every.append(Offer("One HTML file, works offline", lambda: _html(context, name, stem), PAGE))
-    if python:
-        checkpoint = context.view.checkpoint
-        every.append(Offer("Python", lambda: _text(f"{stem}.py", portable_lines(checkpoint, python(context))), COPIED, True))
+    if any(panel.has_code for panel in layout.visible(context)):
+        every.append(Offer("Python", lambda: _text(f"{stem}.py", _lines(context, layout)), COPIED, True))
     every.append(Offer("Checks", lambda: _checks(context, page, stem), COPIED, True))
     return tuple(every)
+
+
+def _lines(context: PageContext, layout: Layout) -> str:
+    return portable_lines(context.view.checkpoint, layout.python(context))
 
 
 def stem_of(names: tuple[str, ...]) -> str:

@@ -156,4 +156,4 @@ LAYOUT = Layout(
 )
 
 if __name__ == "__main__":
-    show.show_layout("translate")
+    show.show("translate")

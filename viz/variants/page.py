@@ -24,4 +24,4 @@ LAYOUT = Layout(
 )
 
 if __name__ == "__main__":
-    show.show_layout("variants")
+    show.show("variants")

@@ -40,4 +40,4 @@ LAYOUT = Layout(
 )
 
 if __name__ == "__main__":
-    show.show_layout("what-if")
+    show.show("what-if")

@@ -48,4 +48,4 @@ def _controls(context: PageContext) -> None:
 LAYOUT = Layout(((SUM,), (READINGS_PANEL,), (CURVES,)), _controls, choose_view=chosen_tokens.look)
 
 if __name__ == "__main__":
-    show.show_layout("why")
+    show.show("why")

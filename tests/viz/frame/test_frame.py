@@ -19,20 +19,18 @@ from viz.state.view import View
 MADE_UP = """
 import streamlit as st
 from viz.frame import show
-from viz.kit import button_groups, site_texts
+from viz.kit import site_texts
+from viz.kit.panel import Layout, Panel
 from viz.state import navigation
 
-def draw(context):
-    with context.places.body:
-        button_groups.draw_notes(context)
-        site_texts.note(f"{context.loaded.name} at step {context.view.step + 1}")
-        st.button("Away", key="away", on_click=navigation.go_to, args=("heads",))
+def draw(context, result):
+    site_texts.note(f"{context.loaded.name} at step {context.view.step + 1}")
+    st.button("Away", key="away", on_click=navigation.go_to, args=("heads",))
 
-def without(view, places):
-    with places.body:
-        site_texts.note("drawn all the same")
-
-show.show("made-up", draw, draw_without=without)
+STEP = Panel("made-up.step", "Step", controls=draw)
+NOTE = site_texts.note_markup("drawn all the same")
+ALONE = Panel("made-up.alone", "Alone", text=lambda context, result: NOTE, is_independent=True)
+show.show("made-up", Layout(((STEP,), (ALONE,))))
 """
 
 

@@ -22,7 +22,7 @@ from viz.page_context import PageContext, Places
 from viz.save.saved_files import analysis_file, offers
 from viz.state.links import parse
 
-HOMES = {page.name: layout for page in pages.PAGES if (layout := layout_of(page))}
+HOMES = {page.name: layout_of(page) for page in pages.PAGES}
 LOAD = functools.cache(analyse.load)
 TEXT = "The dog didn't cross the street because it was too shy."
 SHORT = "The red fox sleeps."
@@ -221,7 +221,7 @@ def test_a_model_of_one_stack_gives_its_numbers(families, loaded_once):
 def test_everything_to_be_had_of_a_view_is_made(loaded_once):
     view = shown(text=TEXT, kind="cross", step="11")
     translate = HOMES["translate"]
-    found = [offer.make() for offer in offers(view, "translate", translate.tables, translate.python)]
+    found = [offer.make() for offer in offers(view, "translate", translate)]
     name = "attention-en-fr-l3-h2-step11-the-dog-didnt-cross-the-street"
     made = {file.name.removeprefix(name): file.content for file in found}
     assert {page.name for page in pages.PAGES} == {*HOMES, "lessons"}
