@@ -1,7 +1,7 @@
 """Measures what edits do to a given target: each edit is one row of a batch, and the first row is unedited.
 
-To ablate every head in one pass, the batch begins as one unedited row. Before each layer it grows by a copy of that row for
-every head of the layer. So a head of the last layer costs one layer, not all of them. Each row equals a separate pass.
+To ablate every head in one pass, the batch begins as one unedited row. Before each layer it grows by a copy of that row per
+head: a head of the last layer costs one layer. Each row equals a separate pass.
 """
 
 from __future__ import annotations
@@ -333,15 +333,13 @@ class TargetPadding:
 
     @property
     def nbytes(self) -> int:
-        """Returns the bytes of the arrays."""
         return self.before.nbytes + self.trace.nbytes
 
 
 def target_padding(checkpoint: Checkpoint, analysis: Analysis) -> TargetPadding | None:
-    """Reads the target of an analysis with the padding of its batch in one pass, as in training.
+    """Reads the target of an analysis with the padding of its batch in one pass, as in training, with the other edits unchanged.
 
-    `change` is measured with the other edits unchanged. Returns None without such padding, and where tokens are decoded one
-    by one.
+    Returns None without such padding, and where tokens are decoded one by one.
     """
     pads, edit = analysis.target_padding, analysis.request.intervention
     if not pads or (analysis.baseline is not None and analysis.request.mode == "again") or analysis.final_pass is not None:

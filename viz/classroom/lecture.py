@@ -92,11 +92,6 @@ def list_component_keys(keys: str, does: str) -> None:
     _add((keys, does, lambda: None, True))
 
 
-def has_key(letter: Letter) -> bool:
-    """Returns True if this run has added the key."""
-    return any(name == letter.key for name, *_ in data().lecture.new_keys)
-
-
 def picture(view: View, count: int) -> int:
     """Returns the number of the large picture, from 1; the first if the link names one that does not exist."""
     return view.large if view.large <= count else 1
@@ -145,10 +140,7 @@ def describe_keys() -> tuple[dict[str, Any], dict[str, mount.Event]]:
     events: dict[str, mount.Event] = {
         "lecture": (mount.flag, lambda on: session.change(lecture=on)),
         "step": (mount.from_one(999), lambda step: session.change(step=step)),
-        "choose": (
-            mount.place_from_one(999, 999),
-            lambda layer, head: session.change(layer=layer, head=head, average=False),
-        ),
+        "choose": (mount.place_from_one(999, 999), _choose_head),
         "page": (mount.one_of((1, -1)), _turn_page),
         "go": (mount.integer(0, MAX_STOPS + 1), talk_navigation.go_to_stop),
         "undo": (mount.pressed, _undo),
@@ -209,25 +201,8 @@ def draw(context: PageContext) -> None:
             site_texts.note(f"Edited: {'; '.join(changes)}. Esc or u: undo {CHANGED}.")
 
 
-def picture_buttons(names: Sequence[str], large: int) -> None:
-    """Draws the picture buttons; pictures count from 1."""
-    st.segmented_control(
-        "Picture",
-        range(1, len(names) + 1),
-        required=True,
-        format_func=lambda n: names[n - 1],
-        label_visibility="collapsed",
-        **session.bind("large", "large", large),
-    )
-
-
-def next_picture(count: int) -> None:
-    """Shows the next of `count` pictures, cyclically. For callbacks."""
-    session.change(large=picture(session.current_view(), count) % count + 1)
-
-
-WIDTH, HEIGHT = 1240, 666  # px of the page below its bar, on a screen of 720 lines
-SCALES = {1.7: "17", 1.9: "19"}  # enlargement of a chart: its suffix in the stylesheet
+WIDTH = 1240  # px of the page below its bar, on a screen of 720 lines
+SCALES = {1.9: "19"}  # enlargement of a chart: its suffix in the stylesheet
 
 
 def chart_container(scale: float) -> Any:

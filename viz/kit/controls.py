@@ -218,16 +218,6 @@ def from_one(number: int) -> str:
     return str(number + 1)
 
 
-def head_name(head: int | str | None) -> str:
-    """Returns the label of a head, or of the mean over heads."""
-    return MEAN if head is None or head == MEAN else str(int(head) + 1)
-
-
-def read_head(option: int | str) -> int | None:
-    """Returns the head of an option."""
-    return None if option == MEAN else int(option)
-
-
 def kind_group(view: View, kinds: Sequence[str]) -> ButtonGroup:
     """Returns the choice of the kind of attention, or the name of the only one."""
     if len(kinds) == 1:

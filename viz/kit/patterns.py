@@ -8,7 +8,7 @@ each token, as in `A:dog`, `B:it`.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -140,17 +140,6 @@ def map_data(maps: Sequence[dict[str, Any]], step: int, mode: theme.Mode, alike:
     """
     options = {"alike": alike, "large": False, "trace": None}
     return {"maps": list(maps), "scales": scales(mode), "step": step, **options}
-
-
-def mount_maps(payload: Mapping[str, Any], step: int, key: str) -> None:
-    """Mounts the maps on a page, with the row of the step (from 1) outlined."""
-    COMPONENT.mount(key, payload, overrides={"step": step})
-
-
-def mount_in_lecture(payload: Mapping[str, Any], key: str, step: int | None = None, trace: str | None = None) -> None:
-    """Mounts the maps in lecture mode; `trace` names the trace of the timeline that publishes the step."""
-    steps = {} if step is None else {"step": step}
-    COMPONENT.mount(key, payload, overrides={"large": True, "trace": trace, **steps})
 
 
 def linking_head(request: Request, view: View, find: tuple[str, int, int]) -> dict[str, Any]:

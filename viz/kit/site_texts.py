@@ -129,12 +129,6 @@ def signed(value: float) -> None:
     write(f'<b class="lab-number {hue}">{numbers.nats(value)}</b>', inline=True)
 
 
-def near_tie_note(analysis: Analysis, tokenizer: Tokenizer | ClassLabels) -> None:
-    """Writes the steps with near-ties, if any."""
-    if text := near_tie_text(analysis, tokenizer):
-        note(text)
-
-
 def near_tie_text(analysis: Analysis, tokenizer: Tokenizer | ClassLabels) -> str:
     """Returns a sentence about the steps with near-ties, or an empty text."""
     inner = analysis.trace.scorable_rows

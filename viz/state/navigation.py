@@ -59,14 +59,6 @@ def go_to_first_page(name: str) -> None:
     st.switch_page(first.file, query_params=st.query_params.to_dict())
 
 
-def lab_address() -> str:
-    """Returns the lab's address in this browser, with a final /; empty if unknown."""
-    url = urlsplit(st.context.url or "")
-    home, _, last = url.path.rstrip("/").rpartition("/")
-    home = home if last in [page.name for page in pages.PAGES] else url.path.rstrip("/")
-    return f"{url.scheme}://{url.netloc}{home}/" if url.netloc else ""
-
-
 def toggle_edit(code: str) -> None:
     """Adds an edit, or removes it if present; called from callbacks. An impossible edit only shows a message."""
     now = session.current_view().intervention

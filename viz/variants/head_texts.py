@@ -78,12 +78,6 @@ def circles(found: SameHeads) -> str:
     return f"Heads whose partner’s partner is their own partner: {', '.join(told)}." if told else ""
 
 
-def matching_alt(found: SameHeads, kind: str) -> str:
-    """The drawn pairs in words."""
-    drawn = sum(len(each.partners) for each in in_a_row(found, kind))
-    return f"{site_kind(kind).name}: {drawn} pairs of heads from each seed to the next, layer by layer."
-
-
 def in_a_row(found: SameHeads, kind: str) -> list[SiteMatch]:
     """The pairs of seeds that stand beside each other in the drawing, of a kind of attention."""
     return [each for each in found.sites if each.kind == kind and each.other == each.one + 1]

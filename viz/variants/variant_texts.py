@@ -229,12 +229,6 @@ def _row(record: Variants, name: str, score: str) -> str:
     )
 
 
-def scores_alt(record: Variants, score: str) -> str:
-    """The chart of scores in words."""
-    told = [f"{each.title} {number(each.spread(score).mean, score)}" for each in record.variants]
-    return f"{NAMES[score]} of each design, the mean over its seeds: {'; '.join(told)}."
-
-
 def curves_said(record: Variants) -> str:
     """Where the curves end, in a line."""
     ends = [(run.losses[-1][1], each.title) for each in record.variants for run in each.runs if run.losses]

@@ -241,13 +241,3 @@ def taken(found: FaithfulnessResult, name: str, end: str) -> list[str]:
     if end == "last":
         ranked = ranked[::-1]
     return [", ".join(ranked[:k]) or "nothing" for k in found.grid]
-
-
-def curves_alt(found: FaithfulnessResult, reading: StepReading) -> str:
-    """A reading's curves in words."""
-    curves = found.curves[reading.name]
-    first, last = (", ".join(f"{v:.2f}" for v in values) for values in (curves.first, curves.last))
-    return (
-        f"Log-probability where {', '.join(map(str, found.grid))} of {len(found.words)} words are away. "
-        f"{reading.label}, the most important first: {first}; the least important first: {last}."
-    )
