@@ -1,7 +1,6 @@
 """Measures what edits do to a given target: each edit is one row of a batch, and the first row is unedited.
 
-To ablate every head in one pass, the batch begins as one unedited row. Before each layer it grows by a copy of that row per
-head: a head of the last layer costs one layer. Each row equals a separate pass.
+All heads are ablated in one pass: the batch begins as one unedited row and grows by a row per head before each layer.
 """
 
 from __future__ import annotations
@@ -337,10 +336,9 @@ class TargetPadding:
 
 
 def target_padding(checkpoint: Checkpoint, analysis: Analysis) -> TargetPadding | None:
-    """Reads the target of an analysis with the padding of its batch in one pass, as in training, with the other edits unchanged.
+    """Reads the target with the padding of its batch in one pass, as in training. `change` keeps the other edits.
 
-    Returns None without such padding, and where tokens are decoded one by one.
-    """
+    Returns None without such padding, and where tokens are decoded one by one."""
     pads, edit = analysis.target_padding, analysis.request.intervention
     if not pads or (analysis.baseline is not None and analysis.request.mode == "again") or analysis.final_pass is not None:
         return None
