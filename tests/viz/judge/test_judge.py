@@ -12,7 +12,7 @@ from tests.support.save_helpers import make_offers
 from tests.support.viz_helpers import COMPARE, HEADS, INSIDE, LESSONS, POSITIONS, WHAT_IF, WHY, Lab
 from viz import pages
 from viz.kit.examples import judged_examples
-from viz.variants.variant_texts import found
+from viz.variants.variant_texts import read_record
 
 TEXT = "The red fox sees a lamp."
 SAVED = ("What is shown, as CSV", "One HTML file, works offline", "Whole analysis, JSON", "Python", "Checks")
@@ -117,6 +117,6 @@ def test_why_splits_the_difference_of_two_labels():
 def test_every_page_is_saved_as_what_it_is():
     for name in (page.name for page in pages.PAGES):
         lab = opened(f"viz/{name.replace('-', '_')}/page.py" if name != "translate" else None, **OTHER)
-        numbers = name != "lessons" and (name != "variants" or found().record is not None)
+        numbers = name != "lessons" and (name != "variants" or read_record().record is not None)
         wanted = SAVED if name in WHOLE else SAVED[:numbers]
         make_offers(lab, name, CLASSIFICATION, wanted, ("judged", "word_table"))
