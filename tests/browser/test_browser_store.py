@@ -8,7 +8,6 @@ from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
 from tests.browser.conftest import idle, translation, type_text
 
-CARRIER = "attention_lab.stored_part"
 INK = """() => {
   const shadow = document.querySelector(".st-key-translate-steps [data-testid=stBidiComponentIsolated]").shadowRoot;
   return getComputedStyle(shadow.querySelector(".timeline")).getPropertyValue("--lab-ink");
