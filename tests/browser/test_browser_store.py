@@ -8,12 +8,6 @@ from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
 from tests.browser.conftest import idle, translation, type_text
 
-CARRIER = "attention_lab.stored_part"
-INK = """() => {
-  const shadow = document.querySelector(".st-key-translate-steps [data-testid=stBidiComponentIsolated]").shadowRoot;
-  return getComputedStyle(shadow.querySelector(".timeline")).getPropertyValue("--lab-ink");
-}"""
-
 
 def component(frame: bytes) -> BidiComponent | None:
     """Returns the component of a frame from the server, or None."""
@@ -124,12 +118,3 @@ def test_a_lost_part_is_sent_again(visit):
     assert [each.split(b"\n")[0] for each in lost] == [b"translate.steps 0"]
     expect(page.locator(".timeline .said")).to_contain_text("Le chat dort")
     assert page.locator(".timeline").count() == 1
-
-
-def test_a_new_theme_recolours_the_pictures(visit):
-    page = visit()
-    light = page.evaluate(INK)
-    page.emulate_media(color_scheme="dark")
-    page.wait_for_function(f"light => ({INK})() !== light", arg=light)
-    page.emulate_media(color_scheme="light")
-    page.wait_for_function(f"light => ({INK})() === light", arg=light)

@@ -10,13 +10,12 @@ import torch
 
 from model import device
 from model.checkpoint import Checkpoint
-from model.config import PAD, SCHEMES, ModelConfig, TrainConfig
+from model.config import SCHEMES, ModelConfig, TrainConfig
 from model.decoding.strategy import Decoding
 from model.edits.kinds import EditError
 from model.experiments.effects import head_effects, layer_skips
 from model.inference.analyse import analyse
 from model.inference.request import Request
-from model.network.context import teacher_forced_states
 from model.network.masks import build as build_masks
 from model.readings.stages.layer_inputs import activations
 from model.trace import Site
@@ -104,16 +103,6 @@ def test_an_ablation_is_recorded_beside_its_baseline(lab, family):
 def test_an_edit_of_a_site_that_is_not_there_is_refused(lab, family, code):
     with pytest.raises(EditError, match=r"; this checkpoint has none\. Remove it\.$"):
         analyse(lab, Request(TEXT, decoding=Decoding(limit=16), intervention=tiny.edited(code)))
-
-
-@EACH
-def test_padding_changes_nothing_at_real_positions(lab, family):
-    model, ids = lab.model, tiny.ids(1, 5, seed=3)
-    longer = torch.cat((ids, torch.full((1, 3), PAD)), dim=1)
-    short, long = (
-        teacher_forced_states(model, *((x, None) if family == "encoder-only" else (None, x)))[:, :5] for x in (ids, longer)
-    )
-    torch.testing.assert_close(short, long, atol=1e-10, rtol=0)
 
 
 @pytest.mark.parametrize(

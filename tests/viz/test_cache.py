@@ -118,17 +118,6 @@ def test_who_asks_something_else_does_not_wait(monkeypatch, network):
 PLAIN = Request("Nine owls.")
 
 
-def test_every_part_of_a_request_is_part_of_the_key(network):
-    stub = network()
-    plain = cache.analyse(PLAIN, "cpu")
-    changes = {"source": "Ten owls.", "checkpoint": "other", "target": "Neuf hiboux.", "prefix": "Neuf", "pad": 1}
-    changes |= {"mode": "again", "decoding": Decoding(limit=5), "intervention": Intervention(causal_mask=False)}
-    for name, value in changes.items():
-        assert cache.analyse(dataclasses.replace(PLAIN, **{name: value}), "cpu") is not plain, name
-    assert cache.analyse(dataclasses.replace(PLAIN), "cpu") is plain
-    assert len(stub.asked) == 1 + len(changes)
-
-
 def test_the_oldest_answer_goes_first(network):
     stub = network(nbytes=cache.MAX_BYTES // 4 + 1, seconds=0)
     requests = [Request(f"Owl {number}.") for number in range(8)]

@@ -31,7 +31,8 @@ VIEWS = (
     *((page, {"lecture": "on", "large": large}) for page in (None, HEADS, WHAT_IF, WHY) for large in "123"),
     *((page, {}) for page in (HEADS, POSITIONS, WHAT_IF, WHY, LESSONS)),
     (HEADS, {"sites": "all"}),
-    *((INSIDE, {"part": part}) for part in PARTS),
+    *((INSIDE, {"part": part} | lecture) for part in PARTS for lecture in ({}, {"lecture": "on"})),
+    *((POSITIONS, {"lecture": "on", "large": large}) for large in "178"),
     *((WHY, {"why": "readings"} | lecture) for lecture in ({}, {"lecture": "on"})),
     *((COMPARE, OTHER | {"differs": differs}) for differs in DIFFERS),
     *((COMPARE, {"differs": "head", "lecture": "on", "large": large}) for large in "123"),
@@ -68,7 +69,7 @@ def test_every_page_opens_without_missing_parts(family):
     for page, link in VIEWS:
         lab = opened(family, page, **link)
         drawn = [c.proto.component_name for c in lab.app_test.get("bidi_component")]
-        assert len(lab.faults) <= 1, (page, link)
+        assert len(lab.faults) <= (page not in (INSIDE, POSITIONS)), (page, link)
         assert "translat" not in lab.text.lower() or lab.faults or page == LESSONS, (page, link, lab.text.lower())
         assert all("Translate" not in label for label in (b.label for b in lab.app_test.button)), (page, link)
         if "cross" in lab.text.lower():

@@ -14,7 +14,7 @@ from model.export.csv_tables import cells_table
 from model.inference.analyse import analyse
 from model.trace import Site
 from tests.support.component_helpers import floats
-from viz import computations, page_context
+from viz import page_context
 from viz.compare.distance import views
 from viz.compare.pair import pair
 from viz.decoding_steps.pattern_maps import MAPS
@@ -151,5 +151,3 @@ def test_a_key_that_was_not_written_yet_cannot_be_split():
     seen = shown(kind="decoder", part="writers", step="3", key="4")
     (table,) = INSIDE.tables(seen)
     assert call(seen).arguments[3] < 3 and table.rows
-    with pytest.raises(ValueError, match="There is no key 4 at step 3"):
-        computations.run(computations.SCORE_WRITERS(Site("decoder", 1), 3, 2, 3), seen)

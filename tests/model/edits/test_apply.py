@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from model.config import END, PAD, START
+from model.config import PAD, START
 from model.decoding import search
 from model.edits.apply import BatchEdits
 from model.edits.intervention import BASELINE
@@ -14,6 +14,7 @@ from model.network.context import Cache, Pass, donor_records
 from model.trace import Probe, Site
 from tests.support import tiny
 from tests.support.edit_helpers import EXAMPLES, ONE_EACH
+from tests.support.floats import assert_same_paths
 
 MODELS = pytest.mark.parametrize(
     "changes", [{}, {"norm_first": False}, tiny.MODERN | {"final_norm": False}, {"window": 3}], ids=str
@@ -160,40 +161,21 @@ def rows(codes: list[str]) -> tuple[torch.Tensor, BatchEdits]:
     return DECODING_SOURCE.repeat(len(codes) + 1, 1), tiny.edits([BASELINE, *map(tiny.edited, codes)], MEANS)
 
 
-def same(one, two, codes: list[str]) -> None:
-    for a, b, code in zip(one, two, ["baseline", *codes], strict=True):
-        assert a.ids == b.ids, code
-        assert a.log_probs == pytest.approx(b.log_probs, abs=1e-5), code
-
-
-@POSITIONS
-def test_greedy_with_a_cache_equals_greedy_without(positions):
-    model = tiny.lively(positions=positions)
-    model.projection.weight[END] = 0  # nobody ends early
-    source, edits = rows(CACHED)
-    cached = search.greedy(model, source, edits, limit=20)
-    same(cached, search.greedy(model, source, edits, limit=20, use_cache=False), CACHED)
-    assert {len(h.ids) for h in cached} == {20}
-    plain = cached[0].log_probs
-    unmoved = {code for code, h in zip(CACHED, cached[1:], strict=True) if h.log_probs == pytest.approx(plain, abs=1e-4)}
-    assert unmoved == {code for code in CACHED if "shifted" in code and positions == "rotary"}
-
-
 @POSITIONS
 def test_a_beam_with_a_cache_equals_a_beam_without(positions):
     model = tiny.lively(1, positions=positions)
     source, edits = rows(CACHED)
-    cached = search.beam(model, source, 3, 0.6, edits, limit=7)
-    uncached = search.beam(model, source, 3, 0.6, edits, limit=7, use_cache=False)
-    for one, two, code in zip(cached, uncached, ["baseline", *CACHED], strict=True):
-        same(one, two, [code] * (len(one) - 1))
+    cached, uncached = (search.beam(model, source, 3, 0.6, edits, limit=7, use_cache=use) for use in (True, False))
+    for one, two in zip(cached, uncached, strict=True):
+        assert_same_paths(one, two)
     assert sum(one[0].ids != cached[0][0].ids for one in cached) > 5
 
 
 @POSITIONS
-def test_every_score_is_that_of_its_prefix(positions):
+@pytest.mark.parametrize("codes", [CACHED, list(EXAMPLES)], ids=["cached", "uncached"])
+def test_every_score_is_that_of_its_prefix(positions, codes):
     model = tiny.lively(1, positions=positions)
-    source, edits = rows(list(EXAMPLES))
+    source, edits = rows(codes)
     for found, edit in zip(search.greedy(model, source, edits, limit=6), edits.rows, strict=True):
         for step, token in enumerate(found.ids):
             inputs = torch.tensor([[START, *found.ids[:step]]])

@@ -6,7 +6,6 @@ import math
 
 import pytest
 import torch
-from torch import nn
 
 from model.config import PAD, SCHEMES
 from model.edits.apply import BatchEdits, SiteEdits
@@ -15,9 +14,8 @@ from model.edits.kinds import SHUFFLED_BLOCK, EditError, Positions, shuffled_tar
 from model.network import masks
 from model.network.attention import attention
 from model.network.context import Pass
-from model.network.layers import Residual
 from model.network.positions import NO_POSITIONS
-from model.trace import Probe, Site, Sublayer
+from model.trace import Probe, Site
 from tests.support import tiny
 
 POSITIONS = pytest.mark.parametrize("positions", SCHEMES)
@@ -123,18 +121,6 @@ def test_edited_target_positions_stay_causal(positions):
             close(tiny.logits(model, SOURCE[:1], target[:, :length], edit), whole[:, :length])
 
 
-@pytest.mark.parametrize(
-    ("code", "last"),
-    [("source-positions_shifted-12", 17), ("target-positions_shifted-12", 16), ("source-positions_shifted-256", 261)],
-)
-def test_learned_positions_beyond_the_table_are_refused(code, last):
-    model = tiny.model(positions="learned", max_positions=16)
-    message = rf"^position {last} is asked for; this checkpoint has learned positions 0 to 15$"
-    with pytest.raises(ValueError, match=message):
-        tiny.logits(model, SOURCE, TARGET, tiny.edited(code))
-    assert tiny.logits(model, SOURCE, TARGET, tiny.edited(code.split("_")[0] + "_shifted-10")).isfinite().all()
-
-
 @POSITIONS
 def test_padding_changes_nothing_at_real_positions(positions):
     model, padded = tiny.model(positions=positions), torch.cat((SOURCE, torch.full((2, 4), PAD)), dim=1)
@@ -235,19 +221,6 @@ def test_blocked_masks_by_hand():
     )  # each in its row of the batch
     mask = masks.site_mask(OPEN.expand(3, 1, 2, 2), edits.mask_edits(Site("encoder", 0)), (3, 1, 2))
     assert mask[:, 0].int().tolist() == [[[1, 1], [1, 1]], [[0, 1], [1, 1]], [[1, 1], [0, 0]]]
-
-
-@pytest.mark.parametrize("norm_first", [True, False])
-def test_a_skipped_sublayer_by_hand(norm_first):
-    residual = Residual(tiny.config(norm_first=norm_first), Sublayer("encoder", 0, "ff")).eval()
-    residual.norm = nn.LayerNorm(2, eps=0.0)
-    x = torch.tensor([[[1.0, 3.0]], [[1.0, 3.0]]])
-    edits = BatchEdits([BASELINE, tiny.edited("skip_enc.1.ff")])
-    assert edits.sublayer_factors("encoder", 0, "ff", x).flatten().tolist() == [1, 0]
-    found = residual(x, lambda y: torch.full_like(y, 7.0), Pass(edits))
-    assert found[:, 0].tolist() == ([[8, 10], [1, 3]] if norm_first else [[-1, 1], [-1, 1]])
-    for other in (("decoder", 0, "ff"), ("encoder", 1, "ff"), ("encoder", 0, "self")):
-        assert BatchEdits([tiny.edited("skip_enc.1.ff")]).sublayer_factors(*other, x) is None
 
 
 def test_positions_by_hand():

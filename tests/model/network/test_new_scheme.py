@@ -6,16 +6,14 @@ import numpy as np
 import pytest
 import torch
 
-from model.decoding.search import greedy
-from model.decoding.uncached import Recorder
 from model.edits.apply import BatchEdits
 from model.edits.intervention import BASELINE
 from model.network import masks
-from model.network.context import Cache, Pass, teacher_forced_states
+from model.network.context import Cache, Pass
 from model.readings.positions.position_numbers import scheme_numbers
 from model.readings.stages.blueprint import blueprint
 from model.trace import Probe, Site
-from tests.support import recorded, scheme_helpers, tiny
+from tests.support import scheme_helpers, tiny
 
 CLOSE = {"rtol": 1e-9, "atol": 1e-11}
 
@@ -47,27 +45,6 @@ def test_training_forward_has_the_bias(scheme):
     record = probe.records[Site("decoder", 1)]
     plain = scheme_helpers.pattern_by_hand(*(record[n][0].detach().numpy() for n in ("q", "k", "mask")), *np.zeros((2, 5)))
     assert np.abs(plain - record["pattern"][0].detach().numpy()).max() > 0.02
-
-
-@pytest.mark.parametrize("codes", ["", "scaling-off", "block_dec_3-2", "source-positions_shifted-4", "window-2"])
-def test_cached_and_uncached_decoding_have_the_bias(scheme, codes):
-    model, source = tiny.lively(positions=scheme), tiny.padded([5], 6)
-    edits, recorder = BatchEdits([tiny.edited(*codes.split())]), Recorder()
-    (found,) = greedy(model, source, edits, limit=7, recorder=recorder)
-    (uncached,) = greedy(model, source, edits, limit=7, use_cache=False)
-    with recorded.explicit():
-        (cached,) = greedy(model, source, edits, limit=7)
-    for other in (uncached, cached):
-        assert found.ids == other.ids
-        np.testing.assert_allclose(found.log_probs, other.log_probs, rtol=1e-5, atol=1e-6)
-    maps, probe = recorder.recorded_pass(model.config, source[0].tolist(), found.ids)[0], Probe("full")
-    with torch.inference_mode():
-        teacher_forced_states(model, source, torch.tensor([found.ids]), Pass(edits, probe))
-    if codes != "scaling-off":
-        assert_by_hand(probe)
-    for site, record in probe.records.items():
-        for name in ("scores", "pattern", "mask"):
-            np.testing.assert_allclose(maps.records[site][name], record[name], **CLOSE)
 
 
 def test_keys_in_the_cache_keep_their_positions(scheme):

@@ -21,7 +21,6 @@ from tests.support.floats import DOUBLE, assert_close
 from tests.support.recorded import VARIANTS
 
 EXACT = 1e-10
-POSITIONS = pytest.mark.parametrize("positions", ["sinusoidal", "learned", "rotary"])
 
 
 def logits(model, source, target, edits=(BASELINE,), probe=None):

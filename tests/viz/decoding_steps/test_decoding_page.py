@@ -104,14 +104,6 @@ def test_a_refused_value_stays_in_its_field(strategy, name, typed, called):
     assert page.timeline["trace"] != before["trace"]
 
 
-def test_the_seed_repeats_the_text():
-    link = {"decode": "sample", "temperature": "1.5", "seed": "7"}
-    page = lab(**link)
-    assert shown(page) == shown(lab(**page.link)) == shown(page.run())
-    others = {shown(lab(**link | {"seed": str(seed)})) for seed in (8, 9)}
-    assert len(others | {shown(page)}) == 3
-
-
 def forks() -> tuple[tuple[int, ...], tuple[int, ...]]:
     """Two beginnings that greedy decoding does not take: at the first step, and at the third."""
     ids = analysed().hypothesis.ids

@@ -18,15 +18,6 @@ def said(lab: Lab) -> str:
     return "".join(token["t"] for token in lab.timeline["source"]).replace("·", "").removesuffix("</s>")
 
 
-def test_the_first_run_translates_and_draws_three_maps():
-    lab = Lab()
-    assert lab.box == FIRST_SENTENCE
-    assert lab.translation.strip()
-    assert (lab.timeline["step"], lab.timeline["before"], lab.timeline["how"]) == (1, None, "greedy")
-    assert (len(lab.maps), lab.charts) == (3, [])
-    assert (lab.link, lab.faults, lab.warnings) == ({}, [], [])
-
-
 def test_the_maps_are_those_of_the_sentence():
     lab = Lab(text=SENTENCE)
     source = [token["t"] for token in lab.timeline["source"]]
@@ -142,10 +133,3 @@ def test_layer_and_head_choose_the_maps_and_the_rows():
     for one, two in itertools.pairwise(seen):
         assert all(np.abs(np.nan_to_num(cells_of(a) - cells_of(b))).max() > 1e-3 for a, b in zip(one, two, strict=True))
     assert [cells_of(chart).tobytes() for chart in seen[1]] == [cells_of(chart).tobytes() for chart in seen[3]]
-
-
-def test_a_given_target_is_read_instead_of_a_translation():
-    lab = Lab(text="Seven owls.", target="Sept hiboux.")
-    assert lab.translation == "Sept hiboux."
-    assert lab.timeline["how"] == "given target"
-    assert "target" not in lab.type("Nine owls.").link

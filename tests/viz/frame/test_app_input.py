@@ -7,30 +7,6 @@ from streamlit.testing.v1 import AppTest
 from model.config import MAX_CHARACTERS, MAX_TOKENS
 from tests.support.viz_helpers import TIMEOUT, Lab
 
-ODD = [
-    "😀 مرحبا",
-    "\u202eowls\u202c \u200f\u200b\u2060",
-    "a\x00b\x07c\x1bd\x7f",
-    "</s> <pad> <s>",
-    "&lt;b&gt; &quot;owls&quot; \"'\\",
-    "**bold** $x^2$ :owl: [a](b) `c`",
-    "\u200b",
-]
-
-
-@pytest.fixture(scope="module")
-def visitor() -> Lab:
-    return Lab()
-
-
-@pytest.mark.parametrize("text", ODD, ids=ascii)
-def test_an_odd_sentence_stays_in_the_box(visitor, text):
-    visitor.type(text)
-    assert (visitor.box, visitor.faults, visitor.link, len(visitor.maps)) == (text, [], {"text": text}, 3)
-    tokens = [token["t"] for token in visitor.timeline["source"]]
-    assert tokens[-1] == "</s>" and tokens.count("</s>") == 1
-    assert not any(token["pad"] for token in visitor.timeline["source"])
-
 
 def texts_with_markup() -> None:
     from types import SimpleNamespace
@@ -111,23 +87,6 @@ def test_a_missing_checkpoint_or_device_is_one_fault(monkeypatch, key, missing, 
     assert (lab.timeline, lab.maps) == (None, [])
     lab.app_test.selectbox(key=key).set_value(there)
     assert lab.run().faults == [] and len(lab.maps) == 3
-
-
-@pytest.mark.parametrize("name", ["my(model)", "a b", "l'été <b>", "100%+&=#?", "own.1"])
-def test_a_checkpoint_of_an_odd_name_has_a_link(home, name):
-    home.rename(home.parent / name)
-    lab = Lab(checkpoint=name, text="The red fox.", causal="off")
-    assert (lab.faults, lab.link["checkpoint"]) == ([], name)
-    assert Lab(**lab.link).timeline == lab.timeline
-
-
-@pytest.mark.parametrize("name", ["config.json", "counts.json", "metrics.json"])
-def test_a_damaged_checkpoint_names_its_file(home, name):
-    (home / name).write_text("{")
-    lab = Lab(checkpoint=home.name, text="The red fox.")
-    (fault,) = lab.faults
-    assert f"{name} is no valid JSON" in fault and "\n" not in fault
-    assert (lab.box, lab.timeline, lab.maps) == ("The red fox.", None, [])
 
 
 def test_too_many_branch_tokens_are_refused():

@@ -78,14 +78,28 @@ def test_an_empty_sentence_is_one_fault_on_every_page(made_up):
         assert ("drawn all the same" in lab.sentences("lab-note")) is (page.name == "made-up")
 
 
+ODD = [
+    "<script>alert(1)</script>",
+    "word " * 120,
+    "😀 مرحبا",
+    "\u202eowls\u202c \u200f\u200b\u2060",
+    "a\x00b\x07c\x1bd\x7f",
+    "</s> <pad> <s>",
+    "&lt;b&gt; &quot;owls&quot; \"'\\",
+    "**bold** $x^2$ :owl: [a](b) `c`",
+    "\u200b",
+    "🦉 </s>",
+]
+
+
 def test_odd_sentences_stay_text_on_every_page():
     views = [(page.file, {}) for page in pages.PAGES] + [(INSIDE, {"part": part}) for part in PARTS]
     for number, (page, link) in enumerate((*views, (WHY, {"why": "readings"}), (TRANSLATE, {"show": "decoding"}))):
-        text = ("<script>alert(1)</script>", "word " * 120, "🦉 </s>")[number % 3]
+        text = ODD[number % len(ODD)]
         lab = Lab(page, text=text, split="off", layer="40", head="70", **link)
         boxes = [box.value for box in lab.app_test.text_input if box.key == "source"]
         assert boxes in ([], [text]) and not any("<script>" in piece for piece in lab.html), (page, link)
-        assert len(lab.faults) <= (link.get("why") == "readings"), (page, link, lab.faults)
+        assert len(set(lab.faults)) <= (link.get("why") == "readings"), (page, link, lab.faults)
 
 
 def test_an_unknown_address_is_recognised(monkeypatch):

@@ -1,12 +1,10 @@
 """Parts of the page Inside without a browser, and each part in lecture mode for every kind of model."""
 
-import dataclasses
 import html
 import re
 
 import numpy as np
 import pytest
-import torch
 
 from model import checkpoint as checkpoints
 from model.edits.intervention import Intervention
@@ -14,7 +12,7 @@ from model.inference.request import Request
 from model.readings.tokens.neighbours import nearest
 from model.trace import ATTENTION_KINDS, Site
 from tests.support import tiny
-from tests.support.viz_helpers import INSIDE, POSITIONS, Lab, numbers
+from tests.support.viz_helpers import INSIDE, Lab, numbers
 from viz import cache, computations
 from viz.inside import lens_part
 from viz.state.page_fields import PARTS
@@ -151,14 +149,3 @@ def test_the_button_shows_the_next_picture():
 def test_the_lens_window_contains_the_step(steps, step, seen):
     first, end = lens_part.window(steps, step)
     assert (first, end) == seen and first <= step < end
-
-
-@pytest.mark.parametrize(("family", "lacking"), [("encoder-only", "decoder_layers"), ("decoder-only", "encoder_layers")])
-def test_a_model_of_one_stack_has_all_of_it(tokenizer, tmp_path, monkeypatch, family, lacking):
-    made = tiny.checkpoint(tokenizer, dtype=torch.float32, family=family, **{lacking: 0})
-    checkpoints.save(dataclasses.replace(made, languages=("Danish", "Danish"), token_counts={}), tmp_path / family)
-    monkeypatch.setenv("CHECKPOINTS", str(tmp_path))
-    for part in PARTS:
-        assert not Lab(INSIDE, checkpoint=family, text="The red fox sees a lamp.", lecture="on", part=part).faults, part
-    for large in (1, 7, 8):
-        assert not Lab(POSITIONS, checkpoint=family, text="The red fox sees a lamp.", lecture="on", large=str(large)).faults

@@ -11,7 +11,7 @@ from torch.nn import functional as F
 
 from model import checkpoint as checkpoints
 from model.__main__ import main
-from model.config import END, MAX_TOKENS, PAD, START, TrainConfig
+from model.config import END, MAX_TOKENS, PAD, START
 from model.device import has_bfloat16
 from model.inference.analyse import analyse
 from model.inference.request import Request
@@ -23,12 +23,9 @@ from model.workshop.corpus.windows import Masking, Texts, Windows
 from model.workshop.tasks.filling import blank_loss, epoch_rows, losses
 from model.workshop.training.loss_and_validation import batch_loss
 from model.workshop.training.recording import Recording
-from model.workshop.training.run import TrainingRun
-from model.workshop.training.run_folder import RunFiles
 from model.workshop.training.tasks import TRAINING_TASKS, TrainingTask
 from tests.support import tiny
 from tests.support.training_helpers import BRIEF as WRITER_BRIEF
-from tests.support.training_helpers import SMALL
 
 SIZES = {"d_model": 32, "heads": 2, "encoder_layers": 2, "d_ff": 64, "dropout": 0.0}
 BRIEF = {"vocab_size": 400, "batch_tokens": 200, "warmup": 20, "learning_rate": 1e-2, "masked": 0.2}
@@ -73,15 +70,6 @@ def test_run_learns_to_fill_in_blanks(books, tmp_path):
     assert any("blank_loss" in entry and "pair_loss" in entry for entry in log)
     card = (tmp_path / "run" / "checkpoint" / "README.md").read_text(encoding="utf-8")
     assert f"Kept: step {lab.metrics['dev']['step']:,}" in card and "Trained from scratch" in card
-
-
-def test_a_stopped_run_ends_as_one_that_was_not(books, tmp_path):
-    whole, halved = tmp_path / "whole", tmp_path / "halved"
-    assert main(words(books, whole, epochs=2)) == 0
-    assert main(words(books, halved, "--max-minutes", "0", epochs=2)) == 0
-    assert main(words(books, halved, epochs=2)) == 0
-    one, other = (checkpoints.load(str(folder / "checkpoint")).model.state_dict() for folder in (whole, halved))
-    assert all(one[name].equal(value) for name, value in other.items())
 
 
 def test_losses_of_blanks_and_pairs_are_added(books):
@@ -178,11 +166,6 @@ def test_it_begins_with_a_model_that_fills_in(files, tmp_path, tokenizer):
     assert "pooler.dense.weight" in kept and "encoder.1.self_attention.query.weight" in kept
     assert all((old[name] - new[name]).abs().max() < 2e-3 for name in kept)  # float16 rounds
     assert set(new) - kept == {"classifier.weight", "classifier.bias"}
-    whole, halved = tmp_path / "run", tmp_path / "halved"
-    stopped = judging_words(files, halved, "--init", str(tmp_path / "first"), "--learning-rate", "1e-9", epochs=1)
-    assert main([*stopped, "--max-minutes", "0"]) == 0 and main(stopped) == 0
-    one, other = (checkpoints.load(str(each / "checkpoint")).model.state_dict() for each in (whole, halved))
-    assert all(one[name].equal(value) for name, value in other.items())
 
 
 def test_texts_are_read_as_an_encoder_reads_them(tokenizer):
@@ -217,14 +200,6 @@ def learned(tmp_path_factory) -> Path:
     training = {**tiny.TRAINING, "epochs": 40, "average": 1, "vocab_size": 300}
     assert main(["train", "--task", "lm", *files, "--device", "cpu", *tiny.options(**OPTIONS, **training)]) == 0
     return folder / "run"
-
-
-def lm(folder: Path, files: tuple[Path, Path], **changes) -> TrainingRun:
-    options = {name: value for name, value in SMALL.items() if name != "encoder_layers"}
-    config = TrainConfig(**(WRITER_BRIEF | {"label_smoothing": 0.0} | changes))
-    return TrainingRun(
-        folder, RunFiles.single(*files), options, config, torch.device("cpu"), ("Text", "Continuation"), task="lm"
-    )
 
 
 @torch.inference_mode()
@@ -266,16 +241,18 @@ def test_sentences_are_learned_and_counted(learned):
     assert f"{loaded.model.parameter_count:,} parameters" in card
 
 
-def test_interrupted_and_resumed_is_uninterrupted(tmp_path, text_files):
-    whole = lm(tmp_path / "whole", text_files)
-    assert whole.train() is True
-    while not lm(tmp_path / "parts", text_files).train(max_minutes=0):
-        pass
-    last = lm(tmp_path / "parts", text_files)
-    assert last.progress.step == whole.total >= 6
-    assert all(value.equal(whole.model.state_dict()[key]) for key, value in last.model.state_dict().items())
-    kept = [(tmp_path / name / "checkpoint" / "model.safetensors").read_bytes() for name in ("whole", "parts")]
-    assert kept[0] == kept[1]
+@pytest.mark.parametrize("task", ["mlm", "classify", "lm"])
+def test_a_stopped_run_ends_as_one_that_was_not(books, files, text_files, tmp_path, task):
+    data = ["--data", str(text_files[0]), "--dev", str(text_files[1]), "--out", "{}", "--device", "cpu"]
+    words_of = {
+        "mlm": words(books, "{}", epochs=2),
+        "classify": judging_words(files, "{}", epochs=1, **JUDGING_SIZES),
+        "lm": ["train", "--task", "lm", *data, *tiny.options(**OPTIONS, **WRITER_BRIEF)],
+    }
+    whole, halved = ([word.format(tmp_path / name) for word in words_of[task]] for name in ("whole", "halved"))
+    assert [main(each) for each in (whole, [*halved, "--max-minutes", "0"], halved)] == [0, 0, 0]
+    one, other = (checkpoints.load(str(tmp_path / name / "checkpoint")).model.state_dict() for name in ("whole", "halved"))
+    assert all(one[name].equal(value) for name, value in other.items())
 
 
 def test_declared_task_is_an_option_and_runs(tmp_path, text_files, monkeypatch):

@@ -19,7 +19,7 @@ from model.workshop.training.recording import find_emergence
 from model.workshop.training.saved_state import WarmStart
 from model.workshop.training.snapshots import SnapshotRecorder
 from tests.support import tiny
-from tests.support.training_helpers import entries, make
+from tests.support.training_helpers import make
 
 
 @pytest.fixture(scope="module")
@@ -96,30 +96,6 @@ def test_how_far_a_run_is_follows_from_its_own_log(watched, tmp_path):
     assert not load_run_history(tmp_path, "mine").is_running
     (tmp_path / LOG).write_text(json.dumps(lines[0]) + "\n", encoding="utf-8")
     assert load_run_history(tmp_path, "mine").progress.describe() == ("Step 2. The total is known after the warm-up.")
-
-
-def test_a_resumed_run_has_one_history(watched, tmp_path, pair_files):
-    probes = watched[0].parent / "probes.txt"
-    options = {"epochs": 6, "log_every": 2, "clip": 0.5}
-    run = make(tmp_path / "run", (*pair_files, probes), **options)
-    step = run._step
-
-    def stopping(indices):
-        run.stop_requested = run.progress.step >= 6
-        return step(indices)
-
-    run._step = stopping
-    assert not run.train()
-    assert load_run_history(tmp_path / "run", "run").recording.steps[-1] == 7
-    with (tmp_path / "run" / LOG).open("a", encoding="utf-8") as lines:
-        lines.write('{"step": 8, "loss": 1.0}\n{"step": 10, "lo')  # of steps after the last save
-    make(tmp_path / "run", (*pair_files, probes), **options).train()
-    one, two = load_run_history(watched[0], "run"), load_run_history(tmp_path / "run", "run")
-    assert two.recording.steps == one.recording.steps and two.recording.outputs == one.recording.outputs
-    assert all((two.recording.arrays[key] == one.recording.arrays[key]).all() for key in one.recording.arrays)
-    timed = {"seconds", "tokens_per_second"}
-    told = [[{k: v for k, v in e.items() if k not in timed} for e in entries(f)] for f in (watched[0], tmp_path / "run")]
-    assert told[0] == told[1]
 
 
 def probes(folder, *numbers):

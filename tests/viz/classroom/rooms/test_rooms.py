@@ -12,7 +12,7 @@ from viz.classroom.rooms import room as rooms
 from viz.classroom.rooms.access import GONE, NOT_YOURS, TOO_OFTEN, WRONG_A_MINUTE
 from viz.classroom.rooms.room import Room, code_of, new_code
 from viz.classroom.rooms.routes import Rooms
-from viz.classroom.rooms.store import Gone, MemoryStore
+from viz.classroom.rooms.store import MemoryStore
 
 
 async def test_only_the_secret_moves_a_room():
@@ -90,18 +90,6 @@ def test_any_message_is_taken_or_one_sentence(move, said):
 @pytest.mark.parametrize(("said", "kind", "status"), [([1], "application/json", 400), ({}, "text/plain", 415)])
 def test_a_form_of_another_page_opens_no_room(said, kind, status):
     assert run(request_json(Rooms(MemoryStore()).router, "/rooms", said, kind=kind))[0] == status
-
-
-async def test_a_room_ends_after_silence():
-    clock = [0.0]
-    store = MemoryStore(lambda: clock[0])
-    room, _ = await store.open("/")
-    clock[0] = rooms.SILENCE - 1
-    async with store.follow(room.code):
-        await store.get(room.code)
-    clock[0] = rooms.SILENCE + 1
-    with pytest.raises(Gone):
-        await store.get(room.code)
 
 
 def test_a_code_is_understood_as_people_type_it():

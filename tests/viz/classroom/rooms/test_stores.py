@@ -151,6 +151,8 @@ async def test_the_limit_of_rooms_holds(stores, monkeypatch):
         await other.end(rooms[0].code)
         moved = await one.open("/")
         clock[0] += SILENCE - 1
+        async with one.follow(rooms[1].code):
+            await one.get(rooms[1].code)  # who looks at a room does not move it
         await other.change(moved[0].code, lambda room: room.shows({"pointer": "a|b"}, clock[0]))
         clock[0] += 2
         with pytest.raises(Gone):
