@@ -67,9 +67,9 @@ def available(record: Variants) -> dict[str, str]:
 
     A checkpoint of the same name in another folder does not count.
     """
-    path = record_path()
+    path = cache.read_recently(record_path)
     home = path and path.parent.resolve()
-    known = {path.resolve(): name for name, path in list_checkpoints().folders.items()} if home else {}
+    known = {path.resolve(): name for name, path in cache.read_recently(list_checkpoints).folders.items()} if home else {}
     paths = {name: home / record.shipped[name] for name in names_of(record) if home and name in record.shipped}
     return {name: known[path] for name, path in paths.items() if path in known}
 

@@ -23,6 +23,7 @@ from model.variants.record import (
     read,
     record_path,
 )
+from viz import cache
 
 MAKE = "python -m model variants --data TRAIN --dev DEV --test TEST --out runs/variants"
 SHIP = f"{MAKE} --ship checkpoints"
@@ -41,7 +42,11 @@ NOTHING = RecordFile(None, NONE)
 
 
 def read_record() -> RecordFile:
-    """Returns the record as it is now. The same file is read once."""
+    """Returns the record. Its file is looked up at most every two seconds, and read once as long as it stays the same."""
+    return cache.read_recently(_find_record)
+
+
+def _find_record() -> RecordFile:
     path = record_path()
     if path is None:
         return NOTHING
