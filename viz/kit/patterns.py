@@ -88,12 +88,19 @@ def difference(view: MapView, kind: str | None = None, title: str = "") -> dict[
 
 def top_candidates(log_probs: np.ndarray, piece: Callable[[int], str], rows: int) -> list[list[tuple[str, float]]]:
     """Returns the most probable tokens of each row of log-probabilities [T,V], for `rows` rows; the rest are empty."""
-    ids = np.argsort(-log_probs[:rows], axis=1, kind="stable")[:, :CANDIDATES]
     found = [
-        [(piece(int(token)).removeprefix("·") or "·", float(np.exp(row[token]))) for token in top]
-        for row, top in zip(log_probs, ids, strict=False)
+        [(piece(int(token)).removeprefix("·") or "·", float(np.exp(row[token]))) for token in _largest(row, CANDIDATES)]
+        for row in log_probs[:rows]
     ]
     return [*found, *([] for _ in range(rows - len(found)))]
+
+
+def _largest(row: np.ndarray, count: int) -> np.ndarray:
+    """Returns the places of the largest values in descending order, equal ones by place; a sort of the row takes longer."""
+    if count >= len(row):
+        return np.argsort(-row, kind="stable")
+    places = np.flatnonzero(row >= np.partition(row, -count)[-count])
+    return places[np.argsort(-row[places], kind="stable")][:count]
 
 
 def scales(mode: theme.Mode) -> dict[str, list[str]]:

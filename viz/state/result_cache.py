@@ -27,6 +27,7 @@ from viz.state.work_queue import work_slot
 KEEP_MB = int(os.environ.get("KEEP_MB") or 512)  # checked by `viz.server.serve`
 MAX_CACHE_BYTES = KEEP_MB * 1024 * 1024  # bytes
 MAX_FIGURE_BYTES = MAX_CACHE_BYTES // 4  # bytes
+PAYLOAD_FACTOR = 3  # bytes of a payload, with its serialized data, for each byte of that data
 BASE_MB, RUN_MB = 600, 20  # a process with four checkpoints; a run that draws 128 tokens
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -265,7 +266,7 @@ def _weight(value: Any, seen: set[int]) -> int:
     if isinstance(value, np.ndarray):
         return 64 + value.nbytes
     if isinstance(value, Payload):
-        return 64 + value.nbytes + _all_of(value, seen)
+        return 64 + PAYLOAD_FACTOR * value.nbytes
     if isinstance(value, dict):
         return 64 + _all_of(value, seen)
     if isinstance(value, list | tuple | set | frozenset):
