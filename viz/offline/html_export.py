@@ -68,10 +68,12 @@ def page_of(name: str, task: Task = TRANSLATION) -> pages.Page:
     return next(page for page in pages.for_task(task) if page.name == name)
 
 
-@cache
 def export_of(page: pages.Page) -> HtmlExport:
     """Returns the export of a page."""
-    return HtmlExport(layout_of(page))
+    return _export(layout_of(page))
+
+
+_export = cache(HtmlExport)
 
 
 def make_view(request: Request, checkpoint: str, query: str = "", **changes: object) -> View:
