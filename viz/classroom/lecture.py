@@ -202,12 +202,11 @@ def draw(context: PageContext) -> None:
 
 
 WIDTH = 1240  # px of the page below its bar, on a screen of 720 lines
-SCALES = {1.9: "19"}  # enlargement of a chart: its suffix in the stylesheet
 
 
-def chart_container(scale: float) -> Any:
-    """Returns a container whose charts are enlarged by `scale`."""
-    return st.container(key=f"hall_chart_{SCALES[scale]}")
+def chart_container() -> Any:
+    """Returns a container whose charts the stylesheet enlarges."""
+    return st.container(key="hall_chart_19")
 
 
 def chart_height(left: float, scale: float) -> int:
@@ -215,9 +214,9 @@ def chart_height(left: float, scale: float) -> int:
     return round(left / scale)
 
 
-def chart_width(scale: float, columns: int = 1) -> int:
-    """Returns the width in px before enlargement of one of several charts in a row."""
-    return round(WIDTH / columns / scale)
+def chart_width(scale: float) -> int:
+    """Returns the width of a chart in px before enlargement."""
+    return round(WIDTH / scale)
 
 
 def draw_chart(title: str, key: str, figure: Any, alt: str, **more: Any) -> None:

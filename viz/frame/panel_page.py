@@ -24,12 +24,13 @@ if TYPE_CHECKING:
     from model.inference.request import Request
     from viz.theme import Mode
 
-CHART_SCALE = 1.9  # enlargement of a chart in lecture mode
+CHART_SCALE = 1.9  # enlargement of a chart in lecture mode, as in the stylesheet
 MAX_PICTURE_BUTTONS = 5  # more pictures have one button, which shows the next one
 
 
 def draw(layout: Layout, context: PageContext) -> None:
     """Draws the controls of the page and its visible panels, row by row."""
+    faults: set[str] = set()  # two panels of one computation have one fault
     with context.places.body:
         if context.has_checkpoint:
             (layout.notes or button_groups.draw_notes)(context)
@@ -45,7 +46,7 @@ def draw(layout: Layout, context: PageContext) -> None:
             for place, column in zip(places, columns, strict=True):
                 with place:
                     for panel in column:
-                        draw_panel(panel, context)
+                        draw_panel(panel, context, faults)
 
 
 def draw_independent(layout: Layout, view: View, places: Places) -> None:
@@ -59,12 +60,17 @@ def draw_independent(layout: Layout, view: View, places: Places) -> None:
         draw(layout.independent, context)
 
 
-def draw_panel(panel: Panel, context: PageContext) -> None:
-    """Draws controls, text, details and component of a panel, or the sentence that says why it has no result."""
+def draw_panel(panel: Panel, context: PageContext, faults: set[str]) -> None:
+    """Draws controls, text, details and component of a panel, or the sentence that says why it has no result.
+
+    A sentence in `faults` is not repeated; a new one is added.
+    """
     try:
         result = _result(panel, context)
     except ValueError as fault:
-        _draw_fault(fault)
+        if str(fault) not in faults:
+            _draw_fault(fault)
+        faults.add(str(fault))
         return
     if panel.controls is not None:
         panel.controls(context, result)
@@ -204,7 +210,7 @@ def _mount(panel: Panel, context: PageContext, result: Any, picture: Picture | N
         height = lecture.chart_height(picture.height, CHART_SCALE)
         size = {"width": lecture.chart_width(CHART_SCALE), "height": height, "meta": {"height": height}}
         large = type(figure)(figure).update_layout(**size)
-        with lecture.chart_container(CHART_SCALE):
+        with lecture.chart_container():
             lecture.draw_chart(panel.title, key, large, alt, **more)
 
 
