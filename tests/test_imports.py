@@ -161,7 +161,7 @@ def names_of_viz(source: str) -> set[str]:
 
 
 def faults(name: str, source: str) -> list[str]:
-    """What is wrong with the imports of a module, in words."""
+    """Returns the errors in the imports of a module, as sentences."""
     wrong = []
     if "" in loaded_names(source) and name not in COMPUTED_NAMES:
         wrong.append(f"{name} loads a module by a name that is not stated; add it to COMPUTED_NAMES, with the reason")

@@ -132,7 +132,7 @@ def go(page: Page, where: str, ready: str) -> None:
 
 
 def sent(page: Page) -> int:
-    """How many frames the page has sent since it was loaded."""
+    """Returns the number of frames that the page has sent since it was loaded."""
     return page.evaluate("lab.sent")
 
 
@@ -163,7 +163,7 @@ def focused(page: Page) -> ElementHandle:
 
 
 def sideways(page: Page) -> int:
-    """How many pixels the page is wider than the window, or its content than its part of the window."""
+    """Returns the pixels by which the page is wider than the window, or its content than its part of the window."""
     whole = page.evaluate("() => document.documentElement.scrollWidth - innerWidth")
     main = page.locator("[data-testid=stMain]")
     return max(whole, main.evaluate("main => main.scrollWidth - main.clientWidth"))

@@ -1,4 +1,4 @@
-"""What travels to a real browser: an unchanged component is its digests, and its picture is there all the same."""
+"""Messages to a real browser: an unchanged component is its digests, and its picture is there all the same."""
 
 from collections.abc import Callable
 

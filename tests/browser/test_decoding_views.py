@@ -46,7 +46,7 @@ VIEWS = {  # where a visitor begins, and what they do there
 
 
 def picture(page) -> dict[str, object]:
-    """What is shown and what is chosen: of every part of the page."""
+    """Returns texts and choices of every part of the page."""
     return {
         "said": translation(page),
         "step": step(page),

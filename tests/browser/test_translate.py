@@ -28,7 +28,7 @@ def test_the_first_screen_loads_nothing_from_elsewhere(lab, visit):
 
 
 def drawn(page) -> tuple[str, str, str]:
-    """What the timeline shows of its step: the pair, the lines, the candidates."""
+    """Returns the pair, the lines and the candidates of the timeline's step."""
     return (
         page.locator(".pair").inner_text(),
         page.locator(".rows svg").evaluate("svg => svg.innerHTML"),

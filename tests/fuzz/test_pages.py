@@ -54,7 +54,7 @@ LISTS = st.lists(st.lists(st.integers(0, 9000).map(str), min_size=1, max_size=12
 
 
 def parameter(name: str) -> st.SearchStrategy[str]:
-    """What may stand in a link under a name."""
+    """Returns values of a parameter of a link."""
     known = st.sampled_from(KNOWN.get(name, COUNTS)).map(str)
     return known | LISTS.map("~".join) | st.sampled_from(ODD) | st.text(max_size=30) | st.sampled_from(COUNTS).map(str)
 

@@ -39,7 +39,7 @@ FAMILIES = [
 
 
 def decoded_anew(lab, text: str, edits) -> list[bool]:
-    """Whether the text that the model writes changes under each edit, by writing it again."""
+    """Returns for each edit whether the text changes that the model writes under it."""
     asked = (Request(source=text, intervention=edit, mode="again") for edit in (BASELINE, *edits))
     own, *others = (analyse(lab, request).hypothesis.ids for request in asked)
     return [other != own for other in others]
