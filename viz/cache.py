@@ -6,6 +6,7 @@ The cache has a limit in bytes, and concurrent equal requests share one computat
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import sys
 import threading
@@ -43,9 +44,8 @@ def read_recently(read: Callable[..., T], *args: Hashable) -> T:
     All sessions share the results. Without them, each run would read the same folders several times.
     """
     key = (read, *args)
-    with _reading:
-        if key in _recent:
-            return _recent[key]
+    with _reading, contextlib.suppress(KeyError):  # a test with `in` may find an entry that expires before it is read
+        return _recent[key]
     result = read(*args)
     with _reading:
         _recent[key] = result

@@ -27,6 +27,23 @@ def test_the_first_screen_loads_nothing_from_elsewhere(lab, visit):
     assert {host for host in hosts if host} == {urlsplit(lab).netloc}
 
 
+def test_the_menu_of_examples_works_with_the_keyboard(visit):
+    page = visit()
+    opener = page.get_by_role("button", name=re.compile(r"^\d+ more$"))
+    opener.focus()
+    page.keyboard.press("Enter")
+    first = page.locator(".items button").first
+    expect(first).to_be_focused()
+    page.keyboard.press("Escape")
+    expect(opener).to_be_focused()
+    page.keyboard.press("Enter")
+    expect(first).to_be_focused()
+    sentence = first.inner_text()
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("textbox", name="Sentence to translate")).to_have_value(sentence)
+    expect(first).to_be_hidden()
+
+
 def drawn(page) -> tuple[str, str, str]:
     """Returns the pair, the lines and the candidates of the timeline's step."""
     return (

@@ -1,5 +1,6 @@
 import dataclasses
 import gc
+import itertools
 import threading
 import time
 import weakref
@@ -228,6 +229,12 @@ def test_folders_are_read_once_in_two_seconds(monkeypatch, home):
     assert cache.checkpoint_names() == ("saved",)
     clock.now = 1.01 * cache.READ_SECONDS
     assert cache.checkpoint_names() == ("renamed",)
+
+
+def test_an_entry_that_expires_between_two_looks_is_read_again(monkeypatch):
+    clock = itertools.count()  # s: each look at the time is one second later
+    monkeypatch.setattr(cache, "_recent", cachetools.TTLCache(10, 2, lambda: next(clock)))
+    assert [cache.read_recently(len, "abc") for _ in range(5)] == [3] * 5
 
 
 def test_changed_files_clear_the_caches(monkeypatch, tmp_path, declared):

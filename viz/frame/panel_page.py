@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import functools
 from collections.abc import Callable, Mapping
-from contextlib import nullcontext
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -42,11 +42,16 @@ def draw(layout: Layout, context: PageContext) -> None:
             first = columns[0][0] if columns else None
             if first and first.seen_key and not lazy.has_been_seen(first.name, first.seen_key(context)):
                 return  # what is further below is not visible either
-            places = st.columns(len(columns)) if len(columns) > 1 else [nullcontext()] * len(columns)
-            for place, column in zip(places, columns, strict=True):
-                with place:
-                    for panel in column:
-                        draw_panel(panel, context, faults)
+            with contextlib.ExitStack() as stack:
+                places = [contextlib.nullcontext()] * len(columns)
+                if len(columns) > 1 and all(len(column) == 1 and column[0].is_one_element for column in columns):
+                    stack.enter_context(st.container(key=f"row {columns[0][0].name}", horizontal=True))
+                elif len(columns) > 1:
+                    places = st.columns(len(columns))
+                for place, column in zip(places, columns, strict=True):
+                    with place:
+                        for panel in column:
+                            draw_panel(panel, context, faults)
 
 
 def draw_independent(layout: Layout, view: View, places: Places) -> None:

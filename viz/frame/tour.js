@@ -2,7 +2,7 @@
 
 import { button, element, mountComponent } from "../kit/mount.js";
 import { placed, ringed } from "./tour_parts.js";
-import { storePreference } from "../kit/remember.js";
+import { readPreference, storePreference } from "../kit/remember.js";
 
 const FIRST_PAGE_MS = 60_000; // for the first page, where the tour begins on another
 
@@ -12,14 +12,30 @@ export function mountTour({ data, parentElement, setTriggerValue }) {
   if (first) {
     state.opener = button("begin", "Tour", () => beginTour(state));
     root.replaceChildren(state.opener);
-    state.asked = () => beginTour(state);
-    document.addEventListener("attention-lab-tour", state.asked);
   }
+  invite(state, first);
   if (!data.onFirstPage && state.at >= 0 && !state.waiting) endTour(state); // the visitor has gone to another page
   return () => {
-    document.removeEventListener("attention-lab-tour", state.asked);
     endTour(state);
   };
+}
+
+// Offers the tour in one line of the first page, in one visit of the browser, until it is answered.
+function invite(state, first) {
+  if (first && readPreference("tour") === null) {
+    storePreference("tour", "offered");
+    state.invites = true;
+  }
+  const place = document.querySelector(".lab-invitation");
+  if (!place || !state.invites || place.firstChild) return;
+  place.setAttribute("role", "group");
+  place.setAttribute("aria-label", "New here?");
+  place.append(button("take", "Take the tour", () => beginTour(state)), button("skip", "Skip", () => closeInvitation(state)));
+}
+
+function closeInvitation(state) {
+  state.invites = false;
+  document.querySelector(".lab-invitation")?.replaceChildren();
 }
 
 function isVisible(node) { // to the side of the window nothing can be scrolled to
@@ -34,6 +50,7 @@ function target(stop) {
 
 function beginTour(state) {
   endTour(state);
+  closeInvitation(state);
   storePreference("tour", "taken");
   state.back = document.activeElement?.shadowRoot?.activeElement ?? document.activeElement;
   if (innerWidth <= 760) document.querySelector('[data-testid="stSidebarCollapseButton"] button')?.click(); // it covers the page

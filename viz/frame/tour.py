@@ -55,7 +55,7 @@ JUDGED = {  # replacements for a classifier
         (".st-key-judge-words",),
     ),
 }
-_INVITATION = mount.Component(__file__, '<div class="tour-invitation"></div>', name="tour_invitation")
+INVITATION = '<span class="lab-invitation"></span>'  # place of the line that offers the tour once; `tour.js` fills it
 
 
 def describe(on_lesson: Callable[[], None]) -> tuple[dict[str, Any], dict[str, mount.Event]]:
@@ -70,8 +70,3 @@ def describe(on_lesson: Callable[[], None]) -> tuple[dict[str, Any], dict[str, m
     }
     go = (mount.pressed, lambda: None if here == first else navigation.go_to(first))
     return data, {"tour": go, "lesson": (mount.pressed, on_lesson)}
-
-
-def invitation(key: str = "tour_invitation") -> None:
-    """Mounts the line that offers the tour once."""
-    _INVITATION.mount(key, {})

@@ -1,6 +1,9 @@
 // Draws groups of buttons and choices. A press reports the id of a button. All text is set as textContent.
 
-import { button, element, focusOf, mountComponent, refocus, term, unmountComponent } from "./mount.js";
+import { boxOf, button, element, focusOf, mountComponent, refocus, term, unmountComponent, zoomOf } from "./mount.js";
+
+const MENU_WIDTH = 500; // px
+const MARGIN = 8; // px between a menu and the edge of the window
 
 export default function ({ data, parentElement, setTriggerValue }) {
   const { root } = mountComponent({ data, parentElement }, ".groups"), focused = focusOf(parentElement), lines = [];
@@ -15,6 +18,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
   function groupNode(group) {
     const node = element(group.style === "list" ? "label" : "div", `group ${group.style}`);
     if (group.style === "scale") return scaleNode(group, node);
+    if (group.style === "menu") return menuNode(group, node);
     if (!group.hidden) node.append(data.terms[group.label] ? term(data.terms, group.label) : element("b", "", group.label));
     if (group.note) node.append(element("span", "note", group.note));
     if (group.style === "list") return listNode(group, node);
@@ -37,11 +41,44 @@ export default function ({ data, parentElement, setTriggerValue }) {
 
   function buttonNode({ style }, [id, text, title, isOn, isDisabled]) {
     const node = button(isOn ? "on" : "", text, () => setTriggerValue("press", id));
-    if (title) node.title = title;
+    if (title && style !== "menu") node.title = title;
     if (style === "choice" || isOn) node.setAttribute("aria-pressed", String(isOn));
     node.disabled = isDisabled;
     node.dataset.focus = id;
     return node;
+  }
+
+  function menuNode(group, node) {
+    const opener = button("", group.label), menu = element("div", "items");
+    for (const each of group.buttons) {
+      menu.append(buttonNode(group, each));
+      if (each[2]) menu.append(element("p", "note", each[2]));
+    }
+    menu.popover = "auto"; // closes on Escape, and on a click beside it
+    menu.setAttribute("role", "dialog");
+    menu.setAttribute("aria-label", group.label);
+    menu.onkeydown = (event) => { if (event.key === "Escape") event.stopPropagation(); };
+    menu.onclick = ({ target }) => { if (target.matches("button")) menu.hidePopover(); };
+    menu.ontoggle = ({ newState }) => {
+      if (newState === "open") menu.querySelector("button").focus({ preventScroll: true });
+      else if ([...menu.children, null].includes(root.getRootNode().activeElement)) opener.focus({ preventScroll: true });
+    };
+    menu.onbeforetoggle = () => placeMenu(opener, menu);
+    opener.popoverTargetElement = menu;
+    opener.dataset.focus = group.label;
+    node.append(opener, menu);
+    return node;
+  }
+
+  // Puts the menu below its button, within the window.
+  function placeMenu(opener, menu) {
+    const { left, bottom } = boxOf(opener), zoom = zoomOf(opener), width = Math.min(MENU_WIDTH, innerWidth / zoom - 2 * MARGIN);
+    Object.assign(menu.style, {
+      width: `${width}px`,
+      left: `${Math.max(MARGIN, Math.min(left, innerWidth / zoom - width - MARGIN))}px`,
+      top: `${bottom + 4}px`,
+      maxHeight: `${Math.max(160, innerHeight / zoom - bottom - 4 - MARGIN)}px`,
+    });
   }
 
   function listNode({ label, buttons }, node) {

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from model.inference.analysis import Analysis
     from viz.page_context import PageContext
 
-Style = Literal["buttons", "links", "choice", "list", "answer", "scale"]
+Style = Literal["buttons", "links", "choice", "list", "answer", "scale", "menu"]
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class ButtonGroup:
 
     Fields:
         style: buttons; links: underlined texts; choice: one is on; list: a choice as a menu; answer: a text with buttons;
-            scale: the colours from 0 to 1, without buttons.
+            scale: the colours from 0 to 1, without buttons; menu: a button that opens the others, each above its tooltip.
         is_label_hidden: True if the label is only for screen readers.
         note: a text behind the label.
         follows: True if the group follows the previous one in the same line.

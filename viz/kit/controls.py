@@ -6,6 +6,7 @@ import html
 from collections.abc import Sequence
 from contextlib import nullcontext
 from functools import cache as cache_once
+from functools import partial
 from typing import TYPE_CHECKING
 
 import streamlit as st
@@ -15,8 +16,8 @@ from model.config import MAX_TOKENS, ModelConfig
 from model.inference.request import MAX_SENTENCES
 from model.text.languages import ENGLISH, LANGUAGES, Language, record_of
 from viz import cache, theme
-from viz.kit import lazy, site_texts
-from viz.kit.button_groups import ButtonGroup, choice
+from viz.kit import button_groups, site_texts
+from viz.kit.button_groups import Button, ButtonGroup, choice
 from viz.kit.examples import Example, examples, judged_examples, language_of, lesson, prompts
 from viz.state import session
 from viz.state.view import FIRST_PROMPT, FIRST_SENTENCE, View
@@ -31,7 +32,6 @@ def copy_link() -> None:
 
 
 VISIBLE_EXAMPLES = 3
-MORE_EXAMPLES = "more examples"  # key of a popover
 MEAN = "mean"
 BLANK_FIRST = next(iter(ENGLISH.with_blanks.values()))[0]  # the opening text of a masked model
 
@@ -78,35 +78,49 @@ def sentence_box(view: View, language: str) -> tuple[DeltaGenerator, DeltaGenera
         with heading:
             site_texts.language(language)
         if reads.with_blanks and cache.reads_two(view.checkpoint, view.device):
-            _blanks(reads)
+            button_groups.draw("examples", _blank_groups(reads))
         elif ready:
-            _examples(ready, with_lessons=task.is_classifier or goes_on or languages[1] in (None, *reads.examples))
+            has_lessons = task.is_classifier or goes_on or languages[1] in (None, *reads.examples)
+            button_groups.draw("examples", _example_groups(ready, has_lessons))
         else:
             site_texts.label(f"Examples exist only in {' and '.join(name for name in LANGUAGES if examples(name))}.")
     plain_box(view)
     return heading, count
 
 
-def _blanks(reads: Language) -> None:
-    """Draws the examples of a masked model."""
-    for name, (source, second) in reads.with_blanks.items():
-        change = {"source": source, "second": second}
-        st.button(name, key=f"example {name}", type="tertiary", help=source, on_click=session.change, kwargs=change)
+def _blank_groups(reads: Language) -> list[ButtonGroup]:
+    """Returns the examples of a masked model."""
+    changes = {name: {"source": source, "second": second} for name, (source, second) in reads.with_blanks.items()}
+    return [
+        ButtonGroup(
+            "Examples",
+            {
+                f"example {name}": Button(name, partial(session.change, **change), change["source"])
+                for name, change in changes.items()
+            },
+            "links",
+            is_label_hidden=True,
+        )
+    ]
 
 
-def _examples(ready: Sequence[Example], with_lessons: bool) -> None:
-    """Draws the first examples, and the others in a popover. `with_lessons` adds the lesson of each."""
-    for each in ready[:VISIBLE_EXAMPLES]:
-        _example(each, each.name, with_lessons)
-    with lazy.popover(f"{len(ready) - VISIBLE_EXAMPLES} more", MORE_EXAMPLES, type="tertiary") as is_open:
-        if not is_open:
-            return
-        with st.container(key="example_list"):
-            for each in ready[VISIBLE_EXAMPLES:]:
-                with st.container(gap=None):
-                    _example(each, each.sentence, with_lessons)
-                    if with_lessons:
-                        site_texts.note(each.lesson)
+def _example_groups(ready: Sequence[Example], with_lessons: bool) -> list[ButtonGroup]:
+    """Returns the first examples, and a menu of the others. `with_lessons` adds the lesson of each."""
+
+    def buttons(examples: Sequence[Example], are_named: bool) -> dict[str, Button]:
+        return {
+            f"example {each.sentence}": Button(
+                each.name if are_named else each.sentence,
+                partial(session.change, source=each.sentence, second=""),
+                each.lesson if with_lessons else "",
+            )
+            for each in examples
+        }
+
+    return [
+        ButtonGroup("Examples", buttons(ready[:VISIBLE_EXAMPLES], True), "links", is_label_hidden=True),
+        ButtonGroup(f"{len(ready) - VISIBLE_EXAMPLES} more", buttons(ready[VISIBLE_EXAMPLES:], False), "menu", follows=True),
+    ]
 
 
 def lesson_note(view: View) -> None:
@@ -188,17 +202,6 @@ def target_note(view: View) -> None:
             )
 
 
-def _example(each: Example, label: str, with_lesson: bool) -> None:
-    st.button(
-        label,
-        key=f"example {each.sentence}",
-        type="tertiary",
-        help=each.lesson if with_lesson else None,
-        on_click=session.change,
-        kwargs={"source": each.sentence, "second": ""},
-    )
-
-
 def picture_groups(view: View, layers: int, config: ModelConfig, task: Task) -> list[ButtonGroup]:
     """Returns the choices of picture, layer and head, with the scales of the weights."""
     pictures = ["attention", "mask", *(["decoding", "cache"] if task.has_decoder else [])]
@@ -236,16 +239,9 @@ def head_group(view: View, heads: int, has_mean: bool = True) -> ButtonGroup:
     return choice("head", "head", options, view.head if has_mean else view.head or 0, is_label_hidden=False)
 
 
-def modes(view: View) -> None:
-    """Draws the choice of the mode: given target or decode again."""
-    st.segmented_control(
-        "Mode",
-        ["given", "again"],
-        required=True,
-        format_func={"given": "Given target", "again": "Decode again"}.__getitem__,
-        label_visibility="collapsed",
-        **session.bind("mode", "mode", view.mode),
-    )
+def mode_choice(view: View) -> ButtonGroup:
+    """Returns the choice of the mode: given target or decode again."""
+    return choice("Mode", "mode", {"given": "Given target", "again": "Decode again"}, view.mode)
 
 
 def recovery_buttons(view: View) -> None:

@@ -158,6 +158,11 @@ class Panel:
     follow: Callable[[PageContext, Any], Mapping[str, Any]] = lambda context, result: {}
     seen_key: Callable[[PageContext], Hashable] | None = None
 
+    @property
+    def is_one_element(self) -> bool:
+        """True if the component alone draws it."""
+        return self.component is not None and not (self.controls or self.text or self.details)
+
     def result(self, context: PageContext, progress: Callable[[float], None] = lambda share: None) -> Any:
         """Returns the result, from the cache on a server. `progress` gets the share done of a long computation.
 

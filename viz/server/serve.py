@@ -314,7 +314,7 @@ def main() -> int:
         with_health(check_host(rooms.over(check_origin(app)), own_names(args.host, allowed)), readiness),
         host=args.host,
         port=args.port,
-        loop="asyncio",
+        loop="auto",
         ws_per_message_deflate=False,
         ws_max_size=MAX_FRAME,
         limit_concurrency=connections.MAX_CONNECTIONS,

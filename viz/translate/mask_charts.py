@@ -15,7 +15,8 @@ from model.inference.request import MAX_PAD
 from model.io import numbers
 from viz import computations
 from viz.decoding_steps import pattern_maps
-from viz.kit import controls, site_texts, terms
+from viz.kit import button_groups, controls, site_texts, terms
+from viz.kit.button_groups import ButtonGroup
 from viz.kit.panel import Panel
 from viz.page_context import PageContext
 from viz.state import navigation, session
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from model.experiments.effects import Effect, TargetPadding
     from model.inference.analysis import Analysis
 
-HOW = {"given": "Given target: keep this {} and score it again.", "again": "Decode again: write the {} again."}
+HOW = {"given": "Keep this {} and score it again.", "again": "Write the {} again."}
 QUESTION = "peek"  # the ready experiment on what becomes of a decoder that has no causal mask
 
 
@@ -48,9 +49,8 @@ def _draw(context: PageContext, result: MaskEffects) -> None:
     view, analysis = context.view, context.analysis
     causal, task = context.loaded.config.causal, analysis.task
     if task.has_decoder:
-        controls.modes(view)
-        how = HOW[view.mode].format(task.output_noun)
-        site_texts.note(how, how.partition(":")[0].lower())
+        how = ButtonGroup("", {}, is_label_hidden=True, note=HOW[view.mode].format(task.output_noun))
+        button_groups.draw("translate.mode", [controls.mode_choice(view), how])
         if causal or not view.intervention.causal_mask:
             st.toggle("Causal mask", **navigation.mask_toggle(view, "causal"))
         else:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import streamlit as st
 
@@ -11,7 +11,7 @@ from model.inference.source_reading import blank_positions
 from viz import cache, pages
 from viz.decoding_steps import decoding_controls, decoding_texts
 from viz.decoding_steps.beam_tree import TREE
-from viz.decoding_steps.decoding_controls import GUESSING, OWN_TARGET, STRATEGY, SURPRISE
+from viz.decoding_steps.decoding_controls import GUESSING, OWN_TARGET, STRATEGY, SURPRISE, Stage
 from viz.decoding_steps.pattern_maps import CAPTION, CHANGE, MAPS
 from viz.decoding_steps.steps import CANDIDATES, STEPS
 from viz.fill import fill_in
@@ -22,37 +22,25 @@ from viz.judge.judged_text import JUDGED
 from viz.judge.word_table import WORDS
 from viz.kit import button_groups, controls, site_texts
 from viz.kit.panel import Layout, Panel
-from viz.page_context import PageContext, Places
+from viz.page_context import PageContext
 from viz.state import navigation, session
 from viz.state.session_data import data
 from viz.state.view import View
 from viz.translate.kv_cache import CACHE, NO_CACHE, SAVING, TIMES
 from viz.translate.mask_charts import MASKS
 
-if TYPE_CHECKING:
-    from streamlit.delta_generator import DeltaGenerator
-
 WAYS = {"keys": "press →", "touch": "tap Play"}  # the stylesheet shows what fits the device
 CACHE_PICTURE = CACHE.pictures[0].number
-
-
-@dataclasses.dataclass(frozen=True)
-class Stage(Places):
-    """The places next to the sentence, which are filled once it is known."""
-
-    language: DeltaGenerator
-    count: DeltaGenerator
 
 
 def _head(view: View, page: pages.Page) -> Stage:
     """Draws the title and the sentence with its examples. The timeline draws the translation into the free half."""
     task = cache.task(view.checkpoint, view.device)
-    with st.container(key="welcome", horizontal=True, vertical_alignment="center", gap="small"):
-        known = WAYS | {"touch": "tap →"} if task.is_classifier else WAYS  # a text that is read at once is not played
-        ways = "".join(f'<span class="{name}"> {way} {task.key_hint}</span>' for name, way in known.items())
-        title = f'<header class="lab-head"><h1>{page.title}</h1></header>'
-        site_texts.write(f'<div class="lab-welcome">{title}<p class="lab-intro">{task.summary}{ways}</p></div>')
-        tour.invitation()
+    known = WAYS | {"touch": "tap →"} if task.is_classifier else WAYS  # a text that is read at once is not played
+    ways = "".join(f'<span class="{name}"> {way} {task.key_hint}</span>' for name, way in known.items())
+    title = f'<header class="lab-head"><h1>{page.title}</h1></header>'
+    intro = f'<p class="lab-intro">{task.summary}{ways}</p>{tour.INVITATION}'
+    site_texts.write(f'<div class="lab-welcome">{title}{intro}</div>')
     named = cache.declared_languages(view.checkpoint)[0] or "Text"
     heading = decoding_texts.heading(task, named)
     body = st.container(key="stage")

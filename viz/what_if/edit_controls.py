@@ -13,7 +13,7 @@ from model.edits.kinds import KINDS, EditError, Place
 from model.trace import SITE_KINDS
 from viz import theme
 from viz.classroom import lecture
-from viz.kit import button_groups, site_texts
+from viz.kit import button_groups, controls, site_texts
 from viz.kit.button_groups import Button, ButtonGroup
 from viz.page_context import PageContext
 from viz.state import navigation, session
@@ -30,11 +30,6 @@ ALL = "all"
 NAMES = {kind: of.name[:1].upper() + of.name[1:] for kind, of in SITE_KINDS.items()}
 
 
-def mode_choice(view: View) -> ButtonGroup:
-    """Returns the choice of the mode: given target or decode again."""
-    return button_groups.choice("Mode", "mode", {"given": "Given target", "again": "Decode again"}, view.mode)
-
-
 def scope_of(view: View) -> str:
     """Returns the scope of a click on the mask; without a head it is at least the layer."""
     return "layer" if view.scope == "head" and view.head is None else view.scope
@@ -48,7 +43,7 @@ def choices(context: PageContext) -> list[ButtonGroup]:
     heads = {None: "mean", **{head: str(head + 1) for head in range(config.heads)}}
     layers = {layer: str(layer + 1) for layer in range(context.layers)}
     return [
-        *([mode_choice(view)] if context.analysis.task.has_decoder else []),
+        *([controls.mode_choice(view)] if context.analysis.task.has_decoder else []),
         *([button_groups.choice("Attention", "kind", names, view.kind)] if len(kinds) > 1 else []),
         button_groups.choice("Layer", "layer", layers, view.layer, is_label_hidden=False),
         button_groups.choice("Head", "head", heads, view.head, is_label_hidden=False),
@@ -204,7 +199,7 @@ def draw(context: PageContext) -> None:
     _add_keys(context)
     groups, answer = [], answer_of(context)
     if context.analysis.task.has_decoder:
-        groups.append(mode_choice(context.view))
+        groups.append(controls.mode_choice(context.view))
     if answer is not None:
         buttons = ready_answers.buttons_of_answer(context.view, answer)
         groups.append(ButtonGroup("Answer", buttons, is_label_hidden=True, follows=True))

@@ -6,7 +6,6 @@ import pytest
 from model.inference.request import MAX_PAD
 from tests.support.component_helpers import cells_of
 from tests.support.viz_helpers import Lab, numbers
-from viz.kit import controls
 from viz.kit.examples import examples, lesson
 from viz.state.view import FIRST_SENTENCE
 
@@ -51,7 +50,7 @@ def test_typing_a_sentence_changes_all_that_is_seen_of_it():
 
 @pytest.mark.parametrize("sentence", [each.sentence for each in examples()][::4])
 def test_an_example_fills_the_box_and_is_translated(sentence):
-    lab = Lab(text="Seven.").open(controls.MORE_EXAMPLES).click(f"example {sentence}")
+    lab = Lab(text="Seven.").click(f"example {sentence}")
     assert lab.box == sentence
     assert lab.translation.strip()
     assert said(lab) == sentence.replace(" ", "")
