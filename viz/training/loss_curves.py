@@ -22,6 +22,8 @@ SCORES = {"bleu": ("BLEU", 1), "chrf": ("chrF", 1)}  # what validations measure:
 SHARES = {"labels_right": ("labels right", 100), "blanks_right": ("blanks right", 100), "pairs_right": ("pairs right", 100)}
 BITS = {"bits_per_character": ("bits a character", 1)}
 CHARTS = ("loss", "scores", "gradients")
+CONTRAST = "contrast"  # begins the keys of the shares that a validation may log
+CHANCE = 50  # % of contrasts
 NORMS = {
     "gradient_norm": ("before clipping", "ink"),
     "gradient_norm_clipped": ("after clipping", "gain_ink"),
@@ -106,6 +108,16 @@ def _as_trained(lines: Sequence[Line]) -> str:
     )
 
 
+def _contrasts(history: History) -> list[Curve]:
+    """Returns the chart of contrasts, if the validations measured any."""
+    keys = dict.fromkeys(key for entry in history.validations for key in entry if key.startswith(CONTRAST))
+    hues = ("ink", "encoder_ink", "decoder_ink", "cross_ink")
+    names = {key: key.removeprefix(CONTRAST).strip("_").replace("_", " ") or "all" for key in keys}
+    lines = [_line(history.validations, key, names[key], hue, 100) for key, hue in zip(keys, hues, strict=False)]
+    note = f"Share of contrasts where the right translation is likelier than the wrong one. Chance is {CHANCE}%."
+    return [Curve("Contrasts", "%", tuple(filter(None, lines)), note, CHANCE)] if keys else []
+
+
 def _gradients(history: History) -> Curve:
     lines = tuple(line for key, (name, hue) in NORMS.items() if (line := _line(history.steps, key, name, hue)))
     clip = history.config.clip if history.config else None
@@ -148,7 +160,7 @@ def last_step(history: History) -> float:
 
 @partial(cached_figure, ignore=("history",))
 def _chart_data(key: tuple[Hashable, ...], mode: theme.Mode, history: History) -> dict[str, Any]:
-    every = [curve(history, what) for what in CHARTS]
+    every = [*(curve(history, what) for what in CHARTS), *_contrasts(history)]
     last, has_step = last_step(history), marks_step(history)
     figures = [
         curves(each.lines, each.axis, mode, last, level=each.level, has_step=has_step) if each.lines else None

@@ -49,6 +49,8 @@ def add(parser: argparse.ArgumentParser) -> None:
     hint = "sentences to record during training (default: the project's own): name TAB source TAB target; "
     hint += "lm and classify: name TAB text; mlm: the same with a word in [brackets]"
     parser.add_argument("--probes", type=Path, metavar="FILE", help=hint)
+    hint = "contrasts of evaluate --contrast, whose share of likelier right translations each validation logs; for translate"
+    parser.add_argument("--contrast", type=Path, metavar="FILE", help=hint)
     parser.add_argument("--init", metavar="CHECKPOINT", help="start from these weights and this vocabulary")
     names = ",".join(TRAINING_TASKS["translate"].languages)
     parser.add_argument("--languages", help=f"two displayed names (default for translate: {names})")
@@ -76,6 +78,8 @@ def run(args: argparse.Namespace) -> int:
         options.explicit_options(args, TrainConfig.__dataclass_fields__),
     )
     task.check(chosen | learned, {"data": len(args.data), "dev": len(args.dev)})
+    if args.contrast and args.task != "translate":
+        raise ValueError(f"--contrast compares translations, and --task is {args.task}; leave --contrast out")
     for option, paths in (("--data", args.data), ("--dev", args.dev)):
         if twice := next((path for n, path in enumerate(paths) if path.resolve() in {p.resolve() for p in paths[:n]}), None):
             raise ValueError(f"{option} names {short_repr(str(twice))} twice; name each file once")
@@ -83,7 +87,7 @@ def run(args: argparse.Namespace) -> int:
     sizes = {"source_vocab": 260, "target_vocab": 260, "family": task.family}
     ModelConfig(**(sizes | dict(task.model) | chosen))  # reports faults before the data is read
     device = options.machine(args)
-    files = RunFiles(tuple(args.data), tuple(args.dev), args.probes)
+    files = RunFiles(tuple(args.data), tuple(args.dev), args.probes, args.contrast)
     training_run = TrainingRun(args.out, files, chosen, config, device, languages, args.init, task.name)
     if training_run.group.is_first:
         _introduce(training_run)

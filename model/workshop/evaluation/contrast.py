@@ -229,6 +229,19 @@ def contrast_preferences(
     return values
 
 
+def likelier_shares(
+    model: Transformer, source_tokenizer: Tokenizer, target_tokenizer: Tokenizer, rows: Sequence[ContrastRow]
+) -> dict[str, float]:
+    """Returns the share of rows, 0 to 1, where the right translation is likelier, by `contrast_SPLIT`, or by `contrast`.
+
+    The log of a training holds these shares. Raises ValueError as `contrast_preferences`.
+    """
+    outcomes = contrast_preferences(model, source_tokenizer, target_tokenizer, rows) > 0
+    splits = np.array([row.split for row in rows])
+    names = dict.fromkeys(row.split for row in rows)
+    return {f"contrast_{name}" if name else "contrast": round(float(outcomes[splits == name].mean()), 4) for name in names}
+
+
 def token_positions(tokenizer: Tokenizer, row: ContrastRow, column: str) -> list[int]:
     """Returns the positions of the tokens of a word of the sentence, at all of its occurrences."""
     spans = _spans(row.english, getattr(row, column))

@@ -20,6 +20,7 @@ from ...device import Group, keep_freed_memory, random_state, set_random_state
 from ...io.folders import own_name
 from ...network.transformer import Transformer, build
 from ...text.corpus_stats import CorpusStats
+from ..evaluation.contrast import likelier_shares, read_contrast
 from ..evaluation.scoring import mean_head_outputs
 from . import saved_state, snapshots
 from .loss_and_validation import Meter, Objective, TrainingStep, Weights, average_weights, learning_rate
@@ -64,6 +65,7 @@ class TrainingRun:
         start, declared = checkpoints.load(init) if init else None, get_task(task)
         self.material = prepare(TrainingSetup(declared, files, model_options, config, start, languages))
         self.model_config, self.epochs, self.dev = self.material.model, self.material.epochs, self.material.dev
+        self.contrast = read_contrast(files.contrast) if files.contrast else []
         self.recorder = snapshots.SnapshotRecorder(self.material.watched, self.material.write_samples, self.model_config)
         self.warm_start = (
             WarmStart.load(checkpoints.find_folder(init), start.config, self.model_config) if init else WarmStart()
@@ -244,7 +246,9 @@ class TrainingRun:
         if model is not self.model and self.config.average > 1:
             entry["dev_loss_unaveraged"] = round(self.dev.loss(self.model, self.autocast), 4)
         self._check_loss("dev loss", loss)
-        return entry | self.dev.other_units(loss) | self.dev.scores(model)
+        tokenizers = (self.material.source_tokenizer, self.material.target_tokenizer)
+        contrast = likelier_shares(model, *tokenizers, self.contrast) if self.contrast else {}
+        return entry | self.dev.other_units(loss) | self.dev.scores(model) | contrast
 
     def _save_early_checkpoint(self, meter: Meter) -> None:
         """Measures and saves the current weights. The run itself does not change."""

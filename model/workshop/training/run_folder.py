@@ -39,23 +39,24 @@ class TrainingError(ValueError):
 
 @dataclass(frozen=True)
 class RunFiles:
-    """The input files of a run: training, dev, and sentences to record, if any."""
+    """The input files of a run: training, dev, and if any, sentences to record, and contrasts to measure."""
 
     train: tuple[Path, ...]
     dev: tuple[Path, ...]
     probes: Path | None = None
+    contrast: Path | None = None
 
     @classmethod
-    def single(cls, train: Path, dev: Path, probes: Path | None = None) -> RunFiles:
-        return cls((train,), (dev,), probes)
+    def single(cls, train: Path, dev: Path, probes: Path | None = None, contrast: Path | None = None) -> RunFiles:
+        return cls((train,), (dev,), probes, contrast)
 
     def hashes(self) -> dict[str, str]:
-        """Returns the SHA-256 of each file by `train`, `dev` and `probes`; further ones by `train 2` and so on.
+        """Returns the SHA-256 of each file by `train`, `dev`, `probes` and `contrast`; further ones by `train 2` and so on.
 
         Raises DataError for an unreadable file.
         """
         named = {_numbered_name(name, n): path for name in ("train", "dev") for n, path in enumerate(getattr(self, name), 1)}
-        named |= {"probes": self.probes} if self.probes else {}
+        named |= {name: path for name in ("probes", "contrast") if (path := getattr(self, name))}
         return {name: file_hash(path) for name, path in named.items()}
 
 

@@ -76,9 +76,11 @@ def test_stepping_sends_only_the_place(runs):
 
 def test_curves_equal_log_and_maps(runs):
     history = load_run_history(runs / "mine", "mine")
-    loss, _, gradients, heads, rate = charts(Lab(TRAINING, run="mine", grown="entropy"))
+    loss, _, gradients, contrasts, heads, rate = charts(Lab(TRAINING, run="mine", grown="entropy"))
     assert numbers(loss["data"][0]["y"]).tolist() == [entry["loss"] for entry in history.steps]
     assert numbers(gradients["data"][1]["y"]).tolist() == [entry["gradient_norm_clipped"] for entry in history.steps]
+    shares = [[100 * entry[f"contrast_{split}"] for entry in history.validations] for split in "ab"]
+    assert [numbers(line["y"]).tolist() for line in contrasts["data"]] == shares
     found = head_scores(history.recording, "encoder", "entropy")
     assert numbers(heads["data"][1]["y"]).tolist() == pytest.approx(found[:, 0, 1].tolist())
     for chart in (loss, gradients, heads, rate):

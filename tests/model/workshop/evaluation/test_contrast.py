@@ -18,6 +18,7 @@ from model.workshop.evaluation.contrast import (
     ContrastResult,
     ContrastRow,
     contrast_preferences,
+    likelier_shares,
     measure_contrast,
     read_contrast,
     token_positions,
@@ -40,6 +41,13 @@ def file(tmp_path):
     lines = ["\t".join((row.english, row.right, row.wrong, row.noun, row.other, row.split)) for row in ROWS]
     path.write_text("\n".join([HEADER, *lines, ""]), encoding="utf-8")
     return path
+
+
+def test_shares_of_a_training_are_those_of_the_measure(tiny_checkpoint):
+    tokenizers = (tiny_checkpoint.source_tokenizer, tiny_checkpoint.target_tokenizer)
+    splits = measure_contrast(tiny_checkpoint, ROWS).summary()["splits"]
+    shares = likelier_shares(tiny_checkpoint.model, *tokenizers, ROWS)
+    assert shares == {f"contrast_{name}": part["likelier"] for name, part in splits.items()}
 
 
 def test_file_is_read_by_the_names_of_its_columns(file, tmp_path):
